@@ -1,0 +1,19 @@
+# drift_add_test(FILE [LABELS label...] [LIBRARIES target...])
+# One test program per file, one ctest entry per program. The label is fast unless another is given.
+function(drift_add_test file)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "LABELS;LIBRARIES")
+  cmake_path(GET file STEM name)
+  if(NOT arg_LABELS)
+    set(arg_LABELS fast)
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 600)
+  endif()
+  add_executable(${name} ${file})
+  target_link_libraries(${name} PRIVATE drift::drift drift_test_support GTest::gmock_main ${arg_LIBRARIES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES
+    LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\] [0-9]+ test.*\n.*ALL TESTS SKIPPED"
+    ENVIRONMENT "DRIFT_BIN=${CMAKE_BINARY_DIR}/bin/drift;DRIFT_SOURCE_DIR=${CMAKE_SOURCE_DIR};DRIFT_BUILD_DIR=${CMAKE_BINARY_DIR};OMP_NUM_THREADS=2")
+endfunction()

@@ -1,0 +1,19 @@
+# How this tree is compiled: launcher, linker, warnings, sanitizers.
+find_program(DRIFT_CCACHE ccache)
+if(DRIFT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${DRIFT_CCACHE})
+endif()
+
+find_program(DRIFT_MOLD mold)
+if(DRIFT_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+add_compile_options(-Wall -Wextra -Wpedantic -Wnon-virtual-dtor -Woverloaded-virtual -Werror=return-type)
+# Paths in the binaries do not depend on where the tree lies, and ccache shares between clones.
+add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
+
+if(DRIFT_SANITIZE)
+  add_compile_options(-fsanitize=${DRIFT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${DRIFT_SANITIZE})
+endif()

@@ -1,0 +1,51 @@
+#include <drift/registry.h>
+
+#include <drift/error.h>
+
+#include <algorithm>
+
+namespace drift {
+
+std::string_view kind_name(ComponentKind kind) {
+  switch (kind) {
+    case ComponentKind::kModel: return "model";
+    case ComponentKind::kRollout: return "rollout";
+    case ComponentKind::kMaskingStrategy: return "masking strategy";
+    case ComponentKind::kLossEstimator: return "loss";
+    case ComponentKind::kReward: return "reward";
+    case ComponentKind::kTask: return "task";
+  }
+  return "component of unknown kind";
+}
+
+void Registry::add(ComponentEntry entry) {
+  entry.plugin = registering_plugin_;
+  if (const ComponentEntry* other = find(entry.kind, entry.name)) {
+    throw Error("the " + std::string(kind_name(entry.kind)) + " `" + entry.name + "` is already registered by plugin `" +
+                    other->plugin + "`",
+                "give one of the two another name");
+  }
+  components_.push_back(std::move(entry));
+}
+
+void Registry::add_bundle(Bundle bundle) {
+  bundle.plugin = registering_plugin_;
+  if (const Bundle* other = find_bundle(bundle.name)) {
+    throw Error("the algorithm `" + bundle.name + "` is already registered by plugin `" + other->plugin + "`",
+                "give one of the two another name");
+  }
+  bundles_.push_back(std::move(bundle));
+}
+
+const ComponentEntry* Registry::find(ComponentKind kind, std::string_view name) const {
+  const auto found = std::find_if(components_.begin(), components_.end(),
+                                  [&](const ComponentEntry& e) { return e.kind == kind && e.name == name; });
+  return found == components_.end() ? nullptr : &*found;
+}
+
+const Bundle* Registry::find_bundle(std::string_view name) const {
+  const auto found = std::find_if(bundles_.begin(), bundles_.end(), [&](const Bundle& b) { return b.name == name; });
+  return found == bundles_.end() ? nullptr : &*found;
+}
+
+}  // namespace drift

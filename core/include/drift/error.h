@@ -1,0 +1,24 @@
+#pragma once
+
+#include <drift/export.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace drift {
+
+/// Something the user can act on: what is wrong, and what to do about it. Thrown by the core and by plugins; the host
+/// adds the plugin, component and step where it was thrown. Programmer mistakes are assertions, not errors.
+class DRIFT_API Error : public std::runtime_error {
+ public:
+  /// @param what  one sentence: what is wrong, and where (file, line, key, step).
+  /// @param hint  what to do, or empty.
+  explicit Error(const std::string& what, std::string hint = {}) : std::runtime_error(what), hint_(std::move(hint)) {}
+
+  const std::string& hint() const noexcept { return hint_; }
+
+ private:
+  std::string hint_;
+};
+
+}  // namespace drift

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <drift/component.h>
+#include <drift/mask_plan.h>
+#include <drift/params.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace drift {
+
+/// How far a loss couples views. The core then splits the work as memory allows (design.md section 2).
+enum class Coupling : std::uint32_t {
+  kView = 0,    ///< the loss is a sum over views
+  kSample = 1,  ///< the views of one response belong together
+  kBatch = 2,   ///< all views belong together (a normaliser that depends on the log-probabilities, say)
+};
+
+/// Log-probabilities of the sampled tokens at the target positions, float32, 0 elsewhere. [F, L].
+struct LogProbs {
+  at::Tensor current_FL;    ///< differentiable
+  at::Tensor old_FL;        ///< the policy that wrote the responses, same contexts; the detached current one while unchanged
+  at::Tensor reference_FL;  ///< undefined unless LossNeeds::reference
+  at::Tensor entropy_FL;    ///< entropy of the predicted distribution, differentiable; undefined unless LossNeeds::entropy
+  at::Tensor reference_entropy_FL;  ///< undefined unless both
+};
+
+/// What the whole batch holds, of which a call may see only some views.
+struct BatchTotals {
+  std::int64_t responses = 0;         ///< B: responses that were kept, those without a view included
+  std::int64_t group_size = 0;        ///< G
+  std::int64_t forwards = 0;          ///< K of the plan
+  std::int64_t targets = 0;           ///< scored positions of all views
+  std::int64_t inner_iterations = 1;  ///< N: optimizer steps per rollout
+};
+
+struct Loss;
+
+/// The views of one call: a whole coupled unit, or several.
+struct DRIFT_API LossInput {
+  MaskPlan plan;
+  LogProbs log_probs;
+  at::Tensor advantage_B;  ///< float32, of all responses of the batch; plan.sample_F indexes it
+  at::Tensor valid_BL;     ///< bool, of all responses
+  BatchTotals totals;
+
+  at::Tensor advantage_F1() const;  ///< the advantage of each view's response
+  at::Tensor targets_FL() const { return plan.target_FL; }
+
+  /// Sum over target positions / number of targets in the whole batch: the same for any split of the views.
+  Loss token_mean(const at::Tensor& values_FL) const;
+};
+
+/// A number for metrics.jsonl: sum / count, each added up over all views first.
+struct LossMetric {
+  std::string name;
+  at::Tensor sum;    ///< 0-d
+  at::Tensor count;  ///< 0-d
+};
+
+/// The value of a loss over the given views; values of different views add up to the loss of the batch. This structure
+/// is final: it does not grow.
+struct DRIFT_API Loss {
+  at::Tensor value;  ///< 0-d, differentiable
+  std::vector<LossMetric> metrics;
+
+  /// Log the mean of `values` over the true positions of `where` (same shape).
+  void add_mean(const std::string& name, const at::Tensor& values, const at::Tensor& where);
+  /// Log sum / count, two 0-d tensors.
+  void add_ratio(const std::string& name, const at::Tensor& sum, const at::Tensor& count);
+};
+
+/// What the core has to compute for a loss beyond the current log-probabilities.
+struct LossNeeds {
+  bool reference = false;            ///< log-probabilities of the reference policy
+  bool entropy = false;              ///< entropies at the targets
+  bool complementary_views = false;  ///< views in pairs of complementary masks (forward_F 2m and 2m + 1)
+};
+
+/// A pure differentiable function of log-probabilities: a loss never runs the model. Registered with a constructor (const Params&).
+class DRIFT_API LossEstimator : public Component {
+ public:
+  static constexpr ComponentKind kKind = ComponentKind::kLossEstimator;
+
+  virtual Coupling coupling() const = 0;
+  virtual void needs(LossNeeds&) const {}
+
+  /// @return the loss over the given views. Must be finite where the log-probabilities are.
+  virtual Loss evaluate(const LossInput& input) const = 0;
+};
+
+}  // namespace drift

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+namespace drift {
+
+/// Which masked contexts are scored: a flat list of F views, so that any batching of views is legal. Drawn once per
+/// rollout, stored, and shared by the current, old and reference policy (algorithms.md 1.5, 1.7).
+struct MaskPlan {
+  at::Tensor sample_F;          ///< int64, the response
+  at::Tensor forward_F;         ///< int64 in [0, forwards): which forward of the estimator's sum this view belongs to
+  at::Tensor step_F;            ///< int64, the denoising step whose state the view shows; -1 if it shows none
+  at::Tensor masked_FL;         ///< bool, response positions replaced by the mask token
+  at::Tensor target_FL;         ///< bool, positions that are scored
+  at::Tensor committed_FL;      ///< bool, targets committed by this very step (C_f); undefined: all targets
+  at::Tensor weight_F;          ///< float32, weight of the view in the loss; undefined: 1
+  at::Tensor prompt_masked_FP;  ///< bool, prompt positions replaced by the mask token; undefined: none
+  std::int64_t forwards = 0;    ///< K: the estimator's sum has this many forwards per response
+};
+
+}  // namespace drift

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <drift/component.h>
+#include <drift/params.h>
+#include <drift/random.h>
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace drift {
+
+/// Which hidden row predicts the token at position j.
+enum class PredictionRow : std::uint32_t {
+  kSame = 0,      ///< row j (LLaDA)
+  kPrevious = 1,  ///< row j - 1: a head trained for next-token prediction (Dream); position 0 is never predicted
+};
+
+/// What a backbone declares so that nobody else hard-codes it.
+struct ModelTraits {
+  std::string family;                ///< for messages
+  std::int64_t vocabulary_size = 0;  ///< V: rows of the LM head
+  std::int64_t hidden_size = 0;      ///< H
+  std::int64_t layers = 0;
+  std::int64_t context_length = 0;  ///< longest prompt + response, in tokens
+  std::int64_t mask_id = -1;
+  std::int64_t pad_id = -1;  ///< pads prompts on the left and ends responses; never counted as a valid token
+  std::int64_t end_id = -1;  ///< ends a response; may equal pad_id
+  PredictionRow prediction_row = PredictionRow::kSame;
+  /// Half-open ranges of ids that a response may never hold, the mask id among them.
+  std::vector<std::pair<std::int64_t, std::int64_t>> forbidden_output_ids;
+};
+
+/// A model as it is opened. `config_json` is the checkpoint's config.json, with the original's own keys.
+struct ModelConfig {
+  std::string config_json;
+  at::ScalarType dtype = at::kFloat;
+  at::Device device = at::kCPU;
+};
+
+/// A parameter under its name in the checkpoint. The tensor is the model's own storage, not a copy.
+struct NamedTensor {
+  std::string name;
+  at::Tensor tensor;
+};
+
+/// B sequences of S tokens, prompt and response in one row.
+struct ForwardInput {
+  at::Tensor tokens_BS;    ///< int64
+  at::Tensor key_mask_BS;  ///< bool, false = padding that no query attends to; undefined: no padding
+  at::Tensor rows_N;       ///< int64 indices b * S + s of the hidden rows that are wanted; undefined: all B * S
+};
+
+/// A backbone: everything up to the LM head. Registered with a constructor (const ModelConfig&, const Params&) that
+/// allocates its parameters; the core then reads them from the checkpoint by name, or calls initialize().
+///
+/// Contract: positions count from the first token that the key mask keeps, so that row b of a batch gives what the same
+/// sequence gives alone (up to rounding). Attention is bidirectional.
+class DRIFT_API Model : public Component {
+ public:
+  static constexpr ComponentKind kKind = ComponentKind::kModel;
+
+  virtual const ModelTraits& traits() const = 0;
+
+  /// Final hidden states, after the last norm, at the wanted rows: [N, H]. Differentiable with respect to parameters()
+  /// where gradients are enabled. Safe to call from several threads at once.
+  virtual at::Tensor forward(const ForwardInput& input) const = 0;
+
+  /// Weight of the LM head, [V, H]; logits are hidden @ weight^T. The core applies it, at scored rows only.
+  virtual at::Tensor lm_head_VH() const = 0;
+
+  /// Every tensor of the checkpoint, in a fixed order. Leaf tensors.
+  virtual std::vector<NamedTensor> parameters() const = 0;
+
+  /// Fill the parameters with the family's own random initialisation.
+  virtual void initialize(const RandomStream& random) = 0;
+
+  /// Bytes that one row of `sequence` tokens needs between forward and backward (activations kept for the gradient), without
+  /// the LM head. An estimate on the high side; the core chooses its micro-batches by it.
+  virtual std::int64_t training_bytes_per_row(std::int64_t sequence) const = 0;
+};
+
+}  // namespace drift

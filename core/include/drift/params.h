@@ -1,0 +1,103 @@
+#pragma once
+
+#include <drift/export.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+namespace drift {
+
+/// A parameter's value. The alternative that a ParamSpec's default holds is the parameter's type.
+using ParamValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>>;
+
+/// Which values a parameter takes. Numbers: an interval; not finite values only where `allow_infinite`.
+/// Strings: one of `choices`, or anything where `choices` is empty.
+struct DRIFT_API ParamRange {
+  double minimum = -std::numeric_limits<double>::infinity();
+  double maximum = std::numeric_limits<double>::infinity();
+  bool minimum_excluded = false;
+  bool maximum_excluded = false;
+  bool allow_infinite = false;
+  std::vector<std::string> choices;
+
+  /// Empty if `value` is allowed; else what is allowed, for example "must be in [0, 1]".
+  std::string violation(const ParamValue& value) const;
+  /// For people: "[0, 1]", ">= 1", "mean | loo", or empty.
+  std::string describe() const;
+};
+
+inline ParamRange at_least(double minimum) { return {.minimum = minimum}; }
+inline ParamRange above(double minimum) { return {.minimum = minimum, .minimum_excluded = true}; }
+inline ParamRange between(double minimum, double maximum) { return {.minimum = minimum, .maximum = maximum}; }
+inline ParamRange one_of(std::vector<std::string> choices) {
+  ParamRange range;
+  range.choices = std::move(choices);
+  return range;
+}
+inline ParamRange or_infinite(ParamRange range) {
+  range.allow_infinite = true;
+  return range;
+}
+
+/// The one declaration of a parameter: the config checker, `drift plugin info` and the documentation come from it.
+struct DRIFT_API ParamSpec {
+  std::string name;
+  ParamValue default_value;
+  std::string doc;  ///< one line, without a full stop
+  ParamRange range;
+
+  ParamSpec(std::string_view name, bool value, std::string_view doc) : name(name), default_value(value), doc(doc) {}
+  template <class Integer, std::enable_if_t<std::is_integral_v<Integer> && !std::is_same_v<Integer, bool>, int> = 0>
+  ParamSpec(std::string_view name, Integer value, std::string_view doc, ParamRange range = {})
+      : name(name), default_value(static_cast<std::int64_t>(value)), doc(doc), range(std::move(range)) {}
+  ParamSpec(std::string_view name, double value, std::string_view doc, ParamRange range = {})
+      : name(name), default_value(value), doc(doc), range(std::move(range)) {}
+  ParamSpec(std::string_view name, const char* value, std::string_view doc, ParamRange range = {})
+      : name(name), default_value(std::string(value)), doc(doc), range(std::move(range)) {}
+  ParamSpec(std::string_view name, std::vector<std::string> value, std::string_view doc)
+      : name(name), default_value(std::move(value)), doc(doc) {}
+};
+
+using ParamSpecs = std::vector<ParamSpec>;
+
+/// "true / false", "integer", "number", "text" or "list of texts".
+DRIFT_API std::string type_name(const ParamValue& value);
+/// As TOML writes it: 0.9, "text", ["a", "b"], true, inf.
+DRIFT_API std::string to_toml(const ParamValue& value);
+
+/// The values of one component's parameters: every declared one is there, of its declared type, within its range.
+class DRIFT_API Params {
+ public:
+  Params() = default;
+  /// All defaults of `specs`, then `values` over them.
+  /// @throws Error naming the parameter if a value is not declared, of another type, or out of range.
+  explicit Params(const ParamSpecs& specs, const std::map<std::string, ParamValue>& values = {});
+
+  /// T is bool, std::int64_t, double, std::string or std::vector<std::string>.
+  /// @throws Error if no parameter of this name and type was declared (a mistake of the plugin's author).
+  template <class T>
+  T get(std::string_view name) const {
+    static_assert(std::is_same_v<T, bool> || std::is_same_v<T, std::int64_t> || std::is_same_v<T, double> ||
+                  std::is_same_v<T, std::string> || std::is_same_v<T, std::vector<std::string>>);
+    const ParamValue& value = at(name);
+    if (const T* typed = std::get_if<T>(&value)) return *typed;
+    wrong_type(name, value);
+  }
+
+  const std::map<std::string, ParamValue, std::less<>>& values() const { return values_; }
+
+ private:
+  const ParamValue& at(std::string_view name) const;
+  [[noreturn]] static void wrong_type(std::string_view name, const ParamValue& value);
+
+  std::map<std::string, ParamValue, std::less<>> values_;
+};
+
+}  // namespace drift

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <drift/component.h>
+#include <drift/params.h>
+#include <drift/task.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace drift {
+
+/// How a verdict came about. The numbers are part of the ABI.
+enum class RewardStatus : std::uint32_t {
+  kOk = 0,
+  kNoAnswer = 1,
+  kParseError = 2,
+  kWrong = 3,
+  kTimeout = 4,
+  kCrashed = 5,
+  kResource = 6,
+  kForged = 7,
+  kInfrastructure = 8,  ///< could not be judged; never counts as 0: the group is dropped
+};
+
+struct RewardRequest {
+  std::string_view response;  ///< decoded without clean-up, special tokens dropped
+  const TaskItem* item = nullptr;
+};
+
+struct RewardResult {
+  double value = 0;     ///< in [0, 1]
+  bool solved = false;  ///< what accuracy counts, whatever the value is made of
+  RewardStatus status = RewardStatus::kOk;
+  std::string reason;  ///< one line for people
+};
+
+/// Judges a response. Registered with a constructor (const Params&).
+class DRIFT_API Reward : public Component {
+ public:
+  static constexpr ComponentKind kKind = ComponentKind::kReward;
+
+  /// Deterministic: the same request, the same result, whatever the load. Safe to call from several threads at once.
+  virtual void score(const RewardRequest& request, RewardResult& result) const = 0;
+};
+
+}  // namespace drift

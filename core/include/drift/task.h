@@ -1,0 +1,35 @@
+#pragma once
+
+#include <drift/component.h>
+#include <drift/params.h>
+#include <drift/random.h>
+
+#include <cstdint>
+#include <string>
+
+namespace drift {
+
+/// One problem. Texts, UTF-8; special tokens appear in them as the tokenizer writes them.
+struct TaskItem {
+  std::string id;             ///< unique within the task, the same in every run
+  std::string prompt;         ///< the whole rendered prompt
+  std::string reference;      ///< what the reward needs to judge an answer, in the reward's own form
+  std::string demonstration;  ///< a response to imitate in `drift pretrain`; empty if the task has none
+};
+
+/// Where problems come from: a generator or a dataset. Registered with a constructor (const Params&).
+class DRIFT_API Task : public Component {
+ public:
+  static constexpr ComponentKind kKind = ComponentKind::kTask;
+
+  /// The training item of number `index` (0, 1, 2, … without end: generators make fresh ones, datasets go round).
+  /// A pure function of (random, index). Safe to call from several threads at once.
+  virtual void training_item(std::int64_t index, const RandomStream& random, TaskItem& item) const = 0;
+
+  /// Number of held-out items. None of them, nor its solution, is ever a training item.
+  virtual std::int64_t held_out_size() const = 0;
+  /// Held-out item 0 <= index < held_out_size(), the same for every seed.
+  virtual void held_out_item(std::int64_t index, TaskItem& item) const = 0;
+};
+
+}  // namespace drift

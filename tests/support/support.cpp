@@ -1,0 +1,68 @@
+#include "tests/support/support.h"
+
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+namespace drift::test {
+namespace {
+
+std::filesystem::path from_environment(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr) throw std::runtime_error(std::string(name) + " is not set: run the tests through ctest");
+  return value;
+}
+
+}  // namespace
+
+std::filesystem::path source_dir() { return from_environment("DRIFT_SOURCE_DIR"); }
+std::filesystem::path build_dir() { return from_environment("DRIFT_BUILD_DIR"); }
+std::filesystem::path program() { return from_environment("DRIFT_BIN"); }
+
+std::filesystem::path shared_dir() {
+  const auto shared = source_dir().parent_path() / "shared";
+  return std::filesystem::exists(shared / "data") ? shared : std::filesystem::path();
+}
+
+TemporaryFolder::TemporaryFolder() {
+  std::string name = (std::filesystem::temp_directory_path() / "drift-test-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot create " + name);
+  path_ = name;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+CommandResult run_command(const std::string& command) {
+  const TemporaryFolder folder;
+  const auto output = folder.path() / "output";
+  const auto error = folder.path() / "error";
+  const int raw = std::system(("( " + command + "\n) >" + output.string() + " 2>" + error.string()).c_str());
+  CommandResult result;
+  result.status = WIFEXITED(raw) ? WEXITSTATUS(raw) : 128 + WTERMSIG(raw);
+  result.output = read_file(output);
+  result.error = read_file(error);
+  return result;
+}
+
+std::string read_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::runtime_error("cannot read " + path.string());
+  std::ostringstream content;
+  content << file.rdbuf();
+  return content.str();
+}
+
+void write_file(const std::filesystem::path& path, const std::string& content) {
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream file(path, std::ios::binary);
+  file << content;
+  if (!file.flush()) throw std::runtime_error("cannot write " + path.string());
+}
+
+}  // namespace drift::test

@@ -1,0 +1,45 @@
+#pragma once
+
+// What several tests need: where things lie, and the shared data folder that may be missing.
+
+#include <filesystem>
+#include <string>
+
+namespace drift::test {
+
+/// The project's own tree.
+std::filesystem::path source_dir();
+/// The build tree the test belongs to.
+std::filesystem::path build_dir();
+/// The program under test.
+std::filesystem::path program();
+/// ../shared of the source tree; empty where it is missing (such tests say SKIPPED).
+std::filesystem::path shared_dir();
+
+/// A fresh folder, removed with everything in it when the object goes.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// What a finished command left behind.
+struct CommandResult {
+  int status = 0;  ///< exit status; 128 + signal when killed
+  std::string output;  ///< standard output
+  std::string error;   ///< standard error
+};
+
+/// Run a shell command and wait for it.
+CommandResult run_command(const std::string& command);
+
+std::string read_file(const std::filesystem::path& path);
+void write_file(const std::filesystem::path& path, const std::string& content);
+
+}  // namespace drift::test
