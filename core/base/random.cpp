@@ -51,7 +51,8 @@ double RandomStream::uniform(const RandomPoint& point) const { return static_cas
 std::int64_t RandomStream::below(std::int64_t bound, const RandomPoint& point) const {
   assert(bound >= 1);
   // High word of a 64 x 64 bit product; the bias is below 2^-32 for every bound that occurs.
-  return static_cast<std::int64_t>((static_cast<unsigned __int128>(bits(point)) * static_cast<std::uint64_t>(bound)) >> 64);
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::int64_t>((static_cast<Wide>(bits(point)) * static_cast<std::uint64_t>(bound)) >> 64);
 }
 
 }  // namespace drift

@@ -25,7 +25,7 @@ struct DRIFT_API ParamRange {
   bool minimum_excluded = false;
   bool maximum_excluded = false;
   bool allow_infinite = false;
-  std::vector<std::string> choices;
+  std::vector<std::string> choices = {};
 
   /// Empty if `value` is allowed; else what is allowed, for example "must be in [0, 1]".
   std::string violation(const ParamValue& value) const;

@@ -1,0 +1,58 @@
+#include <core/nn/transformer.h>
+
+#include <core/kernels/rms_norm.h>
+#include <core/kernels/rotary.h>
+#include <core/kernels/swiglu.h>
+#include <core/nn/attention.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/outer.h>
+#include <ATen/ops/pow.h>
+
+namespace drift::nn {
+namespace {
+
+at::Tensor project(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+  return bias.defined() ? at::addmm(bias, x, weight.t()) : at::mm(x, weight.t());
+}
+
+}  // namespace
+
+RotaryTable::RotaryTable(std::int64_t length, std::int64_t head_dimension, double theta, at::Device device) {
+  const auto options = at::TensorOptions(at::kFloat);
+  const auto exponents = at::arange(0, head_dimension, 2, options) / static_cast<double>(head_dimension);
+  const auto frequencies = 1.0 / at::pow(theta, exponents);
+  const auto angles = at::outer(at::arange(length, options), frequencies);
+  cosine_SD2 = angles.cos().to(device);
+  sine_SD2 = angles.sin().to(device);
+}
+
+at::Tensor transformer_block(const at::Tensor& x, const BlockWeights& weights, const BlockShape& shape, const RotaryTable& rotary,
+                             const at::Tensor& key_mask_BS, const at::Tensor& rows_N) {
+  const auto normed = kernels::rms_norm(x, weights.attention_norm, shape.norm_epsilon);
+  const auto q = kernels::rotate_heads(project(normed, weights.q, weights.q_bias), rotary.cosine_SD2, rotary.sine_SD2, shape.heads);
+  const auto k = kernels::rotate_heads(project(normed, weights.k, weights.k_bias), rotary.cosine_SD2, rotary.sine_SD2, shape.kv_heads);
+  const std::int64_t sequence = rotary.cosine_SD2.size(0);
+  const auto v = project(normed, weights.v, weights.v_bias).view({-1, sequence, shape.kv_heads, q.size(3)}).transpose(1, 2);
+  auto attended = attention(q, k, v, key_mask_BS);
+  auto residual = x;
+  if (rows_N.defined()) {
+    attended = attended.index_select(0, rows_N);
+    residual = residual.index_select(0, rows_N);
+  }
+  const auto middle = at::addmm(residual, attended, weights.attention_out.t());
+  const auto inner = kernels::rms_norm(middle, weights.feed_forward_norm, shape.norm_epsilon);
+  const auto gated = kernels::swiglu(at::mm(inner, weights.gate.t()), at::mm(inner, weights.up.t()));
+  return at::addmm(middle, gated, weights.down.t());
+}
+
+std::int64_t block_activation_bytes(std::int64_t sequence, std::int64_t hidden, std::int64_t feed_forward, std::int64_t heads,
+                                    std::int64_t element_size) {
+  // Kept: input, norm, q, k, v (twice: before and after the change of order), attention output, middle, norm; gate, up, product; probabilities.
+  return sequence * (10 * hidden + 3 * feed_forward + heads * sequence) * element_size;
+}
+
+}  // namespace drift::nn
