@@ -1,0 +1,44 @@
+#pragma once
+
+#include <drift/abi.h>
+#include <drift/error.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace drift {
+
+/// A field in which a plugin does not fit the host.
+struct HandshakeMismatch {
+  std::string field;
+  std::string host;
+  std::string plugin;
+};
+
+/// The build key of this libdrift, in the form in which plugins carry theirs.
+const DriftPluginDescriptor& host_descriptor();
+
+/// The descriptor in a plugin's file, without loading it. Fields that the file does not have are 0.
+/// @throws Error if the file is not a plugin or is damaged.
+DriftPluginDescriptor read_descriptor(const std::filesystem::path& file);
+
+/// Every field that keeps `plugin` from loading into `host`; empty if it may load.
+std::vector<HandshakeMismatch> judge(const DriftPluginDescriptor& host, const DriftPluginDescriptor& plugin);
+
+/// The one message for a plugin that judge() refused.
+Error refusal(const std::filesystem::path& file, const DriftPluginDescriptor& plugin,
+              const std::vector<HandshakeMismatch>& mismatches);
+
+/// A text field of a descriptor: ends at the first zero byte or at the end of the array; anything unprintable becomes '?'.
+template <std::size_t size>
+std::string descriptor_text(const char (&field)[size]);
+
+std::string printable_text(const char* field, std::size_t size);
+
+template <std::size_t size>
+std::string descriptor_text(const char (&field)[size]) {
+  return printable_text(field, size);
+}
+
+}  // namespace drift

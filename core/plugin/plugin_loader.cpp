@@ -1,0 +1,155 @@
+#include <core/plugin/plugin_loader.h>
+
+#include <core/plugin/handshake.h>
+#include <core/plugin/sha256.h>
+
+#define BOOST_DLL_USE_STD_FS
+#include <boost/dll/runtime_symbol_info.hpp>
+#include <boost/dll/shared_library.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+#include <utility>
+
+namespace drift {
+namespace {
+
+namespace fs = std::filesystem;
+using EntryFunction = const DriftPluginEntry*();
+
+/// Libraries are never unloaded: components, their type information and exceptions in flight live in them.
+const DriftPluginEntry* load(const fs::path& file, const std::string& name) {
+  static auto& kept = *new std::vector<boost::dll::shared_library>;
+  boost::dll::shared_library library;
+  try {
+    library.load(file, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
+  } catch (const std::exception& error) {
+    throw Error("plugin `" + name + "` cannot be loaded: " + error.what() + "\n  --> " + file.string(),
+                "a library it needs is missing, or it needs something that this libdrift does not have: rebuild it");
+  }
+  if (!library.has(DRIFT_PLUGIN_SYMBOL)) {
+    throw Error("plugin `" + name + "` does not export " DRIFT_PLUGIN_SYMBOL "\n  --> " + file.string(),
+                "build it by drift_add_plugin(), which exports it");
+  }
+  const DriftPluginEntry* entry = library.get<EntryFunction>(DRIFT_PLUGIN_SYMBOL)();
+  kept.push_back(std::move(library));
+  return entry;
+}
+
+/// The bytes in memory must be those that were judged: a file may have been replaced in between.
+void check_entry(const DriftPluginEntry* entry, const DriftPluginDescriptor& judged, const fs::path& file) {
+  if (entry == nullptr || entry->struct_size < sizeof(DriftPluginEntry) || entry->descriptor == nullptr ||
+      entry->register_components == nullptr || std::memcmp(entry->descriptor, &judged, sizeof(judged)) != 0) {
+    throw Error("plugin `" + descriptor_text(judged.name) + "` is not what its file declares\n  --> " + file.string(),
+                "it was replaced while it was loaded, or is damaged: build or copy it again");
+  }
+}
+
+std::string full_message(const Error& error) {
+  return error.hint().empty() ? std::string(error.what()) : std::string(error.what()) + "\n   = " + error.hint();
+}
+
+}  // namespace
+
+std::vector<SearchPath> plugin_search_paths(const std::vector<fs::path>& configured_paths, const fs::path& program_path) {
+  std::vector<SearchPath> paths;
+  const auto add = [&](const fs::path& folder, const std::string& origin, bool must_exist) {
+    const fs::path normal = fs::weakly_canonical(fs::absolute(folder));
+    const bool known = std::any_of(paths.begin(), paths.end(), [&](const SearchPath& p) { return p.folder == normal; });
+    if (!known) paths.push_back({normal, origin, must_exist});
+  };
+  for (const fs::path& folder : configured_paths) add(folder, "[plugins] paths", true);
+  if (const char* variable = std::getenv("DRIFT_PLUGIN_PATH")) {
+    std::istringstream folders(variable);
+    for (std::string folder; std::getline(folders, folder, ':');) {
+      if (!folder.empty()) add(folder, "DRIFT_PLUGIN_PATH", true);
+    }
+  }
+  if (!program_path.empty()) {
+    add(program_path.parent_path().parent_path() / "lib" / "drift" / "plugins", "beside the program", false);
+  }
+  add(boost::dll::this_line_location().parent_path() / "drift" / "plugins", "installed", false);
+  return paths;
+}
+
+void PluginLoader::load_folder(const SearchPath& search_path) {
+  std::error_code error;
+  std::vector<fs::path> files;
+  for (fs::directory_iterator entry(search_path.folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() == ".so") files.push_back(entry->path());
+  }
+  if (error && (search_path.must_exist || error != std::errc::no_such_file_or_directory)) {
+    refuse(search_path.folder, Error("cannot read the plugin folder " + search_path.folder.string() + " (" + search_path.origin +
+                                         "): " + error.message(),
+                                     "create it, or correct the path"));
+  }
+  std::sort(files.begin(), files.end());
+  for (const fs::path& file : files) {
+    try {
+      load_file(file, search_path.origin);
+    } catch (const Error& refusal) {
+      refuse(file, refusal);
+    }
+  }
+}
+
+void PluginLoader::load_file(const fs::path& file, const std::string& origin) {
+  const DriftPluginDescriptor descriptor = read_descriptor(file);
+  const fs::path path = fs::canonical(file);
+  const auto is_this = [&](const LoadedPlugin& plugin) { return plugin.path == path; };
+  if (std::any_of(loaded_.begin(), loaded_.end(), is_this)) return;
+
+  if (const auto mismatches = judge(host_descriptor(), descriptor); !mismatches.empty()) throw refusal(path, descriptor, mismatches);
+  LoadedPlugin plugin;
+  plugin.name = descriptor_text(descriptor.name);
+  for (const LoadedPlugin& other : loaded_) {
+    if (other.name != plugin.name) continue;
+    throw Error("two plugins have the name `" + plugin.name + "`\n  --> " + path.string() + "  (refused)\n  --> " +
+                    other.path.string() + "  (loaded first, from " + other.origin + ")",
+                "remove one of the two files, or give one another name in its DRIFT_PLUGIN(…)");
+  }
+  plugin.version = descriptor_text(descriptor.version);
+  plugin.licence = descriptor_text(descriptor.licence);
+  plugin.tier = "tensor";
+  plugin.path = path;
+  plugin.origin = origin;
+  plugin.sha256 = sha256_of_file(path);
+  plugin.compiler = descriptor_text(descriptor.compiler);
+  if (const std::string ours = descriptor_text(host_descriptor().compiler); plugin.compiler != ours) {
+    plugin.warning = "built by " + plugin.compiler + ", this host by " + ours;
+  }
+
+  const DriftPluginEntry* entry = load(path, plugin.name);
+  check_entry(entry, descriptor, path);
+  register_components(plugin.name, path, entry->register_components);
+  loaded_.push_back(std::move(plugin));
+}
+
+void PluginLoader::register_components(const std::string& name, const fs::path& file, void (*function)(void* registry)) {
+  const auto components = registry_.components_.size();
+  const auto bundles = registry_.bundles_.size();
+  const auto failed = [&](const std::string& why, const std::string& hint) {
+    registry_.components_.erase(registry_.components_.begin() + static_cast<std::ptrdiff_t>(components), registry_.components_.end());
+    registry_.bundles_.erase(registry_.bundles_.begin() + static_cast<std::ptrdiff_t>(bundles), registry_.bundles_.end());
+    registry_.registering_plugin_.clear();
+    throw Error("plugin `" + name + "` failed to register: " + why + "\n  --> " + file.string(),
+                hint.empty() ? "nothing of it was kept; this is for the plugin's author to mend" : hint);
+  };
+  registry_.registering_plugin_ = name;
+  try {
+    function(&registry_);
+  } catch (const Error& error) {
+    failed(error.what(), error.hint());
+  } catch (const std::exception& error) {
+    failed(error.what(), "");
+  } catch (...) {
+    failed("it threw something that is not a std::exception", "");
+  }
+  registry_.registering_plugin_.clear();
+}
+
+void PluginLoader::refuse(const fs::path& path, const Error& error) { refused_.push_back({path, full_message(error)}); }
+
+}  // namespace drift

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <drift/error.h>
+#include <drift/registry.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace drift {
+
+/// A folder in which plugins are looked for.
+struct SearchPath {
+  std::filesystem::path folder;
+  std::string origin;     ///< for people: "[plugins] paths", "DRIFT_PLUGIN_PATH", "beside the program", "installed"
+  bool must_exist = true;  ///< a folder that somebody named, and not just the usual place
+};
+
+/// Where plugins are looked for, in this order: `configured_paths` (the TOML's [plugins] paths, already resolved against the
+/// file they stand in), DRIFT_PLUGIN_PATH (separated by colons), lib/drift/plugins beside the program's bin folder, drift/plugins
+/// beside libdrift. Each folder appears once.
+std::vector<SearchPath> plugin_search_paths(const std::vector<std::filesystem::path>& configured_paths,
+                                            const std::filesystem::path& program_path);
+
+struct LoadedPlugin {
+  std::string name;
+  std::string version;
+  std::string licence;
+  std::string tier;
+  std::filesystem::path path;  ///< canonical
+  std::string origin;          ///< of its search path; "named" where the file was named
+  std::string sha256;
+  std::string compiler;
+  std::string warning;  ///< what is unusual about it though it loads; empty as a rule
+};
+
+struct RefusedPlugin {
+  std::filesystem::path path;
+  std::string message;  ///< whole, of several lines: what is wrong, then "   = " and what to do
+};
+
+/// Loads plugins into a registry: first the handshake, read from the file; only then the code. Plugins stay loaded until exit.
+class PluginLoader {
+ public:
+  explicit PluginLoader(Registry& registry) : registry_(registry) {}
+
+  /// Load every *.so of a folder, in the order of their names. A plugin that is refused does not stop the others: see refused().
+  void load_folder(const SearchPath& search_path);
+
+  /// Load one file. A file that is loaded already is left alone.
+  /// @throws Error if it is refused. The registry is then as it was before.
+  void load_file(const std::filesystem::path& file, const std::string& origin = "named");
+
+  const std::vector<LoadedPlugin>& loaded() const { return loaded_; }
+  const std::vector<RefusedPlugin>& refused() const { return refused_; }
+
+ private:
+  void refuse(const std::filesystem::path& path, const Error& error);
+  void register_components(const std::string& name, const std::filesystem::path& file, void (*function)(void* registry));
+
+  Registry& registry_;
+  std::vector<LoadedPlugin> loaded_;
+  std::vector<RefusedPlugin> refused_;
+};
+
+}  // namespace drift
