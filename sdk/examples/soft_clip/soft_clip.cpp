@@ -2,7 +2,6 @@
 #include <drift/loss_estimator.h>
 #include <drift/plugin.h>
 
-
 namespace {
 
 class SoftClip final : public drift::LossEstimator {
