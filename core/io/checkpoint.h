@@ -1,0 +1,32 @@
+#pragma once
+
+#include <drift/model.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+// A checkpoint: a folder in the Hugging Face layout. config.json, weights in model.safetensors or in shards named by
+// model.safetensors.index.json, and files that are carried along untouched (tokenizer, generation settings, …).
+
+namespace drift {
+
+/// The text of the folder's config.json.
+/// @throws Error if the folder or the file is missing, or the file is not a JSON object.
+std::string read_config_json(const std::filesystem::path& folder);
+
+/// Fill the parameters from the folder's weights, converting between floating-point types on the fly.
+/// @throws Error that lists every missing, surplus and misshapen tensor; then no parameter has been touched.
+void load_parameters(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters);
+
+/// Write model.safetensors and config.json into an existing folder, and the other files of `source` beside them (no
+/// weights, no hidden files, no training state, no folders within it). An empty `source` has none.
+void write_checkpoint_files(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters,
+                            const std::string& config_json, const std::filesystem::path& source = {});
+
+/// The same as a new folder, which appears when it is whole.
+/// @throws Error if `folder` exists and is not empty.
+void save_checkpoint_folder(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters,
+                            const std::string& config_json, const std::filesystem::path& source = {});
+
+}  // namespace drift

@@ -1,0 +1,76 @@
+#include <core/io/file_error.h>
+
+#include <drift/error.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+
+namespace drift {
+namespace {
+
+std::string readable_bytes(std::uintmax_t bytes) {
+  constexpr std::array<const char*, 5> kUnits{"bytes", "kB", "MB", "GB", "TB"};
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 1000 && unit + 1 < kUnits.size()) {
+    value /= 1000;
+    ++unit;
+  }
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
+  return text.data();
+}
+
+std::string free_space(std::filesystem::path path) {
+  std::error_code failed;
+  while (!std::filesystem::is_directory(path, failed) && path.has_relative_path()) path = path.parent_path();
+  const auto space = std::filesystem::space(path.empty() ? "." : path, failed);
+  if (failed) return "";
+  return std::string(" (").append(readable_bytes(space.available)).append(" free)");
+}
+
+std::string advice(int error_number) {
+  switch (error_number) {
+    case ENOSPC:
+    case EDQUOT: return "free some space, or write to another disk; what was there before is intact";
+    case EFBIG: return "the file is larger than this file system or the shell's limit (ulimit -f) allows";
+    case EACCES:
+    case EPERM: return "give yourself permission (ls -ld shows who may), or choose another folder";
+    case EROFS: return "the file system is mounted read-only: choose another folder";
+    case ENOENT: return "check the path";
+    case ENOTDIR: return "a part of this path is a file where a folder is needed";
+    case EISDIR: return "this is a folder where a file is needed";
+    case EIO: return "the disk reports a fault: look at the system's log (dmesg)";
+    case EMFILE:
+    case ENFILE: return "too many files are open: raise the limit (ulimit -n)";
+    default: return "";
+  }
+}
+
+}  // namespace
+
+void throw_file_error(std::string_view action, const std::filesystem::path& path, int error_number) {
+  std::string what = "cannot " + std::string(action) + " " + path.string() + ": " +
+                     std::generic_category().message(error_number);
+  if (error_number == ENOSPC || error_number == EDQUOT) what += free_space(path);
+  throw Error(what, advice(error_number));
+}
+
+std::string quoted_name(std::string_view name) {
+  constexpr std::size_t kLongest = 200;
+  std::string text = "`";
+  for (const char c : name.substr(0, kLongest)) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      std::array<char, 8> code{};
+      std::snprintf(code.data(), code.size(), "\\x%02x", static_cast<unsigned char>(c));
+      text += code.data();
+    } else {
+      text += c;
+    }
+  }
+  return text + (name.size() > kLongest ? "…`" : "`");
+}
+
+}  // namespace drift
