@@ -1,0 +1,33 @@
+#include <drift/parallel.h>
+
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+#include <c10/core/GradMode.h>
+#include <c10/core/InferenceMode.h>
+
+namespace drift {
+
+void parallel_rows(std::int64_t workers, std::int64_t count,
+                   const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& body) {
+  if (workers <= 1) {
+    body(0, 0, count);
+    return;
+  }
+  // Pool threads do not inherit the caller's thread-local modes.
+  const bool gradients = c10::GradMode::is_enabled();
+  const bool inference = c10::InferenceMode::is_enabled();
+  at::parallel_for(0, workers, 1, [&](std::int64_t first, std::int64_t last) {
+    const c10::InferenceMode inference_mode(inference);
+    const c10::AutoGradMode gradient_mode(gradients);
+    for (std::int64_t worker = first; worker < last; ++worker) {
+      body(worker, count * worker / workers, count * (worker + 1) / workers);
+    }
+  });
+}
+
+std::int64_t row_workers(std::int64_t hidden_size, bool on_cpu) {
+  constexpr std::int64_t kLargeHiddenSize = 1024;
+  return on_cpu && hidden_size < kLargeHiddenSize ? at::get_num_threads() : 1;
+}
+
+}  // namespace drift

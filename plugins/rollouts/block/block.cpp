@@ -1,0 +1,76 @@
+#include "block.h"
+
+#include <drift/error.h>
+#include <drift/parallel.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+
+#include <map>
+#include <string>
+
+namespace {
+
+// Long enough for full-speed matrix products, short enough that a layer's activations stay in cache.
+constexpr std::int64_t kTokensPerForward = 4096;
+constexpr std::int64_t kTokensPerForwardOnDevice = 65536;
+
+Remasking remasking_of(const std::string& name) {
+  static const std::map<std::string, Remasking> names = {{"low_confidence", Remasking::kLowConfidence},
+                                                         {"margin", Remasking::kMargin},
+                                                         {"negative_entropy", Remasking::kNegativeEntropy},
+                                                         {"random", Remasking::kRandom}};
+  return names.at(name);
+}
+
+}  // namespace
+
+drift::ParamSpecs BlockRollout::parameters() {
+  using namespace drift;
+  return {
+      {"length", 256, "response positions, L", at_least(1)},
+      {"block", 32, "positions per block; blocks are decoded from left to right", at_least(1)},
+      {"schedule", "dynamic", "dynamic: commit all that reach the threshold; static: a fixed number per step", one_of({"dynamic", "static"})},
+      {"threshold", 0.9, "dynamic: confidence from which a position is committed; the surest one always is"},
+      {"steps", 0, "static: forwards for the whole response; 0 = one token per forward", at_least(0)},
+      {"remasking", "low_confidence", "which positions stay masked",
+       one_of({"low_confidence", "margin", "negative_entropy", "random"})},
+      {"temperature", 1.0, "of the token draw; 0 = greedy", at_least(0)},
+  };
+}
+
+BlockRollout::BlockRollout(const drift::Params& params) {
+  settings_.length = params.get<std::int64_t>("length");
+  settings_.block = params.get<std::int64_t>("block");
+  settings_.dynamic = params.get<std::string>("schedule") == "dynamic";
+  settings_.threshold = params.get<double>("threshold");
+  settings_.steps = params.get<std::int64_t>("steps");
+  settings_.remasking = remasking_of(params.get<std::string>("remasking"));
+  settings_.temperature = params.get<double>("temperature");
+  if (settings_.steps == 0) settings_.steps = settings_.length;
+  if (settings_.length % settings_.block != 0) {
+    throw drift::Error("rollout.length = " + std::to_string(settings_.length) + " is not a multiple of rollout.block = " +
+                           std::to_string(settings_.block),
+                       "choose a block that divides the length");
+  }
+}
+
+void BlockRollout::generate(const drift::RolloutInput& input, drift::Trajectories& trajectories) const {
+  const std::int64_t responses = input.prompts.tokens_BP.size(0), length = settings_.length;
+  trajectories.prompts = input.prompts;
+  trajectories.tokens_BL = at::empty({responses, length}, at::kLong);
+  trajectories.step_BL = at::empty({responses, length}, at::kInt);
+  trajectories.commit_logprob_BL = at::empty({responses, length}, at::kFloat);
+  trajectories.forwards_B = at::empty({responses}, at::kLong);
+
+  const auto& traits = input.model->traits();
+  const bool on_cpu = input.model->lm_head_VH().is_cpu();
+  const std::int64_t sequence = input.prompts.tokens_BP.size(1) + length;
+  const std::int64_t rows_at_once = std::max<std::int64_t>(1, (on_cpu ? kTokensPerForward : kTokensPerForwardOnDevice) / sequence);
+  drift::parallel_rows(drift::row_workers(traits.hidden_size, on_cpu), responses, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t first = begin; first < end; first += rows_at_once) {
+      BlockDecoder(settings_, input, first, std::min(end, first + rows_at_once)).run(trajectories);
+    }
+  });
+  trajectories.valid_BL = (trajectories.tokens_BL != traits.pad_id).logical_and(trajectories.tokens_BL != traits.mask_id);
+}
