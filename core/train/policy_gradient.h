@@ -1,0 +1,54 @@
+#pragma once
+
+#include <drift/loss_estimator.h>
+#include <drift/model.h>
+#include <drift/trajectories.h>
+
+#include <core/train/policy_scores.h>
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace drift {
+
+/// All that one update knows: the kept responses, their views, and what other policies think of them.
+struct UpdateBatch {
+  const Trajectories* trajectories = nullptr;
+  const MaskPlan* plan = nullptr;
+  at::Tensor advantage_B;
+  PolicyScores old_policy;  ///< logprob_FL undefined: the weights have not changed, old is the detached current
+  PolicyScores reference;   ///< undefined unless the loss needs it
+  BatchTotals totals;
+};
+
+struct MetricSum {
+  double sum = 0;
+  double count = 0;
+};
+
+struct PolicyGradient {
+  double loss = 0;
+  std::map<std::string, MetricSum> metrics;
+  std::vector<at::Tensor> gradients;  ///< in the order of Model::parameters()
+  at::Tensor current_FL;              ///< detached: what old_policy is at later inner iterations
+  std::int64_t rows = 0;              ///< distinct masked sequences that went through the model
+  bool two_pass = false;              ///< a coupled unit did not fit: log-probabilities first, gradients again in parts
+};
+
+/// Value and exact gradient of the loss. Views are taken together as the loss's coupling demands and as the memory budget
+/// allows. Where a coupled unit does not fit, its log-probabilities are computed without gradients first, the loss gives
+/// d loss / d log-prob, and every part is computed again with gradients and pulled back with its share: the same gradient, at the
+/// price of one more forward.
+///
+/// @param memory_budget  bytes for activations; at least one row is always computed.
+/// @throws Error if the loss is not finite.
+PolicyGradient policy_gradient(const Model& model, const LossEstimator& loss, const UpdateBatch& batch, std::int64_t memory_budget);
+
+/// The views of `plan` with these numbers, on `device`.
+MaskPlan select_views(const MaskPlan& plan, const std::vector<std::int64_t>& views, at::Device device);
+
+}  // namespace drift

@@ -1,0 +1,107 @@
+#include <core/train/view_rows.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <unordered_map>
+
+namespace drift {
+namespace {
+
+at::Tensor to_tensor(const std::vector<std::int64_t>& values, at::Device device) {
+  auto tensor = at::empty({static_cast<std::int64_t>(values.size())}, at::kLong);
+  std::memcpy(tensor.data_ptr(), values.data(), values.size() * sizeof(std::int64_t));
+  return tensor.to(device);
+}
+
+std::vector<std::int64_t> masked_sequence(const ModelTraits& traits, const Trajectories& trajectories, const MaskPlan& plan,
+                                          std::int64_t view, std::int64_t sample) {
+  const std::int64_t prompt = trajectories.prompts.tokens_BP.size(1), length = trajectories.tokens_BL.size(1);
+  std::vector<std::int64_t> tokens(static_cast<std::size_t>(prompt + length));
+  std::memcpy(tokens.data(), trajectories.prompts.tokens_BP.const_data_ptr<std::int64_t>() + sample * prompt,
+              static_cast<std::size_t>(prompt) * sizeof(std::int64_t));
+  std::memcpy(tokens.data() + prompt, trajectories.tokens_BL.const_data_ptr<std::int64_t>() + sample * length,
+              static_cast<std::size_t>(length) * sizeof(std::int64_t));
+  const bool* masked = plan.masked_FL.const_data_ptr<bool>() + view * length;
+  for (std::int64_t i = 0; i < length; ++i) {
+    if (masked[i]) tokens[static_cast<std::size_t>(prompt + i)] = traits.mask_id;
+  }
+  if (plan.prompt_masked_FP.defined()) {
+    const bool* prompt_masked = plan.prompt_masked_FP.const_data_ptr<bool>() + view * prompt;
+    for (std::int64_t i = 0; i < prompt; ++i) {
+      if (prompt_masked[i]) tokens[static_cast<std::size_t>(i)] = traits.mask_id;
+    }
+  }
+  return tokens;
+}
+
+}  // namespace
+
+std::vector<ViewRow> distinct_view_rows(const ModelTraits& traits, const Trajectories& trajectories, const MaskPlan& plan,
+                                        const std::vector<std::int64_t>& views) {
+  const std::int64_t length = trajectories.tokens_BL.size(1);
+  std::vector<ViewRow> rows;
+  std::unordered_map<std::string, std::size_t> seen;
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    const std::int64_t view = views[v];
+    const std::int64_t sample = plan.sample_F.const_data_ptr<std::int64_t>()[view];
+    const std::int64_t group = trajectories.prompts.group_B.const_data_ptr<std::int64_t>()[sample];
+    auto tokens = masked_sequence(traits, trajectories, plan, view, sample);
+    std::string key(reinterpret_cast<const char*>(tokens.data()), tokens.size() * sizeof(std::int64_t));
+    key.append(reinterpret_cast<const char*>(&group), sizeof group);  // padding may differ between groups
+    const auto [found, is_new] = seen.emplace(std::move(key), rows.size());
+    if (is_new) rows.push_back({sample, std::move(tokens), {}});
+    ViewRow& row = rows[found->second];
+    const bool* target = plan.target_FL.const_data_ptr<bool>() + view * length;
+    const std::int64_t* written = trajectories.tokens_BL.const_data_ptr<std::int64_t>() + sample * length;
+    for (std::int64_t i = 0; i < length; ++i) {
+      if (target[i]) row.targets.push_back({i, written[i], static_cast<std::int64_t>(v) * length + i});
+    }
+  }
+  for (ViewRow& row : rows) {
+    std::stable_sort(row.targets.begin(), row.targets.end(), [](const auto& a, const auto& b) { return a.position < b.position; });
+  }
+  return rows;
+}
+
+RowBatch make_row_batch(const ModelTraits& traits, const Trajectories& trajectories, const std::vector<ViewRow>& rows,
+                        std::int64_t begin, std::int64_t end, at::Device device) {
+  const auto& prompts = trajectories.prompts;
+  const std::int64_t prompt = prompts.tokens_BP.size(1), length = trajectories.tokens_BL.size(1), sequence = prompt + length;
+  const std::int64_t shift = traits.prediction_row == PredictionRow::kPrevious ? 1 : 0;
+  const std::int64_t count = end - begin;
+  auto tokens = at::empty({count, sequence}, at::kLong);
+  std::vector<std::int64_t> samples, wanted, logit_index, hidden_row, flat;
+  for (std::int64_t r = 0; r < count; ++r) {
+    const ViewRow& row = rows[static_cast<std::size_t>(begin + r)];
+    samples.push_back(row.sample);
+    std::memcpy(tokens.data_ptr<std::int64_t>() + r * sequence, row.tokens.data(), row.tokens.size() * sizeof(std::int64_t));
+    std::int64_t last_position = -1;
+    for (const auto& target : row.targets) {
+      if (target.position != last_position) wanted.push_back(r * sequence + prompt + target.position - shift);
+      last_position = target.position;
+      const auto n = static_cast<std::int64_t>(wanted.size()) - 1;
+      logit_index.push_back(n * traits.vocabulary_size + target.token);
+      hidden_row.push_back(n);
+      flat.push_back(target.flat);
+    }
+  }
+  RowBatch batch;
+  batch.forward.tokens_BS = tokens.to(device);
+  batch.forward.rows_N = to_tensor(wanted, device);
+  if (prompts.mask_BP.defined() && !prompts.mask_BP.all().item<bool>()) {
+    const auto prompt_mask = prompts.mask_BP.index_select(0, to_tensor(samples, at::kCPU));
+    batch.forward.key_mask_BS = at::cat({prompt_mask, at::ones({count, length}, at::kBool)}, 1).to(device);
+  }
+  batch.logit_index_E = to_tensor(logit_index, device);
+  batch.hidden_row_E = to_tensor(hidden_row, device);
+  batch.flat_E = to_tensor(flat, device);
+  return batch;
+}
+
+}  // namespace drift
