@@ -1,0 +1,51 @@
+#pragma once
+
+#include <drift/model.h>
+#include <drift/params.h>
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace drift {
+
+struct OptimizerSettings {
+  double learning_rate = 0;
+  std::string schedule;  ///< after the warm-up: constant, linear or cosine
+  std::int64_t warmup_steps = 0;
+  std::int64_t total_steps = 0;  ///< where a falling schedule ends
+  double final_fraction = 0;     ///< of the learning rate, at the end of a falling schedule
+  double beta1 = 0, beta2 = 0, epsilon = 0, weight_decay = 0;
+  double gradient_clip = 0;  ///< largest norm of the whole gradient; 0 = not clipped
+
+  /// From a section that holds the optimizer's keys, `train` or `pretrain`.
+  static OptimizerSettings from(const Params& section, std::int64_t total_steps);
+};
+
+/// AdamW with a learning-rate schedule and gradient clipping.
+class Optimizer {
+ public:
+  Optimizer(std::vector<NamedTensor> parameters, const OptimizerSettings& settings);
+  ~Optimizer();
+
+  /// One update of the parameters. @return the norm of the gradient before clipping.
+  /// @throws Error if the gradient is not finite; the parameters are then unchanged.
+  double step(const std::vector<at::Tensor>& gradients);
+
+  /// Of the next update.
+  double learning_rate() const;
+
+  /// Everything that the next update depends on besides the parameters; the tensors are copies on the CPU.
+  std::vector<NamedTensor> state() const;
+  /// @throws Error if a tensor is missing or misshapen.
+  void load_state(const std::vector<NamedTensor>& state);
+
+ private:
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace drift
