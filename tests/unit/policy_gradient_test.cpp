@@ -1,0 +1,210 @@
+// The gradient that the trainer uses, against the plainest computation of the same thing, however the work is split.
+
+#include <core/train/policy_gradient.h>
+#include <drift/error.h>
+
+#include "tests/support/tiny_model.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <gtest/gtest.h>
+
+namespace drift {
+namespace {
+
+constexpr std::int64_t kVocabulary = 11, kPrompt = 4, kLength = 6, kResponses = 8, kGroup = 4;
+
+/// A loss of each coupling. The weights make every position count differently.
+class TestLoss final : public LossEstimator {
+ public:
+  explicit TestLoss(Coupling coupling, bool with_entropy = false) : coupling_(coupling), with_entropy_(with_entropy) {}
+  Coupling coupling() const override { return coupling_; }
+  void needs(LossNeeds& needs) const override { needs.entropy = with_entropy_; }
+
+  Loss evaluate(const LossInput& input) const override {
+    auto term_FL = input.advantage_F1() * (2 * input.log_probs.current_FL - input.log_probs.old_FL).exp();
+    if (with_entropy_) term_FL = term_FL + 0.3 * input.log_probs.entropy_FL;
+    const auto masked_FL = at::where(input.targets_FL(), term_FL, at::zeros({}, term_FL.options()));
+    Loss loss;
+    if (coupling_ == Coupling::kView) {
+      loss = input.token_mean(term_FL);
+    } else if (coupling_ == Coupling::kSample) {
+      const auto per_sample = at::zeros({input.totals.responses}, term_FL.options()).index_add(0, input.plan.sample_F, masked_FL.sum(1));
+      loss.value = per_sample.square().sum();
+    } else {
+      loss.value = masked_FL.sum().square() / (1 + input.log_probs.current_FL.square().sum());
+    }
+    loss.add_mean("term", term_FL, input.targets_FL());
+    return loss;
+  }
+
+ private:
+  Coupling coupling_;
+  bool with_entropy_;
+};
+
+/// Three views per response, of which the first is the all-masked state that a group shares.
+MaskPlan three_views(const Trajectories& trajectories) {
+  MaskPlan plan;
+  plan.forwards = 3;
+  plan.sample_F = at::arange(kResponses, at::kLong).repeat_interleave(3);
+  plan.forward_F = at::arange(3, at::kLong).repeat({kResponses});
+  plan.step_F = plan.forward_F.clone();
+  plan.masked_FL = trajectories.step_BL.index_select(0, plan.sample_F).to(at::kLong) >= plan.step_F.unsqueeze(1);
+  plan.target_FL = plan.masked_FL.logical_and(trajectories.valid_BL.index_select(0, plan.sample_F));
+  return plan;
+}
+
+struct PolicyGradientTest : ::testing::TestWithParam<Coupling> {
+  PolicyGradientTest() : trajectories(test::make_trajectories(kResponses, kGroup, kPrompt, kLength, kVocabulary, 2)), plan(three_views(trajectories)) {
+    batch.trajectories = &trajectories;
+    batch.plan = &plan;
+    batch.advantage_B = at::arange(kResponses, at::kDouble) - 3.5;
+    batch.totals = {kResponses, kGroup, 3, plan.target_FL.sum().item<std::int64_t>(), 1};
+  }
+
+  /// Every view by itself, full logits, one graph.
+  std::vector<at::Tensor> plain_gradient(const Model& model, const LossEstimator& loss) const {
+    LossInput input;
+    input.plan = select_views(plan, all_views(plan), at::kCPU);
+    const auto responses = at::where(plan.masked_FL, at::ones({}, at::kLong), trajectories.tokens_BL.index_select(0, plan.sample_F));
+    const auto tokens = at::cat({trajectories.prompts.tokens_BP.index_select(0, plan.sample_F), responses}, 1);
+    const auto key_mask = at::cat({trajectories.prompts.mask_BP.index_select(0, plan.sample_F), at::ones_like(responses, at::kBool)}, 1);
+    const auto hidden = model.forward({tokens, key_mask, {}}).view({-1, kPrompt + kLength, model.traits().hidden_size});
+    const std::int64_t shift = model.traits().prediction_row == PredictionRow::kPrevious ? 1 : 0;
+    const auto logits = hidden.narrow(1, kPrompt - shift, kLength).matmul(model.lm_head_VH().t());
+    const auto log_probabilities = at::log_softmax(logits, -1);
+    const auto chosen = trajectories.tokens_BL.index_select(0, plan.sample_F).unsqueeze(-1);
+    const auto zero = at::zeros({}, at::kDouble);
+    input.log_probs.current_FL = at::where(plan.target_FL, log_probabilities.gather(2, chosen).squeeze(-1), zero);
+    input.log_probs.old_FL = input.log_probs.current_FL.detach();
+    input.log_probs.entropy_FL = at::where(plan.target_FL, -(log_probabilities.exp() * log_probabilities).sum(-1), zero);
+    input.advantage_B = batch.advantage_B;
+    input.valid_BL = trajectories.valid_BL;
+    input.totals = batch.totals;
+    std::vector<at::Tensor> parameters;
+    for (const auto& parameter : model.parameters()) parameters.push_back(parameter.tensor);
+    return torch::autograd::grad({loss.evaluate(input).value}, parameters);
+  }
+
+  static void expect_equal(const std::vector<at::Tensor>& got, const std::vector<at::Tensor>& want) {
+    ASSERT_EQ(got.size(), want.size());
+    for (std::size_t p = 0; p < got.size(); ++p) {
+      EXPECT_TRUE(at::allclose(got[p], want[p], 1e-9, 1e-11)) << "parameter " << p;
+      EXPECT_GT(want[p].abs().max().item<double>(), 1e-6) << "parameter " << p << " has no gradient to compare";
+    }
+  }
+
+  Trajectories trajectories;
+  MaskPlan plan;
+  UpdateBatch batch;
+};
+
+constexpr std::int64_t kPlenty = std::int64_t{1} << 30;
+
+TEST_P(PolicyGradientTest, EqualsThePlainComputation) {
+  const TestLoss loss(GetParam());
+  for (const auto row : {PredictionRow::kSame, PredictionRow::kPrevious}) {
+    const test::TinyModel model(kVocabulary, 5, at::kDouble, row);
+    const auto computed = policy_gradient(model, loss, batch, kPlenty);
+    EXPECT_FALSE(computed.two_pass);
+    expect_equal(computed.gradients, plain_gradient(model, loss));
+  }
+}
+
+TEST_P(PolicyGradientTest, EqualsThePlainComputationWithEntropy) {
+  const test::TinyModel model(kVocabulary, 5, at::kDouble);
+  const TestLoss loss(GetParam(), true);
+  expect_equal(policy_gradient(model, loss, batch, kPlenty).gradients, plain_gradient(model, loss));
+}
+
+TEST_P(PolicyGradientTest, DoesNotDependOnTheMemoryBudgetOrTheThreads) {
+  const test::TinyModel model(kVocabulary, 5, at::kDouble);
+  const TestLoss loss(GetParam());
+  const auto whole = policy_gradient(model, loss, batch, kPlenty);
+  const std::int64_t one_row = model.training_bytes_per_row(kPrompt + kLength) + kLength * kVocabulary * 12;
+  const int threads_before = at::get_num_threads();
+  for (const int threads : {1, 2}) {
+    at::set_num_threads(threads);
+    for (const std::int64_t rows : {0, 1, 2, 4, 7, 23}) {
+      const auto split = policy_gradient(model, loss, batch, rows * one_row);
+      EXPECT_NEAR(split.loss, whole.loss, 1e-10) << rows << " rows";
+      EXPECT_NEAR(split.metrics.at("term").sum, whole.metrics.at("term").sum, 1e-10);
+      EXPECT_EQ(split.metrics.at("term").count, whole.metrics.at("term").count);
+      EXPECT_TRUE(at::allclose(split.current_FL, whole.current_FL, 1e-12, 1e-12));
+      expect_equal(split.gradients, whole.gradients);
+      // A unit of this coupling has 1, 3 or 24 views.
+      const std::int64_t unit = GetParam() == Coupling::kView ? 1 : GetParam() == Coupling::kSample ? 3 : 24;
+      EXPECT_EQ(split.two_pass, unit > std::max<std::int64_t>(1, rows)) << rows << " rows";
+    }
+  }
+  at::set_num_threads(threads_before);
+}
+
+TEST_P(PolicyGradientTest, MatchesFiniteDifferences) {
+  const test::TinyModel model(kVocabulary, 5, at::kDouble);
+  const TestLoss loss(GetParam());
+  auto fixed = batch;
+  fixed.old_policy = score_views(model, trajectories, plan, all_views(plan), false);
+  const auto computed = policy_gradient(model, loss, fixed, kPlenty);
+  const at::NoGradGuard no_gradient;
+  constexpr double kStep = 1e-6;
+  for (std::size_t p = 0; p < model.parameters().size(); ++p) {
+    const auto flat = model.parameters()[p].tensor.view({-1});
+    for (const std::int64_t i : {std::int64_t{0}, flat.numel() / 2, flat.numel() - 1}) {
+      const double before = flat[i].item<double>();
+      double values[2];
+      for (const int side : {0, 1}) {
+        flat[i] = before + (side == 0 ? kStep : -kStep);
+        const at::AutoGradMode gradient(true);
+        values[side] = policy_gradient(model, loss, fixed, kPlenty).loss;
+      }
+      flat[i] = before;
+      const double expected = (values[0] - values[1]) / (2 * kStep);
+      EXPECT_NEAR(computed.gradients[p].view({-1})[i].item<double>(), expected, 1e-5 * (1 + std::abs(expected)));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Couplings, PolicyGradientTest, ::testing::Values(Coupling::kView, Coupling::kSample, Coupling::kBatch));
+
+TEST_F(PolicyGradientTest, SharedContextsAreComputedOnce) {
+  const test::TinyModel model(kVocabulary, 5, at::kDouble);
+  const auto computed = policy_gradient(model, TestLoss(Coupling::kBatch), batch, kPlenty);
+  // Each of the 2 groups shares its all-masked view; the other 2 views of the 8 responses differ.
+  EXPECT_EQ(computed.rows, 2 + 2 * kResponses);
+}
+
+TEST_F(PolicyGradientTest, PaddedPromptsGiveWhatUnpaddedOnesGive) {
+  const test::TinyModel model(kVocabulary, 5, at::kDouble);
+  const TestLoss loss(Coupling::kSample);
+  const auto unpadded = policy_gradient(model, loss, batch, kPlenty);
+  auto& prompts = trajectories.prompts;
+  prompts.tokens_BP = at::cat({at::zeros({kResponses, 3}, at::kLong), prompts.tokens_BP}, 1);
+  prompts.mask_BP = at::cat({at::zeros({kResponses, 3}, at::kBool), prompts.mask_BP}, 1);
+  expect_equal(policy_gradient(model, loss, batch, kPlenty).gradients, unpadded.gradients);
+}
+
+class NanLoss final : public LossEstimator {
+ public:
+  Coupling coupling() const override { return Coupling::kBatch; }
+  Loss evaluate(const LossInput& input) const override { return {input.log_probs.current_FL.sum() / 0.0, {}}; }
+};
+
+TEST_F(PolicyGradientTest, ALossThatIsNotFiniteIsAnError) {
+  const test::TinyModel model(kVocabulary, 5, at::kDouble);
+  EXPECT_THROW(policy_gradient(model, NanLoss(), batch, kPlenty), Error);
+}
+
+}  // namespace
+}  // namespace drift
