@@ -1,0 +1,111 @@
+#include <core/report/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace drift {
+namespace {
+
+constexpr const char* kDash = "-";
+
+template <class... Values>
+std::string print(const char* format, Values... values) {
+  char buffer[64];
+  std::snprintf(buffer, sizeof buffer, format, values...);
+  return buffer;
+}
+
+constexpr char kEscape = '\033';
+
+bool continues_code_point(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+// End of the piece at `at`: a whole style sequence (escape … 'm'), or one code point.
+std::size_t next_piece(std::string_view text, std::size_t at) {
+  if (text[at] == kEscape) {
+    const std::size_t close = text.find('m', at);
+    return close == std::string_view::npos ? at + 1 : close + 1;
+  }
+  std::size_t end = at + 1;
+  while (end < text.size() && continues_code_point(text[end])) ++end;
+  return end;
+}
+
+}  // namespace
+
+std::string format_decimal(double value, int digits) {
+  if (std::isnan(value)) return kDash;
+  std::string text = print("%.*f", digits, value);
+  // A rounded negative number must not read as "-0.000".
+  if (text[0] == '-' && text.find_first_of("123456789if") == std::string::npos) text.erase(0, 1);
+  return text;
+}
+
+std::string format_adaptive(double value) {
+  if (std::isnan(value)) return kDash;
+  const double size = std::abs(value);
+  if (size == 0 || (size >= 0.001 && size < 100)) return format_decimal(value, 3);
+  if (size >= 100 && size < 100000) return format_decimal(value, size < 1000 ? 1 : 0);
+  return print("%.1e", value);
+}
+
+std::string format_percent(double fraction) { return format_decimal(100 * fraction, 1); }
+
+std::string format_integer(long long value) {
+  std::string digits = std::to_string(value);
+  const std::ptrdiff_t first = value < 0 ? 1 : 0;
+  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > first; at -= 3) digits.insert(static_cast<std::size_t>(at), ",");
+  return digits;
+}
+
+std::string format_count(double value) {
+  if (!std::isfinite(value)) return format_decimal(value, 0);
+  if (std::abs(value) < 100) return format_decimal(value, std::abs(value) < 10 ? 2 : 1);
+  const double unit = std::pow(10.0, std::max(0.0, std::floor(std::log10(std::abs(value))) - 2));
+  return format_integer(std::llround(value / unit) * static_cast<long long>(unit));
+}
+
+std::string format_parameters(long long count) {
+  if (count >= 100'000'000) return print("%.2f B", static_cast<double>(count) / 1e9);
+  if (count >= 10'000) return print("%.2f M", static_cast<double>(count) / 1e6);
+  return format_integer(count);
+}
+
+std::string format_seconds(double seconds) {
+  if (std::isnan(seconds)) return kDash;
+  const int digits = seconds < 0.0995 ? 3 : seconds < 9.995 ? 2 : seconds < 99.95 ? 1 : 0;
+  return format_decimal(seconds, digits) + " s";
+}
+
+std::string format_duration(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0) return "-:--";
+  const long long whole = std::llround(seconds);
+  const long long days = whole / 86400, hours = whole / 3600 % 24, minutes = whole / 60 % 60;
+  if (days > 0) return print("%lld d %02lld:%02lld", days, hours, minutes);
+  if (hours > 0) return print("%lld:%02lld:%02lld", hours, minutes, whole % 60);
+  return print("%lld:%02lld", minutes, whole % 60);
+}
+
+int display_width(std::string_view text) {
+  int width = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = next_piece(text, at);
+    width += text[at] == kEscape ? 0 : 1;
+    at = end;
+  }
+  return width;
+}
+
+std::string truncate_to_width(std::string_view text, int columns) {
+  std::string kept;
+  int width = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = next_piece(text, at);
+    // Styles stay, behind the cut too: the one that ends a colour is among them.
+    if (text[at] == kEscape || ++width <= columns) kept += text.substr(at, end - at);
+    at = end;
+  }
+  return kept;
+}
+
+}  // namespace drift

@@ -1,0 +1,239 @@
+#include <core/report/run_display.h>
+
+#include <core/report/format.h>
+#include <core/report/log.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace drift {
+namespace {
+
+constexpr double kSecondsBetweenRows = 20;
+constexpr int kRowsBetweenTitles = 30;
+constexpr int kBarColumns = 24;
+
+struct Column {
+  const char* title;
+  int width;
+  int rank;  // where the table is too wide, the highest rank goes first
+  bool train;
+  bool pretrain;
+  std::string (*text)(const StepRow& row, double seconds_left);
+};
+
+std::string held_out_text(const StepRow& row) { return row.held_out ? format_percent(row.held_out->accuracy) + "%" : ""; }
+std::string percent_text(double fraction) { return std::isnan(fraction) ? "-" : format_percent(fraction) + "%"; }
+std::string live_text(const StepRow& row) { return format_decimal(row.live_groups, 0) + "/" + std::to_string(row.groups); }
+std::string rate_text(double rate) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.2g", rate);
+  return std::isnan(rate) ? "-" : buffer;
+}
+
+const Column kTable[] = {
+    {"step", 5, 0, true, true, [](const StepRow& row, double) { return std::to_string(row.step); }},
+    {"reward", 6, 1, true, false, [](const StepRow& row, double) { return format_decimal(row.reward, 3); }},
+    {"solved", 6, 1, true, false, [](const StepRow& row, double) { return percent_text(row.solved); }},
+    {"held-out", 8, 3, true, true, [](const StepRow& row, double) { return held_out_text(row); }},
+    {"loss", 7, 2, true, true, [](const StepRow& row, double) { return format_adaptive(row.loss); }},
+    {"kl", 7, 7, true, false, [](const StepRow& row, double) { return format_adaptive(row.kl); }},
+    {"live", 5, 4, true, false, [](const StepRow& row, double) { return live_text(row); }},
+    {"utility", 7, 8, true, false, [](const StepRow& row, double) { return format_decimal(row.token_utility, 3); }},
+    {"grad", 6, 9, true, true, [](const StepRow& row, double) { return format_count(row.grad_norm); }},
+    {"lr", 7, 5, false, true, [](const StepRow& row, double) { return rate_text(row.learning_rate); }},
+    {"rollout", 7, 6, true, false, [](const StepRow& row, double) { return format_seconds(row.rollout_seconds); }},
+    {"update", 7, 6, true, false, [](const StepRow& row, double) { return format_seconds(row.update_seconds); }},
+    {"tokens/s", 9, 5, true, true, [](const StepRow& row, double) { return format_count(row.tokens_per_second); }},
+    {"left", 7, 0, true, true, [](const StepRow&, double left) { return format_duration(left); }},
+};
+constexpr int kGap = 1;
+
+std::vector<int> columns_that_fit(const RunPlan& plan, int available) {
+  std::vector<int> chosen;
+  int width = 0;
+  for (int index = 0; index < static_cast<int>(std::size(kTable)); ++index) {
+    const Column& column = kTable[index];
+    if (!(plan.kind == RunKind::kTrain ? column.train : column.pretrain)) continue;
+    if (column.title == std::string_view("held-out") && !plan.evaluates) continue;
+    chosen.push_back(index);
+    width += column.width + kGap;
+  }
+  while (available > 0 && width > available && chosen.size() > 2) {
+    const auto last = std::max_element(chosen.begin(), chosen.end(), [](int a, int b) { return kTable[a].rank < kTable[b].rank; });
+    width -= kTable[*last].width + kGap;
+    chosen.erase(last);
+  }
+  return chosen;
+}
+
+std::string right_aligned(const std::string& text, int width) {
+  return std::string(static_cast<std::size_t>(std::max(1, width + kGap - display_width(text))), ' ') + text;
+}
+
+// About ten rows a run, at round numbers.
+std::int64_t round_interval(std::int64_t steps) {
+  for (std::int64_t unit = 1;; unit *= 10) {
+    for (const std::int64_t interval : {unit, 2 * unit, unit >= 10 ? unit * 5 / 2 : 5 * unit, 5 * unit}) {
+      if (interval * 10 >= steps) return interval;
+    }
+  }
+}
+
+// The last step, with the mean of what is known of each value.
+StepRow mean_of(const std::vector<StepRow>& rows) {
+  static constexpr double StepRow::*kValues[] = {
+      &StepRow::reward,        &StepRow::solved,          &StepRow::loss,           &StepRow::kl,
+      &StepRow::live_groups,   &StepRow::token_utility,   &StepRow::grad_norm,      &StepRow::learning_rate,
+      &StepRow::rollout_seconds, &StepRow::update_seconds, &StepRow::tokens_per_second};
+  StepRow mean = rows.back();
+  for (double StepRow::*value : kValues) {
+    double sum = 0;
+    int known = 0;
+    for (const StepRow& row : rows) {
+      if (std::isnan(row.*value)) continue;
+      sum += row.*value;
+      ++known;
+    }
+    mean.*value = known > 0 ? sum / known : kUnknown;
+  }
+  return mean;
+}
+
+std::string join_header(const Terminal& terminal, const std::vector<std::string>& parts) {
+  const std::string separator = terminal.unicode() ? " · " : " | ";
+  std::string text;
+  int width = 0;
+  for (const std::string& part : parts) {
+    if (part.empty()) continue;
+    const int added = display_width(part) + 3;
+    if (!text.empty()) {
+      const bool wraps = terminal.columns() > 0 && width + added > terminal.columns();
+      text += wraps ? "\n  " : separator;
+      if (wraps) width = 2;
+    }
+    text += part;
+    width += added;
+  }
+  return text;
+}
+
+}  // namespace
+
+RunDisplay::RunDisplay(Terminal& terminal) : terminal_(terminal) {
+  set_warning_listener([this](const std::string& text) { terminal_.print(terminal_.styled("warning:", Style::kWarning) + " " + text); });
+}
+
+RunDisplay::~RunDisplay() {
+  set_warning_listener({});
+  terminal_.show_live({}, true);
+}
+
+void RunDisplay::header(const RunHeader& header) {
+  std::string model = header.model;
+  if (header.parameters > 0) model += " " + format_parameters(header.parameters) + " parameters";
+  if (!header.data_type.empty()) model += " " + header.data_type;
+  std::string device = header.device;
+  if (header.threads > 0) device += ", " + std::to_string(header.threads) + (header.threads == 1 ? " thread" : " threads");
+  terminal_.print(join_header(
+      terminal_, {terminal_.styled("drift " + header.version, Style::kStrong), header.algorithm, model, header.task, device,
+                  header.run_folder.empty() ? "" : "run " + header.run_folder,
+                  header.resumed_at > 0 ? "resumed after step " + std::to_string(header.resumed_at) : ""}));
+}
+
+void RunDisplay::begin(const RunPlan& plan) {
+  plan_ = plan;
+  columns_ = columns_that_fit(plan, terminal_.columns());
+  row_every_ = round_interval(plan.steps);
+  printed_at_ = terminal_.now();
+  done_ = plan.first_step - 1;
+  rate_.update(done_, printed_at_);
+  print_titles();
+  redraw({}, true);
+}
+
+void RunDisplay::step(const StepRow& row) {
+  const double now = terminal_.now();
+  if (row.step < plan_.first_step) rate_ = {};  // the time of the evaluation before the first step tells nothing
+  rate_.update(row.step, now);
+  done_ = row.step;
+  last_reward_ = row.reward;
+  pending_.push_back(row);
+  const bool due = row.step % row_every_ == 0 || row.step == plan_.steps || row.held_out || now - printed_at_ >= kSecondsBetweenRows;
+  if (due) print_row();
+  redraw({}, due);
+}
+
+void RunDisplay::activity(std::string_view what, std::int64_t done, std::int64_t total) {
+  redraw(std::string(what) + " " + std::to_string(done) + "/" + std::to_string(total), false);
+}
+
+void RunDisplay::message(std::string_view text) { terminal_.print(text); }
+
+void RunDisplay::print_titles() {
+  std::string line;
+  for (const int index : columns_) line += right_aligned(kTable[index].title, kTable[index].width);
+  terminal_.print(terminal_.styled(line, Style::kFaint));
+  rows_since_titles_ = 0;
+}
+
+void RunDisplay::print_row() {
+  if (rows_since_titles_ == kRowsBetweenTitles) print_titles();
+  const StepRow mean = mean_of(pending_);
+  std::string line;
+  for (const int index : columns_) {
+    line += right_aligned(kTable[index].text(mean, rate_.seconds_left(plan_.steps)), kTable[index].width);
+  }
+  terminal_.print(line);
+  pending_.clear();
+  printed_at_ = terminal_.now();
+  ++rows_since_titles_;
+}
+
+void RunDisplay::redraw(std::string_view activity, bool at_once) {
+  if (!terminal_.is_terminal()) return;
+  const int bar = terminal_.columns() > 0 ? std::clamp(terminal_.columns() / 4, 4, kBarColumns) : kBarColumns;
+  std::string line = std::to_string(done_) + "/" + std::to_string(plan_.steps) + "  " +
+                     progress_bar(terminal_, done_, plan_.steps, bar) + "  " + format_duration(rate_.seconds_left(plan_.steps)) + " left";
+  if (const std::string rate = describe_rate(rate_.rate(), "step"); !rate.empty()) line += "  " + rate;
+  if (!std::isnan(last_reward_)) line += "  reward " + format_decimal(last_reward_, 3);
+  if (!activity.empty()) line += "  " + terminal_.styled(activity, Style::kFaint);
+  terminal_.show_live(line, at_once);
+}
+
+void RunDisplay::close(const RunClosing& closing) {
+  if (!pending_.empty()) print_row();
+  terminal_.show_live({}, true);
+  const auto line = [&](std::string_view label, const std::string& text) {
+    std::string padded(label);
+    padded.resize(12, ' ');
+    terminal_.print(terminal_.styled(padded, Style::kStrong) + text);
+  };
+  if (closing.interrupted) {
+    line("stopped", "after step " + std::to_string(closing.last_step) + " of " + std::to_string(plan_.steps));
+  }
+  if (const auto& known = closing.after ? closing.after : closing.before) {
+    const std::string how = closing.decoding.empty() ? "" : ", " + closing.decoding;
+    std::string text = format_integer(known->items) + " held-out items" + how + ":  ";
+    std::string errors;
+    if (closing.before) {
+      text += format_percent(closing.before->accuracy) + " %" + (closing.after ? " -> " : " before");
+      errors = format_percent(closing.before->standard_error);
+    }
+    if (closing.after) {
+      text += terminal_.styled(format_percent(closing.after->accuracy) + " %", Style::kStrong);
+      errors += (errors.empty() ? "" : ", ") + format_percent(closing.after->standard_error);
+    }
+    line("eval", text + "   (standard error " + errors + ")");
+  }
+  if (!closing.profile.empty()) terminal_.print(closing.profile);
+  std::string time = std::isnan(closing.seconds) ? "" : format_duration(closing.seconds);
+  if (!std::isnan(closing.peak_memory_mib)) time += (time.empty() ? "" : ", ") + ("peak memory " + format_decimal(closing.peak_memory_mib, 0) + " MiB");
+  if (!time.empty()) line("time", time);
+  if (!closing.checkpoint.empty()) line("checkpoint", closing.checkpoint);
+  if (!closing.report.empty()) line("report", closing.report);
+  if (!closing.resume_command.empty()) line("go on with", closing.resume_command);
+}
+
+}  // namespace drift

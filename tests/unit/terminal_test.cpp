@@ -1,0 +1,129 @@
+#include <core/report/format.h>
+#include <core/report/log.h>
+#include <core/report/terminal.h>
+
+#include <drift/error.h>
+
+#include "tests/support/support.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <sstream>
+#include <thread>
+
+namespace drift {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+
+TEST(Format, NumbersForPeople) {
+  EXPECT_EQ(format_decimal(-0.0001, 3), "0.000");
+  EXPECT_EQ(format_decimal(NAN, 3), "-");
+  EXPECT_EQ(format_adaptive(-0.0312), "-0.031");
+  EXPECT_EQ(format_adaptive(0.000024), "2.4e-05");
+  EXPECT_EQ(format_adaptive(12345.6), "12346");
+  EXPECT_EQ(format_adaptive(INFINITY), "inf");
+  EXPECT_EQ(format_percent(0.4213), "42.1");
+  EXPECT_EQ(format_count(21387), "21,400");
+  EXPECT_EQ(format_count(0.84), "0.84");
+  EXPECT_EQ(format_count(1234567), "1,230,000");
+  EXPECT_EQ(format_integer(-1234567), "-1,234,567");
+  EXPECT_EQ(format_integer(-123), "-123");
+  EXPECT_EQ(format_parameters(216512), "0.22 M");
+  EXPECT_EQ(format_parameters(8015581184), "8.02 B");
+}
+
+TEST(Format, Times) {
+  EXPECT_EQ(format_seconds(0.0312), "0.031 s");
+  EXPECT_EQ(format_seconds(0.114), "0.11 s");
+  EXPECT_EQ(format_seconds(340.2), "340 s");
+  EXPECT_EQ(format_duration(9.2), "0:09");
+  EXPECT_EQ(format_duration(3723), "1:02:03");
+  EXPECT_EQ(format_duration(2 * 86400 + 11400), "2 d 03:10");
+  EXPECT_EQ(format_duration(NAN), "-:--");
+}
+
+TEST(Format, WidthsCountCodePointsAndNoStyles) {
+  EXPECT_EQ(display_width("━━ \033[36mab\033[0m"), 5);
+  EXPECT_EQ(truncate_to_width("━━━", 2), "━━");
+  EXPECT_EQ(truncate_to_width("\033[36mabc\033[0m", 2), "\033[36mab\033[0m") << "a cut text ends its colour";
+}
+
+TEST(Terminal, StylesOnlyWhereThereAreColours) {
+  std::ostringstream stream;
+  TerminalOptions options;
+  EXPECT_EQ(Terminal(stream, options).styled("x", Style::kStrong), "x");
+  options.color = true;
+  EXPECT_EQ(Terminal(stream, options).styled("x", Style::kStrong), "\033[1mx\033[0m");
+}
+
+TEST(Terminal, WithoutATerminalThereIsNoLiveLine) {
+  std::ostringstream stream;
+  Terminal terminal(stream, {});
+  terminal.show_live("50 %", true);
+  terminal.print("done");
+  EXPECT_EQ(stream.str(), "done\n");
+}
+
+TEST(Terminal, AFileIsNoTerminal) {
+  const TerminalOptions options = detect_terminal(-1);
+  EXPECT_FALSE(options.is_terminal);
+  EXPECT_FALSE(options.color);
+  EXPECT_FALSE(options.columns);
+}
+
+TEST(Log, EveryLineIsOnDiskWithItsLevel) {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "log.txt";
+  open_log(path);
+  log_info("a text with {braces} 100 %");
+  log_error("what went wrong");
+  const std::string written = test::read_file(path);  // before it is closed
+  EXPECT_THAT(written, ContainsRegex("[0-9-]+ [0-9:.]+ info +a text with \\{braces\\} 100 %\n"));
+  EXPECT_THAT(written, ContainsRegex("error +what went wrong\n"));
+  close_log();
+  open_log(path);
+  log_info("appended");
+  close_log();
+  EXPECT_THAT(test::read_file(path), HasSubstr("what went wrong"));
+  EXPECT_THAT(test::read_file(path), HasSubstr("appended"));
+}
+
+TEST(Log, WarningsReachTheListenerFromEveryThread) {
+  const test::TemporaryFolder folder;
+  open_log(folder.path() / "log.txt");
+  int heard = 0;
+  set_warning_listener([&](const std::string&) { ++heard; });
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([] {
+      for (int line = 0; line < 25; ++line) log_warning("careful");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  set_warning_listener({});
+  close_log();
+  EXPECT_EQ(heard, 100);
+  const std::string written = test::read_file(folder.path() / "log.txt");
+  EXPECT_EQ(std::count(written.begin(), written.end(), '\n'), 100);
+}
+
+TEST(Log, AnUnwritableFileIsAnErrorThatNamesIt) {
+  try {
+    open_log("/dev/null/log.txt");
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("/dev/null/log.txt"));
+  }
+}
+
+TEST(Log, WithoutALogNothingHappens) {
+  close_log();
+  log_info("lost");
+}
+
+}  // namespace
+}  // namespace drift
