@@ -25,7 +25,9 @@ struct Column {
 
 std::string held_out_text(const StepRow& row) { return row.held_out ? format_percent(row.held_out->accuracy) + "%" : ""; }
 std::string percent_text(double fraction) { return std::isnan(fraction) ? "-" : format_percent(fraction) + "%"; }
-std::string live_text(const StepRow& row) { return format_decimal(row.live_groups, 0) + "/" + std::to_string(row.groups); }
+std::string live_text(const StepRow& row) {
+  return std::isnan(row.live_groups) ? "-" : format_decimal(row.live_groups, 0) + "/" + std::to_string(row.groups);
+}
 std::string rate_text(double rate) {
   char buffer[32];
   std::snprintf(buffer, sizeof buffer, "%.2g", rate);
@@ -37,7 +39,7 @@ const Column kTable[] = {
     {"reward", 6, 1, true, false, [](const StepRow& row, double) { return format_decimal(row.reward, 3); }},
     {"solved", 6, 1, true, false, [](const StepRow& row, double) { return percent_text(row.solved); }},
     {"held-out", 8, 3, true, true, [](const StepRow& row, double) { return held_out_text(row); }},
-    {"loss", 7, 2, true, true, [](const StepRow& row, double) { return format_adaptive(row.loss); }},
+    {"loss", 8, 2, true, true, [](const StepRow& row, double) { return format_adaptive(row.loss); }},
     {"kl", 7, 7, true, false, [](const StepRow& row, double) { return format_adaptive(row.kl); }},
     {"live", 5, 4, true, false, [](const StepRow& row, double) { return live_text(row); }},
     {"utility", 7, 8, true, false, [](const StepRow& row, double) { return format_decimal(row.token_utility, 3); }},
@@ -183,7 +185,9 @@ void RunDisplay::print_row() {
   const StepRow mean = mean_of(pending_);
   std::string line;
   for (const int index : columns_) {
-    line += right_aligned(kTable[index].text(mean, rate_.seconds_left(plan_.steps)), kTable[index].width);
+    const std::string text = kTable[index].text(mean, rate_.seconds_left(plan_.steps));
+    // Before the first step there is nothing but the evaluation.
+    line += right_aligned(mean.step == 0 && text == "-" ? "" : text, kTable[index].width);
   }
   terminal_.print(line);
   pending_.clear();

@@ -86,9 +86,9 @@ TEST(RunDisplay, InAPipeRowsArePlainAlignedAndMeansOverTheStepsBetween) {
     display.step(row(step, step <= 10 ? 0.1 * (step % 2) : 0.73));
   }
   EXPECT_EQ(screen.text(),
-            "  step reward solved    loss      kl  live utility   grad rollout  update  tokens/s    left\n"
-            "    10  0.050   5.0%  -0.031   0.000  6/16   0.583   0.84  0.11 s 0.062 s    21,400    0:13\n"
-            "    20  0.730  73.0%  -0.031   0.000  6/16   0.583   0.84  0.11 s 0.062 s    21,400    0:10\n");
+            "  step reward solved     loss      kl  live utility   grad rollout  update  tokens/s    left\n"
+            "    10  0.050   5.0%   -0.031   0.000  6/16   0.583   0.84  0.11 s 0.062 s    21,400    0:13\n"
+            "    20  0.730  73.0%   -0.031   0.000  6/16   0.583   0.84  0.11 s 0.062 s    21,400    0:10\n");
 }
 
 TEST(RunDisplay, EvaluatedStepsAndSlowStepsHaveARowOfTheirOwn) {
@@ -106,7 +106,7 @@ TEST(RunDisplay, EvaluatedStepsAndSlowStepsHaveARowOfTheirOwn) {
   display.step(row(2, 0.5));
   const auto lines = screen.lines();
   ASSERT_EQ(lines.size(), 3u);
-  EXPECT_THAT(lines[1], StartsWith("     0      -      -    31.8%"));
+  EXPECT_THAT(lines[1], StartsWith("     0                  31.8%      "));
   EXPECT_THAT(lines[2], StartsWith("     2  0.500  50.0%         "));
 }
 
@@ -121,7 +121,7 @@ TEST(RunDisplay, UnknownValuesAreDashes) {
   skipped.live_groups = 0;
   skipped.groups = 16;
   display.step(skipped);
-  EXPECT_THAT(screen.lines()[1], StartsWith("     1      -      -       -       -  0/16       -      -       -       -         -"));
+  EXPECT_THAT(screen.lines()[1], StartsWith("     1      -      -        -       -  0/16       -      -       -       -         -"));
 }
 
 TEST(RunDisplay, PretrainHasItsOwnColumns) {
@@ -140,8 +140,8 @@ TEST(RunDisplay, PretrainHasItsOwnColumns) {
   screen.seconds += 1;
   display.step(step);
   EXPECT_EQ(screen.text(),
-            "  step    loss   grad      lr  tokens/s    left\n"
-            "     1   2.500   1.00   0.002     1,000    0:00\n");
+            "  step     loss   grad      lr  tokens/s    left\n"
+            "     1    2.500   1.00   0.002     1,000    0:00\n");
 }
 
 TEST(RunDisplay, NarrowTerminalsLoseTheLeastNeededColumns) {
