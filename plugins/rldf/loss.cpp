@@ -1,0 +1,138 @@
+// RLDF's loss (algorithms.md 2.3 to 2.5; paper, equations (ppo_loss), (reinforce_loss), (policy_obj) and Algorithm
+// "Loss Estimation of Each Timestep").
+
+#include "rldf.h"
+
+#include <ATen/ops/abs.h>
+#include <ATen/ops/clamp.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/expm1.h>
+#include <ATen/ops/index_add.h>
+#include <ATen/ops/minimum.h>
+#include <ATen/ops/sum.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <cmath>
+
+namespace drift::rldf {
+
+RldfLoss::RldfLoss(const Params& params)
+    : threshold_(params.get<double>("low_prob_threshold")),
+      keep_decoded_(params.get<bool>("keep_decoded")),
+      token_norm_(params.get<std::string>("norm") == "token"),
+      eps_low_(params.get<double>("eps_low")),
+      eps_high_(params.get<double>("eps_high")),
+      log_ratio_clamp_(params.get<double>("logratio_clamp")),
+      beta_(params.get<double>("beta")),
+      entropy_coefficient_(params.get<double>("entropy_coefficient")),
+      entropy_relative_(params.get<std::string>("entropy_mode") == "ref_delta") {
+  const auto filter = params.get<std::string>("filter_on");
+  filter_ = filter == "current" ? Filter::kCurrent : filter == "old" ? Filter::kOld : Filter::kAuto;
+  const auto form = params.get<std::string>("form");
+  form_ = form == "reinforce" ? Form::kReinforce : form == "ppo" ? Form::kPpo : Form::kAuto;
+  const auto kl = params.get<std::string>("kl");
+  kl_ = kl == "k1" ? Kl::kK1 : kl == "k2" ? Kl::kK2 : Kl::kK3;
+}
+
+Coupling RldfLoss::coupling() const {
+  // `token` divides by the number of effective tokens of all responses, which the current policy decides.
+  return token_norm_ ? Coupling::kBatch : Coupling::kView;
+}
+
+void RldfLoss::needs(LossNeeds& needs) const {
+  needs.entropy = entropy_coefficient_ != 0;
+  needs.reference = beta_ > 0 || (needs.entropy && entropy_relative_);
+}
+
+Loss RldfLoss::evaluate(const LossInput& in) const {
+  const auto advantage_F1 = in.advantage_F1();
+  const auto effective_FL = effective_set(in);  // E_f
+  const auto count_F = effective_FL.sum(1);     // |E_f,b|
+  Loss loss;
+
+  at::Tensor token_loss_FL;
+  if (uses_ratio(in)) {
+    const auto ratio_FL = log_ratio(in.log_probs.current_FL, in.log_probs.old_FL, effective_FL).exp();
+    const auto clipped_FL = ratio_FL.clamp(1 - eps_low_, 1 + eps_high_);
+    token_loss_FL = -at::minimum(ratio_FL * advantage_F1, clipped_FL * advantage_F1);
+    const auto active_FL = ((advantage_F1 > 0) & (ratio_FL > 1 + eps_high_)) | ((advantage_F1 < 0) & (ratio_FL < 1 - eps_low_));
+    loss.add_mean("clip_fraction", active_FL.to(ratio_FL.scalar_type()), effective_FL);
+  } else {
+    token_loss_FL = -in.log_probs.current_FL * advantage_F1;
+  }
+  if (in.log_probs.reference_FL.defined()) {
+    const auto kl_FL = kl_divergence(log_ratio(in.log_probs.reference_FL, in.log_probs.current_FL, effective_FL));
+    if (beta_ > 0) token_loss_FL = token_loss_FL + beta_ * kl_FL;
+    loss.add_mean("kl", kl_FL, effective_FL);
+  }
+  if (in.log_probs.entropy_FL.defined()) {
+    if (entropy_coefficient_ != 0) token_loss_FL = token_loss_FL + entropy_coefficient_ * entropy_term(in);
+    loss.add_mean("entropy", in.log_probs.entropy_FL, effective_FL);
+  }
+
+  const auto kept_FL = at::where(effective_FL, token_loss_FL, at::zeros_like(token_loss_FL));
+  loss.value = (kept_FL.sum(1) * view_scale(in, count_F)).sum();
+
+  // sum |E| / (sum_b n_valid_b * K): each call brings its share of the batch's denominator.
+  const auto share = in.plan.target_FL.sum().to(at::kDouble) / static_cast<double>(in.totals.targets);
+  loss.add_ratio("token_utility", count_F.sum(), in.valid_BL.sum() * in.totals.forwards * share);
+  return loss;
+}
+
+/// REINFORCE with one update per rollout, the clipped ratio with several.
+bool RldfLoss::uses_ratio(const LossInput& in) const {
+  return form_ == Form::kPpo || (form_ == Form::kAuto && in.totals.inner_iterations > 1);
+}
+
+/// E_f = {i in targets: lp_i >= ln theta} and C_f. Token clipping: in a state long before a token's own step its
+/// probability may be near 0, and its logarithm would dominate the loss.
+at::Tensor RldfLoss::effective_set(const LossInput& in) const {
+  if (threshold_ <= 0) return in.plan.target_FL;
+  const bool on_old = filter_ == Filter::kOld || (filter_ == Filter::kAuto && in.totals.inner_iterations > 1);
+  const auto& filter_FL = on_old ? in.log_probs.old_FL : in.log_probs.current_FL;
+  const auto likely_FL = in.plan.target_FL & (filter_FL >= std::log(threshold_));
+  if (!keep_decoded_) return likely_FL;
+  return in.plan.committed_FL.defined() ? likely_FL | in.plan.committed_FL : in.plan.target_FL;
+}
+
+/// ln(numerator / denominator), 0 outside E: what is dropped must not reach exp(), whose infinite gradient would survive
+/// a multiplication by 0.
+at::Tensor RldfLoss::log_ratio(const at::Tensor& numerator, const at::Tensor& denominator, const at::Tensor& effective) const {
+  const auto difference = numerator - denominator;
+  return at::where(effective, difference, at::zeros_like(difference)).clamp(-log_ratio_clamp_, log_ratio_clamp_);
+}
+
+/// d = ln(reference / current). All three estimate KL(current || reference) from the sampled token.
+at::Tensor RldfLoss::kl_divergence(const at::Tensor& d) const {
+  switch (kl_) {
+    case Kl::kK1: return -d;
+    case Kl::kK2: return d * d / 2;
+    case Kl::kK3: return d.expm1() - d;
+  }
+  return {};
+}
+
+at::Tensor RldfLoss::entropy_term(const LossInput& in) const {
+  const auto& entropy_FL = in.log_probs.entropy_FL;
+  return entropy_relative_ ? (in.log_probs.reference_entropy_FL - entropy_FL).abs() : entropy_FL;
+}
+
+/// What the sum over a view's effective tokens is multiplied by, [F].
+///   sample: 1 / (K B max(|E_f,b|, 1))        responses without a view count as 0 in the mean over B
+///   token:  1 / (K max(sum_b |E_f,b|, 1))    one normaliser for each forward f
+at::Tensor RldfLoss::view_scale(const LossInput& in, const at::Tensor& count_F) const {
+  const auto forwards = static_cast<double>(in.totals.forwards);
+  at::Tensor divisor_F;
+  if (token_norm_) {
+    const auto count_K = at::zeros({in.totals.forwards}, count_F.options()).index_add(0, in.plan.forward_F, count_F);
+    divisor_F = count_K.index_select(0, in.plan.forward_F).clamp_min(1) * forwards;
+  } else {
+    divisor_F = count_F.clamp_min(1) * (forwards * static_cast<double>(in.totals.responses));
+  }
+  const auto scale_F = divisor_F.to(in.log_probs.current_FL.scalar_type()).reciprocal();
+  return in.plan.weight_F.defined() ? scale_F * in.plan.weight_F : scale_F;
+}
+
+}  // namespace drift::rldf

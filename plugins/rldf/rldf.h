@@ -1,0 +1,94 @@
+#pragma once
+
+// RLDF, reinforcement learning from denoising feedback: the parts that this plugin registers.
+
+#include <drift/loss_estimator.h>
+#include <drift/masking_strategy.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace drift::rldf {
+
+/// Scores a response in states of its own denoising trajectory, preferring the steps the model was least sure of.
+class TrajectoryMasking final : public MaskingStrategy {
+ public:
+  explicit TrajectoryMasking(const Params& params);
+  void plan(const MaskingInput& input, MaskPlan& plan) const override;
+
+ private:
+  std::vector<std::int64_t> select(const std::vector<double>& surprisal, const MaskingInput& input, std::int64_t sample) const;
+  std::vector<std::int64_t> draw_order(const std::vector<double>& surprisal, const MaskingInput& input, RandomPoint point) const;
+  std::vector<double> logits(const std::vector<double>& surprisal) const;
+  std::vector<double> view_weights(const std::vector<double>& surprisal, const std::vector<std::int64_t>& selected) const;
+  bool uniform(const std::vector<double>& surprisal) const;
+
+  std::int64_t k_;
+  double temperature_;
+  bool fill_;
+  bool skip_single_step_;
+  bool pads_follow_trajectory_;
+  bool softmax_weights_;
+  bool committed_targets_only_;
+};
+
+/// k independent masks over a share of the valid tokens.
+class RandomMasking final : public MaskingStrategy {
+ public:
+  explicit RandomMasking(const Params& params);
+  void plan(const MaskingInput& input, MaskPlan& plan) const override;
+
+ private:
+  std::int64_t k_;
+  double mask_ratio_;
+};
+
+/// Two complementary random masks over the valid tokens.
+class CoupledRandomMasking final : public MaskingStrategy {
+ public:
+  explicit CoupledRandomMasking(const Params&) {}
+  void plan(const MaskingInput& input, MaskPlan& plan) const override;
+};
+
+/// One view with all valid tokens masked.
+class AllMasking final : public MaskingStrategy {
+ public:
+  explicit AllMasking(const Params&) {}
+  void plan(const MaskingInput& input, MaskPlan& plan) const override;
+};
+
+/// REINFORCE or clipped ratio on the tokens that the model does not find too unlikely, plus KL and entropy terms.
+class RldfLoss final : public LossEstimator {
+ public:
+  explicit RldfLoss(const Params& params);
+  Coupling coupling() const override;
+  void needs(LossNeeds& needs) const override;
+  Loss evaluate(const LossInput& input) const override;
+
+ private:
+  enum class Filter { kAuto, kCurrent, kOld };
+  enum class Form { kAuto, kReinforce, kPpo };
+  enum class Kl { kK1, kK2, kK3 };
+
+  bool uses_ratio(const LossInput& input) const;
+  at::Tensor effective_set(const LossInput& input) const;
+  at::Tensor log_ratio(const at::Tensor& numerator, const at::Tensor& denominator, const at::Tensor& effective) const;
+  at::Tensor kl_divergence(const at::Tensor& log_ratio) const;
+  at::Tensor entropy_term(const LossInput& input) const;
+  at::Tensor view_scale(const LossInput& input, const at::Tensor& count) const;
+
+  double threshold_;
+  bool keep_decoded_;
+  Filter filter_;
+  bool token_norm_;
+  Form form_;
+  double eps_low_;
+  double eps_high_;
+  double log_ratio_clamp_;
+  double beta_;
+  Kl kl_;
+  double entropy_coefficient_;
+  bool entropy_relative_;
+};
+
+}  // namespace drift::rldf

@@ -1,0 +1,33 @@
+#include "tests/support/plugins.h"
+
+#include "tests/support/support.h"
+
+#include <core/plugin/plugin_loader.h>
+
+#include <stdexcept>
+
+namespace drift::test {
+
+const Registry& load_plugin(const std::string& name) {
+  static std::map<std::string, std::unique_ptr<Registry>> loaded;
+  auto& registry = loaded[name];
+  if (!registry) {
+    auto fresh = std::make_unique<Registry>();
+    PluginLoader(*fresh).load_file(build_dir() / "lib/drift/plugins" / ("lib" + name + ".so"));
+    registry = std::move(fresh);
+  }
+  return *registry;
+}
+
+ParamValue param_from_text(const ComponentEntry& component, const std::string& name, const std::string& text) {
+  for (const ParamSpec& spec : component.params) {
+    if (spec.name != name) continue;
+    if (std::holds_alternative<bool>(spec.default_value)) return text == "true";
+    if (std::holds_alternative<std::int64_t>(spec.default_value)) return static_cast<std::int64_t>(std::stoll(text));
+    if (std::holds_alternative<double>(spec.default_value)) return std::stod(text);
+    return text;
+  }
+  throw std::runtime_error("`" + component.name + "` has no parameter `" + name + "`");
+}
+
+}  // namespace drift::test

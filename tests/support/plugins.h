@@ -1,0 +1,32 @@
+#pragma once
+
+// Components as the program gets them: from the plugin's file, through the loader, with checked parameters.
+
+#include <drift/registry.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+namespace drift::test {
+
+/// The registry after loading lib/drift/plugins/libNAME.so of the build tree. Loaded once per process.
+const Registry& load_plugin(const std::string& name);
+
+/// A component of `plugin` with the given parameters over its defaults.
+template <class Interface>
+std::unique_ptr<Interface> create(const std::string& plugin, const std::string& component,
+                                  const std::map<std::string, ParamValue>& values = {}) {
+  const ComponentEntry* entry = load_plugin(plugin).find(Interface::kKind, component);
+  if (entry == nullptr) throw std::runtime_error("plugin `" + plugin + "` has no " + component);
+  auto made = entry->create(Params(entry->params, values), nullptr);
+  auto* typed = dynamic_cast<Interface*>(made.get());
+  if (typed == nullptr) throw std::runtime_error(component + " of plugin `" + plugin + "` has another type");
+  made.release();
+  return std::unique_ptr<Interface>(typed);
+}
+
+/// `text` as the type that `component` declares for its parameter `name`, as if it stood in the configuration.
+ParamValue param_from_text(const ComponentEntry& component, const std::string& name, const std::string& text);
+
+}  // namespace drift::test
