@@ -1,0 +1,162 @@
+#include "tests/support/rollouts.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/log.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <numeric>
+#include <stdexcept>
+
+namespace drift::test {
+namespace {
+
+at::Tensor index_tensor(const std::vector<std::int64_t>& values) { return at::tensor(values, at::kLong); }
+
+at::Tensor select_rows(const at::Tensor& tensor, const at::Tensor& index) {
+  return tensor.defined() ? tensor.index_select(0, index) : tensor;
+}
+
+}  // namespace
+
+at::Tensor vector_tensor(const std::vector<double>& values) { return at::tensor(values, at::kDouble); }
+
+at::Tensor matrix_tensor(const std::vector<std::vector<double>>& rows) {
+  std::vector<at::Tensor> tensors;
+  for (const auto& row : rows) tensors.push_back(vector_tensor(row));
+  return at::stack(tensors);
+}
+
+std::vector<double> numbers(const at::Tensor& tensor) {
+  const auto flat = tensor.detach().to(at::kDouble).contiguous();
+  return {flat.const_data_ptr<double>(), flat.const_data_ptr<double>() + flat.numel()};
+}
+
+std::vector<double> numbers(const at::Tensor& tensor, std::int64_t row) { return numbers(tensor.select(0, row)); }
+
+Trajectories make_trajectories(const std::vector<ResponseRow>& responses) {
+  std::vector<std::vector<double>> step, valid, probability;
+  for (const ResponseRow& response : responses) {
+    step.push_back(response.raw_step);
+    valid.push_back(response.valid);
+    probability.push_back(response.probability);
+  }
+  const auto count = static_cast<std::int64_t>(responses.size());
+  Trajectories made;
+  made.prompts = {at::zeros({count, 1}, at::kLong), at::ones({count, 1}, at::kBool), at::arange(count, at::kLong)};
+  made.step_BL = matrix_tensor(step).to(at::kInt);
+  made.valid_BL = matrix_tensor(valid).to(at::kBool);
+  made.tokens_BL = at::zeros_like(made.step_BL, at::kLong);
+  made.commit_logprob_BL = matrix_tensor(probability).log().to(at::kFloat).masked_fill(made.step_BL < 0, 0);
+  made.forwards_B = made.step_BL.amax(1).to(at::kLong) + 1;
+  return made;
+}
+
+Trajectories random_trajectories(std::int64_t count, std::int64_t length, std::uint64_t seed) {
+  const RandomStream random(seed, "rollouts");
+  std::vector<ResponseRow> responses(static_cast<std::size_t>(count));
+  for (std::int64_t b = 0; b < count; ++b) {
+    const std::int64_t valid_tokens = b == 1 ? 0 : length - random.below(length / 2, {0, b, 0, 0});
+    for (std::int64_t i = 0; i < length; ++i) {
+      auto& response = responses[b];
+      response.valid.push_back(i < valid_tokens);
+      response.raw_step.push_back(static_cast<double>(2 * random.below(length, {0, b, i, 1})));
+      response.probability.push_back(0.05 + 0.95 * random.uniform({0, b, i, 2}));
+      if (i + 1 == length && i >= valid_tokens) response.raw_step.back() = -1;
+    }
+  }
+  return make_trajectories(responses);
+}
+
+Trajectories select_responses(const Trajectories& all, const std::vector<std::int64_t>& responses) {
+  const auto index = index_tensor(responses);
+  Trajectories some;
+  some.prompts = {select_rows(all.prompts.tokens_BP, index), select_rows(all.prompts.mask_BP, index),
+                  select_rows(all.prompts.group_B, index)};
+  some.tokens_BL = select_rows(all.tokens_BL, index);
+  some.valid_BL = select_rows(all.valid_BL, index);
+  some.step_BL = select_rows(all.step_BL, index);
+  some.commit_logprob_BL = select_rows(all.commit_logprob_BL, index);
+  some.forwards_B = select_rows(all.forwards_B, index);
+  return some;
+}
+
+MaskPlan draw_plan(const MaskingStrategy& strategy, const Trajectories& trajectories, std::int64_t step,
+                   std::vector<std::int64_t> sample_numbers, std::uint64_t seed) {
+  if (sample_numbers.empty()) {
+    sample_numbers.resize(static_cast<std::size_t>(trajectories.valid_BL.size(0)));
+    std::iota(sample_numbers.begin(), sample_numbers.end(), 0);
+  }
+  MaskingInput input;
+  input.trajectories = &trajectories;
+  input.random = RandomStream(seed, "masking");
+  input.step = step;
+  input.sample_number_B = index_tensor(sample_numbers);
+  MaskPlan plan;
+  strategy.plan(input, plan);
+  return plan;
+}
+
+LossInput select_views(const LossInput& all, const std::vector<std::int64_t>& views) {
+  const auto index = index_tensor(views);
+  LossInput some = all;
+  for (auto* tensor : {&some.plan.sample_F, &some.plan.forward_F, &some.plan.step_F, &some.plan.masked_FL, &some.plan.target_FL,
+                       &some.plan.committed_FL, &some.plan.weight_F, &some.plan.prompt_masked_FP, &some.log_probs.current_FL,
+                       &some.log_probs.old_FL, &some.log_probs.reference_FL, &some.log_probs.entropy_FL,
+                       &some.log_probs.reference_entropy_FL}) {
+    *tensor = select_rows(*tensor, index);
+  }
+  return some;
+}
+
+std::int64_t find_view(const MaskPlan& plan, std::int64_t forward, std::int64_t response) {
+  const auto forwards = numbers(plan.forward_F);
+  const auto samples = numbers(plan.sample_F);
+  for (std::size_t f = 0; f < forwards.size(); ++f) {
+    if (forwards[f] == static_cast<double>(forward) && samples[f] == static_cast<double>(response)) return static_cast<std::int64_t>(f);
+  }
+  return -1;
+}
+
+void MetricTotal::add(const Loss& loss, const std::string& name) {
+  for (const LossMetric& metric : loss.metrics) {
+    if (metric.name != name) continue;
+    sum += metric.sum.item<double>();
+    count += metric.count.item<double>();
+    return;
+  }
+  throw std::runtime_error("the loss logs no `" + name + "`");
+}
+
+std::vector<double> gradient(const LossEstimator& loss, const LossInput& input) {
+  LossInput with_leaf = input;
+  with_leaf.log_probs.current_FL = input.log_probs.current_FL.detach().clone().requires_grad_();
+  loss.evaluate(with_leaf).value.backward();
+  const auto& grad = with_leaf.log_probs.current_FL.grad();
+  return numbers(grad.defined() ? grad : at::zeros_like(input.log_probs.current_FL));
+}
+
+std::vector<double> finite_difference_gradient(const LossEstimator& loss, const LossInput& input) {
+  constexpr double kStep = 1e-6;
+  LossInput moved = input;
+  moved.log_probs.current_FL = input.log_probs.current_FL.detach().to(at::kDouble).clone().contiguous();
+  auto* values = moved.log_probs.current_FL.mutable_data_ptr<double>();
+  std::vector<double> differences;
+  for (std::int64_t i = 0; i < moved.log_probs.current_FL.numel(); ++i) {
+    const double centre = values[i];
+    values[i] = centre + kStep;
+    const double above = loss.evaluate(moved).value.item<double>();
+    values[i] = centre - kStep;
+    const double below = loss.evaluate(moved).value.item<double>();
+    values[i] = centre;
+    differences.push_back((above - below) / (2 * kStep));
+  }
+  return differences;
+}
+
+}  // namespace drift::test
