@@ -1,0 +1,273 @@
+#include <core/config/document.h>
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <sstream>
+
+namespace drift {
+namespace {
+
+std::vector<std::string> split_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+/// A key as TOML writes it, so that points inside quotes do not look like sections.
+std::string written_key(std::string_view key) {
+  const bool bare = !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
+    return std::isalnum(c) || c == '_' || c == '-';
+  });
+  return bare ? std::string(key) : to_toml(ParamValue(std::string(key)));
+}
+
+TextSpan span_of(const toml::source_region& region) {
+  TextSpan span{region.begin.line, region.begin.column, 1};
+  if (region.end.line == region.begin.line && region.end.column > region.begin.column) {
+    span.length = region.end.column - region.begin.column;
+  }
+  return span;
+}
+
+std::string describe(const toml::node& node) {
+  switch (node.type()) {
+    case toml::node_type::date: return "a date";
+    case toml::node_type::time: return "a time";
+    case toml::node_type::date_time: return "a date and time";
+    case toml::node_type::array: return "a list that does not hold texts only";
+    default: return "";
+  }
+}
+
+std::optional<ParamValue> param_value(const toml::node& node) {
+  if (const auto* value = node.as_boolean()) return ParamValue(value->get());
+  if (const auto* value = node.as_integer()) return ParamValue(std::int64_t{value->get()});
+  if (const auto* value = node.as_floating_point()) return ParamValue(value->get());
+  if (const auto* value = node.as_string()) return ParamValue(value->get());
+  if (const auto* array = node.as_array()) {
+    std::vector<std::string> items;
+    for (const toml::node& item : *array) {
+      if (!item.is_string()) return std::nullopt;
+      items.push_back(item.as_string()->get());
+    }
+    return ParamValue(std::move(items));
+  }
+  return std::nullopt;
+}
+
+using OriginOf = std::function<Origin(const toml::key&, const toml::node&)>;
+
+void flatten(const toml::table& table, const std::string& prefix, const OriginOf& origin_of,
+             const std::filesystem::path& folder, ConfigLayer& layer) {
+  for (auto&& [key, node] : table) {
+    const std::string path = prefix + written_key(key.str());
+    if (const toml::table* inner = node.as_table()) {
+      layer.tables[path] = origin_of(key, node);
+      flatten(*inner, path + ".", origin_of, folder, layer);
+    } else {
+      layer.leaves[path] = {param_value(node), describe(node), origin_of(key, node), folder};
+    }
+  }
+}
+
+/// TOML++ says "Error while parsing array: encountered end-of-file"; what went wrong is the part after the colon.
+std::string syntax_message(const toml::parse_error& error) {
+  const std::string description(error.description());
+  const auto colon = description.find(": ");
+  return "not valid TOML: " + (colon == std::string::npos ? description : description.substr(colon + 2));
+}
+
+class Loader {
+ public:
+  void load(const std::filesystem::path& file, const Diagnostic& asked_by) {
+    std::error_code ignored;
+    const auto identity = std::filesystem::weakly_canonical(file, ignored);
+    if (const auto found = std::find(open_.begin(), open_.end(), identity); found != open_.end()) {
+      Diagnostic mistake = asked_by;
+      mistake.message = "`" + file.string() + "` extends itself";
+      std::string chain;
+      for (auto it = found; it != open_.end(); ++it) chain += it->filename().string() + " -> ";
+      mistake.notes = {"the way round: " + chain + identity.filename().string()};
+      mistakes.push_back(mistake);
+      return;
+    }
+    if (std::find(done_.begin(), done_.end(), identity) != done_.end()) return;
+
+    std::string content;
+    if (!read(file, content)) {
+      Diagnostic mistake = asked_by;
+      mistake.message = "cannot read `" + file.string() + "`";
+      mistakes.push_back(mistake);
+      return;
+    }
+    const std::string shown = file.string();
+    document.lines[shown] = split_lines(content);
+    open_.push_back(identity);
+    try {
+      add(toml::parse(std::string_view(content), std::string_view(shown)), file);
+    } catch (const toml::parse_error& error) {
+      const Origin origin{Origin::Kind::kFile, shown, {}, {}};
+      mistakes.push_back(document.at(origin, span_of(error.source()), syntax_message(error)));
+    }
+    open_.pop_back();
+    done_.push_back(identity);
+  }
+
+  ConfigDocument document;
+  std::vector<Diagnostic> mistakes;
+
+ private:
+  static bool read(const std::filesystem::path& file, std::string& content) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(file, error)) return false;
+    std::ifstream stream(file, std::ios::binary);
+    std::ostringstream text;
+    text << stream.rdbuf();
+    content = text.str();
+    return stream.good() || stream.eof() || content.empty();
+  }
+
+  void add(toml::table&& table, const std::filesystem::path& file) {
+    const OriginOf origin_of = [&](const toml::key& key, const toml::node& node) {
+      return Origin{Origin::Kind::kFile, file.string(), span_of(key.source()), span_of(node.source())};
+    };
+    extend(table, file);
+    table.erase("extends");
+    ConfigLayer layer;
+    flatten(table, "", origin_of, std::filesystem::absolute(file).parent_path(), layer);
+    document.layers.push_back(std::move(layer));
+  }
+
+  void extend(const toml::table& table, const std::filesystem::path& file) {
+    const toml::node* node = table.get("extends");
+    if (node == nullptr) return;
+    const auto place = [&](const toml::node& at) {
+      return document.at({Origin::Kind::kFile, file.string(), {}, {}}, span_of(at.source()), "");
+    };
+    const auto names = param_value(*node);
+    if (!names || !std::holds_alternative<std::vector<std::string>>(*names)) {
+      Diagnostic mistake = place(*node);
+      mistake.message = "`extends` must be a list of files";
+      mistake.notes = {"for example: extends = [\"models/base.toml\", \"tasks/task.toml\"]"};
+      mistakes.push_back(mistake);
+      return;
+    }
+    for (const toml::node& item : *node->as_array()) {
+      load((file.parent_path() / item.as_string()->get()).lexically_normal(), place(item));
+    }
+  }
+
+  std::vector<std::filesystem::path> open_, done_;
+};
+
+/// `key = value` as one line of TOML; where the value is no TOML, it is text (--set model.path=runs/a).
+ConfigLayer override_layer(const ConfigOverride& setting, std::vector<Diagnostic>& mistakes) {
+  Origin origin{Origin::Kind::kCommandLine, setting.flag, {}, {}};
+  const auto place = [&](const std::string& part) -> TextSpan {
+    const auto found = setting.flag.rfind(part);
+    if (part.empty() || found == std::string::npos) return {};
+    return {0, static_cast<std::uint32_t>(found + 1), static_cast<std::uint32_t>(part.size())};
+  };
+  origin.key = place(setting.key);
+  origin.value = place(setting.value);
+  const auto parse = [&](const std::string& value) {
+    ConfigLayer layer;
+    const std::string line = setting.key + " = " + value;
+    flatten(toml::parse(std::string_view(line)), "", [&](const toml::key&, const toml::node&) { return origin; },
+            std::filesystem::current_path(), layer);
+    return layer;
+  };
+  const std::string as_text = to_toml(ParamValue(setting.value));
+  try {
+    return parse(setting.literal ? as_text : setting.value);
+  } catch (const toml::parse_error&) {
+    // Not a value, or not a key: the second try tells which.
+  }
+  const bool broken = !setting.value.empty() && std::string_view("\"'[{").find(setting.value[0]) != std::string_view::npos;
+  try {
+    ConfigLayer layer = parse(as_text);
+    if (!broken) return layer;
+  } catch (const toml::parse_error&) {
+    mistakes.push_back({.message = "`" + setting.key + "` is not a key", .file = setting.flag, .span = origin.key,
+                        .source_line = {}, .label = {}, .notes = {"for example: --set train.steps=20"}});
+    return {};
+  }
+  mistakes.push_back({.message = "the value is not valid TOML", .file = setting.flag, .span = origin.value,
+                      .source_line = {}, .label = {}, .notes = {"texts in quotes, lists in brackets: [\"a\", \"b\"]"}});
+  return {};
+}
+
+ConfigLayer command_line_layer(const std::vector<ConfigOverride>& overrides, std::vector<Diagnostic>& mistakes) {
+  ConfigLayer whole;
+  for (const ConfigOverride& setting : overrides) {
+    ConfigLayer one = override_layer(setting, mistakes);
+    for (auto& [key, leaf] : one.leaves) whole.leaves[key] = std::move(leaf);
+    whole.tables.merge(one.tables);
+  }
+  return whole;
+}
+
+}  // namespace
+
+std::string Origin::text() const {
+  std::string out = kind == Kind::kDefault ? "default" : where;
+  if (kind == Kind::kFile && key.line > 0) out += ":" + std::to_string(key.line);
+  // The text stands in a comment of the resolved file: it must not end the line.
+  for (char& c : out) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return out;
+}
+
+ConfigOverride ConfigOverride::from_set(const std::string& assignment) {
+  const auto equals = assignment.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw ConfigError({{.message = "--set wants KEY=VALUE", .file = "--set " + assignment, .span = {}, .source_line = {},
+                        .label = {}, .notes = {"for example: --set train.steps=20"}}});
+  }
+  return {"--set " + assignment, assignment.substr(0, equals), assignment.substr(equals + 1), false};
+}
+
+Diagnostic ConfigDocument::at(const Origin& origin, const TextSpan& span, std::string message) const {
+  Diagnostic diagnostic;
+  diagnostic.message = std::move(message);
+  diagnostic.file = origin.where;
+  diagnostic.span = span;
+  const auto found = lines.find(origin.where);
+  if (span.line > 0 && found != lines.end()) {
+    if (span.line <= found->second.size()) diagnostic.source_line = found->second[span.line - 1];
+  }
+  return diagnostic;
+}
+
+ConfigDocument load_document(const std::filesystem::path& file, const std::vector<ConfigOverride>& overrides) {
+  Loader loader;
+  loader.document.file = file.string();
+  if (!file.empty()) {
+    Diagnostic asked;
+    asked.notes = {"the run's TOML file; `drift config show FILE` prints what it resolves to"};
+    loader.load(file, asked);
+  }
+  loader.document.layers.push_back(command_line_layer(overrides, loader.mistakes));
+  if (!loader.mistakes.empty()) throw ConfigError(std::move(loader.mistakes));
+  return std::move(loader.document);
+}
+
+std::string_view section_of(std::string_view key) {
+  const auto point = key.ends_with('"') ? key.rfind(".\"") : key.rfind('.');
+  return point == std::string_view::npos ? std::string_view() : key.substr(0, point);
+}
+
+std::string_view name_of(std::string_view key) {
+  const std::string_view section = section_of(key);
+  return section.empty() ? key : key.substr(section.size() + 1);
+}
+
+}  // namespace drift

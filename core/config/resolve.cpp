@@ -1,0 +1,357 @@
+#include <core/config/merge.h>
+#include <core/config/nearest.h>
+#include <core/config/run_config.h>
+
+#include <drift/error.h>
+
+#include <algorithm>
+#include <set>
+
+namespace drift {
+namespace {
+
+std::string article_and_type(const ParamValue& declared) {
+  static const char* names[] = {"true or false", "an integer", "a number", "a text in quotes", "a list of texts"};
+  return names[declared.index()];
+}
+
+std::string found_type(const ConfigLeaf& leaf) {
+  if (!leaf.value) return leaf.found;
+  static const char* names[] = {"true or false", "an integer", "a number with a point", "a text", "a list of texts"};
+  return std::holds_alternative<bool>(*leaf.value) ? to_toml(*leaf.value) : names[leaf.value->index()];
+}
+
+/// "`k`: steps per response; integer, >= 1, default 4"
+std::string describe(const ParamSpec& spec) {
+  const std::string range = spec.range.describe();
+  return "`" + spec.name + "`: " + spec.doc + "; " + type_name(spec.default_value) + (range.empty() ? "" : ", " + range) +
+         ", default " + to_toml(spec.default_value);
+}
+
+std::string plural(ComponentKind kind) {
+  switch (kind) {
+    case ComponentKind::kMaskingStrategy: return "masking strategies";
+    case ComponentKind::kLossEstimator: return "losses";
+    default: return std::string(kind_name(kind)) + "s";
+  }
+}
+
+std::string did_you_mean(const std::string& name) { return name.empty() ? "" : "did you mean `" + name + "`?"; }
+
+std::vector<std::string> names_of(const ParamSpecs& specs) {
+  std::vector<std::string> names;
+  for (const ParamSpec& spec : specs) names.push_back(spec.name);
+  return names;
+}
+
+}  // namespace
+
+/// Fills a RunConfig section by section and collects every mistake on the way.
+class Resolver {
+ public:
+  Resolver(const ConfigDocument& document, const Registry& registry, ConfigPurpose purpose)
+      : document_(document), registry_(registry), purpose_(purpose), merged_(merge_layers(document, registry)) {}
+
+  RunConfig run() {
+    check_places();
+    for (const SectionSchema& schema : config_sections()) {
+      if (schema.needed(purpose_) || merged_.tables.contains(schema.name)) resolve(schema);
+    }
+    if (mistakes_.empty()) check_model_path();
+    if (!mistakes_.empty()) {
+      std::stable_sort(mistakes_.begin(), mistakes_.end(), [](const Diagnostic& a, const Diagnostic& b) {
+        return std::tie(a.file, a.span.line) < std::tie(b.file, b.span.line);
+      });
+      throw ConfigError(std::move(mistakes_));
+    }
+    config_.set_aside_ = merged_.set_aside;
+    return std::move(config_);
+  }
+
+ private:
+  Diagnostic& mistake(const Origin& origin, const TextSpan& span, const std::string& message) {
+    return mistakes_.emplace_back(document_.at(origin, span, message));
+  }
+
+  /// Sections that do not exist, and values outside any section.
+  void check_places() {
+    std::vector<std::string> names;
+    for (const SectionSchema& schema : config_sections()) names.push_back(schema.name);
+    for (const auto& [table, origin] : merged_.tables) {
+      const std::string parent(section_of(table));
+      if (find_section(table) != nullptr || (!parent.empty() && find_section(parent) == nullptr)) continue;
+      const SectionSchema* section = find_section(parent);
+      const bool is_value = section != nullptr && std::ranges::count(names_of(section->keys), name_of(table)) > 0;
+      Diagnostic& wrong = mistake(origin, origin.key, is_value ? "`" + table + "` is a value, not a section"
+                                                               : "unknown section [" + table + "]");
+      const std::string nearest = nearest_name(table, names);
+      if (!is_value && !nearest.empty()) wrong.label = "did you mean [" + nearest + "]?";
+      if (!is_value) wrong.notes = {"sections: " + joined(names)};
+    }
+    for (const auto& [key, leaf] : merged_.leaves) {
+      if (!section_of(key).empty()) continue;
+      const bool is_section = find_section(key) != nullptr;
+      Diagnostic& wrong = mistake(leaf.origin, leaf.origin.key,
+                                  is_section ? "`" + key + "` is a section, not a value" : "`" + key + "` lies outside any section");
+      wrong.label = is_section ? "write [" + key + "] and its values below" : elsewhere(key);
+      if (!is_section) wrong.notes = {"sections: " + joined(names)};
+    }
+  }
+
+  /// "it belongs to [train]" for a key of the core's sections.
+  static std::string elsewhere(std::string_view name) {
+    std::vector<std::string> homes;
+    for (const SectionSchema& schema : config_sections()) {
+      if (name != "name" && std::ranges::count(names_of(schema.keys), name) > 0) homes.push_back("[" + schema.name + "]");
+    }
+    return homes.empty() ? "" : "it belongs to " + joined(homes);
+  }
+
+  void resolve(const SectionSchema& schema) {
+    ParamSpecs specs = schema.keys;
+    const ComponentEntry* component = nullptr;
+    ResolvedValue chosen;
+    if (schema.component) {
+      chosen = choose(schema);
+      component = registry_.find(*schema.component, text(chosen));
+      if (component != nullptr) {
+        add_declared(*component, schema, specs);
+      } else {
+        report_missing(schema, chosen);
+      }
+    }
+    const bool complete = !schema.component || component != nullptr;
+    ResolvedSection section{schema.name, {}, {}};
+    for (const ParamSpec& spec : specs) section.values.push_back(resolve(spec, schema.name));
+    if (schema.component) section.values.front() = chosen;
+    for (const auto& [key, leaf] : merged_.leaves) {
+      if (section_of(key) == schema.name && complete) check_known(key, leaf, schema, component, specs);
+    }
+    if (schema.name == "run") name_run(section.values.front());
+    if (schema.name == "algorithm") check_algorithm(section);
+    if (schema.name == "evaluation.rollout") take_over_rollout(section);
+    if (complete && mistakes_.empty()) {
+      std::map<std::string, ParamValue> values;
+      for (const ResolvedValue& value : section.values) values[value.name] = value.value;
+      section.params = Params(specs, values);
+    }
+    if (complete) config_.sections_.push_back(std::move(section));
+  }
+
+  static std::string text(const ResolvedValue& value) {
+    const auto* text = std::get_if<std::string>(&value.value);
+    return text == nullptr ? "" : *text;
+  }
+
+  /// The component's name: as written, or what follows from another section.
+  ResolvedValue choose(const SectionSchema& schema) const {
+    const auto derived = [](const std::string& name, const std::string& from) {
+      return ResolvedValue{"name", name, {Origin::Kind::kDerived, from, {}, {}}};
+    };
+    if (const ConfigLeaf* leaf = merged_.find(schema.name + ".name")) {
+      return {"name", merged_.text(schema.name + ".name"), leaf->origin};
+    }
+    if (schema.name == "evaluation.rollout") return derived(merged_.text("rollout.name"), "as in [rollout]");
+    const std::string task = merged_.text("task.name");
+    if (schema.name == "reward" && registry_.find(ComponentKind::kReward, task) != nullptr) {
+      return derived(task, "as in [task]");
+    }
+    if (const Bundle* bundle = registry_.find_bundle(merged_.text("algorithm.name"))) {
+      if (schema.name == "algorithm.masking") return derived(bundle->masking, "algorithm " + bundle->name);
+      if (schema.name == "algorithm.loss") return derived(bundle->loss, "algorithm " + bundle->name);
+    }
+    return {"name", std::string(), {}};
+  }
+
+  void add_declared(const ComponentEntry& component, const SectionSchema& schema, ParamSpecs& specs) const {
+    for (const ParamSpec& spec : component.params) {
+      if (std::ranges::count(names_of(schema.keys), spec.name) > 0) {
+        throw Error("the " + std::string(kind_name(component.kind)) + " `" + component.name + "` declares a parameter `" +
+                        spec.name + "`, which every [" + schema.name + "] already has",
+                    "give the parameter another name in plugin `" + component.plugin + "`");
+      }
+      specs.push_back(spec);
+    }
+  }
+
+  void report_missing(const SectionSchema& schema, const ResolvedValue& chosen) {
+    const std::string name = text(chosen);
+    const std::string kind(kind_name(*schema.component));
+    std::vector<std::string> names;
+    for (const ComponentEntry& entry : registry_.components()) {
+      if (entry.kind == *schema.component) names.push_back(entry.name);
+    }
+    const std::string list = names.empty() ? "no plugin brings a " + kind + "    (drift plugin list)"
+                                           : plural(*schema.component) + ": " + joined(names) + "    (drift plugin list)";
+    if (!name.empty()) {
+      if (schema.name == "evaluation.rollout" && chosen.origin.kind == Origin::Kind::kDerived) return;  // said at [rollout]
+      const Origin place = chosen.origin.kind == Origin::Kind::kDerived ? merged_.find("algorithm.name")->origin : chosen.origin;
+      Diagnostic& wrong = mistake(place, place.value, "unknown " + kind + " `" + name + "`");
+      wrong.label = chosen.origin.kind == Origin::Kind::kDerived ? "this algorithm wants it" : did_you_mean(nearest_name(name, names));
+      wrong.notes = {list};
+      return;
+    }
+    const bool follows = schema.name.starts_with("algorithm.") || schema.name == "evaluation.rollout";
+    if (!schema.needed(purpose_) || follows || merged_.find(schema.name + ".name") != nullptr) return;  // reported elsewhere
+    Diagnostic& wrong = mistakes_.emplace_back();
+    wrong.message = "no " + kind + " is named";
+    wrong.file = document_.file;
+    wrong.notes = {"name it: [" + schema.name + "] name = \"" + (names.empty() ? "…" : names.front()) + "\"", list};
+  }
+
+  ResolvedValue resolve(const ParamSpec& spec, const std::string& section) {
+    ResolvedValue resolved{spec.name, spec.default_value, {}};
+    const std::string key = section + "." + spec.name;
+    const ConfigLeaf* leaf = merged_.find(key);
+    if (leaf == nullptr) return resolved;
+    resolved.origin = leaf->origin;
+    if (leaf->value && leaf->value->index() == spec.default_value.index()) {
+      resolved.value = *leaf->value;
+    } else if (leaf->value && std::holds_alternative<std::int64_t>(*leaf->value) &&
+               std::holds_alternative<double>(spec.default_value)) {
+      resolved.value = static_cast<double>(std::get<std::int64_t>(*leaf->value));
+    } else if (const auto* list = leaf->value ? std::get_if<std::vector<std::string>>(&*leaf->value) : nullptr;
+               list != nullptr && list->empty()) {
+      resolved.value = spec.default_value;
+      report_type(spec, key, *leaf);
+    } else {
+      report_type(spec, key, *leaf);
+      return resolved;
+    }
+    if (const std::string wrong = spec.range.violation(resolved.value); !wrong.empty()) {
+      Diagnostic& out = mistake(leaf->origin, leaf->origin.value, "`" + key + "` " + wrong);
+      const auto* text = std::get_if<std::string>(&resolved.value);
+      out.label = text == nullptr ? "" : did_you_mean(nearest_name(*text, spec.range.choices));
+      out.notes = {describe(spec)};
+    }
+    make_absolute(key, *leaf, resolved.value);
+    return resolved;
+  }
+
+  void report_type(const ParamSpec& spec, const std::string& key, const ConfigLeaf& leaf) {
+    Diagnostic& wrong = mistake(leaf.origin, leaf.origin.value, "`" + key + "` must be " + article_and_type(spec.default_value));
+    wrong.label = "this is " + found_type(leaf);
+    wrong.notes = {describe(spec)};
+  }
+
+  static void make_absolute(const std::string& key, const ConfigLeaf& leaf, ParamValue& value) {
+    const auto absolute = [&](std::string& path) {
+      if (!path.empty()) path = std::filesystem::absolute(leaf.folder / path).lexically_normal().string();
+    };
+    if (key == "model.path") absolute(std::get<std::string>(value));
+    if (key == "plugins.paths") std::ranges::for_each(std::get<std::vector<std::string>>(value), absolute);
+  }
+
+  void check_known(const std::string& key, const ConfigLeaf& leaf, const SectionSchema& schema,
+                   const ComponentEntry* component, const ParamSpecs& specs) {
+    const std::string name(name_of(key));
+    const std::vector<std::string> known = names_of(specs);
+    if (std::ranges::count(known, name) > 0) return;
+    if (find_section(key) != nullptr) {
+      mistake(leaf.origin, leaf.origin.key, "`" + key + "` is a section, not a value").label =
+          "write [" + key + "] and its values below";
+      return;
+    }
+    const bool own = component != nullptr;
+    Diagnostic& wrong = mistake(leaf.origin, leaf.origin.key,
+                                own ? "unknown parameter `" + name + "` of " + std::string(kind_name(component->kind)) + " `" +
+                                          component->name + "`"
+                                    : "unknown key `" + name + "` in [" + schema.name + "]");
+    wrong.label = did_you_mean(nearest_name(name, known));
+    if (wrong.label.empty()) wrong.label = elsewhere(name);
+    if (!own) {
+      wrong.notes = {"keys of [" + schema.name + "]: " + joined(known)};
+      return;
+    }
+    const std::string declared = joined(names_of(component->params));
+    wrong.notes = {(declared.empty() ? "`" + component->name + "` has no parameters"
+                                     : "parameters of `" + component->name + "`: " + declared) +
+                   "    (drift plugin info " + component->name + ")"};
+    if (schema.keys.size() > 1) wrong.notes.push_back("keys of every [" + schema.name + "]: " + joined(names_of(schema.keys)));
+  }
+
+  void name_run(ResolvedValue& name) {
+    if (text(name).empty()) {
+      const std::string stem = std::filesystem::path(document_.file).stem().string();
+      name.value = stem.empty() ? "run" : stem;
+      name.origin = {Origin::Kind::kDerived, "the file's name", {}, {}};
+    }
+    const std::string chosen = text(name);
+    if (chosen.find('/') != std::string::npos || chosen == "." || chosen == "..") {
+      mistake(name.origin, name.origin.value, "`run.name` must be a plain name, without `/`").notes = {
+          "the run's folder is runs/NAME; --out puts it elsewhere"};
+    }
+  }
+
+  void check_algorithm(ResolvedSection& section) {
+    ResolvedValue& name = section.values[0];
+    ResolvedValue& preset = section.values[1];
+    std::vector<std::string> names;
+    for (const Bundle& bundle : registry_.bundles()) names.push_back(bundle.name);
+    const std::string list = names.empty() ? "no plugin brings an algorithm    (drift plugin list)"
+                                           : "algorithms: " + joined(names) + "    (drift plugin list)";
+    const Bundle* bundle = registry_.find_bundle(text(name));
+    if (bundle == nullptr && !text(name).empty()) {
+      Diagnostic& wrong = mistake(name.origin, name.origin.value, "unknown algorithm `" + text(name) + "`");
+      wrong.label = did_you_mean(nearest_name(text(name), names));
+      wrong.notes = {list};
+    } else if (bundle == nullptr && purpose_ == ConfigPurpose::kTrain && merged_.find("algorithm.name") == nullptr) {
+      Diagnostic& wrong = mistakes_.emplace_back();
+      wrong.message = "no algorithm is named";
+      wrong.file = document_.file;
+      wrong.notes = {"name it: [algorithm] name = \"" + (names.empty() ? "…" : names.front()) + "\", or --algorithm NAME", list};
+    }
+    if (bundle == nullptr) return;
+    if (preset_in_force(*bundle, text(preset)) == nullptr && !text(preset).empty()) {
+      std::vector<std::string> presets;
+      for (const BundlePreset& known : bundle->presets) presets.push_back(known.name);
+      Diagnostic& wrong =
+          mistake(preset.origin, preset.origin.value, "unknown preset `" + text(preset) + "` of algorithm `" + bundle->name + "`");
+      wrong.label = did_you_mean(nearest_name(text(preset), presets));
+      wrong.notes = {"presets of `" + bundle->name + "`: " + joined(presets) + "    (drift plugin info " + bundle->name + ")"};
+    }
+    if (text(preset).empty() && !bundle->presets.empty()) preset.value = bundle->presets.front().name;
+  }
+
+  /// [evaluation.rollout] starts from [rollout] where both choose the same component.
+  void take_over_rollout(ResolvedSection& section) const {
+    for (const ResolvedSection& rollout : config_.sections_) {
+      if (rollout.name != "rollout" || text(rollout.values.front()) != text(section.values.front())) continue;
+      for (std::size_t i = 1; i < rollout.values.size() && i < section.values.size(); ++i) {
+        if (section.values[i].origin.kind != Origin::Kind::kDefault) continue;
+        section.values[i].value = rollout.values[i].value;
+        section.values[i].origin = {Origin::Kind::kDerived, "as in [rollout]", {}, {}};
+      }
+    }
+  }
+
+  void check_model_path() {
+    const Params& model = config_.section("model");
+    const std::string path = model.get<std::string>("path");
+    const bool wanted = model.get<std::string>("initialize") == "checkpoint";
+    const ConfigLeaf* leaf = merged_.find("model.path");
+    std::error_code ignored;
+    if (path.empty() && wanted) {
+      Diagnostic& wrong = mistakes_.emplace_back();
+      wrong.message = "no checkpoint is named";
+      wrong.file = document_.file;
+      wrong.notes = {"name it: [model] path = \"FOLDER\", or --model FOLDER; or start from random weights: initialize = \"random\""};
+    } else if (wanted && !std::filesystem::exists(std::filesystem::path(path) / "config.json", ignored)) {
+      mistake(leaf->origin, leaf->origin.value, "no checkpoint at `" + path + "`").notes = {
+          "a checkpoint is a folder in the Hugging Face layout: config.json, safetensors, tokenizer files"};
+    }
+  }
+
+  const ConfigDocument& document_;
+  const Registry& registry_;
+  ConfigPurpose purpose_;
+  MergedConfig merged_;
+  RunConfig config_;
+  std::vector<Diagnostic> mistakes_;
+};
+
+RunConfig resolve_config(const ConfigDocument& document, const Registry& registry, ConfigPurpose purpose) {
+  return Resolver(document, registry, purpose).run();
+}
+
+}  // namespace drift
