@@ -210,10 +210,6 @@ class Resolver {
     } else if (leaf->value && std::holds_alternative<std::int64_t>(*leaf->value) &&
                std::holds_alternative<double>(spec.default_value)) {
       resolved.value = static_cast<double>(std::get<std::int64_t>(*leaf->value));
-    } else if (const auto* list = leaf->value ? std::get_if<std::vector<std::string>>(&*leaf->value) : nullptr;
-               list != nullptr && list->empty()) {
-      resolved.value = spec.default_value;
-      report_type(spec, key, *leaf);
     } else {
       report_type(spec, key, *leaf);
       return resolved;

@@ -1,0 +1,133 @@
+#include <core/config/document.h>
+#include <core/config/nearest.h>
+
+#include <tests/support/support.h>
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+namespace drift {
+namespace {
+
+using testing::HasSubstr;
+
+class Document : public testing::Test {
+ protected:
+  std::filesystem::path write(const std::string& name, const std::string& content) const {
+    test::write_file(folder_.path() / name, content);
+    return folder_.path() / name;
+  }
+
+  std::string mistakes(const std::filesystem::path& file, const std::vector<ConfigOverride>& overrides = {}) const {
+    try {
+      load_document(file, overrides);
+    } catch (const ConfigError& error) {
+      std::string text = error.text(false);
+      const std::string prefix = folder_.path().string() + "/";
+      for (auto at = text.find(prefix); at != std::string::npos; at = text.find(prefix)) text.erase(at, prefix.size());
+      return text;
+    }
+    return "no mistake";
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+/// The value that --set gives to `x.key`.
+ParamValue value_of(const std::string& assignment) {
+  const ConfigDocument document = load_document("", {ConfigOverride::from_set(assignment)});
+  return document.layers.back().leaves.at("x.key").value.value();
+}
+
+TEST_F(Document, FilesKeepTheirOrderAndTheCommandLineComesLast) {
+  write("a.toml", "x.key = 1\n");
+  write("b.toml", "extends = [\"a.toml\"]\nx.key = 2\n");
+  const auto file = write("c.toml", "extends = [\"a.toml\", \"b.toml\"]\nx.key = 3\n");
+  const ConfigDocument document = load_document(file, {ConfigOverride::from_set("x.key=4")});
+  ASSERT_EQ(document.layers.size(), 4u);  // a counts once
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(document.layers[i].leaves.at("x.key").value, ParamValue(std::int64_t(i + 1)));
+}
+
+TEST_F(Document, ValuesOfSetAreTomlOrElseText) {
+  EXPECT_EQ(value_of("x.key=20"), ParamValue(std::int64_t{20}));
+  EXPECT_EQ(value_of("x.key=1e-6"), ParamValue(1e-6));
+  EXPECT_EQ(value_of("x.key=true"), ParamValue(true));
+  EXPECT_EQ(value_of("x.key=\"20\""), ParamValue(std::string("20")));
+  EXPECT_EQ(value_of("x.key=runs/a b"), ParamValue(std::string("runs/a b")));
+  EXPECT_EQ(value_of("x.key=a=b"), ParamValue(std::string("a=b")));
+  EXPECT_EQ(value_of("x.key=[\"a\"]"), ParamValue(std::vector<std::string>{"a"}));
+}
+
+TEST_F(Document, TheLastOverrideWins) {
+  const ConfigDocument document =
+      load_document("", {ConfigOverride::from_set("x.key=1"), {"--key 2", "x.key", "2", /*literal=*/false}});
+  EXPECT_EQ(document.layers.back().leaves.at("x.key").value, ParamValue(std::int64_t{2}));
+  EXPECT_EQ(document.layers.back().leaves.at("x.key").origin.text(), "--key 2");
+}
+
+TEST_F(Document, BrokenSets) {
+  EXPECT_THROW(ConfigOverride::from_set("train.steps"), ConfigError);
+  EXPECT_EQ(mistakes("", {ConfigOverride::from_set("x.key=[1,")}), R"(error: the value is not valid TOML
+  --> --set x.key=[1,
+                  ^^^
+   = texts in quotes, lists in brackets: ["a", "b"]
+)");
+  EXPECT_THAT(mistakes("", {ConfigOverride::from_set("x..key=1")}), HasSubstr("`x..key` is not a key"));
+}
+
+TEST_F(Document, ASyntaxError) {
+  EXPECT_EQ(mistakes(write("run.toml", "[train]\nsteps = 08\n")), R"(error: not valid TOML: leading zeroes are prohibited
+  --> run.toml:2:11
+   |
+ 2 | steps = 08
+   |           ^
+)");
+}
+
+TEST_F(Document, AMissingFile) {
+  EXPECT_THAT(mistakes(folder_.path() / "none.toml"), HasSubstr("error: cannot read `none.toml`"));
+  EXPECT_EQ(mistakes(write("run.toml", "extends = [\"models/none.toml\"]\n")), R"(error: cannot read `models/none.toml`
+  --> run.toml:1:12
+   |
+ 1 | extends = ["models/none.toml"]
+   |            ^^^^^^^^^^^^^^^^^^
+)");
+}
+
+TEST_F(Document, ACycle) {
+  write("a.toml", "extends = [\"b.toml\"]\n");
+  const auto file = write("b.toml", "extends = [\"a.toml\"]\n");
+  EXPECT_EQ(mistakes(file), R"(error: `b.toml` extends itself
+  --> a.toml:1:12
+   |
+ 1 | extends = ["b.toml"]
+   |            ^^^^^^^^
+   = the way round: b.toml -> a.toml -> b.toml
+)");
+}
+
+TEST_F(Document, ExtendsIsAListOfFiles) {
+  EXPECT_THAT(mistakes(write("run.toml", "extends = \"a.toml\"\n")), HasSubstr("`extends` must be a list of files"));
+}
+
+TEST_F(Document, EverySyntaxErrorIsReported) {
+  write("a.toml", "x = \n");
+  const std::string text = mistakes(write("run.toml", "extends = [\"a.toml\", \"b.toml\"]\n"), {ConfigOverride::from_set("x=[")});
+  EXPECT_THAT(text, HasSubstr("a.toml:1:"));
+  EXPECT_THAT(text, HasSubstr("cannot read `b.toml`"));
+  EXPECT_THAT(text, HasSubstr("--set x=["));
+}
+
+TEST(NearestName, SuggestsOnlyWhatIsNear) {
+  const std::vector<std::string> names = {"steps", "group_size", "learning_rate", "std"};
+  EXPECT_EQ(nearest_name("stpes", names), "steps");
+  EXPECT_EQ(nearest_name("groupsize", names), "group_size");
+  EXPECT_EQ(nearest_name("learning-rate", names), "learning_rate");
+  EXPECT_EQ(nearest_name("banana", names), "");
+  EXPECT_EQ(nearest_name("", names), "");
+}
+
+}  // namespace
+}  // namespace drift
