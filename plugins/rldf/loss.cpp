@@ -54,7 +54,7 @@ Loss RldfLoss::evaluate(const LossInput& in) const {
 
   at::Tensor token_loss_FL;
   if (uses_ratio(in)) {
-    const auto ratio_FL = log_ratio(in.log_probs.current_FL, in.log_probs.old_FL, effective_FL).exp();
+    const auto ratio_FL = log_ratio(in.log_probs.current_FL, in.log_probs.old_FL.detach(), effective_FL).exp();
     const auto clipped_FL = ratio_FL.clamp(1 - eps_low_, 1 + eps_high_);
     token_loss_FL = -at::minimum(ratio_FL * advantage_F1, clipped_FL * advantage_F1);
     const auto active_FL = ((advantage_F1 > 0) & (ratio_FL > 1 + eps_high_)) | ((advantage_F1 < 0) & (ratio_FL < 1 - eps_low_));
@@ -63,7 +63,7 @@ Loss RldfLoss::evaluate(const LossInput& in) const {
     token_loss_FL = -in.log_probs.current_FL * advantage_F1;
   }
   if (in.log_probs.reference_FL.defined()) {
-    const auto kl_FL = kl_divergence(log_ratio(in.log_probs.reference_FL, in.log_probs.current_FL, effective_FL));
+    const auto kl_FL = kl_divergence(log_ratio(in.log_probs.reference_FL.detach(), in.log_probs.current_FL, effective_FL));
     if (beta_ > 0) token_loss_FL = token_loss_FL + beta_ * kl_FL;
     loss.add_mean("kl", kl_FL, effective_FL);
   }
@@ -116,7 +116,7 @@ at::Tensor RldfLoss::kl_divergence(const at::Tensor& d) const {
 
 at::Tensor RldfLoss::entropy_term(const LossInput& in) const {
   const auto& entropy_FL = in.log_probs.entropy_FL;
-  return entropy_relative_ ? (in.log_probs.reference_entropy_FL - entropy_FL).abs() : entropy_FL;
+  return entropy_relative_ ? (in.log_probs.reference_entropy_FL.detach() - entropy_FL).abs() : entropy_FL;
 }
 
 /// What the sum over a view's effective tokens is multiplied by, [F].

@@ -103,6 +103,7 @@ Settings paper() {
       {"train.gradient_clip", 1.0},
       integer("rollout.length", 256),
       integer("rollout.block", 32),
+      text("rollout.schedule", "dynamic"),
       {"rollout.threshold", 0.9},
       text("rollout.remasking", "low_confidence"),
   };

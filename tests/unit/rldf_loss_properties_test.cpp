@@ -1,0 +1,261 @@
+// What RLDF's loss promises for every batch, not only for the golden one.
+
+#include "tests/support/plugins.h"
+#include "tests/support/rollouts.h"
+
+#include <ATen/ops/full_like.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <numeric>
+
+namespace drift {
+namespace {
+
+using testing::DoubleNear;
+using testing::Each;
+using testing::Pointwise;
+using Values = std::map<std::string, ParamValue>;
+
+std::unique_ptr<LossEstimator> rldf(const Values& values) { return test::create<LossEstimator>("rldf", "rldf", values); }
+ParamValue text(const char* value) { return std::string(value); }
+
+at::Tensor random_log_probs(const at::Tensor& target, std::uint64_t seed) {
+  const RandomStream random(seed, "log-probs");
+  auto values = at::zeros(target.sizes(), at::kDouble);
+  auto* data = values.mutable_data_ptr<double>();
+  for (std::int64_t i = 0; i < values.numel(); ++i) data[i] = std::log(0.02 + 0.97 * random.uniform({0, 0, i, 0}));
+  return values.masked_fill(target.logical_not(), 0);
+}
+
+/// Six responses, one of them without a view; views of a random plan; random policies.
+LossInput random_input(std::int64_t inner_iterations = 1, const Values& masking = {}) {
+  const auto trajectories = test::random_trajectories(6, 8, 4);
+  Values values = masking;
+  values.insert({"k", std::int64_t{3}});
+  LossInput input;
+  input.plan = test::draw_plan(*test::create<MaskingStrategy>("rldf", "rldf", values), trajectories);
+  const auto& target = input.plan.target_FL;
+  input.log_probs = {random_log_probs(target, 1), random_log_probs(target, 2), random_log_probs(target, 3),
+                     -random_log_probs(target, 4), -random_log_probs(target, 5)};
+  input.advantage_B = test::vector_tensor({1.5, -0.5, 0.25, -1, 2, -0.75});
+  input.valid_BL = trajectories.valid_BL;
+  input.totals = {6, 3, input.plan.forwards, target.sum().item<std::int64_t>(), inner_iterations};
+  return input;
+}
+
+/// One response of tokens with these ratios of current to old.
+LossInput ratios(const std::vector<double>& log_ratio, double advantage) {
+  const auto length = static_cast<std::int64_t>(log_ratio.size());
+  LossInput input;
+  input.plan.sample_F = input.plan.forward_F = input.plan.step_F = at::zeros({1}, at::kLong);
+  input.plan.masked_FL = input.plan.target_FL = at::ones({1, length}, at::kBool);
+  input.plan.forwards = 1;
+  input.log_probs.current_FL = test::matrix_tensor({log_ratio});
+  input.log_probs.old_FL = at::zeros_like(input.log_probs.current_FL);
+  input.advantage_B = test::vector_tensor({advantage});
+  input.valid_BL = input.plan.target_FL;
+  input.totals = {1, 1, 1, length, /*inner_iterations=*/2};
+  return input;
+}
+
+Values clip(double low, double high) { return {{"low_prob_threshold", 0.0}, {"beta", 0.0}, {"eps_low", low}, {"eps_high", high}}; }
+
+TEST(RldfLoss, WithUnchangedWeightsTheRatioFormHasTheGradientOfReinforce) {
+  for (const char* norm : {"sample", "token"}) {
+    const auto loss = rldf({{"norm", text(norm)}});
+    LossInput reinforce = random_input(1);
+    reinforce.log_probs.old_FL = reinforce.log_probs.current_FL;
+    LossInput ratio = random_input(2);
+    ratio.log_probs.old_FL = ratio.log_probs.current_FL;
+    EXPECT_THAT(test::gradient(*loss, ratio), Pointwise(DoubleNear(1e-14), test::gradient(*loss, reinforce)));
+    EXPECT_NE(loss->evaluate(ratio).value.item<double>(), loss->evaluate(reinforce).value.item<double>()) << "-A, not -A lp";
+  }
+}
+
+TEST(RldfLoss, GradientsAgreeWithFiniteDifferencesForEveryOption) {
+  const std::vector<Values> options = {
+      {}, {{"norm", text("token")}}, {{"keep_decoded", false}}, {{"kl", text("k1")}, {"beta", 0.3}}, {{"kl", text("k2")}, {"beta", 0.3}},
+      {{"kl", text("k3")}, {"beta", 0.3}}, {{"form", text("ppo")}}, {{"form", text("reinforce")}},
+      {{"eps_low", 0.1}, {"eps_high", 0.4}, {"norm", text("token")}}, {{"filter_on", text("old")}}, {{"filter_on", text("current")}},
+      {{"logratio_clamp", 0.5}}, {{"entropy_coefficient", 0.1}}};
+  for (const std::int64_t inner_iterations : {1, 2}) {
+    for (const Values& values : options) {
+      for (const Values& masking : {Values{}, Values{{"step_weighting", text("softmax")}}}) {
+        const auto loss = rldf(values);
+        const LossInput input = random_input(inner_iterations, masking);
+        EXPECT_THAT(test::gradient(*loss, input), Pointwise(DoubleNear(1e-7), test::finite_difference_gradient(*loss, input)))
+            << (values.empty() ? "default" : values.begin()->first) << ", N " << inner_iterations;
+      }
+    }
+  }
+}
+
+TEST(RldfLoss, SampleNormAddsUpOverAnySplitOfTheViews) {
+  const auto loss = rldf({});
+  ASSERT_EQ(loss->coupling(), Coupling::kView);
+  for (const std::int64_t inner_iterations : {1, 2}) {
+    const LossInput input = random_input(inner_iterations);
+    const auto whole = test::gradient(*loss, input);
+    double value = 0;
+    std::vector<double> parts(whole.size(), 0.0);
+    for (std::int64_t view = 0; view < input.plan.sample_F.size(0); ++view) {
+      const LossInput part = test::select_views(input, {view});
+      value += loss->evaluate(part).value.item<double>();
+      const auto row = test::gradient(*loss, part);
+      for (std::size_t i = 0; i < row.size(); ++i) parts[static_cast<std::size_t>(view) * row.size() + i] = row[i];
+    }
+    EXPECT_NEAR(value, loss->evaluate(input).value.item<double>(), 1e-14);
+    EXPECT_THAT(parts, Pointwise(DoubleNear(1e-14), whole));
+  }
+}
+
+TEST(RldfLoss, TheGradientAccumulatedOverForwardsIsTheGradientOfTheirSum) {
+  for (const char* norm : {"sample", "token"}) {
+    const auto loss = rldf({{"norm", text(norm)}});
+    const LossInput input = random_input();
+    const auto whole = test::gradient(*loss, input);
+    std::vector<double> accumulated(whole.size(), 0.0);
+    for (std::int64_t forward = 0; forward < input.plan.forwards; ++forward) {
+      std::vector<std::int64_t> views;
+      for (std::int64_t view = 0; view < input.plan.sample_F.size(0); ++view) {
+        if (input.plan.forward_F[view].item<std::int64_t>() == forward) views.push_back(view);
+      }
+      const auto part = test::gradient(*loss, test::select_views(input, views));
+      for (std::size_t i = 0; i < part.size(); ++i) accumulated[static_cast<std::size_t>(views[i / 8]) * 8 + i % 8] += part[i];
+    }
+    EXPECT_THAT(accumulated, Pointwise(DoubleNear(1e-14), whole)) << norm;
+  }
+  EXPECT_EQ(rldf({{"norm", text("token")}})->coupling(), Coupling::kBatch);
+}
+
+TEST(RldfLoss, ViewsInAnotherOrderGiveTheSameLoss) {
+  const LossInput input = random_input();
+  std::vector<std::int64_t> reversed(static_cast<std::size_t>(input.plan.sample_F.size(0)));
+  std::iota(reversed.rbegin(), reversed.rend(), 0);
+  for (const char* norm : {"sample", "token"}) {
+    const auto loss = rldf({{"norm", text(norm)}});
+    EXPECT_NEAR(loss->evaluate(test::select_views(input, reversed)).value.item<double>(), loss->evaluate(input).value.item<double>(), 1e-14);
+  }
+}
+
+TEST(RldfLoss, ResponsesWithoutAViewCountInTheMeanOverResponsesOnly) {
+  LossInput input = random_input();
+  const auto value = [&](const char* norm, std::int64_t responses) {
+    input.totals.responses = responses;
+    return rldf({{"norm", text(norm)}})->evaluate(input).value.item<double>();
+  };
+  EXPECT_NEAR(value("sample", 12), value("sample", 6) / 2, 1e-15);
+  EXPECT_EQ(value("token", 12), value("token", 6));
+}
+
+TEST(RldfLoss, AThresholdAboveOneScoresEveryValidTokenOnce) {
+  LossInput input = random_input(1, {{"k", std::int64_t{16}}, {"short_trajectory", text("truncate")}});
+  const Loss evaluated = rldf({{"low_prob_threshold", 2.0}})->evaluate(input);
+  test::MetricTotal utility;
+  utility.add(evaluated, "token_utility");
+  EXPECT_NEAR(utility.sum, test::numbers(input.valid_BL.sum())[0], 1e-12);
+  EXPECT_NEAR(utility.value(), 1.0 / 16, 1e-12);
+  EXPECT_THAT(test::gradient(*rldf({{"low_prob_threshold", 2.0}, {"keep_decoded", false}}), input), Each(0.0));
+}
+
+TEST(RldfLoss, TheFilterReadsTheCurrentPolicyOrTheOldOne) {
+  LossInput input = ratios({std::log(0.9)}, 1);  // current 0.9
+  input.log_probs.old_FL = at::full_like(input.log_probs.current_FL, std::log(0.1));
+  input.plan.committed_FL = at::zeros_like(input.plan.target_FL);
+  const auto kept = [&](const char* filter_on, std::int64_t inner_iterations) {
+    input.totals.inner_iterations = inner_iterations;
+    test::MetricTotal utility;
+    utility.add(rldf({{"low_prob_threshold", 0.5}, {"beta", 0.0}, {"filter_on", text(filter_on)}})->evaluate(input), "token_utility");
+    return utility.sum == 1;
+  };
+  EXPECT_TRUE(kept("auto", 1));
+  EXPECT_FALSE(kept("auto", 2));
+  EXPECT_TRUE(kept("current", 2));
+  EXPECT_FALSE(kept("old", 1));
+}
+
+TEST(RldfLoss, TheClipStopsTheGradientOnlyWhereItIsActive) {
+  const double up = std::log(2.0), down = std::log(0.5);
+  for (const double advantage : {1.0, -1.0}) {
+    const auto grad = test::gradient(*rldf(clip(0.2, 0.2)), ratios({up, down, 0}, advantage));
+    EXPECT_NEAR(grad[0], advantage > 0 ? 0 : 2.0 / 3, 1e-12);
+    EXPECT_NEAR(grad[1], advantage > 0 ? -0.5 / 3 : 0, 1e-12);
+    EXPECT_NEAR(grad[2], -advantage / 3, 1e-12);
+  }
+}
+
+TEST(RldfLoss, ExactlyOnABoundaryTheWholeGradientPasses) {
+  ASSERT_EQ(std::exp(std::log(1.5)), 1.5);
+  ASSERT_EQ(std::exp(std::log(0.5)), 0.5);
+  EXPECT_NEAR(test::gradient(*rldf(clip(0.5, 0.5)), ratios({std::log(1.5)}, 1)).front(), -1.5, 1e-12);
+  EXPECT_NEAR(test::gradient(*rldf(clip(0.5, 0.5)), ratios({std::log(0.5)}, -1)).front(), 0.5, 1e-12);
+  EXPECT_NEAR(test::gradient(*rldf(clip(0, 0)), ratios({0}, 1)).front(), -1, 1e-12);
+}
+
+TEST(RldfLoss, TheClipFractionCountsWhereTheClipIsActive) {
+  const auto fraction = [](double advantage) {
+    test::MetricTotal clipped;
+    clipped.add(rldf(clip(0.2, 0.3))->evaluate(ratios({std::log(2.0), std::log(1.25), std::log(0.5), std::log(0.7)}, advantage)),
+                "clip_fraction");
+    return clipped.value();
+  };
+  EXPECT_EQ(fraction(1), 0.25);
+  EXPECT_EQ(fraction(-1), 0.5);
+  EXPECT_EQ(fraction(0), 0);
+  const Loss once = rldf({})->evaluate(random_input(1));
+  for (const LossMetric& metric : once.metrics) EXPECT_NE(metric.name, "clip_fraction") << "no ratio, nothing to clip";
+}
+
+TEST(RldfLoss, VeryUnlikelyTokensGiveFiniteLossesAndGradients) {
+  for (const char* kl : {"k1", "k2", "k3"}) {
+    for (const std::int64_t inner_iterations : {1, 2}) {
+      for (const double threshold : {0.0, 0.2}) {
+        LossInput input = random_input(inner_iterations);
+        for (auto* log_probs : {&input.log_probs.current_FL, &input.log_probs.old_FL, &input.log_probs.reference_FL}) {
+          *log_probs = log_probs->to(at::kFloat);
+        }
+        input.log_probs.current_FL.select(1, 0).fill_(-1e4);
+        input.log_probs.old_FL.select(1, 1).fill_(-1e4);
+        const auto loss = rldf({{"low_prob_threshold", threshold}, {"kl", text(kl)}});
+        EXPECT_TRUE(std::isfinite(loss->evaluate(input).value.item<double>())) << kl;
+        for (const double g : test::gradient(*loss, input)) ASSERT_TRUE(std::isfinite(g)) << kl;
+      }
+    }
+  }
+}
+
+TEST(RldfLoss, OnlyTheCurrentPolicyIsDifferentiated) {
+  LossInput input = random_input(2);
+  input.log_probs.current_FL.requires_grad_();
+  input.log_probs.old_FL.requires_grad_();
+  input.log_probs.reference_FL.requires_grad_();
+  rldf({})->evaluate(input).value.backward();
+  EXPECT_TRUE(input.log_probs.current_FL.grad().defined());
+  EXPECT_FALSE(input.log_probs.old_FL.grad().defined());
+  EXPECT_FALSE(input.log_probs.reference_FL.grad().defined());
+}
+
+TEST(RldfLoss, AsksForAReferenceAndEntropiesOnlyWhereATermUsesThem) {
+  const auto needs = [](const Values& values) {
+    LossNeeds asked;
+    rldf(values)->needs(asked);
+    return std::pair{asked.reference, asked.entropy};
+  };
+  EXPECT_EQ(needs({{"beta", 0.0}}), (std::pair{false, false}));
+  EXPECT_EQ(needs({{"beta", 0.01}}), (std::pair{true, false}));
+  EXPECT_EQ(needs({{"beta", 0.0}, {"entropy_coefficient", 0.1}}), (std::pair{true, true}));
+  EXPECT_EQ(needs({{"beta", 0.0}, {"entropy_coefficient", 0.1}, {"entropy_mode", text("absolute")}}), (std::pair{false, true}));
+}
+
+TEST(RldfLoss, WithoutAReferenceThereIsNoKl) {
+  LossInput input = random_input();
+  input.log_probs.reference_FL = at::Tensor();
+  for (const LossMetric& metric : rldf({{"beta", 0.0}})->evaluate(input).metrics) EXPECT_NE(metric.name, "kl");
+}
+
+}  // namespace
+}  // namespace drift

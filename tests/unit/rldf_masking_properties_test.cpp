@@ -1,0 +1,204 @@
+// What RLDF's plans promise for every rollout, not only for the golden one.
+
+#include "tests/support/plugins.h"
+#include "tests/support/rollouts.h"
+
+#include <drift/error.h>
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+namespace drift {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using Values = std::map<std::string, ParamValue>;
+
+std::unique_ptr<MaskingStrategy> strategy(const std::string& name, const Values& values = {}) {
+  return test::create<MaskingStrategy>("rldf", name, values);
+}
+
+std::unique_ptr<MaskingStrategy> rldf(const Values& values = {}) { return strategy("rldf", values); }
+
+/// One view as text: everything that a plan says of it except which response of the batch it is.
+std::string describe(const MaskPlan& plan, std::int64_t view) {
+  std::string text = std::to_string(plan.forward_F[view].item<std::int64_t>()) + " " +
+                     std::to_string(plan.step_F[view].item<std::int64_t>()) + " " +
+                     (plan.weight_F.defined() ? std::to_string(plan.weight_F[view].item<double>()) : "1");
+  for (const auto& rows : {plan.masked_FL, plan.target_FL, plan.committed_FL}) {
+    text += " ";
+    for (const double bit : test::numbers(rows, view)) text += bit != 0 ? '1' : '0';
+  }
+  return text;
+}
+
+std::vector<std::string> views_of(const MaskPlan& plan, std::int64_t response) {
+  std::vector<std::string> views;
+  for (std::int64_t view = 0; view < plan.sample_F.size(0); ++view) {
+    if (plan.sample_F[view].item<std::int64_t>() == response) views.push_back(describe(plan, view));
+  }
+  return views;
+}
+
+TEST(RldfMasking, APlanDoesNotDependOnTheBatchAroundAResponse) {
+  const auto all = test::random_trajectories(8, 12, 5);
+  const std::vector<std::int64_t> some = {6, 0, 3};  // other company, other order, other rows
+  for (const auto& masking :
+       {rldf({{"k", std::int64_t{3}}}), rldf({{"k", std::int64_t{20}}, {"sample_temperature", 0.3}}),
+        rldf({{"k", std::int64_t{20}}, {"sample_temperature", std::numeric_limits<double>::infinity()}}),
+        strategy("random_masking"), strategy("coupled_random_masking"), strategy("all_masking")}) {
+    const MaskPlan whole = test::draw_plan(*masking, all, /*step=*/7);
+    const MaskPlan part = test::draw_plan(*masking, test::select_responses(all, some), /*step=*/7, some);
+    for (std::size_t b = 0; b < some.size(); ++b) {
+      EXPECT_EQ(views_of(part, static_cast<std::int64_t>(b)), views_of(whole, some[b]));
+      EXPECT_FALSE(views_of(part, static_cast<std::int64_t>(b)).empty());
+    }
+  }
+}
+
+TEST(RldfMasking, DrawsDifferBetweenStepsResponsesAndSeeds) {
+  test::ResponseRow row;
+  for (int i = 0; i < 30; ++i) {
+    row.raw_step.push_back(i);
+    row.valid.push_back(1);
+    row.probability.push_back(0.5);
+  }
+  const auto trajectories = test::make_trajectories({row, row});
+  const auto masking = rldf({{"k", std::int64_t{8}}});
+  const MaskPlan plan = test::draw_plan(*masking, trajectories, 0);
+  EXPECT_NE(views_of(plan, 0), views_of(plan, 1));
+  EXPECT_NE(views_of(plan, 0), views_of(test::draw_plan(*masking, trajectories, 1), 0));
+  EXPECT_NE(views_of(plan, 0), views_of(test::draw_plan(*masking, trajectories, 0, {}, /*seed=*/2), 0));
+  EXPECT_EQ(views_of(plan, 0), views_of(test::draw_plan(*masking, trajectories, 0), 0));
+}
+
+TEST(RldfMasking, AViewShowsExactlyTheStateBeforeItsStep) {
+  const auto trajectories = test::random_trajectories(6, 14, 3);
+  const MaskPlan plan = test::draw_plan(*rldf({{"k", std::int64_t{4}}}), trajectories);
+  const auto step = trajectories.step_BL;
+  for (std::int64_t view = 0; view < plan.sample_F.size(0); ++view) {
+    const std::int64_t b = plan.sample_F[view].item<std::int64_t>();
+    const std::set<double> raw_steps = [&] {
+      std::set<double> found;
+      for (std::int64_t i = 0; i < 14; ++i) {
+        if (trajectories.valid_BL[b][i].item<bool>()) found.insert(step[b][i].item<double>());
+      }
+      return found;
+    }();
+    const double raw = *std::next(raw_steps.begin(), plan.step_F[view].item<std::int64_t>());
+    for (std::int64_t i = 0; i < 14; ++i) {
+      const double committed = step[b][i].item<double>();
+      const bool valid = trajectories.valid_BL[b][i].item<bool>();
+      const bool masked = committed >= raw || committed < 0;
+      EXPECT_EQ(plan.masked_FL[view][i].item<bool>(), masked);
+      EXPECT_EQ(plan.target_FL[view][i].item<bool>(), masked && valid);
+      EXPECT_EQ(plan.committed_FL[view][i].item<bool>(), valid && committed == raw);
+    }
+  }
+}
+
+TEST(RldfMasking, PositionsThatWereNeverCommittedStayMasked) {
+  const auto trajectories = test::make_trajectories({{{0, 1, -1}, {1, 1, 0}, {.5, .5, 1}}});
+  const MaskPlan plan = test::draw_plan(*rldf({{"k", std::int64_t{2}}, {"sample_temperature", 0.0}}), trajectories);
+  EXPECT_THAT(test::numbers(plan.masked_FL.select(1, 2)), ElementsAre(1, 1));
+  EXPECT_THAT(test::numbers(plan.target_FL.select(1, 2)), ElementsAre(0, 0));
+}
+
+TEST(RldfMasking, ResponsesWithoutASignalHaveNoView) {
+  const test::ResponseRow nothing_valid{{0, 0}, {0, 0}, {.5, .5}};
+  const test::ResponseRow one_step{{3, 3}, {1, 1}, {.5, .5}};
+  const auto trajectories = test::make_trajectories({nothing_valid, one_step});
+  EXPECT_THAT(test::numbers(test::draw_plan(*rldf({{"k", std::int64_t{2}}}), trajectories).sample_F), ElementsAre(1, 1));
+
+  const MaskPlan empty = test::draw_plan(*rldf({{"k", std::int64_t{2}}, {"skip_single_step", true}}), trajectories);
+  EXPECT_EQ(empty.forwards, 2);
+  EXPECT_EQ(empty.masked_FL.sizes(), (at::IntArrayRef{0, 2}));
+}
+
+TEST(RldfMasking, CommitProbabilitiesAreClampedFromBelow) {
+  // Both steps count as 1e-10, so they are equally surprising.
+  const auto trajectories = test::make_trajectories({{{0, 1}, {1, 1}, {0, 1e-30}}});
+  const auto masking = rldf({{"k", std::int64_t{2}}, {"sample_temperature", 1.0}, {"step_weighting", std::string("softmax")}});
+  EXPECT_FALSE(test::draw_plan(*masking, trajectories).weight_F.defined()) << "all weights are 1";
+}
+
+TEST(RldfMasking, TemperatureZeroWeighsTheLeastConfidentStepAlone) {
+  const auto trajectories = test::make_trajectories({{{0, 1, 2}, {1, 1, 1}, {.9, .2, .8}}});
+  const auto masking = rldf({{"k", std::int64_t{3}}, {"sample_temperature", 0.0}, {"step_weighting", std::string("softmax")}});
+  const MaskPlan plan = test::draw_plan(*masking, trajectories);
+  EXPECT_THAT(test::numbers(plan.step_F), ElementsAre(1, 2, 0));
+  EXPECT_THAT(test::numbers(plan.weight_F), ElementsAre(3, 0, 0));
+}
+
+TEST(RldfMasking, TruncatedResponsesAverageOverTheViewsTheyHave) {
+  const auto trajectories = test::make_trajectories({{{0, 1}, {1, 1}, {.5, .9}}});
+  const MaskPlan plan = test::draw_plan(*rldf({{"k", std::int64_t{8}}, {"short_trajectory", std::string("truncate")}}), trajectories);
+  EXPECT_THAT(test::numbers(plan.step_F), ElementsAre(0, 1));
+  EXPECT_THAT(test::numbers(plan.weight_F), ElementsAre(4, 4));  // times 1 / K = 1 / 2
+}
+
+TEST(RldfMasking, ScoringWhatEachStepDecodedScoresEveryValidTokenOnce) {
+  const auto trajectories = test::random_trajectories(5, 10, 9);
+  const auto masking = rldf({{"k", std::int64_t{10}}, {"short_trajectory", std::string("truncate")}, {"target", std::string("xt-1")}});
+  const MaskPlan plan = test::draw_plan(*masking, trajectories);
+  for (std::int64_t b = 0; b < 5; ++b) {
+    const auto times = test::numbers(plan.target_FL.index({plan.sample_F == b}).sum(0));
+    EXPECT_EQ(times, test::numbers(trajectories.valid_BL, b));
+  }
+}
+
+TEST(RldfMasking, WeightedFillDrawsByTheWeights) {
+  // Two steps with w = (0.9, 0.1): what fills up after one copy of each is drawn in those proportions.
+  const auto trajectories = test::make_trajectories({{{0, 1}, {1, 1}, {.1, .9}}});
+  const MaskPlan plan = test::draw_plan(*rldf({{"k", std::int64_t{4002}}, {"sample_temperature", 1.0}}), trajectories);
+  const double first = test::numbers((plan.step_F == 0).sum())[0] - 1;
+  EXPECT_NEAR(first / 4000, 0.9, 0.02);
+}
+
+TEST(RandomMasking, MasksItsShareOfTheValidTokens) {
+  const test::ResponseRow seven{{0, 1, 2, 3, 4, 5, 6, 7}, {1, 1, 1, 1, 1, 1, 1, 0}, std::vector<double>(8, .5)};
+  const test::ResponseRow one{{0, 1, 2, 3, 4, 5, 6, 7}, {1, 0, 0, 0, 0, 0, 0, 0}, std::vector<double>(8, .5)};
+  const auto trajectories = test::make_trajectories({seven, one});
+  const MaskPlan plan = test::draw_plan(*strategy("random_masking", {{"k", std::int64_t{50}}}), trajectories);
+  EXPECT_EQ(plan.forwards, 50);
+  EXPECT_TRUE(plan.masked_FL.equal(plan.target_FL) && plan.masked_FL.equal(plan.committed_FL));
+  EXPECT_THAT(test::numbers(plan.masked_FL.index({plan.sample_F == 0}).sum(1)), Each(2));  // floor(0.3 * 7)
+  EXPECT_THAT(test::numbers(plan.masked_FL.index({plan.sample_F == 1}).sum(1)), Each(1));  // never none
+  const auto times = test::numbers(plan.masked_FL.index({plan.sample_F == 0}).sum(0));
+  for (int i = 0; i < 7; ++i) EXPECT_NEAR(times[i], 50 * 2 / 7.0, 13) << i;
+  EXPECT_EQ(times[7], 0) << "padding stays visible";
+}
+
+TEST(CoupledRandomMasking, TheTwoViewsShareTheValidTokens) {
+  const auto trajectories = test::random_trajectories(6, 9, 2);
+  const MaskPlan plan = test::draw_plan(*strategy("coupled_random_masking"), trajectories);
+  EXPECT_EQ(plan.forwards, 2);
+  for (std::int64_t b = 0; b < 6; ++b) {
+    const auto of_response = plan.masked_FL.index({plan.sample_F == b});
+    EXPECT_EQ(test::numbers(of_response.sum(0)), test::numbers(trajectories.valid_BL, b));
+    if (of_response.size(0) == 0) continue;
+    const double valid = test::numbers(trajectories.valid_BL[b].sum())[0];
+    EXPECT_THAT(test::numbers(of_response.sum(1)), ElementsAre(valid - std::floor(valid / 2), std::floor(valid / 2)));
+  }
+}
+
+TEST(CoupledRandomMasking, ASingleTokenIsMaskedOnce) {
+  const auto trajectories = test::make_trajectories({{{0, 1}, {1, 0}, {.5, .5}}});
+  EXPECT_THAT(test::numbers(test::draw_plan(*strategy("coupled_random_masking"), trajectories).forward_F), ElementsAre(0));
+}
+
+TEST(AllMasking, MasksEveryValidToken) {
+  const auto trajectories = test::random_trajectories(4, 9, 2);
+  const MaskPlan plan = test::draw_plan(*strategy("all_masking"), trajectories);
+  EXPECT_EQ(plan.forwards, 1);
+  EXPECT_TRUE(plan.masked_FL.equal(trajectories.valid_BL.index_select(0, plan.sample_F)));
+  EXPECT_TRUE(plan.target_FL.equal(plan.masked_FL));
+  EXPECT_THAT(test::numbers(plan.step_F), Each(-1));
+}
+
+}  // namespace
+}  // namespace drift
