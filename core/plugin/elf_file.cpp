@@ -35,13 +35,14 @@ std::string machine_name(std::uint16_t machine) {
 
 class ElfFile {
  public:
-  explicit ElfFile(const std::filesystem::path& path) : path_(path), stream_(path, std::ios::binary) {
+  explicit ElfFile(const std::filesystem::path& path) : path_(path) {
     std::error_code error;
     if (!std::filesystem::is_regular_file(path, error)) {
       throw Error("there is no plugin file " + path.string(), "give the path of a shared library (*.so)");
     }
-    if (!stream_) throw Error("cannot read " + path.string() + ": " + std::strerror(errno), "check its permissions");
-    size_ = std::filesystem::file_size(path);
+    size_ = std::filesystem::file_size(path, error);
+    stream_.open(path, std::ios::binary);
+    if (!stream_ || error) throw Error("cannot read " + path.string() + ": " + std::strerror(errno), "check its permissions");
     read_header();
     check_segments();
   }
@@ -62,15 +63,17 @@ class ElfFile {
   }
 
  private:
+  std::string name() const { return "`" + path_.filename().string() + "`"; }
+  std::string place() const { return "\n  --> " + path_.string(); }
   [[noreturn]] void damaged(const std::string& why) const {
-    throw Error(path_.string() + " is damaged: " + why, "build or copy it again");
+    throw Error("plugin file " + name() + " is damaged: " + why + place(), "build it or copy it again");
   }
   [[noreturn]] void not_a_plugin(const std::string& why) const {
-    throw Error(path_.string() + " is not a plugin: " + why, "a plugin is a shared library made by drift_add_plugin()");
+    throw Error(name() + " is not a plugin: " + why + place(), "a plugin is a shared library made by drift_add_plugin()");
   }
   [[noreturn]] void other_machine(const std::string& which) const {
-    throw Error(path_.string() + " was built for another machine: it is for " + which + ", this host is 64-bit " +
-                    machine_name(kMachine),
+    throw Error("plugin file " + name() + " was built for another machine: it is for " + which + ", this host is 64-bit " +
+                    machine_name(kMachine) + place(),
                 "build it on this machine");
   }
 

@@ -52,7 +52,7 @@ std::string printable_text(const char* field, std::size_t size) {
 DriftPluginDescriptor read_descriptor(const std::filesystem::path& file) {
   const std::string section = read_section(file, DRIFT_PLUGIN_SECTION);
   if (section.empty()) {
-    throw Error(file.string() + " is not a plugin: it is a shared library without a DRIFT_PLUGIN(…)",
+    throw Error("`" + file.filename().string() + "` is not a plugin: it is a shared library without a DRIFT_PLUGIN(…)\n  --> " + file.string(),
                 "put DRIFT_PLUGIN(\"name\", \"version\", \"licence\") { … } into one of its sources");
   }
   DriftPluginDescriptor descriptor{};
@@ -60,8 +60,9 @@ DriftPluginDescriptor read_descriptor(const std::filesystem::path& file) {
   const std::string magic(descriptor.magic, sizeof(descriptor.magic));
   if (section.size() < kPrefix || magic.compare(0, sizeof(DRIFT_PLUGIN_MAGIC), DRIFT_PLUGIN_MAGIC, sizeof(DRIFT_PLUGIN_MAGIC)) != 0 ||
       descriptor.struct_size < kPrefix || descriptor.struct_size > section.size()) {
-    throw Error(file.string() + " is damaged: its section " DRIFT_PLUGIN_SECTION " holds no valid descriptor",
-                "build or copy it again");
+    throw Error("plugin file `" + file.filename().string() + "` is damaged: its section " DRIFT_PLUGIN_SECTION
+                    " holds no valid descriptor\n  --> " + file.string(),
+                "build it or copy it again");
   }
   // What lies behind a shorter descriptor is not part of it.
   if (descriptor.struct_size < sizeof(descriptor)) {

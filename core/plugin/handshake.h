@@ -3,6 +3,7 @@
 #include <drift/abi.h>
 #include <drift/error.h>
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -30,12 +31,10 @@ std::vector<HandshakeMismatch> judge(const DriftPluginDescriptor& host, const Dr
 Error refusal(const std::filesystem::path& file, const DriftPluginDescriptor& plugin,
               const std::vector<HandshakeMismatch>& mismatches);
 
-/// A text field of a descriptor: ends at the first zero byte or at the end of the array; anything unprintable becomes '?'.
-template <std::size_t size>
-std::string descriptor_text(const char (&field)[size]);
+/// Text of a fixed length: ends at the first zero byte or at the end; anything unprintable becomes '?'.
+std::string printable_text(const char* text, std::size_t size);
 
-std::string printable_text(const char* field, std::size_t size);
-
+/// A text field of a descriptor.
 template <std::size_t size>
 std::string descriptor_text(const char (&field)[size]) {
   return printable_text(field, size);

@@ -75,22 +75,24 @@ std::vector<SearchPath> plugin_search_paths(const std::vector<fs::path>& configu
 }
 
 void PluginLoader::load_folder(const SearchPath& search_path) {
-  std::error_code error;
+  std::error_code failure;
   std::vector<fs::path> files;
-  for (fs::directory_iterator entry(search_path.folder, error), end; !error && entry != end; entry.increment(error)) {
+  for (fs::directory_iterator entry(search_path.folder, failure), end; !failure && entry != end; entry.increment(failure)) {
     if (entry->path().extension() == ".so") files.push_back(entry->path());
   }
-  if (error && (search_path.must_exist || error != std::errc::no_such_file_or_directory)) {
+  if (failure && (search_path.must_exist || failure != std::errc::no_such_file_or_directory)) {
     refuse(search_path.folder, Error("cannot read the plugin folder " + search_path.folder.string() + " (" + search_path.origin +
-                                         "): " + error.message(),
+                                         "): " + failure.message(),
                                      "create it, or correct the path"));
   }
   std::sort(files.begin(), files.end());
   for (const fs::path& file : files) {
     try {
       load_file(file, search_path.origin);
-    } catch (const Error& refusal) {
-      refuse(file, refusal);
+    } catch (const Error& error) {
+      refuse(file, error);
+    } catch (const std::exception& error) {  // the file system, say: a file that went away meanwhile
+      refuse(file, Error("cannot load " + file.string() + ": " + error.what()));
     }
   }
 }

@@ -1,27 +1,320 @@
+// Loading plugins, and the broken-plugin set: each gives one clear message, runs no code, and stops no other plugin.
+
 #include <core/plugin/plugin_loader.h>
 
+#include <drift/loss_estimator.h>
+
+#include <tests/abi/plugin_files.h>
 #include <tests/support/support.h>
 
+#include <elf.h>
+
 #include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <functional>
+#include <random>
 
 namespace drift {
 namespace {
 
-const std::filesystem::path kPlugins = test::build_dir() / "tests" / "plugins";
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+using testing::StartsWith;
+
+class BrokenPlugin : public testing::Test {
+ protected:
+  void SetUp() override { unsetenv("DRIFT_PROBE_RAN"); }
+
+  /// Load a file with this content; the message of the refusal, or "loaded".
+  std::string load(const std::string& content) {
+    const fs::path file = folder_.path() / ("libbroken_" + std::to_string(count_++) + ".so");
+    test::write_file(file, content);
+    Registry registry;
+    PluginLoader loader(registry);
+    try {
+      loader.load_file(file);
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(file.string()));
+      EXPECT_THAT(error.hint(), Not(IsEmpty()));
+      EXPECT_THAT(registry.components(), IsEmpty());
+      EXPECT_THAT(registry.bundles(), IsEmpty());
+      EXPECT_THAT(loader.loaded(), IsEmpty());
+      return error.what();
+    }
+    return "loaded";
+  }
+
+  std::string load_with(const std::function<void(DriftPluginDescriptor&)>& change) {
+    test::PluginBytes plugin("test_probe");
+    DriftPluginDescriptor descriptor = plugin.descriptor();
+    change(descriptor);
+    plugin.set_descriptor(descriptor);
+    const std::string message = load(plugin.bytes());
+    EXPECT_EQ(std::getenv("DRIFT_PROBE_RAN"), nullptr) << "code of a refused plugin ran";
+    return message;
+  }
+
+  test::TemporaryFolder folder_;
+  int count_ = 0;
+};
+
+TEST_F(BrokenPlugin, TheUnchangedOneLoads) {
+  EXPECT_EQ(load(test::PluginBytes("test_probe").bytes()), "loaded");
+  EXPECT_STREQ(std::getenv("DRIFT_PROBE_RAN"), "1");
+}
+
+TEST_F(BrokenPlugin, OtherAbiMajor) {
+  const std::string message = load_with([](auto& descriptor) { descriptor.abi_major = 2; });
+  EXPECT_THAT(message, AllOf(StartsWith("plugin `probe` was built for another Drift"), HasSubstr("core ABI          1.0               2.0")));
+}
+
+TEST_F(BrokenPlugin, NewerMinor) {
+  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.abi_minor = 1; }), HasSubstr("core ABI          1.0               1.1"));
+}
+
+TEST_F(BrokenPlugin, OtherLibTorch) {
+  EXPECT_THAT(load_with([](auto& descriptor) { std::strcpy(descriptor.libtorch_version, "2.9.1"); }),
+              HasSubstr("LibTorch          " TORCH_VERSION "            2.9.1"));
+}
+
+TEST_F(BrokenPlugin, OtherCompilerAbi) {
+  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.cxx_abi_version = 1002; }), HasSubstr("compiler ABI"));
+  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.cxx11_abi = 0; }),
+              HasSubstr("C++11 strings     on                off"));
+  EXPECT_THAT(load_with([](auto& descriptor) { std::strcpy(descriptor.standard_library, "libc++"); }),
+              HasSubstr("C++ library       libstdc++         libc++"));
+}
+
+TEST_F(BrokenPlugin, OtherTier) {
+  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.tier = DRIFT_TIER_PURE; }),
+              HasSubstr("tier              tensor            pure"));
+}
+
+TEST_F(BrokenPlugin, ShorterDescriptor) {
+  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.struct_size = 64; }), HasSubstr("descriptor        320 bytes         64 bytes"));
+  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.struct_size = 4; }), HasSubstr("holds no valid descriptor"));
+}
+
+TEST_F(BrokenPlugin, DescriptorLongerThanItsSection) {
+  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.struct_size = 1 << 20; }), HasSubstr("holds no valid descriptor"));
+}
+
+TEST_F(BrokenPlugin, OtherMagic) {
+  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.magic[0] = 'd'; }), HasSubstr("holds no valid descriptor"));
+}
+
+TEST_F(BrokenPlugin, NoDescriptor) {
+  EXPECT_THAT(load(test::read_file(test::build_dir() / "tests" / "plugins" / "libplain_library.so")),
+              AllOf(HasSubstr("is not a plugin"), HasSubstr("without a DRIFT_PLUGIN")));
+}
+
+TEST_F(BrokenPlugin, TruncatedAnywhere) {
+  const std::string whole = test::PluginBytes("test_probe").bytes();
+  for (std::size_t length = 0; length < whole.size(); length += length < 256 ? 1 : 61) {
+    EXPECT_THAT(load(whole.substr(0, length)), testing::AnyOf(HasSubstr("is not a plugin"), HasSubstr("is damaged"))) << length;
+  }
+  EXPECT_THAT(load(whole.substr(0, whole.size() - 1)), HasSubstr("is damaged"));
+  EXPECT_EQ(std::getenv("DRIFT_PROBE_RAN"), nullptr);
+}
+
+TEST_F(BrokenPlugin, RandomBytes) {
+  std::mt19937 random(1);
+  for (int trial = 0; trial < 20; ++trial) {
+    std::string bytes(1 + random() % 20000, '\0');
+    for (char& byte : bytes) byte = static_cast<char>(random());
+    EXPECT_THAT(load(bytes), HasSubstr("is not a plugin"));
+    // The same noise behind a believable start.
+    bytes.replace(0, 20, test::PluginBytes("test_probe").bytes().substr(0, 20));
+    EXPECT_THAT(load(bytes), testing::AnyOf(HasSubstr("is not a plugin"), HasSubstr("is damaged")));
+  }
+}
+
+TEST_F(BrokenPlugin, WrongNumbersInTheHeader) {
+  // Any value in any header field that the reader follows: an error or, where the field does not matter, a plugin.
+  const std::string whole = test::PluginBytes("test_probe").bytes();
+  Elf64_Ehdr header;
+  std::memcpy(&header, whole.data(), sizeof(header));
+  std::mt19937 random(2);
+  const auto load_with_header = [&](const Elf64_Ehdr& changed) {
+    std::string bytes = whole;
+    std::memcpy(bytes.data(), &changed, sizeof(changed));
+    return load(bytes);
+  };
+  for (int trial = 0; trial < 50; ++trial) {
+    Elf64_Ehdr changed = header;
+    changed.e_shoff = (static_cast<std::uint64_t>(random()) << 32 | random()) | 1;
+    EXPECT_THAT(load_with_header(changed), HasSubstr("is damaged"));
+    changed = header;
+    changed.e_shstrndx = static_cast<std::uint16_t>(header.e_shnum + random() % 1000);
+    EXPECT_THAT(load_with_header(changed), HasSubstr("is damaged"));
+    changed = header;
+    changed.e_shnum = static_cast<std::uint16_t>(header.e_shnum + 1 + random() % 60000);
+    EXPECT_THAT(load_with_header(changed), HasSubstr("is damaged"));
+    changed = header;
+    changed.e_phnum = static_cast<std::uint16_t>(60000 + random() % 5000);
+    EXPECT_THAT(load_with_header(changed), HasSubstr("is damaged"));
+  }
+}
+
+TEST_F(BrokenPlugin, TextFile) {
+  EXPECT_THAT(load("#include <drift/plugin.h>\n"), HasSubstr("is not a plugin: the file is not a shared library"));
+  EXPECT_THAT(load("x"), HasSubstr("is not a plugin"));
+  EXPECT_THAT(load(""), HasSubstr("is not a plugin"));
+}
+
+TEST_F(BrokenPlugin, OtherArchitecture) {
+  std::string bytes = test::PluginBytes("test_probe").bytes();
+  bytes[offsetof(Elf64_Ehdr, e_machine)] = static_cast<char>(EM_RISCV);
+  EXPECT_THAT(load(bytes), AllOf(HasSubstr("built for another machine"), HasSubstr("64-bit riscv")));
+  bytes[EI_CLASS] = ELFCLASS32;
+  EXPECT_THAT(load(bytes), HasSubstr("it is for a 32-bit machine"));
+  bytes[EI_CLASS] = ELFCLASS64;
+  bytes[EI_DATA] = ELFDATA2MSB;
+  EXPECT_THAT(load(bytes), HasSubstr("it is for the other byte order"));
+}
+
+TEST_F(BrokenPlugin, NotASharedLibrary) {
+  std::string bytes = test::PluginBytes("test_probe").bytes();
+  bytes[offsetof(Elf64_Ehdr, e_type)] = ET_REL;
+  EXPECT_THAT(load(bytes), HasSubstr("not a shared library"));
+}
+
+TEST_F(BrokenPlugin, NoFileAndNoPermission) {
+  Registry registry;
+  PluginLoader loader(registry);
+  EXPECT_THROW(loader.load_file(folder_.path() / "missing.so"), Error);
+  EXPECT_THROW(loader.load_file(folder_.path()), Error);
+}
+
+TEST_F(BrokenPlugin, ARegistrationThatThrowsLeavesNothingBehind) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"error", "the weights are missing"}, {"standard", "index 7"}, {"number", "it threw something that is not a std::exception"}};
+  for (const auto& [how, why] : cases) {
+    setenv("DRIFT_PROBE_MISBEHAVE", how.c_str(), 1);
+    EXPECT_THAT(load(test::PluginBytes("test_probe").bytes()), StartsWith("plugin `probe` failed to register: " + why + "\n  --> "));
+  }
+  unsetenv("DRIFT_PROBE_MISBEHAVE");
+}
+
+TEST_F(BrokenPlugin, DoesNotStopTheOthersInItsFolder) {
+  fs::copy(test::built_plugin("test_soft_clip"), folder_.path() / "libz.so");
+  test::write_file(folder_.path() / "liba.so", "not a plugin");
+  test::write_file(folder_.path() / "readme.txt", "not looked at");
+  Registry registry;
+  PluginLoader loader(registry);
+  loader.load_folder({folder_.path(), "DRIFT_PLUGIN_PATH"});
+  ASSERT_THAT(loader.loaded(), SizeIs(1));
+  EXPECT_EQ(loader.loaded()[0].name, "soft_clip");
+  ASSERT_THAT(loader.refused(), SizeIs(1));
+  EXPECT_EQ(loader.refused()[0].path, folder_.path() / "liba.so");
+  EXPECT_EQ(loader.refused()[0].message,
+            "`liba.so` is not a plugin: the file is not a shared library (ELF)\n  --> " + (folder_.path() / "liba.so").string() +
+                "\n   = a plugin is a shared library made by drift_add_plugin()");
+}
 
 TEST(PluginLoader, LoadsAPluginAndRegistersWhatItBrings) {
   Registry registry;
   PluginLoader loader(registry);
-  loader.load_file(kPlugins / "libtest_soft_clip.so");
+  loader.load_file(test::built_plugin("test_soft_clip"));
 
-  ASSERT_EQ(loader.loaded().size(), 1u);
-  EXPECT_EQ(loader.loaded()[0].name, "soft_clip");
-  EXPECT_EQ(loader.loaded()[0].version, "1.0.0");
-  EXPECT_EQ(loader.loaded()[0].licence, "Apache-2.0");
-  const ComponentEntry* loss = registry.find(ComponentKind::kLossEstimator, "soft_clip");
-  ASSERT_NE(loss, nullptr);
-  EXPECT_EQ(loss->plugin, "soft_clip");
-  EXPECT_NE(loss->create(Params(loss->params), nullptr), nullptr);
+  ASSERT_THAT(loader.loaded(), SizeIs(1));
+  const LoadedPlugin& plugin = loader.loaded()[0];
+  EXPECT_EQ(plugin.name, "soft_clip");
+  EXPECT_EQ(plugin.version, "1.0.0");
+  EXPECT_EQ(plugin.licence, "Apache-2.0");
+  EXPECT_EQ(plugin.tier, "tensor");
+  EXPECT_EQ(plugin.path, fs::canonical(test::built_plugin("test_soft_clip")));
+  EXPECT_EQ(plugin.warning, "");
+  const auto checksum = test::run_command("sha256sum " + plugin.path.string());
+  EXPECT_EQ(plugin.sha256, checksum.output.substr(0, 64));
+
+  const ComponentEntry* entry = registry.find(ComponentKind::kLossEstimator, "soft_clip");
+  ASSERT_NE(entry, nullptr);
+  EXPECT_EQ(entry->plugin, "soft_clip");
+  const auto component = entry->create(Params(entry->params), nullptr);
+  const auto* loss = dynamic_cast<const LossEstimator*>(component.get());
+  ASSERT_NE(loss, nullptr) << "the host asks for interfaces by dynamic_cast";
+  EXPECT_EQ(loss->coupling(), Coupling::kView);
+}
+
+TEST(PluginLoader, ExceptionsOfAComponentKeepTheirTypeAndHint) {
+  Registry registry;
+  PluginLoader loader(registry);
+  loader.load_file(test::built_plugin("test_probe"));
+  const auto component = registry.find(ComponentKind::kLossEstimator, "probe")->create({}, nullptr);
+  try {
+    dynamic_cast<const LossEstimator&>(*component).evaluate({});
+    FAIL() << "no exception";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "asked the probe");
+    EXPECT_EQ(error.hint(), "do not");
+  }
+}
+
+TEST(PluginLoader, WarnsOfAnotherCompilerWithoutRefusing) {
+  const test::TemporaryFolder folder;
+  test::PluginBytes bytes("test_probe");
+  DriftPluginDescriptor descriptor = bytes.descriptor();
+  std::strcpy(descriptor.compiler, "gcc 99.1");
+  bytes.set_descriptor(descriptor);
+  test::write_file(folder.path() / "libother_compiler.so", bytes.bytes());
+  Registry registry;
+  PluginLoader loader(registry);
+  loader.load_file(folder.path() / "libother_compiler.so");
+  ASSERT_THAT(loader.loaded(), SizeIs(1));
+  EXPECT_THAT(loader.loaded()[0].warning, StartsWith("built by gcc 99.1, this host by "));
+}
+
+TEST(PluginLoader, RefusesTheSecondPluginOfOneName) {
+  const test::TemporaryFolder folder;
+  fs::copy(test::built_plugin("test_probe"), folder.path() / "libfirst.so");
+  fs::copy(test::built_plugin("test_probe"), folder.path() / "libsecond.so");
+  Registry registry;
+  PluginLoader loader(registry);
+  loader.load_folder({folder.path(), "DRIFT_PLUGIN_PATH"});
+  EXPECT_THAT(loader.loaded(), SizeIs(1));
+  ASSERT_THAT(loader.refused(), SizeIs(1));
+  EXPECT_THAT(loader.refused()[0].message,
+              AllOf(StartsWith("two plugins have the name `probe`"), HasSubstr("libfirst.so"), HasSubstr("libsecond.so")));
+  EXPECT_THAT(registry.components(), SizeIs(1));
+}
+
+TEST(PluginLoader, TakesOneFileSeenThroughTwoPathsOnce) {
+  const test::TemporaryFolder folder;
+  fs::create_symlink(test::built_plugin("test_probe"), folder.path() / "libprobe.so");
+  Registry registry;
+  PluginLoader loader(registry);
+  loader.load_file(test::built_plugin("test_probe"));
+  loader.load_folder({folder.path(), "DRIFT_PLUGIN_PATH"});
+  EXPECT_THAT(loader.loaded(), SizeIs(1));
+  EXPECT_THAT(loader.refused(), IsEmpty());
+}
+
+TEST(PluginLoader, NamesAFolderThatSomebodyNamedAndThatIsNotThere) {
+  Registry registry;
+  PluginLoader loader(registry);
+  loader.load_folder({"/nowhere/plugins", "DRIFT_PLUGIN_PATH", true});
+  ASSERT_THAT(loader.refused(), SizeIs(1));
+  EXPECT_THAT(loader.refused()[0].message, StartsWith("cannot read the plugin folder /nowhere/plugins (DRIFT_PLUGIN_PATH): "));
+  loader.load_folder({"/nowhere/plugins", "installed", false});
+  EXPECT_THAT(loader.refused(), SizeIs(1));
+}
+
+TEST(PluginSearchPaths, AreTheConfiguredTheEnvironmentsTheProgramsAndTheInstalledOnes) {
+  setenv("DRIFT_PLUGIN_PATH", "/from/environment:/second::/from/toml", 1);
+  const auto paths = plugin_search_paths({"/from/toml"}, "/opt/drift/bin/drift");
+  unsetenv("DRIFT_PLUGIN_PATH");
+  std::vector<std::string> found;
+  for (const SearchPath& path : paths) found.push_back(path.folder.string() + " " + path.origin);
+  EXPECT_THAT(found, ElementsAre("/from/toml [plugins] paths", "/from/environment DRIFT_PLUGIN_PATH", "/second DRIFT_PLUGIN_PATH",
+                                 "/opt/drift/lib/drift/plugins beside the program",
+                                 (fs::canonical(test::build_dir()) / "lib" / "drift" / "plugins").string() + " installed"));
 }
 
 }  // namespace
