@@ -1,0 +1,163 @@
+#include <core/plugin/plugin_report.h>
+
+#include <drift/error.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+namespace drift {
+namespace {
+
+using Row = std::vector<std::string>;
+
+/// Columns as wide as their widest cell, two spaces apart; the last one is not padded.
+std::string table(const std::vector<Row>& rows, const std::string& indent) {
+  std::vector<std::size_t> widths;
+  for (const Row& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    std::string line = indent;
+    for (std::size_t i = 0; i < row.size(); ++i) line += row[i] + std::string(widths[i] - row[i].size() + 2, ' ');
+    text += line.erase(line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+const LoadedPlugin* find_plugin(const PluginLoader& loader, const std::string& name) {
+  const auto found = std::find_if(loader.loaded().begin(), loader.loaded().end(), [&](const LoadedPlugin& p) { return p.name == name; });
+  return found == loader.loaded().end() ? nullptr : &*found;
+}
+
+std::string plugin_line(const PluginLoader& loader, const std::string& name) {
+  const LoadedPlugin* plugin = find_plugin(loader, name);
+  if (plugin == nullptr) return name.empty() ? "built in" : name;
+  return plugin->name + " " + plugin->version + " (" + plugin->licence + ", tier " + plugin->tier + ")  " + plugin->path.string();
+}
+
+std::string parameter_table(const ParamSpecs& specs, const std::string& indent) {
+  if (specs.empty()) return indent + "no parameters\n";
+  std::vector<Row> rows = {{"parameter", "type", "default", "range", ""}};
+  for (const ParamSpec& spec : specs) {
+    rows.push_back({spec.name, type_name(spec.default_value), to_toml(spec.default_value), spec.range.describe(), spec.doc});
+  }
+  return table(rows, indent);
+}
+
+std::string component_text(const ComponentEntry& entry, const PluginLoader& loader) {
+  return std::string(kind_name(entry.kind)) + " `" + entry.name + "`\n  " + entry.doc + "\n  plugin  " +
+         plugin_line(loader, entry.plugin) + "\n\n" + parameter_table(entry.params, "  ");
+}
+
+std::string bundle_text(const Bundle& bundle, const PluginLoader& loader) {
+  std::vector<Row> parts = {{"paper", bundle.paper},
+                            {"masking", bundle.masking},
+                            {"loss", bundle.loss},
+                            {"plugin", plugin_line(loader, bundle.plugin)}};
+  if (bundle.paper.empty()) parts.erase(parts.begin());
+  std::string text = "algorithm `" + bundle.name + "`\n  " + bundle.doc + "\n" + table(parts, "  ");
+  for (const BundlePreset& preset : bundle.presets) {
+    text += "\n  preset `" + preset.name + "`" + (&preset == &bundle.presets.front() ? " (default)" : "");
+    text += preset.doc.empty() ? "\n" : ": " + preset.doc + "\n";
+    std::vector<Row> rows;
+    for (const BundleSetting& setting : preset.settings) rows.push_back({setting.key, "=", to_toml(setting.value)});
+    text += rows.empty() ? "    no settings of its own\n" : table(rows, "    ");
+  }
+  return text;
+}
+
+/// What is wrong with the declaration of a component, one line each.
+void check_component(const ComponentEntry& entry, std::vector<std::string>& problems) {
+  const std::string name = std::string(kind_name(entry.kind)) + " `" + entry.name + "`";
+  if (entry.doc.empty()) problems.push_back(name + " has no documentation");
+  std::set<std::string> seen;
+  bool defaults_fit = true;
+  for (const ParamSpec& spec : entry.params) {
+    const std::string parameter = "parameter `" + spec.name + "` of " + name;
+    if (!seen.insert(spec.name).second) problems.push_back(parameter + " is declared twice");
+    if (spec.doc.empty()) problems.push_back(parameter + " has no documentation");
+    if (const std::string wrong = spec.range.violation(spec.default_value); !wrong.empty()) {
+      problems.push_back("the default of " + parameter + " " + wrong + ", not " + to_toml(spec.default_value));
+      defaults_fit = false;
+    }
+  }
+  const bool needs_files = entry.kind == ComponentKind::kModel || entry.kind == ComponentKind::kTask;
+  if (!defaults_fit || needs_files) return;
+  try {
+    entry.create(Params(entry.params), nullptr);
+  } catch (const std::exception& error) {
+    problems.push_back(name + " cannot be created with its defaults: " + error.what());
+  }
+}
+
+}  // namespace
+
+std::string plugin_list(const Registry& registry, const PluginLoader& loader) {
+  std::vector<Row> rows;
+  const auto add = [&](std::string_view kind, const std::string& name, const std::string& plugin_name) {
+    const LoadedPlugin* plugin = find_plugin(loader, plugin_name);
+    rows.push_back(plugin == nullptr ? Row{std::string(kind), name, "", "", "built in"}
+                                     : Row{std::string(kind), name, plugin->version, plugin->tier, plugin->path.string()});
+  };
+  std::vector<const ComponentEntry*> entries;
+  for (const ComponentEntry& entry : registry.components()) entries.push_back(&entry);
+  std::stable_sort(entries.begin(), entries.end(), [](const auto* a, const auto* b) {
+    return a->kind != b->kind ? a->kind < b->kind : a->name < b->name;
+  });
+  for (const Bundle& bundle : registry.bundles()) add("algorithm", bundle.name, bundle.plugin);
+  std::stable_sort(rows.begin(), rows.end());
+  for (const ComponentEntry* entry : entries) add(kind_name(entry->kind), entry->name, entry->plugin);
+  if (rows.empty()) return "no plugin is loaded\n";
+  rows.insert(rows.begin(), {"kind", "name", "version", "tier", "plugin file"});
+  return table(rows, "");
+}
+
+std::string plugin_info(const Registry& registry, const PluginLoader& loader, std::string_view name) {
+  std::string text;
+  std::set<std::string> names;
+  const auto add = [&](const std::string& own_name, const std::string& plugin, const std::string& section) {
+    if (own_name == name || plugin == name) text += (text.empty() ? "" : "\n") + section;
+    names.insert(own_name);
+  };
+  for (const Bundle& bundle : registry.bundles()) add(bundle.name, bundle.plugin, bundle_text(bundle, loader));
+  for (const ComponentEntry& entry : registry.components()) add(entry.name, entry.plugin, component_text(entry, loader));
+  if (!text.empty()) return text;
+  std::string known;
+  for (const std::string& one : names) known += (known.empty() ? "" : ", ") + one;
+  throw Error("there is no algorithm, component or plugin `" + std::string(name) + "`",
+              known.empty() ? "no plugin is loaded    (drift doctor)" : "there are: " + known + "    (drift plugin list)");
+}
+
+std::string plugin_check(const std::filesystem::path& file) {
+  Registry registry;
+  PluginLoader loader(registry);
+  loader.load_file(file);
+  const LoadedPlugin& plugin = loader.loaded().front();
+
+  std::vector<std::string> problems;
+  for (const ComponentEntry& entry : registry.components()) check_component(entry, problems);
+  if (registry.components().empty() && registry.bundles().empty()) problems.push_back("it registers nothing");
+  if (!problems.empty()) {
+    std::string what = "plugin `" + plugin.name + "` loads, but is not in order\n  --> " + plugin.path.string();
+    for (const std::string& problem : problems) what += "\n       " + problem;
+    throw Error(what, "correct the declarations in its DRIFT_PLUGIN(…)");
+  }
+  std::vector<Row> rows = {{"plugin", plugin.name + " " + plugin.version},
+                           {"licence", plugin.licence},
+                           {"tier", plugin.tier},
+                           {"compiler", plugin.compiler},
+                           {"sha256", plugin.sha256}};
+  if (!plugin.warning.empty()) rows.push_back({"warning", plugin.warning});
+  for (const Bundle& bundle : registry.bundles()) rows.push_back({"algorithm", bundle.name});
+  for (const ComponentEntry& entry : registry.components()) {
+    const auto count = entry.params.size();
+    rows.push_back({std::string(kind_name(entry.kind)),
+                    entry.name + ", " + std::to_string(count) + (count == 1 ? " parameter" : " parameters")});
+  }
+  return table(rows, "") + "ok: " + plugin.path.string() + "\n";
+}
+
+}  // namespace drift
