@@ -1,0 +1,3 @@
+#pragma once
+
+#define TORCH_VERSION "any"

@@ -1,0 +1,37 @@
+// Everything that the public headers promise, reachable from one function, so that its debug information can be recorded
+// and compared: sdk/abi/record, tests/abi/recorded_abi_test.cpp. Never part of libdrift.
+#include <drift/abi.h>
+#include <drift/component.h>
+#include <drift/error.h>
+#include <drift/loss_estimator.h>
+#include <drift/mask_plan.h>
+#include <drift/masking_strategy.h>
+#include <drift/model.h>
+#include <drift/parallel.h>
+#include <drift/plugin.h>
+#include <drift/params.h>
+#include <drift/random.h>
+#include <drift/registry.h>
+#include <drift/reward.h>
+#include <drift/rollout.h>
+#include <drift/sampling.h>
+#include <drift/task.h>
+#include <drift/trajectories.h>
+
+namespace drift {
+
+DRIFT_API void components(Component&, Model&, Rollout&, MaskingStrategy&, LossEstimator&, Reward&, Task&, ComponentKind) {}
+
+DRIFT_API void values(ModelTraits&, ModelConfig&, NamedTensor&, ForwardInput&, RolloutInput&, Prompts&, Trajectories&,
+                      MaskingInput&, MaskPlan&, LossInput&, LogProbs&, BatchTotals&, Loss&, LossMetric&, LossNeeds&,
+                      RewardRequest&, RewardResult&, TaskItem&, SamplingOptions&, SampledTokens&) {}
+
+DRIFT_API void enumerations(PredictionRow, PlanRefresh, Coupling, RewardStatus, Confidence) {}
+
+DRIFT_API void declarations(Params&, ParamSpec&, ParamRange&, ParamValue&, Registry&, ComponentEntry&, ComponentFactory, Bundle&,
+                            BundlePreset&, BundleSetting&) {}
+
+DRIFT_API void boundary(DriftPluginDescriptor&, DriftPluginEntry&, DriftPluginTier, DriftSanitizer, Error&, RandomStream&,
+                        RandomPoint&) {}
+
+}  // namespace drift

@@ -1,0 +1,96 @@
+// The recorded ABI (sdk/abi): the public headers are what was recorded, and a change that nobody meant is found and named.
+
+#include <tests/support/support.h>
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <sstream>
+
+namespace drift {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+
+const fs::path kAbi = test::source_dir() / "sdk" / "abi";
+const fs::path kHeaders = test::source_dir() / "core" / "include" / "drift";
+
+class RecordedAbi : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string reason = std::getenv("DRIFT_ABI_SKIP"); !reason.empty()) GTEST_SKIP() << reason;
+  }
+
+  static test::CommandResult compare(const fs::path& headers) {
+    return test::run_command((kAbi / "compare").string() + " " + headers.string());
+  }
+};
+
+struct Change {
+  const char* name;
+  const char* header;
+  const char* from;
+  const char* to;
+  const char* says;
+};
+
+class AccidentalChange : public RecordedAbi, public testing::WithParamInterface<Change> {};
+
+TEST_F(RecordedAbi, IsThatOfTheHeaders) {
+  const auto result = compare(kHeaders.parent_path());
+  EXPECT_EQ(result.status, 0) << result.output << result.error
+                              << "\nIf this change was meant and docs/plugin_abi.md allows it: sdk/abi/record";
+}
+
+TEST_P(AccidentalChange, IsFoundAndNamed) {
+  const Change& change = GetParam();
+  const test::TemporaryFolder folder;
+  fs::copy(kHeaders, folder.path() / "drift");
+  std::string text = test::read_file(kHeaders / change.header);
+  const auto position = text.find(change.from);
+  ASSERT_NE(position, std::string::npos) << change.header << " has no longer: " << change.from;
+  test::write_file(folder.path() / "drift" / change.header, text.replace(position, std::string(change.from).size(), change.to));
+
+  const auto result = compare(folder.path());
+  EXPECT_NE(result.status, 0);
+  EXPECT_THAT(result.output, HasSubstr(change.says)) << result.error;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OneOfEachKind, AccidentalChange,
+    testing::Values(Change{"VirtualFunctionAdded", "loss_estimator.h", "  virtual Coupling coupling()",
+                           "  virtual void more() const {}\n  virtual Coupling coupling()", "drift::LossEstimator::more()"},
+                    Change{"VirtualFunctionRenamed", "model.h", "virtual at::Tensor lm_head_VH()", "virtual at::Tensor head_VH()",
+                           "drift::Model::head_VH()"},
+                    Change{"FieldInserted", "trajectories.h", "  at::Tensor tokens_BP;", "  bool padded = true;\n  at::Tensor tokens_BP;",
+                           "'bool padded', at offset 0"},
+                    Change{"FieldOfAnotherType", "task.h", "std::string demonstration;", "std::string_view demonstration;",
+                           "'drift::TaskItem::demonstration' changed"},
+                    Change{"EnumeratorRenumbered", "reward.h", "kWrong = 3", "kWrong = 9",
+                           "'drift::RewardStatus::kWrong' from value '3' to '9'"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(RecordedSymbols, AreAllExportedByLibdrift) {
+  const auto exported = test::run_command("nm -D --defined-only --format=just-symbols " + (test::build_dir() / "lib" / "libdrift.so").string());
+  ASSERT_EQ(exported.status, 0) << exported.error;
+  std::istringstream recorded(test::read_file(kAbi / "drift.symbols"));
+  int count = 0;
+  for (std::string symbol; std::getline(recorded, symbol); ++count) {
+    EXPECT_THAT("\n" + exported.output, HasSubstr("\n" + symbol + "\n")) << test::run_command("c++filt " + symbol).output;
+  }
+  EXPECT_GT(count, 20);
+}
+
+TEST(RecordedSurface, CoversEveryPublicHeader) {
+  const std::string surface = test::read_file(kAbi / "surface.cpp");
+  for (const auto& header : fs::directory_iterator(kHeaders)) {
+    const std::string name = header.path().filename().string();
+    if (name == "export.h") continue;  // a macro alone
+    EXPECT_THAT(surface, HasSubstr("#include <drift/" + name + ">")) << "add it and its types to sdk/abi/surface.cpp";
+  }
+}
+
+}  // namespace
+}  // namespace drift
