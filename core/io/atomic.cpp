@@ -43,6 +43,11 @@ bool is_temporary(const std::string& name) {
   return !digits.empty() && std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+bool is_empty_folder(const fs::path& path) {
+  std::error_code failed;
+  return fs::is_directory(path, failed) && fs::is_empty(path, failed);
+}
+
 void flush_to_disk(const fs::path& path, bool is_folder) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) throw_file_error("flush", path, errno);
@@ -124,7 +129,7 @@ AtomicFolder::AtomicFolder(fs::path path, Existing existing) {
   std::error_code failed;
   fs::create_directories(folder_of(path_), failed);
   if (failed) throw_file_error("create", folder_of(path_), failed.value());
-  if (existing == Existing::kRefuse && fs::exists(path_) && !(fs::is_directory(path_) && fs::is_empty(path_))) {
+  if (existing == Existing::kRefuse && fs::exists(path_, failed) && !is_empty_folder(path_)) {
     throw Error("cannot create folder " + path_.string() + ": it exists and is not empty",
                 "choose another name, or move it away first");
   }
@@ -141,7 +146,8 @@ AtomicFolder::~AtomicFolder() {
 
 void AtomicFolder::publish() {
   flush_tree(temporary_);
-  if (fs::is_directory(path_) && !fs::is_empty(path_)) {
+  std::error_code failed;
+  if (fs::is_directory(path_, failed) && !is_empty_folder(path_)) {
     exchange_and_remove(temporary_, path_);
   } else {
     move_into_place(temporary_, path_);

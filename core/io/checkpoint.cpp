@@ -86,10 +86,11 @@ void open_shards(const fs::path& folder, Weights& weights) {
 
 Weights open_weights(const fs::path& folder) {
   Weights weights;
-  if (fs::exists(folder / kWeights)) {
+  std::error_code ignored;
+  if (fs::exists(folder / kWeights, ignored)) {
     const SafetensorsFile& file = weights.files.emplace_back(folder / kWeights);
     for (const SafetensorsEntry& entry : file.entries()) weights.holder[entry.name] = &file;
-  } else if (fs::exists(folder / kIndex)) {
+  } else if (fs::exists(folder / kIndex, ignored)) {
     open_shards(folder, weights);
   } else {
     throw Error("there are no weights in " + folder.string() + ": neither " + kWeights + " nor " + kIndex,

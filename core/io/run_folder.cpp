@@ -1,0 +1,178 @@
+#include <core/io/run_folder.h>
+
+#include <core/io/atomic.h>
+#include <core/io/checkpoint.h>
+#include <core/io/file_error.h>
+
+#include <drift/error.h>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+namespace drift {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kStepPrefix = "step-";
+constexpr const char* kLast = "last";
+
+std::string step_name(std::int64_t step) {
+  std::array<char, 32> digits{};
+  std::snprintf(digits.data(), digits.size(), "%06lld", static_cast<long long>(step));
+  return std::string(kStepPrefix) + digits.data();
+}
+
+struct StepFolder {
+  std::int64_t step = 0;
+  fs::path path;
+};
+
+// Newest first.
+std::vector<StepFolder> step_folders(const fs::path& checkpoints) {
+  std::vector<StepFolder> found;
+  std::error_code failed;
+  fs::directory_iterator entry(checkpoints, failed);
+  for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
+    const std::string name = entry->path().filename().string();
+    std::int64_t step = 0;
+    if (!name.starts_with(kStepPrefix)) continue;
+    std::from_chars(name.data() + kStepPrefix.size(), name.data() + name.size(), step);
+    if (name == step_name(step)) found.push_back({step, entry->path()});
+  }
+  if (failed) throw_file_error("read", checkpoints, failed.value());
+  std::sort(found.begin(), found.end(), [](const StepFolder& a, const StepFolder& b) { return a.step > b.step; });
+  return found;
+}
+
+bool holds_run(const fs::path& path) {
+  std::error_code failed;
+  const fs::path checkpoints = path / "checkpoints";
+  return fs::exists(path / "config.toml", failed) || fs::exists(path / "metrics.jsonl", failed) ||
+         (fs::is_directory(checkpoints, failed) && !fs::is_empty(checkpoints, failed));
+}
+
+void create_folder(const fs::path& path) {
+  std::error_code failed;
+  fs::create_directories(path, failed);
+  if (failed) throw_file_error("create folder", path, failed.value());
+}
+
+// What to do when the checkpoint to go on from cannot be used.
+std::string name_whole_checkpoint(const fs::path& checkpoints, const fs::path& broken) {
+  for (const StepFolder& other : step_folders(checkpoints)) {
+    if (other.path.filename() == broken.filename()) continue;
+    try {
+      read_training_state(other.path);
+      return "the newest whole checkpoint is " + other.path.string() + "; to go on from there: ln -sfn " +
+             other.path.filename().string() + " " + (checkpoints / kLast).string();
+    } catch (const Error&) {  // not this one either
+    }
+  }
+  return "no other checkpoint of this run is whole: start a new run in another folder";
+}
+
+}  // namespace
+
+RunFolder RunFolder::create(const fs::path& path) {
+  create_folder(path);
+  RunFolder run(path);
+  if (holds_run(path)) {
+    throw Error("folder " + path.string() + " holds a run already", "go on with it by --resume, or choose another folder by --out");
+  }
+  create_folder(run.checkpoints());
+  return run;
+}
+
+RunFolder RunFolder::open(const fs::path& path) {
+  if (!holds_run(path)) throw Error("there is no run in " + path.string() + " to go on with", "start it without --resume");
+  RunFolder run(path);
+  create_folder(run.checkpoints());
+  sweep_leftovers(run.path_);
+  sweep_leftovers(run.checkpoints());
+  return run;
+}
+
+RunFolder::RunFolder(const fs::path& path) : path_(path) { lock(); }
+
+RunFolder::RunFolder(RunFolder&& other) noexcept : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
+
+RunFolder::~RunFolder() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+void RunFolder::lock() {
+  const fs::path file = path_ / ".lock";
+  lock_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (lock_ < 0) throw_file_error("write", file, errno);
+  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    const int error_number = errno;
+    ::close(std::exchange(lock_, -1));
+    if (error_number != EWOULDBLOCK) throw_file_error("lock", file, error_number);
+    const std::string owner = read_whole_file(file);
+    throw Error("the run in " + path_.string() + " is in use" + (owner.empty() ? "" : " by process " + owner),
+                "wait for that process or stop it, or choose another folder by --out");
+  }
+  // For people alone: a number that could not be written is no reason to stop.
+  const std::string process = std::to_string(::getpid());
+  if (::ftruncate(lock_, 0) == 0) [[maybe_unused]] const auto ignored = ::write(lock_, process.data(), process.size());
+}
+
+void RunFolder::write_file(std::string_view name, std::string_view content) const {
+  write_file_atomically(path_ / name, content);
+}
+
+fs::path RunFolder::save_checkpoint(const RunCheckpoint& checkpoint, std::int64_t keep) const {
+  assert(keep >= 1);
+  const std::string name = step_name(checkpoint.state.step);
+  AtomicFolder folder(checkpoints() / name, AtomicFolder::Existing::kReplace);
+  write_checkpoint_files(folder.path(), checkpoint.parameters, checkpoint.config_json, checkpoint.source);
+  write_training_state(folder.path(), checkpoint.state);
+  folder.publish();
+  replace_symlink_atomically(checkpoints() / kLast, name);
+  // Only now is an older one dispensable. Later steps, left by a run that went on from an earlier checkpoint, stay until
+  // this run reaches them.
+  std::int64_t kept = 0;
+  for (const StepFolder& old : step_folders(checkpoints())) {
+    if (old.step <= checkpoint.state.step && ++kept > keep) remove_folder_atomically(old.path);
+  }
+  return checkpoints() / name;
+}
+
+std::optional<ResumePoint> RunFolder::resume_point(const std::string& config_hash) const {
+  const fs::path last = checkpoints() / kLast;
+  std::error_code failed;
+  fs::path folder = last;
+  if (fs::is_symlink(last, failed)) {
+    folder = checkpoints() / fs::read_symlink(last, failed);
+  } else if (!fs::exists(last, failed)) {  // killed between the first checkpoint and its link
+    const auto found = step_folders(checkpoints());
+    if (found.empty()) return std::nullopt;
+    folder = found.front().path;
+  }
+  ResumePoint point{folder, {}};
+  try {
+    point.state = read_training_state(folder);
+  } catch (const Error& error) {
+    throw Error(std::string("the run cannot go on from its newest checkpoint: ") + error.what(),
+                (error.hint().empty() ? "" : error.hint() + "; ") + name_whole_checkpoint(checkpoints(), folder));
+  }
+  if (point.state.config_hash != config_hash) {
+    throw Error("checkpoint " + folder.string() + " was written under another configuration (" + point.state.config_hash +
+                    ", this one is " + config_hash + ")",
+                "go on with the run's own config.toml, or start a new run in another folder by --out");
+  }
+  return point;
+}
+
+}  // namespace drift

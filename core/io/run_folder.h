@@ -1,0 +1,78 @@
+#pragma once
+
+#include <core/io/training_state.h>
+
+#include <drift/model.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace drift {
+
+/// A checkpoint of a run: the model in the Hugging Face layout and the training state beside it.
+struct RunCheckpoint {
+  TrainingState state;
+  std::vector<NamedTensor> parameters;
+  std::string config_json;
+  std::filesystem::path source;  ///< folder whose other files (tokenizer, …) are carried along; may be empty
+};
+
+/// Where a run goes on.
+struct ResumePoint {
+  std::filesystem::path folder;  ///< the checkpoint: load_parameters() takes it
+  TrainingState state;
+};
+
+/// The folder of one run, locked against other processes as long as the object lives (the lock of a process that died
+/// is void):
+///
+///     config.toml plugins.json summary.json samples.json …   write_file()
+///     metrics.jsonl                                           one object a step
+///     checkpoints/step-000010/  …                             the last few
+///     checkpoints/last -> step-000010                         the one to go on from
+///
+/// Everything is written so that a kill at any instant leaves the old or the new state, never a mixture.
+class RunFolder {
+ public:
+  /// A new run. @throws Error if the folder holds a run, is in use or cannot be written.
+  static RunFolder create(const std::filesystem::path& path);
+  /// A run to go on with. @throws Error if there is none, or it is in use.
+  static RunFolder open(const std::filesystem::path& path);
+
+  RunFolder(RunFolder&& other) noexcept;
+  RunFolder& operator=(RunFolder&&) = delete;
+  ~RunFolder();
+
+  const std::filesystem::path& path() const { return path_; }
+
+  /// Write a file of the run as a whole, over an older one.
+  void write_file(std::string_view name, std::string_view content) const;
+
+  /// Append one line, an object with an integer `step`, without a line break; on disk when this returns.
+  void append_metrics(std::string_view line) const;
+  /// Drop the lines of steps after `step`, and a last line that was cut off.
+  void truncate_metrics(std::int64_t step) const;
+
+  /// Write checkpoints/step-NNNNNN, point `last` at it, then remove all but the newest `keep` (at least 1).
+  /// @return its folder
+  std::filesystem::path save_checkpoint(const RunCheckpoint& checkpoint, std::int64_t keep) const;
+
+  /// The checkpoint to go on from, every file compared with its checksum; nothing if the run never wrote one.
+  /// @throws Error if it is damaged (the hint names the newest whole one and how to choose it: the decision is the
+  /// user's), of another format, or of another configuration.
+  std::optional<ResumePoint> resume_point(const std::string& config_hash) const;
+
+ private:
+  explicit RunFolder(const std::filesystem::path& path);
+  void lock();
+  std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
+
+  std::filesystem::path path_;
+  int lock_ = -1;
+};
+
+}  // namespace drift

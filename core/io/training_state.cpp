@@ -1,0 +1,111 @@
+#include <core/io/training_state.h>
+
+#include <core/io/atomic.h>
+#include <core/io/checksum.h>
+#include <core/io/file_error.h>
+#include <core/io/safetensors.h>
+
+#include <drift/error.h>
+
+#include <nlohmann/json.hpp>
+
+#include <system_error>
+
+namespace drift {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kFormat = 1;
+constexpr const char* kStateFile = "training_state.json";
+constexpr const char* kTensorFile = "training_state.safetensors";
+
+nlohmann::json checksums_of(const fs::path& folder) {
+  nlohmann::json files = nlohmann::json::object();
+  std::error_code failed;
+  fs::directory_iterator entry(folder, failed);
+  for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
+    const std::string name = entry->path().filename().string();
+    files[name] = {{"bytes", entry->file_size(failed)}, {"xxh3", file_checksum(entry->path())}};
+  }
+  if (failed) throw_file_error("read", folder, failed.value());
+  return files;
+}
+
+// The text of a state without its own checksum: keys are sorted, so that it is always the same.
+std::string text_without_checksum(nlohmann::json json) {
+  json.erase("checksum");
+  return json.dump();
+}
+
+// Empty if the file is what was written.
+std::string difference(const fs::path& path, const nlohmann::json& expected) {
+  std::error_code failed;
+  const auto size = fs::file_size(path, failed);
+  if (failed) return "is missing";
+  if (size != expected.at("bytes").get<std::uintmax_t>()) {
+    return "has " + std::to_string(size) + " bytes, written were " + expected.at("bytes").dump();
+  }
+  const std::string found = file_checksum(path);
+  const std::string written = expected.at("xxh3").get<std::string>();
+  return found == written ? "" : "has the checksum " + found + ", written was " + written;
+}
+
+void compare_files(const fs::path& folder, const nlohmann::json& files) {
+  std::string problems;
+  for (const auto& [name, expected] : files.items()) {
+    const std::string problem = difference(folder / name, expected);
+    if (!problem.empty()) problems += "\n  " + name + " " + problem;
+  }
+  if (!problems.empty()) throw Error("checkpoint " + folder.string() + " is damaged:" + problems);
+}
+
+nlohmann::json read_state_json(const fs::path& folder) {
+  const fs::path path = folder / kStateFile;
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) throw Error("there is no checkpoint folder " + folder.string());
+  if (!fs::exists(path, ignored)) {
+    throw Error("checkpoint " + folder.string() + " holds no training state (" + kStateFile + ")",
+                "weights alone can start a new run, but no run can go on from them");
+  }
+  const nlohmann::json json = nlohmann::json::parse(read_whole_file(path), nullptr, false);
+  if (!json.is_object() || !json.contains("format")) throw Error("checkpoint " + folder.string() + " is damaged: " + kStateFile + " cannot be read");
+  if (json["format"] != kFormat) {
+    throw Error("checkpoint " + folder.string() + " has a training state of format " + json["format"].dump() +
+                    "; this program reads format " + std::to_string(kFormat),
+                "go on with the version of Drift that wrote it");
+  }
+  if (!json.contains("checksum") || json["checksum"] != checksum(text_without_checksum(json))) {
+    throw Error("checkpoint " + folder.string() + " is damaged: " + kStateFile + " is not what was written");
+  }
+  return json;
+}
+
+}  // namespace
+
+void write_training_state(const fs::path& folder, const TrainingState& state) {
+  write_safetensors(folder / kTensorFile, state.tensors);
+  nlohmann::json json = {{"format", kFormat},           {"step", state.step},     {"seed", state.seed},
+                         {"config_hash", state.config_hash}, {"values", state.values}, {"files", checksums_of(folder)}};
+  json["checksum"] = checksum(text_without_checksum(json));
+  write_file_atomically(folder / kStateFile, json.dump(2) + "\n");
+}
+
+TrainingState read_training_state(const fs::path& folder) {
+  const nlohmann::json json = read_state_json(folder);
+  TrainingState state;
+  try {
+    compare_files(folder, json.at("files"));
+    json.at("step").get_to(state.step);
+    json.at("seed").get_to(state.seed);
+    json.at("config_hash").get_to(state.config_hash);
+    json.at("values").get_to(state.values);
+  } catch (const nlohmann::json::exception&) {  // the checksum is right, the fields are not: another program wrote it
+    throw Error("checkpoint " + folder.string() + " is damaged: " + kStateFile + " lacks a field");
+  }
+  const SafetensorsFile file(folder / kTensorFile);
+  for (const SafetensorsEntry& entry : file.entries()) state.tensors.push_back({entry.name, file.tensor(entry.name)});
+  return state;
+}
+
+}  // namespace drift

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <drift/model.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace drift {
+
+/// What lies beside the weights so that a run goes on exactly: training_state.safetensors holds the tensors,
+/// training_state.json the rest, and the size and checksum of every file of the checkpoint.
+struct TrainingState {
+  std::int64_t step = 0;    ///< finished optimisation steps
+  std::uint64_t seed = 0;
+  std::string config_hash;  ///< of the settings that the numbers depend on
+  std::map<std::string, std::string> values;
+  std::vector<NamedTensor> tensors;
+};
+
+/// Write the state into a checkpoint's folder, as the last of its files: the checksums cover all that is there.
+void write_training_state(const std::filesystem::path& folder, const TrainingState& state);
+
+/// Read it back, after every file has been compared with its checksum. The tensors share the mapped file.
+/// @throws Error if the folder holds no training state, or that of another format version, or any file is missing or
+/// not what was written: all such files are listed.
+TrainingState read_training_state(const std::filesystem::path& folder);
+
+}  // namespace drift
