@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-// Files and folders that appear under their name only when they are whole and safe on disk. Until then they lie beside it
-// as .NAME.tmp-PID. A failure removes the temporary, leaves what was there before as it was, and throws an Error.
+// Files and folders that appear under their name only when they are whole and safe on disk. Until then they lie beside
+// it as .NAME.tmp-PID. A failure removes the temporary, leaves what was there before as it was, and throws an Error.
 
 namespace drift {
 

@@ -29,7 +29,8 @@ nlohmann::json read_json_object(const fs::path& path) {
   const std::string text = read_whole_file(path);
   // Without recursion and exceptions: a file that is not JSON gives a discarded value.
   nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object()) throw Error(path.string() + " is not a JSON object", "the file is damaged: fetch or write it again");
+  if (!json.is_object())
+    throw Error(path.string() + " is not a JSON object", "the file is damaged: fetch or write it again");
   return json;
 }
 
@@ -50,8 +51,10 @@ struct Weights {
 // The index is text from outside: a shard is a plain name in the same folder, never a path.
 std::string shard_name(const nlohmann::json& value, const fs::path& index) {
   const std::string name = value.is_string() ? value.get<std::string>() : "";
-  if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos || name.find('\0') != std::string::npos) {
-    throw Error(index.string() + ": weight_map must name a file in the same folder for every tensor, not " + quoted_name(value.dump()));
+  if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos ||
+      name.find('\0') != std::string::npos) {
+    throw Error(index.string() + ": weight_map must name a file in the same folder for every tensor, not " +
+                quoted_name(value.dump()));
   }
   return name;
 }
@@ -118,8 +121,8 @@ std::vector<std::string> compare(const Weights& weights, const std::vector<Named
     }
     const SafetensorsEntry& entry = *holder->second->find(parameter.name);
     if (at::IntArrayRef(entry.shape) != parameter.tensor.sizes()) {
-      problems.push_back("shape: " + quoted_name(parameter.name) + " is " + describe(entry.shape) + " in the checkpoint, the model has " +
-                         describe(parameter.tensor.sizes()));
+      problems.push_back("shape: " + quoted_name(parameter.name) + " is " + describe(entry.shape) +
+                         " in the checkpoint, the model has " + describe(parameter.tensor.sizes()));
     }
     const at::ScalarType dtype = parameter.tensor.scalar_type();
     if (entry.dtype != dtype && !(at::isFloatingType(entry.dtype) && at::isFloatingType(dtype))) {
@@ -128,14 +131,15 @@ std::vector<std::string> compare(const Weights& weights, const std::vector<Named
     }
   }
   for (const auto& [name, file] : weights.holder) {
-    if (!wanted.contains(name)) problems.push_back("surplus: " + quoted_name(name) + " " + describe(file->find(name)->shape));
+    if (!wanted.contains(name))
+      problems.push_back("surplus: " + quoted_name(name) + " " + describe(file->find(name)->shape));
   }
   return problems;
 }
 
 bool is_carried(const fs::path& path) {
-  static constexpr std::array<std::string_view, 9> kWeightEndings{".safetensors", ".safetensors.index.json", ".bin", ".bin.index.json",
-                                                                  ".pt", ".pth", ".gguf", ".h5", ".msgpack"};
+  static constexpr std::array<std::string_view, 9> kWeightEndings{
+      ".safetensors", ".safetensors.index.json", ".bin", ".bin.index.json", ".pt", ".pth", ".gguf", ".h5", ".msgpack"};
   const std::string name = path.filename().string();
   const bool weights = std::any_of(kWeightEndings.begin(), kWeightEndings.end(),
                                    [&](std::string_view ending) { return name.ends_with(ending); });
@@ -166,8 +170,8 @@ void load_parameters(const fs::path& folder, const std::vector<NamedTensor>& par
   const Weights weights = open_weights(folder);
   const std::vector<std::string> problems = compare(weights, parameters);
   if (!problems.empty()) {
-    std::string what = "the weights in " + folder.string() + " do not fit the model (" + std::to_string(problems.size()) +
-                       (problems.size() == 1 ? " problem)" : " problems)");
+    std::string what = "the weights in " + folder.string() + " do not fit the model (" +
+                       std::to_string(problems.size()) + (problems.size() == 1 ? " problem)" : " problems)");
     for (const std::string& problem : problems) what += "\n  " + problem;
     throw Error(what, "is this the right checkpoint, and does its config.json belong to it?");
   }
@@ -178,15 +182,15 @@ void load_parameters(const fs::path& folder, const std::vector<NamedTensor>& par
   }
 }
 
-void write_checkpoint_files(const fs::path& folder, const std::vector<NamedTensor>& parameters, const std::string& config_json,
-                            const fs::path& source) {
+void write_checkpoint_files(const fs::path& folder, const std::vector<NamedTensor>& parameters,
+                            const std::string& config_json, const fs::path& source) {
   if (!source.empty()) carry_files(source, folder);
   write_file_atomically(folder / kConfig, config_json);
   write_safetensors(folder / kWeights, parameters);
 }
 
-void save_checkpoint_folder(const fs::path& folder, const std::vector<NamedTensor>& parameters, const std::string& config_json,
-                            const fs::path& source) {
+void save_checkpoint_folder(const fs::path& folder, const std::vector<NamedTensor>& parameters,
+                            const std::string& config_json, const fs::path& source) {
   AtomicFolder fresh(folder);
   write_checkpoint_files(fresh.path(), parameters, config_json, source);
   fresh.publish();

@@ -52,8 +52,8 @@ std::string advice(int error_number) {
 }  // namespace
 
 void throw_file_error(std::string_view action, const std::filesystem::path& path, int error_number) {
-  std::string what = "cannot " + std::string(action) + " " + path.string() + ": " +
-                     std::generic_category().message(error_number);
+  std::string what =
+      "cannot " + std::string(action) + " " + path.string() + ": " + std::generic_category().message(error_number);
   if (error_number == ENOSPC || error_number == EDQUOT) what += free_space(path);
   throw Error(what, advice(error_number));
 }

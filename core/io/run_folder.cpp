@@ -88,14 +88,16 @@ RunFolder RunFolder::create(const fs::path& path) {
   create_folder(path);
   RunFolder run(path);
   if (holds_run(path)) {
-    throw Error("folder " + path.string() + " holds a run already", "go on with it by --resume, or choose another folder by --out");
+    throw Error("folder " + path.string() + " holds a run already",
+                "go on with it by --resume, or choose another folder by --out");
   }
   create_folder(run.checkpoints());
   return run;
 }
 
 RunFolder RunFolder::open(const fs::path& path) {
-  if (!holds_run(path)) throw Error("there is no run in " + path.string() + " to go on with", "start it without --resume");
+  if (!holds_run(path))
+    throw Error("there is no run in " + path.string() + " to go on with", "start it without --resume");
   RunFolder run(path);
   create_folder(run.checkpoints());
   sweep_leftovers(run.path_);
@@ -105,7 +107,8 @@ RunFolder RunFolder::open(const fs::path& path) {
 
 RunFolder::RunFolder(const fs::path& path) : path_(path) { lock(); }
 
-RunFolder::RunFolder(RunFolder&& other) noexcept : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
+RunFolder::RunFolder(RunFolder&& other) noexcept
+    : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
 
 RunFolder::~RunFolder() {
   if (lock_ >= 0) ::close(lock_);
@@ -125,7 +128,8 @@ void RunFolder::lock() {
   }
   // For people alone: a number that could not be written is no reason to stop.
   const std::string process = std::to_string(::getpid());
-  if (::ftruncate(lock_, 0) == 0) [[maybe_unused]] const auto ignored = ::write(lock_, process.data(), process.size());
+  if (::ftruncate(lock_, 0) == 0) [[maybe_unused]]
+    const auto ignored = ::write(lock_, process.data(), process.size());
 }
 
 void RunFolder::write_file(std::string_view name, std::string_view content) const {
@@ -140,8 +144,8 @@ fs::path RunFolder::save_checkpoint(const RunCheckpoint& checkpoint, std::int64_
   write_training_state(folder.path(), checkpoint.state);
   folder.publish();
   replace_symlink_atomically(checkpoints() / kLast, name);
-  // Only now is an older one dispensable. Later steps, left by a run that went on from an earlier checkpoint, stay until
-  // this run reaches them.
+  // Only now is an older one dispensable. Later steps, left by a run that went on from an earlier checkpoint, stay
+  // until this run reaches them.
   std::int64_t kept = 0;
   for (const StepFolder& old : step_folders(checkpoints())) {
     if (old.step <= checkpoint.state.step && ++kept > keep) remove_folder_atomically(old.path);
@@ -168,8 +172,8 @@ std::optional<ResumePoint> RunFolder::resume_point(const std::string& config_has
                 (error.hint().empty() ? "" : error.hint() + "; ") + name_whole_checkpoint(checkpoints(), folder));
   }
   if (point.state.config_hash != config_hash) {
-    throw Error("checkpoint " + folder.string() + " was written under another configuration (" + point.state.config_hash +
-                    ", this one is " + config_hash + ")",
+    throw Error("checkpoint " + folder.string() + " was written under another configuration (" +
+                    point.state.config_hash + ", this one is " + config_hash + ")",
                 "go on with the run's own config.toml, or start a new run in another folder by --out");
   }
   return point;

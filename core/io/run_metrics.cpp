@@ -74,7 +74,8 @@ void RunFolder::truncate_metrics(std::int64_t step) const {
     const auto line = std::string_view(text).substr(begin, end - begin);
     const auto line_step = step_of(line);
     if (!line_step && end + 1 < text.size()) {
-      throw Error(path.string() + ":" + std::to_string(number) + " is not an object with a `step`", "remove that line, then resume");
+      throw Error(path.string() + ":" + std::to_string(number) + " is not an object with a `step`",
+                  "remove that line, then resume");
     }
     if (line_step && *line_step <= step) kept.append(line).append("\n");
   }

@@ -44,8 +44,8 @@ Mapped map_file(const std::filesystem::path& path) {
   } else if (!S_ISREG(status.st_mode)) {
     error_number = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
   } else if (status.st_size > 0) {
-    address = ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
-                     descriptor, 0);
+    address = ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_NORESERVE, descriptor, 0);
     error_number = address == MAP_FAILED ? errno : 0;
   }
   ::close(descriptor);
@@ -70,7 +70,8 @@ SafetensorsHeader layout(const std::vector<NamedTensor>& tensors, std::vector<at
   std::uint64_t position = 0;
   for (const NamedTensor* named : order) {
     const at::Tensor& tensor = named->tensor;
-    header.entries.push_back({named->name, tensor.scalar_type(), tensor.sizes().vec(), position, position + tensor.nbytes()});
+    header.entries.push_back(
+        {named->name, tensor.scalar_type(), tensor.sizes().vec(), position, position + tensor.nbytes()});
     position = header.entries.back().end;
     in_file_order.push_back(tensor);
   }
@@ -82,7 +83,8 @@ void refuse_unusable_names(const std::vector<NamedTensor>& tensors, const std::f
   for (const NamedTensor& tensor : tensors) names.push_back(tensor.name);
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
-  if (twice != names.end()) throw Error("cannot write " + path.string() + ": two tensors have the name " + quoted_name(*twice));
+  if (twice != names.end())
+    throw Error("cannot write " + path.string() + ": two tensors have the name " + quoted_name(*twice));
   if (std::binary_search(names.begin(), names.end(), "__metadata__")) {
     throw Error("cannot write " + path.string() + ": a tensor has the reserved name `__metadata__`");
   }
@@ -95,7 +97,8 @@ SafetensorsFile::SafetensorsFile(std::filesystem::path path) : path_(std::move(p
   const Mapped mapped = map_file(path_);
   const std::string damaged = "the file is cut off or no safetensors file: fetch or write it again";
   if (mapped.size < kLengthBytes) {
-    throw Error(file + ": a safetensors file begins with 8 bytes of header length, this file has " + std::to_string(mapped.size),
+    throw Error(file + ": a safetensors file begins with 8 bytes of header length, this file has " +
+                    std::to_string(mapped.size),
                 damaged);
   }
   std::uint64_t length = 0;
@@ -130,7 +133,8 @@ at::Tensor SafetensorsFile::tensor(std::string_view name) const {
   const bool aligned = reinterpret_cast<std::uintptr_t>(start) % c10::elementSize(entry->dtype) == 0;
   at::Tensor tensor;
   if (aligned) {
-    tensor = at::from_blob(start, entry->shape, [keep = mapping_](void*) {}, options);
+    tensor = at::from_blob(
+        start, entry->shape, [keep = mapping_](void*) {}, options);
   } else {
     tensor = at::empty(entry->shape, options);
     std::memcpy(tensor.data_ptr(), start, entry->end - entry->begin);

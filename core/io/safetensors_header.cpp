@@ -75,8 +75,10 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
       in_metadata_ = text == "__metadata__";
     } else {
       field_ = text;
-      const bool known = place_ == Place::kMetadata || field_ == "dtype" || field_ == "shape" || field_ == "data_offsets";
-      if (!known) fail(where() + " has an unknown field " + quoted_name(field_) + "; expected dtype, shape, data_offsets");
+      const bool known =
+          place_ == Place::kMetadata || field_ == "dtype" || field_ == "shape" || field_ == "data_offsets";
+      if (!known)
+        fail(where() + " has an unknown field " + quoted_name(field_) + "; expected dtype, shape, data_offsets");
       if (place_ == Place::kTensor && !seen_fields_.insert(field_).second) fail(where() + " has two fields " + field_);
     }
     return true;
@@ -114,7 +116,8 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
   bool number_unsigned(std::uint64_t value) override {
     constexpr std::size_t kMostNumbers = 64;
     if (place_ != Place::kList) unexpected("a number");
-    if (value > std::numeric_limits<std::int64_t>::max()) fail(where() + " has a number in " + field_ + " above 2^63 - 1");
+    if (value > std::numeric_limits<std::int64_t>::max())
+      fail(where() + " has a number in " + field_ + " above 2^63 - 1");
     if (numbers_.size() == kMostNumbers) fail(where() + " has more than 64 numbers in " + field_);
     numbers_.push_back(static_cast<std::int64_t>(value));
     return true;
@@ -155,7 +158,8 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
     if (place_ == Place::kStart || (place_ == Place::kTop && name_.empty())) {
       fail(std::string("its header holds ") + found + " where an object is expected");
     }
-    fail(where() + " holds " + found + " where it does not belong" + (field_.empty() ? "" : ": " + quoted_name(field_)));
+    fail(where() + " holds " + found + " where it does not belong" +
+         (field_.empty() ? "" : ": " + quoted_name(field_)));
   }
 
   std::string file_;
@@ -213,8 +217,9 @@ SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t 
                   damaged);
     }
     if (entry.begin != filled) {
-      throw Error(tensor + " begins at byte " + std::to_string(entry.begin) + " of the data, but the one before it ends at " +
-                      std::to_string(filled) + (entry.begin < filled ? " (they overlap)" : " (a gap)"),
+      throw Error(tensor + " begins at byte " + std::to_string(entry.begin) +
+                      " of the data, but the one before it ends at " + std::to_string(filled) +
+                      (entry.begin < filled ? " (they overlap)" : " (a gap)"),
                   damaged);
     }
     filled = entry.end;
@@ -249,7 +254,8 @@ std::string safetensors_dtype_name(at::ScalarType dtype) {
   for (const auto& known : kDtypes) {
     if (known.dtype == dtype) return known.name;
   }
-  throw Error(std::string("a tensor of type ") + c10::toString(dtype) + " cannot be written; supported: " + supported_dtypes());
+  throw Error(std::string("a tensor of type ") + c10::toString(dtype) +
+              " cannot be written; supported: " + supported_dtypes());
 }
 
 int safetensors_dtype_rank(at::ScalarType dtype) {

@@ -69,7 +69,8 @@ nlohmann::json read_state_json(const fs::path& folder) {
                 "weights alone can start a new run, but no run can go on from them");
   }
   const nlohmann::json json = nlohmann::json::parse(read_whole_file(path), nullptr, false);
-  if (!json.is_object() || !json.contains("format")) throw Error("checkpoint " + folder.string() + " is damaged: " + kStateFile + " cannot be read");
+  if (!json.is_object() || !json.contains("format"))
+    throw Error("checkpoint " + folder.string() + " is damaged: " + kStateFile + " cannot be read");
   if (json["format"] != kFormat) {
     throw Error("checkpoint " + folder.string() + " has a training state of format " + json["format"].dump() +
                     "; this program reads format " + std::to_string(kFormat),
@@ -85,8 +86,9 @@ nlohmann::json read_state_json(const fs::path& folder) {
 
 void write_training_state(const fs::path& folder, const TrainingState& state) {
   write_safetensors(folder / kTensorFile, state.tensors);
-  nlohmann::json json = {{"format", kFormat},           {"step", state.step},     {"seed", state.seed},
-                         {"config_hash", state.config_hash}, {"values", state.values}, {"files", checksums_of(folder)}};
+  nlohmann::json json = {{"format", kFormat},      {"step", state.step},
+                         {"seed", state.seed},     {"config_hash", state.config_hash},
+                         {"values", state.values}, {"files", checksums_of(folder)}};
   json["checksum"] = checksum(text_without_checksum(json));
   write_file_atomically(folder / kStateFile, json.dump(2) + "\n");
 }

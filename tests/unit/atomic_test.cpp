@@ -124,8 +124,10 @@ TEST_F(Atomic, LeftoversOfKilledProcessesAreSweptAndNothingElse) {
 
 TEST_F(Atomic, WrongPathsSayWhatIsWrong) {
   write_file(path("file"), "old");
-  EXPECT_THAT(error_of([&] { write_file_atomically(path("none/file"), ""); }), AllOf(HasSubstr("none/file: No such file"), HasSubstr("check the path")));
-  EXPECT_THAT(error_of([&] { write_file_atomically(path("file/inside"), ""); }), HasSubstr("a part of this path is a file"));
+  EXPECT_THAT(error_of([&] { write_file_atomically(path("none/file"), ""); }),
+              AllOf(HasSubstr("none/file: No such file"), HasSubstr("check the path")));
+  EXPECT_THAT(error_of([&] { write_file_atomically(path("file/inside"), ""); }),
+              HasSubstr("a part of this path is a file"));
   EXPECT_THAT(error_of([&] { AtomicFolder folder(path("file/inside")); }), HasSubstr("Not a directory"));
   EXPECT_THAT(error_of([&] { AtomicFolder folder(path("file")); }), HasSubstr("exists"));
   fs::create_directories(path("folder/full"));
@@ -152,7 +154,8 @@ TEST_F(Atomic, AWriteThatFailsAfterAnyNumberOfBytesLeavesTheOldFile) {
       limit_file_size(limit);
       return error_of([&] { write_file_atomically(path("file"), content); });
     });
-    EXPECT_THAT(error, AllOf(HasSubstr(path("file").string()), HasSubstr("File too large"), HasSubstr("ulimit -f"))) << limit;
+    EXPECT_THAT(error, AllOf(HasSubstr(path("file").string()), HasSubstr("File too large"), HasSubstr("ulimit -f")))
+        << limit;
     EXPECT_EQ(read_file(path("file")), "old");
     EXPECT_THAT(names_in(folder_.path()), ElementsAre("file"));
   }
@@ -201,7 +204,8 @@ TEST_F(Atomic, AReadOnlyDiskIsNamed) {
   const std::string outcome = in_child([&] {
     std::string report = mount_small_disk(folder_.path());
     if (!report.empty()) return report;
-    if (::mount("small", folder_.path().c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, nullptr) != 0) return std::string("no remount");
+    if (::mount("small", folder_.path().c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, nullptr) != 0)
+      return std::string("no remount");
     return error_of([&] { write_file_atomically(path("file"), "x"); });
   });
   if (outcome == "no permission to mount") GTEST_SKIP() << "mounting a small disk needs root";

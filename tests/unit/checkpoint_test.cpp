@@ -64,7 +64,8 @@ class Checkpoint : public ::testing::Test {
 
 void expect_weights(const std::vector<NamedTensor>& tensors) {
   const auto expected = weights();
-  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(at::equal(tensors[i].tensor.detach().to(at::kFloat), expected[i].tensor));
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_TRUE(at::equal(tensors[i].tensor.detach().to(at::kFloat), expected[i].tensor));
 }
 
 TEST_F(Checkpoint, WhatIsSavedIsLoadedIntoTheModelsOwnTensors) {
@@ -104,8 +105,12 @@ TEST_F(Checkpoint, ShardsAreFoundThroughTheIndex) {
 }
 
 TEST_F(Checkpoint, EveryMisfitIsListedAndNothingIsLoaded) {
-  save_checkpoint_folder(path("a"), {{"head.weight", at::full({4, 3}, 7.0)}, {"bias", at::zeros({2})}, {"ids", at::zeros({2}, at::kLong)},
-                                     {"good", at::full({1}, 7.0)}}, kConfig);
+  save_checkpoint_folder(path("a"),
+                         {{"head.weight", at::full({4, 3}, 7.0)},
+                          {"bias", at::zeros({2})},
+                          {"ids", at::zeros({2}, at::kLong)},
+                          {"good", at::full({1}, 7.0)}},
+                         kConfig);
   std::vector<NamedTensor> model = blank();
   model.push_back({"ids", at::zeros({2})});
   model.push_back({"good", at::zeros({1})});
@@ -115,7 +120,8 @@ TEST_F(Checkpoint, EveryMisfitIsListedAndNothingIsLoaded) {
   EXPECT_THAT(message, HasSubstr("surplus: `bias` [2]"));
   EXPECT_THAT(message, HasSubstr("shape: `head.weight` is [4, 3] in the checkpoint, the model has [3, 4]"));
   EXPECT_THAT(message, HasSubstr("type: `ids` is I64 in the checkpoint, the model has F32"));
-  for (const NamedTensor& tensor : model) EXPECT_EQ(tensor.tensor.detach().abs().sum().item<double>(), 0) << tensor.name;
+  for (const NamedTensor& tensor : model)
+    EXPECT_EQ(tensor.tensor.detach().abs().sum().item<double>(), 0) << tensor.name;
 }
 
 TEST_F(Checkpoint, AnIndexThatLiesIsRefused) {
@@ -124,7 +130,8 @@ TEST_F(Checkpoint, AnIndexThatLiesIsRefused) {
   const auto load = [&] { load_parameters(folder, model); };
   const auto index = [&](const std::string& text) { write_file(folder / "model.safetensors.index.json", text); };
 
-  index(R"({"weight_map":{"head.weight":"model-00001-of-00002.safetensors","norm.weight":"model-00001-of-00002.safetensors"}})");
+  index(R"({"weight_map":{"head.weight":"model-00001-of-00002.safetensors",)"
+        R"("norm.weight":"model-00001-of-00002.safetensors"}})");
   EXPECT_THAT(error_of(load), HasSubstr("`head.weight` is not in model-00001-of-00002.safetensors"));
   index(R"({"weight_map":{"head.weight":"../secret","norm.weight":"model-00001-of-00002.safetensors"}})");
   EXPECT_THAT(error_of(load), HasSubstr("file in the same folder"));
@@ -159,7 +166,8 @@ TEST_F(Checkpoint, TheOtherFilesOfTheSourceAreCarriedAlong) {
   save_checkpoint_folder(path("copy"), weights(), kConfig, source);
   std::set<std::string> names;
   for (const auto& entry : fs::directory_iterator(path("copy"))) names.insert(entry.path().filename());
-  EXPECT_THAT(names, ::testing::ElementsAre("config.json", "link.json", "model.safetensors", "notes.md", "tokenizer.json"));
+  EXPECT_THAT(names,
+              ::testing::ElementsAre("config.json", "link.json", "model.safetensors", "notes.md", "tokenizer.json"));
   EXPECT_EQ(read_file(path("copy") / "notes.md"), std::string("a\0b", 3));
   EXPECT_EQ(read_file(path("copy") / "link.json"), "{}");
 }
@@ -191,7 +199,8 @@ TEST_P(ForeignCheckpoint, LoadsAndRoundTripsTensorByTensor) {
   EXPECT_TRUE(fs::exists(out.path() / "copy/generation_config.json"));
   const SafetensorsFile copy(out.path() / "copy/model.safetensors");
   EXPECT_EQ(copy.entries().size(), model.size());
-  for (const NamedTensor& tensor : model) EXPECT_TRUE(at::equal(copy.tensor(tensor.name), tensor.tensor)) << tensor.name;
+  for (const NamedTensor& tensor : model)
+    EXPECT_TRUE(at::equal(copy.tensor(tensor.name), tensor.tensor)) << tensor.name;
   // A single file is the same to the last byte: the layout is the format's own.
   if (fs::exists(folder / "model.safetensors")) {
     EXPECT_TRUE(read_file(folder / "model.safetensors") == read_file(out.path() / "copy/model.safetensors"));

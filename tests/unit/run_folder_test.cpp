@@ -11,8 +11,8 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
 #include <sys/resource.h>
+#include <nlohmann/json.hpp>
 
 #include <csignal>
 #include <fstream>
@@ -134,11 +134,14 @@ TEST_F(Run, SavingAStepAgainReplacesIt) {
 TEST_F(Run, StartsOnlyInAFolderWithoutARun) {
   write_file(path() / "notes.txt", "mine");
   make_run(10);
-  EXPECT_THAT(error_of([&] { RunFolder::create(path()); }), AllOf(HasSubstr("holds a run already"), HasSubstr("--resume"), HasSubstr("--out")));
-  EXPECT_THAT(error_of([&] { RunFolder::open(folder_.path() / "none"); }), AllOf(HasSubstr("there is no run in"), HasSubstr("without --resume")));
+  EXPECT_THAT(error_of([&] { RunFolder::create(path()); }),
+              AllOf(HasSubstr("holds a run already"), HasSubstr("--resume"), HasSubstr("--out")));
+  EXPECT_THAT(error_of([&] { RunFolder::open(folder_.path() / "none"); }),
+              AllOf(HasSubstr("there is no run in"), HasSubstr("without --resume")));
   EXPECT_THAT(error_of([&] { RunFolder::open(folder_.path()); }), HasSubstr("there is no run in"));
   EXPECT_THAT(error_of([&] { RunFolder::create(path() / "notes.txt"); }), HasSubstr("notes.txt"));
-  EXPECT_THAT(error_of([&] { RunFolder::create(path() / "notes.txt" / "run"); }), HasSubstr("a part of this path is a file"));
+  EXPECT_THAT(error_of([&] { RunFolder::create(path() / "notes.txt" / "run"); }),
+              HasSubstr("a part of this path is a file"));
   EXPECT_THAT(names_in(folder_.path()), ElementsAre("run"));
 }
 
@@ -146,8 +149,9 @@ TEST_F(Run, IsWrittenByOneProcessAtATime) {
   {
     const RunFolder run = RunFolder::create(path());
     run.write_file("config.toml", "");
-    EXPECT_THAT(error_of([&] { RunFolder::open(path()); }),
-                AllOf(HasSubstr("is in use by process " + std::to_string(::getpid())), HasSubstr("wait for that process")));
+    EXPECT_THAT(
+        error_of([&] { RunFolder::open(path()); }),
+        AllOf(HasSubstr("is in use by process " + std::to_string(::getpid())), HasSubstr("wait for that process")));
     EXPECT_THAT(error_of([&] { RunFolder::create(path()); }), HasSubstr("is in use"));
     EXPECT_THAT(in_child([&] { return error_of([&] { RunFolder::open(path()); }); }), HasSubstr("is in use"));
   }
@@ -168,8 +172,10 @@ TEST_F(Run, KilledBeforeTheFirstLinkFindsItsCheckpoint) {
 TEST_F(Run, ADamagedCheckpointIsReportedAndTheWholeOneNamed) {
   make_run(20);
   const fs::path broken = checkpoints() / "step-000020";
-  const std::string hint = "the newest whole checkpoint is " + (checkpoints() / "step-000010").string() + "; to go on from there: ln -sfn step-000010";
-  for (const std::string name : {"model.safetensors", "training_state.safetensors", "config.json", "training_state.json"}) {
+  const std::string hint = "the newest whole checkpoint is " + (checkpoints() / "step-000010").string() +
+                           "; to go on from there: ln -sfn step-000010";
+  for (const std::string name :
+       {"model.safetensors", "training_state.safetensors", "config.json", "training_state.json"}) {
     SCOPED_TRACE(name);
     const std::string whole = read_file(broken / name);
     for (const std::size_t at : {std::size_t{0}, whole.size() / 2, whole.size() - 2}) {
@@ -195,12 +201,14 @@ TEST_F(Run, AllDamagedFilesAreListed) {
   make_run(10);
   write_file(checkpoints() / "step-000010/config.json", "{}");
   fs::remove(checkpoints() / "step-000010/model.safetensors");
-  EXPECT_THAT(resume_error(), AllOf(HasSubstr("config.json has 2 bytes, written were 21"), HasSubstr("model.safetensors is missing")));
+  EXPECT_THAT(resume_error(),
+              AllOf(HasSubstr("config.json has 2 bytes, written were 21"), HasSubstr("model.safetensors is missing")));
 }
 
 TEST_F(Run, AForeignCheckpointIsRefused) {
   make_run(10);
-  EXPECT_THAT(resume_error("beef"), AllOf(HasSubstr("another configuration (c0ffee, this one is beef)"), HasSubstr("config.toml")));
+  EXPECT_THAT(resume_error("beef"),
+              AllOf(HasSubstr("another configuration (c0ffee, this one is beef)"), HasSubstr("config.toml")));
 
   const fs::path state = checkpoints() / "step-000010/training_state.json";
   const std::string text = read_file(state);
@@ -208,7 +216,8 @@ TEST_F(Run, AForeignCheckpointIsRefused) {
   json["format"] = 2;
   write_file(state, json.dump());
   EXPECT_THAT(resume_error(), HasSubstr("training state of format 2; this program reads format 1"));
-  for (const std::string& bytes : {std::string(), std::string("[]"), std::string(100'000, '['), std::string("{}"), text.substr(1)}) {
+  for (const std::string& bytes :
+       {std::string(), std::string("[]"), std::string(100'000, '['), std::string("{}"), text.substr(1)}) {
     write_file(state, bytes);
     EXPECT_THAT(resume_error(), HasSubstr("training_state.json cannot be read"));
   }
@@ -282,7 +291,8 @@ TEST_F(Run, AMetricsLineThatDoesNotFitLeavesNoHalf) {
   EXPECT_EQ(read_file(path() / "metrics.jsonl"), before);
 }
 
-// What a training process does to its folder, until it is killed. Tells through `told` when its first checkpoint is there.
+// What a training process does to its folder, until it is killed. Tells through `told` when its first checkpoint is
+// there.
 [[noreturn]] void write_until_killed(const fs::path& path, int told) {
   const RunFolder run = RunFolder::open(path);
   const auto point = run.resume_point(kHash);
@@ -326,7 +336,8 @@ TEST_F(Run, AKillAtAnyInstantLosesNothingButTheStep) {
     std::string lines;
     for (std::int64_t step = 1; step <= previous; ++step) lines += metrics_line(step) + "\n";
     EXPECT_EQ(read_file(path() / "metrics.jsonl"), lines);
-    for (const std::string& name : names_in(checkpoints())) EXPECT_THAT(name, ::testing::MatchesRegex("last|step-[0-9]*"));
+    for (const std::string& name : names_in(checkpoints()))
+      EXPECT_THAT(name, ::testing::MatchesRegex("last|step-[0-9]*"));
     EXPECT_LE(names_in(checkpoints()).size(), 4U);  // `last`, two kept, and one that was not yet removed or linked
   }
 }

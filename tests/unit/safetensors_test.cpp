@@ -44,7 +44,9 @@ class Safetensors : public ::testing::Test {
       return error.what();
     }
   }
-  std::string header_error(const std::string& header, const std::string& data = "") { return error_of(raw(header, data)); }
+  std::string header_error(const std::string& header, const std::string& data = "") {
+    return error_of(raw(header, data));
+  }
 
   TemporaryFolder folder_;
 };
@@ -57,7 +59,8 @@ at::Tensor counting(at::ScalarType dtype, at::IntArrayRef shape) {
 
 TEST_F(Safetensors, EveryTypeAndShapeComesBackAsItWas) {
   std::vector<NamedTensor> tensors;
-  for (const at::ScalarType dtype : {at::kBool, at::kByte, at::kHalf, at::kBFloat16, at::kInt, at::kFloat, at::kDouble, at::kLong}) {
+  for (const at::ScalarType dtype :
+       {at::kBool, at::kByte, at::kHalf, at::kBFloat16, at::kInt, at::kFloat, at::kDouble, at::kLong}) {
     tensors.push_back({std::string("block of ") + c10::toString(dtype), counting(dtype, {3, 5})});
   }
   tensors.push_back({"scalar", at::scalar_tensor(2.5)});
@@ -88,9 +91,9 @@ TEST_F(Safetensors, BytesDependOnNamesAndValuesAlone) {
   write_safetensors(folder_.path() / "2", {{"b", b.clone()}, {"a", a.t().contiguous().t()}});
   const std::string bytes = read_file(folder_.path() / "1");
   EXPECT_EQ(bytes, read_file(folder_.path() / "2"));
-  EXPECT_THAT(bytes, HasSubstr(
-            R"({"__metadata__":{"format":"pt"},"b":{"dtype":"I64","shape":[3],"data_offsets":[0,24]},)"
-            R"("a":{"dtype":"F32","shape":[2,2],"data_offsets":[24,40]}} )"));
+  EXPECT_THAT(bytes,
+              HasSubstr(R"({"__metadata__":{"format":"pt"},"b":{"dtype":"I64","shape":[3],"data_offsets":[0,24]},)"
+                        R"("a":{"dtype":"F32","shape":[2,2],"data_offsets":[24,40]}} )"));
 }
 
 TEST_F(Safetensors, ATensorOutlivesItsFileAndWritingToItLeavesTheFileAlone) {
@@ -108,7 +111,8 @@ TEST_F(Safetensors, ATensorOutlivesItsFileAndWritingToItLeavesTheFileAlone) {
 }
 
 TEST_F(Safetensors, TensorsAtOddPositionsAreRead) {
-  const std::string header = R"({"x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"y":{"dtype":"F32","shape":[1],"data_offsets":[1,5]}})";
+  const std::string header =
+      R"({"x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"y":{"dtype":"F32","shape":[1],"data_offsets":[1,5]}})";
   const float value = 1.5F;
   std::string data(5, '\7');
   std::memcpy(data.data() + 1, &value, 4);
@@ -120,7 +124,8 @@ TEST_F(Safetensors, TensorsAtOddPositionsAreRead) {
 }
 
 TEST_F(Safetensors, AnyByteButZeroIsTrue) {
-  const SafetensorsFile file(raw(R"({"x":{"dtype":"BOOL","shape":[3],"data_offsets":[0,3]}})", std::string("\0\1\xff", 3)));
+  const SafetensorsFile file(
+      raw(R"({"x":{"dtype":"BOOL","shape":[3],"data_offsets":[0,3]}})", std::string("\0\1\xff", 3)));
   EXPECT_EQ(file.tensor("x").sum().item<std::int64_t>(), 2);
 }
 
@@ -129,7 +134,8 @@ TEST_F(Safetensors, AFileCutOffAnywhereIsRefused) {
   write_safetensors(path, {{"a", counting(at::kFloat, {3})}, {"b", counting(at::kBool, {5})}});
   const std::string bytes = read_file(path);
   for (std::size_t length = 0; length < bytes.size(); ++length) {
-    EXPECT_NE(error_of(raw_bytes(bytes.substr(0, length))), "") << "cut to " << length << " of " << bytes.size() << " bytes";
+    EXPECT_NE(error_of(raw_bytes(bytes.substr(0, length))), "")
+        << "cut to " << length << " of " << bytes.size() << " bytes";
   }
   EXPECT_THAT(error_of(raw_bytes(bytes + "x")), HasSubstr("its tensors hold 17 bytes, but the file has 18"));
   EXPECT_EQ(error_of(raw_bytes(bytes)), "");
@@ -143,7 +149,8 @@ TEST_F(Safetensors, RandomBytesAndRandomChangesNeverCrash) {
   for (std::int64_t trial = 0; trial < 300; ++trial) {
     std::string bytes = whole;
     const bool noise = trial % 2 == 0;
-    const std::int64_t changes = noise ? static_cast<std::int64_t>(bytes.size()) : 1 + random.below(3, {trial, 0, 0, 2});
+    const std::int64_t changes =
+        noise ? static_cast<std::int64_t>(bytes.size()) : 1 + random.below(3, {trial, 0, 0, 2});
     for (std::int64_t i = 0; i < changes; ++i) {
       const std::int64_t at = noise ? i : random.below(static_cast<std::int64_t>(bytes.size()), {trial, 0, i, 0});
       bytes[static_cast<std::size_t>(at)] = static_cast<char>(random.below(256, {trial, 0, i, 1}));
@@ -169,8 +176,10 @@ TEST_F(Safetensors, RandomChangesOfAHeaderNeverCrash) {
   for (std::int64_t trial = 0; trial < 50'000; ++trial) {
     std::string header = whole;
     for (std::int64_t i = 0; i <= random.below(3, {trial, 0, 0, 3}); ++i) {
-      const auto at = static_cast<std::size_t>(random.below(static_cast<std::int64_t>(header.size()), {trial, 0, i, 0}));
-      const char c = alphabet[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(alphabet.size()), {trial, 0, i, 1}))];
+      const auto at =
+          static_cast<std::size_t>(random.below(static_cast<std::int64_t>(header.size()), {trial, 0, i, 0}));
+      const char c = alphabet[static_cast<std::size_t>(
+          random.below(static_cast<std::int64_t>(alphabet.size()), {trial, 0, i, 1}))];
       switch (random.below(3, {trial, 0, i, 2})) {
         case 0: header[at] = c; break;
         case 1: header.insert(at, 1, c); break;
@@ -196,20 +205,26 @@ TEST_F(Safetensors, HostileHeadersAreRefusedWithTheTensorAndTheReason) {
     std::string message;
   };
   const std::vector<Case> cases{
-      {R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,7]}})", data, "tensor `x` of type F32 and shape [2] needs 8 bytes"},
+      {R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,7]}})", data,
+       "tensor `x` of type F32 and shape [2] needs 8 bytes"},
       {R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", data, "begin <= end"},
       {R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0]}})", data, "begin <= end"},
-      {R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})", data + data, "begins at byte 4 of the data, but the one before it ends at 0 (a gap)"},
-      {R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"y":{"dtype":"U8","shape":[4],"data_offsets":[4,8]}})", data, "they overlap"},
-      {R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", data, "the name `x` occurs twice"},
+      {R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})", data + data,
+       "begins at byte 4 of the data, but the one before it ends at 0 (a gap)"},
+      {R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"y":{"dtype":"U8","shape":[4],"data_offsets":[4,8]}})",
+       data, "they overlap"},
+      {R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
+       data, "the name `x` occurs twice"},
       {R"({"x":{"dtype":"F32","dtype":"F32","shape":[2],"data_offsets":[0,8]}})", data, "two fields dtype"},
       {R"({"x":{"dtype":"F4","shape":[2],"data_offsets":[0,8]}})", data, "has the type `F4`; supported: BOOL, U8"},
       {R"({"x":{"dtype":3,"shape":[2],"data_offsets":[0,8]}})", data, "holds a number"},
       {R"({"x":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", data, "a negative number"},
       {R"({"x":{"dtype":"F32","shape":[2.0],"data_offsets":[0,8]}})", data, "a fraction"},
-      {R"({"x":{"dtype":"F32","shape":[4294967296,4294967296,4294967296],"data_offsets":[0,8]}})", data, "needs too many bytes"},
+      {R"({"x":{"dtype":"F32","shape":[4294967296,4294967296,4294967296],"data_offsets":[0,8]}})", data,
+       "needs too many bytes"},
       {R"({"x":{"dtype":"F32","shape":[9223372036854775808],"data_offsets":[0,8]}})", data, "above 2^63 - 1"},
-      {R"({"x":{"dtype":"F32","shape":[9223372036854775807,0],"data_offsets":[0,8]}})", data, "but its data_offsets hold 8"},
+      {R"({"x":{"dtype":"F32","shape":[9223372036854775807,0],"data_offsets":[0,8]}})", data,
+       "but its data_offsets hold 8"},
       {R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"extra":1}})", data, "unknown field `extra`"},
       {R"({"x":{"dtype":"F32","shape":[2]}})", data, "needs the fields dtype, shape and data_offsets"},
       {R"({"x":7})", data, "tensor `x` holds a number"},
@@ -221,7 +236,10 @@ TEST_F(Safetensors, HostileHeadersAreRefusedWithTheTensorAndTheReason) {
       {R"([1])", "", "does not begin with {"},
       {R"({} {})", "", "not valid JSON"},
       {"", "", "does not begin with {"},
-      {R"({"bad)" "\\u001b" R"([31m":7})", "", "tensor `bad\\x1b[31m`"},
+      {R"({"bad)"
+       "\\u001b"
+       R"([31m":7})",
+       "", "tensor `bad\\x1b[31m`"},
   };
   for (const Case& bad : cases) {
     const std::string message = header_error(bad.header, bad.data);
@@ -236,7 +254,8 @@ TEST_F(Safetensors, DeepNestingAndHugeLengthsCostNothing) {
   std::string many = "{\"x\":{\"shape\":[0";
   for (int i = 0; i < 1'000'000; ++i) many += ",0";
   EXPECT_THAT(header_error(many), HasSubstr("more than 64 numbers"));
-  for (const std::uint64_t length : {std::uint64_t{3}, std::uint64_t{100'000'001}, ~std::uint64_t{0}, ~std::uint64_t{0} - 7}) {
+  for (const std::uint64_t length :
+       {std::uint64_t{3}, std::uint64_t{100'000'001}, ~std::uint64_t{0}, ~std::uint64_t{0} - 7}) {
     std::string bytes(8, '\0');
     std::memcpy(bytes.data(), &length, 8);
     EXPECT_THAT(error_of(raw_bytes(bytes + "{}")), HasSubstr("its header claims " + std::to_string(length)));
