@@ -36,7 +36,8 @@ Tokenizer::Tokenizer(TokenizerFile file) : file_(std::move(file)) {
     }
   }
   for (auto& ids : added_by_first_byte_) {
-    std::stable_sort(ids.begin(), ids.end(), [&](std::int64_t a, std::int64_t b) { return piece(a).size() > piece(b).size(); });
+    const auto longer = [&](std::int64_t a, std::int64_t b) { return piece(a).size() > piece(b).size(); };
+    std::stable_sort(ids.begin(), ids.end(), longer);
   }
   for (std::size_t rank = 0; rank < file_.merges.size(); ++rank) {
     rank_of_pair_.emplace(std::pair(file_.merges[rank].left, file_.merges[rank].right), rank);
@@ -74,7 +75,8 @@ void Tokenizer::encode_segment(std::string_view text, std::size_t begin, std::si
   for (std::size_t i = begin; i < end; ++i) {
     const std::int64_t id = file_.byte_id[static_cast<unsigned char>(text[i])];
     if (id < 0) {
-      throw Error("the vocabulary has no token for " + describe_byte(text, i) + " at byte " + std::to_string(i) + " of the text",
+      throw Error("the vocabulary has no token for " + describe_byte(text, i) + " at byte " + std::to_string(i) +
+                      " of the text",
                   "write the text in the characters that this checkpoint's tokenizer.json knows");
     }
     symbols.push_back(id);

@@ -143,9 +143,9 @@ class Reader {
     file_.pieces.resize(claimed_.size());
     for (auto& [id, piece] : claimed_) {
       const auto index = static_cast<std::size_t>(id);
-      require(index < claimed_.size(), quoted(owner_[id]) + " has the id " + std::to_string(id) + ", but " +
-                                           std::to_string(claimed_.size()) + " entries must have the ids from 0 to " +
-                                           std::to_string(claimed_.size() - 1));
+      const std::string size = std::to_string(claimed_.size());
+      require(index < claimed_.size(), quoted(owner_[id]) + " has the id " + std::to_string(id) +
+                                           ", which must be below " + size + ", the number of entries");
       file_.pieces[index] = std::move(piece);
     }
     for (int byte = 0; byte < 256; ++byte) {

@@ -1,0 +1,169 @@
+#include "task.h"
+
+#include <drift/error.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <set>
+
+#include "prompt.h"
+#include "puzzle_file.h"
+
+namespace sudoku {
+namespace {
+
+// The held-out puzzles are the same in every run, whatever its seed.
+constexpr std::uint64_t kHeldOutSeed = 60;
+
+// What is drawn for a puzzle; each has its own position of the random point. Cells take 16 positions from kCells on.
+enum Position : std::int64_t { kGrid = 0, kBlanks = 1, kCells = 2, kDemonstration = 18 };
+
+drift::RandomPoint point_of_item(std::int64_t index) {
+  return {.step = index & 0xFFFFFFFF, .sample = index >> 32};  // a field holds 32 bits
+}
+
+drift::RandomPoint at(drift::RandomPoint point, std::int64_t position) {
+  point.position = position;
+  return point;
+}
+
+// The demonstrator solves easy puzzles mostly and hard ones seldom.
+double share_of_correct(std::size_t blanks) {
+  return std::clamp(0.5 + 0.15 * (7.5 - static_cast<double>(blanks)), 0.05, 1.0);
+}
+
+// Fills each row's gaps with the digits that the row lacks, in increasing order, blind to columns and boxes.
+Grid careless_answer(const Grid& clues) {
+  Grid answer = clues;
+  for (std::size_t begin = 0; begin < answer.size(); begin += 4) {
+    const auto row_begin = clues.begin() + static_cast<std::ptrdiff_t>(begin);
+    char digit = '1';
+    for (std::size_t cell = begin; cell < begin + 4; ++cell) {
+      if (clues[cell] != '0') continue;
+      while (std::find(row_begin, row_begin + 4, digit) != row_begin + 4) ++digit;
+      answer[cell] = digit++;
+    }
+  }
+  return answer;
+}
+
+}  // namespace
+
+drift::ParamSpecs SudokuTask::parameters() {
+  return {{"blanks_low", 7, "fewest empty cells of a puzzle", drift::between(1, 12)},
+          {"blanks_high", 10, "most empty cells of a puzzle", drift::between(1, 12)},
+          {"unique", true, "only puzzles with exactly one solution"},
+          {"prompt", "raw", "the grid alone, for small models, or the instructions of the paper",
+           drift::one_of({"raw", "paper"})},
+          {"held_out_size", 400, "number of held-out puzzles; of a file, at most so many", drift::between(1, 10000)},
+          {"held_out_file", "",
+           "CSV file of puzzles to evaluate on instead of drawn ones: those whose solutions are all held out"}};
+}
+
+SudokuTask::SudokuTask(const drift::Params& params)
+    : blanks_low_(params.get<std::int64_t>("blanks_low")),
+      blanks_high_(params.get<std::int64_t>("blanks_high")),
+      unique_(params.get<bool>("unique")),
+      paper_prompt_(params.get<std::string>("prompt") == "paper") {
+  if (blanks_low_ > blanks_high_) {
+    throw drift::Error("task `sudoku`: blanks_low = " + std::to_string(blanks_low_) + " is more than blanks_high = " +
+                           std::to_string(blanks_high_),
+                       "set both, the smaller number as blanks_low");
+  }
+  for (std::size_t i = 0; i < all_grids().size(); ++i) {
+    (is_held_out(i) ? held_out_grids_ : training_grids_).push_back(all_grids()[i]);
+  }
+  const auto size = static_cast<std::size_t>(params.get<std::int64_t>("held_out_size"));
+  const auto file = params.get<std::string>("held_out_file");
+  held_out_ = file.empty() ? draw_held_out(size) : read_held_out(file, size);
+}
+
+// A puzzle that cannot be used is thrown away whole and drawn again, so numbers of blanks at which more puzzles have one
+// solution are a little more frequent.
+void SudokuTask::training_item(std::int64_t index, const drift::RandomStream& random, drift::TaskItem& item) const {
+  drift::RandomPoint point = point_of_item(index);
+  Puzzle puzzle = draw(random, point, training_grids_);
+  while (!is_usable(puzzle.clues, false)) {
+    ++point.draw;
+    puzzle = draw(random, point, training_grids_);
+  }
+  render(puzzle, item);
+  if (paper_prompt_) return;
+  const bool correct = random.uniform(at(point, kDemonstration)) < share_of_correct(count_blanks(puzzle.clues));
+  item.demonstration = to_lines(correct ? puzzle.solution : careless_answer(puzzle.clues), "");
+}
+
+void SudokuTask::held_out_item(std::int64_t index, drift::TaskItem& item) const {
+  if (index < 0 || index >= held_out_size()) {
+    throw drift::Error("task `sudoku` has no held-out item " + std::to_string(index) + ", only " +
+                       std::to_string(held_out_size()) + " from 0 on");
+  }
+  render(held_out_[static_cast<std::size_t>(index)], item);
+}
+
+// A grid, a number of blanks, and as many cells.
+Puzzle SudokuTask::draw(const drift::RandomStream& random, drift::RandomPoint point,
+                        const std::vector<Grid>& grids) const {
+  const auto grid = random.below(static_cast<std::int64_t>(grids.size()), at(point, kGrid));
+  const auto blanks = blanks_low_ + random.below(blanks_high_ - blanks_low_ + 1, at(point, kBlanks));
+  Puzzle puzzle;
+  puzzle.solution = grids[static_cast<std::size_t>(grid)];
+  puzzle.clues = puzzle.solution;
+  std::array<std::size_t, 16> cells;
+  std::iota(cells.begin(), cells.end(), std::size_t{0});
+  for (std::int64_t i = 0; i < blanks; ++i) {
+    const std::int64_t chosen = i + random.below(16 - i, at(point, kCells + i));
+    std::swap(cells[static_cast<std::size_t>(i)], cells[static_cast<std::size_t>(chosen)]);
+    puzzle.clues[cells[static_cast<std::size_t>(i)]] = '0';
+  }
+  return puzzle;
+}
+
+bool SudokuTask::is_usable(const Grid& clues, bool held_out) const {
+  const auto found = solutions(clues);
+  if (unique_ && found.size() != 1) return false;
+  return std::all_of(found.begin(), found.end(), [&](std::size_t grid) { return is_held_out(grid) == held_out; });
+}
+
+std::vector<Puzzle> SudokuTask::draw_held_out(std::size_t size) const {
+  const drift::RandomStream random(kHeldOutSeed, "sudoku held-out puzzles");
+  const std::int64_t most_draws = 1000 * static_cast<std::int64_t>(size) + 100000;
+  std::vector<Puzzle> puzzles;
+  std::set<Grid> seen;
+  for (std::int64_t index = 0; puzzles.size() < size && index < most_draws; ++index) {
+    const Puzzle puzzle = draw(random, point_of_item(index), held_out_grids_);
+    if (is_usable(puzzle.clues, true) && seen.insert(puzzle.clues).second) puzzles.push_back(puzzle);
+  }
+  if (puzzles.size() < size) {
+    throw drift::Error("task `sudoku`: the 60 held-out grids give only " + std::to_string(puzzles.size()) +
+                           " different puzzles with " + std::to_string(blanks_low_) + " to " +
+                           std::to_string(blanks_high_) + " empty cells, not " + std::to_string(size),
+                       "lower held_out_size, or widen blanks_low and blanks_high");
+  }
+  return puzzles;
+}
+
+// Here the number of empty cells is the file's own; puzzles with several solutions stay unless `unique` forbids them.
+std::vector<Puzzle> SudokuTask::read_held_out(const std::string& file, std::size_t size) const {
+  std::vector<Puzzle> puzzles;
+  for (const Puzzle& puzzle : read_puzzle_file(file)) {
+    if (puzzles.size() < size && is_usable(puzzle.clues, true)) puzzles.push_back(puzzle);
+  }
+  if (puzzles.empty()) {
+    throw drift::Error("task `sudoku`: no puzzle of " + file + " has all its solutions among the 60 held-out grids",
+                       "use a larger file, or leave held_out_file empty");
+  }
+  return puzzles;
+}
+
+void SudokuTask::render(const Puzzle& puzzle, drift::TaskItem& item) const {
+  const std::string clues = to_text(puzzle.clues);
+  const std::string solution = to_text(puzzle.solution);
+  item.id = clues + "-" + solution;
+  item.prompt = paper_prompt_ ? paper_prompt(puzzle.clues) : raw_prompt(puzzle.clues);
+  item.reference = R"({"puzzle": ")" + clues + R"(", "solution": ")" + solution + R"("})";
+  item.demonstration.clear();
+}
+
+}  // namespace sudoku
