@@ -36,8 +36,11 @@ class Reader {
   [[noreturn]] void fail(const std::string& what, const std::string& hint = {}) const {
     throw Error("cannot use the tokenizer " + path_.string() + ": " + what, hint);
   }
-  void require(bool condition, const std::string& what) const {
-    if (!condition) fail(what, "the file is damaged; copy it again from where the checkpoint came from");
+  [[noreturn]] void damaged(const std::string& what) const {
+    fail(what, "the file is damaged; copy it again from where the checkpoint came from");
+  }
+  void require(bool condition, const char* what) const {
+    if (!condition) damaged(what);
   }
   [[noreturn]] void unknown(const std::string& what) const {
     fail(what + " is not supported", "byte-level BPE without normaliser, pattern or unknown token is supported");
@@ -53,7 +56,7 @@ class Reader {
 
   const Json& member(const Json& object, const char* key) const {
     const auto found = object.is_object() ? object.find(key) : object.end();
-    if (!object.is_object() || found == object.end()) require(false, "the key " + quoted(key) + " is missing");
+    if (!object.is_object() || found == object.end()) damaged("the key " + quoted(key) + " is missing");
     return *found;
   }
 
@@ -61,14 +64,14 @@ class Reader {
   std::optional<std::string> kind(const Json& root, const char* part) const {
     if (!root.contains(part) || root[part].is_null()) return std::nullopt;
     const Json& type = member(root[part], "type");
-    require(type.is_string(), std::string(part) + ".type is not a text");
+    if (!type.is_string()) damaged(std::string(part) + ".type is not a text");
     return type.get<std::string>();
   }
 
   // A flag of a part; `otherwise` where it is not written.
   bool flag(const Json& object, const char* key, bool otherwise) const {
     if (!object.contains(key) || object[key].is_null()) return otherwise;
-    require(object[key].is_boolean(), quoted(key) + " is neither true nor false");
+    if (!object[key].is_boolean()) damaged(quoted(key) + " is neither true nor false");
     return object[key].get<bool>();
   }
 
@@ -101,7 +104,7 @@ class Reader {
 
   std::int64_t id_of(const Json& id, const std::string& piece) const {
     const bool fits = id.is_number_unsigned() && id.get<std::uint64_t>() <= INT32_MAX;
-    require(fits, "the id of " + quoted(piece) + " is not a number between 0 and 2147483647");
+    if (!fits) damaged("the id of " + quoted(piece) + " is not a number between 0 and 2147483647");
     return id.get<std::int64_t>();
   }
 
@@ -130,11 +133,13 @@ class Reader {
   // An added token may repeat an entry of the vocabulary: same text, same id.
   void claim(std::int64_t id, const std::string& text, TokenizerFile::Piece piece) {
     const auto [owner, is_new] = owner_.emplace(id, text);
-    require(is_new || owner->second == text,
-            "the id " + std::to_string(id) + " belongs to " + quoted(owner->second) + " and to " + quoted(text));
+    if (!is_new && owner->second != text) {
+      damaged("the id " + std::to_string(id) + " belongs to " + quoted(owner->second) + " and to " + quoted(text));
+    }
     const auto [known, is_new_text] = id_of_text_.emplace(text, id);
-    require(is_new_text || known->second == id, quoted(text) + " has the ids " + std::to_string(known->second) + " and " +
-                                                    std::to_string(id));
+    if (!is_new_text && known->second != id) {
+      damaged(quoted(text) + " has the ids " + std::to_string(known->second) + " and " + std::to_string(id));
+    }
     claimed_[id] = std::move(piece);
   }
 
@@ -143,9 +148,10 @@ class Reader {
     file_.pieces.resize(claimed_.size());
     for (auto& [id, piece] : claimed_) {
       const auto index = static_cast<std::size_t>(id);
-      const std::string size = std::to_string(claimed_.size());
-      require(index < claimed_.size(), quoted(owner_[id]) + " has the id " + std::to_string(id) +
-                                           ", which must be below " + size + ", the number of entries");
+      if (index >= claimed_.size()) {
+        damaged(quoted(owner_[id]) + " has the id " + std::to_string(id) + ", which must be below " +
+                std::to_string(claimed_.size()) + ", the number of entries");
+      }
       file_.pieces[index] = std::move(piece);
     }
     for (int byte = 0; byte < 256; ++byte) {
@@ -154,32 +160,31 @@ class Reader {
     }
   }
 
-  // "left right", or ["left", "right"] in newer files.
   void read_merges(const Json& merges) {
     require(merges.is_array(), "model.merges is not a list");
     for (const Json& merge : merges) {
-      const std::string where = "merge " + std::to_string(file_.merges.size());
-      std::string left;
-      std::string right;
-      if (merge.is_string()) {
-        const auto text = merge.get<std::string>();
-        const std::size_t space = text.find(' ');
-        require(space != std::string::npos, where + " is not a pair");
-        left = text.substr(0, space);
-        right = text.substr(space + 1);
-      } else {
-        require(merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string(),
-                where + " is not a pair");
-        left = merge[0].get<std::string>();
-        right = merge[1].get<std::string>();
-      }
-      file_.merges.push_back({piece_id(left, where), piece_id(right, where), piece_id(left + right, where)});
+      const auto [left, right] = pair_of(merge);
+      file_.merges.push_back({merged_piece(left), merged_piece(right), merged_piece(left + right)});
     }
   }
 
-  std::int64_t piece_id(const std::string& piece, const std::string& where) const {
+  // "left right", or ["left", "right"] in newer files.
+  std::pair<std::string, std::string> pair_of(const Json& merge) const {
+    if (merge.is_string()) {
+      const auto text = merge.get<std::string>();
+      const std::size_t space = text.find(' ');
+      if (space != std::string::npos) return {text.substr(0, space), text.substr(space + 1)};
+    } else if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
+      return {merge[0].get<std::string>(), merge[1].get<std::string>()};
+    }
+    damaged("merge " + std::to_string(file_.merges.size()) + " is not a pair");
+  }
+
+  std::int64_t merged_piece(const std::string& piece) const {
     const auto found = id_of_piece_.find(piece);
-    require(found != id_of_piece_.end(), where + " needs " + quoted(piece) + ", which the vocabulary lacks");
+    if (found == id_of_piece_.end()) {
+      damaged("merge " + std::to_string(file_.merges.size()) + " needs " + quoted(piece) + ", which the vocabulary lacks");
+    }
     return found->second;
   }
 

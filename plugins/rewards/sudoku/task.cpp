@@ -48,12 +48,16 @@ Grid careless_answer(const Grid& clues) {
   return answer;
 }
 
+bool all_on_side(const std::vector<std::size_t>& grids, bool held_out) {
+  return std::all_of(grids.begin(), grids.end(), [&](std::size_t grid) { return is_held_out(grid) == held_out; });
+}
+
 }  // namespace
 
 drift::ParamSpecs SudokuTask::parameters() {
   return {{"blanks_low", 7, "fewest empty cells of a puzzle", drift::between(1, 12)},
           {"blanks_high", 10, "most empty cells of a puzzle", drift::between(1, 12)},
-          {"unique", true, "only puzzles with exactly one solution"},
+          {"unique", true, "draw only puzzles with exactly one solution"},
           {"prompt", "raw", "the grid alone, for small models, or the instructions of the paper",
            drift::one_of({"raw", "paper"})},
           {"held_out_size", 400, "number of held-out puzzles; of a file, at most so many", drift::between(1, 10000)},
@@ -122,13 +126,12 @@ Puzzle SudokuTask::draw(const drift::RandomStream& random, drift::RandomPoint po
 
 bool SudokuTask::is_usable(const Grid& clues, bool held_out) const {
   const auto found = solutions(clues);
-  if (unique_ && found.size() != 1) return false;
-  return std::all_of(found.begin(), found.end(), [&](std::size_t grid) { return is_held_out(grid) == held_out; });
+  return all_on_side(found, held_out) && (!unique_ || found.size() == 1);
 }
 
 std::vector<Puzzle> SudokuTask::draw_held_out(std::size_t size) const {
   const drift::RandomStream random(kHeldOutSeed, "sudoku held-out puzzles");
-  const std::int64_t most_draws = 1000 * static_cast<std::int64_t>(size) + 100000;
+  const std::int64_t most_draws = 100 * static_cast<std::int64_t>(size) + 10000;
   std::vector<Puzzle> puzzles;
   std::set<Grid> seen;
   for (std::int64_t index = 0; puzzles.size() < size && index < most_draws; ++index) {
@@ -144,11 +147,11 @@ std::vector<Puzzle> SudokuTask::draw_held_out(std::size_t size) const {
   return puzzles;
 }
 
-// Here the number of empty cells is the file's own; puzzles with several solutions stay unless `unique` forbids them.
+// A file's puzzles are what they are: any number of empty cells, also several solutions.
 std::vector<Puzzle> SudokuTask::read_held_out(const std::string& file, std::size_t size) const {
   std::vector<Puzzle> puzzles;
   for (const Puzzle& puzzle : read_puzzle_file(file)) {
-    if (puzzles.size() < size && is_usable(puzzle.clues, true)) puzzles.push_back(puzzle);
+    if (puzzles.size() < size && all_on_side(solutions(puzzle.clues), true)) puzzles.push_back(puzzle);
   }
   if (puzzles.empty()) {
     throw drift::Error("task `sudoku`: no puzzle of " + file + " has all its solutions among the 60 held-out grids",

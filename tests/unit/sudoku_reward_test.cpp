@@ -1,0 +1,235 @@
+// Reward `sudoku`: what counts as a solved puzzle.
+
+#include <core/text/byte_alphabet.h>
+#include <drift/error.h>
+#include <gmock/gmock.h>
+
+#include <sstream>
+#include <thread>
+
+#include "tests/support/sudoku.h"
+
+namespace drift {
+namespace {
+
+using test::make_sudoku;
+using testing::HasSubstr;
+using Values = std::map<std::string, ParamValue>;
+
+
+TaskItem item_of(const std::string& puzzle, const std::string& solution) {
+  TaskItem item;
+  item.id = puzzle;
+  item.reference = nlohmann::json{{"puzzle", puzzle}, {"solution", solution}}.dump();
+  return item;
+}
+
+RewardResult score(const std::string& response, const Values& values = {},
+                   const TaskItem& item = item_of("0401002010030310", "2431312412434312")) {
+  RewardResult result;
+  result.reason = "left over from the response before";
+  make_sudoku<Reward>(values)->score({response, &item}, result);
+  return result;
+}
+
+void expect(const RewardResult& result, double value, bool solved, RewardStatus status, const std::string& reason) {
+  EXPECT_DOUBLE_EQ(result.value, value) << result.reason;
+  EXPECT_EQ(result.solved, solved) << result.reason;
+  EXPECT_EQ(result.status, status) << result.reason;
+  EXPECT_THAT(result.reason, HasSubstr(reason));
+}
+
+TEST(SudokuReward, ARightGridIsSolved) {
+  expect(score("2431\n3124\n1243\n4312"), 1, true, RewardStatus::kOk, "solved");
+}
+
+TEST(SudokuReward, AnySingleWrongCellIsRefused) {
+  const std::string right = "2431\n3124\n1243\n4312";
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    for (char digit = '0'; digit <= '9'; ++digit) {
+      if (right[i] == '\n' || right[i] == digit) continue;
+      std::string wrong = right;
+      wrong[i] = digit;
+      EXPECT_EQ(score(wrong).value, 0) << wrong;
+      EXPECT_EQ(score(wrong).status, RewardStatus::kWrong) << wrong;
+    }
+  }
+}
+
+TEST(SudokuReward, SaysWhatIsWrong) {
+  expect(score("2431\n3124\n1243\n4311"), 0, false, RewardStatus::kWrong, "row 4 holds 1 more than once");
+  expect(score("2431\n3124\n1243\n4317"), 0, false, RewardStatus::kWrong, "r4c4 is 7, not 1 to 4");
+  expect(score("2431\n3124\n1243\n0312"), 0, false, RewardStatus::kWrong, "r4c1 is 0, not 1 to 4");
+  expect(score("2341\n3124\n1243\n4312"), 0, false, RewardStatus::kWrong, "clue r1c2 changed from 4 to 3");
+  expect(score("2431\n3124\n1243\n2314"), 0, false, RewardStatus::kWrong, "column 1 holds 2 more than once");
+  const TaskItem no_clues = item_of(std::string(16, '0'), "2431312412434312");
+  expect(score("1234\n2341\n3412\n4123", {}, no_clues), 0, false, RewardStatus::kWrong, "box 1 holds 2 more than once");
+}
+
+TEST(SudokuReward, TheRawLayoutIsExact) {
+  const auto refused = [](const std::string& response, const std::string& reason) {
+    expect(score(response), 0, false, RewardStatus::kParseError, reason);
+  };
+  refused("2431\n3124\n1243\n4312\n", "the response has 5 lines, not 4");
+  refused("2431\n3124\n1243\n43121", "line 4 has 5 bytes, not 4 digits");
+  refused("2431\n3124\n1243\n431", "line 4 has 3 bytes");
+  refused("2431\n3124\n1243", "the response has 3 lines, not 4");
+  refused("2431\r\n3124\r\n1243\r\n4312", "line 1 has 5 bytes");
+  refused(" 2431\n3124\n1243\n4312", "line 1 has 5 bytes");
+  refused("2431312412434312", "line 1 has 16 bytes");
+  refused("2431\n\n3124\n1243\n4312", "line 2 has 0 bytes");
+  refused("2431\n3124\n1243\n431+", "r4c4 is not a digit");
+  refused(std::string("2431\n3124\n12\0" "3\n4312", 19), "r3c3 is not a digit");
+  expect(score(""), 0, false, RewardStatus::kNoAnswer, "the response is empty");
+}
+
+TEST(SudokuReward, EverySolutionOfAPuzzleIsAccepted) {
+  const std::string puzzle = "1200000000000021";
+  const auto solutions = test::solve(puzzle);
+  ASSERT_GT(solutions.size(), 1u);
+  const TaskItem item = item_of(puzzle, solutions[0]);
+  for (const auto& solution : solutions) {
+    const bool stored = solution == solutions[0];
+    expect(score(test::lines(solution), {}, item), 1, true, RewardStatus::kOk, "solved");
+    expect(score(test::lines(solution), {{"score", "grid_exact"}}, item), stored ? 1 : 0, stored,
+           stored ? RewardStatus::kOk : RewardStatus::kWrong, stored ? "solved" : "not the stored solution");
+    EXPECT_EQ(score(test::lines(solution), {{"score", "cells"}}, item).value, 1);
+    EXPECT_EQ(score(test::lines(solution), {{"score", "cells_stored"}}, item).value == 1, stored);
+  }
+}
+
+// Nine empty cells, of which the answer has the two of the last row wrong.
+TEST(SudokuReward, CellsAreAShareOfTheEmptyCells) {
+  const std::string answer = "2431\n3124\n1243\n2314";
+  expect(score(answer, {{"score", "cells"}}), 7.0 / 9, false, RewardStatus::kWrong, "7 of 9 empty cells right; column 1 holds 2");
+  expect(score(answer, {{"score", "cells_stored"}}), 7.0 / 9, false, RewardStatus::kWrong, "7 of 9");
+  expect(score("2431\n3124\n1243\n4312", {{"score", "cells"}}), 1, true, RewardStatus::kOk, "solved");
+  expect(score("2\n3\n1\n4", {{"score", "cells"}}), 0, false, RewardStatus::kParseError, "line 1 has 1 bytes");
+  // Clues are not looked at in the share, but a grid with a changed clue is not a solution.
+  expect(score("2331\n3124\n1243\n4312", {{"score", "cells"}}), 1, false, RewardStatus::kWrong, "clue r1c2 changed");
+}
+
+TEST(SudokuReward, CellsTakeTheNearestSolution) {
+  const TaskItem item = item_of("1200000000000021", test::solve("1200000000000021")[0]);
+  for (const auto& solution : test::solve("1200000000000021")) {
+    std::string nearly = solution;
+    nearly[2] = nearly[3];
+    EXPECT_DOUBLE_EQ(score(test::lines(nearly), {{"score", "cells"}}, item).value, 11.0 / 12);
+  }
+}
+
+TEST(SudokuReward, AnswerTagsHoldSixteenDigits) {
+  const auto tagged = [](const std::string& response) { return score(response, {{"answer", "tags"}}); };
+  const auto solved = [&](const std::string& response) { expect(tagged(response), 1, true, RewardStatus::kOk, "solved"); };
+  solved("<answer>\n2 4 3 1\n3 1 2 4\n1 2 4 3\n4 3 1 2\n</answer>");
+  solved("<reasoning>1 + 1 = 2</reasoning><answer>2431312412434312</answer>");
+  solved("<answer>2,4,3,1\n3|1|2|4\n1 2 4 3\n4 3 1 2</answer> and 1 more word");
+  solved("<Answer>2431 3124 1243 4312</ANSWER>");
+  solved("<answer>1111</answer><answer>2431312412434312</answer>");
+  solved("<answer><answer>2431312412434312</answer>");
+  expect(tagged("<answer>2431312412434312</answer><answer>1</answer>"), 0, false, RewardStatus::kParseError, "1 digits, not 16");
+  expect(tagged("<answer>row1: 2431312412434312</answer>"), 0, false, RewardStatus::kParseError, "17 digits, not 16");
+  expect(tagged("<answer></answer>"), 0, false, RewardStatus::kParseError, "0 digits, not 16");
+  expect(tagged("2431312412434312"), 0, false, RewardStatus::kNoAnswer, "no <answer>");
+  expect(tagged("<answer>2431312412434311</answer>"), 0, false, RewardStatus::kWrong, "row 4 holds 1");
+}
+
+TEST(SudokuReward, AnUnclosedAnswerCountsOnlyWhereItIsAccepted) {
+  const std::string response = "<answer>1</answer> <answer>2431312412434312";
+  expect(score(response, {{"answer", "tags"}}), 0, false, RewardStatus::kNoAnswer, "the last <answer> is not closed");
+  expect(score(response, {{"answer", "tags"}, {"accept_unclosed", true}}), 1, true, RewardStatus::kOk, "solved");
+}
+
+TEST(SudokuReward, AForeignReferenceIsAnError) {
+  const auto reward = make_sudoku<Reward>();
+  RewardResult result;
+  for (const std::string reference : {"", "42", "{}", "[", "{\"puzzle\": 1, \"solution\": 2}",
+                                      "{\"puzzle\": \"12\", \"solution\": \"34\"}", "{\"puzzle\": \"1030040102004003\"}"}) {
+    TaskItem item;
+    item.id = "the item";
+    item.reference = reference;
+    try {
+      reward->score({"2431", &item}, result);
+      FAIL() << reference;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("cannot read the reference of item the item"));
+    }
+  }
+  EXPECT_THROW(reward->score({"2431", nullptr}, result), Error);
+}
+
+// Nothing that a model can write breaks the judge, and every reason is one printable line.
+TEST(SudokuReward, AnyBytesAreJudged) {
+  const RandomStream random(7, "bytes");
+  const std::vector<std::string> words = {"1234", "2143", "3", "\n", "\n", " ", "<answer>", "</answer>", "\xC3", std::string(1, '\0')};
+  const TaskItem item = item_of("0401002010030310", "2431312412434312");
+  for (const Values& values : {Values{}, Values{{"answer", "tags"}, {"accept_unclosed", true}}, Values{{"score", "cells"}}}) {
+    const auto reward = make_sudoku<Reward>(values);
+    for (std::int64_t i = 0; i < 5000; ++i) {
+      std::string response;
+      const std::int64_t length = random.below(64, {.step = i});
+      for (std::int64_t j = 1; j <= length; ++j) {
+        const RandomPoint point{.step = i, .position = j};
+        if (i % 2 == 0) {
+          response += static_cast<char>(random.below(256, point));
+        } else {
+          response += words[static_cast<std::size_t>(random.below(10, point))];
+        }
+      }
+      RewardResult result;
+      reward->score({response, &item}, result);
+      EXPECT_TRUE(result.value >= 0 && result.value <= 1);
+      EXPECT_EQ(valid_utf8(result.reason), result.reason);
+      EXPECT_THAT(result.reason, testing::Not(HasSubstr("\n")));
+      EXPECT_NE(result.reason, "");
+    }
+    for (const char c : {'1', '\n', '<', '\0'}) {
+      const std::string long_response(1 << 20, c);
+      RewardResult result;
+      reward->score({long_response, &item}, result);
+      EXPECT_EQ(result.value, 0);
+    }
+  }
+}
+
+TEST(SudokuReward, ThreadsAgree) {
+  const auto reward = make_sudoku<Reward>({{"score", "cells"}});
+  const TaskItem item = item_of("0401002010030310", "2431312412434312");
+  const auto judge_all = [&](std::vector<double>& values) {
+    for (std::int64_t i = 0; i < 2000; ++i) {
+      const std::string grid = std::to_string(1111111111111111 + i * 987654321);
+      RewardResult result;
+      reward->score({test::lines(grid), &item}, result);
+      values.push_back(result.value);
+    }
+  };
+  std::vector<double> alone;
+  judge_all(alone);
+  std::vector<std::vector<double>> together(4);
+  std::vector<std::thread> threads;
+  for (auto& values : together) threads.emplace_back([&] { judge_all(values); });
+  for (auto& thread : threads) thread.join();
+  for (const auto& values : together) EXPECT_EQ(values, alone);
+}
+
+TEST(SudokuReward, TheTestFileIsJudgedRight) {
+  if (test::shared_dir().empty()) GTEST_SKIP() << "the test file is in ../shared, which is not there";
+  std::istringstream lines(test::read_file(test::shared_dir() / "data" / "planning" / "sudoku_4x4_test.csv"));
+  std::string line;
+  std::getline(lines, line);
+  int puzzles = 0;
+  int with_several_solutions = 0;
+  while (std::getline(lines, line)) {
+    const TaskItem item = item_of(line.substr(0, 16), line.substr(17, 16));
+    const auto solutions = test::solve(line.substr(0, 16));
+    ++puzzles;
+    with_several_solutions += solutions.size() > 1;
+    EXPECT_TRUE(score(test::lines(line.substr(17, 16)), {{"score", "grid_exact"}}, item).solved) << line;
+    for (const auto& solution : solutions) EXPECT_TRUE(score(test::lines(solution), {}, item).solved) << line;
+  }
+  EXPECT_EQ(puzzles, 500);
+  EXPECT_EQ(with_several_solutions, 124);
+}
+
+}  // namespace
+}  // namespace drift

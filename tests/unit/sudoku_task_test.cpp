@@ -1,0 +1,290 @@
+// Task `sudoku`: where the quickstart's puzzles come from.
+
+#include <core/text/tokenizer.h>
+#include <drift/error.h>
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "tests/support/sudoku.h"
+
+namespace drift {
+namespace {
+
+using test::make_sudoku;
+using test::puzzle_of;
+using test::solution_of;
+using testing::HasSubstr;
+
+std::vector<TaskItem> training_items(const Task& task, std::int64_t count, std::uint64_t seed = 1) {
+  const RandomStream random(seed, "items");
+  std::vector<TaskItem> items(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) task.training_item(i, random, items[static_cast<std::size_t>(i)]);
+  return items;
+}
+
+std::vector<TaskItem> held_out_items(const Task& task) {
+  std::vector<TaskItem> items(static_cast<std::size_t>(task.held_out_size()));
+  for (std::int64_t i = 0; i < task.held_out_size(); ++i) task.held_out_item(i, items[static_cast<std::size_t>(i)]);
+  return items;
+}
+
+std::set<std::string> solution_grids(const std::vector<TaskItem>& items) {
+  std::set<std::string> grids;
+  for (const TaskItem& item : items) grids.insert(solution_of(item));
+  return grids;
+}
+
+// The 60 grids, seen from outside: enough held-out puzzles show them all.
+std::set<std::string> held_out_grids() {
+  return solution_grids(held_out_items(*make_sudoku<Task>({{"held_out_size", std::int64_t{2000}}})));
+}
+
+std::size_t blanks(const std::string& puzzle) {
+  return static_cast<std::size_t>(std::count(puzzle.begin(), puzzle.end(), '0'));
+}
+
+// The share of `hits` is `expected` within four standard errors.
+void expect_share(std::size_t hits, std::size_t count, double expected, const std::string& of) {
+  const double share = static_cast<double>(hits) / static_cast<double>(count);
+  EXPECT_NEAR(share, expected, 4 * std::sqrt(expected * (1 - expected) / static_cast<double>(count))) << of;
+}
+
+std::string error_of(const std::map<std::string, ParamValue>& values) {
+  try {
+    make_sudoku<Task>(values);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(SudokuTask, AnItemIsAGridBetweenTwoSpecialTokens) {
+  TaskItem item;
+  make_sudoku<Task>()->held_out_item(0, item);
+  EXPECT_EQ(item.prompt, "<|startoftext|>" + test::lines(puzzle_of(item)) + "<|sep|>");
+  EXPECT_EQ(item.id, puzzle_of(item) + "-" + solution_of(item));
+  EXPECT_EQ(item.demonstration, "") << "nobody may imitate an answer to a held-out puzzle";
+}
+
+TEST(SudokuTask, PromptsHaveTwentyOneTokensAndResponsesTwenty) {
+  const Tokenizer tokenizer = Tokenizer::open(test::source_dir() / "assets" / "sudoku-llada");
+  for (const TaskItem& item : training_items(*make_sudoku<Task>(), 200)) {
+    EXPECT_EQ(tokenizer.encode(item.prompt).size(), 21u);
+    EXPECT_EQ(tokenizer.encode(item.demonstration + "<|endoftext|>").size(), 20u);
+  }
+}
+
+TEST(SudokuTask, EveryPuzzleHasExactlyOneSolution) {
+  const auto task = make_sudoku<Task>({{"blanks_low", std::int64_t{4}}, {"blanks_high", std::int64_t{12}}});
+  auto items = training_items(*task, 1000);
+  const auto held_out = held_out_items(*task);
+  items.insert(items.end(), held_out.begin(), held_out.end());
+  for (const TaskItem& item : items) {
+    EXPECT_THAT(test::solve(puzzle_of(item)), testing::ElementsAre(solution_of(item)));
+    EXPECT_THAT(blanks(puzzle_of(item)), testing::AllOf(testing::Ge(4u), testing::Le(12u)));
+  }
+}
+
+TEST(SudokuTask, TrainingAndHeldOutPuzzlesShareNoSolution) {
+  const auto all = test::solve(std::string(16, '0'));
+  ASSERT_EQ(all.size(), 288u);
+  const auto held_out = held_out_grids();
+  const auto training = solution_grids(training_items(*make_sudoku<Task>(), 10000));
+  EXPECT_EQ(held_out.size(), 60u);
+  EXPECT_EQ(training.size(), 228u);
+  std::set<std::string> both = held_out;
+  both.insert(training.begin(), training.end());
+  EXPECT_EQ(both, std::set<std::string>(all.begin(), all.end()));
+}
+
+TEST(SudokuTask, PuzzlesWithSeveralSolutionsKeepAllOfThemOnOneSide) {
+  const auto task = make_sudoku<Task>(
+      {{"unique", false}, {"blanks_low", std::int64_t{8}}, {"held_out_size", std::int64_t{200}}});
+  const auto held_out = held_out_grids();
+  const auto count_of_several = [&](const std::vector<TaskItem>& items, std::size_t expected_in_held_out) {
+    int several = 0;
+    for (const TaskItem& item : items) {
+      const auto solutions = test::solve(puzzle_of(item));
+      several += solutions.size() > 1;
+      for (const auto& solution : solutions) EXPECT_EQ(held_out.count(solution), expected_in_held_out);
+    }
+    return several;
+  };
+  EXPECT_GT(count_of_several(training_items(*task, 1000), 0), 50);
+  EXPECT_GT(count_of_several(held_out_items(*task), 1), 0);
+}
+
+TEST(SudokuTask, BothSidesHaveEveryRelabellingClass) {
+  const auto classes = [](const std::set<std::string>& grids) {
+    std::set<std::string> found;
+    for (std::string grid : grids) {
+      std::map<char, char> name;
+      for (char& digit : grid) digit = name.emplace(digit, static_cast<char>('1' + name.size())).first->second;
+      found.insert(grid);
+    }
+    return found.size();
+  };
+  EXPECT_EQ(classes(held_out_grids()), 12u);
+  EXPECT_EQ(classes(solution_grids(training_items(*make_sudoku<Task>(), 10000))), 12u);
+}
+
+std::uint64_t fnv1a(const std::set<std::string>& texts) {
+  std::uint64_t hash = 0xCBF29CE484222325u;
+  for (const auto& text : texts) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  }
+  return hash;
+}
+
+TEST(SudokuTask, TheSplitAndTheHeldOutPuzzlesArePinned) {
+  EXPECT_EQ(fnv1a(held_out_grids()), 4208089776373548885u) << "another split makes published figures incomparable";
+  std::set<std::string> ids;
+  for (const TaskItem& item : held_out_items(*make_sudoku<Task>())) ids.insert(item.id);
+  EXPECT_EQ(fnv1a(ids), 111330443332512179u) << "and so do other puzzles";
+}
+
+TEST(SudokuTask, ItemsAreAFunctionOfSeedAndIndex) {
+  const auto task = make_sudoku<Task>();
+  const auto other_instance = make_sudoku<Task>({{"held_out_size", std::int64_t{1}}});
+  const auto items = training_items(*task, 50);
+  const RandomStream same_seed(1, "items");
+  for (std::int64_t i = 49; i >= 0; --i) {
+    TaskItem again;
+    other_instance->training_item(i, same_seed, again);
+    EXPECT_EQ(again.prompt, items[static_cast<std::size_t>(i)].prompt);
+    EXPECT_EQ(again.demonstration, items[static_cast<std::size_t>(i)].demonstration);
+  }
+  EXPECT_NE(training_items(*task, 1, 2)[0].prompt, items[0].prompt);
+  TaskItem far;
+  task->training_item((std::int64_t{1} << 32) + 7, same_seed, far);
+  EXPECT_NE(far.prompt, items[7].prompt) << "items go on beyond 2^32";
+}
+
+TEST(SudokuTask, HeldOutPuzzlesAreDistinctAndGrowAtTheEnd) {
+  const auto items = held_out_items(*make_sudoku<Task>());
+  const auto fewer = held_out_items(*make_sudoku<Task>({{"held_out_size", std::int64_t{100}}}));
+  std::set<std::string> ids;
+  for (const TaskItem& item : items) ids.insert(item.id);
+  EXPECT_EQ(ids.size(), 400u);
+  for (std::size_t i = 0; i < fewer.size(); ++i) EXPECT_EQ(fewer[i].id, items[i].id);
+}
+
+// Puzzles are drawn with a uniform number of blanks and thrown away when they have several solutions, so what is left shows how
+// often random puzzles with so many blanks have one solution.
+TEST(SudokuTask, BlanksAreAsFrequentAsUniqueSolutions) {
+  const std::map<std::size_t, double> share_of_unique = {{4, .996}, {5, .985}, {6, .958},  {7, .895}, {8, .800},
+                                                         {9, .656}, {10, .449}, {11, .237}, {12, .054}};
+  double sum = 0;
+  for (const auto& [count, share] : share_of_unique) sum += share;
+  std::map<std::size_t, std::size_t> seen;
+  const auto task = make_sudoku<Task>({{"blanks_low", std::int64_t{4}}, {"blanks_high", std::int64_t{12}}});
+  for (const TaskItem& item : training_items(*task, 10000)) ++seen[blanks(puzzle_of(item))];
+  for (const auto& [count, share] : share_of_unique) {
+    expect_share(seen[count], 10000, share / sum, std::to_string(count) + " blanks");
+  }
+}
+
+TEST(SudokuTask, DemonstrationsGetCarelessAsPuzzlesGetHard) {
+  const std::map<std::size_t, double> share_of_correct = {{4, 1.0},  {5, .875}, {6, .725}, {7, .575}, {8, .425},
+                                                          {9, .275}, {10, .125}, {11, .05}};
+  const auto careless = [](const std::string& puzzle) {
+    std::string answer = puzzle;
+    for (std::size_t row = 0; row < 16; row += 4) {
+      for (char digit = '1'; digit <= '4'; ++digit) {
+        if (answer.substr(row, 4).find(digit) != std::string::npos) continue;
+        answer[answer.find('0', row)] = digit;
+      }
+    }
+    return answer;
+  };
+  EXPECT_EQ(careless("0030200400001000"), "1234213412341234");
+
+  const auto task = make_sudoku<Task>({{"blanks_low", std::int64_t{4}}, {"blanks_high", std::int64_t{11}}});
+  std::map<std::size_t, std::size_t> correct;
+  std::map<std::size_t, std::size_t> judged;  // of an easy puzzle, both answers may be the same
+  for (const TaskItem& item : training_items(*task, 10000)) {
+    const std::string wrong = test::lines(careless(puzzle_of(item)));
+    const std::string right = test::lines(solution_of(item));
+    EXPECT_THAT(item.demonstration, testing::AnyOf(right, wrong));
+    if (right == wrong) continue;
+    ++judged[blanks(puzzle_of(item))];
+    correct[blanks(puzzle_of(item))] += item.demonstration == right;
+  }
+  for (const auto& [count, share] : share_of_correct) {
+    expect_share(correct[count], judged[count], share, std::to_string(count) + " blanks");
+  }
+}
+
+std::string lines_with_spaces(const std::string& puzzle) {
+  std::string rows;
+  for (const char c : test::lines(puzzle)) {
+    if (!rows.empty() && c != '\n' && rows.back() != '\n') rows += ' ';
+    rows += c;
+  }
+  return rows;
+}
+
+TEST(SudokuTask, ThePaperPromptShowsTheGridWithSpaces) {
+  const TaskItem item = training_items(*make_sudoku<Task>({{"prompt", "paper"}}), 1)[0];
+  const std::string rows = lines_with_spaces(puzzle_of(item));
+  EXPECT_THAT(item.prompt, testing::StartsWith("Please solve the following 4x4 Sudoku puzzle. The puzzle is provided"));
+  EXPECT_THAT(item.prompt, testing::EndsWith("</answer>\n\nNow solve this puzzle:\nPuzzle:\n" + rows));
+  EXPECT_EQ(item.demonstration, "");
+}
+
+TEST(SudokuTask, ThePaperPromptIsThatOfTheSpecification) {
+  if (test::shared_dir().empty()) GTEST_SKIP() << "the paper's prompt is in ../shared, which is not there";
+  const std::string specification = test::read_file(test::shared_dir() / "specs" / "rewards_data_eval.md");
+  const std::size_t begin = specification.find("Please solve the following 4x4 Sudoku puzzle");
+  const std::size_t end = specification.find("{{puzzle}}", begin);
+  const TaskItem item = training_items(*make_sudoku<Task>({{"prompt", "paper"}}), 1)[0];
+  EXPECT_EQ(item.prompt, specification.substr(begin, end - begin) + lines_with_spaces(puzzle_of(item)));
+}
+
+TEST(SudokuTask, ImpossibleParametersAreErrors) {
+  EXPECT_THAT(error_of({{"blanks_low", std::int64_t{8}}, {"blanks_high", std::int64_t{7}}}),
+              HasSubstr("blanks_low = 8 is more than blanks_high = 7"));
+  EXPECT_THAT(error_of({{"blanks_low", std::int64_t{1}}, {"blanks_high", std::int64_t{1}}, {"held_out_size", std::int64_t{1000}}}),
+              HasSubstr("only 960 different puzzles")) << "60 grids with 16 cells each";
+  EXPECT_THROW(make_sudoku<Task>({{"blanks_high", std::int64_t{13}}}), Error) << "no such puzzle has one solution";
+  TaskItem item;
+  EXPECT_THROW(make_sudoku<Task>()->held_out_item(400, item), Error);
+  EXPECT_THROW(make_sudoku<Task>()->held_out_item(-1, item), Error);
+}
+
+TEST(SudokuTask, AFileOfPuzzlesIsReadWithCare) {
+  const test::TemporaryFolder folder;
+  const auto with = [&](const std::string& content) {
+    const auto path = folder.path() / "puzzles.csv";
+    test::write_file(path, content);
+    return error_of({{"held_out_file", path.string()}});
+  };
+  const std::string held_out = *held_out_grids().begin();
+  EXPECT_EQ(with("Puzzle,Solution\n0" + held_out.substr(1) + "," + held_out + "\n"), "no error");
+  EXPECT_EQ(with("Puzzle,Solution\r\n0" + held_out.substr(1) + "," + held_out + "\r\n"), "no error");
+  EXPECT_THAT(with("Puzzle,Solution\n"), HasSubstr("no puzzle of"));
+  EXPECT_THAT(with(""), HasSubstr("no puzzle of"));
+  EXPECT_THAT(with("0" + held_out.substr(1) + "," + held_out), HasSubstr(":1: the header `Puzzle,Solution` is missing"));
+  EXPECT_THAT(with("Puzzle,Solution\n12,34\n"), HasSubstr(":2: this is not a puzzle and its solution"));
+  EXPECT_THAT(with("Puzzle,Solution\n" + std::string(16, '0') + "," + std::string(16, '1')), HasSubstr(":2: "));
+  EXPECT_THAT(with("Puzzle,Solution\n" + std::string(33, '\0')), HasSubstr(":2: "));
+  EXPECT_THAT(error_of({{"held_out_file", (folder.path() / "missing.csv").string()}}), HasSubstr("cannot open"));
+  EXPECT_THAT(error_of({{"held_out_file", folder.path().string()}}), HasSubstr("no puzzle of"));
+}
+
+TEST(SudokuTask, OfTheTestFileThePuzzlesThatAreWhollyHeldOutAreUsed) {
+  if (test::shared_dir().empty()) GTEST_SKIP() << "the test file is in ../shared, which is not there";
+  const auto file = (test::shared_dir() / "data" / "planning" / "sudoku_4x4_test.csv").string();
+  const auto items = held_out_items(*make_sudoku<Task>({{"held_out_file", file}}));
+  EXPECT_EQ(items.size(), 83u);
+  const auto held_out = held_out_grids();
+  for (const TaskItem& item : items) {
+    for (const auto& solution : test::solve(puzzle_of(item))) EXPECT_EQ(held_out.count(solution), 1u);
+  }
+}
+
+}  // namespace
+}  // namespace drift
