@@ -1,0 +1,129 @@
+#include <core/cli/load_run.h>
+
+#include <drift/abi.h>
+
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <c10/core/Device.h>
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <thread>
+
+namespace drift {
+namespace {
+
+enum class State { kOk, kNote, kProblem };
+
+/// One line of the report; a problem says what to do.
+struct Finding {
+  State state = State::kOk;
+  std::string subject;
+  std::string text;
+  std::string remedy;
+};
+
+std::string find_program(std::initializer_list<const char*> names) {
+  const char* path = std::getenv("PATH");
+  for (const char* name : names) {
+    std::istringstream folders(path == nullptr ? "" : path);
+    for (std::string folder; std::getline(folders, folder, ':');) {
+      const std::string file = folder + "/" + name;
+      if (access(file.c_str(), X_OK) == 0) return file;
+    }
+  }
+  return {};
+}
+
+Finding check_compiler() {
+  const std::string compiler = find_program({"c++", "g++", "clang++"});
+  const std::string cmake = find_program({"cmake"});
+  if (!compiler.empty() && !cmake.empty()) return {State::kOk, "compiler", compiler + ", " + cmake, ""};
+  const std::string missing = std::string(compiler.empty() ? "no C++ compiler" : "") +
+                              (compiler.empty() && cmake.empty() ? ", " : "") + (cmake.empty() ? "no cmake" : "");
+  return {State::kNote, "compiler", missing, "needed to build plugins, not to run: apt-get install g++ cmake ninja-build"};
+}
+
+Finding check_libtorch() {
+  Dl_info where{};
+  // Any function of LibTorch tells which file was loaded.
+  const bool found = dladdr(reinterpret_cast<void*>(&c10::DeviceTypeName), &where) != 0;
+  return {State::kOk, "LibTorch", std::string(TORCH_VERSION) + (found ? std::string(", ") + where.dli_fname : ""), ""};
+}
+
+Finding check_cuda() {
+  if (!at::CUDAHooksRegistry()->Has("CUDAHooks")) {
+    return {State::kNote, "CUDA", "not in this build", "for --device cuda, build where nvcc is on the PATH"};
+  }
+  const auto& hooks = at::detail::getCUDAHooks();
+  if (!hooks.hasCUDA()) {
+    return {State::kProblem, "CUDA", "in this build, but no GPU answers", "check nvidia-smi; --device cpu works without"};
+  }
+  return {State::kOk, "CUDA", std::to_string(hooks.deviceCount()) + " GPU", ""};
+}
+
+Finding check_threads() {
+  const char* variable = std::getenv("OMP_NUM_THREADS");
+  const std::string cores = std::to_string(std::thread::hardware_concurrency()) + " cores";
+  return {State::kOk, "threads", cores + (variable != nullptr ? std::string(", OMP_NUM_THREADS=") + variable : ""), ""};
+}
+
+void check_plugins(std::vector<Finding>& findings) {
+  const auto plugins = load_plugins({});
+  std::string names;
+  for (const LoadedPlugin& plugin : plugins->loader.loaded()) names += (names.empty() ? "" : ", ") + plugin.name;
+  if (names.empty()) {
+    findings.push_back({State::kProblem, "plugins", "none found", "build them all (cmake --build), or set DRIFT_PLUGIN_PATH"});
+  } else {
+    findings.push_back({State::kOk, "plugins", names, ""});
+  }
+  for (const RefusedPlugin& refused : plugins->loader.refused()) {
+    findings.push_back({State::kProblem, "plugin", refused.message, ""});
+  }
+}
+
+/// A file can be written where runs go, or where their folder would be made.
+Finding check_runs_folder() {
+  std::error_code ignored;
+  const std::string folder = std::filesystem::is_directory("runs", ignored) ? "runs" : ".";
+  std::string name = folder + "/.drift-doctor-XXXXXX";
+  const int file = mkstemp(name.data());
+  if (file < 0) {
+    return {State::kProblem, "runs", "cannot write into " + std::filesystem::absolute(folder).lexically_normal().string(),
+            "work in a folder of your own, or name one: --out FOLDER"};
+  }
+  close(file);
+  unlink(name.c_str());
+  return {State::kOk, "runs", std::filesystem::absolute("runs").string() + (folder == "runs" ? "" : " (made by the first run)"), ""};
+}
+
+}  // namespace
+
+int run_doctor(const CommandLine&) {
+  std::vector<Finding> findings = {{State::kOk, "drift", DRIFT_VERSION ", " + program_path().string(), ""}};
+  findings.push_back(check_compiler());
+  findings.push_back(check_libtorch());
+  findings.push_back(check_cuda());
+  findings.push_back(check_threads());
+  check_plugins(findings);
+  findings.push_back(check_runs_folder());
+
+  bool healthy = true;
+  for (const Finding& finding : findings) {
+    const char* state = finding.state == State::kOk ? "ok     " : finding.state == State::kNote ? "note   " : "problem";
+    std::string subject = finding.subject;
+    subject.resize(10, ' ');
+    std::cout << state << "  " << subject << finding.text << "\n";
+    if (!finding.remedy.empty()) std::cout << "         " << std::string(10, ' ') << "= " << finding.remedy << "\n";
+    healthy = healthy && finding.state != State::kProblem;
+  }
+  std::cout << (healthy ? "Everything that is needed works.\n" : "Something is wrong: see the lines that say problem.\n");
+  return healthy ? 0 : 1;
+}
+
+}  // namespace drift

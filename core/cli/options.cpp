@@ -1,0 +1,188 @@
+#include <core/cli/command.h>
+#include <core/config/nearest.h>
+
+#include <boost/program_options.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <sstream>
+
+namespace po = boost::program_options;
+
+namespace drift {
+namespace {
+
+struct Option {
+  std::string value;  ///< what --help calls its value; empty: a switch
+  std::string doc;
+  std::string key;    ///< for a short form, the key of the TOML that it sets
+  bool text = false;  ///< that key holds text
+};
+
+/// Every option of every command; the commands say which are theirs.
+const std::map<std::string, Option>& options() {
+  static const std::map<std::string, Option> all = {
+      {"set", {"KEY=VALUE", "change any value of the file: --set train.steps=20; may be given often", "", false}},
+      {"algorithm", {"NAME", "short for --set algorithm.name=NAME", "algorithm.name", true}},
+      {"model", {"FOLDER", "short for --set model.path=FOLDER; a word that is no folder is the family, model.name", "model.path", true}},
+      {"task", {"NAME", "short for --set task.name=NAME", "task.name", true}},
+      {"seed", {"N", "short for --set run.seed=N", "run.seed", false}},
+      {"device", {"cpu|cuda", "short for --set run.device=…", "run.device", true}},
+      {"steps", {"N", "short for --set train.steps=N (pretrain: pretrain.steps)", "train.steps", false}},
+      {"out", {"FOLDER", "folder of the run, instead of runs/NAME", "", false}},
+      {"resume", {"", "go on from the run's last checkpoint", "", false}},
+      {"config", {"FILE", "the run's TOML file", "", false}},
+      {"for", {"COMMAND", "resolve for train, pretrain, eval or generate; default: what the file has", "", false}},
+      {"prompt", {"TEXT", "the prompt", "", false}},
+      {"token-ids", {"1,2,3", "the prompt as token ids", "", false}},
+      {"json", {"", "one JSON object a response", "", false}},
+      {"show-steps", {"", "show the response after every denoising step", "", false}},
+      {"prefix", {"", "print the folder", "", false}},
+      {"help", {"", "this text", "", false}},
+  };
+  return all;
+}
+
+std::vector<std::string> names_of(const Command& command) {
+  std::vector<std::string> names = command.options;
+  names.push_back("help");
+  return names;
+}
+
+po::variables_map parse(const Command& command, const std::vector<std::string>& arguments) {
+  po::options_description known;
+  for (const std::string& name : names_of(command)) {
+    const Option& option = options().at(name);
+    if (option.value.empty()) {
+      known.add_options()(name.c_str(), po::bool_switch(), "");
+    } else if (name == "set") {
+      known.add_options()(name.c_str(), po::value<std::vector<std::string>>()->composing(), "");
+    } else {
+      known.add_options()(name.c_str(), po::value<std::string>(), "");
+    }
+  }
+  known.add_options()("argument", po::value<std::vector<std::string>>(), "");
+  po::positional_options_description positional;
+  positional.add("argument", -1);
+  const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+  po::variables_map values;
+  po::store(po::command_line_parser(arguments).options(known).positional(positional).style(style).run(), values);
+  return values;
+}
+
+/// Boost's errors in the words of this program.
+po::variables_map parse_or_explain(const Command& command, const std::vector<std::string>& arguments) {
+  const std::string help = "    (drift " + command.name + " --help)";
+  try {
+    return parse(command, arguments);
+  } catch (const po::unknown_option& error) {
+    const std::string name = error.get_option_name();
+    const std::string bare = name.substr(std::min(name.find_first_not_of('-'), name.size()));
+    const std::string nearest = nearest_name(bare, names_of(command));
+    std::string list;
+    for (const std::string& known : names_of(command)) list += (list.empty() ? "--" : ", --") + known;
+    throw UsageError("unknown option `" + name + "` of `drift " + command.name + "`",
+                     (nearest.empty() ? "" : "did you mean `--" + nearest + "`?\n  = ") + "options: " + list + help);
+  } catch (const po::multiple_occurrences& error) {
+    throw UsageError("`" + error.get_option_name() + "` is given more than once", "once is enough" + help);
+  } catch (const po::error& error) {
+    throw UsageError("`drift " + command.name + "`: " + error.what(), "for example: drift " + command.example + help);
+  }
+}
+
+std::string argument_of(const Command& command, const po::variables_map& values) {
+  const auto given = values.count("argument") ? values["argument"].as<std::vector<std::string>>() : std::vector<std::string>();
+  const std::string example = "for example: drift " + command.example;
+  if (given.size() > (command.argument.empty() ? 0u : 1u)) {
+    throw UsageError("`drift " + command.name + "` has no use for `" + given.back() + "`", example);
+  }
+  if (given.empty() && command.argument_required) {
+    throw UsageError("`drift " + command.name + "` wants " + command.argument, example);
+  }
+  return given.empty() ? "" : given[0];
+}
+
+ConfigOverride short_form(const Command& command, const std::string& name, const std::string& value) {
+  const Option& option = options().at(name);
+  ConfigOverride setting{"--" + name + " " + value, option.key, value, option.text};
+  if (name == "steps" && command.name == "pretrain") setting.key = "pretrain.steps";
+  std::error_code ignored;
+  const bool folder = value.find('/') != std::string::npos || std::filesystem::is_directory(value, ignored);
+  if (name == "model" && !folder) setting.key = "model.name";
+  return setting;
+}
+
+std::vector<std::int64_t> parse_token_ids(const std::string& text) {
+  std::vector<std::int64_t> ids;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    part.erase(0, part.find_first_not_of(' '));
+    part.erase(part.find_last_not_of(' ') + 1);
+    std::int64_t id = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), id);
+    if (error != std::errc() || end != part.data() + part.size() || id < 0) {
+      throw UsageError("`" + part + "` is no token id", "for example: --token-ids 2,17,5");
+    }
+    ids.push_back(id);
+  }
+  if (ids.empty()) throw UsageError("--token-ids is empty", "for example: --token-ids 2,17,5");
+  return ids;
+}
+
+/// A run's checkpoints lie at RUN/checkpoints/NAME, its resolved configuration at RUN/config.toml.
+void take_checkpoint(CommandLine& line) {
+  const auto own = (line.checkpoint / ".." / ".." / "config.toml").lexically_normal();
+  std::error_code ignored;
+  if (line.config.empty() && std::filesystem::is_regular_file(own, ignored)) line.config = own;
+  line.overrides.push_back({line.checkpoint.string(), "model.path", line.checkpoint.string(), /*literal=*/true});
+  line.overrides.push_back({line.checkpoint.string(), "model.initialize", "checkpoint", /*literal=*/true});
+}
+
+}  // namespace
+
+CommandLine parse_arguments(const Command& command, const std::vector<std::string>& arguments) {
+  const po::variables_map values = parse_or_explain(command, arguments);
+  const auto text = [&](const char* name) { return values.count(name) ? values[name].as<std::string>() : std::string(); };
+  const auto given = [&](const char* name) { return values.count(name) != 0 && values[name].as<bool>(); };
+  CommandLine line;
+  const std::string argument = argument_of(command, values);
+  if (values.count("set")) {
+    for (const std::string& set : values["set"].as<std::vector<std::string>>()) line.overrides.push_back(ConfigOverride::from_set(set));
+  }
+  for (const std::string& name : command.options) {
+    if (!options().at(name).key.empty() && values.count(name)) line.overrides.push_back(short_form(command, name, text(name.c_str())));
+  }
+  line.config = text("config");
+  line.out = text("out");
+  line.purpose = text("for");
+  line.resume = given("resume");
+  line.json = given("json");
+  line.show_steps = given("show-steps");
+  line.prefix = given("prefix");
+  if (values.count("prompt")) line.prompt = text("prompt");
+  if (values.count("token-ids")) line.token_ids = parse_token_ids(text("token-ids"));
+  if (command.name == "generate" && line.prompt.has_value() == !line.token_ids.empty()) {
+    throw UsageError("`drift generate` wants one of --prompt and --token-ids", "for example: drift " + command.example);
+  }
+  if (command.argument == "CONFIG.toml") line.config = argument;
+  if (command.argument == "NAME" || command.argument == "FILE") line.name = argument;
+  if (command.argument == "CHECKPOINT_DIR") {
+    line.checkpoint = argument;
+    take_checkpoint(line);
+  }
+  return line;
+}
+
+std::string describe_options(const Command& command) {
+  std::string text;
+  for (const std::string& name : names_of(command)) {
+    const Option& option = options().at(name);
+    std::string left = "  --" + name + (option.value.empty() ? "" : " " + option.value);
+    left.resize(std::max<std::size_t>(24, left.size() + 2), ' ');
+    text += left + option.doc + "\n";
+  }
+  return text;
+}
+
+}  // namespace drift
