@@ -243,6 +243,8 @@ class Resolver {
     const std::string name(name_of(key));
     const std::vector<std::string> known = names_of(specs);
     if (std::ranges::count(known, name) > 0) return;
+    // A preset is written for one rollout and meets others: what the chosen one does not have, it does not need.
+    if (leaf.origin.kind == Origin::Kind::kPreset && component != nullptr && !key.starts_with("algorithm.")) return;
     if (find_section(key) != nullptr) {
       mistake(leaf.origin, leaf.origin.key, "`" + key + "` is a section, not a value").label =
           "write [" + key + "] and its values below";

@@ -100,6 +100,20 @@ TEST(CliUsage, DoctorNamesARefusedPlugin) {
   EXPECT_THAT(result.output, HasSubstr("libbroken.so"));
 }
 
+TEST(CliUsage, PluginsAreListedExplainedAndChecked) {
+  const auto list = drift("plugin list");
+  EXPECT_EQ(list.status, 0) << list.error;
+  EXPECT_THAT(list.output, HasSubstr("rldf"));
+  const auto info = drift("plugin info rldf");
+  EXPECT_EQ(info.status, 0) << info.error;
+  EXPECT_THAT(info.output, HasSubstr("preset `paper`"));
+  const auto unknown = drift("plugin info rldff");
+  EXPECT_EQ(unknown.status, 1);
+  EXPECT_THAT(unknown.error, HasSubstr("`rldff`"));
+  const auto check = drift("plugin check " + (test::build_dir() / "lib/drift/plugins/librldf.so").string());
+  EXPECT_EQ(check.status, 0) << check.error;
+}
+
 TEST(CliUsage, NoColourOutsideATerminal) {
   EXPECT_THAT(drift("trian").error, Not(HasSubstr("\033")));
   EXPECT_THAT(drift("train /nowhere.toml").error, Not(HasSubstr("\033")));

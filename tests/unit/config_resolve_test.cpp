@@ -43,7 +43,7 @@ Registry make_registry() {
       {{"beta", 0.0, "weight of the KL", at_least(0)}, {"norm", "sample", "what divides the sum", one_of({"sample", "token"})}});
   add(registry, ComponentKind::kLossEstimator, "smooth", {{"beta", 2.0, "curvature", at_least(0)}});
   registry.add_bundle({.name = "steps", .doc = "", .paper = "", .masking = "steps", .loss = "steps",
-                       .presets = {{"paper", "", {{"advantage.std", "population"}, {"algorithm.loss.beta", 0.01}}},
+                       .presets = {{"paper", "", {{"advantage.std", "population"}, {"algorithm.loss.beta", 0.01}, {"rollout.width", std::int64_t{2}}}},
                                    {"release", "", {{"algorithm.masking.mask_num", std::int64_t{4}}}}},
                        .plugin = "steps"});
   registry.add_bundle({.name = "everything", .doc = "", .paper = "", .masking = "everything", .loss = "smooth",
@@ -159,6 +159,11 @@ TEST_F(Config, APresetsSettingsForALossDoNotReachTheOneInItsPlace) {
   const RunConfig config = resolve_text("[algorithm.loss]\nname = \"smooth\"");
   EXPECT_EQ(config.component("algorithm.loss"), "smooth");
   EXPECT_EQ(config.section("algorithm.loss").get<double>("beta"), 2.0);
+}
+
+TEST_F(Config, APresetsSettingForAnotherRolloutIsNoMistake) {
+  EXPECT_FALSE(resolve_text("").section("rollout").values().contains("width"));
+  EXPECT_THAT(mistakes("[rollout]\nwidth = 2"), HasSubstr("unknown parameter `width` of rollout `blocks`"));
 }
 
 TEST_F(Config, EvaluationWritesAsTrainingDoesUnlessToldOtherwise) {
