@@ -183,7 +183,8 @@ class Reader {
   std::int64_t merged_piece(const std::string& piece) const {
     const auto found = id_of_piece_.find(piece);
     if (found == id_of_piece_.end()) {
-      damaged("merge " + std::to_string(file_.merges.size()) + " needs " + quoted(piece) + ", which the vocabulary lacks");
+      const std::string merge = "merge " + std::to_string(file_.merges.size());
+      damaged(merge + " needs " + quoted(piece) + ", which the vocabulary lacks");
     }
     return found->second;
   }

@@ -101,7 +101,8 @@ TEST(SudokuReward, EverySolutionOfAPuzzleIsAccepted) {
 // Nine empty cells, of which the answer has the two of the last row wrong.
 TEST(SudokuReward, CellsAreAShareOfTheEmptyCells) {
   const std::string answer = "2431\n3124\n1243\n2314";
-  expect(score(answer, {{"score", "cells"}}), 7.0 / 9, false, RewardStatus::kWrong, "7 of 9 empty cells right; column 1 holds 2");
+  expect(score(answer, {{"score", "cells"}}), 7.0 / 9, false, RewardStatus::kWrong,
+         "7 of 9 empty cells right; column 1 holds 2");
   expect(score(answer, {{"score", "cells_stored"}}), 7.0 / 9, false, RewardStatus::kWrong, "7 of 9");
   expect(score("2431\n3124\n1243\n4312", {{"score", "cells"}}), 1, true, RewardStatus::kOk, "solved");
   expect(score("2\n3\n1\n4", {{"score", "cells"}}), 0, false, RewardStatus::kParseError, "line 1 has 1 bytes");
@@ -120,16 +121,21 @@ TEST(SudokuReward, CellsTakeTheNearestSolution) {
 
 TEST(SudokuReward, AnswerTagsHoldSixteenDigits) {
   const auto tagged = [](const std::string& response) { return score(response, {{"answer", "tags"}}); };
-  const auto solved = [&](const std::string& response) { expect(tagged(response), 1, true, RewardStatus::kOk, "solved"); };
+  const auto solved = [&](const std::string& response) {
+    expect(tagged(response), 1, true, RewardStatus::kOk, "solved");
+  };
+  const auto unreadable = [&](const std::string& response, const std::string& reason) {
+    expect(tagged(response), 0, false, RewardStatus::kParseError, reason);
+  };
   solved("<answer>\n2 4 3 1\n3 1 2 4\n1 2 4 3\n4 3 1 2\n</answer>");
   solved("<reasoning>1 + 1 = 2</reasoning><answer>2431312412434312</answer>");
   solved("<answer>2,4,3,1\n3|1|2|4\n1 2 4 3\n4 3 1 2</answer> and 1 more word");
   solved("<Answer>2431 3124 1243 4312</ANSWER>");
   solved("<answer>1111</answer><answer>2431312412434312</answer>");
   solved("<answer><answer>2431312412434312</answer>");
-  expect(tagged("<answer>2431312412434312</answer><answer>1</answer>"), 0, false, RewardStatus::kParseError, "1 digits, not 16");
-  expect(tagged("<answer>row1: 2431312412434312</answer>"), 0, false, RewardStatus::kParseError, "17 digits, not 16");
-  expect(tagged("<answer></answer>"), 0, false, RewardStatus::kParseError, "0 digits, not 16");
+  unreadable("<answer>2431312412434312</answer><answer>1</answer>", "1 digits, not 16");
+  unreadable("<answer>row1: 2431312412434312</answer>", "17 digits, not 16");
+  unreadable("<answer></answer>", "0 digits, not 16");
   expect(tagged("2431312412434312"), 0, false, RewardStatus::kNoAnswer, "no <answer>");
   expect(tagged("<answer>2431312412434311</answer>"), 0, false, RewardStatus::kWrong, "row 4 holds 1");
 }
@@ -143,8 +149,8 @@ TEST(SudokuReward, AnUnclosedAnswerCountsOnlyWhereItIsAccepted) {
 TEST(SudokuReward, AForeignReferenceIsAnError) {
   const auto reward = make_sudoku<Reward>();
   RewardResult result;
-  for (const std::string reference : {"", "42", "{}", "[", "{\"puzzle\": 1, \"solution\": 2}",
-                                      "{\"puzzle\": \"12\", \"solution\": \"34\"}", "{\"puzzle\": \"1030040102004003\"}"}) {
+  for (const std::string reference : {"", "42", "{}", "[", R"({"puzzle": 1, "solution": 2})",
+                                      R"({"puzzle": "12", "solution": "34"})", R"({"puzzle": "1030040102004003"})"}) {
     TaskItem item;
     item.id = "the item";
     item.reference = reference;
@@ -161,9 +167,11 @@ TEST(SudokuReward, AForeignReferenceIsAnError) {
 // Nothing that a model can write breaks the judge, and every reason is one printable line.
 TEST(SudokuReward, AnyBytesAreJudged) {
   const RandomStream random(7, "bytes");
-  const std::vector<std::string> words = {"1234", "2143", "3", "\n", "\n", " ", "<answer>", "</answer>", "\xC3", std::string(1, '\0')};
+  const std::vector<std::string> words = {"1234", "2143",     "3",         "\n",   "\n",
+                                          " ",    "<answer>", "</answer>", "\xC3", std::string(1, '\0')};
   const TaskItem item = item_of("0401002010030310", "2431312412434312");
-  for (const Values& values : {Values{}, Values{{"answer", "tags"}, {"accept_unclosed", true}}, Values{{"score", "cells"}}}) {
+  for (const Values& values :
+       {Values{}, Values{{"answer", "tags"}, {"accept_unclosed", true}}, Values{{"score", "cells"}}}) {
     const auto reward = make_sudoku<Reward>(values);
     for (std::int64_t i = 0; i < 5000; ++i) {
       std::string response;

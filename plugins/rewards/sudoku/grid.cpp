@@ -5,9 +5,8 @@
 namespace sudoku {
 namespace {
 
-// Drawn once, uniformly, as the first 60 of a random order of the 288 grids in lexicographic order. Each of the 12 classes
-// of grids that differ only in the names of the digits has members on both sides, so that held-out puzzles
-// ask for unseen grids of seen symmetry classes.
+// Indices into all_grids(), drawn once at random. Each of the 12 classes of grids that differ only in the names of the
+// digits has members on both sides, so that held-out puzzles ask for unseen grids of seen symmetry classes.
 constexpr std::array<std::size_t, 60> kHeldOut = {
     5,   7,   8,   12,  15,  20,  22,  45,  46,  55,  59,  63,  64,  73,  74,  76,  81,  90,  92,  97,
     101, 103, 106, 110, 111, 124, 126, 136, 150, 154, 158, 159, 166, 173, 181, 182, 201, 206, 207, 208,

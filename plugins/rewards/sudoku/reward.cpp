@@ -24,8 +24,9 @@ Puzzle parse_reference(const drift::TaskItem* item) {
   const auto clues = grid("puzzle");
   const auto solution = grid("solution");
   if (!clues || !solution) {
-    throw drift::Error("reward `sudoku` cannot read the reference of " + (item == nullptr ? "no item" : "item " + item->id),
-                       R"(use it with the task `sudoku`; a reference reads {"puzzle": "16 digits", "solution": "16 digits"})");
+    const std::string name = item == nullptr ? "no item" : "item " + item->id;
+    throw drift::Error("reward `sudoku` cannot read the reference of " + name,
+                       R"(use it with the task `sudoku`: {"puzzle": "16 digits", "solution": "16 digits"})");
   }
   return {*clues, *solution};
 }
@@ -91,7 +92,9 @@ std::string fault(const Grid& answer, const Grid& clues) {
 // Number of empty cells that are filled as in `solution`.
 std::size_t count_right(const Grid& answer, const Grid& clues, const Grid& solution) {
   std::size_t right = 0;
-  for (std::size_t cell = 0; cell < answer.size(); ++cell) right += clues[cell] == '0' && answer[cell] == solution[cell];
+  for (std::size_t cell = 0; cell < answer.size(); ++cell) {
+    right += clues[cell] == '0' && answer[cell] == solution[cell];
+  }
   return right;
 }
 
@@ -108,8 +111,8 @@ drift::ParamSpecs SudokuReward::parameters() {
            drift::one_of({"raw", "tags"})},
           {"accept_unclosed", false, "with tags: read a last <answer> that is not closed up to the end"},
           {"score", "grid_valid",
-           "grid_valid: 1 for any solution; grid_exact: 1 for the stored one; cells: share of the empty cells right, by the "
-           "nearest solution; cells_stored: by the stored one",
+           "grid_valid: 1 for any solution; grid_exact: 1 for the stored one; cells: share of the empty cells right, by "
+           "the nearest solution; cells_stored: by the stored one",
            drift::one_of({"grid_valid", "grid_exact", "cells", "cells_stored"})}};
 }
 

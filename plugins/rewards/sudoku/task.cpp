@@ -83,8 +83,7 @@ SudokuTask::SudokuTask(const drift::Params& params)
   held_out_ = file.empty() ? draw_held_out(size) : read_held_out(file, size);
 }
 
-// A puzzle that cannot be used is thrown away whole and drawn again, so numbers of blanks at which more puzzles have one
-// solution are a little more frequent.
+// A puzzle that cannot be used is thrown away whole and drawn again, so that fewer blanks are a little more frequent.
 void SudokuTask::training_item(std::int64_t index, const drift::RandomStream& random, drift::TaskItem& item) const {
   drift::RandomPoint point = point_of_item(index);
   Puzzle puzzle = draw(random, point, training_grids_);
