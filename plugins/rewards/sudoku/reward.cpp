@@ -111,8 +111,8 @@ drift::ParamSpecs SudokuReward::parameters() {
            drift::one_of({"raw", "tags"})},
           {"accept_unclosed", false, "with tags: read a last <answer> that is not closed up to the end"},
           {"score", "grid_valid",
-           "grid_valid: 1 for any solution; grid_exact: 1 for the stored one; cells: share of the empty cells right, by "
-           "the nearest solution; cells_stored: by the stored one",
+           "grid_valid: 1 for any solution; grid_exact: 1 for the stored one; cells: share of the empty cells right, "
+           "by the nearest solution; cells_stored: by the stored one",
            drift::one_of({"grid_valid", "grid_exact", "cells", "cells_stored"})}};
 }
 
