@@ -38,7 +38,8 @@ void write(spdlog::level::level_enum level, const std::string& text) {
 void open_log(const std::filesystem::path& path) {
   std::shared_ptr<spdlog::logger> logger;
   try {
-    logger = std::make_shared<spdlog::logger>("drift", std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string()));
+    logger =
+        std::make_shared<spdlog::logger>("drift", std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string()));
   } catch (const spdlog::spdlog_ex& error) {
     throw Error("cannot write the log " + path.string() + ": " + error.what(), "choose a writable folder with --out");
   }

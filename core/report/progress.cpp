@@ -53,7 +53,11 @@ std::string progress_bar(const Terminal& terminal, std::int64_t done, std::int64
 }
 
 Progress::Progress(Terminal& terminal, std::string what, std::int64_t total, std::string singular)
-    : terminal_(terminal), what_(std::move(what)), total_(total), singular_(std::move(singular)), printed_at_(terminal.now()) {
+    : terminal_(terminal),
+      what_(std::move(what)),
+      total_(total),
+      singular_(std::move(singular)),
+      printed_at_(terminal.now()) {
   rate_.update(0, printed_at_);
   update(0);
 }
@@ -67,7 +71,8 @@ void Progress::update(std::int64_t done) {
   if (const std::string rate = describe_rate(rate_.rate(), singular_); !rate.empty()) figures += "  " + rate;
   if (done < total_) figures += "  " + format_duration(rate_.seconds_left(total_)) + " left";
   if (terminal_.is_terminal()) {
-    terminal_.show_live(what_ + "  " + progress_bar(terminal_, done, total_, kBarColumns) + "  " + figures, done == total_);
+    terminal_.show_live(what_ + "  " + progress_bar(terminal_, done, total_, kBarColumns) + "  " + figures,
+                        done == total_);
   } else if (now - printed_at_ >= kSecondsBetweenLines) {
     printed_at_ = now;
     terminal_.print(what_ + "  " + figures);

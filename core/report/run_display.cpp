@@ -23,7 +23,9 @@ struct Column {
   std::string (*text)(const StepRow& row, double seconds_left);
 };
 
-std::string held_out_text(const StepRow& row) { return row.held_out ? format_percent(row.held_out->accuracy) + "%" : ""; }
+std::string held_out_text(const StepRow& row) {
+  return row.held_out ? format_percent(row.held_out->accuracy) + "%" : "";
+}
 std::string percent_text(double fraction) { return std::isnan(fraction) ? "-" : format_percent(fraction) + "%"; }
 std::string live_text(const StepRow& row) {
   return std::isnan(row.live_groups) ? "-" : format_decimal(row.live_groups, 0) + "/" + std::to_string(row.groups);
@@ -63,7 +65,8 @@ std::vector<int> columns_that_fit(const RunPlan& plan, int available) {
     width += column.width + kGap;
   }
   while (available > 0 && width > available && chosen.size() > 2) {
-    const auto last = std::max_element(chosen.begin(), chosen.end(), [](int a, int b) { return kTable[a].rank < kTable[b].rank; });
+    const auto last =
+        std::max_element(chosen.begin(), chosen.end(), [](int a, int b) { return kTable[a].rank < kTable[b].rank; });
     width -= kTable[*last].width + kGap;
     chosen.erase(last);
   }
@@ -85,10 +88,17 @@ std::int64_t round_interval(std::int64_t steps) {
 
 // The last step, with the mean of what is known of each value.
 StepRow mean_of(const std::vector<StepRow>& rows) {
-  static constexpr double StepRow::*kValues[] = {
-      &StepRow::reward,        &StepRow::solved,          &StepRow::loss,           &StepRow::kl,
-      &StepRow::live_groups,   &StepRow::token_utility,   &StepRow::grad_norm,      &StepRow::learning_rate,
-      &StepRow::rollout_seconds, &StepRow::update_seconds, &StepRow::tokens_per_second};
+  static constexpr double StepRow::*kValues[] = {&StepRow::reward,
+                                                 &StepRow::solved,
+                                                 &StepRow::loss,
+                                                 &StepRow::kl,
+                                                 &StepRow::live_groups,
+                                                 &StepRow::token_utility,
+                                                 &StepRow::grad_norm,
+                                                 &StepRow::learning_rate,
+                                                 &StepRow::rollout_seconds,
+                                                 &StepRow::update_seconds,
+                                                 &StepRow::tokens_per_second};
   StepRow mean = rows.back();
   for (double StepRow::*value : kValues) {
     double sum = 0;
@@ -124,7 +134,8 @@ std::string join_header(const Terminal& terminal, const std::vector<std::string>
 }  // namespace
 
 RunDisplay::RunDisplay(Terminal& terminal) : terminal_(terminal) {
-  set_warning_listener([this](const std::string& text) { terminal_.print(terminal_.styled("warning:", Style::kWarning) + " " + text); });
+  set_warning_listener(
+      [this](const std::string& text) { terminal_.print(terminal_.styled("warning:", Style::kWarning) + " " + text); });
 }
 
 RunDisplay::~RunDisplay() {
@@ -137,11 +148,12 @@ void RunDisplay::header(const RunHeader& header) {
   if (header.parameters > 0) model += " " + format_parameters(header.parameters) + " parameters";
   if (!header.data_type.empty()) model += " " + header.data_type;
   std::string device = header.device;
-  if (header.threads > 0) device += ", " + std::to_string(header.threads) + (header.threads == 1 ? " thread" : " threads");
-  terminal_.print(join_header(
-      terminal_, {terminal_.styled("drift " + header.version, Style::kStrong), header.algorithm, model, header.task, device,
-                  header.run_folder.empty() ? "" : "run " + header.run_folder,
-                  header.resumed_at > 0 ? "resumed after step " + std::to_string(header.resumed_at) : ""}));
+  if (header.threads > 0)
+    device += ", " + std::to_string(header.threads) + (header.threads == 1 ? " thread" : " threads");
+  terminal_.print(
+      join_header(terminal_, {terminal_.styled("drift " + header.version, Style::kStrong), header.algorithm, model,
+                              header.task, device, header.run_folder.empty() ? "" : "run " + header.run_folder,
+                              header.resumed_at > 0 ? "resumed after step " + std::to_string(header.resumed_at) : ""}));
 }
 
 void RunDisplay::begin(const RunPlan& plan) {
@@ -162,7 +174,8 @@ void RunDisplay::step(const StepRow& row) {
   done_ = row.step;
   last_reward_ = row.reward;
   pending_.push_back(row);
-  const bool due = row.step % row_every_ == 0 || row.step == plan_.steps || row.held_out || now - printed_at_ >= kSecondsBetweenRows;
+  const bool due =
+      row.step % row_every_ == 0 || row.step == plan_.steps || row.held_out || now - printed_at_ >= kSecondsBetweenRows;
   if (due) print_row();
   redraw({}, due);
 }
@@ -199,7 +212,8 @@ void RunDisplay::redraw(std::string_view activity, bool at_once) {
   if (!terminal_.is_terminal()) return;
   const int bar = terminal_.columns() > 0 ? std::clamp(terminal_.columns() / 4, 4, kBarColumns) : kBarColumns;
   std::string line = std::to_string(done_) + "/" + std::to_string(plan_.steps) + "  " +
-                     progress_bar(terminal_, done_, plan_.steps, bar) + "  " + format_duration(rate_.seconds_left(plan_.steps)) + " left";
+                     progress_bar(terminal_, done_, plan_.steps, bar) + "  " +
+                     format_duration(rate_.seconds_left(plan_.steps)) + " left";
   if (const std::string rate = describe_rate(rate_.rate(), "step"); !rate.empty()) line += "  " + rate;
   if (!std::isnan(last_reward_)) line += "  reward " + format_decimal(last_reward_, 3);
   if (!activity.empty()) line += "  " + terminal_.styled(activity, Style::kFaint);
@@ -233,7 +247,8 @@ void RunDisplay::close(const RunClosing& closing) {
   }
   if (!closing.profile.empty()) terminal_.print(closing.profile);
   std::string time = std::isnan(closing.seconds) ? "" : format_duration(closing.seconds);
-  if (!std::isnan(closing.peak_memory_mib)) time += (time.empty() ? "" : ", ") + ("peak memory " + format_decimal(closing.peak_memory_mib, 0) + " MiB");
+  if (!std::isnan(closing.peak_memory_mib))
+    time += (time.empty() ? "" : ", ") + ("peak memory " + format_decimal(closing.peak_memory_mib, 0) + " MiB");
   if (!time.empty()) line("time", time);
   if (!closing.checkpoint.empty()) line("checkpoint", closing.checkpoint);
   if (!closing.report.empty()) line("report", closing.report);

@@ -18,23 +18,23 @@ inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 /// First line of a run. Empty or zero fields are left out.
 struct RunHeader {
-  std::string version;
-  std::string algorithm;        ///< or "pretrain"
-  std::string model;
+  std::string version = {};
+  std::string algorithm = {};  ///< or "pretrain"
+  std::string model = {};
   std::int64_t parameters = 0;
-  std::string data_type;        ///< "float32"
-  std::string task;
-  std::string device;           ///< "cpu"
+  std::string data_type = {};  ///< "float32"
+  std::string task = {};
+  std::string device = {};  ///< "cpu"
   int threads = 0;
-  std::string run_folder;
+  std::string run_folder = {};
   std::int64_t resumed_at = 0;  ///< last finished step of the run that goes on
 };
 
 /// What is told of a step. Values that a run does not have stay unknown.
 struct StepRow {
-  std::int64_t step = 0;          ///< 1, 2, …; 0 for the evaluation before the first one
-  double reward = kUnknown;       ///< mean over the responses
-  double solved = kUnknown;       ///< share of the responses, in [0, 1]
+  std::int64_t step = 0;     ///< 1, 2, …; 0 for the evaluation before the first one
+  double reward = kUnknown;  ///< mean over the responses
+  double solved = kUnknown;  ///< share of the responses, in [0, 1]
   double loss = kUnknown;
   double kl = kUnknown;
   double live_groups = kUnknown;  ///< groups with differing rewards
@@ -45,7 +45,7 @@ struct StepRow {
   double rollout_seconds = kUnknown;
   double update_seconds = kUnknown;
   double tokens_per_second = kUnknown;
-  std::optional<HeldOut> held_out;  ///< where the step was evaluated
+  std::optional<HeldOut> held_out = {};  ///< where the step was evaluated
 };
 
 /// Which columns a run has.
@@ -62,17 +62,18 @@ struct RunPlan {
 struct RunClosing {
   std::int64_t last_step = 0;
   bool interrupted = false;
-  std::optional<HeldOut> before, after;
-  std::string decoding;         ///< how the held-out items were answered: "greedy"
+  std::optional<HeldOut> before = {}, after = {};
+  std::string decoding = {};  ///< how the held-out items were answered: "greedy"
   double seconds = kUnknown;
   double peak_memory_mib = kUnknown;
-  std::string profile;          ///< profile_table()
-  std::string checkpoint;       ///< the last one on disk
-  std::string report;
-  std::string resume_command;
+  std::string profile = {};     ///< profile_table()
+  std::string checkpoint = {};  ///< the last one on disk
+  std::string report = {};
+  std::string resume_command = {};
 };
 
-/// Shows one run. Warnings (log_warning) of any thread appear in it as long as it lives; all else comes from one thread.
+/// Shows one run. Warnings (log_warning) of any thread appear in it as long as it lives; all else comes from one
+/// thread.
 class RunDisplay {
  public:
   explicit RunDisplay(Terminal& terminal);
@@ -85,8 +86,8 @@ class RunDisplay {
   /// Titles of the table, and the live line.
   void begin(const RunPlan& plan);
 
-  /// A finished step. Each printed row is the mean over the steps since the row before it; rows come every few steps, at
-  /// every evaluation, at the last step, and at least every twenty seconds.
+  /// A finished step. Each printed row is the mean over the steps since the row before it; rows come every few steps,
+  /// at every evaluation, at the last step, and at least every twenty seconds.
   void step(const StepRow& row);
 
   /// What the current step is busy with, on the live line alone: ("rollout", 32, 128).

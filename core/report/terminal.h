@@ -12,11 +12,11 @@ namespace drift {
 
 /// How a stream shows text. The default suits a file or a pipe.
 struct TerminalOptions {
-  bool is_terminal = false;        ///< the last line may be redrawn
+  bool is_terminal = false;  ///< the last line may be redrawn
   bool color = false;
-  bool unicode = true;             ///< else ASCII alone
-  std::function<int()> columns;    ///< width at this moment; empty: unlimited
-  std::function<double()> clock;   ///< monotonic seconds; empty: the machine's
+  bool unicode = true;            ///< else ASCII alone
+  std::function<int()> columns;   ///< width at this moment; empty: unlimited
+  std::function<double()> clock;  ///< monotonic seconds; empty: the machine's
 };
 
 /// What the stream behind a file descriptor can do: a terminal or not (CI and TERM=dumb count as not), NO_COLOR,

@@ -73,8 +73,9 @@ TEST(RunDisplay, HeaderSaysWhatRuns) {
   header.threads = 2;
   header.run_folder = "runs/first";
   display.header(header);
-  EXPECT_EQ(screen.text(),
-            "drift 0.1.0 · an_algorithm · a_model 0.22 M parameters float32 · a_task · cpu, 2 threads · run runs/first\n");
+  EXPECT_EQ(
+      screen.text(),
+      "drift 0.1.0 · an_algorithm · a_model 0.22 M parameters float32 · a_task · cpu, 2 threads · run runs/first\n");
 }
 
 TEST(RunDisplay, InAPipeRowsArePlainAlignedAndMeansOverTheStepsBetween) {
@@ -121,7 +122,8 @@ TEST(RunDisplay, UnknownValuesAreDashes) {
   skipped.live_groups = 0;
   skipped.groups = 16;
   display.step(skipped);
-  EXPECT_THAT(screen.lines()[1], StartsWith("     1      -      -        -       -  0/16       -      -       -       -         -"));
+  EXPECT_THAT(screen.lines()[1],
+              StartsWith("     1      -      -        -       -  0/16       -      -       -       -         -"));
 }
 
 TEST(RunDisplay, PretrainHasItsOwnColumns) {
@@ -173,7 +175,8 @@ TEST(RunDisplay, TheLiveLineIsRedrawnInPlaceAndNeverWraps) {
   ASSERT_GT(drawn.size(), 5u);
   EXPECT_THAT(drawn[5], StartsWith("\033[K5/60  ━"));
   EXPECT_THAT(drawn[5], HasSubstr("0:28 left  2.00 steps/s"));
-  for (const std::string& frame : drawn) EXPECT_LE(std::count_if(frame.begin(), frame.end(), [](char c) { return (c & 0xC0) != 0x80; }), 59 + 3);
+  for (const std::string& frame : drawn)
+    EXPECT_LE(std::count_if(frame.begin(), frame.end(), [](char c) { return (c & 0xC0) != 0x80; }), 59 + 3);
   EXPECT_EQ(drawn.back(), "\033[K") << "the live line goes with the display";
 }
 

@@ -1,0 +1,150 @@
+#include <core/report/html_curves.h>
+
+#include <core/report/html.h>
+#include <core/report/profile.h>
+#include <core/report/svg_chart.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace drift {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
+
+double number(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_number() ? found->get<double>() : kNotKnown;
+}
+
+class Curves {
+ public:
+  Curves(const std::vector<StepMetrics>& steps, const Json& summary) : metrics_(steps), summary_(summary) {
+    for (const StepMetrics& step : steps) steps_.push_back(static_cast<double>(step.step));
+  }
+
+  std::string html() {
+    if (metrics_.empty()) return {};
+    rewards();
+    held_out();
+    add({.title = "Loss", .series = {of("loss")}, .noisy = true});
+    add({.title = "KL to the reference", .unit = "nats", .series = {of("kl")}, .minimum = 0, .noisy = true});
+    add({.title = "Token utility",
+         .unit = "share of tokens scored",
+         .series = {of("token_utility")},
+         .minimum = 0,
+         .noisy = true});
+    live_groups();
+    add({.title = "Gradient norm",
+         .unit = "before clipping",
+         .series = {of("grad_norm")},
+         .minimum = 0,
+         .noisy = true});
+    add({.title = "Forwards", .unit = "a response", .series = {of("forwards_per_response")}, .minimum = 0});
+    add({.title = "Response length", .unit = "tokens", .series = {of("response_length")}, .minimum = 0});
+    phases();
+    add({.title = "Speed", .unit = "tokens a second", .series = {of("tokens_per_second")}, .minimum = 0});
+    add({.title = "Learning rate", .series = {of("learning_rate")}, .minimum = 0});
+    return html_;
+  }
+
+ private:
+  Series of(const char* name) const {
+    Series series{spoken_name(name), {}, {}};
+    for (const StepMetrics& step : metrics_) series.y.push_back(step.value(name));
+    return series;
+  }
+
+  void add(Chart chart) {
+    if (chart.x.empty()) chart.x = steps_;
+    html_ += svg_chart(chart);
+  }
+
+  void rewards() {
+    Chart chart{.title = "Reward",
+                .unit = "mean of the step's responses",
+                .series = {of("reward"), of("solved")},
+                .minimum = 0,
+                .maximum = 1,
+                .noisy = true};
+    const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+    if (std::equal(chart.series[0].y.begin(), chart.series[0].y.end(), chart.series[1].y.begin(), same)) {
+      chart.series.pop_back();
+      chart.note = "share of solved responses: the same";
+    }
+    add(std::move(chart));
+  }
+
+  void held_out() {
+    Chart chart{.title = "Held-out accuracy", .unit = "%, with standard error", .points = true};
+    Series series{"accuracy", {}, {}};
+    const auto point = [&](double step, double accuracy, double error) {
+      chart.x.push_back(step);
+      series.y.push_back(100 * accuracy);
+      series.error.push_back(100 * error);
+    };
+    const Json summary = summary_.value("held_out", Json::object());
+    if (metrics_.front().step > 0 && !std::isnan(number(summary, "before"))) {
+      point(0, number(summary, "before"), number(summary, "before_standard_error"));
+    }
+    for (const StepMetrics& step : metrics_) {
+      if (step.held_out) point(static_cast<double>(step.step), step.held_out->accuracy, step.held_out->standard_error);
+    }
+    if (chart.x.empty()) return;
+    chart.series = {std::move(series)};
+    add(std::move(chart));
+  }
+
+  void live_groups() {
+    Chart chart{.title = "Live groups",
+                .unit = "groups with differing rewards",
+                .series = {of("live_groups")},
+                .minimum = 0,
+                .noisy = true};
+    double groups = 0;
+    for (const StepMetrics& step : metrics_) groups = std::max(groups, step.value("groups"));
+    if (groups > 0) chart.maximum = groups;
+    const auto skipped =
+        std::count_if(metrics_.begin(), metrics_.end(), [](const StepMetrics& step) { return step.skipped; });
+    if (skipped > 0)
+      chart.note = std::to_string(skipped) + (skipped == 1 ? " step" : " steps") + " without an optimizer step";
+    add(std::move(chart));
+  }
+
+  void phases() {
+    Chart chart{.title = "Time", .unit = "seconds a step", .minimum = 0, .stacked = true};
+    for (const PhaseShare& share : phase_shares(metrics_)) {
+      Series series{phase_name(share.name), {}, {}};
+      for (const StepMetrics& step : metrics_) {
+        const auto phase = std::find_if(step.phases.begin(), step.phases.end(),
+                                        [&](const PhaseSeconds& one) { return one.name == share.name; });
+        series.y.push_back(phase == step.phases.end() ? kNotKnown : phase->seconds);
+      }
+      if (share.mean_seconds > 0) chart.series.push_back(std::move(series));
+    }
+    if (chart.series.empty()) {
+      Series series{"seconds", {}, {}};
+      for (const StepMetrics& step : metrics_) series.y.push_back(step.seconds);
+      chart.series = {std::move(series)};
+    }
+    add(std::move(chart));
+  }
+
+  const std::vector<StepMetrics>& metrics_;
+  const Json& summary_;
+  std::vector<double> steps_;
+  std::string html_;
+};
+
+}  // namespace
+
+std::string html_curves(const std::vector<StepMetrics>& steps, const nlohmann::ordered_json& summary) {
+  return Curves(steps, summary).html();
+}
+
+}  // namespace drift

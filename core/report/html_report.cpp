@@ -1,0 +1,207 @@
+#include <core/report/html_report.h>
+
+#include <core/io/atomic.h>
+#include <core/report/format.h>
+#include <core/report/html.h>
+#include <core/report/html_curves.h>
+#include <core/report/html_samples.h>
+#include <core/report/html_style.h>
+#include <core/report/html_tables.h>
+#include <core/report/metrics_reader.h>
+#include <core/report/profile.h>
+#include <core/report/svg_chart.h>
+#include <drift/error.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <limits>
+
+namespace drift {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
+
+struct Run {
+  std::string name;
+  std::vector<StepMetrics> steps;
+  Json summary = Json::object();
+  std::string settings;  // HTML, as the two below
+  std::string plugins;
+  std::string samples;
+};
+
+// `use` gets the parsed file; what it finds wrong is the file's fault.
+template <class JsonType>
+void with_json(const std::filesystem::path& path, const std::function<void(JsonType&)>& use) {
+  if (!std::filesystem::exists(path)) return;
+  try {
+    JsonType value = JsonType::parse(read_whole_file(path));
+    use(value);
+  } catch (const nlohmann::json::exception& error) {
+    throw Error("cannot read " + path.string() + ": " + error.what(), "remove the file to write the report without it");
+  }
+}
+
+double number(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_number() ? found->get<double>() : kNotKnown;
+}
+
+// ---- The first screen ----
+
+// Before and after on one axis from 0 to 100 %, with standard errors.
+std::string result_axis(double before, double before_error, double after, double after_error) {
+  const auto place = [](double fraction) { return 12 + 364 * std::clamp(fraction, 0.0, 1.0); };
+  const auto mark = [&](double value, double error, const char* series) -> std::string {
+    if (std::isnan(value)) return "";
+    char svg[256];
+    const double half = std::isnan(error) ? 0 : error;
+    std::snprintf(svg, sizeof svg,
+                  "<path class=\"bars %s\" d=\"M%.1f 12v8M%.1f 16H%.1fM%.1f 12v8\"/><circle class=\"dot %s\" "
+                  "cx=\"%.1f\" cy=\"16\" r=\"5\"/>",
+                  series, place(value - half), place(value - half), place(value + half), place(value + half), series,
+                  place(value));
+    return svg;
+  };
+  std::string svg =
+      "<svg viewBox=\"0 0 400 46\" role=\"img\" aria-label=\"held-out accuracy\"><line class=\"axis\" x1=\"12\" "
+      "x2=\"376\" y1=\"26\" y2=\"26\"/>";
+  for (int percent = 0; percent <= 100; percent += 25) {
+    const std::string x = format_decimal(place(percent / 100.0), 1);
+    svg += "<line class=\"axis\" x1=\"" + x + "\" x2=\"" + x +
+           "\" y1=\"26\" y2=\"29\"/><text class=\"tick\" text-anchor=\"middle\" x=\"" + x + "\" y=\"42\">" +
+           std::to_string(percent) + (percent == 100 ? " %" : "") + "</text>";
+  }
+  return svg + mark(before, before_error, "s5") + mark(after, after_error, "s0") + "</svg>";
+}
+
+// "60 steps in 0:19, peak memory 412 MiB"
+std::string cost_line(const Json& summary) {
+  const double steps = number(summary, "steps"), seconds = number(summary, "seconds"),
+               memory = number(summary, "peak_memory_mib");
+  std::string text = std::isnan(steps) ? "" : format_integer(std::llround(steps)) + (steps == 1 ? " step" : " steps");
+  if (!std::isnan(seconds)) text += (text.empty() ? "" : " in ") + format_duration(seconds);
+  if (!std::isnan(memory)) text += (text.empty() ? "" : ", ") + ("peak memory " + format_decimal(memory, 0) + " MiB");
+  return text.empty() ? "" : "<p class=\"lead\">" + text + "</p>";
+}
+
+std::string held_out_card(const Json& held_out, const std::string& cost) {
+  const double before = number(held_out, "before"), after = number(held_out, "after");
+  const double before_error = number(held_out, "before_standard_error"),
+               after_error = number(held_out, "standard_error");
+  if (std::isnan(before) && std::isnan(after)) return {};
+  std::string result = std::isnan(before) ? "" : format_percent(before) + " %";
+  if (!std::isnan(after)) result += (result.empty() ? "<b>" : " → <b>") + format_percent(after) + " %</b>";
+  std::string errors = std::isnan(before_error) ? "" : format_percent(before_error);
+  if (!std::isnan(after_error)) errors += (errors.empty() ? "" : " and ") + format_percent(after_error);
+  const double items = number(held_out, "items");
+  return "<div class=\"card\"><h3>Held-out accuracy, before and after</h3><p class=\"result\">" + result + "</p>" +
+         result_axis(before, before_error, after, after_error) + "<p class=\"lead\">" +
+         (std::isnan(items) ? "" : format_integer(std::llround(items)) + " items that the run never trains on") +
+         (errors.empty() ? "" : "; standard error " + errors + " points") + "</p>" + cost + "</div>";
+}
+
+double mean(const std::vector<StepMetrics>& steps, std::size_t begin, std::size_t end, const char* name) {
+  double sum = 0;
+  int known = 0;
+  for (std::size_t at = begin; at < end; ++at) {
+    if (const double value = steps[at].value(name); !std::isnan(value)) sum += value, ++known;
+  }
+  return known > 0 ? sum / known : kNotKnown;
+}
+
+// Where nothing was held out: what training itself tells.
+std::string training_card(const std::vector<StepMetrics>& steps) {
+  if (steps.empty()) return "<div class=\"card\"><h3>No step is finished yet</h3></div>";
+  const bool rewarded = std::any_of(steps.begin(), steps.end(),
+                                    [](const StepMetrics& step) { return !std::isnan(step.value("reward")); });
+  const char* name = rewarded ? "reward" : "loss";
+  const std::size_t tenth = std::max<std::size_t>(1, steps.size() / 10);
+  const double first = mean(steps, 0, tenth, name), last = mean(steps, steps.size() - tenth, steps.size(), name);
+  return std::string("<div class=\"card\"><h3>Training ") + name +
+         ", first and last tenth of the steps</h3><p class=\"result\">" + format_adaptive(first) + " → <b>" +
+         format_adaptive(last) + "</b></p><p class=\"lead\">" + format_integer(static_cast<long long>(steps.size())) +
+         " steps</p></div>";
+}
+
+std::string profile_card(const std::vector<StepMetrics>& steps) {
+  std::string rows;
+  for (const PhaseShare& share : phase_shares(steps)) {
+    rows += "<tr><th>" + escape_html(phase_name(share.name)) + "</th><td class=\"number\">" +
+            format_seconds(share.mean_seconds) + "</td><td class=\"number\">" + format_percent(share.share) +
+            " %</td><td class=\"bar\"><i style=\"width:" + format_percent(share.share) + "%\"></i></td></tr>";
+  }
+  return rows.empty() ? ""
+                      : "<div class=\"card\"><h3>Where the time of a step goes</h3><table>" + rows + "</table></div>";
+}
+
+// ---- The page ----
+
+std::string section(const std::string& title, const std::string& content, const std::string& around = "",
+                    const std::string& note = "") {
+  if (content.empty()) return {};
+  return "<h2>" + escape_html(title) + (note.empty() ? "" : " <small>" + escape_html(note) + "</small>") +
+         "</h2>\n<div" + (around.empty() ? "" : " class=\"" + around + "\"") + ">" + content + "</div>\n";
+}
+
+std::string curves_note(std::size_t steps) {
+  const std::size_t bucket = chart_bucket(steps), window = smoothing_window(steps);
+  std::string note;
+  if (bucket > 1) note = "each point is the mean of " + std::to_string(bucket) + " steps";
+  if (window > bucket)
+    note += (note.empty() ? "" : "; ") + ("bold lines: moving mean of " + std::to_string(window) + " steps");
+  return note;
+}
+
+// What ran, in one line: the summary's own words, where it has them.
+std::string subtitle(const Json& summary) {
+  std::string text;
+  for (const char* key : {"algorithm", "model", "task", "device"}) {
+    if (const auto found = summary.find(key); found != summary.end() && found->is_string())
+      text += (text.empty() ? "" : " · ") + found->get<std::string>();
+  }
+  return text;
+}
+
+std::string page(const Run& run) {
+  std::string hero = held_out_card(run.summary.value("held_out", Json::object()), cost_line(run.summary));
+  if (hero.empty()) hero = training_card(run.steps);
+  const std::string title = escape_html(run.name);
+  return "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\"><head><meta charset=\"utf-8\"/>"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/><title>" +
+         title + " · Drift</title><style>" + kReportStyle + "</style></head>\n<body>\n" + "<header><h1>" + title +
+         "</h1><p class=\"lead\">" + escape_html(subtitle(run.summary)) + "</p></header>\n" + "<div class=\"hero\">" +
+         hero + profile_card(run.steps) + "</div>\n" +
+         section("Curves", html_curves(run.steps, run.summary), "charts", curves_note(run.steps.size())) +
+         section("Responses and the order in which they were written", run.samples) +
+         section("The run", html_facts(run.summary)) + section("Settings", run.settings, "sections") +
+         section("Plugins", run.plugins) +
+         "<footer>Written by Drift. Everything is in this one file.</footer>\n<script>" + kReportScript +
+         "</script>\n</body></html>\n";
+}
+
+}  // namespace
+
+void write_report(const std::filesystem::path& run_folder) {
+  Run run;
+  run.name = std::filesystem::weakly_canonical(run_folder).filename().string();
+  run.steps = read_metrics(run_folder / "metrics.jsonl");
+  with_json<Json>(run_folder / "summary.json", [&](Json& summary) {
+    summary.get_ref<const Json::object_t&>();  // throws where it is something else
+    run.summary = summary;
+  });
+  with_json<Json>(run_folder / "plugins.json", [&](Json& plugins) { run.plugins = html_rows(plugins); });
+  with_json<nlohmann::json>(run_folder / "samples.json",
+                            [&](nlohmann::json& samples) { run.samples = html_samples(samples); });
+  if (const auto config = run_folder / "config.toml"; std::filesystem::exists(config))
+    run.settings = html_settings(read_whole_file(config));
+  write_file_atomically(run_folder / "report.html", page(run));
+}
+
+}  // namespace drift

@@ -1,0 +1,27 @@
+#pragma once
+
+// Where the time of a step goes.
+
+#include <core/report/metrics_reader.h>
+
+#include <string>
+#include <vector>
+
+namespace drift {
+
+struct PhaseShare {
+  std::string name;
+  double mean_seconds;  ///< a step
+  double share;         ///< of the whole step, in [0, 1]
+};
+
+/// Mean over the steps that were measured, longest phase first, "other" last. Empty if none was.
+std::vector<PhaseShare> phase_shares(const std::vector<StepMetrics>& steps);
+
+/// How a phase of the metrics is called: "old" -> "old policy".
+std::string phase_name(const std::string& key);
+
+/// The same as an aligned text without a newline at its end; empty if nothing was measured.
+std::string profile_table(const std::vector<StepMetrics>& steps);
+
+}  // namespace drift

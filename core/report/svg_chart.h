@@ -1,0 +1,43 @@
+#pragma once
+
+// Line charts of a run as inline SVG.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace drift {
+
+/// One line. NaN makes a gap.
+struct Series {
+  std::string name = {};
+  std::vector<double> y = {};      ///< one a value of Chart::x
+  std::vector<double> error = {};  ///< half length of the error bars; empty: none
+};
+
+struct Chart {
+  std::string title = {};
+  std::string unit = {};       ///< of the y axis, shown beside the title; empty: a plain number
+  std::string note = {};       ///< a sentence below, or empty
+  std::vector<double> x = {};  ///< steps, increasing
+  std::vector<Series> series = {};
+  std::optional<double> minimum = {};  ///< the y axis begins no higher than here
+  std::optional<double> maximum = {};  ///< and ends no lower than here
+  bool noisy = false;                  ///< a moving mean stands out from the steps' own values
+  bool stacked = false;                ///< areas upon each other
+  bool points = false;                 ///< few values: mark each of them
+};
+
+/// A <figure>: caption with the last value, axes with ticks, legend where there are several series, and the values that
+/// the page's script shows under the pointer. Empty if no value is known.
+std::string svg_chart(const Chart& chart);
+
+/// Steps that one drawn point stands for: more than one in long runs.
+std::size_t chart_bucket(std::size_t steps);
+/// Steps of the moving mean of noisy charts; 1 where the run is too short for one.
+std::size_t smoothing_window(std::size_t steps);
+
+/// Round numbers in [low, high], about `count` of them, for the ticks of an axis.
+std::vector<double> axis_ticks(double low, double high, int count);
+
+}  // namespace drift

@@ -1,0 +1,300 @@
+#include <core/report/html.h>
+#include <core/report/html_report.h>
+#include <core/report/html_samples.h>
+#include <core/report/html_tables.h>
+#include <core/report/metrics_reader.h>
+#include <core/report/profile.h>
+#include <core/report/svg_chart.h>
+
+#include <drift/error.h>
+
+#include "tests/support/support.h"
+
+#include <nlohmann/json.hpp>
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <regex>
+
+namespace drift {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// Empty if every element is closed in order and every attribute is quoted; else what is wrong.
+std::string markup_mistake(const std::string& page) {
+  static const std::regex tag(R"re(<(/?)([a-zA-Z][a-zA-Z0-9]*)((?:\s+[a-zA-Z][a-zA-Z0-9-]*="[^"<]*")*)\s*(/?)>)re");
+  std::vector<std::string> open;
+  for (std::size_t at = page.find('<'); at != std::string::npos; at = page.find('<', at + 1)) {
+    if (page.compare(at, 9, "<!DOCTYPE") == 0) continue;
+    std::smatch match;
+    if (!std::regex_search(page.begin() + static_cast<std::ptrdiff_t>(at), page.end(), match, tag,
+                           std::regex_constants::match_continuous)) {
+      return "not a tag: " + page.substr(at, 60);
+    }
+    if (match[4] == "/") continue;
+    if (match[1] != "/") {
+      open.push_back(match[2]);
+    } else if (open.empty() || open.back() != match[2]) {
+      return "closes what is not open: " + page.substr(at, 60);
+    } else {
+      open.pop_back();
+    }
+  }
+  return open.empty() ? "" : "never closed: " + open.back();
+}
+
+struct RunFolder {
+  void write(const std::string& name, const std::string& content) const {
+    test::write_file(folder.path() / name, content);
+  }
+  std::string report() const {
+    write_report(folder.path());
+    return test::read_file(folder.path() / "report.html");
+  }
+  test::TemporaryFolder folder;
+};
+
+std::string step_line(int step, const std::string& more = "") {
+  return "{\"step\":" + std::to_string(step) +
+         ",\"loss\":-0.01,\"reward\":0.5,\"solved\":0.25,\"kl\":null,\"live_groups\":6,\"groups\":16,\"skipped\":false,"
+         "\"seconds\":{\"rollout\":0.3,\"update\":0.1,\"other\":0.1,\"total\":0.5}" +
+         more + "}\n";
+}
+
+struct WholeRun : RunFolder {
+  WholeRun() {
+    std::string metrics;
+    for (int step = 1; step <= 30; ++step) {
+      metrics += step_line(
+          step, step % 10 == 0 ? R"(,"held_out":{"accuracy":0.8,"standard_error":0.02,"items":400,"seconds":1})" : "");
+    }
+    write("metrics.jsonl", metrics);
+    write("summary.json",
+          R"({"held_out":{"before":0.318,"before_standard_error":0.0233,"after":0.865,"standard_error":0.0171,
+      "items":400},"seconds":18.7,"peak_memory_mib":411.6,"steps":30,"seed":1,
+      "command":"drift train a.toml --set x=\"<y>\""})");
+    write("config.toml",
+          "# resolved\n[run]\nname = \"first\"  # a.toml:4:1\nseed = 1  # --seed\n\n[train]\nsteps = 30  # default\n");
+    write("plugins.json", R"([{"name":"one","version":"0.1.0"},{"name":"two","licence":"Apache-2.0"}])");
+    write("samples.json",
+          R"([{"step":30,"prompt":"1 < 2 & 3\n","response":"ab\nc","tokens":["a","b","\n","<c>x","<eos>"],
+      "commit_step":[1,0,2,2,-1],"commit_probability":[0.99,0.8,0.4,1,0],"reward":1,"solved":true,"reason":"right"}])");
+  }
+};
+
+TEST(Report, IsOneWellFormedFileThatNeedsNoOther) {
+  const std::string page = WholeRun().report();
+  EXPECT_EQ(markup_mistake(page), "");
+  // The name of the XML vocabulary is an identifier, nothing that is fetched.
+  const std::string fetched = std::regex_replace(page, std::regex("xmlns=\"[^\"]*\""), "");
+  for (const char* reference : {"http:", "https:", "src=", "href=", "url(", "@import", "//"})
+    EXPECT_THAT(fetched, Not(HasSubstr(reference)));
+}
+
+TEST(Report, OpensWithWhatWasLearned) {
+  const std::string page = WholeRun().report();
+  EXPECT_THAT(page, HasSubstr("31.8 % → <b>86.5 %</b>"));
+  EXPECT_THAT(page, HasSubstr("400 items that the run never trains on; standard error 2.3 and 1.7 points"));
+  EXPECT_THAT(page, HasSubstr("30 steps in 0:19, peak memory 412 MiB"));
+  EXPECT_LT(page.find("86.5 %"), page.find("<h2>"));
+}
+
+TEST(Report, HasACurveForWhatWasMeasuredAndNoneForWhatWasNot) {
+  const std::string page = WholeRun().report();
+  for (const char* title : {"Reward", "Held-out accuracy", "Loss", "Live groups", "Time"})
+    EXPECT_THAT(page, HasSubstr("<figcaption><b>" + std::string(title)));
+  EXPECT_THAT(page, Not(HasSubstr("<b>KL"))) << "all null";
+  EXPECT_THAT(page, Not(HasSubstr("<b>Token utility")));
+}
+
+TEST(Report, RunsOfNoneAndOneStepArePagesToo) {
+  const RunFolder empty;
+  const std::string nothing = empty.report();
+  EXPECT_EQ(markup_mistake(nothing), "");
+  EXPECT_THAT(nothing, HasSubstr("No step is finished yet"));
+
+  const RunFolder one;
+  one.write("metrics.jsonl", step_line(1));
+  const std::string page = one.report();
+  EXPECT_EQ(markup_mistake(page), "");
+  EXPECT_THAT(page, HasSubstr("<b>Reward</b>"));
+  EXPECT_THAT(page, Not(HasSubstr("nan")));
+  EXPECT_THAT(page, Not(HasSubstr("inf")));
+}
+
+TEST(Report, PretrainingHasALossAndATime) {
+  const RunFolder run;
+  run.write(
+      "metrics.jsonl",
+      "{\"step\":1,\"loss\":2.5,\"grad_norm\":1,\"learning_rate\":0.002,\"tokens_per_second\":900,\"seconds\":0.2}\n"
+      "{\"step\":2,\"loss\":2.25,\"grad_norm\":1,\"learning_rate\":0.002,\"tokens_per_second\":900,\"seconds\":0.2}\n");
+  const std::string page = run.report();
+  EXPECT_EQ(markup_mistake(page), "");
+  EXPECT_THAT(page, HasSubstr("2.500 → <b>2.250</b>"));
+  EXPECT_THAT(page, HasSubstr("<b>Time</b>"));
+  EXPECT_THAT(page, Not(HasSubstr("<b>Reward</b>")));
+}
+
+TEST(Report, EscapesEveryText) {
+  const std::string page = WholeRun().report();
+  EXPECT_THAT(page, HasSubstr("1 &lt; 2 &amp; 3"));
+  EXPECT_THAT(page, HasSubstr("--set x=&quot;&lt;y&gt;&quot;"));
+  EXPECT_THAT(page, Not(HasSubstr("<c>")));
+  EXPECT_EQ(escape_html("a\x01\xff\xc3\xa9"), "a\uFFFD\uFFFDé");
+}
+
+TEST(Report, AnUnreadableFileIsNamedAndTheEarlierReportStays) {
+  const WholeRun run;
+  const std::string earlier = run.report();
+  for (const char* name : {"summary.json", "plugins.json", "samples.json"}) {
+    const std::string good = test::read_file(run.folder.path() / name);
+    for (const char* bad : {"{\"held_out\":", "[1]", "\"text\""}) {
+      run.write(name, bad);
+      try {
+        write_report(run.folder.path());
+        ADD_FAILURE() << name << " " << bad;
+      } catch (const Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr(name));
+      }
+    }
+    run.write(name, good);
+  }
+  EXPECT_EQ(test::read_file(run.folder.path() / "report.html"), earlier);
+}
+
+TEST(Samples, EachTokenShowsWhenItWasCommitted) {
+  const auto samples = nlohmann::json::parse(R"([{"tokens":["a","\n","b","\nc","<eos>","<eos>","<eos>","<eos>"],
+    "commit_step":[3,1,0,-1,2,2,2,2],"commit_probability":[0.99,0.8,0.4,0,1,1,1,1],
+    "reward":0,"solved":false,"reason":"wrong"}])");
+  const std::string html = html_samples(samples);
+  EXPECT_THAT(html, HasSubstr("✗ failed"));
+  EXPECT_THAT(html, HasSubstr("<span class=\"t k7\" title=\"step 4, probability 0.990\">a<sub>4</sub></span>"));
+  EXPECT_THAT(html,
+              HasSubstr("<span class=\"t k2 unsure\" title=\"step 2, probability 0.800\">↵<sub>2</sub></span><br/>"));
+  EXPECT_THAT(html,
+              HasSubstr("<span class=\"t k0 unsure very\" title=\"step 1, probability 0.400\">b<sub>1</sub></span>"));
+  EXPECT_THAT(html, HasSubstr("<span class=\"t never\" title=\"never committed\">↵<br/>c</span>"));
+  EXPECT_THAT(html, HasSubstr("eos ×4<sub>3</sub>"));
+  EXPECT_THAT(html, HasSubstr("<pre>·\n<b>b</b>·</pre><figcaption>1</figcaption>")) << "the first frame of the film";
+}
+
+TEST(Settings, OneRowAKeyWithItsOrigin) {
+  const std::string html = html_settings(
+      "top = 1\n[a.b]  # here\nkey = \"x # \\\" = y\" # from.toml:3:1\nother = 2  # default\n# remark\n[c]\n");
+  EXPECT_THAT(html, HasSubstr("<h3>a.b</h3>"));
+  EXPECT_THAT(
+      html, HasSubstr("<tr><th>key</th><td><code>&quot;x # \\&quot; = y&quot;</code></td><td>from.toml:3:1</td></tr>"));
+  EXPECT_THAT(html, HasSubstr("<tr class=\"default\"><th>other</th>"));
+  EXPECT_THAT(html, Not(HasSubstr("remark")));
+  EXPECT_THAT(html, Not(HasSubstr("<h3>c</h3>"))) << "an empty section";
+}
+
+TEST(Chart, UnknownValuesAreGaps) {
+  Chart chart;
+  chart.title = "x";
+  chart.x = {1, 2, 3, 4, 5};
+  chart.series = {{"y", {1, 2, NAN, 4, NAN}, {}}};
+  std::smatch line;
+  const std::string html = svg_chart(chart);
+  ASSERT_TRUE(std::regex_search(html, line, std::regex("class=\"line s0\" d=\"([^\"]*)\"")));
+  const std::string path = line[1];
+  EXPECT_EQ(std::count(path.begin(), path.end(), 'M'), 2) << path;
+  EXPECT_EQ(std::count(path.begin(), path.end(), 'L'), 1) << path;
+  EXPECT_THAT(html, HasSubstr("[1,2,null,4,null]"));
+}
+
+TEST(Chart, NothingKnownNothingDrawn) {
+  Chart chart;
+  chart.x = {1, 2};
+  chart.series = {{"y", {NAN, INFINITY}, {}}};
+  EXPECT_THAT(svg_chart(chart), IsEmpty());
+}
+
+TEST(Chart, SeveralLinesHaveALegendAndAreasPileUp) {
+  Chart chart;
+  chart.x = {1, 2};
+  chart.stacked = true;
+  chart.minimum = 0;
+  chart.series = {{"low", {1, 1}, {}}, {"high", {2, 3}, {}}};
+  const std::string html = svg_chart(chart);
+  EXPECT_THAT(html, HasSubstr("<i class=\"s0\"></i>low"));
+  EXPECT_THAT(html, HasSubstr("<i class=\"s1\"></i>high"));
+  EXPECT_THAT(html, HasSubstr(">4</text>")) << "the axis reaches the sum";
+}
+
+TEST(Chart, LongRunsAreDrawnAsMeansOfNeighbours) {
+  Chart chart;
+  for (int step = 1; step <= 2400; ++step) chart.x.push_back(step);
+  chart.series = {{"y", chart.x, {}}};
+  EXPECT_EQ(chart_bucket(2400), 5u);
+  EXPECT_LT(svg_chart(chart).size(), 40000u);
+  EXPECT_THAT(svg_chart(chart), HasSubstr("&quot;y&quot;:[3,8,13,"));
+}
+
+TEST(Chart, TicksAreRoundNumbers) {
+  EXPECT_THAT(axis_ticks(0, 8.3, 4), ElementsAre(0, 2, 4, 6, 8));
+  EXPECT_THAT(axis_ticks(-0.5, 1, 3), ElementsAre(-0.5, 0, 0.5, 1));
+  EXPECT_THAT(axis_ticks(3, 3, 4), IsEmpty());
+}
+
+TEST(Metrics, NullAndMissingValuesAreUnknown) {
+  const RunFolder run;
+  run.write("metrics.jsonl", step_line(1));
+  const auto steps = read_metrics(run.folder.path() / "metrics.jsonl");
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps[0].value("reward"), 0.5);
+  EXPECT_TRUE(std::isnan(steps[0].value("kl")));
+  EXPECT_TRUE(std::isnan(steps[0].value("never_heard_of")));
+  EXPECT_EQ(steps[0].seconds, 0.5);
+  EXPECT_EQ(steps[0].phases.size(), 3u);
+  EXPECT_FALSE(steps[0].held_out);
+}
+
+TEST(Metrics, ALineThatIsNoStepIsNamed) {
+  for (const char* bad : {"{\"step\":2,", "{\"loss\":1}", "[]", "{\"step\":2,\"seconds\":{\"rollout\":\"fast\"}}",
+                          "{\"step\":2,\"held_out\":{}}"}) {
+    const RunFolder run;
+    run.write("metrics.jsonl", step_line(1) + bad + "\n" + step_line(3));
+    try {
+      read_metrics(run.folder.path() / "metrics.jsonl");
+      ADD_FAILURE() << bad;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("metrics.jsonl:2:"));
+    }
+  }
+}
+
+TEST(Metrics, ALineThatWasCutOffByAKillIsLeftOut) {
+  const RunFolder run;
+  run.write("metrics.jsonl", step_line(1) + "{\"step\":2,\"loss\":0.");
+  EXPECT_EQ(read_metrics(run.folder.path() / "metrics.jsonl").size(), 1u);
+}
+
+TEST(Metrics, AfterAResumeTheLaterLinesCount) {
+  const RunFolder run;
+  run.write("metrics.jsonl", step_line(1) + step_line(2) + step_line(3) + step_line(2, ",\"again\":1") + step_line(3));
+  const auto steps = read_metrics(run.folder.path() / "metrics.jsonl");
+  ASSERT_EQ(steps.size(), 3u);
+  EXPECT_EQ(steps[1].value("again"), 1);
+}
+
+TEST(Profile, SharesOfAStepLongestFirstOtherLast) {
+  const RunFolder run;
+  run.write("metrics.jsonl",
+            "{\"step\":1,\"seconds\":{\"other\":0.1,\"old\":0.1,\"rollout\":0.2,\"total\":0.4}}\n"
+            "{\"step\":2,\"seconds\":{\"other\":0.1,\"old\":0.1,\"rollout\":0.4,\"total\":0.6}}\n");
+  EXPECT_EQ(profile_table(read_metrics(run.folder.path() / "metrics.jsonl")),
+            "profile     rollout             0.30 s   60.0 %\n"
+            "            old policy          0.10 s   20.0 %\n"
+            "            other               0.10 s   20.0 %\n"
+            "            a step              0.50 s  100.0 %");
+  EXPECT_EQ(profile_table({}), "");
+}
+
+}  // namespace
+}  // namespace drift
