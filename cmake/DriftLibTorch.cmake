@@ -1,5 +1,6 @@
 # LibTorch as imported targets. The wheel's own find_package(Torch) insists on the CUDA Toolkit; a CPU build needs
-# only torch_cpu and c10. Looked for in: -DTorch_ROOT, the active Python's torch, the folder scripts/setup fills.
+# only torch_cpu and c10. Looked for in: -DTorch_ROOT, the active Python's torch, the folder scripts/setup fills. The same
+# file is part of the installed SDK.
 set(DRIFT_LIBTORCH_VERSION 2.11.0)
 
 function(_drift_libtorch_version root out)
@@ -58,7 +59,6 @@ if(NOT TARGET drift::torch)
   _drift_torch_library(torch_cpu)
   # What libtorch_cpu.so needs in turn (libgomp, CUDA's runtime stub) is found by its own rpath when it is loaded.
   target_link_options(drift_torch_torch_cpu INTERFACE -Wl,--allow-shlib-undefined)
-  add_library(drift_torch INTERFACE)
-  target_link_libraries(drift_torch INTERFACE drift_torch_torch_cpu drift_torch_c10)
-  add_library(drift::torch ALIAS drift_torch)
+  add_library(drift::torch INTERFACE IMPORTED GLOBAL)
+  target_link_libraries(drift::torch INTERFACE drift_torch_torch_cpu drift_torch_c10)
 endif()

@@ -11,10 +11,14 @@ function(drift_add_plugin name)
     PREFIX "lib" OUTPUT_NAME ${name}
     CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON
+    INSTALL_RPATH "$ORIGIN/../.."  # libdrift, from lib/drift/plugins
     LINK_DEPENDS ${DRIFT_PLUGIN_MAP})
   # Hidden visibility does not reach inline functions and type information of headers that ask to be visible.
   target_link_options(drift_plugin_${name} PRIVATE LINKER:--version-script=${DRIFT_PLUGIN_MAP} LINKER:-z,defs)
   if(DRIFT_PLUGIN_OUTPUT_DIRECTORY)
     set_target_properties(drift_plugin_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${DRIFT_PLUGIN_OUTPUT_DIRECTORY})
+  endif()
+  if(DRIFT_PLUGIN_INSTALL_DIRECTORY)
+    install(TARGETS drift_plugin_${name} LIBRARY DESTINATION ${DRIFT_PLUGIN_INSTALL_DIRECTORY})
   endif()
 endfunction()

@@ -1,5 +1,7 @@
 #include <core/plugin/plugin_report.h>
 
+#include <core/config/nearest.h>
+
 #include <drift/error.h>
 
 #include <algorithm>
@@ -125,10 +127,12 @@ std::string plugin_info(const Registry& registry, const PluginLoader& loader, st
   for (const Bundle& bundle : registry.bundles()) add(bundle.name, bundle.plugin, bundle_text(bundle, loader));
   for (const ComponentEntry& entry : registry.components()) add(entry.name, entry.plugin, component_text(entry, loader));
   if (!text.empty()) return text;
-  std::string known;
-  for (const std::string& one : names) known += (known.empty() ? "" : ", ") + one;
+  const std::vector<std::string> known(names.begin(), names.end());
+  const std::string nearest = nearest_name(name, known);
   throw Error("there is no algorithm, component or plugin `" + std::string(name) + "`",
-              known.empty() ? "no plugin is loaded    (drift doctor)" : "there are: " + known + "    (drift plugin list)");
+              known.empty()     ? "no plugin is loaded    (drift doctor)"
+              : nearest.empty() ? "there are: " + joined(known) + "    (drift plugin list)"
+                                : "did you mean `" + nearest + "`?    (drift plugin list)");
 }
 
 std::string plugin_check(const std::filesystem::path& file) {

@@ -68,13 +68,16 @@ TEST_F(PluginReport, InfoShowsAnAlgorithmsPartsAndPresets) {
 }
 
 TEST_F(PluginReport, InfoOfAnUnknownNameSaysWhatThereIs) {
-  try {
-    plugin_info(registry, loader, "soft_clap");
-    FAIL() << "no exception";
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "there is no algorithm, component or plugin `soft_clap`");
-    EXPECT_THAT(error.hint(), HasSubstr("soft_clip"));
-  }
+  const auto hint_for = [&](const char* name) -> std::string {
+    try {
+      return plugin_info(registry, loader, name);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.what(), "there is no algorithm, component or plugin `" + std::string(name) + "`");
+      return error.hint();
+    }
+  };
+  EXPECT_EQ(hint_for("soft_clap"), "did you mean `soft_clip`?    (drift plugin list)");
+  EXPECT_EQ(hint_for("entirely_different"), "there are: probe, soft_clip    (drift plugin list)");
 }
 
 TEST(PluginCheck, DescribesAPluginThatIsInOrder) {

@@ -1,0 +1,106 @@
+// The SDK as its users meet it: the installed tree, moved to another place, builds a plugin that was never part of this tree.
+
+#include <core/plugin/plugin_loader.h>
+
+#include <tests/support/support.h>
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+namespace drift {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+
+class Sdk : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new test::TemporaryFolder;
+    prefix_ = folder_->path() / "moved";
+    const auto first = folder_->path() / "installed";
+    const auto result = run(cmake() + " --install " + test::build_dir().string() + " --prefix " + first.string());
+    ASSERT_EQ(result.status, 0) << result.error;
+    fs::rename(first, prefix_);
+  }
+  static void TearDownTestSuite() {
+    delete folder_;
+    folder_ = nullptr;
+  }
+
+  static std::string cmake() { return std::getenv("DRIFT_CMAKE"); }
+  static fs::path library_folder() { return prefix_ / std::getenv("DRIFT_LIBRARY_FOLDER"); }
+  static test::CommandResult run(const std::string& command) { return test::run_command(command); }
+
+  /// Build the example, as its README says, against the SDK under `prefix`; the plugin's file.
+  static fs::path build_example(const fs::path& prefix, const std::string& name) {
+    const auto source = prefix_ / "share" / "drift" / "examples" / "soft_clip";
+    const auto build = folder_->path() / name;
+    const auto result = run(cmake() + " -S " + source.string() + " -B " + build.string() + " -DCMAKE_PREFIX_PATH=" + prefix.string() +
+                            " && " + cmake() + " --build " + build.string());
+    EXPECT_EQ(result.status, 0) << result.output << result.error;
+    EXPECT_THAT(result.output + result.error, Not(HasSubstr("warning")));
+    return build / "libsoft_clip.so";
+  }
+
+  static void expect_good_plugin(const fs::path& file) {
+    EXPECT_EQ(run("nm -D --defined-only --format=just-symbols " + file.string()).output, "drift_plugin_entry\n");
+    Registry registry;
+    PluginLoader loader(registry);
+    ASSERT_NO_THROW(loader.load_file(file));
+    EXPECT_NE(registry.find(ComponentKind::kLossEstimator, "soft_clip"), nullptr);
+  }
+
+  static inline test::TemporaryFolder* folder_ = nullptr;
+  static inline fs::path prefix_;
+};
+
+TEST_F(Sdk, HoldsHeadersLibraryPackageAndPlugins) {
+  for (const auto& header : fs::directory_iterator(test::source_dir() / "core" / "include" / "drift")) {
+    EXPECT_TRUE(fs::exists(prefix_ / "include" / "drift" / header.path().filename())) << header;
+  }
+  EXPECT_FALSE(fs::exists(prefix_ / "include" / "core")) << "the core's own headers are not part of the SDK";
+  EXPECT_TRUE(fs::exists(library_folder() / "libdrift.so"));
+  EXPECT_TRUE(fs::exists(library_folder() / "cmake" / "drift" / "driftConfig.cmake"));
+  for (const auto& plugin : fs::directory_iterator(test::build_dir() / "lib" / "drift" / "plugins")) {
+    EXPECT_TRUE(fs::exists(library_folder() / "drift" / "plugins" / plugin.path().filename())) << plugin;
+  }
+}
+
+TEST_F(Sdk, FindsItsLibrariesWhereverItLies) {
+  std::vector<fs::path> files = {library_folder() / "libdrift.so"};
+  for (const auto& plugin : fs::directory_iterator(library_folder() / "drift" / "plugins")) files.push_back(plugin.path());
+  if (fs::exists(prefix_ / "bin" / "drift")) files.push_back(prefix_ / "bin" / "drift");
+  for (const fs::path& file : files) {
+    const auto result = run("ldd " + file.string());
+    EXPECT_THAT(result.output, Not(HasSubstr("not found"))) << file;
+    EXPECT_THAT(result.output, Not(HasSubstr(test::build_dir().string()))) << file << " uses the build tree";
+  }
+}
+
+TEST_F(Sdk, BuildsAPluginOutOfTree) { expect_good_plugin(build_example(prefix_, "build")); }
+
+TEST_F(Sdk, TheBuildTreeIsAnSdkToo) { expect_good_plugin(build_example(test::build_dir(), "build_in_tree")); }
+
+TEST_F(Sdk, TheInstalledProgramLoadsItsPluginsAndTheAuthorsOwn) {
+  const auto program = prefix_ / "bin" / "drift";
+  if (!fs::exists(program)) GTEST_SKIP() << "the program is not part of this build";
+  EXPECT_EQ(run(program.string() + " sdk --prefix").output, prefix_.string() + "\n");
+
+  const auto plugin = build_example(prefix_, "build_for_program");
+  const auto check = run(program.string() + " plugin check " + plugin.string());
+  EXPECT_EQ(check.status, 0) << check.error;
+  EXPECT_THAT(check.output, HasSubstr("soft_clip 1.0.0"));
+
+  const auto list = run("DRIFT_PLUGIN_PATH=" + plugin.parent_path().string() + " " + program.string() + " plugin list");
+  EXPECT_EQ(list.status, 0) << list.error;
+  EXPECT_THAT(list.output, AllOf(HasSubstr(plugin.string()), HasSubstr((library_folder() / "drift" / "plugins").string()),
+                                 Not(HasSubstr(test::build_dir().string()))));
+}
+
+}  // namespace
+}  // namespace drift
