@@ -111,7 +111,7 @@ std::string to_toml(const ParamValue& value) {
 Params::Params(const ParamSpecs& specs, const std::map<std::string, ParamValue>& values) {
   for (const ParamSpec& spec : specs) values_[spec.name] = spec.default_value;
   for (const auto& [name, value] : values) {
-    const auto spec = std::find_if(specs.begin(), specs.end(), [&](const ParamSpec& s) { return s.name == name; });
+    const auto spec = std::find_if(specs.begin(), specs.end(), [&wanted = name](const ParamSpec& s) { return s.name == wanted; });
     if (spec == specs.end()) throw Error("unknown parameter `" + name + "`");
     ParamValue typed = value;
     if (const auto* integer = std::get_if<std::int64_t>(&value); integer && std::holds_alternative<double>(spec->default_value)) {

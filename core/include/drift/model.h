@@ -15,8 +15,8 @@ namespace drift {
 
 /// Which hidden row predicts the token at position j.
 enum class PredictionRow : std::uint32_t {
-  kSame = 0,      ///< row j (LLaDA)
-  kPrevious = 1,  ///< row j - 1: a head trained for next-token prediction (Dream); position 0 is never predicted
+  kSame = 0,      ///< row j
+  kPrevious = 1,  ///< row j - 1: a head trained for next-token prediction; position 0 is never predicted
 };
 
 /// What a backbone declares so that nobody else hard-codes it.

@@ -1,0 +1,25 @@
+# Whether this build has `--device cuda`. LibTorch's own kernels do the work: nothing is compiled with nvcc and nothing
+# is linked to libtorch_cuda.so, which lies beside libtorch_cpu.so and is loaded when a run asks for the device. The
+# CUDA Toolkit is what says that this machine is meant for it.
+set_property(CACHE DRIFT_CUDA PROPERTY STRINGS AUTO ON OFF)
+find_program(DRIFT_NVCC nvcc HINTS ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES bin)
+find_file(DRIFT_LIBTORCH_CUDA libtorch_cuda.so PATHS ${DRIFT_LIBTORCH_ROOT}/lib NO_DEFAULT_PATH)
+mark_as_advanced(DRIFT_NVCC DRIFT_LIBTORCH_CUDA)
+
+set(DRIFT_WITH_CUDA OFF)
+if(DRIFT_CUDA STREQUAL "OFF")
+  set(reason "DRIFT_CUDA is OFF")
+elseif(NOT DRIFT_LIBTORCH_CUDA)
+  set(reason "this LibTorch is a CPU build")
+elseif(DRIFT_CUDA STREQUAL "AUTO" AND NOT DRIFT_NVCC)
+  set(reason "nvcc is not found")
+else()
+  set(DRIFT_WITH_CUDA ON)
+endif()
+if(DRIFT_WITH_CUDA)
+  message(STATUS "CUDA: --device cuda is built (${DRIFT_LIBTORCH_CUDA})")
+elseif(DRIFT_CUDA STREQUAL "ON")
+  message(FATAL_ERROR "DRIFT_CUDA is ON, but ${reason}")
+else()
+  message(STATUS "CUDA: CPU only, ${reason}")
+endif()
