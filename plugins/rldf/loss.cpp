@@ -56,15 +56,15 @@ Loss RldfLoss::evaluate(const LossInput& in) const {
   if (uses_ratio(in)) {
     const auto ratio_FL = log_ratio(in.log_probs.current_FL, in.log_probs.old_FL.detach(), effective_FL).exp();
     const auto clipped_FL = ratio_FL.clamp(1 - eps_low_, 1 + eps_high_);
-    token_loss_FL = -at::minimum(ratio_FL * advantage_F1, clipped_FL * advantage_F1);
+    token_loss_FL = -at::minimum(ratio_FL * advantage_F1, clipped_FL * advantage_F1);  // eq. (ppo_loss)
     const auto active_FL = ((advantage_F1 > 0) & (ratio_FL > 1 + eps_high_)) | ((advantage_F1 < 0) & (ratio_FL < 1 - eps_low_));
     loss.add_mean("clip_fraction", active_FL.to(ratio_FL.scalar_type()), effective_FL);
   } else {
-    token_loss_FL = -in.log_probs.current_FL * advantage_F1;
+    token_loss_FL = -in.log_probs.current_FL * advantage_F1;  // eq. (reinforce_loss)
   }
   if (in.log_probs.reference_FL.defined()) {
     const auto kl_FL = kl_divergence(log_ratio(in.log_probs.reference_FL.detach(), in.log_probs.current_FL, effective_FL));
-    if (beta_ > 0) token_loss_FL = token_loss_FL + beta_ * kl_FL;
+    if (beta_ > 0) token_loss_FL = token_loss_FL + beta_ * kl_FL;  // eq. (policy_obj)
     loss.add_mean("kl", kl_FL, effective_FL);
   }
   if (in.log_probs.entropy_FL.defined()) {
@@ -120,8 +120,8 @@ at::Tensor RldfLoss::entropy_term(const LossInput& in) const {
 }
 
 /// What the sum over a view's effective tokens is multiplied by, [F].
-///   sample: 1 / (K B max(|E_f,b|, 1))        responses without a view count as 0 in the mean over B
-///   token:  1 / (K max(sum_b |E_f,b|, 1))    one normaliser for each forward f
+///   sample: 1 / (K B max(|E_f,b|, 1))        eq. (policy_obj); responses without a view count as 0 in the mean over B
+///   token:  1 / (K max(sum_b |E_f,b|, 1))    eq. (rldf-token); one normaliser for each forward f
 at::Tensor RldfLoss::view_scale(const LossInput& in, const at::Tensor& count_F) const {
   const auto forwards = static_cast<double>(in.totals.forwards);
   at::Tensor divisor_F;

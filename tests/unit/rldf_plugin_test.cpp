@@ -1,7 +1,9 @@
-// What the plugin registers: components that can be made with their defaults and with every preset.
+// What the plugin registers: components that can be made with their defaults, and presets that the configuration takes.
 
 #include "tests/support/plugins.h"
+#include "tests/support/support.h"
 
+#include <core/config/schema.h>
 #include <drift/loss_estimator.h>
 #include <drift/masking_strategy.h>
 
@@ -31,13 +33,19 @@ T setting(const std::string& preset_name, const std::string& key) {
   throw std::runtime_error("preset " + preset_name + " does not set " + key);
 }
 
-/// The preset's settings of one section, as that component's parameters.
-std::map<std::string, ParamValue> section(const BundlePreset& of, const std::string& prefix) {
-  std::map<std::string, ParamValue> values;
-  for (const BundleSetting& candidate : of.settings) {
-    if (candidate.key.rfind(prefix, 0) == 0) values[candidate.key.substr(prefix.size())] = candidate.value;
+/// All that a section of the run's TOML may hold: the core's keys and its component's parameters.
+ParamSpecs keys_of(const std::string& section) {
+  static const std::map<std::string, std::pair<std::string, std::string>> components = {
+      {"algorithm.masking", {"rldf", bundle().masking}}, {"algorithm.loss", {"rldf", bundle().loss}}, {"rollout", {"block", "block"}}};
+  const SectionSchema* schema = find_section(section);
+  if (schema == nullptr) throw std::runtime_error("there is no section " + section);
+  ParamSpecs keys = schema->keys;
+  if (const auto component = components.find(section); component != components.end()) {
+    const auto& [plugin, name] = component->second;
+    const auto& params = test::load_plugin(plugin).find(*schema->component, name)->params;
+    keys.insert(keys.end(), params.begin(), params.end());
   }
-  return values;
+  return keys;
 }
 
 TEST(RldfPlugin, EveryComponentCanBeMadeWithItsDefaults) {
@@ -47,14 +55,27 @@ TEST(RldfPlugin, EveryComponentCanBeMadeWithItsDefaults) {
   EXPECT_NE(test::create<LossEstimator>("rldf", "rldf"), nullptr);
 }
 
-TEST(RldfPlugin, EveryPresetFitsTheComponentsItIsFor) {
+TEST(RldfPlugin, EverySettingOfAPresetIsAKeyOfTheConfigurationWithAnAllowedValue) {
   std::vector<std::string> names;
   for (const BundlePreset& candidate : bundle().presets) {
     names.push_back(candidate.name);
-    EXPECT_NO_THROW(test::create<MaskingStrategy>("rldf", bundle().masking, section(candidate, "algorithm.masking."))) << candidate.name;
-    EXPECT_NO_THROW(test::create<LossEstimator>("rldf", bundle().loss, section(candidate, "algorithm.loss."))) << candidate.name;
+    for (const BundleSetting& setting : candidate.settings) {
+      const auto dot = setting.key.rfind('.');
+      EXPECT_NO_THROW(Params(keys_of(setting.key.substr(0, dot)), {{setting.key.substr(dot + 1), setting.value}}))
+          << candidate.name << ": " << setting.key;
+    }
   }
   EXPECT_THAT(names, ElementsAre("paper", "paper_dream", "drift_release", "drift_release_dream"));
+}
+
+TEST(RldfPlugin, TheAlgorithmsPageNamesEveryOptionComponentAndPreset) {
+  const std::string page = test::read_file(test::source_dir() / "docs/algorithms/rldf.md");
+  const auto expect_named = [&](const std::string& name) { EXPECT_NE(page.find("`" + name + "`"), std::string::npos) << name; };
+  for (const ComponentEntry& component : test::load_plugin("rldf").components()) {
+    expect_named(component.name);
+    for (const ParamSpec& param : component.params) expect_named(param.name);
+  }
+  for (const BundlePreset& candidate : bundle().presets) expect_named(candidate.name);
 }
 
 TEST(RldfPlugin, PresetsHoldTheValuesOfTheirSources) {
