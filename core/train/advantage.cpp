@@ -25,8 +25,8 @@ at::Tensor advantages(const at::Tensor& rewards_B, std::int64_t group_size, cons
     const auto deviation_N1 = rewards_NG.std(at::IntArrayRef{1}, unbiased, /*keepdim=*/true);
     advantage_NG = advantage_NG / (deviation_N1 + settings.epsilon).clamp_min(settings.floor);
   }
-  // Exactly 0 where the rewards are equal: the mean of equal numbers may differ from them in the last bit, and without a
-  // floor that bit would be divided by itself.
+  // Exactly 0 where the rewards are equal: the mean of equal numbers may differ from them in the last bit, and without
+  // a floor that bit would be divided by itself.
   const auto varies_N1 = rewards_NG.amax(1, true) > rewards_NG.amin(1, true);
   return at::where(varies_N1, advantage_NG, at::zeros_like(advantage_NG)).reshape({-1}).to(at::kFloat);
 }

@@ -56,8 +56,9 @@ std::vector<std::int64_t> kept_groups(const GroupFilterInput& input, const Group
     groups.push_back(group);
   }
 
-  std::stable_sort(groups.begin(), groups.end(),
-                   [](const Group& a, const Group& b) { return a.rank != b.rank ? a.rank < b.rank : a.order < b.order; });
+  std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
+    return a.rank != b.rank ? a.rank < b.rank : a.order < b.order;
+  });
   std::vector<std::int64_t> kept;
   for (const Group& group : groups) {
     if (static_cast<std::int64_t>(kept.size()) < limit) kept.push_back(group.number);

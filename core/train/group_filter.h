@@ -31,9 +31,9 @@ struct GroupFilterInput {
 };
 
 /// Chooses the groups that are trained on. A group varies if the sample standard deviation of its rewards exceeds 1e-8.
-/// Varying groups come first, a uniform choice of them where there are more than max_groups. kKeepConstantGroups then fills up
-/// with groups that are all right (equal rewards above 0) in random order, then with groups that are all wrong, those with the
-/// largest mean number of steps first.
+/// Varying groups come first, a uniform choice of them where there are more than max_groups. kKeepConstantGroups then
+/// fills up with groups that are all right (equal rewards above 0) in random order, then with groups that are all
+/// wrong, those with the largest mean number of steps first.
 /// @return group numbers, ascending.
 std::vector<std::int64_t> kept_groups(const GroupFilterInput& input, const GroupFilterSettings& settings);
 

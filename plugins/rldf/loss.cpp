@@ -57,13 +57,15 @@ Loss RldfLoss::evaluate(const LossInput& in) const {
     const auto ratio_FL = log_ratio(in.log_probs.current_FL, in.log_probs.old_FL.detach(), effective_FL).exp();
     const auto clipped_FL = ratio_FL.clamp(1 - eps_low_, 1 + eps_high_);
     token_loss_FL = -at::minimum(ratio_FL * advantage_F1, clipped_FL * advantage_F1);  // eq. (ppo_loss)
-    const auto active_FL = ((advantage_F1 > 0) & (ratio_FL > 1 + eps_high_)) | ((advantage_F1 < 0) & (ratio_FL < 1 - eps_low_));
+    const auto active_FL =
+        ((advantage_F1 > 0) & (ratio_FL > 1 + eps_high_)) | ((advantage_F1 < 0) & (ratio_FL < 1 - eps_low_));
     loss.add_mean("clip_fraction", active_FL.to(ratio_FL.scalar_type()), effective_FL);
   } else {
     token_loss_FL = -in.log_probs.current_FL * advantage_F1;  // eq. (reinforce_loss)
   }
   if (in.log_probs.reference_FL.defined()) {
-    const auto kl_FL = kl_divergence(log_ratio(in.log_probs.reference_FL.detach(), in.log_probs.current_FL, effective_FL));
+    const auto kl_FL =
+        kl_divergence(log_ratio(in.log_probs.reference_FL.detach(), in.log_probs.current_FL, effective_FL));
     if (beta_ > 0) token_loss_FL = token_loss_FL + beta_ * kl_FL;  // eq. (policy_obj)
     loss.add_mean("kl", kl_FL, effective_FL);
   }
@@ -97,9 +99,10 @@ at::Tensor RldfLoss::effective_set(const LossInput& in) const {
   return in.plan.committed_FL.defined() ? likely_FL | in.plan.committed_FL : in.plan.target_FL;
 }
 
-/// ln(numerator / denominator), 0 outside E: what is dropped must not reach exp(), whose infinite gradient would survive
-/// a multiplication by 0.
-at::Tensor RldfLoss::log_ratio(const at::Tensor& numerator, const at::Tensor& denominator, const at::Tensor& effective) const {
+/// ln(numerator / denominator), 0 outside E: what is dropped must not reach exp(), whose infinite gradient would
+/// survive a multiplication by 0.
+at::Tensor RldfLoss::log_ratio(const at::Tensor& numerator, const at::Tensor& denominator,
+                               const at::Tensor& effective) const {
   const auto difference = numerator - denominator;
   return at::where(effective, difference, at::zeros_like(difference)).clamp(-log_ratio_clamp_, log_ratio_clamp_);
 }

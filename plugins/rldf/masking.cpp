@@ -24,8 +24,8 @@ struct Candidate {
   double surprisal;
 };
 
-/// u_s = -(1 / |I_s|) sum over I_s of ln max(p_i, 1e-10), I_s = the valid tokens committed at s; equation (step_weight).
-/// Raw steps may have gaps: padding was committed there, or another block's tokens.
+/// u_s = -(1 / |I_s|) sum over I_s of ln max(p_i, 1e-10), I_s = the valid tokens committed at s; equation
+/// (step_weight). Raw steps may have gaps: padding was committed there, or another block's tokens.
 std::vector<Candidate> candidate_steps(const Response& response, std::int64_t length) {
   struct Sum {
     double surprisal = 0;
@@ -88,7 +88,8 @@ void TrajectoryMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
         const bool valid = response.valid[i];
         // The state before step s: what was committed at s or later, or never, is still a mask token. The original
         // gives padding the dense step 0, so that it is visible from s = 1 on (D-4).
-        const bool still_masked = valid || pads_follow_trajectory_ ? response.step[i] < 0 || response.step[i] >= raw_step : s == 0;
+        const bool still_masked =
+            valid || pads_follow_trajectory_ ? response.step[i] < 0 || response.step[i] >= raw_step : s == 0;
         if (!still_masked) continue;
         builder.mask(i);
         const bool committed = response.step[i] == raw_step;  // C_f: decoded from this very state

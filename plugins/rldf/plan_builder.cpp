@@ -31,7 +31,8 @@ void PlanBuilder::begin_view(std::int64_t sample, std::int64_t forward, std::int
   forward_.push_back(forward);
   step_.push_back(step);
   weight_.push_back(1);
-  for (auto* rows : {&masked_, &target_, &committed_}) rows->resize(rows->size() + static_cast<std::size_t>(length_), 0);
+  for (auto* rows : {&masked_, &target_, &committed_})
+    rows->resize(rows->size() + static_cast<std::size_t>(length_), 0);
 }
 
 void PlanBuilder::score(std::int64_t position, bool committed) {

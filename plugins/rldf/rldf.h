@@ -17,10 +17,13 @@ class TrajectoryMasking final : public MaskingStrategy {
   void plan(const MaskingInput& input, MaskPlan& plan) const override;
 
  private:
-  std::vector<std::int64_t> select(const std::vector<double>& surprisal, const MaskingInput& input, std::int64_t sample) const;
-  std::vector<std::int64_t> draw_order(const std::vector<double>& surprisal, const MaskingInput& input, RandomPoint point) const;
+  std::vector<std::int64_t> select(const std::vector<double>& surprisal, const MaskingInput& input,
+                                   std::int64_t sample) const;
+  std::vector<std::int64_t> draw_order(const std::vector<double>& surprisal, const MaskingInput& input,
+                                       RandomPoint point) const;
   std::vector<double> logits(const std::vector<double>& surprisal) const;
-  std::vector<double> view_weights(const std::vector<double>& surprisal, const std::vector<std::int64_t>& selected) const;
+  std::vector<double> view_weights(const std::vector<double>& surprisal,
+                                   const std::vector<std::int64_t>& selected) const;
   bool uniform(const std::vector<double>& surprisal) const;
 
   std::int64_t k_;

@@ -15,7 +15,8 @@ using testing::Pointwise;
 AdvantageSettings settings_of(const test::GoldenCase& golden) {
   const std::string deviation = golden.settings.at("std");
   AdvantageSettings settings;
-  settings.baseline = golden.settings.at("baseline") == "mean" ? AdvantageBaseline::kMean : AdvantageBaseline::kLeaveOneOut;
+  settings.baseline =
+      golden.settings.at("baseline") == "mean" ? AdvantageBaseline::kMean : AdvantageBaseline::kLeaveOneOut;
   settings.deviation = deviation == "none"     ? AdvantageDeviation::kNone
                        : deviation == "sample" ? AdvantageDeviation::kSample
                                                : AdvantageDeviation::kPopulation;
@@ -58,13 +59,16 @@ TEST(Advantage, TheDeviationsAreTheGoldenOnes) {
 
 TEST(Advantage, EqualRewardsGiveExactlyZeroEvenWithoutAFloor) {
   // The mean of three times 0.1 is not 0.1 in floating point.
-  const auto advantage_B = advantages(test::vector_tensor({0.1, 0.1, 0.1}), 3, {AdvantageBaseline::kMean, AdvantageDeviation::kPopulation, 0, 0});
+  const auto advantage_B = advantages(test::vector_tensor({0.1, 0.1, 0.1}), 3,
+                                      {AdvantageBaseline::kMean, AdvantageDeviation::kPopulation, 0, 0});
   EXPECT_THAT(test::numbers(advantage_B), Each(0.0));
 }
 
 TEST(Advantage, AGroupOfOneHasNoSignal) {
   for (const auto baseline : {AdvantageBaseline::kMean, AdvantageBaseline::kLeaveOneOut}) {
-    EXPECT_THAT(test::numbers(advantages(test::vector_tensor({1, 0}), 1, {baseline, AdvantageDeviation::kSample, 0, 0})), Each(0.0));
+    EXPECT_THAT(
+        test::numbers(advantages(test::vector_tensor({1, 0}), 1, {baseline, AdvantageDeviation::kSample, 0, 0})),
+        Each(0.0));
   }
 }
 

@@ -39,7 +39,9 @@ LossInput golden_input(const test::GoldenCase& of) {
   LossInput input;
   input.plan = test::draw_plan(*strategy, trajectories);
   input.valid_BL = trajectories.valid_BL;
-  const auto order = [&](std::int64_t forward, std::int64_t response) { return test::find_view(input.plan, forward, response); };
+  const auto order = [&](std::int64_t forward, std::int64_t response) {
+    return test::find_view(input.plan, forward, response);
+  };
   input = test::select_views(input, {order(0, 0), order(0, 1), order(1, 0), order(1, 1)});
 
   const auto& table = test::find_case(golden(), "probabilities");
@@ -56,7 +58,8 @@ LossInput golden_input(const test::GoldenCase& of) {
   const auto setting = [&](const char* key, std::int64_t fallback) {
     return of.settings.count(key) != 0 ? std::stoll(of.settings.at(key)) : fallback;
   };
-  input.totals = {setting("responses", 2), 2, 2, input.plan.target_FL.sum().item<std::int64_t>(), setting("inner_iterations", 1)};
+  input.totals = {setting("responses", 2), 2, 2, input.plan.target_FL.sum().item<std::int64_t>(),
+                  setting("inner_iterations", 1)};
   if (input.totals.responses == 3) {  // the third one has no valid token, hence no view
     input.advantage_B = at::cat({input.advantage_B, at::ones({1})});
     input.valid_BL = at::cat({input.valid_BL, at::zeros({1, 5}, at::kBool)});
@@ -122,7 +125,8 @@ TEST(RldfLossGolden, TokenUtilityAddsUpOverAnySplitOfTheViews) {
     const auto loss = golden_loss(expected);
     test::MetricTotal whole, split;
     whole.add(loss->evaluate(input), "token_utility");
-    for (std::int64_t view = 0; view < 4; ++view) split.add(loss->evaluate(test::select_views(input, {view})), "token_utility");
+    for (std::int64_t view = 0; view < 4; ++view)
+      split.add(loss->evaluate(test::select_views(input, {view})), "token_utility");
     EXPECT_NEAR(whole.value(), expected.number("token_utility"), 1e-8);
     EXPECT_NEAR(split.value(), expected.number("token_utility"), 1e-8);
   }
@@ -135,7 +139,8 @@ TEST(RldfLossGolden, GradientsAreTheGoldenOnes) {
       SCOPED_TRACE(expected.name + ", " + row);
       const auto view = std::find(kViews.begin(), kViews.end(), row.substr(8, 2)) - kViews.begin();
       const int position = row.back() - '0';
-      EXPECT_NEAR(test::gradient(*golden_loss(expected), golden_input(expected))[view * 5 + position], value.front(), 1e-8);
+      EXPECT_NEAR(test::gradient(*golden_loss(expected), golden_input(expected))[view * 5 + position], value.front(),
+                  1e-8);
     }
   }
 }
@@ -145,7 +150,8 @@ TEST(RldfLossGolden, GradientsAgreeWithFiniteDifferences) {
     SCOPED_TRACE(expected.name);
     const auto loss = golden_loss(expected);
     const LossInput input = golden_input(expected);
-    EXPECT_THAT(test::gradient(*loss, input), Pointwise(DoubleNear(1e-8), test::finite_difference_gradient(*loss, input)));
+    EXPECT_THAT(test::gradient(*loss, input),
+                Pointwise(DoubleNear(1e-8), test::finite_difference_gradient(*loss, input)));
   }
 }
 
@@ -187,7 +193,8 @@ TEST(RldfLossGolden, TheEntropyTermIsTheDistanceToTheReferenceOrTheEntropy) {
   input.log_probs.entropy_FL = test::matrix_tensor({{expected.number("entropy")}});
   input.log_probs.reference_entropy_FL = test::matrix_tensor({{expected.number("reference_entropy")}});
   const auto value = [&](const char* mode) {
-    const auto loss = test::create<LossEstimator>("rldf", "rldf", {{"beta", 0.0}, {"entropy_coefficient", 1.0}, {"entropy_mode", std::string(mode)}});
+    const auto loss = test::create<LossEstimator>(
+        "rldf", "rldf", {{"beta", 0.0}, {"entropy_coefficient", 1.0}, {"entropy_mode", std::string(mode)}});
     return loss->evaluate(input).value.item<double>();
   };
   EXPECT_NEAR(value("ref_delta"), expected.number("value"), 1e-7);

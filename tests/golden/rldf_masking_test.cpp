@@ -20,7 +20,9 @@ const std::vector<test::GoldenCase>& golden() {
   return cases;
 }
 
-std::unique_ptr<MaskingStrategy> masking(const Values& values) { return test::create<MaskingStrategy>("rldf", "rldf", values); }
+std::unique_ptr<MaskingStrategy> masking(const Values& values) {
+  return test::create<MaskingStrategy>("rldf", "rldf", values);
+}
 
 std::unique_ptr<MaskingStrategy> masking(const test::GoldenCase& of, Values values = {}) {
   const auto* entry = test::load_plugin("rldf").find(ComponentKind::kMaskingStrategy, "rldf");
@@ -44,12 +46,15 @@ test::ResponseRow one_token_steps(const std::vector<double>& surprisal) {
   return made;
 }
 
-std::size_t steps_of(const std::string& name) { return test::find_case(golden(), "response " + name).row("surprisal").size(); }
+std::size_t steps_of(const std::string& name) {
+  return test::find_case(golden(), "response " + name).row("surprisal").size();
+}
 
 /// w of every candidate. All candidates are selected, each is weighed by w, and the weights add up to k.
 std::vector<double> step_weights(const std::string& name, double temperature) {
   const auto k = static_cast<std::int64_t>(steps_of(name));
-  const auto strategy = masking({{"k", k}, {"sample_temperature", temperature}, {"step_weighting", std::string("softmax")}});
+  const auto strategy =
+      masking({{"k", k}, {"sample_temperature", temperature}, {"step_weighting", std::string("softmax")}});
   const MaskPlan plan = test::draw_plan(*strategy, test::make_trajectories({response(name)}));
   std::vector<double> weights(static_cast<std::size_t>(k));
   for (std::int64_t f = 0; f < k; ++f) {
@@ -59,10 +64,14 @@ std::vector<double> step_weights(const std::string& name, double temperature) {
 }
 
 TEST(RldfMaskingGolden, StepWeightsAreTheSoftmaxOfTheSurprisal) {
-  EXPECT_THAT(step_weights("A", 1), Pointwise(DoubleNear(1e-7), test::find_case(golden(), "response A").row("weight_tau_1")));
-  EXPECT_THAT(step_weights("A", 0.1), Pointwise(DoubleNear(1e-7), test::find_case(golden(), "response A").row("weight_tau_0.1")));
-  EXPECT_THAT(step_weights("A", 10), Pointwise(DoubleNear(1e-7), test::find_case(golden(), "response A").row("weight_tau_10")));
-  EXPECT_THAT(step_weights("B", 1), Pointwise(DoubleNear(1e-7), test::find_case(golden(), "response B").row("weight_tau_1")));
+  EXPECT_THAT(step_weights("A", 1),
+              Pointwise(DoubleNear(1e-7), test::find_case(golden(), "response A").row("weight_tau_1")));
+  EXPECT_THAT(step_weights("A", 0.1),
+              Pointwise(DoubleNear(1e-7), test::find_case(golden(), "response A").row("weight_tau_0.1")));
+  EXPECT_THAT(step_weights("A", 10),
+              Pointwise(DoubleNear(1e-7), test::find_case(golden(), "response A").row("weight_tau_10")));
+  EXPECT_THAT(step_weights("B", 1),
+              Pointwise(DoubleNear(1e-7), test::find_case(golden(), "response B").row("weight_tau_1")));
 }
 
 TEST(RldfMaskingGolden, SurprisalsAreTheMeanNegativeLogProbabilityOfAStep) {
@@ -87,8 +96,10 @@ TEST(RldfMaskingGolden, StepsAreIncludedAsOftenAsSamplingWithoutReplacementSays)
     for (int f = 0; f < 4; ++f) frequency[sample[f]][step[f]] += 1.0 / kRollouts;
   }
   const double tolerance = 4 * 0.5 / std::sqrt(kRollouts);  // four standard errors
-  EXPECT_THAT(frequency[0], Pointwise(DoubleNear(tolerance), test::find_case(golden(), "response A").row("inclusion_k_2")));
-  EXPECT_THAT(frequency[1], Pointwise(DoubleNear(tolerance), test::find_case(golden(), "response B").row("inclusion_k_2")));
+  EXPECT_THAT(frequency[0],
+              Pointwise(DoubleNear(tolerance), test::find_case(golden(), "response A").row("inclusion_k_2")));
+  EXPECT_THAT(frequency[1],
+              Pointwise(DoubleNear(tolerance), test::find_case(golden(), "response B").row("inclusion_k_2")));
 }
 
 TEST(RldfMaskingGolden, MasksShowTheStateBeforeTheSelectedStep) {
@@ -122,11 +133,13 @@ TEST(RldfMaskingGolden, FewOrEqualCandidatesAreSelectedByTheirRules) {
     if (!expected.has("fixed")) continue;
     SCOPED_TRACE(expected.name);
     const auto strategy = masking(expected);
-    const MaskPlan plan = test::draw_plan(*strategy, test::make_trajectories({one_token_steps(expected.row("surprisal"))}));
+    const MaskPlan plan =
+        test::draw_plan(*strategy, test::make_trajectories({one_token_steps(expected.row("surprisal"))}));
     auto selected = test::numbers(plan.step_F);
     const bool truncated = expected.settings.count("short_trajectory") != 0;
     EXPECT_EQ(selected.size(), truncated ? expected.row("fixed").size() : static_cast<std::size_t>(plan.forwards));
-    for (std::size_t f = 0; f < selected.size(); ++f) EXPECT_EQ(plan.forward_F[f].item<std::int64_t>(), static_cast<std::int64_t>(f));
+    for (std::size_t f = 0; f < selected.size(); ++f)
+      EXPECT_EQ(plan.forward_F[f].item<std::int64_t>(), static_cast<std::int64_t>(f));
     const std::vector<double> rest(selected.begin() + expected.row("fixed").size(), selected.end());
     selected.resize(expected.row("fixed").size());
     EXPECT_THAT(selected, ElementsAreArray(expected.row("fixed")));

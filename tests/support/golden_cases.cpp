@@ -37,7 +37,8 @@ GoldenCase parse_heading(std::string_view line) {
   while (std::getline(parts, part, ',')) {
     std::istringstream words(part);
     std::string key, value, rest;
-    if (!(words >> key >> value) || words >> rest) throw std::runtime_error("a setting is `key value`, not `" + trimmed(part) + "`");
+    if (!(words >> key >> value) || words >> rest)
+      throw std::runtime_error("a setting is `key value`, not `" + trimmed(part) + "`");
     if (!parsed.settings.emplace(key, value).second) throw std::runtime_error("setting `" + key + "` is given twice");
   }
   return parsed;

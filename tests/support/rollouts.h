@@ -13,15 +13,16 @@ namespace drift::test {
 
 /// One response, position by position.
 struct ResponseRow {
-  std::vector<double> raw_step;  ///< -1: never committed
-  std::vector<double> valid;     ///< 1 or 0
+  std::vector<double> raw_step;     ///< -1: never committed
+  std::vector<double> valid;        ///< 1 or 0
   std::vector<double> probability;  ///< at commit time
 };
 
 /// The responses as a rollout leaves them. Tokens are 0, prompts are one token, every response is its own group.
 Trajectories make_trajectories(const std::vector<ResponseRow>& responses);
 
-/// `count` random responses of `length` positions: gaps in the steps, some padding at the end, one response without a valid token.
+/// `count` random responses of `length` positions: gaps in the steps, some padding at the end, one response without a
+/// valid token.
 Trajectories random_trajectories(std::int64_t count, std::int64_t length, std::uint64_t seed);
 
 /// The responses of the given numbers, in that order.

@@ -24,11 +24,16 @@ GroupFilterInput groups(const std::string& kinds, const std::vector<double>& ste
     const double mean = steps.empty() ? 1 : steps[g];
     step_counts.insert(step_counts.end(), {mean - 1, mean + 1});
   }
-  return {test::vector_tensor(rewards), test::vector_tensor(step_counts).to(at::kLong), 2, RandomStream(1, "filter"), step};
+  return {test::vector_tensor(rewards), test::vector_tensor(step_counts).to(at::kLong), 2, RandomStream(1, "filter"),
+          step};
 }
 
-constexpr GroupFilterSettings require_variance(std::int64_t max_groups = 0) { return {true, max_groups, GroupFill::kNone}; }
-constexpr GroupFilterSettings fill(std::int64_t max_groups) { return {true, max_groups, GroupFill::kKeepConstantGroups}; }
+constexpr GroupFilterSettings require_variance(std::int64_t max_groups = 0) {
+  return {true, max_groups, GroupFill::kNone};
+}
+constexpr GroupFilterSettings fill(std::int64_t max_groups) {
+  return {true, max_groups, GroupFill::kKeepConstantGroups};
+}
 
 TEST(GroupFilter, DropsGroupsOfEqualRewards) {
   EXPECT_THAT(kept_groups(groups("vrwv"), require_variance()), ElementsAre(0, 3));
@@ -78,7 +83,8 @@ TEST(GroupFilter, TheRightGroupThatFillsUpIsDrawn) {
 }
 
 TEST(GroupFilter, IsAFunctionOfTheStreamAndTheStep) {
-  EXPECT_EQ(kept_groups(groups("vvvvvvvv", {}, 3), require_variance(4)), kept_groups(groups("vvvvvvvv", {}, 3), require_variance(4)));
+  EXPECT_EQ(kept_groups(groups("vvvvvvvv", {}, 3), require_variance(4)),
+            kept_groups(groups("vvvvvvvv", {}, 3), require_variance(4)));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace drift {
@@ -20,7 +21,9 @@ using testing::Each;
 using testing::Pointwise;
 using Values = std::map<std::string, ParamValue>;
 
-std::unique_ptr<LossEstimator> rldf(const Values& values) { return test::create<LossEstimator>("rldf", "rldf", values); }
+std::unique_ptr<LossEstimator> rldf(const Values& values) {
+  return test::create<LossEstimator>("rldf", "rldf", values);
+}
 ParamValue text(const char* value) { return std::string(value); }
 
 at::Tensor random_log_probs(const at::Tensor& target, std::uint64_t seed) {
@@ -62,7 +65,9 @@ LossInput ratios(const std::vector<double>& log_ratio, double advantage) {
   return input;
 }
 
-Values clip(double low, double high) { return {{"low_prob_threshold", 0.0}, {"beta", 0.0}, {"eps_low", low}, {"eps_high", high}}; }
+Values clip(double low, double high) {
+  return {{"low_prob_threshold", 0.0}, {"beta", 0.0}, {"eps_low", low}, {"eps_high", high}};
+}
 
 TEST(RldfLoss, WithUnchangedWeightsTheRatioFormHasTheGradientOfReinforce) {
   for (const char* norm : {"sample", "token"}) {
@@ -72,22 +77,32 @@ TEST(RldfLoss, WithUnchangedWeightsTheRatioFormHasTheGradientOfReinforce) {
     LossInput ratio = random_input(2);
     ratio.log_probs.old_FL = ratio.log_probs.current_FL;
     EXPECT_THAT(test::gradient(*loss, ratio), Pointwise(DoubleNear(1e-14), test::gradient(*loss, reinforce)));
-    EXPECT_NE(loss->evaluate(ratio).value.item<double>(), loss->evaluate(reinforce).value.item<double>()) << "-A, not -A lp";
+    EXPECT_NE(loss->evaluate(ratio).value.item<double>(), loss->evaluate(reinforce).value.item<double>())
+        << "-A, not -A lp";
   }
 }
 
 TEST(RldfLoss, GradientsAgreeWithFiniteDifferencesForEveryOption) {
-  const std::vector<Values> options = {
-      {}, {{"norm", text("token")}}, {{"keep_decoded", false}}, {{"kl", text("k1")}, {"beta", 0.3}}, {{"kl", text("k2")}, {"beta", 0.3}},
-      {{"kl", text("k3")}, {"beta", 0.3}}, {{"form", text("ppo")}}, {{"form", text("reinforce")}},
-      {{"eps_low", 0.1}, {"eps_high", 0.4}, {"norm", text("token")}}, {{"filter_on", text("old")}}, {{"filter_on", text("current")}},
-      {{"logratio_clamp", 0.5}}, {{"entropy_coefficient", 0.1}}};
+  const std::vector<Values> options = {{},
+                                       {{"norm", text("token")}},
+                                       {{"keep_decoded", false}},
+                                       {{"kl", text("k1")}, {"beta", 0.3}},
+                                       {{"kl", text("k2")}, {"beta", 0.3}},
+                                       {{"kl", text("k3")}, {"beta", 0.3}},
+                                       {{"form", text("ppo")}},
+                                       {{"form", text("reinforce")}},
+                                       {{"eps_low", 0.1}, {"eps_high", 0.4}, {"norm", text("token")}},
+                                       {{"filter_on", text("old")}},
+                                       {{"filter_on", text("current")}},
+                                       {{"logratio_clamp", 0.5}},
+                                       {{"entropy_coefficient", 0.1}}};
   for (const std::int64_t inner_iterations : {1, 2}) {
     for (const Values& values : options) {
       for (const Values& masking : {Values{}, Values{{"step_weighting", text("softmax")}}}) {
         const auto loss = rldf(values);
         const LossInput input = random_input(inner_iterations, masking);
-        EXPECT_THAT(test::gradient(*loss, input), Pointwise(DoubleNear(1e-7), test::finite_difference_gradient(*loss, input)))
+        EXPECT_THAT(test::gradient(*loss, input),
+                    Pointwise(DoubleNear(1e-7), test::finite_difference_gradient(*loss, input)))
             << (values.empty() ? "default" : values.begin()->first) << ", N " << inner_iterations;
       }
     }
@@ -125,7 +140,8 @@ TEST(RldfLoss, TheGradientAccumulatedOverForwardsIsTheGradientOfTheirSum) {
         if (input.plan.forward_F[view].item<std::int64_t>() == forward) views.push_back(view);
       }
       const auto part = test::gradient(*loss, test::select_views(input, views));
-      for (std::size_t i = 0; i < part.size(); ++i) accumulated[static_cast<std::size_t>(views[i / 8]) * 8 + i % 8] += part[i];
+      for (std::size_t i = 0; i < part.size(); ++i)
+        accumulated[static_cast<std::size_t>(views[i / 8]) * 8 + i % 8] += part[i];
     }
     EXPECT_THAT(accumulated, Pointwise(DoubleNear(1e-14), whole)) << norm;
   }
@@ -138,7 +154,8 @@ TEST(RldfLoss, ViewsInAnotherOrderGiveTheSameLoss) {
   std::iota(reversed.rbegin(), reversed.rend(), 0);
   for (const char* norm : {"sample", "token"}) {
     const auto loss = rldf({{"norm", text(norm)}});
-    EXPECT_NEAR(loss->evaluate(test::select_views(input, reversed)).value.item<double>(), loss->evaluate(input).value.item<double>(), 1e-14);
+    EXPECT_NEAR(loss->evaluate(test::select_views(input, reversed)).value.item<double>(),
+                loss->evaluate(input).value.item<double>(), 1e-14);
   }
 }
 
@@ -169,7 +186,8 @@ TEST(RldfLoss, TheFilterReadsTheCurrentPolicyOrTheOldOne) {
   const auto kept = [&](const char* filter_on, std::int64_t inner_iterations) {
     input.totals.inner_iterations = inner_iterations;
     test::MetricTotal utility;
-    utility.add(rldf({{"low_prob_threshold", 0.5}, {"beta", 0.0}, {"filter_on", text(filter_on)}})->evaluate(input), "token_utility");
+    utility.add(rldf({{"low_prob_threshold", 0.5}, {"beta", 0.0}, {"filter_on", text(filter_on)}})->evaluate(input),
+                "token_utility");
     return utility.sum == 1;
   };
   EXPECT_TRUE(kept("auto", 1));
@@ -188,6 +206,31 @@ TEST(RldfLoss, TheClipStopsTheGradientOnlyWhereItIsActive) {
   }
 }
 
+TEST(RldfLoss, TheBoundsOfTheClipAreItsOwn) {
+  // 1.4 lies beyond 1 + 0.3 but not beyond 1 + 0.5; 0.6 beyond 1 - 0.3 but not beyond 1 - 0.5.
+  const LossInput above = ratios({std::log(1.4)}, 1);
+  const LossInput below = ratios({std::log(0.6)}, -1);
+  EXPECT_NEAR(test::gradient(*rldf(clip(0.5, 0.3)), above).front(), 0, 1e-12);
+  EXPECT_NEAR(test::gradient(*rldf(clip(0.3, 0.5)), above).front(), -1.4, 1e-12);
+  EXPECT_NEAR(test::gradient(*rldf(clip(0.5, 0.3)), below).front(), 0.6, 1e-12);
+  EXPECT_NEAR(test::gradient(*rldf(clip(0.3, 0.5)), below).front(), 0, 1e-12);
+}
+
+TEST(RldfLoss, AViewsWeightMultipliesItsShare) {
+  LossInput input = random_input();
+  input.plan.weight_F = at::Tensor();
+  for (const char* norm : {"sample", "token"}) {
+    const auto loss = rldf({{"norm", text(norm)}});
+    const auto plain = test::gradient(*loss, input);
+    LossInput weighted = input;
+    weighted.plan.weight_F = at::ones({input.plan.sample_F.size(0)});
+    weighted.plan.weight_F[2] = 3;
+    auto expected = plain;
+    for (std::size_t i = 2 * 8; i < 3 * 8; ++i) expected[i] *= 3;
+    EXPECT_THAT(test::gradient(*loss, weighted), Pointwise(DoubleNear(1e-14), expected)) << norm;
+  }
+}
+
 TEST(RldfLoss, ExactlyOnABoundaryTheWholeGradientPasses) {
   ASSERT_EQ(std::exp(std::log(1.5)), 1.5);
   ASSERT_EQ(std::exp(std::log(0.5)), 0.5);
@@ -199,12 +242,12 @@ TEST(RldfLoss, ExactlyOnABoundaryTheWholeGradientPasses) {
 TEST(RldfLoss, TheClipFractionCountsWhereTheClipIsActive) {
   const auto fraction = [](double advantage) {
     test::MetricTotal clipped;
-    clipped.add(rldf(clip(0.2, 0.3))->evaluate(ratios({std::log(2.0), std::log(1.25), std::log(0.5), std::log(0.7)}, advantage)),
+    clipped.add(rldf(clip(0.2, 0.3))->evaluate(ratios({std::log(2.0), std::log(1.4), std::log(0.5), 0}, advantage)),
                 "clip_fraction");
     return clipped.value();
   };
-  EXPECT_EQ(fraction(1), 0.25);
-  EXPECT_EQ(fraction(-1), 0.5);
+  EXPECT_EQ(fraction(1), 0.5);
+  EXPECT_EQ(fraction(-1), 0.25);
   EXPECT_EQ(fraction(0), 0);
   const Loss once = rldf({})->evaluate(random_input(1));
   for (const LossMetric& metric : once.metrics) EXPECT_NE(metric.name, "clip_fraction") << "no ratio, nothing to clip";
@@ -228,6 +271,14 @@ TEST(RldfLoss, VeryUnlikelyTokensGiveFiniteLossesAndGradients) {
   }
 }
 
+TEST(RldfLoss, DroppedTokensGiveNoInfinityEvenWithoutABoundOnTheRatio) {
+  LossInput input = random_input(1);
+  input.plan.committed_FL = at::zeros_like(input.plan.target_FL);
+  input.log_probs.current_FL.select(1, 0).fill_(-1e4);
+  const auto loss = rldf({{"logratio_clamp", std::numeric_limits<double>::infinity()}, {"low_prob_threshold", 0.2}});
+  for (const double g : test::gradient(*loss, input)) ASSERT_TRUE(std::isfinite(g));
+}
+
 TEST(RldfLoss, OnlyTheCurrentPolicyIsDifferentiated) {
   LossInput input = random_input(2);
   input.log_probs.current_FL.requires_grad_();
@@ -248,7 +299,8 @@ TEST(RldfLoss, AsksForAReferenceAndEntropiesOnlyWhereATermUsesThem) {
   EXPECT_EQ(needs({{"beta", 0.0}}), (std::pair{false, false}));
   EXPECT_EQ(needs({{"beta", 0.01}}), (std::pair{true, false}));
   EXPECT_EQ(needs({{"beta", 0.0}, {"entropy_coefficient", 0.1}}), (std::pair{true, true}));
-  EXPECT_EQ(needs({{"beta", 0.0}, {"entropy_coefficient", 0.1}, {"entropy_mode", text("absolute")}}), (std::pair{false, true}));
+  EXPECT_EQ(needs({{"beta", 0.0}, {"entropy_coefficient", 0.1}, {"entropy_mode", text("absolute")}}),
+            (std::pair{false, true}));
 }
 
 TEST(RldfLoss, WithoutAReferenceThereIsNoKl) {

@@ -112,7 +112,8 @@ TEST(RldfMasking, ResponsesWithoutASignalHaveNoView) {
   const test::ResponseRow nothing_valid{{0, 0}, {0, 0}, {.5, .5}};
   const test::ResponseRow one_step{{3, 3}, {1, 1}, {.5, .5}};
   const auto trajectories = test::make_trajectories({nothing_valid, one_step});
-  EXPECT_THAT(test::numbers(test::draw_plan(*rldf({{"k", std::int64_t{2}}}), trajectories).sample_F), ElementsAre(1, 1));
+  EXPECT_THAT(test::numbers(test::draw_plan(*rldf({{"k", std::int64_t{2}}}), trajectories).sample_F),
+              ElementsAre(1, 1));
 
   const MaskPlan empty = test::draw_plan(*rldf({{"k", std::int64_t{2}}, {"skip_single_step", true}}), trajectories);
   EXPECT_EQ(empty.forwards, 2);
@@ -122,13 +123,15 @@ TEST(RldfMasking, ResponsesWithoutASignalHaveNoView) {
 TEST(RldfMasking, CommitProbabilitiesAreClampedFromBelow) {
   // Both steps count as 1e-10, so they are equally surprising.
   const auto trajectories = test::make_trajectories({{{0, 1}, {1, 1}, {0, 1e-30}}});
-  const auto masking = rldf({{"k", std::int64_t{2}}, {"sample_temperature", 1.0}, {"step_weighting", std::string("softmax")}});
+  const auto masking =
+      rldf({{"k", std::int64_t{2}}, {"sample_temperature", 1.0}, {"step_weighting", std::string("softmax")}});
   EXPECT_FALSE(test::draw_plan(*masking, trajectories).weight_F.defined()) << "all weights are 1";
 }
 
 TEST(RldfMasking, TemperatureZeroWeighsTheLeastConfidentStepAlone) {
   const auto trajectories = test::make_trajectories({{{0, 1, 2}, {1, 1, 1}, {.9, .2, .8}}});
-  const auto masking = rldf({{"k", std::int64_t{3}}, {"sample_temperature", 0.0}, {"step_weighting", std::string("softmax")}});
+  const auto masking =
+      rldf({{"k", std::int64_t{3}}, {"sample_temperature", 0.0}, {"step_weighting", std::string("softmax")}});
   const MaskPlan plan = test::draw_plan(*masking, trajectories);
   EXPECT_THAT(test::numbers(plan.step_F), ElementsAre(1, 2, 0));
   EXPECT_THAT(test::numbers(plan.weight_F), ElementsAre(3, 0, 0));
@@ -136,14 +139,16 @@ TEST(RldfMasking, TemperatureZeroWeighsTheLeastConfidentStepAlone) {
 
 TEST(RldfMasking, TruncatedResponsesAverageOverTheViewsTheyHave) {
   const auto trajectories = test::make_trajectories({{{0, 1}, {1, 1}, {.5, .9}}});
-  const MaskPlan plan = test::draw_plan(*rldf({{"k", std::int64_t{8}}, {"short_trajectory", std::string("truncate")}}), trajectories);
+  const MaskPlan plan =
+      test::draw_plan(*rldf({{"k", std::int64_t{8}}, {"short_trajectory", std::string("truncate")}}), trajectories);
   EXPECT_THAT(test::numbers(plan.step_F), ElementsAre(0, 1));
   EXPECT_THAT(test::numbers(plan.weight_F), ElementsAre(4, 4));  // times 1 / K = 1 / 2
 }
 
 TEST(RldfMasking, ScoringWhatEachStepDecodedScoresEveryValidTokenOnce) {
   const auto trajectories = test::random_trajectories(5, 10, 9);
-  const auto masking = rldf({{"k", std::int64_t{10}}, {"short_trajectory", std::string("truncate")}, {"target", std::string("xt-1")}});
+  const auto masking =
+      rldf({{"k", std::int64_t{10}}, {"short_trajectory", std::string("truncate")}, {"target", std::string("xt-1")}});
   const MaskPlan plan = test::draw_plan(*masking, trajectories);
   for (std::int64_t b = 0; b < 5; ++b) {
     const auto times = test::numbers(plan.target_FL.index({plan.sample_F == b}).sum(0));
@@ -188,7 +193,8 @@ TEST(CoupledRandomMasking, TheTwoViewsShareTheValidTokens) {
 
 TEST(CoupledRandomMasking, ASingleTokenIsMaskedOnce) {
   const auto trajectories = test::make_trajectories({{{0, 1}, {1, 0}, {.5, .5}}});
-  EXPECT_THAT(test::numbers(test::draw_plan(*strategy("coupled_random_masking"), trajectories).forward_F), ElementsAre(0));
+  EXPECT_THAT(test::numbers(test::draw_plan(*strategy("coupled_random_masking"), trajectories).forward_F),
+              ElementsAre(0));
 }
 
 TEST(AllMasking, MasksEveryValidToken) {

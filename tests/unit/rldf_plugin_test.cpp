@@ -36,7 +36,9 @@ T setting(const std::string& preset_name, const std::string& key) {
 /// All that a section of the run's TOML may hold: the core's keys and its component's parameters.
 ParamSpecs keys_of(const std::string& section) {
   static const std::map<std::string, std::pair<std::string, std::string>> components = {
-      {"algorithm.masking", {"rldf", bundle().masking}}, {"algorithm.loss", {"rldf", bundle().loss}}, {"rollout", {"block", "block"}}};
+      {"algorithm.masking", {"rldf", bundle().masking}},
+      {"algorithm.loss", {"rldf", bundle().loss}},
+      {"rollout", {"block", "block"}}};
   const SectionSchema* schema = find_section(section);
   if (schema == nullptr) throw std::runtime_error("there is no section " + section);
   ParamSpecs keys = schema->keys;
@@ -70,7 +72,9 @@ TEST(RldfPlugin, EverySettingOfAPresetIsAKeyOfTheConfigurationWithAnAllowedValue
 
 TEST(RldfPlugin, TheAlgorithmsPageNamesEveryOptionComponentAndPreset) {
   const std::string page = test::read_file(test::source_dir() / "docs/algorithms/rldf.md");
-  const auto expect_named = [&](const std::string& name) { EXPECT_NE(page.find("`" + name + "`"), std::string::npos) << name; };
+  const auto expect_named = [&](const std::string& name) {
+    EXPECT_NE(page.find("`" + name + "`"), std::string::npos) << name;
+  };
   for (const ComponentEntry& component : test::load_plugin("rldf").components()) {
     expect_named(component.name);
     for (const ParamSpec& param : component.params) expect_named(param.name);
