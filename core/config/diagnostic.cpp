@@ -8,6 +8,7 @@ namespace {
 
 constexpr const char* kRed = "\033[1;31m";
 constexpr const char* kBlue = "\033[1;34m";
+constexpr std::size_t kLongestLine = 500;  // a longer one helps nobody
 constexpr const char* kBold = "\033[1m";
 
 /// What goes before the caret: as wide as `line` up to `column`, tabs kept so that the caret stands below its text.
@@ -45,10 +46,14 @@ std::string render(const Diagnostic& diagnostic, bool colour) {
   if (diagnostic.span.line > 0) {
     const std::string where = diagnostic.file + ":" + number + ":" + std::to_string(diagnostic.span.column);
     out += margin + paint(kBlue, "-->") + " " + where + "\n";
-    out += margin + paint(kBlue, " |") + "\n";
-    out += paint(kBlue, std::string(width - number.size(), ' ') + number + " |") + " " + diagnostic.source_line + "\n";
-    out += margin + paint(kBlue, " |") + " " + indent(diagnostic.source_line, diagnostic.span.column) +
-           paint(kRed, caret + label) + "\n";
+    if (diagnostic.source_line.size() <= kLongestLine) {
+      out += margin + paint(kBlue, " |") + "\n";
+      out += paint(kBlue, std::string(width - number.size(), ' ') + number + " |") + " " + diagnostic.source_line + "\n";
+      out += margin + paint(kBlue, " |") + " " + indent(diagnostic.source_line, diagnostic.span.column) +
+             paint(kRed, caret + label) + "\n";
+    } else if (!diagnostic.label.empty()) {
+      out += margin + paint(kBlue, " =") + " " + diagnostic.label + "\n";
+    }
   } else if (!diagnostic.file.empty()) {
     out += margin + paint(kBlue, "-->") + " " + diagnostic.file + "\n";
     if (diagnostic.span.column > 0) {

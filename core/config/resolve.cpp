@@ -5,7 +5,8 @@
 #include <drift/error.h>
 
 #include <algorithm>
-#include <set>
+#include <initializer_list>
+#include <tuple>
 
 namespace drift {
 namespace {
@@ -57,7 +58,7 @@ class Resolver {
     for (const SectionSchema& schema : config_sections()) {
       if (schema.needed(purpose_) || merged_.tables.contains(schema.name)) resolve(schema);
     }
-    if (mistakes_.empty()) check_model_path();
+    check_checkpoint();
     if (!mistakes_.empty()) {
       std::stable_sort(mistakes_.begin(), mistakes_.end(), [](const Diagnostic& a, const Diagnostic& b) {
         return std::tie(a.file, a.span.line) < std::tie(b.file, b.span.line);
@@ -192,6 +193,7 @@ class Resolver {
       return;
     }
     const bool follows = schema.name.starts_with("algorithm.") || schema.name == "evaluation.rollout";
+    if (schema.name == "model" && checkpoint_missing()) return;  // it would have said what it is
     if (!schema.needed(purpose_) || follows || merged_.find(schema.name + ".name") != nullptr) return;  // reported elsewhere
     Diagnostic& wrong = mistakes_.emplace_back();
     wrong.message = "no " + kind + " is named";
@@ -220,7 +222,7 @@ class Resolver {
       out.label = text == nullptr ? "" : did_you_mean(nearest_name(*text, spec.range.choices));
       out.notes = {describe(spec)};
     }
-    make_absolute(key, *leaf, resolved.value);
+    make_absolute(spec.name, *leaf, resolved.value);
     return resolved;
   }
 
@@ -230,12 +232,21 @@ class Resolver {
     wrong.notes = {describe(spec)};
   }
 
-  static void make_absolute(const std::string& key, const ConfigLeaf& leaf, ParamValue& value) {
+  /// Paths count from the file that sets them, and the resolved file lies elsewhere.
+  static void make_absolute(const std::string& name, const ConfigLeaf& leaf, ParamValue& value) {
     const auto absolute = [&](std::string& path) {
-      if (!path.empty()) path = std::filesystem::absolute(leaf.folder / path).lexically_normal().string();
+      if (!path.empty()) path = (leaf.folder / path).lexically_normal().string();
     };
-    if (key == "model.path") absolute(std::get<std::string>(value));
-    if (key == "plugins.paths") std::ranges::for_each(std::get<std::vector<std::string>>(value), absolute);
+    if (auto* path = std::get_if<std::string>(&value); path != nullptr && names_path(name)) absolute(*path);
+    if (auto* paths = std::get_if<std::vector<std::string>>(&value); paths != nullptr && name == "paths") {
+      std::ranges::for_each(*paths, absolute);
+    }
+  }
+
+  static bool names_path(std::string_view name) {
+    return std::ranges::any_of(std::initializer_list<std::string_view>{"path", "file", "folder"}, [&](std::string_view word) {
+      return name == word || name.ends_with("_" + std::string(word));
+    });
   }
 
   void check_known(const std::string& key, const ConfigLeaf& leaf, const SectionSchema& schema,
@@ -275,8 +286,9 @@ class Resolver {
       name.origin = {Origin::Kind::kDerived, "the file's name", {}, {}};
     }
     const std::string chosen = text(name);
-    if (chosen.find('/') != std::string::npos || chosen == "." || chosen == "..") {
-      mistake(name.origin, name.origin.value, "`run.name` must be a plain name, without `/`").notes = {
+    const bool plain = std::ranges::none_of(chosen, [](unsigned char c) { return c == '/' || c < 0x20; });
+    if (!plain || chosen == "." || chosen == "..") {
+      mistake(name.origin, name.origin.value, "`run.name` must be a plain name, good for a folder").notes = {
           "the run's folder is runs/NAME; --out puts it elsewhere"};
     }
   }
@@ -323,20 +335,30 @@ class Resolver {
     }
   }
 
-  void check_model_path() {
-    const Params& model = config_.section("model");
-    const std::string path = model.get<std::string>("path");
-    const bool wanted = model.get<std::string>("initialize") == "checkpoint";
+  /// The checkpoint's folder as the document names it; empty if it names none.
+  std::filesystem::path checkpoint() const {
     const ConfigLeaf* leaf = merged_.find("model.path");
+    const std::string path = merged_.text("model.path");
+    return path.empty() ? std::filesystem::path() : (leaf->folder / path).lexically_normal();
+  }
+
+  bool checkpoint_missing() const {
     std::error_code ignored;
-    if (path.empty() && wanted) {
+    return !checkpoint().empty() && !std::filesystem::exists(checkpoint() / "config.json", ignored);
+  }
+
+  void check_checkpoint() {
+    const std::string start = merged_.text("model.initialize");
+    if (!start.empty() && start != "checkpoint") return;
+    if (checkpoint_missing()) {
+      const Origin& origin = merged_.find("model.path")->origin;
+      mistake(origin, origin.value, "no checkpoint at `" + merged_.text("model.path") + "`").notes = {
+          "a checkpoint is a folder in the Hugging Face layout: config.json, safetensors, tokenizer files"};
+    } else if (checkpoint().empty() && mistakes_.empty()) {
       Diagnostic& wrong = mistakes_.emplace_back();
       wrong.message = "no checkpoint is named";
       wrong.file = document_.file;
       wrong.notes = {"name it: [model] path = \"FOLDER\", or --model FOLDER; or start from random weights: initialize = \"random\""};
-    } else if (wanted && !std::filesystem::exists(std::filesystem::path(path) / "config.json", ignored)) {
-      mistake(leaf->origin, leaf->origin.value, "no checkpoint at `" + path + "`").notes = {
-          "a checkpoint is a folder in the Hugging Face layout: config.json, safetensors, tokenizer files"};
     }
   }
 

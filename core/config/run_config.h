@@ -26,8 +26,9 @@ struct ResolvedSection {
   Params params;                      ///< the same values
 };
 
-/// A checked configuration: every value that the run reads, of its declared type, within its range. Paths (model.path,
-/// plugins.paths) are absolute, or empty.
+/// A checked configuration: every value that the run reads, of its declared type, within its range. Paths are absolute, or
+/// empty: model.path, plugins.paths, and what a component declares as a text named `path`, `file`, `folder`, or with such an
+/// ending (`held_out_file`). In a TOML file they count from that file, in a flag from the working folder.
 class RunConfig {
  public:
   /// Sections that the purpose needs or that the files have: "run", "train", "algorithm.loss", "evaluation.rollout", …

@@ -29,7 +29,7 @@ Registry make_registry() {
   add(registry, ComponentKind::kModel, "toy", {{"layers", 2, "number of layers", at_least(1)}});
   add(registry, ComponentKind::kModel, "other_toy");
   add(registry, ComponentKind::kTask, "sums", {{"digits", 3, "digits of a number", between(1, 9)}});
-  add(registry, ComponentKind::kTask, "words");
+  add(registry, ComponentKind::kTask, "words", {{"word_file", "", "one word a line"}});
   add(registry, ComponentKind::kReward, "sums", {{"strict", false, "refuse spaces"}});
   add(registry, ComponentKind::kReward, "words");
   add(registry, ComponentKind::kRollout, "blocks",
@@ -198,6 +198,12 @@ TEST_F(Config, PathsCountFromTheFileThatSetsThem) {
   EXPECT_THAT(plugin_paths(load_document(file, {})), ElementsAre(folder_.path() / "plugins"));
 }
 
+TEST_F(Config, AComponentsFilesCountFromTheFileThatSetsThem) {
+  write("tasks/words.toml", "[task]\nname = \"words\"\nword_file = \"words.txt\"\n");
+  const auto file = write("run.toml", "extends = [\"base.toml\", \"tasks/words.toml\"]\n");
+  EXPECT_EQ(resolve(file).section("task").get<std::string>("word_file"), (folder_.path() / "tasks/words.txt").string());
+}
+
 TEST_F(Config, TheCommandDecidesWhichSectionsAreNeeded) {
   const auto file = write("small.toml", "[model]\nname = \"toy\"\ninitialize = \"random\"\nlayers = 3\n[task]\nname = \"sums\"\n");
   const RunConfig config = resolve(file, {}, ConfigPurpose::kPretrain);
@@ -283,6 +289,7 @@ TEST_F(Config, OutOfRangeAndNotFinite) {
   EXPECT_THAT(mistakes("[train]\nlearning_rate = inf\n"), HasSubstr("must be finite"));
   EXPECT_EQ(mistakes("[algorithm.masking]\ntau = inf\n"), "no mistake");
   EXPECT_EQ(mistakes("[train]\nlearning_rate = 1\n"), "no mistake");  // an integer where a number is declared
+  EXPECT_THAT(mistakes("[run]\nname = \"a/b\"\n"), HasSubstr("`run.name` must be a plain name"));
   EXPECT_THAT(mistakes("[run]\ndevice = \"cdua\"\n"), HasSubstr("^^^^^^ did you mean `cuda`?"));
 }
 
@@ -335,6 +342,9 @@ error: no rollout is named
 
 TEST_F(Config, AMissingCheckpointIsFoundBeforeAnythingRuns) {
   EXPECT_THAT(mistakes("[model]\nname = \"toy\"\npath = \"nowhere\"\n"), HasSubstr("no checkpoint at `nowhere`\n  --> run.toml:4:8"));
+  EXPECT_THAT(mistakes_of(write("bare.toml", "[model]\nname = \"toy\"\n[task]\nname = \"sums\"\n"), {}, ConfigPurpose::kPretrain),
+              HasSubstr("no checkpoint is named\n  --> bare.toml"));
+  EXPECT_EQ(mistakes("[model]\npath = \"nowhere\"\n", {"model.initialize=random", "model.name=toy"}), "no mistake");
 }
 
 }  // namespace
