@@ -23,12 +23,18 @@ constexpr unsigned char kByteOrder = std::endian::native == std::endian::little 
 
 std::string machine_name(std::uint16_t machine) {
   switch (machine) {
-    case EM_X86_64: return "x86_64";
-    case EM_AARCH64: return "aarch64";
-    case EM_386: return "i386";
-    case EM_ARM: return "arm";
-    case EM_RISCV: return "riscv";
-    case EM_PPC64: return "ppc64";
+    case EM_X86_64:
+      return "x86_64";
+    case EM_AARCH64:
+      return "aarch64";
+    case EM_386:
+      return "i386";
+    case EM_ARM:
+      return "arm";
+    case EM_RISCV:
+      return "riscv";
+    case EM_PPC64:
+      return "ppc64";
   }
   return "machine number " + std::to_string(machine);
 }
@@ -42,7 +48,8 @@ class ElfFile {
     }
     size_ = std::filesystem::file_size(path, error);
     stream_.open(path, std::ios::binary);
-    if (!stream_ || error) throw Error("cannot read " + path.string() + ": " + std::strerror(errno), "check its permissions");
+    if (!stream_ || error)
+      throw Error("cannot read " + path.string() + ": " + std::strerror(errno), "check its permissions");
     read_header();
     check_segments();
   }
@@ -69,11 +76,12 @@ class ElfFile {
     throw Error("plugin file " + name() + " is damaged: " + why + place(), "build it or copy it again");
   }
   [[noreturn]] void not_a_plugin(const std::string& why) const {
-    throw Error(name() + " is not a plugin: " + why + place(), "a plugin is a shared library made by drift_add_plugin()");
+    throw Error(name() + " is not a plugin: " + why + place(),
+                "a plugin is a shared library made by drift_add_plugin()");
   }
   [[noreturn]] void other_machine(const std::string& which) const {
-    throw Error("plugin file " + name() + " was built for another machine: it is for " + which + ", this host is 64-bit " +
-                    machine_name(kMachine) + place(),
+    throw Error("plugin file " + name() + " was built for another machine: it is for " + which +
+                    ", this host is 64-bit " + machine_name(kMachine) + place(),
                 "build it on this machine");
   }
 
@@ -102,7 +110,8 @@ class ElfFile {
 
   void check_range(std::uint64_t offset, std::uint64_t length, const std::string& what) const {
     if (offset > size_ || length > size_ - offset) {
-      damaged(what + " should end at byte " + std::to_string(offset + length) + ", but the file has " + std::to_string(size_));
+      damaged(what + " should end at byte " + std::to_string(offset + length) + ", but the file has " +
+              std::to_string(size_));
     }
   }
 

@@ -18,8 +18,10 @@ std::string version_text(const DriftPluginDescriptor& d) {
 
 std::string tier_text(std::uint32_t tier) {
   switch (tier) {
-    case DRIFT_TIER_TENSOR: return "tensor";
-    case DRIFT_TIER_PURE: return "pure";
+    case DRIFT_TIER_TENSOR:
+      return "tensor";
+    case DRIFT_TIER_PURE:
+      return "pure";
   }
   return "unknown (" + std::to_string(tier) + ")";
 }
@@ -45,28 +47,33 @@ const DriftPluginDescriptor& host_descriptor() {
 
 std::string printable_text(const char* field, std::size_t size) {
   std::string text(field, strnlen(field, size));
-  std::replace_if(text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
   return text;
 }
 
 DriftPluginDescriptor read_descriptor(const std::filesystem::path& file) {
   const std::string section = read_section(file, DRIFT_PLUGIN_SECTION);
   if (section.empty()) {
-    throw Error("`" + file.filename().string() + "` is not a plugin: it is a shared library without a DRIFT_PLUGIN(…)\n  --> " + file.string(),
+    throw Error("`" + file.filename().string() +
+                    "` is not a plugin: it is a shared library without a DRIFT_PLUGIN(…)\n  --> " + file.string(),
                 "put DRIFT_PLUGIN(\"name\", \"version\", \"licence\") { … } into one of its sources");
   }
   DriftPluginDescriptor descriptor{};
   std::memcpy(&descriptor, section.data(), std::min(section.size(), sizeof(descriptor)));
   const std::string magic(descriptor.magic, sizeof(descriptor.magic));
-  if (section.size() < kPrefix || magic.compare(0, sizeof(DRIFT_PLUGIN_MAGIC), DRIFT_PLUGIN_MAGIC, sizeof(DRIFT_PLUGIN_MAGIC)) != 0 ||
+  if (section.size() < kPrefix ||
+      magic.compare(0, sizeof(DRIFT_PLUGIN_MAGIC), DRIFT_PLUGIN_MAGIC, sizeof(DRIFT_PLUGIN_MAGIC)) != 0 ||
       descriptor.struct_size < kPrefix || descriptor.struct_size > section.size()) {
-    throw Error("plugin file `" + file.filename().string() + "` is damaged: its section " DRIFT_PLUGIN_SECTION
-                    " holds no valid descriptor\n  --> " + file.string(),
+    throw Error("plugin file `" + file.filename().string() +
+                    "` is damaged: its section " DRIFT_PLUGIN_SECTION " holds no valid descriptor\n  --> " +
+                    file.string(),
                 "build it or copy it again");
   }
   // What lies behind a shorter descriptor is not part of it.
   if (descriptor.struct_size < sizeof(descriptor)) {
-    std::memset(reinterpret_cast<char*>(&descriptor) + descriptor.struct_size, 0, sizeof(descriptor) - descriptor.struct_size);
+    std::memset(reinterpret_cast<char*>(&descriptor) + descriptor.struct_size, 0,
+                sizeof(descriptor) - descriptor.struct_size);
   }
   return descriptor;
 }
@@ -77,14 +84,16 @@ std::vector<HandshakeMismatch> judge(const DriftPluginDescriptor& host, const Dr
     if (!fits) mismatches.push_back({field, of_host, of_plugin.empty() ? "none" : of_plugin});
   };
   const auto equal_text = [&](const char* field, const auto& of_host, const auto& of_plugin) {
-    require(descriptor_text(of_host) == descriptor_text(of_plugin), field, descriptor_text(of_host), descriptor_text(of_plugin));
+    require(descriptor_text(of_host) == descriptor_text(of_plugin), field, descriptor_text(of_host),
+            descriptor_text(of_plugin));
   };
 
   require(plugin.abi_major == host.abi_major && plugin.abi_minor <= host.abi_minor, "core ABI", version_text(host),
           version_text(plugin));
   // Since ABI 1.0 a descriptor has at least these fields; it may have more.
   if (plugin.struct_size < sizeof(DriftPluginDescriptor)) {
-    require(false, "descriptor", std::to_string(sizeof(DriftPluginDescriptor)) + " bytes", std::to_string(plugin.struct_size) + " bytes");
+    require(false, "descriptor", std::to_string(sizeof(DriftPluginDescriptor)) + " bytes",
+            std::to_string(plugin.struct_size) + " bytes");
     return mismatches;
   }
   require(plugin.tier == host.tier, "tier", tier_text(host.tier), tier_text(plugin.tier));
@@ -93,9 +102,10 @@ std::vector<HandshakeMismatch> judge(const DriftPluginDescriptor& host, const Dr
           std::to_string(plugin.cxx_abi_version));
   equal_text("C++ library", host.standard_library, plugin.standard_library);
   require(plugin.cxx11_abi == host.cxx11_abi, "C++11 strings", on_off(host.cxx11_abi), on_off(plugin.cxx11_abi));
-  require(plugin.standard_library_debug == host.standard_library_debug, "C++ library debug", on_off(host.standard_library_debug),
-          on_off(plugin.standard_library_debug));
-  require(plugin.sanitizers == host.sanitizers, "sanitizers", sanitizer_text(host.sanitizers), sanitizer_text(plugin.sanitizers));
+  require(plugin.standard_library_debug == host.standard_library_debug, "C++ library debug",
+          on_off(host.standard_library_debug), on_off(plugin.standard_library_debug));
+  require(plugin.sanitizers == host.sanitizers, "sanitizers", sanitizer_text(host.sanitizers),
+          sanitizer_text(plugin.sanitizers));
   equal_text("platform", host.platform, plugin.platform);
   require(plugin.name[0] != '\0', "name", "any", "none");
   require(plugin.version[0] != '\0', "version", "any", "none");
@@ -106,12 +116,17 @@ std::vector<HandshakeMismatch> judge(const DriftPluginDescriptor& host, const Dr
 Error refusal(const std::filesystem::path& file, const DriftPluginDescriptor& plugin,
               const std::vector<HandshakeMismatch>& mismatches) {
   const std::string name = descriptor_text(plugin.name);
-  std::string what = "plugin `" + (name.empty() ? file.filename().string() : name) + "` was built for another Drift\n  --> " +
-                     file.string();
-  const auto padded = [](const std::string& text) { return text + std::string(text.size() < 18 ? 18 - text.size() : 1, ' '); };
+  std::string what = "plugin `" + (name.empty() ? file.filename().string() : name) +
+                     "` was built for another Drift\n  --> " + file.string();
+  const auto padded = [](const std::string& text) {
+    return text + std::string(text.size() < 18 ? 18 - text.size() : 1, ' ');
+  };
   what += "\n       " + padded("field") + padded("this host") + "the plugin";
-  for (const HandshakeMismatch& row : mismatches) what += "\n       " + padded(row.field) + padded(row.host) + row.plugin;
-  return Error(what, "rebuild it against this SDK:  cmake -B build -DCMAKE_PREFIX_PATH=$(drift sdk --prefix) && cmake --build build");
+  for (const HandshakeMismatch& row : mismatches)
+    what += "\n       " + padded(row.field) + padded(row.host) + row.plugin;
+  return Error(
+      what,
+      "rebuild it against this SDK:  cmake -B build -DCMAKE_PREFIX_PATH=$(drift sdk --prefix) && cmake --build build");
 }
 
 }  // namespace drift

@@ -53,7 +53,8 @@ std::string full_message(const Error& error) {
 
 }  // namespace
 
-std::vector<SearchPath> plugin_search_paths(const std::vector<fs::path>& configured_paths, const fs::path& program_path) {
+std::vector<SearchPath> plugin_search_paths(const std::vector<fs::path>& configured_paths,
+                                            const fs::path& program_path) {
   std::vector<SearchPath> paths;
   const auto add = [&](const fs::path& folder, const std::string& origin, bool must_exist) {
     const fs::path normal = fs::weakly_canonical(fs::absolute(folder));
@@ -77,12 +78,13 @@ std::vector<SearchPath> plugin_search_paths(const std::vector<fs::path>& configu
 void PluginLoader::load_folder(const SearchPath& search_path) {
   std::error_code failure;
   std::vector<fs::path> files;
-  for (fs::directory_iterator entry(search_path.folder, failure), end; !failure && entry != end; entry.increment(failure)) {
+  for (fs::directory_iterator entry(search_path.folder, failure), end; !failure && entry != end;
+       entry.increment(failure)) {
     if (entry->path().extension() == ".so") files.push_back(entry->path());
   }
   if (failure && (search_path.must_exist || failure != std::errc::no_such_file_or_directory)) {
-    refuse(search_path.folder, Error("cannot read the plugin folder " + search_path.folder.string() + " (" + search_path.origin +
-                                         "): " + failure.message(),
+    refuse(search_path.folder, Error("cannot read the plugin folder " + search_path.folder.string() + " (" +
+                                         search_path.origin + "): " + failure.message(),
                                      "create it, or correct the path"));
   }
   std::sort(files.begin(), files.end());
@@ -103,7 +105,8 @@ void PluginLoader::load_file(const fs::path& file, const std::string& origin) {
   const auto is_this = [&](const LoadedPlugin& plugin) { return plugin.path == path; };
   if (std::any_of(loaded_.begin(), loaded_.end(), is_this)) return;
 
-  if (const auto mismatches = judge(host_descriptor(), descriptor); !mismatches.empty()) throw refusal(path, descriptor, mismatches);
+  if (const auto mismatches = judge(host_descriptor(), descriptor); !mismatches.empty())
+    throw refusal(path, descriptor, mismatches);
   LoadedPlugin plugin;
   plugin.name = descriptor_text(descriptor.name);
   for (const LoadedPlugin& other : loaded_) {
@@ -129,12 +132,15 @@ void PluginLoader::load_file(const fs::path& file, const std::string& origin) {
   loaded_.push_back(std::move(plugin));
 }
 
-void PluginLoader::register_components(const std::string& name, const fs::path& file, void (*function)(void* registry)) {
+void PluginLoader::register_components(const std::string& name, const fs::path& file,
+                                       void (*function)(void* registry)) {
   const auto components = registry_.components_.size();
   const auto bundles = registry_.bundles_.size();
   const auto failed = [&](const std::string& why, const std::string& hint) {
-    registry_.components_.erase(registry_.components_.begin() + static_cast<std::ptrdiff_t>(components), registry_.components_.end());
-    registry_.bundles_.erase(registry_.bundles_.begin() + static_cast<std::ptrdiff_t>(bundles), registry_.bundles_.end());
+    registry_.components_.erase(registry_.components_.begin() + static_cast<std::ptrdiff_t>(components),
+                                registry_.components_.end());
+    registry_.bundles_.erase(registry_.bundles_.begin() + static_cast<std::ptrdiff_t>(bundles),
+                             registry_.bundles_.end());
     registry_.registering_plugin_.clear();
     throw Error("plugin `" + name + "` failed to register: " + why + "\n  --> " + file.string(),
                 hint.empty() ? "nothing of it was kept; this is for the plugin's author to mend" : hint);

@@ -12,13 +12,13 @@ namespace drift {
 /// A folder in which plugins are looked for.
 struct SearchPath {
   std::filesystem::path folder;
-  std::string origin;     ///< for people: "[plugins] paths", "DRIFT_PLUGIN_PATH", "beside the program", "installed"
+  std::string origin;      ///< for people: "[plugins] paths", "DRIFT_PLUGIN_PATH", "beside the program", "installed"
   bool must_exist = true;  ///< a folder that somebody named, and not just the usual place
 };
 
-/// Where plugins are looked for, in this order: `configured_paths` (the TOML's [plugins] paths, already resolved against the
-/// file they stand in), DRIFT_PLUGIN_PATH (separated by colons), lib/drift/plugins beside the program's bin folder, drift/plugins
-/// beside libdrift. Each folder appears once.
+/// Where plugins are looked for, in this order: `configured_paths` (the TOML's [plugins] paths, already resolved
+/// against the file they stand in), DRIFT_PLUGIN_PATH (separated by colons), lib/drift/plugins beside the program's bin
+/// folder, drift/plugins beside libdrift. Each folder appears once.
 std::vector<SearchPath> plugin_search_paths(const std::vector<std::filesystem::path>& configured_paths,
                                             const std::filesystem::path& program_path);
 
@@ -39,12 +39,14 @@ struct RefusedPlugin {
   std::string message;  ///< whole, of several lines: what is wrong, then "   = " and what to do
 };
 
-/// Loads plugins into a registry: first the handshake, read from the file; only then the code. Plugins stay loaded until exit.
+/// Loads plugins into a registry: first the handshake, read from the file; only then the code. Plugins stay loaded
+/// until exit.
 class PluginLoader {
  public:
   explicit PluginLoader(Registry& registry) : registry_(registry) {}
 
-  /// Load every *.so of a folder, in the order of their names. A plugin that is refused does not stop the others: see refused().
+  /// Load every *.so of a folder, in the order of their names. A plugin that is refused does not stop the others: see
+  /// refused().
   void load_folder(const SearchPath& search_path);
 
   /// Load one file. A file that is loaded already is left alone.
@@ -56,7 +58,8 @@ class PluginLoader {
 
  private:
   void refuse(const std::filesystem::path& path, const Error& error);
-  void register_components(const std::string& name, const std::filesystem::path& file, void (*function)(void* registry));
+  void register_components(const std::string& name, const std::filesystem::path& file,
+                           void (*function)(void* registry));
 
   Registry& registry_;
   std::vector<LoadedPlugin> loaded_;

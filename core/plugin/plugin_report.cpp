@@ -30,21 +30,24 @@ std::string table(const std::vector<Row>& rows, const std::string& indent) {
 }
 
 const LoadedPlugin* find_plugin(const PluginLoader& loader, const std::string& name) {
-  const auto found = std::find_if(loader.loaded().begin(), loader.loaded().end(), [&](const LoadedPlugin& p) { return p.name == name; });
+  const auto found = std::find_if(loader.loaded().begin(), loader.loaded().end(),
+                                  [&](const LoadedPlugin& p) { return p.name == name; });
   return found == loader.loaded().end() ? nullptr : &*found;
 }
 
 std::string plugin_line(const PluginLoader& loader, const std::string& name) {
   const LoadedPlugin* plugin = find_plugin(loader, name);
   if (plugin == nullptr) return name.empty() ? "built in" : name;
-  return plugin->name + " " + plugin->version + " (" + plugin->licence + ", tier " + plugin->tier + ")  " + plugin->path.string();
+  return plugin->name + " " + plugin->version + " (" + plugin->licence + ", tier " + plugin->tier + ")  " +
+         plugin->path.string();
 }
 
 std::string parameter_table(const ParamSpecs& specs, const std::string& indent) {
   if (specs.empty()) return indent + "no parameters\n";
   std::vector<Row> rows = {{"parameter", "type", "default", "range", ""}};
   for (const ParamSpec& spec : specs) {
-    rows.push_back({spec.name, type_name(spec.default_value), to_toml(spec.default_value), spec.range.describe(), spec.doc});
+    rows.push_back(
+        {spec.name, type_name(spec.default_value), to_toml(spec.default_value), spec.range.describe(), spec.doc});
   }
   return table(rows, indent);
 }
@@ -101,8 +104,9 @@ std::string plugin_list(const Registry& registry, const PluginLoader& loader) {
   std::vector<Row> rows;
   const auto add = [&](std::string_view kind, const std::string& name, const std::string& plugin_name) {
     const LoadedPlugin* plugin = find_plugin(loader, plugin_name);
-    rows.push_back(plugin == nullptr ? Row{std::string(kind), name, "", "", "built in"}
-                                     : Row{std::string(kind), name, plugin->version, plugin->tier, plugin->path.string()});
+    rows.push_back(plugin == nullptr
+                       ? Row{std::string(kind), name, "", "", "built in"}
+                       : Row{std::string(kind), name, plugin->version, plugin->tier, plugin->path.string()});
   };
   std::vector<const ComponentEntry*> entries;
   for (const ComponentEntry& entry : registry.components()) entries.push_back(&entry);
@@ -125,7 +129,8 @@ std::string plugin_info(const Registry& registry, const PluginLoader& loader, st
     names.insert(own_name);
   };
   for (const Bundle& bundle : registry.bundles()) add(bundle.name, bundle.plugin, bundle_text(bundle, loader));
-  for (const ComponentEntry& entry : registry.components()) add(entry.name, entry.plugin, component_text(entry, loader));
+  for (const ComponentEntry& entry : registry.components())
+    add(entry.name, entry.plugin, component_text(entry, loader));
   if (!text.empty()) return text;
   const std::vector<std::string> known(names.begin(), names.end());
   const std::string nearest = nearest_name(name, known);

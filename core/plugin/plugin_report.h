@@ -16,9 +16,9 @@ std::string plugin_list(const Registry& registry, const PluginLoader& loader);
 /// @throws Error with the nearest name if there is none.
 std::string plugin_info(const Registry& registry, const PluginLoader& loader, std::string_view name);
 
-/// Text of `drift plugin check FILE`: judges and loads the file on its own, then tries what it registers: defaults within
-/// their ranges, documentation there, components that can be created with their defaults (models and tasks excepted, which
-/// may need files).
+/// Text of `drift plugin check FILE`: judges and loads the file on its own, then tries what it registers: defaults
+/// within their ranges, documentation there, components that can be created with their defaults (models and tasks
+/// excepted, which may need files).
 /// @throws Error naming everything that is wrong.
 std::string plugin_check(const std::filesystem::path& file);
 

@@ -1,5 +1,5 @@
-// Everything that the public headers promise, reachable from one function, so that its debug information can be recorded
-// and compared: sdk/abi/record, tests/abi/recorded_abi_test.cpp. Never part of libdrift.
+// Everything that the public headers promise, reachable from one function, so that its debug information can be
+// recorded and compared: sdk/abi/record, tests/abi/recorded_abi_test.cpp. Never part of libdrift.
 #include <drift/abi.h>
 #include <drift/component.h>
 #include <drift/error.h>
@@ -20,7 +20,8 @@
 
 namespace drift {
 
-DRIFT_API void components(Component&, Model&, Rollout&, MaskingStrategy&, LossEstimator&, Reward&, Task&, ComponentKind) {}
+DRIFT_API void components(Component&, Model&, Rollout&, MaskingStrategy&, LossEstimator&, Reward&, Task&,
+                          ComponentKind) {}
 
 DRIFT_API void values(ModelTraits&, ModelConfig&, NamedTensor&, ForwardInput&, RolloutInput&, Prompts&, Trajectories&,
                       MaskingInput&, MaskPlan&, LossInput&, LogProbs&, BatchTotals&, Loss&, LossMetric&, LossNeeds&,
@@ -28,10 +29,10 @@ DRIFT_API void values(ModelTraits&, ModelConfig&, NamedTensor&, ForwardInput&, R
 
 DRIFT_API void enumerations(PredictionRow, PlanRefresh, Coupling, RewardStatus, Confidence) {}
 
-DRIFT_API void declarations(Params&, ParamSpec&, ParamRange&, ParamValue&, Registry&, ComponentEntry&, ComponentFactory, Bundle&,
-                            BundlePreset&, BundleSetting&) {}
+DRIFT_API void declarations(Params&, ParamSpec&, ParamRange&, ParamValue&, Registry&, ComponentEntry&, ComponentFactory,
+                            Bundle&, BundlePreset&, BundleSetting&) {}
 
-DRIFT_API void boundary(DriftPluginDescriptor&, DriftPluginEntry&, DriftPluginTier, DriftSanitizer, Error&, RandomStream&,
-                        RandomPoint&) {}
+DRIFT_API void boundary(DriftPluginDescriptor&, DriftPluginEntry&, DriftPluginTier, DriftSanitizer, Error&,
+                        RandomStream&, RandomPoint&) {}
 
 }  // namespace drift

@@ -56,8 +56,8 @@ TEST(Judge, NamesEveryDifferingField) {
   plugin.sanitizers = DRIFT_SANITIZER_THREAD | DRIFT_SANITIZER_ADDRESS;
   plugin.cxx11_abi = 1 - host_descriptor().cxx11_abi;
   EXPECT_THAT(fields(judge(host_descriptor(), plugin)),
-              ElementsAre("core ABI", "tier", "LibTorch", "compiler ABI", "C++ library", "C++11 strings", "C++ library debug",
-                          "sanitizers", "platform", "name", "version", "licence"));
+              ElementsAre("core ABI", "tier", "LibTorch", "compiler ABI", "C++ library", "C++11 strings",
+                          "C++ library debug", "sanitizers", "platform", "name", "version", "licence"));
 }
 
 TEST(Judge, DoesNotMindAnotherCompilerOfTheSameAbi) {
@@ -79,8 +79,9 @@ TEST(Refusal, IsOneTableAndOneCommand) {
                "       field             this host         the plugin\n"
                "       core ABI          1.3               2.0\n"
                "       LibTorch          2.11.0            2.9.1");
-  EXPECT_EQ(error.hint(),
-            "rebuild it against this SDK:  cmake -B build -DCMAKE_PREFIX_PATH=$(drift sdk --prefix) && cmake --build build");
+  EXPECT_EQ(
+      error.hint(),
+      "rebuild it against this SDK:  cmake -B build -DCMAKE_PREFIX_PATH=$(drift sdk --prefix) && cmake --build build");
 }
 
 TEST(ReadDescriptor, GivesWhatThePluginDeclares) {
@@ -116,7 +117,8 @@ TEST(DescriptorText, EndsAtTheArraysEndAndShowsNoControlCharacters) {
 
 TEST(Plugin, ExportsExactlyOneSymbol) {
   for (const char* name : {"test_probe", "test_soft_clip"}) {
-    const auto result = test::run_command("nm -D --defined-only --format=just-symbols " + test::built_plugin(name).string());
+    const auto result =
+        test::run_command("nm -D --defined-only --format=just-symbols " + test::built_plugin(name).string());
     ASSERT_EQ(result.status, 0) << result.error;
     EXPECT_EQ(result.output, DRIFT_PLUGIN_SYMBOL "\n") << name;
   }
@@ -136,7 +138,8 @@ TEST(Sha256, GivesThePublishedValues) {
   // Lengths around a block, where the padding changes.
   for (const std::size_t length : {55, 56, 63, 64, 65, 119, 120}) {
     const std::string ours = digest(std::string(length, 'x'));
-    EXPECT_EQ(ours, test::run_command("sha256sum < " + (folder.path() / "file").string()).output.substr(0, 64)) << length;
+    EXPECT_EQ(ours, test::run_command("sha256sum < " + (folder.path() / "file").string()).output.substr(0, 64))
+        << length;
   }
 }
 

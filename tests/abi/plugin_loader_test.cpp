@@ -71,11 +71,13 @@ TEST_F(BrokenPlugin, TheUnchangedOneLoads) {
 
 TEST_F(BrokenPlugin, OtherAbiMajor) {
   const std::string message = load_with([](auto& descriptor) { descriptor.abi_major = 2; });
-  EXPECT_THAT(message, AllOf(StartsWith("plugin `probe` was built for another Drift"), HasSubstr("core ABI          1.0               2.0")));
+  EXPECT_THAT(message, AllOf(StartsWith("plugin `probe` was built for another Drift"),
+                             HasSubstr("core ABI          1.0               2.0")));
 }
 
 TEST_F(BrokenPlugin, NewerMinor) {
-  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.abi_minor = 1; }), HasSubstr("core ABI          1.0               1.1"));
+  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.abi_minor = 1; }),
+              HasSubstr("core ABI          1.0               1.1"));
 }
 
 TEST_F(BrokenPlugin, OtherLibTorch) {
@@ -97,12 +99,14 @@ TEST_F(BrokenPlugin, OtherTier) {
 }
 
 TEST_F(BrokenPlugin, ShorterDescriptor) {
-  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.struct_size = 64; }), HasSubstr("descriptor        320 bytes         64 bytes"));
+  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.struct_size = 64; }),
+              HasSubstr("descriptor        320 bytes         64 bytes"));
   EXPECT_THAT(load_with([](auto& descriptor) { descriptor.struct_size = 4; }), HasSubstr("holds no valid descriptor"));
 }
 
 TEST_F(BrokenPlugin, DescriptorLongerThanItsSection) {
-  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.struct_size = 1 << 20; }), HasSubstr("holds no valid descriptor"));
+  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.struct_size = 1 << 20; }),
+              HasSubstr("holds no valid descriptor"));
 }
 
 TEST_F(BrokenPlugin, OtherMagic) {
@@ -117,7 +121,8 @@ TEST_F(BrokenPlugin, NoDescriptor) {
 TEST_F(BrokenPlugin, TruncatedAnywhere) {
   const std::string whole = test::PluginBytes("test_probe").bytes();
   for (std::size_t length = 0; length < whole.size(); length += length < 256 ? 1 : 61) {
-    EXPECT_THAT(load(whole.substr(0, length)), testing::AnyOf(HasSubstr("is not a plugin"), HasSubstr("is damaged"))) << length;
+    EXPECT_THAT(load(whole.substr(0, length)), testing::AnyOf(HasSubstr("is not a plugin"), HasSubstr("is damaged")))
+        << length;
   }
   EXPECT_THAT(load(whole.substr(0, whole.size() - 1)), HasSubstr("is damaged"));
   EXPECT_EQ(std::getenv("DRIFT_PROBE_RAN"), nullptr);
@@ -194,10 +199,13 @@ TEST_F(BrokenPlugin, NoFileAndNoPermission) {
 
 TEST_F(BrokenPlugin, ARegistrationThatThrowsLeavesNothingBehind) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"error", "the weights are missing"}, {"standard", "index 7"}, {"number", "it threw something that is not a std::exception"}};
+      {"error", "the weights are missing"},
+      {"standard", "index 7"},
+      {"number", "it threw something that is not a std::exception"}};
   for (const auto& [how, why] : cases) {
     setenv("DRIFT_PROBE_MISBEHAVE", how.c_str(), 1);
-    EXPECT_THAT(load(test::PluginBytes("test_probe").bytes()), StartsWith("plugin `probe` failed to register: " + why + "\n  --> "));
+    EXPECT_THAT(load(test::PluginBytes("test_probe").bytes()),
+                StartsWith("plugin `probe` failed to register: " + why + "\n  --> "));
   }
   unsetenv("DRIFT_PROBE_MISBEHAVE");
 }
@@ -213,9 +221,9 @@ TEST_F(BrokenPlugin, DoesNotStopTheOthersInItsFolder) {
   EXPECT_EQ(loader.loaded()[0].name, "soft_clip");
   ASSERT_THAT(loader.refused(), SizeIs(1));
   EXPECT_EQ(loader.refused()[0].path, folder_.path() / "liba.so");
-  EXPECT_EQ(loader.refused()[0].message,
-            "`liba.so` is not a plugin: the file is not a shared library (ELF)\n  --> " + (folder_.path() / "liba.so").string() +
-                "\n   = a plugin is a shared library made by drift_add_plugin()");
+  EXPECT_EQ(loader.refused()[0].message, "`liba.so` is not a plugin: the file is not a shared library (ELF)\n  --> " +
+                                             (folder_.path() / "liba.so").string() +
+                                             "\n   = a plugin is a shared library made by drift_add_plugin()");
 }
 
 TEST(PluginLoader, LoadsAPluginAndRegistersWhatItBrings) {
@@ -280,8 +288,8 @@ TEST(PluginLoader, RefusesTheSecondPluginOfOneName) {
   loader.load_folder({folder.path(), "DRIFT_PLUGIN_PATH"});
   EXPECT_THAT(loader.loaded(), SizeIs(1));
   ASSERT_THAT(loader.refused(), SizeIs(1));
-  EXPECT_THAT(loader.refused()[0].message,
-              AllOf(StartsWith("two plugins have the name `probe`"), HasSubstr("libfirst.so"), HasSubstr("libsecond.so")));
+  EXPECT_THAT(loader.refused()[0].message, AllOf(StartsWith("two plugins have the name `probe`"),
+                                                 HasSubstr("libfirst.so"), HasSubstr("libsecond.so")));
   EXPECT_THAT(registry.components(), SizeIs(1));
 }
 
@@ -301,7 +309,8 @@ TEST(PluginLoader, NamesAFolderThatSomebodyNamedAndThatIsNotThere) {
   PluginLoader loader(registry);
   loader.load_folder({"/nowhere/plugins", "DRIFT_PLUGIN_PATH", true});
   ASSERT_THAT(loader.refused(), SizeIs(1));
-  EXPECT_THAT(loader.refused()[0].message, StartsWith("cannot read the plugin folder /nowhere/plugins (DRIFT_PLUGIN_PATH): "));
+  EXPECT_THAT(loader.refused()[0].message,
+              StartsWith("cannot read the plugin folder /nowhere/plugins (DRIFT_PLUGIN_PATH): "));
   loader.load_folder({"/nowhere/plugins", "installed", false});
   EXPECT_THAT(loader.refused(), SizeIs(1));
 }
@@ -312,9 +321,10 @@ TEST(PluginSearchPaths, AreTheConfiguredTheEnvironmentsTheProgramsAndTheInstalle
   unsetenv("DRIFT_PLUGIN_PATH");
   std::vector<std::string> found;
   for (const SearchPath& path : paths) found.push_back(path.folder.string() + " " + path.origin);
-  EXPECT_THAT(found, ElementsAre("/from/toml [plugins] paths", "/from/environment DRIFT_PLUGIN_PATH", "/second DRIFT_PLUGIN_PATH",
-                                 "/opt/drift/lib/drift/plugins beside the program",
-                                 (fs::canonical(test::build_dir()) / "lib" / "drift" / "plugins").string() + " installed"));
+  EXPECT_THAT(found,
+              ElementsAre("/from/toml [plugins] paths", "/from/environment DRIFT_PLUGIN_PATH",
+                          "/second DRIFT_PLUGIN_PATH", "/opt/drift/lib/drift/plugins beside the program",
+                          (fs::canonical(test::build_dir()) / "lib" / "drift" / "plugins").string() + " installed"));
 }
 
 }  // namespace

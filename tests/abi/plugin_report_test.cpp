@@ -22,7 +22,9 @@ class PluginReport : public testing::Test {
     loader.load_file(test::built_plugin("test_soft_clip"));
     loader.load_file(test::built_plugin("test_probe"));
   }
-  static std::string file(const std::string& name) { return std::filesystem::canonical(test::built_plugin(name)).string(); }
+  static std::string file(const std::string& name) {
+    return std::filesystem::canonical(test::built_plugin(name)).string();
+  }
 
   Registry registry;
   PluginLoader loader;
@@ -31,24 +33,38 @@ class PluginReport : public testing::Test {
 TEST_F(PluginReport, ListsEverythingInATableThatLinesUp) {
   EXPECT_EQ(plugin_list(registry, loader),
             "kind       name       version  tier    plugin file\n"
-            "algorithm  probe      1.2.3    tensor  " + file("test_probe") + "\n"
-            "loss       probe      1.2.3    tensor  " + file("test_probe") + "\n"
-            "loss       soft_clip  1.0.0    tensor  " + file("test_soft_clip") + "\n");
+            "algorithm  probe      1.2.3    tensor  " +
+                file("test_probe") +
+                "\n"
+                "loss       probe      1.2.3    tensor  " +
+                file("test_probe") +
+                "\n"
+                "loss       soft_clip  1.0.0    tensor  " +
+                file("test_soft_clip") + "\n");
 }
 
 TEST_F(PluginReport, InfoShowsAComponentsParameters) {
   EXPECT_EQ(plugin_info(registry, loader, "soft_clip"),
             "loss `soft_clip`\n"
             "  PPO with a smooth clip.\n"
-            "  plugin  soft_clip 1.0.0 (Apache-2.0, tier tensor)  " + file("test_soft_clip") + "\n"
-            "\n"
-            "  parameter  type    default  range\n"
-            "  width      number  4.0      >= 0   curvature of the weight\n");
+            "  plugin  soft_clip 1.0.0 (Apache-2.0, tier tensor)  " +
+                file("test_soft_clip") +
+                "\n"
+                "\n"
+                "  parameter  type    default  range\n"
+                "  width      number  4.0      >= 0   curvature of the weight\n");
 }
 
 TEST_F(PluginReport, InfoShowsAnAlgorithmsPartsAndPresets) {
-  Bundle bundle{.name = "mine", .doc = "An algorithm.", .paper = "Author 2026", .masking = "any", .loss = "soft_clip", .presets = {}, .plugin = ""};
-  bundle.presets.push_back({"paper", "as published", {{"train.learning_rate", 1e-6}, {"advantage.std", std::string("sample")}}});
+  Bundle bundle{.name = "mine",
+                .doc = "An algorithm.",
+                .paper = "Author 2026",
+                .masking = "any",
+                .loss = "soft_clip",
+                .presets = {},
+                .plugin = ""};
+  bundle.presets.push_back(
+      {"paper", "as published", {{"train.learning_rate", 1e-6}, {"advantage.std", std::string("sample")}}});
   bundle.presets.push_back({"plain", "", {}});
   registry.add_bundle(bundle);
   EXPECT_EQ(plugin_info(registry, loader, "mine"),
@@ -82,8 +98,8 @@ TEST_F(PluginReport, InfoOfAnUnknownNameSaysWhatThereIs) {
 
 TEST(PluginCheck, DescribesAPluginThatIsInOrder) {
   const std::string text = plugin_check(test::built_plugin("test_soft_clip"));
-  EXPECT_THAT(text, AllOf(StartsWith("plugin    soft_clip 1.0.0\nlicence   Apache-2.0\n"), HasSubstr("loss      soft_clip, 1 parameter\n"),
-                          HasSubstr("\nok: ")));
+  EXPECT_THAT(text, AllOf(StartsWith("plugin    soft_clip 1.0.0\nlicence   Apache-2.0\n"),
+                          HasSubstr("loss      soft_clip, 1 parameter\n"), HasSubstr("\nok: ")));
 }
 
 TEST(PluginCheck, NamesEverythingThatIsWrong) {
@@ -91,12 +107,14 @@ TEST(PluginCheck, NamesEverythingThatIsWrong) {
     plugin_check(test::built_plugin("test_careless"));
     FAIL() << "no exception";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(),
-                AllOf(StartsWith("plugin `careless` loads, but is not in order\n"),
-                      HasSubstr("masking strategy `careless` has no documentation"),
-                      HasSubstr("masking strategy `careless` cannot be created with its defaults: the component reads parameter `rate`"),
-                      HasSubstr("parameter `rate` of masking strategy `outside` has no documentation"),
-                      HasSubstr("the default of parameter `rate` of masking strategy `outside` must be in [0, 1], not 2")));
+    EXPECT_THAT(
+        error.what(),
+        AllOf(StartsWith("plugin `careless` loads, but is not in order\n"),
+              HasSubstr("masking strategy `careless` has no documentation"),
+              HasSubstr("masking strategy `careless` cannot be created with its defaults: the component reads "
+                        "parameter `rate`"),
+              HasSubstr("parameter `rate` of masking strategy `outside` has no documentation"),
+              HasSubstr("the default of parameter `rate` of masking strategy `outside` must be in [0, 1], not 2")));
   }
 }
 

@@ -25,7 +25,8 @@ std::vector<std::string> public_headers() {
 
 TEST(PublicHeaders, CompileAlone) {
   const std::string torch = std::string(std::getenv("DRIFT_LIBTORCH_ROOT")) + "/include";
-  const std::string compile = std::string(std::getenv("CXX")) + " -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -I" +
+  const std::string compile = std::string(std::getenv("CXX")) +
+                              " -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -I" +
                               (test::source_dir() / "core" / "include").string() + " -isystem " + torch + " ";
   const test::TemporaryFolder folder;
   const auto source = folder.path() / "alone.cpp";

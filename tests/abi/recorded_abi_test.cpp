@@ -1,4 +1,5 @@
-// The recorded ABI (sdk/abi): the public headers are what was recorded, and a change that nobody meant is found and named.
+// The recorded ABI (sdk/abi): the public headers are what was recorded, and a change that nobody meant is found and
+// named.
 
 #include <tests/support/support.h>
 
@@ -51,7 +52,8 @@ TEST_P(AccidentalChange, IsFoundAndNamed) {
   std::string text = test::read_file(kHeaders / change.header);
   const auto position = text.find(change.from);
   ASSERT_NE(position, std::string::npos) << change.header << " has no longer: " << change.from;
-  test::write_file(folder.path() / "drift" / change.header, text.replace(position, std::string(change.from).size(), change.to));
+  test::write_file(folder.path() / "drift" / change.header,
+                   text.replace(position, std::string(change.from).size(), change.to));
 
   const auto result = compare(folder.path());
   EXPECT_NE(result.status, 0);
@@ -61,24 +63,27 @@ TEST_P(AccidentalChange, IsFoundAndNamed) {
 INSTANTIATE_TEST_SUITE_P(
     OneOfEachKind, AccidentalChange,
     testing::Values(Change{"VirtualFunctionAdded", "loss_estimator.h", "  virtual Coupling coupling()",
-                           "  virtual void more() const {}\n  virtual Coupling coupling()", "drift::LossEstimator::more()"},
-                    Change{"VirtualFunctionRenamed", "model.h", "virtual at::Tensor lm_head_VH()", "virtual at::Tensor head_VH()",
-                           "drift::Model::head_VH()"},
-                    Change{"FieldInserted", "trajectories.h", "  at::Tensor tokens_BP;", "  bool padded = true;\n  at::Tensor tokens_BP;",
-                           "'bool padded', at offset 0"},
-                    Change{"FieldOfAnotherType", "task.h", "std::string demonstration;", "std::string_view demonstration;",
-                           "'drift::TaskItem::demonstration' changed"},
+                           "  virtual void more() const {}\n  virtual Coupling coupling()",
+                           "drift::LossEstimator::more()"},
+                    Change{"VirtualFunctionRenamed", "model.h", "virtual at::Tensor lm_head_VH()",
+                           "virtual at::Tensor head_VH()", "drift::Model::head_VH()"},
+                    Change{"FieldInserted", "trajectories.h", "  at::Tensor tokens_BP;",
+                           "  bool padded = true;\n  at::Tensor tokens_BP;", "'bool padded', at offset 0"},
+                    Change{"FieldOfAnotherType", "task.h", "std::string demonstration;",
+                           "std::string_view demonstration;", "'drift::TaskItem::demonstration' changed"},
                     Change{"EnumeratorRenumbered", "reward.h", "kWrong = 3", "kWrong = 9",
                            "'drift::RewardStatus::kWrong' from value '3' to '9'"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(RecordedSymbols, AreAllExportedByLibdrift) {
-  const auto exported = test::run_command("nm -D --defined-only --format=just-symbols " + (test::build_dir() / "lib" / "libdrift.so").string());
+  const auto exported = test::run_command("nm -D --defined-only --format=just-symbols " +
+                                          (test::build_dir() / "lib" / "libdrift.so").string());
   ASSERT_EQ(exported.status, 0) << exported.error;
   std::istringstream recorded(test::read_file(kAbi / "drift.symbols"));
   int count = 0;
   for (std::string symbol; std::getline(recorded, symbol); ++count) {
-    EXPECT_THAT("\n" + exported.output, HasSubstr("\n" + symbol + "\n")) << test::run_command("c++filt " + symbol).output;
+    EXPECT_THAT("\n" + exported.output, HasSubstr("\n" + symbol + "\n"))
+        << test::run_command("c++filt " + symbol).output;
   }
   EXPECT_GT(count, 20);
 }

@@ -1,4 +1,5 @@
-// The SDK as its users meet it: the installed tree, moved to another place, builds a plugin that was never part of this tree.
+// The SDK as its users meet it: the installed tree, moved to another place, builds a plugin that was never part of this
+// tree.
 
 #include <core/plugin/plugin_loader.h>
 
@@ -40,8 +41,9 @@ class Sdk : public testing::Test {
   static fs::path build_example(const fs::path& prefix, const std::string& name) {
     const auto source = prefix_ / "share" / "drift" / "examples" / "soft_clip";
     const auto build = folder_->path() / name;
-    const auto result = run(cmake() + " -S " + source.string() + " -B " + build.string() + " -DCMAKE_PREFIX_PATH=" + prefix.string() +
-                            " && " + cmake() + " --build " + build.string());
+    const auto result =
+        run(cmake() + " -S " + source.string() + " -B " + build.string() + " -DCMAKE_PREFIX_PATH=" + prefix.string() +
+            " && " + cmake() + " --build " + build.string());
     EXPECT_EQ(result.status, 0) << result.output << result.error;
     EXPECT_THAT(result.output + result.error, Not(HasSubstr("warning")));
     return build / "libsoft_clip.so";
@@ -73,7 +75,8 @@ TEST_F(Sdk, HoldsHeadersLibraryPackageAndPlugins) {
 
 TEST_F(Sdk, FindsItsLibrariesWhereverItLies) {
   std::vector<fs::path> files = {library_folder() / "libdrift.so"};
-  for (const auto& plugin : fs::directory_iterator(library_folder() / "drift" / "plugins")) files.push_back(plugin.path());
+  for (const auto& plugin : fs::directory_iterator(library_folder() / "drift" / "plugins"))
+    files.push_back(plugin.path());
   if (fs::exists(prefix_ / "bin" / "drift")) files.push_back(prefix_ / "bin" / "drift");
   for (const fs::path& file : files) {
     const auto result = run("ldd " + file.string());
@@ -98,8 +101,9 @@ TEST_F(Sdk, TheInstalledProgramLoadsItsPluginsAndTheAuthorsOwn) {
 
   const auto list = run("DRIFT_PLUGIN_PATH=" + plugin.parent_path().string() + " " + program.string() + " plugin list");
   EXPECT_EQ(list.status, 0) << list.error;
-  EXPECT_THAT(list.output, AllOf(HasSubstr(plugin.string()), HasSubstr((library_folder() / "drift" / "plugins").string()),
-                                 Not(HasSubstr(test::build_dir().string()))));
+  EXPECT_THAT(list.output,
+              AllOf(HasSubstr(plugin.string()), HasSubstr((library_folder() / "drift" / "plugins").string()),
+                    Not(HasSubstr(test::build_dir().string()))));
 }
 
 }  // namespace

@@ -11,7 +11,8 @@
 ///       registry.add<SoftClip>("soft_clip", "PPO with a smooth clip.", {{"width", 4.0, "curvature of the weight"}});
 ///     }
 ///
-/// The body may throw (drift::Error, best): the host then refuses the plugin and keeps nothing of it. The licence is an SPDX name.
+/// The body may throw (drift::Error, best): the host then refuses the plugin and keeps nothing of it. The licence is an
+/// SPDX name.
 #define DRIFT_PLUGIN(NAME, VERSION, LICENCE)                                                                       \
   static_assert(sizeof(NAME) > 1 && sizeof(VERSION) > 1 && sizeof(LICENCE) > 1,                                    \
                 "a plugin has a name, a version and a licence");                                                   \

@@ -1,4 +1,5 @@
-// The plugin that the tests patch and break. It leaves a mark when any of its code runs, and registers badly on request.
+// The plugin that the tests patch and break. It leaves a mark when any of its code runs, and registers badly on
+// request.
 #include <drift/error.h>
 #include <drift/loss_estimator.h>
 #include <drift/plugin.h>
@@ -22,7 +23,8 @@ class Probe final : public drift::LossEstimator {
 
 DRIFT_PLUGIN("probe", "1.2.3", "MIT") {
   registry.add<Probe>("probe", "A loss that only throws.");
-  registry.add_bundle({.name = "probe", .doc = "", .paper = "", .masking = "", .loss = "probe", .presets = {}, .plugin = ""});
+  registry.add_bundle(
+      {.name = "probe", .doc = "", .paper = "", .masking = "", .loss = "probe", .presets = {}, .plugin = ""});
   const char* misbehave = std::getenv("DRIFT_PROBE_MISBEHAVE");
   const std::string_view how = misbehave == nullptr ? "" : misbehave;
   if (how == "error") throw drift::Error("the weights are missing", "fetch them");
