@@ -15,30 +15,30 @@ namespace drift {
 
 /// What the user typed, for every command; each command reads what it declares in commands.cpp.
 struct CommandLine {
-  std::filesystem::path config;           ///< CONFIG.toml or --config; for a run's checkpoint the run's own; empty: none
-  std::filesystem::path checkpoint;       ///< CHECKPOINT_DIR, as it was typed
-  std::string name;                       ///< NAME or FILE of `plugin info`, `plugin check`
+  std::filesystem::path config;      ///< CONFIG.toml or --config; for a run's checkpoint the run's own; empty: none
+  std::filesystem::path checkpoint;  ///< CHECKPOINT_DIR, as it was typed
+  std::string name;                  ///< NAME or FILE of `plugin info`, `plugin check`
   std::vector<ConfigOverride> overrides;  ///< --set and the short forms; for a checkpoint also model.path
   std::filesystem::path out;              ///< --out; empty: runs/NAME
   bool resume = false;
-  std::string purpose;                    ///< --for of `config show`
-  std::optional<std::string> prompt;      ///< --prompt
-  std::vector<std::int64_t> token_ids;    ///< --token-ids
+  std::string purpose;                  ///< --for of `config show`
+  std::optional<std::string> prompt;    ///< --prompt
+  std::vector<std::int64_t> token_ids;  ///< --token-ids
   bool json = false;
   bool show_steps = false;
-  bool prefix = false;                    ///< --prefix of `sdk`
+  bool prefix = false;  ///< --prefix of `sdk`
 };
 
 /// One command: what parses it, what --help says, what runs it.
 struct Command {
-  std::string name;                   ///< "train", "plugin info"
-  std::string argument;               ///< "CONFIG.toml"; empty: none
+  std::string name;      ///< "train", "plugin info"
+  std::string argument;  ///< "CONFIG.toml"; empty: none
   bool argument_required = false;
-  std::string summary;                ///< one line of `drift --help`
-  std::string help;                   ///< what it does, for `drift COMMAND --help`
-  std::string example;                ///< the line after the program's name
-  std::vector<std::string> options;   ///< names of options in options.cpp
-  int (*run)(const CommandLine&);     ///< @return the exit status
+  std::string summary;               ///< one line of `drift --help`
+  std::string help;                  ///< what it does, for `drift COMMAND --help`
+  std::string example;               ///< the line after the program's name
+  std::vector<std::string> options;  ///< names of options in options.cpp
+  int (*run)(const CommandLine&);    ///< @return the exit status
 };
 
 /// All of them, in the order in which --help lists them.

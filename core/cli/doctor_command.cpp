@@ -46,7 +46,8 @@ Finding check_compiler() {
   if (!compiler.empty() && !cmake.empty()) return {State::kOk, "compiler", compiler + ", " + cmake, ""};
   const std::string missing = std::string(compiler.empty() ? "no C++ compiler" : "") +
                               (compiler.empty() && cmake.empty() ? ", " : "") + (cmake.empty() ? "no cmake" : "");
-  return {State::kNote, "compiler", missing, "needed to build plugins, not to run: apt-get install g++ cmake ninja-build"};
+  return {State::kNote, "compiler", missing,
+          "needed to build plugins, not to run: apt-get install g++ cmake ninja-build"};
 }
 
 Finding check_libtorch() {
@@ -62,7 +63,8 @@ Finding check_cuda() {
   }
   const auto& hooks = at::detail::getCUDAHooks();
   if (!hooks.hasCUDA()) {
-    return {State::kProblem, "CUDA", "in this build, but no GPU answers", "check nvidia-smi; --device cpu works without"};
+    return {State::kProblem, "CUDA", "in this build, but no GPU answers",
+            "check nvidia-smi; --device cpu works without"};
   }
   return {State::kOk, "CUDA", std::to_string(hooks.deviceCount()) + " GPU", ""};
 }
@@ -78,7 +80,8 @@ void check_plugins(std::vector<Finding>& findings) {
   std::string names;
   for (const LoadedPlugin& plugin : plugins->loader.loaded()) names += (names.empty() ? "" : ", ") + plugin.name;
   if (names.empty()) {
-    findings.push_back({State::kProblem, "plugins", "none found", "build them all (cmake --build), or set DRIFT_PLUGIN_PATH"});
+    findings.push_back(
+        {State::kProblem, "plugins", "none found", "build them all (cmake --build), or set DRIFT_PLUGIN_PATH"});
   } else {
     findings.push_back({State::kOk, "plugins", names, ""});
   }
@@ -94,12 +97,14 @@ Finding check_runs_folder() {
   std::string name = folder + "/.drift-doctor-XXXXXX";
   const int file = mkstemp(name.data());
   if (file < 0) {
-    return {State::kProblem, "runs", "cannot write into " + std::filesystem::absolute(folder).lexically_normal().string(),
+    return {State::kProblem, "runs",
+            "cannot write into " + std::filesystem::absolute(folder).lexically_normal().string(),
             "work in a folder of your own, or name one: --out FOLDER"};
   }
   close(file);
   unlink(name.c_str());
-  return {State::kOk, "runs", std::filesystem::absolute("runs").string() + (folder == "runs" ? "" : " (made by the first run)"), ""};
+  return {State::kOk, "runs",
+          std::filesystem::absolute("runs").string() + (folder == "runs" ? "" : " (made by the first run)"), ""};
 }
 
 }  // namespace
@@ -122,7 +127,8 @@ int run_doctor(const CommandLine&) {
     if (!finding.remedy.empty()) std::cout << "         " << std::string(10, ' ') << "= " << finding.remedy << "\n";
     healthy = healthy && finding.state != State::kProblem;
   }
-  std::cout << (healthy ? "Everything that is needed works.\n" : "Something is wrong: see the lines that say problem.\n");
+  std::cout << (healthy ? "Everything that is needed works.\n"
+                        : "Something is wrong: see the lines that say problem.\n");
   return healthy ? 0 : 1;
 }
 

@@ -26,7 +26,8 @@ LoadedRun load_run(const CommandLine& line, ConfigPurpose purpose) {
   LoadedRun run;
   run.plugins = load_plugins(plugin_paths(document));
   // A plugin that did not load may be why a name is unknown: say it before the mistakes.
-  for (const RefusedPlugin& refused : run.plugins->loader.refused()) std::cerr << "warning: " << refused.message << "\n\n";
+  for (const RefusedPlugin& refused : run.plugins->loader.refused())
+    std::cerr << "warning: " << refused.message << "\n\n";
   run.config = resolve_config(document, run.plugins->registry, purpose);
   return run;
 }

@@ -19,7 +19,8 @@ constexpr int kFailed = 1;
 constexpr int kMistaken = 2;  // the command line or the configuration
 
 std::string help() {
-  std::string text = "drift: reinforcement learning for masked diffusion language models\n\nusage: drift COMMAND [options]\n\n";
+  std::string text =
+      "drift: reinforcement learning for masked diffusion language models\n\nusage: drift COMMAND [options]\n\n";
   for (const Command& command : commands()) {
     std::string left = "  " + command.name + (command.argument.empty() ? "" : " " + command.argument);
     left.resize(std::max<std::size_t>(30, left.size() + 2), ' ');
@@ -29,10 +30,12 @@ std::string help() {
 }
 
 std::string help(const Command& command) {
-  const std::string argument =
-      command.argument.empty() ? "" : command.argument_required ? " " + command.argument : " [" + command.argument + "]";
-  return "drift " + command.name + ": " + command.summary + "\n\nusage: drift " + command.name + argument + " [options]\n\n" +
-         command.help + "\n\n" + describe_options(command) + "\nexample: drift " + command.example + "\n";
+  const std::string argument = command.argument.empty()    ? ""
+                               : command.argument_required ? " " + command.argument
+                                                           : " [" + command.argument + "]";
+  return "drift " + command.name + ": " + command.summary + "\n\nusage: drift " + command.name + argument +
+         " [options]\n\n" + command.help + "\n\n" + describe_options(command) + "\nexample: drift " + command.example +
+         "\n";
 }
 
 const Command* find_command(std::string_view name) {
@@ -51,11 +54,12 @@ std::vector<std::string> second_words(const std::string& first) {
   return words;
 }
 
-[[noreturn]] void unknown_command(const std::string& prefix, const std::string& name, const std::vector<std::string>& known) {
+[[noreturn]] void unknown_command(const std::string& prefix, const std::string& name,
+                                  const std::vector<std::string>& known) {
   const std::string nearest = nearest_name(name, known);
   throw UsageError("unknown command `" + prefix + name + "`",
-                   (nearest.empty() ? "" : "did you mean `drift " + prefix + nearest + "`?\n  = ") + "commands: " + joined(known) +
-                       "    (drift --help)");
+                   (nearest.empty() ? "" : "did you mean `drift " + prefix + nearest + "`?\n  = ") +
+                       "commands: " + joined(known) + "    (drift --help)");
 }
 
 int dispatch(std::vector<std::string> arguments) {
@@ -68,10 +72,12 @@ int dispatch(std::vector<std::string> arguments) {
   arguments.erase(arguments.begin());
   if (const std::vector<std::string> words = second_words(name); !words.empty()) {
     if (!arguments.empty() && is_help(arguments[0])) {
-      for (const std::string& word : words) std::cout << (word == words[0] ? "" : "\n") << help(*find_command(name + " " + word));
+      for (const std::string& word : words)
+        std::cout << (word == words[0] ? "" : "\n") << help(*find_command(name + " " + word));
       return 0;
     }
-    if (arguments.empty()) throw UsageError("`drift " + name + "` wants one of: " + joined(words), "drift " + name + " --help");
+    if (arguments.empty())
+      throw UsageError("`drift " + name + "` wants one of: " + joined(words), "drift " + name + " --help");
     if (find_command(name + " " + arguments[0]) == nullptr) unknown_command(name + " ", arguments[0], words);
     name += " " + arguments[0];
     arguments.erase(arguments.begin());
@@ -106,7 +112,8 @@ int main(int argc, char** argv) {
   const bool colour = terminal.is_terminal && terminal.color;
   try {
     const int status = dispatch({argv + 1, argv + argc});
-    if (!std::cout.flush()) throw Error("standard output cannot be written", "the disk may be full, or the reader gone");
+    if (!std::cout.flush())
+      throw Error("standard output cannot be written", "the disk may be full, or the reader gone");
     return status;
   } catch (const ConfigError& error) {
     std::cerr << error.text(colour);

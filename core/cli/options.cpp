@@ -25,7 +25,9 @@ const std::map<std::string, Option>& options() {
   static const std::map<std::string, Option> all = {
       {"set", {"KEY=VALUE", "change any value of the file: --set train.steps=20; may be given often", "", false}},
       {"algorithm", {"NAME", "short for --set algorithm.name=NAME", "algorithm.name", true}},
-      {"model", {"FOLDER", "short for --set model.path=FOLDER; a word that is no folder is the family, model.name", "model.path", true}},
+      {"model",
+       {"FOLDER", "short for --set model.path=FOLDER; a word that is no folder is the family, model.name", "model.path",
+        true}},
       {"task", {"NAME", "short for --set task.name=NAME", "task.name", true}},
       {"seed", {"N", "short for --set run.seed=N", "run.seed", false}},
       {"device", {"cpu|cuda", "short for --set run.device=…", "run.device", true}},
@@ -92,7 +94,8 @@ po::variables_map parse_or_explain(const Command& command, const std::vector<std
 }
 
 std::string argument_of(const Command& command, const po::variables_map& values) {
-  const auto given = values.count("argument") ? values["argument"].as<std::vector<std::string>>() : std::vector<std::string>();
+  const auto given =
+      values.count("argument") ? values["argument"].as<std::vector<std::string>>() : std::vector<std::string>();
   const std::string example = "for example: drift " + command.example;
   if (given.size() > (command.argument.empty() ? 0u : 1u)) {
     throw UsageError("`drift " + command.name + "` has no use for `" + given.back() + "`", example);
@@ -143,15 +146,19 @@ void take_checkpoint(CommandLine& line) {
 
 CommandLine parse_arguments(const Command& command, const std::vector<std::string>& arguments) {
   const po::variables_map values = parse_or_explain(command, arguments);
-  const auto text = [&](const char* name) { return values.count(name) ? values[name].as<std::string>() : std::string(); };
+  const auto text = [&](const char* name) {
+    return values.count(name) ? values[name].as<std::string>() : std::string();
+  };
   const auto given = [&](const char* name) { return values.count(name) != 0 && values[name].as<bool>(); };
   CommandLine line;
   const std::string argument = argument_of(command, values);
   if (values.count("set")) {
-    for (const std::string& set : values["set"].as<std::vector<std::string>>()) line.overrides.push_back(ConfigOverride::from_set(set));
+    for (const std::string& set : values["set"].as<std::vector<std::string>>())
+      line.overrides.push_back(ConfigOverride::from_set(set));
   }
   for (const std::string& name : command.options) {
-    if (!options().at(name).key.empty() && values.count(name)) line.overrides.push_back(short_form(command, name, text(name.c_str())));
+    if (!options().at(name).key.empty() && values.count(name))
+      line.overrides.push_back(short_form(command, name, text(name.c_str())));
   }
   line.config = text("config");
   line.out = text("out");

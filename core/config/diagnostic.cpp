@@ -48,7 +48,8 @@ std::string render(const Diagnostic& diagnostic, bool colour) {
     out += margin + paint(kBlue, "-->") + " " + where + "\n";
     if (diagnostic.source_line.size() <= kLongestLine) {
       out += margin + paint(kBlue, " |") + "\n";
-      out += paint(kBlue, std::string(width - number.size(), ' ') + number + " |") + " " + diagnostic.source_line + "\n";
+      out +=
+          paint(kBlue, std::string(width - number.size(), ' ') + number + " |") + " " + diagnostic.source_line + "\n";
       out += margin + paint(kBlue, " |") + " " + indent(diagnostic.source_line, diagnostic.span.column) +
              paint(kRed, caret + label) + "\n";
     } else if (!diagnostic.label.empty()) {

@@ -19,10 +19,10 @@ struct TextSpan {
 /// One mistake, where it is, and what to do about it.
 struct Diagnostic {
   std::string message;
-  std::string file;       ///< as the user wrote it; or the flag, where the mistake is on the command line
-  TextSpan span;          ///< line 0: not in a file (`column` then counts within `file`, the flag)
+  std::string file;  ///< as the user wrote it; or the flag, where the mistake is on the command line
+  TextSpan span;     ///< line 0: not in a file (`column` then counts within `file`, the flag)
   std::string source_line;
-  std::string label;      ///< beside the caret
+  std::string label;  ///< beside the caret
   std::vector<std::string> notes;
 };
 

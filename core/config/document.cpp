@@ -180,8 +180,9 @@ ConfigLayer override_layer(const ConfigOverride& setting, std::vector<Diagnostic
   const auto parse = [&](const std::string& value) {
     ConfigLayer layer;
     const std::string line = setting.key + " = " + value;
-    flatten(toml::parse(std::string_view(line)), "", [&](const toml::key&, const toml::node&) { return origin; },
-            std::filesystem::current_path(), layer);
+    flatten(
+        toml::parse(std::string_view(line)), "", [&](const toml::key&, const toml::node&) { return origin; },
+        std::filesystem::current_path(), layer);
     return layer;
   };
   const std::string as_text = to_toml(ParamValue(setting.value));
@@ -190,17 +191,26 @@ ConfigLayer override_layer(const ConfigOverride& setting, std::vector<Diagnostic
   } catch (const toml::parse_error&) {
     // Not a value, or not a key: the second try tells which.
   }
-  const bool broken = !setting.value.empty() && std::string_view("\"'[{").find(setting.value[0]) != std::string_view::npos;
+  const bool broken =
+      !setting.value.empty() && std::string_view("\"'[{").find(setting.value[0]) != std::string_view::npos;
   try {
     ConfigLayer layer = parse(as_text);
     if (!broken) return layer;
   } catch (const toml::parse_error&) {
-    mistakes.push_back({.message = "`" + setting.key + "` is not a key", .file = setting.flag, .span = origin.key,
-                        .source_line = {}, .label = {}, .notes = {"for example: --set train.steps=20"}});
+    mistakes.push_back({.message = "`" + setting.key + "` is not a key",
+                        .file = setting.flag,
+                        .span = origin.key,
+                        .source_line = {},
+                        .label = {},
+                        .notes = {"for example: --set train.steps=20"}});
     return {};
   }
-  mistakes.push_back({.message = "the value is not valid TOML", .file = setting.flag, .span = origin.value,
-                      .source_line = {}, .label = {}, .notes = {"texts in quotes, lists in brackets: [\"a\", \"b\"]"}});
+  mistakes.push_back({.message = "the value is not valid TOML",
+                      .file = setting.flag,
+                      .span = origin.value,
+                      .source_line = {},
+                      .label = {},
+                      .notes = {"texts in quotes, lists in brackets: [\"a\", \"b\"]"}});
   return {};
 }
 
@@ -229,8 +239,12 @@ std::string Origin::text() const {
 ConfigOverride ConfigOverride::from_set(const std::string& assignment) {
   const auto equals = assignment.find('=');
   if (equals == std::string::npos || equals == 0) {
-    throw ConfigError({{.message = "--set wants KEY=VALUE", .file = "--set " + assignment, .span = {}, .source_line = {},
-                        .label = {}, .notes = {"for example: --set train.steps=20"}}});
+    throw ConfigError({{.message = "--set wants KEY=VALUE",
+                        .file = "--set " + assignment,
+                        .span = {},
+                        .source_line = {},
+                        .label = {},
+                        .notes = {"for example: --set train.steps=20"}}});
   }
   return {"--set " + assignment, assignment.substr(0, equals), assignment.substr(equals + 1), false};
 }

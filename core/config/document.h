@@ -58,8 +58,8 @@ struct ConfigOverride {
 
 /// The files and the command line of one run, read but not yet checked.
 struct ConfigDocument {
-  std::string file;                 ///< as the user wrote it; empty: there is none
-  std::vector<ConfigLayer> layers;  ///< the last one wins, key by key
+  std::string file;                                       ///< as the user wrote it; empty: there is none
+  std::vector<ConfigLayer> layers;                        ///< the last one wins, key by key
   std::map<std::string, std::vector<std::string>> lines;  ///< of every file, for messages
 
   /// A mistake at a place in the document.
@@ -68,8 +68,8 @@ struct ConfigDocument {
 
 /// Read `file` (may be empty), what it extends, and the command line.
 ///
-/// `extends = ["a.toml", "b.toml"]` at the top of a file, relative to that file: b wins over a, the file over both. A file
-/// that several others extend counts once, at its first place.
+/// `extends = ["a.toml", "b.toml"]` at the top of a file, relative to that file: b wins over a, the file over both. A
+/// file that several others extend counts once, at its first place.
 /// @throws ConfigError with every syntax error, missing file and cycle.
 ConfigDocument load_document(const std::filesystem::path& file, const std::vector<ConfigOverride>& overrides);
 

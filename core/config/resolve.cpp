@@ -25,8 +25,8 @@ std::string found_type(const ConfigLeaf& leaf) {
 /// "`k`: steps per response; integer, >= 1, default 4"
 std::string describe(const ParamSpec& spec) {
   const std::string range = spec.range.describe();
-  return "`" + spec.name + "`: " + spec.doc + "; " + type_name(spec.default_value) + (range.empty() ? "" : ", " + range) +
-         ", default " + to_toml(spec.default_value);
+  return "`" + spec.name + "`: " + spec.doc + "; " + type_name(spec.default_value) +
+         (range.empty() ? "" : ", " + range) + ", default " + to_toml(spec.default_value);
 }
 
 std::string plural(ComponentKind kind) {
@@ -83,8 +83,9 @@ class Resolver {
       if (find_section(table) != nullptr || (!parent.empty() && find_section(parent) == nullptr)) continue;
       const SectionSchema* section = find_section(parent);
       const bool is_value = section != nullptr && std::ranges::count(names_of(section->keys), name_of(table)) > 0;
-      Diagnostic& wrong = mistake(origin, origin.key, is_value ? "`" + table + "` is a value, not a section"
-                                                               : "unknown section [" + table + "]");
+      Diagnostic& wrong =
+          mistake(origin, origin.key,
+                  is_value ? "`" + table + "` is a value, not a section" : "unknown section [" + table + "]");
       const std::string nearest = nearest_name(table, names);
       if (!is_value && !nearest.empty()) wrong.label = "did you mean [" + nearest + "]?";
       if (!is_value) wrong.notes = {"sections: " + joined(names)};
@@ -92,8 +93,9 @@ class Resolver {
     for (const auto& [key, leaf] : merged_.leaves) {
       if (!section_of(key).empty()) continue;
       const bool is_section = find_section(key) != nullptr;
-      Diagnostic& wrong = mistake(leaf.origin, leaf.origin.key,
-                                  is_section ? "`" + key + "` is a section, not a value" : "`" + key + "` lies outside any section");
+      Diagnostic& wrong =
+          mistake(leaf.origin, leaf.origin.key,
+                  is_section ? "`" + key + "` is a section, not a value" : "`" + key + "` lies outside any section");
       wrong.label = is_section ? "write [" + key + "] and its values below" : elsewhere(key);
       if (!is_section) wrong.notes = {"sections: " + joined(names)};
     }
@@ -103,7 +105,8 @@ class Resolver {
   static std::string elsewhere(std::string_view name) {
     std::vector<std::string> homes;
     for (const SectionSchema& schema : config_sections()) {
-      if (name != "name" && std::ranges::count(names_of(schema.keys), name) > 0) homes.push_back("[" + schema.name + "]");
+      if (name != "name" && std::ranges::count(names_of(schema.keys), name) > 0)
+        homes.push_back("[" + schema.name + "]");
     }
     return homes.empty() ? "" : "it belongs to " + joined(homes);
   }
@@ -167,8 +170,8 @@ class Resolver {
   void add_declared(const ComponentEntry& component, const SectionSchema& schema, ParamSpecs& specs) const {
     for (const ParamSpec& spec : component.params) {
       if (std::ranges::count(names_of(schema.keys), spec.name) > 0) {
-        throw Error("the " + std::string(kind_name(component.kind)) + " `" + component.name + "` declares a parameter `" +
-                        spec.name + "`, which every [" + schema.name + "] already has",
+        throw Error("the " + std::string(kind_name(component.kind)) + " `" + component.name +
+                        "` declares a parameter `" + spec.name + "`, which every [" + schema.name + "] already has",
                     "give the parameter another name in plugin `" + component.plugin + "`");
       }
       specs.push_back(spec);
@@ -182,19 +185,24 @@ class Resolver {
     for (const ComponentEntry& entry : registry_.components()) {
       if (entry.kind == *schema.component) names.push_back(entry.name);
     }
-    const std::string list = names.empty() ? "no plugin brings a " + kind + "    (drift plugin list)"
-                                           : plural(*schema.component) + ": " + joined(names) + "    (drift plugin list)";
+    const std::string list = names.empty()
+                                 ? "no plugin brings a " + kind + "    (drift plugin list)"
+                                 : plural(*schema.component) + ": " + joined(names) + "    (drift plugin list)";
     if (!name.empty()) {
-      if (schema.name == "evaluation.rollout" && chosen.origin.kind == Origin::Kind::kDerived) return;  // said at [rollout]
-      const Origin place = chosen.origin.kind == Origin::Kind::kDerived ? merged_.find("algorithm.name")->origin : chosen.origin;
+      if (schema.name == "evaluation.rollout" && chosen.origin.kind == Origin::Kind::kDerived)
+        return;  // said at [rollout]
+      const Origin place =
+          chosen.origin.kind == Origin::Kind::kDerived ? merged_.find("algorithm.name")->origin : chosen.origin;
       Diagnostic& wrong = mistake(place, place.value, "unknown " + kind + " `" + name + "`");
-      wrong.label = chosen.origin.kind == Origin::Kind::kDerived ? "this algorithm wants it" : did_you_mean(nearest_name(name, names));
+      wrong.label = chosen.origin.kind == Origin::Kind::kDerived ? "this algorithm wants it"
+                                                                 : did_you_mean(nearest_name(name, names));
       wrong.notes = {list};
       return;
     }
     const bool follows = schema.name.starts_with("algorithm.") || schema.name == "evaluation.rollout";
     if (schema.name == "model" && checkpoint_missing()) return;  // it would have said what it is
-    if (!schema.needed(purpose_) || follows || merged_.find(schema.name + ".name") != nullptr) return;  // reported elsewhere
+    if (!schema.needed(purpose_) || follows || merged_.find(schema.name + ".name") != nullptr)
+      return;  // reported elsewhere
     Diagnostic& wrong = mistakes_.emplace_back();
     wrong.message = "no " + kind + " is named";
     wrong.file = document_.file;
@@ -227,7 +235,8 @@ class Resolver {
   }
 
   void report_type(const ParamSpec& spec, const std::string& key, const ConfigLeaf& leaf) {
-    Diagnostic& wrong = mistake(leaf.origin, leaf.origin.value, "`" + key + "` must be " + article_and_type(spec.default_value));
+    Diagnostic& wrong =
+        mistake(leaf.origin, leaf.origin.value, "`" + key + "` must be " + article_and_type(spec.default_value));
     wrong.label = "this is " + found_type(leaf);
     wrong.notes = {describe(spec)};
   }
@@ -244,9 +253,9 @@ class Resolver {
   }
 
   static bool names_path(std::string_view name) {
-    return std::ranges::any_of(std::initializer_list<std::string_view>{"path", "file", "folder"}, [&](std::string_view word) {
-      return name == word || name.ends_with("_" + std::string(word));
-    });
+    return std::ranges::any_of(
+        std::initializer_list<std::string_view>{"path", "file", "folder"},
+        [&](std::string_view word) { return name == word || name.ends_with("_" + std::string(word)); });
   }
 
   void check_known(const std::string& key, const ConfigLeaf& leaf, const SectionSchema& schema,
@@ -263,8 +272,8 @@ class Resolver {
     }
     const bool own = component != nullptr;
     Diagnostic& wrong = mistake(leaf.origin, leaf.origin.key,
-                                own ? "unknown parameter `" + name + "` of " + std::string(kind_name(component->kind)) + " `" +
-                                          component->name + "`"
+                                own ? "unknown parameter `" + name + "` of " + std::string(kind_name(component->kind)) +
+                                          " `" + component->name + "`"
                                     : "unknown key `" + name + "` in [" + schema.name + "]");
     wrong.label = did_you_mean(nearest_name(name, known));
     if (wrong.label.empty()) wrong.label = elsewhere(name);
@@ -276,7 +285,8 @@ class Resolver {
     wrong.notes = {(declared.empty() ? "`" + component->name + "` has no parameters"
                                      : "parameters of `" + component->name + "`: " + declared) +
                    "    (drift plugin info " + component->name + ")"};
-    if (schema.keys.size() > 1) wrong.notes.push_back("keys of every [" + schema.name + "]: " + joined(names_of(schema.keys)));
+    if (schema.keys.size() > 1)
+      wrong.notes.push_back("keys of every [" + schema.name + "]: " + joined(names_of(schema.keys)));
   }
 
   void name_run(ResolvedValue& name) {
@@ -309,16 +319,18 @@ class Resolver {
       Diagnostic& wrong = mistakes_.emplace_back();
       wrong.message = "no algorithm is named";
       wrong.file = document_.file;
-      wrong.notes = {"name it: [algorithm] name = \"" + (names.empty() ? "…" : names.front()) + "\", or --algorithm NAME", list};
+      wrong.notes = {
+          "name it: [algorithm] name = \"" + (names.empty() ? "…" : names.front()) + "\", or --algorithm NAME", list};
     }
     if (bundle == nullptr) return;
     if (preset_in_force(*bundle, text(preset)) == nullptr && !text(preset).empty()) {
       std::vector<std::string> presets;
       for (const BundlePreset& known : bundle->presets) presets.push_back(known.name);
-      Diagnostic& wrong =
-          mistake(preset.origin, preset.origin.value, "unknown preset `" + text(preset) + "` of algorithm `" + bundle->name + "`");
+      Diagnostic& wrong = mistake(preset.origin, preset.origin.value,
+                                  "unknown preset `" + text(preset) + "` of algorithm `" + bundle->name + "`");
       wrong.label = did_you_mean(nearest_name(text(preset), presets));
-      wrong.notes = {"presets of `" + bundle->name + "`: " + joined(presets) + "    (drift plugin info " + bundle->name + ")"};
+      wrong.notes = {"presets of `" + bundle->name + "`: " + joined(presets) + "    (drift plugin info " +
+                     bundle->name + ")"};
     }
     if (text(preset).empty() && !bundle->presets.empty()) preset.value = bundle->presets.front().name;
   }
@@ -358,7 +370,9 @@ class Resolver {
       Diagnostic& wrong = mistakes_.emplace_back();
       wrong.message = "no checkpoint is named";
       wrong.file = document_.file;
-      wrong.notes = {"name it: [model] path = \"FOLDER\", or --model FOLDER; or start from random weights: initialize = \"random\""};
+      wrong.notes = {
+          "name it: [model] path = \"FOLDER\", or --model FOLDER; or start from random weights: initialize = "
+          "\"random\""};
     }
   }
 

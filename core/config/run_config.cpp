@@ -9,7 +9,8 @@ namespace drift {
 namespace {
 
 const ResolvedSection* find(const std::vector<ResolvedSection>& sections, std::string_view name) {
-  const auto found = std::find_if(sections.begin(), sections.end(), [&](const ResolvedSection& s) { return s.name == name; });
+  const auto found =
+      std::find_if(sections.begin(), sections.end(), [&](const ResolvedSection& s) { return s.name == name; });
   return found == sections.end() ? nullptr : &*found;
 }
 
@@ -24,7 +25,8 @@ bool RunConfig::has(std::string_view section) const { return find(sections_, sec
 
 const Params& RunConfig::section(std::string_view name) const {
   const ResolvedSection* found = find(sections_, name);
-  if (found == nullptr) throw Error("this command reads section [" + std::string(name) + "], which it does not ask for");
+  if (found == nullptr)
+    throw Error("this command reads section [" + std::string(name) + "], which it does not ask for");
   return found->params;
 }
 
@@ -44,7 +46,8 @@ std::string RunConfig::resolved_toml() const {
   for (const ResolvedSection& section : sections_) {
     out += "\n[" + section.name + "]\n";
     for (const ResolvedValue& value : section.values) {
-      out += padded(value.name, key_width) + " = " + padded(to_toml(value.value), value_width) + "  # " + value.origin.text() + "\n";
+      out += padded(value.name, key_width) + " = " + padded(to_toml(value.value), value_width) + "  # " +
+             value.origin.text() + "\n";
     }
   }
   if (!set_aside_.empty()) out += "\n# Set aside, because it was written for another component:\n";
@@ -64,7 +67,8 @@ std::vector<std::filesystem::path> plugin_paths(const ConfigDocument& document) 
       throw ConfigError({wrong});
     }
     std::vector<std::filesystem::path> paths;
-    for (const std::string& path : *list) paths.push_back(std::filesystem::absolute(leaf.folder / path).lexically_normal());
+    for (const std::string& path : *list)
+      paths.push_back(std::filesystem::absolute(leaf.folder / path).lexically_normal());
     return paths;
   }
   return {};

@@ -26,16 +26,16 @@ struct ResolvedSection {
   Params params;                      ///< the same values
 };
 
-/// A checked configuration: every value that the run reads, of its declared type, within its range. Paths are absolute, or
-/// empty: model.path, plugins.paths, and what a component declares as a text named `path`, `file`, `folder`, or with such an
-/// ending (`held_out_file`). In a TOML file they count from that file, in a flag from the working folder.
+/// A checked configuration: every value that the run reads, of its declared type, within its range. Paths are absolute,
+/// or empty: model.path, plugins.paths, and what a component declares as a text named `path`, `file`, `folder`, or with
+/// such an ending (`held_out_file`). In a TOML file they count from that file, in a flag from the working folder.
 class RunConfig {
  public:
   /// Sections that the purpose needs or that the files have: "run", "train", "algorithm.loss", "evaluation.rollout", …
   bool has(std::string_view section) const;
 
-  /// The section's values; a component section holds its component's parameters beside the core's own keys, so that it is
-  /// what the component's constructor gets.
+  /// The section's values; a component section holds its component's parameters beside the core's own keys, so that it
+  /// is what the component's constructor gets.
   /// @throws Error if the section is not there (a mistake of the caller).
   const Params& section(std::string_view section) const;
 

@@ -12,9 +12,11 @@ ParamSpecs with_optimizer(ParamSpecs keys, double learning_rate) {
       {"keep_checkpoints", 2, "how many of the latest checkpoints are kept", at_least(1)},
       {"memory_budget_mib", 1024, "memory that a micro-batch may take, in MiB", at_least(1)},
       {"learning_rate", learning_rate, "AdamW's learning rate, at the top of the schedule", at_least(0)},
-      {"schedule", "constant", "how the learning rate goes on after the warm-up", one_of({"constant", "linear", "cosine"})},
+      {"schedule", "constant", "how the learning rate goes on after the warm-up",
+       one_of({"constant", "linear", "cosine"})},
       {"warmup_steps", 0, "steps over which the learning rate rises from 0", at_least(0)},
-      {"final_fraction", 0.1, "the last learning rate of a linear or cosine schedule, as a fraction of the top", between(0, 1)},
+      {"final_fraction", 0.1, "the last learning rate of a linear or cosine schedule, as a fraction of the top",
+       between(0, 1)},
       {"beta1", 0.9, "AdamW's decay of the first moment", {.minimum = 0, .maximum = 1, .maximum_excluded = true}},
       {"beta2", 0.999, "AdamW's decay of the second moment", {.minimum = 0, .maximum = 1, .maximum_excluded = true}},
       {"epsilon", 1e-8, "AdamW's epsilon", above(0)},
@@ -31,64 +33,99 @@ std::vector<SectionSchema> make_sections() {
   const std::vector<ConfigPurpose> all = {kTrain, kPretrain, kEval, kGenerate};
   const ParamSpec name = {"name", "", "which one, of those that the plugins bring"};
   std::vector<SectionSchema> sections;
-  sections.push_back({"run", "the run itself",
+  sections.push_back({"run",
+                      "the run itself",
                       {{"name", "", "name of the run and of its folder; default: the file's name"},
                        {"seed", 0, "the run's seed", at_least(0)},
                        {"device", "cpu", "where tensors live", one_of({"cpu", "cuda"})},
                        {"threads", 0, "processor threads, 0 = all cores", at_least(0)}},
-                      std::nullopt, all});
-  sections.push_back({"plugins", "where plugins are looked for first",
-                      {{"paths", std::vector<std::string>{}, "plugin files, or folders that hold them"}}, std::nullopt, all});
-  sections.push_back({"model", "the backbone and its checkpoint",
+                      std::nullopt,
+                      all});
+  sections.push_back({"plugins",
+                      "where plugins are looked for first",
+                      {{"paths", std::vector<std::string>{}, "plugin files, or folders that hold them"}},
+                      std::nullopt,
+                      all});
+  sections.push_back({"model",
+                      "the backbone and its checkpoint",
                       {{"name", "", "the backbone's family; default: what the checkpoint's config.json says"},
                        {"path", "", "checkpoint folder in the Hugging Face layout"},
                        {"dtype", "float32", "type of the weights", one_of({"float32"})},
                        {"initialize", "checkpoint", "where the weights come from", one_of({"checkpoint", "random"})}},
-                      kModel, all});
+                      kModel,
+                      all});
   sections.push_back({"task", "the problems", {name}, kTask, {kTrain, kPretrain, kEval}});
-  sections.push_back({"reward", "what judges a response",
-                      {{"name", "", "which one; default: the reward with the task's name"}}, kReward, {kTrain, kEval}});
+  sections.push_back({"reward",
+                      "what judges a response",
+                      {{"name", "", "which one; default: the reward with the task's name"}},
+                      kReward,
+                      {kTrain, kEval}});
   sections.push_back({"rollout", "how responses are written", {name}, kRollout, {kTrain, kEval, kGenerate}});
-  sections.push_back({"evaluation", "accuracy on held-out items",
+  sections.push_back({"evaluation",
+                      "accuracy on held-out items",
                       {{"every", 0, "optimisation steps between two evaluations, 0 = only at the ends", at_least(0)},
                        {"items", 0, "held-out items that are used, 0 = all", at_least(0)},
                        {"before", true, "evaluate before the first step, too"}},
-                      std::nullopt, {kTrain, kEval}});
-  sections.push_back({"evaluation.rollout", "how responses are written in evaluation, where it differs from [rollout]",
-                      {name}, kRollout, {kTrain, kEval}});
-  sections.push_back({"algorithm", "the bundle: masking strategy, loss and the settings of its paper",
+                      std::nullopt,
+                      {kTrain, kEval}});
+  sections.push_back({"evaluation.rollout",
+                      "how responses are written in evaluation, where it differs from [rollout]",
+                      {name},
+                      kRollout,
+                      {kTrain, kEval}});
+  sections.push_back({"algorithm",
+                      "the bundle: masking strategy, loss and the settings of its paper",
                       {{"name", "", "which algorithm, of those that the plugins bring"},
                        {"preset", "", "which of its presets; default: the first"}},
-                      std::nullopt, {kTrain}});
-  sections.push_back({"algorithm.masking", "which masked contexts are scored",
-                      {{"name", "", "which masking strategy; default: the algorithm's"}}, kMaskingStrategy, {kTrain}});
-  sections.push_back({"algorithm.loss", "what is minimised",
-                      {{"name", "", "which loss; default: the algorithm's"}}, kLossEstimator, {kTrain}});
-  sections.push_back({"advantage", "from the rewards of a group to its advantages",
-                      {{"baseline", "mean", "what is subtracted from a reward", one_of({"mean", "leave_one_out"})},
-                       {"std", "sample", "which standard deviation divides it", one_of({"none", "sample", "population"})},
-                       {"std_floor", 0.01, "the divisor is at least this", at_least(0)},
-                       {"std_epsilon", 1e-8, "added to the standard deviation, before the floor", at_least(0)}},
-                      std::nullopt, {kTrain}});
-  sections.push_back({"filter", "which groups are trained on",
-                      {{"require_variance", true, "drop groups whose rewards are all equal"},
-                       {"max_groups", 0, "groups kept per step, 0 = all", at_least(0)},
-                       {"fill", "none", "what fills up to max_groups when too few groups vary", one_of({"none", "drift"})}},
-                      std::nullopt, {kTrain}});
-  sections.push_back({"train", "the optimisation",
+                      std::nullopt,
+                      {kTrain}});
+  sections.push_back({"algorithm.masking",
+                      "which masked contexts are scored",
+                      {{"name", "", "which masking strategy; default: the algorithm's"}},
+                      kMaskingStrategy,
+                      {kTrain}});
+  sections.push_back({"algorithm.loss",
+                      "what is minimised",
+                      {{"name", "", "which loss; default: the algorithm's"}},
+                      kLossEstimator,
+                      {kTrain}});
+  sections.push_back(
+      {"advantage",
+       "from the rewards of a group to its advantages",
+       {{"baseline", "mean", "what is subtracted from a reward", one_of({"mean", "leave_one_out"})},
+        {"std", "sample", "which standard deviation divides it", one_of({"none", "sample", "population"})},
+        {"std_floor", 0.01, "the divisor is at least this", at_least(0)},
+        {"std_epsilon", 1e-8, "added to the standard deviation, before the floor", at_least(0)}},
+       std::nullopt,
+       {kTrain}});
+  sections.push_back(
+      {"filter",
+       "which groups are trained on",
+       {{"require_variance", true, "drop groups whose rewards are all equal"},
+        {"max_groups", 0, "groups kept per step, 0 = all", at_least(0)},
+        {"fill", "none", "what fills up to max_groups when too few groups vary", one_of({"none", "drift"})}},
+       std::nullopt,
+       {kTrain}});
+  sections.push_back({"train",
+                      "the optimisation",
                       with_optimizer({{"steps", 100, "optimisation steps (rollouts)", at_least(1)},
                                       {"prompts_per_step", 8, "groups per step", at_least(1)},
                                       {"group_size", 8, "responses per prompt", at_least(2)},
                                       {"inner_iterations", 1, "optimizer steps per rollout", at_least(1)}},
                                      1e-6),
-                      std::nullopt, {kTrain}});
-  sections.push_back({"pretrain", "masked-diffusion likelihood training on a task's demonstrations",
+                      std::nullopt,
+                      {kTrain}});
+  sections.push_back({"pretrain",
+                      "masked-diffusion likelihood training on a task's demonstrations",
                       with_optimizer({{"steps", 1000, "optimizer steps", at_least(1)},
                                       {"batch_size", 64, "demonstrations per step", at_least(1)},
-                                      {"minimum_mask_ratio", 0.001, "smallest share of masked response tokens",
+                                      {"minimum_mask_ratio",
+                                       0.001,
+                                       "smallest share of masked response tokens",
                                        {.minimum = 0, .maximum = 1, .minimum_excluded = true}}},
                                      1e-3),
-                      std::nullopt, {kPretrain}});
+                      std::nullopt,
+                      {kPretrain}});
   return sections;
 }
 
@@ -105,7 +142,8 @@ const std::vector<SectionSchema>& config_sections() {
 
 const SectionSchema* find_section(std::string_view name) {
   const auto& sections = config_sections();
-  const auto found = std::find_if(sections.begin(), sections.end(), [&](const SectionSchema& s) { return s.name == name; });
+  const auto found =
+      std::find_if(sections.begin(), sections.end(), [&](const SectionSchema& s) { return s.name == name; });
   return found == sections.end() ? nullptr : &*found;
 }
 

@@ -16,9 +16,9 @@ enum class ConfigPurpose { kTrain, kPretrain, kEval, kGenerate };
 
 /// One section of a run's TOML.
 struct SectionSchema {
-  std::string name;                        ///< "train", "algorithm.loss"
-  std::string doc;                         ///< one line
-  ParamSpecs keys;                         ///< what the core reads; a component section adds what its component declares
+  std::string name;  ///< "train", "algorithm.loss"
+  std::string doc;   ///< one line
+  ParamSpecs keys;   ///< what the core reads; a component section adds what its component declares
   std::optional<ComponentKind> component;  ///< the kind that the key `name` chooses from
   std::vector<ConfigPurpose> needed_for;
 

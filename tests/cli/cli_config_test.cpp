@@ -16,7 +16,9 @@ class CliConfig : public testing::Test {
   test::CommandResult drift(const std::string& arguments) const {
     return test::run_command("cd " + folder_.path().string() + " && " + test::program().string() + " " + arguments);
   }
-  void write(const std::string& name, const std::string& content) const { test::write_file(folder_.path() / name, content); }
+  void write(const std::string& name, const std::string& content) const {
+    test::write_file(folder_.path() / name, content);
+  }
 
   test::TemporaryFolder folder_;
 };
@@ -26,10 +28,12 @@ TEST_F(CliConfig, MistakesAreShownAllAtOnceWithTheirPlaces) {
   const auto result = drift("train run.toml --steps 0 --set run.seed=-1");
   EXPECT_EQ(result.status, 2);
   EXPECT_EQ(result.output, "");
-  EXPECT_THAT(result.error, HasSubstr("error: unknown section [trian]\n  --> run.toml:1:2\n   |\n 1 | [trian]\n   |  ^^^^^ did you mean [train]?\n"));
+  EXPECT_THAT(result.error, HasSubstr("error: unknown section [trian]\n  --> run.toml:1:2\n   |\n 1 | [trian]\n   |  "
+                                      "^^^^^ did you mean [train]?\n"));
   EXPECT_THAT(result.error, HasSubstr("  --> run.toml:5:1\n   |\n 5 | stpes = 4\n   | ^^^^^ did you mean `steps`?\n"));
   EXPECT_THAT(result.error, HasSubstr("error: `train.steps` must be >= 1\n  --> --steps 0\n              ^\n"));
-  EXPECT_THAT(result.error, HasSubstr("error: `run.seed` must be >= 0\n  --> --set run.seed=-1\n                     ^^\n"));
+  EXPECT_THAT(result.error,
+              HasSubstr("error: `run.seed` must be >= 0\n  --> --set run.seed=-1\n                     ^^\n"));
   EXPECT_THAT(result.error, HasSubstr("error: no task is named\n  --> run.toml\n"));
 }
 

@@ -22,8 +22,8 @@ TEST(CliUsage, HelpTeachesWithOneExample) {
   EXPECT_EQ(help.status, 0);
   EXPECT_THAT(help.output, HasSubstr("usage: drift COMMAND [options]"));
   EXPECT_THAT(help.output, HasSubstr("example: drift train configs/quickstart.toml"));
-  for (const char* command : {"train", "pretrain", "eval", "generate", "plugin list", "plugin info", "plugin check", "config show",
-                              "doctor", "sdk", "version"}) {
+  for (const char* command : {"train", "pretrain", "eval", "generate", "plugin list", "plugin info", "plugin check",
+                              "config show", "doctor", "sdk", "version"}) {
     EXPECT_THAT(help.output, HasSubstr(std::string("\n  ") + command));
     const auto one = drift(std::string(command) + " --help");
     EXPECT_EQ(one.status, 0) << command;
@@ -53,12 +53,16 @@ TEST(CliUsage, AnUnknownCommand) {
 TEST(CliUsage, AnUnknownOption) {
   const auto result = drift("train run.toml --resme");
   EXPECT_EQ(result.status, 2);
-  EXPECT_THAT(result.error, StartsWith("error: unknown option `--resme` of `drift train`\n  = did you mean `--resume`?\n  = options: --set,"));
+  EXPECT_THAT(
+      result.error,
+      StartsWith(
+          "error: unknown option `--resme` of `drift train`\n  = did you mean `--resume`?\n  = options: --set,"));
   EXPECT_EQ(drift("version --seed 3").status, 2);
 }
 
 TEST(CliUsage, MissingAndSuperfluousArguments) {
-  EXPECT_THAT(drift("train").error, HasSubstr("`drift train` wants CONFIG.toml\n  = for example: drift train configs/quickstart.toml"));
+  EXPECT_THAT(drift("train").error,
+              HasSubstr("`drift train` wants CONFIG.toml\n  = for example: drift train configs/quickstart.toml"));
   EXPECT_THAT(drift("train a.toml b.toml").error, HasSubstr("has no use for `b.toml`"));
   EXPECT_THAT(drift("train a.toml --seed").error, HasSubstr("`drift train`: "));
   EXPECT_EQ(drift("train a.toml --seed 1 --seed 2").status, 2);
@@ -75,11 +79,20 @@ TEST(CliUsage, Version) {
   EXPECT_EQ(drift("--version").output, result.output);
 }
 
-TEST(CliUsage, TheSdkOfABuildFolderSaysHowToInstallIt) {
+TEST(CliUsage, TheSdkLiesInTheBuildFolderToo) {
   const auto result = drift("sdk --prefix");
+  EXPECT_EQ(result.status, 0) << result.error;
+  EXPECT_EQ(result.output, std::filesystem::canonical(test::build_dir()).string() + "\n");
+  EXPECT_EQ(drift("sdk").status, 2);
+}
+
+TEST(CliUsage, AProgramThatWasMovedAwaySaysWhereTheSdkComesFrom) {
+  const test::TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() / "bin");
+  std::filesystem::copy(test::program(), folder.path() / "bin/drift");
+  const auto result = test::run_command((folder.path() / "bin/drift").string() + " sdk --prefix");
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.error, HasSubstr("  = cmake --install "));
-  EXPECT_EQ(drift("sdk").status, 2);
 }
 
 TEST(CliUsage, DoctorSaysWhatWorks) {
@@ -94,7 +107,8 @@ TEST(CliUsage, DoctorSaysWhatWorks) {
 TEST(CliUsage, DoctorNamesARefusedPlugin) {
   const test::TemporaryFolder folder;
   test::write_file(folder.path() / "libbroken.so", "not a library");
-  const auto result = test::run_command("DRIFT_PLUGIN_PATH=" + folder.path().string() + " " + test::program().string() + " doctor");
+  const auto result =
+      test::run_command("DRIFT_PLUGIN_PATH=" + folder.path().string() + " " + test::program().string() + " doctor");
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.output, HasSubstr("problem  plugin"));
   EXPECT_THAT(result.output, HasSubstr("libbroken.so"));
@@ -119,9 +133,7 @@ TEST(CliUsage, NoColourOutsideATerminal) {
   EXPECT_THAT(drift("train /nowhere.toml").error, Not(HasSubstr("\033")));
 }
 
-TEST(CliUsage, AFullDiskIsAFailure) {
-  EXPECT_EQ(drift("--help >/dev/full").status, 1);
-}
+TEST(CliUsage, AFullDiskIsAFailure) { EXPECT_EQ(drift("--help >/dev/full").status, 1); }
 
 }  // namespace
 }  // namespace drift

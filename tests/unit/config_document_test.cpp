@@ -47,7 +47,8 @@ TEST_F(Document, FilesKeepTheirOrderAndTheCommandLineComesLast) {
   const auto file = write("c.toml", "extends = [\"a.toml\", \"b.toml\"]\nx.key = 3\n");
   const ConfigDocument document = load_document(file, {ConfigOverride::from_set("x.key=4")});
   ASSERT_EQ(document.layers.size(), 4u);  // a counts once
-  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(document.layers[i].leaves.at("x.key").value, ParamValue(std::int64_t(i + 1)));
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_EQ(document.layers[i].leaves.at("x.key").value, ParamValue(std::int64_t(i + 1)));
 }
 
 TEST_F(Document, ValuesOfSetAreTomlOrElseText) {
@@ -78,7 +79,8 @@ TEST_F(Document, BrokenSets) {
 }
 
 TEST_F(Document, ASyntaxError) {
-  EXPECT_EQ(mistakes(write("run.toml", "[train]\nsteps = 08\n")), R"(error: not valid TOML: leading zeroes are prohibited
+  EXPECT_EQ(mistakes(write("run.toml", "[train]\nsteps = 08\n")),
+            R"(error: not valid TOML: leading zeroes are prohibited
   --> run.toml:2:11
    |
  2 | steps = 08
@@ -114,7 +116,8 @@ TEST_F(Document, ExtendsIsAListOfFiles) {
 
 TEST_F(Document, EverySyntaxErrorIsReported) {
   write("a.toml", "x = \n");
-  const std::string text = mistakes(write("run.toml", "extends = [\"a.toml\", \"b.toml\"]\n"), {ConfigOverride::from_set("x=[")});
+  const std::string text =
+      mistakes(write("run.toml", "extends = [\"a.toml\", \"b.toml\"]\n"), {ConfigOverride::from_set("x=[")});
   EXPECT_THAT(text, HasSubstr("a.toml:1:"));
   EXPECT_THAT(text, HasSubstr("cannot read `b.toml`"));
   EXPECT_THAT(text, HasSubstr("--set x=["));

@@ -37,17 +37,33 @@ Registry make_registry() {
        {"temperature", 1.0, "of sampling, 0 = greedy", at_least(0)},
        {"threshold", 0.9, "confidence from which on a token is committed", between(0, 1)}});
   add(registry, ComponentKind::kMaskingStrategy, "steps",
-      {{"mask_num", 16, "steps per response", at_least(1)}, {"tau", 1.0, "of the selection", or_infinite(at_least(0))}});
-  add(registry, ComponentKind::kMaskingStrategy, "everything", {{"p_prompt", 0.15, "of a prompt token", between(0, 1)}});
+      {{"mask_num", 16, "steps per response", at_least(1)},
+       {"tau", 1.0, "of the selection", or_infinite(at_least(0))}});
+  add(registry, ComponentKind::kMaskingStrategy, "everything",
+      {{"p_prompt", 0.15, "of a prompt token", between(0, 1)}});
   add(registry, ComponentKind::kLossEstimator, "steps",
-      {{"beta", 0.0, "weight of the KL", at_least(0)}, {"norm", "sample", "what divides the sum", one_of({"sample", "token"})}});
+      {{"beta", 0.0, "weight of the KL", at_least(0)},
+       {"norm", "sample", "what divides the sum", one_of({"sample", "token"})}});
   add(registry, ComponentKind::kLossEstimator, "smooth", {{"beta", 2.0, "curvature", at_least(0)}});
-  registry.add_bundle({.name = "steps", .doc = "", .paper = "", .masking = "steps", .loss = "steps",
-                       .presets = {{"paper", "", {{"advantage.std", "population"}, {"algorithm.loss.beta", 0.01}, {"rollout.width", std::int64_t{2}}}},
+  registry.add_bundle({.name = "steps",
+                       .doc = "",
+                       .paper = "",
+                       .masking = "steps",
+                       .loss = "steps",
+                       .presets = {{"paper",
+                                    "",
+                                    {{"advantage.std", "population"},
+                                     {"algorithm.loss.beta", 0.01},
+                                     {"rollout.width", std::int64_t{2}}}},
                                    {"release", "", {{"algorithm.masking.mask_num", std::int64_t{4}}}}},
                        .plugin = "steps"});
-  registry.add_bundle({.name = "everything", .doc = "", .paper = "", .masking = "everything", .loss = "smooth",
-                       .presets = {{"paper", "", {{"train.inner_iterations", std::int64_t{12}}}}}, .plugin = "everything"});
+  registry.add_bundle({.name = "everything",
+                       .doc = "",
+                       .paper = "",
+                       .masking = "everything",
+                       .loss = "smooth",
+                       .presets = {{"paper", "", {{"train.inner_iterations", std::int64_t{12}}}}},
+                       .plugin = "everything"});
   return registry;
 }
 
@@ -184,13 +200,15 @@ TEST_F(Config, ParametersOfAnotherComponentAreSetAside) {
   EXPECT_EQ(other.component("algorithm.masking"), "everything");
   EXPECT_EQ(other.section("train").get<std::int64_t>("inner_iterations"), 12);
 
-  EXPECT_EQ(resolve_text("[task]\ndigits = 2\n[reward]\nname = \"sums\"", {"task.name=words"}).component("reward"), "words");
+  EXPECT_EQ(resolve_text("[task]\ndigits = 2\n[reward]\nname = \"sums\"", {"task.name=words"}).component("reward"),
+            "words");
 }
 
 TEST_F(Config, PathsCountFromTheFileThatSetsThem) {
   write("models/m.toml", "[model]\npath = \"weights\"\n[plugins]\npaths = [\"../plugins\"]\n");
   write("models/weights/config.json", "{}");
-  const auto file = write("runs/run.toml", "extends = [\"../base.toml\", \"../models/m.toml\"]\n[model]\nname = \"toy\"\n");
+  const auto file =
+      write("runs/run.toml", "extends = [\"../base.toml\", \"../models/m.toml\"]\n[model]\nname = \"toy\"\n");
   const RunConfig config = resolve(file);
   EXPECT_EQ(config.section("model").get<std::string>("path"), (folder_.path() / "models/weights").string());
   EXPECT_THAT(config.section("plugins").get<std::vector<std::string>>("paths"),
@@ -205,7 +223,8 @@ TEST_F(Config, AComponentsFilesCountFromTheFileThatSetsThem) {
 }
 
 TEST_F(Config, TheCommandDecidesWhichSectionsAreNeeded) {
-  const auto file = write("small.toml", "[model]\nname = \"toy\"\ninitialize = \"random\"\nlayers = 3\n[task]\nname = \"sums\"\n");
+  const auto file =
+      write("small.toml", "[model]\nname = \"toy\"\ninitialize = \"random\"\nlayers = 3\n[task]\nname = \"sums\"\n");
   const RunConfig config = resolve(file, {}, ConfigPurpose::kPretrain);
   EXPECT_EQ(config.section("model").get<std::int64_t>("layers"), 3);
   EXPECT_TRUE(config.has("pretrain"));
@@ -223,7 +242,9 @@ tau = inf
 temperature = 0
 [train]
 learning_rate = 1e-4
-)", {"train.steps=5"}).resolved_toml();
+)",
+                                         {"train.steps=5"})
+                                .resolved_toml();
   const auto without_comments = [](const std::string& text) {
     std::istringstream lines(text);
     std::string out;
@@ -270,7 +291,8 @@ TEST_F(Config, AnUnknownSection) {
 }
 
 TEST_F(Config, AWrongType) {
-  EXPECT_EQ(mistakes("[train]\n\tsteps = \"many\"\n"), "error: `train.steps` must be an integer\n"
+  EXPECT_EQ(mistakes("[train]\n\tsteps = \"many\"\n"),
+            "error: `train.steps` must be an integer\n"
             "  --> run.toml:3:10\n"
             "   |\n"
             " 3 | \tsteps = \"many\"\n"
@@ -302,7 +324,8 @@ TEST_F(Config, UnknownComponentsBundlesAndPresets) {
    = losses: steps, smooth    (drift plugin list)
 )");
   EXPECT_THAT(mistakes("[algorithm]\nname = \"step\"\n"), HasSubstr("unknown algorithm `step`"));
-  EXPECT_THAT(mistakes("[algorithm]\npreset = \"papper\"\n"), HasSubstr("did you mean `paper`?\n   = presets of `steps`: paper, release"));
+  EXPECT_THAT(mistakes("[algorithm]\npreset = \"papper\"\n"),
+              HasSubstr("did you mean `paper`?\n   = presets of `steps`: paper, release"));
 }
 
 TEST_F(Config, OnTheCommandLineTheFlagIsShown) {
@@ -316,7 +339,8 @@ TEST_F(Config, OnTheCommandLineTheFlagIsShown) {
 
 TEST_F(Config, AllMistakesAreFoundAtOnce) {
   const std::string text = mistakes("[train]\nsteps = 0\nstpes = 1\n[trian]\n[run]\nseed = -1\n", {"rollout.length=x"});
-  for (const char* part : {"`train.steps` must be", "unknown key `stpes`", "[trian]", "`run.seed` must be", "`rollout.length` must be"}) {
+  for (const char* part :
+       {"`train.steps` must be", "unknown key `stpes`", "[trian]", "`run.seed` must be", "`rollout.length` must be"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
 }
@@ -341,8 +365,10 @@ error: no rollout is named
 }
 
 TEST_F(Config, AMissingCheckpointIsFoundBeforeAnythingRuns) {
-  EXPECT_THAT(mistakes("[model]\nname = \"toy\"\npath = \"nowhere\"\n"), HasSubstr("no checkpoint at `nowhere`\n  --> run.toml:4:8"));
-  EXPECT_THAT(mistakes_of(write("bare.toml", "[model]\nname = \"toy\"\n[task]\nname = \"sums\"\n"), {}, ConfigPurpose::kPretrain),
+  EXPECT_THAT(mistakes("[model]\nname = \"toy\"\npath = \"nowhere\"\n"),
+              HasSubstr("no checkpoint at `nowhere`\n  --> run.toml:4:8"));
+  EXPECT_THAT(mistakes_of(write("bare.toml", "[model]\nname = \"toy\"\n[task]\nname = \"sums\"\n"), {},
+                          ConfigPurpose::kPretrain),
               HasSubstr("no checkpoint is named\n  --> bare.toml"));
   EXPECT_EQ(mistakes("[model]\npath = \"nowhere\"\n", {"model.initialize=random", "model.name=toy"}), "no mistake");
 }
