@@ -1,0 +1,94 @@
+#include <drift/sampling.h>
+
+#include <drift/random.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/full.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace drift {
+namespace {
+
+at::Tensor uniforms(std::int64_t count) {
+  const RandomStream random(3, "uniforms");
+  auto values = at::empty({count}, at::kDouble);
+  for (std::int64_t m = 0; m < count; ++m) values.data_ptr<double>()[m] = random.uniform({0, m, 0, 0});
+  return values;
+}
+
+SampledTokens draw(const at::Tensor& logits, std::int64_t count, const SamplingOptions& options) {
+  return sample_tokens(logits, at::zeros({count}, at::kLong), uniforms(count), options);
+}
+
+std::vector<double> frequencies(const SampledTokens& sampled, std::int64_t vocabulary) {
+  std::vector<double> share(static_cast<std::size_t>(vocabulary));
+  const std::int64_t count = sampled.token_M.size(0);
+  for (std::int64_t m = 0; m < count; ++m) {
+    share[static_cast<std::size_t>(sampled.token_M.const_data_ptr<std::int64_t>()[m])] += 1.0 / static_cast<double>(count);
+  }
+  return share;
+}
+
+TEST(SampleTokens, DrawsFromSoftmaxAtItsTemperature) {
+  const auto logits = at::tensor({0.5f, -1.0f, 2.0f, 0.0f}).unsqueeze(0);
+  for (const double temperature : {0.5, 1.0, 2.0}) {
+    const auto share = frequencies(draw(logits, 200000, {temperature, Confidence::kProbability, {}}), 4);
+    const auto expected = at::log_softmax(logits[0] / temperature, -1).exp();
+    for (std::int64_t v = 0; v < 4; ++v) EXPECT_NEAR(share[static_cast<std::size_t>(v)], expected[v].item<double>(), 0.005);
+  }
+}
+
+TEST(SampleTokens, ForbiddenIdsAreNeverDrawnAndTheRestKeepTheirProportions) {
+  const auto logits = at::tensor({0.5f, -1.0f, 9.0f, 0.0f}).unsqueeze(0);
+  const auto share = frequencies(draw(logits, 200000, {1.0, Confidence::kProbability, {{2, 3}}}), 4);
+  EXPECT_EQ(share[2], 0);
+  EXPECT_NEAR(share[0] / share[3], std::exp(0.5), 0.03);
+  EXPECT_EQ(draw(logits, 1, {0, Confidence::kProbability, {{2, 3}}}).token_M.item<std::int64_t>(), 0);
+}
+
+TEST(SampleTokens, GreedyTakesTheLowerOfEqualIds) {
+  const auto logits = at::tensor({1.0f, 3.0f, 3.0f}).unsqueeze(0);
+  EXPECT_EQ(draw(logits, 1, {}).token_M.item<std::int64_t>(), 1);
+}
+
+TEST(SampleTokens, LogProbabilityIsOfTheRawLogitsWhateverTheTemperature) {
+  const auto logits = at::randn({1, 9});
+  const auto expected = at::log_softmax(logits.to(at::kDouble), -1);
+  const auto sampled = draw(logits, 50, {3.0, Confidence::kProbability, {{4, 5}}});
+  for (std::int64_t m = 0; m < 50; ++m) {
+    const double want = expected[0][sampled.token_M[m].item<std::int64_t>()].item<double>();
+    EXPECT_NEAR(sampled.logprob_M[m].item<double>(), want, 1e-6);
+    EXPECT_NEAR(sampled.confidence_M[m].item<double>(), std::exp(want), 1e-6);
+  }
+}
+
+TEST(SampleTokens, Confidences) {
+  const auto logits = at::tensor({0.7f, 0.2f, 0.1f}).log().unsqueeze(0);
+  EXPECT_NEAR(draw(logits, 1, {0, Confidence::kProbability, {}}).confidence_M.item<double>(), 0.7, 1e-6);
+  EXPECT_NEAR(draw(logits, 1, {0, Confidence::kMargin, {}}).confidence_M.item<double>(), 0.5, 1e-6);
+  const double entropy = -(0.7 * std::log(0.7) + 0.2 * std::log(0.2) + 0.1 * std::log(0.1));
+  EXPECT_NEAR(draw(logits, 1, {0, Confidence::kNegativeEntropy, {}}).confidence_M.item<double>(), -entropy, 1e-6);
+}
+
+TEST(SampleTokens, SurvivesTheEndsOfTheUniform) {
+  const auto logits = at::tensor({0.0f, 0.0f, -200.0f}).unsqueeze(0);
+  auto edge = at::empty({2}, at::kDouble);
+  edge.data_ptr<double>()[0] = 0.0;
+  edge.data_ptr<double>()[1] = std::nextafter(1.0, 0.0);
+  const auto sampled = sample_tokens(logits, at::zeros({2}, at::kLong), edge, {1.0, Confidence::kProbability, {}});
+  EXPECT_EQ(sampled.token_M[0].item<std::int64_t>(), 0);
+  EXPECT_EQ(sampled.token_M[1].item<std::int64_t>(), 1);
+}
+
+}  // namespace
+}  // namespace drift
