@@ -1,0 +1,43 @@
+#include <core/base/device.h>
+
+#include <drift/error.h>
+
+#include <ATen/Context.h>
+
+#include <dlfcn.h>
+
+namespace drift {
+namespace {
+
+// The library registers its kernels and hooks with the dispatcher while it is loaded; nothing has to be called.
+void load_cuda() {
+  static void* const library = dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL);
+  if (library == nullptr) {
+    const char* reason = dlerror();
+    throw Error(std::string("LibTorch's CUDA library cannot be loaded: ") + (reason ? reason : "unknown reason"),
+                "install the CUDA libraries that this LibTorch was built for, or use --device cpu");
+  }
+}
+
+}  // namespace
+
+bool built_with_cuda() {
+#ifdef DRIFT_WITH_CUDA
+  return true;
+#else
+  return false;
+#endif
+}
+
+at::Device run_device(const std::string& name) {
+  if (name == "cpu") return at::kCPU;
+  if (!built_with_cuda()) {
+    throw Error("this build of Drift has no CUDA: nvcc was not there when it was configured",
+                "install the CUDA Toolkit and build again, or use --device cpu");
+  }
+  load_cuda();
+  if (!at::hasCUDA()) throw Error("there is no CUDA device on this machine", "check `nvidia-smi`, or use --device cpu");
+  return at::Device(at::kCUDA, 0);
+}
+
+}  // namespace drift

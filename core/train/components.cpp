@@ -1,0 +1,49 @@
+#include <core/train/components.h>
+
+#include <core/base/device.h>
+#include <core/io/checkpoint.h>
+
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+
+#include <thread>
+
+namespace drift {
+namespace {
+
+Loaded<Model> create_model(const Registry& registry, const RunConfig& config, const std::filesystem::path& folder) {
+  ModelConfig model_config;
+  model_config.config_json = read_config_json(folder);
+  model_config.dtype = at::kFloat;
+  model_config.device = run_device(config.section("run").get<std::string>("device"));
+  return create_component<Model>(registry, config, "model", &model_config);
+}
+
+}  // namespace
+
+Loaded<Model> open_model(const Registry& registry, const RunConfig& config, const std::filesystem::path& folder) {
+  auto model = create_model(registry, config, folder);
+  const at::NoGradGuard no_gradient;
+  load_parameters(folder, model->parameters());
+  return model;
+}
+
+Loaded<Model> open_initial_model(const Registry& registry, const RunConfig& config) {
+  const auto& section = config.section("model");
+  const std::filesystem::path folder = section.get<std::string>("path");
+  if (section.get<std::string>("initialize") == "checkpoint") return open_model(registry, config, folder);
+  auto model = create_model(registry, config, folder);
+  const auto seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
+  (*model).initialize(RandomStream(seed, "initialize"));
+  return model;
+}
+
+void prepare_device(const RunConfig& config) {
+  const auto& run = config.section("run");
+  auto threads = run.get<std::int64_t>("threads");
+  if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
+  at::set_num_threads(static_cast<int>(threads));
+  run_device(run.get<std::string>("device"));
+}
+
+}  // namespace drift

@@ -1,0 +1,158 @@
+#include <core/train/loop.h>
+
+#include <core/report/log.h>
+#include <core/train/phase_timer.h>
+#include <core/train/stop_signal.h>
+
+#include <drift/error.h>
+
+#include <charconv>
+#include <cmath>
+
+namespace drift {
+namespace {
+
+// Doubles go through the checkpoint as text without losing a bit.
+std::string exact(double value) {
+  char buffer[32];
+  return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
+}
+
+double parsed(const std::map<std::string, std::string>& values, const std::string& key) {
+  const auto found = values.find(key);
+  double value = 0;
+  if (found == values.end()) throw Error("the training state lacks `" + key + "`", "the checkpoint was written by another version of Drift");
+  std::from_chars(found->second.data(), found->second.data() + found->second.size(), value);
+  return value;
+}
+
+HeldOut shown(const HeldOutResult& result) { return {result.accuracy, result.standard_error, result.items}; }
+
+StepRow row_of(const StepRecord& metrics) {
+  StepRow row;
+  row.step = metrics.step;
+  row.reward = metrics.reward;
+  row.solved = metrics.solved;
+  row.loss = metrics.loss;
+  row.kl = metrics.loss_metric("kl");
+  row.live_groups = metrics.live_groups >= 0 ? static_cast<double>(metrics.live_groups) : kUnknown;
+  row.groups = metrics.groups;
+  row.token_utility = metrics.loss_metric("token_utility");
+  row.grad_norm = metrics.grad_norm;
+  row.learning_rate = metrics.learning_rate;
+  row.rollout_seconds = metrics.seconds.rollout;
+  row.update_seconds = metrics.seconds.update + metrics.seconds.old + metrics.seconds.reference;
+  row.tokens_per_second = metrics.tokens_per_second;
+  if (metrics.held_out) row.held_out = shown(*metrics.held_out);
+  return row;
+}
+
+}  // namespace
+
+TrainingLoop::TrainingLoop(const LoopSettings& settings, Training& training, const Model& model, const RunFolder& folder,
+                           RunDisplay& display, Evaluate evaluate)
+    : settings_(settings), training_(training), model_(model), folder_(folder), display_(display), evaluate_(std::move(evaluate)) {}
+
+void TrainingLoop::resume(const ResumePoint& point) {
+  training_.optimizer().load_state(point.state.tensors);
+  result_.last_step = point.state.step;
+  result_.checkpoint = point.folder;
+  const auto& values = point.state.values;
+  result_.seconds = parsed(values, "seconds");
+  if (values.contains("before.accuracy")) {
+    HeldOutResult before;
+    before.accuracy = parsed(values, "before.accuracy");
+    before.standard_error = parsed(values, "before.standard_error");
+    before.items = static_cast<std::int64_t>(parsed(values, "before.items"));
+    result_.before = before;
+  }
+}
+
+LoopResult TrainingLoop::run() {
+  const StopSignal stop;
+  folder_.truncate_metrics(result_.checkpoint.empty() ? -1 : result_.last_step);
+  display_.begin({settings_.kind, result_.last_step + 1, settings_.steps, static_cast<bool>(evaluate_)});
+  if (result_.checkpoint.empty() && evaluate_ && settings_.evaluate_before) {
+    StepRecord metrics;
+    evaluate(metrics);
+    result_.before = metrics.held_out;
+    record(metrics);
+  }
+  while (result_.last_step < settings_.steps && StopSignal::received() == 0) train_step(result_.last_step + 1);
+  result_.signal = StopSignal::received();
+  return result_;
+}
+
+void TrainingLoop::train_step(std::int64_t step) {
+  const PhaseTimer timer;
+  StepRecord metrics;
+  try {
+    metrics = training_.run(step);
+  } catch (const Error& error) {
+    const std::string safe = result_.checkpoint.empty() ? "no checkpoint had been written yet"
+                                                        : "safe on disk: " + result_.checkpoint.string();
+    throw Error("step " + std::to_string(step) + ": " + error.what(), error.hint() + (error.hint().empty() ? "" : "\n    ") + safe);
+  }
+  result_.last_step = step;
+  metrics.seconds.total += unaccounted_;
+  warn(metrics);
+  result_.seconds += timer.seconds();
+  const bool last = step == settings_.steps;
+  const bool due = settings_.evaluate_every > 0 && step % settings_.evaluate_every == 0;
+  if (evaluate_ && (last || due)) evaluate(metrics);
+
+  const PhaseTimer record_timer;
+  record(metrics);
+  unaccounted_ = record_timer.seconds();
+  result_.seconds += unaccounted_;
+  const bool save_due = settings_.checkpoint_every > 0 && step % settings_.checkpoint_every == 0;
+  if (last || save_due || StopSignal::received() != 0) save(step);
+}
+
+void TrainingLoop::evaluate(StepRecord& metrics) {
+  auto evaluation = evaluate_();
+  metrics.held_out = evaluation.result;
+  result_.after = evaluation.result;
+  result_.last_evaluation = std::move(evaluation);
+}
+
+void TrainingLoop::record(const StepRecord& metrics) {
+  folder_.append_metrics(metrics.to_json());
+  display_.step(row_of(metrics));
+}
+
+void TrainingLoop::save(std::int64_t step) {
+  RunCheckpoint checkpoint;
+  checkpoint.parameters = model_.parameters();
+  checkpoint.config_json = settings_.model_config_json;
+  checkpoint.source = settings_.model_folder;
+  checkpoint.state.step = step;
+  checkpoint.state.seed = settings_.seed;
+  checkpoint.state.config_hash = settings_.config_hash;
+  checkpoint.state.tensors = training_.optimizer().state();
+  checkpoint.state.values["seconds"] = exact(result_.seconds);
+  if (result_.before) {
+    checkpoint.state.values["before.accuracy"] = exact(result_.before->accuracy);
+    checkpoint.state.values["before.standard_error"] = exact(result_.before->standard_error);
+    checkpoint.state.values["before.items"] = std::to_string(result_.before->items);
+  }
+  result_.checkpoint = folder_.save_checkpoint(checkpoint, settings_.keep_checkpoints);
+  log_info("checkpoint " + result_.checkpoint.string());
+}
+
+// A run that cannot learn should say so while there is time to do something about it.
+void TrainingLoop::warn(const StepRecord& metrics) {
+  if (metrics.live_groups < 0) return;
+  skipped_in_a_row_ = metrics.skipped ? skipped_in_a_row_ + 1 : 0;
+  const std::string at = "step " + std::to_string(metrics.step) + ": ";
+  if (skipped_in_a_row_ == 1 || (skipped_in_a_row_ > 0 && skipped_in_a_row_ % 10 == 0)) {
+    log_warning(at + "all rewards of each group are equal" +
+                (skipped_in_a_row_ > 1 ? ", for " + std::to_string(skipped_in_a_row_) + " steps now" : "") +
+                "; there is nothing to learn, the optimizer step is skipped");
+  } else if (metrics.step <= 5 && metrics.groups > 0 && 10 * metrics.live_groups < metrics.groups && !metrics.skipped) {
+    log_warning(at + "only " + std::to_string(metrics.live_groups) + " of " + std::to_string(metrics.groups) +
+                " groups have differing rewards; a higher rollout.temperature, larger groups or other problems would teach more");
+  }
+}
+
+}  // namespace drift

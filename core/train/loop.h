@@ -1,0 +1,75 @@
+#pragma once
+
+#include <drift/model.h>
+
+#include <core/eval/held_out.h>
+#include <core/io/run_folder.h>
+#include <core/report/run_display.h>
+#include <core/train/training.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace drift {
+
+/// What the loop needs to know of a run, whatever is trained.
+struct LoopSettings {
+  RunKind kind = RunKind::kTrain;
+  std::int64_t steps = 0;
+  std::int64_t checkpoint_every = 0;  ///< 0: only at the end
+  std::int64_t keep_checkpoints = 1;
+  std::int64_t evaluate_every = 0;  ///< 0: only at the ends
+  bool evaluate_before = true;
+  std::uint64_t seed = 0;
+  std::string config_hash;
+  std::string model_config_json;
+  std::filesystem::path model_folder;  ///< whose tokenizer and other files a checkpoint carries along
+};
+
+/// What a run came to.
+struct LoopResult {
+  std::int64_t last_step = 0;
+  int signal = 0;  ///< that stopped it, or 0
+  std::optional<HeldOutResult> before, after;
+  std::optional<HeldOutEvaluation> last_evaluation;  ///< with its answers
+  double seconds = 0;  ///< of training, over all starts
+  std::filesystem::path checkpoint;  ///< the last one that was written; empty: none
+};
+
+/// Step after step: train, evaluate, write the metrics, save; go on from a checkpoint exactly; stop on a signal.
+class TrainingLoop {
+ public:
+  using Evaluate = std::function<HeldOutEvaluation()>;
+
+  /// @param evaluate  empty: the run has no held-out items.
+  TrainingLoop(const LoopSettings& settings, Training& training, const Model& model, const RunFolder& folder, RunDisplay& display,
+               Evaluate evaluate);
+
+  /// Before run(): put the optimizer and the counters where the checkpoint left them. The weights are the caller's.
+  void resume(const ResumePoint& point);
+
+  LoopResult run();
+
+ private:
+  void train_step(std::int64_t step);
+  void evaluate(StepRecord& metrics);
+  void record(const StepRecord& metrics);
+  void save(std::int64_t step);
+  void warn(const StepRecord& metrics);
+
+  const LoopSettings& settings_;
+  Training& training_;
+  const Model& model_;
+  const RunFolder& folder_;
+  RunDisplay& display_;
+  Evaluate evaluate_;
+  LoopResult result_;
+  double unaccounted_ = 0;  // seconds since the last step that no phase has: writing and showing its metrics
+  std::int64_t skipped_in_a_row_ = 0;
+};
+
+}  // namespace drift

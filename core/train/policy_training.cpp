@@ -1,0 +1,273 @@
+#include <core/train/policy_training.h>
+
+#include <core/report/log.h>
+#include <core/train/phase_timer.h>
+#include <core/train/prompt_batch.h>
+
+#include <drift/error.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+
+#include <unordered_map>
+
+namespace drift {
+namespace {
+
+AdvantageSettings advantage_settings(const Params& section) {
+  AdvantageSettings settings;
+  settings.baseline = section.get<std::string>("baseline") == "mean" ? AdvantageBaseline::kMean : AdvantageBaseline::kLeaveOneOut;
+  const auto std = section.get<std::string>("std");
+  settings.deviation = std == "none"     ? AdvantageDeviation::kNone
+                       : std == "sample" ? AdvantageDeviation::kSample
+                                         : AdvantageDeviation::kPopulation;
+  settings.floor = section.get<double>("std_floor");
+  settings.epsilon = section.get<double>("std_epsilon");
+  return settings;
+}
+
+GroupFilterSettings filter_settings(const Params& section) {
+  GroupFilterSettings settings;
+  settings.require_variance = section.get<bool>("require_variance");
+  settings.max_groups = section.get<std::int64_t>("max_groups");
+  settings.fill = section.get<std::string>("fill") == "none" ? GroupFill::kNone : GroupFill::kKeepConstantGroups;
+  return settings;
+}
+
+RandomStream run_stream(const RunConfig& config) {
+  return RandomStream(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "train");
+}
+
+}  // namespace
+
+/// A rollout and what the reward says of it.
+struct PolicyTraining::Scored {
+  Trajectories trajectories;
+  at::Tensor reward_B;               // float64
+  std::vector<std::int64_t> solved;  // 0 or 1
+  std::vector<std::int64_t> unjudged_groups;
+};
+
+PolicyTraining::PolicyTraining(const RunConfig& config, Model& model, const Tokenizer& tokenizer, PolicyComponents components)
+    : model_(model),
+      tokenizer_(tokenizer),
+      components_(std::move(components)),
+      optimizer_(model.parameters(),
+                 OptimizerSettings::from(config.section("train"), config.section("train").get<std::int64_t>("steps") *
+                                                                      config.section("train").get<std::int64_t>("inner_iterations"))),
+      random_(run_stream(config)),
+      advantage_(advantage_settings(config.section("advantage"))),
+      filter_(filter_settings(config.section("filter"))) {
+  const auto& train = config.section("train");
+  prompts_per_step_ = train.get<std::int64_t>("prompts_per_step");
+  group_size_ = train.get<std::int64_t>("group_size");
+  inner_iterations_ = train.get<std::int64_t>("inner_iterations");
+  memory_budget_ = train.get<std::int64_t>("memory_budget_mib") << 20;
+  components_.loss->needs(needs_);
+}
+
+StepRecord PolicyTraining::run(std::int64_t step) {
+  const PhaseTimer timer;
+  StepRecord metrics;
+  metrics.step = step;
+  metrics.learning_rate = optimizer_.learning_rate();
+  const Scored scored = roll_out(step, metrics);
+  update(step, scored, metrics);
+  metrics.seconds.total = timer.seconds();
+  return metrics;
+}
+
+PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& metrics) const {
+  const PhaseTimer rollout_timer;
+  const auto task_random = random_.child("task");
+  std::vector<TaskItem> items(static_cast<std::size_t>(prompts_per_step_));
+  for (std::int64_t i = 0; i < prompts_per_step_; ++i) {
+    components_.task.call("training_item", [&](const Task& task) {
+      task.training_item((step - 1) * prompts_per_step_ + i, task_random, items[static_cast<std::size_t>(i)]);
+    });
+  }
+  Scored scored;
+  RolloutInput input;
+  input.model = &model_;
+  input.random = random_.child("rollout");
+  input.step = step;
+  components_.rollout.call("generate", [&](const Rollout& rollout) {
+    const at::NoGradGuard no_gradient;
+    const auto& traits = model_.traits();
+    input.prompts = make_prompts(items, tokenizer_, group_size_, traits.pad_id, rollout.response_length(), traits.context_length);
+    rollout.generate(input, scored.trajectories);
+  });
+  metrics.seconds.rollout = rollout_timer.seconds();
+
+  const PhaseTimer reward_timer;
+  score(items, scored.trajectories, scored);
+  metrics.seconds.reward = reward_timer.seconds();
+
+  const std::int64_t responses = prompts_per_step_ * group_size_;
+  const double tokens = scored.trajectories.valid_BL.sum().item<double>();
+  std::int64_t solved = 0;
+  for (const std::int64_t one : scored.solved) solved += one;
+  metrics.groups = prompts_per_step_;
+  metrics.reward = scored.reward_B.mean().item<double>();
+  metrics.solved = static_cast<double>(solved) / static_cast<double>(responses);
+  metrics.response_length = tokens / static_cast<double>(responses);
+  metrics.forwards_per_response = scored.trajectories.forwards_B.to(at::kDouble).mean().item<double>();
+  metrics.tokens_per_second = tokens / metrics.seconds.rollout;
+  return scored;
+}
+
+// Equal answers to the same item get one verdict: it is asked for once.
+void PolicyTraining::score(const std::vector<TaskItem>& items, const Trajectories& trajectories, Scored& scored) const {
+  const std::int64_t responses = trajectories.tokens_BL.size(0);
+  scored.reward_B = at::empty({responses}, at::kDouble);
+  for (std::int64_t group = 0; group < prompts_per_step_; ++group) {
+    const TaskItem& item = items[static_cast<std::size_t>(group)];
+    std::unordered_map<std::string, RewardResult> verdicts;
+    bool judged = true;
+    for (std::int64_t b = group * group_size_; b < (group + 1) * group_size_; ++b) {
+      auto text = response_text(trajectories, b, tokenizer_);
+      auto found = verdicts.find(text);
+      if (found == verdicts.end()) {
+        RewardResult result;
+        components_.reward.call("score", [&](const Reward& reward) { reward.score({text, &item}, result); });
+        found = verdicts.emplace(std::move(text), std::move(result)).first;
+      }
+      const RewardResult& result = found->second;
+      judged = judged && result.status != RewardStatus::kInfrastructure;
+      scored.reward_B.data_ptr<double>()[b] = result.value;
+      scored.solved.push_back(result.solved ? 1 : 0);
+    }
+    if (!judged) {
+      log_warning("item `" + item.id + "` could not be judged; its group is dropped");
+      scored.unjudged_groups.push_back(group);
+    }
+  }
+}
+
+void PolicyTraining::update(std::int64_t step, const Scored& scored, StepRecord& metrics) {
+  GroupFilterInput filter_input;
+  filter_input.rewards_B = scored.reward_B;
+  filter_input.steps_B = scored.trajectories.forwards_B;
+  filter_input.group_size = group_size_;
+  filter_input.random = random_.child("filter");
+  filter_input.step = step;
+  metrics.live_groups = static_cast<std::int64_t>(kept_groups(filter_input, {true, 0, GroupFill::kNone}).size());
+  auto groups = kept_groups(filter_input, filter_);
+  for (const std::int64_t unjudged : scored.unjudged_groups) std::erase(groups, unjudged);
+  metrics.kept_groups = static_cast<std::int64_t>(groups.size());
+  // Without a live group there is nothing to learn, and an optimizer step would still move the weights by momentum and decay.
+  metrics.skipped = groups.empty() || metrics.live_groups == 0;
+  if (metrics.skipped) return;
+
+  std::vector<at::Tensor> parts;
+  for (const std::int64_t group : groups) parts.push_back(at::arange(group * group_size_, (group + 1) * group_size_, at::kLong));
+  const auto sample_number = at::cat(parts);
+  const auto kept = select_responses(scored.trajectories, sample_number);
+
+  UpdateBatch batch;
+  batch.trajectories = &kept;
+  batch.advantage_B = advantages(scored.reward_B.index_select(0, sample_number), group_size_, advantage_);
+  batch.totals.responses = sample_number.size(0);
+  batch.totals.group_size = group_size_;
+  batch.totals.inner_iterations = inner_iterations_;
+
+  const bool redraws = components_.masking->refresh() == PlanRefresh::kEachInnerIteration;
+  std::vector<MaskPlan> plans;
+  std::vector<PolicyScores> old(static_cast<std::size_t>(inner_iterations_));
+  for (std::int64_t j = 0; j < (redraws ? inner_iterations_ : 1); ++j) plans.push_back(draw_plan(step, j, kept, sample_number));
+  if (plans.front().sample_F.size(0) == 0) {
+    metrics.skipped = true;
+    return;
+  }
+  const PhaseTimer old_timer;
+  // The first inner iteration finds the weights as the rollout left them; later plans are scored by them now.
+  for (std::size_t j = 1; j < plans.size(); ++j) {
+    old[j] = score_views(model_, kept, plans[j], all_views(plans[j]), false);
+  }
+  metrics.seconds.old = old_timer.seconds();
+
+  double gradient_norms = 0, losses = 0;
+  std::map<std::string, MetricSum> sums;
+  metrics.rows = 0;
+  for (std::int64_t j = 0; j < inner_iterations_; ++j) {
+    const MaskPlan& plan = plans[redraws ? static_cast<std::size_t>(j) : 0];
+    batch.plan = &plan;
+    batch.totals.forwards = plan.forwards;
+    batch.totals.targets = plan.target_FL.sum().item<std::int64_t>();
+    batch.old_policy = old[static_cast<std::size_t>(j)];
+    if (needs_.reference && (j == 0 || redraws)) {
+      const PhaseTimer reference_timer;
+      batch.reference = score_views(*components_.reference, kept, plan, all_views(plan), needs_.entropy);
+      metrics.seconds.reference += reference_timer.seconds();
+    }
+    const PhaseTimer update_timer;
+    auto gradient = components_.loss.call(
+        "evaluate", [&](const LossEstimator& loss) { return policy_gradient(model_, loss, batch, memory_budget_); });
+    gradient_norms += optimizer_.step(gradient.gradients);
+    metrics.seconds.update += update_timer.seconds();
+    if (j == 0 && !redraws) {
+      for (auto& scores : old) scores.logprob_FL = gradient.current_FL;
+    }
+    losses += gradient.loss;
+    metrics.rows += gradient.rows;
+    metrics.two_pass = metrics.two_pass || gradient.two_pass;
+    for (const auto& [name, metric] : gradient.metrics) {
+      sums[name].sum += metric.sum;
+      sums[name].count += metric.count;
+    }
+  }
+  const auto iterations = static_cast<double>(inner_iterations_);
+  metrics.loss = losses / iterations;
+  metrics.grad_norm = gradient_norms / iterations;
+  for (const auto& [name, metric] : sums) {
+    metrics.loss_metrics[name] = metric.count > 0 ? metric.sum / metric.count : StepRecord::kUnknown;
+  }
+}
+
+MaskPlan PolicyTraining::draw_plan(std::int64_t step, std::int64_t inner_iteration, const Trajectories& kept,
+                                   const at::Tensor& sample_number) const {
+  MaskingInput input;
+  input.trajectories = &kept;
+  input.random = random_.child("masking");
+  input.step = step;
+  input.sample_number_B = sample_number;
+  input.inner_iteration = inner_iteration;
+  MaskPlan plan;
+  components_.masking.call("plan", [&](const MaskingStrategy& masking) {
+    masking.plan(input, plan);
+    check(plan, kept);
+  });
+  return plan;
+}
+
+// What a plugin's author gets wrong first: found here, by name, and not deep inside an indexing kernel.
+void PolicyTraining::check(const MaskPlan& plan, const Trajectories& kept) const {
+  const auto require = [](bool holds, const std::string& what) {
+    if (!holds) throw Error("the plan is not valid: " + what, "see drift/mask_plan.h for what each field holds");
+  };
+  require(plan.sample_F.defined() && plan.sample_F.dim() == 1 && plan.sample_F.scalar_type() == at::kLong, "sample_F must be int64 [F]");
+  const std::int64_t views = plan.sample_F.size(0), length = kept.tokens_BL.size(1);
+  const auto is_mask = [&](const at::Tensor& tensor, std::int64_t width) {
+    return tensor.defined() && tensor.scalar_type() == at::kBool && tensor.sizes() == at::IntArrayRef({views, width});
+  };
+  require(is_mask(plan.masked_FL, length), "masked_FL must be bool [F, L]");
+  require(is_mask(plan.target_FL, length), "target_FL must be bool [F, L]");
+  require(!plan.committed_FL.defined() || is_mask(plan.committed_FL, length), "committed_FL must be bool [F, L]");
+  require(!plan.prompt_masked_FP.defined() || is_mask(plan.prompt_masked_FP, kept.prompts.tokens_BP.size(1)),
+          "prompt_masked_FP must be bool [F, P]");
+  for (const auto* numbers : {&plan.forward_F, &plan.step_F}) {
+    require(numbers->defined() && numbers->scalar_type() == at::kLong && numbers->sizes() == at::IntArrayRef({views}),
+            "forward_F and step_F must be int64 [F]");
+  }
+  require(plan.forwards >= 1, "forwards (K) must be at least 1");
+  if (views == 0) return;
+  require(plan.sample_F.min().item<std::int64_t>() >= 0 && plan.sample_F.max().item<std::int64_t>() < kept.tokens_BL.size(0),
+          "sample_F points beyond the responses");
+  require(plan.forward_F.min().item<std::int64_t>() >= 0 && plan.forward_F.max().item<std::int64_t>() < plan.forwards,
+          "forward_F must be in [0, forwards)");
+}
+
+}  // namespace drift

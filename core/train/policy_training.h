@@ -1,0 +1,60 @@
+#pragma once
+
+#include <drift/loss_estimator.h>
+#include <drift/masking_strategy.h>
+#include <drift/model.h>
+#include <drift/random.h>
+#include <drift/reward.h>
+#include <drift/rollout.h>
+#include <drift/task.h>
+
+#include <core/config/run_config.h>
+#include <core/text/tokenizer.h>
+#include <core/train/advantage.h>
+#include <core/train/components.h>
+#include <core/train/group_filter.h>
+#include <core/train/policy_gradient.h>
+#include <core/train/training.h>
+
+#include <vector>
+
+namespace drift {
+
+/// What policy training is made of, besides the policy.
+struct PolicyComponents {
+  Loaded<Task> task;
+  Loaded<Reward> reward;
+  Loaded<Rollout> rollout;
+  Loaded<MaskingStrategy> masking;
+  Loaded<LossEstimator> loss;
+  Loaded<Model> reference;  ///< empty unless the loss asks for it
+};
+
+/// One optimisation step: prompts, rollout, rewards, advantages, masks, log-probabilities, loss, optimizer (design.md section 2).
+class PolicyTraining final : public Training {
+ public:
+  PolicyTraining(const RunConfig& config, Model& model, const Tokenizer& tokenizer, PolicyComponents components);
+
+  StepRecord run(std::int64_t step) override;
+  Optimizer& optimizer() override { return optimizer_; }
+
+ private:
+  struct Scored;
+  Scored roll_out(std::int64_t step, StepRecord& metrics) const;
+  void score(const std::vector<TaskItem>& items, const Trajectories& trajectories, Scored& scored) const;
+  void update(std::int64_t step, const Scored& scored, StepRecord& metrics);
+  MaskPlan draw_plan(std::int64_t step, std::int64_t inner_iteration, const Trajectories& kept, const at::Tensor& sample_number) const;
+  void check(const MaskPlan& plan, const Trajectories& kept) const;
+
+  Model& model_;
+  const Tokenizer& tokenizer_;
+  PolicyComponents components_;
+  Optimizer optimizer_;
+  RandomStream random_;
+  LossNeeds needs_;
+  AdvantageSettings advantage_;
+  GroupFilterSettings filter_;
+  std::int64_t prompts_per_step_, group_size_, inner_iterations_, memory_budget_;
+};
+
+}  // namespace drift

@@ -1,0 +1,120 @@
+#include <core/train/pretraining.h>
+
+#include <core/train/phase_timer.h>
+#include <core/train/policy_gradient.h>
+#include <core/train/prompt_batch.h>
+
+#include <drift/error.h>
+#include <drift/loss_estimator.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+
+namespace drift {
+namespace {
+
+/// The weight of a view is 1 / t; the core's gradient machinery does the rest.
+class LikelihoodLoss final : public LossEstimator {
+ public:
+  Coupling coupling() const override { return Coupling::kView; }
+
+  Loss evaluate(const LossInput& input) const override {
+    const auto length = static_cast<double>(input.plan.target_FL.size(1));
+    const auto weighted_FL = input.plan.weight_F.unsqueeze(1) * input.log_probs.current_FL;
+    return {-weighted_FL.sum() / (length * static_cast<double>(input.totals.responses)), {}};
+  }
+};
+
+}  // namespace
+
+Pretraining::Pretraining(const RunConfig& config, Model& model, const Tokenizer& tokenizer, Loaded<Task> task)
+    : model_(model),
+      tokenizer_(tokenizer),
+      task_(std::move(task)),
+      optimizer_(model.parameters(),
+                 OptimizerSettings::from(config.section("pretrain"), config.section("pretrain").get<std::int64_t>("steps"))),
+      random_(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "pretrain"),
+      batch_size_(config.section("pretrain").get<std::int64_t>("batch_size")),
+      response_length_(config.section("pretrain").get<std::int64_t>("response_length")),
+      memory_budget_(config.section("pretrain").get<std::int64_t>("memory_budget_mib") << 20),
+      minimum_mask_ratio_(config.section("pretrain").get<double>("minimum_mask_ratio")) {}
+
+Trajectories Pretraining::demonstrations(std::int64_t step) const {
+  const auto& traits = model_.traits();
+  std::vector<TaskItem> items(static_cast<std::size_t>(batch_size_));
+  const auto task_random = random_.child("task");
+  for (std::int64_t i = 0; i < batch_size_; ++i) {
+    task_.call("training_item", [&](const Task& task) {
+      task.training_item((step - 1) * batch_size_ + i, task_random, items[static_cast<std::size_t>(i)]);
+    });
+  }
+  Trajectories batch;
+  batch.prompts = make_prompts(items, tokenizer_, 1, traits.pad_id, response_length_, traits.context_length);
+  batch.tokens_BL = at::full({batch_size_, response_length_}, traits.end_id, at::kLong);
+  for (std::int64_t b = 0; b < batch_size_; ++b) {
+    const TaskItem& item = items[static_cast<std::size_t>(b)];
+    const auto ids = tokenizer_.encode(item.demonstration);
+    if (ids.empty() || static_cast<std::int64_t>(ids.size()) > response_length_) {
+      throw Error("the demonstration of item `" + item.id + "` has " + std::to_string(ids.size()) + " tokens; pretrain.response_length is " +
+                      std::to_string(response_length_),
+                  ids.empty() ? "this task has no demonstrations to imitate" : "raise pretrain.response_length");
+    }
+    std::copy(ids.begin(), ids.end(), batch.tokens_BL.data_ptr<std::int64_t>() + b * response_length_);
+  }
+  batch.valid_BL = at::ones({batch_size_, response_length_}, at::kBool);
+  batch.step_BL = at::zeros({batch_size_, response_length_}, at::kInt);
+  return batch;
+}
+
+MaskPlan Pretraining::draw_plan(std::int64_t step) const {
+  const auto ratio_random = random_.child("mask ratio"), mask_random = random_.child("mask");
+  MaskPlan plan;
+  plan.forwards = 1;
+  plan.sample_F = at::arange(batch_size_, at::kLong);
+  plan.forward_F = at::zeros({batch_size_}, at::kLong);
+  plan.step_F = at::full({batch_size_}, -1, at::kLong);
+  plan.masked_FL = at::empty({batch_size_, response_length_}, at::kBool);
+  plan.weight_F = at::empty({batch_size_}, at::kFloat);
+  for (std::int64_t b = 0; b < batch_size_; ++b) {
+    const double ratio = minimum_mask_ratio_ + (1.0 - minimum_mask_ratio_) * ratio_random.uniform({step, b, 0, 0});
+    plan.weight_F.data_ptr<float>()[b] = static_cast<float>(1.0 / ratio);
+    for (std::int64_t i = 0; i < response_length_; ++i) {
+      plan.masked_FL.data_ptr<bool>()[b * response_length_ + i] = mask_random.uniform({step, b, i, 0}) < ratio;
+    }
+  }
+  plan.target_FL = plan.masked_FL;
+  return plan;
+}
+
+StepRecord Pretraining::run(std::int64_t step) {
+  const PhaseTimer timer;
+  StepRecord metrics;
+  metrics.step = step;
+  metrics.learning_rate = optimizer_.learning_rate();
+  const auto trajectories = demonstrations(step);
+  const auto plan = draw_plan(step);
+  const PhaseTimer update_timer;
+  UpdateBatch batch;
+  batch.trajectories = &trajectories;
+  batch.plan = &plan;
+  batch.advantage_B = at::ones({batch_size_}, at::kFloat);
+  batch.totals.responses = batch_size_;
+  batch.totals.forwards = 1;
+  const auto gradient = policy_gradient(model_, LikelihoodLoss(), batch, memory_budget_);
+  metrics.grad_norm = optimizer_.step(gradient.gradients);
+  metrics.loss = gradient.loss;
+  metrics.rows = gradient.rows;
+  metrics.seconds.update = update_timer.seconds();
+  metrics.seconds.total = timer.seconds();
+  const std::int64_t sequence = trajectories.prompts.tokens_BP.size(1) + response_length_;
+  metrics.tokens_per_second = static_cast<double>(batch_size_ * sequence) / metrics.seconds.total;
+  return metrics;
+}
+
+}  // namespace drift

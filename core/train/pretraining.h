@@ -1,0 +1,37 @@
+#pragma once
+
+#include <drift/model.h>
+#include <drift/random.h>
+#include <drift/task.h>
+
+#include <core/config/run_config.h>
+#include <core/text/tokenizer.h>
+#include <core/train/components.h>
+#include <core/train/training.h>
+
+namespace drift {
+
+/// Masked-diffusion likelihood on a task's demonstrations (algorithms.md section 7, supervised loss): a mask ratio t uniform in
+/// [minimum, 1) for each response, each token masked with probability t, loss = sum of cross-entropies at masked tokens / t / L,
+/// averaged over the batch. Responses are filled up to L with the end token, which is learned like any other.
+class Pretraining final : public Training {
+ public:
+  Pretraining(const RunConfig& config, Model& model, const Tokenizer& tokenizer, Loaded<Task> task);
+
+  StepRecord run(std::int64_t step) override;
+  Optimizer& optimizer() override { return optimizer_; }
+
+ private:
+  Trajectories demonstrations(std::int64_t step) const;
+  MaskPlan draw_plan(std::int64_t step) const;
+
+  Model& model_;
+  const Tokenizer& tokenizer_;
+  Loaded<Task> task_;
+  Optimizer optimizer_;
+  RandomStream random_;
+  std::int64_t batch_size_, response_length_, memory_budget_;
+  double minimum_mask_ratio_;
+};
+
+}  // namespace drift

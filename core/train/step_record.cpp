@@ -1,0 +1,52 @@
+#include <core/train/step_record.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+namespace drift {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json count(std::int64_t value) { return value >= 0 ? Json(value) : Json(nullptr); }
+
+}  // namespace
+
+double StepRecord::loss_metric(const std::string& name) const {
+  const auto found = loss_metrics.find(name);
+  return found == loss_metrics.end() ? kUnknown : found->second;
+}
+
+std::string StepRecord::to_json() const {
+  Json line;
+  line["step"] = step;
+  line["loss"] = number(loss);
+  line["reward"] = number(reward);
+  line["solved"] = number(solved);
+  line["kl"] = number(loss_metric("kl"));
+  line["grad_norm"] = number(grad_norm);
+  line["token_utility"] = number(loss_metric("token_utility"));
+  line["live_groups"] = count(live_groups);
+  line["kept_groups"] = count(kept_groups);
+  line["groups"] = groups;
+  line["response_length"] = number(response_length);
+  line["forwards_per_response"] = number(forwards_per_response);
+  line["tokens_per_second"] = number(tokens_per_second);
+  line["learning_rate"] = number(learning_rate);
+  line["rows"] = count(rows);
+  line["two_pass"] = two_pass;
+  line["skipped"] = skipped;
+  for (const auto& [name, value] : loss_metrics) line[name] = number(value);
+  line["seconds"] = {{"rollout", seconds.rollout}, {"reward", seconds.reward}, {"old", seconds.old},
+                     {"reference", seconds.reference}, {"update", seconds.update}, {"other", seconds.other()},
+                     {"total", seconds.total}};
+  if (held_out) {
+    line["held_out"] = {{"accuracy", held_out->accuracy}, {"standard_error", held_out->standard_error}, {"items", held_out->items},
+                        {"forwards_per_response", held_out->forwards_per_response}, {"seconds", held_out->seconds}};
+  }
+  return line.dump();
+}
+
+}  // namespace drift

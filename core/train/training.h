@@ -1,0 +1,21 @@
+#pragma once
+
+#include <core/train/optimizer.h>
+#include <core/train/step_record.h>
+
+#include <cstdint>
+
+namespace drift {
+
+/// One way to train: what the loop asks for, step after step.
+class Training {
+ public:
+  virtual ~Training() = default;
+
+  /// Step `step` (1, 2, …). A pure function of the weights, the optimizer's state, the seed and the number of the step.
+  virtual StepRecord run(std::int64_t step) = 0;
+
+  virtual Optimizer& optimizer() = 0;
+};
+
+}  // namespace drift
