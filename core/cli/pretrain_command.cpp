@@ -1,10 +1,13 @@
-#include <core/cli/load_run.h>
+#include <core/cli/training_run.h>
+#include <core/train/pretraining.h>
 
 namespace drift {
 
 int run_pretrain(const CommandLine& line) {
-  const LoadedRun run = load_run(line, ConfigPurpose::kPretrain);
-  throw Error("`drift pretrain` is not part of this build");
+  return run_training(line, ConfigPurpose::kPretrain, [](const LoadedRun& run, Model& model, const Tokenizer& tokenizer) {
+    return std::make_unique<Pretraining>(run.config, model, tokenizer,
+                                         create_component<Task>(run.plugins->registry, run.config, "task"));
+  });
 }
 
 }  // namespace drift

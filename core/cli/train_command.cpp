@@ -1,10 +1,32 @@
-#include <core/cli/load_run.h>
+#include <core/cli/training_run.h>
+#include <core/train/policy_training.h>
 
 namespace drift {
+namespace {
 
-int run_train(const CommandLine& line) {
-  const LoadedRun run = load_run(line, ConfigPurpose::kTrain);
-  throw Error("`drift train` is not part of this build");
+std::unique_ptr<Training> make_policy_training(const LoadedRun& run, Model& model, const Tokenizer& tokenizer) {
+  const auto& registry = run.plugins->registry;
+  const auto& config = run.config;
+  PolicyComponents components;
+  components.task = create_component<Task>(registry, config, "task");
+  components.reward = create_component<Reward>(registry, config, "reward");
+  components.rollout = create_component<Rollout>(registry, config, "rollout");
+  components.masking = create_component<MaskingStrategy>(registry, config, "algorithm.masking");
+  components.loss = create_component<LossEstimator>(registry, config, "algorithm.loss");
+  LossNeeds needs;
+  components.loss->needs(needs);
+  if (needs.complementary_views) {
+    throw Error("the loss `" + components.loss.name() + "` needs views in complementary pairs, which the masking strategy `" +
+                    components.masking.name() + "` does not promise",
+                "choose the masking strategy that comes with the loss");
+  }
+  // The reference is the model that the run began with, also after a resume.
+  if (needs.reference) components.reference = open_initial_model(registry, config);
+  return std::make_unique<PolicyTraining>(config, model, tokenizer, std::move(components));
 }
+
+}  // namespace
+
+int run_train(const CommandLine& line) { return run_training(line, ConfigPurpose::kTrain, make_policy_training); }
 
 }  // namespace drift

@@ -1,0 +1,86 @@
+#include <core/cli/run_files.h>
+
+#include <core/io/checksum.h>
+
+#include <ATen/Parallel.h>
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <sys/resource.h>
+
+namespace drift {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool numbers_depend_on(std::string_view section, std::string_view name) {
+  if (section == "plugins" || section.starts_with("evaluation")) return false;
+  if (section == "run") return name == "seed";
+  constexpr std::array<std::string_view, 4> kBookkeeping = {"steps", "checkpoint_every", "keep_checkpoints", "memory_budget_mib"};
+  const bool is_loop = section == "train" || section == "pretrain";
+  return !is_loop || std::find(kBookkeeping.begin(), kBookkeeping.end(), name) == kBookkeeping.end();
+}
+
+}  // namespace
+
+std::string config_hash(const RunConfig& config) {
+  std::string text;
+  for (const ResolvedSection& section : config.sections()) {
+    for (const ResolvedValue& value : section.values) {
+      if (numbers_depend_on(section.name, value.name)) text += section.name + "." + value.name + "=" + to_toml(value.value) + "\n";
+    }
+  }
+  return checksum(text);
+}
+
+std::string plugins_json(const PluginLoader& loader) {
+  auto list = Json::array();
+  for (const LoadedPlugin& plugin : loader.loaded()) {
+    list.push_back({{"name", plugin.name},
+                    {"version", plugin.version},
+                    {"licence", plugin.licence},
+                    {"tier", plugin.tier},
+                    {"path", plugin.path.string()},
+                    {"sha256", plugin.sha256}});
+  }
+  return list.dump(1) + "\n";
+}
+
+std::string summary_json(const RunConfig& config, const LoopResult& result) {
+  Json summary;
+  summary["version"] = DRIFT_VERSION;
+  summary["seed"] = config.section("run").get<std::int64_t>("seed");
+  summary["device"] = config.section("run").get<std::string>("device");
+  summary["threads"] = at::get_num_threads();
+  summary["steps"] = result.last_step;
+  summary["interrupted"] = result.signal != 0;
+  summary["seconds"] = result.seconds;
+  summary["peak_memory_mib"] = peak_memory_mib();
+  summary["checkpoint"] = result.checkpoint.filename().string();
+  if (result.after) {
+    Json held_out;
+    if (result.before) {
+      held_out["before"] = result.before->accuracy;
+      held_out["before_standard_error"] = result.before->standard_error;
+    }
+    held_out["after"] = result.after->accuracy;
+    held_out["standard_error"] = result.after->standard_error;
+    held_out["items"] = result.after->items;
+    summary["held_out"] = held_out;
+  }
+  return summary.dump(1) + "\n";
+}
+
+std::string resume_command(ConfigPurpose purpose, const std::filesystem::path& folder) {
+  return std::string("drift ") + (purpose == ConfigPurpose::kTrain ? "train " : "pretrain ") + (folder / "config.toml").string() +
+         " --out " + folder.string() + " --resume";
+}
+
+double peak_memory_mib() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024.0;
+}
+
+}  // namespace drift

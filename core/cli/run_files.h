@@ -1,0 +1,29 @@
+#pragma once
+
+// Small files and texts of a run's folder.
+
+#include <core/cli/command.h>
+#include <core/config/run_config.h>
+#include <core/plugin/plugin_loader.h>
+#include <core/train/loop.h>
+
+#include <filesystem>
+#include <string>
+
+namespace drift {
+
+/// Over every setting that the numbers of a run depend on: not its name, its length, when it evaluates or saves, or where it runs.
+std::string config_hash(const RunConfig& config);
+
+/// Every loaded plugin with version, file and checksum.
+std::string plugins_json(const PluginLoader& loader);
+
+std::string summary_json(const RunConfig& config, const LoopResult& result);
+
+/// What the user types to go on.
+std::string resume_command(ConfigPurpose purpose, const std::filesystem::path& folder);
+
+/// Largest resident memory of this process so far.
+double peak_memory_mib();
+
+}  // namespace drift

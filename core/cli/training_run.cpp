@@ -1,0 +1,138 @@
+#include <core/cli/training_run.h>
+
+#include <core/cli/run_files.h>
+#include <core/eval/held_out.h>
+#include <core/io/checkpoint.h>
+#include <core/report/html_report.h>
+#include <core/report/log.h>
+#include <core/report/metrics_reader.h>
+#include <core/report/profile.h>
+#include <core/report/terminal.h>
+
+#include <ATen/Parallel.h>
+
+#include <iostream>
+
+namespace drift {
+namespace {
+
+constexpr std::int64_t kSamplesOfEach = 4;
+
+LoopSettings loop_settings(const RunConfig& config, ConfigPurpose purpose, const std::filesystem::path& model_folder) {
+  const auto& section = config.section(purpose == ConfigPurpose::kTrain ? "train" : "pretrain");
+  const auto& evaluation = config.section("evaluation");
+  LoopSettings settings;
+  settings.kind = purpose == ConfigPurpose::kTrain ? RunKind::kTrain : RunKind::kPretrain;
+  settings.steps = section.get<std::int64_t>("steps");
+  settings.checkpoint_every = section.get<std::int64_t>("checkpoint_every");
+  settings.keep_checkpoints = section.get<std::int64_t>("keep_checkpoints");
+  settings.evaluate_every = evaluation.get<std::int64_t>("every");
+  settings.evaluate_before = evaluation.get<bool>("before");
+  settings.seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
+  settings.config_hash = config_hash(config);
+  settings.model_config_json = read_config_json(model_folder);
+  settings.model_folder = model_folder;
+  return settings;
+}
+
+RunHeader header(const RunConfig& config, const Model& model, ConfigPurpose purpose, const RunFolder& folder,
+                 const std::optional<ResumePoint>& resumed) {
+  RunHeader header;
+  header.version = DRIFT_VERSION;
+  header.algorithm = purpose == ConfigPurpose::kTrain ? config.section("algorithm").get<std::string>("name") : "pretrain";
+  header.model = config.component("model");
+  for (const auto& parameter : model.parameters()) header.parameters += parameter.tensor.numel();
+  header.data_type = config.section("model").get<std::string>("dtype");
+  header.task = config.component("task");
+  header.device = config.section("run").get<std::string>("device");
+  header.threads = at::get_num_threads();
+  header.run_folder = folder.path().string();
+  if (resumed) header.resumed_at = resumed->state.step;
+  return header;
+}
+
+/// What answers held-out items, or nothing where the configuration has no way to.
+struct Evaluator {
+  Loaded<Task> task;
+  Loaded<Reward> reward;
+  Loaded<Rollout> rollout;
+};
+
+std::optional<Evaluator> make_evaluator(const LoadedRun& run) {
+  if (!run.config.has("evaluation.rollout") || !run.config.has("reward")) return std::nullopt;
+  const auto& registry = run.plugins->registry;
+  Evaluator evaluator{create_component<Task>(registry, run.config, "task"), create_component<Reward>(registry, run.config, "reward"),
+                      create_component<Rollout>(registry, run.config, "evaluation.rollout")};
+  if (evaluator.task->held_out_size() == 0) return std::nullopt;
+  return evaluator;
+}
+
+RunClosing closing(const LoopResult& result, const RunFolder& folder, const std::string& resume_command) {
+  RunClosing closing;
+  closing.last_step = result.last_step;
+  closing.interrupted = result.signal != 0;
+  if (result.before) closing.before = HeldOut{result.before->accuracy, result.before->standard_error, result.before->items};
+  if (result.after) closing.after = HeldOut{result.after->accuracy, result.after->standard_error, result.after->items};
+  closing.seconds = result.seconds;
+  closing.peak_memory_mib = peak_memory_mib();
+  closing.profile = profile_table(read_metrics(folder.path() / "metrics.jsonl"));
+  closing.checkpoint = result.checkpoint.string();
+  closing.report = (folder.path() / "report.html").string();
+  if (closing.interrupted) closing.resume_command = resume_command;
+  return closing;
+}
+
+std::filesystem::path run_path(const CommandLine& line, const RunConfig& config) {
+  return line.out.empty() ? std::filesystem::path("runs") / config.section("run").get<std::string>("name") : line.out;
+}
+
+}  // namespace
+
+int run_training(const CommandLine& line, ConfigPurpose purpose, const MakeTraining& make_training) {
+  const LoadedRun run = load_run(line, purpose);
+  const RunConfig& config = run.config;
+  prepare_device(config);
+  const auto path = run_path(line, config);
+  const RunFolder folder = line.resume ? RunFolder::open(path) : RunFolder::create(path);
+  open_log(folder.path() / "log.txt");
+
+  const std::filesystem::path model_folder = config.section("model").get<std::string>("path");
+  const auto settings = loop_settings(config, purpose, model_folder);
+  const auto resumed = line.resume ? folder.resume_point(settings.config_hash) : std::nullopt;
+  const auto model = resumed ? open_model(run.plugins->registry, config, resumed->folder)
+                             : open_initial_model(run.plugins->registry, config);
+  const Tokenizer tokenizer = Tokenizer::open(model_folder);
+  auto evaluator = make_evaluator(run);
+  const auto training = make_training(run, const_cast<Model&>(*model), tokenizer);
+  folder.write_file("config.toml", config.resolved_toml());
+  folder.write_file("plugins.json", plugins_json(run.plugins->loader));
+
+  Terminal terminal(std::cout, detect_terminal(1));
+  RunDisplay display(terminal);
+  display.header(header(config, *model, purpose, folder, resumed));
+  TrainingLoop::Evaluate evaluate;
+  if (evaluator) {
+    HeldOutSettings held_out;
+    held_out.model = &*model;
+    held_out.tokenizer = &tokenizer;
+    held_out.task = &evaluator->task;
+    held_out.reward = &evaluator->reward;
+    held_out.rollout = &evaluator->rollout;
+    held_out.items = config.section("evaluation").get<std::int64_t>("items");
+    held_out.progress = [&](std::int64_t done, std::int64_t total) { display.activity("evaluation", done, total); };
+    evaluate = [held_out] { return evaluate_held_out(held_out); };
+  }
+  TrainingLoop loop(settings, *training, *model, folder, display, evaluate);
+  if (resumed) loop.resume(*resumed);
+  const LoopResult result = loop.run();
+
+  folder.write_file("summary.json", summary_json(config, result));
+  if (result.last_evaluation) {
+    folder.write_file("samples.json", samples_json(*result.last_evaluation, result.last_step, tokenizer, kSamplesOfEach));
+  }
+  write_report(folder.path());
+  display.close(closing(result, folder, resume_command(purpose, path)));
+  return result.signal == 0 ? 0 : 128 + result.signal;
+}
+
+}  // namespace drift
