@@ -115,17 +115,20 @@ std::vector<SectionSchema> make_sections() {
                                      1e-6),
                       std::nullopt,
                       {kTrain}});
-  sections.push_back({"pretrain",
-                      "masked-diffusion likelihood training on a task's demonstrations",
-                      with_optimizer({{"steps", 1000, "optimizer steps", at_least(1)},
-                                      {"batch_size", 64, "demonstrations per step", at_least(1)},
-                                      {"minimum_mask_ratio",
-                                       0.001,
-                                       "smallest share of masked response tokens",
-                                       {.minimum = 0, .maximum = 1, .minimum_excluded = true}}},
-                                     1e-3),
-                      std::nullopt,
-                      {kPretrain}});
+  sections.push_back(
+      {"pretrain",
+       "masked-diffusion likelihood training on a task's demonstrations",
+       with_optimizer({{"steps", 1000, "optimizer steps", at_least(1)},
+                       {"batch_size", 64, "demonstrations per step", at_least(1)},
+                       {"response_length", 256,
+                        "response positions; shorter demonstrations are filled with the end token", at_least(1)},
+                       {"minimum_mask_ratio",
+                        0.001,
+                        "smallest share of masked response tokens",
+                        {.minimum = 0, .maximum = 1, .minimum_excluded = true}}},
+                      1e-3),
+       std::nullopt,
+       {kPretrain}});
   return sections;
 }
 
