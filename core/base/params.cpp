@@ -54,7 +54,8 @@ std::string ParamRange::describe() const {
   const bool high = std::isfinite(maximum);
   const std::string infinite = allow_infinite ? " or inf" : "";
   if (low && high) {
-    return (minimum_excluded ? "(" : "[") + number(minimum) + ", " + number(maximum) + (maximum_excluded ? ")" : "]") + infinite;
+    return (minimum_excluded ? "(" : "[") + number(minimum) + ", " + number(maximum) + (maximum_excluded ? ")" : "]") +
+           infinite;
   }
   if (low) return (minimum_excluded ? "> " : ">= ") + number(minimum) + infinite;
   if (high) return (maximum_excluded ? "< " : "<= ") + number(maximum) + infinite;
@@ -111,10 +112,12 @@ std::string to_toml(const ParamValue& value) {
 Params::Params(const ParamSpecs& specs, const std::map<std::string, ParamValue>& values) {
   for (const ParamSpec& spec : specs) values_[spec.name] = spec.default_value;
   for (const auto& [name, value] : values) {
-    const auto spec = std::find_if(specs.begin(), specs.end(), [&wanted = name](const ParamSpec& s) { return s.name == wanted; });
+    const auto spec =
+        std::find_if(specs.begin(), specs.end(), [&wanted = name](const ParamSpec& s) { return s.name == wanted; });
     if (spec == specs.end()) throw Error("unknown parameter `" + name + "`");
     ParamValue typed = value;
-    if (const auto* integer = std::get_if<std::int64_t>(&value); integer && std::holds_alternative<double>(spec->default_value)) {
+    if (const auto* integer = std::get_if<std::int64_t>(&value);
+        integer && std::holds_alternative<double>(spec->default_value)) {
       typed = static_cast<double>(*integer);
     }
     if (typed.index() != spec->default_value.index()) {
@@ -137,7 +140,8 @@ const ParamValue& Params::at(std::string_view name) const {
 }
 
 void Params::wrong_type(std::string_view name, const ParamValue& value) {
-  throw Error("the component reads parameter `" + std::string(name) + "` as another type than it declares (" + type_name(value) + ")");
+  throw Error("the component reads parameter `" + std::string(name) + "` as another type than it declares (" +
+              type_name(value) + ")");
 }
 
 }  // namespace drift

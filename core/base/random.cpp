@@ -46,7 +46,9 @@ std::uint64_t RandomStream::bits(const RandomPoint& point) const {
   return (std::uint64_t{words[0]} << 32) | words[1];
 }
 
-double RandomStream::uniform(const RandomPoint& point) const { return static_cast<double>(bits(point) >> 11) * 0x1p-53; }
+double RandomStream::uniform(const RandomPoint& point) const {
+  return static_cast<double>(bits(point) >> 11) * 0x1p-53;
+}
 
 std::int64_t RandomStream::below(std::int64_t bound, const RandomPoint& point) const {
   assert(bound >= 1);

@@ -21,8 +21,8 @@ std::string_view kind_name(ComponentKind kind) {
 void Registry::add(ComponentEntry entry) {
   entry.plugin = registering_plugin_;
   if (const ComponentEntry* other = find(entry.kind, entry.name)) {
-    throw Error("the " + std::string(kind_name(entry.kind)) + " `" + entry.name + "` is already registered by plugin `" +
-                    other->plugin + "`",
+    throw Error("the " + std::string(kind_name(entry.kind)) + " `" + entry.name +
+                    "` is already registered by plugin `" + other->plugin + "`",
                 "give one of the two another name");
   }
   components_.push_back(std::move(entry));

@@ -35,10 +35,10 @@ int run_eval(const CommandLine& line) {
   };
   const auto result = evaluate_held_out(settings).result;
   progress.show_live("", true);
-  std::printf("%-20s %s\n%-20s %s\n%-20s %lld\n%-20s %.1f %%   (standard error %.1f)\n%-20s %.2f\n%-20s %.2f s\n", "checkpoint",
-              folder.string().c_str(), "task", task.name().c_str(), "held-out items", static_cast<long long>(result.items), "solved",
-              100 * result.accuracy, 100 * result.standard_error, "forwards / response", result.forwards_per_response, "time",
-              result.seconds);
+  std::printf("%-20s %s\n%-20s %s\n%-20s %lld\n%-20s %.1f %%   (standard error %.1f)\n%-20s %.2f\n%-20s %.2f s\n",
+              "checkpoint", folder.string().c_str(), "task", task.name().c_str(), "held-out items",
+              static_cast<long long>(result.items), "solved", 100 * result.accuracy, 100 * result.standard_error,
+              "forwards / response", result.forwards_per_response, "time", result.seconds);
   return 0;
 }
 

@@ -18,7 +18,8 @@ std::vector<std::int64_t> prompt_ids(const CommandLine& line, const Tokenizer& t
   if (ids.empty()) throw Error("the prompt is empty", "give --prompt TEXT or --token-ids 1,2,3");
   for (const std::int64_t id : ids) {
     if (id < 0 || id >= traits.vocabulary_size) {
-      throw Error("token id " + std::to_string(id) + " is outside the model's vocabulary of " + std::to_string(traits.vocabulary_size));
+      throw Error("token id " + std::to_string(id) + " is outside the model's vocabulary of " +
+                  std::to_string(traits.vocabulary_size));
     }
   }
   return ids;
@@ -37,7 +38,7 @@ void print_json(const Trajectories& made, const std::string& text) {
   object["commit_logprob"] = first_row<float>(made.commit_logprob_BL);
   object["forwards"] = made.forwards_B.item<std::int64_t>();
   object["text"] = text;
-  std::cout << object.dump() << "\n";
+  std::cout << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
 }
 
 // The response as it stood after each forward, a dot for every position that was still masked.

@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <array>
 #include <sys/resource.h>
+#include <array>
 
 namespace drift {
 namespace {
@@ -17,7 +17,8 @@ using Json = nlohmann::ordered_json;
 bool numbers_depend_on(std::string_view section, std::string_view name) {
   if (section == "plugins" || section.starts_with("evaluation")) return false;
   if (section == "run") return name == "seed";
-  constexpr std::array<std::string_view, 4> kBookkeeping = {"steps", "checkpoint_every", "keep_checkpoints", "memory_budget_mib"};
+  constexpr std::array<std::string_view, 4> kBookkeeping = {"steps", "checkpoint_every", "keep_checkpoints",
+                                                            "memory_budget_mib"};
   const bool is_loop = section == "train" || section == "pretrain";
   return !is_loop || std::find(kBookkeeping.begin(), kBookkeeping.end(), name) == kBookkeeping.end();
 }
@@ -28,7 +29,8 @@ std::string config_hash(const RunConfig& config) {
   std::string text;
   for (const ResolvedSection& section : config.sections()) {
     for (const ResolvedValue& value : section.values) {
-      if (numbers_depend_on(section.name, value.name)) text += section.name + "." + value.name + "=" + to_toml(value.value) + "\n";
+      if (numbers_depend_on(section.name, value.name))
+        text += section.name + "." + value.name + "=" + to_toml(value.value) + "\n";
     }
   }
   return checksum(text);
@@ -50,6 +52,9 @@ std::string plugins_json(const PluginLoader& loader) {
 std::string summary_json(const RunConfig& config, const LoopResult& result) {
   Json summary;
   summary["version"] = DRIFT_VERSION;
+  if (config.has("algorithm")) summary["algorithm"] = config.component("algorithm");
+  summary["model"] = config.component("model");
+  summary["task"] = config.component("task");
   summary["seed"] = config.section("run").get<std::int64_t>("seed");
   summary["device"] = config.section("run").get<std::string>("device");
   summary["threads"] = at::get_num_threads();
@@ -73,8 +78,8 @@ std::string summary_json(const RunConfig& config, const LoopResult& result) {
 }
 
 std::string resume_command(ConfigPurpose purpose, const std::filesystem::path& folder) {
-  return std::string("drift ") + (purpose == ConfigPurpose::kTrain ? "train " : "pretrain ") + (folder / "config.toml").string() +
-         " --out " + folder.string() + " --resume";
+  return std::string("drift ") + (purpose == ConfigPurpose::kTrain ? "train " : "pretrain ") +
+         (folder / "config.toml").string() + " --out " + folder.string() + " --resume";
 }
 
 double peak_memory_mib() {

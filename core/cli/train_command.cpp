@@ -16,8 +16,9 @@ std::unique_ptr<Training> make_policy_training(const LoadedRun& run, Model& mode
   LossNeeds needs;
   components.loss->needs(needs);
   if (needs.complementary_views) {
-    throw Error("the loss `" + components.loss.name() + "` needs views in complementary pairs, which the masking strategy `" +
-                    components.masking.name() + "` does not promise",
+    throw Error("the loss `" + components.loss.name() +
+                    "` needs views in complementary pairs, which the masking strategy `" + components.masking.name() +
+                    "` does not promise",
                 "choose the masking strategy that comes with the loss");
   }
   // The reference is the model that the run began with, also after a resume.

@@ -39,7 +39,8 @@ RunHeader header(const RunConfig& config, const Model& model, ConfigPurpose purp
                  const std::optional<ResumePoint>& resumed) {
   RunHeader header;
   header.version = DRIFT_VERSION;
-  header.algorithm = purpose == ConfigPurpose::kTrain ? config.section("algorithm").get<std::string>("name") : "pretrain";
+  header.algorithm =
+      purpose == ConfigPurpose::kTrain ? config.section("algorithm").get<std::string>("name") : "pretrain";
   header.model = config.component("model");
   for (const auto& parameter : model.parameters()) header.parameters += parameter.tensor.numel();
   header.data_type = config.section("model").get<std::string>("dtype");
@@ -61,7 +62,8 @@ struct Evaluator {
 std::optional<Evaluator> make_evaluator(const LoadedRun& run) {
   if (!run.config.has("evaluation.rollout") || !run.config.has("reward")) return std::nullopt;
   const auto& registry = run.plugins->registry;
-  Evaluator evaluator{create_component<Task>(registry, run.config, "task"), create_component<Reward>(registry, run.config, "reward"),
+  Evaluator evaluator{create_component<Task>(registry, run.config, "task"),
+                      create_component<Reward>(registry, run.config, "reward"),
                       create_component<Rollout>(registry, run.config, "evaluation.rollout")};
   if (evaluator.task->held_out_size() == 0) return std::nullopt;
   return evaluator;
@@ -71,7 +73,8 @@ RunClosing closing(const LoopResult& result, const RunFolder& folder, const std:
   RunClosing closing;
   closing.last_step = result.last_step;
   closing.interrupted = result.signal != 0;
-  if (result.before) closing.before = HeldOut{result.before->accuracy, result.before->standard_error, result.before->items};
+  if (result.before)
+    closing.before = HeldOut{result.before->accuracy, result.before->standard_error, result.before->items};
   if (result.after) closing.after = HeldOut{result.after->accuracy, result.after->standard_error, result.after->items};
   closing.seconds = result.seconds;
   closing.peak_memory_mib = peak_memory_mib();
@@ -128,7 +131,8 @@ int run_training(const CommandLine& line, ConfigPurpose purpose, const MakeTrain
 
   folder.write_file("summary.json", summary_json(config, result));
   if (result.last_evaluation) {
-    folder.write_file("samples.json", samples_json(*result.last_evaluation, result.last_step, tokenizer, kSamplesOfEach));
+    folder.write_file("samples.json",
+                      samples_json(*result.last_evaluation, result.last_step, tokenizer, kSamplesOfEach));
   }
   write_report(folder.path());
   display.close(closing(result, folder, resume_command(purpose, path)));

@@ -46,7 +46,8 @@ HeldOutEvaluation evaluate_held_out(const HeldOutSettings& settings) {
   for (std::int64_t first = 0; first < total; first += kItemsAtOnce) {
     std::vector<TaskItem> items(static_cast<std::size_t>(std::min(kItemsAtOnce, total - first)));
     for (std::size_t i = 0; i < items.size(); ++i) {
-      task.call("held_out_item", [&](const Task& t) { t.held_out_item(first + static_cast<std::int64_t>(i), items[i]); });
+      task.call("held_out_item",
+                [&](const Task& t) { t.held_out_item(first + static_cast<std::int64_t>(i), items[i]); });
     }
     RolloutInput input;
     input.model = settings.model;
@@ -55,13 +56,16 @@ HeldOutEvaluation evaluate_held_out(const HeldOutSettings& settings) {
     input.cancelled = settings.cancelled;
     Trajectories trajectories;
     settings.rollout->call("generate", [&](const Rollout& rollout) {
-      input.prompts = make_prompts(items, *settings.tokenizer, 1, traits.pad_id, rollout.response_length(), traits.context_length);
+      input.prompts =
+          make_prompts(items, *settings.tokenizer, 1, traits.pad_id, rollout.response_length(), traits.context_length);
       rollout.generate(input, trajectories);
     });
     if (settings.cancelled && *settings.cancelled) return {};
     for (std::size_t i = 0; i < items.size(); ++i) {
       auto answered = answer(trajectories, static_cast<std::int64_t>(i), std::move(items[i]), *settings.tokenizer);
-      settings.reward->call("score", [&](const Reward& reward) { reward.score({answered.response, &answered.item}, answered.result); });
+      settings.reward->call("score", [&](const Reward& reward) {
+        reward.score({answered.response, &answered.item}, answered.result);
+      });
       solved += answered.result.solved ? 1 : 0;
       forwards += answered.forwards;
       evaluation.answers.push_back(std::move(answered));
@@ -84,7 +88,8 @@ std::vector<std::string> display_pieces(const std::vector<std::int64_t>& ids, co
   return pieces;
 }
 
-std::string samples_json(const HeldOutEvaluation& evaluation, std::int64_t step, const Tokenizer& tokenizer, std::int64_t count) {
+std::string samples_json(const HeldOutEvaluation& evaluation, std::int64_t step, const Tokenizer& tokenizer,
+                         std::int64_t count) {
   auto samples = nlohmann::ordered_json::array();
   for (const bool solved : {true, false}) {
     std::int64_t taken = 0;
@@ -92,7 +97,8 @@ std::string samples_json(const HeldOutEvaluation& evaluation, std::int64_t step,
       if (answered.result.solved != solved || taken == count) continue;
       ++taken;
       std::vector<double> probabilities;
-      for (const float logprob : answered.commit_logprob) probabilities.push_back(std::exp(static_cast<double>(logprob)));
+      for (const float logprob : answered.commit_logprob)
+        probabilities.push_back(std::exp(static_cast<double>(logprob)));
       samples.push_back({{"step", step},
                          {"prompt", answered.item.prompt},
                          {"response", answered.response},
@@ -104,7 +110,8 @@ std::string samples_json(const HeldOutEvaluation& evaluation, std::int64_t step,
                          {"reason", answered.result.reason}});
     }
   }
-  return samples.dump(1);
+  // A token of its own may be no valid UTF-8.
+  return samples.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace drift

@@ -52,6 +52,7 @@ HeldOutEvaluation evaluate_held_out(const HeldOutSettings& settings);
 std::vector<std::string> display_pieces(const std::vector<std::int64_t>& ids, const Tokenizer& tokenizer);
 
 /// samples.json for the report: up to `count` solved and `count` failed answers.
-std::string samples_json(const HeldOutEvaluation& evaluation, std::int64_t step, const Tokenizer& tokenizer, std::int64_t count);
+std::string samples_json(const HeldOutEvaluation& evaluation, std::int64_t step, const Tokenizer& tokenizer,
+                         std::int64_t count);
 
 }  // namespace drift

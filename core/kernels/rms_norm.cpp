@@ -33,8 +33,9 @@ DRIFT_MULTIVERSION void forward_rows(const float* x, const float* weight, float*
 }
 
 // With r = 1 / rms: dx = r (g w - x r^2 mean(g w x)), dw = sum over rows of g x r.
-DRIFT_MULTIVERSION void backward_rows(const float* gradient, const float* x, const float* weight, const float* inverse, float* dx,
-                                      float* dweight, std::int64_t begin, std::int64_t end, std::int64_t width) {
+DRIFT_MULTIVERSION void backward_rows(const float* gradient, const float* x, const float* weight, const float* inverse,
+                                      float* dx, float* dweight, std::int64_t begin, std::int64_t end,
+                                      std::int64_t width) {
   for (std::int64_t row = begin; row < end; ++row) {
     const float* g = gradient + row * width;
     const float* in = x + row * width;
@@ -53,19 +54,21 @@ DRIFT_MULTIVERSION void backward_rows(const float* gradient, const float* x, con
 }
 
 struct RmsNorm : torch::autograd::Function<RmsNorm> {
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x, const at::Tensor& weight, double epsilon) {
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
+                            double epsilon) {
     const std::int64_t rows = x.size(0), width = x.size(1);
     auto y = at::empty_like(x);
     auto inverse = at::empty({rows}, x.options());
     at::parallel_for(0, rows, std::max<std::int64_t>(1, kGrain / width), [&](std::int64_t begin, std::int64_t end) {
-      forward_rows(x.const_data_ptr<float>(), weight.const_data_ptr<float>(), y.data_ptr<float>(), inverse.data_ptr<float>(), begin,
-                   end, width, static_cast<float>(epsilon));
+      forward_rows(x.const_data_ptr<float>(), weight.const_data_ptr<float>(), y.data_ptr<float>(),
+                   inverse.data_ptr<float>(), begin, end, width, static_cast<float>(epsilon));
     });
     context->save_for_backward({x, weight, inverse});
     return y;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context, torch::autograd::variable_list gradients) {
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
     const auto saved = context->get_saved_variables();
     const auto &x = saved[0], &weight = saved[1], &inverse = saved[2];
     const auto gradient = gradients[0].contiguous();
@@ -76,12 +79,13 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
     auto partial = at::zeros({kParts, width}, x.options());
     at::parallel_for(0, kParts, std::max<std::int64_t>(1, kParts * kGrain / std::max<std::int64_t>(1, rows * width)),
                      [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t part = begin; part < end; ++part) {
-        backward_rows(gradient.const_data_ptr<float>(), x.const_data_ptr<float>(), weight.const_data_ptr<float>(),
-                      inverse.const_data_ptr<float>(), dx.data_ptr<float>(), partial.data_ptr<float>() + part * width,
-                      rows * part / kParts, rows * (part + 1) / kParts, width);
-      }
-    });
+                       for (std::int64_t part = begin; part < end; ++part) {
+                         backward_rows(gradient.const_data_ptr<float>(), x.const_data_ptr<float>(),
+                                       weight.const_data_ptr<float>(), inverse.const_data_ptr<float>(),
+                                       dx.data_ptr<float>(), partial.data_ptr<float>() + part * width,
+                                       rows * part / kParts, rows * (part + 1) / kParts, width);
+                       }
+                     });
     return {dx, partial.sum(0), at::Tensor()};
   }
 };

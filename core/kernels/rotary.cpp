@@ -39,13 +39,13 @@ __attribute__((always_inline)) inline void rotate(const float* in, float* out, c
   }
 }
 
-DRIFT_MULTIVERSION void rotate_forward(const float* in, float* out, const float* cosine, const float* sine, std::int64_t begin,
-                                       std::int64_t end, Shape shape) {
+DRIFT_MULTIVERSION void rotate_forward(const float* in, float* out, const float* cosine, const float* sine,
+                                       std::int64_t begin, std::int64_t end, Shape shape) {
   rotate<false>(in, out, cosine, sine, begin, end, shape);
 }
 
-DRIFT_MULTIVERSION void rotate_backward(const float* in, float* out, const float* cosine, const float* sine, std::int64_t begin,
-                                        std::int64_t end, Shape shape) {
+DRIFT_MULTIVERSION void rotate_backward(const float* in, float* out, const float* cosine, const float* sine,
+                                        std::int64_t begin, std::int64_t end, Shape shape) {
   rotate<true>(in, out, cosine, sine, begin, end, shape);
 }
 
@@ -55,14 +55,15 @@ struct RotateHeads : torch::autograd::Function<RotateHeads> {
     const Shape shape{cosine.size(0), heads, x.size(1) / heads};
     auto out = at::empty({x.size(0) / shape.sequence, heads, shape.sequence, shape.dimension}, x.options());
     at::parallel_for(0, x.size(0), 256, [&](std::int64_t begin, std::int64_t end) {
-      rotate_forward(x.const_data_ptr<float>(), out.data_ptr<float>(), cosine.const_data_ptr<float>(), sine.const_data_ptr<float>(),
-                     begin, end, shape);
+      rotate_forward(x.const_data_ptr<float>(), out.data_ptr<float>(), cosine.const_data_ptr<float>(),
+                     sine.const_data_ptr<float>(), begin, end, shape);
     });
     context->save_for_backward({cosine, sine});
     return out;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context, torch::autograd::variable_list gradients) {
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
     const auto saved = context->get_saved_variables();
     const auto gradient = gradients[0].contiguous();
     const Shape shape{gradient.size(2), gradient.size(1), gradient.size(3)};
@@ -78,15 +79,18 @@ struct RotateHeads : torch::autograd::Function<RotateHeads> {
 
 }  // namespace
 
-at::Tensor rotate_heads_reference(const at::Tensor& x, const at::Tensor& cosine_SD2, const at::Tensor& sine_SD2, std::int64_t heads) {
+at::Tensor rotate_heads_reference(const at::Tensor& x, const at::Tensor& cosine_SD2, const at::Tensor& sine_SD2,
+                                  std::int64_t heads) {
   const std::int64_t sequence = cosine_SD2.size(0), dimension = x.size(1) / heads;
   const auto type = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const auto parts = x.view({-1, sequence, heads, dimension}).transpose(1, 2).to(type).chunk(2, -1);
-  const auto rotated = at::cat({parts[0] * cosine_SD2 - parts[1] * sine_SD2, parts[1] * cosine_SD2 + parts[0] * sine_SD2}, -1);
+  const auto rotated =
+      at::cat({parts[0] * cosine_SD2 - parts[1] * sine_SD2, parts[1] * cosine_SD2 + parts[0] * sine_SD2}, -1);
   return rotated.to(x.scalar_type());
 }
 
-at::Tensor rotate_heads(const at::Tensor& x, const at::Tensor& cosine_SD2, const at::Tensor& sine_SD2, std::int64_t heads) {
+at::Tensor rotate_heads(const at::Tensor& x, const at::Tensor& cosine_SD2, const at::Tensor& sine_SD2,
+                        std::int64_t heads) {
   if (!x.is_cpu() || x.scalar_type() != at::kFloat) return rotate_heads_reference(x, cosine_SD2, sine_SD2, heads);
   return RotateHeads::apply(x.contiguous(), cosine_SD2.contiguous(), sine_SD2.contiguous(), heads);
 }

@@ -7,9 +7,11 @@ namespace drift::kernels {
 /// Rotary position embedding in the half-split layout, and the change to heads-first order, in one pass:
 /// x [B * S, heads * D] -> [B, heads, S, D]; component j of a head turns with component j + D/2.
 /// `cosine_SD2`, `sine_SD2`: float32 [S, D/2]. Angles and products in float32. Differentiable in x.
-at::Tensor rotate_heads(const at::Tensor& x, const at::Tensor& cosine_SD2, const at::Tensor& sine_SD2, std::int64_t heads);
+at::Tensor rotate_heads(const at::Tensor& x, const at::Tensor& cosine_SD2, const at::Tensor& sine_SD2,
+                        std::int64_t heads);
 
 /// The same in plain tensor operations.
-at::Tensor rotate_heads_reference(const at::Tensor& x, const at::Tensor& cosine_SD2, const at::Tensor& sine_SD2, std::int64_t heads);
+at::Tensor rotate_heads_reference(const at::Tensor& x, const at::Tensor& cosine_SD2, const at::Tensor& sine_SD2,
+                                  std::int64_t heads);
 
 }  // namespace drift::kernels

@@ -22,7 +22,9 @@ __attribute__((always_inline)) inline float vector_exp(float x) {
   const float n = shifted - 12582912.0f;
   const float r = (clamped - n * 0.693359375f) - n * -2.12194440e-4f;
   const float p = ((((1.9875691500e-4f * r + 1.3981999507e-3f) * r + 8.3334519073e-3f) * r + 4.1665795894e-2f) * r +
-                   1.6666665459e-1f) * r + 5.0000001201e-1f;
+                   1.6666665459e-1f) *
+                      r +
+                  5.0000001201e-1f;
   const float mantissa = p * r * r + r + 1.0f;
   const auto exponent = (std::bit_cast<std::int32_t>(shifted) - 0x4B400000 + 127) << 23;
   return mantissa * std::bit_cast<float>(exponent);

@@ -13,13 +13,14 @@ namespace {
 
 constexpr std::int64_t kGrain = 1 << 15;
 
-DRIFT_MULTIVERSION void forward_range(const float* gate, const float* up, float* y, std::int64_t begin, std::int64_t end) {
+DRIFT_MULTIVERSION void forward_range(const float* gate, const float* up, float* y, std::int64_t begin,
+                                      std::int64_t end) {
 #pragma omp simd
   for (std::int64_t i = begin; i < end; ++i) y[i] = gate[i] / (1.0f + vector_exp(-gate[i])) * up[i];
 }
 
-DRIFT_MULTIVERSION void backward_range(const float* gradient, const float* gate, const float* up, float* dgate, float* dup,
-                                       std::int64_t begin, std::int64_t end) {
+DRIFT_MULTIVERSION void backward_range(const float* gradient, const float* gate, const float* up, float* dgate,
+                                       float* dup, std::int64_t begin, std::int64_t end) {
 #pragma omp simd
   for (std::int64_t i = begin; i < end; ++i) {
     const float sigmoid = 1.0f / (1.0f + vector_exp(-gate[i]));
@@ -38,14 +39,15 @@ struct SwiGlu : torch::autograd::Function<SwiGlu> {
     return y;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context, torch::autograd::variable_list gradients) {
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
     const auto saved = context->get_saved_variables();
     const auto gradient = gradients[0].contiguous();
     auto dgate = at::empty_like(saved[0]);
     auto dup = at::empty_like(saved[1]);
     at::parallel_for(0, gradient.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
-      backward_range(gradient.const_data_ptr<float>(), saved[0].const_data_ptr<float>(), saved[1].const_data_ptr<float>(),
-                     dgate.data_ptr<float>(), dup.data_ptr<float>(), begin, end);
+      backward_range(gradient.const_data_ptr<float>(), saved[0].const_data_ptr<float>(),
+                     saved[1].const_data_ptr<float>(), dgate.data_ptr<float>(), dup.data_ptr<float>(), begin, end);
     });
     return {dgate, dup};
   }

@@ -4,7 +4,8 @@
 
 namespace drift::kernels {
 
-/// silu(gate) * up, element by element. Differentiable in both. One pass on the CPU in float32, without keeping silu(gate).
+/// silu(gate) * up, element by element. Differentiable in both. One pass on the CPU in float32, without keeping
+/// silu(gate).
 at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up);
 
 /// The same in plain tensor operations.

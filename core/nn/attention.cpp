@@ -1,8 +1,8 @@
 #include <core/nn/attention.h>
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/bmm.h>
 #include <ATen/ops/baddbmm.h>
+#include <ATen/ops/bmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/softmax.h>
@@ -43,9 +43,12 @@ at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
   }
   const auto keys = spread(k), values = spread(v);
   const bool is_short = q.is_cpu() && sequence <= kShortSequence;
-  const auto out = is_short ? short_attention(q, keys, values, bias)
-                            : at::scaled_dot_product_attention(q, keys, values,
-                                  bias.defined() ? std::optional<at::Tensor>(bias.expand({batch, 1, sequence, sequence})) : std::nullopt);
+  const auto out =
+      is_short
+          ? short_attention(q, keys, values, bias)
+          : at::scaled_dot_product_attention(
+                q, keys, values,
+                bias.defined() ? std::optional<at::Tensor>(bias.expand({batch, 1, sequence, sequence})) : std::nullopt);
   return out.transpose(1, 2).reshape({batch * sequence, heads * dimension});
 }
 

@@ -46,13 +46,14 @@ RowStatistics statistics(const float* logits, std::int64_t size, Confidence conf
   }
   row.log_sum = std::log(sum);
   row.margin = static_cast<float>((1.0 - std::exp(second - row.maximum)) / sum);
-  row.negative_entropy = confidence == Confidence::kNegativeEntropy ? static_cast<float>(weighted / sum - row.log_sum) : 0;
+  row.negative_entropy =
+      confidence == Confidence::kNegativeEntropy ? static_cast<float>(weighted / sum - row.log_sum) : 0;
   return row;
 }
 
 /// The allowed ids as ranges, so that inner loops do not ask for each id.
-std::vector<std::pair<std::int64_t, std::int64_t>> allowed_ranges(std::vector<std::pair<std::int64_t, std::int64_t>> forbidden,
-                                                                  std::int64_t size) {
+std::vector<std::pair<std::int64_t, std::int64_t>> allowed_ranges(
+    std::vector<std::pair<std::int64_t, std::int64_t>> forbidden, std::int64_t size) {
   std::sort(forbidden.begin(), forbidden.end());
   std::vector<std::pair<std::int64_t, std::int64_t>> allowed;
   std::int64_t next = 0;
@@ -71,12 +72,14 @@ void for_allowed(const std::vector<std::pair<std::int64_t, std::int64_t>>& allow
   }
 }
 
-std::int64_t choose(const float* logits, const std::vector<std::pair<std::int64_t, std::int64_t>>& allowed, double temperature,
-                    double uniform) {
+std::int64_t choose(const float* logits, const std::vector<std::pair<std::int64_t, std::int64_t>>& allowed,
+                    double temperature, double uniform) {
   std::int64_t best = allowed.front().first;
   for_allowed(allowed, [&](std::int64_t v) { best = logits[v] > logits[best] ? v : best; });
   if (temperature == 0) return best;
-  const auto weight = [&](std::int64_t v) { return std::exp(static_cast<float>((logits[v] - logits[best]) / temperature)); };
+  const auto weight = [&](std::int64_t v) {
+    return std::exp(static_cast<float>((logits[v] - logits[best]) / temperature));
+  };
   double total = 0;
   for_allowed(allowed, [&](std::int64_t v) { total += weight(v); });
   const double target = uniform * total;
@@ -103,7 +106,8 @@ SampledTokens sample_on_cpu(const at::Tensor& logits_NV, const at::Tensor& row_M
   const auto allowed = allowed_ranges(options.forbidden_ids, size);
   std::vector<RowStatistics> rows(static_cast<std::size_t>(logits.size(0)));
   for (std::size_t n = 0; n < rows.size(); ++n) {
-    rows[n] = statistics(logits.const_data_ptr<float>() + static_cast<std::int64_t>(n) * size, size, options.confidence);
+    rows[n] =
+        statistics(logits.const_data_ptr<float>() + static_cast<std::int64_t>(n) * size, size, options.confidence);
   }
   auto result = empty_result(row_M.size(0));
   for (std::int64_t m = 0; m < row_M.size(0); ++m) {
@@ -115,9 +119,10 @@ SampledTokens sample_on_cpu(const at::Tensor& logits_NV, const at::Tensor& row_M
     const auto logprob = static_cast<float>(data[token] - row.maximum - row.log_sum);
     result.token_M.data_ptr<std::int64_t>()[m] = token;
     result.logprob_M.data_ptr<float>()[m] = logprob;
-    result.confidence_M.data_ptr<float>()[m] = options.confidence == Confidence::kMargin             ? row.margin
-                                               : options.confidence == Confidence::kNegativeEntropy ? row.negative_entropy
-                                                                                                    : std::exp(logprob);
+    result.confidence_M.data_ptr<float>()[m] = options.confidence == Confidence::kMargin ? row.margin
+                                               : options.confidence == Confidence::kNegativeEntropy
+                                                   ? row.negative_entropy
+                                                   : std::exp(logprob);
   }
   return result;
 }
@@ -136,7 +141,8 @@ SampledTokens sample_on_device(const at::Tensor& logits_NV, const at::Tensor& ro
   if (options.temperature == 0) {
     token = allowed_logits.argmax(-1).index_select(0, rows);
   } else {
-    const auto cumulative = at::softmax(allowed_logits / options.temperature, -1).to(at::kDouble).cumsum(-1).index_select(0, rows);
+    const auto cumulative =
+        at::softmax(allowed_logits / options.temperature, -1).to(at::kDouble).cumsum(-1).index_select(0, rows);
     const auto target = uniform_M.to(device).unsqueeze(1) * cumulative.narrow(1, cumulative.size(1) - 1, 1);
     token = at::searchsorted(cumulative, target, false, true).squeeze(1).clamp_max(logits.size(1) - 1);
   }

@@ -30,13 +30,16 @@ RotaryTable::RotaryTable(std::int64_t length, std::int64_t head_dimension, doubl
   sine_SD2 = angles.sin().to(device);
 }
 
-at::Tensor transformer_block(const at::Tensor& x, const BlockWeights& weights, const BlockShape& shape, const RotaryTable& rotary,
-                             const at::Tensor& key_mask_BS, const at::Tensor& rows_N) {
+at::Tensor transformer_block(const at::Tensor& x, const BlockWeights& weights, const BlockShape& shape,
+                             const RotaryTable& rotary, const at::Tensor& key_mask_BS, const at::Tensor& rows_N) {
   const auto normed = kernels::rms_norm(x, weights.attention_norm, shape.norm_epsilon);
-  const auto q = kernels::rotate_heads(project(normed, weights.q, weights.q_bias), rotary.cosine_SD2, rotary.sine_SD2, shape.heads);
-  const auto k = kernels::rotate_heads(project(normed, weights.k, weights.k_bias), rotary.cosine_SD2, rotary.sine_SD2, shape.kv_heads);
+  const auto q = kernels::rotate_heads(project(normed, weights.q, weights.q_bias), rotary.cosine_SD2, rotary.sine_SD2,
+                                       shape.heads);
+  const auto k = kernels::rotate_heads(project(normed, weights.k, weights.k_bias), rotary.cosine_SD2, rotary.sine_SD2,
+                                       shape.kv_heads);
   const std::int64_t sequence = rotary.cosine_SD2.size(0);
-  const auto v = project(normed, weights.v, weights.v_bias).view({-1, sequence, shape.kv_heads, q.size(3)}).transpose(1, 2);
+  const auto v =
+      project(normed, weights.v, weights.v_bias).view({-1, sequence, shape.kv_heads, q.size(3)}).transpose(1, 2);
   auto attended = attention(q, k, v, key_mask_BS);
   auto residual = x;
   if (rows_N.defined()) {
@@ -49,9 +52,10 @@ at::Tensor transformer_block(const at::Tensor& x, const BlockWeights& weights, c
   return at::addmm(middle, gated, weights.down.t());
 }
 
-std::int64_t block_activation_bytes(std::int64_t sequence, std::int64_t hidden, std::int64_t feed_forward, std::int64_t heads,
-                                    std::int64_t element_size) {
-  // Kept: input, norm, q, k, v (twice: before and after the change of order), attention output, middle, norm; gate, up, product; probabilities.
+std::int64_t block_activation_bytes(std::int64_t sequence, std::int64_t hidden, std::int64_t feed_forward,
+                                    std::int64_t heads, std::int64_t element_size) {
+  // Kept: input, norm, q, k, v (twice: before and after the change of order), attention output, middle, norm; gate, up,
+  // product; probabilities.
   return sequence * (10 * hidden + 3 * feed_forward + heads * sequence) * element_size;
 }
 

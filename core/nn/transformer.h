@@ -8,8 +8,8 @@
 
 namespace drift::nn {
 
-/// Cosines and sines of the rotary angles of positions 0 … length - 1, built as the originals do: inverse frequencies and
-/// angles in float32.
+/// Cosines and sines of the rotary angles of positions 0 … length - 1, built as the originals do: inverse frequencies
+/// and angles in float32.
 struct RotaryTable {
   RotaryTable() = default;
   RotaryTable(std::int64_t length, std::int64_t head_dimension, double theta, at::Device device);
@@ -30,13 +30,14 @@ struct BlockShape {
   double norm_epsilon = 0;
 };
 
-/// One transformer block: x + attention(norm(x)), then + swiglu(norm(x)). x [B * S, H] for sequences of the table's length.
-/// `rows_N` (indices into B * S, or undefined for all): only these rows are computed after the attention, [N, H].
-at::Tensor transformer_block(const at::Tensor& x, const BlockWeights& weights, const BlockShape& shape, const RotaryTable& rotary,
-                             const at::Tensor& key_mask_BS, const at::Tensor& rows_N);
+/// One transformer block: x + attention(norm(x)), then + swiglu(norm(x)). x [B * S, H] for sequences of the table's
+/// length. `rows_N` (indices into B * S, or undefined for all): only these rows are computed after the attention, [N,
+/// H].
+at::Tensor transformer_block(const at::Tensor& x, const BlockWeights& weights, const BlockShape& shape,
+                             const RotaryTable& rotary, const at::Tensor& key_mask_BS, const at::Tensor& rows_N);
 
 /// Bytes of activations that transformer_block keeps for the backward, per sequence of `sequence` tokens.
-std::int64_t block_activation_bytes(std::int64_t sequence, std::int64_t hidden, std::int64_t feed_forward, std::int64_t heads,
-                                    std::int64_t element_size);
+std::int64_t block_activation_bytes(std::int64_t sequence, std::int64_t hidden, std::int64_t feed_forward,
+                                    std::int64_t heads, std::int64_t element_size);
 
 }  // namespace drift::nn

@@ -23,18 +23,12 @@ constexpr unsigned char kByteOrder = std::endian::native == std::endian::little 
 
 std::string machine_name(std::uint16_t machine) {
   switch (machine) {
-    case EM_X86_64:
-      return "x86_64";
-    case EM_AARCH64:
-      return "aarch64";
-    case EM_386:
-      return "i386";
-    case EM_ARM:
-      return "arm";
-    case EM_RISCV:
-      return "riscv";
-    case EM_PPC64:
-      return "ppc64";
+    case EM_X86_64: return "x86_64";
+    case EM_AARCH64: return "aarch64";
+    case EM_386: return "i386";
+    case EM_ARM: return "arm";
+    case EM_RISCV: return "riscv";
+    case EM_PPC64: return "ppc64";
   }
   return "machine number " + std::to_string(machine);
 }

@@ -18,10 +18,8 @@ std::string version_text(const DriftPluginDescriptor& d) {
 
 std::string tier_text(std::uint32_t tier) {
   switch (tier) {
-    case DRIFT_TIER_TENSOR:
-      return "tensor";
-    case DRIFT_TIER_PURE:
-      return "pure";
+    case DRIFT_TIER_TENSOR: return "tensor";
+    case DRIFT_TIER_PURE: return "pure";
   }
   return "unknown (" + std::to_string(tier) + ")";
 }

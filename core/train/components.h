@@ -46,7 +46,8 @@ class Loaded {
 
  private:
   std::string where(std::string_view method) const {
-    return std::string(kind_name(T::kKind)) + " `" + name_ + "` of plugin `" + plugin_ + "`, " + std::string(method) + ": ";
+    return std::string(kind_name(T::kKind)) + " `" + name_ + "` of plugin `" + plugin_ + "`, " + std::string(method) +
+           ": ";
   }
 
   std::unique_ptr<T> object_;
@@ -78,7 +79,8 @@ Loaded<T> create_component(const Registry& registry, const RunConfig& config, st
   return Loaded<T>(std::unique_ptr<T>(typed), name, entry->plugin);
 }
 
-/// Open the model that `[model]` names, with weights from `folder` (a checkpoint) or, where the configuration says so, random.
+/// Open the model that `[model]` names, with weights from `folder` (a checkpoint) or, where the configuration says so,
+/// random.
 /// @throws Error if the folder's files and the model do not fit together.
 Loaded<Model> open_model(const Registry& registry, const RunConfig& config, const std::filesystem::path& folder);
 

@@ -11,7 +11,8 @@ GradientSum::GradientSum(std::vector<at::Tensor> parameters, std::int64_t worker
 
 void GradientSum::backward(std::int64_t worker, const std::vector<at::Tensor>& outputs,
                            const std::vector<at::Tensor>& output_gradients) {
-  // torch::autograd::grad, not backward(): .grad is one place for all threads, and the order of additions into it is not fixed.
+  // torch::autograd::grad, not backward(): .grad is one place for all threads, and the order of additions into it is
+  // not fixed.
   const auto gradients = torch::autograd::grad(outputs, parameters_, output_gradients, /*retain_graph=*/std::nullopt,
                                                /*create_graph=*/false, /*allow_unused=*/true);
   auto& share = shares_[static_cast<std::size_t>(worker)];

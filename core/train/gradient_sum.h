@@ -7,13 +7,16 @@
 
 namespace drift {
 
-/// Gradients from several workers, added up in a fixed order: the same bits in every run with the same number of workers.
+/// Gradients from several workers, added up in a fixed order: the same bits in every run with the same number of
+/// workers.
 class GradientSum {
  public:
   GradientSum(std::vector<at::Tensor> parameters, std::int64_t workers);
 
-  /// Pull `gradient_E` back through the graph of `output_E` and add to this worker's share. Workers may call at the same time.
-  void backward(std::int64_t worker, const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& output_gradients);
+  /// Pull `gradient_E` back through the graph of `output_E` and add to this worker's share. Workers may call at the
+  /// same time.
+  void backward(std::int64_t worker, const std::vector<at::Tensor>& outputs,
+                const std::vector<at::Tensor>& output_gradients);
 
   /// One gradient for each parameter; zeros where nothing was added.
   std::vector<at::Tensor> total() const;

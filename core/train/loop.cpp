@@ -21,7 +21,8 @@ std::string exact(double value) {
 double parsed(const std::map<std::string, std::string>& values, const std::string& key) {
   const auto found = values.find(key);
   double value = 0;
-  if (found == values.end()) throw Error("the training state lacks `" + key + "`", "the checkpoint was written by another version of Drift");
+  if (found == values.end())
+    throw Error("the training state lacks `" + key + "`", "the checkpoint was written by another version of Drift");
   std::from_chars(found->second.data(), found->second.data() + found->second.size(), value);
   return value;
 }
@@ -49,9 +50,14 @@ StepRow row_of(const StepRecord& metrics) {
 
 }  // namespace
 
-TrainingLoop::TrainingLoop(const LoopSettings& settings, Training& training, const Model& model, const RunFolder& folder,
-                           RunDisplay& display, Evaluate evaluate)
-    : settings_(settings), training_(training), model_(model), folder_(folder), display_(display), evaluate_(std::move(evaluate)) {}
+TrainingLoop::TrainingLoop(const LoopSettings& settings, Training& training, const Model& model,
+                           const RunFolder& folder, RunDisplay& display, Evaluate evaluate)
+    : settings_(settings),
+      training_(training),
+      model_(model),
+      folder_(folder),
+      display_(display),
+      evaluate_(std::move(evaluate)) {}
 
 void TrainingLoop::resume(const ResumePoint& point) {
   training_.optimizer().load_state(point.state.tensors);
@@ -91,7 +97,8 @@ void TrainingLoop::train_step(std::int64_t step) {
   } catch (const Error& error) {
     const std::string safe = result_.checkpoint.empty() ? "no checkpoint had been written yet"
                                                         : "safe on disk: " + result_.checkpoint.string();
-    throw Error("step " + std::to_string(step) + ": " + error.what(), error.hint() + (error.hint().empty() ? "" : "\n    ") + safe);
+    throw Error("step " + std::to_string(step) + ": " + error.what(),
+                error.hint() + (error.hint().empty() ? "" : "\n    ") + safe);
   }
   result_.last_step = step;
   metrics.seconds.total += unaccounted_;
@@ -151,7 +158,8 @@ void TrainingLoop::warn(const StepRecord& metrics) {
                 "; there is nothing to learn, the optimizer step is skipped");
   } else if (metrics.step <= 5 && metrics.groups > 0 && 10 * metrics.live_groups < metrics.groups && !metrics.skipped) {
     log_warning(at + "only " + std::to_string(metrics.live_groups) + " of " + std::to_string(metrics.groups) +
-                " groups have differing rewards; a higher rollout.temperature, larger groups or other problems would teach more");
+                " groups have differing rewards; a higher rollout.temperature, larger groups or other problems would "
+                "teach more");
   }
 }
 

@@ -36,8 +36,8 @@ struct LoopResult {
   int signal = 0;  ///< that stopped it, or 0
   std::optional<HeldOutResult> before, after;
   std::optional<HeldOutEvaluation> last_evaluation;  ///< with its answers
-  double seconds = 0;  ///< of training, over all starts
-  std::filesystem::path checkpoint;  ///< the last one that was written; empty: none
+  double seconds = 0;                                ///< of training, over all starts
+  std::filesystem::path checkpoint;                  ///< the last one that was written; empty: none
 };
 
 /// Step after step: train, evaluate, write the metrics, save; go on from a checkpoint exactly; stop on a signal.
@@ -46,8 +46,8 @@ class TrainingLoop {
   using Evaluate = std::function<HeldOutEvaluation()>;
 
   /// @param evaluate  empty: the run has no held-out items.
-  TrainingLoop(const LoopSettings& settings, Training& training, const Model& model, const RunFolder& folder, RunDisplay& display,
-               Evaluate evaluate);
+  TrainingLoop(const LoopSettings& settings, Training& training, const Model& model, const RunFolder& folder,
+               RunDisplay& display, Evaluate evaluate);
 
   /// Before run(): put the optimizer and the counters where the checkpoint left them. The weights are the caller's.
   void resume(const ResumePoint& point);

@@ -46,8 +46,10 @@ class Schedule final : public torch::optim::LRScheduler {
     }
     if (settings_.schedule == "constant") return settings_.learning_rate;
     const auto falling = std::max<std::int64_t>(1, settings_.total_steps - settings_.warmup_steps);
-    const double progress = std::min(1.0, static_cast<double>(update - settings_.warmup_steps) / static_cast<double>(falling));
-    const double height = settings_.schedule == "linear" ? 1.0 - progress : 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
+    const double progress =
+        std::min(1.0, static_cast<double>(update - settings_.warmup_steps) / static_cast<double>(falling));
+    const double height =
+        settings_.schedule == "linear" ? 1.0 - progress : 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
     return settings_.learning_rate * (settings_.final_fraction + (1.0 - settings_.final_fraction) * height);
   }
 
@@ -71,7 +73,10 @@ std::vector<at::Tensor> tensors(const std::vector<NamedTensor>& parameters) {
 
 struct Optimizer::Implementation {
   Implementation(std::vector<NamedTensor> named, const OptimizerSettings& given)
-      : parameters(std::move(named)), settings(given), adam(tensors(parameters), options(given)), schedule(adam, given) {}
+      : parameters(std::move(named)),
+        settings(given),
+        adam(tensors(parameters), options(given)),
+        schedule(adam, given) {}
 
   torch::optim::AdamWParamState* find_state(const NamedTensor& parameter) {
     const auto found = adam.state().find(parameter.tensor.unsafeGetTensorImpl());
@@ -148,7 +153,8 @@ void Optimizer::load_state(const std::vector<NamedTensor>& state) {
   for (const auto& entry : state) by_name[entry.name] = entry.tensor;
   const auto get = [&](const std::string& name) {
     const auto found = by_name.find(name);
-    if (found == by_name.end()) throw Error("the optimizer state lacks `" + name + "`", "the checkpoint belongs to another model");
+    if (found == by_name.end())
+      throw Error("the optimizer state lacks `" + name + "`", "the checkpoint belongs to another model");
     return found->second;
   };
   const auto updates = get("updates").item<std::int64_t>();
@@ -157,7 +163,8 @@ void Optimizer::load_state(const std::vector<NamedTensor>& state) {
     for (const bool first : {true, false}) {
       const std::string name = (first ? "first_moment." : "second_moment.") + parameter.name;
       const auto stored = get(name);
-      if (stored.sizes() != parameter.tensor.sizes()) throw Error("`" + name + "` in the optimizer state has another shape than the parameter");
+      if (stored.sizes() != parameter.tensor.sizes())
+        throw Error("`" + name + "` in the optimizer state has another shape than the parameter");
       const auto own = stored.to(parameter.tensor.options().requires_grad(false)).clone();
       first ? moments->exp_avg(own) : moments->exp_avg_sq(own);
     }

@@ -79,7 +79,8 @@ class GradientComputation {
     result_.rows += static_cast<std::int64_t>(rows.size());
     std::vector<ScoredRows> shards(static_cast<std::size_t>(workers_));
     for_shards(rows, [&](std::int64_t worker, std::int64_t begin, std::int64_t end) {
-      shards[static_cast<std::size_t>(worker)] = score_rows(model_, *batch_.trajectories, rows, begin, end, needs_.entropy);
+      shards[static_cast<std::size_t>(worker)] =
+          score_rows(model_, *batch_.trajectories, rows, begin, end, needs_.entropy);
     });
     const auto pull = evaluate(views, gather(shards, static_cast<std::int64_t>(views.size())));
     for_shards(rows, [&](std::int64_t worker, std::int64_t, std::int64_t) {
@@ -121,9 +122,10 @@ class GradientComputation {
 
   template <class Body>
   void for_shards(const std::vector<ViewRow>& rows, const Body& body) const {
-    parallel_rows(workers_, static_cast<std::int64_t>(rows.size()), [&](std::int64_t worker, std::int64_t begin, std::int64_t end) {
-      if (begin < end) body(worker, begin, end);
-    });
+    parallel_rows(workers_, static_cast<std::int64_t>(rows.size()),
+                  [&](std::int64_t worker, std::int64_t begin, std::int64_t end) {
+                    if (begin < end) body(worker, begin, end);
+                  });
   }
 
   PolicyScores gather(const std::vector<ScoredRows>& shards, std::int64_t views) const {
@@ -157,7 +159,8 @@ class GradientComputation {
     const Loss loss = loss_.evaluate(input);
     const double value = loss.value.item<double>();
     if (!std::isfinite(value)) {
-      throw Error("the loss is " + std::to_string(value), "the weights have diverged: go back to an earlier checkpoint with a lower learning rate");
+      throw Error("the loss is " + std::to_string(value),
+                  "the weights have diverged: go back to an earlier checkpoint with a lower learning rate");
     }
     result_.loss += value;
     for (const LossMetric& metric : loss.metrics) {
@@ -166,7 +169,8 @@ class GradientComputation {
     }
     std::vector<at::Tensor> leaves{input.log_probs.current_FL};
     if (needs_.entropy) leaves.push_back(input.log_probs.entropy_FL);
-    if (!loss.value.requires_grad()) return {at::zeros_like(current.logprob_FL), needs_.entropy ? at::zeros_like(current.entropy_FL) : at::Tensor()};
+    if (!loss.value.requires_grad())
+      return {at::zeros_like(current.logprob_FL), needs_.entropy ? at::zeros_like(current.entropy_FL) : at::Tensor()};
     auto pulled = torch::autograd::grad({loss.value}, leaves, {}, std::nullopt, false, /*allow_unused=*/true);
     for (std::size_t i = 0; i < pulled.size(); ++i) {
       if (!pulled[i].defined()) pulled[i] = at::zeros_like(leaves[i]);
@@ -202,7 +206,8 @@ std::int64_t row_capacity(const Model& model, const UpdateBatch& batch, std::int
   const std::int64_t sequence = batch.trajectories->prompts.tokens_BP.size(1) + length;
   // Scored positions keep their logits and, in the backward, the softmax of them.
   constexpr std::int64_t kBytesPerLogit = 3 * sizeof(float);
-  const std::int64_t row = model.training_bytes_per_row(sequence) + length * model.traits().vocabulary_size * kBytesPerLogit;
+  const std::int64_t row =
+      model.training_bytes_per_row(sequence) + length * model.traits().vocabulary_size * kBytesPerLogit;
   return std::max<std::int64_t>(1, memory_budget / row);
 }
 
@@ -223,7 +228,8 @@ MaskPlan select_views(const MaskPlan& plan, const Views& views, at::Device devic
   return selected;
 }
 
-PolicyGradient policy_gradient(const Model& model, const LossEstimator& loss, const UpdateBatch& batch, std::int64_t memory_budget) {
+PolicyGradient policy_gradient(const Model& model, const LossEstimator& loss, const UpdateBatch& batch,
+                               std::int64_t memory_budget) {
   GradientComputation computation(model, loss, batch);
   const std::int64_t capacity = row_capacity(model, batch, memory_budget);
   for (const Views& pass : pack(coupled_units(*batch.plan, loss.coupling()), capacity)) {

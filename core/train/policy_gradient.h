@@ -39,14 +39,15 @@ struct PolicyGradient {
   bool two_pass = false;              ///< a coupled unit did not fit: log-probabilities first, gradients again in parts
 };
 
-/// Value and exact gradient of the loss. Views are taken together as the loss's coupling demands and as the memory budget
-/// allows. Where a coupled unit does not fit, its log-probabilities are computed without gradients first, the loss gives
-/// d loss / d log-prob, and every part is computed again with gradients and pulled back with its share: the same gradient, at the
-/// price of one more forward.
+/// Value and exact gradient of the loss. Views are taken together as the loss's coupling demands and as the memory
+/// budget allows. Where a coupled unit does not fit, its log-probabilities are computed without gradients first, the
+/// loss gives d loss / d log-prob, and every part is computed again with gradients and pulled back with its share: the
+/// same gradient, at the price of one more forward.
 ///
 /// @param memory_budget  bytes for activations; at least one row is always computed.
 /// @throws Error if the loss is not finite.
-PolicyGradient policy_gradient(const Model& model, const LossEstimator& loss, const UpdateBatch& batch, std::int64_t memory_budget);
+PolicyGradient policy_gradient(const Model& model, const LossEstimator& loss, const UpdateBatch& batch,
+                               std::int64_t memory_budget);
 
 /// The views of `plan` with these numbers, on `device`.
 MaskPlan select_views(const MaskPlan& plan, const std::vector<std::int64_t>& views, at::Device device);

@@ -21,8 +21,8 @@ constexpr std::int64_t kTokensPerForward = 8192;
 
 }  // namespace
 
-ScoredRows score_rows(const Model& model, const Trajectories& trajectories, const std::vector<ViewRow>& rows, std::int64_t begin,
-                      std::int64_t end, bool want_entropy) {
+ScoredRows score_rows(const Model& model, const Trajectories& trajectories, const std::vector<ViewRow>& rows,
+                      std::int64_t begin, std::int64_t end, bool want_entropy) {
   const auto head_VH = model.lm_head_VH();
   const auto batch = make_row_batch(model.traits(), trajectories, rows, begin, end, head_VH.device());
   auto logits_NV = at::mm(model.forward(batch.forward), head_VH.t());
@@ -31,7 +31,8 @@ ScoredRows score_rows(const Model& model, const Trajectories& trajectories, cons
   const auto log_total_N = at::logsumexp(logits_NV, {-1});
   ScoredRows scored;
   scored.flat_E = batch.flat_E;
-  scored.logprob_E = logits_NV.reshape({-1}).index_select(0, batch.logit_index_E) - log_total_N.index_select(0, batch.hidden_row_E);
+  scored.logprob_E =
+      logits_NV.reshape({-1}).index_select(0, batch.logit_index_E) - log_total_N.index_select(0, batch.hidden_row_E);
   if (want_entropy) {
     const auto entropy_N = log_total_N - (at::softmax(logits_NV, -1) * logits_NV).sum(-1);
     scored.entropy_E = entropy_N.index_select(0, batch.hidden_row_E);
@@ -53,13 +54,15 @@ PolicyScores score_views(const Model& model, const Trajectories& trajectories, c
 
   const std::int64_t rows_at_once = std::max<std::int64_t>(1, kTokensPerForward / sequence);
   const auto workers = row_workers(model.traits().hidden_size, head.is_cpu());
-  parallel_rows(workers, static_cast<std::int64_t>(rows.size()), [&](std::int64_t, std::int64_t begin, std::int64_t end) {
-    for (std::int64_t first = begin; first < end; first += rows_at_once) {
-      const auto scored = score_rows(model, trajectories, rows, first, std::min(end, first + rows_at_once), want_entropy);
-      scores.logprob_FL.view({-1}).index_copy_(0, scored.flat_E, scored.logprob_E);
-      if (want_entropy) scores.entropy_FL.view({-1}).index_copy_(0, scored.flat_E, scored.entropy_E);
-    }
-  });
+  parallel_rows(workers, static_cast<std::int64_t>(rows.size()),
+                [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+                  for (std::int64_t first = begin; first < end; first += rows_at_once) {
+                    const auto scored =
+                        score_rows(model, trajectories, rows, first, std::min(end, first + rows_at_once), want_entropy);
+                    scores.logprob_FL.view({-1}).index_copy_(0, scored.flat_E, scored.logprob_E);
+                    if (want_entropy) scores.entropy_FL.view({-1}).index_copy_(0, scored.flat_E, scored.entropy_E);
+                  }
+                });
   return scores;
 }
 

@@ -13,7 +13,8 @@
 
 namespace drift {
 
-/// Log-probabilities of the sampled tokens at the target positions, float32, 0 elsewhere: [F, L] in the order of the views.
+/// Log-probabilities of the sampled tokens at the target positions, float32, 0 elsewhere: [F, L] in the order of the
+/// views.
 struct PolicyScores {
   at::Tensor logprob_FL;
   at::Tensor entropy_FL;  ///< undefined unless asked for
@@ -27,10 +28,11 @@ struct ScoredRows {
 };
 
 /// One forward over rows [begin, end); the LM head runs on the scored positions only.
-ScoredRows score_rows(const Model& model, const Trajectories& trajectories, const std::vector<ViewRow>& rows, std::int64_t begin,
-                      std::int64_t end, bool want_entropy);
+ScoredRows score_rows(const Model& model, const Trajectories& trajectories, const std::vector<ViewRow>& rows,
+                      std::int64_t begin, std::int64_t end, bool want_entropy);
 
-/// Scores of the given views without gradients: for the old and the reference policy. Any number of views, in bounded memory.
+/// Scores of the given views without gradients: for the old and the reference policy. Any number of views, in bounded
+/// memory.
 PolicyScores score_views(const Model& model, const Trajectories& trajectories, const MaskPlan& plan,
                          const std::vector<std::int64_t>& views, bool want_entropy);
 

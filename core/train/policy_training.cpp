@@ -19,7 +19,8 @@ namespace {
 
 AdvantageSettings advantage_settings(const Params& section) {
   AdvantageSettings settings;
-  settings.baseline = section.get<std::string>("baseline") == "mean" ? AdvantageBaseline::kMean : AdvantageBaseline::kLeaveOneOut;
+  settings.baseline =
+      section.get<std::string>("baseline") == "mean" ? AdvantageBaseline::kMean : AdvantageBaseline::kLeaveOneOut;
   const auto std = section.get<std::string>("std");
   settings.deviation = std == "none"     ? AdvantageDeviation::kNone
                        : std == "sample" ? AdvantageDeviation::kSample
@@ -51,13 +52,15 @@ struct PolicyTraining::Scored {
   std::vector<std::int64_t> unjudged_groups;
 };
 
-PolicyTraining::PolicyTraining(const RunConfig& config, Model& model, const Tokenizer& tokenizer, PolicyComponents components)
+PolicyTraining::PolicyTraining(const RunConfig& config, Model& model, const Tokenizer& tokenizer,
+                               PolicyComponents components)
     : model_(model),
       tokenizer_(tokenizer),
       components_(std::move(components)),
       optimizer_(model.parameters(),
-                 OptimizerSettings::from(config.section("train"), config.section("train").get<std::int64_t>("steps") *
-                                                                      config.section("train").get<std::int64_t>("inner_iterations"))),
+                 OptimizerSettings::from(config.section("train"),
+                                         config.section("train").get<std::int64_t>("steps") *
+                                             config.section("train").get<std::int64_t>("inner_iterations"))),
       random_(run_stream(config)),
       advantage_(advantage_settings(config.section("advantage"))),
       filter_(filter_settings(config.section("filter"))) {
@@ -97,7 +100,8 @@ PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& m
   components_.rollout.call("generate", [&](const Rollout& rollout) {
     const at::NoGradGuard no_gradient;
     const auto& traits = model_.traits();
-    input.prompts = make_prompts(items, tokenizer_, group_size_, traits.pad_id, rollout.response_length(), traits.context_length);
+    input.prompts =
+        make_prompts(items, tokenizer_, group_size_, traits.pad_id, rollout.response_length(), traits.context_length);
     rollout.generate(input, scored.trajectories);
   });
   metrics.seconds.rollout = rollout_timer.seconds();
@@ -158,12 +162,14 @@ void PolicyTraining::update(std::int64_t step, const Scored& scored, StepRecord&
   auto groups = kept_groups(filter_input, filter_);
   for (const std::int64_t unjudged : scored.unjudged_groups) std::erase(groups, unjudged);
   metrics.kept_groups = static_cast<std::int64_t>(groups.size());
-  // Without a live group there is nothing to learn, and an optimizer step would still move the weights by momentum and decay.
+  // Without a live group there is nothing to learn, and an optimizer step would still move the weights by momentum and
+  // decay.
   metrics.skipped = groups.empty() || metrics.live_groups == 0;
   if (metrics.skipped) return;
 
   std::vector<at::Tensor> parts;
-  for (const std::int64_t group : groups) parts.push_back(at::arange(group * group_size_, (group + 1) * group_size_, at::kLong));
+  for (const std::int64_t group : groups)
+    parts.push_back(at::arange(group * group_size_, (group + 1) * group_size_, at::kLong));
   const auto sample_number = at::cat(parts);
   const auto kept = select_responses(scored.trajectories, sample_number);
 
@@ -177,7 +183,8 @@ void PolicyTraining::update(std::int64_t step, const Scored& scored, StepRecord&
   const bool redraws = components_.masking->refresh() == PlanRefresh::kEachInnerIteration;
   std::vector<MaskPlan> plans;
   std::vector<PolicyScores> old(static_cast<std::size_t>(inner_iterations_));
-  for (std::int64_t j = 0; j < (redraws ? inner_iterations_ : 1); ++j) plans.push_back(draw_plan(step, j, kept, sample_number));
+  for (std::int64_t j = 0; j < (redraws ? inner_iterations_ : 1); ++j)
+    plans.push_back(draw_plan(step, j, kept, sample_number));
   if (plans.front().sample_F.size(0) == 0) {
     metrics.skipped = true;
     return;
@@ -248,7 +255,8 @@ void PolicyTraining::check(const MaskPlan& plan, const Trajectories& kept) const
   const auto require = [](bool holds, const std::string& what) {
     if (!holds) throw Error("the plan is not valid: " + what, "see drift/mask_plan.h for what each field holds");
   };
-  require(plan.sample_F.defined() && plan.sample_F.dim() == 1 && plan.sample_F.scalar_type() == at::kLong, "sample_F must be int64 [F]");
+  require(plan.sample_F.defined() && plan.sample_F.dim() == 1 && plan.sample_F.scalar_type() == at::kLong,
+          "sample_F must be int64 [F]");
   const std::int64_t views = plan.sample_F.size(0), length = kept.tokens_BL.size(1);
   const auto is_mask = [&](const at::Tensor& tensor, std::int64_t width) {
     return tensor.defined() && tensor.scalar_type() == at::kBool && tensor.sizes() == at::IntArrayRef({views, width});
@@ -264,7 +272,8 @@ void PolicyTraining::check(const MaskPlan& plan, const Trajectories& kept) const
   }
   require(plan.forwards >= 1, "forwards (K) must be at least 1");
   if (views == 0) return;
-  require(plan.sample_F.min().item<std::int64_t>() >= 0 && plan.sample_F.max().item<std::int64_t>() < kept.tokens_BL.size(0),
+  require(plan.sample_F.min().item<std::int64_t>() >= 0 &&
+              plan.sample_F.max().item<std::int64_t>() < kept.tokens_BL.size(0),
           "sample_F points beyond the responses");
   require(plan.forward_F.min().item<std::int64_t>() >= 0 && plan.forward_F.max().item<std::int64_t>() < plan.forwards,
           "forward_F must be in [0, forwards)");

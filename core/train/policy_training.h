@@ -30,7 +30,8 @@ struct PolicyComponents {
   Loaded<Model> reference;  ///< empty unless the loss asks for it
 };
 
-/// One optimisation step: prompts, rollout, rewards, advantages, masks, log-probabilities, loss, optimizer (design.md section 2).
+/// One optimisation step: prompts, rollout, rewards, advantages, masks, log-probabilities, loss, optimizer (design.md
+/// section 2).
 class PolicyTraining final : public Training {
  public:
   PolicyTraining(const RunConfig& config, Model& model, const Tokenizer& tokenizer, PolicyComponents components);
@@ -43,7 +44,8 @@ class PolicyTraining final : public Training {
   Scored roll_out(std::int64_t step, StepRecord& metrics) const;
   void score(const std::vector<TaskItem>& items, const Trajectories& trajectories, Scored& scored) const;
   void update(std::int64_t step, const Scored& scored, StepRecord& metrics);
-  MaskPlan draw_plan(std::int64_t step, std::int64_t inner_iteration, const Trajectories& kept, const at::Tensor& sample_number) const;
+  MaskPlan draw_plan(std::int64_t step, std::int64_t inner_iteration, const Trajectories& kept,
+                     const at::Tensor& sample_number) const;
   void check(const MaskPlan& plan, const Trajectories& kept) const;
 
   Model& model_;

@@ -37,8 +37,8 @@ Pretraining::Pretraining(const RunConfig& config, Model& model, const Tokenizer&
     : model_(model),
       tokenizer_(tokenizer),
       task_(std::move(task)),
-      optimizer_(model.parameters(),
-                 OptimizerSettings::from(config.section("pretrain"), config.section("pretrain").get<std::int64_t>("steps"))),
+      optimizer_(model.parameters(), OptimizerSettings::from(config.section("pretrain"),
+                                                             config.section("pretrain").get<std::int64_t>("steps"))),
       random_(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "pretrain"),
       batch_size_(config.section("pretrain").get<std::int64_t>("batch_size")),
       response_length_(config.section("pretrain").get<std::int64_t>("response_length")),
@@ -61,8 +61,8 @@ Trajectories Pretraining::demonstrations(std::int64_t step) const {
     const TaskItem& item = items[static_cast<std::size_t>(b)];
     const auto ids = tokenizer_.encode(item.demonstration);
     if (ids.empty() || static_cast<std::int64_t>(ids.size()) > response_length_) {
-      throw Error("the demonstration of item `" + item.id + "` has " + std::to_string(ids.size()) + " tokens; pretrain.response_length is " +
-                      std::to_string(response_length_),
+      throw Error("the demonstration of item `" + item.id + "` has " + std::to_string(ids.size()) +
+                      " tokens; pretrain.response_length is " + std::to_string(response_length_),
                   ids.empty() ? "this task has no demonstrations to imitate" : "raise pretrain.response_length");
     }
     std::copy(ids.begin(), ids.end(), batch.tokens_BL.data_ptr<std::int64_t>() + b * response_length_);

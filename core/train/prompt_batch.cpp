@@ -13,17 +13,17 @@
 
 namespace drift {
 
-Prompts make_prompts(const std::vector<TaskItem>& items, const Tokenizer& tokenizer, std::int64_t group_size, std::int64_t pad_id,
-                     std::int64_t response_length, std::int64_t context_length) {
+Prompts make_prompts(const std::vector<TaskItem>& items, const Tokenizer& tokenizer, std::int64_t group_size,
+                     std::int64_t pad_id, std::int64_t response_length, std::int64_t context_length) {
   std::vector<std::vector<std::int64_t>> encoded;
   std::size_t longest = 0;
   for (const TaskItem& item : items) {
     encoded.push_back(tokenizer.encode(item.prompt));
     longest = std::max(longest, encoded.back().size());
     if (static_cast<std::int64_t>(encoded.back().size()) + response_length > context_length) {
-      throw Error("the prompt of item `" + item.id + "` has " + std::to_string(encoded.back().size()) + " tokens; with " +
-                      std::to_string(response_length) + " of the response that is more than the model's context of " +
-                      std::to_string(context_length),
+      throw Error("the prompt of item `" + item.id + "` has " + std::to_string(encoded.back().size()) +
+                      " tokens; with " + std::to_string(response_length) +
+                      " of the response that is more than the model's context of " + std::to_string(context_length),
                   "shorten rollout.length or filter the task's items");
     }
   }
@@ -35,7 +35,8 @@ Prompts make_prompts(const std::vector<TaskItem>& items, const Tokenizer& tokeni
   for (std::int64_t b = 0; b < rows; ++b) {
     const auto& ids = encoded[static_cast<std::size_t>(b / group_size)];
     const std::int64_t padding = width - static_cast<std::int64_t>(ids.size());
-    std::memcpy(prompts.tokens_BP.data_ptr<std::int64_t>() + b * width + padding, ids.data(), ids.size() * sizeof(std::int64_t));
+    std::memcpy(prompts.tokens_BP.data_ptr<std::int64_t>() + b * width + padding, ids.data(),
+                ids.size() * sizeof(std::int64_t));
     std::fill_n(prompts.mask_BP.data_ptr<bool>() + b * width + padding, ids.size(), true);
     prompts.group_B.data_ptr<std::int64_t>()[b] = b / group_size;
   }
@@ -55,7 +56,8 @@ Prompts single_prompt(const std::vector<std::int64_t>& ids) {
 Trajectories select_responses(const Trajectories& trajectories, const at::Tensor& index) {
   const auto take = [&](const at::Tensor& tensor) { return tensor.index_select(0, index); };
   Trajectories selected;
-  selected.prompts = {take(trajectories.prompts.tokens_BP), take(trajectories.prompts.mask_BP), take(trajectories.prompts.group_B)};
+  selected.prompts = {take(trajectories.prompts.tokens_BP), take(trajectories.prompts.mask_BP),
+                      take(trajectories.prompts.group_B)};
   selected.tokens_BL = take(trajectories.tokens_BL);
   selected.valid_BL = take(trajectories.valid_BL);
   selected.step_BL = take(trajectories.step_BL);

@@ -39,12 +39,17 @@ std::string StepRecord::to_json() const {
   line["two_pass"] = two_pass;
   line["skipped"] = skipped;
   for (const auto& [name, value] : loss_metrics) line[name] = number(value);
-  line["seconds"] = {{"rollout", seconds.rollout}, {"reward", seconds.reward}, {"old", seconds.old},
-                     {"reference", seconds.reference}, {"update", seconds.update}, {"other", seconds.other()},
-                     {"total", seconds.total}};
+  if (step > 0) {
+    line["seconds"] = {{"rollout", seconds.rollout},     {"reward", seconds.reward}, {"old", seconds.old},
+                       {"reference", seconds.reference}, {"update", seconds.update}, {"other", seconds.other()},
+                       {"total", seconds.total}};
+  }
   if (held_out) {
-    line["held_out"] = {{"accuracy", held_out->accuracy}, {"standard_error", held_out->standard_error}, {"items", held_out->items},
-                        {"forwards_per_response", held_out->forwards_per_response}, {"seconds", held_out->seconds}};
+    line["held_out"] = {{"accuracy", held_out->accuracy},
+                        {"standard_error", held_out->standard_error},
+                        {"items", held_out->items},
+                        {"forwards_per_response", held_out->forwards_per_response},
+                        {"seconds", held_out->seconds}};
   }
   return line.dump();
 }

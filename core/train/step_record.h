@@ -12,9 +12,9 @@ namespace drift {
 struct StepSeconds {
   double rollout = 0;
   double reward = 0;
-  double old = 0;        ///< log-probabilities of the policy that wrote the responses, where the update does not yield them
+  double old = 0;  ///< log-probabilities of the policy that wrote the responses, where the update does not yield them
   double reference = 0;
-  double update = 0;     ///< forwards with gradients, loss, backwards, optimizer
+  double update = 0;  ///< forwards with gradients, loss, backwards, optimizer
   double total = 0;
 
   double other() const { return total - rollout - reward - old - reference - update; }
@@ -28,7 +28,8 @@ struct HeldOutResult {
   double seconds = 0;
 };
 
-/// What is known of one optimisation step: a line of metrics.jsonl. What a run does not have stays NaN (null in the file).
+/// What is known of one optimisation step: a line of metrics.jsonl. What a run does not have stays NaN (null in the
+/// file).
 struct StepRecord {
   static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
@@ -44,9 +45,9 @@ struct StepRecord {
   double response_length = kUnknown;
   double forwards_per_response = kUnknown;
   double tokens_per_second = kUnknown;  ///< valid response tokens per second of rollout; pretrain: tokens per second
-  std::int64_t rows = -1;  ///< distinct masked sequences that went through the model in the update
+  std::int64_t rows = -1;               ///< distinct masked sequences that went through the model in the update
   bool two_pass = false;
-  bool skipped = false;  ///< no group was live: no optimizer step
+  bool skipped = false;                        ///< no group was live: no optimizer step
   std::map<std::string, double> loss_metrics;  ///< kl, token_utility, …
   StepSeconds seconds;
   std::optional<HeldOutResult> held_out;

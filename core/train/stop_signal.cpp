@@ -1,8 +1,8 @@
 #include <core/train/stop_signal.h>
 
+#include <unistd.h>
 #include <csignal>
 #include <cstring>
-#include <unistd.h>
 
 namespace drift {
 namespace {

@@ -19,8 +19,8 @@ at::Tensor to_tensor(const std::vector<std::int64_t>& values, at::Device device)
   return tensor.to(device);
 }
 
-std::vector<std::int64_t> masked_sequence(const ModelTraits& traits, const Trajectories& trajectories, const MaskPlan& plan,
-                                          std::int64_t view, std::int64_t sample) {
+std::vector<std::int64_t> masked_sequence(const ModelTraits& traits, const Trajectories& trajectories,
+                                          const MaskPlan& plan, std::int64_t view, std::int64_t sample) {
   const std::int64_t prompt = trajectories.prompts.tokens_BP.size(1), length = trajectories.tokens_BL.size(1);
   std::vector<std::int64_t> tokens(static_cast<std::size_t>(prompt + length));
   std::memcpy(tokens.data(), trajectories.prompts.tokens_BP.const_data_ptr<std::int64_t>() + sample * prompt,
@@ -42,8 +42,8 @@ std::vector<std::int64_t> masked_sequence(const ModelTraits& traits, const Traje
 
 }  // namespace
 
-std::vector<ViewRow> distinct_view_rows(const ModelTraits& traits, const Trajectories& trajectories, const MaskPlan& plan,
-                                        const std::vector<std::int64_t>& views) {
+std::vector<ViewRow> distinct_view_rows(const ModelTraits& traits, const Trajectories& trajectories,
+                                        const MaskPlan& plan, const std::vector<std::int64_t>& views) {
   const std::int64_t length = trajectories.tokens_BL.size(1);
   std::vector<ViewRow> rows;
   std::unordered_map<std::string, std::size_t> seen;
@@ -64,7 +64,8 @@ std::vector<ViewRow> distinct_view_rows(const ModelTraits& traits, const Traject
     }
   }
   for (ViewRow& row : rows) {
-    std::stable_sort(row.targets.begin(), row.targets.end(), [](const auto& a, const auto& b) { return a.position < b.position; });
+    std::stable_sort(row.targets.begin(), row.targets.end(),
+                     [](const auto& a, const auto& b) { return a.position < b.position; });
   }
   return rows;
 }
@@ -72,7 +73,8 @@ std::vector<ViewRow> distinct_view_rows(const ModelTraits& traits, const Traject
 RowBatch make_row_batch(const ModelTraits& traits, const Trajectories& trajectories, const std::vector<ViewRow>& rows,
                         std::int64_t begin, std::int64_t end, at::Device device) {
   const auto& prompts = trajectories.prompts;
-  const std::int64_t prompt = prompts.tokens_BP.size(1), length = trajectories.tokens_BL.size(1), sequence = prompt + length;
+  const std::int64_t prompt = prompts.tokens_BP.size(1), length = trajectories.tokens_BL.size(1),
+                     sequence = prompt + length;
   const std::int64_t shift = traits.prediction_row == PredictionRow::kPrevious ? 1 : 0;
   const std::int64_t count = end - begin;
   auto tokens = at::empty({count, sequence}, at::kLong);
@@ -80,7 +82,8 @@ RowBatch make_row_batch(const ModelTraits& traits, const Trajectories& trajector
   for (std::int64_t r = 0; r < count; ++r) {
     const ViewRow& row = rows[static_cast<std::size_t>(begin + r)];
     samples.push_back(row.sample);
-    std::memcpy(tokens.data_ptr<std::int64_t>() + r * sequence, row.tokens.data(), row.tokens.size() * sizeof(std::int64_t));
+    std::memcpy(tokens.data_ptr<std::int64_t>() + r * sequence, row.tokens.data(),
+                row.tokens.size() * sizeof(std::int64_t));
     std::int64_t last_position = -1;
     for (const auto& target : row.targets) {
       if (target.position != last_position) wanted.push_back(r * sequence + prompt + target.position - shift);

@@ -8,8 +8,8 @@
 #include <drift/masking_strategy.h>
 #include <drift/model.h>
 #include <drift/parallel.h>
-#include <drift/plugin.h>
 #include <drift/params.h>
+#include <drift/plugin.h>
 #include <drift/random.h>
 #include <drift/registry.h>
 #include <drift/reward.h>

@@ -1,4 +1,5 @@
-// The LLaDA backbone and the block rollout against the original model code: logits, log-probabilities, gradients, greedy traces.
+// The LLaDA backbone and the block rollout against the original model code: logits, log-probabilities, gradients,
+// greedy traces.
 
 #include <drift/model.h>
 #include <drift/rollout.h>
@@ -115,16 +116,22 @@ Trajectories decode(const Model& model, const std::map<std::string, ParamValue>&
 TEST(BlockRolloutGolden, GreedyTraces) {
   const auto model = open_llada(data() / "llada_a");
   const std::vector<Trace> traces = {
-      {"drift_llada_static_nocache_b1", {{"length", std::int64_t{32}}, {"block", std::int64_t{8}}, {"steps", std::int64_t{16}},
-                                         {"schedule", "static"}, {"temperature", 0.0}}},
-      {"drift_llada_dyn_nocache_b1", {{"length", std::int64_t{32}}, {"block", std::int64_t{8}}, {"threshold", 0.6}, {"temperature", 0.0}}},
+      {"drift_llada_static_nocache_b1",
+       {{"length", std::int64_t{32}},
+        {"block", std::int64_t{8}},
+        {"steps", std::int64_t{16}},
+        {"schedule", "static"},
+        {"temperature", 0.0}}},
+      {"drift_llada_dyn_nocache_b1",
+       {{"length", std::int64_t{32}}, {"block", std::int64_t{8}}, {"threshold", 0.6}, {"temperature", 0.0}}},
   };
   for (const auto& trace : traces) {
     const SafetensorsFile file(data() / (std::string(trace.file) + ".safetensors"));
     const auto prompt = file.tensor("prompt_ids");
     const auto got = decode(*model, trace.rollout, prompt, at::ones_like(prompt, at::kBool));
     const auto tokens = file.tensor("tokens");
-    EXPECT_TRUE(at::equal(got.tokens_BL, tokens.narrow(1, prompt.size(1), tokens.size(1) - prompt.size(1)))) << trace.file;
+    EXPECT_TRUE(at::equal(got.tokens_BL, tokens.narrow(1, prompt.size(1), tokens.size(1) - prompt.size(1))))
+        << trace.file;
     EXPECT_TRUE(at::equal(got.step_BL.to(at::kLong), file.tensor("commit_step"))) << trace.file;
     EXPECT_TRUE(at::allclose(got.commit_logprob_BL.exp(), file.tensor("token_probs"), 0, 1e-4)) << trace.file;
     EXPECT_TRUE(at::equal(got.valid_BL.to(at::kLong), file.tensor("completion_mask"))) << trace.file;
@@ -134,8 +141,12 @@ TEST(BlockRolloutGolden, GreedyTraces) {
 TEST(BlockRolloutGolden, APaddedRowIsWhatTheRowAloneIs) {
   const auto model = open_llada(data() / "llada_a");
   const SafetensorsFile file(data() / "drift_llada_static_nocache_b3pad.safetensors");
-  const auto got = decode(*model, {{"length", std::int64_t{16}}, {"block", std::int64_t{8}}, {"steps", std::int64_t{8}},
-                                   {"schedule", "static"}, {"temperature", 0.0}},
+  const auto got = decode(*model,
+                          {{"length", std::int64_t{16}},
+                           {"block", std::int64_t{8}},
+                           {"steps", std::int64_t{8}},
+                           {"schedule", "static"},
+                           {"temperature", 0.0}},
                           file.tensor("prompt_ids"), file.tensor("prompt_mask").to(at::kBool));
   EXPECT_TRUE(at::equal(got.tokens_BL, file.tensor("alone_tokens")));
 }

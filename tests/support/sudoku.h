@@ -19,7 +19,7 @@ namespace drift::test {
 /// Component `sudoku` of kind T with some parameters set.
 template <class T>
 std::unique_ptr<T> make_sudoku(const std::map<std::string, ParamValue>& values = {}) {
-  static const Registry& registry = [] () -> const Registry& {
+  static const Registry& registry = []() -> const Registry& {
     static Registry loaded;
     PluginLoader(loaded).load_file(build_dir() / "lib" / "drift" / "plugins" / "libsudoku.so");
     return loaded;

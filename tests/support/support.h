@@ -31,7 +31,7 @@ class TemporaryFolder {
 
 /// What a finished command left behind.
 struct CommandResult {
-  int status = 0;  ///< exit status; 128 + signal when killed
+  int status = 0;      ///< exit status; 128 + signal when killed
   std::string output;  ///< standard output
   std::string error;   ///< standard error
 };

@@ -57,15 +57,18 @@ void TinyModel::initialize(const RandomStream& random) {
   for (const auto& [name, tensor] : parameters()) {
     const auto stream = random.child(name);
     auto values = at::empty(tensor.sizes(), at::kDouble);
-    for (std::int64_t i = 0; i < values.numel(); ++i) values.data_ptr<double>()[i] = 2 * stream.uniform({0, 0, i, 0}) - 1;
+    for (std::int64_t i = 0; i < values.numel(); ++i)
+      values.data_ptr<double>()[i] = 2 * stream.uniform({0, 0, i, 0}) - 1;
     tensor.copy_(values);
   }
 }
 
-std::int64_t TinyModel::training_bytes_per_row(std::int64_t sequence) const { return sequence * traits_.hidden_size * 32; }
+std::int64_t TinyModel::training_bytes_per_row(std::int64_t sequence) const {
+  return sequence * traits_.hidden_size * 32;
+}
 
-Trajectories make_trajectories(std::int64_t responses, std::int64_t group_size, std::int64_t prompt, std::int64_t length,
-                               std::int64_t vocabulary, std::int64_t padding) {
+Trajectories make_trajectories(std::int64_t responses, std::int64_t group_size, std::int64_t prompt,
+                               std::int64_t length, std::int64_t vocabulary, std::int64_t padding) {
   const RandomStream random(5, "trajectories");
   Trajectories made;
   made.prompts.tokens_BP = at::empty({responses, prompt}, at::kLong);

@@ -7,11 +7,13 @@
 
 namespace drift::test {
 
-/// A model of a few numbers whose every output depends on every token of the sequence: hidden = tanh(embedding + position + mean of
-/// all embeddings, mixed). Any type, so that gradients can be checked in float64. Mask id 1, pad and end id 0.
+/// A model of a few numbers whose every output depends on every token of the sequence: hidden = tanh(embedding +
+/// position + mean of all embeddings, mixed). Any type, so that gradients can be checked in float64. Mask id 1, pad and
+/// end id 0.
 class TinyModel final : public Model {
  public:
-  TinyModel(std::int64_t vocabulary, std::int64_t hidden, at::ScalarType type, PredictionRow row = PredictionRow::kSame);
+  TinyModel(std::int64_t vocabulary, std::int64_t hidden, at::ScalarType type,
+            PredictionRow row = PredictionRow::kSame);
 
   const ModelTraits& traits() const override { return traits_; }
   at::Tensor forward(const ForwardInput& input) const override;
@@ -25,9 +27,9 @@ class TinyModel final : public Model {
   at::Tensor embedding_VH_, position_SH_, mix_HH_, head_VH_;
 };
 
-/// `responses` finished responses in groups of `group_size` with random tokens, steps and commit probabilities; the last
-/// `padding` positions of odd responses are padding.
-Trajectories make_trajectories(std::int64_t responses, std::int64_t group_size, std::int64_t prompt, std::int64_t length,
-                               std::int64_t vocabulary, std::int64_t padding);
+/// `responses` finished responses in groups of `group_size` with random tokens, steps and commit probabilities; the
+/// last `padding` positions of odd responses are padding.
+Trajectories make_trajectories(std::int64_t responses, std::int64_t group_size, std::int64_t prompt,
+                               std::int64_t length, std::int64_t vocabulary, std::int64_t padding);
 
 }  // namespace drift::test

@@ -28,7 +28,8 @@ namespace {
 constexpr std::int64_t kVocabulary = 9, kPrompt = 5, kLength = 12, kBlock = 4;
 
 std::map<std::string, ParamValue> settings(const std::map<std::string, ParamValue>& more = {}) {
-  std::map<std::string, ParamValue> all{{"length", kLength}, {"block", kBlock}, {"threshold", 0.3}, {"temperature", 1.0}};
+  std::map<std::string, ParamValue> all{
+      {"length", kLength}, {"block", kBlock}, {"threshold", 0.3}, {"temperature", 1.0}};
   for (const auto& [name, value] : more) all[name] = value;
   return all;
 }
@@ -53,7 +54,8 @@ Trajectories generate(const Model& model, const Prompts& given, const std::map<s
 }
 
 bool same(const Trajectories& a, const Trajectories& b) {
-  return at::equal(a.tokens_BL, b.tokens_BL) && at::equal(a.step_BL, b.step_BL) && at::equal(a.forwards_B, b.forwards_B);
+  return at::equal(a.tokens_BL, b.tokens_BL) && at::equal(a.step_BL, b.step_BL) &&
+         at::equal(a.forwards_B, b.forwards_B);
 }
 
 struct BlockRolloutTest : ::testing::Test {
@@ -70,7 +72,8 @@ TEST_F(BlockRolloutTest, FillsEveryPositionBlockAfterBlock) {
         const auto after = made.step_BL[b].narrow(0, block * kBlock, kBlock).min().item<int>();
         EXPECT_LT(before, after) << remasking;
       }
-      EXPECT_EQ(made.step_BL[b].max().item<int>() + 1, made.forwards_B[b].item<std::int64_t>()) << "a forward that committed nothing";
+      EXPECT_EQ(made.step_BL[b].max().item<int>() + 1, made.forwards_B[b].item<std::int64_t>())
+          << "a forward that committed nothing";
     }
   }
 }
@@ -79,7 +82,8 @@ TEST_F(BlockRolloutTest, ARowIsTheSameAloneInAnyBatchOnAnyThreads) {
   const auto all = prompts(4, 4);
   const auto whole = generate(model, all, settings());
   const auto take = [&](std::int64_t first, std::int64_t count) {
-    return Prompts{all.tokens_BP.narrow(0, first, count), all.mask_BP.narrow(0, first, count), all.group_B.narrow(0, first, count)};
+    return Prompts{all.tokens_BP.narrow(0, first, count), all.mask_BP.narrow(0, first, count),
+                   all.group_B.narrow(0, first, count)};
   };
   for (const std::int64_t b : {0, 5, 15}) {
     const auto alone = generate(model, take(b, 1), settings(), b);

@@ -8,10 +8,10 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
-#include <ATen/ops/full.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <gtest/gtest.h>
@@ -26,7 +26,8 @@ using Function = std::function<at::Tensor(const std::vector<at::Tensor>&)>;
 
 at::Tensor leaf(at::IntArrayRef shape) { return at::randn(shape).set_requires_grad(true); }
 
-std::vector<at::Tensor> gradients(const Function& function, const std::vector<at::Tensor>& inputs, const at::Tensor& weight) {
+std::vector<at::Tensor> gradients(const Function& function, const std::vector<at::Tensor>& inputs,
+                                  const at::Tensor& weight) {
   return torch::autograd::grad({(function(inputs) * weight).sum()}, inputs);
 }
 
@@ -36,13 +37,15 @@ void expect_same(const Function& fused, const Function& reference, const std::ve
   EXPECT_TRUE(at::allclose(value, expected, 1e-5, 1e-5));
   const auto weight = at::randn(value.sizes());
   const auto got = gradients(fused, inputs, weight), want = gradients(reference, inputs, weight);
-  for (std::size_t i = 0; i < inputs.size(); ++i) EXPECT_TRUE(at::allclose(got[i], want[i], 1e-4, 1e-4)) << "gradient of input " << i;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    EXPECT_TRUE(at::allclose(got[i], want[i], 1e-4, 1e-4)) << "gradient of input " << i;
 }
 
 TEST(RmsNorm, EqualsItsReference) {
   for (const std::int64_t width : {7, 64, 192}) {
     expect_same([](const auto& in) { return kernels::rms_norm(in[0], in[1], 1e-5); },
-                [](const auto& in) { return kernels::rms_norm_reference(in[0], in[1], 1e-5); }, {leaf({33, width}), leaf({width})});
+                [](const auto& in) { return kernels::rms_norm_reference(in[0], in[1], 1e-5); },
+                {leaf({33, width}), leaf({width})});
   }
 }
 
@@ -65,9 +68,10 @@ TEST(SwiGlu, SurvivesExtremeGatesAndPassesNanOn) {
 
 TEST(RotateHeads, EqualsItsReference) {
   const nn::RotaryTable table(5, 8, 10000, at::kCPU);
-  expect_same([&](const auto& in) { return kernels::rotate_heads(in[0], table.cosine_SD2, table.sine_SD2, 3); },
-              [&](const auto& in) { return kernels::rotate_heads_reference(in[0], table.cosine_SD2, table.sine_SD2, 3); },
-              {leaf({4 * 5, 3 * 8})});
+  expect_same(
+      [&](const auto& in) { return kernels::rotate_heads(in[0], table.cosine_SD2, table.sine_SD2, 3); },
+      [&](const auto& in) { return kernels::rotate_heads_reference(in[0], table.cosine_SD2, table.sine_SD2, 3); },
+      {leaf({4 * 5, 3 * 8})});
 }
 
 TEST(RotateHeads, KeepsLengthsAndSeesOnlyDifferencesOfPositions) {
@@ -81,7 +85,8 @@ TEST(RotateHeads, KeepsLengthsAndSeesOnlyDifferencesOfPositions) {
 TEST(Attention, ShortSequencesEqualTheBlockedKernel) {
   const auto reference = [](const auto& in) {
     return at::scaled_dot_product_attention(in[0], in[1].repeat_interleave(2, 1), in[2].repeat_interleave(2, 1))
-        .transpose(1, 2).reshape({3 * 11, 4 * 8});
+        .transpose(1, 2)
+        .reshape({3 * 11, 4 * 8});
   };
   expect_same([](const auto& in) { return nn::attention(in[0], in[1], in[2], {}); }, reference,
               {leaf({3, 4, 11, 8}), leaf({3, 2, 11, 8}), leaf({3, 2, 11, 8})});
@@ -93,8 +98,9 @@ TEST(Attention, MaskedKeysDoNotMatterShortOrLong) {
     auto mask = at::ones({2, length}, at::kBool);
     mask[1].narrow(0, 0, 5).fill_(false);
     const auto masked = nn::attention(q, k, v, mask).view({2, length, 16});
-    const auto alone = nn::attention(q.narrow(0, 1, 1).narrow(2, 5, length - 5), k.narrow(0, 1, 1).narrow(2, 5, length - 5),
-                                     v.narrow(0, 1, 1).narrow(2, 5, length - 5), {});
+    const auto alone =
+        nn::attention(q.narrow(0, 1, 1).narrow(2, 5, length - 5), k.narrow(0, 1, 1).narrow(2, 5, length - 5),
+                      v.narrow(0, 1, 1).narrow(2, 5, length - 5), {});
     EXPECT_TRUE(at::allclose(masked[1].narrow(0, 5, length - 5), alone, 1e-5, 1e-5)) << length;
   }
 }

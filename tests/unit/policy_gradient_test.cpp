@@ -39,7 +39,8 @@ class TestLoss final : public LossEstimator {
     if (coupling_ == Coupling::kView) {
       loss = input.token_mean(term_FL);
     } else if (coupling_ == Coupling::kSample) {
-      const auto per_sample = at::zeros({input.totals.responses}, term_FL.options()).index_add(0, input.plan.sample_F, masked_FL.sum(1));
+      const auto per_sample =
+          at::zeros({input.totals.responses}, term_FL.options()).index_add(0, input.plan.sample_F, masked_FL.sum(1));
       loss.value = per_sample.square().sum();
     } else {
       loss.value = masked_FL.sum().square() / (1 + input.log_probs.current_FL.square().sum());
@@ -66,7 +67,9 @@ MaskPlan three_views(const Trajectories& trajectories) {
 }
 
 struct PolicyGradientTest : ::testing::TestWithParam<Coupling> {
-  PolicyGradientTest() : trajectories(test::make_trajectories(kResponses, kGroup, kPrompt, kLength, kVocabulary, 2)), plan(three_views(trajectories)) {
+  PolicyGradientTest()
+      : trajectories(test::make_trajectories(kResponses, kGroup, kPrompt, kLength, kVocabulary, 2)),
+        plan(three_views(trajectories)) {
     batch.trajectories = &trajectories;
     batch.plan = &plan;
     batch.advantage_B = at::arange(kResponses, at::kDouble) - 3.5;
@@ -77,9 +80,11 @@ struct PolicyGradientTest : ::testing::TestWithParam<Coupling> {
   std::vector<at::Tensor> plain_gradient(const Model& model, const LossEstimator& loss) const {
     LossInput input;
     input.plan = select_views(plan, all_views(plan), at::kCPU);
-    const auto responses = at::where(plan.masked_FL, at::ones({}, at::kLong), trajectories.tokens_BL.index_select(0, plan.sample_F));
+    const auto responses =
+        at::where(plan.masked_FL, at::ones({}, at::kLong), trajectories.tokens_BL.index_select(0, plan.sample_F));
     const auto tokens = at::cat({trajectories.prompts.tokens_BP.index_select(0, plan.sample_F), responses}, 1);
-    const auto key_mask = at::cat({trajectories.prompts.mask_BP.index_select(0, plan.sample_F), at::ones_like(responses, at::kBool)}, 1);
+    const auto key_mask =
+        at::cat({trajectories.prompts.mask_BP.index_select(0, plan.sample_F), at::ones_like(responses, at::kBool)}, 1);
     const auto hidden = model.forward({tokens, key_mask, {}}).view({-1, kPrompt + kLength, model.traits().hidden_size});
     const std::int64_t shift = model.traits().prediction_row == PredictionRow::kPrevious ? 1 : 0;
     const auto logits = hidden.narrow(1, kPrompt - shift, kLength).matmul(model.lm_head_VH().t());
@@ -88,7 +93,8 @@ struct PolicyGradientTest : ::testing::TestWithParam<Coupling> {
     const auto zero = at::zeros({}, at::kDouble);
     input.log_probs.current_FL = at::where(plan.target_FL, log_probabilities.gather(2, chosen).squeeze(-1), zero);
     input.log_probs.old_FL = input.log_probs.current_FL.detach();
-    input.log_probs.entropy_FL = at::where(plan.target_FL, -(log_probabilities.exp() * log_probabilities).sum(-1), zero);
+    input.log_probs.entropy_FL =
+        at::where(plan.target_FL, -(log_probabilities.exp() * log_probabilities).sum(-1), zero);
     input.advantage_B = batch.advantage_B;
     input.valid_BL = trajectories.valid_BL;
     input.totals = batch.totals;
@@ -176,7 +182,8 @@ TEST_P(PolicyGradientTest, MatchesFiniteDifferences) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Couplings, PolicyGradientTest, ::testing::Values(Coupling::kView, Coupling::kSample, Coupling::kBatch));
+INSTANTIATE_TEST_SUITE_P(Couplings, PolicyGradientTest,
+                         ::testing::Values(Coupling::kView, Coupling::kSample, Coupling::kBatch));
 
 TEST_F(PolicyGradientTest, SharedContextsAreComputedOnce) {
   const test::TinyModel model(kVocabulary, 5, at::kDouble);

@@ -5,11 +5,11 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
-#include <ATen/ops/full.h>
 
 #include <gtest/gtest.h>
 
@@ -34,7 +34,8 @@ std::vector<double> frequencies(const SampledTokens& sampled, std::int64_t vocab
   std::vector<double> share(static_cast<std::size_t>(vocabulary));
   const std::int64_t count = sampled.token_M.size(0);
   for (std::int64_t m = 0; m < count; ++m) {
-    share[static_cast<std::size_t>(sampled.token_M.const_data_ptr<std::int64_t>()[m])] += 1.0 / static_cast<double>(count);
+    share[static_cast<std::size_t>(sampled.token_M.const_data_ptr<std::int64_t>()[m])] +=
+        1.0 / static_cast<double>(count);
   }
   return share;
 }
@@ -44,7 +45,8 @@ TEST(SampleTokens, DrawsFromSoftmaxAtItsTemperature) {
   for (const double temperature : {0.5, 1.0, 2.0}) {
     const auto share = frequencies(draw(logits, 200000, {temperature, Confidence::kProbability, {}}), 4);
     const auto expected = at::log_softmax(logits[0] / temperature, -1).exp();
-    for (std::int64_t v = 0; v < 4; ++v) EXPECT_NEAR(share[static_cast<std::size_t>(v)], expected[v].item<double>(), 0.005);
+    for (std::int64_t v = 0; v < 4; ++v)
+      EXPECT_NEAR(share[static_cast<std::size_t>(v)], expected[v].item<double>(), 0.005);
   }
 }
 

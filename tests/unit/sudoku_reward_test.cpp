@@ -16,7 +16,6 @@ using test::make_sudoku;
 using testing::HasSubstr;
 using Values = std::map<std::string, ParamValue>;
 
-
 TaskItem item_of(const std::string& puzzle, const std::string& solution) {
   TaskItem item;
   item.id = puzzle;
@@ -79,7 +78,10 @@ TEST(SudokuReward, TheRawLayoutIsExact) {
   refused("2431312412434312", "line 1 has 16 bytes");
   refused("2431\n\n3124\n1243\n4312", "line 2 has 0 bytes");
   refused("2431\n3124\n1243\n431+", "r4c4 is not a digit");
-  refused(std::string("2431\n3124\n12\0" "3\n4312", 19), "r3c3 is not a digit");
+  refused(std::string("2431\n3124\n12\0"
+                      "3\n4312",
+                      19),
+          "r3c3 is not a digit");
   expect(score(""), 0, false, RewardStatus::kNoAnswer, "the response is empty");
 }
 

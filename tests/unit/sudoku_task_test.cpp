@@ -101,8 +101,8 @@ TEST(SudokuTask, TrainingAndHeldOutPuzzlesShareNoSolution) {
 }
 
 TEST(SudokuTask, PuzzlesWithSeveralSolutionsKeepAllOfThemOnOneSide) {
-  const auto task = make_sudoku<Task>(
-      {{"unique", false}, {"blanks_low", std::int64_t{8}}, {"held_out_size", std::int64_t{200}}});
+  const auto task =
+      make_sudoku<Task>({{"unique", false}, {"blanks_low", std::int64_t{8}}, {"held_out_size", std::int64_t{200}}});
   const auto held_out = held_out_grids();
   const auto count_of_several = [&](const std::vector<TaskItem>& items, std::size_t expected_in_held_out) {
     int several = 0;
@@ -175,7 +175,7 @@ TEST(SudokuTask, HeldOutPuzzlesAreDistinctAndGrowAtTheEnd) {
 // Puzzles are drawn with a uniform number of blanks and thrown away when they have several solutions, so what is left
 // shows how often random puzzles with so many blanks have one solution.
 TEST(SudokuTask, BlanksAreAsFrequentAsUniqueSolutions) {
-  const std::map<std::size_t, double> share_of_unique = {{4, .996}, {5, .985}, {6, .958},  {7, .895}, {8, .800},
+  const std::map<std::size_t, double> share_of_unique = {{4, .996}, {5, .985},  {6, .958},  {7, .895}, {8, .800},
                                                          {9, .656}, {10, .449}, {11, .237}, {12, .054}};
   double sum = 0;
   for (const auto& [count, share] : share_of_unique) sum += share;
@@ -188,8 +188,8 @@ TEST(SudokuTask, BlanksAreAsFrequentAsUniqueSolutions) {
 }
 
 TEST(SudokuTask, DemonstrationsGetCarelessAsPuzzlesGetHard) {
-  const std::map<std::size_t, double> share_of_correct = {{4, 1.0},  {5, .875}, {6, .725}, {7, .575}, {8, .425},
-                                                          {9, .275}, {10, .125}, {11, .05}};
+  const std::map<std::size_t, double> share_of_correct = {{4, 1.0},  {5, .875}, {6, .725},  {7, .575},
+                                                          {8, .425}, {9, .275}, {10, .125}, {11, .05}};
   const auto careless = [](const std::string& puzzle) {
     std::string answer = puzzle;
     for (std::size_t row = 0; row < 16; row += 4) {
@@ -249,7 +249,8 @@ TEST(SudokuTask, ImpossibleParametersAreErrors) {
               HasSubstr("blanks_low = 8 is more than blanks_high = 7"));
   const std::int64_t one = 1;
   EXPECT_THAT(error_of({{"blanks_low", one}, {"blanks_high", one}, {"held_out_size", std::int64_t{1000}}}),
-              HasSubstr("only 960 different puzzles")) << "60 grids with 16 cells each";
+              HasSubstr("only 960 different puzzles"))
+      << "60 grids with 16 cells each";
   EXPECT_THROW(make_sudoku<Task>({{"blanks_high", std::int64_t{13}}}), Error) << "no such puzzle has one solution";
   TaskItem item;
   EXPECT_THROW(make_sudoku<Task>()->held_out_item(400, item), Error);

@@ -109,12 +109,12 @@ static_assert(sizeof(DriftPluginEntry) == 24, "the entry of ABI 1.0 cannot chang
 #endif
 
 /// Initialiser of a DriftPluginDescriptor. The three arguments are string literals.
-#define DRIFT_PLUGIN_DESCRIPTOR(NAME, VERSION, LICENCE)                                                         \
-  {                                                                                                             \
-    .magic = DRIFT_PLUGIN_MAGIC, .struct_size = sizeof(DriftPluginDescriptor), .abi_major = DRIFT_ABI_MAJOR,     \
-    .abi_minor = DRIFT_ABI_MINOR, .tier = DRIFT_TIER_TENSOR, .cxx_abi_version = __GXX_ABI_VERSION,               \
-    .cxx11_abi = DRIFT_BUILD_CXX11_ABI, .standard_library_debug = DRIFT_BUILD_STANDARD_LIBRARY_DEBUG,            \
-    .sanitizers = DRIFT_BUILD_SANITIZERS, .standard_library = DRIFT_BUILD_STANDARD_LIBRARY,                      \
-    .libtorch_version = TORCH_VERSION, .platform = DRIFT_BUILD_PLATFORM, .compiler = DRIFT_BUILD_COMPILER,       \
-    .name = NAME, .version = VERSION, .licence = LICENCE,                                                        \
+#define DRIFT_PLUGIN_DESCRIPTOR(NAME, VERSION, LICENCE)                                                      \
+  {                                                                                                          \
+    .magic = DRIFT_PLUGIN_MAGIC, .struct_size = sizeof(DriftPluginDescriptor), .abi_major = DRIFT_ABI_MAJOR, \
+    .abi_minor = DRIFT_ABI_MINOR, .tier = DRIFT_TIER_TENSOR, .cxx_abi_version = __GXX_ABI_VERSION,           \
+    .cxx11_abi = DRIFT_BUILD_CXX11_ABI, .standard_library_debug = DRIFT_BUILD_STANDARD_LIBRARY_DEBUG,        \
+    .sanitizers = DRIFT_BUILD_SANITIZERS, .standard_library = DRIFT_BUILD_STANDARD_LIBRARY,                  \
+    .libtorch_version = TORCH_VERSION, .platform = DRIFT_BUILD_PLATFORM, .compiler = DRIFT_BUILD_COMPILER,   \
+    .name = NAME, .version = VERSION, .licence = LICENCE,                                                    \
   }

@@ -22,10 +22,11 @@ enum class Coupling : std::uint32_t {
 
 /// Log-probabilities of the sampled tokens at the target positions, float32, 0 elsewhere. [F, L].
 struct LogProbs {
-  at::Tensor current_FL;    ///< differentiable
-  at::Tensor old_FL;        ///< the policy that wrote the responses, same contexts; the detached current one while unchanged
+  at::Tensor current_FL;  ///< differentiable
+  at::Tensor old_FL;  ///< the policy that wrote the responses, same contexts; the detached current one while unchanged
   at::Tensor reference_FL;  ///< undefined unless LossNeeds::reference
-  at::Tensor entropy_FL;    ///< entropy of the predicted distribution, differentiable; undefined unless LossNeeds::entropy
+  at::Tensor
+      entropy_FL;  ///< entropy of the predicted distribution, differentiable; undefined unless LossNeeds::entropy
   at::Tensor reference_entropy_FL;  ///< undefined unless both
 };
 
@@ -81,7 +82,8 @@ struct LossNeeds {
   bool complementary_views = false;  ///< views in pairs of complementary masks (forward_F 2m and 2m + 1)
 };
 
-/// A pure differentiable function of log-probabilities: a loss never runs the model. Registered with a constructor (const Params&).
+/// A pure differentiable function of log-probabilities: a loss never runs the model. Registered with a constructor
+/// (const Params&).
 class DRIFT_API LossEstimator : public Component {
  public:
   static constexpr ComponentKind kKind = ComponentKind::kLossEstimator;

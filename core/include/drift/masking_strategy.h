@@ -12,8 +12,8 @@ namespace drift {
 
 struct MaskingInput {
   const Trajectories* trajectories = nullptr;  ///< on the CPU
-  RandomStream random{0, ""};  ///< draw at RandomPoint{step, first_sample + b, position, draw}
-  std::int64_t step = 0;       ///< optimisation step
+  RandomStream random{0, ""};                  ///< draw at RandomPoint{step, first_sample + b, position, draw}
+  std::int64_t step = 0;                       ///< optimisation step
   at::Tensor sample_number_B;  ///< int64, the response's number in the rollout: RandomPoint::sample for response b
   std::int64_t inner_iteration = 0;
 };

@@ -78,8 +78,8 @@ class DRIFT_API Model : public Component {
   /// Fill the parameters with the family's own random initialisation.
   virtual void initialize(const RandomStream& random) = 0;
 
-  /// Bytes that one row of `sequence` tokens needs between forward and backward (activations kept for the gradient), without
-  /// the LM head. An estimate on the high side; the core chooses its micro-batches by it.
+  /// Bytes that one row of `sequence` tokens needs between forward and backward (activations kept for the gradient),
+  /// without the LM head. An estimate on the high side; the core chooses its micro-batches by it.
   virtual std::int64_t training_bytes_per_row(std::int64_t sequence) const = 0;
 };
 

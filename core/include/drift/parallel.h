@@ -7,15 +7,18 @@
 
 namespace drift {
 
-/// Split `count` independent rows of work over the run's threads: `body(worker, begin, end)` runs once for each worker, at
-/// the same time, with tensor operations inside it on one thread. Worker w gets rows [count w / workers, count (w + 1) / workers).
-/// With `workers` = 1 the body runs on the calling thread and tensor operations use all threads.
+/// Split `count` independent rows of work over the run's threads: `body(worker, begin, end)` runs once for each worker,
+/// at the same time, with tensor operations inside it on one thread. Worker w gets rows [count w / workers, count (w +
+/// 1) / workers). With `workers` = 1 the body runs on the calling thread and tensor operations use all threads.
 ///
-/// Small models are faster with one thread per worker (an operation is too short to share), large ones with shared operations.
-DRIFT_API void parallel_rows(std::int64_t workers, std::int64_t count,
-                             const std::function<void(std::int64_t worker, std::int64_t begin, std::int64_t end)>& body);
+/// Small models are faster with one thread per worker (an operation is too short to share), large ones with shared
+/// operations.
+DRIFT_API void parallel_rows(
+    std::int64_t workers, std::int64_t count,
+    const std::function<void(std::int64_t worker, std::int64_t begin, std::int64_t end)>& body);
 
-/// The number of workers for a model of this hidden size on this device: all threads for small models on the CPU, else 1.
+/// The number of workers for a model of this hidden size on this device: all threads for small models on the CPU,
+/// else 1.
 DRIFT_API std::int64_t row_workers(std::int64_t hidden_size, bool on_cpu);
 
 }  // namespace drift

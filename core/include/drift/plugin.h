@@ -13,18 +13,18 @@
 ///
 /// The body may throw (drift::Error, best): the host then refuses the plugin and keeps nothing of it. The licence is an
 /// SPDX name.
-#define DRIFT_PLUGIN(NAME, VERSION, LICENCE)                                                                       \
-  static_assert(sizeof(NAME) > 1 && sizeof(VERSION) > 1 && sizeof(LICENCE) > 1,                                    \
-                "a plugin has a name, a version and a licence");                                                   \
-  static void drift_plugin_register(drift::Registry& registry);                                                    \
-  namespace {                                                                                                      \
-  __attribute__((section(DRIFT_PLUGIN_SECTION), used)) constexpr DriftPluginDescriptor drift_plugin_descriptor =   \
-      DRIFT_PLUGIN_DESCRIPTOR(NAME, VERSION, LICENCE);                                                             \
-  }                                                                                                                \
-  extern "C" DRIFT_API const DriftPluginEntry* drift_plugin_entry() {                                              \
-    static constexpr DriftPluginEntry entry = {                                                                    \
-        sizeof(DriftPluginEntry), 0, &drift_plugin_descriptor,                                                     \
-        [](void* registry) { drift_plugin_register(*static_cast<drift::Registry*>(registry)); }};                  \
-    return &entry;                                                                                                 \
-  }                                                                                                                \
+#define DRIFT_PLUGIN(NAME, VERSION, LICENCE)                                                                     \
+  static_assert(sizeof(NAME) > 1 && sizeof(VERSION) > 1 && sizeof(LICENCE) > 1,                                  \
+                "a plugin has a name, a version and a licence");                                                 \
+  static void drift_plugin_register(drift::Registry& registry);                                                  \
+  namespace {                                                                                                    \
+  __attribute__((section(DRIFT_PLUGIN_SECTION), used)) constexpr DriftPluginDescriptor drift_plugin_descriptor = \
+      DRIFT_PLUGIN_DESCRIPTOR(NAME, VERSION, LICENCE);                                                           \
+  }                                                                                                              \
+  extern "C" DRIFT_API const DriftPluginEntry* drift_plugin_entry() {                                            \
+    static constexpr DriftPluginEntry entry = {                                                                  \
+        sizeof(DriftPluginEntry), 0, &drift_plugin_descriptor,                                                   \
+        [](void* registry) { drift_plugin_register(*static_cast<drift::Registry*>(registry)); }};                \
+    return &entry;                                                                                               \
+  }                                                                                                              \
   static void drift_plugin_register([[maybe_unused]] drift::Registry& registry)

@@ -39,7 +39,8 @@ struct BundlePreset {
   std::vector<BundleSetting> settings;
 };
 
-/// An algorithm: its masking strategy, its loss and the settings its paper uses. Each part can still be swapped by name.
+/// An algorithm: its masking strategy, its loss and the settings its paper uses. Each part can still be swapped by
+/// name.
 struct Bundle {
   std::string name;
   std::string doc;

@@ -14,10 +14,11 @@ namespace drift {
 struct RolloutInput {
   const Model* model = nullptr;
   Prompts prompts;
-  RandomStream random{0, ""};       ///< draw at RandomPoint{step, first_sample + b, position, denoising step}
-  std::int64_t step = 0;            ///< optimisation step
-  std::int64_t first_sample = 0;    ///< number of response 0, so that a split batch draws what the whole one draws
-  const std::atomic<bool>* cancelled = nullptr;  ///< set from another thread: return soon, whatever is in the result; may be null
+  RandomStream random{0, ""};     ///< draw at RandomPoint{step, first_sample + b, position, denoising step}
+  std::int64_t step = 0;          ///< optimisation step
+  std::int64_t first_sample = 0;  ///< number of response 0, so that a split batch draws what the whole one draws
+  const std::atomic<bool>* cancelled =
+      nullptr;  ///< set from another thread: return soon, whatever is in the result; may be null
 };
 
 /// Writes responses by denoising. Registered with a constructor (const Params&).

@@ -30,8 +30,9 @@ struct SampledTokens {
   at::Tensor confidence_M;  ///< float32, from the same distribution
 };
 
-/// Draw one token for each m from the logits row `row_M[m]`: exactly from softmax(logits / temperature) over the allowed ids, by
-/// inversion of uniform_M[m]. Softmax in float32 with float64 sums. No host synchronisation but the copy of the result.
+/// Draw one token for each m from the logits row `row_M[m]`: exactly from softmax(logits / temperature) over the
+/// allowed ids, by inversion of uniform_M[m]. Softmax in float32 with float64 sums. No host synchronisation but the
+/// copy of the result.
 ///
 /// @param logits_NV  any floating type, any device.
 /// @param row_M      int64 in [0, N), on the CPU: several draws may share a row.

@@ -17,10 +17,10 @@ struct Prompts {
 /// All that rollout knows about B responses of L positions (algorithms.md 1.1, 1.2).
 struct Trajectories {
   Prompts prompts;
-  at::Tensor tokens_BL;          ///< int64, the final tokens, always L of them
-  at::Tensor valid_BL;           ///< bool, neither pad nor mask token
-  at::Tensor step_BL;            ///< int32, forward (0-based, counted per response) that committed the position; -1 = never.
-                                 ///< Defined for padding too: it was masked until that step.
+  at::Tensor tokens_BL;  ///< int64, the final tokens, always L of them
+  at::Tensor valid_BL;   ///< bool, neither pad nor mask token
+  at::Tensor step_BL;    ///< int32, forward (0-based, counted per response) that committed the position; -1 = never.
+                         ///< Defined for padding too: it was masked until that step.
   at::Tensor commit_logprob_BL;  ///< float32, log-probability at commit time, temperature 1; 0 where never committed
   at::Tensor forwards_B;         ///< int64, forward evaluations that the response took part in
 };

@@ -38,7 +38,8 @@ class Reader {
     for (const Json& value : allowed) {
       if (*found == value) return;
     }
-    problems_.push_back(std::string("`") + key + "` = " + found->dump() + " is not supported (only " + allowed.front().dump() + ")");
+    problems_.push_back(std::string("`") + key + "` = " + found->dump() + " is not supported (only " +
+                        allowed.front().dump() + ")");
   }
 
   void check(bool holds, const std::string& problem) {
@@ -100,8 +101,10 @@ LladaConfig LladaConfig::parse(const std::string& text) {
   reader.expect("rope_scaling", {nullptr});
 
   reader.check(config.n_heads > 0 && config.d_model % config.n_heads == 0, "`d_model` is not a multiple of `n_heads`");
-  reader.check(config.n_kv_heads > 0 && config.n_heads % config.n_kv_heads == 0, "`n_heads` is not a multiple of `n_kv_heads`");
-  reader.check(config.n_heads > 0 && config.head_dimension() % 2 == 0, "the head dimension `d_model` / `n_heads` is odd");
+  reader.check(config.n_kv_heads > 0 && config.n_heads % config.n_kv_heads == 0,
+               "`n_heads` is not a multiple of `n_kv_heads`");
+  reader.check(config.n_heads > 0 && config.head_dimension() % 2 == 0,
+               "the head dimension `d_model` / `n_heads` is odd");
   for (const auto id : {config.mask_token_id, config.eos_token_id, config.pad_token_id}) {
     reader.check(id < config.vocabulary_rows, "a special token id lies beyond the vocabulary (`embedding_size`)");
   }

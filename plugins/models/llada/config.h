@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
-/// LLaDA's config.json, by the original's keys. Class defaults of the original are never assumed: what decides the numbers
-/// must be in the file.
+/// LLaDA's config.json, by the original's keys. Class defaults of the original are never assumed: what decides the
+/// numbers must be in the file.
 struct LladaConfig {
   std::int64_t d_model = 0;
   std::int64_t n_layers = 0;
@@ -22,7 +22,7 @@ struct LladaConfig {
 
   std::int64_t head_dimension() const { return d_model / n_heads; }
 
-  /// @throws drift::Error naming every key that is missing, of the wrong type, or set to something that would change the
-  /// numbers and is not supported.
+  /// @throws drift::Error naming every key that is missing, of the wrong type, or set to something that would change
+  /// the numbers and is not supported.
   static LladaConfig parse(const std::string& json);
 };

@@ -5,9 +5,9 @@
 #include <core/kernels/rms_norm.h>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
-#include <ATen/core/grad_mode.h>
 
 #include <cmath>
 #include <numbers>
@@ -34,7 +34,8 @@ Llada::Llada(const drift::ModelConfig& model, const drift::Params&) : config_(Ll
   }
   final_norm_H_ = parameter({hidden});
   if (!config_.weight_tying) head_VH_ = parameter({config_.vocabulary_rows, hidden});
-  rotary_ = drift::nn::RotaryTable(config_.max_sequence_length, config_.head_dimension(), config_.rope_theta, model.device);
+  rotary_ =
+      drift::nn::RotaryTable(config_.max_sequence_length, config_.head_dimension(), config_.rope_theta, model.device);
 
   traits_.family = "LLaDA";
   traits_.vocabulary_size = config_.vocabulary_rows;
@@ -55,7 +56,8 @@ at::Tensor Llada::forward(const drift::ForwardInput& input) const {
                            std::to_string(config_.max_sequence_length),
                        "shorten the prompt or rollout.length");
   }
-  // Padding on the left shifts all positions of a row alike; rotary angles only see differences, and padded keys are masked.
+  // Padding on the left shifts all positions of a row alike; rotary angles only see differences, and padded keys are
+  // masked.
   drift::nn::RotaryTable rotary;
   rotary.cosine_SD2 = rotary_.cosine_SD2.narrow(0, 0, sequence);
   rotary.sine_SD2 = rotary_.sine_SD2.narrow(0, 0, sequence);
@@ -64,7 +66,8 @@ at::Tensor Llada::forward(const drift::ForwardInput& input) const {
   auto x = at::embedding(embedding_VH_, input.tokens_BS.reshape({-1}));
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
     const bool last = layer + 1 == blocks_.size();
-    x = drift::nn::transformer_block(x, blocks_[layer], shape, rotary, input.key_mask_BS, last ? input.rows_N : at::Tensor());
+    x = drift::nn::transformer_block(x, blocks_[layer], shape, rotary, input.key_mask_BS,
+                                     last ? input.rows_N : at::Tensor());
   }
   return drift::kernels::rms_norm(x, final_norm_H_, config_.rms_norm_eps);
 }
@@ -104,13 +107,15 @@ double truncated_normal(const drift::RandomStream& random, std::int64_t element)
 void fill_normal(const at::Tensor& tensor, double standard_deviation, const drift::RandomStream& random) {
   auto values = at::empty(tensor.sizes(), at::kFloat);
   float* data = values.data_ptr<float>();
-  for (std::int64_t i = 0; i < values.numel(); ++i) data[i] = static_cast<float>(standard_deviation * truncated_normal(random, i));
+  for (std::int64_t i = 0; i < values.numel(); ++i)
+    data[i] = static_cast<float>(standard_deviation * truncated_normal(random, i));
   tensor.copy_(values);
 }
 
 }  // namespace
 
-// The original's "mitchell": standard deviation 1 / sqrt(d_model), and 1 / sqrt(2 (layer + 1) fan_in) for what writes to the residual.
+// The original's "mitchell": standard deviation 1 / sqrt(d_model), and 1 / sqrt(2 (layer + 1) fan_in) for what writes
+// to the residual.
 void Llada::initialize(const drift::RandomStream& random) {
   const at::NoGradGuard no_gradient;
   const double base = 1.0 / std::sqrt(static_cast<double>(config_.d_model));
@@ -133,5 +138,6 @@ void Llada::initialize(const drift::RandomStream& random) {
 
 std::int64_t Llada::training_bytes_per_row(std::int64_t sequence) const {
   const auto element = static_cast<std::int64_t>(embedding_VH_.element_size());
-  return config_.n_layers * drift::nn::block_activation_bytes(sequence, config_.d_model, config_.mlp_hidden_size, config_.n_heads, element);
+  return config_.n_layers * drift::nn::block_activation_bytes(sequence, config_.d_model, config_.mlp_hidden_size,
+                                                              config_.n_heads, element);
 }

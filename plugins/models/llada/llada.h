@@ -8,8 +8,8 @@
 
 #include <vector>
 
-/// LLaDA (Large Language Diffusion with mAsking): a llama-like transformer without a causal mask. Row j of the hidden states
-/// predicts the token at position j.
+/// LLaDA (Large Language Diffusion with mAsking): a llama-like transformer without a causal mask. Row j of the hidden
+/// states predicts the token at position j.
 class Llada final : public drift::Model {
  public:
   Llada(const drift::ModelConfig& config, const drift::Params& params);

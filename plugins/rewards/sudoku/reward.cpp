@@ -171,8 +171,8 @@ void SudokuReward::judge(const Grid& answer, const Puzzle& puzzle, RewardResult&
   result.value = result.solved ? 1 : 0;
   const std::size_t blanks = count_blanks(puzzle.clues);
   if ((score_ == Score::kCells || score_ == Score::kCellsStored) && blanks > 0) {
-    const std::size_t right = against_stored ? count_right(answer, puzzle.clues, puzzle.solution)
-                                             : count_right_at_best(answer, puzzle.clues);
+    const std::size_t right =
+        against_stored ? count_right(answer, puzzle.clues, puzzle.solution) : count_right_at_best(answer, puzzle.clues);
     result.value = static_cast<double>(right) / static_cast<double>(blanks);
     if (!result.solved) {
       result.reason.insert(0, std::to_string(right) + " of " + std::to_string(blanks) + " empty cells right; ");

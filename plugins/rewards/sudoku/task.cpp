@@ -71,8 +71,8 @@ SudokuTask::SudokuTask(const drift::Params& params)
       unique_(params.get<bool>("unique")),
       paper_prompt_(params.get<std::string>("prompt") == "paper") {
   if (blanks_low_ > blanks_high_) {
-    throw drift::Error("task `sudoku`: blanks_low = " + std::to_string(blanks_low_) + " is more than blanks_high = " +
-                           std::to_string(blanks_high_),
+    throw drift::Error("task `sudoku`: blanks_low = " + std::to_string(blanks_low_) +
+                           " is more than blanks_high = " + std::to_string(blanks_high_),
                        "set both, the smaller number as blanks_low");
   }
   for (std::size_t i = 0; i < all_grids().size(); ++i) {

@@ -30,7 +30,8 @@ drift::ParamSpecs BlockRollout::parameters() {
   return {
       {"length", 256, "response positions, L", at_least(1)},
       {"block", 32, "positions per block; blocks are decoded from left to right", at_least(1)},
-      {"schedule", "dynamic", "dynamic: commit all that reach the threshold; static: a fixed number per step", one_of({"dynamic", "static"})},
+      {"schedule", "dynamic", "dynamic: commit all that reach the threshold; static: a fixed number per step",
+       one_of({"dynamic", "static"})},
       {"threshold", 0.9, "dynamic: confidence from which a position is committed; the surest one always is"},
       {"steps", 0, "static: forwards for the whole response; 0 = one token per forward", at_least(0)},
       {"remasking", "low_confidence", "which positions stay masked",
@@ -49,8 +50,8 @@ BlockRollout::BlockRollout(const drift::Params& params) {
   settings_.temperature = params.get<double>("temperature");
   if (settings_.steps == 0) settings_.steps = settings_.length;
   if (settings_.length % settings_.block != 0) {
-    throw drift::Error("rollout.length = " + std::to_string(settings_.length) + " is not a multiple of rollout.block = " +
-                           std::to_string(settings_.block),
+    throw drift::Error("rollout.length = " + std::to_string(settings_.length) +
+                           " is not a multiple of rollout.block = " + std::to_string(settings_.block),
                        "choose a block that divides the length");
   }
 }
@@ -66,11 +67,14 @@ void BlockRollout::generate(const drift::RolloutInput& input, drift::Trajectorie
   const auto& traits = input.model->traits();
   const bool on_cpu = input.model->lm_head_VH().is_cpu();
   const std::int64_t sequence = input.prompts.tokens_BP.size(1) + length;
-  const std::int64_t rows_at_once = std::max<std::int64_t>(1, (on_cpu ? kTokensPerForward : kTokensPerForwardOnDevice) / sequence);
-  drift::parallel_rows(drift::row_workers(traits.hidden_size, on_cpu), responses, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
-    for (std::int64_t first = begin; first < end; first += rows_at_once) {
-      BlockDecoder(settings_, input, first, std::min(end, first + rows_at_once)).run(trajectories);
-    }
-  });
-  trajectories.valid_BL = (trajectories.tokens_BL != traits.pad_id).logical_and(trajectories.tokens_BL != traits.mask_id);
+  const std::int64_t rows_at_once =
+      std::max<std::int64_t>(1, (on_cpu ? kTokensPerForward : kTokensPerForwardOnDevice) / sequence);
+  drift::parallel_rows(drift::row_workers(traits.hidden_size, on_cpu), responses,
+                       [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+                         for (std::int64_t first = begin; first < end; first += rows_at_once) {
+                           BlockDecoder(settings_, input, first, std::min(end, first + rows_at_once)).run(trajectories);
+                         }
+                       });
+  trajectories.valid_BL =
+      (trajectories.tokens_BL != traits.pad_id).logical_and(trajectories.tokens_BL != traits.mask_id);
 }

@@ -30,7 +30,8 @@ drift::Confidence confidence_of(Remasking remasking) {
 
 }  // namespace
 
-BlockDecoder::BlockDecoder(const BlockSettings& settings, const drift::RolloutInput& input, std::int64_t first, std::int64_t last)
+BlockDecoder::BlockDecoder(const BlockSettings& settings, const drift::RolloutInput& input, std::int64_t first,
+                           std::int64_t last)
     : settings_(settings),
       input_(input),
       traits_(input.model->traits()),
@@ -153,8 +154,8 @@ void BlockDecoder::advance(const std::vector<std::vector<Row*>>& states) {
   }
 }
 
-std::vector<float> BlockDecoder::scores(const Row& row, const std::vector<std::int64_t>& masked, const drift::SampledTokens& sampled,
-                                        std::int64_t offset) const {
+std::vector<float> BlockDecoder::scores(const Row& row, const std::vector<std::int64_t>& masked,
+                                        const drift::SampledTokens& sampled, std::int64_t offset) const {
   std::vector<float> score(masked.size());
   for (std::size_t m = 0; m < masked.size(); ++m) {
     if (settings_.remasking == Remasking::kRandom) {
@@ -167,12 +168,13 @@ std::vector<float> BlockDecoder::scores(const Row& row, const std::vector<std::i
   return score;
 }
 
-void BlockDecoder::commit(Row& row, const std::vector<std::int64_t>& masked, const drift::SampledTokens& sampled, std::int64_t offset) {
+void BlockDecoder::commit(Row& row, const std::vector<std::int64_t>& masked, const drift::SampledTokens& sampled,
+                          std::int64_t offset) {
   const auto score = scores(row, masked, sampled, offset);
   for (const float value : score) {
     if (std::isnan(value)) {
-      throw drift::Error("the model's logits are not finite at denoising step " + std::to_string(row.forwards) + " of response " +
-                             std::to_string(row.index),
+      throw drift::Error("the model's logits are not finite at denoising step " + std::to_string(row.forwards) +
+                             " of response " + std::to_string(row.index),
                          "the weights have diverged: go back to an earlier checkpoint with a lower learning rate");
     }
   }
@@ -187,7 +189,8 @@ void BlockDecoder::commit(Row& row, const std::vector<std::int64_t>& masked, con
     commits = std::max<std::size_t>(commits, 1);
   } else {
     const std::int64_t blocks = settings_.length / settings_.block;
-    const std::int64_t steps = std::min(steps_of_block(settings_.steps, blocks, row.block_start / settings_.block), row.block_masked);
+    const std::int64_t steps =
+        std::min(steps_of_block(settings_.steps, blocks, row.block_start / settings_.block), row.block_masked);
     commits = static_cast<std::size_t>(scheduled_commits(row.block_masked, steps, row.block_forwards));
   }
   for (std::size_t c = 0; c < commits; ++c) {

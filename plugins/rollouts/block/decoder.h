@@ -10,22 +10,23 @@
 enum class Remasking { kLowConfidence, kMargin, kNegativeEntropy, kRandom };
 
 struct BlockSettings {
-  std::int64_t length = 0;   ///< L
-  std::int64_t block = 0;    ///< positions per block; divides length
-  std::int64_t steps = 0;    ///< static: forwards for the whole response
-  bool dynamic = true;       ///< commit all positions of at least `threshold`, else the surest one
+  std::int64_t length = 0;  ///< L
+  std::int64_t block = 0;   ///< positions per block; divides length
+  std::int64_t steps = 0;   ///< static: forwards for the whole response
+  bool dynamic = true;      ///< commit all positions of at least `threshold`, else the surest one
   double threshold = 0;
   double temperature = 0;
   Remasking remasking = Remasking::kLowConfidence;
 };
 
-/// Decodes the rows [first, last) of a rollout, each at its own pace: a row's next forward does not wait for other rows, and rows
-/// that are in the same state share one forward.
+/// Decodes the rows [first, last) of a rollout, each at its own pace: a row's next forward does not wait for other
+/// rows, and rows that are in the same state share one forward.
 class BlockDecoder {
  public:
   BlockDecoder(const BlockSettings& settings, const drift::RolloutInput& input, std::int64_t first, std::int64_t last);
 
-  /// Denoise until no position is masked, writing into the rows of `trajectories` (already allocated; other rows untouched).
+  /// Denoise until no position is masked, writing into the rows of `trajectories` (already allocated; other rows
+  /// untouched).
   void run(drift::Trajectories& trajectories);
 
  private:
@@ -44,9 +45,10 @@ class BlockDecoder {
   std::vector<std::vector<Row*>> distinct_states(const std::vector<Row*>& active) const;
   at::Tensor logits(const std::vector<std::vector<Row*>>& states) const;
   void advance(const std::vector<std::vector<Row*>>& states);
-  void commit(Row& row, const std::vector<std::int64_t>& masked, const drift::SampledTokens& sampled, std::int64_t offset);
-  std::vector<float> scores(const Row& row, const std::vector<std::int64_t>& masked, const drift::SampledTokens& sampled,
-                            std::int64_t offset) const;
+  void commit(Row& row, const std::vector<std::int64_t>& masked, const drift::SampledTokens& sampled,
+              std::int64_t offset);
+  std::vector<float> scores(const Row& row, const std::vector<std::int64_t>& masked,
+                            const drift::SampledTokens& sampled, std::int64_t offset) const;
   std::vector<std::int64_t> masked_of_block(const Row& row) const;
 
   const BlockSettings& settings_;
