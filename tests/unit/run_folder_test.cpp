@@ -336,8 +336,10 @@ TEST_F(Run, AKillAtAnyInstantLosesNothingButTheStep) {
     std::string lines;
     for (std::int64_t step = 1; step <= previous; ++step) lines += metrics_line(step) + "\n";
     EXPECT_EQ(read_file(path() / "metrics.jsonl"), lines);
-    for (const std::string& name : names_in(checkpoints()))
+    for (const std::string& name : names_in(checkpoints())) {
       EXPECT_THAT(name, ::testing::MatchesRegex("last|step-[0-9]*"));
+      EXPECT_EQ(error_of([&] { read_training_state(checkpoints() / name); }), "");  // each is whole, linked or not
+    }
     EXPECT_LE(names_in(checkpoints()).size(), 4U);  // `last`, two kept, and one that was not yet removed or linked
   }
 }
