@@ -1,0 +1,119 @@
+#include <core/train/optimizer.h>
+
+#include <drift/error.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace drift {
+namespace {
+
+OptimizerSettings settings() {
+  OptimizerSettings made;
+  made.learning_rate = 0.1;
+  made.schedule = "constant";
+  made.total_steps = 10;
+  made.beta1 = 0.9;
+  made.beta2 = 0.99;
+  made.epsilon = 1e-8;
+  return made;
+}
+
+NamedTensor parameter(float value) { return {"weight", at::full({2}, value, at::kFloat).set_requires_grad(true)}; }
+
+TEST(Optimizer, IsAdamWWithDecoupledDecay) {
+  auto given = settings();
+  given.weight_decay = 0.5;
+  const auto weight = parameter(1.0f);
+  Optimizer optimizer({weight}, given);
+  // By hand, two steps with gradients 1 and 3.
+  double x = 1, m = 0, v = 0;
+  int step = 0;
+  for (const double gradient : {1.0, 3.0}) {
+    optimizer.step({at::full({2}, gradient, at::kFloat)});
+    ++step;
+    x -= 0.1 * 0.5 * x;
+    m = 0.9 * m + 0.1 * gradient;
+    v = 0.99 * v + 0.01 * gradient * gradient;
+    x -= 0.1 * (m / (1 - std::pow(0.9, step))) / (std::sqrt(v / (1 - std::pow(0.99, step))) + 1e-8);
+    EXPECT_NEAR(weight.tensor[0].item<double>(), x, 1e-6);
+  }
+}
+
+TEST(Optimizer, ReportsTheNormBeforeClippingAndClipsTheWholeGradient) {
+  auto given = settings();
+  given.gradient_clip = 1.0;
+  const auto clipped = parameter(0.0f), scaled = parameter(0.0f);
+  Optimizer with_clip({clipped}, given), without({scaled}, settings());
+  EXPECT_NEAR(with_clip.step({at::tensor({3.0f, 4.0f})}), 5.0, 1e-6);
+  without.step({at::tensor({0.6f, 0.8f})});
+  EXPECT_TRUE(at::equal(clipped.tensor, scaled.tensor));
+}
+
+TEST(Optimizer, AGradientThatIsNotFiniteChangesNothing) {
+  const auto weight = parameter(1.0f);
+  Optimizer optimizer({weight}, settings());
+  EXPECT_THROW(optimizer.step({at::full({2}, std::numeric_limits<float>::infinity(), at::kFloat)}), Error);
+  EXPECT_EQ(weight.tensor[0].item<float>(), 1.0f);
+}
+
+TEST(Optimizer, WarmsUpAndFallsAsTheScheduleSays) {
+  auto given = settings();
+  given.warmup_steps = 4;
+  given.total_steps = 14;
+  given.final_fraction = 0.2;
+  for (const std::string schedule : {"constant", "linear", "cosine"}) {
+    given.schedule = schedule;
+    Optimizer optimizer({parameter(0.0f)}, given);
+    for (int update = 0; update < 20; ++update) {
+      const double progress = std::min(1.0, std::max(0, update - 4) / 10.0);
+      const double height = schedule == "constant" ? 1.0
+                            : schedule == "linear" ? 1.0 - 0.8 * progress
+                                                   : 0.2 + 0.8 * 0.5 * (1 + std::cos(std::numbers::pi * progress));
+      const double expected = update < 4 ? 0.1 * (update + 1) / 4 : 0.1 * height;
+      EXPECT_NEAR(optimizer.learning_rate(), expected, 1e-12) << schedule << " update " << update;
+      optimizer.step({at::full({2}, 1.0, at::kFloat)});
+    }
+  }
+}
+
+TEST(Optimizer, GoesOnFromItsStateBitForBit) {
+  auto given = settings();
+  given.schedule = "cosine";
+  given.warmup_steps = 2;
+  const auto unbroken = parameter(1.0f);
+  Optimizer first({unbroken}, given);
+  const auto gradient = [](int step) { return std::vector<at::Tensor>{at::full({2}, 0.3 + step, at::kFloat)}; };
+  for (int step = 0; step < 3; ++step) first.step(gradient(step));
+  const auto resumed = NamedTensor{"weight", unbroken.tensor.detach().clone().set_requires_grad(true)};
+  Optimizer second({resumed}, given);
+  second.load_state(first.state());
+  EXPECT_EQ(second.learning_rate(), first.learning_rate());
+  for (int step = 3; step < 6; ++step) {
+    first.step(gradient(step));
+    second.step(gradient(step));
+  }
+  EXPECT_TRUE(at::equal(unbroken.tensor, resumed.tensor));
+}
+
+TEST(Optimizer, AStateOfAnotherModelIsRefused) {
+  Optimizer optimizer({parameter(1.0f)}, settings());
+  auto state = optimizer.state();
+  state.back().tensor = at::zeros({3});
+  EXPECT_THROW(optimizer.load_state(state), Error);
+  state.pop_back();
+  EXPECT_THROW(optimizer.load_state(state), Error);
+}
+
+}  // namespace
+}  // namespace drift
