@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
-#define DRIFT_MULTIVERSION __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#define DRIFT_MULTIVERSION __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define DRIFT_MULTIVERSION
 #endif
