@@ -6,6 +6,7 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <csignal>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -110,6 +111,8 @@ int main(int argc, char** argv) {
   using namespace drift;
   const TerminalOptions terminal = detect_terminal(2);
   const bool colour = terminal.is_terminal && terminal.color;
+  // A file-size limit is then a failed write, which is reported, and not a signal that ends the program.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     const int status = dispatch({argv + 1, argv + argc});
     if (!std::cout.flush())

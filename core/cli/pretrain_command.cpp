@@ -5,7 +5,7 @@ namespace drift {
 
 int run_pretrain(const CommandLine& line) {
   return run_training(
-      line, ConfigPurpose::kPretrain, [](const LoadedRun& run, Model& model, const Tokenizer& tokenizer) {
+      line, ConfigPurpose::kPretrain, [](const LoadedRun& run, const Model& model, const Tokenizer& tokenizer) {
         return std::make_unique<Pretraining>(run.config, model, tokenizer,
                                              create_component<Task>(run.plugins->registry, run.config, "task"));
       });

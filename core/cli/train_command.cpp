@@ -4,7 +4,7 @@
 namespace drift {
 namespace {
 
-std::unique_ptr<Training> make_policy_training(const LoadedRun& run, Model& model, const Tokenizer& tokenizer) {
+std::unique_ptr<Training> make_policy_training(const LoadedRun& run, const Model& model, const Tokenizer& tokenizer) {
   const auto& registry = run.plugins->registry;
   const auto& config = run.config;
   PolicyComponents components;

@@ -69,6 +69,43 @@ std::optional<Evaluator> make_evaluator(const LoadedRun& run) {
   return evaluator;
 }
 
+TrainingLoop::Evaluate make_evaluate(const std::optional<Evaluator>& evaluator, const RunConfig& config,
+                                     const Model& model, const Tokenizer& tokenizer, RunDisplay& display) {
+  if (!evaluator) return {};
+  HeldOutSettings held_out;
+  held_out.model = &model;
+  held_out.tokenizer = &tokenizer;
+  held_out.task = &evaluator->task;
+  held_out.reward = &evaluator->reward;
+  held_out.rollout = &evaluator->rollout;
+  held_out.items = config.section("evaluation").get<std::int64_t>("items");
+  held_out.progress = [&](std::int64_t done, std::int64_t total) { display.activity("evaluation", done, total); };
+  return [held_out] {
+    auto evaluation = evaluate_held_out(held_out);
+    log_info("held-out accuracy " + std::to_string(evaluation.result.accuracy) + " on " +
+             std::to_string(evaluation.result.items) + " items");
+    return evaluation;
+  };
+}
+
+void begin_files(const RunFolder& folder, const LoadedRun& run, const std::optional<ResumePoint>& resumed) {
+  open_log(folder.path() / "log.txt");
+  log_info(std::string("drift " DRIFT_VERSION ", ") + std::to_string(at::get_num_threads()) + " threads, " +
+           (resumed ? "going on from " + resumed->folder.string() : "a new run"));
+  folder.write_file("config.toml", run.config.resolved_toml());
+  folder.write_file("plugins.json", plugins_json(run.plugins->loader));
+}
+
+void end_files(const RunFolder& folder, const RunConfig& config, const LoopResult& result, const Tokenizer& tokenizer) {
+  folder.write_file("summary.json", summary_json(config, result));
+  if (result.last_evaluation) {
+    folder.write_file("samples.json",
+                      samples_json(*result.last_evaluation, result.last_step, tokenizer, kSamplesOfEach));
+  }
+  write_report(folder.path());
+  log_info((result.signal == 0 ? "finished at step " : "stopped at step ") + std::to_string(result.last_step));
+}
+
 RunClosing closing(const LoopResult& result, const RunFolder& folder, const std::string& resume_command) {
   RunClosing closing;
   closing.last_step = result.last_step;
@@ -96,46 +133,36 @@ int run_training(const CommandLine& line, ConfigPurpose purpose, const MakeTrain
   const RunConfig& config = run.config;
   prepare_device(config);
   const auto path = run_path(line, config);
-  const RunFolder folder = line.resume ? RunFolder::open(path) : RunFolder::create(path);
-  open_log(folder.path() / "log.txt");
-
   const std::filesystem::path model_folder = config.section("model").get<std::string>("path");
   const auto settings = loop_settings(config, purpose, model_folder);
-  const auto resumed = line.resume ? folder.resume_point(settings.config_hash) : std::nullopt;
+
+  // A new run gets its folder only when everything that it is made of could be opened.
+  std::optional<RunFolder> folder;
+  if (line.resume) folder.emplace(RunFolder::open(path));
+  const auto resumed = line.resume ? folder->resume_point(settings.config_hash) : std::nullopt;
   const auto model = resumed ? open_model(run.plugins->registry, config, resumed->folder)
                              : open_initial_model(run.plugins->registry, config);
   const Tokenizer tokenizer = Tokenizer::open(model_folder);
-  auto evaluator = make_evaluator(run);
-  const auto training = make_training(run, const_cast<Model&>(*model), tokenizer);
-  folder.write_file("config.toml", config.resolved_toml());
-  folder.write_file("plugins.json", plugins_json(run.plugins->loader));
+  const auto evaluator = make_evaluator(run);
+  const auto training = make_training(run, *model, tokenizer);
+  if (!folder) folder.emplace(RunFolder::create(path));
+  begin_files(*folder, run, resumed);
 
   Terminal terminal(std::cout, detect_terminal(1));
   RunDisplay display(terminal);
-  display.header(header(config, *model, purpose, folder, resumed));
-  TrainingLoop::Evaluate evaluate;
-  if (evaluator) {
-    HeldOutSettings held_out;
-    held_out.model = &*model;
-    held_out.tokenizer = &tokenizer;
-    held_out.task = &evaluator->task;
-    held_out.reward = &evaluator->reward;
-    held_out.rollout = &evaluator->rollout;
-    held_out.items = config.section("evaluation").get<std::int64_t>("items");
-    held_out.progress = [&](std::int64_t done, std::int64_t total) { display.activity("evaluation", done, total); };
-    evaluate = [held_out] { return evaluate_held_out(held_out); };
-  }
-  TrainingLoop loop(settings, *training, *model, folder, display, evaluate);
+  display.header(header(config, *model, purpose, *folder, resumed));
+  TrainingLoop loop(settings, *training, *model, *folder, display,
+                    make_evaluate(evaluator, config, *model, tokenizer, display));
   if (resumed) loop.resume(*resumed);
-  const LoopResult result = loop.run();
-
-  folder.write_file("summary.json", summary_json(config, result));
-  if (result.last_evaluation) {
-    folder.write_file("samples.json",
-                      samples_json(*result.last_evaluation, result.last_step, tokenizer, kSamplesOfEach));
+  LoopResult result;
+  try {
+    result = loop.run();
+  } catch (const std::exception& error) {
+    log_error(error.what());
+    throw;
   }
-  write_report(folder.path());
-  display.close(closing(result, folder, resume_command(purpose, path)));
+  end_files(*folder, config, result, tokenizer);
+  display.close(closing(result, *folder, resume_command(purpose, path)));
   return result.signal == 0 ? 0 : 128 + result.signal;
 }
 

@@ -40,8 +40,8 @@ Loaded<Model> open_initial_model(const Registry& registry, const RunConfig& conf
 }
 
 void prepare_device(const RunConfig& config) {
-  // Activations come and go in every layer. Memory that goes back to the system each time comes back as page faults, which
-  // took a sixth of a small model's step.
+  // Activations come and go in every layer. Memory that goes back to the system each time comes back as page faults,
+  // which took a sixth of a small model's step.
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
   const auto& run = config.section("run");

@@ -86,6 +86,11 @@ LoopResult TrainingLoop::run() {
   }
   while (result_.last_step < settings_.steps && StopSignal::received() == 0) train_step(result_.last_step + 1);
   result_.signal = StopSignal::received();
+  // A run that was killed between its last checkpoint and its summary still gets its result.
+  if (evaluate_ && result_.signal == 0 && !result_.last_evaluation) {
+    result_.last_evaluation = evaluate_();
+    result_.after = result_.last_evaluation->result;
+  }
   return result_;
 }
 

@@ -52,7 +52,7 @@ struct PolicyTraining::Scored {
   std::vector<std::int64_t> unjudged_groups;
 };
 
-PolicyTraining::PolicyTraining(const RunConfig& config, Model& model, const Tokenizer& tokenizer,
+PolicyTraining::PolicyTraining(const RunConfig& config, const Model& model, const Tokenizer& tokenizer,
                                PolicyComponents components)
     : model_(model),
       tokenizer_(tokenizer),

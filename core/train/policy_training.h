@@ -34,7 +34,7 @@ struct PolicyComponents {
 /// section 2).
 class PolicyTraining final : public Training {
  public:
-  PolicyTraining(const RunConfig& config, Model& model, const Tokenizer& tokenizer, PolicyComponents components);
+  PolicyTraining(const RunConfig& config, const Model& model, const Tokenizer& tokenizer, PolicyComponents components);
 
   StepRecord run(std::int64_t step) override;
   Optimizer& optimizer() override { return optimizer_; }
@@ -48,7 +48,7 @@ class PolicyTraining final : public Training {
                      const at::Tensor& sample_number) const;
   void check(const MaskPlan& plan, const Trajectories& kept) const;
 
-  Model& model_;
+  const Model& model_;
   const Tokenizer& tokenizer_;
   PolicyComponents components_;
   Optimizer optimizer_;

@@ -33,7 +33,7 @@ class LikelihoodLoss final : public LossEstimator {
 
 }  // namespace
 
-Pretraining::Pretraining(const RunConfig& config, Model& model, const Tokenizer& tokenizer, Loaded<Task> task)
+Pretraining::Pretraining(const RunConfig& config, const Model& model, const Tokenizer& tokenizer, Loaded<Task> task)
     : model_(model),
       tokenizer_(tokenizer),
       task_(std::move(task)),

@@ -17,7 +17,7 @@ namespace drift {
 /// like any other.
 class Pretraining final : public Training {
  public:
-  Pretraining(const RunConfig& config, Model& model, const Tokenizer& tokenizer, Loaded<Task> task);
+  Pretraining(const RunConfig& config, const Model& model, const Tokenizer& tokenizer, Loaded<Task> task);
 
   StepRecord run(std::int64_t step) override;
   Optimizer& optimizer() override { return optimizer_; }
@@ -26,7 +26,7 @@ class Pretraining final : public Training {
   Trajectories demonstrations(std::int64_t step) const;
   MaskPlan draw_plan(std::int64_t step) const;
 
-  Model& model_;
+  const Model& model_;
   const Tokenizer& tokenizer_;
   Loaded<Task> task_;
   Optimizer optimizer_;
