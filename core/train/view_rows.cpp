@@ -15,7 +15,7 @@ namespace {
 
 at::Tensor to_tensor(const std::vector<std::int64_t>& values, at::Device device) {
   auto tensor = at::empty({static_cast<std::int64_t>(values.size())}, at::kLong);
-  std::memcpy(tensor.data_ptr(), values.data(), values.size() * sizeof(std::int64_t));
+  std::copy(values.begin(), values.end(), tensor.data_ptr<std::int64_t>());  // may be empty
   return tensor.to(device);
 }
 
