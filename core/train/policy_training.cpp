@@ -151,27 +151,38 @@ void PolicyTraining::score(const std::vector<TaskItem>& items, const Trajectorie
   }
 }
 
-void PolicyTraining::update(std::int64_t step, const Scored& scored, StepRecord& metrics) {
-  GroupFilterInput filter_input;
-  filter_input.rewards_B = scored.reward_B;
-  filter_input.steps_B = scored.trajectories.forwards_B;
-  filter_input.group_size = group_size_;
-  filter_input.random = random_.child("filter");
-  filter_input.step = step;
-  metrics.live_groups = static_cast<std::int64_t>(kept_groups(filter_input, {true, 0, GroupFill::kNone}).size());
-  auto groups = kept_groups(filter_input, filter_);
-  for (const std::int64_t unjudged : scored.unjudged_groups) std::erase(groups, unjudged);
-  metrics.kept_groups = static_cast<std::int64_t>(groups.size());
+std::vector<std::int64_t> PolicyTraining::choose_groups(std::int64_t step, const Scored& scored,
+                                                        StepRecord& metrics) const {
+  GroupFilterInput input;
+  input.rewards_B = scored.reward_B;
+  input.steps_B = scored.trajectories.forwards_B;
+  input.group_size = group_size_;
+  input.random = random_.child("filter");
+  input.step = step;
+  metrics.live_groups = static_cast<std::int64_t>(kept_groups(input, {true, 0, GroupFill::kNone}).size());
   // Without a live group there is nothing to learn, and an optimizer step would still move the weights by momentum and
   // decay.
-  metrics.skipped = groups.empty() || metrics.live_groups == 0;
+  if (metrics.live_groups == 0) return {};
+  auto groups = kept_groups(input, filter_);
+  for (const std::int64_t unjudged : scored.unjudged_groups) std::erase(groups, unjudged);
+  return groups;
+}
+
+void PolicyTraining::update(std::int64_t step, const Scored& scored, StepRecord& metrics) {
+  const auto groups = choose_groups(step, scored, metrics);
+  metrics.kept_groups = static_cast<std::int64_t>(groups.size());
+  metrics.skipped = groups.empty();
   if (metrics.skipped) return;
 
-  std::vector<at::Tensor> parts;
-  for (const std::int64_t group : groups)
-    parts.push_back(at::arange(group * group_size_, (group + 1) * group_size_, at::kLong));
-  const auto sample_number = at::cat(parts);
+  std::vector<at::Tensor> numbers;
+  for (const std::int64_t group : groups) {
+    numbers.push_back(at::arange(group * group_size_, (group + 1) * group_size_, at::kLong));
+  }
+  const auto sample_number = at::cat(numbers);
   const auto kept = select_responses(scored.trajectories, sample_number);
+  const auto plans = draw_plans(step, kept, sample_number);
+  metrics.skipped = plans.front().sample_F.size(0) == 0;
+  if (metrics.skipped) return;
 
   UpdateBatch batch;
   batch.trajectories = &kept;
@@ -179,59 +190,65 @@ void PolicyTraining::update(std::int64_t step, const Scored& scored, StepRecord&
   batch.totals.responses = sample_number.size(0);
   batch.totals.group_size = group_size_;
   batch.totals.inner_iterations = inner_iterations_;
+  iterate(plans, batch, metrics);
+}
 
-  const bool redraws = components_.masking->refresh() == PlanRefresh::kEachInnerIteration;
-  std::vector<MaskPlan> plans;
-  std::vector<PolicyScores> old(static_cast<std::size_t>(inner_iterations_));
-  for (std::int64_t j = 0; j < (redraws ? inner_iterations_ : 1); ++j)
-    plans.push_back(draw_plan(step, j, kept, sample_number));
-  if (plans.front().sample_F.size(0) == 0) {
-    metrics.skipped = true;
-    return;
-  }
+// N optimizer steps on the same responses. The first one finds the weights as the rollout left them, so that its
+// log-probabilities are the old policy's for the later ones with the same plan; other plans are scored before it.
+void PolicyTraining::iterate(const std::vector<MaskPlan>& plans, UpdateBatch& batch, StepRecord& metrics) {
+  const Trajectories& kept = *batch.trajectories;
+  std::vector<PolicyScores> old(plans.size());
   const PhaseTimer old_timer;
-  // The first inner iteration finds the weights as the rollout left them; later plans are scored by them now.
   for (std::size_t j = 1; j < plans.size(); ++j) {
     old[j] = score_views(model_, kept, plans[j], all_views(plans[j]), false);
   }
   metrics.seconds.old = old_timer.seconds();
 
-  double gradient_norms = 0, losses = 0;
-  std::map<std::string, MetricSum> sums;
-  metrics.rows = 0;
+  PolicyGradient sum;
+  double gradient_norms = 0;
   for (std::int64_t j = 0; j < inner_iterations_; ++j) {
-    const MaskPlan& plan = plans[redraws ? static_cast<std::size_t>(j) : 0];
-    batch.plan = &plan;
-    batch.totals.forwards = plan.forwards;
-    batch.totals.targets = plan.target_FL.sum().item<std::int64_t>();
-    batch.old_policy = old[static_cast<std::size_t>(j)];
-    if (needs_.reference && (j == 0 || redraws)) {
+    const std::size_t p = std::min(static_cast<std::size_t>(j), plans.size() - 1);
+    batch.plan = &plans[p];
+    batch.totals.forwards = plans[p].forwards;
+    batch.totals.targets = plans[p].target_FL.sum().item<std::int64_t>();
+    batch.old_policy = old[p];
+    if (needs_.reference && (j == 0 || p > 0)) {
       const PhaseTimer reference_timer;
-      batch.reference = score_views(*components_.reference, kept, plan, all_views(plan), needs_.entropy);
+      batch.reference = score_views(*components_.reference, kept, plans[p], all_views(plans[p]), needs_.entropy);
       metrics.seconds.reference += reference_timer.seconds();
     }
     const PhaseTimer update_timer;
-    auto gradient = components_.loss.call(
+    const auto gradient = components_.loss.call(
         "evaluate", [&](const LossEstimator& loss) { return policy_gradient(model_, loss, batch, memory_budget_); });
     gradient_norms += optimizer_.step(gradient.gradients);
     metrics.seconds.update += update_timer.seconds();
-    if (j == 0 && !redraws) {
-      for (auto& scores : old) scores.logprob_FL = gradient.current_FL;
-    }
-    losses += gradient.loss;
-    metrics.rows += gradient.rows;
-    metrics.two_pass = metrics.two_pass || gradient.two_pass;
+    if (j == 0) old[0].logprob_FL = gradient.current_FL;
+    sum.loss += gradient.loss;
+    sum.rows += gradient.rows;
+    sum.two_pass = sum.two_pass || gradient.two_pass;
     for (const auto& [name, metric] : gradient.metrics) {
-      sums[name].sum += metric.sum;
-      sums[name].count += metric.count;
+      sum.metrics[name].sum += metric.sum;
+      sum.metrics[name].count += metric.count;
     }
   }
-  const auto iterations = static_cast<double>(inner_iterations_);
-  metrics.loss = losses / iterations;
-  metrics.grad_norm = gradient_norms / iterations;
-  for (const auto& [name, metric] : sums) {
+  metrics.loss = sum.loss / static_cast<double>(inner_iterations_);
+  metrics.grad_norm = gradient_norms / static_cast<double>(inner_iterations_);
+  metrics.rows = sum.rows;
+  metrics.two_pass = sum.two_pass;
+  for (const auto& [name, metric] : sum.metrics) {
     metrics.loss_metrics[name] = metric.count > 0 ? metric.sum / metric.count : StepRecord::kUnknown;
   }
+}
+
+/// One plan for all inner iterations, or one for each, as the strategy wants it.
+std::vector<MaskPlan> PolicyTraining::draw_plans(std::int64_t step, const Trajectories& kept,
+                                                 const at::Tensor& sample_number) const {
+  const bool redraws = components_.masking->refresh() == PlanRefresh::kEachInnerIteration;
+  std::vector<MaskPlan> plans;
+  for (std::int64_t j = 0; j < (redraws ? inner_iterations_ : 1); ++j) {
+    plans.push_back(draw_plan(step, j, kept, sample_number));
+  }
+  return plans;
 }
 
 MaskPlan PolicyTraining::draw_plan(std::int64_t step, std::int64_t inner_iteration, const Trajectories& kept,

@@ -43,7 +43,10 @@ class PolicyTraining final : public Training {
   struct Scored;
   Scored roll_out(std::int64_t step, StepRecord& metrics) const;
   void score(const std::vector<TaskItem>& items, const Trajectories& trajectories, Scored& scored) const;
+  std::vector<std::int64_t> choose_groups(std::int64_t step, const Scored& scored, StepRecord& metrics) const;
   void update(std::int64_t step, const Scored& scored, StepRecord& metrics);
+  void iterate(const std::vector<MaskPlan>& plans, UpdateBatch& batch, StepRecord& metrics);
+  std::vector<MaskPlan> draw_plans(std::int64_t step, const Trajectories& kept, const at::Tensor& sample_number) const;
   MaskPlan draw_plan(std::int64_t step, std::int64_t inner_iteration, const Trajectories& kept,
                      const at::Tensor& sample_number) const;
   void check(const MaskPlan& plan, const Trajectories& kept) const;
