@@ -67,7 +67,7 @@ std::vector<SectionSchema> make_sections() {
                        {"items", 0, "held-out items that are used, 0 = all", at_least(0)},
                        {"before", true, "evaluate before the first step, too"}},
                       std::nullopt,
-                      {kTrain, kEval}});
+                      {kTrain, kPretrain, kEval}});
   sections.push_back({"evaluation.rollout",
                       "how responses are written in evaluation, where it differs from [rollout]",
                       {name},

@@ -79,12 +79,24 @@ LoopResult TrainingLoop::run() {
   folder_.truncate_metrics(result_.checkpoint.empty() ? -1 : result_.last_step);
   display_.begin({settings_.kind, result_.last_step + 1, settings_.steps, static_cast<bool>(evaluate_)});
   if (result_.checkpoint.empty() && evaluate_ && settings_.evaluate_before) {
-    StepRecord metrics;
-    evaluate(metrics);
-    result_.before = metrics.held_out;
-    record(metrics);
+    guarded("evaluation before the first step", [&] {
+      StepRecord metrics;
+      evaluate(metrics);
+      result_.before = metrics.held_out;
+      record(metrics);
+    });
   }
-  while (result_.last_step < settings_.steps && StopSignal::received() == 0) train_step(result_.last_step + 1);
+  // Killed after the last checkpoint, or asked to go on with a finished run: its result is still to be told.
+  if (result_.last_step >= settings_.steps && evaluate_) {
+    guarded("evaluation after the last step", [&] {
+      StepRecord metrics;
+      evaluate(metrics);
+    });
+  }
+  while (result_.last_step < settings_.steps && StopSignal::received() == 0) {
+    const std::int64_t step = result_.last_step + 1;
+    guarded("step " + std::to_string(step), [&] { train_step(step); });
+  }
   result_.signal = StopSignal::received();
   // A run that was killed between its last checkpoint and its summary still gets its result.
   if (evaluate_ && result_.signal == 0 && !result_.last_evaluation) {
@@ -94,17 +106,20 @@ LoopResult TrainingLoop::run() {
   return result_;
 }
 
-void TrainingLoop::train_step(std::int64_t step) {
-  const PhaseTimer timer;
-  StepRecord metrics;
+// An error says when it came, and what of the run is safe.
+void TrainingLoop::guarded(const std::string& when, const std::function<void()>& action) const {
   try {
-    metrics = training_.run(step);
+    action();
   } catch (const Error& error) {
     const std::string safe = result_.checkpoint.empty() ? "no checkpoint had been written yet"
                                                         : "safe on disk: " + result_.checkpoint.string();
-    throw Error("step " + std::to_string(step) + ": " + error.what(),
-                error.hint() + (error.hint().empty() ? "" : "\n    ") + safe);
+    throw Error(when + ": " + error.what(), error.hint() + (error.hint().empty() ? "" : "\n    ") + safe);
   }
+}
+
+void TrainingLoop::train_step(std::int64_t step) {
+  const PhaseTimer timer;
+  StepRecord metrics = training_.run(step);
   result_.last_step = step;
   metrics.seconds.total += unaccounted_;
   warn(metrics);

@@ -55,6 +55,7 @@ class TrainingLoop {
   LoopResult run();
 
  private:
+  void guarded(const std::string& when, const std::function<void()>& action) const;
   void train_step(std::int64_t step);
   void evaluate(StepRecord& metrics);
   void record(const StepRecord& metrics);

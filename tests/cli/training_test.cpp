@@ -1,0 +1,139 @@
+// `drift train` from outside: what a run leaves behind, and that it can be repeated.
+
+#include <tests/support/training_run.h>
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+namespace drift {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+class Training : public testing::Test {
+ protected:
+  static std::vector<std::string> checkpoints(const fs::path& run) {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(run / "checkpoints"))
+      names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  test::TrainingRuns runs_;
+};
+
+TEST_F(Training, LeavesMetricsCheckpointsAndAReport) {
+  const auto result = runs_.train("a");
+  ASSERT_EQ(result.status, 0) << result.error;
+  EXPECT_THAT(result.output, HasSubstr("a/report.html"));
+  const auto run = runs_.run("a");
+
+  const auto metrics = test::metrics_of(run);
+  ASSERT_THAT(metrics, SizeIs(5)) << "the evaluation before the first step, then four steps";
+  EXPECT_TRUE(metrics.front().contains("held_out"));
+  for (std::size_t step = 1; step < metrics.size(); ++step) {
+    EXPECT_EQ(metrics[step].at("step"), step);
+    for (const char* key : {"loss", "reward", "solved", "grad_norm", "token_utility", "live_groups"})
+      EXPECT_TRUE(metrics[step].at(key).is_number()) << key << " of step " << step;
+    EXPECT_TRUE(metrics[step].contains("kl"));
+    for (const char* phase : {"rollout", "reward", "old", "reference", "update", "other", "total"})
+      EXPECT_TRUE(metrics[step].at("seconds").at(phase).is_number()) << phase << " of step " << step;
+  }
+  EXPECT_EQ(metrics.back().at("held_out").at("items"), 4);
+
+  const auto summary = nlohmann::json::parse(test::read_file(run / "summary.json"));
+  for (const char* key : {"version", "algorithm", "model", "task", "seed", "steps", "seconds", "peak_memory_mib"})
+    EXPECT_TRUE(summary.contains(key)) << key;
+  EXPECT_EQ(summary.at("steps"), 4);
+  EXPECT_EQ(summary.at("interrupted"), false);
+  EXPECT_EQ(summary.at("held_out").at("before"), metrics.front().at("held_out").at("accuracy"));
+  EXPECT_EQ(summary.at("held_out").at("after"), metrics.back().at("held_out").at("accuracy"));
+  EXPECT_TRUE(summary.at("held_out").contains("standard_error"));
+
+  std::vector<std::string> plugins;
+  for (const auto& plugin : nlohmann::json::parse(test::read_file(run / "plugins.json"))) {
+    plugins.push_back(plugin.at("name"));
+    EXPECT_THAT(plugin.at("sha256").get<std::string>(), SizeIs(64));
+  }
+  EXPECT_THAT(plugins, testing::IsSupersetOf({"rldf", "llada", "block", "sudoku"}));
+  EXPECT_THAT(test::read_file(run / "log.txt"), HasSubstr("checkpoint a/checkpoints/step-000004"));
+  EXPECT_THAT(test::read_file(run / "report.html"), HasSubstr("</html>"));
+  for (const char* file : {"config.json", "model.safetensors", "tokenizer.json", "training_state.safetensors"})
+    EXPECT_TRUE(fs::exists(run / "checkpoints/last" / file)) << file;
+}
+
+TEST_F(Training, ItsConfigurationAloneRepeatsARun) {
+  ASSERT_EQ(runs_.train("a", "--seed 7 --set algorithm.masking.k=3 --steps 3").status, 0);
+  fs::rename(runs_.run("a/config.toml"), runs_.path() / "elsewhere.toml");
+  fs::remove(runs_.path() / "run.toml");
+  const auto again = runs_.drift("train elsewhere.toml --out b");
+  ASSERT_EQ(again.status, 0) << again.error;
+  EXPECT_EQ(test::difference(runs_.run("b"), runs_.run("a")), "");
+}
+
+TEST_F(Training, AnotherSeedIsAnotherRun) {
+  ASSERT_EQ(runs_.train("a", "--steps 2").status, 0);
+  ASSERT_EQ(runs_.train("b", "--steps 2 --seed 6").status, 0);
+  EXPECT_NE(test::difference(runs_.run("b"), runs_.run("a")), "");
+}
+
+TEST_F(Training, KeepsTheLatestCheckpoints) {
+  ASSERT_EQ(runs_.train("a", "--set train.keep_checkpoints=3").status, 0);
+  EXPECT_THAT(checkpoints(runs_.run("a")), ElementsAre("last", "step-000002", "step-000003", "step-000004"));
+  EXPECT_EQ(fs::read_symlink(runs_.run("a/checkpoints/last")), "step-000004");
+  ASSERT_EQ(runs_.train("b", "--steps 5 --set train.checkpoint_every=2 --set train.keep_checkpoints=8").status, 0);
+  EXPECT_THAT(checkpoints(runs_.run("b")), ElementsAre("last", "step-000002", "step-000004", "step-000005"))
+      << "every second step, and the end";
+}
+
+TEST_F(Training, AFolderThatHoldsARunIsRefused) {
+  ASSERT_EQ(runs_.train("a", "--steps 1").status, 0);
+  const std::string metrics = test::read_file(runs_.run("a/metrics.jsonl"));
+  const auto second = runs_.train("a", "--steps 1");
+  EXPECT_EQ(second.status, 1);
+  EXPECT_EQ(second.error,
+            "error: folder a holds a run already\n  = go on with it by --resume, or choose another folder by --out\n");
+  EXPECT_EQ(test::read_file(runs_.run("a/metrics.jsonl")), metrics);
+}
+
+TEST_F(Training, WithoutOutTheRunsNameNamesItsFolder) {
+  const auto result = runs_.drift("train run.toml --steps 1");
+  ASSERT_EQ(result.status, 0) << result.error;
+  EXPECT_TRUE(fs::exists(runs_.run("runs/tiny/summary.json")));
+}
+
+TEST_F(Training, WithEqualRewardsNothingIsLearnt) {
+  // Greedy responses to one prompt are all the same.
+  const auto result = runs_.train("a", "--steps 2 --set rollout.temperature=0 --set train.weight_decay=0.1");
+  ASSERT_EQ(result.status, 0) << result.error;
+  EXPECT_THAT(result.output + result.error,
+              HasSubstr("warning: step 1: all rewards of each group are equal; there is nothing to learn"));
+  EXPECT_THAT(test::read_file(runs_.run("a/log.txt")), HasSubstr("all rewards of each group are equal"));
+  for (const auto& line : test::metrics_of(runs_.run("a"))) {
+    if (line.at("step") == 0) continue;
+    EXPECT_EQ(line.at("skipped"), true);
+    EXPECT_EQ(line.at("live_groups"), 0);
+    EXPECT_TRUE(line.at("loss").is_null());
+  }
+  EXPECT_TRUE(test::read_file(runs_.run("a/checkpoints/last/model.safetensors")) ==
+              test::read_file(test::base_checkpoint() / "model.safetensors"))
+      << "neither momentum nor decay may move the weights";
+}
+
+TEST_F(Training, PretrainingNeedsNoEvaluation) {
+  test::write_file(runs_.path() / "pretrain.toml", "[model]\npath = \"" + test::base_checkpoint().string() +
+                                                       "\"\n[task]\nname = \"sudoku\"\n"
+                                                       "[pretrain]\nbatch_size = 2\nresponse_length = 20\n");
+  const auto result = runs_.drift("pretrain pretrain.toml --steps 2");
+  ASSERT_EQ(result.status, 0) << result.error;
+  EXPECT_TRUE(fs::exists(runs_.run("runs/pretrain/checkpoints/step-000002")));
+}
+
+}  // namespace
+}  // namespace drift

@@ -1,0 +1,165 @@
+#include "tests/support/training_run.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+namespace drift::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string toml(const fs::path& model) {
+  return R"([run]
+name = "tiny"
+seed = 5
+threads = 1
+[model]
+name = "llada"
+path = ")" + model.string() + R"("
+[task]
+name = "sudoku"
+[reward]
+name = "sudoku"
+score = "cells"
+[rollout]
+name = "block"
+length = 20
+block = 5
+[evaluation]
+items = 4
+[evaluation.rollout]
+temperature = 0.0
+)";
+}
+
+constexpr const char* kPretrain = R"([pretrain]
+steps = 80
+batch_size = 32
+response_length = 20
+learning_rate = 3e-3
+checkpoint_every = 0
+)";
+
+constexpr const char* kTrain = R"([algorithm]
+name = "rldf"
+[algorithm.masking]
+k = 2
+[algorithm.loss]
+beta = 0.0
+[train]
+steps = 4
+prompts_per_step = 2
+group_size = 4
+learning_rate = 1e-3
+checkpoint_every = 1
+)";
+
+nlohmann::json without_times(nlohmann::json line) {
+  line.erase("seconds");
+  line.erase("tokens_per_second");
+  if (line.contains("held_out")) line["held_out"].erase("seconds");
+  return line;
+}
+
+}  // namespace
+
+const fs::path& base_checkpoint() {
+  static const TemporaryFolder folder;
+  static const fs::path checkpoint = [] {
+    write_file(folder.path() / "base.toml",
+               toml(source_dir() / "assets/sudoku-llada") + kPretrain);
+    const auto made = run_command(program().string() + " pretrain " + (folder.path() / "base.toml").string() +
+                                  " --set model.initialize=random --set evaluation.before=false --out " +
+                                  (folder.path() / "base").string());
+    if (made.status != 0) throw std::runtime_error("drift pretrain failed: " + made.error);
+    return fs::canonical(folder.path() / "base/checkpoints/last");
+  }();
+  return checkpoint;
+}
+
+TrainingRuns::TrainingRuns() { write_file(path() / "run.toml", toml(base_checkpoint()) + kTrain); }
+
+std::string TrainingRuns::command(const std::string& arguments) const {
+  return "cd " + path().string() + " && " + program().string() + " " + arguments;
+}
+
+RunningProgram::RunningProgram(const fs::path& folder, const std::string& arguments) : folder_(folder) {
+  std::vector<std::string> words = {program().string()};
+  std::istringstream text(arguments);
+  for (std::string word; text >> word;) words.push_back(word);
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const std::string output = (folder / "output").string(), error = (folder / "error").string();
+  process_ = ::fork();
+  if (process_ < 0) throw std::runtime_error("cannot fork");
+  if (process_ > 0) return;
+  const int out = ::open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  const int err = ::open(error.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  if (::chdir(folder.c_str()) != 0 || ::dup2(out, 1) < 0 || ::dup2(err, 2) < 0) ::_exit(126);
+  ::execv(argv[0], argv.data());
+  ::_exit(127);
+}
+
+RunningProgram::~RunningProgram() {
+  if (is_running()) {
+    send(SIGKILL);
+    wait();
+  }
+}
+
+void RunningProgram::send(int signal) const {
+  if (process_ > 0) ::kill(process_, signal);
+}
+
+bool RunningProgram::is_running() {
+  if (process_ > 0 && ::waitpid(process_, &status_, WNOHANG) == process_) process_ = -1;
+  return process_ > 0;
+}
+
+bool RunningProgram::wait_until(const std::function<bool()>& condition) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (!condition()) {
+    if (!is_running() || std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+  }
+  return true;
+}
+
+int RunningProgram::wait() {
+  if (process_ > 0 && ::waitpid(process_, &status_, 0) == process_) process_ = -1;
+  return WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_);
+}
+
+std::vector<nlohmann::json> metrics_of(const fs::path& run) {
+  std::vector<nlohmann::json> lines;
+  std::istringstream text(read_file(run / "metrics.jsonl"));
+  for (std::string line; std::getline(text, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+std::string difference(const fs::path& run, const fs::path& expected) {
+  const auto found = metrics_of(run), wanted = metrics_of(expected);
+  std::string text;
+  if (found.size() != wanted.size()) {
+    text += std::to_string(found.size()) + " lines of metrics, not " + std::to_string(wanted.size()) + "\n";
+  }
+  for (std::size_t i = 0; i < std::min(found.size(), wanted.size()); ++i) {
+    const auto line = without_times(found[i]), other = without_times(wanted[i]);
+    if (line != other) text += "metrics: " + line.dump() + "\n  not " + other.dump() + "\n";
+  }
+  for (const char* file : {"model.safetensors", "training_state.safetensors"}) {
+    const auto last = fs::path("checkpoints/last") / file;
+    if (read_file(run / last) != read_file(expected / last)) text += std::string(file) + " differs\n";
+  }
+  return text;
+}
+
+}  // namespace drift::test

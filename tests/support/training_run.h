@@ -1,0 +1,70 @@
+#pragma once
+
+// Runs of the real program, small enough for a test: a base model made in seconds, and what a run leaves behind.
+
+#include "tests/support/support.h"
+
+#include <nlohmann/json.hpp>
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace drift::test {
+
+/// A checkpoint that writes grids, most of them wrong: made once per process by `drift pretrain`, from random weights.
+const std::filesystem::path& base_checkpoint();
+
+/// A folder with run.toml: two prompts of four responses a step, a checkpoint after every step. Options come behind
+/// `drift train run.toml --out NAME`, and win.
+class TrainingRuns {
+ public:
+  TrainingRuns();
+
+  const std::filesystem::path& path() const { return folder_.path(); }
+  std::filesystem::path run(const std::string& name) const { return path() / name; }
+
+  /// The whole shell command: `cd folder && drift ARGUMENTS`.
+  std::string command(const std::string& arguments) const;
+  CommandResult drift(const std::string& arguments) const { return run_command(command(arguments)); }
+  CommandResult train(const std::string& name, const std::string& options = "") const {
+    return drift("train run.toml --out " + name + " " + options);
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+/// The program at work, to be watched and disturbed. Its output goes to FOLDER/output and FOLDER/error.
+class RunningProgram {
+ public:
+  RunningProgram(const std::filesystem::path& folder, const std::string& arguments);
+  ~RunningProgram();  ///< kills what still runs
+  RunningProgram(const RunningProgram&) = delete;
+  RunningProgram& operator=(const RunningProgram&) = delete;
+
+  void send(int signal) const;
+  /// Until condition() holds; false if the program ended, or nothing happened in a minute.
+  bool wait_until(const std::function<bool()>& condition);
+  bool is_running();
+  /// Exit status; 128 + signal when killed.
+  int wait();
+  std::string output() const { return read_file(folder_ / "output"); }
+  std::string error() const { return read_file(folder_ / "error"); }
+
+ private:
+  std::filesystem::path folder_;
+  pid_t process_ = -1;
+  int status_ = 0;
+};
+
+/// The lines of a run's metrics.jsonl.
+std::vector<nlohmann::json> metrics_of(const std::filesystem::path& run);
+
+/// Empty if two runs computed the same: the metrics, but for how long things took, and the last checkpoint's weights and
+/// optimizer state bit for bit.
+std::string difference(const std::filesystem::path& run, const std::filesystem::path& expected);
+
+}  // namespace drift::test
