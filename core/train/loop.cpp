@@ -8,6 +8,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <new>
 
 namespace drift {
 namespace {
@@ -98,22 +99,21 @@ LoopResult TrainingLoop::run() {
     guarded("step " + std::to_string(step), [&] { train_step(step); });
   }
   result_.signal = StopSignal::received();
-  // A run that was killed between its last checkpoint and its summary still gets its result.
-  if (evaluate_ && result_.signal == 0 && !result_.last_evaluation) {
-    result_.last_evaluation = evaluate_();
-    result_.after = result_.last_evaluation->result;
-  }
   return result_;
 }
 
 // An error says when it came, and what of the run is safe.
 void TrainingLoop::guarded(const std::string& when, const std::function<void()>& action) const {
+  const std::string safe = result_.checkpoint.empty() ? "no checkpoint had been written yet"
+                                                      : "safe on disk: " + result_.checkpoint.string();
   try {
     action();
   } catch (const Error& error) {
-    const std::string safe = result_.checkpoint.empty() ? "no checkpoint had been written yet"
-                                                        : "safe on disk: " + result_.checkpoint.string();
     throw Error(when + ": " + error.what(), error.hint() + (error.hint().empty() ? "" : "\n    ") + safe);
+  } catch (const std::bad_alloc&) {
+    throw;  // the program knows what to advise
+  } catch (const std::exception& error) {
+    throw Error(when + ": " + error.what(), safe);
   }
 }
 
