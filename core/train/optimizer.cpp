@@ -128,7 +128,14 @@ double Optimizer::step(const std::vector<at::Tensor>& gradients) {
     self.parameters[p].tensor.mutable_grad() = scale == 1.0 ? gradients[p] : gradients[p] * scale;
   }
   self.adam.step();
-  for (const auto& parameter : self.parameters) parameter.tensor.mutable_grad() = at::Tensor();
+  for (const auto& parameter : self.parameters) {
+    parameter.tensor.mutable_grad() = at::Tensor();
+    // Before anything is saved: a checkpoint of such weights would be no help.
+    if (!std::isfinite(at::norm(parameter.tensor).item<double>())) {
+      throw Error("the optimizer step left `" + parameter.name + "` with a norm that is not finite",
+                  "go back to an earlier checkpoint with a lower learning rate");
+    }
+  }
   self.schedule.step();
   return norm;
 }

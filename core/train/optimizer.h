@@ -32,7 +32,8 @@ class Optimizer {
   ~Optimizer();
 
   /// One update of the parameters. @return the norm of the gradient before clipping.
-  /// @throws Error if the gradient is not finite; the parameters are then unchanged.
+  /// @throws Error if the gradient is not finite, and the parameters are then unchanged; or if the update leaves a
+  /// parameter that is not finite.
   double step(const std::vector<at::Tensor>& gradients);
 
   /// Of the next update.

@@ -3,7 +3,7 @@
 
 #include <core/plugin/plugin_loader.h>
 
-#include <tests/support/support.h>
+#include <tests/support/training_run.h>
 
 #include <gmock/gmock.h>
 
@@ -94,7 +94,7 @@ TEST_F(Sdk, TheInstalledProgramLoadsItsPluginsAndTheAuthorsOwn) {
   if (!fs::exists(program)) GTEST_SKIP() << "the program is not part of this build";
   EXPECT_EQ(run(program.string() + " sdk --prefix").output, prefix_.string() + "\n");
 
-  const auto plugin = build_example(prefix_, "build_for_program");
+  const auto plugin = build_example(prefix_, "build");
   const auto check = run(program.string() + " plugin check " + plugin.string());
   EXPECT_EQ(check.status, 0) << check.error;
   EXPECT_THAT(check.output, HasSubstr("soft_clip 1.0.0"));
@@ -104,6 +104,24 @@ TEST_F(Sdk, TheInstalledProgramLoadsItsPluginsAndTheAuthorsOwn) {
   EXPECT_THAT(list.output,
               AllOf(HasSubstr(plugin.string()), HasSubstr((library_folder() / "drift" / "plugins").string()),
                     Not(HasSubstr(test::build_dir().string()))));
+}
+
+TEST_F(Sdk, TheInstalledProgramTrainsWithTheAuthorsLoss) {
+  const auto program = prefix_ / "bin" / "drift";
+  if (!fs::exists(program)) GTEST_SKIP() << "the program is not part of this build";
+  const auto plugin = build_example(prefix_, "build");
+  const test::TrainingRuns runs;
+  const auto result =
+      run("cd " + runs.path().string() + " && DRIFT_PLUGIN_PATH=" + plugin.parent_path().string() + " " +
+          program.string() + " train run.toml --out a --steps 2 --set algorithm.loss.name=soft_clip" +
+          " --set algorithm.loss.width=2 --set train.inner_iterations=2");
+  ASSERT_EQ(result.status, 0) << result.error;
+  const auto metrics = test::metrics_of(runs.run("a"));
+  ASSERT_THAT(metrics, SizeIs(3));
+  for (const int step : {1, 2}) EXPECT_GT(metrics[step].at("grad_norm"), 0) << metrics[step];
+  EXPECT_THAT(test::read_file(runs.run("a/plugins.json")), HasSubstr(plugin.string()));
+  EXPECT_FALSE(test::read_file(runs.run("a/checkpoints/last/model.safetensors")) ==
+               test::read_file(test::base_checkpoint() / "model.safetensors"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdio>
 #include <string>
 
 namespace drift {

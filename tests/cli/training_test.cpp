@@ -4,13 +4,14 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 namespace drift {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;

@@ -22,7 +22,8 @@ seed = 5
 threads = 1
 [model]
 name = "llada"
-path = ")" + model.string() + R"("
+path = ")" +
+         model.string() + R"("
 [task]
 name = "sudoku"
 [reward]
@@ -73,8 +74,7 @@ nlohmann::json without_times(nlohmann::json line) {
 const fs::path& base_checkpoint() {
   static const TemporaryFolder folder;
   static const fs::path checkpoint = [] {
-    write_file(folder.path() / "base.toml",
-               toml(source_dir() / "assets/sudoku-llada") + kPretrain);
+    write_file(folder.path() / "base.toml", toml(source_dir() / "assets/sudoku-llada") + kPretrain);
     const auto made = run_command(program().string() + " pretrain " + (folder.path() / "base.toml").string() +
                                   " --set model.initialize=random --set evaluation.before=false --out " +
                                   (folder.path() / "base").string());

@@ -63,8 +63,8 @@ class RunningProgram {
 /// The lines of a run's metrics.jsonl.
 std::vector<nlohmann::json> metrics_of(const std::filesystem::path& run);
 
-/// Empty if two runs computed the same: the metrics, but for how long things took, and the last checkpoint's weights and
-/// optimizer state bit for bit.
+/// Empty if two runs computed the same: the metrics, but for how long things took, and the last checkpoint's weights
+/// and optimizer state bit for bit.
 std::string difference(const std::filesystem::path& run, const std::filesystem::path& expected);
 
 }  // namespace drift::test
