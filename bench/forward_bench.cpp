@@ -1,0 +1,106 @@
+// Parts of the forward against what they replace: attention as three plain calls against scaled_dot_product_attention
+// for growing sequences (where kShortSequence of core/nn/attention.cpp comes from), and the fused kernels against
+// their reference in plain tensor operations; each forward alone and forward with backward.
+//
+//   OMP_NUM_THREADS=1 build/release/bench/forward_bench [--benchmark_filter=attention] [--benchmark_repetitions=9]
+//
+// One thread, because the workers of a small model run every operation on one thread each. Arguments of `attention`:
+// sequence length, head dimension; 4 heads, 4096 tokens in all. The kernels: 4096 rows of width 64 (SwiGLU: 192).
+
+#include "bench/bare_model.h"
+
+#include <core/kernels/rms_norm.h>
+#include <core/kernels/rotary.h>
+#include <core/kernels/swiglu.h>
+#include <core/nn/transformer.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/scaled_dot_product_attention.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <benchmark/benchmark.h>
+
+#include <functional>
+
+namespace drift::bench {
+namespace {
+
+constexpr std::int64_t kTokens = 4096, kHeads = 4, kWidth = 64, kInner = 192, kSequence = 41;
+
+using Function = std::function<at::Tensor(const std::vector<at::Tensor>&)>;
+
+void forward(benchmark::State& state, const std::vector<at::Tensor>& inputs, const Function& function) {
+  const at::NoGradGuard no_gradient;
+  for (auto _ : state) benchmark::DoNotOptimize(function(inputs));
+}
+
+void forward_backward(benchmark::State& state, const std::vector<at::Tensor>& inputs, const Function& function) {
+  std::vector<at::Tensor> leaves;
+  for (const auto& input : inputs) leaves.push_back(input.detach().clone().set_requires_grad(true));
+  const auto gradient = at::ones_like(function(leaves));
+  for (auto _ : state) benchmark::DoNotOptimize(torch::autograd::grad({function(leaves)}, leaves, {gradient}));
+}
+
+at::Tensor scaled_dot_product(const std::vector<at::Tensor>& in) {
+  return at::scaled_dot_product_attention(in[0], in[1], in[2]);
+}
+at::Tensor three_calls(const std::vector<at::Tensor>& in) { return three_calls_attention(in[0], in[1], in[2]); }
+
+template <auto measure, auto function>
+void attention(benchmark::State& state) {
+  const std::int64_t sequence = state.range(0), dimension = state.range(1);
+  std::vector<at::Tensor> inputs;
+  for (int i = 0; i < 3; ++i) inputs.push_back(at::randn({kTokens / sequence, kHeads, sequence, dimension}));
+  measure(state, inputs, function);
+  state.SetItemsProcessed(state.iterations() * (kTokens / sequence) * sequence);
+}
+
+void lengths(benchmark::internal::Benchmark* benchmark) {
+  for (const std::int64_t dimension : {16, 64}) {
+    for (const std::int64_t sequence : {16, 32, 41, 64, 96, 128, 160, 192, 256}) benchmark->Args({sequence, dimension});
+  }
+  benchmark->ArgNames({"S", "D"})->UseRealTime();
+}
+
+BENCHMARK(attention<forward, scaled_dot_product>)->Apply(lengths);
+BENCHMARK(attention<forward, three_calls>)->Apply(lengths);
+BENCHMARK(attention<forward_backward, scaled_dot_product>)->Apply(lengths);
+BENCHMARK(attention<forward_backward, three_calls>)->Apply(lengths);
+
+template <auto measure, auto norm>
+void rms_norm(benchmark::State& state) {
+  measure(state, {at::randn({kTokens, kWidth}), at::randn({kWidth})},
+          [](const std::vector<at::Tensor>& in) { return norm(in[0], in[1], 1e-5); });
+}
+
+template <auto measure, auto rotate>
+void rotary(benchmark::State& state) {
+  const nn::RotaryTable table(kSequence, kWidth / kHeads, 10000.0, at::kCPU);
+  measure(state, {at::randn({kTokens / kSequence * kSequence, kWidth})},
+          [&](const std::vector<at::Tensor>& in) { return rotate(in[0], table.cosine_SD2, table.sine_SD2, kHeads); });
+}
+
+template <auto measure, auto activate>
+void swiglu(benchmark::State& state) {
+  measure(state, {at::randn({kTokens, kInner}), at::randn({kTokens, kInner})},
+          [](const std::vector<at::Tensor>& in) { return activate(in[0], in[1]); });
+}
+
+BENCHMARK(rms_norm<forward, kernels::rms_norm>)->UseRealTime();
+BENCHMARK(rms_norm<forward, kernels::rms_norm_reference>)->UseRealTime();
+BENCHMARK(rms_norm<forward_backward, kernels::rms_norm>)->UseRealTime();
+BENCHMARK(rms_norm<forward_backward, kernels::rms_norm_reference>)->UseRealTime();
+BENCHMARK(rotary<forward, kernels::rotate_heads>)->UseRealTime();
+BENCHMARK(rotary<forward, kernels::rotate_heads_reference>)->UseRealTime();
+BENCHMARK(rotary<forward_backward, kernels::rotate_heads>)->UseRealTime();
+BENCHMARK(rotary<forward_backward, kernels::rotate_heads_reference>)->UseRealTime();
+BENCHMARK(swiglu<forward, kernels::swiglu>)->UseRealTime();
+BENCHMARK(swiglu<forward, kernels::swiglu_reference>)->UseRealTime();
+BENCHMARK(swiglu<forward_backward, kernels::swiglu>)->UseRealTime();
+BENCHMARK(swiglu<forward_backward, kernels::swiglu_reference>)->UseRealTime();
+
+}  // namespace
+}  // namespace drift::bench

@@ -1,0 +1,63 @@
+#include "bench/measure.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <stdexcept>
+
+namespace drift::bench {
+
+Spread spread(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const auto at = [&](double share) {
+    const double place = share * static_cast<double>(values.size() - 1);
+    const auto below = static_cast<std::size_t>(place);
+    const std::size_t above = std::min(below + 1, values.size() - 1);
+    return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
+  };
+  return {at(0.5), at(0.25), at(0.75)};
+}
+
+Measurement::Measurement(const std::vector<Case>& cases, int rounds) : milliseconds_(cases.size()) {
+  for (const Case& one : cases) names_.push_back(one.name);
+  for (int round = -1; round < rounds; ++round) {
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      const auto begin = std::chrono::steady_clock::now();
+      cases[i].run();
+      const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - begin;
+      if (round >= 0) milliseconds_[i].push_back(taken.count());
+    }
+  }
+}
+
+const std::vector<double>& Measurement::times(const std::string& name) const {
+  const auto found = std::find(names_.begin(), names_.end(), name);
+  if (found == names_.end()) throw std::logic_error("nothing was measured under the name " + name);
+  return milliseconds_[static_cast<std::size_t>(found - names_.begin())];
+}
+
+Spread Measurement::milliseconds(const std::string& name) const { return spread(times(name)); }
+
+Spread Measurement::ratio(const std::string& numerator, const std::string& denominator) const {
+  const auto &above = times(numerator), &below = times(denominator);
+  std::vector<double> ratios;
+  for (std::size_t round = 0; round < above.size(); ++round) ratios.push_back(above[round] / below[round]);
+  return spread(ratios);
+}
+
+void print_line(const std::string& name, const Spread& milliseconds, double whole) {
+  std::printf("  %-58s %9.2f ms  (%.2f to %.2f)", name.c_str(), milliseconds.median, milliseconds.low,
+              milliseconds.high);
+  if (whole > 0) std::printf("  %5.1f %%", 100 * milliseconds.median / whole);
+  std::printf("\n");
+}
+
+void print_line(const std::string& name, double milliseconds, double whole) {
+  std::printf("  %-58s %9.2f ms  (difference)  %5.1f %%\n", name.c_str(), milliseconds, 100 * milliseconds / whole);
+}
+
+void print_ratio(const std::string& name, const Spread& ratio) {
+  std::printf("  %-58s %9.3f     (%.3f to %.3f)\n", name.c_str(), ratio.median, ratio.low, ratio.high);
+}
+
+}  // namespace drift::bench

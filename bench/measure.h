@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace drift::bench {
+
+/// Something to time, called once a round.
+struct Case {
+  std::string name;
+  std::function<void()> run;
+};
+
+/// Median and quartiles.
+struct Spread {
+  double median = 0, low = 0, high = 0;
+};
+Spread spread(std::vector<double> values);
+
+/// Wall times of several cases in one process, taken in turn: what disturbs the machine for a while disturbs all alike.
+class Measurement {
+ public:
+  /// One round that does not count, then `rounds` that do.
+  Measurement(const std::vector<Case>& cases, int rounds);
+
+  Spread milliseconds(const std::string& name) const;
+  /// time(numerator) / time(denominator), taken round by round.
+  Spread ratio(const std::string& numerator, const std::string& denominator) const;
+
+ private:
+  const std::vector<double>& times(const std::string& name) const;
+
+  std::vector<std::string> names_;
+  std::vector<std::vector<double>> milliseconds_;  // [case][round]
+};
+
+/// "  name   12.34 ms   (12.01 to 12.80)   45.6 %", the share being of `whole` where that is not 0.
+void print_line(const std::string& name, const Spread& milliseconds, double whole = 0);
+/// A number that is the difference of two medians.
+void print_line(const std::string& name, double milliseconds, double whole);
+void print_ratio(const std::string& name, const Spread& ratio);
+
+}  // namespace drift::bench

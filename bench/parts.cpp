@@ -1,0 +1,115 @@
+#include "bench/parts.h"
+
+#include <core/kernels/rms_norm.h>
+#include <core/kernels/rotary.h>
+#include <core/kernels/swiglu.h>
+#include <core/nn/attention.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/embedding.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/randn.h>
+#include <torch/csrc/autograd/autograd.h>
+
+namespace drift::bench {
+
+Parts::Parts(const ModelShape& shape, std::int64_t sequence, std::int64_t largest_forward_tokens)
+    : shape_(shape),
+      table_(sequence, shape.dimension(), 10000.0, at::kCPU),
+      hidden_(at::randn({largest_forward_tokens, shape.hidden})),
+      inner_(at::randn({largest_forward_tokens, shape.inner})),
+      weight_H_(at::randn({shape.hidden}).set_requires_grad(true)),
+      embedding_VH_(at::randn({shape.vocabulary, shape.hidden}).set_requires_grad(true)),
+      square_HH_(at::randn({shape.hidden, shape.hidden}).set_requires_grad(true)),
+      down_HI_(at::randn({shape.hidden, shape.inner}).set_requires_grad(true)),
+      tokens_(at::arange(largest_forward_tokens, at::kLong).remainder(shape.vocabulary)),
+      wanted_(at::arange(largest_forward_tokens, at::kLong)) {}
+
+at::Tensor Parts::rows(const at::Tensor& values, std::int64_t count) const {
+  const auto some = values.narrow(0, 0, count);
+  return at::GradMode::is_enabled() ? some.detach().set_requires_grad(true) : some;
+}
+
+std::int64_t Parts::rows_after_attention(const ForwardSize& size, std::int64_t layer) const {
+  return layer + 1 == shape_.layers ? size.rows : size.sequences * size.tokens;
+}
+
+// One call for all layers: the engine's own start-up is not the part's.
+void Parts::pull(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs) {
+  if (!at::GradMode::is_enabled()) return;
+  std::vector<at::Tensor> gradients;
+  for (const auto& output : outputs) gradients.push_back(output.detach());
+  torch::autograd::grad(outputs, inputs, gradients);
+}
+
+void Parts::attention(const ForwardSize& size) const {
+  std::vector<at::Tensor> outputs, inputs;
+  for (std::int64_t layer = 0; layer < shape_.layers; ++layer) {
+    const auto heads_first = [&] {
+      inputs.push_back(rows(hidden_, size.sequences * size.tokens));
+      return inputs.back().view({size.sequences, shape_.heads, size.tokens, shape_.dimension()});
+    };
+    const auto q = heads_first(), k = heads_first();
+    inputs.push_back(rows(hidden_, size.sequences * size.tokens));
+    const auto v = inputs.back().view({size.sequences, size.tokens, shape_.heads, shape_.dimension()}).transpose(1, 2);
+    outputs.push_back(nn::attention(q, k, v, {}));
+  }
+  pull(outputs, inputs);
+}
+
+void Parts::norms(const ForwardSize& size) const {
+  std::vector<at::Tensor> outputs, inputs{weight_H_};
+  const auto norm = [&](std::int64_t count) {
+    inputs.push_back(rows(hidden_, count));
+    outputs.push_back(kernels::rms_norm(inputs.back(), weight_H_, 1e-5));
+  };
+  for (std::int64_t layer = 0; layer < shape_.layers; ++layer) {
+    norm(size.sequences * size.tokens);
+    norm(rows_after_attention(size, layer));
+  }
+  norm(size.rows);
+  pull(outputs, inputs);
+}
+
+void Parts::rotary(const ForwardSize& size) const {
+  std::vector<at::Tensor> outputs, inputs;
+  for (std::int64_t i = 0; i < 2 * shape_.layers; ++i) {
+    inputs.push_back(rows(hidden_, size.sequences * size.tokens));
+    outputs.push_back(kernels::rotate_heads(inputs.back(), table_.cosine_SD2, table_.sine_SD2, shape_.heads));
+  }
+  pull(outputs, inputs);
+}
+
+void Parts::swiglu(const ForwardSize& size) const {
+  std::vector<at::Tensor> outputs, inputs;
+  for (std::int64_t layer = 0; layer < shape_.layers; ++layer) {
+    const auto gate = rows(inner_, rows_after_attention(size, layer)), up = rows(inner_, gate.size(0));
+    inputs.insert(inputs.end(), {gate, up});
+    outputs.push_back(kernels::swiglu(gate, up));
+  }
+  pull(outputs, inputs);
+}
+
+void Parts::embedding(const ForwardSize& size) const {
+  const auto embedded = at::embedding(embedding_VH_, tokens_.narrow(0, 0, size.sequences * size.tokens));
+  const auto wanted = wanted_.narrow(0, 0, size.rows);
+  pull({embedded.index_select(0, wanted), embedded.index_select(0, wanted)}, {embedding_VH_});
+}
+
+void Parts::products_to_residual(const ForwardSize& size, bool add) const {
+  std::vector<at::Tensor> outputs, inputs{square_HH_, down_HI_};
+  for (std::int64_t layer = 0; layer < shape_.layers; ++layer) {
+    const std::int64_t count = rows_after_attention(size, layer);
+    const auto x = rows(hidden_, count), attended = rows(hidden_, count), gated = rows(inner_, count);
+    inputs.insert(inputs.end(), {attended, gated});
+    if (add) inputs.push_back(x);
+    outputs.push_back(add ? at::addmm(x, attended, square_HH_.t()) : at::mm(attended, square_HH_.t()));
+    outputs.push_back(add ? at::addmm(x, gated, down_HI_.t()) : at::mm(gated, down_HI_.t()));
+  }
+  pull(outputs, inputs);
+}
+
+}  // namespace drift::bench

@@ -1,0 +1,96 @@
+#include "bench/recipe.h"
+
+#include <core/io/checkpoint.h>
+#include <core/text/tokenizer.h>
+#include <core/train/prompt_batch.h>
+
+#include <drift/task.h>
+
+#include <ATen/Parallel.h>
+
+#include <boost/program_options.hpp>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <filesystem>
+
+namespace drift::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has_weights(const fs::path& folder) {
+  return fs::exists(folder / "model.safetensors") || fs::exists(folder / "model.safetensors.index.json");
+}
+
+fs::path model_folder(const RunConfig& config) { return config.section("model").get<std::string>("path"); }
+
+}  // namespace
+
+Recipe::Recipe(int count, char** arguments) {
+  namespace options = boost::program_options;
+  std::string file;
+  std::vector<std::string> assignments;
+  options::options_description known;
+  auto add = known.add_options();
+  add("config", options::value(&file)->default_value(DRIFT_CONFIGS "/quickstart.toml"));
+  add("set", options::value(&assignments));
+  add("rounds", options::value(&rounds_)->default_value(31));
+  options::variables_map values;
+  options::store(options::parse_command_line(count, arguments, known), values);
+  options::notify(values);
+
+  std::vector<ConfigOverride> overrides;
+  for (const std::string& assignment : assignments) overrides.push_back(ConfigOverride::from_set(assignment));
+  for (const SearchPath& folder : plugin_search_paths({}, fs::read_symlink("/proc/self/exe")))
+    loader_.load_folder(folder);
+  config_ = resolve_config(load_document(file, overrides), registry_, ConfigPurpose::kTrain);
+  if (!has_weights(model_folder(config_))) {
+    random_weights_ = true;
+    overrides.push_back(ConfigOverride::from_set("model.initialize=random"));
+    config_ = resolve_config(load_document(file, overrides), registry_, ConfigPurpose::kTrain);
+  }
+  prepare_device(config_);
+  model_ = open_initial_model(registry_, config_);
+}
+
+ModelShape Recipe::shape() const {
+  const auto json = nlohmann::json::parse(read_config_json(model_folder(config_)));
+  const auto& traits = model_->traits();
+  return {.layers = traits.layers,
+          .hidden = traits.hidden_size,
+          .heads = json.at("n_heads"),
+          .inner = json.at("mlp_hidden_size"),
+          .vocabulary = traits.vocabulary_size};
+}
+
+Prompts Recipe::prompts() const {
+  const auto task = create_component<Task>(registry_, config_, "task");
+  const auto rollout = create_component<Rollout>(registry_, config_, "rollout");
+  const auto& train = config_.section("train");
+  std::vector<TaskItem> items(static_cast<std::size_t>(train.get<std::int64_t>("prompts_per_step")));
+  for (std::size_t i = 0; i < items.size(); ++i)
+    task->training_item(static_cast<std::int64_t>(i), RandomStream(1, "task"), items[i]);
+  const auto& traits = model_->traits();
+  return make_prompts(items, Tokenizer::open(model_folder(config_)), train.get<std::int64_t>("group_size"),
+                      traits.pad_id, rollout->response_length(), traits.context_length);
+}
+
+RolloutInput Recipe::rollout_input() const {
+  RolloutInput input;
+  input.model = &*model_;
+  input.prompts = prompts();
+  input.random = RandomStream(1, "rollout");
+  return input;
+}
+
+void Recipe::print_heading() const {
+  const ModelShape size = shape();
+  std::printf("model %s%s: %lld layers, hidden %lld, heads %lld, inner %lld, vocabulary %lld; %d threads, %d rounds\n",
+              model_folder(config_).c_str(), random_weights_ ? " (RANDOM WEIGHTS: none are there)" : "",
+              static_cast<long long>(size.layers), static_cast<long long>(size.hidden),
+              static_cast<long long>(size.heads), static_cast<long long>(size.inner),
+              static_cast<long long>(size.vocabulary), at::get_num_threads(), rounds_);
+}
+
+}  // namespace drift::bench

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "bench/bare_model.h"
+
+#include <core/config/run_config.h>
+#include <core/plugin/plugin_loader.h>
+#include <core/train/components.h>
+
+#include <drift/registry.h>
+#include <drift/rollout.h>
+
+#include <memory>
+
+namespace drift::bench {
+
+/// What configs/quickstart.toml trains, opened as `drift train` opens it: the shipped small model where its weights
+/// are there, else one of the same shape with random weights.
+///
+/// Options of the programs: `--config FILE`, `--set key=value` (as often as wanted), `--rounds N`.
+class Recipe {
+ public:
+  Recipe(int count, char** arguments);
+
+  const RunConfig& config() const { return config_; }
+  const Registry& registry() const { return registry_; }
+  Model& model() { return *model_; }
+  ModelShape shape() const;
+  int rounds() const { return rounds_; }
+
+  /// The prompts of the first optimisation step.
+  Prompts prompts() const;
+  RolloutInput rollout_input() const;
+  /// What was opened, for the head of the output.
+  void print_heading() const;
+
+ private:
+  int rounds_ = 0;
+  Registry registry_;
+  PluginLoader loader_{registry_};
+  RunConfig config_;
+  bool random_weights_ = false;
+  Loaded<Model> model_;
+};
+
+}  // namespace drift::bench
