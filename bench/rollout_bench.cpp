@@ -159,6 +159,8 @@ void run(int count, char** arguments) {
                 static_cast<long long>(one.sequences), static_cast<long long>(one.rows));
   }
 
+  std::fflush(stdout);
+
   const ModelShape shape = recipe.shape();
   const BareModel bare(shape, std::max(merged_totals.largest, all_totals.largest));
   const Parts parts(shape, sequence, merged_totals.largest);

@@ -174,6 +174,8 @@ void run(int count, char** arguments) {
   print_work("merged", merged);
   print_work("all views", all);
 
+  std::fflush(stdout);
+
   const ModelShape shape = recipe.shape();
   const BareModel bare(shape, std::max(largest(merged), largest(all)));
   const Parts parts(shape, sequence, largest(merged));
