@@ -93,4 +93,17 @@ void Recipe::print_heading() const {
               static_cast<long long>(size.vocabulary), at::get_num_threads(), rounds_);
 }
 
+int guarded(void (*run)(int, char**), int count, char** arguments) {
+  try {
+    run(count, arguments);
+    return 0;
+  } catch (const ConfigError& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 1;
+  }
+}
+
 }  // namespace drift::bench

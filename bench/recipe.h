@@ -42,4 +42,7 @@ class Recipe {
   Loaded<Model> model_;
 };
 
+/// What main() returns: 0, or after an error, which is printed, 1 (2 where the configuration is mistaken).
+int guarded(void (*run)(int, char**), int count, char** arguments);
+
 }  // namespace drift::bench

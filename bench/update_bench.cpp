@@ -232,11 +232,4 @@ void run(int count, char** arguments) {
 }  // namespace
 }  // namespace drift::bench
 
-int main(int count, char** arguments) {
-  try {
-    drift::bench::run(count, arguments);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
-    return 1;
-  }
-}
+int main(int count, char** arguments) { return drift::bench::guarded(drift::bench::run, count, arguments); }
