@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <sys/resource.h>
+#include <algorithm>
 #include <array>
 
 namespace drift {
@@ -14,13 +15,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-bool numbers_depend_on(std::string_view section, std::string_view name) {
-  if (section == "plugins" || section.starts_with("evaluation")) return false;
-  if (section == "run") return name == "seed";
-  constexpr std::array<std::string_view, 4> kBookkeeping = {"steps", "checkpoint_every", "keep_checkpoints",
+bool numbers_depend_on(const ResolvedSection& section, std::string_view name) {
+  if (section.name == "plugins" || section.name.starts_with("evaluation")) return false;
+  if (section.name == "run") return name == "seed";
+  if (section.name != "train" && section.name != "pretrain") return true;
+  // A run may be made longer, unless its learning rate falls towards its end.
+  if (name == "steps") return section.params.get<std::string>("schedule") != "constant";
+  constexpr std::array<std::string_view, 3> kBookkeeping = {"checkpoint_every", "keep_checkpoints",
                                                             "memory_budget_mib"};
-  const bool is_loop = section == "train" || section == "pretrain";
-  return !is_loop || std::find(kBookkeeping.begin(), kBookkeeping.end(), name) == kBookkeeping.end();
+  return std::find(kBookkeeping.begin(), kBookkeeping.end(), name) == kBookkeeping.end();
 }
 
 }  // namespace
@@ -29,7 +32,7 @@ std::string config_hash(const RunConfig& config) {
   std::string text;
   for (const ResolvedSection& section : config.sections()) {
     for (const ResolvedValue& value : section.values) {
-      if (numbers_depend_on(section.name, value.name))
+      if (numbers_depend_on(section, value.name))
         text += section.name + "." + value.name + "=" + to_toml(value.value) + "\n";
     }
   }

@@ -79,6 +79,7 @@ TrainingLoop::Evaluate make_evaluate(const std::optional<Evaluator>& evaluator, 
   held_out.reward = &evaluator->reward;
   held_out.rollout = &evaluator->rollout;
   held_out.items = config.section("evaluation").get<std::int64_t>("items");
+  held_out.seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
   held_out.progress = [&](std::int64_t done, std::int64_t total) { display.activity("evaluation", done, total); };
   return [held_out] {
     auto evaluation = evaluate_held_out(held_out);

@@ -15,9 +15,9 @@
 namespace drift::nn {
 namespace {
 
-// Up to this length the whole score matrix of a head stays in cache, and three plain calls are more than twice as
-// fast on the CPU as the blocked attention kernel (bench/forward_bench.cpp).
-constexpr std::int64_t kShortSequence = 128;
+// Up to about this length three plain calls, whose score matrix stays in cache, beat the blocked kernel on the CPU:
+// by 1.1 to 2 times, most where the length is no multiple of its block (docs/benchmarks.md).
+constexpr std::int64_t kShortSequence = 96;
 
 at::Tensor short_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias_B11S) {
   const std::int64_t batch = q.size(0), heads = q.size(1), sequence = q.size(2), dimension = q.size(3);
