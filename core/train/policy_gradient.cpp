@@ -7,25 +7,17 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 namespace drift {
 namespace {
 
 using Views = std::vector<std::int64_t>;
-
-at::Tensor index_tensor(const Views& views) {
-  auto index = at::empty({static_cast<std::int64_t>(views.size())}, at::kLong);
-  std::memcpy(index.data_ptr(), views.data(), views.size() * sizeof(std::int64_t));
-  return index;
-}
 
 at::Tensor select(const at::Tensor& tensor, const at::Tensor& index, at::Device device) {
   return tensor.defined() ? tensor.index_select(0, index.to(tensor.device())).to(device) : tensor;

@@ -13,12 +13,6 @@
 namespace drift {
 namespace {
 
-at::Tensor to_tensor(const std::vector<std::int64_t>& values, at::Device device) {
-  auto tensor = at::empty({static_cast<std::int64_t>(values.size())}, at::kLong);
-  std::copy(values.begin(), values.end(), tensor.data_ptr<std::int64_t>());  // may be empty
-  return tensor.to(device);
-}
-
 std::vector<std::int64_t> masked_sequence(const ModelTraits& traits, const Trajectories& trajectories,
                                           const MaskPlan& plan, std::int64_t view, std::int64_t sample) {
   const std::int64_t prompt = trajectories.prompts.tokens_BP.size(1), length = trajectories.tokens_BL.size(1);
@@ -41,6 +35,12 @@ std::vector<std::int64_t> masked_sequence(const ModelTraits& traits, const Traje
 }
 
 }  // namespace
+
+at::Tensor index_tensor(const std::vector<std::int64_t>& numbers, at::Device device) {
+  auto tensor = at::empty({static_cast<std::int64_t>(numbers.size())}, at::kLong);
+  std::copy(numbers.begin(), numbers.end(), tensor.data_ptr<std::int64_t>());  // may be empty
+  return tensor.to(device);
+}
 
 std::vector<ViewRow> distinct_view_rows(const ModelTraits& traits, const Trajectories& trajectories,
                                         const MaskPlan& plan, const std::vector<std::int64_t>& views) {
@@ -96,14 +96,14 @@ RowBatch make_row_batch(const ModelTraits& traits, const Trajectories& trajector
   }
   RowBatch batch;
   batch.forward.tokens_BS = tokens.to(device);
-  batch.forward.rows_N = to_tensor(wanted, device);
+  batch.forward.rows_N = index_tensor(wanted, device);
   if (prompts.mask_BP.defined() && !prompts.mask_BP.all().item<bool>()) {
-    const auto prompt_mask = prompts.mask_BP.index_select(0, to_tensor(samples, at::kCPU));
+    const auto prompt_mask = prompts.mask_BP.index_select(0, index_tensor(samples));
     batch.forward.key_mask_BS = at::cat({prompt_mask, at::ones({count, length}, at::kBool)}, 1).to(device);
   }
-  batch.logit_index_E = to_tensor(logit_index, device);
-  batch.hidden_row_E = to_tensor(hidden_row, device);
-  batch.flat_E = to_tensor(flat, device);
+  batch.logit_index_E = index_tensor(logit_index, device);
+  batch.hidden_row_E = index_tensor(hidden_row, device);
+  batch.flat_E = index_tensor(flat, device);
   return batch;
 }
 

@@ -11,6 +11,9 @@
 
 namespace drift {
 
+/// Numbers as an int64 tensor, for index_select and its like.
+at::Tensor index_tensor(const std::vector<std::int64_t>& numbers, at::Device device = at::kCPU);
+
 /// One masked sequence and what is scored in it. Views that show the same context (the all-masked start of a group,
 /// say) share it.
 struct ViewRow {
