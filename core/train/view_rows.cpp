@@ -75,7 +75,11 @@ RowBatch make_row_batch(const ModelTraits& traits, const Trajectories& trajector
   const auto& prompts = trajectories.prompts;
   const std::int64_t prompt = prompts.tokens_BP.size(1), length = trajectories.tokens_BL.size(1),
                      sequence = prompt + length;
-  const std::int64_t shift = traits.prediction_row == PredictionRow::kPrevious ? 1 : 0;
+  const auto predicting_row = [&](std::int64_t position) {
+    if (traits.prediction_row == PredictionRow::kSame) return position;
+    const bool own = position == 0 && traits.prediction_row == PredictionRow::kPreviousWithinResponse;
+    return own ? position : position - 1;
+  };
   const std::int64_t count = end - begin;
   auto tokens = at::empty({count, sequence}, at::kLong);
   std::vector<std::int64_t> samples, wanted, logit_index, hidden_row, flat;
@@ -86,7 +90,9 @@ RowBatch make_row_batch(const ModelTraits& traits, const Trajectories& trajector
                 row.tokens.size() * sizeof(std::int64_t));
     std::int64_t last_position = -1;
     for (const auto& target : row.targets) {
-      if (target.position != last_position) wanted.push_back(r * sequence + prompt + target.position - shift);
+      if (target.position != last_position) {
+        wanted.push_back(r * sequence + prompt + predicting_row(target.position));
+      }
       last_position = target.position;
       const auto n = static_cast<std::int64_t>(wanted.size()) - 1;
       logit_index.push_back(n * traits.vocabulary_size + target.token);

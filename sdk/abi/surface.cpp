@@ -20,12 +20,13 @@
 
 namespace drift {
 
-DRIFT_API void components(Component&, Model&, Rollout&, MaskingStrategy&, LossEstimator&, Reward&, Task&,
+DRIFT_API void components(Component&, Model&, WindowModel&, Rollout&, MaskingStrategy&, LossEstimator&, Reward&, Task&,
                           ComponentKind) {}
 
-DRIFT_API void values(ModelTraits&, ModelConfig&, NamedTensor&, ForwardInput&, RolloutInput&, Prompts&, Trajectories&,
-                      MaskingInput&, MaskPlan&, LossInput&, LogProbs&, BatchTotals&, Loss&, LossMetric&, LossNeeds&,
-                      RewardRequest&, RewardResult&, TaskItem&, SamplingOptions&, SampledTokens&) {}
+DRIFT_API void values(ModelTraits&, ChatFormat&, ModelConfig&, KeyValueCache&, NamedTensor&, ForwardInput&,
+                      RolloutInput&, Prompts&, Trajectories&, MaskingInput&, MaskPlan&, LossInput&, LogProbs&,
+                      BatchTotals&, Loss&, LossMetric&, LossNeeds&, RewardRequest&, RewardResult&, TaskItem&,
+                      SamplingOptions&, SampledTokens&) {}
 
 DRIFT_API void enumerations(PredictionRow, PlanRefresh, Coupling, RewardStatus, Confidence) {}
 

@@ -103,7 +103,7 @@ at::Tensor BlockDecoder::logits(const std::vector<std::vector<Row*>>& states) co
     std::memcpy(to, prompts.tokens_BP.const_data_ptr<std::int64_t>() + row.index * prompt_length,
                 static_cast<std::size_t>(prompt_length) * sizeof(std::int64_t));
     std::memcpy(to + prompt_length, row.tokens.data(), row.tokens.size() * sizeof(std::int64_t));
-    const std::int64_t shift = traits_.prediction_row == drift::PredictionRow::kPrevious ? 1 : 0;
+    const std::int64_t shift = traits_.prediction_row == drift::PredictionRow::kSame ? 0 : 1;
     for (const std::int64_t i : masked_of_block(row)) wanted.push_back(s * sequence + prompt_length + i - shift);
   }
   const auto device = input_.model->lm_head_VH().device();
