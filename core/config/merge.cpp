@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cctype>
 #include <fstream>
 
 namespace drift {
@@ -32,12 +34,15 @@ std::string text_of(const ConfigLeaf& leaf) {
   return text == nullptr ? "" : *text;
 }
 
-/// What the checkpoint says that it is: `model_type` of its config.json; empty if it says nothing.
+/// What the checkpoint says that it is: `model_type` of its config.json, in small letters as components are named;
+/// empty if it says nothing.
 std::string checkpoint_family(const std::filesystem::path& folder) {
   std::ifstream file(folder / "config.json");
   const auto json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("model_type") || !json["model_type"].is_string()) return {};
-  return json["model_type"].get<std::string>();
+  auto type = json["model_type"].get<std::string>();
+  std::transform(type.begin(), type.end(), type.begin(), [](unsigned char c) { return std::tolower(c); });
+  return type;
 }
 
 class Merger {

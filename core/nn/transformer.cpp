@@ -21,25 +21,39 @@ at::Tensor project(const at::Tensor& x, const at::Tensor& weight, const at::Tens
 
 }  // namespace
 
-RotaryTable::RotaryTable(std::int64_t length, std::int64_t head_dimension, double theta, at::Device device) {
-  const auto options = at::TensorOptions(at::kFloat);
-  const auto exponents = at::arange(0, head_dimension, 2, options) / static_cast<double>(head_dimension);
+RotaryTable::RotaryTable(std::int64_t length, std::int64_t head_dimension, double theta, at::TensorOptions options) {
+  const auto type = c10::typeMetaToScalarType(options.dtype());
+  const auto wide = at::TensorOptions(type == at::kDouble ? at::kDouble : at::kFloat);
+  const auto exponents = at::arange(0, head_dimension, 2, wide) / static_cast<double>(head_dimension);
   const auto frequencies = 1.0 / at::pow(theta, exponents);
-  const auto angles = at::outer(at::arange(length, options), frequencies);
-  cosine_SD2 = angles.cos().to(device);
-  sine_SD2 = angles.sin().to(device);
+  const auto angles = at::outer(at::arange(length, wide), frequencies);
+  cosine_SD2 = angles.cos().to(options);
+  sine_SD2 = angles.sin().to(options);
+}
+
+RotaryTable RotaryTable::window(std::int64_t begin, std::int64_t length) const {
+  RotaryTable part;
+  part.cosine_SD2 = cosine_SD2.narrow(0, begin, length);
+  part.sine_SD2 = sine_SD2.narrow(0, begin, length);
+  return part;
 }
 
 at::Tensor transformer_block(const at::Tensor& x, const BlockWeights& weights, const BlockShape& shape,
-                             const RotaryTable& rotary, const at::Tensor& key_mask_BS, const at::Tensor& rows_N) {
+                             const RotaryTable& rotary, const at::Tensor& key_mask_BS, const at::Tensor& rows_N,
+                             const KeptPositions* kept) {
   const auto normed = kernels::rms_norm(x, weights.attention_norm, shape.norm_epsilon);
   const auto q = kernels::rotate_heads(project(normed, weights.q, weights.q_bias), rotary.cosine_SD2, rotary.sine_SD2,
                                        shape.heads);
-  const auto k = kernels::rotate_heads(project(normed, weights.k, weights.k_bias), rotary.cosine_SD2, rotary.sine_SD2,
-                                       shape.kv_heads);
+  auto k = kernels::rotate_heads(project(normed, weights.k, weights.k_bias), rotary.cosine_SD2, rotary.sine_SD2,
+                                 shape.kv_heads);
   const std::int64_t sequence = rotary.cosine_SD2.size(0);
-  const auto v =
-      project(normed, weights.v, weights.v_bias).view({-1, sequence, shape.kv_heads, q.size(3)}).transpose(1, 2);
+  auto v = project(normed, weights.v, weights.v_bias).view({-1, sequence, shape.kv_heads, q.size(3)}).transpose(1, 2);
+  if (kept) {
+    kept->keys_BGSD.narrow(2, kept->begin, sequence).copy_(k);
+    kept->values_BGSD.narrow(2, kept->begin, sequence).copy_(v);
+    k = kept->keys_BGSD.narrow(2, 0, kept->attended);
+    v = kept->values_BGSD.narrow(2, 0, kept->attended);
+  }
   auto attended = attention(q, k, v, key_mask_BS);
   auto residual = x;
   if (rows_N.defined()) {

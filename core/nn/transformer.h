@@ -9,10 +9,12 @@
 namespace drift::nn {
 
 /// Cosines and sines of the rotary angles of positions 0 … length - 1, built as the originals do: inverse frequencies
-/// and angles in float32.
+/// and angles in float32 (in float64 for a table of that type).
 struct RotaryTable {
   RotaryTable() = default;
-  RotaryTable(std::int64_t length, std::int64_t head_dimension, double theta, at::Device device);
+  RotaryTable(std::int64_t length, std::int64_t head_dimension, double theta, at::TensorOptions options);
+  /// The positions [begin, begin + length).
+  RotaryTable window(std::int64_t begin, std::int64_t length) const;
   at::Tensor cosine_SD2;
   at::Tensor sine_SD2;
 };
@@ -30,11 +32,20 @@ struct BlockShape {
   double norm_epsilon = 0;
 };
 
+/// The kept keys and values of one block: those of the computed positions are written at `begin`, then positions
+/// [0, attended) are attended to.
+struct KeptPositions {
+  at::Tensor keys_BGSD, values_BGSD;
+  std::int64_t begin = 0;
+  std::int64_t attended = 0;
+};
+
 /// One transformer block: x + attention(norm(x)), then + swiglu(norm(x)). x [B * S, H] for sequences of the table's
-/// length. `rows_N` (indices into B * S, or undefined for all): only these rows are computed after the attention, [N,
-/// H].
+/// length. `key_mask_BS` as in ForwardInput; with `kept`, of [0, attended). `rows_N` (indices into B * S, or undefined
+/// for all): only these rows are computed after the attention, [N, H].
 at::Tensor transformer_block(const at::Tensor& x, const BlockWeights& weights, const BlockShape& shape,
-                             const RotaryTable& rotary, const at::Tensor& key_mask_BS, const at::Tensor& rows_N);
+                             const RotaryTable& rotary, const at::Tensor& key_mask_BS, const at::Tensor& rows_N,
+                             const KeptPositions* kept = nullptr);
 
 /// Bytes of activations that transformer_block keeps for the backward, per sequence of `sequence` tokens.
 std::int64_t block_activation_bytes(std::int64_t sequence, std::int64_t hidden, std::int64_t feed_forward,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 /// LLaDA's config.json, by the original's keys. Class defaults of the original are never assumed: what decides the
 /// numbers must be in the file.
@@ -20,9 +21,8 @@ struct LladaConfig {
   std::int64_t eos_token_id = -1;
   std::int64_t pad_token_id = -1;
 
-  std::int64_t head_dimension() const { return d_model / n_heads; }
-
-  /// @throws drift::Error naming every key that is missing, of the wrong type, or set to something that would change
-  /// the numbers and is not supported.
-  static LladaConfig parse(const std::string& json);
+  /// @param ignored  keys that the user says have no part in the numbers
+  /// @throws drift::Error naming every key that is missing, of the wrong type, unknown, or set to something that would
+  /// change the numbers and is not supported.
+  static LladaConfig parse(const std::string& json, const std::vector<std::string>& ignored);
 };

@@ -2,31 +2,15 @@
 
 #include "config.h"
 
-#include <drift/model.h>
-
-#include <core/nn/transformer.h>
-
-#include <vector>
+#include <core/nn/transformer_model.h>
 
 /// LLaDA (Large Language Diffusion with mAsking): a llama-like transformer without a causal mask. Row j of the hidden
 /// states predicts the token at position j.
-class Llada final : public drift::Model {
+class Llada final : public drift::nn::TransformerModel {
  public:
-  Llada(const drift::ModelConfig& config, const drift::Params& params);
-
-  const drift::ModelTraits& traits() const override { return traits_; }
-  at::Tensor forward(const drift::ForwardInput& input) const override;
-  at::Tensor lm_head_VH() const override { return config_.weight_tying ? embedding_VH_ : head_VH_; }
-  std::vector<drift::NamedTensor> parameters() const override;
+  Llada(const drift::ModelConfig& model, const drift::Params& params);
   void initialize(const drift::RandomStream& random) override;
-  std::int64_t training_bytes_per_row(std::int64_t sequence) const override;
 
  private:
-  LladaConfig config_;
-  drift::ModelTraits traits_;
-  at::Tensor embedding_VH_;
-  std::vector<drift::nn::BlockWeights> blocks_;
-  at::Tensor final_norm_H_;
-  at::Tensor head_VH_;  // undefined when tied to the embedding
-  drift::nn::RotaryTable rotary_;
+  Llada(const drift::ModelConfig& model, const drift::Params& params, const LladaConfig& config);
 };

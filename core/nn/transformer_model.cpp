@@ -1,0 +1,154 @@
+#include <core/nn/transformer_model.h>
+
+#include <core/kernels/rms_norm.h>
+
+#include <drift/error.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/embedding.h>
+#include <ATen/ops/empty.h>
+
+#include <utility>
+
+namespace drift::nn {
+namespace {
+
+std::string layer_name(std::string name, std::size_t layer) {
+  static const std::string placeholder = "{layer}";
+  return name.replace(name.find(placeholder), placeholder.size(), std::to_string(layer));
+}
+
+}  // namespace
+
+TransformerModel::TransformerModel(const TransformerShape& shape, const TensorNames& names, ModelTraits traits,
+                                   const ModelConfig& config)
+    : shape_(shape), names_(names), traits_(std::move(traits)) {
+  const auto parameter = [&](at::IntArrayRef sizes) {
+    return at::empty(sizes, at::TensorOptions(config.dtype).device(config.device)).set_requires_grad(true);
+  };
+  const std::int64_t head_dimension = shape.hidden / shape.heads, kv_width = shape.kv_heads * head_dimension;
+  embedding_VH_ = parameter({shape.vocabulary, shape.hidden});
+  for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
+    BlockWeights block;
+    block.attention_norm = parameter({shape.hidden});
+    block.q = parameter({shape.hidden, shape.hidden});
+    block.k = parameter({kv_width, shape.hidden});
+    block.v = parameter({kv_width, shape.hidden});
+    if (shape.query_key_value_bias) {
+      block.q_bias = parameter({shape.hidden});
+      block.k_bias = parameter({kv_width});
+      block.v_bias = parameter({kv_width});
+    }
+    block.attention_out = parameter({shape.hidden, shape.hidden});
+    block.feed_forward_norm = parameter({shape.hidden});
+    block.gate = parameter({shape.feed_forward, shape.hidden});
+    block.up = parameter({shape.feed_forward, shape.hidden});
+    block.down = parameter({shape.hidden, shape.feed_forward});
+    blocks_.push_back(block);
+  }
+  final_norm_H_ = parameter({shape.hidden});
+  if (!shape.tied_head) head_VH_ = parameter({shape.vocabulary, shape.hidden});
+
+  const auto table_type = shape.rotary_in_model_type || config.dtype == at::kDouble ? config.dtype : at::kFloat;
+  rotary_ = RotaryTable(shape.context_length, head_dimension, shape.rotary_theta,
+                        at::TensorOptions(table_type).device(config.device));
+  traits_.vocabulary_size = shape.vocabulary;
+  traits_.hidden_size = shape.hidden;
+  traits_.layers = shape.layers;
+  traits_.context_length = shape.context_length;
+}
+
+void TransformerModel::check_length(std::int64_t sequence) const {
+  if (sequence <= shape_.context_length) return;
+  throw Error("a sequence of " + std::to_string(sequence) + " tokens is longer than the model's context of " +
+                  std::to_string(shape_.context_length),
+              "shorten the prompt or rollout.length");
+}
+
+at::Tensor TransformerModel::embed(const at::Tensor& tokens_BS) const {
+  return at::embedding(embedding_VH_, tokens_BS.reshape({-1}), shape_.padding_row);
+}
+
+// Padding on the left shifts all positions of a row alike; rotary angles only see differences, and padded keys are
+// masked: positions may count from the padded row's start.
+at::Tensor TransformerModel::forward(const ForwardInput& input) const {
+  const std::int64_t sequence = input.tokens_BS.size(1);
+  check_length(sequence);
+  const RotaryTable rotary = rotary_.window(0, sequence);
+  const auto key_mask_BS = shape_.attend_to_padding ? at::Tensor() : input.key_mask_BS;
+  const BlockShape block_shape{shape_.heads, shape_.kv_heads, shape_.norm_epsilon};
+  auto x = embed(input.tokens_BS);
+  for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
+    const bool last = layer + 1 == blocks_.size();
+    x = transformer_block(x, blocks_[layer], block_shape, rotary, key_mask_BS, last ? input.rows_N : at::Tensor());
+  }
+  return kernels::rms_norm(x, final_norm_H_, shape_.norm_epsilon);
+}
+
+KeyValueCache TransformerModel::make_cache(std::int64_t batch, std::int64_t sequence) const {
+  check_length(sequence);
+  KeyValueCache cache;
+  cache.attended = sequence;
+  const auto options = embedding_VH_.options().requires_grad(false);
+  for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
+    for (auto* kept : {&cache.keys_BGSD, &cache.values_BGSD}) {
+      kept->push_back(at::empty({batch, shape_.kv_heads, sequence, shape_.hidden / shape_.heads}, options));
+    }
+  }
+  return cache;
+}
+
+at::Tensor TransformerModel::forward_window(const ForwardInput& input, std::int64_t begin, KeyValueCache& cache) const {
+  const at::NoGradGuard no_gradient;
+  const std::int64_t window = input.tokens_BS.size(1), kept_positions = cache.keys_BGSD.front().size(2);
+  if (begin < 0 || begin + window > kept_positions || cache.attended > kept_positions) {
+    throw Error("the window [" + std::to_string(begin) + ", " + std::to_string(begin + window) +
+                ") or the attended positions [0, " + std::to_string(cache.attended) + ") lie outside the cache of " +
+                std::to_string(kept_positions) + " positions");
+  }
+  const RotaryTable rotary = rotary_.window(begin, window);
+  const bool masked = cache.key_mask_BS.defined() && !shape_.attend_to_padding;
+  const auto key_mask_BS = masked ? cache.key_mask_BS.narrow(1, 0, cache.attended) : at::Tensor();
+  const BlockShape block_shape{shape_.heads, shape_.kv_heads, shape_.norm_epsilon};
+  auto x = embed(input.tokens_BS);
+  for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
+    const bool last = layer + 1 == blocks_.size();
+    const KeptPositions kept{cache.keys_BGSD[layer], cache.values_BGSD[layer], begin, cache.attended};
+    x = transformer_block(x, blocks_[layer], block_shape, rotary, key_mask_BS, last ? input.rows_N : at::Tensor(),
+                          &kept);
+  }
+  return kernels::rms_norm(x, final_norm_H_, shape_.norm_epsilon);
+}
+
+std::vector<NamedTensor> TransformerModel::parameters() const {
+  std::vector<NamedTensor> named{{names_.embedding, embedding_VH_}};
+  for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
+    const auto& block = blocks_[layer];
+    const auto add = [&](const std::string& name, const at::Tensor& tensor) {
+      if (tensor.defined()) named.push_back({layer_name(name, layer), tensor});
+    };
+    add(names_.attention_norm, block.attention_norm);
+    add(names_.query, block.q);
+    add(names_.query_bias, block.q_bias);
+    add(names_.key, block.k);
+    add(names_.key_bias, block.k_bias);
+    add(names_.value, block.v);
+    add(names_.value_bias, block.v_bias);
+    add(names_.attention_out, block.attention_out);
+    add(names_.feed_forward_norm, block.feed_forward_norm);
+    add(names_.gate, block.gate);
+    add(names_.up, block.up);
+    add(names_.down, block.down);
+  }
+  named.push_back({names_.final_norm, final_norm_H_});
+  if (head_VH_.defined()) named.push_back({names_.head, head_VH_});
+  return named;
+}
+
+std::int64_t TransformerModel::training_bytes_per_row(std::int64_t sequence) const {
+  const auto element = static_cast<std::int64_t>(embedding_VH_.element_size());
+  return shape_.layers * block_activation_bytes(sequence, shape_.hidden, shape_.feed_forward, shape_.heads, element);
+}
+
+}  // namespace drift::nn

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <drift/model.h>
+
+#include <core/nn/transformer.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace drift::nn {
+
+/// What decides the shapes and the numbers of a backbone of transformer blocks.
+struct TransformerShape {
+  std::int64_t vocabulary = 0;  ///< rows of the embedding and of the head
+  std::int64_t hidden = 0;
+  std::int64_t layers = 0;
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;
+  std::int64_t feed_forward = 0;
+  std::int64_t context_length = 0;
+  double norm_epsilon = 0;
+  double rotary_theta = 0;
+  bool rotary_in_model_type = false;  ///< angles and rotation rounded to the model's type; else in float32
+  bool query_key_value_bias = false;
+  bool tied_head = false;          ///< the embedding is the LM head
+  std::int64_t padding_row = -1;   ///< row of the embedding that a lookup gives no gradient; -1: none
+  bool attend_to_padding = false;  ///< key masks are not used, as some originals do; a row then depends on its padding
+};
+
+/// Names of a family's tensors in its checkpoints. `{layer}` stands for the block's number, from 0.
+struct TensorNames {
+  std::string embedding, final_norm, head;
+  std::string attention_norm, query, key, value, attention_out;
+  std::string query_bias, key_bias, value_bias;
+  std::string feed_forward_norm, gate, up, down;
+};
+
+/// A backbone of pre-norm blocks with rotary angles, RMS norms and SwiGLU. A family adds its traits, its config.json
+/// and its random initialisation.
+class TransformerModel : public WindowModel {
+ public:
+  const ModelTraits& traits() const override { return traits_; }
+  at::Tensor forward(const ForwardInput& input) const override;
+  at::Tensor lm_head_VH() const override { return shape_.tied_head ? embedding_VH_ : head_VH_; }
+  std::vector<NamedTensor> parameters() const override;
+  std::int64_t training_bytes_per_row(std::int64_t sequence) const override;
+  KeyValueCache make_cache(std::int64_t batch, std::int64_t sequence) const override;
+  at::Tensor forward_window(const ForwardInput& input, std::int64_t begin, KeyValueCache& cache) const override;
+
+ protected:
+  /// Allocates the parameters. `traits` without what the shape says: vocabulary_size, hidden_size, layers and
+  /// context_length are filled in.
+  TransformerModel(const TransformerShape& shape, const TensorNames& names, ModelTraits traits,
+                   const ModelConfig& config);
+
+  const TransformerShape& shape() const { return shape_; }
+  const std::vector<BlockWeights>& blocks() const { return blocks_; }
+
+ private:
+  at::Tensor embed(const at::Tensor& tokens_BS) const;
+  void check_length(std::int64_t sequence) const;
+
+  TransformerShape shape_;
+  TensorNames names_;
+  ModelTraits traits_;
+  at::Tensor embedding_VH_;
+  std::vector<BlockWeights> blocks_;
+  at::Tensor final_norm_H_;
+  at::Tensor head_VH_;  // undefined when tied to the embedding
+  RotaryTable rotary_;
+};
+
+}  // namespace drift::nn

@@ -1,0 +1,110 @@
+#include "dream.h"
+
+#include <core/nn/initialization.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+
+namespace {
+
+const drift::nn::TensorNames kNames{
+    .embedding = "model.embed_tokens.weight",
+    .final_norm = "model.norm.weight",
+    .head = "lm_head.weight",
+    .attention_norm = "model.layers.{layer}.input_layernorm.weight",
+    .query = "model.layers.{layer}.self_attn.q_proj.weight",
+    .key = "model.layers.{layer}.self_attn.k_proj.weight",
+    .value = "model.layers.{layer}.self_attn.v_proj.weight",
+    .attention_out = "model.layers.{layer}.self_attn.o_proj.weight",
+    .query_bias = "model.layers.{layer}.self_attn.q_proj.bias",
+    .key_bias = "model.layers.{layer}.self_attn.k_proj.bias",
+    .value_bias = "model.layers.{layer}.self_attn.v_proj.bias",
+    .feed_forward_norm = "model.layers.{layer}.post_attention_layernorm.weight",
+    .gate = "model.layers.{layer}.mlp.gate_proj.weight",
+    .up = "model.layers.{layer}.mlp.up_proj.weight",
+    .down = "model.layers.{layer}.mlp.down_proj.weight",
+};
+
+// "chat" is the tokenizer's template; "drift" the prompt of the published Drift, without a system turn and without the
+// line break after the reply's header.
+const std::vector<drift::ChatFormat> kChatFormats{
+    {.name = "chat",
+     .opening = {},
+     .turn_begin = "<|im_start|>{role}\n",
+     .turn_end = "<|im_end|>\n",
+     .reply_begin = "<|im_start|>assistant\n",
+     .default_system = "You are a helpful assistant.",
+     .trims_text = false},
+    {.name = "drift",
+     .opening = {},
+     .turn_begin = "<|im_start|>{role}\n",
+     .turn_end = "<|im_end|>\n",
+     .reply_begin = "<|im_start|>assistant",
+     .default_system = {},
+     .trims_text = false},
+};
+
+drift::nn::TransformerShape shape_of(const DreamConfig& config, const drift::Params& params) {
+  drift::nn::TransformerShape shape;
+  shape.vocabulary = config.vocab_size;
+  shape.hidden = config.hidden_size;
+  shape.layers = config.num_hidden_layers;
+  shape.heads = config.num_attention_heads;
+  shape.kv_heads = config.num_key_value_heads;
+  shape.feed_forward = config.intermediate_size;
+  shape.context_length = config.max_position_embeddings;
+  shape.norm_epsilon = config.rms_norm_eps;
+  shape.rotary_theta = config.rope_theta;
+  shape.rotary_in_model_type = true;
+  shape.query_key_value_bias = true;
+  shape.tied_head = config.tie_word_embeddings;
+  shape.padding_row = config.pad_token_id;
+  shape.attend_to_padding = params.get<std::string>("padding") == "attended";
+  return shape;
+}
+
+drift::ModelTraits traits_of(const DreamConfig& config, const drift::Params& params) {
+  drift::ModelTraits traits;
+  traits.family = "Dream";
+  traits.mask_id = config.mask_token_id;
+  traits.pad_id = config.pad_token_id;
+  traits.end_id = config.eos_token_id;
+  traits.prediction_row = params.get<std::string>("scored_row") == "previous"
+                              ? drift::PredictionRow::kPrevious
+                              : drift::PredictionRow::kPreviousWithinResponse;
+  // No token comes after the mask token but, in DiffuCoder, the padding.
+  const std::int64_t first = config.mask_token_id, last = config.vocab_size, pad = config.pad_token_id;
+  if (pad > first) {
+    traits.forbidden_output_ids = {{first, pad}};
+    if (pad + 1 < last) traits.forbidden_output_ids.emplace_back(pad + 1, last);
+  } else {
+    traits.forbidden_output_ids = {{first, last}};
+  }
+  traits.chat_formats = kChatFormats;
+  return traits;
+}
+
+}  // namespace
+
+Dream::Dream(const drift::ModelConfig& model, const drift::Params& params)
+    : Dream(model, params,
+            DreamConfig::parse(model.config_json, params.get<std::vector<std::string>>("ignored_settings"))) {}
+
+Dream::Dream(const drift::ModelConfig& model, const drift::Params& params, const DreamConfig& config)
+    : TransformerModel(shape_of(config, params), kNames, traits_of(config, params), model) {}
+
+// The original's: normal draws of standard deviation 0.02, biases and the padding's embedding 0, norms 1.
+void Dream::initialize(const drift::RandomStream& random) {
+  constexpr double kStandardDeviation = 0.02;
+  const at::NoGradGuard no_gradient;
+  for (const auto& [name, tensor] : parameters()) {
+    if (name.ends_with(".bias")) {
+      tensor.zero_();
+    } else if (tensor.dim() == 1) {
+      tensor.fill_(1);
+    } else {
+      drift::nn::fill_normal(tensor, kStandardDeviation, /*cut=*/0, random.child(name));
+    }
+  }
+  parameters().front().tensor.select(0, shape().padding_row).zero_();
+}

@@ -1,0 +1,19 @@
+#include "dream.h"
+
+#include <drift/plugin.h>
+
+DRIFT_PLUGIN("dream", "0.1.0", "Apache-2.0") {
+  registry.add<Dream>(
+      "dream",
+      "Dream, a masked diffusion transformer (Ye et al. 2025): Dream-7B, Dream-Coder, DiffuCoder, smaller ones.",
+      {{"padding", "masked",
+        "whether prompts attend to their padding; \"attended\" repeats the originals, where a row depends on its batch",
+        drift::one_of({"masked", "attended"})},
+       {"scored_row", "previous",
+        "which row scores the first token of a response; \"within_response\" repeats the published Drift, where it is "
+        "the "
+        "token's own",
+        drift::one_of({"previous", "within_response"})},
+       {"ignored_settings", std::vector<std::string>{},
+        "unknown keys of config.json that have no part in what the model computes"}});
+}
