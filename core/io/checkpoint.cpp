@@ -1,7 +1,9 @@
 #include <core/io/checkpoint.h>
 
 #include <core/io/atomic.h>
+#include <core/io/checkpoint_weights.h>
 #include <core/io/file_error.h>
+#include <core/io/json_text.h>
 #include <core/io/safetensors.h>
 
 #include <drift/error.h>
@@ -11,7 +13,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <set>
 #include <system_error>
 
@@ -21,85 +22,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kConfig = "config.json";
-constexpr const char* kWeights = "model.safetensors";
-constexpr const char* kIndex = "model.safetensors.index.json";
 constexpr std::string_view kTrainingState = "training_state.";
-
-nlohmann::json read_json_object(const fs::path& path) {
-  const std::string text = read_whole_file(path);
-  // Without recursion and exceptions: a file that is not JSON gives a discarded value.
-  nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object())
-    throw Error(path.string() + " is not a JSON object", "the file is damaged: fetch or write it again");
-  return json;
-}
 
 void require_folder(const fs::path& folder) {
   std::error_code failed;
   if (fs::is_directory(folder, failed)) return;
   throw Error("there is no checkpoint folder " + folder.string(),
               "give the folder that holds config.json and model.safetensors");
-}
-
-/// The weights of a checkpoint: one file or several, and which of them holds a tensor.
-struct Weights {
-  std::vector<SafetensorsFile> files;
-  std::map<std::string, const SafetensorsFile*> holder;
-  std::vector<std::string> problems;
-};
-
-// The index is text from outside: a shard is a plain name in the same folder, never a path.
-std::string shard_name(const nlohmann::json& value, const fs::path& index) {
-  const std::string name = value.is_string() ? value.get<std::string>() : "";
-  if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos ||
-      name.find('\0') != std::string::npos) {
-    throw Error(index.string() + ": weight_map must name a file in the same folder for every tensor, not " +
-                quoted_name(value.dump()));
-  }
-  return name;
-}
-
-void open_shards(const fs::path& folder, Weights& weights) {
-  const fs::path index = folder / kIndex;
-  const nlohmann::json json = read_json_object(index);
-  const auto map = json.find("weight_map");
-  if (map == json.end() || !map->is_object()) throw Error(index.string() + " has no object weight_map");
-  std::map<std::string, std::string> shard_of;
-  std::set<std::string> shards;
-  for (const auto& [tensor, file] : map->items()) shards.insert(shard_of[tensor] = shard_name(file, index));
-  weights.files.reserve(shards.size());
-  std::map<std::string, const SafetensorsFile*> opened;
-  for (const std::string& shard : shards) opened[shard] = &weights.files.emplace_back(folder / shard);
-  for (const auto& [tensor, shard] : shard_of) {
-    if (opened[shard]->find(tensor) != nullptr) {
-      weights.holder[tensor] = opened[shard];
-    } else {
-      weights.problems.push_back(quoted_name(tensor) + " is not in " + shard + ", where the index places it");
-    }
-  }
-  for (const auto& [shard, file] : opened) {
-    for (const SafetensorsEntry& entry : file->entries()) {
-      const auto placed = shard_of.find(entry.name);
-      if (placed == shard_of.end() || placed->second != shard) {
-        weights.problems.push_back(quoted_name(entry.name) + " is in " + shard + ", where the index does not place it");
-      }
-    }
-  }
-}
-
-Weights open_weights(const fs::path& folder) {
-  Weights weights;
-  std::error_code ignored;
-  if (fs::exists(folder / kWeights, ignored)) {
-    const SafetensorsFile& file = weights.files.emplace_back(folder / kWeights);
-    for (const SafetensorsEntry& entry : file.entries()) weights.holder[entry.name] = &file;
-  } else if (fs::exists(folder / kIndex, ignored)) {
-    open_shards(folder, weights);
-  } else {
-    throw Error("there are no weights in " + folder.string() + ": neither " + kWeights + " nor " + kIndex,
-                "Drift reads safetensors; convert other formats first");
-  }
-  return weights;
 }
 
 std::string describe(at::IntArrayRef shape) {
@@ -109,17 +38,17 @@ std::string describe(at::IntArrayRef shape) {
 }
 
 // What keeps the weights from filling the parameters, one line each.
-std::vector<std::string> compare(const Weights& weights, const std::vector<NamedTensor>& parameters) {
-  std::vector<std::string> problems = weights.problems;
+std::vector<std::string> compare(const CheckpointWeights& weights, const std::vector<NamedTensor>& parameters) {
+  std::vector<std::string> problems = weights.problems();
   std::set<std::string> wanted;
   for (const NamedTensor& parameter : parameters) {
     wanted.insert(parameter.name);
-    const auto holder = weights.holder.find(parameter.name);
-    if (holder == weights.holder.end()) {
+    const SafetensorsFile* holder = weights.holder(parameter.name);
+    if (holder == nullptr) {
       problems.push_back("missing: " + quoted_name(parameter.name) + " " + describe(parameter.tensor.sizes()));
       continue;
     }
-    const SafetensorsEntry& entry = *holder->second->find(parameter.name);
+    const SafetensorsEntry& entry = *holder->find(parameter.name);
     if (at::IntArrayRef(entry.shape) != parameter.tensor.sizes()) {
       problems.push_back("shape: " + quoted_name(parameter.name) + " is " + describe(entry.shape) +
                          " in the checkpoint, the model has " + describe(parameter.tensor.sizes()));
@@ -130,11 +59,28 @@ std::vector<std::string> compare(const Weights& weights, const std::vector<Named
                          " in the checkpoint, the model has " + safetensors_dtype_name(dtype));
     }
   }
-  for (const auto& [name, file] : weights.holder) {
-    if (!wanted.contains(name))
-      problems.push_back("surplus: " + quoted_name(name) + " " + describe(file->find(name)->shape));
+  for (const SafetensorsFile& file : weights.files()) {
+    for (const SafetensorsEntry& entry : file.entries()) {
+      if (weights.holder(entry.name) == &file && !wanted.contains(entry.name)) {
+        problems.push_back("surplus: " + quoted_name(entry.name) + " " + describe(entry.shape));
+      }
+    }
   }
   return problems;
+}
+
+void add(const SafetensorsEntry& entry, WeightTotal& total) {
+  const auto bytes = static_cast<std::int64_t>(entry.end - entry.begin);
+  ++total.tensors;
+  total.bytes += bytes;
+  total.parameters += bytes / static_cast<std::int64_t>(c10::elementSize(entry.dtype));
+}
+
+WeightTotal& of_type(at::ScalarType dtype, std::vector<WeightTypeSummary>& types) {
+  for (WeightTypeSummary& type : types) {
+    if (type.dtype == dtype) return type.total;
+  }
+  return types.emplace_back(WeightTypeSummary{dtype, {}}).total;
 }
 
 bool is_carried(const fs::path& path) {
@@ -161,13 +107,38 @@ void carry_files(const fs::path& source, const fs::path& folder) {
 
 std::string read_config_json(const fs::path& folder) {
   require_folder(folder);
-  read_json_object(folder / kConfig);
-  return read_whole_file(folder / kConfig);
+  const fs::path path = folder / kConfig;
+  std::string text = read_json_text(path);
+  parse_json_object(text, path.string());
+  return text;
+}
+
+CheckpointSummary summarize_checkpoint(const fs::path& folder) {
+  require_folder(folder);
+  const CheckpointWeights weights(folder);
+  if (!weights.problems().empty()) {
+    std::string what = "the weights in " + folder.string() + " contradict their index";
+    for (const std::string& problem : weights.problems()) what += "\n  " + problem;
+    throw Error(what, "the folder is incomplete or mixed up: fetch it again");
+  }
+  CheckpointSummary summary;
+  for (const SafetensorsFile& file : weights.files()) {
+    WeightFileSummary& shard = summary.files.emplace_back();
+    shard.name = file.path().filename().string();
+    for (const SafetensorsEntry& entry : file.entries()) {
+      add(entry, shard.total);
+      add(entry, summary.total);
+      add(entry, of_type(entry.dtype, summary.types));
+    }
+  }
+  std::stable_sort(summary.types.begin(), summary.types.end(),
+                   [](const auto& a, const auto& b) { return a.total.bytes > b.total.bytes; });
+  return summary;
 }
 
 void load_parameters(const fs::path& folder, const std::vector<NamedTensor>& parameters) {
   require_folder(folder);
-  const Weights weights = open_weights(folder);
+  const CheckpointWeights weights(folder);
   const std::vector<std::string> problems = compare(weights, parameters);
   if (!problems.empty()) {
     std::string what = "the weights in " + folder.string() + " do not fit the model (" +
@@ -178,7 +149,7 @@ void load_parameters(const fs::path& folder, const std::vector<NamedTensor>& par
   const at::NoGradGuard no_grad;
   for (const NamedTensor& parameter : parameters) {
     at::Tensor target = parameter.tensor;
-    target.copy_(weights.holder.at(parameter.name)->tensor(parameter.name));
+    target.copy_(weights.holder(parameter.name)->tensor(parameter.name));
   }
 }
 
@@ -186,7 +157,7 @@ void write_checkpoint_files(const fs::path& folder, const std::vector<NamedTenso
                             const std::string& config_json, const fs::path& source) {
   if (!source.empty()) carry_files(source, folder);
   write_file_atomically(folder / kConfig, config_json);
-  write_safetensors(folder / kWeights, parameters);
+  write_safetensors(folder / kWeightsFile, parameters);
 }
 
 void save_checkpoint_folder(const fs::path& folder, const std::vector<NamedTensor>& parameters,

@@ -2,6 +2,9 @@
 
 #include <drift/model.h>
 
+#include <c10/core/ScalarType.h>
+
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -14,6 +17,33 @@ namespace drift {
 /// The text of the folder's config.json.
 /// @throws Error if the folder or the file is missing, or the file is not a JSON object.
 std::string read_config_json(const std::filesystem::path& folder);
+
+struct WeightTotal {
+  std::int64_t tensors = 0;
+  std::int64_t parameters = 0;  ///< elements
+  std::int64_t bytes = 0;       ///< without the files' headers
+};
+
+struct WeightTypeSummary {
+  at::ScalarType dtype = at::kFloat;
+  WeightTotal total;
+};
+
+struct WeightFileSummary {
+  std::string name;
+  WeightTotal total;
+};
+
+/// What a checkpoint's weights are, from the headers of its files.
+struct CheckpointSummary {
+  WeightTotal total;
+  std::vector<WeightTypeSummary> types;  ///< most bytes first
+  std::vector<WeightFileSummary> files;  ///< by name; one, or the shards
+};
+
+/// Reads the headers alone: as quick for 16 GB as for 16 kB.
+/// @throws Error if there are no weights, a file is damaged, or the index contradicts the shards.
+CheckpointSummary summarize_checkpoint(const std::filesystem::path& folder);
 
 /// Fill the parameters from the folder's weights, converting between floating-point types on the fly.
 /// @throws Error that lists every missing, surplus and misshapen tensor; then no parameter has been touched.

@@ -132,7 +132,7 @@ TEST_F(Checkpoint, AnIndexThatLiesIsRefused) {
 
   index(R"({"weight_map":{"head.weight":"model-00001-of-00002.safetensors",)"
         R"("norm.weight":"model-00001-of-00002.safetensors"}})");
-  EXPECT_THAT(error_of(load), HasSubstr("`head.weight` is not in model-00001-of-00002.safetensors"));
+  EXPECT_THAT(error_of(load), HasSubstr("`head.weight` is not in `model-00001-of-00002.safetensors`"));
   index(R"({"weight_map":{"head.weight":"../secret","norm.weight":"model-00001-of-00002.safetensors"}})");
   EXPECT_THAT(error_of(load), HasSubstr("file in the same folder"));
   index(R"({"weight_map":{"head.weight":"gone.safetensors"}})");
@@ -140,7 +140,42 @@ TEST_F(Checkpoint, AnIndexThatLiesIsRefused) {
   index(R"({"weight_map":[]})");
   EXPECT_THAT(error_of(load), HasSubstr("weight_map"));
   index(std::string(1'000'000, '['));
-  EXPECT_THAT(error_of(load), HasSubstr("not a JSON object"));
+  EXPECT_THAT(error_of(load), HasSubstr("nested deeper than 64"));
+}
+
+TEST_F(Checkpoint, ASummaryCountsTensorsParametersAndBytesPerTypeAndFile) {
+  const fs::path folder = sharded();
+  write_safetensors(folder / "model-00001-of-00002.safetensors",
+                    {{"norm.weight", at::zeros({4}, at::kBFloat16)}, {"ids", at::zeros({3}, at::kLong)}});
+  write_file(folder / "model.safetensors.index.json",
+             R"({"weight_map":{"head.weight":"model-00002-of-00002.safetensors",)"
+             R"("norm.weight":"model-00001-of-00002.safetensors","ids":"model-00001-of-00002.safetensors"}})");
+  const CheckpointSummary summary = summarize_checkpoint(folder);
+  EXPECT_EQ(summary.total.tensors, 3);
+  EXPECT_EQ(summary.total.parameters, 12 + 4 + 3);
+  EXPECT_EQ(summary.total.bytes, 12 * 4 + 4 * 2 + 3 * 8);
+  ASSERT_EQ(summary.types.size(), 3U);
+  EXPECT_EQ(summary.types[0].dtype, at::kFloat);
+  EXPECT_EQ(summary.types[1].dtype, at::kLong);
+  EXPECT_EQ(summary.types[2].dtype, at::kBFloat16);
+  EXPECT_EQ(summary.types[2].total.parameters, 4);
+  ASSERT_EQ(summary.files.size(), 2U);
+  EXPECT_EQ(summary.files[0].name, "model-00001-of-00002.safetensors");
+  EXPECT_EQ(summary.files[0].total.bytes, 4 * 2 + 3 * 8);
+
+  write_file(folder / "model.safetensors.index.json",
+             R"({"weight_map":{"norm.weight":"model-00002-of-00002.safetensors"}})");
+  EXPECT_THAT(error_of([&] { summarize_checkpoint(folder); }), HasSubstr("contradict their index"));
+}
+
+TEST_F(Checkpoint, DeepNestingIsRefusedBeforeAnythingWorksThroughIt) {
+  const std::string deep = "{\"a\":" + std::string(1'000'000, '[') + std::string(1'000'000, ']') + "}";
+  write_file(path("a") / "config.json", deep);
+  EXPECT_THAT(error_of([&] { read_config_json(path("a")); }), HasSubstr("nested deeper than 64"));
+  const fs::path folder = sharded();
+  write_file(folder / "model.safetensors.index.json", "{\"weight_map\":" + deep + "}");
+  auto model = blank();
+  EXPECT_THAT(error_of([&] { load_parameters(folder, model); }), HasSubstr("nested deeper than 64"));
 }
 
 TEST_F(Checkpoint, MissingPartsAreNamed) {
