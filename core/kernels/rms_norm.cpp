@@ -4,7 +4,6 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/mean.h>
@@ -15,40 +14,41 @@
 namespace drift::kernels {
 namespace {
 
-constexpr std::int64_t kGrain = 1 << 15;  // elements per task: below, a second thread costs more than it saves
-
-DRIFT_MULTIVERSION void forward_rows(const float* x, const float* weight, float* y, float* inverse, std::int64_t begin,
+template <class T>
+DRIFT_MULTIVERSION void forward_rows(const T* x, const T* weight, T* y, float* inverse, std::int64_t begin,
                                      std::int64_t end, std::int64_t width, float epsilon) {
   for (std::int64_t row = begin; row < end; ++row) {
-    const float* in = x + row * width;
-    float* out = y + row * width;
+    const T* in = x + row * width;
+    T* out = y + row * width;
     float squares = 0;
 #pragma omp simd reduction(+ : squares)
-    for (std::int64_t i = 0; i < width; ++i) squares += in[i] * in[i];
+    for (std::int64_t i = 0; i < width; ++i) squares += widen(in[i]) * widen(in[i]);
     const float scale = 1.0f / std::sqrt(squares / static_cast<float>(width) + epsilon);
     inverse[row] = scale;
 #pragma omp simd
-    for (std::int64_t i = 0; i < width; ++i) out[i] = in[i] * scale * weight[i];
+    for (std::int64_t i = 0; i < width; ++i) {
+      out[i] = narrow<T>(rounded_to<T>(widen(in[i]) * scale) * widen(weight[i]));
+    }
   }
 }
 
 // With r = 1 / rms: dx = r (g w - x r^2 mean(g w x)), dw = sum over rows of g x r.
-DRIFT_MULTIVERSION void backward_rows(const float* gradient, const float* x, const float* weight, const float* inverse,
-                                      float* dx, float* dweight, std::int64_t begin, std::int64_t end,
-                                      std::int64_t width) {
+template <class T>
+DRIFT_MULTIVERSION void backward_rows(const T* gradient, const T* x, const T* weight, const float* inverse, T* dx,
+                                      float* dweight, std::int64_t begin, std::int64_t end, std::int64_t width) {
   for (std::int64_t row = begin; row < end; ++row) {
-    const float* g = gradient + row * width;
-    const float* in = x + row * width;
-    float* out = dx + row * width;
+    const T* g = gradient + row * width;
+    const T* in = x + row * width;
+    T* out = dx + row * width;
     const float r = inverse[row];
     float dot = 0;
 #pragma omp simd reduction(+ : dot)
-    for (std::int64_t i = 0; i < width; ++i) dot += g[i] * weight[i] * in[i];
+    for (std::int64_t i = 0; i < width; ++i) dot += widen(g[i]) * widen(weight[i]) * widen(in[i]);
     const float pull = dot * r * r / static_cast<float>(width);
 #pragma omp simd
     for (std::int64_t i = 0; i < width; ++i) {
-      out[i] = r * (g[i] * weight[i] - in[i] * pull);
-      dweight[i] += g[i] * in[i] * r;
+      out[i] = narrow<T>(r * (widen(g[i]) * widen(weight[i]) - widen(in[i]) * pull));
+      dweight[i] += widen(g[i]) * widen(in[i]) * r;
     }
   }
 }
@@ -58,10 +58,13 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
                             double epsilon) {
     const std::int64_t rows = x.size(0), width = x.size(1);
     auto y = at::empty_like(x);
-    auto inverse = at::empty({rows}, x.options());
-    at::parallel_for(0, rows, std::max<std::int64_t>(1, kGrain / width), [&](std::int64_t begin, std::int64_t end) {
-      forward_rows(x.const_data_ptr<float>(), weight.const_data_ptr<float>(), y.data_ptr<float>(),
-                   inverse.data_ptr<float>(), begin, end, width, static_cast<float>(epsilon));
+    auto inverse = at::empty({rows}, x.options().dtype(at::kFloat));
+    with_element_type(x.scalar_type(), [&](auto type) {
+      using T = decltype(type);
+      at::parallel_for(0, rows, rows_per_task(width), [&](std::int64_t begin, std::int64_t end) {
+        forward_rows(x.const_data_ptr<T>(), weight.const_data_ptr<T>(), y.data_ptr<T>(), inverse.data_ptr<float>(),
+                     begin, end, width, static_cast<float>(epsilon));
+      });
     });
     context->save_for_backward({x, weight, inverse});
     return y;
@@ -76,17 +79,19 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
     auto dx = at::empty_like(x);
     // A fixed number of partial sums, added in order: the same result on any number of threads.
     constexpr std::int64_t kParts = 8;
-    auto partial = at::zeros({kParts, width}, x.options());
-    at::parallel_for(0, kParts, std::max<std::int64_t>(1, kParts * kGrain / std::max<std::int64_t>(1, rows * width)),
-                     [&](std::int64_t begin, std::int64_t end) {
-                       for (std::int64_t part = begin; part < end; ++part) {
-                         backward_rows(gradient.const_data_ptr<float>(), x.const_data_ptr<float>(),
-                                       weight.const_data_ptr<float>(), inverse.const_data_ptr<float>(),
-                                       dx.data_ptr<float>(), partial.data_ptr<float>() + part * width,
-                                       rows * part / kParts, rows * (part + 1) / kParts, width);
-                       }
-                     });
-    return {dx, partial.sum(0), at::Tensor()};
+    auto partial = at::zeros({kParts, width}, inverse.options());
+    with_element_type(x.scalar_type(), [&](auto type) {
+      using T = decltype(type);
+      const std::int64_t parts_per_task = rows_per_task(width * std::max<std::int64_t>(1, rows / kParts));
+      at::parallel_for(0, kParts, parts_per_task, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t part = begin; part < end; ++part) {
+          backward_rows(gradient.const_data_ptr<T>(), x.const_data_ptr<T>(), weight.const_data_ptr<T>(),
+                        inverse.const_data_ptr<float>(), dx.data_ptr<T>(), partial.data_ptr<float>() + part * width,
+                        rows * part / kParts, rows * (part + 1) / kParts, width);
+        }
+      });
+    });
+    return {dx, partial.sum(0).to(weight.scalar_type()), at::Tensor()};
   }
 };
 
@@ -100,9 +105,9 @@ at::Tensor rms_norm_reference(const at::Tensor& x_NH, const at::Tensor& weight_H
 }
 
 at::Tensor rms_norm(const at::Tensor& x_NH, const at::Tensor& weight_H, double epsilon) {
-  const bool fused = x_NH.is_cpu() && x_NH.scalar_type() == at::kFloat && weight_H.scalar_type() == at::kFloat;
-  if (!fused) return rms_norm_reference(x_NH, weight_H, epsilon);
-  return RmsNorm::apply(x_NH.contiguous(), weight_H, epsilon);
+  if (!has_fused_path(x_NH) || weight_H.scalar_type() != x_NH.scalar_type())
+    return rms_norm_reference(x_NH, weight_H, epsilon);
+  return RmsNorm::apply(x_NH.contiguous(), weight_H.contiguous(), epsilon);
 }
 
 }  // namespace drift::kernels

@@ -11,53 +11,67 @@
 namespace drift::kernels {
 namespace {
 
-struct Shape {
-  std::int64_t sequence, heads, dimension;
+/// Where things lie: x by rows, dense; the other side [B, heads, S, D] with these strides, a head's components dense.
+struct Layout {
+  explicit Layout(const at::Tensor& heads_first)
+      : heads(heads_first.size(1)),
+        sequence(heads_first.size(2)),
+        dimension(heads_first.size(3)),
+        batch_stride(heads_first.stride(0)),
+        head_stride(heads_first.stride(1)),
+        position_stride(heads_first.stride(2)) {}
+  std::int64_t heads, sequence, dimension, batch_stride, head_stride, position_stride;
 };
 
-// Row r of x is position r % sequence of sequence r / sequence. The backward turns by the negative angle.
-template <bool kBackward>
-__attribute__((always_inline)) inline void rotate(const float* in, float* out, const float* cosine, const float* sine,
-                                                  std::int64_t begin, std::int64_t end, Shape shape) {
-  const std::int64_t half = shape.dimension / 2;
+// Row r of x is position r % S of sequence r / S. Products are rounded to the tables' type, as plain operations round
+// them. The backward turns by the negative angle.
+template <bool kBackward, class T, class Table>
+DRIFT_MULTIVERSION void rotate(const T* in, T* out, const Table* cosine, const Table* sine, std::int64_t begin,
+                               std::int64_t end, Layout layout) {
+  const std::int64_t half = layout.dimension / 2;
   for (std::int64_t row = begin; row < end; ++row) {
-    const std::int64_t batch = row / shape.sequence, position = row % shape.sequence;
-    const float* c = cosine + position * half;
-    const float* s = sine + position * half;
-    for (std::int64_t head = 0; head < shape.heads; ++head) {
-      const std::int64_t token_first = (row * shape.heads + head) * shape.dimension;
-      const std::int64_t head_first = ((batch * shape.heads + head) * shape.sequence + position) * shape.dimension;
-      const float* a = in + (kBackward ? head_first : token_first);
-      float* b = out + (kBackward ? token_first : head_first);
+    const std::int64_t batch = row / layout.sequence, position = row % layout.sequence;
+    const Table* c = cosine + position * half;
+    const Table* s = sine + position * half;
+    for (std::int64_t head = 0; head < layout.heads; ++head) {
+      const std::int64_t row_first = (row * layout.heads + head) * layout.dimension;
+      const std::int64_t head_first =
+          batch * layout.batch_stride + head * layout.head_stride + position * layout.position_stride;
+      const T* a = in + (kBackward ? head_first : row_first);
+      T* b = out + (kBackward ? row_first : head_first);
 #pragma omp simd
       for (std::int64_t j = 0; j < half; ++j) {
-        const float low = a[j], high = a[j + half], turn = kBackward ? -s[j] : s[j];
-        b[j] = low * c[j] - high * turn;
-        b[j + half] = high * c[j] + low * turn;
+        const float low = widen(a[j]), high = widen(a[j + half]);
+        const float turn = kBackward ? -widen(s[j]) : widen(s[j]);
+        b[j] = narrow<T>(rounded_to<Table>(low * widen(c[j])) - rounded_to<Table>(high * turn));
+        b[j + half] = narrow<T>(rounded_to<Table>(high * widen(c[j])) + rounded_to<Table>(low * turn));
       }
     }
   }
 }
 
-DRIFT_MULTIVERSION void rotate_forward(const float* in, float* out, const float* cosine, const float* sine,
-                                       std::int64_t begin, std::int64_t end, Shape shape) {
-  rotate<false>(in, out, cosine, sine, begin, end, shape);
-}
-
-DRIFT_MULTIVERSION void rotate_backward(const float* in, float* out, const float* cosine, const float* sine,
-                                        std::int64_t begin, std::int64_t end, Shape shape) {
-  rotate<true>(in, out, cosine, sine, begin, end, shape);
+template <bool kBackward>
+void rotate_all(const at::Tensor& in, const at::Tensor& out, const at::Tensor& cosine, const at::Tensor& sine,
+                const Layout& layout) {
+  const std::int64_t rows = kBackward ? out.size(0) : in.size(0);
+  with_element_type(in.scalar_type(), [&](auto type) {
+    with_element_type(cosine.scalar_type(), [&](auto table_type) {
+      using T = decltype(type);
+      using Table = decltype(table_type);
+      at::parallel_for(0, rows, rows_per_task(layout.heads * layout.dimension), [&](auto begin, auto end) {
+        rotate<kBackward>(in.const_data_ptr<T>(), out.data_ptr<T>(), cosine.const_data_ptr<Table>(),
+                          sine.const_data_ptr<Table>(), begin, end, layout);
+      });
+    });
+  });
 }
 
 struct RotateHeads : torch::autograd::Function<RotateHeads> {
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x, const at::Tensor& cosine,
                             const at::Tensor& sine, std::int64_t heads) {
-    const Shape shape{cosine.size(0), heads, x.size(1) / heads};
-    auto out = at::empty({x.size(0) / shape.sequence, heads, shape.sequence, shape.dimension}, x.options());
-    at::parallel_for(0, x.size(0), 256, [&](std::int64_t begin, std::int64_t end) {
-      rotate_forward(x.const_data_ptr<float>(), out.data_ptr<float>(), cosine.const_data_ptr<float>(),
-                     sine.const_data_ptr<float>(), begin, end, shape);
-    });
+    const std::int64_t sequence = cosine.size(0);
+    auto out = at::empty({x.size(0) / sequence, heads, sequence, x.size(1) / heads}, x.options());
+    rotate_all<false>(x, out, cosine, sine, Layout(out));
     context->save_for_backward({cosine, sine});
     return out;
   }
@@ -65,14 +79,11 @@ struct RotateHeads : torch::autograd::Function<RotateHeads> {
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
     const auto saved = context->get_saved_variables();
-    const auto gradient = gradients[0].contiguous();
-    const Shape shape{gradient.size(2), gradient.size(1), gradient.size(3)};
-    const std::int64_t rows = gradient.size(0) * shape.sequence;
-    auto dx = at::empty({rows, shape.heads * shape.dimension}, gradient.options());
-    at::parallel_for(0, rows, 256, [&](std::int64_t begin, std::int64_t end) {
-      rotate_backward(gradient.const_data_ptr<float>(), dx.data_ptr<float>(), saved[0].const_data_ptr<float>(),
-                      saved[1].const_data_ptr<float>(), begin, end, shape);
-    });
+    // Attention's backward may give heads last in memory: read where it lies.
+    const auto gradient = gradients[0].stride(3) == 1 ? gradients[0] : gradients[0].contiguous();
+    const Layout layout(gradient);
+    auto dx = at::empty({gradient.size(0) * layout.sequence, layout.heads * layout.dimension}, gradient.options());
+    rotate_all<true>(gradient, dx, saved[0], saved[1], layout);
     return {dx, at::Tensor(), at::Tensor(), at::Tensor()};
   }
 };
@@ -82,8 +93,8 @@ struct RotateHeads : torch::autograd::Function<RotateHeads> {
 at::Tensor rotate_heads_reference(const at::Tensor& x, const at::Tensor& cosine_SD2, const at::Tensor& sine_SD2,
                                   std::int64_t heads) {
   const std::int64_t sequence = cosine_SD2.size(0), dimension = x.size(1) / heads;
-  const auto type = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  const auto parts = x.view({-1, sequence, heads, dimension}).transpose(1, 2).to(type).chunk(2, -1);
+  // Products come in the wider of the two types.
+  const auto parts = x.reshape({x.size(0) / sequence, sequence, heads, dimension}).transpose(1, 2).chunk(2, -1);
   const auto rotated =
       at::cat({parts[0] * cosine_SD2 - parts[1] * sine_SD2, parts[1] * cosine_SD2 + parts[0] * sine_SD2}, -1);
   return rotated.to(x.scalar_type());
@@ -91,7 +102,9 @@ at::Tensor rotate_heads_reference(const at::Tensor& x, const at::Tensor& cosine_
 
 at::Tensor rotate_heads(const at::Tensor& x, const at::Tensor& cosine_SD2, const at::Tensor& sine_SD2,
                         std::int64_t heads) {
-  if (!x.is_cpu() || x.scalar_type() != at::kFloat) return rotate_heads_reference(x, cosine_SD2, sine_SD2, heads);
+  const auto table_type = cosine_SD2.scalar_type();
+  if (!has_fused_path(x) || (table_type != at::kFloat && table_type != x.scalar_type()))
+    return rotate_heads_reference(x, cosine_SD2, sine_SD2, heads);
   return RotateHeads::apply(x.contiguous(), cosine_SD2.contiguous(), sine_SD2.contiguous(), heads);
 }
 

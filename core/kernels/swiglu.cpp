@@ -11,29 +11,35 @@
 namespace drift::kernels {
 namespace {
 
-constexpr std::int64_t kGrain = 1 << 15;
-
-DRIFT_MULTIVERSION void forward_range(const float* gate, const float* up, float* y, std::int64_t begin,
-                                      std::int64_t end) {
-#pragma omp simd
-  for (std::int64_t i = begin; i < end; ++i) y[i] = gate[i] / (1.0f + vector_exp(-gate[i])) * up[i];
-}
-
-DRIFT_MULTIVERSION void backward_range(const float* gradient, const float* gate, const float* up, float* dgate,
-                                       float* dup, std::int64_t begin, std::int64_t end) {
+template <class T>
+DRIFT_MULTIVERSION void forward_range(const T* gate, const T* up, T* y, std::int64_t begin, std::int64_t end) {
 #pragma omp simd
   for (std::int64_t i = begin; i < end; ++i) {
-    const float sigmoid = 1.0f / (1.0f + vector_exp(-gate[i]));
-    dup[i] = gradient[i] * gate[i] * sigmoid;
-    dgate[i] = gradient[i] * up[i] * sigmoid * (1.0f + gate[i] * (1.0f - sigmoid));
+    const float x = widen(gate[i]);
+    y[i] = narrow<T>(rounded_to<T>(x / (1.0f + vector_exp(-x))) * widen(up[i]));
+  }
+}
+
+template <class T>
+DRIFT_MULTIVERSION void backward_range(const T* gradient, const T* gate, const T* up, T* dgate, T* dup,
+                                       std::int64_t begin, std::int64_t end) {
+#pragma omp simd
+  for (std::int64_t i = begin; i < end; ++i) {
+    const float g = widen(gradient[i]), x = widen(gate[i]);
+    const float sigmoid = 1.0f / (1.0f + vector_exp(-x));
+    dup[i] = narrow<T>(g * x * sigmoid);
+    dgate[i] = narrow<T>(g * widen(up[i]) * sigmoid * (1.0f + x * (1.0f - sigmoid)));
   }
 }
 
 struct SwiGlu : torch::autograd::Function<SwiGlu> {
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& gate, const at::Tensor& up) {
     auto y = at::empty_like(gate);
-    at::parallel_for(0, gate.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
-      forward_range(gate.const_data_ptr<float>(), up.const_data_ptr<float>(), y.data_ptr<float>(), begin, end);
+    with_element_type(gate.scalar_type(), [&](auto type) {
+      using T = decltype(type);
+      at::parallel_for(0, gate.numel(), rows_per_task(1), [&](std::int64_t begin, std::int64_t end) {
+        forward_range(gate.const_data_ptr<T>(), up.const_data_ptr<T>(), y.data_ptr<T>(), begin, end);
+      });
     });
     context->save_for_backward({gate, up});
     return y;
@@ -42,12 +48,16 @@ struct SwiGlu : torch::autograd::Function<SwiGlu> {
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
     const auto saved = context->get_saved_variables();
+    const auto &gate = saved[0], &up = saved[1];
     const auto gradient = gradients[0].contiguous();
-    auto dgate = at::empty_like(saved[0]);
-    auto dup = at::empty_like(saved[1]);
-    at::parallel_for(0, gradient.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
-      backward_range(gradient.const_data_ptr<float>(), saved[0].const_data_ptr<float>(),
-                     saved[1].const_data_ptr<float>(), dgate.data_ptr<float>(), dup.data_ptr<float>(), begin, end);
+    auto dgate = at::empty_like(gate);
+    auto dup = at::empty_like(up);
+    with_element_type(gate.scalar_type(), [&](auto type) {
+      using T = decltype(type);
+      at::parallel_for(0, gradient.numel(), rows_per_task(1), [&](std::int64_t begin, std::int64_t end) {
+        backward_range(gradient.const_data_ptr<T>(), gate.const_data_ptr<T>(), up.const_data_ptr<T>(),
+                       dgate.data_ptr<T>(), dup.data_ptr<T>(), begin, end);
+      });
     });
     return {dgate, dup};
   }
@@ -58,7 +68,7 @@ struct SwiGlu : torch::autograd::Function<SwiGlu> {
 at::Tensor swiglu_reference(const at::Tensor& gate, const at::Tensor& up) { return at::silu(gate) * up; }
 
 at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up) {
-  if (!gate.is_cpu() || gate.scalar_type() != at::kFloat) return swiglu_reference(gate, up);
+  if (!has_fused_path(gate) || up.scalar_type() != gate.scalar_type()) return swiglu_reference(gate, up);
   return SwiGlu::apply(gate.contiguous(), up.contiguous());
 }
 

@@ -4,7 +4,8 @@
 
 namespace drift::kernels {
 
-/// silu(gate) * up, element by element. Differentiable in both. One pass on the CPU in float32, without keeping
+/// silu(gate) * up, element by element, of equal shapes; silu in float32, rounded to the type before the product.
+/// Differentiable in both; gradients are rounded once. One pass on the CPU in float32 and bfloat16, without keeping
 /// silu(gate).
 at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up);
 

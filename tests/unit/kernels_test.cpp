@@ -8,8 +8,13 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -18,6 +23,7 @@
 
 #include <cmath>
 #include <functional>
+#include <string>
 
 namespace drift {
 namespace {
@@ -41,43 +47,172 @@ void expect_same(const Function& fused, const Function& reference, const std::ve
     EXPECT_TRUE(at::allclose(got[i], want[i], 1e-4, 1e-4)) << "gradient of input " << i;
 }
 
-TEST(RmsNorm, EqualsItsReference) {
-  for (const std::int64_t width : {7, 64, 192}) {
-    expect_same([](const auto& in) { return kernels::rms_norm(in[0], in[1], 1e-5); },
-                [](const auto& in) { return kernels::rms_norm_reference(in[0], in[1], 1e-5); },
-                {leaf({33, width}), leaf({width})});
+/// A kernel, its reference, and inputs of every awkward shape for it.
+struct Kernel {
+  std::string name;
+  Function fused, reference;
+  std::vector<std::vector<std::vector<std::int64_t>>> shapes;  // [case][input]
+};
+
+nn::RotaryTable table(std::int64_t length, std::int64_t dimension) { return {length, dimension, 10000, at::kCPU}; }
+
+Kernel rotation(std::int64_t sequence, std::int64_t heads, std::int64_t dimension, at::ScalarType table_type) {
+  const auto angles = table(sequence, dimension);
+  const auto cosine = angles.cosine_SD2.to(table_type), sine = angles.sine_SD2.to(table_type);
+  const std::int64_t width = heads * dimension;
+  return {"rotate_heads_" + std::to_string(dimension) + (table_type == at::kFloat ? "" : "_narrow_table"),
+          [=](const auto& in) { return kernels::rotate_heads(in[0], cosine, sine, heads); },
+          [=](const auto& in) { return kernels::rotate_heads_reference(in[0], cosine, sine, heads); },
+          {{{4 * sequence, width}}, {{sequence, width}}, {{0, width}}}};
+}
+
+/// Kernels with inputs of the type `type`: where tables are read, both with wide and with narrow ones.
+std::vector<Kernel> kernels_of(at::ScalarType type) {
+  std::vector<Kernel> all = {{"rms_norm",
+                              [](const auto& in) { return kernels::rms_norm(in[0], in[1], 1e-5); },
+                              [](const auto& in) { return kernels::rms_norm_reference(in[0], in[1], 1e-5); },
+                              {{{33, 7}, {7}}, {{1, 64}, {64}}, {{70, 192}, {192}}, {{3, 1}, {1}}, {{0, 8}, {8}}}},
+                             {"swiglu",
+                              [](const auto& in) { return kernels::swiglu(in[0], in[1]); },
+                              [](const auto& in) { return kernels::swiglu_reference(in[0], in[1]); },
+                              {{{17, 50}, {17, 50}}, {{1, 3}, {1, 3}}, {{300, 257}, {300, 257}}, {{0, 4}, {0, 4}}}},
+                             rotation(5, 3, 8, at::kFloat),
+                             rotation(7, 2, 64, at::kFloat),
+                             rotation(1, 1, 2, at::kFloat)};
+  if (type == at::kBFloat16) {
+    all.push_back(rotation(5, 3, 8, type));
+    all.push_back(rotation(7, 2, 64, type));
+  }
+  return all;
+}
+
+/// Small whole numbers and halves: sums of their squares are exact in float32, so that the order of adding, in which
+/// two implementations differ, cannot matter.
+at::Tensor short_numbers(at::IntArrayRef shape) { return at::randint(-16, 17, shape, at::kFloat) / 2; }
+
+TEST(Kernels, EqualTheirReferencesInFloat32) {
+  for (const Kernel& kernel : kernels_of(at::kFloat)) {
+    for (const auto& shapes : kernel.shapes) {
+      SCOPED_TRACE(kernel.name + " of " + std::to_string(shapes[0][0]) + " rows");
+      std::vector<at::Tensor> inputs;
+      for (const auto& shape : shapes) inputs.push_back(leaf(shape));
+      expect_same(kernel.fused, kernel.reference, inputs);
+    }
   }
 }
 
-TEST(SwiGlu, EqualsItsReference) {
-  expect_same([](const auto& in) { return kernels::swiglu(in[0], in[1]); },
-              [](const auto& in) { return kernels::swiglu_reference(in[0], in[1]); }, {leaf({17, 50}), leaf({17, 50})});
+TEST(Kernels, ForwardsInBfloat16EqualTheirReferencesBitForBit) {
+  for (const Kernel& kernel : kernels_of(at::kBFloat16)) {
+    for (const auto& shapes : kernel.shapes) {
+      SCOPED_TRACE(kernel.name + " of " + std::to_string(shapes[0][0]) + " rows");
+      std::vector<at::Tensor> inputs{short_numbers(shapes[0]).to(at::kBFloat16)};
+      for (std::size_t i = 1; i < shapes.size(); ++i) inputs.push_back(at::randn(shapes[i]).to(at::kBFloat16));
+      const auto value = kernel.fused(inputs), expected = kernel.reference(inputs);
+      EXPECT_EQ(value.scalar_type(), at::kBFloat16);
+      EXPECT_TRUE(at::equal(value, expected));
+    }
+  }
+}
+
+// Of random numbers a sum may differ in its last bit, and then one quotient in some ten thousand falls on the other
+// side of a rounding boundary.
+TEST(Kernels, ANormOfRandomBfloat16DiffersRarelyAndThenByOneUnit) {
+  const auto x = at::randn({64, 1024}).to(at::kBFloat16), weight = at::randn({1024}).to(at::kBFloat16);
+  const auto value = kernels::rms_norm(x, weight, 1e-5), expected = kernels::rms_norm_reference(x, weight, 1e-5);
+  EXPECT_LT((value != expected).to(at::kFloat).mean().item<float>(), 1e-3);
+  EXPECT_TRUE(at::allclose(value, expected, /*rtol=*/1.0 / 64, /*atol=*/0));
+}
+
+TEST(Kernels, GradientsInBfloat16AreThoseOfFloat32Rounded) {
+  for (const Kernel& kernel : kernels_of(at::kBFloat16)) {
+    for (const auto& shapes : kernel.shapes) {
+      SCOPED_TRACE(kernel.name + " of " + std::to_string(shapes[0][0]) + " rows");
+      std::vector<at::Tensor> narrow, wide;
+      for (const auto& shape : shapes) {
+        narrow.push_back(at::randn(shape).to(at::kBFloat16).set_requires_grad(true));
+        wide.push_back(narrow.back().detach().to(at::kFloat).set_requires_grad(true));
+      }
+      const auto weight = at::randn(kernel.fused(narrow).sizes()).to(at::kBFloat16);
+      const auto got = torch::autograd::grad({kernel.fused(narrow)}, narrow, {weight});
+      const auto want = torch::autograd::grad({kernel.reference(wide)}, wide, {weight.to(at::kFloat)});
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        EXPECT_EQ(got[i].scalar_type(), at::kBFloat16);
+        // Half a unit for a result that is rounded once; products that are rounded too add one each.
+        EXPECT_TRUE(at::allclose(got[i].to(at::kFloat), want[i], 1.0 / 128, 1.0 / 64)) << "gradient of input " << i;
+      }
+    }
+  }
+}
+
+TEST(Kernels, InputsAndGradientsMayLieInAnyOrder) {
+  for (const auto type : {at::kFloat, at::kBFloat16}) {
+    for (const Kernel& kernel : kernels_of(type)) {
+      SCOPED_TRACE(kernel.name);
+      std::vector<at::Tensor> dense, scattered;
+      for (const auto& shape : kernel.shapes[0]) {
+        dense.push_back(at::randn(shape).to(type).set_requires_grad(true));
+        const auto doubled = dense.back().detach().repeat_interleave(2, -1);
+        scattered.push_back(doubled.slice(-1, 0, std::nullopt, 2).set_requires_grad(true));
+        ASSERT_TRUE(shape.back() == 1 || !scattered.back().is_contiguous());
+      }
+      const auto value = kernel.fused(dense);
+      EXPECT_TRUE(at::equal(kernel.fused(scattered), value));
+      const auto gradient = at::randn(value.sizes()).to(type);
+      const auto want = torch::autograd::grad({value}, dense, {gradient});
+      for (const std::int64_t last : {value.dim() - 1, value.dim() - 2}) {  // dense or not in the last dimension
+        const auto other_order = gradient.transpose(0, last).contiguous().transpose(0, last);
+        const auto got = torch::autograd::grad({kernel.fused(scattered)}, scattered, {other_order});
+        for (std::size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(at::equal(got[i], want[i])) << "input " << i;
+      }
+    }
+  }
+}
+
+TEST(Kernels, ReferencesHaveTheGradientsOfTheirValues) {
+  for (const Kernel& kernel : kernels_of(at::kDouble)) {
+    SCOPED_TRACE(kernel.name);
+    std::vector<at::Tensor> inputs;
+    for (const auto& shape : kernel.shapes[0]) inputs.push_back(at::randn(shape, at::kDouble).set_requires_grad(true));
+    const auto weight = at::randn(kernel.fused(inputs).sizes(), at::kDouble);
+    const auto value = [&](const std::vector<at::Tensor>& at) { return (kernel.fused(at) * weight).sum(); };
+    const auto got = torch::autograd::grad({value(inputs)}, inputs);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const auto direction = at::randn(inputs[i].sizes(), at::kDouble);
+      auto ahead = inputs, behind = inputs;
+      ahead[i] = inputs[i].detach() + 1e-6 * direction;
+      behind[i] = inputs[i].detach() - 1e-6 * direction;
+      const double slope = (value(ahead) - value(behind)).item<double>() / 2e-6;
+      EXPECT_NEAR((got[i] * direction).sum().item<double>(), slope, 1e-6 * (1 + std::abs(slope))) << "input " << i;
+    }
+  }
+}
+
+TEST(SwiGlu, EqualsItsReferenceForEveryBfloat16Gate) {
+  const auto gate = at::arange(0, 1 << 16, at::kInt).to(at::kShort).view(at::kBFloat16);
+  const auto up = at::ones_like(gate);
+  const auto value = kernels::swiglu(gate, up), expected = kernels::swiglu_reference(gate, up);
+  EXPECT_TRUE(at::equal(value.isnan(), expected.isnan()));
+  EXPECT_TRUE(at::equal(value.masked_fill(expected.isnan(), 0), expected.masked_fill(expected.isnan(), 0)));
 }
 
 TEST(SwiGlu, SurvivesExtremeGatesAndPassesNanOn) {
-  const auto gate = at::full({4}, 200.0f);
-  gate[1] = -200.0f;
-  gate[2] = 0.0f;
-  gate[3] = std::nanf("");
-  const auto y = kernels::swiglu(gate, at::ones({4}));
-  EXPECT_EQ(y[0].item<float>(), 200.0f);
-  EXPECT_NEAR(y[1].item<float>(), 0.0f, 1e-30);
-  EXPECT_EQ(y[2].item<float>(), 0.0f);
-  EXPECT_TRUE(std::isnan(y[3].item<float>()));
-}
-
-TEST(RotateHeads, EqualsItsReference) {
-  const nn::RotaryTable table(5, 8, 10000, at::kCPU);
-  expect_same(
-      [&](const auto& in) { return kernels::rotate_heads(in[0], table.cosine_SD2, table.sine_SD2, 3); },
-      [&](const auto& in) { return kernels::rotate_heads_reference(in[0], table.cosine_SD2, table.sine_SD2, 3); },
-      {leaf({4 * 5, 3 * 8})});
+  for (const auto type : {at::kFloat, at::kBFloat16}) {
+    const auto gate = at::full({4}, 200.0f, type);
+    gate[1] = -200.0f;
+    gate[2] = 0.0f;
+    gate[3] = std::nanf("");
+    const auto y = kernels::swiglu(gate, at::ones({4}, type));
+    EXPECT_EQ(y[0].item<float>(), 200.0f);
+    EXPECT_NEAR(y[1].item<float>(), 0.0f, 1e-30);
+    EXPECT_EQ(y[2].item<float>(), 0.0f);
+    EXPECT_TRUE(std::isnan(y[3].item<float>()));
+  }
 }
 
 TEST(RotateHeads, KeepsLengthsAndSeesOnlyDifferencesOfPositions) {
-  const nn::RotaryTable table(9, 8, 10000, at::kCPU);
+  const auto angles = table(9, 8);
   const auto x = at::randn({1, 8}).expand({9, 8}).contiguous();
-  const auto turned = kernels::rotate_heads(x, table.cosine_SD2, table.sine_SD2, 1).view({9, 8});
+  const auto turned = kernels::rotate_heads(x, angles.cosine_SD2, angles.sine_SD2, 1).view({9, 8});
   EXPECT_NEAR(turned[7].norm().item<float>(), x[7].norm().item<float>(), 1e-5);
   EXPECT_NEAR(turned[1].dot(turned[4]).item<float>(), turned[5].dot(turned[8]).item<float>(), 1e-5);
 }
