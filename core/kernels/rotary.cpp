@@ -55,14 +55,15 @@ void rotate_all(const at::Tensor& in, const at::Tensor& out, const at::Tensor& c
                 const Layout& layout) {
   const std::int64_t rows = kBackward ? out.size(0) : in.size(0);
   with_element_type(in.scalar_type(), [&](auto type) {
-    with_element_type(cosine.scalar_type(), [&](auto table_type) {
-      using T = decltype(type);
+    using T = decltype(type);
+    const auto with_table_type = [&](auto table_type) {
       using Table = decltype(table_type);
       at::parallel_for(0, rows, rows_per_task(layout.heads * layout.dimension), [&](auto begin, auto end) {
         rotate<kBackward>(in.const_data_ptr<T>(), out.data_ptr<T>(), cosine.const_data_ptr<Table>(),
                           sine.const_data_ptr<Table>(), begin, end, layout);
       });
-    });
+    };
+    cosine.scalar_type() == at::kFloat ? with_table_type(float()) : with_table_type(T());
   });
 }
 
