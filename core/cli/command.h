@@ -26,7 +26,10 @@ struct CommandLine {
   std::vector<std::int64_t> token_ids;  ///< --token-ids
   bool json = false;
   bool show_steps = false;
-  bool prefix = false;  ///< --prefix of `sdk`
+  bool prefix = false;              ///< --prefix of `sdk`
+  std::filesystem::path reference;  ///< --reference
+  double tolerance = 0;             ///< --tolerance
+  double relative_tolerance = 0;    ///< --relative-tolerance
 };
 
 /// One command: what parses it, what --help says, what runs it.
@@ -60,6 +63,8 @@ int run_train(const CommandLine& line);
 int run_pretrain(const CommandLine& line);
 int run_eval(const CommandLine& line);
 int run_generate(const CommandLine& line);
+int run_model_info(const CommandLine& line);
+int run_model_verify(const CommandLine& line);
 int run_plugin_list(const CommandLine& line);
 int run_plugin_info(const CommandLine& line);
 int run_plugin_check(const CommandLine& line);

@@ -38,8 +38,11 @@ const std::map<std::string, Option>& options() {
       {"for", {"COMMAND", "resolve for train, pretrain, eval or generate; default: what the file has", "", false}},
       {"prompt", {"TEXT", "the prompt", "", false}},
       {"token-ids", {"1,2,3", "the prompt as token ids", "", false}},
-      {"json", {"", "one JSON object a response", "", false}},
+      {"json", {"", "print JSON instead of text", "", false}},
       {"show-steps", {"", "show the response after every denoising step", "", false}},
+      {"reference", {"FILE", "safetensors with input_ids, logits and perhaps attention_mask", "", false}},
+      {"tolerance", {"X", "largest difference that passes; default 0.001", "", false}},
+      {"relative-tolerance", {"X", "to which X times the reference's size is added; default 1e-5", "", false}},
       {"prefix", {"", "print the folder", "", false}},
       {"help", {"", "this text", "", false}},
   };
@@ -133,6 +136,16 @@ std::vector<std::int64_t> parse_token_ids(const std::string& text) {
   return ids;
 }
 
+double parse_tolerance(const std::string& option, const std::string& text, double absent) {
+  if (text.empty()) return absent;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= 0)) {
+    throw UsageError("`--" + option + " " + text + "` is no number of 0 or more", "for example: --" + option + " 1e-3");
+  }
+  return value;
+}
+
 /// A run's checkpoints lie at RUN/checkpoints/NAME, its resolved configuration at RUN/config.toml.
 void take_checkpoint(CommandLine& line) {
   const auto own = (line.checkpoint / ".." / ".." / "config.toml").lexically_normal();
@@ -167,6 +180,12 @@ CommandLine parse_arguments(const Command& command, const std::vector<std::strin
   line.json = given("json");
   line.show_steps = given("show-steps");
   line.prefix = given("prefix");
+  line.reference = text("reference");
+  line.tolerance = parse_tolerance("tolerance", text("tolerance"), 1e-3);
+  line.relative_tolerance = parse_tolerance("relative-tolerance", text("relative-tolerance"), 1e-5);
+  if (command.name == "model verify" && line.reference.empty()) {
+    throw UsageError("`drift model verify` wants --reference FILE", "for example: drift " + command.example);
+  }
   if (values.count("prompt")) line.prompt = text("prompt");
   if (values.count("token-ids")) line.token_ids = parse_token_ids(text("token-ids"));
   if (command.name == "generate" && line.prompt.has_value() == !line.token_ids.empty()) {

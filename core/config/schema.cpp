@@ -30,7 +30,7 @@ ParamSpecs with_optimizer(ParamSpecs keys, double learning_rate) {
 std::vector<SectionSchema> make_sections() {
   using enum ConfigPurpose;
   using enum ComponentKind;
-  const std::vector<ConfigPurpose> all = {kTrain, kPretrain, kEval, kGenerate};
+  const std::vector<ConfigPurpose> all = {kTrain, kPretrain, kEval, kGenerate, kModelOnly};
   const ParamSpec name = {"name", "", "which one, of those that the plugins bring"};
   std::vector<SectionSchema> sections;
   sections.push_back({"run",

@@ -1,0 +1,146 @@
+#include <core/cli/load_run.h>
+#include <core/eval/logit_check.h>
+#include <core/io/checkpoint.h>
+#include <core/report/format.h>
+#include <core/train/components.h>
+
+#include <c10/core/ScalarType.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <iostream>
+
+namespace drift {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct MemoryOfType {
+  const char* name;
+  std::int64_t bytes_per_weight;
+  std::int64_t bytes_per_trained_weight;
+};
+
+// A trained weight has its gradient in float32 and AdamW's two moments; in bfloat16 also its float32 master.
+constexpr MemoryOfType kTypes[] = {{"float32", 4, 4 + 4 + 8}, {"bfloat16", 2, 2 + 4 + 4 + 8}};
+
+std::string gibibytes(std::int64_t bytes) {
+  const double value = static_cast<double>(bytes) / (1 << 30);
+  if (value >= 0.1) return format_decimal(value, 2) + " GiB";
+  return format_decimal(static_cast<double>(bytes) / (1 << 20), 2) + " MiB";
+}
+
+const char* row_name(PredictionRow row) {
+  switch (row) {
+    case PredictionRow::kSame: return "its own";
+    case PredictionRow::kPrevious: return "the one before";
+    case PredictionRow::kPreviousWithinResponse: return "the one before; where scored, the first response token's own";
+  }
+  return "?";
+}
+
+std::string ranges_text(const ModelTraits& traits) {
+  std::string text;
+  for (const auto& [first, end] : traits.forbidden_output_ids) {
+    text += (text.empty() ? "" : ", ") + std::to_string(first);
+    if (end - first > 1) text += " to " + std::to_string(end - 1);
+  }
+  return text.empty() ? "none" : text;
+}
+
+std::int64_t parameter_count(const Model& model) {
+  std::int64_t count = 0;
+  for (const auto& parameter : model.parameters()) count += parameter.tensor.numel();
+  return count;
+}
+
+void print_row(const char* name, const std::string& value) { std::printf("%-22s %s\n", name, value.c_str()); }
+
+void print_chat(const ChatFormat& format) {
+  // Line breaks are shown, not made.
+  std::string text = format.opening + format.turn_begin + "…" + format.turn_end + format.reply_begin;
+  for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 3) text.replace(at, 1, "⏎");
+  print_row(("chat format `" + format.name + "`").c_str(), text);
+}
+
+void print_info(const Loaded<Model>& model, const std::filesystem::path& folder) {
+  const ModelTraits& traits = model->traits();
+  const std::int64_t count = parameter_count(*model);
+  print_row("checkpoint", folder.string());
+  print_row("family", traits.family + "    (model `" + model.name() + "`)");
+  print_row("parameters", format_integer(count) + "    (" + format_parameters(count) + ")");
+  print_row("layers, hidden size", std::to_string(traits.layers) + ", " + std::to_string(traits.hidden_size));
+  print_row("vocabulary", format_integer(traits.vocabulary_size) + " rows of the LM head");
+  print_row("context", format_integer(traits.context_length) + " tokens");
+  print_row("mask, pad, end ids", std::to_string(traits.mask_id) + ", " + std::to_string(traits.pad_id) + ", " +
+                                      std::to_string(traits.end_id));
+  print_row("never written", ranges_text(traits));
+  print_row("row that predicts", row_name(traits.prediction_row));
+  for (const ChatFormat& format : traits.chat_formats) print_chat(format);
+  std::printf("\n%-12s %14s %14s\n", "type", "to run", "to train");
+  for (const MemoryOfType& type : kTypes) {
+    std::printf("%-12s %14s %14s\n", type.name, gibibytes(count * type.bytes_per_weight).c_str(),
+                gibibytes(count * type.bytes_per_trained_weight).c_str());
+  }
+  std::printf("to train: weights, gradient, AdamW's moments and float32 masters; activations come on top\n");
+}
+
+Json info_json(const Loaded<Model>& model) {
+  const ModelTraits& traits = model->traits();
+  Json json;
+  json["family"] = traits.family;
+  json["model"] = model.name();
+  json["parameters"] = parameter_count(*model);
+  json["layers"] = traits.layers;
+  json["hidden_size"] = traits.hidden_size;
+  json["vocabulary_size"] = traits.vocabulary_size;
+  json["context_length"] = traits.context_length;
+  json["mask_id"] = traits.mask_id;
+  json["pad_id"] = traits.pad_id;
+  json["end_id"] = traits.end_id;
+  json["forbidden_output_ids"] = traits.forbidden_output_ids;
+  json["prediction_row"] = row_name(traits.prediction_row);
+  for (const ChatFormat& format : traits.chat_formats) json["chat_formats"].push_back(format.name);
+  for (const MemoryOfType& type : kTypes) {
+    json["memory"][type.name] = {{"run", parameter_count(*model) * type.bytes_per_weight},
+                                 {"train", parameter_count(*model) * type.bytes_per_trained_weight}};
+  }
+  return json;
+}
+
+}  // namespace
+
+int run_model_info(const CommandLine& line) {
+  const LoadedRun run = load_run(line, ConfigPurpose::kModelOnly);
+  const std::filesystem::path folder = run.config.section("model").get<std::string>("path");
+  const ModelConfig shapes_only{read_config_json(folder), at::kFloat, at::kMeta};
+  const auto model = create_component<Model>(run.plugins->registry, run.config, "model", &shapes_only);
+  if (line.json) {
+    std::cout << info_json(model).dump(1) << "\n";
+  } else {
+    print_info(model, folder);
+  }
+  return 0;
+}
+
+int run_model_verify(const CommandLine& line) {
+  const LoadedRun run = load_run(line, ConfigPurpose::kModelOnly);
+  prepare_device(run.config);
+  const std::filesystem::path folder = run.config.section("model").get<std::string>("path");
+  const auto model = open_model(run.plugins->registry, run.config, folder);
+  const auto reference = read_reference_logits(line.reference, model->traits());
+  const auto found =
+      model.call("forward", [&](const Model& m) { return check_logits(m, reference, line.relative_tolerance); });
+  const bool passed = found.largest_excess <= line.tolerance;
+  std::printf("%-22s %.3g    (mean %.3g)\n", "largest difference", found.largest_difference, found.mean_difference);
+  std::printf("%-22s sequence %lld, position %lld, token %lld: %.6g, the reference has %.6g\n", "where",
+              static_cast<long long>(found.worst_sequence), static_cast<long long>(found.worst_position),
+              static_cast<long long>(found.worst_token), found.worst_value, found.worst_reference);
+  std::printf("%-22s %.2f %% of %lld rows\n", "equal arg-maxima", 100 * found.equal_argmax,
+              static_cast<long long>(found.rows));
+  std::printf("%-22s %.3g + %.3g x |reference|: %s\n", "tolerance", line.tolerance, line.relative_tolerance,
+              passed ? "kept" : "exceeded");
+  return passed ? 0 : 1;
+}
+
+}  // namespace drift

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <drift/model.h>
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <filesystem>
+
+namespace drift {
+
+/// Logits that another program computed for B sequences of S tokens.
+struct ReferenceLogits {
+  at::Tensor input_ids_BS;
+  at::Tensor attention_mask_BS;  ///< bool, false = padding; undefined: none
+  at::Tensor compare_mask_BS;    ///< bool, false = a row that says nothing; undefined: every row counts
+  at::Tensor logits_BSV;         ///< raw output of the LM head
+};
+
+/// Reads a safetensors file with `input_ids`, `logits`, and perhaps `attention_mask` and `compare_mask`. Where there is
+/// no `compare_mask`, the rows at padding do not count.
+/// @throws Error naming the file, the tensor and what was expected.
+ReferenceLogits read_reference_logits(const std::filesystem::path& file, const ModelTraits& traits);
+
+/// How far logits are from a reference.
+struct LogitComparison {
+  std::int64_t rows = 0;          ///< that were compared
+  double largest_difference = 0;  ///< infinite where a logit is not finite
+  double mean_difference = 0;
+  double largest_excess = 0;  ///< of difference over relative_tolerance * |reference|
+  double equal_argmax = 0;    ///< share of rows, in [0, 1]
+  std::int64_t worst_sequence = 0, worst_position = 0, worst_token = 0;  ///< where the difference is largest
+  double worst_value = 0, worst_reference = 0;
+};
+
+/// Compare logits that are there. `got_BSV` of any floating-point type.
+LogitComparison compare_logits(const at::Tensor& got_BSV, const ReferenceLogits& reference, double relative_tolerance);
+
+/// Compute the model's logits, one sequence after the other and the LM head in parts, and compare them.
+LogitComparison check_logits(const Model& model, const ReferenceLogits& reference, double relative_tolerance);
+
+}  // namespace drift

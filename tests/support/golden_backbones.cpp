@@ -1,0 +1,155 @@
+#include "tests/support/golden_backbones.h"
+
+#include "tests/support/plugins.h"
+#include "tests/support/support.h"
+
+#include <core/io/checkpoint.h>
+#include <core/io/safetensors.h>
+#include <core/train/policy_scores.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/zeros.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace drift::test {
+namespace {
+
+GoldenBackboneCase read_case(const nlohmann::json& json, const std::filesystem::path& root) {
+  GoldenBackboneCase golden;
+  golden.id = json.at("id");
+  const std::string checkpoint = json.at("checkpoint");
+  golden.family = checkpoint.substr(0, checkpoint.find('_'));
+  golden.checkpoint = root / "ckpt" / checkpoint;
+  golden.file = root / json.at("file").get<std::string>();
+  golden.mode = json.value("mode", "");
+  golden.absolute_tolerance = json.at("atol");
+  golden.relative_tolerance = json.value("rtol", 1e-5);
+  golden.bfloat16_tolerance = json.value("bf16_atol_suggestion", 0.0);
+  golden.window_begin = json.value("start", 0);
+  golden.window_end = json.value("end", 0);
+  golden.loss = json.value("loss", 0.0);
+  if (json.contains("grad_atol")) json["grad_atol"].get_to(golden.gradient_tolerances);
+  return golden;
+}
+
+/// A full forward that keeps keys and values, then a window against what the mode lets it see.
+at::Tensor windowed_logits(const Model& model, const SafetensorsFile& file, const GoldenBackboneCase& golden) {
+  const auto& windowed = dynamic_cast<const WindowModel&>(model);
+  const auto head_VH = model.lm_head_VH();
+  const auto all_BS = file.tensor("input_ids_full").to(head_VH.device());
+  const auto window_BW = file.tensor("input_ids").to(head_VH.device());
+  auto cache = windowed.make_cache(all_BS.size(0), all_BS.size(1));
+  if (file.find("attention_mask")) cache.key_mask_BS = file.tensor("attention_mask").ne(0).to(head_VH.device());
+  windowed.forward_window({all_BS, {}, {}}, 0, cache);
+  if (golden.mode != "cache_dual") cache.attended = golden.window_end;
+  const auto hidden = windowed.forward_window({window_BW, {}, {}}, golden.window_begin, cache);
+  return at::mm(hidden, head_VH.t()).view({window_BW.size(0), window_BW.size(1), -1});
+}
+
+Trajectories finished_responses(const SafetensorsFile& file) {
+  Trajectories trajectories;
+  const auto prompts = file.tensor("prompt_ids"), completions = file.tensor("completion_ids");
+  const std::int64_t batch = prompts.size(0);
+  // The originals train with padding attended to.
+  trajectories.prompts = {prompts, at::ones_like(prompts, at::kBool), at::arange(batch, at::kLong)};
+  trajectories.tokens_BL = completions;
+  trajectories.valid_BL = file.tensor("completion_mask").ne(0);
+  return trajectories;
+}
+
+MaskPlan one_view_each(const SafetensorsFile& file) {
+  const std::int64_t batch = file.tensor("completion_ids").size(0);
+  MaskPlan plan;
+  plan.sample_F = at::arange(batch, at::kLong);
+  plan.step_F = at::zeros({batch}, at::kLong);
+  plan.masked_FL = file.tensor("should_mask").ne(0);
+  plan.target_FL = file.tensor("completion_mask").ne(0);
+  return plan;
+}
+
+}  // namespace
+
+std::vector<GoldenBackboneCase> golden_backbone_cases(const std::string& group) {
+  const auto shared = shared_dir();
+  const auto root = shared.empty() ? source_dir() / "tests/golden/data" : shared / "data/golden";
+  const auto manifest = nlohmann::json::parse(read_file(root / "manifest.json"));
+  std::vector<GoldenBackboneCase> cases;
+  for (const auto& json : manifest.at("cases")) {
+    if (json.at("group") == group && json.value("required", true)) cases.push_back(read_case(json, root));
+  }
+  return cases;
+}
+
+std::vector<GoldenBackboneCase> golden_bfloat16_cases() {
+  auto cases = golden_backbone_cases("forward");
+  std::erase_if(cases, [](const auto& golden) { return golden.bfloat16_tolerance == 0; });
+  return cases;
+}
+
+std::unique_ptr<Model> open_checkpoint(const std::string& family, const std::filesystem::path& folder,
+                                       at::ScalarType dtype, at::Device device,
+                                       const std::map<std::string, ParamValue>& settings) {
+  const ModelConfig config{read_config_json(folder), dtype, device};
+  const ComponentEntry* entry = load_plugin(family).find(ComponentKind::kModel, family);
+  auto made = entry->create(Params(entry->params, settings), &config);
+  std::unique_ptr<Model> model(dynamic_cast<Model*>(made.release()));
+  const at::NoGradGuard no_gradient;
+  load_parameters(folder, model->parameters());
+  return model;
+}
+
+LogitComparison check_forward_case(const GoldenBackboneCase& golden, at::ScalarType dtype, at::Device device) {
+  std::map<std::string, ParamValue> settings;
+  if (golden.mode == "leftpad_ignored") settings["padding"] = "attended";
+  const auto model = open_checkpoint(golden.family, golden.checkpoint, dtype, device, settings);
+  const SafetensorsFile file(golden.file);
+  if (golden.window_end > 0) {
+    const ReferenceLogits reference{file.tensor("input_ids"), {}, {}, file.tensor("logits")};
+    return compare_logits(windowed_logits(*model, file, golden), reference, golden.relative_tolerance);
+  }
+  auto reference = read_reference_logits(golden.file, model->traits());
+  if (file.find("compare_mask") == nullptr) reference.compare_mask_BS = at::Tensor();
+  return check_logits(*model, reference, golden.relative_tolerance);
+}
+
+void check_log_probability_case(const GoldenBackboneCase& golden, at::Device device) {
+  std::map<std::string, ParamValue> settings;
+  if (golden.family == "dream" && golden.id.ends_with("_drift")) settings["scored_row"] = "within_response";
+  const auto model = open_checkpoint(golden.family, golden.checkpoint, at::kFloat, device, settings);
+  const SafetensorsFile file(golden.file);
+  const auto trajectories = finished_responses(file);
+  const auto plan = one_view_each(file);
+  const auto rows = distinct_view_rows(model->traits(), trajectories, plan, all_views(plan));
+  const auto scored =
+      score_rows(*model, trajectories, rows, 0, static_cast<std::int64_t>(rows.size()), /*want_entropy=*/false);
+  const auto expected = file.tensor("logps");
+  const auto logps = at::zeros({expected.numel()}, scored.logprob_E.options())
+                         .index_copy(0, scored.flat_E, scored.logprob_E)
+                         .view(expected.sizes());
+  EXPECT_TRUE(at::allclose(logps.cpu(), expected, 1e-5, golden.absolute_tolerance));
+
+  const auto loss = (logps * file.tensor("target_mask").to(device)).sum();
+  const auto scored_tokens = static_cast<double>(file.tensor("target_mask").sum().item<std::int64_t>());
+  EXPECT_NEAR(loss.item<double>(), golden.loss, scored_tokens * golden.absolute_tolerance);
+  std::size_t compared = 0;
+  for (const auto& parameter : model->parameters()) {
+    const auto tolerance = golden.gradient_tolerances.find(parameter.name);
+    if (tolerance == golden.gradient_tolerances.end()) continue;
+    const auto gradient = torch::autograd::grad({loss}, {parameter.tensor}, {}, /*retain_graph=*/true).front();
+    EXPECT_TRUE(at::allclose(gradient.cpu(), file.tensor("grad." + parameter.name), 1e-5, tolerance->second))
+        << parameter.name;
+    ++compared;
+  }
+  EXPECT_EQ(compared, golden.gradient_tolerances.size());
+}
+
+}  // namespace drift::test

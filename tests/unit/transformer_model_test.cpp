@@ -1,0 +1,138 @@
+// What every backbone of transformer blocks does beyond the golden cases: rows that are asked for, padding, windows
+// against kept keys and values, and shapes without memory.
+
+#include "tests/support/golden_backbones.h"
+#include "tests/support/support.h"
+
+#include <core/io/checkpoint.h>
+
+#include "tests/support/plugins.h"
+
+#include <drift/error.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones_like.h>
+
+#include <gmock/gmock.h>
+
+namespace drift {
+namespace {
+
+class Backbone : public testing::TestWithParam<std::string> {
+ protected:
+  std::filesystem::path folder() const { return test::source_dir() / "tests/golden/data/ckpt" / (GetParam() + "_a"); }
+  std::unique_ptr<Model> open(const std::map<std::string, ParamValue>& settings = {}) const {
+    return test::open_checkpoint(GetParam(), folder(), at::kFloat, at::kCPU, settings);
+  }
+  static at::Tensor some_tokens(std::int64_t sequences, std::int64_t length) {
+    return (at::arange(sequences * length, at::kLong) * 37 + 11).remainder(200).view({sequences, length});
+  }
+  static bool near(const at::Tensor& a, const at::Tensor& b) { return at::allclose(a, b, 1e-5, 2e-5); }
+
+  const at::NoGradGuard no_gradient_;
+};
+
+TEST_P(Backbone, OnlyWantedRowsGiveTheSameRows) {
+  const auto model = open();
+  const auto tokens = some_tokens(2, 29);
+  const auto rows = at::arange(3, tokens.numel(), 4, at::kLong);
+  EXPECT_TRUE(near(model->forward({tokens, {}, rows}), model->forward({tokens, {}, {}}).index_select(0, rows)));
+}
+
+TEST_P(Backbone, APaddedRowIsTheRowAlone) {
+  const auto tokens = some_tokens(1, 20);
+  const std::int64_t padding = 7;
+  for (const std::string mode : {"masked", "attended"}) {
+    const auto model = open({{"padding", mode}});
+    const auto pads = at::full({1, padding}, model->traits().pad_id, at::kLong);
+    const auto mask = at::cat({at::full({1, padding}, false, at::kBool), at::ones_like(tokens, at::kBool)}, 1);
+    const auto padded = model->forward({at::cat({pads, tokens}, 1), mask, {}}).narrow(0, padding, 20);
+    EXPECT_EQ(near(padded, model->forward({tokens, {}, {}})), mode == "masked") << mode;
+  }
+}
+
+TEST_P(Backbone, AWindowOverEverythingIsTheForward) {
+  const auto model = open();
+  const auto& windowed = dynamic_cast<const WindowModel&>(*model);
+  const auto tokens = some_tokens(3, 24);
+  auto cache = windowed.make_cache(3, 24);
+  cache.key_mask_BS = at::ones_like(tokens, at::kBool);
+  cache.key_mask_BS[1].narrow(0, 0, 5).fill_(false);
+  const auto rows = at::arange(5, 72, 6, at::kLong);
+  EXPECT_TRUE(
+      near(windowed.forward_window({tokens, {}, rows}, 0, cache), model->forward({tokens, cache.key_mask_BS, rows})));
+}
+
+// Nothing changed since the cache was filled: computing a part again gives the same.
+TEST_P(Backbone, AnUnchangedWindowGivesWhatTheForwardGave) {
+  const auto model = open();
+  const auto& windowed = dynamic_cast<const WindowModel&>(*model);
+  const auto tokens = some_tokens(2, 24);
+  auto cache = windowed.make_cache(2, 24);
+  const auto all = windowed.forward_window({tokens, {}, {}}, 0, cache).view({2, 24, -1});
+  const auto window = windowed.forward_window({tokens.narrow(1, 8, 6), {}, {}}, 8, cache).view({2, 6, -1});
+  EXPECT_TRUE(near(window, all.narrow(1, 8, 6)));
+}
+
+TEST_P(Backbone, AWindowOutsideTheCacheIsRefused) {
+  const auto model = open();
+  const auto& windowed = dynamic_cast<const WindowModel&>(*model);
+  auto cache = windowed.make_cache(1, 10);
+  EXPECT_THROW(windowed.forward_window({some_tokens(1, 5), {}, {}}, 6, cache), Error);
+}
+
+TEST_P(Backbone, HasShapesWithoutMemory) {
+  const ModelConfig config{read_config_json(folder()), at::kFloat, at::kMeta};
+  const ComponentEntry* entry = test::load_plugin(GetParam()).find(ComponentKind::kModel, GetParam());
+  const auto made = entry->create(Params(entry->params), &config);
+  const auto& shapes_only = dynamic_cast<const Model&>(*made);
+  const auto opened = open();
+  const auto expected = opened->parameters();
+  const auto parameters = shapes_only.parameters();
+  ASSERT_EQ(parameters.size(), expected.size());
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    EXPECT_TRUE(parameters[i].tensor.is_meta());
+    EXPECT_EQ(parameters[i].tensor.sizes(), expected[i].tensor.sizes()) << parameters[i].name;
+  }
+}
+
+TEST_P(Backbone, NamesEverySettingThatItCannotCompute) {
+  auto text = read_config_json(folder());
+  const std::string changed = R"({ "rope_scaling": {"type": "yarn"}, "attention_dropout": 0.1, "window_cut": 3,)";
+  text.replace(text.find('{'), 1, changed);
+  const ComponentEntry* entry = test::load_plugin(GetParam()).find(ComponentKind::kModel, GetParam());
+  // The later of two equal keys wins in JSON; take the originals out.
+  for (const std::string original : {"  \"attention_dropout\": 0.0,\n", "  \"rope_scaling\": null,\n"}) {
+    if (const auto at = text.find(original); at != std::string::npos) text.erase(at, original.size());
+  }
+  const ModelConfig config{text, at::kFloat, at::kMeta};
+  try {
+    entry->create(Params(entry->params), &config);
+    FAIL() << "it was accepted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("`rope_scaling` = {\"type\":\"yarn\"}"),
+                                             testing::HasSubstr("`attention_dropout` = 0.1"),
+                                             testing::HasSubstr("`window_cut` is unknown")));
+    EXPECT_THAT(error.hint(), testing::HasSubstr("ignored_settings"));
+  }
+}
+
+TEST_P(Backbone, TakesTheUsersWordForAnUnknownSetting) {
+  auto text = read_config_json(folder());
+  text.replace(text.find('{'), 1, R"({ "window_cut": 3,)");
+  const ComponentEntry* entry = test::load_plugin(GetParam()).find(ComponentKind::kModel, GetParam());
+  const ModelConfig config{text, at::kFloat, at::kMeta};
+  EXPECT_NO_THROW(
+      entry->create(Params(entry->params, {{"ignored_settings", std::vector<std::string>{"window_cut"}}}), &config));
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, Backbone, testing::Values("llada", "dream"),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace drift
