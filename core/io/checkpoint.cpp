@@ -5,14 +5,22 @@
 #include <core/io/file_error.h>
 #include <core/io/json_text.h>
 #include <core/io/safetensors.h>
+#include <core/io/tensor_pieces.h>
+#include <core/io/weight_layout.h>
 
 #include <drift/error.h>
+#include <drift/parallel.h>
 
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cerrno>
+#include <fstream>
+#include <map>
 #include <set>
 #include <system_error>
 
@@ -35,6 +43,43 @@ std::string describe(at::IntArrayRef shape) {
   std::string text;
   for (const std::int64_t size : shape) text += (text.empty() ? "" : ", ") + std::to_string(size);
   return "[" + text + "]";
+}
+
+struct Piece {
+  const SafetensorsFile* file = nullptr;
+  const SafetensorsEntry* entry = nullptr;
+  std::int64_t first = 0;  ///< element of the entry
+  at::Tensor target;
+};
+
+// In the order of the files, for the sake of disks.
+std::vector<Piece> pieces_of(const CheckpointWeights& weights, const std::vector<NamedTensor>& parameters) {
+  std::map<std::string_view, at::Tensor> by_name;
+  for (const NamedTensor& parameter : parameters) by_name.emplace(parameter.name, parameter.tensor);
+  std::vector<Piece> pieces;
+  for (const SafetensorsFile& file : weights.files()) {
+    for (const SafetensorsEntry& entry : file.entries()) {
+      std::int64_t first = 0;
+      for (const at::Tensor& target : tensor_pieces(by_name.at(entry.name))) {
+        pieces.push_back({&file, &entry, first, target});
+        first += target.numel();
+      }
+    }
+  }
+  return pieces;
+}
+
+// Each thread takes the next piece as it becomes free.
+void read_parameters(const CheckpointWeights& weights, const std::vector<NamedTensor>& parameters) {
+  const std::vector<Piece> pieces = pieces_of(weights, parameters);
+  const at::NoGradGuard no_grad;
+  const auto workers = static_cast<std::int64_t>(at::get_num_threads());
+  std::atomic<std::size_t> next = 0;
+  parallel_rows(workers, workers, [&](std::int64_t, std::int64_t, std::int64_t) {
+    for (std::size_t i = next++; i < pieces.size(); i = next++) {
+      pieces[i].file->read_elements(*pieces[i].entry, pieces[i].first, pieces[i].target);
+    }
+  });
 }
 
 // What keeps the weights from filling the parameters, one line each.
@@ -92,15 +137,44 @@ bool is_carried(const fs::path& path) {
   return !weights && name != kConfig && !name.starts_with(kTrainingState) && !name.starts_with(".");
 }
 
+void carry_file(const fs::path& from, const fs::path& to) {
+  std::ifstream input(from, std::ios::binary);
+  AtomicFile output(to);
+  std::vector<char> chunk(1 << 20);
+  while (input.read(chunk.data(), static_cast<std::streamsize>(chunk.size())) || input.gcount() > 0) {
+    output.write(chunk.data(), static_cast<std::size_t>(input.gcount()));
+  }
+  if (!input.eof()) throw_file_error("read", from, errno);
+  output.commit();
+}
+
 void carry_files(const fs::path& source, const fs::path& folder) {
   std::error_code failed;
   fs::directory_iterator entry(source, failed);
   for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
     if (entry->is_regular_file(failed) && is_carried(entry->path())) {
-      write_file_atomically(folder / entry->path().filename(), read_whole_file(entry->path()));
+      carry_file(entry->path(), folder / entry->path().filename());
     }
   }
   if (failed) throw_file_error("read", source, failed.value());
+}
+
+// The config's text with the type that its floating-point tensors have; as it is where it names none, or they have
+// several.
+std::string name_type(std::string config_json, const std::vector<NamedTensor>& parameters) {
+  std::set<std::string> types;
+  for (const NamedTensor& parameter : parameters) {
+    switch (parameter.tensor.scalar_type()) {
+      case at::kDouble: types.insert("\"float64\""); break;
+      case at::kFloat: types.insert("\"float32\""); break;
+      case at::kHalf: types.insert("\"float16\""); break;
+      case at::kBFloat16: types.insert("\"bfloat16\""); break;
+      default: break;
+    }
+  }
+  if (types.size() != 1) return config_json;
+  for (const char* key : {"torch_dtype", "dtype"}) config_json = replace_json_value(config_json, {key}, *types.begin());
+  return config_json;
 }
 
 }  // namespace
@@ -146,24 +220,20 @@ void load_parameters(const fs::path& folder, const std::vector<NamedTensor>& par
     for (const std::string& problem : problems) what += "\n  " + problem;
     throw Error(what, "is this the right checkpoint, and does its config.json belong to it?");
   }
-  const at::NoGradGuard no_grad;
-  for (const NamedTensor& parameter : parameters) {
-    at::Tensor target = parameter.tensor;
-    target.copy_(weights.holder(parameter.name)->tensor(parameter.name));
-  }
+  read_parameters(weights, parameters);
 }
 
 void write_checkpoint_files(const fs::path& folder, const std::vector<NamedTensor>& parameters,
-                            const std::string& config_json, const fs::path& source) {
+                            const std::string& config_json, const fs::path& source, std::int64_t max_file_bytes) {
   if (!source.empty()) carry_files(source, folder);
-  write_file_atomically(folder / kConfig, config_json);
-  write_safetensors(folder / kWeightsFile, parameters);
+  const bool same_types = write_weights(folder, parameters, source, max_file_bytes);
+  write_file_atomically(folder / kConfig, same_types ? config_json : name_type(config_json, parameters));
 }
 
 void save_checkpoint_folder(const fs::path& folder, const std::vector<NamedTensor>& parameters,
-                            const std::string& config_json, const fs::path& source) {
+                            const std::string& config_json, const fs::path& source, std::int64_t max_file_bytes) {
   AtomicFolder fresh(folder);
-  write_checkpoint_files(fresh.path(), parameters, config_json, source);
+  write_checkpoint_files(fresh.path(), parameters, config_json, source, max_file_bytes);
   fresh.publish();
 }
 

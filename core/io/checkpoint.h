@@ -45,18 +45,31 @@ struct CheckpointSummary {
 /// @throws Error if there are no weights, a file is damaged, or the index contradicts the shards.
 CheckpointSummary summarize_checkpoint(const std::filesystem::path& folder);
 
-/// Fill the parameters from the folder's weights, converting between floating-point types on the fly.
+/// Fill the parameters, of any device, from the folder's weights: with all threads, converting between floating-point
+/// types on the fly, and with a few megabytes a thread on top of what the parameters take.
 /// @throws Error that lists every missing, surplus and misshapen tensor; then no parameter has been touched.
 void load_parameters(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters);
 
-/// Write model.safetensors and config.json into an existing folder, and the other files of `source` beside them (no
-/// weights, no hidden files, no training state, no folders within it). An empty `source` has none.
+/// Where weights are split into shards that have no example to follow.
+inline constexpr std::int64_t kMaxWeightFileBytes = 5'000'000'000;
+
+/// Write a checkpoint into an existing folder. `source` is the checkpoint that the parameters once came from, or empty.
+///
+/// Where its weights have the same names and shapes, the new ones lie in the same files, in the same order and with the
+/// same headers and index; unchanged weights of unchanged type give the same bytes. Else they are written as
+/// model.safetensors, or as shards where that would be larger than `max_file_bytes`.
+///
+/// Its other files (tokenizer, code, licence, …) are copied: all but weights in other formats, hidden files, training
+/// state and folders. config.json is `config_json` as it stands; only where the weights are not of the source's types
+/// does its "torch_dtype" or "dtype" follow them.
 void write_checkpoint_files(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters,
-                            const std::string& config_json, const std::filesystem::path& source = {});
+                            const std::string& config_json, const std::filesystem::path& source = {},
+                            std::int64_t max_file_bytes = kMaxWeightFileBytes);
 
 /// The same as a new folder, which appears when it is whole.
 /// @throws Error if `folder` exists and is not empty.
 void save_checkpoint_folder(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters,
-                            const std::string& config_json, const std::filesystem::path& source = {});
+                            const std::string& config_json, const std::filesystem::path& source = {},
+                            std::int64_t max_file_bytes = kMaxWeightFileBytes);
 
 }  // namespace drift

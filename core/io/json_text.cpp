@@ -6,11 +6,66 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace drift {
 namespace {
 
 constexpr int kDeepest = 64;
 constexpr std::size_t kLongest = 64'000'000;
+
+// Where tokens of a valid JSON text end.
+
+std::size_t skip_blanks(std::string_view text, std::size_t at) {
+  return std::min(text.find_first_not_of(" \t\r\n", at), text.size());
+}
+
+// `at` is the opening quote.
+std::size_t skip_string(std::string_view text, std::size_t at) {
+  for (++at; at < text.size() && text[at] != '"'; ++at) {
+    if (text[at] == '\\') ++at;
+  }
+  return at + 1;
+}
+
+std::size_t skip_value(std::string_view text, std::size_t at) {
+  for (int depth = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '"') {
+      at = skip_string(text, at);
+    } else if (c == '{' || c == '[') {
+      ++depth, ++at;
+    } else if (c == '}' || c == ']') {
+      --depth, ++at;
+    } else if (depth == 0) {
+      return std::min(text.find_first_of(",]} \t\r\n", at), text.size());
+    } else {
+      ++at;
+    }
+    if (depth == 0) return at;
+  }
+  return at;
+}
+
+struct Span {
+  std::size_t begin = 0;
+  std::size_t end = 0;  ///< 0: there is none
+};
+
+// The value of a key of the object that begins at `at`; the last one where the key occurs twice, as parsers take it.
+Span find_value(std::string_view text, std::size_t at, std::string_view key) {
+  Span found;
+  at = skip_blanks(text, at + 1);
+  while (at < text.size() && text[at] == '"') {
+    const std::size_t key_end = skip_string(text, at);
+    const bool is_wanted = text.substr(at + 1, key_end - at - 2) == key;
+    const std::size_t begin = skip_blanks(text, skip_blanks(text, key_end) + 1);
+    const std::size_t end = skip_value(text, begin);
+    if (is_wanted) found = {begin, end};
+    at = skip_blanks(text, skip_blanks(text, end) + 1);
+  }
+  return found;
+}
 
 }  // namespace
 
@@ -27,5 +82,16 @@ nlohmann::json parse_json_object(std::string_view text, const std::string& file)
 }
 
 std::string read_json_text(const std::filesystem::path& path) { return read_whole_file(path, kLongest); }
+
+std::string replace_json_value(std::string_view text, const std::vector<std::string_view>& keys,
+                               std::string_view value) {
+  Span span{skip_blanks(text, 0), text.size()};
+  for (const std::string_view key : keys) {
+    if (text[span.begin] != '{') return std::string(text);
+    span = find_value(text, span.begin, key);
+    if (span.end == 0) return std::string(text);
+  }
+  return std::string(text).replace(span.begin, span.end - span.begin, value);
+}
 
 }  // namespace drift

@@ -2,6 +2,7 @@
 
 #include <core/io/atomic.h>
 #include <core/io/file_error.h>
+#include <core/io/tensor_pieces.h>
 
 #include <drift/error.h>
 
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -55,27 +57,38 @@ Mapped map_file(const std::filesystem::path& path) {
   return {std::shared_ptr<char>(static_cast<char*>(address), [size](char* start) { ::munmap(start, size); }), size};
 }
 
-SafetensorsHeader layout(const std::vector<NamedTensor>& tensors, std::vector<at::Tensor>& in_file_order) {
-  std::vector<const NamedTensor*> order;
-  for (const NamedTensor& tensor : tensors) {
-    safetensors_dtype_name(tensor.tensor.scalar_type());
-    order.push_back(&tensor);
-  }
-  std::sort(order.begin(), order.end(), [](const NamedTensor* a, const NamedTensor* b) {
-    const int rank_a = safetensors_dtype_rank(a->tensor.scalar_type());
-    const int rank_b = safetensors_dtype_rank(b->tensor.scalar_type());
-    return rank_a != rank_b ? rank_a > rank_b : a->name < b->name;
+void sort_by_type(std::vector<NamedTensor>& tensors) {
+  // Larger types first: then each tensor lies at a multiple of its element size.
+  std::stable_sort(tensors.begin(), tensors.end(), [](const NamedTensor& a, const NamedTensor& b) {
+    return safetensors_dtype_rank(a.tensor.scalar_type()) > safetensors_dtype_rank(b.tensor.scalar_type());
   });
+}
+
+std::string format_header(const std::vector<NamedTensor>& in_file_order,
+                          const std::map<std::string, std::string>& metadata) {
   SafetensorsHeader header;
+  header.metadata = metadata;
   std::uint64_t position = 0;
-  for (const NamedTensor* named : order) {
-    const at::Tensor& tensor = named->tensor;
-    header.entries.push_back(
-        {named->name, tensor.scalar_type(), tensor.sizes().vec(), position, position + tensor.nbytes()});
+  for (const auto& [name, tensor] : in_file_order) {
+    header.entries.push_back({name, tensor.scalar_type(), tensor.sizes().vec(), position, position + tensor.nbytes()});
     position = header.entries.back().end;
-    in_file_order.push_back(tensor);
   }
-  return header;
+  return format_safetensors_header(header);
+}
+
+void write_file(const std::filesystem::path& path, std::string_view header,
+                const std::vector<NamedTensor>& in_file_order) {
+  const std::uint64_t length = header.size();
+  AtomicFile file(path);
+  file.write(&length, kLengthBytes);
+  file.write(header.data(), header.size());
+  for (const NamedTensor& named : in_file_order) {
+    for (const at::Tensor& piece : tensor_pieces(named.tensor)) {
+      const at::Tensor plain = piece.cpu().contiguous();
+      file.write(plain.const_data_ptr(), plain.nbytes());
+    }
+  }
+  file.commit();
 }
 
 void refuse_unusable_names(const std::vector<NamedTensor>& tensors, const std::filesystem::path& path) {
@@ -114,6 +127,7 @@ SafetensorsFile::SafetensorsFile(std::filesystem::path path) : path_(std::move(p
   header_ = parse_safetensors_header(json, mapped.size - kLengthBytes - length, file);
   for (std::size_t i = 0; i < header_.entries.size(); ++i) index_.emplace(header_.entries[i].name, i);
   mapping_ = mapped.bytes;
+  header_text_ = json;
   data_ = mapping_.get() + kLengthBytes + length;
 }
 
@@ -122,42 +136,71 @@ const SafetensorsEntry* SafetensorsFile::find(std::string_view name) const {
   return found == index_.end() ? nullptr : &header_.entries[found->second];
 }
 
+// Shares the mapped memory where it can.
+at::Tensor SafetensorsFile::elements(const SafetensorsEntry& entry, std::int64_t first, at::IntArrayRef shape) const {
+  // Bytes other than 0 and 1 must not become a bool.
+  const bool is_bool = entry.dtype == at::kBool;
+  const auto options = at::TensorOptions().dtype(is_bool ? at::kByte : entry.dtype);
+  const std::size_t element_size = c10::elementSize(entry.dtype);
+  char* start = data_ + entry.begin + static_cast<std::size_t>(first) * element_size;
+  const bool is_empty = entry.begin == entry.end;
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(start) % element_size == 0;
+  at::Tensor tensor;
+  if (is_aligned && !is_empty) {
+    tensor = at::from_blob(
+        start, shape, [keep = mapping_](void*) {}, options);
+  } else {
+    tensor = at::empty(shape, options);
+    if (!is_empty) std::memcpy(tensor.data_ptr(), start, tensor.nbytes());
+  }
+  return is_bool ? tensor.ne(0) : tensor;
+}
+
 at::Tensor SafetensorsFile::tensor(std::string_view name) const {
   const SafetensorsEntry* entry = find(name);
   if (entry == nullptr) throw Error(path_.string() + " holds no tensor " + quoted_name(name));
-  // Bytes other than 0 and 1 must not become a bool.
-  const bool is_bool = entry->dtype == at::kBool;
-  const auto options = at::TensorOptions().dtype(is_bool ? at::kByte : entry->dtype);
-  char* start = data_ + entry->begin;
-  if (entry->begin == entry->end) return at::empty(entry->shape, at::TensorOptions().dtype(entry->dtype));
-  const bool aligned = reinterpret_cast<std::uintptr_t>(start) % c10::elementSize(entry->dtype) == 0;
-  at::Tensor tensor;
-  if (aligned) {
-    tensor = at::from_blob(
-        start, entry->shape, [keep = mapping_](void*) {}, options);
-  } else {
-    tensor = at::empty(entry->shape, options);
-    std::memcpy(tensor.data_ptr(), start, entry->end - entry->begin);
-  }
-  return is_bool ? tensor.ne(0) : tensor;
+  return elements(*entry, 0, entry->shape);
+}
+
+void SafetensorsFile::read_elements(const SafetensorsEntry& entry, std::int64_t first, const at::Tensor& target) const {
+  const auto element_size = static_cast<std::int64_t>(c10::elementSize(entry.dtype));
+  assert(first >= 0 && (first + target.numel()) * element_size <= static_cast<std::int64_t>(entry.end - entry.begin));
+  if (target.numel() == 0) return;
+  target.copy_(elements(entry, first, target.sizes()));
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(data_ + entry.begin + first * element_size);
+  const std::uintptr_t end = begin + static_cast<std::uintptr_t>(target.numel() * element_size);
+  // Pages that a neighbour shares come back from the file when it needs them. A failure costs memory alone.
+  const std::uintptr_t first_page = begin / page * page;
+  ::madvise(reinterpret_cast<void*>(first_page), end - first_page, MADV_DONTNEED);
 }
 
 void write_safetensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
                        const std::map<std::string, std::string>& metadata) {
   refuse_unusable_names(tensors, path);
-  std::vector<at::Tensor> in_file_order;
-  SafetensorsHeader header = layout(tensors, in_file_order);
-  header.metadata = metadata;
-  const std::string json = format_safetensors_header(header);
-  const std::uint64_t length = json.size();
-  AtomicFile file(path);
-  file.write(&length, kLengthBytes);
-  file.write(json.data(), json.size());
-  for (const at::Tensor& tensor : in_file_order) {
-    const at::Tensor plain = tensor.detach().cpu().contiguous();
-    file.write(plain.const_data_ptr(), plain.nbytes());
+  std::vector<NamedTensor> order = tensors;
+  std::sort(order.begin(), order.end(), [](const NamedTensor& a, const NamedTensor& b) { return a.name < b.name; });
+  sort_by_type(order);
+  write_file(path, format_header(order, metadata), order);
+}
+
+void write_safetensors_like(const std::filesystem::path& path, const SafetensorsFile& source,
+                            const std::vector<NamedTensor>& tensors) {
+  std::map<std::string_view, at::Tensor> by_name;
+  for (const NamedTensor& tensor : tensors) by_name.emplace(tensor.name, tensor.tensor);
+  std::vector<NamedTensor> order;
+  bool same_types = true;
+  for (const SafetensorsEntry& entry : source.entries()) {
+    order.push_back({entry.name, by_name.at(entry.name)});
+    assert(order.back().tensor.sizes() == at::IntArrayRef(entry.shape));
+    same_types = same_types && order.back().tensor.scalar_type() == entry.dtype;
   }
-  file.commit();
+  if (same_types) {
+    write_file(path, source.header_text(), order);
+  } else {
+    sort_by_type(order);
+    write_file(path, format_header(order, source.metadata()), order);
+  }
 }
 
 }  // namespace drift

@@ -35,18 +35,36 @@ class SafetensorsFile {
   /// @throws Error if there is none of this name.
   at::Tensor tensor(std::string_view name) const;
 
+  /// Fill `target` (any type, device and stride) with its own number of elements, the first being `first` in the
+  /// row-major order of the entry; converts between types. The pages of the file that held them are given back, so
+  /// that reading a file piece by piece never holds more of it in memory than the pieces at work. Several threads may
+  /// do it at once. Anything that was written into a tensor of tensor() on these pages is lost.
+  void read_elements(const SafetensorsEntry& entry, std::int64_t first, const at::Tensor& target) const;
+
+  /// The header's JSON with its padding, as it stands in the file.
+  std::string_view header_text() const { return header_text_; }
+
  private:
+  at::Tensor elements(const SafetensorsEntry& entry, std::int64_t first, at::IntArrayRef shape) const;
+
   std::filesystem::path path_;
   SafetensorsHeader header_;
   std::map<std::string, std::size_t, std::less<>> index_;
   std::shared_ptr<char> mapping_;
-  char* data_ = nullptr;  ///< first byte behind the header
+  std::string_view header_text_;  ///< within the mapping
+  char* data_ = nullptr;          ///< first byte behind the header
 };
 
 /// Write tensors so that the same names and values always give the same bytes: those that the format's own library
-/// writes. Tensors may be of any device and stride; one at a time is copied where it is not plain CPU memory. Atomic.
+/// writes. Tensors may be of any device and stride; what is not plain CPU memory is copied piece by piece. Atomic.
 /// @throws Error if two tensors have one name or a type is not supported; the old file is intact.
 void write_safetensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
                        const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
+
+/// Write the tensors that `source` holds, in its order and with its metadata. Where no type differs its header is
+/// repeated as it stands, so that unchanged values give the same file to the last byte.
+/// @param tensors  has each of the source's names, with the same shape; others are passed over
+void write_safetensors_like(const std::filesystem::path& path, const SafetensorsFile& source,
+                            const std::vector<NamedTensor>& tensors);
 
 }  // namespace drift

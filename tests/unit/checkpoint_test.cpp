@@ -1,6 +1,7 @@
 #include <core/io/checkpoint.h>
 
 #include <core/io/safetensors.h>
+#include <core/io/tensor_pieces.h>
 
 #include <drift/error.h>
 #include <tests/support/support.h>
@@ -9,9 +10,12 @@
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 #include <gmock/gmock.h>
 
+#include <cstring>
 #include <functional>
+#include <set>
 
 namespace drift {
 namespace {
@@ -42,6 +46,31 @@ std::string error_of(const std::function<void()>& action) {
   } catch (const Error& error) {
     return error.what();
   }
+}
+
+void expect_same_files(const fs::path& expected, const fs::path& found) {
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(expected)) names.insert(entry.path().filename());
+  for (const auto& entry : fs::directory_iterator(found)) names.insert(entry.path().filename());
+  EXPECT_GE(names.size(), 2U);
+  for (const std::string& name : names) {
+    ASSERT_TRUE(fs::exists(expected / name) && fs::exists(found / name)) << name << " is in one folder alone";
+    EXPECT_TRUE(read_file(expected / name) == read_file(found / name)) << name << " differs";
+  }
+}
+
+// A model of zeros with the names, shapes and types of a checkpoint, filled from it.
+std::vector<NamedTensor> loaded(const fs::path& folder) {
+  std::vector<NamedTensor> model;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() != ".safetensors") continue;
+    const SafetensorsFile file(entry.path());
+    for (const SafetensorsEntry& tensor : file.entries()) {
+      model.push_back({tensor.name, at::zeros(tensor.shape, at::TensorOptions().dtype(tensor.dtype))});
+    }
+  }
+  load_parameters(folder, model);
+  return model;
 }
 
 class Checkpoint : public ::testing::Test {
@@ -96,6 +125,26 @@ TEST_F(Checkpoint, FloatingPointTypesAreConverted) {
     EXPECT_EQ(model[0].tensor.scalar_type(), dtype);
     expect_weights(model);
   }
+}
+
+TEST_F(Checkpoint, ParametersOfAnyStrideAndTensorsOfManyPiecesAreFilled) {
+  const std::int64_t rows = 3 * kPieceBytes / 4 / 256 + 1;  // of 256 float32: a few pieces, the last one short
+  const at::Tensor values = at::arange(rows * 256, at::kFloat).view({rows, 256});
+  save_checkpoint_folder(path("a"), {{"plain", values}, {"strided", values}, {"scalar", at::full({}, 7.0)}}, kConfig);
+  const at::Tensor wide = at::zeros({256, 2 * rows}, at::kDouble);
+  const at::Tensor strided = wide.t().narrow(0, 3, rows);
+  const at::Tensor plain = at::zeros({rows, 256});
+  const at::Tensor scalar = at::zeros({});
+  load_parameters(path("a"), {{"plain", plain}, {"strided", strided}, {"scalar", scalar}});
+  EXPECT_TRUE(at::equal(plain, values));
+  EXPECT_TRUE(at::equal(strided, values.to(at::kDouble)));
+  EXPECT_EQ(scalar.item<double>(), 7);
+  EXPECT_EQ(wide.sum().item<double>(), strided.sum().item<double>()) << "something beside the parameter was written";
+
+  save_checkpoint_folder(
+      path("b"), {{"plain", plain}, {"strided", strided.to(at::kFloat).t().contiguous().t()}, {"scalar", scalar}},
+      kConfig);
+  EXPECT_TRUE(read_file(path("a") / "model.safetensors") == read_file(path("b") / "model.safetensors"));
 }
 
 TEST_F(Checkpoint, ShardsAreFoundThroughTheIndex) {
@@ -201,10 +250,104 @@ TEST_F(Checkpoint, TheOtherFilesOfTheSourceAreCarriedAlong) {
   save_checkpoint_folder(path("copy"), weights(), kConfig, source);
   std::set<std::string> names;
   for (const auto& entry : fs::directory_iterator(path("copy"))) names.insert(entry.path().filename());
-  EXPECT_THAT(names,
-              ::testing::ElementsAre("config.json", "link.json", "model.safetensors", "notes.md", "tokenizer.json"));
+  EXPECT_THAT(names, ::testing::ElementsAre("config.json", "link.json", "model-00001-of-00002.safetensors",
+                                            "model-00002-of-00002.safetensors", "model.safetensors.index.json",
+                                            "notes.md", "tokenizer.json"));
   EXPECT_EQ(read_file(path("copy") / "notes.md"), std::string("a\0b", 3));
   EXPECT_EQ(read_file(path("copy") / "link.json"), "{}");
+}
+
+// A checkpoint that nobody but a foreign program would write in this way: the header's keys in another order than the
+// data, blanks, overlong padding, an odd length; an index with fields and an order of its own; a shard with a name of
+// its own.
+class OddCheckpoint : public Checkpoint {
+ protected:
+  OddCheckpoint() {
+    write_file(folder() / "config.json", "{\"dtype\" :\"bfloat16\",  \"sub\": {\"torch_dtype\": \"float64\"}}");
+    write_file(
+        folder() / "two.safetensors",
+        raw(R"({"b": {"data_offsets":[4,8],"shape":[1,2],"dtype":"BF16"},  "__metadata__":{"z":"1","format":"pt"},)"
+            R"("a":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}})"
+            "             ",
+            "abcdEFGH"));
+    write_file(folder() / "one.safetensors", raw(R"({"c":{"dtype":"F32","shape":[],"data_offsets":[0,4]}} )", "wxyz"));
+    write_file(folder() / "model.safetensors.index.json",
+               R"({"weight_map":{"c":"one.safetensors","a":"two.safetensors","b":"two.safetensors"},)"
+               R"( "metadata": {"note":"é","total_size": 12}})");
+    write_file(folder() / "modelling.py", "print('weights')\n");
+  }
+  static std::string raw(const std::string& header, const std::string& data) {
+    std::string bytes(8, '\0');
+    const std::uint64_t length = header.size();
+    std::memcpy(bytes.data(), &length, 8);
+    return bytes + header + data;
+  }
+  fs::path folder() const { return path("odd"); }
+  std::vector<NamedTensor> load(at::ScalarType half) const {
+    std::vector<NamedTensor> model{
+        {"a", at::zeros({2}, half)}, {"b", at::zeros({1, 2}, half)}, {"c", at::zeros({}, at::kFloat)}};
+    load_parameters(folder(), model);
+    return model;
+  }
+};
+
+TEST_F(OddCheckpoint, UnchangedWeightsGiveTheSameBytesInEveryFile) {
+  save_checkpoint_folder(path("copy"), load(at::kBFloat16), read_config_json(folder()), folder());
+  expect_same_files(folder(), path("copy"));
+}
+
+TEST_F(OddCheckpoint, AnotherTypeChangesItsHeadersTheTotalAndTheNameOfTheTypeAlone) {
+  const auto model = load(at::kFloat);
+  save_checkpoint_folder(path("copy"), model, read_config_json(folder()), folder());
+  EXPECT_EQ(read_file(path("copy") / "config.json"),
+            "{\"dtype\" :\"float32\",  \"sub\": {\"torch_dtype\": \"float64\"}}");
+  EXPECT_EQ(read_file(path("copy") / "model.safetensors.index.json"),
+            R"({"weight_map":{"c":"one.safetensors","a":"two.safetensors","b":"two.safetensors"},)"
+            R"( "metadata": {"note":"é","total_size": 20}})");
+  EXPECT_EQ(read_file(path("copy") / "one.safetensors"), read_file(folder() / "one.safetensors"));
+  const SafetensorsFile two(path("copy") / "two.safetensors");
+  EXPECT_EQ(two.entries().front().name, "a");
+  EXPECT_EQ(two.metadata().at("z"), "1");
+  EXPECT_TRUE(at::equal(two.tensor("b"), model[1].tensor));
+}
+
+TEST_F(OddCheckpoint, WeightsThatAreNotTheSourcesAreWrittenAfresh) {
+  auto model = load(at::kBFloat16);
+  model.pop_back();
+  save_checkpoint_folder(path("copy"), model, read_config_json(folder()), folder());
+  EXPECT_FALSE(fs::exists(path("copy") / "two.safetensors"));
+  EXPECT_FALSE(fs::exists(path("copy") / "model.safetensors.index.json"));
+  EXPECT_TRUE(fs::exists(path("copy") / "modelling.py"));
+  EXPECT_EQ(summarize_checkpoint(path("copy")).total.parameters, 4);
+}
+
+TEST_F(Checkpoint, WithoutAnExampleWeightsAreSplitByTheLargestFile) {
+  std::vector<NamedTensor> model;
+  for (const char* name : {"d", "c", "b", "a"}) model.push_back({name, at::full({10}, 0.5)});  // 40 bytes each
+  model.push_back({"long", at::full({30}, 0.25)});
+  save_checkpoint_folder(path("split"), model, kConfig, {}, 100);
+  const CheckpointSummary summary = summarize_checkpoint(path("split"));
+  ASSERT_EQ(summary.files.size(), 3U);
+  EXPECT_EQ(summary.files[0].name, "model-00001-of-00003.safetensors");
+  EXPECT_EQ(summary.files[0].total.bytes, 80);
+  EXPECT_EQ(summary.files[2].total.bytes, 120);
+  EXPECT_EQ(read_file(path("split") / "model.safetensors.index.json"), R"({
+  "metadata": {
+    "total_size": 280
+  },
+  "weight_map": {
+    "a": "model-00002-of-00003.safetensors",
+    "b": "model-00002-of-00003.safetensors",
+    "c": "model-00001-of-00003.safetensors",
+    "d": "model-00001-of-00003.safetensors",
+    "long": "model-00003-of-00003.safetensors"
+  }
+}
+)");
+  std::vector<NamedTensor> again;
+  for (const NamedTensor& tensor : model) again.push_back({tensor.name, at::zeros_like(tensor.tensor)});
+  load_parameters(path("split"), again);
+  for (std::size_t i = 0; i < model.size(); ++i) EXPECT_TRUE(at::equal(again[i].tensor, model[i].tensor));
 }
 
 TEST_F(Checkpoint, AFolderInUseIsNotOverwritten) {
@@ -213,33 +356,16 @@ TEST_F(Checkpoint, AFolderInUseIsNotOverwritten) {
   EXPECT_EQ(read_file(path("mine") / "thesis.txt"), "precious");
 }
 
-// Checkpoints written by other software, where the shared data are there.
+// Checkpoints written by other software: those of the tests, and more where the shared data are there.
 class ForeignCheckpoint : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(ForeignCheckpoint, LoadsAndRoundTripsTensorByTensor) {
-  const fs::path folder = test::shared_dir() / "data/golden/ckpt" / GetParam();
-  if (test::shared_dir().empty() || !fs::exists(folder)) GTEST_SKIP() << "the shared data are not here";
-  std::vector<NamedTensor> model;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() != ".safetensors") continue;
-    const SafetensorsFile file(entry.path());
-    for (const SafetensorsEntry& tensor : file.entries()) {
-      model.push_back({tensor.name, at::zeros(tensor.shape, at::TensorOptions().dtype(tensor.dtype))});
-    }
-  }
-  ASSERT_GT(model.size(), 10U);
-  load_parameters(folder, model);
+TEST_P(ForeignCheckpoint, RoundTripsToTheLastByteOfEveryFile) {
+  fs::path folder = test::source_dir() / "tests/golden/data" / GetParam();
+  if (!fs::exists(folder)) folder = test::shared_dir() / "data/golden/ckpt" / GetParam();
+  if (!fs::exists(folder)) GTEST_SKIP() << "the shared data are not here";
   const TemporaryFolder out;
-  save_checkpoint_folder(out.path() / "copy", model, read_config_json(folder), folder);
-  EXPECT_TRUE(fs::exists(out.path() / "copy/generation_config.json"));
-  const SafetensorsFile copy(out.path() / "copy/model.safetensors");
-  EXPECT_EQ(copy.entries().size(), model.size());
-  for (const NamedTensor& tensor : model)
-    EXPECT_TRUE(at::equal(copy.tensor(tensor.name), tensor.tensor)) << tensor.name;
-  // A single file is the same to the last byte: the layout is the format's own.
-  if (fs::exists(folder / "model.safetensors")) {
-    EXPECT_TRUE(read_file(folder / "model.safetensors") == read_file(out.path() / "copy/model.safetensors"));
-  }
+  save_checkpoint_folder(out.path() / "copy", loaded(folder), read_config_json(folder), folder);
+  expect_same_files(folder, out.path() / "copy");
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, ForeignCheckpoint,

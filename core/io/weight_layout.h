@@ -1,0 +1,20 @@
+#pragma once
+
+#include <drift/model.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+namespace drift {
+
+/// Write a checkpoint's weights into an existing folder: in the files, order and headers of the weights in `source`
+/// where these have the same names and shapes; else as model.safetensors or, above `max_file_bytes`, as shards of at
+/// most that size (a larger tensor has one of its own) with their index. Copies no more than a piece of a tensor at a
+/// time.
+/// @param source  a checkpoint folder; may be empty or hold no weights
+/// @return whether every tensor has its type in `source`
+bool write_weights(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters,
+                   const std::filesystem::path& source, std::int64_t max_file_bytes);
+
+}  // namespace drift
