@@ -10,7 +10,7 @@ if(DRIFT_MOLD)
 endif()
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wnon-virtual-dtor -Woverloaded-virtual -Werror=return-type
-                    -Wno-restrict)  # false alarms of GCC 12 on std::string (its bug 105651)
+                    $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)  # false alarms of GCC 12 on std::string (its bug 105651)
 # Paths in the binaries do not depend on where the tree lies, and ccache shares between clones.
 add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
 

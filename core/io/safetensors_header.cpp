@@ -180,14 +180,17 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return "[" + text + "]";
 }
 
-// Nothing if the product does not fit.
+// Nothing if the product does not fit; nor for an empty tensor whose strides would not.
 std::optional<std::uint64_t> bytes_of(const SafetensorsEntry& entry) {
   std::uint64_t bytes = c10::elementSize(entry.dtype);
+  bool is_empty = false;
   for (const std::int64_t size : entry.shape) {
-    if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes)) return std::nullopt;
+    is_empty = is_empty || size == 0;
+    const auto factor = static_cast<std::uint64_t>(std::max<std::int64_t>(size, 1));
+    if (__builtin_mul_overflow(bytes, factor, &bytes)) return std::nullopt;
   }
   if (bytes > std::numeric_limits<std::int64_t>::max()) return std::nullopt;
-  return bytes;
+  return is_empty ? 0 : bytes;
 }
 
 }  // namespace

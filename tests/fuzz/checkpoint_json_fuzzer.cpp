@@ -1,0 +1,83 @@
+// The JSON files of a checkpoint, of any text: the index of its shards, and config.json as the core hands it to the
+// backbones.
+
+#include <core/io/atomic.h>
+#include <core/io/checkpoint.h>
+#include <core/io/checkpoint_weights.h>
+#include <core/io/json_text.h>
+#include <core/io/safetensors.h>
+#include <plugins/models/dream/config.h>
+#include <plugins/models/llada/config.h>
+#include <tests/fuzz/fuzz.h>
+
+#include <drift/error.h>
+
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+#include <nlohmann/json.hpp>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Whether the action went through; an Error is a refusal.
+template <class Action>
+bool accepted(Action action) {
+  try {
+    action();
+    return true;
+  } catch (const drift::Error&) {
+    return false;
+  }
+}
+
+// A value is replaced and nothing else.
+void replace_value(const std::string& text, const nlohmann::json& parsed) {
+  const std::string changed = drift::replace_json_value(text, {"torch_dtype"}, "\"float32\"");
+  nlohmann::json expected = parsed;
+  nlohmann::json found = drift::parse_json_object(changed, "changed");
+  expected.erase("torch_dtype");
+  found.erase("torch_dtype");
+  drift::fuzz::require(expected == found);
+  (void)drift::replace_json_value(text, {"metadata", "total_size"}, "7");
+}
+
+// Two shards of one tensor each, whose index is the input.
+struct Shards {
+  drift::AtomicFolder folder{fs::temp_directory_path() / "drift-fuzz-checkpoint"};
+  Shards() {
+    drift::write_safetensors(folder.path() / "1.safetensors", {{"a", at::ones({2})}});
+    drift::write_safetensors(folder.path() / "2.safetensors", {{"b", at::ones({2, 2})}});
+    drift::write_file_atomically(folder.path() / "config.json", "{}");
+  }
+};
+
+// An index that fits is repeated to the last byte when the checkpoint is saved.
+void open_and_save(const std::string& index) {
+  static const Shards shards;
+  const fs::path& folder = shards.folder.path();
+  drift::write_file_atomically(folder / drift::kWeightIndexFile, index);
+  const std::vector<drift::NamedTensor> parameters{{"a", at::zeros({2})}, {"b", at::zeros({2, 2})}};
+  if (!accepted([&] { drift::load_parameters(folder, parameters); })) return;
+  drift::fuzz::require(parameters[0].tensor.sum().item<double>() == 2);
+  drift::AtomicFolder copy(fs::temp_directory_path() / "drift-fuzz-copy");
+  const auto config = drift::read_config_json(folder);
+  drift::write_checkpoint_files(copy.path(), parameters, config, folder);
+  drift::fuzz::require(drift::CheckpointWeights(copy.path()).files().size() == 2);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  nlohmann::json parsed;
+  const bool is_json = accepted([&] { parsed = drift::parse_json_object(text, "config.json"); });
+  const bool is_index = accepted([&] { drift::parse_weight_index(text, "index"); });
+  drift::fuzz::require(is_json || !is_index);
+  if (!is_json) return 0;
+  replace_value(text, parsed);
+  accepted([&] { LladaConfig::parse(text, {}); });
+  accepted([&] { DreamConfig::parse(text, {"quantisation"}); });
+  if (is_index) open_and_save(text);
+  return 0;
+}
