@@ -2,7 +2,7 @@
 
 #include <core/io/checkpoint.h>
 #include <core/text/tokenizer.h>
-#include <core/train/prompt_batch.h>
+#include <core/train/prompt_encoder.h>
 
 #include <drift/task.h>
 
@@ -71,9 +71,9 @@ Prompts Recipe::prompts() const {
   std::vector<TaskItem> items(static_cast<std::size_t>(train.get<std::int64_t>("prompts_per_step")));
   for (std::size_t i = 0; i < items.size(); ++i)
     task->training_item(static_cast<std::int64_t>(i), RandomStream(1, "task"), items[i]);
-  const auto& traits = model_->traits();
-  return make_prompts(items, Tokenizer::open(model_folder(config_)), train.get<std::int64_t>("group_size"),
-                      traits.pad_id, rollout->response_length(), traits.context_length);
+  const Tokenizer tokenizer = Tokenizer::open(model_folder(config_));
+  return PromptEncoder(config_.section("prompt"), tokenizer, model_->traits())
+      .encode(items, train.get<std::int64_t>("group_size"), rollout->response_length());
 }
 
 RolloutInput Recipe::rollout_input() const {

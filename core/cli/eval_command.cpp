@@ -19,11 +19,13 @@ int run_eval(const CommandLine& line) {
   const auto task = create_component<Task>(registry, config, "task");
   const auto reward = create_component<Reward>(registry, config, "reward");
   const auto rollout = create_component<Rollout>(registry, config, "evaluation.rollout");
+  const PromptEncoder prompts(config.section("prompt"), tokenizer, model->traits());
   if (task->held_out_size() == 0) throw Error("the task `" + task.name() + "` has no held-out items");
 
   HeldOutSettings settings;
   settings.model = &*model;
   settings.tokenizer = &tokenizer;
+  settings.prompts = &prompts;
   settings.task = &task;
   settings.reward = &reward;
   settings.rollout = &rollout;

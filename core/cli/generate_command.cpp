@@ -3,6 +3,7 @@
 #include <core/text/tokenizer.h>
 #include <core/train/components.h>
 #include <core/train/prompt_batch.h>
+#include <core/train/prompt_encoder.h>
 
 #include <ATen/core/grad_mode.h>
 
@@ -13,8 +14,10 @@
 namespace drift {
 namespace {
 
-std::vector<std::int64_t> prompt_ids(const CommandLine& line, const Tokenizer& tokenizer, const ModelTraits& traits) {
-  auto ids = line.prompt ? tokenizer.encode(*line.prompt) : line.token_ids;
+std::vector<std::int64_t> prompt_ids(const CommandLine& line, const RunConfig& config, const Tokenizer& tokenizer,
+                                     const ModelTraits& traits) {
+  const PromptEncoder prompts(config.section("prompt"), tokenizer, traits);
+  auto ids = line.prompt ? tokenizer.encode(prompts.render(*line.prompt)) : line.token_ids;
   if (ids.empty()) throw Error("the prompt is empty", "give --prompt TEXT or --token-ids 1,2,3");
   for (const std::int64_t id : ids) {
     if (id < 0 || id >= traits.vocabulary_size) {
@@ -66,7 +69,7 @@ int run_generate(const CommandLine& line) {
 
   RolloutInput input;
   input.model = &*model;
-  input.prompts = single_prompt(prompt_ids(line, tokenizer, model->traits()));
+  input.prompts = single_prompt(prompt_ids(line, config, tokenizer, model->traits()));
   input.random = RandomStream(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "generate");
   Trajectories made;
   const at::NoGradGuard no_gradient;

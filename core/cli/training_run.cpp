@@ -70,11 +70,13 @@ std::optional<Evaluator> make_evaluator(const LoadedRun& run) {
 }
 
 TrainingLoop::Evaluate make_evaluate(const std::optional<Evaluator>& evaluator, const RunConfig& config,
-                                     const Model& model, const Tokenizer& tokenizer, RunDisplay& display) {
+                                     const Model& model, const Tokenizer& tokenizer, const PromptEncoder& prompts,
+                                     RunDisplay& display) {
   if (!evaluator) return {};
   HeldOutSettings held_out;
   held_out.model = &model;
   held_out.tokenizer = &tokenizer;
+  held_out.prompts = &prompts;
   held_out.task = &evaluator->task;
   held_out.reward = &evaluator->reward;
   held_out.rollout = &evaluator->rollout;
@@ -145,6 +147,7 @@ int run_training(const CommandLine& line, ConfigPurpose purpose, const MakeTrain
                              : open_initial_model(run.plugins->registry, config);
   const Tokenizer tokenizer = Tokenizer::open(model_folder);
   const auto evaluator = make_evaluator(run);
+  const PromptEncoder prompts(config.section("prompt"), tokenizer, model->traits());
   const auto training = make_training(run, *model, tokenizer);
   if (!folder) folder.emplace(RunFolder::create(path));
   begin_files(*folder, run, resumed);
@@ -153,7 +156,7 @@ int run_training(const CommandLine& line, ConfigPurpose purpose, const MakeTrain
   RunDisplay display(terminal);
   display.header(header(config, *model, purpose, *folder, resumed));
   TrainingLoop loop(settings, *training, *model, *folder, display,
-                    make_evaluate(evaluator, config, *model, tokenizer, display));
+                    make_evaluate(evaluator, config, *model, tokenizer, prompts, display));
   if (resumed) loop.resume(*resumed);
   LoopResult result;
   try {

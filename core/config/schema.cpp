@@ -55,6 +55,13 @@ std::vector<SectionSchema> make_sections() {
                       kModel,
                       all});
   sections.push_back({"task", "the problems", {name}, kTask, {kTrain, kPretrain, kEval}});
+  sections.push_back({"prompt",
+                      "what stands around a question",
+                      {{"format", "none", "the model's turns: one of its chat formats, or none    (drift model info)"},
+                       {"instruction", "{question}", "the user's words, {question} where the question belongs"},
+                       {"system", "", "text of a system turn before it"}},
+                      std::nullopt,
+                      {kTrain, kPretrain, kEval, kGenerate}});
   sections.push_back({"reward",
                       "what judges a response",
                       {{"name", "", "which one; default: the reward with the task's name"}},

@@ -39,7 +39,6 @@ HeldOutEvaluation evaluate_held_out(const HeldOutSettings& settings) {
   const auto& task = *settings.task;
   const std::int64_t available = task->held_out_size();
   const std::int64_t total = settings.items == 0 ? available : std::min(settings.items, available);
-  const auto& traits = settings.model->traits();
 
   HeldOutEvaluation evaluation;
   std::int64_t solved = 0, forwards = 0;
@@ -56,8 +55,7 @@ HeldOutEvaluation evaluate_held_out(const HeldOutSettings& settings) {
     input.cancelled = settings.cancelled;
     Trajectories trajectories;
     settings.rollout->call("generate", [&](const Rollout& rollout) {
-      input.prompts =
-          make_prompts(items, *settings.tokenizer, 1, traits.pad_id, rollout.response_length(), traits.context_length);
+      input.prompts = settings.prompts->encode(items, 1, rollout.response_length());
       rollout.generate(input, trajectories);
     });
     if (settings.cancelled && *settings.cancelled) return {};

@@ -7,6 +7,7 @@
 
 #include <core/text/tokenizer.h>
 #include <core/train/components.h>
+#include <core/train/prompt_encoder.h>
 #include <core/train/step_record.h>
 
 #include <atomic>
@@ -36,6 +37,7 @@ struct HeldOutEvaluation {
 struct HeldOutSettings {
   const Model* model = nullptr;
   const Tokenizer* tokenizer = nullptr;
+  const PromptEncoder* prompts = nullptr;
   const Loaded<Task>* task = nullptr;
   const Loaded<Reward>* reward = nullptr;
   const Loaded<Rollout>* rollout = nullptr;

@@ -56,6 +56,7 @@ PolicyTraining::PolicyTraining(const RunConfig& config, const Model& model, cons
                                PolicyComponents components)
     : model_(model),
       tokenizer_(tokenizer),
+      prompt_encoder_(config.section("prompt"), tokenizer, model.traits()),
       components_(std::move(components)),
       optimizer_(model.parameters(),
                  OptimizerSettings::from(config.section("train"),
@@ -99,9 +100,7 @@ PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& m
   input.step = step;
   components_.rollout.call("generate", [&](const Rollout& rollout) {
     const at::NoGradGuard no_gradient;
-    const auto& traits = model_.traits();
-    input.prompts =
-        make_prompts(items, tokenizer_, group_size_, traits.pad_id, rollout.response_length(), traits.context_length);
+    input.prompts = prompt_encoder_.encode(items, group_size_, rollout.response_length());
     rollout.generate(input, scored.trajectories);
   });
   metrics.seconds.rollout = rollout_timer.seconds();

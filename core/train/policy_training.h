@@ -14,6 +14,7 @@
 #include <core/train/components.h>
 #include <core/train/group_filter.h>
 #include <core/train/policy_gradient.h>
+#include <core/train/prompt_encoder.h>
 #include <core/train/training.h>
 
 #include <vector>
@@ -53,6 +54,7 @@ class PolicyTraining final : public Training {
 
   const Model& model_;
   const Tokenizer& tokenizer_;
+  PromptEncoder prompt_encoder_;
   PolicyComponents components_;
   Optimizer optimizer_;
   RandomStream random_;

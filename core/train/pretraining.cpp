@@ -36,6 +36,7 @@ class LikelihoodLoss final : public LossEstimator {
 Pretraining::Pretraining(const RunConfig& config, const Model& model, const Tokenizer& tokenizer, Loaded<Task> task)
     : model_(model),
       tokenizer_(tokenizer),
+      prompt_encoder_(config.section("prompt"), tokenizer, model.traits()),
       task_(std::move(task)),
       optimizer_(model.parameters(), OptimizerSettings::from(config.section("pretrain"),
                                                              config.section("pretrain").get<std::int64_t>("steps"))),
@@ -55,7 +56,7 @@ Trajectories Pretraining::demonstrations(std::int64_t step) const {
     });
   }
   Trajectories batch;
-  batch.prompts = make_prompts(items, tokenizer_, 1, traits.pad_id, response_length_, traits.context_length);
+  batch.prompts = prompt_encoder_.encode(items, 1, response_length_);
   batch.tokens_BL = at::full({batch_size_, response_length_}, traits.end_id, at::kLong);
   for (std::int64_t b = 0; b < batch_size_; ++b) {
     const TaskItem& item = items[static_cast<std::size_t>(b)];

@@ -7,6 +7,7 @@
 #include <core/config/run_config.h>
 #include <core/text/tokenizer.h>
 #include <core/train/components.h>
+#include <core/train/prompt_encoder.h>
 #include <core/train/training.h>
 
 namespace drift {
@@ -28,6 +29,7 @@ class Pretraining final : public Training {
 
   const Model& model_;
   const Tokenizer& tokenizer_;
+  PromptEncoder prompt_encoder_;
   Loaded<Task> task_;
   Optimizer optimizer_;
   RandomStream random_;

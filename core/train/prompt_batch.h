@@ -1,6 +1,5 @@
 #pragma once
 
-#include <drift/task.h>
 #include <drift/trajectories.h>
 
 #include <core/text/tokenizer.h>
@@ -9,11 +8,6 @@
 #include <vector>
 
 namespace drift {
-
-/// Encoded prompts, one group of `group_size` responses each, padded on the left to the longest.
-/// @throws Error naming the item if a prompt and `response_length` do not fit into the context.
-Prompts make_prompts(const std::vector<TaskItem>& items, const Tokenizer& tokenizer, std::int64_t group_size,
-                     std::int64_t pad_id, std::int64_t response_length, std::int64_t context_length);
 
 /// Ids -> [1, ids.size()] prompts of one response without padding.
 Prompts single_prompt(const std::vector<std::int64_t>& ids);

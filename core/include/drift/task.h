@@ -11,10 +11,11 @@ namespace drift {
 
 /// One problem. Texts, UTF-8; special tokens appear in them as the tokenizer writes them.
 struct TaskItem {
-  std::string id;             ///< unique within the task, the same in every run
-  std::string prompt;         ///< the whole rendered prompt
-  std::string reference;      ///< what the reward needs to judge an answer, in the reward's own form
-  std::string demonstration;  ///< a response to imitate in `drift pretrain`; empty if the task has none
+  std::string id;               ///< unique within the task, the same in every run
+  std::string prompt;           ///< the question; the words and turns around it are the configuration's, [prompt]
+  std::string reference;        ///< what the reward needs to judge an answer, in the reward's own form
+  std::string demonstration;    ///< a response to imitate in `drift pretrain`; empty if the task has none
+  std::string response_prefix;  ///< first words of the response, given to the model; empty: none
 };
 
 /// Where problems come from: a generator or a dataset. Registered with a constructor (const Params&).

@@ -1,0 +1,81 @@
+#include <core/text/chat.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace drift {
+namespace {
+
+// The white space that templates trim: Python's, as UTF-8.
+constexpr std::string_view kSpaces[] = {" ",
+                                        "\t",
+                                        "\n",
+                                        "\v",
+                                        "\f",
+                                        "\r",
+                                        "\x1C",
+                                        "\x1D",
+                                        "\x1E",
+                                        "\x1F",
+                                        "\xC2\x85",
+                                        "\xC2\xA0",
+                                        "\xE1\x9A\x80",
+                                        "\xE2\x80\x80",
+                                        "\xE2\x80\x81",
+                                        "\xE2\x80\x82",
+                                        "\xE2\x80\x83",
+                                        "\xE2\x80\x84",
+                                        "\xE2\x80\x85",
+                                        "\xE2\x80\x86",
+                                        "\xE2\x80\x87",
+                                        "\xE2\x80\x88",
+                                        "\xE2\x80\x89",
+                                        "\xE2\x80\x8A",
+                                        "\xE2\x80\xA8",
+                                        "\xE2\x80\xA9",
+                                        "\xE2\x80\xAF",
+                                        "\xE2\x81\x9F",
+                                        "\xE3\x80\x80"};
+
+std::string_view trimmed(std::string_view text) {
+  const auto strip = [&](const auto& starts_or_ends, const auto& remove) {
+    for (;;) {
+      const auto* space = std::find_if(std::begin(kSpaces), std::end(kSpaces), starts_or_ends);
+      if (space == std::end(kSpaces)) return;
+      remove(space->size());
+    }
+  };
+  strip([&](std::string_view space) { return text.starts_with(space); }, [&](std::size_t n) { text.remove_prefix(n); });
+  strip([&](std::string_view space) { return text.ends_with(space); }, [&](std::size_t n) { text.remove_suffix(n); });
+  return text;
+}
+
+std::string replaced(std::string_view text, std::string_view placeholder, std::string_view value) {
+  std::string result;
+  for (std::size_t found; (found = text.find(placeholder)) != std::string_view::npos;) {
+    result.append(text.substr(0, found)).append(value);
+    text.remove_prefix(found + placeholder.size());
+  }
+  return result.append(text);
+}
+
+}  // namespace
+
+std::string render_chat(const ChatFormat& format, const std::vector<ChatTurn>& turns, std::string_view reply_prefix) {
+  std::string text = format.opening;
+  const auto add = [&](std::string_view role, std::string_view words) {
+    text += replaced(format.turn_begin, "{role}", role);
+    text += format.trims_text ? trimmed(words) : words;
+    text += format.turn_end;
+  };
+  const bool has_system = !turns.empty() && turns.front().role == "system";
+  if (!has_system && !format.default_system.empty()) add("system", format.default_system);
+  for (const ChatTurn& turn : turns) add(turn.role, turn.text);
+  return text.append(format.reply_begin).append(reply_prefix);
+}
+
+std::string fill_instruction(std::string_view instruction, std::string_view question) {
+  return replaced(instruction, "{question}", question);
+}
+
+}  // namespace drift

@@ -1,0 +1,90 @@
+#include <core/train/prompt_encoder.h>
+
+#include <core/config/nearest.h>
+#include <core/text/chat.h>
+
+#include <drift/error.h>
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace drift {
+namespace {
+
+ChatFormat find_format(const std::string& name, const ModelTraits& traits) {
+  std::vector<std::string> names = {"none"};
+  for (const ChatFormat& format : traits.chat_formats) {
+    if (format.name == name) return format;
+    names.push_back(format.name);
+  }
+  std::string list;
+  for (const std::string& known : names) list += (list.empty() ? "" : ", ") + known;
+  const std::string nearest = nearest_name(name, names);
+  throw Error("unknown chat format `" + name + "` in [prompt] format" +
+                  (nearest.empty() ? "" : "; did you mean `" + nearest + "`?"),
+              "chat formats of " + traits.family + ": " + list);
+}
+
+}  // namespace
+
+PromptEncoder::PromptEncoder(const Params& section, const Tokenizer& tokenizer, const ModelTraits& traits)
+    : tokenizer_(tokenizer),
+      instruction_(section.get<std::string>("instruction")),
+      system_(section.get<std::string>("system")),
+      pad_id_(traits.pad_id),
+      context_length_(traits.context_length) {
+  const auto name = section.get<std::string>("format");
+  has_turns_ = name != "none";
+  if (has_turns_) format_ = find_format(name, traits);
+  if (!has_turns_ && !system_.empty()) {
+    throw Error("[prompt] system needs a chat format", "choose one: [prompt] format = \"chat\"");
+  }
+  if (instruction_.find("{question}") == std::string::npos) {
+    throw Error("[prompt] instruction has no place for the question", "write {question} where it belongs");
+  }
+}
+
+std::string PromptEncoder::render(const std::string& question, const std::string& response_prefix) const {
+  const std::string words = fill_instruction(instruction_, question);
+  if (!has_turns_) return words + response_prefix;
+  std::vector<ChatTurn> turns;
+  if (!system_.empty()) turns.push_back({"system", system_});
+  turns.push_back({"user", words});
+  return render_chat(format_, turns, response_prefix);
+}
+
+Prompts PromptEncoder::encode(const std::vector<TaskItem>& items, std::int64_t group_size,
+                              std::int64_t response_length) const {
+  std::vector<std::vector<std::int64_t>> encoded;
+  std::size_t longest = 0;
+  for (const TaskItem& item : items) {
+    encoded.push_back(tokenizer_.encode(render(item.prompt, item.response_prefix)));
+    longest = std::max(longest, encoded.back().size());
+    if (static_cast<std::int64_t>(encoded.back().size()) + response_length > context_length_) {
+      throw Error("the prompt of item `" + item.id + "` has " + std::to_string(encoded.back().size()) +
+                      " tokens; with " + std::to_string(response_length) +
+                      " of the response that is more than the model's context of " + std::to_string(context_length_),
+                  "shorten rollout.length or filter the task's items");
+    }
+  }
+  const auto rows = static_cast<std::int64_t>(items.size()) * group_size, width = static_cast<std::int64_t>(longest);
+  Prompts prompts;
+  prompts.tokens_BP = at::full({rows, width}, pad_id_, at::kLong);
+  prompts.mask_BP = at::zeros({rows, width}, at::kBool);
+  prompts.group_B = at::empty({rows}, at::kLong);
+  for (std::int64_t b = 0; b < rows; ++b) {
+    const auto& ids = encoded[static_cast<std::size_t>(b / group_size)];
+    const std::int64_t padding = width - static_cast<std::int64_t>(ids.size());
+    std::memcpy(prompts.tokens_BP.data_ptr<std::int64_t>() + b * width + padding, ids.data(),
+                ids.size() * sizeof(std::int64_t));
+    std::fill_n(prompts.mask_BP.data_ptr<bool>() + b * width + padding, ids.size(), true);
+    prompts.group_B.data_ptr<std::int64_t>()[b] = b / group_size;
+  }
+  return prompts;
+}
+
+}  // namespace drift

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <drift/model.h>
+#include <drift/params.h>
+#include <drift/task.h>
+#include <drift/trajectories.h>
+
+#include <core/text/tokenizer.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace drift {
+
+/// Turns questions into prompts: the words around a question and the model's turns, as `[prompt]` says, then token ids.
+class PromptEncoder {
+ public:
+  /// @param section  `[prompt]` of the configuration
+  /// @throws Error if the model has no such chat format, or the instruction no place for the question.
+  PromptEncoder(const Params& section, const Tokenizer& tokenizer, const ModelTraits& traits);
+
+  /// The whole text that the model reads.
+  std::string render(const std::string& question, const std::string& response_prefix = {}) const;
+
+  /// Encoded prompts, one group of `group_size` responses each, padded on the left to the longest.
+  /// @throws Error naming the item if a prompt and `response_length` do not fit into the context.
+  Prompts encode(const std::vector<TaskItem>& items, std::int64_t group_size, std::int64_t response_length) const;
+
+ private:
+  const Tokenizer& tokenizer_;
+  ChatFormat format_;
+  bool has_turns_ = false;
+  std::string instruction_, system_;
+  std::int64_t pad_id_, context_length_;
+};
+
+}  // namespace drift

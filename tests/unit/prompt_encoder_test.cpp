@@ -1,0 +1,103 @@
+// From a question to a prompt: instruction, turns, first words of the response, token ids, padding.
+
+#include <core/train/prompt_encoder.h>
+
+#include <core/config/schema.h>
+
+#include <drift/error.h>
+
+#include "tests/support/support.h"
+#include "tests/support/tiny_model.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/tensor.h>
+
+#include <gmock/gmock.h>
+
+namespace drift {
+namespace {
+
+using testing::HasSubstr;
+
+class Prompt : public testing::Test {
+ protected:
+  Prompt() {
+    traits_.family = "Tiny";
+    traits_.pad_id = 0;
+    traits_.context_length = 30;
+    traits_.chat_formats = {{.name = "chat",
+                             .opening = {},
+                             .turn_begin = "[{role}] ",
+                             .turn_end = ".\n",
+                             .reply_begin = "[assistant] ",
+                             .default_system = {},
+                             .trims_text = true}};
+  }
+
+  PromptEncoder encoder(const std::map<std::string, ParamValue>& values = {}) const {
+    return PromptEncoder(Params(find_section("prompt")->keys, values), tokenizer_, traits_);
+  }
+  std::string mistake(const std::map<std::string, ParamValue>& values) const {
+    try {
+      encoder(values);
+    } catch (const Error& error) {
+      return std::string(error.what()) + " | " + error.hint();
+    }
+    return "no mistake";
+  }
+
+  Tokenizer tokenizer_ = Tokenizer::open(test::source_dir() / "assets/sudoku-llada");
+  ModelTraits traits_;
+};
+
+TEST_F(Prompt, IsTheQuestionItselfByDefault) {
+  EXPECT_EQ(encoder().render(" 1 + 1 "), " 1 + 1 ");
+  EXPECT_EQ(encoder().render("1 + 1", " = "), "1 + 1 = ");
+}
+
+TEST_F(Prompt, PutsWordsAndTurnsAroundTheQuestion) {
+  const auto chat = encoder({{"format", "chat"}, {"instruction", "Solve {question} now"}});
+  EXPECT_EQ(chat.render("1 + 1"), "[user] Solve 1 + 1 now.\n[assistant] ");
+  EXPECT_EQ(chat.render("1 + 1", "It is"), "[user] Solve 1 + 1 now.\n[assistant] It is");
+}
+
+TEST_F(Prompt, MayBeginWithASystemTurn) {
+  EXPECT_EQ(encoder({{"format", "chat"}, {"system", "Be brief"}}).render("1 + 1"),
+            "[system] Be brief.\n[user] 1 + 1.\n[assistant] ");
+}
+
+TEST_F(Prompt, MistakesSayWhatToDo) {
+  EXPECT_THAT(mistake({{"format", "chta"}}),
+              testing::AllOf(HasSubstr("unknown chat format `chta`"), HasSubstr("did you mean `chat`?"),
+                             HasSubstr("chat formats of Tiny: none, chat")));
+  EXPECT_THAT(mistake({{"instruction", "Solve it"}}), HasSubstr("write {question} where it belongs"));
+  EXPECT_THAT(mistake({{"system", "Be brief"}}), HasSubstr("needs a chat format"));
+}
+
+TEST_F(Prompt, IsPaddedOnTheLeftOncePerResponse) {
+  std::vector<TaskItem> items(2);
+  items[0].prompt = "12";
+  items[1].prompt = "1234";
+  const auto prompts = encoder().encode(items, /*group_size=*/2, /*response_length=*/8);
+  ASSERT_EQ(prompts.tokens_BP.sizes(), (std::vector<std::int64_t>{4, 4}));
+  EXPECT_TRUE(prompts.mask_BP.sum(1).equal(at::tensor(std::vector<std::int64_t>{2, 2, 4, 4})));
+  EXPECT_EQ(prompts.tokens_BP[1][0].item<std::int64_t>(), 0);
+  EXPECT_EQ(prompts.tokens_BP[1][2].item<std::int64_t>(), tokenizer_.encode("1")[0]);
+  EXPECT_TRUE(prompts.group_B.equal(at::tensor(std::vector<std::int64_t>{0, 0, 1, 1})));
+}
+
+TEST_F(Prompt, ThatDoesNotFitIsNamed) {
+  std::vector<TaskItem> items(1);
+  items[0].id = "item-7";
+  items[0].prompt = std::string(25, '1');
+  try {
+    encoder().encode(items, 1, 8);
+    FAIL() << "it was accepted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("item `item-7` has 25 tokens; with 8 of the response"));
+  }
+}
+
+}  // namespace
+}  // namespace drift
