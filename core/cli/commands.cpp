@@ -41,7 +41,7 @@ const std::vector<Command>& commands() {
        "CHECKPOINT_DIR",
        true,
        "what a checkpoint is: parameters, memory per type, traits",
-       "Reads config.json alone; no weights are opened.",
+       "Reads config.json and the headers of the weights; no weights are opened.",
        "model info runs/quickstart/checkpoints/last",
        {"json", "config", "set"},
        run_model_info},

@@ -63,12 +63,21 @@ void print_chat(const ChatFormat& format) {
   print_row(("chat format `" + format.name + "`").c_str(), text);
 }
 
+void print_weights(const CheckpointSummary& summary) {
+  for (const WeightTypeSummary& type : summary.types) {
+    const std::string files = std::to_string(summary.files.size()) + (summary.files.size() == 1 ? " file" : " files");
+    print_row("on disk", std::string(c10::toString(type.dtype)) + ": " + format_integer(type.total.tensors) +
+                             " tensors, " + gibibytes(type.total.bytes) + "    (" + files + ")");
+  }
+}
+
 void print_info(const Loaded<Model>& model, const std::filesystem::path& folder) {
   const ModelTraits& traits = model->traits();
   const std::int64_t count = parameter_count(*model);
   print_row("checkpoint", folder.string());
   print_row("family", traits.family + "    (model `" + model.name() + "`)");
   print_row("parameters", format_integer(count) + "    (" + format_parameters(count) + ")");
+  print_weights(summarize_checkpoint(folder));
   print_row("layers, hidden size", std::to_string(traits.layers) + ", " + std::to_string(traits.hidden_size));
   print_row("vocabulary", format_integer(traits.vocabulary_size) + " rows of the LM head");
   print_row("context", format_integer(traits.context_length) + " tokens");
@@ -85,7 +94,7 @@ void print_info(const Loaded<Model>& model, const std::filesystem::path& folder)
   std::printf("to train: weights, gradient, AdamW's moments and float32 masters; activations come on top\n");
 }
 
-Json info_json(const Loaded<Model>& model) {
+Json info_json(const Loaded<Model>& model, const std::filesystem::path& folder) {
   const ModelTraits& traits = model->traits();
   Json json;
   json["family"] = traits.family;
@@ -101,6 +110,9 @@ Json info_json(const Loaded<Model>& model) {
   json["forbidden_output_ids"] = traits.forbidden_output_ids;
   json["prediction_row"] = row_name(traits.prediction_row);
   for (const ChatFormat& format : traits.chat_formats) json["chat_formats"].push_back(format.name);
+  for (const WeightTypeSummary& type : summarize_checkpoint(folder).types) {
+    json["on_disk"][c10::toString(type.dtype)] = {{"tensors", type.total.tensors}, {"bytes", type.total.bytes}};
+  }
   for (const MemoryOfType& type : kTypes) {
     json["memory"][type.name] = {{"run", parameter_count(*model) * type.bytes_per_weight},
                                  {"train", parameter_count(*model) * type.bytes_per_trained_weight}};
@@ -116,7 +128,7 @@ int run_model_info(const CommandLine& line) {
   const ModelConfig shapes_only{read_config_json(folder), at::kFloat, at::kMeta};
   const auto model = create_component<Model>(run.plugins->registry, run.config, "model", &shapes_only);
   if (line.json) {
-    std::cout << info_json(model).dump(1) << "\n";
+    std::cout << info_json(model, folder).dump(1) << "\n";
   } else {
     print_info(model, folder);
   }

@@ -1,0 +1,123 @@
+// `drift model info` and `drift model verify` on the tiny golden checkpoints, from outside.
+
+#include <core/io/safetensors.h>
+
+#include <tests/support/support.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+namespace drift {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class ModelCommand : public testing::Test {
+ protected:
+  static std::filesystem::path golden() { return test::source_dir() / "tests/golden/data"; }
+  static std::filesystem::path dream() { return golden() / "ckpt/dream_a"; }
+
+  test::CommandResult drift(const std::string& arguments) const {
+    return test::run_command("cd " + folder_.path().string() + " && " + test::program().string() + " " + arguments);
+  }
+  test::CommandResult verify(const std::string& reference, const std::string& options = "") const {
+    return drift("model verify " + dream().string() + " --reference " + reference + " " + options);
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(ModelCommand, InfoSaysWhatACheckpointIs) {
+  const auto result = drift("model info " + dream().string());
+  ASSERT_EQ(result.status, 0) << result.error;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("family                 Dream    (model `dream`)\n"),
+                                   HasSubstr("parameters             268,416    (0.27 M)\n"),
+                                   HasSubstr("on disk                Float: 39 tensors, 1.02 MiB    (3 files)\n"),
+                                   HasSubstr("mask, pad, end ids     270, 260, 260\n"),
+                                   HasSubstr("never written          270 to 287\n"),
+                                   HasSubstr("row that predicts      the one before\n"),
+                                   HasSubstr("bfloat16           0.51 MiB       4.61 MiB\n")));
+}
+
+TEST_F(ModelCommand, InfoAsJson) {
+  const auto result = drift("model info " + (golden() / "ckpt/llada_a_bf16").string() + " --json");
+  ASSERT_EQ(result.status, 0) << result.error;
+  const auto info = nlohmann::json::parse(result.output);
+  EXPECT_EQ(info["parameters"], 139584);
+  EXPECT_EQ(info["on_disk"]["BFloat16"]["bytes"], 2 * 139584);
+  EXPECT_EQ(info["memory"]["float32"]["run"], 4 * 139584);
+  EXPECT_EQ(info["chat_formats"], nlohmann::json({"chat", "drift"}));
+}
+
+TEST_F(ModelCommand, VerifyPassesWithinTheTolerance) {
+  const auto reference = (golden() / "forward/fwd_dream_a_leftpad_positions.safetensors").string();
+  const auto result = verify(reference, "--tolerance 2.4e-4");
+  ASSERT_EQ(result.status, 0) << result.error;
+  EXPECT_THAT(result.output,
+              AllOf(HasSubstr("equal arg-maxima       100.00 % of 66 rows\n"), HasSubstr("|reference|: kept\n")));
+}
+
+TEST_F(ModelCommand, VerifyFailsBeyondTheToleranceAndSaysWhere) {
+  const SafetensorsFile right(golden() / "forward/fwd_dream_a_plain.safetensors");
+  auto logits = right.tensor("logits").clone();
+  logits[1][7][42] += 0.5;
+  write_safetensors(folder_.path() / "wrong.safetensors",
+                    {{"input_ids", right.tensor("input_ids")}, {"logits", logits}});
+  const auto result = verify("wrong.safetensors");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.output, AllOf(HasSubstr("largest difference     0.5"),
+                                   HasSubstr("where                  sequence 1, position 7, token 42: "),
+                                   HasSubstr("|reference|: exceeded\n")));
+  EXPECT_EQ(verify("wrong.safetensors", "--tolerance 0.6").status, 0);
+}
+
+TEST_F(ModelCommand, VerifyWantsAReferenceThatFits) {
+  EXPECT_EQ(drift("model verify " + dream().string()).status, 2);
+  EXPECT_EQ(verify("x.safetensors", "--tolerance near").status, 2);
+  EXPECT_THAT(verify("nothing.safetensors").error, HasSubstr("nothing.safetensors"));
+
+  const auto tokens = at::zeros({1, 4}, at::kLong);
+  write_safetensors(folder_.path() / "a.safetensors", {{"input_ids", tokens}, {"logits", at::zeros({1, 4, 7})}});
+  auto result = verify("a.safetensors");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.error, HasSubstr("`logits` has the shape [1, 4, 7], expected [1, 4, 288]"));
+
+  write_safetensors(folder_.path() / "b.safetensors",
+                    {{"input_ids", at::full({1, 4}, 288, at::kLong)}, {"logits", at::zeros({1, 4, 288})}});
+  EXPECT_THAT(verify("b.safetensors").error, HasSubstr("288, which is outside the model's vocabulary of 288"));
+
+  write_safetensors(folder_.path() / "c.safetensors", {{"ids", tokens}, {"logits", at::zeros({1, 4, 288})}});
+  EXPECT_THAT(verify("c.safetensors").error, HasSubstr("there is no tensor `input_ids`"));
+}
+
+TEST_F(ModelCommand, AConfigurationThatCannotBeComputedIsRefusedByName) {
+  std::filesystem::copy(dream(), folder_.path() / "changed");
+  auto config = nlohmann::json::parse(test::read_file(dream() / "config.json"));
+  config["rope_scaling"] = {{"type", "yarn"}};
+  test::write_file(folder_.path() / "changed/config.json", config.dump());
+  const auto result = drift("model info changed");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.error, HasSubstr("`rope_scaling` = {\"type\":\"yarn\"} is not supported"));
+}
+
+TEST_F(ModelCommand, WeightsThatDoNotFitAreAllListed) {
+  std::filesystem::copy(golden() / "ckpt/llada_a", folder_.path() / "thin");
+  auto config = nlohmann::json::parse(test::read_file(folder_.path() / "thin/config.json"));
+  config["mlp_hidden_size"] = 128;
+  config["weight_tying"] = true;
+  test::write_file(folder_.path() / "thin/config.json", config.dump());
+  const auto result =
+      drift("model verify thin --reference " + (golden() / "forward/fwd_llada_a_plain.safetensors").string());
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.error,
+              AllOf(HasSubstr("7 problems"), HasSubstr("`model.transformer.blocks.1.ff_out.weight` is [64, 192]"),
+                    HasSubstr("surplus: `model.transformer.ff_out.weight`")));
+}
+
+}  // namespace
+}  // namespace drift

@@ -1,0 +1,162 @@
+// The published checkpoints by their config.json: tensors, parameters and traits, without a byte of weights.
+
+#include <drift/model.h>
+
+#include "tests/support/plugins.h"
+
+#include <nlohmann/json.hpp>
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <set>
+
+namespace drift {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::Pair;
+
+// What decides the numbers of LLaDA-8B-Base, LLaDA-8B-Instruct and LLaDA-1.5.
+json llada_8b() {
+  return json::parse(R"({
+    "architectures": ["LLaDAModelLM"], "model_type": "llada", "d_model": 4096, "n_layers": 32, "n_heads": 32,
+    "n_kv_heads": 32, "mlp_hidden_size": 12288, "mlp_ratio": 4, "activation_type": "silu", "block_type": "llama",
+    "block_group_size": 1, "multi_query_attention": null, "layer_norm_type": "rms", "rms_norm_eps": 1e-05,
+    "layer_norm_with_affine": true, "bias_for_layer_norm": false, "attention_layer_norm": false,
+    "attention_layer_norm_with_affine": true, "include_bias": false, "include_qkv_bias": false, "rope": true,
+    "rope_theta": 500000.0, "rope_full_precision": true, "alibi": false, "alibi_bias_max": 8.0,
+    "max_sequence_length": 4096, "input_emb_norm": false, "vocab_size": 126464, "embedding_size": 126464,
+    "weight_tying": false, "scale_logits": false, "mask_token_id": 126336, "eos_token_id": 126081,
+    "pad_token_id": 126081, "embedding_dropout": 0.0, "residual_dropout": 0.0, "attention_dropout": 0.0,
+    "flash_attention": false, "init_fn": "mitchell", "init_std": 0.02, "init_cutoff_factor": null,
+    "init_device": "meta", "precision": "amp_bf16", "torch_dtype": "bfloat16", "use_cache": false,
+    "transformers_version": "4.46.3"})");
+}
+
+// Dream-7B and Dream-Coder-7B.
+json dream_7b() {
+  return json::parse(R"({
+    "architectures": ["DreamModel"], "model_type": "Dream", "hidden_size": 3584, "intermediate_size": 18944,
+    "num_hidden_layers": 28, "num_attention_heads": 28, "num_key_value_heads": 4, "vocab_size": 152064,
+    "rms_norm_eps": 1e-06, "rope_theta": 1000000.0, "rope_scaling": null, "hidden_act": "silu",
+    "tie_word_embeddings": false, "max_position_embeddings": 131072, "mask_token_id": 151666, "pad_token_id": 151643,
+    "bos_token_id": 151643, "eos_token_id": 151643, "attention_dropout": 0.0, "initializer_range": 0.02,
+    "use_sliding_window": false, "sliding_window": null, "max_window_layers": 28, "use_mrope": false,
+    "full_attn_mask": true, "torch_dtype": "bfloat16", "use_cache": true, "transformers_version": "4.46.2"})");
+}
+
+std::unique_ptr<Component> shapes_of(const std::string& family, const json& config) {
+  const ModelConfig shapes_only{config.dump(), at::kBFloat16, at::kMeta};
+  const ComponentEntry* entry = test::load_plugin(family).find(ComponentKind::kModel, family);
+  return entry->create(Params(entry->params), &shapes_only);
+}
+
+std::int64_t parameter_count(const Model& model) {
+  std::int64_t count = 0;
+  for (const auto& parameter : model.parameters()) count += parameter.tensor.numel();
+  return count;
+}
+
+std::set<std::string> names_of(const Model& model) {
+  std::set<std::string> names;
+  for (const auto& parameter : model.parameters()) names.insert(parameter.name);
+  return names;
+}
+
+TEST(PublishedLlada, HasItsTensorsAndTraits) {
+  const auto made = shapes_of("llada", llada_8b());
+  const auto& model = dynamic_cast<const Model&>(*made);
+  EXPECT_EQ(parameter_count(model), 8'015'581'184);
+  const auto names = names_of(model);
+  EXPECT_EQ(names.size(), 291u);
+  EXPECT_TRUE(names.contains("model.transformer.blocks.31.ff_out.weight"));
+  EXPECT_TRUE(names.contains("model.transformer.ff_out.weight"));
+  const auto& traits = model.traits();
+  EXPECT_EQ(traits.context_length, 4096);
+  EXPECT_EQ(traits.prediction_row, PredictionRow::kSame);
+  // The mask token, and the 115 rows of the head that no token has.
+  EXPECT_THAT(traits.forbidden_output_ids, ElementsAre(Pair(126336, 126337), Pair(126349, 126464)));
+}
+
+TEST(PublishedDream, HasItsTensorsAndTraits) {
+  const auto made = shapes_of("dream", dream_7b());
+  const auto& model = dynamic_cast<const Model&>(*made);
+  EXPECT_EQ(parameter_count(model), 7'615'616'512);
+  const auto names = names_of(model);
+  EXPECT_EQ(names.size(), 339u);
+  EXPECT_TRUE(names.contains("model.layers.27.self_attn.v_proj.bias"));
+  EXPECT_FALSE(names.contains("model.layers.27.self_attn.o_proj.bias"));
+  const auto& traits = model.traits();
+  EXPECT_EQ(traits.prediction_row, PredictionRow::kPrevious);
+  EXPECT_EQ(traits.mask_id, 151666);
+  EXPECT_THAT(traits.forbidden_output_ids, ElementsAre(Pair(151666, 152064)));
+}
+
+// DiffuCoder pads with a token of its own, which comes after the mask token and may be written.
+TEST(PublishedDream, OpensAsDiffuCoder) {
+  auto config = dream_7b();
+  config["pad_token_id"] = 151667;
+  const auto made = shapes_of("dream", config);
+  const auto& traits = dynamic_cast<const Model&>(*made).traits();
+  EXPECT_EQ(traits.pad_id, 151667);
+  EXPECT_THAT(traits.forbidden_output_ids, ElementsAre(Pair(151666, 151667), Pair(151668, 152064)));
+}
+
+TEST(TiedHead, HasNoTensorOfItsOwn) {
+  auto llada = llada_8b();
+  llada["weight_tying"] = true;
+  const auto tied_llada = shapes_of("llada", llada);
+  const auto names = names_of(dynamic_cast<const Model&>(*tied_llada));
+  EXPECT_FALSE(names.contains("model.transformer.ff_out.weight"));
+  EXPECT_TRUE(names.contains("model.transformer.blocks.0.ff_out.weight"));
+  auto dream = dream_7b();
+  dream["tie_word_embeddings"] = true;
+  const auto tied_dream = shapes_of("dream", dream);
+  EXPECT_FALSE(names_of(dynamic_cast<const Model&>(*tied_dream)).contains("lm_head.weight"));
+}
+
+// Every setting that the specifications name as a change of the numbers, one at a time.
+TEST(UnsupportedSettings, AreRefusedByName) {
+  const std::map<std::string, json> llada_changes = {{"alibi", true},
+                                                     {"scale_logits", true},
+                                                     {"rope", false},
+                                                     {"include_bias", true},
+                                                     {"include_qkv_bias", true},
+                                                     {"attention_layer_norm", true},
+                                                     {"block_type", "sequential"},
+                                                     {"activation_type", "swiglu"},
+                                                     {"layer_norm_type", "default"},
+                                                     {"multi_query_attention", true},
+                                                     {"rope_full_precision", false},
+                                                     {"input_emb_norm", true},
+                                                     {"block_group_size", 2},
+                                                     {"residual_dropout", 0.1},
+                                                     {"quantization_config", json::object()}};
+  const std::map<std::string, json> dream_changes = {{"rope_scaling", {{"type", "dynamic"}}},
+                                                     {"hidden_act", "gelu"},
+                                                     {"use_sliding_window", true},
+                                                     {"use_mrope", true},
+                                                     {"attention_dropout", 0.1},
+                                                     {"full_attn_mask", false},
+                                                     {"head_dim", 64},
+                                                     {"quantization_config", json::object()}};
+  const auto check = [](const std::string& family, const json& original, const std::map<std::string, json>& changes) {
+    for (const auto& [key, value] : changes) {
+      auto config = original;
+      config[key] = value;
+      try {
+        shapes_of(family, config);
+        ADD_FAILURE() << family << " accepted " << key << " = " << value;
+      } catch (const std::exception& error) {
+        EXPECT_THAT(error.what(), testing::HasSubstr("`" + key + "`"));
+      }
+    }
+  };
+  check("llada", llada_8b(), llada_changes);
+  check("dream", dream_7b(), dream_changes);
+}
+
+}  // namespace
+}  // namespace drift
