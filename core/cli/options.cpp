@@ -30,6 +30,7 @@ const std::map<std::string, Option>& options() {
         true}},
       {"task", {"NAME", "short for --set task.name=NAME", "task.name", true}},
       {"seed", {"N", "short for --set run.seed=N", "run.seed", false}},
+      {"dtype", {"float32|bfloat16", "short for --set model.dtype=…", "model.dtype", true}},
       {"device", {"cpu|cuda", "short for --set run.device=…", "run.device", true}},
       {"steps", {"N", "short for --set train.steps=N (pretrain: pretrain.steps)", "train.steps", false}},
       {"out", {"FOLDER", "folder of the run, instead of runs/NAME", "", false}},

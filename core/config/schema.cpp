@@ -50,7 +50,10 @@ std::vector<SectionSchema> make_sections() {
                       "the backbone and its checkpoint",
                       {{"name", "", "the backbone's family; default: what the checkpoint's config.json says"},
                        {"path", "", "checkpoint folder in the Hugging Face layout"},
-                       {"dtype", "float32", "type of the weights", one_of({"float32"})},
+                       {"dtype", "float32",
+                        "type of weights and activations; with bfloat16, the sums of norms, rotary angles, log-softmax "
+                        "and, in training, gradient sums, master weights and moments stay float32",
+                        one_of({"float32", "bfloat16"})},
                        {"initialize", "checkpoint", "where the weights come from", one_of({"checkpoint", "random"})}},
                       kModel,
                       all});

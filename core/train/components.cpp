@@ -12,10 +12,14 @@
 namespace drift {
 namespace {
 
+at::ScalarType weight_type(const RunConfig& config) {
+  return config.section("model").get<std::string>("dtype") == "bfloat16" ? at::kBFloat16 : at::kFloat;
+}
+
 Loaded<Model> create_model(const Registry& registry, const RunConfig& config, const std::filesystem::path& folder) {
   ModelConfig model_config;
   model_config.config_json = read_config_json(folder);
-  model_config.dtype = at::kFloat;
+  model_config.dtype = weight_type(config);
   model_config.device = run_device(config.section("run").get<std::string>("device"));
   return create_component<Model>(registry, config, "model", &model_config);
 }

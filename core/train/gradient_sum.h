@@ -8,7 +8,7 @@
 namespace drift {
 
 /// Gradients from several workers, added up in a fixed order: the same bits in every run with the same number of
-/// workers.
+/// workers. Sums are float32 for parameters of a narrower type, whose own type would drop what a later part adds.
 class GradientSum {
  public:
   GradientSum(std::vector<at::Tensor> parameters, std::int64_t workers);
@@ -18,12 +18,12 @@ class GradientSum {
   void backward(std::int64_t worker, const std::vector<at::Tensor>& outputs,
                 const std::vector<at::Tensor>& output_gradients);
 
-  /// One gradient for each parameter; zeros where nothing was added.
-  std::vector<at::Tensor> total() const;
+  /// One gradient for each parameter; zeros where nothing was added. The sum begins anew.
+  std::vector<at::Tensor> take_total();
 
  private:
   std::vector<at::Tensor> parameters_;
-  std::vector<std::vector<at::Tensor>> shares_;
+  std::vector<std::vector<at::Tensor>> shares_;  ///< undefined where nothing was added
 };
 
 }  // namespace drift

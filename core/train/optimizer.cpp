@@ -2,6 +2,7 @@
 
 #include <drift/error.h>
 
+#include <ATen/OpMathType.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/full.h>
@@ -63,10 +64,15 @@ torch::optim::AdamWOptions options(const OptimizerSettings& settings) {
       .weight_decay(settings.weight_decay);
 }
 
-std::vector<at::Tensor> tensors(const std::vector<NamedTensor>& parameters) {
-  std::vector<at::Tensor> list;
-  for (const auto& parameter : parameters) list.push_back(parameter.tensor);
-  return list;
+/// What AdamW moves: the parameters themselves, or float32 copies of those whose type is too narrow for small updates.
+std::vector<at::Tensor> make_masters(const std::vector<NamedTensor>& parameters) {
+  std::vector<at::Tensor> masters;
+  for (const auto& parameter : parameters) {
+    const auto type = at::toOpMathType(parameter.tensor.scalar_type());
+    const bool narrow = type != parameter.tensor.scalar_type();
+    masters.push_back(narrow ? parameter.tensor.detach().to(type) : parameter.tensor);
+  }
+  return masters;
 }
 
 }  // namespace
@@ -74,16 +80,20 @@ std::vector<at::Tensor> tensors(const std::vector<NamedTensor>& parameters) {
 struct Optimizer::Implementation {
   Implementation(std::vector<NamedTensor> named, const OptimizerSettings& given)
       : parameters(std::move(named)),
+        masters(make_masters(parameters)),
         settings(given),
-        adam(tensors(parameters), options(given)),
+        adam(masters, options(given)),
         schedule(adam, given) {}
 
-  torch::optim::AdamWParamState* find_state(const NamedTensor& parameter) {
-    const auto found = adam.state().find(parameter.tensor.unsafeGetTensorImpl());
+  bool has_master(std::size_t p) const { return !masters[p].is_same(parameters[p].tensor); }
+
+  torch::optim::AdamWParamState* find_state(std::size_t p) {
+    const auto found = adam.state().find(masters[p].unsafeGetTensorImpl());
     return found == adam.state().end() ? nullptr : static_cast<torch::optim::AdamWParamState*>(found->second.get());
   }
 
   std::vector<NamedTensor> parameters;
+  std::vector<at::Tensor> masters;  // as many
   OptimizerSettings settings;
   torch::optim::AdamW adam;
   Schedule schedule;
@@ -109,12 +119,13 @@ Optimizer::Optimizer(std::vector<NamedTensor> parameters, const OptimizerSetting
 
 Optimizer::~Optimizer() = default;
 
-double Optimizer::step(const std::vector<at::Tensor>& gradients) {
+double Optimizer::step(std::vector<at::Tensor> gradients) {
   const at::NoGradGuard no_gradient;
   auto& self = *implementation_;
   double squares = 0;
-  for (const auto& gradient : gradients) {
-    const double norm = at::norm(gradient).item<double>();
+  for (std::size_t p = 0; p < gradients.size(); ++p) {
+    gradients[p] = gradients[p].to(self.masters[p].scalar_type());
+    const double norm = at::norm(gradients[p]).item<double>();
     squares += norm * norm;
   }
   const double norm = std::sqrt(squares);
@@ -125,14 +136,16 @@ double Optimizer::step(const std::vector<at::Tensor>& gradients) {
   const double clip = self.settings.gradient_clip;
   const double scale = clip > 0 && norm > clip ? clip / norm : 1.0;
   for (std::size_t p = 0; p < gradients.size(); ++p) {
-    self.parameters[p].tensor.mutable_grad() = scale == 1.0 ? gradients[p] : gradients[p] * scale;
+    self.masters[p].mutable_grad() = scale == 1.0 ? gradients[p] : gradients[p].mul_(scale);
   }
   self.adam.step();
-  for (const auto& parameter : self.parameters) {
-    parameter.tensor.mutable_grad() = at::Tensor();
+  for (std::size_t p = 0; p < self.masters.size(); ++p) {
+    self.masters[p].mutable_grad() = at::Tensor();
+    const auto& [name, tensor] = self.parameters[p];
+    if (self.has_master(p)) tensor.copy_(self.masters[p]);
     // Before anything is saved: a checkpoint of such weights would be no help.
-    if (!std::isfinite(at::norm(parameter.tensor).item<double>())) {
-      throw Error("the optimizer step left `" + parameter.name + "` with a norm that is not finite",
+    if (!std::isfinite(at::norm(tensor).item<double>())) {
+      throw Error("the optimizer step left `" + name + "` with a norm that is not finite",
                   "go back to an earlier checkpoint with a lower learning rate");
     }
   }
@@ -145,16 +158,22 @@ double Optimizer::learning_rate() const { return implementation_->schedule.learn
 std::vector<NamedTensor> Optimizer::state() const {
   auto& self = *implementation_;
   std::vector<NamedTensor> state{{"updates", at::full({1}, self.schedule.updates(), at::kLong)}};
-  for (const auto& parameter : self.parameters) {
-    auto* moments = self.find_state(parameter);
-    const auto zero = at::zeros_like(parameter.tensor).detach();
-    state.push_back({"first_moment." + parameter.name, (moments ? moments->exp_avg() : zero).cpu().contiguous()});
-    state.push_back({"second_moment." + parameter.name, (moments ? moments->exp_avg_sq() : zero).cpu().contiguous()});
+  for (std::size_t p = 0; p < self.parameters.size(); ++p) {
+    const auto& name = self.parameters[p].name;
+    const auto& master = self.masters[p];
+    const auto add = [&](const char* what, const at::Tensor& tensor) {
+      state.push_back({what + name, tensor.detach().cpu().contiguous()});
+    };
+    const auto* moments = self.find_state(p);
+    add("first_moment.", moments ? moments->exp_avg() : at::zeros_like(master));
+    add("second_moment.", moments ? moments->exp_avg_sq() : at::zeros_like(master));
+    if (self.has_master(p)) add("master.", master);
   }
   return state;
 }
 
 void Optimizer::load_state(const std::vector<NamedTensor>& state) {
+  const at::NoGradGuard no_gradient;
   auto& self = *implementation_;
   std::map<std::string, at::Tensor> by_name;
   for (const auto& entry : state) by_name[entry.name] = entry.tensor;
@@ -165,18 +184,22 @@ void Optimizer::load_state(const std::vector<NamedTensor>& state) {
     return found->second;
   };
   const auto updates = get("updates").item<std::int64_t>();
-  for (const auto& parameter : self.parameters) {
+  for (std::size_t p = 0; p < self.parameters.size(); ++p) {
+    const auto& master = self.masters[p];
+    const auto read = [&](const char* what) {
+      const auto stored = get(what + self.parameters[p].name);
+      if (stored.sizes() != master.sizes()) {
+        throw Error("`" + (what + self.parameters[p].name) +
+                    "` in the optimizer state has another shape than the parameter");
+      }
+      return stored.to(at::TensorOptions(master.device()).dtype(master.dtype()), /*non_blocking=*/false, /*copy=*/true);
+    };
     auto moments = std::make_unique<torch::optim::AdamWParamState>();
-    for (const bool first : {true, false}) {
-      const std::string name = (first ? "first_moment." : "second_moment.") + parameter.name;
-      const auto stored = get(name);
-      if (stored.sizes() != parameter.tensor.sizes())
-        throw Error("`" + name + "` in the optimizer state has another shape than the parameter");
-      const auto own = stored.to(parameter.tensor.options().requires_grad(false)).clone();
-      first ? moments->exp_avg(own) : moments->exp_avg_sq(own);
-    }
+    moments->exp_avg(read("first_moment."));
+    moments->exp_avg_sq(read("second_moment."));
     moments->step(updates);
-    if (updates > 0) self.adam.state()[parameter.tensor.unsafeGetTensorImpl()] = std::move(moments);
+    if (updates > 0) self.adam.state()[master.unsafeGetTensorImpl()] = std::move(moments);
+    if (self.has_master(p)) master.copy_(read("master."));
   }
   self.schedule.set_updates(updates);
 }

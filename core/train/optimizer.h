@@ -25,22 +25,27 @@ struct OptimizerSettings {
   static OptimizerSettings from(const Params& section, std::int64_t total_steps);
 };
 
-/// AdamW with a learning-rate schedule and gradient clipping.
+/// AdamW with a learning-rate schedule and gradient clipping. Parameters of a type narrower than float32 get a float32
+/// master each, which AdamW moves and the parameter then takes its rounded value from: most updates are smaller than
+/// bfloat16 can show (2^-8 of the weight), and would be lost one by one.
 class Optimizer {
  public:
   Optimizer(std::vector<NamedTensor> parameters, const OptimizerSettings& settings);
   ~Optimizer();
 
-  /// One update of the parameters. @return the norm of the gradient before clipping.
+  /// One update of the parameters. Gradients are float32 or of the parameters' type; the call may scale them in place.
+  /// @return the norm of the gradient before clipping.
   /// @throws Error if the gradient is not finite, and the parameters are then unchanged; or if the update leaves a
   /// parameter that is not finite.
-  double step(const std::vector<at::Tensor>& gradients);
+  double step(std::vector<at::Tensor> gradients);
 
   /// Of the next update.
   double learning_rate() const;
 
-  /// Everything that the next update depends on besides the parameters; the tensors are copies on the CPU.
+  /// Everything that the next update depends on besides the parameters, masters included; on the CPU, where a tensor
+  /// may be the optimizer's own.
   std::vector<NamedTensor> state() const;
+  /// The parameters are the caller's: those that were saved with this state.
   /// @throws Error if a tensor is missing or misshapen.
   void load_state(const std::vector<NamedTensor>& state);
 

@@ -5,6 +5,7 @@
 
 #include <core/train/gradient_sum.h>
 
+#include <ATen/OpMathType.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros.h>
@@ -57,7 +58,7 @@ class GradientComputation {
         loss_(loss),
         batch_(batch),
         device_(model.lm_head_VH().device()),
-        type_(model.lm_head_VH().scalar_type() == at::kDouble ? at::kDouble : at::kFloat),
+        type_(at::toOpMathType(model.lm_head_VH().scalar_type())),
         workers_(row_workers(model.traits().hidden_size, device_.is_cpu())),
         length_(batch.trajectories->tokens_BL.size(1)),
         gradients_(tensors(model), workers_) {
@@ -96,7 +97,7 @@ class GradientComputation {
   }
 
   PolicyGradient finish() {
-    result_.gradients = gradients_.total();
+    result_.gradients = gradients_.take_total();
     return std::move(result_);
   }
 

@@ -33,7 +33,7 @@ struct MetricSum {
 struct PolicyGradient {
   double loss = 0;
   std::map<std::string, MetricSum> metrics;
-  std::vector<at::Tensor> gradients;  ///< in the order of Model::parameters()
+  std::vector<at::Tensor> gradients;  ///< in the order of Model::parameters(), float32 at least
   at::Tensor current_FL;              ///< detached: what old_policy is at later inner iterations
   std::int64_t rows = 0;              ///< distinct masked sequences that went through the model
   bool two_pass = false;              ///< a coupled unit did not fit: log-probabilities first, gradients again in parts

@@ -2,6 +2,7 @@
 
 #include <drift/parallel.h>
 
+#include <ATen/OpMathType.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/logsumexp.h>
@@ -26,8 +27,8 @@ ScoredRows score_rows(const Model& model, const Trajectories& trajectories, cons
   const auto head_VH = model.lm_head_VH();
   const auto batch = make_row_batch(model.traits(), trajectories, rows, begin, end, head_VH.device());
   auto logits_NV = at::mm(model.forward(batch.forward), head_VH.t());
-  // log-softmax in float32 whatever the model's type; float64 models (gradient checks) stay as they are.
-  if (logits_NV.scalar_type() != at::kDouble) logits_NV = logits_NV.to(at::kFloat);
+  // Logits are rounded to the model's type, as the originals do; log-softmax is float32 (float64 in gradient checks).
+  logits_NV = logits_NV.to(at::toOpMathType(logits_NV.scalar_type()));
   const auto log_total_N = at::logsumexp(logits_NV, {-1});
   ScoredRows scored;
   scored.flat_E = batch.flat_E;
@@ -47,7 +48,7 @@ PolicyScores score_views(const Model& model, const Trajectories& trajectories, c
   const std::int64_t length = trajectories.tokens_BL.size(1);
   const std::int64_t sequence = trajectories.prompts.tokens_BP.size(1) + length;
   const auto head = model.lm_head_VH();
-  const auto type = head.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  const auto type = at::toOpMathType(head.scalar_type());
   PolicyScores scores;
   scores.logprob_FL = at::zeros({static_cast<std::int64_t>(views.size()), length}, head.options().dtype(type));
   if (want_entropy) scores.entropy_FL = at::zeros_like(scores.logprob_FL);

@@ -91,6 +91,19 @@ class Resume : public testing::Test {
 
 TEST_F(Resume, AfterBeingKilledInRolloutUpdateAndCheckpoint) { kill_and_compare("train run.toml --steps 60", 8); }
 
+// The learning rate is small enough that most updates lie below what bfloat16 weights can show: without its masters the
+// resumed run would lose them.
+TEST_F(Resume, InBfloat16WithFloat32Masters) {
+  kill_and_compare("train run.toml --steps 30 --dtype bfloat16 --set train.learning_rate=1e-4", 3);
+}
+
+TEST_F(Resume, InAnotherTypeIsRefused) {
+  ASSERT_EQ(runs_.train("killed", "--steps 1 --dtype bfloat16").status, 0);
+  const auto other = runs_.train("killed", "--steps 2 --resume");
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.error, testing::HasSubstr("configuration"));
+}
+
 TEST_F(Resume, WithInnerIterationsAndAReferencePolicy) {
   kill_and_compare(
       "train run.toml --steps 40 --set train.inner_iterations=2 --set algorithm.loss.beta=0.05 "

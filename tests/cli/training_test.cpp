@@ -2,6 +2,8 @@
 
 #include <tests/support/training_run.h>
 
+#include <core/io/safetensors.h>
+
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -125,6 +127,38 @@ TEST_F(Training, WithEqualRewardsNothingIsLearnt) {
   EXPECT_TRUE(test::read_file(runs_.run("a/checkpoints/last/model.safetensors")) ==
               test::read_file(test::base_checkpoint() / "model.safetensors"))
       << "neither momentum nor decay may move the weights";
+}
+
+TEST_F(Training, InBfloat16TheCheckpointHoldsItAndEveryCommandReadsIt) {
+  const auto quickstart = (test::source_dir() / "configs/quickstart.toml").string();
+  const auto trained = runs_.drift("train " + quickstart +
+                                   " --dtype bfloat16 --steps 3 --set evaluation.items=8 --set train.prompts_per_step=4"
+                                   " --set algorithm.loss.beta=0.01 --out a");
+  ASSERT_EQ(trained.status, 0) << trained.error;
+  EXPECT_THAT(trained.output, HasSubstr("bfloat16"));
+  const auto checkpoint = runs_.run("a/checkpoints/last");
+  const SafetensorsFile weights(checkpoint / "model.safetensors"), state(checkpoint / "training_state.safetensors");
+  for (const auto& entry : weights.entries()) EXPECT_EQ(entry.dtype, at::kBFloat16) << entry.name;
+  for (const auto& entry : state.entries())
+    EXPECT_EQ(entry.dtype, entry.name == "updates" ? at::kLong : at::kFloat) << entry.name;
+  // In the run's own type, and in another one.
+  for (const std::string type : {"", " --dtype float32"}) {
+    const auto evaluated = runs_.drift("eval a/checkpoints/last --set evaluation.items=8" + type);
+    EXPECT_EQ(evaluated.status, 0) << evaluated.error;
+    const auto generated = runs_.drift("generate a/checkpoints/last --token-ids 3,4,5" + type);
+    EXPECT_EQ(generated.status, 0) << generated.error;
+  }
+}
+
+TEST_F(Training, PretrainsFromRandomWeightsInBfloat16) {
+  test::write_file(runs_.path() / "pretrain.toml",
+                   "[model]\npath = \"" + test::base_checkpoint().string() +
+                       "\"\ninitialize = \"random\"\ndtype = \"bfloat16\"\n[task]\nname = \"sudoku\"\n"
+                       "[pretrain]\nbatch_size = 16\nresponse_length = 20\nlearning_rate = 3e-3\n");
+  const auto result = runs_.drift("pretrain pretrain.toml --steps 20 --out a");
+  ASSERT_EQ(result.status, 0) << result.error;
+  const auto metrics = test::metrics_of(runs_.run("a"));
+  EXPECT_LT(metrics.back().at("loss").get<double>(), 0.8 * metrics.front().at("loss").get<double>());
 }
 
 TEST_F(Training, PretrainingNeedsNoEvaluation) {

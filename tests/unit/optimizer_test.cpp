@@ -2,6 +2,7 @@
 
 #include <drift/error.h>
 
+#include <ATen/OpMathType.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/equal.h>
@@ -9,7 +10,7 @@
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <cmath>
 #include <limits>
@@ -29,7 +30,9 @@ OptimizerSettings settings() {
   return made;
 }
 
-NamedTensor parameter(float value) { return {"weight", at::full({2}, value, at::kFloat).set_requires_grad(true)}; }
+NamedTensor parameter(float value, at::ScalarType type = at::kFloat) {
+  return {"weight", at::full({2}, value, type).set_requires_grad(true)};
+}
 
 TEST(Optimizer, IsAdamWWithDecoupledDecay) {
   auto given = settings();
@@ -87,23 +90,70 @@ TEST(Optimizer, WarmsUpAndFallsAsTheScheduleSays) {
   }
 }
 
+TEST(Optimizer, UpdatesTooSmallForBfloat16AddUp) {
+  auto given = settings();
+  given.learning_rate = 1e-4;  // of 1, of which bfloat16 knows the next lower neighbour at 1 - 2^-8
+  const auto weight = parameter(1.0f, at::kBFloat16);
+  Optimizer optimizer({weight}, given);
+  optimizer.step({at::full({2}, 1.0, at::kFloat)});
+  EXPECT_EQ(weight.tensor[0].item<float>(), 1.0f) << "one update is below the resolution";
+  for (int update = 1; update < 200; ++update) optimizer.step({at::full({2}, 1.0, at::kFloat)});
+  EXPECT_EQ(weight.tensor[0].item<float>(), 0.98046875f) << "the neighbour of 1 - 200 * 1e-4";
+}
+
+TEST(Optimizer, Bfloat16WeightsAreTheRoundedOnesOfFloat32) {
+  auto given = settings();
+  given.weight_decay = 0.1;
+  given.gradient_clip = 1.0;
+  const auto narrow = parameter(1.0f, at::kBFloat16), wide = parameter(1.0f);
+  Optimizer with_masters({narrow}, given), plain({wide}, given);
+  for (const float gradient : {0.125f, 3.0f, -0.5f, 0.0078125f, 2.0f}) {
+    // Gradients may come in either type.
+    const double norm = with_masters.step({at::full({2}, gradient, at::kBFloat16)});
+    EXPECT_EQ(norm, plain.step({at::full({2}, gradient, at::kFloat)}));
+    EXPECT_TRUE(at::equal(narrow.tensor, wide.tensor.to(at::kBFloat16)));
+  }
+}
+
+TEST(Optimizer, OnlyNarrowParametersHaveMasters) {
+  const auto names = [](at::ScalarType type) {
+    std::vector<std::string> list;
+    for (const auto& entry : Optimizer({parameter(1.0f, type)}, settings()).state()) {
+      list.push_back(entry.name);
+      if (entry.name != "updates") EXPECT_EQ(entry.tensor.scalar_type(), at::toOpMathType(type)) << entry.name;
+    }
+    return list;
+  };
+  EXPECT_THAT(names(at::kFloat), testing::ElementsAre("updates", "first_moment.weight", "second_moment.weight"));
+  EXPECT_EQ(names(at::kDouble), names(at::kFloat));
+  EXPECT_THAT(names(at::kBFloat16),
+              testing::ElementsAre("updates", "first_moment.weight", "second_moment.weight", "master.weight"));
+}
+
 TEST(Optimizer, GoesOnFromItsStateBitForBit) {
   auto given = settings();
+  given.learning_rate = 0.001;
   given.schedule = "cosine";
   given.warmup_steps = 2;
-  const auto unbroken = parameter(1.0f);
-  Optimizer first({unbroken}, given);
-  const auto gradient = [](int step) { return std::vector<at::Tensor>{at::full({2}, 0.3 + step, at::kFloat)}; };
-  for (int step = 0; step < 3; ++step) first.step(gradient(step));
-  const auto resumed = NamedTensor{"weight", unbroken.tensor.detach().clone().set_requires_grad(true)};
-  Optimizer second({resumed}, given);
-  second.load_state(first.state());
-  EXPECT_EQ(second.learning_rate(), first.learning_rate());
-  for (int step = 3; step < 6; ++step) {
-    first.step(gradient(step));
-    second.step(gradient(step));
+  for (const auto type : {at::kFloat, at::kBFloat16}) {
+    const auto unbroken = parameter(1.0f, type);
+    Optimizer first({unbroken}, given);
+    const auto gradient = [](int step) { return std::vector<at::Tensor>{at::full({2}, 0.3 + step, at::kFloat)}; };
+    for (int step = 0; step < 3; ++step) first.step(gradient(step));
+    const auto resumed = NamedTensor{"weight", unbroken.tensor.detach().clone().set_requires_grad(true)};
+    Optimizer second({resumed}, given);
+    second.load_state(first.state());
+    EXPECT_EQ(second.learning_rate(), first.learning_rate());
+    for (int step = 3; step < 6; ++step) {
+      first.step(gradient(step));
+      second.step(gradient(step));
+      // The state, too: a bfloat16 weight could hide a difference of its master.
+      const auto expected = first.state(), found = second.state();
+      for (std::size_t t = 0; t < expected.size(); ++t)
+        EXPECT_TRUE(at::equal(found[t].tensor, expected[t].tensor)) << expected[t].name;
+    }
+    EXPECT_TRUE(at::equal(unbroken.tensor, resumed.tensor));
   }
-  EXPECT_TRUE(at::equal(unbroken.tensor, resumed.tensor));
 }
 
 TEST(Optimizer, AStateOfAnotherModelIsRefused) {
@@ -113,6 +163,8 @@ TEST(Optimizer, AStateOfAnotherModelIsRefused) {
   EXPECT_THROW(optimizer.load_state(state), Error);
   state.pop_back();
   EXPECT_THROW(optimizer.load_state(state), Error);
+  Optimizer with_masters({parameter(1.0f, at::kBFloat16)}, settings());
+  EXPECT_THROW(with_masters.load_state(Optimizer({parameter(1.0f)}, settings()).state()), Error);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The gradient that the trainer uses, against the plainest computation of the same thing, however the work is split.
 
+#include <core/train/gradient_sum.h>
 #include <core/train/policy_gradient.h>
 #include <drift/error.h>
 
@@ -11,6 +12,7 @@
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/where.h>
@@ -200,6 +202,73 @@ TEST_F(PolicyGradientTest, PaddedPromptsGiveWhatUnpaddedOnesGive) {
   prompts.tokens_BP = at::cat({at::zeros({kResponses, 3}, at::kLong), prompts.tokens_BP}, 1);
   prompts.mask_BP = at::cat({at::zeros({kResponses, 3}, at::kBool), prompts.mask_BP}, 1);
   expect_equal(policy_gradient(model, loss, batch, kPlenty).gradients, unpadded.gradients);
+}
+
+/// The bfloat16 model and its float32 twin of equal weights.
+struct Twins {
+  explicit Twins(PredictionRow row)
+      : narrow(kVocabulary, 32, at::kBFloat16, row), wide(kVocabulary, 32, at::kFloat, row) {
+    const at::NoGradGuard no_gradient;
+    for (std::size_t p = 0; p < wide.parameters().size(); ++p)
+      wide.parameters()[p].tensor.copy_(narrow.parameters()[p].tensor);
+  }
+  test::TinyModel narrow, wide;
+};
+
+double relative_distance(const at::Tensor& got, const at::Tensor& want) {
+  return ((got - want).norm() / want.norm()).item<double>();
+}
+
+TEST_P(PolicyGradientTest, Bfloat16GradientsAreFloat32OnesWithinItsRounding) {
+  const Twins twins(PredictionRow::kSame);
+  const TestLoss loss(GetParam(), true);
+  // The old policy is fixed: the models then differ in their rounding alone.
+  batch.old_policy = score_views(twins.wide, trajectories, plan, all_views(plan), false);
+  const auto expected = policy_gradient(twins.wide, loss, batch, kPlenty);
+  for (const std::int64_t budget : {kPlenty, std::int64_t{1}}) {
+    const auto computed = policy_gradient(twins.narrow, loss, batch, budget);
+    EXPECT_EQ(computed.current_FL.scalar_type(), at::kFloat);
+    // 2^-8 is bfloat16's rounding of one number of size 1; log-probabilities here are about 5.
+    EXPECT_LT((computed.current_FL - expected.current_FL).abs().max().item<double>(), 8.0 / 256);
+    for (std::size_t p = 0; p < expected.gradients.size(); ++p) {
+      EXPECT_EQ(computed.gradients[p].scalar_type(), at::kFloat);
+      EXPECT_LT(relative_distance(computed.gradients[p], expected.gradients[p]), 6.0 / 256) << "parameter " << p;
+    }
+  }
+}
+
+TEST_F(PolicyGradientTest, LogProbabilitiesOfABfloat16ModelAreFloat32) {
+  const test::TinyModel model(kVocabulary, 32, at::kBFloat16);
+  const auto scores = score_views(model, trajectories, plan, all_views(plan), true);
+  EXPECT_EQ(scores.logprob_FL.scalar_type(), at::kFloat);
+  EXPECT_EQ(scores.entropy_FL.scalar_type(), at::kFloat);
+  const auto rounded = scores.logprob_FL.to(at::kBFloat16).to(at::kFloat);
+  EXPECT_FALSE(at::equal(scores.logprob_FL, rounded)) << "computed in bfloat16";
+}
+
+TEST(GradientSum, AddsUpInFloat32WhatBfloat16WouldDrop) {
+  for (const std::int64_t workers : {1, 2}) {
+    const auto weight = at::ones({1}, at::kBFloat16).set_requires_grad(true);
+    GradientSum sum({weight}, workers);
+    // 256 + 1 is 256 in bfloat16.
+    sum.backward(0, {weight * 256}, {at::ones({1}, at::kBFloat16)});
+    for (int part = 0; part < 10; ++part) sum.backward(part % workers, {weight * 1}, {at::ones({1}, at::kBFloat16)});
+    const auto total = sum.take_total();
+    EXPECT_EQ(total[0].scalar_type(), at::kFloat);
+    EXPECT_EQ(total[0].item<float>(), 266.0f);
+    EXPECT_EQ(sum.take_total()[0].item<float>(), 0.0f) << "it begins anew";
+  }
+}
+
+// d (a + b) is one tensor for both.
+TEST(GradientSum, KeepsParametersApartThatAutogradGivesOneGradient) {
+  const auto a = at::ones({2}).set_requires_grad(true), b = at::ones({2}).set_requires_grad(true);
+  GradientSum sum({a, b}, 1);
+  sum.backward(0, {a + b}, {at::ones({2})});
+  sum.backward(0, {a * 3}, {at::ones({2})});
+  const auto total = sum.take_total();
+  EXPECT_EQ(total[0][0].item<float>(), 4.0f);
+  EXPECT_EQ(total[1][0].item<float>(), 1.0f);
 }
 
 class NanLoss final : public LossEstimator {

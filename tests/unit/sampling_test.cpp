@@ -5,6 +5,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/randn.h>
@@ -80,6 +81,20 @@ TEST(SampleTokens, Confidences) {
   EXPECT_NEAR(draw(logits, 1, {0, Confidence::kMargin, {}}).confidence_M.item<double>(), 0.5, 1e-6);
   const double entropy = -(0.7 * std::log(0.7) + 0.2 * std::log(0.2) + 0.1 * std::log(0.1));
   EXPECT_NEAR(draw(logits, 1, {0, Confidence::kNegativeEntropy, {}}).confidence_M.item<double>(), -entropy, 1e-6);
+}
+
+TEST(SampleTokens, TakesBfloat16LogitsAtTheirValue) {
+  const auto logits = at::randn({6, 50}).to(at::kBFloat16);
+  const auto rows = at::arange(6, at::kLong).repeat({20});
+  for (const double temperature : {0.0, 1.0}) {
+    const SamplingOptions options{temperature, Confidence::kMargin, {}};
+    const auto narrow = sample_tokens(logits, rows, uniforms(120), options);
+    const auto wide = sample_tokens(logits.to(at::kFloat), rows, uniforms(120), options);
+    EXPECT_TRUE(at::equal(narrow.token_M, wide.token_M));
+    EXPECT_TRUE(at::equal(narrow.logprob_M, wide.logprob_M));
+    EXPECT_TRUE(at::equal(narrow.confidence_M, wide.confidence_M));
+    EXPECT_EQ(narrow.logprob_M.scalar_type(), at::kFloat);
+  }
 }
 
 TEST(SampleTokens, SurvivesTheEndsOfTheUniform) {
