@@ -7,6 +7,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include <malloc.h>
+#include <cstdlib>
 #include <thread>
 
 namespace drift {
@@ -48,6 +49,11 @@ void prepare_device(const RunConfig& config) {
   // which took a sixth of a small model's step.
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
+  // bfloat16 products go through oneDNN, which compiles and keeps one for every shape; a rollout has a new shape at
+  // every step. Its default of 1024, kept again by every thread, came to 0.8 GiB beside a model of one. Read at first
+  // use.
+  setenv("LRU_CACHE_CAPACITY", "16", /*overwrite=*/0);
+  setenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "512", /*overwrite=*/0);
   const auto& run = config.section("run");
   auto threads = run.get<std::int64_t>("threads");
   if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
