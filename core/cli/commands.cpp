@@ -53,8 +53,8 @@ const std::vector<Command>& commands() {
        "share\n"
        "of equal arg-maxima. Exit status 1 beyond the tolerance. Rows at padding do not count, or those where a\n"
        "compare_mask in the file is 0.",
-       "model verify DIR --reference logits.safetensors --set model.dtype=\"bfloat16\" --tolerance 1",
-       {"reference", "tolerance", "relative-tolerance", "config", "set", "device"},
+       "model verify DIR --reference logits.safetensors --dtype bfloat16 --tolerance 1",
+       {"reference", "tolerance", "relative-tolerance", "config", "set", "dtype", "device"},
        run_model_verify},
       {"plugin list",
        "CONFIG.toml",
