@@ -228,8 +228,8 @@ TEST_P(PolicyGradientTest, Bfloat16GradientsAreFloat32OnesWithinItsRounding) {
   for (const std::int64_t budget : {kPlenty, std::int64_t{1}}) {
     const auto computed = policy_gradient(twins.narrow, loss, batch, budget);
     EXPECT_EQ(computed.current_FL.scalar_type(), at::kFloat);
-    // 2^-8 is bfloat16's rounding of one number of size 1; log-probabilities here are about 5.
-    EXPECT_LT((computed.current_FL - expected.current_FL).abs().max().item<double>(), 8.0 / 256);
+    // bfloat16 rounds a number of size 1 by up to 2^-8; logits here are about 4.
+    EXPECT_LT((computed.current_FL - expected.current_FL).abs().max().item<double>(), 12.0 / 256);
     for (std::size_t p = 0; p < expected.gradients.size(); ++p) {
       EXPECT_EQ(computed.gradients[p].scalar_type(), at::kFloat);
       EXPECT_LT(relative_distance(computed.gradients[p], expected.gradients[p]), 6.0 / 256) << "parameter " << p;
