@@ -27,10 +27,11 @@ void GradientSum::backward(std::int64_t worker, const std::vector<at::Tensor>& o
                            const std::vector<at::Tensor>& output_gradients) {
   // torch::autograd::grad, not backward(): .grad is one place for all threads, and the order of additions into it is
   // not fixed.
-  const auto gradients = torch::autograd::grad(outputs, parameters_, output_gradients, /*retain_graph=*/std::nullopt,
-                                               /*create_graph=*/false, /*allow_unused=*/true);
+  auto gradients = torch::autograd::grad(outputs, parameters_, output_gradients, /*retain_graph=*/std::nullopt,
+                                         /*create_graph=*/false, /*allow_unused=*/true);
   for (std::size_t p = 0; p < parameters_.size(); ++p) {
     if (gradients[p].defined()) add(shares_[static_cast<std::size_t>(worker)][p], gradients[p]);
+    gradients[p] = at::Tensor();  // its memory may be the next sum's
   }
 }
 
