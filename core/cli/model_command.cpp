@@ -30,6 +30,17 @@ std::string gibibytes(std::int64_t bytes) {
   return format_decimal(static_cast<double>(bytes) / (1 << 20), 2) + " MiB";
 }
 
+// As configurations write them.
+std::string type_name(at::ScalarType type) {
+  switch (type) {
+    case at::kFloat: return "float32";
+    case at::kBFloat16: return "bfloat16";
+    case at::kHalf: return "float16";
+    case at::kDouble: return "float64";
+    default: return c10::toString(type);
+  }
+}
+
 const char* row_name(PredictionRow row) {
   switch (row) {
     case PredictionRow::kSame: return "its own";
@@ -66,8 +77,8 @@ void print_chat(const ChatFormat& format) {
 void print_weights(const CheckpointSummary& summary) {
   for (const WeightTypeSummary& type : summary.types) {
     const std::string files = std::to_string(summary.files.size()) + (summary.files.size() == 1 ? " file" : " files");
-    print_row("on disk", std::string(c10::toString(type.dtype)) + ": " + format_integer(type.total.tensors) +
-                             " tensors, " + gibibytes(type.total.bytes) + "    (" + files + ")");
+    print_row("on disk", type_name(type.dtype) + ": " + format_integer(type.total.tensors) + " tensors, " +
+                             gibibytes(type.total.bytes) + "    (" + files + ")");
   }
 }
 
@@ -111,7 +122,7 @@ Json info_json(const Loaded<Model>& model, const std::filesystem::path& folder) 
   json["prediction_row"] = row_name(traits.prediction_row);
   for (const ChatFormat& format : traits.chat_formats) json["chat_formats"].push_back(format.name);
   for (const WeightTypeSummary& type : summarize_checkpoint(folder).types) {
-    json["on_disk"][c10::toString(type.dtype)] = {{"tensors", type.total.tensors}, {"bytes", type.total.bytes}};
+    json["on_disk"][type_name(type.dtype)] = {{"tensors", type.total.tensors}, {"bytes", type.total.bytes}};
   }
   for (const MemoryOfType& type : kTypes) {
     json["memory"][type.name] = {{"run", parameter_count(*model) * type.bytes_per_weight},

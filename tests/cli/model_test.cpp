@@ -37,7 +37,7 @@ TEST_F(ModelCommand, InfoSaysWhatACheckpointIs) {
   ASSERT_EQ(result.status, 0) << result.error;
   EXPECT_THAT(result.output, AllOf(HasSubstr("family                 Dream    (model `dream`)\n"),
                                    HasSubstr("parameters             268,416    (0.27 M)\n"),
-                                   HasSubstr("on disk                Float: 39 tensors, 1.02 MiB    (3 files)\n"),
+                                   HasSubstr("on disk                float32: 39 tensors, 1.02 MiB    (3 files)\n"),
                                    HasSubstr("mask, pad, end ids     270, 260, 260\n"),
                                    HasSubstr("never written          270 to 287\n"),
                                    HasSubstr("row that predicts      the one before\n"),
@@ -49,7 +49,7 @@ TEST_F(ModelCommand, InfoAsJson) {
   ASSERT_EQ(result.status, 0) << result.error;
   const auto info = nlohmann::json::parse(result.output);
   EXPECT_EQ(info["parameters"], 139584);
-  EXPECT_EQ(info["on_disk"]["BFloat16"]["bytes"], 2 * 139584);
+  EXPECT_EQ(info["on_disk"]["bfloat16"]["bytes"], 2 * 139584);
   EXPECT_EQ(info["memory"]["float32"]["run"], 4 * 139584);
   EXPECT_EQ(info["chat_formats"], nlohmann::json({"chat", "drift"}));
 }
