@@ -3,6 +3,7 @@
 #include <core/io/atomic.h>
 #include <core/io/checksum.h>
 #include <core/io/file_error.h>
+#include <core/io/json_text.h>
 #include <core/io/safetensors.h>
 
 #include <drift/error.h>
@@ -68,9 +69,9 @@ nlohmann::json read_state_json(const fs::path& folder) {
     throw Error("checkpoint " + folder.string() + " holds no training state (" + kStateFile + ")",
                 "weights alone can start a new run, but no run can go on from them");
   }
-  const nlohmann::json json = nlohmann::json::parse(read_whole_file(path), nullptr, false);
-  if (!json.is_object() || !json.contains("format"))
-    throw Error("checkpoint " + folder.string() + " is damaged: " + kStateFile + " cannot be read");
+  const nlohmann::json json = parse_json_object(read_json_text(path), path.string());
+  if (!json.contains("format"))
+    throw Error("checkpoint " + folder.string() + " is damaged: " + kStateFile + " names no format");
   if (json["format"] != kFormat) {
     throw Error("checkpoint " + folder.string() + " has a training state of format " + json["format"].dump() +
                     "; this program reads format " + std::to_string(kFormat),
