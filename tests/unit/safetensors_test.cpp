@@ -96,6 +96,37 @@ TEST_F(Safetensors, BytesDependOnNamesAndValuesAlone) {
                         R"("a":{"dtype":"F32","shape":[2,2],"data_offsets":[24,40]}} )"));
 }
 
+// What safetensors 0.8.0 (PyPI) wrote for save_file({"b": bfloat16, "a": float32, "c": int64, "m": bool},
+// metadata={"zeta": …, "alpha": …, "format": …}): the metadata in the caller's order, the tensors by type, then name.
+TEST_F(Safetensors, AFileOfTheFormatsOwnPackageIsReadAndRepeatedToTheLastByte) {
+  const auto path = raw(R"({"__metadata__":{"zeta":"1","alpha":"2","format":"pt"},)"
+                        R"("c":{"dtype":"I64","shape":[1],"data_offsets":[0,8]},)"
+                        R"("a":{"dtype":"F32","shape":[1,3],"data_offsets":[8,20]},)"
+                        R"("b":{"dtype":"BF16","shape":[2],"data_offsets":[20,24]},)"
+                        R"("m":{"dtype":"BOOL","shape":[3],"data_offsets":[24,27]}}    )",
+                        std::string("\x07\0\0\0\0\0\0\0\0\0\x80?\0\0\0@\0\0@@\xc0? @\x01\0\x01", 27));
+  const SafetensorsFile file(path);
+  EXPECT_EQ(file.tensor("c").item<std::int64_t>(), 7);
+  EXPECT_EQ(file.tensor("a").sum().item<float>(), 6);
+  EXPECT_EQ(file.tensor("b").sum().item<float>(), 4);
+  EXPECT_EQ(file.tensor("m").sum().item<std::int64_t>(), 2);
+  std::vector<NamedTensor> tensors;
+  for (const char* name : {"a", "b", "c", "m", "another"}) {
+    tensors.push_back({name, name == std::string("another") ? at::zeros({1}) : file.tensor(name)});
+  }
+  write_safetensors_like(folder_.path() / "again", file, tensors);
+  EXPECT_EQ(read_file(folder_.path() / "again"), read_file(path));
+
+  tensors[1].tensor = tensors[1].tensor.to(at::kDouble);  // now the largest type but one
+  write_safetensors_like(folder_.path() / "converted", file, tensors);
+  const SafetensorsFile converted(folder_.path() / "converted");
+  std::vector<std::string> order;
+  for (const SafetensorsEntry& entry : converted.entries()) order.push_back(entry.name);
+  EXPECT_THAT(order, ElementsAre("c", "b", "a", "m"));
+  EXPECT_EQ(converted.metadata(), file.metadata());
+  EXPECT_TRUE(at::equal(converted.tensor("b"), tensors[1].tensor));
+}
+
 TEST_F(Safetensors, ATensorOutlivesItsFileAndWritingToItLeavesTheFileAlone) {
   const auto path = folder_.path() / "file";
   write_safetensors(path, {{"x", counting(at::kFloat, {4})}});
