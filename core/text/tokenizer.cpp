@@ -1,9 +1,13 @@
 #include <core/text/byte_alphabet.h>
+#include <core/text/nfc.h>
 #include <core/text/tokenizer.h>
+#include <core/text/utf8.h>
 #include <drift/error.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <deque>
+#include <utility>
 
 namespace drift {
 namespace {
@@ -20,114 +24,151 @@ std::string describe_byte(std::string_view text, std::size_t offset) {
   return shown ? "`" + std::string(text.substr(begin, length)) + "` (" + byte + ")" : byte;
 }
 
+std::vector<AddedToken> tokens_where(const TokenizerFile& file, bool normalized) {
+  std::vector<AddedToken> tokens;
+  for (const AddedToken& token : file.added) {
+    if (token.normalized != normalized) continue;
+    tokens.push_back(token);
+    std::string storage;
+    if (normalized && file.nfc) tokens.back().text = std::string(to_nfc(token.text, storage));
+  }
+  return tokens;
+}
+
 }  // namespace
 
-Tokenizer Tokenizer::open(const std::filesystem::path& folder) {
-  return Tokenizer(read_tokenizer_file(folder / "tokenizer.json"));
+Tokenizer Tokenizer::open(const std::filesystem::path& path) { return Tokenizer(read_tokenizer_files(path)); }
+
+Tokenizer Tokenizer::parse(std::string_view json, const std::string& name) {
+  return Tokenizer(parse_tokenizer_json(json, name));
 }
 
-Tokenizer::Tokenizer(TokenizerFile file) : file_(std::move(file)) {
-  for (std::size_t id = 0; id < file_.pieces.size(); ++id) {
-    const TokenizerFile::Piece& piece = file_.pieces[id];
-    id_of_text_.emplace(piece.bytes, id);
-    if (piece.added) {
-      id_of_text_[piece.bytes] = static_cast<std::int64_t>(id);
-      added_by_first_byte_[static_cast<unsigned char>(piece.bytes[0])].push_back(static_cast<std::int64_t>(id));
-    }
+Tokenizer::Tokenizer(TokenizerFile file)
+    : bpe_(std::move(file.model)),
+      nfc_(file.nfc),
+      plain_tokens_(tokens_where(file, /*normalized=*/false)),
+      normalized_tokens_(tokens_where(file, /*normalized=*/true)),
+      patterns_(file.patterns.begin(), file.patterns.end()) {
+  const Vocabulary& vocabulary = bpe_.model().vocabulary;
+  const auto at = [&](std::int32_t id) -> Piece& {
+    if (static_cast<std::size_t>(id) >= pieces_.size()) pieces_.resize(static_cast<std::size_t>(id) + 1);
+    return pieces_[static_cast<std::size_t>(id)];
+  };
+  pieces_.resize(vocabulary.size());
+  for (std::size_t i = 0; i < vocabulary.size(); ++i) {
+    const auto [text, id] = vocabulary.entry(i);
+    at(id) = {bytes_of_piece(text).value_or(std::string(text)), true, false};
   }
-  for (auto& ids : added_by_first_byte_) {
-    const auto longer = [&](std::int64_t a, std::int64_t b) { return piece(a).size() > piece(b).size(); };
-    std::stable_sort(ids.begin(), ids.end(), longer);
-  }
-  for (std::size_t rank = 0; rank < file_.merges.size(); ++rank) {
-    rank_of_pair_.emplace(std::pair(file_.merges[rank].left, file_.merges[rank].right), rank);
+  for (const AddedToken& token : file.added) {
+    at(token.id) = {token.text, true, token.special};
+    added_.add(token.text, token.id);
   }
 }
+
+const Tokenizer::Piece& Tokenizer::entry(std::int64_t id) const {
+  const bool inside = id >= 0 && id < vocabulary_size();
+  if (inside && pieces_[static_cast<std::size_t>(id)].exists) return pieces_[static_cast<std::size_t>(id)];
+  throw Error("the token id " + std::to_string(id) +
+                  (inside ? " has no token in the vocabulary"
+                          : " is outside the vocabulary of " + std::to_string(vocabulary_size()) + " tokens"),
+              "use the tokenizer of the checkpoint that the ids come from");
+}
+
+std::optional<std::int64_t> Tokenizer::token_id(std::string_view text) const {
+  if (const std::int32_t id = added_.find(text); id >= 0) return id;
+  std::string piece;
+  for (const char byte : text) piece += byte_character(static_cast<unsigned char>(byte));
+  for (const std::string_view form : {std::string_view(piece), text}) {
+    const std::int32_t id = bpe_.model().vocabulary.find(form);
+    if (id >= 0 && this->piece(id) == text) return id;
+  }
+  return std::nullopt;
+}
+
+/// One call of encode(): the ids so far, and memory that is used from part to part.
+class Tokenizer::Encoder {
+ public:
+  Encoder(const Tokenizer& tokenizer, std::string_view text)
+      : tokenizer_(tokenizer), text_(text), scratch_(text.size()) {}
+
+  std::vector<std::int64_t> encode() {
+    ids_.reserve(text_.size() / 3);
+    std::vector<AddedTokens::Part> parts;
+    tokenizer_.plain_tokens_.split(text_, parts);
+    std::vector<AddedTokens::Part> inner;
+    for (const AddedTokens::Part& part : parts) {
+      if (part.id >= 0) {
+        ids_.push_back(part.id);
+        continue;
+      }
+      inner.clear();
+      tokenizer_.normalized_tokens_.split(normalized(part.text), inner);
+      for (const AddedTokens::Part& each : inner) {
+        if (each.id >= 0) {
+          ids_.push_back(each.id);
+        } else {
+          encode_text(each.text);
+        }
+      }
+    }
+    return std::move(ids_);
+  }
+
+ private:
+  // What BPE has spelt stays where it is until the end: the scratch memory remembers words by their place.
+  std::string_view normalized(std::string_view text) {
+    if (!tokenizer_.nfc_) return text;
+    std::string storage;
+    const std::string_view result = to_nfc(text, storage);
+    if (result.data() == text.data()) return text;
+    return normalized_.emplace_back(std::move(storage));
+  }
+
+  void encode_text(std::string_view text) {
+    words_.assign(1, text);
+    for (const SplitPattern& pattern : tokenizer_.patterns_) {
+      cut_.clear();
+      pattern.split(words_, cut_);
+      words_.swap(cut_);
+    }
+    for (const std::string_view word : words_) {
+      const std::size_t failed = tokenizer_.bpe_.encode(word, scratch_, ids_);
+      if (failed != Bpe::kSpelt) cannot_spell(word, failed);
+    }
+  }
+
+  [[noreturn]] void cannot_spell(std::string_view word, std::size_t offset) const {
+    const bool in_text = normalized_.empty();  // else the place would be one in another text
+    const std::size_t place = static_cast<std::size_t>(word.data() - text_.data()) + offset;
+    throw Error("the vocabulary has no token for " + describe_byte(word, offset) +
+                    (in_text ? " at byte " + std::to_string(place) + " of the text" : ""),
+                "write the text in the characters that this checkpoint's tokenizer knows");
+  }
+
+  const Tokenizer& tokenizer_;
+  std::string_view text_;
+  Bpe::Scratch scratch_;
+  std::vector<std::int64_t> ids_;
+  std::deque<std::string> normalized_;
+  std::vector<std::string_view> words_;
+  std::vector<std::string_view> cut_;
+};
 
 std::vector<std::int64_t> Tokenizer::encode(std::string_view text) const {
-  std::vector<std::int64_t> ids;
-  std::size_t segment = 0;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    if (const std::int64_t* added = added_token_at(text.substr(at))) {
-      encode_segment(text, segment, at, ids);
-      ids.push_back(*added);
-      at += piece(*added).size();
-      segment = at;
-    } else {
-      ++at;
-    }
-  }
-  encode_segment(text, segment, text.size(), ids);
-  return ids;
-}
-
-const std::int64_t* Tokenizer::added_token_at(std::string_view text) const {
-  for (const std::int64_t& id : added_by_first_byte_[static_cast<unsigned char>(text[0])]) {
-    if (text.starts_with(piece(id))) return &id;
-  }
-  return nullptr;
-}
-
-void Tokenizer::encode_segment(std::string_view text, std::size_t begin, std::size_t end,
-                               std::vector<std::int64_t>& ids) const {
-  std::vector<std::int64_t> symbols;
-  for (std::size_t i = begin; i < end; ++i) {
-    const std::int64_t id = file_.byte_id[static_cast<unsigned char>(text[i])];
-    if (id < 0) {
-      throw Error("the vocabulary has no token for " + describe_byte(text, i) + " at byte " + std::to_string(i) +
-                      " of the text",
-                  "write the text in the characters that this checkpoint's tokenizer.json knows");
-    }
-    symbols.push_back(id);
-  }
-  merge(symbols);
-  ids.insert(ids.end(), symbols.begin(), symbols.end());
-}
-
-// Until no pair of neighbours is left to merge: the pair of lowest rank, everywhere it occurs, from left to right.
-void Tokenizer::merge(std::vector<std::int64_t>& symbols) const {
-  if (file_.merges.empty()) return;
-  for (;;) {
-    std::size_t best = file_.merges.size();
-    for (std::size_t i = 0; i + 1 < symbols.size(); ++i) {
-      const auto found = rank_of_pair_.find({symbols[i], symbols[i + 1]});
-      if (found != rank_of_pair_.end()) best = std::min(best, found->second);
-    }
-    if (best == file_.merges.size()) return;
-    const TokenizerFile::Merge& merge = file_.merges[best];
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < symbols.size(); ++i, ++kept) {
-      const bool pair = symbols[i] == merge.left && i + 1 < symbols.size() && symbols[i + 1] == merge.right;
-      symbols[kept] = pair ? merge.result : symbols[i];
-      if (pair) ++i;
-    }
-    symbols.resize(kept);
-  }
+  constexpr std::size_t kLongest = std::size_t{1} << 30;
+  if (text.size() > kLongest) throw Error("a text of more than 1 GiB cannot be encoded", "encode it in parts");
+  if (is_valid_utf8(text)) return Encoder(*this, text).encode();
+  const std::string valid = valid_utf8(text);
+  return Encoder(*this, valid).encode();
 }
 
 std::string Tokenizer::decode(std::span<const std::int64_t> ids, bool skip_special) const {
   std::string bytes;
   for (const std::int64_t id : ids) {
-    const std::string& text = piece(id);
-    if (!(skip_special && file_.pieces[static_cast<std::size_t>(id)].special)) bytes += text;
+    const Piece& piece = entry(id);
+    if (!(skip_special && piece.special)) bytes += piece.bytes;
   }
   return valid_utf8(bytes);
-}
-
-const std::string& Tokenizer::piece(std::int64_t id) const {
-  if (id < 0 || id >= vocabulary_size()) {
-    throw Error("the token id " + std::to_string(id) + " is outside the vocabulary of " +
-                    std::to_string(vocabulary_size()) + " tokens",
-                "use the tokenizer.json of the checkpoint that the ids come from");
-  }
-  return file_.pieces[static_cast<std::size_t>(id)].bytes;
-}
-
-std::optional<std::int64_t> Tokenizer::token_id(std::string_view text) const {
-  const auto found = id_of_text_.find(std::string(text));
-  if (found == id_of_text_.end()) return std::nullopt;
-  return found->second;
 }
 
 }  // namespace drift

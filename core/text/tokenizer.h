@@ -1,63 +1,101 @@
 #pragma once
 
+#include <core/text/added_tokens.h>
+#include <core/text/bpe.h>
+#include <core/text/split_pattern.h>
 #include <core/text/tokenizer_file.h>
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
 namespace drift {
 
-/// Text <-> token ids, as a checkpoint's `tokenizer.json` defines it (byte-level BPE). Nothing is added to a text: it
-/// says itself where it begins and ends. Immutable; safe to use from several threads at once.
+/// Text <-> token ids (byte-level BPE), as a checkpoint's files define it: the ids and texts of the Hugging Face
+/// `tokenizers` library, where that library adds nothing to a text. Immutable; safe to use from several threads at
+/// once.
 class Tokenizer {
  public:
-  /// Reads `folder`/tokenizer.json.
+  /// Reads a checkpoint's tokenizer.json; where there is none, its vocab.json and merges.txt (see
+  /// read_vocabulary_files).
+  /// @param path  the folder, or a tokenizer.json
   /// @throws Error naming the file and what is wrong with it, also for kinds of tokenizer that are not known.
-  static Tokenizer open(const std::filesystem::path& folder);
+  static Tokenizer open(const std::filesystem::path& path);
 
-  /// Added tokens (`<|mask|>`, …) are recognised first, leftmost and longest; what lies between goes through BPE.
-  /// @throws Error naming the first character that the vocabulary cannot spell.
+  /// The same for the text of a tokenizer.json. @param name  what errors call it
+  static Tokenizer parse(std::string_view json, const std::string& name);
+
+  /// Bytes that are not valid UTF-8 are read as U+FFFD, one for each maximal invalid part. Added tokens (`<|mask|>`, …)
+  /// are recognised first, leftmost and longest; what lies between is normalised, cut by the patterns, and goes through
+  /// BPE.
+  /// @throws Error naming the first character that the vocabulary cannot spell, and has no unknown token for; or the
+  ///         pattern that takes too many steps
   std::vector<std::int64_t> encode(std::string_view text) const;
 
   /// The bytes of all tokens, joined first; then what is not valid UTF-8 becomes U+FFFD. No clean-up of spaces.
   /// @param skip_special  leave out the tokens that the file marks as special.
-  /// @throws Error if an id is outside the vocabulary.
+  /// @throws Error if there is no such token
   std::string decode(std::span<const std::int64_t> ids, bool skip_special) const;
 
-  std::int64_t vocabulary_size() const { return static_cast<std::int64_t>(file_.pieces.size()); }
+  /// One more than the largest id. Not every id below need have a token.
+  std::int64_t vocabulary_size() const { return static_cast<std::int64_t>(pieces_.size()); }
 
   /// The bytes of one token; of itself perhaps not valid UTF-8.
-  /// @throws Error if the id is outside the vocabulary.
-  const std::string& piece(std::int64_t id) const;
+  /// @throws Error if there is no such token
+  const std::string& piece(std::int64_t id) const { return entry(id).bytes; }
+
+  /// @throws Error if there is no such token
+  bool is_special(std::int64_t id) const { return entry(id).special; }
 
   /// The token that is exactly this text, if there is one.
   std::optional<std::int64_t> token_id(std::string_view text) const;
 
  private:
-  struct PairHash {
-    std::size_t operator()(const std::pair<std::int64_t, std::int64_t>& pair) const {
-      return std::hash<std::int64_t>()(pair.first * 0x9E3779B97F4A7C15 + pair.second);
-    }
+  struct Piece {
+    std::string bytes;
+    bool exists = false;
+    bool special = false;
   };
+  class Encoder;
 
   explicit Tokenizer(TokenizerFile file);
-  const std::int64_t* added_token_at(std::string_view text) const;
-  void encode_segment(std::string_view text, std::size_t begin, std::size_t end, std::vector<std::int64_t>& ids) const;
-  void merge(std::vector<std::int64_t>& symbols) const;
+  const Piece& entry(std::int64_t id) const;
 
-  TokenizerFile file_;
-  std::array<std::vector<std::int64_t>, 256> added_by_first_byte_;  // longest first
-  std::unordered_map<std::pair<std::int64_t, std::int64_t>, std::size_t, PairHash> rank_of_pair_;
-  std::unordered_map<std::string, std::int64_t> id_of_text_;
+  Bpe bpe_;
+  bool nfc_;
+  AddedTokens plain_tokens_;       // looked for in the text as it is
+  AddedTokens normalized_tokens_;  // looked for in what normalisation made of the rest
+  std::vector<SplitPattern> patterns_;
+  std::vector<Piece> pieces_;  // by id
+  Vocabulary added_;
 };
+
+/// Decodes ids that come bit by bit: never shows half a character. All that push() and flush() return, joined, is what
+/// decode() makes of all ids.
+class StreamDecoder {
+ public:
+  /// @param tokenizer  outlives the decoder
+  StreamDecoder(const Tokenizer& tokenizer, bool skip_special) : tokenizer_(&tokenizer), skip_special_(skip_special) {}
+
+  /// The text that is complete now: all but a character at the end of which bytes are still missing.
+  /// @throws Error if there is no such token
+  std::string push(std::int64_t id);
+
+  /// The rest, at the end: U+FFFD for a character that never became complete. The decoder may then be used again.
+  std::string flush();
+
+ private:
+  const Tokenizer* tokenizer_;
+  bool skip_special_;
+  std::string waiting_;  // the beginning of a character
+};
+
+/// The clean-up of spaces that the Hugging Face libraries do when asked for clean_up_tokenization_spaces: no space
+/// before . ? ! , and before the endings of English contractions.
+std::string clean_up_spaces(std::string text);
 
 }  // namespace drift

@@ -1,0 +1,131 @@
+#include <core/text/added_tokens.h>
+#include <core/text/utf8.h>
+
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace drift {
+namespace {
+
+utf8proc_category_t category_of(char32_t code_point) {
+  return utf8proc_category(static_cast<utf8proc_int32_t>(code_point));
+}
+
+// The property White_Space.
+bool is_space(char32_t c) {
+  if ((c >= '\t' && c <= '\r') || c == 0x85) return true;
+  const utf8proc_category_t category = category_of(c);
+  return category == UTF8PROC_CATEGORY_ZS || category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP;
+}
+
+// Alphabetic, Mark, Decimal_Number, Connector_Punctuation and Join_Control (Unicode technical standard 18, annex C).
+bool is_word(char32_t c) {
+  const bool circled_letter = (c >= 0x24B6 && c <= 0x24E9) || (c >= 0x1F130 && c <= 0x1F149) ||
+                              (c >= 0x1F150 && c <= 0x1F169) || (c >= 0x1F170 && c <= 0x1F189);
+  const bool joiner = c == 0x200C || c == 0x200D;
+  switch (category_of(c)) {
+    case UTF8PROC_CATEGORY_LU:
+    case UTF8PROC_CATEGORY_LL:
+    case UTF8PROC_CATEGORY_LT:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_LO:
+    case UTF8PROC_CATEGORY_MN:
+    case UTF8PROC_CATEGORY_MC:
+    case UTF8PROC_CATEGORY_ME:
+    case UTF8PROC_CATEGORY_ND:
+    case UTF8PROC_CATEGORY_NL:
+    case UTF8PROC_CATEGORY_PC: return true;
+    default: return circled_letter || joiner;
+  }
+}
+
+std::size_t length_of_last(std::string_view text) {
+  std::size_t length = 1;
+  while (length < text.size() && (static_cast<unsigned char>(text[text.size() - length]) & 0xC0) == 0x80) ++length;
+  return length;
+}
+
+bool begins_with_word(std::string_view text) {
+  return !text.empty() && is_word(code_point_of(text.substr(0, utf8_character_length(text))));
+}
+
+bool ends_with_word(std::string_view text) {
+  return !text.empty() && is_word(code_point_of(text.substr(text.size() - length_of_last(text))));
+}
+
+std::size_t spaces_at_begin(std::string_view text) {
+  std::size_t spaces = 0;
+  while (spaces < text.size()) {
+    const std::size_t length = utf8_character_length(text.substr(spaces));
+    if (!is_space(code_point_of(text.substr(spaces, length)))) break;
+    spaces += length;
+  }
+  return spaces;
+}
+
+std::size_t spaces_at_end(std::string_view text) {
+  std::size_t kept = text.size();
+  while (kept > 0) {
+    const std::size_t length = length_of_last(text.substr(0, kept));
+    if (!is_space(code_point_of(text.substr(kept - length, length)))) break;
+    kept -= length;
+  }
+  return text.size() - kept;
+}
+
+}  // namespace
+
+AddedTokens::AddedTokens(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
+  std::ranges::stable_sort(tokens_, {}, &AddedToken::text);
+  const auto repeated = std::ranges::unique(tokens_, {}, &AddedToken::text);  // normalisation may make two texts one
+  tokens_.erase(repeated.begin(), repeated.end());
+  std::size_t next = 0;
+  for (std::size_t byte = 0; byte < 256; ++byte) {
+    first_[byte] = next;
+    while (next < tokens_.size() && static_cast<unsigned char>(tokens_[next].text[0]) == byte) ++next;
+  }
+  first_[256] = next;
+}
+
+// Narrows the sorted range of tokens byte by byte.
+const AddedToken* AddedTokens::longest_at(std::string_view text) const {
+  const auto byte = static_cast<unsigned char>(text[0]);
+  auto begin = tokens_.begin() + static_cast<std::ptrdiff_t>(first_[byte]);
+  auto end = tokens_.begin() + static_cast<std::ptrdiff_t>(first_[byte + 1]);
+  const AddedToken* longest = nullptr;
+  for (std::size_t length = 1; begin != end; ++length) {
+    if (begin->text.size() == length) longest = &*begin++;
+    if (length == text.size()) break;
+    const auto next = static_cast<unsigned char>(text[length]);
+    const auto byte_of = [&](const AddedToken& token) { return static_cast<unsigned char>(token.text[length]); };
+    begin = std::partition_point(begin, end, [&](const AddedToken& token) { return byte_of(token) < next; });
+    end = std::partition_point(begin, end, [&](const AddedToken& token) { return byte_of(token) <= next; });
+  }
+  return longest;
+}
+
+void AddedTokens::split(std::string_view text, std::vector<Part>& parts) const {
+  std::size_t cut = 0;  // where the next part begins
+  for (std::size_t at = 0; at < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    const AddedToken* token = first_[byte] == first_[byte + 1] ? nullptr : longest_at(text.substr(at));
+    if (token == nullptr) {
+      ++at;
+      continue;
+    }
+    std::size_t begin = at;
+    std::size_t end = at + token->text.size();
+    at = end;
+    if (token->single_word && (ends_with_word(text.substr(0, begin)) || begins_with_word(text.substr(end)))) continue;
+    if (token->lstrip) begin = std::max(begin - spaces_at_end(text.substr(0, begin)), cut);
+    if (token->rstrip) end += spaces_at_begin(text.substr(end));
+    if (cut < begin) parts.push_back({text.substr(cut, begin - cut), -1});
+    parts.push_back({text.substr(begin, end - begin), token->id});
+    cut = end;
+  }
+  if (cut < text.size()) parts.push_back({text.substr(cut), -1});
+}
+
+}  // namespace drift

@@ -1,0 +1,141 @@
+#include <core/text/json_file.h>
+#include <core/text/patterns.h>
+#include <core/text/vocabulary_files.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <utility>
+
+namespace drift {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Reader {
+ public:
+  explicit Reader(const fs::path& folder) : folder_(folder), builder_((folder / "vocab.json").string()) {}
+
+  TokenizerFile read() {
+    builder_.file().nfc = true;
+    builder_.file().patterns = {std::string(kVocabularyFilesPattern)};
+    read_vocabulary();
+    read_merges();
+    next_id_ = builder_.next_id();
+    if (reading("tokenizer_config.json")) read_added_tokens_decoder();
+    if (reading("added_tokens.json")) read_added_tokens();
+    if (reading("special_tokens_map.json")) read_special_tokens();
+    builder_.rename(folder_.string());
+    for (const auto& [text, token] : tokens_) builder_.add_token(token);
+    return std::move(builder_.file());
+  }
+
+ private:
+  // Whether there is such a file; errors then name it.
+  bool reading(const char* name) {
+    builder_.rename((folder_ / name).string());
+    path_ = folder_ / name;
+    std::error_code ignored;
+    return fs::exists(path_, ignored);
+  }
+
+  void read_vocabulary() {
+    const JsonFile json(folder_ / "vocab.json", builder_);
+    const auto vocabulary = json.object(json.root(), "the file");
+    builder_.file().model.vocabulary.reserve(vocabulary.size());
+    for (const auto [piece, id] : vocabulary) builder_.add_piece(piece, json.id(id, piece));
+  }
+
+  // A merge a line; the first line may be a comment with a version.
+  void read_merges() {
+    reading("merges.txt");
+    std::ifstream stream(path_, std::ios::binary);
+    if (!stream) builder_.fail("the file cannot be opened", "a vocab.json needs the merges.txt that was made with it");
+    std::ostringstream content;
+    content << stream.rdbuf();
+    const std::string text = std::move(content).str();
+    builder_.file().model.merges.reserve(static_cast<std::size_t>(std::ranges::count(text, '\n')));
+    std::string_view rest = text;
+    for (bool first = true; !rest.empty(); first = false) {
+      std::string_view line = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      if (line.empty() || (first && line.starts_with("#version:"))) continue;
+      builder_.add_merge(line);
+    }
+  }
+
+  // {"151643": {"content": "<|endoftext|>", "special": true, …}, …}
+  void read_added_tokens_decoder() {
+    const JsonFile json(path_, builder_);
+    const auto decoder = JsonFile::find(json.root(), "added_tokens_decoder");
+    if (!decoder) return;
+    for (const auto [key, token] : json.object(*decoder, "added_tokens_decoder")) {
+      const std::string_view content = json.text(token, "content");
+      std::int32_t id = -1;
+      const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
+      if (error != std::errc() || end != key.data() + key.size() || id < 0 || id >= kTokenIdLimit) {
+        builder_.damaged("the key " + in_backticks(key) + " of added_tokens_decoder is no token id");
+      }
+      keep(json.added_token(token, content, id));
+    }
+  }
+
+  // {"<|endoftext|>": 151643, …}: their other properties stand elsewhere.
+  void read_added_tokens() {
+    const JsonFile json(path_, builder_);
+    for (const auto [text, value] : json.object(json.root(), "the file")) {
+      const std::int32_t id = json.id(value, text);
+      keep({.id = id, .text = std::string(text)});
+    }
+  }
+
+  // {"eos_token": "<|endoftext|>", "bos_token": {"content": …}, "additional_special_tokens": [ … ]}
+  void read_special_tokens() {
+    const JsonFile json(path_, builder_);
+    for (const auto [key, value] : json.object(json.root(), "the file")) {
+      if (!value.is_array()) {
+        read_special_token(json, value);
+        continue;
+      }
+      for (const JsonValue each : json.list(value, "the file")) read_special_token(json, each);
+    }
+  }
+
+  void read_special_token(const JsonFile& json, JsonValue value) {
+    std::string_view text;
+    if (value.get(text) != simdjson::SUCCESS) text = json.text(value, "content");
+    if (text.empty()) builder_.damaged("a special token has no text");
+    if (const auto known = tokens_.find(std::string(text)); known != tokens_.end()) {
+      known->second.special = true;
+      return;
+    }
+    const std::int32_t piece = builder_.find(text);
+    if (piece < 0 && next_id_ >= kTokenIdLimit) builder_.damaged("there is no id left for " + in_backticks(text));
+    keep({.id = piece >= 0 ? piece : next_id_, .text = std::string(text), .special = true});
+  }
+
+  // What a file that was read earlier says of a token stands, if the ids agree.
+  void keep(AddedToken token) {
+    const auto [known, is_new] = tokens_.emplace(token.text, token);
+    if (!is_new && known->second.id != token.id) {
+      builder_.damaged(in_backticks(token.text) + " has the ids " + std::to_string(known->second.id) + " and " +
+                       std::to_string(token.id));
+    }
+    next_id_ = std::max(next_id_, token.id + 1);
+  }
+
+  fs::path folder_;
+  fs::path path_;
+  TokenizerFileBuilder builder_;
+  std::map<std::string, AddedToken> tokens_;
+  std::int32_t next_id_ = 0;
+};
+
+}  // namespace
+
+TokenizerFile read_vocabulary_files(const fs::path& folder) { return Reader(folder).read(); }
+
+}  // namespace drift
