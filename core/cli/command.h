@@ -17,13 +17,17 @@ namespace drift {
 struct CommandLine {
   std::filesystem::path config;      ///< CONFIG.toml or --config; for a run's checkpoint the run's own; empty: none
   std::filesystem::path checkpoint;  ///< CHECKPOINT_DIR, as it was typed
-  std::string name;                  ///< NAME or FILE of `plugin info`, `plugin check`
+  std::string name;                  ///< NAME, FILE or PATH of `plugin info`, `plugin check`, `tokenize`
   std::vector<ConfigOverride> overrides;  ///< --set and the short forms; for a checkpoint also model.path
   std::filesystem::path out;              ///< --out; empty: runs/NAME
   bool resume = false;
   std::string purpose;                  ///< --for of `config show`
   std::optional<std::string> prompt;    ///< --prompt
-  std::vector<std::int64_t> token_ids;  ///< --token-ids
+  std::vector<std::int64_t> token_ids;  ///< --token-ids, --decode
+  std::optional<std::string> text;      ///< --text of `tokenize`
+  bool decode = false;                  ///< --decode; its ids, if it has any, are token_ids
+  std::filesystem::path in;             ///< --in
+  bool keep_special = false;
   bool json = false;
   bool show_steps = false;
   bool prefix = false;              ///< --prefix of `sdk`
@@ -65,6 +69,7 @@ int run_eval(const CommandLine& line);
 int run_generate(const CommandLine& line);
 int run_model_info(const CommandLine& line);
 int run_model_verify(const CommandLine& line);
+int run_tokenize(const CommandLine& line);
 int run_plugin_list(const CommandLine& line);
 int run_plugin_info(const CommandLine& line);
 int run_plugin_check(const CommandLine& line);

@@ -56,6 +56,17 @@ const std::vector<Command>& commands() {
        "model verify DIR --reference logits.safetensors --dtype bfloat16 --tolerance 1",
        {"reference", "tolerance", "relative-tolerance", "config", "set", "dtype", "device"},
        run_model_verify},
+      {"tokenize",
+       "PATH",
+       true,
+       "text to token ids and back, as a checkpoint's tokenizer has them",
+       "PATH is a checkpoint folder or a tokenizer.json. The text is --text, or standard input, or the `text` of "
+       "every\n"
+       "line of --in. With --decode it is the other way round: the ids are its value, or the `ids` of every line of "
+       "--in.",
+       "tokenize runs/quickstart/checkpoints/last --text '1 + 2 ='",
+       {"text", "decode", "keep-special", "in", "json"},
+       run_tokenize},
       {"plugin list",
        "CONFIG.toml",
        false,

@@ -39,6 +39,10 @@ const std::map<std::string, Option>& options() {
       {"for", {"COMMAND", "resolve for train, pretrain, eval or generate; default: what the file has", "", false}},
       {"prompt", {"TEXT", "the prompt", "", false}},
       {"token-ids", {"1,2,3", "the prompt as token ids", "", false}},
+      {"text", {"TEXT", "the text; default: standard input", "", false}},
+      {"decode", {"1,2,3", "token ids to text; without ids, those of --in", "", false}},
+      {"keep-special", {"", "with --decode: show special tokens instead of dropping them", "", false}},
+      {"in", {"FILE", "JSON lines, an object with `text` (with --decode: `ids`) in each", "", false}},
       {"json", {"", "print JSON instead of text", "", false}},
       {"show-steps", {"", "show the response after every denoising step", "", false}},
       {"reference", {"FILE", "safetensors with input_ids, logits and perhaps attention_mask", "", false}},
@@ -64,6 +68,8 @@ po::variables_map parse(const Command& command, const std::vector<std::string>& 
       known.add_options()(name.c_str(), po::bool_switch(), "");
     } else if (name == "set") {
       known.add_options()(name.c_str(), po::value<std::vector<std::string>>()->composing(), "");
+    } else if (name == "decode") {  // the only one whose value may be left out
+      known.add_options()(name.c_str(), po::value<std::string>()->implicit_value(""), "");
     } else {
       known.add_options()(name.c_str(), po::value<std::string>(), "");
     }
@@ -120,7 +126,8 @@ ConfigOverride short_form(const Command& command, const std::string& name, const
   return setting;
 }
 
-std::vector<std::int64_t> parse_token_ids(const std::string& text) {
+std::vector<std::int64_t> parse_token_ids(const std::string& option, const std::string& text) {
+  const std::string example = "for example: " + option + " 2,17,5";
   std::vector<std::int64_t> ids;
   std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, ',');) {
@@ -129,11 +136,11 @@ std::vector<std::int64_t> parse_token_ids(const std::string& text) {
     std::int64_t id = 0;
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), id);
     if (error != std::errc() || end != part.data() + part.size() || id < 0) {
-      throw UsageError("`" + part + "` is no token id", "for example: --token-ids 2,17,5");
+      throw UsageError("`" + part + "` is no token id", example);
     }
     ids.push_back(id);
   }
-  if (ids.empty()) throw UsageError("--token-ids is empty", "for example: --token-ids 2,17,5");
+  if (ids.empty()) throw UsageError(option + " is empty", example);
   return ids;
 }
 
@@ -145,6 +152,23 @@ double parse_tolerance(const std::string& option, const std::string& text, doubl
     throw UsageError("`--" + option + " " + text + "` is no number of 0 or more", "for example: --" + option + " 1e-3");
   }
   return value;
+}
+
+/// What `tokenize` works on: exactly one of --text, --in, the ids of --decode, or else standard input.
+void take_tokenize(const po::variables_map& values, CommandLine& line) {
+  const auto given = [&](const char* name) { return values.count(name) != 0; };
+  if (given("text")) line.text = values["text"].as<std::string>();
+  if (given("in")) line.in = values["in"].as<std::string>();
+  line.decode = given("decode");
+  const std::string ids = line.decode ? values["decode"].as<std::string>() : "";
+  if (!ids.empty()) line.token_ids = parse_token_ids("--decode", ids);
+  if (given("in") + given("text") + !ids.empty() > 1) {
+    throw UsageError("`drift tokenize` wants one of --text, --in and the ids of --decode", "leave out the others");
+  }
+  if (line.decode && line.text) throw UsageError("--decode has no use for --text", "give ids: --decode 2,17,5");
+  if (line.decode && ids.empty() && !given("in")) {
+    throw UsageError("--decode wants ids, or a file that has them", "for example: --decode 2,17,5");
+  }
 }
 
 /// A run's checkpoints lie at RUN/checkpoints/NAME, its resolved configuration at RUN/config.toml.
@@ -181,6 +205,8 @@ CommandLine parse_arguments(const Command& command, const std::vector<std::strin
   line.json = given("json");
   line.show_steps = given("show-steps");
   line.prefix = given("prefix");
+  line.keep_special = given("keep-special");
+  if (command.name == "tokenize") take_tokenize(values, line);
   line.reference = text("reference");
   line.tolerance = parse_tolerance("tolerance", text("tolerance"), 1e-3);
   line.relative_tolerance = parse_tolerance("relative-tolerance", text("relative-tolerance"), 1e-5);
@@ -188,12 +214,12 @@ CommandLine parse_arguments(const Command& command, const std::vector<std::strin
     throw UsageError("`drift model verify` wants --reference FILE", "for example: drift " + command.example);
   }
   if (values.count("prompt")) line.prompt = text("prompt");
-  if (values.count("token-ids")) line.token_ids = parse_token_ids(text("token-ids"));
+  if (values.count("token-ids")) line.token_ids = parse_token_ids("--token-ids", text("token-ids"));
   if (command.name == "generate" && line.prompt.has_value() == !line.token_ids.empty()) {
     throw UsageError("`drift generate` wants one of --prompt and --token-ids", "for example: drift " + command.example);
   }
   if (command.argument == "CONFIG.toml") line.config = argument;
-  if (command.argument == "NAME" || command.argument == "FILE") line.name = argument;
+  if (command.argument == "NAME" || command.argument == "FILE" || command.argument == "PATH") line.name = argument;
   if (command.argument == "CHECKPOINT_DIR") {
     line.checkpoint = argument;
     take_checkpoint(line);

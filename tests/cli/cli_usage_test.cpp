@@ -22,8 +22,8 @@ TEST(CliUsage, HelpTeachesWithOneExample) {
   EXPECT_EQ(help.status, 0);
   EXPECT_THAT(help.output, HasSubstr("usage: drift COMMAND [options]"));
   EXPECT_THAT(help.output, HasSubstr("example: drift train configs/quickstart.toml"));
-  for (const char* command : {"train", "pretrain", "eval", "generate", "plugin list", "plugin info", "plugin check",
-                              "config show", "doctor", "sdk", "version"}) {
+  for (const char* command : {"train", "pretrain", "eval", "generate", "tokenize", "plugin list", "plugin info",
+                              "plugin check", "config show", "doctor", "sdk", "version"}) {
     EXPECT_THAT(help.output, HasSubstr(std::string("\n  ") + command));
     const auto one = drift(std::string(command) + " --help");
     EXPECT_EQ(one.status, 0) << command;
@@ -46,7 +46,7 @@ TEST(CliUsage, AnUnknownCommand) {
       result.error,
       "error: unknown command `trian`\n"
       "  = did you mean `drift train`?\n"
-      "  = commands: train, pretrain, eval, generate, model, plugin, config, doctor, sdk, version    (drift --help)\n");
+      "  = commands: train, pretrain, eval, generate, model, tokenize, plugin, config, doctor, sdk, version    (drift --help)\n");
   EXPECT_THAT(drift("plugin lst").error, HasSubstr("did you mean `drift plugin list`?"));
   EXPECT_THAT(drift("config").error, HasSubstr("`drift config` wants one of: show"));
 }

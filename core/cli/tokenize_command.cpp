@@ -1,0 +1,131 @@
+#include <core/cli/command.h>
+#include <core/text/tokenizer.h>
+#include <core/text/utf8.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <iterator>
+
+namespace drift {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Ids = std::vector<std::int64_t>;
+
+// A token between quotes; what cannot be shown is escaped, byte by byte.
+std::string shown(std::string_view bytes) {
+  std::string text = "\"";
+  while (!bytes.empty()) {
+    const Utf8Prefix character = read_utf8(bytes);
+    const auto byte = static_cast<unsigned char>(bytes[0]);
+    const bool visible = character.complete && byte >= ' ' && byte != 0x7F;
+    const std::size_t length = visible ? character.length : 1;
+    char escaped[8];
+    std::snprintf(escaped, sizeof escaped, "\\x%02X", static_cast<unsigned>(byte));
+    switch (bytes[0]) {
+      case '\n': text += "\\n"; break;
+      case '\r': text += "\\r"; break;
+      case '\t': text += "\\t"; break;
+      case '"':
+      case '\\': text += {'\\', bytes[0]}; break;
+      default: text += visible ? bytes.substr(0, length) : std::string_view(escaped);
+    }
+    bytes.remove_prefix(length);
+  }
+  return text + "\"";
+}
+
+class Printer {
+ public:
+  Printer(const Tokenizer& tokenizer, const CommandLine& line) : tokenizer_(tokenizer), line_(line) {}
+
+  void encode(const std::string& text) {
+    const Ids ids = tokenizer_.encode(text);
+    if (line_.json) {
+      Json object = {{"ids", ids}, {"pieces", Json::array()}};
+      for (const std::int64_t id : ids) object["pieces"].push_back(valid_utf8(tokenizer_.piece(id)));
+      std::cout << object.dump() << "\n";
+      return;
+    }
+    std::size_t width = 2;
+    for (const std::int64_t id : ids) width = std::max(width, std::to_string(id).size());
+    if (count_++ > 0) std::cout << "\n";
+    std::cout << std::string(width - 2, ' ') << "id  piece\n";
+    for (const std::int64_t id : ids) {
+      const std::string number = std::to_string(id);
+      std::cout << std::string(width - number.size(), ' ') << number << "  " << shown(tokenizer_.piece(id))
+                << (tokenizer_.is_special(id) ? "  special" : "") << "\n";
+    }
+  }
+
+  void decode(const Ids& ids) {
+    const std::string text = tokenizer_.decode(ids, !line_.keep_special);
+    std::cout << (line_.json ? Json{{"text", text}}.dump() : text) << "\n";
+  }
+
+ private:
+  const Tokenizer& tokenizer_;
+  const CommandLine& line_;
+  std::int64_t count_ = 0;
+};
+
+std::string text_of(const Json& object) {
+  if (!object.contains("text")) throw Error("`text` is missing");
+  if (!object["text"].is_string()) throw Error("`text` is not a text");
+  return object["text"].get<std::string>();
+}
+
+Ids ids_of(const Json& object) {
+  if (!object.contains("ids")) throw Error("`ids` is missing");
+  const auto is_id = [](const Json& id) { return id.is_number_unsigned() && id <= kTokenIdLimit; };
+  if (!object["ids"].is_array() || !std::ranges::all_of(object["ids"], is_id)) {
+    throw Error("`ids` is not a list of token ids");
+  }
+  return object["ids"].get<Ids>();
+}
+
+/// Every line is a record by itself; an empty one is none.
+void for_each_record(const std::filesystem::path& path, const std::function<void(const Json&)>& use) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string hint = "every line is one JSON object: {\"text\": …}, with --decode {\"ids\": [ … ]}";
+  if (!file) throw Error("cannot read " + path.string(), hint);
+  std::int64_t number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    try {
+      const Json object = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+      if (object.is_discarded()) throw Error("the line is not valid JSON");
+      if (!object.is_object()) throw Error("the line is no JSON object");
+      use(object);
+    } catch (const Error& error) {
+      throw Error(path.string() + ":" + std::to_string(number) + ": " + error.what(),
+                  error.hint().empty() ? hint : error.hint());
+    }
+  }
+  if (file.bad()) throw Error("cannot read " + path.string());
+}
+
+}  // namespace
+
+int run_tokenize(const CommandLine& line) {
+  const Tokenizer tokenizer = Tokenizer::open(line.name);
+  Printer print(tokenizer, line);
+  if (!line.in.empty() && line.decode) {
+    for_each_record(line.in, [&](const Json& object) { print.decode(ids_of(object)); });
+  } else if (!line.in.empty()) {
+    for_each_record(line.in, [&](const Json& object) { print.encode(text_of(object)); });
+  } else if (line.decode) {
+    print.decode(line.token_ids);
+  } else {
+    print.encode(line.text ? *line.text : std::string(std::istreambuf_iterator<char>(std::cin), {}));
+  }
+  return 0;
+}
+
+}  // namespace drift
