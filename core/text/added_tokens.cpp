@@ -1,44 +1,23 @@
 #include <core/text/added_tokens.h>
 #include <core/text/utf8.h>
 
-#include <utf8proc.h>
+#include <unicode/uchar.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 namespace drift {
 namespace {
 
-utf8proc_category_t category_of(char32_t code_point) {
-  return utf8proc_category(static_cast<utf8proc_int32_t>(code_point));
-}
+bool is_space(char32_t c) { return u_isUWhiteSpace(static_cast<UChar32>(c)) != 0; }
 
-// The property White_Space.
-bool is_space(char32_t c) {
-  if ((c >= '\t' && c <= '\r') || c == 0x85) return true;
-  const utf8proc_category_t category = category_of(c);
-  return category == UTF8PROC_CATEGORY_ZS || category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP;
-}
-
-// Alphabetic, Mark, Decimal_Number, Connector_Punctuation and Join_Control (Unicode technical standard 18, annex C).
+// Letters, marks, decimal digits, connectors and joiners (Unicode technical standard 18, annex C).
 bool is_word(char32_t c) {
-  const bool circled_letter = (c >= 0x24B6 && c <= 0x24E9) || (c >= 0x1F130 && c <= 0x1F149) ||
-                              (c >= 0x1F150 && c <= 0x1F169) || (c >= 0x1F170 && c <= 0x1F189);
-  const bool joiner = c == 0x200C || c == 0x200D;
-  switch (category_of(c)) {
-    case UTF8PROC_CATEGORY_LU:
-    case UTF8PROC_CATEGORY_LL:
-    case UTF8PROC_CATEGORY_LT:
-    case UTF8PROC_CATEGORY_LM:
-    case UTF8PROC_CATEGORY_LO:
-    case UTF8PROC_CATEGORY_MN:
-    case UTF8PROC_CATEGORY_MC:
-    case UTF8PROC_CATEGORY_ME:
-    case UTF8PROC_CATEGORY_ND:
-    case UTF8PROC_CATEGORY_NL:
-    case UTF8PROC_CATEGORY_PC: return true;
-    default: return circled_letter || joiner;
-  }
+  const auto code_point = static_cast<UChar32>(c);
+  constexpr std::uint32_t kKinds = U_GC_M_MASK | U_GC_ND_MASK | U_GC_PC_MASK;
+  return (U_GET_GC_MASK(code_point) & kKinds) != 0 || u_hasBinaryProperty(code_point, UCHAR_ALPHABETIC) != 0 ||
+         u_hasBinaryProperty(code_point, UCHAR_JOIN_CONTROL) != 0;
 }
 
 std::size_t length_of_last(std::string_view text) {

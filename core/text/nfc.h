@@ -5,10 +5,10 @@
 
 namespace drift {
 
-/// Unicode normalisation form C, by utf8proc (Unicode 15.0).
-/// @param text     valid UTF-8
+/// Unicode normalisation form C, by ICU.
+/// @param text     valid UTF-8, less than 2 GiB
 /// @param storage  holds the result where it may differ from `text`
-/// @return `text` itself where it is known to be in the form already, else `storage`
+/// @return `text` itself where it is surely in the form already, else `storage`
 std::string_view to_nfc(std::string_view text, std::string& storage);
 
 }  // namespace drift
