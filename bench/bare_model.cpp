@@ -53,10 +53,12 @@ at::Tensor three_calls_attention(const at::Tensor& q, const at::Tensor& k, const
   return at::bmm(probabilities(q, k), flat(v)).view(q.sizes());
 }
 
+at::Tensor random_weight(std::int64_t out, std::int64_t in, at::ScalarType type) {
+  return at::randn({out, in}).div_(std::sqrt(static_cast<double>(in))).to(type);
+}
+
 BareModel::BareModel(const ModelShape& shape, std::int64_t largest_forward_tokens) : shape_(shape) {
-  const auto weight = [](std::int64_t out, std::int64_t in) {
-    return at::randn({out, in}) / std::sqrt(static_cast<double>(in));
-  };
+  const auto weight = [&](std::int64_t out, std::int64_t in) { return random_weight(out, in, shape.type); };
   for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
     layers_.push_back({.q = weight(shape.hidden, shape.hidden),
                        .k = weight(shape.hidden, shape.hidden),
@@ -66,8 +68,8 @@ BareModel::BareModel(const ModelShape& shape, std::int64_t largest_forward_token
                        .up = weight(shape.inner, shape.hidden),
                        .down = weight(shape.hidden, shape.inner)});
   }
-  head_ = weight(shape.vocabulary, shape.hidden);
-  values_ = at::randn({largest_forward_tokens, shape.hidden});
+  if (shape.vocabulary > 0) head_ = weight(shape.vocabulary, shape.hidden);
+  values_ = at::randn({largest_forward_tokens, shape.hidden}).to(shape.type);
 }
 
 // The products' outputs are read in whatever order they lie in: a change of order is no product.
@@ -112,7 +114,8 @@ at::Tensor BareModel::layers(const ForwardSize& size, Attention attention) const
 }
 
 void BareModel::forward(const ForwardSize& size, Attention attention) const {
-  at::mm(layers(size, attention), head_.t());
+  const auto hidden = layers(size, attention);
+  if (head_.defined()) at::mm(hidden, head_.t());
 }
 
 void BareModel::attention_backward(const Kept& kept, const at::Tensor& gradient, Attention attention, at::Tensor& dq,
@@ -159,9 +162,12 @@ void BareModel::forward_backward(const ForwardSize& size, Attention attention) c
   std::vector<Kept> kept(layers_.size());
   for (std::size_t l = 0; l < layers_.size(); ++l)
     x = layer_forward(layers_[l], x, size, l + 1 == layers_.size(), attention, &kept[l]);
-  const auto logits = at::mm(x, head_.t());
-  at::mm(logits.t(), x);
-  auto gradient = at::mm(logits, head_);
+  auto gradient = x;
+  if (head_.defined()) {
+    const auto logits = at::mm(x, head_.t());
+    at::mm(logits.t(), x);
+    gradient = at::mm(logits, head_);
+  }
   for (std::size_t l = layers_.size(); l-- > 0;)
     gradient = layer_backward(layers_[l], gradient, size, l + 1 == layers_.size(), attention, kept[l]);
 }

@@ -23,7 +23,9 @@ void for_each_forward(const Work& work, const std::function<void(const ForwardSi
 void for_each_forward(const Work& work, const std::function<void(std::size_t, std::size_t)>& body);
 
 struct ModelShape {
-  std::int64_t layers = 0, hidden = 0, heads = 0, inner = 0, vocabulary = 0;
+  std::int64_t layers = 0, hidden = 0, heads = 0, inner = 0;
+  std::int64_t vocabulary = 0;  ///< 0: a stack of layers, without embedding, last norm and LM head
+  at::ScalarType type = at::kFloat;
   std::int64_t dimension() const { return hidden / heads; }
 };
 
@@ -35,6 +37,9 @@ enum class Attention {
 
 /// Attention without a mask as three plain calls. q, k, v [B, heads, S, D], contiguous. @return [B, heads, S, D].
 at::Tensor three_calls_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v);
+
+/// As many weights as a linear layer has, of a size that keeps its outputs' size.
+at::Tensor random_weight(std::int64_t out, std::int64_t in, at::ScalarType type);
 
 /// The matrix products and attentions of a transformer of this shape and nothing else: no norm, no rotary angle, no
 /// activation function, no residual, no copy. Random weights; the numbers mean nothing.

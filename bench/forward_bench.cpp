@@ -78,7 +78,7 @@ void rms_norm(benchmark::State& state) {
 
 template <auto measure, auto rotate>
 void rotary(benchmark::State& state) {
-  const nn::RotaryTable table(kSequence, kWidth / kHeads, 10000.0, at::kCPU);
+  const nn::RotaryTable table(kSequence, kWidth / kHeads, 10000.0, at::kFloat);
   measure(state, {at::randn({kTokens / kSequence * kSequence, kWidth})},
           [&](const std::vector<at::Tensor>& in) { return rotate(in[0], table.cosine_SD2, table.sine_SD2, kHeads); });
 }

@@ -45,6 +45,32 @@ Spread Measurement::ratio(const std::string& numerator, const std::string& denom
   return spread(ratios);
 }
 
+void print_yardsticks(const Measurement& measured, const std::string& name,
+                      const std::vector<std::string>& yardsticks) {
+  std::printf("\n%s and its yardsticks\n", name.c_str());
+  print_line(name, measured.milliseconds(name));
+  std::printf("\n  time / time of %s: 1 = nothing but products and attentions\n", name.c_str());
+  for (const std::string& yardstick : yardsticks) {
+    print_line(yardstick, measured.milliseconds(yardstick));
+    print_ratio("  / " + name, measured.ratio(yardstick, name));
+  }
+}
+
+double print_shares(const Measurement& measured, const std::vector<std::string>& names, double whole) {
+  double sum = 0;
+  for (const std::string& name : names) {
+    print_line(name, measured.milliseconds(name), whole);
+    sum += measured.milliseconds(name).median;
+  }
+  return sum;
+}
+
+std::vector<std::string> names_of(const std::vector<Case>& cases) {
+  std::vector<std::string> names;
+  for (const Case& one : cases) names.push_back(one.name);
+  return names;
+}
+
 void print_line(const std::string& name, const Spread& milliseconds, double whole) {
   std::printf("  %-58s %9.2f ms  (%.2f to %.2f)", name.c_str(), milliseconds.median, milliseconds.low,
               milliseconds.high);

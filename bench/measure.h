@@ -35,6 +35,11 @@ class Measurement {
   std::vector<std::vector<double>> milliseconds_;  // [case][round]
 };
 
+/// The time of `name`, then that of each yardstick and its ratio to it.
+void print_yardsticks(const Measurement& measured, const std::string& name, const std::vector<std::string>& yardsticks);
+/// One line for each, with its share of `whole`. @return the sum of their medians.
+double print_shares(const Measurement& measured, const std::vector<std::string>& names, double whole);
+std::vector<std::string> names_of(const std::vector<Case>& cases);
 /// "  name   12.34 ms   (12.01 to 12.80)   45.6 %", the share being of `whole` where that is not 0.
 void print_line(const std::string& name, const Spread& milliseconds, double whole = 0);
 /// A number that is the difference of two medians.

@@ -7,26 +7,36 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/addmm.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/embedding.h>
-#include <ATen/ops/mm.h>
 #include <ATen/ops/randn.h>
 #include <torch/csrc/autograd/autograd.h>
+
+#include <algorithm>
 
 namespace drift::bench {
 
 Parts::Parts(const ModelShape& shape, std::int64_t sequence, std::int64_t largest_forward_tokens)
     : shape_(shape),
-      table_(sequence, shape.dimension(), 10000.0, at::kCPU),
-      hidden_(at::randn({largest_forward_tokens, shape.hidden})),
-      inner_(at::randn({largest_forward_tokens, shape.inner})),
-      weight_H_(at::randn({shape.hidden}).set_requires_grad(true)),
-      embedding_VH_(at::randn({shape.vocabulary, shape.hidden}).set_requires_grad(true)),
-      square_HH_(at::randn({shape.hidden, shape.hidden}).set_requires_grad(true)),
-      down_HI_(at::randn({shape.hidden, shape.inner}).set_requires_grad(true)),
-      tokens_(at::arange(largest_forward_tokens, at::kLong).remainder(shape.vocabulary)),
+      table_(sequence, shape.dimension(), 10000.0, at::kFloat),
+      hidden_(at::randn({largest_forward_tokens, shape.hidden}).to(shape.type)),
+      inner_(at::randn({largest_forward_tokens, shape.inner}).to(shape.type)),
+      weight_H_(at::randn({shape.hidden}).to(shape.type).set_requires_grad(true)),
+      embedding_VH_(at::randn({shape.vocabulary, shape.hidden}).to(shape.type).set_requires_grad(true)),
+      tokens_(at::arange(largest_forward_tokens, at::kLong).remainder(std::max<std::int64_t>(1, shape.vocabulary))),
       wanted_(at::arange(largest_forward_tokens, at::kLong)) {}
+
+std::vector<Case> Parts::cases(const Work& work) const {
+  const auto part = [&](const std::string& name, void (Parts::*run)(const ForwardSize&) const) {
+    return Case{"  " + name,
+                [&, run] { for_each_forward(work, [&](const ForwardSize& size) { (this->*run)(size); }); }};
+  };
+  std::vector<Case> all{part("attention", &Parts::attention), part("norms", &Parts::norms),
+                        part("rotary angles", &Parts::rotary), part("SwiGLU", &Parts::swiglu),
+                        part("residuals", &Parts::residuals)};
+  if (shape_.vocabulary > 0) all.push_back(part("embedding, selection of rows", &Parts::embedding));
+  return all;
+}
 
 at::Tensor Parts::rows(const at::Tensor& values, std::int64_t count) const {
   const auto some = values.narrow(0, 0, count);
@@ -70,7 +80,7 @@ void Parts::norms(const ForwardSize& size) const {
     norm(size.sequences * size.tokens);
     norm(rows_after_attention(size, layer));
   }
-  norm(size.rows);
+  if (shape_.vocabulary > 0) norm(size.rows);
   pull(outputs, inputs);
 }
 
@@ -99,15 +109,14 @@ void Parts::embedding(const ForwardSize& size) const {
   pull({embedded.index_select(0, wanted), embedded.index_select(0, wanted)}, {embedding_VH_});
 }
 
-void Parts::products_to_residual(const ForwardSize& size, bool add) const {
-  std::vector<at::Tensor> outputs, inputs{square_HH_, down_HI_};
+// A sum in the forward; in the backward the sum of the two gradients that meet.
+void Parts::residuals(const ForwardSize& size) const {
+  std::vector<at::Tensor> outputs, inputs;
   for (std::int64_t layer = 0; layer < shape_.layers; ++layer) {
-    const std::int64_t count = rows_after_attention(size, layer);
-    const auto x = rows(hidden_, count), attended = rows(hidden_, count), gated = rows(inner_, count);
-    inputs.insert(inputs.end(), {attended, gated});
-    if (add) inputs.push_back(x);
-    outputs.push_back(add ? at::addmm(x, attended, square_HH_.t()) : at::mm(attended, square_HH_.t()));
-    outputs.push_back(add ? at::addmm(x, gated, down_HI_.t()) : at::mm(gated, down_HI_.t()));
+    for (int i = 0; i < 2; ++i) {
+      inputs.push_back(rows(hidden_, rows_after_attention(size, layer)));
+      outputs.push_back(inputs.back() + inputs.back().view_as(inputs.back()));
+    }
   }
   pull(outputs, inputs);
 }

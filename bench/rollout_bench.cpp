@@ -97,31 +97,20 @@ std::vector<std::vector<Draws>> draws_of(const Recording& recording, const Work&
   return draws;
 }
 
-void report(const Measurement& measured) {
+void report(const Measurement& measured, const std::vector<std::string>& parts) {
   const auto median = [&](const char* name) { return measured.milliseconds(name).median; };
   const double whole = median("rollout");
-  std::printf("\nrollout and its yardsticks\n");
-  print_line("rollout", measured.milliseconds("rollout"));
-  std::printf("\n  time / time of the rollout: 1 = nothing but products and attentions\n");
-  for (const char* name : {"bare, merged, scaled_dot_product_attention", "bare, merged, three calls",
-                           "bare, all rows, scaled_dot_product_attention", "bare, all rows, three calls"}) {
-    print_line(name, measured.milliseconds(name));
-    print_ratio("  / rollout", measured.ratio(name, "rollout"));
-  }
+  print_yardsticks(measured, "rollout",
+                   {"bare, merged, scaled_dot_product_attention", "bare, merged, three calls",
+                    "bare, all rows, scaled_dot_product_attention", "bare, all rows, three calls"});
   std::printf("\nwhere the rollout's time goes (each part run alone)\n");
-  const auto part = [&](const char* name) {
-    print_line(name, measured.milliseconds(name), whole);
-    return median(name);
-  };
-  const double forward = part("forwards of the model");
-  double known = part("  products of the layers") + part("  attention") + part("  norms") + part("  rotary angles") +
-                 part("  SwiGLU") + part("  embedding, selection of rows");
-  const double residual = median("residual, added") - median("residual, not added");
-  print_line("  residual", residual, whole);
-  print_line("  rest of the forwards: views, allocation, dispatch", forward - known - residual, whole);
-  const double decoder = part("all but the forwards");
-  known = part("  LM head") + part("  sampling") + part("  random numbers");
-  print_line("  bookkeeping: states, indices, commits", decoder - known, whole);
+  const double forward = print_shares(measured, {"forwards of the model"}, whole);
+  const double forward_parts =
+      print_shares(measured, {"  products of the layers"}, whole) + print_shares(measured, parts, whole);
+  print_line("  rest of the forwards: views, allocation, dispatch", forward - forward_parts, whole);
+  const double decoder = print_shares(measured, {"all but the forwards"}, whole);
+  const double decoder_parts = print_shares(measured, {"  LM head", "  sampling", "  random numbers"}, whole);
+  print_line("  bookkeeping: states, indices, commits", decoder - decoder_parts, whole);
   print_line("neither: caches, waiting for the slower thread", whole - forward - decoder, whole);
 }
 
@@ -169,48 +158,40 @@ void run(int count, char** arguments) {
                   for_each_forward(work, [&](const ForwardSize& size) { bare.forward(size, attention); });
                 }};
   };
-  const auto part_case = [&](const std::string& name, const std::function<void(const ForwardSize&)>& body) {
-    return Case{name, [&merged, body] { for_each_forward(merged, body); }};
-  };
   const auto decoder_case = [&](const std::string& name, const std::function<void(std::size_t, std::size_t)>& body) {
     return Case{name, [&merged, body] { for_each_forward(merged, body); }};
   };
   Trajectories written;
-  report(Measurement(
-      {{"rollout", [&] { rollout->generate(input, written); }},
-       bare_case("bare, merged, scaled_dot_product_attention", merged, Attention::kScaledDotProduct),
-       bare_case("bare, merged, three calls", merged, Attention::kThreeCalls),
-       bare_case("bare, all rows, scaled_dot_product_attention", all, Attention::kScaledDotProduct),
-       bare_case("bare, all rows, three calls", all, Attention::kThreeCalls),
-       decoder_case("forwards of the model",
-                    [&](std::size_t list, std::size_t i) { recipe.model().forward(recording[list][i].input); }),
-       part_case("  products of the layers", [&](const ForwardSize& size) { bare.layers(size, Attention::kNone); }),
-       part_case("  attention", [&](const ForwardSize& size) { parts.attention(size); }),
-       part_case("  norms", [&](const ForwardSize& size) { parts.norms(size); }),
-       part_case("  rotary angles", [&](const ForwardSize& size) { parts.rotary(size); }),
-       part_case("  SwiGLU", [&](const ForwardSize& size) { parts.swiglu(size); }),
-       part_case("  embedding, selection of rows", [&](const ForwardSize& size) { parts.embedding(size); }),
-       part_case("residual, added", [&](const ForwardSize& size) { parts.products_to_residual(size, true); }),
-       part_case("residual, not added", [&](const ForwardSize& size) { parts.products_to_residual(size, false); }),
-       {"all but the forwards",
-        [&] {
-          recorder.replay();
-          rollout->generate(recorded_input, written);
-        }},
-       decoder_case("  LM head",
-                    [&](std::size_t list, std::size_t i) { at::mm(recording[list][i].hidden_NH, head_VH.t()); }),
-       decoder_case("  sampling",
-                    [&](std::size_t list, std::size_t i) {
-                      const Draws& draw = draws[list][i];
-                      sample_tokens(draw.logits_NV, draw.row_M, draw.uniform_M, sampling);
-                    }),
-       decoder_case("  random numbers",
-                    [&](std::size_t list, std::size_t i) {
-                      std::vector<double> uniforms;
-                      for (std::int64_t m = 0; m < all[list][i].rows; ++m)
-                        uniforms.push_back(input.random.uniform({0, m, 0, static_cast<std::int64_t>(i)}));
-                    })},
-      recipe.rounds()));
+  std::vector<Case> cases{
+      {"rollout", [&] { rollout->generate(input, written); }},
+      bare_case("bare, merged, scaled_dot_product_attention", merged, Attention::kScaledDotProduct),
+      bare_case("bare, merged, three calls", merged, Attention::kThreeCalls),
+      bare_case("bare, all rows, scaled_dot_product_attention", all, Attention::kScaledDotProduct),
+      bare_case("bare, all rows, three calls", all, Attention::kThreeCalls),
+      decoder_case("forwards of the model",
+                   [&](std::size_t list, std::size_t i) { recipe.model().forward(recording[list][i].input); }),
+      {"  products of the layers",
+       [&] { for_each_forward(merged, [&](const ForwardSize& size) { bare.layers(size, Attention::kNone); }); }},
+      {"all but the forwards",
+       [&] {
+         recorder.replay();
+         rollout->generate(recorded_input, written);
+       }},
+      decoder_case("  LM head",
+                   [&](std::size_t list, std::size_t i) { at::mm(recording[list][i].hidden_NH, head_VH.t()); }),
+      decoder_case("  sampling",
+                   [&](std::size_t list, std::size_t i) {
+                     const Draws& draw = draws[list][i];
+                     sample_tokens(draw.logits_NV, draw.row_M, draw.uniform_M, sampling);
+                   }),
+      decoder_case("  random numbers", [&](std::size_t list, std::size_t i) {
+        std::vector<double> uniforms;
+        for (std::int64_t m = 0; m < all[list][i].rows; ++m)
+          uniforms.push_back(input.random.uniform({0, m, 0, static_cast<std::int64_t>(i)}));
+      })};
+  const auto part_cases = parts.cases(merged);
+  cases.insert(cases.end(), part_cases.begin(), part_cases.end());
+  report(Measurement(cases, recipe.rounds()), names_of(part_cases));
 }
 
 }  // namespace

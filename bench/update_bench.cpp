@@ -122,31 +122,19 @@ void score_and_pull(const Model& model, const Trajectories& trajectories, const 
   });
 }
 
-void report(const Measurement& measured) {
+void report(const Measurement& measured, const std::vector<std::string>& parts) {
   const auto median = [&](const char* name) { return measured.milliseconds(name).median; };
   const double whole = median("policy_gradient");
-  std::printf("\nupdate and its yardsticks\n");
-  print_line("policy_gradient", measured.milliseconds("policy_gradient"));
-  std::printf("\n  time / time of policy_gradient: 1 = nothing but products and attentions\n");
-  for (const char* name : {"bare, merged, scaled_dot_product_attention", "bare, merged, three calls",
-                           "bare, all views, scaled_dot_product_attention", "bare, all views, three calls"}) {
-    print_line(name, measured.milliseconds(name));
-    print_ratio("  / policy_gradient", measured.ratio(name, "policy_gradient"));
-  }
+  print_yardsticks(measured, "policy_gradient",
+                   {"bare, merged, scaled_dot_product_attention", "bare, merged, three calls",
+                    "bare, all views, scaled_dot_product_attention", "bare, all views, three calls"});
   std::printf("\nwhere the update's time goes (each part run alone; forward and backward)\n");
-  const auto part = [&](const char* name) {
-    print_line(name, measured.milliseconds(name), whole);
-    return median(name);
-  };
-  const double scored = part("scores with their graph, and the backward");
-  print_line("  of which the scores", measured.milliseconds("scores"), whole);
-  const double known = part("  products") + part("  attention") + part("  norms") + part("  rotary angles") +
-                       part("  SwiGLU") + part("  embedding, selection of rows");
-  const double residual = median("residual, added") - median("residual, not added");
-  print_line("  residual", residual, whole);
-  const double batches = part("  rows as a batch");
-  print_line("  rest: log-sum, gathering, graph, allocation, dispatch", scored - known - residual - batches, whole);
-  const double outside = part("distinct contexts of the views") + part("loss and its gradient");
+  const double scored = print_shares(measured, {"scores with their graph, and the backward"}, whole);
+  print_shares(measured, {"  of which the scores"}, whole);
+  const double known =
+      print_shares(measured, {"  products", "  rows as a batch"}, whole) + print_shares(measured, parts, whole);
+  print_line("  rest: log-sum, gathering, graph, allocation, dispatch", scored - known, whole);
+  const double outside = print_shares(measured, {"distinct contexts of the views", "loss and its gradient"}, whole);
   print_line("neither: sums of gradients, metrics, waiting for the slower thread", whole - scored - outside, whole);
   std::printf("\nbeside policy_gradient, in the same phase\n");
   print_line("optimizer step", measured.milliseconds("optimizer step"));
@@ -192,41 +180,33 @@ void run(int count, char** arguments) {
                   for_each_forward(work, [&](const ForwardSize& size) { bare.forward_backward(size, attention); });
                 }};
   };
-  const auto part_case = [&](const std::string& name, const std::function<void(const ForwardSize&)>& body) {
-    return Case{name, [&merged, body] { for_each_forward(merged, body); }};
-  };
-  report(Measurement(
-      {{"policy_gradient", [&] { policy_gradient(model, *loss, update.batch, update.memory_budget); }},
-       bare_case("bare, merged, scaled_dot_product_attention", merged, Attention::kScaledDotProduct),
-       bare_case("bare, merged, three calls", merged, Attention::kThreeCalls),
-       bare_case("bare, all views, scaled_dot_product_attention", all, Attention::kScaledDotProduct),
-       bare_case("bare, all views, three calls", all, Attention::kThreeCalls),
-       {"scores with their graph, and the backward",
-        [&] { score_and_pull(model, update.trajectories, rows, workers, true); }},
-       {"scores", [&] { score_and_pull(model, update.trajectories, rows, workers, false); }},
-       bare_case("  products", merged, Attention::kNone),
-       part_case("  attention", [&](const ForwardSize& size) { parts.attention(size); }),
-       part_case("  norms", [&](const ForwardSize& size) { parts.norms(size); }),
-       part_case("  rotary angles", [&](const ForwardSize& size) { parts.rotary(size); }),
-       part_case("  SwiGLU", [&](const ForwardSize& size) { parts.swiglu(size); }),
-       part_case("  embedding, selection of rows", [&](const ForwardSize& size) { parts.embedding(size); }),
-       part_case("residual, added", [&](const ForwardSize& size) { parts.products_to_residual(size, true); }),
-       part_case("residual, not added", [&](const ForwardSize& size) { parts.products_to_residual(size, false); }),
-       {"  rows as a batch",
-        [&] {
-          parallel_rows(workers, static_cast<std::int64_t>(rows.size()), [&](std::int64_t, auto begin, auto end) {
-            make_row_batch(model.traits(), update.trajectories, rows, begin, end, at::kCPU);
-          });
-        }},
-       {"distinct contexts of the views",
-        [&] { distinct_view_rows(model.traits(), update.trajectories, update.plan, views); }},
-       {"loss and its gradient",
-        [&] {
-          const LossInput input = loss_input(update, once.current_FL);
-          torch::autograd::grad({loss->evaluate(input).value}, {input.log_probs.current_FL});
-        }},
-       {"optimizer step", [&] { optimizer.step(once.gradients); }}},
-      recipe.rounds()));
+  std::vector<Case> cases{
+      {"policy_gradient", [&] { policy_gradient(model, *loss, update.batch, update.memory_budget); }},
+      bare_case("bare, merged, scaled_dot_product_attention", merged, Attention::kScaledDotProduct),
+      bare_case("bare, merged, three calls", merged, Attention::kThreeCalls),
+      bare_case("bare, all views, scaled_dot_product_attention", all, Attention::kScaledDotProduct),
+      bare_case("bare, all views, three calls", all, Attention::kThreeCalls),
+      {"scores with their graph, and the backward",
+       [&] { score_and_pull(model, update.trajectories, rows, workers, true); }},
+      {"  of which the scores", [&] { score_and_pull(model, update.trajectories, rows, workers, false); }},
+      bare_case("  products", merged, Attention::kNone),
+      {"  rows as a batch",
+       [&] {
+         parallel_rows(workers, static_cast<std::int64_t>(rows.size()), [&](std::int64_t, auto begin, auto end) {
+           make_row_batch(model.traits(), update.trajectories, rows, begin, end, at::kCPU);
+         });
+       }},
+      {"distinct contexts of the views",
+       [&] { distinct_view_rows(model.traits(), update.trajectories, update.plan, views); }},
+      {"loss and its gradient",
+       [&] {
+         const LossInput input = loss_input(update, once.current_FL);
+         torch::autograd::grad({loss->evaluate(input).value}, {input.log_probs.current_FL});
+       }},
+      {"optimizer step", [&] { optimizer.step(once.gradients); }}};
+  const auto part_cases = parts.cases(merged);
+  cases.insert(cases.end(), part_cases.begin(), part_cases.end());
+  report(Measurement(cases, recipe.rounds()), names_of(part_cases));
 }
 
 }  // namespace
