@@ -5,7 +5,8 @@
 //   OMP_NUM_THREADS=1 build/release/bench/forward_bench [--benchmark_filter=attention] [--benchmark_repetitions=9]
 //
 // One thread, because the workers of a small model run every operation on one thread each. Arguments of `attention`:
-// sequence length, head dimension; 4 heads, 4096 tokens in all. The kernels: 4096 rows of width 64 (SwiGLU: 192).
+// sequence length, head dimension; 4 heads, 4096 tokens in all. The kernels: 4096 rows of width 64 (SwiGLU: 192), of
+// float32 or bfloat16 (`bits`).
 
 #include "bench/bare_model.h"
 
@@ -70,37 +71,43 @@ BENCHMARK(attention<forward, three_calls>)->Apply(lengths);
 BENCHMARK(attention<forward_backward, scaled_dot_product>)->Apply(lengths);
 BENCHMARK(attention<forward_backward, three_calls>)->Apply(lengths);
 
+at::Tensor random(const benchmark::State& state, at::IntArrayRef sizes) {
+  return at::randn(sizes).to(state.range(0) == 16 ? at::kBFloat16 : at::kFloat);
+}
+
 template <auto measure, auto norm>
 void rms_norm(benchmark::State& state) {
-  measure(state, {at::randn({kTokens, kWidth}), at::randn({kWidth})},
+  measure(state, {random(state, {kTokens, kWidth}), random(state, {kWidth})},
           [](const std::vector<at::Tensor>& in) { return norm(in[0], in[1], 1e-5); });
 }
 
 template <auto measure, auto rotate>
 void rotary(benchmark::State& state) {
   const nn::RotaryTable table(kSequence, kWidth / kHeads, 10000.0, at::kFloat);
-  measure(state, {at::randn({kTokens / kSequence * kSequence, kWidth})},
+  measure(state, {random(state, {kTokens / kSequence * kSequence, kWidth})},
           [&](const std::vector<at::Tensor>& in) { return rotate(in[0], table.cosine_SD2, table.sine_SD2, kHeads); });
 }
 
 template <auto measure, auto activate>
 void swiglu(benchmark::State& state) {
-  measure(state, {at::randn({kTokens, kInner}), at::randn({kTokens, kInner})},
+  measure(state, {random(state, {kTokens, kInner}), random(state, {kTokens, kInner})},
           [](const std::vector<at::Tensor>& in) { return activate(in[0], in[1]); });
 }
 
-BENCHMARK(rms_norm<forward, kernels::rms_norm>)->UseRealTime();
-BENCHMARK(rms_norm<forward, kernels::rms_norm_reference>)->UseRealTime();
-BENCHMARK(rms_norm<forward_backward, kernels::rms_norm>)->UseRealTime();
-BENCHMARK(rms_norm<forward_backward, kernels::rms_norm_reference>)->UseRealTime();
-BENCHMARK(rotary<forward, kernels::rotate_heads>)->UseRealTime();
-BENCHMARK(rotary<forward, kernels::rotate_heads_reference>)->UseRealTime();
-BENCHMARK(rotary<forward_backward, kernels::rotate_heads>)->UseRealTime();
-BENCHMARK(rotary<forward_backward, kernels::rotate_heads_reference>)->UseRealTime();
-BENCHMARK(swiglu<forward, kernels::swiglu>)->UseRealTime();
-BENCHMARK(swiglu<forward, kernels::swiglu_reference>)->UseRealTime();
-BENCHMARK(swiglu<forward_backward, kernels::swiglu>)->UseRealTime();
-BENCHMARK(swiglu<forward_backward, kernels::swiglu_reference>)->UseRealTime();
+void types(benchmark::internal::Benchmark* benchmark) { benchmark->ArgName("bits")->Arg(32)->Arg(16)->UseRealTime(); }
+
+BENCHMARK(rms_norm<forward, kernels::rms_norm>)->Apply(types);
+BENCHMARK(rms_norm<forward, kernels::rms_norm_reference>)->Apply(types);
+BENCHMARK(rms_norm<forward_backward, kernels::rms_norm>)->Apply(types);
+BENCHMARK(rms_norm<forward_backward, kernels::rms_norm_reference>)->Apply(types);
+BENCHMARK(rotary<forward, kernels::rotate_heads>)->Apply(types);
+BENCHMARK(rotary<forward, kernels::rotate_heads_reference>)->Apply(types);
+BENCHMARK(rotary<forward_backward, kernels::rotate_heads>)->Apply(types);
+BENCHMARK(rotary<forward_backward, kernels::rotate_heads_reference>)->Apply(types);
+BENCHMARK(swiglu<forward, kernels::swiglu>)->Apply(types);
+BENCHMARK(swiglu<forward, kernels::swiglu_reference>)->Apply(types);
+BENCHMARK(swiglu<forward_backward, kernels::swiglu>)->Apply(types);
+BENCHMARK(swiglu<forward_backward, kernels::swiglu_reference>)->Apply(types);
 
 }  // namespace
 }  // namespace drift::bench
