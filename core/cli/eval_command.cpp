@@ -14,13 +14,13 @@ int run_eval(const CommandLine& line) {
   const auto& registry = run.plugins->registry;
   prepare_device(config);
   const std::filesystem::path folder = config.section("model").get<std::string>("path");
-  const auto model = open_model(registry, config, folder);
   const Tokenizer tokenizer = Tokenizer::open(folder);
+  const PromptEncoder prompts(config.section("prompt"), tokenizer, read_model_traits(registry, config));
   const auto task = create_component<Task>(registry, config, "task");
   const auto reward = create_component<Reward>(registry, config, "reward");
   const auto rollout = create_component<Rollout>(registry, config, "evaluation.rollout");
-  const PromptEncoder prompts(config.section("prompt"), tokenizer, model->traits());
   if (task->held_out_size() == 0) throw Error("the task `" + task.name() + "` has no held-out items");
+  const auto model = open_model(registry, config, folder);
 
   HeldOutSettings settings;
   settings.model = &*model;

@@ -63,13 +63,14 @@ int run_generate(const CommandLine& line) {
   const auto& config = run.config;
   prepare_device(config);
   const std::filesystem::path folder = config.section("model").get<std::string>("path");
-  const auto model = open_model(run.plugins->registry, config, folder);
   const Tokenizer tokenizer = Tokenizer::open(folder);
+  const auto ids = prompt_ids(line, config, tokenizer, read_model_traits(run.plugins->registry, config));
+  const auto model = open_model(run.plugins->registry, config, folder);
   const auto rollout = create_component<Rollout>(run.plugins->registry, config, "rollout");
 
   RolloutInput input;
   input.model = &*model;
-  input.prompts = single_prompt(prompt_ids(line, config, tokenizer, model->traits()));
+  input.prompts = single_prompt(ids);
   input.random = RandomStream(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "generate");
   Trajectories made;
   const at::NoGradGuard no_gradient;

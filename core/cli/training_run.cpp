@@ -143,11 +143,12 @@ int run_training(const CommandLine& line, ConfigPurpose purpose, const MakeTrain
   std::optional<RunFolder> folder;
   if (line.resume) folder.emplace(RunFolder::open(path));
   const auto resumed = line.resume ? folder->resume_point(settings.config_hash) : std::nullopt;
+  // What is wrong with the tokenizer or the prompt is said before the weights are read.
+  const Tokenizer tokenizer = Tokenizer::open(model_folder);
+  const PromptEncoder prompts(config.section("prompt"), tokenizer, read_model_traits(run.plugins->registry, config));
   const auto model = resumed ? open_model(run.plugins->registry, config, resumed->folder)
                              : open_initial_model(run.plugins->registry, config);
-  const Tokenizer tokenizer = Tokenizer::open(model_folder);
   const auto evaluator = make_evaluator(run);
-  const PromptEncoder prompts(config.section("prompt"), tokenizer, model->traits());
   const auto training = make_training(run, *model, tokenizer);
   if (!folder) folder.emplace(RunFolder::create(path));
   begin_files(*folder, run, resumed);

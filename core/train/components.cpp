@@ -17,18 +17,22 @@ at::ScalarType weight_type(const RunConfig& config) {
   return config.section("model").get<std::string>("dtype") == "bfloat16" ? at::kBFloat16 : at::kFloat;
 }
 
-Loaded<Model> create_model(const Registry& registry, const RunConfig& config, const std::filesystem::path& folder) {
-  ModelConfig model_config;
-  model_config.config_json = read_config_json(folder);
-  model_config.dtype = weight_type(config);
-  model_config.device = run_device(config.section("run").get<std::string>("device"));
+Loaded<Model> create_model(const Registry& registry, const RunConfig& config, const std::filesystem::path& folder,
+                           at::Device device) {
+  const ModelConfig model_config{read_config_json(folder), weight_type(config), device};
   return create_component<Model>(registry, config, "model", &model_config);
 }
 
+at::Device device_of(const RunConfig& config) { return run_device(config.section("run").get<std::string>("device")); }
+
 }  // namespace
 
+ModelTraits read_model_traits(const Registry& registry, const RunConfig& config) {
+  return create_model(registry, config, config.section("model").get<std::string>("path"), at::kMeta)->traits();
+}
+
 Loaded<Model> open_model(const Registry& registry, const RunConfig& config, const std::filesystem::path& folder) {
-  auto model = create_model(registry, config, folder);
+  auto model = create_model(registry, config, folder, device_of(config));
   const at::NoGradGuard no_gradient;
   load_parameters(folder, model->parameters());
   return model;
@@ -38,7 +42,7 @@ Loaded<Model> open_initial_model(const Registry& registry, const RunConfig& conf
   const auto& section = config.section("model");
   const std::filesystem::path folder = section.get<std::string>("path");
   if (section.get<std::string>("initialize") == "checkpoint") return open_model(registry, config, folder);
-  auto model = create_model(registry, config, folder);
+  auto model = create_model(registry, config, folder, device_of(config));
   const auto seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
   (*model).initialize(RandomStream(seed, "initialize"));
   return model;
@@ -58,7 +62,7 @@ void prepare_device(const RunConfig& config) {
   auto threads = run.get<std::int64_t>("threads");
   if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
   at::set_num_threads(static_cast<int>(threads));
-  run_device(run.get<std::string>("device"));
+  device_of(config);
 }
 
 }  // namespace drift

@@ -79,6 +79,9 @@ Loaded<T> create_component(const Registry& registry, const RunConfig& config, st
   return Loaded<T>(std::unique_ptr<T>(typed), name, entry->plugin);
 }
 
+/// What the model of `[model]` declares: config.json is read, no memory is taken for weights.
+ModelTraits read_model_traits(const Registry& registry, const RunConfig& config);
+
 /// Open the model that `[model]` names, with weights from `folder` (a checkpoint) or, where the configuration says so,
 /// random.
 /// @throws Error if the folder's files and the model do not fit together.

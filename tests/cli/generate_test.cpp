@@ -35,6 +35,16 @@ class Checkpoint : public testing::Test {
   static inline test::TrainingRuns* runs_ = nullptr;
 };
 
+TEST_F(Checkpoint, MayBeAskedInTurns) {
+  const auto unknown = generate(kPrompt + std::string(" --set prompt.format=chta"));
+  EXPECT_EQ(unknown.status, 1);
+  EXPECT_THAT(unknown.error, HasSubstr("unknown chat format `chta` in [prompt] format; did you mean `chat`?"));
+  // The small model's vocabulary cannot spell a chat's headers; that the turns were made shows in what is refused.
+  const auto chat = generate(kPrompt + std::string(" --set prompt.format=chat"));
+  EXPECT_EQ(chat.status, 1);
+  EXPECT_THAT(chat.error, HasSubstr("the vocabulary has no token for `<`"));
+}
+
 TEST_F(Checkpoint, IsEvaluatedAsInItsRun) {
   const auto result = runs_->drift("eval a/checkpoints/last");
   ASSERT_EQ(result.status, 0) << result.error;

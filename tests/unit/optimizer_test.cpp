@@ -120,7 +120,9 @@ TEST(Optimizer, OnlyNarrowParametersHaveMasters) {
     std::vector<std::string> list;
     for (const auto& entry : Optimizer({parameter(1.0f, type)}, settings()).state()) {
       list.push_back(entry.name);
-      if (entry.name != "updates") EXPECT_EQ(entry.tensor.scalar_type(), at::toOpMathType(type)) << entry.name;
+      if (entry.name != "updates") {
+        EXPECT_EQ(entry.tensor.scalar_type(), at::toOpMathType(type)) << entry.name;
+      }
     }
     return list;
   };
