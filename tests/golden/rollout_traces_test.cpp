@@ -81,5 +81,35 @@ TEST(BlockRolloutGolden, APaddedRowIsWhatTheRowAloneIs) {
   EXPECT_TRUE(at::equal(got.tokens_BL, file.tensor("alone_tokens")));
 }
 
+// Dream predicts a position from the row before it; its original has decoding rules of its own, so what is compared
+// here is that padding and batch do not matter and that nothing illegal is written.
+TEST(BlockRollout, OnDreamARowIsTheRowAloneAndLegal) {
+  const auto model = test::open_checkpoint("dream", data() / "ckpt/dream_a");
+  const auto& traits = model->traits();
+  const std::map<std::string, ParamValue> settings = {
+      {"length", std::int64_t{24}}, {"block", std::int64_t{8}}, {"threshold", 0.5}, {"temperature", 1.0}};
+  const auto whole = (at::arange(30, at::kLong) * 41 + 7).remainder(250).view({3, 10});
+  auto padded = whole.clone();
+  auto mask = at::ones_like(whole, at::kBool);
+  for (std::int64_t row = 0; row < 3; ++row) {
+    padded[row].narrow(0, 0, 2 * row).fill_(traits.pad_id);
+    mask[row].narrow(0, 0, 2 * row).fill_(false);
+  }
+  const auto together = decode(*model, settings, padded, mask);
+  EXPECT_LT(together.tokens_BL.max().item<std::int64_t>(), traits.mask_id);
+  // Draws depend on the response's number: row 0 is number 0 in both.
+  const auto prompt = padded.narrow(0, 0, 1);
+  const auto alone = decode(*model, settings, prompt, at::ones_like(prompt, at::kBool));
+  EXPECT_TRUE(at::equal(together.tokens_BL.narrow(0, 0, 1), alone.tokens_BL));
+  auto greedy = settings;
+  greedy["temperature"] = 0.0;
+  const auto greedy_together = decode(*model, greedy, padded, mask);
+  for (std::int64_t row = 0; row < 3; ++row) {
+    const auto unpadded = padded.narrow(0, row, 1).narrow(1, 2 * row, 10 - 2 * row);
+    const auto greedy_alone = decode(*model, greedy, unpadded, at::ones_like(unpadded, at::kBool));
+    EXPECT_TRUE(at::equal(greedy_together.tokens_BL.narrow(0, row, 1), greedy_alone.tokens_BL)) << "row " << row;
+  }
+}
+
 }  // namespace
 }  // namespace drift
