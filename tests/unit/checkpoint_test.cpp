@@ -360,7 +360,7 @@ TEST_F(Checkpoint, AFolderInUseIsNotOverwritten) {
 class ForeignCheckpoint : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(ForeignCheckpoint, RoundTripsToTheLastByteOfEveryFile) {
-  fs::path folder = test::source_dir() / "tests/golden/data" / GetParam();
+  fs::path folder = test::source_dir() / "tests/golden/data/ckpt" / GetParam();
   if (!fs::exists(folder)) folder = test::shared_dir() / "data/golden/ckpt" / GetParam();
   if (!fs::exists(folder)) GTEST_SKIP() << "the shared data are not here";
   const TemporaryFolder out;
