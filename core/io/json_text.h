@@ -17,7 +17,7 @@ namespace drift {
 /// (comparing, printing it) then cannot run out of stack, here or in a plugin that is handed the text.
 nlohmann::json parse_json_object(std::string_view text, const std::string& file);
 
-/// The text of a JSON file. @throws Error if it cannot be read or is larger than 64 MB, far beyond any checkpoint's.
+/// The text of a JSON file. @throws Error if it cannot be read or is larger than 16 MB, far beyond any checkpoint's.
 std::string read_json_text(const std::filesystem::path& path);
 
 /// The text of a JSON object with one value replaced and every other byte as it was. A text without that value comes

@@ -31,6 +31,19 @@ TEST(JsonText, OnlyObjectsOfBoundedDepthAreRead) {
   EXPECT_THAT(error_of("{\"a\":" + std::string(1'000'000, '[')), HasSubstr("nested deeper"));
 }
 
+TEST(JsonText, BracketsWithinTextsAreNoNesting) {
+  const std::string brackets(200, '[');
+  EXPECT_EQ(error_of("{\"" + brackets + "\\\"" + brackets + "\":\"" + brackets + "\\\\\"}"), "");
+  EXPECT_THAT(error_of("{\"a\":\"\\\\\"," + brackets), HasSubstr("nested deeper"));
+}
+
+// Minutes would pass, were the effort to grow with the square of the number.
+TEST(JsonText, MillionsOfEmptyMembersAreRead) {
+  std::string text = "{\"a\":[{}";
+  for (int i = 1; i < 4'000'000; ++i) text += ",{}";
+  EXPECT_EQ(parse_json_object(text + "]}", "file")["a"].size(), 4'000'000U);
+}
+
 TEST(JsonText, AReplacedValueLeavesEveryOtherByteAsItWas) {
   const std::string text =
       " { \"x\" : 1,\n\t\"s\":\"a \\\"x\\\": {\", \"o\": {\"x\": [ 1, {\"x\": 2} ] , \"y\":-1.5e3}, \"l\": [\"x\"]} \n";
