@@ -1,6 +1,6 @@
 // Reward `sudoku`: what counts as a solved puzzle.
 
-#include <core/text/byte_alphabet.h>
+#include <core/text/utf8.h>
 #include <drift/error.h>
 #include <gmock/gmock.h>
 
