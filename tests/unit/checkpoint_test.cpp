@@ -247,6 +247,7 @@ TEST_F(Checkpoint, TheOtherFilesOfTheSourceAreCarriedAlong) {
   write_file(source / "training_state.json", "{}");
   write_file(source / "folder" / "file", "no");
   fs::create_symlink("tokenizer.json", source / "link.json");
+  fs::create_symlink("nowhere", source / "dangling.json");
   save_checkpoint_folder(path("copy"), weights(), kConfig, source);
   std::set<std::string> names;
   for (const auto& entry : fs::directory_iterator(path("copy"))) names.insert(entry.path().filename());
