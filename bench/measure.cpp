@@ -1,11 +1,21 @@
 #include "bench/measure.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <stdexcept>
 
+#include <time.h>
+
 namespace drift::bench {
+namespace {
+
+double milliseconds_on(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
+}
+
+}  // namespace
 
 Spread spread(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -18,28 +28,29 @@ Spread spread(std::vector<double> values) {
   return {at(0.5), at(0.25), at(0.75)};
 }
 
-Measurement::Measurement(const std::vector<Case>& cases, int rounds) : milliseconds_(cases.size()) {
+Measurement::Measurement(const std::vector<Case>& cases, int rounds) : wall_(cases.size()), processor_(cases.size()) {
   for (const Case& one : cases) names_.push_back(one.name);
   for (int round = -1; round < rounds; ++round) {
     for (std::size_t i = 0; i < cases.size(); ++i) {
-      const auto begin = std::chrono::steady_clock::now();
+      const double wall = milliseconds_on(CLOCK_MONOTONIC), processor = milliseconds_on(CLOCK_PROCESS_CPUTIME_ID);
       cases[i].run();
-      const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - begin;
-      if (round >= 0) milliseconds_[i].push_back(taken.count());
+      if (round < 0) continue;
+      wall_[i].push_back(milliseconds_on(CLOCK_MONOTONIC) - wall);
+      processor_[i].push_back(milliseconds_on(CLOCK_PROCESS_CPUTIME_ID) - processor);
     }
   }
 }
 
-const std::vector<double>& Measurement::times(const std::string& name) const {
+const Measurement::Rounds& Measurement::times(const std::string& name, Clock clock) const {
   const auto found = std::find(names_.begin(), names_.end(), name);
   if (found == names_.end()) throw std::logic_error("nothing was measured under the name " + name);
-  return milliseconds_[static_cast<std::size_t>(found - names_.begin())];
+  return (clock == Clock::kWall ? wall_ : processor_)[static_cast<std::size_t>(found - names_.begin())];
 }
 
-Spread Measurement::milliseconds(const std::string& name) const { return spread(times(name)); }
+Spread Measurement::milliseconds(const std::string& name) const { return spread(times(name, Clock::kWall)); }
 
-Spread Measurement::ratio(const std::string& numerator, const std::string& denominator) const {
-  const auto &above = times(numerator), &below = times(denominator);
+Spread Measurement::ratio(const std::string& numerator, const std::string& denominator, Clock clock) const {
+  const auto &above = times(numerator, clock), &below = times(denominator, clock);
   std::vector<double> ratios;
   for (std::size_t round = 0; round < above.size(); ++round) ratios.push_back(above[round] / below[round]);
   return spread(ratios);
@@ -53,6 +64,7 @@ void print_yardsticks(const Measurement& measured, const std::string& name,
   for (const std::string& yardstick : yardsticks) {
     print_line(yardstick, measured.milliseconds(yardstick));
     print_ratio("  / " + name, measured.ratio(yardstick, name));
+    print_ratio("  / " + name + ", processor time", measured.ratio(yardstick, name, Clock::kProcessor));
   }
 }
 

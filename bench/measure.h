@@ -18,7 +18,11 @@ struct Spread {
 };
 Spread spread(std::vector<double> values);
 
-/// Wall times of several cases in one process, taken in turn: what disturbs the machine for a while disturbs all alike.
+/// kProcessor: what all threads of the process used, which other programs on the machine hardly change. Threads that
+/// wait count as long as they spin (OMP_WAIT_POLICY=passive: hardly).
+enum class Clock { kWall, kProcessor };
+
+/// Times of several cases in one process, taken in turn: what disturbs the machine for a while disturbs all alike.
 class Measurement {
  public:
   /// One round that does not count, then `rounds` that do.
@@ -26,16 +30,17 @@ class Measurement {
 
   Spread milliseconds(const std::string& name) const;
   /// time(numerator) / time(denominator), taken round by round.
-  Spread ratio(const std::string& numerator, const std::string& denominator) const;
+  Spread ratio(const std::string& numerator, const std::string& denominator, Clock clock = Clock::kWall) const;
 
  private:
-  const std::vector<double>& times(const std::string& name) const;
+  using Rounds = std::vector<double>;  // milliseconds
+  const Rounds& times(const std::string& name, Clock clock) const;
 
   std::vector<std::string> names_;
-  std::vector<std::vector<double>> milliseconds_;  // [case][round]
+  std::vector<Rounds> wall_, processor_;  // [case]
 };
 
-/// The time of `name`, then that of each yardstick and its ratio to it.
+/// The time of `name`, then that of each yardstick and its ratio to it, by either clock.
 void print_yardsticks(const Measurement& measured, const std::string& name, const std::vector<std::string>& yardsticks);
 /// One line for each, with its share of `whole`. @return the sum of their medians.
 double print_shares(const Measurement& measured, const std::vector<std::string>& names, double whole);
