@@ -15,7 +15,7 @@ namespace {
 // How many steps one match may take. A sensible pattern needs a few a character (a run of spaces is gone through and
 // back); these end a hostile one within a second.
 std::uint32_t match_limit(std::size_t bytes) {
-  return static_cast<std::uint32_t>(std::min<std::size_t>(1000000 + 8 * bytes, UINT32_MAX));
+  return static_cast<std::uint32_t>(std::min<std::size_t>(100000 + 8 * bytes, UINT32_MAX));
 }
 
 constexpr std::uint32_t kHeapLimitKib = 64 * 1024;
