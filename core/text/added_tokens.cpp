@@ -58,8 +58,8 @@ std::size_t spaces_at_end(std::string_view text) {
 
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
   std::ranges::stable_sort(tokens_, {}, &AddedToken::text);
-  const auto repeated = std::ranges::unique(tokens_, {}, &AddedToken::text);  // normalisation may make two texts one
-  tokens_.erase(repeated.begin(), repeated.end());
+  const auto same_text = [](const AddedToken& a, const AddedToken& b) { return a.text == b.text; };
+  tokens_.erase(std::unique(tokens_.begin(), tokens_.end(), same_text), tokens_.end());  // normalisation may join two
   std::size_t next = 0;
   for (std::size_t byte = 0; byte < 256; ++byte) {
     first_[byte] = next;

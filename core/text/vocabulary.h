@@ -9,7 +9,7 @@
 namespace drift {
 
 /// Ids are below this: far above any real vocabulary, and low enough that a table by id stays small.
-inline constexpr std::int64_t kTokenIdLimit = std::int64_t{1} << 22;
+inline constexpr std::int64_t kTokenIdLimit = std::int64_t{1} << 20;
 
 /// Texts with their token ids, made for opening fast: all texts in one string, one flat table.
 class Vocabulary {
