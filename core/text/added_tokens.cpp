@@ -85,7 +85,7 @@ const AddedToken* AddedTokens::longest_at(std::string_view text) const {
   return longest;
 }
 
-void AddedTokens::split(std::string_view text, std::vector<Part>& parts) const {
+void AddedTokens::split(std::string_view text, bool with_special, std::vector<Part>& parts) const {
   std::size_t cut = 0;  // where the next part begins
   for (std::size_t at = 0; at < text.size();) {
     const auto byte = static_cast<unsigned char>(text[at]);
@@ -97,6 +97,7 @@ void AddedTokens::split(std::string_view text, std::vector<Part>& parts) const {
     std::size_t begin = at;
     std::size_t end = at + token->text.size();
     at = end;
+    if (token->special && !with_special) continue;
     if (token->single_word && (ends_with_word(text.substr(0, begin)) || begins_with_word(text.substr(end)))) continue;
     if (token->lstrip) begin = std::max(begin - spaces_at_end(text.substr(0, begin)), cut);
     if (token->rstrip) end += spaces_at_begin(text.substr(end));

@@ -23,7 +23,8 @@ class AddedTokens {
 
   /// Cuts `text` (valid UTF-8); parts of text are not empty. A token with lstrip or rstrip takes the white space at its
   /// side, one with single_word counts only where no word character touches it.
-  void split(std::string_view text, std::vector<Part>& parts) const;
+  /// @param with_special  whether special tokens count, too
+  void split(std::string_view text, bool with_special, std::vector<Part>& parts) const;
 
  private:
   const AddedToken* longest_at(std::string_view text) const;

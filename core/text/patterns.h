@@ -8,7 +8,8 @@ namespace drift {
 inline constexpr std::string_view kByteLevelPattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-/// What checkpoints with vocab.json and merges.txt cut with; these files do not say it. Source: the Qwen2 tokenizer.
+/// What checkpoints with vocab.json and merges.txt cut with; these files do not say it. Source: the Python
+/// tokenizers that come with such checkpoints.
 inline constexpr std::string_view kVocabularyFilesPattern =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 

@@ -88,13 +88,16 @@ std::optional<std::int64_t> Tokenizer::token_id(std::string_view text) const {
 /// One call of encode(): the ids so far, and memory that is used from part to part.
 class Tokenizer::Encoder {
  public:
-  Encoder(const Tokenizer& tokenizer, std::string_view text)
-      : tokenizer_(tokenizer), text_(text), scratch_(text.size()) {}
+  Encoder(const Tokenizer& tokenizer, std::string_view text, SpecialTokens special)
+      : tokenizer_(tokenizer),
+        text_(text),
+        with_special_(special == SpecialTokens::kRecognised),
+        scratch_(text.size()) {}
 
   std::vector<std::int64_t> encode() {
     ids_.reserve(text_.size() / 3);
     std::vector<AddedTokens::Part> parts;
-    tokenizer_.plain_tokens_.split(text_, parts);
+    tokenizer_.plain_tokens_.split(text_, with_special_, parts);
     std::vector<AddedTokens::Part> inner;
     for (const AddedTokens::Part& part : parts) {
       if (part.id >= 0) {
@@ -102,7 +105,7 @@ class Tokenizer::Encoder {
         continue;
       }
       inner.clear();
-      tokenizer_.normalized_tokens_.split(normalized(part.text), inner);
+      tokenizer_.normalized_tokens_.split(normalized(part.text), with_special_, inner);
       for (const AddedTokens::Part& each : inner) {
         if (each.id >= 0) {
           ids_.push_back(each.id);
@@ -147,6 +150,7 @@ class Tokenizer::Encoder {
 
   const Tokenizer& tokenizer_;
   std::string_view text_;
+  bool with_special_;
   Bpe::Scratch scratch_;
   std::vector<std::int64_t> ids_;
   std::deque<std::string> normalized_;
@@ -154,12 +158,12 @@ class Tokenizer::Encoder {
   std::vector<std::string_view> cut_;
 };
 
-std::vector<std::int64_t> Tokenizer::encode(std::string_view text) const {
+std::vector<std::int64_t> Tokenizer::encode(std::string_view text, SpecialTokens special) const {
   constexpr std::size_t kLongest = std::size_t{1} << 30;
   if (text.size() > kLongest) throw Error("a text of more than 1 GiB cannot be encoded", "encode it in parts");
-  if (is_valid_utf8(text)) return Encoder(*this, text).encode();
+  if (is_valid_utf8(text)) return Encoder(*this, text, special).encode();
   const std::string valid = valid_utf8(text);
-  return Encoder(*this, valid).encode();
+  return Encoder(*this, valid, special).encode();
 }
 
 std::string Tokenizer::decode(std::span<const std::int64_t> ids, bool skip_special) const {

@@ -15,6 +15,12 @@
 
 namespace drift {
 
+/// What encode() makes of a special token in the text.
+enum class SpecialTokens {
+  kRecognised,  ///< the token, as the Hugging Face libraries do: whoever writes the text may write `<|endoftext|>`
+  kAsText,      ///< text like any other: for text that may not control anything
+};
+
 /// Text <-> token ids (byte-level BPE), as a checkpoint's files define it: the ids and texts of the Hugging Face
 /// `tokenizers` library, where that library adds nothing to a text. Immutable; safe to use from several threads at
 /// once.
@@ -34,7 +40,7 @@ class Tokenizer {
   /// BPE.
   /// @throws Error naming the first character that the vocabulary cannot spell, and has no unknown token for; or the
   ///         pattern that takes too many steps
-  std::vector<std::int64_t> encode(std::string_view text) const;
+  std::vector<std::int64_t> encode(std::string_view text, SpecialTokens special = SpecialTokens::kRecognised) const;
 
   /// The bytes of all tokens, joined first; then what is not valid UTF-8 becomes U+FFFD. No clean-up of spaces.
   /// @param skip_special  leave out the tokens that the file marks as special.

@@ -96,11 +96,11 @@ class Reader {
   void read_special_tokens() {
     const JsonFile json(path_, builder_);
     for (const auto [key, value] : json.object(json.root(), "the file")) {
-      if (!value.is_array()) {
+      if (value.is_array()) {
+        for (const JsonValue each : json.list(value, "the file")) read_special_token(json, each);
+      } else if (!value.is_null()) {
         read_special_token(json, value);
-        continue;
       }
-      for (const JsonValue each : json.list(value, "the file")) read_special_token(json, each);
     }
   }
 

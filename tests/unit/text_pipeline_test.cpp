@@ -1,5 +1,6 @@
 // What happens to a text before byte-pair merging: added tokens, normalisation, patterns; and what BPE does with
-// characters that the vocabulary lacks. The expected ids were compared with the `tokenizers` library.
+// characters that the vocabulary lacks. More of it, against the `tokenizers` package:
+// tests/golden/tokenizer_golden_test.
 
 #include <core/text/split_pattern.h>
 #include <core/text/tokenizer.h>

@@ -96,6 +96,15 @@ TEST(Tokenizer, TakesTheLongestAddedToken) {
   EXPECT_EQ(tokenizer.decode(Ids{8}, false), "é!") << "added tokens are texts, not byte characters";
 }
 
+TEST(Tokenizer, MayTakeSpecialTokensForText) {
+  json file = small_tokenizer();
+  for (const char* letter : {"<", "x", ">", "y"}) file["model"]["vocab"][letter] = 9 + file["model"]["vocab"].size();
+  const Tokenizer tokenizer = open_tokenizer(file);
+  EXPECT_THAT(tokenizer.encode("<x>a"), ElementsAre(6, 0));
+  EXPECT_EQ(tokenizer.decode(tokenizer.encode("<x>a", SpecialTokens::kAsText), /*skip_special=*/true), "<x>a");
+  EXPECT_THAT(tokenizer.encode("<x>y", SpecialTokens::kAsText), ElementsAre(7)) << "added, but not special";
+}
+
 TEST(Tokenizer, JoinsBytesBeforeItReadsThemAsUtf8) {
   json file = small_tokenizer();
   file["model"]["vocab"] = {{"Ã", 0}, {"©", 1}};  // the two bytes of é
