@@ -6,6 +6,7 @@
 #include <core/nn/attention.h>
 #include <core/nn/transformer.h>
 
+#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
@@ -183,6 +184,24 @@ TEST(Kernels, ReferencesHaveTheGradientsOfTheirValues) {
       behind[i] = inputs[i].detach() - 1e-6 * direction;
       const double slope = (value(ahead) - value(behind)).item<double>() / 2e-6;
       EXPECT_NEAR((got[i] * direction).sum().item<double>(), slope, 1e-6 * (1 + std::abs(slope))) << "input " << i;
+    }
+  }
+}
+
+TEST(Kernels, GradientsDoNotDependOnTheNumberOfThreads) {
+  for (const auto type : {at::kFloat, at::kBFloat16}) {
+    const auto x = at::randn({1001, 192}).to(type).set_requires_grad(true);
+    const auto weight = at::randn({192}).to(type).set_requires_grad(true);
+    const auto gradient = at::randn({1001, 192}).to(type);
+    std::vector<std::vector<at::Tensor>> got;
+    const int threads = at::get_num_threads();
+    for (const int count : {1, 2, 3}) {
+      at::set_num_threads(count);
+      got.push_back(torch::autograd::grad({kernels::rms_norm(x, weight, 1e-5)}, {x, weight}, {gradient}));
+    }
+    at::set_num_threads(threads);
+    for (const auto& other : got) {
+      for (std::size_t i = 0; i < other.size(); ++i) EXPECT_TRUE(at::equal(other[i], got[0][i])) << "input " << i;
     }
   }
 }
