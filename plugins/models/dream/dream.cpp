@@ -45,20 +45,7 @@ const std::vector<drift::ChatFormat> kChatFormats{
 };
 
 drift::nn::TransformerShape shape_of(const DreamConfig& config, const drift::Params& params) {
-  drift::nn::TransformerShape shape;
-  shape.vocabulary = config.vocab_size;
-  shape.hidden = config.hidden_size;
-  shape.layers = config.num_hidden_layers;
-  shape.heads = config.num_attention_heads;
-  shape.kv_heads = config.num_key_value_heads;
-  shape.feed_forward = config.intermediate_size;
-  shape.context_length = config.max_position_embeddings;
-  shape.norm_epsilon = config.rms_norm_eps;
-  shape.rotary_theta = config.rope_theta;
-  shape.rotary_in_model_type = true;
-  shape.query_key_value_bias = true;
-  shape.tied_head = config.tie_word_embeddings;
-  shape.padding_row = config.pad_token_id;
+  auto shape = config.shape;
   shape.attend_to_padding = params.get<std::string>("padding") == "attended";
   return shape;
 }
@@ -66,14 +53,14 @@ drift::nn::TransformerShape shape_of(const DreamConfig& config, const drift::Par
 drift::ModelTraits traits_of(const DreamConfig& config, const drift::Params& params) {
   drift::ModelTraits traits;
   traits.family = "Dream";
-  traits.mask_id = config.mask_token_id;
-  traits.pad_id = config.pad_token_id;
-  traits.end_id = config.eos_token_id;
+  traits.mask_id = config.mask_id;
+  traits.pad_id = config.pad_id;
+  traits.end_id = config.end_id;
   traits.prediction_row = params.get<std::string>("scored_row") == "previous"
                               ? drift::PredictionRow::kPrevious
                               : drift::PredictionRow::kPreviousWithinResponse;
   // No token comes after the mask token but, in DiffuCoder, the padding.
-  const std::int64_t first = config.mask_token_id, last = config.vocab_size, pad = config.pad_token_id;
+  const std::int64_t first = config.mask_id, last = config.shape.vocabulary, pad = config.pad_id;
   if (pad > first) {
     traits.forbidden_output_ids = {{first, pad}};
     if (pad + 1 < last) traits.forbidden_output_ids.emplace_back(pad + 1, last);

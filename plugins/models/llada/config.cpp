@@ -5,21 +5,23 @@
 LladaConfig LladaConfig::parse(const std::string& text, const std::vector<std::string>& ignored) {
   drift::nn::ConfigReader reader(text, "LLaDA", ignored);
   LladaConfig config;
-  config.d_model = reader.integer("d_model", 2, 1 << 20);
-  config.n_layers = reader.integer("n_layers", 1, 4096);
-  config.n_heads = reader.integer("n_heads", 1, 1 << 16);
-  config.n_kv_heads = reader.has("n_kv_heads") ? reader.integer("n_kv_heads", 1, 1 << 16) : config.n_heads;
-  config.mlp_hidden_size = reader.integer("mlp_hidden_size", 1, 1 << 24);
-  config.max_sequence_length = reader.integer("max_sequence_length", 1, 1 << 22);
-  config.rope_theta = reader.positive_number("rope_theta");
-  config.rms_norm_eps = reader.positive_number("rms_norm_eps");
-  const auto vocabulary = reader.integer("vocab_size", 1, 1 << 24);
-  config.vocabulary_rows = reader.has("embedding_size") ? reader.integer("embedding_size", 1, 1 << 24) : vocabulary;
-  const std::int64_t last_id = reader.in_order() ? config.vocabulary_rows - 1 : (1 << 24);
-  config.mask_token_id = reader.integer("mask_token_id", 0, last_id);
-  config.eos_token_id = reader.integer("eos_token_id", 0, last_id);
-  config.pad_token_id = reader.integer("pad_token_id", 0, last_id);
-  config.weight_tying = reader.flag("weight_tying", false);
+  auto& shape = config.shape;
+  shape.hidden = reader.integer("d_model", 2, 1 << 20);
+  shape.layers = reader.integer("n_layers", 1, 4096);
+  shape.heads = reader.integer("n_heads", 1, 1 << 16);
+  shape.kv_heads = reader.has("n_kv_heads") ? reader.integer("n_kv_heads", 1, 1 << 16) : shape.heads;
+  shape.feed_forward = reader.integer("mlp_hidden_size", 1, 1 << 24);
+  shape.context_length = reader.integer("max_sequence_length", 1, 1 << 22);
+  shape.rotary_theta = reader.positive_number("rope_theta");
+  shape.norm_epsilon = reader.positive_number("rms_norm_eps");
+  shape.tied_head = reader.flag("weight_tying", false);
+  shape.vocabulary = reader.integer("vocab_size", 1, 1 << 24);
+  // The rows of embedding, head and logits.
+  if (reader.has("embedding_size")) shape.vocabulary = reader.integer("embedding_size", 1, 1 << 24);
+  const std::int64_t last_id = reader.in_order() ? shape.vocabulary - 1 : (1 << 24);
+  config.mask_id = reader.integer("mask_token_id", 0, last_id);
+  config.end_id = reader.integer("eos_token_id", 0, last_id);
+  config.pad_id = reader.integer("pad_token_id", 0, last_id);
 
   reader.expect("model_type", {"llada"});
   reader.expect("block_type", {"llama"});
@@ -41,10 +43,9 @@ LladaConfig LladaConfig::parse(const std::string& text, const std::vector<std::s
                  "init_cutoff_factor", "init_device", "init_fn", "init_std", "mlp_ratio", "n_kv_heads", "precision",
                  "tie_word_embeddings"});
 
-  reader.check(config.n_heads > 0 && config.d_model % config.n_heads == 0, "`d_model` is not a multiple of `n_heads`");
-  reader.check(config.n_kv_heads > 0 && config.n_heads % config.n_kv_heads == 0,
-               "`n_heads` is not a multiple of `n_kv_heads`");
-  reader.check(config.n_heads > 0 && config.d_model / config.n_heads % 2 == 0,
+  reader.check(shape.heads > 0 && shape.hidden % shape.heads == 0, "`d_model` is not a multiple of `n_heads`");
+  reader.check(shape.kv_heads > 0 && shape.heads % shape.kv_heads == 0, "`n_heads` is not a multiple of `n_kv_heads`");
+  reader.check(shape.heads > 0 && shape.hidden / shape.heads % 2 == 0,
                "the head dimension `d_model` / `n_heads` is odd");
   reader.finish();
   return config;

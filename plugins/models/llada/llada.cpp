@@ -47,17 +47,7 @@ const std::vector<drift::ChatFormat> kChatFormats{
 };
 
 drift::nn::TransformerShape shape_of(const LladaConfig& config, const drift::Params& params) {
-  drift::nn::TransformerShape shape;
-  shape.vocabulary = config.vocabulary_rows;
-  shape.hidden = config.d_model;
-  shape.layers = config.n_layers;
-  shape.heads = config.n_heads;
-  shape.kv_heads = config.n_kv_heads;
-  shape.feed_forward = config.mlp_hidden_size;
-  shape.context_length = config.max_sequence_length;
-  shape.norm_epsilon = config.rms_norm_eps;
-  shape.rotary_theta = config.rope_theta;
-  shape.tied_head = config.weight_tying;
+  auto shape = config.shape;
   shape.attend_to_padding = params.get<std::string>("padding") == "attended";
   return shape;
 }
@@ -65,14 +55,14 @@ drift::nn::TransformerShape shape_of(const LladaConfig& config, const drift::Par
 drift::ModelTraits traits_of(const LladaConfig& config) {
   drift::ModelTraits traits;
   traits.family = "LLaDA";
-  traits.mask_id = config.mask_token_id;
-  traits.pad_id = config.pad_token_id;
-  traits.end_id = config.eos_token_id;
+  traits.mask_id = config.mask_id;
+  traits.pad_id = config.pad_id;
+  traits.end_id = config.end_id;
   traits.prediction_row = drift::PredictionRow::kSame;
-  traits.forbidden_output_ids = {{config.mask_token_id, config.mask_token_id + 1}};
+  traits.forbidden_output_ids = {{config.mask_id, config.mask_id + 1}};
   // The published vocabulary: its last rows have no token.
   constexpr std::int64_t kPublishedRows = 126464, kPublishedTokens = 126349;
-  if (config.vocabulary_rows == kPublishedRows) {
+  if (config.shape.vocabulary == kPublishedRows) {
     traits.forbidden_output_ids.emplace_back(kPublishedTokens, kPublishedRows);
   }
   traits.chat_formats = kChatFormats;
