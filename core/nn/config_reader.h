@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <string_view>
@@ -131,8 +132,10 @@ class ConfigReader {
       }
     }
     if (problems_.empty()) return;
+    constexpr std::size_t kMostShown = 20;
     std::string list;
-    for (const std::string& problem : problems_) list += "\n  " + problem;
+    for (std::size_t i = 0; i < std::min(problems_.size(), kMostShown); ++i) list += "\n  " + problems_[i];
+    if (problems_.size() > kMostShown) list += "\n  … and " + std::to_string(problems_.size() - kMostShown) + " more";
     throw Error("config.json does not describe a " + family_ + " model that this plugin can compute:" + list,
                 "compare it with the config.json that the original model is published with; a key that has no part in "
                 "the numbers can be named in [model] ignored_settings");
