@@ -14,31 +14,49 @@
 namespace drift {
 namespace {
 
+struct Character {
+  std::string_view bytes;
+  std::uint8_t combining_class = 0;
+};
+
+// The first character of `text`.
+Character first_character(std::string_view text) {
+  const auto byte = static_cast<unsigned char>(text[0]);
+  if (byte < 0xCC) return {text.substr(0, byte < 0x80 ? 1 : 2)};  // below U+0300, where the marks begin
+  const std::string_view bytes = text.substr(0, byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4);
+  return {bytes, u_getCombiningClass(static_cast<UChar32>(code_point_of(bytes)))};
+}
+
+bool marks_are_in_order(std::string_view text) {
+  std::uint8_t previous = 0;
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    if (character.combining_class != 0 && character.combining_class < previous) return false;
+    previous = character.combining_class;
+    text.remove_prefix(character.bytes.size());
+  }
+  return true;
+}
+
 // Every run of combining marks in the order of its classes, which is the same text. ICU puts the marks in order one by
 // one, each by a search back through the run: a run of 100,000 would take it ten seconds.
 std::string with_marks_in_order(std::string_view text) {
-  struct Mark {
-    std::uint8_t combining_class;
-    std::string_view character;
-  };
   std::string ordered;
-  ordered.reserve(text.size());
-  std::vector<Mark> run;
+  std::vector<Character> run;
   const auto end_run = [&] {
-    std::ranges::stable_sort(run, {}, &Mark::combining_class);
-    for (const Mark& mark : run) ordered += mark.character;
+    std::ranges::stable_sort(run, {}, &Character::combining_class);
+    for (const Character& mark : run) ordered += mark.bytes;
     run.clear();
   };
-  for (std::size_t at = 0; at < text.size();) {
-    const std::string_view character = text.substr(at, utf8_character_length(text.substr(at)));
-    const std::uint8_t combining_class = u_getCombiningClass(static_cast<UChar32>(code_point_of(character)));
-    at += character.size();
-    if (combining_class != 0) {
-      run.push_back({combining_class, character});
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    text.remove_prefix(character.bytes.size());
+    if (character.combining_class != 0) {
+      run.push_back(character);
       continue;
     }
     end_run();
-    ordered += character;
+    ordered += character.bytes;
   }
   end_run();
   return ordered;
@@ -47,21 +65,21 @@ std::string with_marks_in_order(std::string_view text) {
 }  // namespace
 
 std::string_view to_nfc(std::string_view text, std::string& storage) {
-  const auto below_all_marks = [](char c) { return static_cast<unsigned char>(c) < 0xCC; };  // U+0300 begins so
-  if (std::ranges::all_of(text, below_all_marks)) return text;
-  const std::string ordered = with_marks_in_order(text);
-  const icu::StringPiece piece(ordered.data(), static_cast<std::int32_t>(ordered.size()));
+  if (!marks_are_in_order(text)) {
+    const std::string ordered = with_marks_in_order(text);
+    std::string composed;
+    storage = to_nfc(ordered, composed);
+    return storage;
+  }
+  const icu::StringPiece piece(text.data(), static_cast<std::int32_t>(text.size()));
   UErrorCode status = U_ZERO_ERROR;
   const icu::Normalizer2* nfc = icu::Normalizer2::getNFCInstance(status);
+  if (U_SUCCESS(status) && nfc->isNormalizedUTF8(piece, status)) return text;
   storage.clear();
-  if (U_SUCCESS(status) && nfc->isNormalizedUTF8(piece, status)) {
-    storage = ordered;
-  } else if (U_SUCCESS(status)) {
-    icu::StringByteSink<std::string> sink(&storage);
-    nfc->normalizeUTF8(0, piece, sink, nullptr, status);
-  }
+  icu::StringByteSink<std::string> sink(&storage);
+  if (U_SUCCESS(status)) nfc->normalizeUTF8(0, piece, sink, nullptr, status);
   if (U_FAILURE(status)) throw std::bad_alloc();  // the text is valid, so nothing else can fail
-  return storage == text ? text : storage;
+  return storage;
 }
 
 }  // namespace drift

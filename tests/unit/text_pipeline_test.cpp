@@ -124,6 +124,22 @@ TEST(TextPipeline, ComposesCharacters) {
   EXPECT_THAT(open_tokenizer(nested).encode("e\u0301"), ElementsAre(1));
 }
 
+TEST(TextPipeline, PutsMarksInOrder) {
+  json file = with_normaliser();
+  file["model"]["vocab"] = {{"q", 0}, {"\u0301", 1}, {"\u0327", 2}, {"ȩ", 3}, {"\u1100", 4}, {"\u11A7", 5}};
+  const Tokenizer tokenizer = open_tokenizer(file);
+  EXPECT_THAT(tokenizer.encode("q\u0301\u0327q\u0327\u0301"), ElementsAre(0, 2, 1, 0, 2, 1));
+  EXPECT_THAT(tokenizer.encode("e\u0301\u0327"), ElementsAre(3, 1)) << "the cedilla comes first and joins the letter";
+  EXPECT_THAT(tokenizer.encode("\u1100\u11A7"), ElementsAre(4, 5)) << "not a final consonant";
+
+  std::string text = "q";
+  std::vector<std::int64_t> ordered = {0};
+  ordered.insert(ordered.end(), 50000, 2);
+  ordered.insert(ordered.end(), 50000, 1);
+  for (int i = 0; i < 50000; ++i) text += "\u0301\u0327";
+  EXPECT_EQ(tokenizer.encode(text), ordered);
+}
+
 TEST(TextPipeline, AddedTokensAreLookedForBeforeOrAfterNormalisation) {
   json file = with_normaliser();
   file["added_tokens"] = {{{"id", 9}, {"content", "<é>"}, {"normalized", true}},
