@@ -27,6 +27,7 @@ struct CommandLine {
   std::optional<std::string> text;      ///< --text of `tokenize`
   bool decode = false;                  ///< --decode; its ids, if it has any, are token_ids
   std::filesystem::path in;             ///< --in
+  bool clean_up = false;                ///< --clean-up
   bool keep_special = false;
   bool json = false;
   bool show_steps = false;

@@ -65,7 +65,7 @@ const std::vector<Command>& commands() {
        "line of --in. With --decode it is the other way round: the ids are its value, or the `ids` of every line of "
        "--in.",
        "tokenize runs/quickstart/checkpoints/last --text '1 + 2 ='",
-       {"text", "decode", "keep-special", "in", "json"},
+       {"text", "decode", "keep-special", "clean-up", "in", "json"},
        run_tokenize},
       {"plugin list",
        "CONFIG.toml",

@@ -41,6 +41,7 @@ const std::map<std::string, Option>& options() {
       {"token-ids", {"1,2,3", "the prompt as token ids", "", false}},
       {"text", {"TEXT", "the text; default: standard input", "", false}},
       {"decode", {"1,2,3", "token ids to text; without ids, those of --in", "", false}},
+      {"clean-up", {"", "with --decode: no space before . ? ! , and contractions, as some originals do", "", false}},
       {"keep-special", {"", "with --decode: show special tokens instead of dropping them", "", false}},
       {"in", {"FILE", "JSON lines, an object with `text` (with --decode: `ids`) in each", "", false}},
       {"json", {"", "print JSON instead of text", "", false}},
@@ -205,6 +206,7 @@ CommandLine parse_arguments(const Command& command, const std::vector<std::strin
   line.json = given("json");
   line.show_steps = given("show-steps");
   line.prefix = given("prefix");
+  line.clean_up = given("clean-up");
   line.keep_special = given("keep-special");
   if (command.name == "tokenize") take_tokenize(values, line);
   line.reference = text("reference");

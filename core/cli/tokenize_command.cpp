@@ -64,7 +64,8 @@ class Printer {
   }
 
   void decode(const Ids& ids) {
-    const std::string text = tokenizer_.decode(ids, !line_.keep_special);
+    std::string text = tokenizer_.decode(ids, !line_.keep_special);
+    if (line_.clean_up) text = clean_up_spaces(text);
     std::cout << (line_.json ? Json{{"text", text}}.dump() : text) << "\n";
   }
 

@@ -3,6 +3,7 @@
 #include <tests/support/support.h>
 
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 
 #include <string>
 
@@ -44,6 +45,16 @@ TEST_F(Tokenize, ReadsStandardInput) {
             "{\"ids\":[6,7],\"pieces\":[\"1\",\"2\"]}\n");
   EXPECT_EQ(tokenize("</dev/null").output, "id  piece\n");
   EXPECT_EQ(test::run_command("printf '1' | " + program + "/tokenizer.json").output, "id  piece\n 6  \"1\"\n");
+}
+
+TEST_F(Tokenize, CleansUpSpacesWhenAsked) {
+  const std::string command =
+      test::program().string() + " tokenize " + (test::source_dir() / "tests/golden/data/tokenizer").string();
+  const auto encoded = nlohmann::json::parse(test::run_command(command + " --text 'Yes , no .' --json").output);
+  std::string ids;
+  for (const std::int64_t id : encoded["ids"]) ids += (ids.empty() ? "" : ",") + std::to_string(id);
+  EXPECT_EQ(test::run_command(command + " --decode " + ids).output, "Yes , no .\n");
+  EXPECT_EQ(test::run_command(command + " --clean-up --decode " + ids).output, "Yes, no.\n");
 }
 
 TEST_F(Tokenize, Decodes) {
