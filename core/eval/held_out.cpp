@@ -82,7 +82,8 @@ HeldOutEvaluation evaluate_held_out(const HeldOutSettings& settings) {
 
 std::vector<std::string> display_pieces(const std::vector<std::int64_t>& ids, const Tokenizer& tokenizer) {
   std::vector<std::string> pieces;
-  for (const std::int64_t id : ids) pieces.push_back(tokenizer.decode(std::span(&id, 1), false));
+  for (const std::int64_t id : ids)
+    pieces.push_back(written_text(std::span(&id, 1), tokenizer, /*skip_special=*/false));
   return pieces;
 }
 

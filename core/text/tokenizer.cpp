@@ -66,8 +66,8 @@ Tokenizer::Tokenizer(TokenizerFile file)
 }
 
 const Tokenizer::Piece& Tokenizer::entry(std::int64_t id) const {
+  if (has_token(id)) return pieces_[static_cast<std::size_t>(id)];
   const bool inside = id >= 0 && id < vocabulary_size();
-  if (inside && pieces_[static_cast<std::size_t>(id)].exists) return pieces_[static_cast<std::size_t>(id)];
   throw Error("the token id " + std::to_string(id) +
                   (inside ? " has no token in the vocabulary"
                           : " is outside the vocabulary of " + std::to_string(vocabulary_size()) + " tokens"),

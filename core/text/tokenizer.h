@@ -47,6 +47,11 @@ class Tokenizer {
   /// @throws Error if there is no such token
   std::string decode(std::span<const std::int64_t> ids, bool skip_special) const;
 
+  /// Whether the id has a token.
+  bool has_token(std::int64_t id) const {
+    return id >= 0 && id < vocabulary_size() && pieces_[static_cast<std::size_t>(id)].exists;
+  }
+
   /// One more than the largest id. Not every id below need have a token.
   std::int64_t vocabulary_size() const { return static_cast<std::int64_t>(pieces_.size()); }
 

@@ -1,5 +1,6 @@
 // From a question to a prompt: instruction, turns, first words of the response, token ids, padding.
 
+#include <core/train/prompt_batch.h>
 #include <core/train/prompt_encoder.h>
 
 #include <core/config/schema.h>
@@ -85,6 +86,14 @@ TEST_F(Prompt, IsPaddedOnTheLeftOncePerResponse) {
   EXPECT_EQ(prompts.tokens_BP[1][0].item<std::int64_t>(), 0);
   EXPECT_EQ(prompts.tokens_BP[1][2].item<std::int64_t>(), tokenizer_.encode("1")[0]);
   EXPECT_TRUE(prompts.group_B.equal(at::tensor(std::vector<std::int64_t>{0, 0, 1, 1})));
+}
+
+TEST_F(Prompt, WhatAModelWritesWithoutATokenIsShownAsUnknown) {
+  auto ids = tokenizer_.encode("12");
+  ids.insert(ids.begin() + 1, tokenizer_.vocabulary_size() + 5);
+  ids.push_back(tokenizer_.vocabulary_size());
+  EXPECT_EQ(written_text(ids, tokenizer_, true), "1\uFFFD2\uFFFD");
+  EXPECT_EQ(written_text({}, tokenizer_, true), "");
 }
 
 TEST_F(Prompt, ThatDoesNotFitIsNamed) {
