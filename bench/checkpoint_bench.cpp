@@ -7,6 +7,7 @@
 // and removed afterwards. Numbers are medians with quartiles.
 
 #include "bench/measure.h"
+#include "bench/recipe.h"
 
 #include <core/io/atomic.h>
 #include <core/io/checkpoint.h>
@@ -80,7 +81,7 @@ void plain_copy(const fs::path& folder) {
   if (failed) throw std::runtime_error("the files could not be read");
 }
 
-void run(int rounds, double gigabytes, const fs::path& where) {
+void measure_opening(int rounds, double gigabytes, const fs::path& where) {
   const auto tensors = static_cast<std::int64_t>(gigabytes * 1e9 / (kRows * kColumns * 2));
   AtomicFolder folder(where / "checkpoint_bench");
   const auto bytes = static_cast<double>(tensors * kRows * kColumns * 2);
@@ -105,17 +106,19 @@ void run(int rounds, double gigabytes, const fs::path& where) {
   print_ratio("plain copy / open as float32", measured.ratio("plain copy", "open as float32"));
 }
 
+void run(int count, char** arguments) {
+  namespace options = boost::program_options;
+  options::options_description known;
+  known.add_options()("rounds", options::value<int>()->default_value(9))(
+      "gigabytes", options::value<double>()->default_value(2))("threads", options::value<int>()->default_value(0))(
+      "folder", options::value<std::string>()->default_value(std::filesystem::temp_directory_path().string()));
+  options::variables_map values;
+  options::store(options::parse_command_line(count, arguments, known), values);
+  if (values["threads"].as<int>() > 0) at::set_num_threads(values["threads"].as<int>());
+  measure_opening(values["rounds"].as<int>(), values["gigabytes"].as<double>(), values["folder"].as<std::string>());
+}
+
 }  // namespace
 }  // namespace drift::bench
 
-int main(int argc, char** argv) {
-  namespace po = boost::program_options;
-  po::options_description options;
-  options.add_options()("rounds", po::value<int>()->default_value(9))(
-      "gigabytes", po::value<double>()->default_value(2))("threads", po::value<int>()->default_value(0))(
-      "folder", po::value<std::string>()->default_value(std::filesystem::temp_directory_path().string()));
-  po::variables_map values;
-  po::store(po::parse_command_line(argc, argv, options), values);
-  if (values["threads"].as<int>() > 0) at::set_num_threads(values["threads"].as<int>());
-  drift::bench::run(values["rounds"].as<int>(), values["gigabytes"].as<double>(), values["folder"].as<std::string>());
-}
+int main(int count, char** arguments) { return drift::bench::guarded(drift::bench::run, count, arguments); }
