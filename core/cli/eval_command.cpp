@@ -24,7 +24,6 @@ int run_eval(const CommandLine& line) {
 
   HeldOutSettings settings;
   settings.model = &*model;
-  settings.tokenizer = &tokenizer;
   settings.prompts = &prompts;
   settings.task = &task;
   settings.reward = &reward;

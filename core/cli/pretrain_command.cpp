@@ -5,8 +5,8 @@ namespace drift {
 
 int run_pretrain(const CommandLine& line) {
   return run_training(
-      line, ConfigPurpose::kPretrain, [](const LoadedRun& run, const Model& model, const Tokenizer& tokenizer) {
-        return std::make_unique<Pretraining>(run.config, model, tokenizer,
+      line, ConfigPurpose::kPretrain, [](const LoadedRun& run, const Model& model, const PromptEncoder& prompts) {
+        return std::make_unique<Pretraining>(run.config, model, prompts,
                                              create_component<Task>(run.plugins->registry, run.config, "task"));
       });
 }

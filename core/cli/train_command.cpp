@@ -4,7 +4,7 @@
 namespace drift {
 namespace {
 
-std::unique_ptr<Training> make_policy_training(const LoadedRun& run, const Model& model, const Tokenizer& tokenizer) {
+std::unique_ptr<Training> make_policy_training(const LoadedRun& run, const Model& model, const PromptEncoder& prompts) {
   const auto& registry = run.plugins->registry;
   const auto& config = run.config;
   PolicyComponents components;
@@ -23,7 +23,7 @@ std::unique_ptr<Training> make_policy_training(const LoadedRun& run, const Model
   }
   // The reference is the model that the run began with, also after a resume.
   if (needs.reference) components.reference = open_initial_model(registry, config);
-  return std::make_unique<PolicyTraining>(config, model, tokenizer, std::move(components));
+  return std::make_unique<PolicyTraining>(config, model, prompts, std::move(components));
 }
 
 }  // namespace

@@ -70,12 +70,10 @@ std::optional<Evaluator> make_evaluator(const LoadedRun& run) {
 }
 
 TrainingLoop::Evaluate make_evaluate(const std::optional<Evaluator>& evaluator, const RunConfig& config,
-                                     const Model& model, const Tokenizer& tokenizer, const PromptEncoder& prompts,
-                                     RunDisplay& display) {
+                                     const Model& model, const PromptEncoder& prompts, RunDisplay& display) {
   if (!evaluator) return {};
   HeldOutSettings held_out;
   held_out.model = &model;
-  held_out.tokenizer = &tokenizer;
   held_out.prompts = &prompts;
   held_out.task = &evaluator->task;
   held_out.reward = &evaluator->reward;
@@ -149,7 +147,7 @@ int run_training(const CommandLine& line, ConfigPurpose purpose, const MakeTrain
   const auto model = resumed ? open_model(run.plugins->registry, config, resumed->folder)
                              : open_initial_model(run.plugins->registry, config);
   const auto evaluator = make_evaluator(run);
-  const auto training = make_training(run, *model, tokenizer);
+  const auto training = make_training(run, *model, prompts);
   if (!folder) folder.emplace(RunFolder::create(path));
   begin_files(*folder, run, resumed);
 
@@ -157,7 +155,7 @@ int run_training(const CommandLine& line, ConfigPurpose purpose, const MakeTrain
   RunDisplay display(terminal);
   display.header(header(config, *model, purpose, *folder, resumed));
   TrainingLoop loop(settings, *training, *model, *folder, display,
-                    make_evaluate(evaluator, config, *model, tokenizer, prompts, display));
+                    make_evaluate(evaluator, config, *model, prompts, display));
   if (resumed) loop.resume(*resumed);
   LoopResult result;
   try {

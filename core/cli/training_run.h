@@ -1,9 +1,9 @@
 #pragma once
 
 #include <core/cli/load_run.h>
-#include <core/text/tokenizer.h>
 #include <core/train/components.h>
 #include <core/train/loop.h>
+#include <core/train/prompt_encoder.h>
 #include <core/train/training.h>
 
 #include <functional>
@@ -13,7 +13,7 @@ namespace drift {
 
 /// Makes what trains the model: the one thing in which `train` and `pretrain` differ.
 using MakeTraining =
-    std::function<std::unique_ptr<Training>(const LoadedRun& run, const Model& model, const Tokenizer& tokenizer)>;
+    std::function<std::unique_ptr<Training>(const LoadedRun& run, const Model& model, const PromptEncoder& prompts)>;
 
 /// A whole training run in its folder: begin or go on, train, evaluate, save, report.
 /// @return the exit status: 0, or 128 + the signal that stopped it

@@ -60,7 +60,8 @@ HeldOutEvaluation evaluate_held_out(const HeldOutSettings& settings) {
     });
     if (settings.cancelled && *settings.cancelled) return {};
     for (std::size_t i = 0; i < items.size(); ++i) {
-      auto answered = answer(trajectories, static_cast<std::int64_t>(i), std::move(items[i]), *settings.tokenizer);
+      auto answered =
+          answer(trajectories, static_cast<std::int64_t>(i), std::move(items[i]), settings.prompts->tokenizer());
       settings.reward->call("score", [&](const Reward& reward) {
         reward.score({answered.response, &answered.item}, answered.result);
       });

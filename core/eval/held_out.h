@@ -36,7 +36,6 @@ struct HeldOutEvaluation {
 
 struct HeldOutSettings {
   const Model* model = nullptr;
-  const Tokenizer* tokenizer = nullptr;
   const PromptEncoder* prompts = nullptr;
   const Loaded<Task>* task = nullptr;
   const Loaded<Reward>* reward = nullptr;

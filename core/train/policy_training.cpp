@@ -52,11 +52,10 @@ struct PolicyTraining::Scored {
   std::vector<std::int64_t> unjudged_groups;
 };
 
-PolicyTraining::PolicyTraining(const RunConfig& config, const Model& model, const Tokenizer& tokenizer,
+PolicyTraining::PolicyTraining(const RunConfig& config, const Model& model, const PromptEncoder& prompts,
                                PolicyComponents components)
     : model_(model),
-      tokenizer_(tokenizer),
-      prompt_encoder_(config.section("prompt"), tokenizer, model.traits()),
+      prompts_(prompts),
       components_(std::move(components)),
       optimizer_(model.parameters(),
                  OptimizerSettings::from(config.section("train"),
@@ -100,7 +99,7 @@ PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& m
   input.step = step;
   components_.rollout.call("generate", [&](const Rollout& rollout) {
     const at::NoGradGuard no_gradient;
-    input.prompts = prompt_encoder_.encode(items, group_size_, rollout.response_length());
+    input.prompts = prompts_.encode(items, group_size_, rollout.response_length());
     rollout.generate(input, scored.trajectories);
   });
   metrics.seconds.rollout = rollout_timer.seconds();
@@ -131,7 +130,7 @@ void PolicyTraining::score(const std::vector<TaskItem>& items, const Trajectorie
     std::unordered_map<std::string, RewardResult> verdicts;
     bool judged = true;
     for (std::int64_t b = group * group_size_; b < (group + 1) * group_size_; ++b) {
-      auto text = response_text(trajectories, b, tokenizer_);
+      auto text = response_text(trajectories, b, prompts_.tokenizer());
       auto found = verdicts.find(text);
       if (found == verdicts.end()) {
         RewardResult result;

@@ -9,7 +9,6 @@
 #include <drift/task.h>
 
 #include <core/config/run_config.h>
-#include <core/text/tokenizer.h>
 #include <core/train/advantage.h>
 #include <core/train/components.h>
 #include <core/train/group_filter.h>
@@ -35,7 +34,8 @@ struct PolicyComponents {
 /// section 2).
 class PolicyTraining final : public Training {
  public:
-  PolicyTraining(const RunConfig& config, const Model& model, const Tokenizer& tokenizer, PolicyComponents components);
+  PolicyTraining(const RunConfig& config, const Model& model, const PromptEncoder& prompts,
+                 PolicyComponents components);
 
   StepRecord run(std::int64_t step) override;
   Optimizer& optimizer() override { return optimizer_; }
@@ -53,8 +53,7 @@ class PolicyTraining final : public Training {
   void check(const MaskPlan& plan, const Trajectories& kept) const;
 
   const Model& model_;
-  const Tokenizer& tokenizer_;
-  PromptEncoder prompt_encoder_;
+  const PromptEncoder& prompts_;
   PolicyComponents components_;
   Optimizer optimizer_;
   RandomStream random_;

@@ -33,10 +33,9 @@ class LikelihoodLoss final : public LossEstimator {
 
 }  // namespace
 
-Pretraining::Pretraining(const RunConfig& config, const Model& model, const Tokenizer& tokenizer, Loaded<Task> task)
+Pretraining::Pretraining(const RunConfig& config, const Model& model, const PromptEncoder& prompts, Loaded<Task> task)
     : model_(model),
-      tokenizer_(tokenizer),
-      prompt_encoder_(config.section("prompt"), tokenizer, model.traits()),
+      prompts_(prompts),
       task_(std::move(task)),
       optimizer_(model.parameters(), OptimizerSettings::from(config.section("pretrain"),
                                                              config.section("pretrain").get<std::int64_t>("steps"))),
@@ -56,11 +55,11 @@ Trajectories Pretraining::demonstrations(std::int64_t step) const {
     });
   }
   Trajectories batch;
-  batch.prompts = prompt_encoder_.encode(items, 1, response_length_);
+  batch.prompts = prompts_.encode(items, 1, response_length_);
   batch.tokens_BL = at::full({batch_size_, response_length_}, traits.end_id, at::kLong);
   for (std::int64_t b = 0; b < batch_size_; ++b) {
     const TaskItem& item = items[static_cast<std::size_t>(b)];
-    const auto ids = tokenizer_.encode(item.demonstration);
+    const auto ids = prompts_.tokenizer().encode(item.demonstration);
     if (ids.empty() || static_cast<std::int64_t>(ids.size()) > response_length_) {
       throw Error("the demonstration of item `" + item.id + "` has " + std::to_string(ids.size()) +
                       " tokens; pretrain.response_length is " + std::to_string(response_length_),

@@ -5,7 +5,6 @@
 #include <drift/task.h>
 
 #include <core/config/run_config.h>
-#include <core/text/tokenizer.h>
 #include <core/train/components.h>
 #include <core/train/prompt_encoder.h>
 #include <core/train/training.h>
@@ -18,7 +17,7 @@ namespace drift {
 /// like any other.
 class Pretraining final : public Training {
  public:
-  Pretraining(const RunConfig& config, const Model& model, const Tokenizer& tokenizer, Loaded<Task> task);
+  Pretraining(const RunConfig& config, const Model& model, const PromptEncoder& prompts, Loaded<Task> task);
 
   StepRecord run(std::int64_t step) override;
   Optimizer& optimizer() override { return optimizer_; }
@@ -28,8 +27,7 @@ class Pretraining final : public Training {
   MaskPlan draw_plan(std::int64_t step) const;
 
   const Model& model_;
-  const Tokenizer& tokenizer_;
-  PromptEncoder prompt_encoder_;
+  const PromptEncoder& prompts_;
   Loaded<Task> task_;
   Optimizer optimizer_;
   RandomStream random_;

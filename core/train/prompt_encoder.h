@@ -20,6 +20,8 @@ class PromptEncoder {
   /// @throws Error if the model has no such chat format, or the instruction no place for the question.
   PromptEncoder(const Params& section, const Tokenizer& tokenizer, const ModelTraits& traits);
 
+  const Tokenizer& tokenizer() const { return tokenizer_; }
+
   /// The whole text that the model reads.
   std::string render(const std::string& question, const std::string& response_prefix = {}) const;
 
