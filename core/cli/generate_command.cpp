@@ -17,7 +17,7 @@ namespace {
 std::vector<std::int64_t> prompt_ids(const CommandLine& line, const RunConfig& config, const Tokenizer& tokenizer,
                                      const ModelTraits& traits) {
   const PromptEncoder prompts(config.section("prompt"), tokenizer, traits);
-  auto ids = line.prompt ? tokenizer.encode(prompts.render(*line.prompt)) : line.token_ids;
+  auto ids = line.prompt ? prompts.ids(*line.prompt) : line.token_ids;
   if (ids.empty()) throw Error("the prompt is empty", "give --prompt TEXT or --token-ids 1,2,3");
   for (const std::int64_t id : ids) {
     if (id < 0 || id >= traits.vocabulary_size) {

@@ -62,7 +62,10 @@ std::vector<SectionSchema> make_sections() {
                       "what stands around a question",
                       {{"format", "none", "the model's turns: one of its chat formats, or none    (drift model info)"},
                        {"instruction", "{question}", "the user's words, {question} where the question belongs"},
-                       {"system", "", "text of a system turn before it"}},
+                       {"system", "", "text of a system turn before it"},
+                       {"special_tokens", "recognised",
+                        "special tokens in the user's words: control ids, as the originals have them, or plain text",
+                        one_of({"recognised", "text"})}},
                       std::nullopt,
                       {kTrain, kPretrain, kEval, kGenerate}});
   sections.push_back({"reward",

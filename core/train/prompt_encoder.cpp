@@ -1,7 +1,6 @@
 #include <core/train/prompt_encoder.h>
 
 #include <core/config/nearest.h>
-#include <core/text/chat.h>
 
 #include <drift/error.h>
 
@@ -35,6 +34,7 @@ PromptEncoder::PromptEncoder(const Params& section, const Tokenizer& tokenizer, 
     : tokenizer_(tokenizer),
       instruction_(section.get<std::string>("instruction")),
       system_(section.get<std::string>("system")),
+      special_tokens_as_text_(section.get<std::string>("special_tokens") == "text"),
       pad_id_(traits.pad_id),
       context_length_(traits.context_length) {
   const auto name = section.get<std::string>("format");
@@ -50,11 +50,28 @@ PromptEncoder::PromptEncoder(const Params& section, const Tokenizer& tokenizer, 
 
 std::string PromptEncoder::render(const std::string& question, const std::string& response_prefix) const {
   const std::string words = fill_instruction(instruction_, question);
-  if (!has_turns_) return words + response_prefix;
+  return has_turns_ ? render_chat(format_, turns(words), response_prefix) : words + response_prefix;
+}
+
+std::vector<ChatTurn> PromptEncoder::turns(const std::string& words) const {
   std::vector<ChatTurn> turns;
   if (!system_.empty()) turns.push_back({"system", system_});
   turns.push_back({"user", words});
-  return render_chat(format_, turns, response_prefix);
+  return turns;
+}
+
+std::vector<std::int64_t> PromptEncoder::ids(const std::string& question, const std::string& response_prefix) const {
+  if (!special_tokens_as_text_) return tokenizer_.encode(render(question, response_prefix));
+  // The user's words by themselves, between what the format puts before and behind them.
+  const std::string text = render(question);
+  const std::size_t behind = has_turns_ ? format_.turn_end.size() + format_.reply_begin.size() : 0;
+  const std::size_t before = has_turns_ ? render_chat(format_, turns({})).size() - behind : 0;
+  const std::size_t words_end = text.size() - behind;
+  auto ids = tokenizer_.encode(text.substr(0, before));
+  const auto add = [&](const std::vector<std::int64_t>& more) { ids.insert(ids.end(), more.begin(), more.end()); };
+  add(tokenizer_.encode(text.substr(before, words_end - before), SpecialTokens::kAsText));
+  add(tokenizer_.encode(text.substr(words_end) + response_prefix));
+  return ids;
 }
 
 Prompts PromptEncoder::encode(const std::vector<TaskItem>& items, std::int64_t group_size,
@@ -62,7 +79,7 @@ Prompts PromptEncoder::encode(const std::vector<TaskItem>& items, std::int64_t g
   std::vector<std::vector<std::int64_t>> encoded;
   std::size_t longest = 0;
   for (const TaskItem& item : items) {
-    encoded.push_back(tokenizer_.encode(render(item.prompt, item.response_prefix)));
+    encoded.push_back(ids(item.prompt, item.response_prefix));
     longest = std::max(longest, encoded.back().size());
     if (static_cast<std::int64_t>(encoded.back().size()) + response_length > context_length_) {
       throw Error("the prompt of item `" + item.id + "` has " + std::to_string(encoded.back().size()) +

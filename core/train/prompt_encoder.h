@@ -5,6 +5,7 @@
 #include <drift/task.h>
 #include <drift/trajectories.h>
 
+#include <core/text/chat.h>
 #include <core/text/tokenizer.h>
 
 #include <cstdint>
@@ -25,15 +26,21 @@ class PromptEncoder {
   /// The whole text that the model reads.
   std::string render(const std::string& question, const std::string& response_prefix = {}) const;
 
+  /// Its token ids.
+  std::vector<std::int64_t> ids(const std::string& question, const std::string& response_prefix = {}) const;
+
   /// Encoded prompts, one group of `group_size` responses each, padded on the left to the longest.
   /// @throws Error naming the item if a prompt and `response_length` do not fit into the context.
   Prompts encode(const std::vector<TaskItem>& items, std::int64_t group_size, std::int64_t response_length) const;
 
  private:
+  std::vector<ChatTurn> turns(const std::string& words) const;
+
   const Tokenizer& tokenizer_;
   ChatFormat format_;
   bool has_turns_ = false;
   std::string instruction_, system_;
+  bool special_tokens_as_text_;
   std::int64_t pad_id_, context_length_;
 };
 

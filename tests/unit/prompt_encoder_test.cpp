@@ -68,6 +68,23 @@ TEST_F(Prompt, MayBeginWithASystemTurn) {
             "[system] Be brief.\n[user] 1 + 1.\n[assistant] ");
 }
 
+TEST_F(Prompt, SpecialTokensInAQuestionAreControlIdsUnlessTheyAreText) {
+  const auto separator = *tokenizer_.token_id("<|sep|>");
+  EXPECT_THAT(encoder().ids("1<|sep|>"), testing::ElementsAre(tokenizer_.encode("1")[0], separator));
+  // This small vocabulary cannot spell the token as text, which shows that it is tried.
+  EXPECT_THROW(encoder({{"special_tokens", "text"}}).ids("1<|sep|>"), Error);
+  // What the format brings stays special.
+  traits_.chat_formats = {{.name = "chat",
+                           .opening = "<|startoftext|>",
+                           .turn_begin = {},
+                           .turn_end = "<|sep|>",
+                           .reply_begin = {},
+                           .default_system = {},
+                           .trims_text = true}};
+  EXPECT_EQ(encoder({{"format", "chat"}, {"special_tokens", "text"}}).ids(" 12 ", "3"),
+            tokenizer_.encode("<|startoftext|>12<|sep|>3"));
+}
+
 TEST_F(Prompt, MistakesSayWhatToDo) {
   EXPECT_THAT(mistake({{"format", "chta"}}),
               testing::AllOf(HasSubstr("unknown chat format `chta`"), HasSubstr("did you mean `chat`?"),
