@@ -30,17 +30,6 @@ std::string gibibytes(std::int64_t bytes) {
   return format_decimal(static_cast<double>(bytes) / (1 << 20), 2) + " MiB";
 }
 
-// As configurations write them.
-std::string type_name(at::ScalarType type) {
-  switch (type) {
-    case at::kFloat: return "float32";
-    case at::kBFloat16: return "bfloat16";
-    case at::kHalf: return "float16";
-    case at::kDouble: return "float64";
-    default: return c10::toString(type);
-  }
-}
-
 const char* row_name(PredictionRow row) {
   switch (row) {
     case PredictionRow::kSame: return "its own";
@@ -59,12 +48,6 @@ std::string ranges_text(const ModelTraits& traits) {
   return text.empty() ? "none" : text;
 }
 
-std::int64_t parameter_count(const Model& model) {
-  std::int64_t count = 0;
-  for (const auto& parameter : model.parameters()) count += parameter.tensor.numel();
-  return count;
-}
-
 void print_row(const char* name, const std::string& value) { std::printf("%-22s %s\n", name, value.c_str()); }
 
 void print_chat(const ChatFormat& format) {
@@ -77,8 +60,8 @@ void print_chat(const ChatFormat& format) {
 void print_weights(const CheckpointSummary& summary) {
   for (const WeightTypeSummary& type : summary.types) {
     const std::string files = std::to_string(summary.files.size()) + (summary.files.size() == 1 ? " file" : " files");
-    print_row("on disk", type_name(type.dtype) + ": " + format_integer(type.total.tensors) + " tensors, " +
-                             gibibytes(type.total.bytes) + "    (" + files + ")");
+    print_row("on disk", c10::getDtypeNames(type.dtype).first + ": " + format_integer(type.total.tensors) +
+                             " tensors, " + gibibytes(type.total.bytes) + "    (" + files + ")");
   }
 }
 
@@ -122,7 +105,8 @@ Json info_json(const Loaded<Model>& model, const std::filesystem::path& folder) 
   json["prediction_row"] = row_name(traits.prediction_row);
   for (const ChatFormat& format : traits.chat_formats) json["chat_formats"].push_back(format.name);
   for (const WeightTypeSummary& type : summarize_checkpoint(folder).types) {
-    json["on_disk"][type_name(type.dtype)] = {{"tensors", type.total.tensors}, {"bytes", type.total.bytes}};
+    json["on_disk"][c10::getDtypeNames(type.dtype).first] = {{"tensors", type.total.tensors},
+                                                             {"bytes", type.total.bytes}};
   }
   for (const MemoryOfType& type : kTypes) {
     json["memory"][type.name] = {{"run", parameter_count(*model) * type.bytes_per_weight},

@@ -42,7 +42,7 @@ RunHeader header(const RunConfig& config, const Model& model, ConfigPurpose purp
   header.algorithm =
       purpose == ConfigPurpose::kTrain ? config.section("algorithm").get<std::string>("name") : "pretrain";
   header.model = config.component("model");
-  for (const auto& parameter : model.parameters()) header.parameters += parameter.tensor.numel();
+  header.parameters = parameter_count(model);
   header.data_type = config.section("model").get<std::string>("dtype");
   header.task = config.component("task");
   header.device = config.section("run").get<std::string>("device");

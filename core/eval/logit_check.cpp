@@ -23,12 +23,6 @@ namespace {
 
 constexpr std::int64_t kRowsAtOnce = 256;  // logits of so many rows are held, in float64
 
-std::string shape_text(at::IntArrayRef sizes) {
-  std::string text;
-  for (const std::int64_t size : sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);
-  return "[" + text + "]";
-}
-
 class ReferenceReader {
  public:
   ReferenceReader(const std::filesystem::path& file, const ModelTraits& traits) : file_(file), traits_(traits) {}

@@ -39,12 +39,6 @@ void require_folder(const fs::path& folder) {
               "give the folder that holds config.json and model.safetensors");
 }
 
-std::string describe(at::IntArrayRef shape) {
-  std::string text;
-  for (const std::int64_t size : shape) text += (text.empty() ? "" : ", ") + std::to_string(size);
-  return "[" + text + "]";
-}
-
 struct Piece {
   const SafetensorsFile* file = nullptr;
   const SafetensorsEntry* entry = nullptr;
@@ -90,13 +84,13 @@ std::vector<std::string> compare(const CheckpointWeights& weights, const std::ve
     wanted.insert(parameter.name);
     const SafetensorsFile* holder = weights.holder(parameter.name);
     if (holder == nullptr) {
-      problems.push_back("missing: " + quoted_name(parameter.name) + " " + describe(parameter.tensor.sizes()));
+      problems.push_back("missing: " + quoted_name(parameter.name) + " " + shape_text(parameter.tensor.sizes()));
       continue;
     }
     const SafetensorsEntry& entry = *holder->find(parameter.name);
     if (at::IntArrayRef(entry.shape) != parameter.tensor.sizes()) {
-      problems.push_back("shape: " + quoted_name(parameter.name) + " is " + describe(entry.shape) +
-                         " in the checkpoint, the model has " + describe(parameter.tensor.sizes()));
+      problems.push_back("shape: " + quoted_name(parameter.name) + " is " + shape_text(entry.shape) +
+                         " in the checkpoint, the model has " + shape_text(parameter.tensor.sizes()));
     }
     const at::ScalarType dtype = parameter.tensor.scalar_type();
     if (entry.dtype != dtype && !(at::isFloatingType(entry.dtype) && at::isFloatingType(dtype))) {
@@ -107,7 +101,7 @@ std::vector<std::string> compare(const CheckpointWeights& weights, const std::ve
   for (const SafetensorsFile& file : weights.files()) {
     for (const SafetensorsEntry& entry : file.entries()) {
       if (weights.holder(entry.name) == &file && !wanted.contains(entry.name)) {
-        problems.push_back("surplus: " + quoted_name(entry.name) + " " + describe(entry.shape));
+        problems.push_back("surplus: " + quoted_name(entry.name) + " " + shape_text(entry.shape));
       }
     }
   }
@@ -164,13 +158,8 @@ void carry_files(const fs::path& source, const fs::path& folder) {
 std::string name_type(std::string config_json, const std::vector<NamedTensor>& parameters) {
   std::set<std::string> types;
   for (const NamedTensor& parameter : parameters) {
-    switch (parameter.tensor.scalar_type()) {
-      case at::kDouble: types.insert("\"float64\""); break;
-      case at::kFloat: types.insert("\"float32\""); break;
-      case at::kHalf: types.insert("\"float16\""); break;
-      case at::kBFloat16: types.insert("\"bfloat16\""); break;
-      default: break;
-    }
+    const at::ScalarType type = parameter.tensor.scalar_type();
+    if (at::isFloatingType(type)) types.insert('"' + c10::getDtypeNames(type).first + '"');
   }
   if (types.size() != 1) return config_json;
   for (const char* key : {"torch_dtype", "dtype"}) config_json = replace_json_value(config_json, {key}, *types.begin());

@@ -174,12 +174,6 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
   std::vector<std::int64_t> numbers_;
 };
 
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::string text;
-  for (const std::int64_t size : shape) text += (text.empty() ? "" : ", ") + std::to_string(size);
-  return "[" + text + "]";
-}
-
 // Nothing if the product does not fit; nor for an empty tensor whose strides would not.
 std::optional<std::uint64_t> bytes_of(const SafetensorsEntry& entry) {
   std::uint64_t bytes = c10::elementSize(entry.dtype);
@@ -259,6 +253,12 @@ std::string safetensors_dtype_name(at::ScalarType dtype) {
   }
   throw Error(std::string("a tensor of type ") + c10::toString(dtype) +
               " cannot be written; supported: " + supported_dtypes());
+}
+
+std::string shape_text(c10::IntArrayRef shape) {
+  std::string text;
+  for (const std::int64_t size : shape) text += (text.empty() ? "" : ", ") + std::to_string(size);
+  return "[" + text + "]";
 }
 
 int safetensors_dtype_rank(at::ScalarType dtype) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <c10/core/ScalarType.h>
+#include <c10/util/ArrayRef.h>
 
 #include <cstdint>
 #include <map>
@@ -35,6 +36,9 @@ std::string format_safetensors_header(const SafetensorsHeader& header);
 
 /// "F32" for at::kFloat, and so on. @throws Error if the format's part that is supported here has no such type.
 std::string safetensors_dtype_name(at::ScalarType dtype);
+
+/// "[2, 29]", for messages.
+std::string shape_text(c10::IntArrayRef shape);
 
 /// Where a type stands in the format's order of tensors within a file; larger comes first.
 int safetensors_dtype_rank(at::ScalarType dtype);

@@ -23,7 +23,9 @@ at::Tensor project(const at::Tensor& x, const at::Tensor& weight, const at::Tens
 
 RotaryTable::RotaryTable(std::int64_t length, std::int64_t head_dimension, double theta, at::TensorOptions options) {
   const auto type = c10::typeMetaToScalarType(options.dtype());
-  const auto wide = at::TensorOptions(type == at::kDouble ? at::kDouble : at::kFloat);
+  // On the CPU, whose cosines the originals' tables have; a table of shapes alone computes none.
+  const auto device = options.device().is_meta() ? at::kMeta : at::kCPU;
+  const auto wide = at::TensorOptions(type == at::kDouble ? at::kDouble : at::kFloat).device(device);
   const auto exponents = at::arange(0, head_dimension, 2, wide) / static_cast<double>(head_dimension);
   const auto frequencies = 1.0 / at::pow(theta, exponents);
   const auto angles = at::outer(at::arange(length, wide), frequencies);

@@ -66,24 +66,26 @@ void TransformerModel::check_length(std::int64_t sequence) const {
               "shorten the prompt or rollout.length");
 }
 
-at::Tensor TransformerModel::embed(const at::Tensor& tokens_BS) const {
-  return at::embedding(embedding_VH_, tokens_BS.reshape({-1}), shape_.padding_row);
-}
-
 // Padding on the left shifts all positions of a row alike; rotary angles only see differences, and padded keys are
 // masked: positions may count from the padded row's start.
-at::Tensor TransformerModel::forward(const ForwardInput& input) const {
-  const std::int64_t sequence = input.tokens_BS.size(1);
-  check_length(sequence);
-  const RotaryTable rotary = rotary_.window(0, sequence);
-  const auto key_mask_BS = shape_.attend_to_padding ? at::Tensor() : input.key_mask_BS;
+at::Tensor TransformerModel::run_blocks(const ForwardInput& input, const at::Tensor& key_mask_BS, std::int64_t begin,
+                                        const KeyValueCache* cache) const {
+  const RotaryTable rotary = rotary_.window(begin, input.tokens_BS.size(1));
   const BlockShape block_shape{shape_.heads, shape_.kv_heads, shape_.norm_epsilon};
-  auto x = embed(input.tokens_BS);
+  const auto masked_BS = shape_.attend_to_padding ? at::Tensor() : key_mask_BS;
+  auto x = at::embedding(embedding_VH_, input.tokens_BS.reshape({-1}), shape_.padding_row);
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
-    const bool last = layer + 1 == blocks_.size();
-    x = transformer_block(x, blocks_[layer], block_shape, rotary, key_mask_BS, last ? input.rows_N : at::Tensor());
+    const auto rows_N = layer + 1 == blocks_.size() ? input.rows_N : at::Tensor();
+    KeptPositions kept;
+    if (cache) kept = {cache->keys_BGSD[layer], cache->values_BGSD[layer], begin, cache->attended};
+    x = transformer_block(x, blocks_[layer], block_shape, rotary, masked_BS, rows_N, cache ? &kept : nullptr);
   }
   return kernels::rms_norm(x, final_norm_H_, shape_.norm_epsilon);
+}
+
+at::Tensor TransformerModel::forward(const ForwardInput& input) const {
+  check_length(input.tokens_BS.size(1));
+  return run_blocks(input, input.key_mask_BS, 0, nullptr);
 }
 
 KeyValueCache TransformerModel::make_cache(std::int64_t batch, std::int64_t sequence) const {
@@ -107,18 +109,8 @@ at::Tensor TransformerModel::forward_window(const ForwardInput& input, std::int6
                 ") or the attended positions [0, " + std::to_string(cache.attended) + ") lie outside the cache of " +
                 std::to_string(kept_positions) + " positions");
   }
-  const RotaryTable rotary = rotary_.window(begin, window);
-  const bool masked = cache.key_mask_BS.defined() && !shape_.attend_to_padding;
-  const auto key_mask_BS = masked ? cache.key_mask_BS.narrow(1, 0, cache.attended) : at::Tensor();
-  const BlockShape block_shape{shape_.heads, shape_.kv_heads, shape_.norm_epsilon};
-  auto x = embed(input.tokens_BS);
-  for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
-    const bool last = layer + 1 == blocks_.size();
-    const KeptPositions kept{cache.keys_BGSD[layer], cache.values_BGSD[layer], begin, cache.attended};
-    x = transformer_block(x, blocks_[layer], block_shape, rotary, key_mask_BS, last ? input.rows_N : at::Tensor(),
-                          &kept);
-  }
-  return kernels::rms_norm(x, final_norm_H_, shape_.norm_epsilon);
+  const auto key_mask_BS = cache.key_mask_BS.defined() ? cache.key_mask_BS.narrow(1, 0, cache.attended) : at::Tensor();
+  return run_blocks(input, key_mask_BS, begin, &cache);
 }
 
 std::vector<NamedTensor> TransformerModel::parameters() const {

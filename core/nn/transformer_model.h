@@ -58,7 +58,8 @@ class TransformerModel : public WindowModel {
   const std::vector<BlockWeights>& blocks() const { return blocks_; }
 
  private:
-  at::Tensor embed(const at::Tensor& tokens_BS) const;
+  at::Tensor run_blocks(const ForwardInput& input, const at::Tensor& key_mask_BS, std::int64_t begin,
+                        const KeyValueCache* cache) const;
   void check_length(std::int64_t sequence) const;
 
   TransformerShape shape_;

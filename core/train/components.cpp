@@ -48,6 +48,12 @@ Loaded<Model> open_initial_model(const Registry& registry, const RunConfig& conf
   return model;
 }
 
+std::int64_t parameter_count(const Model& model) {
+  std::int64_t count = 0;
+  for (const auto& parameter : model.parameters()) count += parameter.tensor.numel();
+  return count;
+}
+
 void prepare_device(const RunConfig& config) {
   // Activations come and go in every layer. Memory that goes back to the system each time comes back as page faults,
   // which took a sixth of a small model's step.

@@ -90,6 +90,8 @@ Loaded<Model> open_model(const Registry& registry, const RunConfig& config, cons
 /// The run's own checkpoint folder or `[model] path`, weights as `[model] initialize` says.
 Loaded<Model> open_initial_model(const Registry& registry, const RunConfig& config);
 
+std::int64_t parameter_count(const Model& model);
+
 /// Apply `[run] threads` and make `[run] device` ready. @throws Error if the device is not there.
 void prepare_device(const RunConfig& config);
 

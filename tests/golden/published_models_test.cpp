@@ -2,6 +2,8 @@
 
 #include <drift/model.h>
 
+#include <core/train/components.h>
+
 #include "tests/support/plugins.h"
 
 #include <nlohmann/json.hpp>
@@ -51,12 +53,6 @@ std::unique_ptr<Component> shapes_of(const std::string& family, const json& conf
   const ModelConfig shapes_only{config.dump(), at::kBFloat16, at::kMeta};
   const ComponentEntry* entry = test::load_plugin(family).find(ComponentKind::kModel, family);
   return entry->create(Params(entry->params), &shapes_only);
-}
-
-std::int64_t parameter_count(const Model& model) {
-  std::int64_t count = 0;
-  for (const auto& parameter : model.parameters()) count += parameter.tensor.numel();
-  return count;
 }
 
 std::set<std::string> names_of(const Model& model) {
