@@ -55,7 +55,6 @@ class TransformerModel : public WindowModel {
                    const ModelConfig& config);
 
   const TransformerShape& shape() const { return shape_; }
-  const std::vector<BlockWeights>& blocks() const { return blocks_; }
 
  private:
   at::Tensor run_blocks(const ForwardInput& input, const at::Tensor& key_mask_BS, std::int64_t begin,

@@ -6,6 +6,8 @@
 #include <ATen/core/grad_mode.h>
 
 #include <cmath>
+#include <map>
+#include <string>
 
 namespace {
 
@@ -83,20 +85,20 @@ Llada::Llada(const drift::ModelConfig& model, const drift::Params& params, const
 void Llada::initialize(const drift::RandomStream& random) {
   constexpr double kCut = 3.0;
   const at::NoGradGuard no_gradient;
+  std::map<std::string, double> to_residual;
+  for (std::int64_t layer = 0; layer < shape().layers; ++layer) {
+    const std::string prefix = "model.transformer.blocks." + std::to_string(layer) + ".";
+    const double depth = 2.0 * static_cast<double>(layer + 1);
+    to_residual[prefix + "attn_out.weight"] = 1.0 / std::sqrt(depth * static_cast<double>(shape().hidden));
+    to_residual[prefix + "ff_out.weight"] = 1.0 / std::sqrt(depth * static_cast<double>(shape().feed_forward));
+  }
   const double base = 1.0 / std::sqrt(static_cast<double>(shape().hidden));
   for (const auto& [name, tensor] : parameters()) {
     if (tensor.dim() == 1) {
       tensor.fill_(1);
-    } else {
-      drift::nn::fill_normal(tensor, base, kCut, random.child(name));
+      continue;
     }
-  }
-  for (std::size_t layer = 0; layer < blocks().size(); ++layer) {
-    const std::string prefix = "model.transformer.blocks." + std::to_string(layer) + ".";
-    const double depth = 2.0 * static_cast<double>(layer + 1);
-    drift::nn::fill_normal(blocks()[layer].attention_out, 1.0 / std::sqrt(depth * static_cast<double>(shape().hidden)),
-                           kCut, random.child(prefix + "attn_out.weight"));
-    drift::nn::fill_normal(blocks()[layer].down, 1.0 / std::sqrt(depth * static_cast<double>(shape().feed_forward)),
-                           kCut, random.child(prefix + "ff_out.weight"));
+    const auto found = to_residual.find(name);
+    drift::nn::fill_normal(tensor, found == to_residual.end() ? base : found->second, kCut, random.child(name));
   }
 }
