@@ -13,6 +13,7 @@
 #include "bench/recipe.h"
 #include "bench/recording_model.h"
 
+#include <core/train/batch_totals.h>
 #include <core/train/optimizer.h>
 #include <core/train/policy_gradient.h>
 #include <core/train/view_rows.h>
@@ -90,11 +91,8 @@ void prepare(const Recipe& recipe, Update& update) {
   update.batch.trajectories = &update.trajectories;
   update.batch.plan = &update.plan;
   update.batch.advantage_B = (at::arange(responses, at::kLong).remainder(2) * 2 - 1).to(at::kFloat);
-  update.batch.totals = {.responses = responses,
-                         .group_size = train.get<std::int64_t>("group_size"),
-                         .forwards = update.plan.forwards,
-                         .targets = update.plan.target_FL.sum().item<std::int64_t>(),
-                         .inner_iterations = 1};
+  update.batch.totals = batch_totals(update.plan, responses, train.get<std::int64_t>("group_size"), 1);
+  update.batch.scored_B = scored_positions(update.plan, responses);
   update.memory_budget = train.get<std::int64_t>("memory_budget_mib") << 20;
 }
 
@@ -106,6 +104,7 @@ LossInput loss_input(const Update& update, const at::Tensor& current_FL) {
   input.advantage_B = update.batch.advantage_B;
   input.valid_BL = update.trajectories.valid_BL;
   input.totals = update.batch.totals;
+  input.scored_B = update.batch.scored_B;
   return input;
 }
 

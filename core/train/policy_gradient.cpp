@@ -70,6 +70,7 @@ class GradientComputation {
   void one_pass(const Views& views) {
     const auto rows = distinct_view_rows(model_.traits(), *batch_.trajectories, *batch_.plan, views);
     result_.rows += static_cast<std::int64_t>(rows.size());
+    result_.backward_rows += static_cast<std::int64_t>(rows.size());
     std::vector<ScoredRows> shards(static_cast<std::size_t>(workers_));
     for_shards(rows, [&](std::int64_t worker, std::int64_t begin, std::int64_t end) {
       shards[static_cast<std::size_t>(worker)] =
@@ -87,6 +88,7 @@ class GradientComputation {
     const auto pull = evaluate(views, score_views(model_, *batch_.trajectories, *batch_.plan, views, needs_.entropy));
     const auto rows = distinct_view_rows(model_.traits(), *batch_.trajectories, *batch_.plan, views);
     result_.rows += 2 * static_cast<std::int64_t>(rows.size());
+    result_.backward_rows += static_cast<std::int64_t>(rows.size());
     const std::int64_t rows_at_once = std::max<std::int64_t>(1, capacity / workers_);
     for_shards(rows, [&](std::int64_t worker, std::int64_t begin, std::int64_t end) {
       for (std::int64_t first = begin; first < end; first += rows_at_once) {
@@ -148,6 +150,7 @@ class GradientComputation {
     input.advantage_B = batch_.advantage_B.to(device_, type_);
     input.valid_BL = batch_.trajectories->valid_BL.to(device_);
     input.totals = batch_.totals;
+    input.scored_B = batch_.scored_B.to(device_);
 
     const Loss loss = loss_.evaluate(input);
     const double value = loss.value.item<double>();

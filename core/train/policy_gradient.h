@@ -23,6 +23,7 @@ struct UpdateBatch {
   PolicyScores old_policy;  ///< logprob_FL undefined: the weights have not changed, old is the detached current
   PolicyScores reference;   ///< undefined unless the loss needs it
   BatchTotals totals;
+  at::Tensor scored_B;  ///< LossInput::scored_B
 };
 
 struct MetricSum {
@@ -35,7 +36,8 @@ struct PolicyGradient {
   std::map<std::string, MetricSum> metrics;
   std::vector<at::Tensor> gradients;  ///< in the order of Model::parameters(), float32 at least
   at::Tensor current_FL;              ///< detached: what old_policy is at later inner iterations
-  std::int64_t rows = 0;              ///< distinct masked sequences that went through the model
+  std::int64_t rows = 0;              ///< distinct masked sequences that went through the model, each time counted
+  std::int64_t backward_rows = 0;     ///< those that were pulled back through it
   bool two_pass = false;              ///< a coupled unit did not fit: log-probabilities first, gradients again in parts
 };
 

@@ -50,6 +50,7 @@ PolicyScores score_views(const Model& model, const Trajectories& trajectories, c
   const auto head = model.lm_head_VH();
   const auto type = at::toOpMathType(head.scalar_type());
   PolicyScores scores;
+  scores.rows = static_cast<std::int64_t>(rows.size());
   scores.logprob_FL = at::zeros({static_cast<std::int64_t>(views.size()), length}, head.options().dtype(type));
   if (want_entropy) scores.entropy_FL = at::zeros_like(scores.logprob_FL);
 

@@ -18,6 +18,7 @@ namespace drift {
 struct PolicyScores {
   at::Tensor logprob_FL;
   at::Tensor entropy_FL;  ///< undefined unless asked for
+  std::int64_t rows = 0;  ///< distinct masked sequences that went through the model
 };
 
 /// The scored targets of some rows, with the graph that produced them where gradients are enabled.

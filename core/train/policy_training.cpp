@@ -1,6 +1,7 @@
 #include <core/train/policy_training.h>
 
 #include <core/report/log.h>
+#include <core/train/batch_totals.h>
 #include <core/train/phase_timer.h>
 #include <core/train/prompt_batch.h>
 
@@ -185,9 +186,6 @@ void PolicyTraining::update(std::int64_t step, const Scored& scored, StepRecord&
   UpdateBatch batch;
   batch.trajectories = &kept;
   batch.advantage_B = advantages(scored.reward_B.index_select(0, sample_number), group_size_, advantage_);
-  batch.totals.responses = sample_number.size(0);
-  batch.totals.group_size = group_size_;
-  batch.totals.inner_iterations = inner_iterations_;
   iterate(plans, batch, metrics);
 }
 
@@ -207,8 +205,8 @@ void PolicyTraining::iterate(const std::vector<MaskPlan>& plans, UpdateBatch& ba
   for (std::int64_t j = 0; j < inner_iterations_; ++j) {
     const std::size_t p = std::min(static_cast<std::size_t>(j), plans.size() - 1);
     batch.plan = &plans[p];
-    batch.totals.forwards = plans[p].forwards;
-    batch.totals.targets = plans[p].target_FL.sum().item<std::int64_t>();
+    batch.totals = batch_totals(plans[p], batch.advantage_B.size(0), group_size_, inner_iterations_);
+    batch.scored_B = scored_positions(plans[p], batch.advantage_B.size(0));
     batch.old_policy = old[p];
     if (needs_.reference && (j == 0 || p > 0)) {
       const PhaseTimer reference_timer;

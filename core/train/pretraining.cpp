@@ -1,5 +1,6 @@
 #include <core/train/pretraining.h>
 
+#include <core/train/batch_totals.h>
 #include <core/train/phase_timer.h>
 #include <core/train/policy_gradient.h>
 #include <core/train/prompt_batch.h>
@@ -104,8 +105,8 @@ StepRecord Pretraining::run(std::int64_t step) {
   batch.trajectories = &trajectories;
   batch.plan = &plan;
   batch.advantage_B = at::ones({batch_size_}, at::kFloat);
-  batch.totals.responses = batch_size_;
-  batch.totals.forwards = 1;
+  batch.totals = batch_totals(plan, batch_size_, 1, 1);
+  batch.scored_B = scored_positions(plan, batch_size_);
   const auto gradient = policy_gradient(model_, LikelihoodLoss(), batch, memory_budget_);
   metrics.grad_norm = optimizer_.step(gradient.gradients);
   metrics.loss = gradient.loss;

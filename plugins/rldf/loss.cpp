@@ -5,10 +5,7 @@
 
 #include <ATen/ops/abs.h>
 #include <ATen/ops/clamp.h>
-#include <ATen/ops/exp.h>
-#include <ATen/ops/expm1.h>
 #include <ATen/ops/index_add.h>
-#include <ATen/ops/minimum.h>
 #include <ATen/ops/sum.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
@@ -22,18 +19,14 @@ RldfLoss::RldfLoss(const Params& params)
     : threshold_(params.get<double>("low_prob_threshold")),
       keep_decoded_(params.get<bool>("keep_decoded")),
       token_norm_(params.get<std::string>("norm") == "token"),
-      eps_low_(params.get<double>("eps_low")),
-      eps_high_(params.get<double>("eps_high")),
-      log_ratio_clamp_(params.get<double>("logratio_clamp")),
-      beta_(params.get<double>("beta")),
+      clip_(params),
+      kl_(params),
       entropy_coefficient_(params.get<double>("entropy_coefficient")),
       entropy_relative_(params.get<std::string>("entropy_mode") == "ref_delta") {
   const auto filter = params.get<std::string>("filter_on");
   filter_ = filter == "current" ? Filter::kCurrent : filter == "old" ? Filter::kOld : Filter::kAuto;
   const auto form = params.get<std::string>("form");
   form_ = form == "reinforce" ? Form::kReinforce : form == "ppo" ? Form::kPpo : Form::kAuto;
-  const auto kl = params.get<std::string>("kl");
-  kl_ = kl == "k1" ? Kl::kK1 : kl == "k2" ? Kl::kK2 : Kl::kK3;
 }
 
 Coupling RldfLoss::coupling() const {
@@ -43,7 +36,7 @@ Coupling RldfLoss::coupling() const {
 
 void RldfLoss::needs(LossNeeds& needs) const {
   needs.entropy = entropy_coefficient_ != 0;
-  needs.reference = beta_ > 0 || (needs.entropy && entropy_relative_);
+  needs.reference = kl_.needed() || (needs.entropy && entropy_relative_);
 }
 
 Loss RldfLoss::evaluate(const LossInput& in) const {
@@ -54,19 +47,18 @@ Loss RldfLoss::evaluate(const LossInput& in) const {
 
   at::Tensor token_loss_FL;
   if (uses_ratio(in)) {
-    const auto ratio_FL = log_ratio(in.log_probs.current_FL, in.log_probs.old_FL.detach(), effective_FL).exp();
-    const auto clipped_FL = ratio_FL.clamp(1 - eps_low_, 1 + eps_high_);
-    token_loss_FL = -at::minimum(ratio_FL * advantage_F1, clipped_FL * advantage_F1);  // eq. (ppo_loss)
-    const auto active_FL =
-        ((advantage_F1 > 0) & (ratio_FL > 1 + eps_high_)) | ((advantage_F1 < 0) & (ratio_FL < 1 - eps_low_));
-    loss.add_mean("clip_fraction", active_FL.to(ratio_FL.scalar_type()), effective_FL);
+    const auto log_ratio_FL =
+        log_ratio(in.log_probs.current_FL, in.log_probs.old_FL.detach(), effective_FL, clip_.log_ratio_clamp());
+    token_loss_FL = clip_.loss(log_ratio_FL, advantage_F1);  // eq. (ppo_loss)
+    loss.add_mean("clip_fraction", clip_.active(log_ratio_FL, advantage_F1).to(log_ratio_FL.scalar_type()),
+                  effective_FL);
   } else {
     token_loss_FL = -in.log_probs.current_FL * advantage_F1;  // eq. (reinforce_loss)
   }
   if (in.log_probs.reference_FL.defined()) {
-    const auto kl_FL =
-        kl_divergence(log_ratio(in.log_probs.reference_FL.detach(), in.log_probs.current_FL, effective_FL));
-    if (beta_ > 0) token_loss_FL = token_loss_FL + beta_ * kl_FL;  // eq. (policy_obj)
+    const auto kl_FL = kl_.estimate(
+        log_ratio(in.log_probs.reference_FL.detach(), in.log_probs.current_FL, effective_FL, clip_.log_ratio_clamp()));
+    if (kl_.needed()) token_loss_FL = token_loss_FL + kl_.beta() * kl_FL;  // eq. (policy_obj)
     loss.add_mean("kl", kl_FL, effective_FL);
   }
   if (in.log_probs.entropy_FL.defined()) {
@@ -85,36 +77,18 @@ Loss RldfLoss::evaluate(const LossInput& in) const {
 
 /// REINFORCE with one update per rollout, the clipped ratio with several.
 bool RldfLoss::uses_ratio(const LossInput& in) const {
-  return form_ == Form::kPpo || (form_ == Form::kAuto && in.totals.inner_iterations > 1);
+  return form_ == Form::kPpo || (form_ == Form::kAuto && in.totals.optimizer_steps > 1);
 }
 
 /// E_f = {i in targets: lp_i >= ln theta} and C_f. Token clipping: in a state long before a token's own step its
 /// probability may be near 0, and its logarithm would dominate the loss.
 at::Tensor RldfLoss::effective_set(const LossInput& in) const {
   if (threshold_ <= 0) return in.plan.target_FL;
-  const bool on_old = filter_ == Filter::kOld || (filter_ == Filter::kAuto && in.totals.inner_iterations > 1);
+  const bool on_old = filter_ == Filter::kOld || (filter_ == Filter::kAuto && in.totals.optimizer_steps > 1);
   const auto& filter_FL = on_old ? in.log_probs.old_FL : in.log_probs.current_FL;
   const auto likely_FL = in.plan.target_FL & (filter_FL >= std::log(threshold_));
   if (!keep_decoded_) return likely_FL;
   return in.plan.committed_FL.defined() ? likely_FL | in.plan.committed_FL : in.plan.target_FL;
-}
-
-/// ln(numerator / denominator), 0 outside E: what is dropped must not reach exp(), whose infinite gradient would
-/// survive a multiplication by 0.
-at::Tensor RldfLoss::log_ratio(const at::Tensor& numerator, const at::Tensor& denominator,
-                               const at::Tensor& effective) const {
-  const auto difference = numerator - denominator;
-  return at::where(effective, difference, at::zeros_like(difference)).clamp(-log_ratio_clamp_, log_ratio_clamp_);
-}
-
-/// d = ln(reference / current). All three estimate KL(current || reference) from the sampled token.
-at::Tensor RldfLoss::kl_divergence(const at::Tensor& d) const {
-  switch (kl_) {
-    case Kl::kK1: return -d;
-    case Kl::kK2: return d * d / 2;
-    case Kl::kK3: return d.expm1() - d;
-  }
-  return {};
 }
 
 at::Tensor RldfLoss::entropy_term(const LossInput& in) const {

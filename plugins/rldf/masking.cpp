@@ -1,8 +1,9 @@
 // RLDF's masking: states of the response's own denoising trajectory (algorithms.md 2.2; paper, section "Sampling
 // timesteps with probability-based weighting" and Algorithm "Weighted Timestep Sampling").
 
-#include "plan_builder.h"
 #include "rldf.h"
+
+#include <drift/plan_builder.h>
 
 #include <algorithm>
 #include <cmath>
@@ -64,10 +65,9 @@ TrajectoryMasking::TrajectoryMasking(const Params& params)
       committed_targets_only_(params.get<std::string>("target") == "xt-1") {}
 
 void TrajectoryMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
-  const Responses responses(*input.trajectories);
+  const Responses responses(input);
   const std::int64_t length = responses.length();
-  const auto sample_number = input.sample_number_B.contiguous();
-  PlanBuilder builder(length);
+  PlanBuilder builder(length, responses.prompt_length());
 
   for (std::int64_t b = 0; b < responses.size(); ++b) {
     const Response response = responses[b];
@@ -76,7 +76,7 @@ void TrajectoryMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
 
     std::vector<double> surprisal;
     for (const Candidate& candidate : candidates) surprisal.push_back(candidate.surprisal);
-    const auto selected = select(surprisal, input, sample_number.const_data_ptr<std::int64_t>()[b]);
+    const auto selected = select(surprisal, input, response.number);
     const auto weights = view_weights(surprisal, selected);
 
     for (std::size_t f = 0; f < selected.size(); ++f) {

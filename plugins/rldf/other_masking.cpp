@@ -1,8 +1,9 @@
 // Three plans without a trajectory, which the original offers under the same loss (algorithms.md 2.2, end). Only valid
 // tokens are masked, all that is masked is scored, and C_f = M_f: the loss's threshold drops nothing.
 
-#include "plan_builder.h"
 #include "rldf.h"
+
+#include <drift/plan_builder.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +11,6 @@
 
 namespace drift::rldf {
 namespace {
-
-constexpr std::int64_t kNoStep = -1;
 
 std::vector<std::int64_t> valid_positions(const Response& response, std::int64_t length) {
   std::vector<std::int64_t> positions;
@@ -32,22 +31,21 @@ std::vector<std::int64_t> shuffled(std::vector<std::int64_t> positions, const Ma
 template <class Iterator>
 void add_view(PlanBuilder& builder, std::int64_t sample, std::int64_t forward, Iterator begin, Iterator end) {
   if (begin == end) return;
-  builder.begin_view(sample, forward, kNoStep);
+  builder.begin_view(sample, forward);
   for (auto position = begin; position != end; ++position) {
     builder.mask(*position);
-    builder.score(*position, true);
+    builder.score(*position);
   }
 }
 
 /// Calls add(builder, b, sample number, valid positions) for every response with a valid token.
 template <class Add>
 MaskPlan build(const MaskingInput& input, std::int64_t forwards, Add add) {
-  const Responses responses(*input.trajectories);
-  const auto sample_number = input.sample_number_B.contiguous();
-  PlanBuilder builder(responses.length());
+  const Responses responses(input);
+  PlanBuilder builder(responses.length(), responses.prompt_length());
   for (std::int64_t b = 0; b < responses.size(); ++b) {
     const auto positions = valid_positions(responses[b], responses.length());
-    if (!positions.empty()) add(builder, b, sample_number.const_data_ptr<std::int64_t>()[b], positions);
+    if (!positions.empty()) add(builder, b, responses[b].number, positions);
   }
   return builder.finish(forwards);
 }
@@ -66,6 +64,8 @@ void RandomMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
     }
   });
 }
+
+void CoupledRandomMasking::offers(PlanOffers& offers) const { offers.complementary_views = true; }
 
 void CoupledRandomMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
   plan = build(input, 2, [&](PlanBuilder& builder, std::int64_t b, std::int64_t sample, const auto& valid) {

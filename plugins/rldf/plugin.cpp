@@ -42,7 +42,7 @@ ParamSpecs random_masking_params() {
 }
 
 ParamSpecs loss_params() {
-  return {
+  const ParamSpecs own = {
       {"low_prob_threshold", 0.2,
        "theta: tokens less likely than this are dropped; 0 drops none, > 1 all but those just decoded", at_least(0)},
       {"keep_decoded", true, "keep unlikely tokens that this very step committed"},
@@ -53,16 +53,11 @@ ParamSpecs loss_params() {
        one_of({"sample", "token"})},
       {"form", "auto", "policy term; auto: reinforce if one update per rollout, else ppo",
        one_of({"auto", "reinforce", "ppo"})},
-      {"eps_low", 0.2, "the ratio is clipped below 1 - eps_low", between(0, 1)},
-      {"eps_high", 0.2, "the ratio is clipped above 1 + eps_high", at_least(0)},
-      {"logratio_clamp", 80.0, "bound on |ln ratio|, in the policy term and the KL, so that no ratio overflows",
-       or_infinite(above(0))},
-      {"beta", 0.01, "weight of the KL to the reference policy; 0 needs no reference", at_least(0)},
-      {"kl", "k3", "KL estimator", one_of({"k1", "k2", "k3"})},
       {"entropy_coefficient", 0.0, "weight of the entropy term; a positive one is a penalty"},
       {"entropy_mode", "ref_delta", "entropy term: distance to the reference's entropy, or the entropy itself",
        one_of({"ref_delta", "absolute"})},
   };
+  return joined({own, RatioClip::params(0.2, 0.2), KlTerm::params(0.01, "k3")});
 }
 
 /// `settings` with `changes` in place of, or after, the settings of the same key.

@@ -3,6 +3,7 @@
 // RLDF, reinforcement learning from denoising feedback: the parts that this plugin registers.
 
 #include <drift/loss_estimator.h>
+#include <drift/loss_terms.h>
 #include <drift/masking_strategy.h>
 
 #include <cstdint>
@@ -50,6 +51,7 @@ class RandomMasking final : public MaskingStrategy {
 class CoupledRandomMasking final : public MaskingStrategy {
  public:
   explicit CoupledRandomMasking(const Params&) {}
+  void offers(PlanOffers& offers) const override;
   void plan(const MaskingInput& input, MaskPlan& plan) const override;
 };
 
@@ -71,12 +73,9 @@ class RldfLoss final : public LossEstimator {
  private:
   enum class Filter { kAuto, kCurrent, kOld };
   enum class Form { kAuto, kReinforce, kPpo };
-  enum class Kl { kK1, kK2, kK3 };
 
   bool uses_ratio(const LossInput& input) const;
   at::Tensor effective_set(const LossInput& input) const;
-  at::Tensor log_ratio(const at::Tensor& numerator, const at::Tensor& denominator, const at::Tensor& effective) const;
-  at::Tensor kl_divergence(const at::Tensor& log_ratio) const;
   at::Tensor entropy_term(const LossInput& input) const;
   at::Tensor view_scale(const LossInput& input, const at::Tensor& count) const;
 
@@ -85,11 +84,8 @@ class RldfLoss final : public LossEstimator {
   Filter filter_;
   bool token_norm_;
   Form form_;
-  double eps_low_;
-  double eps_high_;
-  double log_ratio_clamp_;
-  double beta_;
-  Kl kl_;
+  RatioClip clip_;
+  KlTerm kl_;
   double entropy_coefficient_;
   bool entropy_relative_;
 };

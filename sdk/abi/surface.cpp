@@ -4,11 +4,13 @@
 #include <drift/component.h>
 #include <drift/error.h>
 #include <drift/loss_estimator.h>
+#include <drift/loss_terms.h>
 #include <drift/mask_plan.h>
 #include <drift/masking_strategy.h>
 #include <drift/model.h>
 #include <drift/parallel.h>
 #include <drift/params.h>
+#include <drift/plan_builder.h>
 #include <drift/plugin.h>
 #include <drift/random.h>
 #include <drift/registry.h>
@@ -26,9 +28,11 @@ DRIFT_API void components(Component&, Model&, WindowModel&, Rollout&, MaskingStr
 DRIFT_API void values(ModelTraits&, ChatFormat&, ModelConfig&, KeyValueCache&, NamedTensor&, ForwardInput&,
                       RolloutInput&, Prompts&, Trajectories&, MaskingInput&, MaskPlan&, LossInput&, LogProbs&,
                       BatchTotals&, Loss&, LossMetric&, LossNeeds&, RewardRequest&, RewardResult&, TaskItem&,
-                      SamplingOptions&, SampledTokens&) {}
+                      SamplingOptions&, SampledTokens&, PlanOffers&, Response&) {}
 
-DRIFT_API void enumerations(PredictionRow, PlanRefresh, Coupling, RewardStatus, Confidence) {}
+DRIFT_API void helpers(Responses&, PlanBuilder&, RatioClip&, KlTerm&, LossNorm&) {}
+
+DRIFT_API void enumerations(PredictionRow, PlanRefresh, Coupling, RewardStatus, Confidence, KlEstimator) {}
 
 DRIFT_API void declarations(Params&, ParamSpec&, ParamRange&, ParamValue&, Registry&, ComponentEntry&, ComponentFactory,
                             Bundle&, BundlePreset&, BundleSetting&) {}

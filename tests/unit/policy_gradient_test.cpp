@@ -1,5 +1,6 @@
 // The gradient that the trainer uses, against the plainest computation of the same thing, however the work is split.
 
+#include <core/train/batch_totals.h>
 #include <core/train/gradient_sum.h>
 #include <core/train/policy_gradient.h>
 #include <drift/error.h>
@@ -75,7 +76,8 @@ struct PolicyGradientTest : ::testing::TestWithParam<Coupling> {
     batch.trajectories = &trajectories;
     batch.plan = &plan;
     batch.advantage_B = at::arange(kResponses, at::kDouble) - 3.5;
-    batch.totals = {kResponses, kGroup, 3, plan.target_FL.sum().item<std::int64_t>(), 1};
+    batch.totals = batch_totals(plan, kResponses, kGroup, /*optimizer_steps=*/1);
+    batch.scored_B = scored_positions(plan, kResponses);
   }
 
   /// Every view by itself, full logits, one graph.
@@ -100,6 +102,7 @@ struct PolicyGradientTest : ::testing::TestWithParam<Coupling> {
     input.advantage_B = batch.advantage_B;
     input.valid_BL = trajectories.valid_BL;
     input.totals = batch.totals;
+    input.scored_B = batch.scored_B;
     std::vector<at::Tensor> parameters;
     for (const auto& parameter : model.parameters()) parameters.push_back(parameter.tensor);
     return torch::autograd::grad({loss.evaluate(input).value}, parameters);

@@ -184,7 +184,7 @@ TEST(RldfLoss, TheFilterReadsTheCurrentPolicyOrTheOldOne) {
   input.log_probs.old_FL = at::full_like(input.log_probs.current_FL, std::log(0.1));
   input.plan.committed_FL = at::zeros_like(input.plan.target_FL);
   const auto kept = [&](const char* filter_on, std::int64_t inner_iterations) {
-    input.totals.inner_iterations = inner_iterations;
+    input.totals.optimizer_steps = inner_iterations;
     test::MetricTotal utility;
     utility.add(rldf({{"low_prob_threshold", 0.5}, {"beta", 0.0}, {"filter_on", text(filter_on)}})->evaluate(input),
                 "token_utility");

@@ -30,13 +30,14 @@ struct LogProbs {
   at::Tensor reference_entropy_FL;  ///< undefined unless both
 };
 
-/// What the whole batch holds, of which a call may see only some views.
+/// What one optimizer step holds, of which a call may see only some views.
 struct BatchTotals {
-  std::int64_t responses = 0;         ///< B: responses that were kept, those without a view included
-  std::int64_t group_size = 0;        ///< G
-  std::int64_t forwards = 0;          ///< K of the plan
-  std::int64_t targets = 0;           ///< scored positions of all views
-  std::int64_t inner_iterations = 1;  ///< N: optimizer steps per rollout
+  std::int64_t responses = 0;        ///< B: responses that were kept, those without a view included
+  std::int64_t group_size = 0;       ///< G
+  std::int64_t forwards = 0;         ///< K of the plan
+  std::int64_t targets = 0;          ///< scored positions of all views
+  std::int64_t optimizer_steps = 1;  ///< per rollout: with more than one, the policy moves away from the old one
+  std::int64_t views = 0;            ///< F of this optimizer step
 };
 
 struct Loss;
@@ -48,6 +49,7 @@ struct DRIFT_API LossInput {
   at::Tensor advantage_B;  ///< float32, of all responses of the batch; plan.sample_F indexes it
   at::Tensor valid_BL;     ///< bool, of all responses
   BatchTotals totals;
+  at::Tensor scored_B;  ///< int64, of all responses: positions that at least one view of this optimizer step scores
 
   at::Tensor advantage_F1() const;  ///< the advantage of each view's response
   at::Tensor targets_FL() const { return plan.target_FL; }
@@ -79,7 +81,7 @@ struct DRIFT_API Loss {
 struct LossNeeds {
   bool reference = false;            ///< log-probabilities of the reference policy
   bool entropy = false;              ///< entropies at the targets
-  bool complementary_views = false;  ///< views in pairs of complementary masks (forward_F 2m and 2m + 1)
+  bool complementary_views = false;  ///< views in pairs of complementary masks: PlanOffers::complementary_views
 };
 
 /// A pure differentiable function of log-probabilities: a loss never runs the model. Registered with a constructor

@@ -15,7 +15,8 @@ struct MaskPlan {
   at::Tensor masked_FL;         ///< bool, response positions replaced by the mask token
   at::Tensor target_FL;         ///< bool, positions that are scored
   at::Tensor committed_FL;      ///< bool, targets committed by this very step (C_f); undefined: all targets
-  at::Tensor weight_F;          ///< float32, weight of the view in the loss; undefined: 1
+  at::Tensor weight_F;          ///< float32, weight of what the view contributes: of its loss, or, where a loss adds up
+                                ///< log-probabilities over views, of those; undefined: 1
   at::Tensor prompt_masked_FP;  ///< bool, prompt positions replaced by the mask token; undefined: none
   std::int64_t forwards = 0;    ///< K: the estimator's sum has this many forwards per response
 };

@@ -16,6 +16,15 @@ struct MaskingInput {
   std::int64_t step = 0;                       ///< optimisation step
   at::Tensor sample_number_B;  ///< int64, the response's number in the rollout: RandomPoint::sample for response b
   std::int64_t inner_iteration = 0;
+  std::int64_t end_id = -1;  ///< the model's end token; may equal pad_id
+  std::int64_t pad_id = -1;
+};
+
+/// What every plan of a strategy has, and a loss may rely on (LossNeeds).
+struct PlanOffers {
+  /// A response's views come in pairs, forward 2m and 2m + 1 or (behind a first forward that scores everything) 2m + 1
+  /// and 2m + 2, whose masks are complementary: of the positions scored, each is scored in exactly one of the two.
+  bool complementary_views = false;
 };
 
 /// How often a strategy draws its plan.
@@ -30,6 +39,7 @@ class DRIFT_API MaskingStrategy : public Component {
   static constexpr ComponentKind kKind = ComponentKind::kMaskingStrategy;
 
   virtual PlanRefresh refresh() const { return PlanRefresh::kOncePerRollout; }
+  virtual void offers(PlanOffers&) const {}
 
   /// Fill `plan` (CPU tensors). Views may come in any order; a response without a training signal gets none.
   virtual void plan(const MaskingInput& input, MaskPlan& plan) const = 0;
