@@ -21,8 +21,12 @@ std::unique_ptr<Training> make_policy_training(const LoadedRun& run, const Model
                     "` does not promise",
                 "choose the masking strategy that comes with the loss");
   }
-  // The reference is the model that the run began with, also after a resume.
-  if (needs.reference) components.reference = open_initial_model(registry, config);
+  if (needs.reference) {
+    const auto settings = ReferenceSettings::from(config.section("reference"));
+    // It begins as the model that the run began with, also after a resume.
+    components.reference.emplace(
+        settings, settings.kind == ReferenceKind::kOld ? Loaded<Model>() : open_initial_model(registry, config));
+  }
   return std::make_unique<PolicyTraining>(config, model, prompts, std::move(components));
 }
 

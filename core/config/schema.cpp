@@ -119,15 +119,28 @@ std::vector<SectionSchema> make_sections() {
         {"fill", "none", "what fills up to max_groups when too few groups vary", one_of({"none", "drift"})}},
        std::nullopt,
        {kTrain}});
-  sections.push_back({"train",
-                      "the optimisation",
-                      with_optimizer({{"steps", 100, "optimisation steps (rollouts)", at_least(1)},
-                                      {"prompts_per_step", 8, "groups per step", at_least(1)},
-                                      {"group_size", 8, "responses per prompt", at_least(2)},
-                                      {"inner_iterations", 1, "optimizer steps per rollout", at_least(1)}},
-                                     1e-6),
+  sections.push_back({"reference",
+                      "the policy that the KL compares with, where the loss has one",
+                      {{"policy", "frozen",
+                        "the run's first model; that model, moved towards the policy (ema); or the policy that wrote "
+                        "the responses (old)",
+                        one_of({"frozen", "ema", "old"})},
+                       {"sync_steps", 64, "ema: optimizer steps between two moves", at_least(1)},
+                       {"mix", 0.6, "ema: reference <- mix policy + (1 - mix) reference", between(0, 1)}},
                       std::nullopt,
                       {kTrain}});
+  sections.push_back(
+      {"train",
+       "the optimisation",
+       with_optimizer(
+           {{"steps", 100, "optimisation steps (rollouts)", at_least(1)},
+            {"prompts_per_step", 8, "groups per step", at_least(1)},
+            {"group_size", 8, "responses per prompt", at_least(2)},
+            {"inner_iterations", 1, "times that each rollout is trained on", at_least(1)},
+            {"views_per_update", 0, "masked contexts per optimizer step, 0 = all of an inner iteration", at_least(0)}},
+           1e-6),
+       std::nullopt,
+       {kTrain}});
   sections.push_back(
       {"pretrain",
        "masked-diffusion likelihood training on a task's demonstrations",

@@ -61,7 +61,7 @@ TrainingLoop::TrainingLoop(const LoopSettings& settings, Training& training, con
       evaluate_(std::move(evaluate)) {}
 
 void TrainingLoop::resume(const ResumePoint& point) {
-  training_.optimizer().load_state(point.state.tensors);
+  training_.load_state(point.state.tensors);
   result_.last_step = point.state.step;
   result_.checkpoint = point.folder;
   const auto& values = point.state.values;
@@ -156,7 +156,7 @@ void TrainingLoop::save(std::int64_t step) {
   checkpoint.state.step = step;
   checkpoint.state.seed = settings_.seed;
   checkpoint.state.config_hash = settings_.config_hash;
-  checkpoint.state.tensors = training_.optimizer().state();
+  checkpoint.state.tensors = training_.state();
   checkpoint.state.values["seconds"] = exact(result_.seconds);
   if (result_.before) {
     checkpoint.state.values["before.accuracy"] = exact(result_.before->accuracy);

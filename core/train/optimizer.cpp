@@ -155,6 +155,8 @@ double Optimizer::step(std::vector<at::Tensor> gradients) {
 
 double Optimizer::learning_rate() const { return implementation_->schedule.learning_rate(); }
 
+std::int64_t Optimizer::steps() const { return implementation_->schedule.updates(); }
+
 std::vector<NamedTensor> Optimizer::state() const {
   auto& self = *implementation_;
   std::vector<NamedTensor> state{{"updates", at::full({1}, self.schedule.updates(), at::kLong)}};

@@ -41,6 +41,8 @@ class Optimizer {
 
   /// Of the next update.
   double learning_rate() const;
+  /// Updates made since the run began.
+  std::int64_t steps() const;
 
   /// Everything that the next update depends on besides the parameters, masters included; on the CPU, where a tensor
   /// may be the optimizer's own.

@@ -144,8 +144,11 @@ class GradientComputation {
     input.log_probs.current_FL = current.logprob_FL.clone().set_requires_grad(true);
     const auto& old = batch_.old_policy.logprob_FL;
     input.log_probs.old_FL = old.defined() ? select(old, index, device_) : current.logprob_FL;
-    input.log_probs.reference_FL = select(batch_.reference.logprob_FL, index, device_);
-    input.log_probs.reference_entropy_FL = select(batch_.reference.entropy_FL, index, device_);
+    const bool old_is_reference = batch_.reference_is_old_policy;
+    input.log_probs.reference_FL =
+        old_is_reference ? input.log_probs.old_FL : select(batch_.reference.logprob_FL, index, device_);
+    input.log_probs.reference_entropy_FL =
+        select(old_is_reference ? batch_.old_policy.entropy_FL : batch_.reference.entropy_FL, index, device_);
     if (needs_.entropy) input.log_probs.entropy_FL = current.entropy_FL.clone().set_requires_grad(true);
     input.advantage_B = batch_.advantage_B.to(device_, type_);
     input.valid_BL = batch_.trajectories->valid_BL.to(device_);

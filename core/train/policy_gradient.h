@@ -23,7 +23,8 @@ struct UpdateBatch {
   PolicyScores old_policy;  ///< logprob_FL undefined: the weights have not changed, old is the detached current
   PolicyScores reference;   ///< undefined unless the loss needs it
   BatchTotals totals;
-  at::Tensor scored_B;  ///< LossInput::scored_B
+  at::Tensor scored_B;                   ///< LossInput::scored_B
+  bool reference_is_old_policy = false;  ///< instead of `reference`
 };
 
 struct MetricSum {

@@ -1,7 +1,6 @@
 #include <core/train/policy_training.h>
 
 #include <core/report/log.h>
-#include <core/train/batch_totals.h>
 #include <core/train/phase_timer.h>
 #include <core/train/prompt_batch.h>
 
@@ -39,6 +38,15 @@ GroupFilterSettings filter_settings(const Params& section) {
   return settings;
 }
 
+PolicyUpdateSettings update_settings(const Params& section) {
+  PolicyUpdateSettings settings;
+  settings.group_size = section.get<std::int64_t>("group_size");
+  settings.inner_iterations = section.get<std::int64_t>("inner_iterations");
+  settings.views_per_update = section.get<std::int64_t>("views_per_update");
+  settings.memory_budget = section.get<std::int64_t>("memory_budget_mib") << 20;
+  return settings;
+}
+
 RandomStream run_stream(const RunConfig& config) {
   return RandomStream(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "train");
 }
@@ -62,6 +70,8 @@ PolicyTraining::PolicyTraining(const RunConfig& config, const Model& model, cons
                  OptimizerSettings::from(config.section("train"),
                                          config.section("train").get<std::int64_t>("steps") *
                                              config.section("train").get<std::int64_t>("inner_iterations"))),
+      policy_update_(model, components_.loss, components_.reference ? &*components_.reference : nullptr, optimizer_,
+                     update_settings(config.section("train"))),
       random_(run_stream(config)),
       advantage_(advantage_settings(config.section("advantage"))),
       filter_(filter_settings(config.section("filter"))) {
@@ -69,8 +79,19 @@ PolicyTraining::PolicyTraining(const RunConfig& config, const Model& model, cons
   prompts_per_step_ = train.get<std::int64_t>("prompts_per_step");
   group_size_ = train.get<std::int64_t>("group_size");
   inner_iterations_ = train.get<std::int64_t>("inner_iterations");
-  memory_budget_ = train.get<std::int64_t>("memory_budget_mib") << 20;
-  components_.loss->needs(needs_);
+}
+
+std::vector<NamedTensor> PolicyTraining::state() const {
+  auto state = optimizer_.state();
+  if (components_.reference) {
+    for (NamedTensor& tensor : components_.reference->state()) state.push_back(std::move(tensor));
+  }
+  return state;
+}
+
+void PolicyTraining::load_state(const std::vector<NamedTensor>& state) {
+  optimizer_.load_state(state);
+  if (components_.reference) components_.reference->load_state(state);
 }
 
 StepRecord PolicyTraining::run(std::int64_t step) {
@@ -114,6 +135,7 @@ PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& m
   std::int64_t solved = 0;
   for (const std::int64_t one : scored.solved) solved += one;
   metrics.groups = prompts_per_step_;
+  metrics.update_responses = responses;
   metrics.reward = scored.reward_B.mean().item<double>();
   metrics.solved = static_cast<double>(solved) / static_cast<double>(responses);
   metrics.response_length = tokens / static_cast<double>(responses);
@@ -183,57 +205,8 @@ void PolicyTraining::update(std::int64_t step, const Scored& scored, StepRecord&
   metrics.skipped = plans.front().sample_F.size(0) == 0;
   if (metrics.skipped) return;
 
-  UpdateBatch batch;
-  batch.trajectories = &kept;
-  batch.advantage_B = advantages(scored.reward_B.index_select(0, sample_number), group_size_, advantage_);
-  iterate(plans, batch, metrics);
-}
-
-// N optimizer steps on the same responses. The first one finds the weights as the rollout left them, so that its
-// log-probabilities are the old policy's for the later ones with the same plan; other plans are scored before it.
-void PolicyTraining::iterate(const std::vector<MaskPlan>& plans, UpdateBatch& batch, StepRecord& metrics) {
-  const Trajectories& kept = *batch.trajectories;
-  std::vector<PolicyScores> old(plans.size());
-  const PhaseTimer old_timer;
-  for (std::size_t j = 1; j < plans.size(); ++j) {
-    old[j] = score_views(model_, kept, plans[j], all_views(plans[j]), false);
-  }
-  metrics.seconds.old = old_timer.seconds();
-
-  PolicyGradient sum;
-  double gradient_norms = 0;
-  for (std::int64_t j = 0; j < inner_iterations_; ++j) {
-    const std::size_t p = std::min(static_cast<std::size_t>(j), plans.size() - 1);
-    batch.plan = &plans[p];
-    batch.totals = batch_totals(plans[p], batch.advantage_B.size(0), group_size_, inner_iterations_);
-    batch.scored_B = scored_positions(plans[p], batch.advantage_B.size(0));
-    batch.old_policy = old[p];
-    if (needs_.reference && (j == 0 || p > 0)) {
-      const PhaseTimer reference_timer;
-      batch.reference = score_views(*components_.reference, kept, plans[p], all_views(plans[p]), needs_.entropy);
-      metrics.seconds.reference += reference_timer.seconds();
-    }
-    const PhaseTimer update_timer;
-    const auto gradient = components_.loss.call(
-        "evaluate", [&](const LossEstimator& loss) { return policy_gradient(model_, loss, batch, memory_budget_); });
-    gradient_norms += optimizer_.step(gradient.gradients);
-    metrics.seconds.update += update_timer.seconds();
-    if (j == 0) old[0].logprob_FL = gradient.current_FL;
-    sum.loss += gradient.loss;
-    sum.rows += gradient.rows;
-    sum.two_pass = sum.two_pass || gradient.two_pass;
-    for (const auto& [name, metric] : gradient.metrics) {
-      sum.metrics[name].sum += metric.sum;
-      sum.metrics[name].count += metric.count;
-    }
-  }
-  metrics.loss = sum.loss / static_cast<double>(inner_iterations_);
-  metrics.grad_norm = gradient_norms / static_cast<double>(inner_iterations_);
-  metrics.rows = sum.rows;
-  metrics.two_pass = sum.two_pass;
-  for (const auto& [name, metric] : sum.metrics) {
-    metrics.loss_metrics[name] = metric.count > 0 ? metric.sum / metric.count : StepRecord::kUnknown;
-  }
+  const auto advantage_B = advantages(scored.reward_B.index_select(0, sample_number), group_size_, advantage_);
+  policy_update_.run(kept, plans, advantage_B, metrics);
 }
 
 /// One plan for all inner iterations, or one for each, as the strategy wants it.
@@ -255,6 +228,8 @@ MaskPlan PolicyTraining::draw_plan(std::int64_t step, std::int64_t inner_iterati
   input.step = step;
   input.sample_number_B = sample_number;
   input.inner_iteration = inner_iteration;
+  input.end_id = model_.traits().end_id;
+  input.pad_id = model_.traits().pad_id;
   MaskPlan plan;
   components_.masking.call("plan", [&](const MaskingStrategy& masking) {
     masking.plan(input, plan);

@@ -12,10 +12,12 @@
 #include <core/train/advantage.h>
 #include <core/train/components.h>
 #include <core/train/group_filter.h>
-#include <core/train/policy_gradient.h>
+#include <core/train/policy_update.h>
 #include <core/train/prompt_encoder.h>
+#include <core/train/reference_policy.h>
 #include <core/train/training.h>
 
+#include <optional>
 #include <vector>
 
 namespace drift {
@@ -27,7 +29,7 @@ struct PolicyComponents {
   Loaded<Rollout> rollout;
   Loaded<MaskingStrategy> masking;
   Loaded<LossEstimator> loss;
-  Loaded<Model> reference;  ///< empty unless the loss asks for it
+  std::optional<ReferencePolicy> reference;  ///< empty unless the loss asks for it
 };
 
 /// One optimisation step: prompts, rollout, rewards, advantages, masks, log-probabilities, loss, optimizer (design.md
@@ -38,7 +40,8 @@ class PolicyTraining final : public Training {
                  PolicyComponents components);
 
   StepRecord run(std::int64_t step) override;
-  Optimizer& optimizer() override { return optimizer_; }
+  std::vector<NamedTensor> state() const override;
+  void load_state(const std::vector<NamedTensor>& state) override;
 
  private:
   struct Scored;
@@ -46,7 +49,6 @@ class PolicyTraining final : public Training {
   void score(const std::vector<TaskItem>& items, const Trajectories& trajectories, Scored& scored) const;
   std::vector<std::int64_t> choose_groups(std::int64_t step, const Scored& scored, StepRecord& metrics) const;
   void update(std::int64_t step, const Scored& scored, StepRecord& metrics);
-  void iterate(const std::vector<MaskPlan>& plans, UpdateBatch& batch, StepRecord& metrics);
   std::vector<MaskPlan> draw_plans(std::int64_t step, const Trajectories& kept, const at::Tensor& sample_number) const;
   MaskPlan draw_plan(std::int64_t step, std::int64_t inner_iteration, const Trajectories& kept,
                      const at::Tensor& sample_number) const;
@@ -56,11 +58,11 @@ class PolicyTraining final : public Training {
   const PromptEncoder& prompts_;
   PolicyComponents components_;
   Optimizer optimizer_;
+  PolicyUpdate policy_update_;
   RandomStream random_;
-  LossNeeds needs_;
   AdvantageSettings advantage_;
   GroupFilterSettings filter_;
-  std::int64_t prompts_per_step_, group_size_, inner_iterations_, memory_budget_;
+  std::int64_t prompts_per_step_, group_size_, inner_iterations_;
 };
 
 }  // namespace drift

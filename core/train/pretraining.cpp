@@ -110,7 +110,9 @@ StepRecord Pretraining::run(std::int64_t step) {
   const auto gradient = policy_gradient(model_, LikelihoodLoss(), batch, memory_budget_);
   metrics.grad_norm = optimizer_.step(gradient.gradients);
   metrics.loss = gradient.loss;
-  metrics.rows = gradient.rows;
+  metrics.update_responses = batch_size_;
+  metrics.forward_rows = gradient.rows;
+  metrics.backward_rows = gradient.backward_rows;
   metrics.seconds.update = update_timer.seconds();
   metrics.seconds.total = timer.seconds();
   const std::int64_t sequence = trajectories.prompts.tokens_BP.size(1) + response_length_;

@@ -20,7 +20,8 @@ class Pretraining final : public Training {
   Pretraining(const RunConfig& config, const Model& model, const PromptEncoder& prompts, Loaded<Task> task);
 
   StepRecord run(std::int64_t step) override;
-  Optimizer& optimizer() override { return optimizer_; }
+  std::vector<NamedTensor> state() const override { return optimizer_.state(); }
+  void load_state(const std::vector<NamedTensor>& state) override { optimizer_.load_state(state); }
 
  private:
   Trajectories demonstrations(std::int64_t step) const;

@@ -11,6 +11,9 @@ using Json = nlohmann::ordered_json;
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 Json count(std::int64_t value) { return value >= 0 ? Json(value) : Json(nullptr); }
+Json per_response(std::int64_t rows, std::int64_t responses) {
+  return rows >= 0 && responses > 0 ? Json(static_cast<double>(rows) / static_cast<double>(responses)) : Json(nullptr);
+}
 
 }  // namespace
 
@@ -35,7 +38,8 @@ std::string StepRecord::to_json() const {
   line["forwards_per_response"] = number(forwards_per_response);
   line["tokens_per_second"] = number(tokens_per_second);
   line["learning_rate"] = number(learning_rate);
-  line["rows"] = count(rows);
+  line["update_forwards_per_response"] = per_response(forward_rows, update_responses);
+  line["update_backwards_per_response"] = per_response(backward_rows, update_responses);
   line["two_pass"] = two_pass;
   line["skipped"] = skipped;
   for (const auto& [name, value] : loss_metrics) line[name] = number(value);

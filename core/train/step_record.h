@@ -45,7 +45,11 @@ struct StepRecord {
   double response_length = kUnknown;
   double forwards_per_response = kUnknown;
   double tokens_per_second = kUnknown;  ///< valid response tokens per second of rollout; pretrain: tokens per second
-  std::int64_t rows = -1;               ///< distinct masked sequences that went through the model in the update
+  // Masked sequences that went through the model in the update, those of the old and the reference policy included, and
+  // through it backwards. Equal contexts count once.
+  std::int64_t forward_rows = -1;
+  std::int64_t backward_rows = -1;
+  std::int64_t update_responses = 0;  ///< responses of the rollout: what the two are told per one of
   bool two_pass = false;
   bool skipped = false;                        ///< no group was live: no optimizer step
   std::map<std::string, double> loss_metrics;  ///< kl, token_utility, …

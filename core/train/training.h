@@ -4,6 +4,7 @@
 #include <core/train/step_record.h>
 
 #include <cstdint>
+#include <vector>
 
 namespace drift {
 
@@ -15,7 +16,10 @@ class Training {
   /// Step `step` (1, 2, …). A pure function of the weights, the optimizer's state, the seed and the number of the step.
   virtual StepRecord run(std::int64_t step) = 0;
 
-  virtual Optimizer& optimizer() = 0;
+  /// Everything that the next step depends on besides the weights and the seed; on the CPU.
+  virtual std::vector<NamedTensor> state() const = 0;
+  /// @throws Error if a tensor is missing or misshapen.
+  virtual void load_state(const std::vector<NamedTensor>& state) = 0;
 };
 
 }  // namespace drift

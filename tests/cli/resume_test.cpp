@@ -111,6 +111,14 @@ TEST_F(Resume, WithInnerIterationsAndAReferencePolicy) {
       3);
 }
 
+TEST_F(Resume, WithAReferenceThatFollowsThePolicyAndSeveralUpdatesPerRollout) {
+  kill_and_compare(
+      "train run.toml --steps 30 --set algorithm.loss.beta=0.05 --set reference.policy=ema --set "
+      "reference.sync_steps=3 "
+      "--set train.views_per_update=20 --set train.learning_rate=1e-4 --set train.checkpoint_every=2",
+      3);
+}
+
 TEST_F(Resume, WhilePretraining) {
   const std::string run = test::read_file(runs_.path() / "run.toml");
   test::write_file(runs_.path() / "pretrain.toml", run.substr(0, run.find("[algorithm]")) +

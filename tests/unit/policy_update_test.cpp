@@ -1,0 +1,177 @@
+// The optimizer steps on one rollout: how the views are dealt out, and which policy the KL compares with.
+
+#include <core/train/policy_update.h>
+#include <core/train/reference_policy.h>
+#include <drift/error.h>
+
+#include "tests/support/tiny_model.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace drift {
+namespace {
+
+using Parts = std::vector<std::vector<std::int64_t>>;
+
+constexpr std::int64_t kVocabulary = 11, kHidden = 5, kResponses = 4, kLength = 6;
+
+/// Two views of each response.
+MaskPlan two_views(const Trajectories& trajectories) {
+  MaskPlan plan;
+  plan.forwards = 2;
+  plan.sample_F = at::arange(kResponses, at::kLong).repeat_interleave(2);
+  plan.forward_F = at::arange(2, at::kLong).repeat({kResponses});
+  plan.step_F = plan.forward_F.clone();
+  plan.masked_FL = trajectories.step_BL.index_select(0, plan.sample_F).to(at::kLong) >= plan.step_F.unsqueeze(1);
+  plan.target_FL = plan.masked_FL.logical_and(trajectories.valid_BL.index_select(0, plan.sample_F));
+  return plan;
+}
+
+/// -A lp plus the KL to whatever the core calls the reference; reports what it was told.
+class WatchingLoss final : public LossEstimator {
+ public:
+  explicit WatchingLoss(bool reference) : reference_(reference) {}
+  Coupling coupling() const override { return Coupling::kView; }
+  void needs(LossNeeds& needs) const override { needs.reference = reference_; }
+  Loss evaluate(const LossInput& input) const override {
+    auto value_FL = -input.advantage_F1() * input.log_probs.current_FL;
+    Loss loss;
+    if (reference_) {
+      value_FL = value_FL + (input.log_probs.reference_FL - input.log_probs.current_FL).square();
+      loss = input.token_mean(value_FL);
+      loss.add_mean("to_reference", (input.log_probs.reference_FL - input.log_probs.current_FL).abs(),
+                    input.targets_FL());
+    } else {
+      loss = input.token_mean(value_FL);
+    }
+    loss.add_mean("to_old", (input.log_probs.old_FL - input.log_probs.current_FL).abs(), input.targets_FL());
+    loss.add_mean("views", at::full({1}, input.totals.views, at::kDouble), at::ones({1}, at::kBool));
+    return loss;
+  }
+
+ private:
+  bool reference_;
+};
+
+struct PolicyUpdateTest : ::testing::Test {
+  PolicyUpdateTest()
+      : trajectories(test::make_trajectories(kResponses, 2, 4, kLength, kVocabulary, 2)),
+        plan(two_views(trajectories)) {
+    optimizer_settings.learning_rate = 0.05;
+    optimizer_settings.schedule = "constant";
+    optimizer_settings.beta1 = 0.9;
+    optimizer_settings.beta2 = 0.999;
+    optimizer_settings.epsilon = 1e-8;
+  }
+
+  StepRecord run(const PolicyUpdateSettings& changed, const std::vector<MaskPlan>& plans,
+                 ReferencePolicy* reference = nullptr) {
+    PolicyUpdateSettings settings = changed;
+    settings.group_size = 2;
+    settings.memory_budget = std::int64_t{1} << 30;
+    const Loaded<LossEstimator> loss(std::make_unique<WatchingLoss>(reference != nullptr), "watching", "test");
+    optimizer.emplace(model.parameters(), optimizer_settings);
+    StepRecord metrics;
+    PolicyUpdate(model, loss, reference, *optimizer, settings)
+        .run(trajectories, plans, at::arange(kResponses, at::kFloat) - 1.5F, metrics);
+    return metrics;
+  }
+
+  static Loaded<Model> another_model() {
+    return {std::make_unique<test::TinyModel>(kVocabulary, kHidden, at::kDouble), "tiny", "test"};
+  }
+
+  test::TinyModel model{kVocabulary, kHidden, at::kDouble};
+  Trajectories trajectories;
+  MaskPlan plan;
+  OptimizerSettings optimizer_settings;
+  std::optional<Optimizer> optimizer;
+};
+
+TEST_F(PolicyUpdateTest, ViewsAreDealtOutInOrderAndTheRestIsNotLost) {
+  EXPECT_EQ(update_parts(plan, Coupling::kView, 0), (Parts{{0, 1, 2, 3, 4, 5, 6, 7}}));
+  EXPECT_EQ(update_parts(plan, Coupling::kView, 3), (Parts{{0, 1, 2}, {3, 4, 5}, {6, 7}}));
+  EXPECT_EQ(update_parts(plan, Coupling::kView, 8), (Parts{{0, 1, 2, 3, 4, 5, 6, 7}}));
+}
+
+TEST_F(PolicyUpdateTest, AResponseWhoseViewsBelongTogetherIsNotTornApart) {
+  for (const auto coupling : {Coupling::kSample, Coupling::kBatch}) {
+    EXPECT_EQ(update_parts(plan, coupling, 3), (Parts{{0, 1, 2, 3}, {4, 5, 6, 7}}));
+  }
+}
+
+TEST_F(PolicyUpdateTest, EveryPartIsAnOptimizerStepOnItsOwnViews) {
+  const auto metrics = run({.views_per_update = 3}, {plan});
+  EXPECT_EQ(optimizer->steps(), 3);
+  EXPECT_NEAR(metrics.loss_metrics.at("views"), (3 + 3 + 2) / 3.0, 1e-12);
+}
+
+TEST_F(PolicyUpdateTest, TheOldPolicyIsTheOneBeforeTheFirstStepForEveryPart) {
+  const auto once = run({}, {plan});
+  EXPECT_EQ(once.loss_metrics.at("to_old"), 0);
+  // Later parts and later iterations see a policy that has moved.
+  EXPECT_GT(run({.views_per_update = 3}, {plan}).loss_metrics.at("to_old"), 1e-3);
+  EXPECT_GT(run({.inner_iterations = 2}, {plan}).loss_metrics.at("to_old"), 1e-3);
+  EXPECT_GT(run({.inner_iterations = 2}, {plan, plan}).loss_metrics.at("to_old"), 1e-3);
+}
+
+TEST_F(PolicyUpdateTest, ForwardsAndBackwardsAreCounted) {
+  // The views of a plan may show equal contexts, which go through the model once.
+  const auto rows = run({}, {plan}).backward_rows;
+  EXPECT_GT(rows, kResponses);
+  EXPECT_EQ(run({}, {plan}).forward_rows, rows);
+  const auto twice = run({.inner_iterations = 2}, {plan});
+  EXPECT_EQ(twice.forward_rows, 2 * rows);
+  EXPECT_EQ(twice.backward_rows, 2 * rows);
+  ReferencePolicy reference({ReferenceKind::kFrozen}, another_model());
+  EXPECT_EQ(run({}, {plan}, &reference).forward_rows, 2 * rows);
+}
+
+TEST_F(PolicyUpdateTest, TheOldPolicyAsReferenceCostsNoForward) {
+  ReferencePolicy old({ReferenceKind::kOld}, {});
+  const auto metrics = run({.inner_iterations = 2}, {plan}, &old);
+  EXPECT_EQ(metrics.forward_rows, metrics.backward_rows);
+  EXPECT_EQ(metrics.loss_metrics.at("to_reference"), metrics.loss_metrics.at("to_old"));
+}
+
+TEST_F(PolicyUpdateTest, AFrozenReferenceStays) {
+  ReferencePolicy frozen({ReferenceKind::kFrozen}, another_model());
+  const auto before = frozen.model().lm_head_VH().clone();
+  run({.inner_iterations = 4}, {plan}, &frozen);
+  EXPECT_TRUE(at::equal(frozen.model().lm_head_VH(), before));
+  EXPECT_TRUE(frozen.state().empty());
+}
+
+TEST_F(PolicyUpdateTest, AMovingAverageMovesAtItsStepsOnly) {
+  ReferencePolicy average({ReferenceKind::kMovingAverage, /*sync_steps=*/3, /*mix=*/0.6}, another_model());
+  const auto first = average.model().lm_head_VH().detach().clone();
+  run({.inner_iterations = 2}, {plan}, &average);
+  EXPECT_TRUE(at::equal(average.model().lm_head_VH(), first));
+
+  const auto from = model.lm_head_VH().detach().clone();
+  average.after_optimizer_step(3, model);
+  EXPECT_TRUE(at::allclose(average.model().lm_head_VH(), 0.6 * from + 0.4 * first, 1e-12, 1e-12));
+}
+
+TEST_F(PolicyUpdateTest, AMovingAverageIsPartOfTheTrainingState) {
+  const ReferenceSettings settings{ReferenceKind::kMovingAverage, 1, 0.6};
+  ReferencePolicy saved(settings, another_model());
+  run({}, {plan}, &saved);
+  ReferencePolicy restored(settings, another_model());
+  EXPECT_FALSE(at::equal(restored.model().lm_head_VH(), saved.model().lm_head_VH()));
+  restored.load_state(saved.state());
+  EXPECT_TRUE(at::equal(restored.model().lm_head_VH(), saved.model().lm_head_VH()));
+  EXPECT_THROW(restored.load_state({}), Error);
+}
+
+}  // namespace
+}  // namespace drift
