@@ -57,7 +57,7 @@ Trajectories Pretraining::demonstrations(std::int64_t step) const {
   }
   Trajectories batch;
   batch.prompts = prompts_.encode(items, 1, response_length_);
-  batch.tokens_BL = at::full({batch_size_, response_length_}, traits.end_id, at::kLong);
+  batch.tokens_BL = at::full({batch_size_, response_length_}, traits.pad_id, at::kLong);
   for (std::int64_t b = 0; b < batch_size_; ++b) {
     const TaskItem& item = items[static_cast<std::size_t>(b)];
     const auto ids = prompts_.tokenizer().encode(item.demonstration);
@@ -66,7 +66,9 @@ Trajectories Pretraining::demonstrations(std::int64_t step) const {
                       " tokens; pretrain.response_length is " + std::to_string(response_length_),
                   ids.empty() ? "this task has no demonstrations to imitate" : "raise pretrain.response_length");
     }
-    std::copy(ids.begin(), ids.end(), batch.tokens_BL.data_ptr<std::int64_t>() + b * response_length_);
+    std::int64_t* const to = batch.tokens_BL.data_ptr<std::int64_t>() + b * response_length_;
+    std::copy(ids.begin(), ids.end(), to);
+    if (static_cast<std::int64_t>(ids.size()) < response_length_) to[ids.size()] = traits.end_id;
   }
   batch.valid_BL = at::ones({batch_size_, response_length_}, at::kBool);
   batch.step_BL = at::zeros({batch_size_, response_length_}, at::kInt);

@@ -1,0 +1,174 @@
+#include "expression.h"
+
+#include <array>
+#include <utility>
+
+namespace countdown {
+namespace {
+
+using drift::RewardStatus;
+
+// Signs that say nothing about the value.
+constexpr std::array<std::string_view, 9> kSkipped = {" ", "\t", "\n", "\r", "\\left", "\\right", "\\,", "\\!", "$"};
+
+struct Operator {
+  std::string_view written;
+  char means;
+};
+constexpr std::array<Operator, 2> kSums = {{{"+", '+'}, {"-", '-'}}};
+constexpr std::array<Operator, 7> kProducts = {
+    {{"*", '*'}, {"/", '/'}, {"\u00D7", '*'}, {"\u00F7", '/'}, {"\\times", '*'}, {"\\cdot", '*'}, {"\\div", '/'}}};
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+class Parser {
+ public:
+  Parser(std::string_view text, Intermediates intermediates) : rest_(text), intermediates_(intermediates) {}
+
+  Evaluation run() {
+    found_.value = sum();
+    if (take("=")) found_.claimed = number();
+    skip();
+    if (!rest_.empty()) refuse(RewardStatus::kParseError, "cannot read " + next());
+    return std::move(found_);
+  }
+
+ private:
+  [[noreturn]] static void refuse(RewardStatus status, std::string reason) { throw Refusal{status, std::move(reason)}; }
+
+  // What comes next, for people; bytes that may not be UTF-8 are not repeated.
+  std::string next() const {
+    if (rest_.empty()) return "the end of the answer";
+    const char c = rest_.front();
+    return c > ' ' && c <= '~' ? std::string("`") + c + "`" : "a sign that is not part of arithmetic";
+  }
+
+  void skip() {
+    for (bool skipped = true; skipped;) {
+      skipped = false;
+      for (const std::string_view sign : kSkipped) {
+        if (!rest_.starts_with(sign)) continue;
+        rest_.remove_prefix(sign.size());
+        skipped = true;
+      }
+    }
+  }
+
+  bool take(std::string_view sign) {
+    skip();
+    if (!rest_.starts_with(sign)) return false;
+    rest_.remove_prefix(sign.size());
+    return true;
+  }
+
+  void expect(std::string_view sign) {
+    if (!take(sign)) {
+      refuse(RewardStatus::kParseError, "`" + std::string(sign) + "` expected where " + next() + " stands");
+    }
+  }
+
+  template <std::size_t N>
+  char take_operator(const std::array<Operator, N>& operators) {
+    for (const Operator& one : operators) {
+      if (take(one.written)) return one.means;
+    }
+    return 0;
+  }
+
+  Rational sum() {
+    Rational left = product();
+    while (const char sign = take_operator(kSums)) {
+      const Rational right = product();
+      left = sign == '+' ? Rational(left + right) : Rational(left - right);
+      check_step(left);
+    }
+    return left;
+  }
+
+  Rational product() {
+    Rational left = factor();
+    while (const char sign = take_operator(kProducts)) {
+      const Rational right = factor();
+      left = sign == '*' ? Rational(left * right) : quotient(left, right);
+      check_step(left);
+    }
+    return left;
+  }
+
+  Rational factor() {
+    if (++depth_ > kDeepestNesting) {
+      refuse(RewardStatus::kParseError, "nested more than " + std::to_string(kDeepestNesting) + " deep");
+    }
+    Rational value;
+    if (take("(")) {
+      value = sum();
+      expect(")");
+    } else if (take("{")) {
+      value = sum();
+      expect("}");
+    } else if (take("\\frac")) {
+      const Rational above = braced();
+      value = quotient(above, braced());
+      check_step(value);
+    } else if (intermediates_ == Intermediates::kAny && take("-")) {
+      value = -factor();
+    } else {
+      const std::int64_t written = number();
+      found_.numbers.push_back(written);
+      value = written;
+    }
+    --depth_;
+    return value;
+  }
+
+  Rational braced() {
+    expect("{");
+    Rational value = sum();
+    expect("}");
+    return value;
+  }
+
+  std::int64_t number() {
+    skip();
+    std::size_t digits = 0;
+    while (digits < rest_.size() && is_digit(rest_[digits])) ++digits;
+    if (digits == 0) refuse(RewardStatus::kParseError, "a number expected where " + next() + " stands");
+    if (digits > 1 && rest_.front() == '0') refuse(RewardStatus::kParseError, "a number begins with 0");
+    std::int64_t value = 0;
+    for (std::size_t i = 0; i < digits; ++i) {
+      value = 10 * value + (rest_[i] - '0');
+      if (value > kLargestNumber) {
+        refuse(RewardStatus::kParseError, "a number is above " + std::to_string(kLargestNumber));
+      }
+    }
+    rest_.remove_prefix(digits);
+    return value;
+  }
+
+  static Rational quotient(const Rational& above, const Rational& below) {
+    if (below == 0) refuse(RewardStatus::kWrong, "divides by zero");
+    return above / below;
+  }
+
+  void check_step(const Rational& value) const {
+    if (intermediates_ == Intermediates::kAny || (value > 0 && denominator(value) == 1)) return;
+    refuse(RewardStatus::kWrong, "a step gives " + value.str() + ", not a positive integer");
+  }
+
+  std::string_view rest_;
+  Intermediates intermediates_;
+  int depth_ = 0;
+  Evaluation found_;
+};
+
+}  // namespace
+
+Evaluation evaluate(std::string_view text, Intermediates intermediates) {
+  if (text.size() > kLongestExpression) {
+    throw Refusal{RewardStatus::kParseError, "the answer has " + std::to_string(text.size()) + " bytes, more than " +
+                                                 std::to_string(kLongestExpression)};
+  }
+  return Parser(text, intermediates).run();
+}
+
+}  // namespace countdown

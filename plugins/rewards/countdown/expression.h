@@ -1,0 +1,45 @@
+#pragma once
+
+#include <drift/reward.h>
+
+#include <boost/multiprecision/cpp_int.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace countdown {
+
+/// Whatever an expression is made of, its value is exact.
+using Rational = boost::multiprecision::cpp_rational;
+
+/// Which values the steps of a calculation may have.
+enum class Intermediates { kAny, kPositiveInteger };
+
+/// An expression is short and flat enough that no answer costs more than microseconds.
+constexpr std::size_t kLongestExpression = 256;  ///< bytes
+constexpr int kDeepestNesting = 32;
+constexpr std::int64_t kLargestNumber = 1'000'000'000;
+
+struct Evaluation {
+  Rational value;
+  std::vector<std::int64_t> numbers;    ///< as they stand in the expression, from left to right
+  std::optional<std::int64_t> claimed;  ///< 24 in "3 * 8 = 24"
+};
+
+/// Why a text has no value.
+struct Refusal {
+  drift::RewardStatus status;  ///< kParseError: not an expression; kWrong: one that breaks a rule
+  std::string reason;
+};
+
+/// The value of an arithmetic expression in whole numbers from 0 to kLargestNumber, + - * / and brackets; also × ÷
+/// \times \cdot \div \frac{}{} and braces, with \left \right \, \! $ left out, and "= number" at the end. There are no
+/// powers, no decimals, no //. A sign before a number or bracket is read where intermediates may be negative.
+/// @throws Refusal
+Evaluation evaluate(std::string_view text, Intermediates intermediates);
+
+}  // namespace countdown
