@@ -26,13 +26,14 @@ struct CommandLine {
   std::vector<std::int64_t> token_ids;  ///< --token-ids, --decode
   std::optional<std::string> text;      ///< --text of `tokenize`
   bool decode = false;                  ///< --decode; its ids, if it has any, are token_ids
-  std::filesystem::path in;             ///< --in
+  std::filesystem::path in;             ///< --in, --case
   bool clean_up = false;                ///< --clean-up
   bool keep_special = false;
   bool json = false;
   bool show_steps = false;
   bool prefix = false;              ///< --prefix of `sdk`
   std::filesystem::path reference;  ///< --reference
+  std::string variant;              ///< --variant
   double tolerance = 0;             ///< --tolerance
   double relative_tolerance = 0;    ///< --relative-tolerance
 };
@@ -74,6 +75,8 @@ int run_tokenize(const CommandLine& line);
 int run_plugin_list(const CommandLine& line);
 int run_plugin_info(const CommandLine& line);
 int run_plugin_check(const CommandLine& line);
+int run_plugin_pairs(const CommandLine& line);
+int run_loss(const CommandLine& line);
 int run_config_show(const CommandLine& line);
 int run_doctor(const CommandLine& line);
 int run_sdk(const CommandLine& line);

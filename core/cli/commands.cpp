@@ -93,6 +93,26 @@ const std::vector<Command>& commands() {
        "plugin check build/libmy_loss.so",
        {},
        run_plugin_check},
+      {"plugin pairs",
+       "CONFIG.toml",
+       false,
+       "which masking strategy goes with which loss",
+       "Prints a Markdown table of everything that plugins bring, with default parameters; docs/mix_and_match.md holds "
+       "it.",
+       "plugin pairs",
+       {"set"},
+       run_plugin_pairs},
+      {"loss",
+       "NAME",
+       true,
+       "evaluate one loss on stored numbers",
+       "Reads log-probabilities, masks, advantages and parameters, and prints the loss, what it reports and its "
+       "gradient\n"
+       "at every scored position. Exit status 1 if the file expects other values. The golden values of Drift's own\n"
+       "losses are such files.",
+       "loss NAME --case FILE.json --variant 'no clipping'",
+       {"case", "variant", "json", "config", "set"},
+       run_loss},
       {"config show",
        "CONFIG.toml",
        true,

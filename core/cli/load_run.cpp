@@ -1,5 +1,8 @@
 #include <core/cli/load_run.h>
 
+#include <core/train/compatibility.h>
+#include <core/train/components.h>
+
 #include <iostream>
 
 namespace drift {
@@ -21,6 +24,36 @@ std::unique_ptr<Plugins> load_plugins(const std::vector<std::filesystem::path>& 
   return plugins;
 }
 
+namespace {
+
+/// The value of `section.name` in the configuration.
+const ResolvedValue& component_name(const RunConfig& config, std::string_view section) {
+  for (const ResolvedSection& found : config.sections()) {
+    if (found.name == section) return found.values.front();
+  }
+  throw Error("the configuration has no section [" + std::string(section) + "]");
+}
+
+// Two parts may each be right and not go together: told like any other mistake in the file, before anything is opened.
+void check_parts_fit(const ConfigDocument& document, const LoadedRun& run) {
+  const auto masking = create_component<MaskingStrategy>(run.plugins->registry, run.config, "algorithm.masking");
+  const auto loss = create_component<LossEstimator>(run.plugins->registry, run.config, "algorithm.loss");
+  const std::string why = mismatch(*masking, *loss);
+  if (why.empty()) return;
+  const ResolvedValue* chosen = &component_name(run.config, "algorithm");
+  for (const char* section : {"algorithm.masking", "algorithm.loss"}) {
+    const ResolvedValue& name = component_name(run.config, section);
+    if (name.origin.kind == Origin::Kind::kFile || name.origin.kind == Origin::Kind::kCommandLine) chosen = &name;
+  }
+  Diagnostic wrong =
+      document.at(chosen->origin, chosen->origin.value,
+                  "loss `" + loss.name() + "` and masking strategy `" + masking.name() + "` do not go together");
+  wrong.notes = {"the loss " + why, "which masking strategy goes with which loss: drift plugin pairs"};
+  throw ConfigError({std::move(wrong)});
+}
+
+}  // namespace
+
 LoadedRun load_run(const CommandLine& line, ConfigPurpose purpose) {
   const ConfigDocument document = load_document(line.config, line.overrides);
   LoadedRun run;
@@ -29,6 +62,7 @@ LoadedRun load_run(const CommandLine& line, ConfigPurpose purpose) {
   for (const RefusedPlugin& refused : run.plugins->loader.refused())
     std::cerr << "warning: " << refused.message << "\n\n";
   run.config = resolve_config(document, run.plugins->registry, purpose);
+  if (purpose == ConfigPurpose::kTrain) check_parts_fit(document, run);
   return run;
 }
 

@@ -44,6 +44,8 @@ const std::map<std::string, Option>& options() {
       {"clean-up", {"", "with --decode: no space before . ? ! , and contractions, as some originals do", "", false}},
       {"keep-special", {"", "with --decode: show special tokens instead of dropping them", "", false}},
       {"in", {"FILE", "JSON lines, an object with `text` (with --decode: `ids`) in each", "", false}},
+      {"case", {"FILE.json", "the numbers, in the format of docs/loss_cases.md", "", false}},
+      {"variant", {"NAME", "one variant of the case, instead of all", "", false}},
       {"json", {"", "print JSON instead of text", "", false}},
       {"show-steps", {"", "show the response after every denoising step", "", false}},
       {"reference", {"FILE", "safetensors with input_ids, logits and perhaps attention_mask", "", false}},
@@ -209,6 +211,12 @@ CommandLine parse_arguments(const Command& command, const std::vector<std::strin
   line.clean_up = given("clean-up");
   line.keep_special = given("keep-special");
   if (command.name == "tokenize") take_tokenize(values, line);
+  line.variant = text("variant");
+  if (command.name == "loss") {
+    line.in = text("case");
+    if (line.in.empty())
+      throw UsageError("`drift loss` wants --case FILE.json", "for example: drift " + command.example);
+  }
   line.reference = text("reference");
   line.tolerance = parse_tolerance("tolerance", text("tolerance"), 1e-3);
   line.relative_tolerance = parse_tolerance("relative-tolerance", text("relative-tolerance"), 1e-5);

@@ -15,12 +15,6 @@ std::unique_ptr<Training> make_policy_training(const LoadedRun& run, const Model
   components.loss = create_component<LossEstimator>(registry, config, "algorithm.loss");
   LossNeeds needs;
   components.loss->needs(needs);
-  if (needs.complementary_views) {
-    throw Error("the loss `" + components.loss.name() +
-                    "` needs views in complementary pairs, which the masking strategy `" + components.masking.name() +
-                    "` does not promise",
-                "choose the masking strategy that comes with the loss");
-  }
   if (needs.reference) {
     const auto settings = ReferenceSettings::from(config.section("reference"));
     // It begins as the model that the run began with, also after a resume.
