@@ -60,21 +60,6 @@ ParamSpecs loss_params() {
   return joined({own, RatioClip::params(0.2, 0.2), KlTerm::params(0.01, "k3")});
 }
 
-/// `settings` with `changes` in place of, or after, the settings of the same key.
-Settings changed(Settings settings, const Settings& changes) {
-  for (const BundleSetting& change : changes) {
-    bool found = false;
-    for (BundleSetting& setting : settings) {
-      if (setting.key == change.key) {
-        setting.value = change.value;
-        found = true;
-      }
-    }
-    if (!found) settings.push_back(change);
-  }
-  return settings;
-}
-
 BundleSetting text(std::string key, const char* value) { return {std::move(key), std::string(value)}; }
 BundleSetting integer(std::string key, std::int64_t value) { return {std::move(key), value}; }
 

@@ -1,5 +1,7 @@
 #include "tests/support/rollouts.h"
 
+#include <core/train/batch_totals.h>
+
 #include <ATen/ops/arange.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/full.h>
@@ -10,7 +12,7 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
-#include <numeric>
+#include <cmath>
 #include <stdexcept>
 
 namespace drift::test {
@@ -73,6 +75,21 @@ Trajectories random_trajectories(std::int64_t count, std::int64_t length, std::u
   return make_trajectories(responses);
 }
 
+Trajectories token_trajectories(const std::vector<std::vector<std::int64_t>>& tokens, std::int64_t prompt_length) {
+  std::vector<ResponseRow> responses;
+  std::vector<at::Tensor> rows;
+  for (const auto& row : tokens) {
+    const std::vector<double> zeros(row.size(), 0), ones(row.size(), 1);
+    responses.push_back({zeros, ones, ones});
+    rows.push_back(index_tensor(row));
+  }
+  Trajectories made = make_trajectories(responses);
+  made.tokens_BL = at::stack(rows);
+  made.prompts.tokens_BP = at::zeros({made.tokens_BL.size(0), prompt_length}, at::kLong);
+  made.prompts.mask_BP = at::ones({made.tokens_BL.size(0), prompt_length}, at::kBool);
+  return made;
+}
+
 Trajectories select_responses(const Trajectories& all, const std::vector<std::int64_t>& responses) {
   const auto index = index_tensor(responses);
   Trajectories some;
@@ -86,20 +103,26 @@ Trajectories select_responses(const Trajectories& all, const std::vector<std::in
   return some;
 }
 
-MaskPlan draw_plan(const MaskingStrategy& strategy, const Trajectories& trajectories, std::int64_t step,
-                   std::vector<std::int64_t> sample_numbers, std::uint64_t seed) {
-  if (sample_numbers.empty()) {
-    sample_numbers.resize(static_cast<std::size_t>(trajectories.valid_BL.size(0)));
-    std::iota(sample_numbers.begin(), sample_numbers.end(), 0);
-  }
+MaskingInput masking_input(const Trajectories& trajectories, std::uint64_t seed) {
   MaskingInput input;
   input.trajectories = &trajectories;
   input.random = RandomStream(seed, "masking");
-  input.step = step;
-  input.sample_number_B = index_tensor(sample_numbers);
+  input.sample_number_B = at::arange(trajectories.valid_BL.size(0), at::kLong);
+  return input;
+}
+
+MaskPlan draw_plan(const MaskingStrategy& strategy, const MaskingInput& input) {
   MaskPlan plan;
   strategy.plan(input, plan);
   return plan;
+}
+
+MaskPlan draw_plan(const MaskingStrategy& strategy, const Trajectories& trajectories, std::int64_t step,
+                   std::vector<std::int64_t> sample_numbers, std::uint64_t seed) {
+  MaskingInput input = masking_input(trajectories, seed);
+  input.step = step;
+  if (!sample_numbers.empty()) input.sample_number_B = index_tensor(sample_numbers);
+  return draw_plan(strategy, input);
 }
 
 LossInput select_views(const LossInput& all, const std::vector<std::int64_t>& views) {
@@ -122,6 +145,37 @@ std::int64_t find_view(const MaskPlan& plan, std::int64_t forward, std::int64_t 
       return static_cast<std::int64_t>(f);
   }
   return -1;
+}
+
+std::vector<std::string> views_of(const MaskPlan& plan, std::int64_t response) {
+  std::vector<std::string> views;
+  for (std::int64_t view = 0; view < plan.sample_F.size(0); ++view) {
+    if (plan.sample_F[view].item<std::int64_t>() != response) continue;
+    std::string text = std::to_string(plan.forward_F[view].item<std::int64_t>()) + " " +
+                       std::to_string(plan.step_F[view].item<std::int64_t>()) + " " +
+                       (plan.weight_F.defined() ? std::to_string(plan.weight_F[view].item<double>()) : "1");
+    for (const auto& rows : {plan.masked_FL, plan.target_FL, plan.committed_FL, plan.prompt_masked_FP}) {
+      text += " ";
+      if (!rows.defined()) continue;
+      for (const double bit : numbers(rows, view)) text += bit != 0 ? '1' : '0';
+    }
+    views.push_back(text);
+  }
+  return views;
+}
+
+at::Tensor random_log_probs(const at::Tensor& target, std::uint64_t seed) {
+  const RandomStream random(seed, "log-probs");
+  auto values = at::zeros(target.sizes(), at::kDouble);
+  auto* data = values.mutable_data_ptr<double>();
+  for (std::int64_t i = 0; i < values.numel(); ++i) data[i] = std::log(0.02 + 0.97 * random.uniform({0, 0, i, 0}));
+  return values.masked_fill(target.logical_not(), 0);
+}
+
+void fill_totals(LossInput& input, std::int64_t group_size, std::int64_t optimizer_steps) {
+  const std::int64_t responses = input.advantage_B.size(0);
+  input.totals = batch_totals(input.plan, responses, group_size, optimizer_steps);
+  input.scored_B = scored_positions(input.plan, responses);
 }
 
 void MetricTotal::add(const Loss& loss, const std::string& name) {

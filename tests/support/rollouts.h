@@ -7,6 +7,7 @@
 #include <drift/trajectories.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace drift::test {
@@ -25,8 +26,16 @@ Trajectories make_trajectories(const std::vector<ResponseRow>& responses);
 /// valid token.
 Trajectories random_trajectories(std::int64_t count, std::int64_t length, std::uint64_t seed);
 
+/// Responses of these tokens, all valid, with prompts of `prompt_length` tokens.
+Trajectories token_trajectories(const std::vector<std::vector<std::int64_t>>& tokens, std::int64_t prompt_length = 1);
+
 /// The responses of the given numbers, in that order.
 Trajectories select_responses(const Trajectories& trajectories, const std::vector<std::int64_t>& responses);
+
+/// What a strategy gets for these responses at step 0: response b has number b, no end token.
+/// `trajectories` must outlive it.
+MaskingInput masking_input(const Trajectories& trajectories, std::uint64_t seed = 1);
+MaskPlan draw_plan(const MaskingStrategy& strategy, const MaskingInput& input);
 
 /// The plan at optimisation step `step`; response b has number `sample_numbers[b]` (default: b) and draws accordingly.
 MaskPlan draw_plan(const MaskingStrategy& strategy, const Trajectories& trajectories, std::int64_t step = 0,
@@ -38,6 +47,9 @@ LossInput select_views(const LossInput& input, const std::vector<std::int64_t>& 
 /// Number of the view of `response` in `forward`; -1 if there is none.
 std::int64_t find_view(const MaskPlan& plan, std::int64_t forward, std::int64_t response);
 
+/// Each view of a response as text: everything that a plan says of it except which response of the batch it is.
+std::vector<std::string> views_of(const MaskPlan& plan, std::int64_t response);
+
 /// Any tensor as numbers, row by row.
 std::vector<double> numbers(const at::Tensor& tensor);
 /// Row `row` of a matrix.
@@ -46,6 +58,12 @@ std::vector<double> numbers(const at::Tensor& tensor, std::int64_t row);
 at::Tensor vector_tensor(const std::vector<double>& values);
 /// A float64 matrix.
 at::Tensor matrix_tensor(const std::vector<std::vector<double>>& rows);
+
+/// Random log-probabilities (of 0.02 to 0.99) at the true positions of `target`, 0 elsewhere; float64.
+at::Tensor random_log_probs(const at::Tensor& target, std::uint64_t seed);
+
+/// What the core says of the batch, from the input's plan and advantages: totals and scored_B.
+void fill_totals(LossInput& input, std::int64_t group_size, std::int64_t optimizer_steps);
 
 /// Sum over all calls / count over all calls of a metric.
 struct MetricTotal {

@@ -26,14 +26,6 @@ std::unique_ptr<LossEstimator> rldf(const Values& values) {
 }
 ParamValue text(const char* value) { return std::string(value); }
 
-at::Tensor random_log_probs(const at::Tensor& target, std::uint64_t seed) {
-  const RandomStream random(seed, "log-probs");
-  auto values = at::zeros(target.sizes(), at::kDouble);
-  auto* data = values.mutable_data_ptr<double>();
-  for (std::int64_t i = 0; i < values.numel(); ++i) data[i] = std::log(0.02 + 0.97 * random.uniform({0, 0, i, 0}));
-  return values.masked_fill(target.logical_not(), 0);
-}
-
 /// Six responses, one of them without a view; views of a random plan; random policies.
 LossInput random_input(std::int64_t inner_iterations = 1, const Values& masking = {}) {
   const auto trajectories = test::random_trajectories(6, 8, 4);
@@ -42,8 +34,9 @@ LossInput random_input(std::int64_t inner_iterations = 1, const Values& masking 
   LossInput input;
   input.plan = test::draw_plan(*test::create<MaskingStrategy>("rldf", "rldf", values), trajectories);
   const auto& target = input.plan.target_FL;
-  input.log_probs = {random_log_probs(target, 1), random_log_probs(target, 2), random_log_probs(target, 3),
-                     -random_log_probs(target, 4), -random_log_probs(target, 5)};
+  input.log_probs = {test::random_log_probs(target, 1), test::random_log_probs(target, 2),
+                     test::random_log_probs(target, 3), -test::random_log_probs(target, 4),
+                     -test::random_log_probs(target, 5)};
   input.advantage_B = test::vector_tensor({1.5, -0.5, 0.25, -1, 2, -0.75});
   input.valid_BL = trajectories.valid_BL;
   input.totals = {6, 3, input.plan.forwards, target.sum().item<std::int64_t>(), inner_iterations};

@@ -24,26 +24,6 @@ std::unique_ptr<MaskingStrategy> strategy(const std::string& name, const Values&
 
 std::unique_ptr<MaskingStrategy> rldf(const Values& values = {}) { return strategy("rldf", values); }
 
-/// One view as text: everything that a plan says of it except which response of the batch it is.
-std::string describe(const MaskPlan& plan, std::int64_t view) {
-  std::string text = std::to_string(plan.forward_F[view].item<std::int64_t>()) + " " +
-                     std::to_string(plan.step_F[view].item<std::int64_t>()) + " " +
-                     (plan.weight_F.defined() ? std::to_string(plan.weight_F[view].item<double>()) : "1");
-  for (const auto& rows : {plan.masked_FL, plan.target_FL, plan.committed_FL}) {
-    text += " ";
-    for (const double bit : test::numbers(rows, view)) text += bit != 0 ? '1' : '0';
-  }
-  return text;
-}
-
-std::vector<std::string> views_of(const MaskPlan& plan, std::int64_t response) {
-  std::vector<std::string> views;
-  for (std::int64_t view = 0; view < plan.sample_F.size(0); ++view) {
-    if (plan.sample_F[view].item<std::int64_t>() == response) views.push_back(describe(plan, view));
-  }
-  return views;
-}
-
 TEST(RldfMasking, APlanDoesNotDependOnTheBatchAroundAResponse) {
   const auto all = test::random_trajectories(8, 12, 5);
   const std::vector<std::int64_t> some = {6, 0, 3};  // other company, other order, other rows
@@ -54,8 +34,8 @@ TEST(RldfMasking, APlanDoesNotDependOnTheBatchAroundAResponse) {
     const MaskPlan whole = test::draw_plan(*masking, all, /*step=*/7);
     const MaskPlan part = test::draw_plan(*masking, test::select_responses(all, some), /*step=*/7, some);
     for (std::size_t b = 0; b < some.size(); ++b) {
-      EXPECT_EQ(views_of(part, static_cast<std::int64_t>(b)), views_of(whole, some[b]));
-      EXPECT_FALSE(views_of(part, static_cast<std::int64_t>(b)).empty());
+      EXPECT_EQ(test::views_of(part, static_cast<std::int64_t>(b)), test::views_of(whole, some[b]));
+      EXPECT_FALSE(test::views_of(part, static_cast<std::int64_t>(b)).empty());
     }
   }
 }
@@ -70,10 +50,10 @@ TEST(RldfMasking, DrawsDifferBetweenStepsResponsesAndSeeds) {
   const auto trajectories = test::make_trajectories({row, row});
   const auto masking = rldf({{"k", std::int64_t{8}}});
   const MaskPlan plan = test::draw_plan(*masking, trajectories, 0);
-  EXPECT_NE(views_of(plan, 0), views_of(plan, 1));
-  EXPECT_NE(views_of(plan, 0), views_of(test::draw_plan(*masking, trajectories, 1), 0));
-  EXPECT_NE(views_of(plan, 0), views_of(test::draw_plan(*masking, trajectories, 0, {}, /*seed=*/2), 0));
-  EXPECT_EQ(views_of(plan, 0), views_of(test::draw_plan(*masking, trajectories, 0), 0));
+  EXPECT_NE(test::views_of(plan, 0), test::views_of(plan, 1));
+  EXPECT_NE(test::views_of(plan, 0), test::views_of(test::draw_plan(*masking, trajectories, 1), 0));
+  EXPECT_NE(test::views_of(plan, 0), test::views_of(test::draw_plan(*masking, trajectories, 0, {}, /*seed=*/2), 0));
+  EXPECT_EQ(test::views_of(plan, 0), test::views_of(test::draw_plan(*masking, trajectories, 0), 0));
 }
 
 TEST(RldfMasking, AViewShowsExactlyTheStateBeforeItsStep) {

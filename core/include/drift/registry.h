@@ -32,6 +32,10 @@ struct BundleSetting {
   ParamValue value;
 };
 
+/// `settings` with `changes` in place of, or after, the settings of the same key: presets that differ in a few values.
+DRIFT_API std::vector<BundleSetting> changed(std::vector<BundleSetting> settings,
+                                             const std::vector<BundleSetting>& changes);
+
 /// Settings under a name: `paper`, `drift_release`, …
 struct BundlePreset {
   std::string name;

@@ -1,0 +1,71 @@
+// d1's one view (algorithms.md 3.1, 3.2).
+
+#include "tests/support/plugins.h"
+#include "tests/support/rollouts.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+namespace drift {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using Values = std::map<std::string, ParamValue>;
+
+constexpr std::int64_t kEnd = 7;
+
+std::unique_ptr<MaskingStrategy> d1(const Values& values = {}) {
+  return test::create<MaskingStrategy>("d1", "d1", values);
+}
+
+TEST(D1MaskingGolden, EveryResponsePositionIsMaskedAndThoseThroughTheFirstEndAreScored) {
+  const auto trajectories = test::token_trajectories({{5, 6, kEnd, kEnd}, {5, 6, 5, 6}, {kEnd, 5, 5, 5}});
+  MaskingInput input = test::masking_input(trajectories);
+  input.end_id = kEnd;
+  const MaskPlan plan = test::draw_plan(*d1(), input);
+  EXPECT_EQ(plan.forwards, 1);
+  EXPECT_THAT(test::numbers(plan.sample_F), ElementsAre(0, 1, 2));
+  EXPECT_THAT(test::numbers(plan.masked_FL), Each(1));
+  EXPECT_THAT(test::numbers(plan.target_FL, 0), ElementsAre(1, 1, 1, 0));
+  EXPECT_THAT(test::numbers(plan.target_FL, 1), ElementsAre(1, 1, 1, 1)) << "no end: all";
+  EXPECT_THAT(test::numbers(plan.target_FL, 2), ElementsAre(1, 0, 0, 0));
+}
+
+TEST(D1MaskingGolden, TheEndTokenMayBeChosen) {
+  const auto trajectories = test::token_trajectories({{5, 6, kEnd, 5}});
+  MaskingInput input = test::masking_input(trajectories);
+  input.end_id = kEnd;
+  const MaskPlan plan = test::draw_plan(*d1({{"end_id", std::int64_t{6}}}), input);
+  EXPECT_THAT(test::numbers(plan.target_FL, 0), ElementsAre(1, 1, 0, 0));
+}
+
+// 3.2's example: uniforms .05, .50, .149, .15 with p = .15 give 1, 0, 1, 0. Here p is one of the uniforms drawn.
+TEST(D1MaskingGolden, APromptTokenIsMaskedWhereItsUniformIsBelowP) {
+  constexpr std::int64_t kPrompt = 6;
+  const auto trajectories = test::token_trajectories({{1, 2}, {1, 2}}, kPrompt);
+  MaskingInput input = test::masking_input(trajectories);
+  input.step = 3;
+  input.inner_iteration = 2;
+  std::vector<std::vector<double>> uniforms;
+  for (std::int64_t b = 0; b < 2; ++b) {
+    uniforms.emplace_back();
+    for (std::int64_t p = 0; p < kPrompt; ++p)
+      uniforms.back().push_back(input.random.uniform({3, b, kPrompt - 1 - p, 2}));
+  }
+  auto sorted = uniforms[0];
+  std::sort(sorted.begin(), sorted.end());
+  const double p_mask_prompt = sorted[3];
+  const MaskPlan plan = test::draw_plan(*d1({{"p_mask_prompt", p_mask_prompt}}), input);
+  for (std::int64_t b = 0; b < 2; ++b) {
+    std::vector<double> expected;
+    for (const double u : uniforms[b]) expected.push_back(u < p_mask_prompt);
+    EXPECT_EQ(test::numbers(plan.prompt_masked_FP, b), expected);
+  }
+  const auto first = test::numbers(plan.prompt_masked_FP, 0);
+  EXPECT_EQ(std::count(first.begin(), first.end(), 1.0), 3) << "the position whose uniform equals p stays";
+}
+
+}  // namespace
+}  // namespace drift

@@ -1,0 +1,167 @@
+// What d1 promises for every batch, not only for the golden one.
+
+#include "tests/support/plugins.h"
+#include "tests/support/rollouts.h"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+namespace drift {
+namespace {
+
+using testing::DoubleNear;
+using testing::Each;
+using testing::Pointwise;
+using Values = std::map<std::string, ParamValue>;
+
+std::unique_ptr<MaskingStrategy> masking(const Values& values = {}) {
+  return test::create<MaskingStrategy>("d1", "d1", values);
+}
+std::unique_ptr<LossEstimator> loss(const Values& values = {}) {
+  return test::create<LossEstimator>("d1", "d1", values);
+}
+ParamValue text(const char* value) { return std::string(value); }
+
+/// Six responses of eight tokens that end early, late or not at all, with prompts of ten tokens.
+Trajectories responses() {
+  return test::token_trajectories({{1, 2, 3, 9, 9, 9, 9, 9},
+                                   {1, 2, 3, 4, 5, 6, 7, 8},
+                                   {9, 9, 9, 9, 9, 9, 9, 9},
+                                   {3, 4, 5, 6, 7, 9, 1, 9},
+                                   {1, 1, 1, 1, 1, 1, 1, 9},
+                                   {2, 9, 2, 2, 2, 2, 2, 2}},
+                                  10);
+}
+
+MaskPlan draw(const MaskingStrategy& strategy, const Trajectories& trajectories, std::int64_t step = 0,
+              std::int64_t inner_iteration = 0, std::uint64_t seed = 1) {
+  MaskingInput input = test::masking_input(trajectories, seed);
+  input.step = step;
+  input.inner_iteration = inner_iteration;
+  input.end_id = 9;
+  return test::draw_plan(strategy, input);
+}
+
+LossInput random_input(const MaskPlan& plan, std::int64_t count) {
+  LossInput input;
+  input.plan = plan;
+  input.log_probs.current_FL = test::random_log_probs(plan.target_FL, 1);
+  input.log_probs.old_FL = test::random_log_probs(plan.target_FL, 2);
+  input.log_probs.reference_FL = test::random_log_probs(plan.target_FL, 3);
+  input.advantage_B = test::vector_tensor({1.5, -0.5, 0.25, -1, 2, -0.75}).narrow(0, 0, count);
+  input.valid_BL = at::ones({count, plan.target_FL.size(1)}, at::kBool);
+  test::fill_totals(input, /*group_size=*/3, /*optimizer_steps=*/2);
+  return input;
+}
+
+TEST(D1Masking, APlanDoesNotDependOnTheBatchAroundAResponseNorOnItsPadding) {
+  const auto all = responses();
+  const std::vector<std::int64_t> some = {4, 1};
+  auto part = test::select_responses(all, some);
+  part.prompts.tokens_BP = part.prompts.tokens_BP.narrow(1, 3, 7).contiguous();  // three columns of padding less
+  MaskingInput input = test::masking_input(part);
+  input.step = 5;
+  input.end_id = 9;
+  input.sample_number_B = test::vector_tensor({4, 1}).to(at::kLong);
+  const MaskPlan alone = test::draw_plan(*masking({{"p_mask_prompt", 0.5}}), input);
+  const MaskPlan together = draw(*masking({{"p_mask_prompt", 0.5}}), all, 5);
+  for (std::int64_t b = 0; b < 2; ++b) {
+    EXPECT_EQ(test::numbers(alone.target_FL, b), test::numbers(together.target_FL, some[b]));
+    EXPECT_EQ(test::numbers(alone.prompt_masked_FP, b),
+              test::numbers(together.prompt_masked_FP.narrow(1, 3, 7), some[b]));
+  }
+}
+
+TEST(D1Masking, EveryOptimizerStepOfARolloutHasItsOwnPromptMasks) {
+  const auto strategy = masking({{"p_mask_prompt", 0.5}});
+  EXPECT_EQ(strategy->refresh(), PlanRefresh::kEachInnerIteration);
+  const auto plan = draw(*strategy, responses());
+  EXPECT_EQ(test::views_of(plan, 0), test::views_of(draw(*strategy, responses()), 0));
+  EXPECT_NE(test::views_of(plan, 0), test::views_of(draw(*strategy, responses(), 0, 1), 0)) << "inner iteration";
+  EXPECT_NE(test::views_of(plan, 0), test::views_of(draw(*strategy, responses(), 1, 0), 0)) << "step";
+  EXPECT_NE(test::views_of(plan, 0), test::views_of(draw(*strategy, responses(), 0, 0, 2), 0)) << "seed";
+  EXPECT_NE(test::numbers(plan.prompt_masked_FP, 0), test::numbers(plan.prompt_masked_FP, 1)) << "response";
+}
+
+TEST(D1Masking, WithoutRandomMaskingEveryRolloutHasTheSameMasks) {
+  const auto strategy = masking({{"p_mask_prompt", 0.5}, {"random_masking", false}});
+  EXPECT_EQ(strategy->refresh(), PlanRefresh::kOncePerRollout);
+  const auto plan = draw(*strategy, responses(), 1);
+  EXPECT_EQ(test::views_of(plan, 0), test::views_of(draw(*strategy, responses(), 2, 3), 0));
+}
+
+TEST(D1Masking, PromptTokensAreMaskedAsOftenAsAsked) {
+  const auto trajectories = test::token_trajectories(std::vector<std::vector<std::int64_t>>(100, {1}), 100);
+  const MaskPlan plan = draw(*masking({{"p_mask_prompt", 0.15}}), trajectories);
+  const double share = plan.prompt_masked_FP.to(at::kDouble).mean().item<double>();
+  EXPECT_NEAR(share, 0.15, 4 * std::sqrt(0.15 * 0.85 / 1e4));  // four standard errors
+  EXPECT_THAT(test::numbers(draw(*masking({{"p_mask_prompt", 1.0}}), trajectories).prompt_masked_FP), Each(1));
+}
+
+TEST(D1Masking, WithTheWholePromptShownItIsAllMasking) {
+  const auto full = test::token_trajectories({{1, 2, 3}, {4, 5, 6}}, 5);  // no end token: the valid masks agree, too
+  const auto strategy = masking({{"p_mask_prompt", 0.0}});
+  EXPECT_EQ(strategy->refresh(), PlanRefresh::kOncePerRollout) << "nothing is drawn";
+  const MaskPlan plan = draw(*strategy, full);
+  EXPECT_FALSE(plan.prompt_masked_FP.defined());
+  const MaskPlan all = draw(*test::create<MaskingStrategy>("rldf", "all_masking"), full);
+  for (std::int64_t b = 0; b < 2; ++b) EXPECT_EQ(test::views_of(plan, b), test::views_of(all, b));
+
+  // Unchanged weights, no KL, the same mean: d1's gradient is that of REINFORCE on those views.
+  for (const auto& [norm, rldf_norm] : {std::pair{"token", "token"}, std::pair{"sample", "sample"}}) {
+    LossInput input = random_input(plan, 2);
+    input.log_probs.old_FL = input.log_probs.current_FL;
+    const auto reinforce = test::create<LossEstimator>(
+        "rldf", "rldf",
+        {{"form", text("reinforce")}, {"low_prob_threshold", 0.0}, {"beta", 0.0}, {"norm", text(rldf_norm)}});
+    EXPECT_THAT(test::gradient(*loss({{"beta", 0.0}, {"norm", text(norm)}}), input),
+                Pointwise(DoubleNear(1e-14), test::gradient(*reinforce, input)));
+  }
+}
+
+TEST(D1Loss, SeveralViewsOfATokenCountAsOne) {
+  const LossInput once = random_input(draw(*masking(), responses()), 6);
+  LossInput twice = test::select_views(once, {0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5});
+  test::fill_totals(twice, 3, 2);
+  for (const char* norm : {"token", "sample", "length"}) {
+    const auto estimator = loss({{"norm", text(norm)}});
+    EXPECT_NEAR(estimator->evaluate(twice).value.item<double>(), estimator->evaluate(once).value.item<double>(), 1e-14);
+  }
+}
+
+TEST(D1Loss, AViewsWeightMultipliesItsShare) {
+  LossInput input = random_input(draw(*masking(), responses()), 6);
+  const auto plain = test::gradient(*loss(), input);
+  input.plan.weight_F = at::ones({6});
+  input.plan.weight_F[2] = 3;
+  auto expected = plain;
+  for (std::size_t i = 2 * 8; i < 3 * 8; ++i) expected[i] *= 3;
+  EXPECT_THAT(test::gradient(*loss(), input), Pointwise(DoubleNear(1e-14), expected));
+}
+
+TEST(D1Loss, VeryUnlikelyTokensGiveFiniteLossesAndGradients) {
+  for (const char* kl : {"k1", "k2", "k3"}) {
+    LossInput input = random_input(draw(*masking(), responses()), 6);
+    input.log_probs.current_FL.select(1, 0).fill_(-1e4);
+    input.log_probs.old_FL.select(1, 1).fill_(-1e4);
+    EXPECT_TRUE(std::isfinite(loss({{"kl", text(kl)}})->evaluate(input).value.item<double>())) << kl;
+    for (const double g : test::gradient(*loss({{"kl", text(kl)}}), input)) ASSERT_TRUE(std::isfinite(g)) << kl;
+  }
+}
+
+TEST(D1Loss, AsksForAReferenceOnlyWhereTheKlCounts) {
+  for (const double beta : {0.0, 0.04}) {
+    LossNeeds needs;
+    loss({{"beta", beta}})->needs(needs);
+    EXPECT_EQ(needs.reference, beta > 0);
+    EXPECT_FALSE(needs.complementary_views);
+  }
+  EXPECT_EQ(loss()->coupling(), Coupling::kView);
+}
+
+}  // namespace
+}  // namespace drift
