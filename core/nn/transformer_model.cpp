@@ -1,6 +1,7 @@
 #include <core/nn/transformer_model.h>
 
 #include <core/kernels/rms_norm.h>
+#include <core/nn/recomputed_block.h>
 
 #include <drift/error.h>
 
@@ -8,6 +9,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
+#include <c10/core/GradMode.h>
 
 #include <utility>
 
@@ -73,12 +75,18 @@ at::Tensor TransformerModel::run_blocks(const ForwardInput& input, const at::Ten
   const RotaryTable rotary = rotary_.window(begin, input.tokens_BS.size(1));
   const BlockShape block_shape{shape_.heads, shape_.kv_heads, shape_.norm_epsilon};
   const auto masked_BS = shape_.attend_to_padding ? at::Tensor() : key_mask_BS;
-  auto x = at::embedding(embedding_VH_, input.tokens_BS.reshape({-1}), shape_.padding_row);
+  const auto tokens = input.tokens_BS.reshape({-1});
+  // Where most rows of the table are not looked up, a dense gradient would be mostly zeros to fill and to add.
+  const bool sparse_gradient = tokens.numel() < shape_.vocabulary;
+  auto x = at::embedding(embedding_VH_, tokens, shape_.padding_row, /*scale_grad_by_freq=*/false, sparse_gradient);
+  const bool recompute = input.recompute_blocks && cache == nullptr && c10::GradMode::is_enabled();
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
     const auto rows_N = layer + 1 == blocks_.size() ? input.rows_N : at::Tensor();
     KeptPositions kept;
     if (cache) kept = {cache->keys_BGSD[layer], cache->values_BGSD[layer], begin, cache->attended};
-    x = transformer_block(x, blocks_[layer], block_shape, rotary, masked_BS, rows_N, cache ? &kept : nullptr);
+    x = recompute
+            ? recomputed_block(x, blocks_[layer], block_shape, rotary, masked_BS, rows_N)
+            : transformer_block(x, blocks_[layer], block_shape, rotary, masked_BS, rows_N, cache ? &kept : nullptr);
   }
   return kernels::rms_norm(x, final_norm_H_, shape_.norm_epsilon);
 }

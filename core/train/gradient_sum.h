@@ -18,8 +18,13 @@ class GradientSum {
   void backward(std::int64_t worker, const std::vector<at::Tensor>& outputs,
                 const std::vector<at::Tensor>& output_gradients);
 
+  /// Add the gradient of one parameter, dense or sparse, to this worker's share. The tensor may become the share.
+  void add(std::int64_t worker, std::size_t parameter, at::Tensor gradient);
+
   /// One gradient for each parameter; zeros where nothing was added. The sum begins anew.
   std::vector<at::Tensor> take_total();
+
+  const std::vector<at::Tensor>& parameters() const { return parameters_; }
 
  private:
   std::vector<at::Tensor> parameters_;

@@ -3,11 +3,7 @@
 #include <drift/parallel.h>
 
 #include <ATen/OpMathType.h>
-#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/logsumexp.h>
-#include <ATen/ops/mm.h>
-#include <ATen/ops/softmax.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
@@ -19,26 +15,21 @@ namespace {
 
 // Rows of one forward without gradients: full-speed products, activations of a layer in cache.
 constexpr std::int64_t kTokensPerForward = 8192;
+// Hidden rows that the LM head takes at once.
+constexpr std::int64_t kHiddenRows = 1024;
+// Parameters whose gradient is small beside the activations of a step, however many workers have one.
+constexpr std::int64_t kFewParameters = 16 << 20;
 
 }  // namespace
 
-ScoredRows score_rows(const Model& model, const Trajectories& trajectories, const std::vector<ViewRow>& rows,
-                      std::int64_t begin, std::int64_t end, bool want_entropy) {
-  const auto head_VH = model.lm_head_VH();
-  const auto batch = make_row_batch(model.traits(), trajectories, rows, begin, end, head_VH.device());
-  auto logits_NV = at::mm(model.forward(batch.forward), head_VH.t());
-  // Logits are rounded to the model's type, as the originals do; log-softmax is float32 (float64 in gradient checks).
-  logits_NV = logits_NV.to(at::toOpMathType(logits_NV.scalar_type()));
-  const auto log_total_N = at::logsumexp(logits_NV, {-1});
-  ScoredRows scored;
-  scored.flat_E = batch.flat_E;
-  scored.logprob_E =
-      logits_NV.reshape({-1}).index_select(0, batch.logit_index_E) - log_total_N.index_select(0, batch.hidden_row_E);
-  if (want_entropy) {
-    const auto entropy_N = log_total_N - (at::softmax(logits_NV, -1) * logits_NV).sum(-1);
-    scored.entropy_E = entropy_N.index_select(0, batch.hidden_row_E);
-  }
-  return scored;
+PolicyScores::PolicyScores(std::int64_t views, std::int64_t length, at::TensorOptions options, bool want_entropy)
+    : logprob_FL(at::zeros({views, length}, options)) {
+  if (want_entropy) entropy_FL = at::zeros_like(logprob_FL);
+}
+
+void PolicyScores::put(const at::Tensor& flat_E, const kernels::TokenScores& scores) const {
+  logprob_FL.view({-1}).index_copy_(0, flat_E, scores.logprob_E);
+  if (entropy_FL.defined()) entropy_FL.view({-1}).index_copy_(0, flat_E, scores.entropy_E);
 }
 
 PolicyScores score_views(const Model& model, const Trajectories& trajectories, const MaskPlan& plan,
@@ -47,25 +38,37 @@ PolicyScores score_views(const Model& model, const Trajectories& trajectories, c
   const auto rows = distinct_view_rows(model.traits(), trajectories, plan, views);
   const std::int64_t length = trajectories.tokens_BL.size(1);
   const std::int64_t sequence = trajectories.prompts.tokens_BP.size(1) + length;
-  const auto head = model.lm_head_VH();
-  const auto type = at::toOpMathType(head.scalar_type());
-  PolicyScores scores;
+  const auto head_VH = model.lm_head_VH();
+  const auto device = head_VH.device();
+  const Range all_flat{0, static_cast<std::int64_t>(views.size()) * length};
+  const auto type = at::toOpMathType(head_VH.scalar_type());
+  PolicyScores scores(all_flat.end / length, length, head_VH.options().dtype(type).requires_grad(false), want_entropy);
   scores.rows = static_cast<std::int64_t>(rows.size());
-  scores.logprob_FL = at::zeros({static_cast<std::int64_t>(views.size()), length}, head.options().dtype(type));
-  if (want_entropy) scores.entropy_FL = at::zeros_like(scores.logprob_FL);
 
   const std::int64_t rows_at_once = std::max<std::int64_t>(1, kTokensPerForward / sequence);
-  const auto workers = row_workers(model.traits().hidden_size, head.is_cpu());
-  parallel_rows(workers, static_cast<std::int64_t>(rows.size()),
+  parallel_rows(scoring_workers(model), static_cast<std::int64_t>(rows.size()),
                 [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+                  kernels::LinearLogSoftmax head(head_VH);
                   for (std::int64_t first = begin; first < end; first += rows_at_once) {
-                    const auto scored =
-                        score_rows(model, trajectories, rows, first, std::min(end, first + rows_at_once), want_entropy);
-                    scores.logprob_FL.view({-1}).index_copy_(0, scored.flat_E, scored.logprob_E);
-                    if (want_entropy) scores.entropy_FL.view({-1}).index_copy_(0, scored.flat_E, scored.entropy_E);
+                    const auto last = std::min(end, first + rows_at_once);
+                    const auto batch = make_row_batch(model.traits(), trajectories, rows, first, last, device);
+                    const auto hidden_NH = model.forward(batch.forward);
+                    for (std::int64_t n = 0; n < batch.hidden_rows; n += kHiddenRows) {
+                      const Range part{n, std::min(batch.hidden_rows, n + kHiddenRows)};
+                      const auto chosen = select_targets(batch, all_flat, part, device);
+                      scores.put(chosen.flat_E, head.score(hidden_NH.narrow(0, part.begin, part.end - part.begin),
+                                                           chosen.targets, want_entropy));
+                    }
                   }
                 });
   return scores;
+}
+
+std::int64_t scoring_workers(const Model& model) {
+  std::int64_t parameters = 0;
+  for (const auto& parameter : model.parameters()) parameters += parameter.tensor.numel();
+  if (parameters > kFewParameters) return 1;
+  return row_workers(model.traits().hidden_size, model.lm_head_VH().is_cpu());
 }
 
 std::vector<std::int64_t> all_views(const MaskPlan& plan) {

@@ -19,23 +19,22 @@ struct PolicyScores {
   at::Tensor logprob_FL;
   at::Tensor entropy_FL;  ///< undefined unless asked for
   std::int64_t rows = 0;  ///< distinct masked sequences that went through the model
-};
 
-/// The scored targets of some rows, with the graph that produced them where gradients are enabled.
-struct ScoredRows {
-  at::Tensor logprob_E;
-  at::Tensor entropy_E;  ///< undefined unless asked for
-  at::Tensor flat_E;     ///< int64, where each belongs in a flattened [F, L]
+  /// All 0.
+  PolicyScores(std::int64_t views, std::int64_t length, at::TensorOptions options, bool want_entropy);
+  PolicyScores() = default;
+  /// Write the scores of some targets where they belong; different workers write different places.
+  void put(const at::Tensor& flat_E, const kernels::TokenScores& scores) const;
 };
-
-/// One forward over rows [begin, end); the LM head runs on the scored positions only.
-ScoredRows score_rows(const Model& model, const Trajectories& trajectories, const std::vector<ViewRow>& rows,
-                      std::int64_t begin, std::int64_t end, bool want_entropy);
 
 /// Scores of the given views without gradients: for the old and the reference policy. Any number of views, in bounded
 /// memory.
 PolicyScores score_views(const Model& model, const Trajectories& trajectories, const MaskPlan& plan,
                          const std::vector<std::int64_t>& views, bool want_entropy);
+
+/// Workers that share the rows of a model: as row_workers(), but 1 where each worker's own gradient of all parameters
+/// would be large; operations of such a model are long enough to share.
+std::int64_t scoring_workers(const Model& model);
 
 /// 0, 1, …, count - 1.
 std::vector<std::int64_t> all_views(const MaskPlan& plan);

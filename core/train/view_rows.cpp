@@ -82,7 +82,8 @@ RowBatch make_row_batch(const ModelTraits& traits, const Trajectories& trajector
   };
   const std::int64_t count = end - begin;
   auto tokens = at::empty({count, sequence}, at::kLong);
-  std::vector<std::int64_t> samples, wanted, logit_index, hidden_row, flat;
+  RowBatch batch;
+  std::vector<std::int64_t> samples, wanted;
   for (std::int64_t r = 0; r < count; ++r) {
     const ViewRow& row = rows[static_cast<std::size_t>(begin + r)];
     samples.push_back(row.sample);
@@ -94,23 +95,32 @@ RowBatch make_row_batch(const ModelTraits& traits, const Trajectories& trajector
         wanted.push_back(r * sequence + prompt + predicting_row(target.position));
       }
       last_position = target.position;
-      const auto n = static_cast<std::int64_t>(wanted.size()) - 1;
-      logit_index.push_back(n * traits.vocabulary_size + target.token);
-      hidden_row.push_back(n);
-      flat.push_back(target.flat);
+      batch.scored.push_back({static_cast<std::int64_t>(wanted.size()) - 1, target.token, target.flat});
     }
   }
-  RowBatch batch;
+  batch.hidden_rows = static_cast<std::int64_t>(wanted.size());
   batch.forward.tokens_BS = tokens.to(device);
   batch.forward.rows_N = index_tensor(wanted, device);
   if (prompts.mask_BP.defined() && !prompts.mask_BP.all().item<bool>()) {
     const auto prompt_mask = prompts.mask_BP.index_select(0, index_tensor(samples));
     batch.forward.key_mask_BS = at::cat({prompt_mask, at::ones({count, length}, at::kBool)}, 1).to(device);
   }
-  batch.logit_index_E = index_tensor(logit_index, device);
-  batch.hidden_row_E = index_tensor(hidden_row, device);
-  batch.flat_E = index_tensor(flat, device);
   return batch;
+}
+
+TargetSet select_targets(const RowBatch& batch, Range flat, Range hidden_rows, at::Device device) {
+  std::vector<std::int64_t> rows, row, token, place;
+  for (const ScoredToken& one : batch.scored) {
+    if (one.flat < flat.begin || one.flat >= flat.end) continue;
+    if (one.hidden_row < hidden_rows.begin || one.hidden_row >= hidden_rows.end) continue;
+    if (rows.empty() || rows.back() != one.hidden_row) rows.push_back(one.hidden_row);
+    row.push_back(static_cast<std::int64_t>(rows.size()) - 1);
+    token.push_back(one.token);
+    place.push_back(one.flat - flat.begin);
+  }
+  return {index_tensor(rows, device),
+          {index_tensor(row, device), index_tensor(token, device)},
+          index_tensor(place, device)};
 }
 
 }  // namespace drift

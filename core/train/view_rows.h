@@ -4,6 +4,8 @@
 #include <drift/model.h>
 #include <drift/trajectories.h>
 
+#include <core/kernels/linear_log_softmax.h>
+
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
@@ -32,14 +34,34 @@ struct ViewRow {
 std::vector<ViewRow> distinct_view_rows(const ModelTraits& traits, const Trajectories& trajectories,
                                         const MaskPlan& plan, const std::vector<std::int64_t>& views);
 
-/// Rows [begin, end) as a forward pass, and what to read from its logits.
+/// A target of some rows, and the hidden row that predicts it.
+struct ScoredToken {
+  std::int64_t hidden_row;
+  std::int64_t token;
+  std::int64_t flat;  ///< as in ViewRow
+};
+
+/// Rows [begin, end) as a forward pass, and what to read from it.
 struct RowBatch {
-  ForwardInput forward;      ///< rows_N: one hidden row for each scored position
-  at::Tensor logit_index_E;  ///< int64, n * V + token for each target
-  at::Tensor hidden_row_E;   ///< int64 n
-  at::Tensor flat_E;         ///< int64
+  ForwardInput forward;             ///< rows_N: one hidden row for each scored position
+  std::int64_t hidden_rows = 0;     ///< N
+  std::vector<ScoredToken> scored;  ///< by hidden row
 };
 RowBatch make_row_batch(const ModelTraits& traits, const Trajectories& trajectories, const std::vector<ViewRow>& rows,
                         std::int64_t begin, std::int64_t end, at::Device device);
+
+/// Some targets of a batch, for the LM head.
+struct TargetSet {
+  at::Tensor rows_N;              ///< int64, which of the batch's hidden rows are read
+  kernels::TokenTargets targets;  ///< row_E counts in rows_N
+  at::Tensor flat_E;              ///< int64, of each target, from the beginning of the range
+};
+
+struct Range {
+  std::int64_t begin, end;
+};
+
+/// Targets whose `flat` lies in one range and whose hidden row lies in the other.
+TargetSet select_targets(const RowBatch& batch, Range flat, Range hidden_rows, at::Device device);
 
 }  // namespace drift

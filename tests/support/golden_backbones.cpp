@@ -5,16 +5,16 @@
 
 #include <core/io/checkpoint.h>
 #include <core/io/safetensors.h>
-#include <core/train/policy_scores.h>
+#include <core/train/batch_totals.h>
+#include <core/train/policy_gradient.h>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/mm.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/ones_like.h>
-#include <ATen/ops/zeros.h>
-#include <torch/csrc/autograd/autograd.h>
 
 #include <gtest/gtest.h>
 
@@ -76,6 +76,17 @@ MaskPlan one_view_each(const SafetensorsFile& file) {
   return plan;
 }
 
+/// The sum of the log-probabilities at some of the targets.
+class MaskedSum final : public LossEstimator {
+ public:
+  explicit MaskedSum(at::Tensor mask_FL) : mask_FL_(std::move(mask_FL)) {}
+  Coupling coupling() const override { return Coupling::kBatch; }
+  Loss evaluate(const LossInput& input) const override { return {(input.log_probs.current_FL * mask_FL_).sum(), {}}; }
+
+ private:
+  at::Tensor mask_FL_;
+};
+
 }  // namespace
 
 std::vector<GoldenBackboneCase> golden_backbone_cases(const std::string& group) {
@@ -128,25 +139,23 @@ void check_log_probability_case(const GoldenBackboneCase& golden, at::Device dev
   const SafetensorsFile file(golden.file);
   const auto trajectories = finished_responses(file);
   const auto plan = one_view_each(file);
-  const auto rows = distinct_view_rows(model->traits(), trajectories, plan, all_views(plan));
-  const auto scored =
-      score_rows(*model, trajectories, rows, 0, static_cast<std::int64_t>(rows.size()), /*want_entropy=*/false);
-  const auto expected = file.tensor("logps");
-  const auto logps = at::zeros({expected.numel()}, scored.logprob_E.options())
-                         .index_copy(0, scored.flat_E, scored.logprob_E)
-                         .view(expected.sizes());
-  EXPECT_TRUE(at::allclose(logps.cpu(), expected, 1e-5, golden.absolute_tolerance));
-
-  const auto loss = (logps * file.tensor("target_mask").to(device)).sum();
+  const MaskedSum loss(file.tensor("target_mask").to(device));
+  UpdateBatch batch;
+  batch.trajectories = &trajectories;
+  batch.plan = &plan;
+  batch.advantage_B = at::ones({plan.sample_F.size(0)});
+  batch.scored_B = scored_positions(plan, plan.sample_F.size(0));
+  const auto computed = policy_gradient(*model, loss, batch, std::int64_t{1} << 30);
+  EXPECT_TRUE(at::allclose(computed.current_FL.cpu(), file.tensor("logps"), 1e-5, golden.absolute_tolerance));
   const auto scored_tokens = static_cast<double>(file.tensor("target_mask").sum().item<std::int64_t>());
-  EXPECT_NEAR(loss.item<double>(), golden.loss, scored_tokens * golden.absolute_tolerance);
+  EXPECT_NEAR(computed.loss, golden.loss, scored_tokens * golden.absolute_tolerance);
   std::size_t compared = 0;
-  for (const auto& parameter : model->parameters()) {
-    const auto tolerance = golden.gradient_tolerances.find(parameter.name);
+  for (std::size_t p = 0; p < computed.gradients.size(); ++p) {
+    const auto name = model->parameters()[p].name;
+    const auto tolerance = golden.gradient_tolerances.find(name);
     if (tolerance == golden.gradient_tolerances.end()) continue;
-    const auto gradient = torch::autograd::grad({loss}, {parameter.tensor}, {}, /*retain_graph=*/true).front();
-    EXPECT_TRUE(at::allclose(gradient.cpu(), file.tensor("grad." + parameter.name), 1e-5, tolerance->second))
-        << parameter.name;
+    EXPECT_TRUE(at::allclose(computed.gradients[p].cpu(), file.tensor("grad." + name), 1e-5, tolerance->second))
+        << name;
     ++compared;
   }
   EXPECT_EQ(compared, golden.gradient_tolerances.size());

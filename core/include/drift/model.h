@@ -67,6 +67,8 @@ struct ForwardInput {
   at::Tensor tokens_BS;    ///< int64
   at::Tensor key_mask_BS;  ///< bool, false = padding that no query attends to; undefined: no padding
   at::Tensor rows_N;       ///< int64 indices b * S + s of the hidden rows that are wanted; undefined: all B * S
+  /// Keep no more than each block's input for the backward and compute the rest again there. A model may ignore it.
+  bool recompute_blocks = false;
 };
 
 /// A backbone: everything up to the LM head. Registered with a constructor (const ModelConfig&, const Params&) that

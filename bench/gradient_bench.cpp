@@ -2,7 +2,7 @@
 // (16 groups x 8 responses, k = 4, every group live) by policy_gradient() against the bare products and attentions of
 // its forward and backward, on the same threads, in one process, in turn; then what the rest is, part by part.
 //
-//   build/release/bench/update_bench [--rounds 31] [--set run.threads=1] [--set model.path=DIR] [--config FILE]
+//   build/release/bench/gradient_bench [--rounds 31] [--set run.threads=1] [--set model.path=DIR] [--config FILE]
 //
 // The bare sequence is recorded from the real update. "merged": the contexts that were computed, equal ones once. "all
 // views": each view by itself, as a plain loop has it. Numbers are medians with quartiles; a difference of medians is
@@ -16,6 +16,7 @@
 #include <core/train/batch_totals.h>
 #include <core/train/optimizer.h>
 #include <core/train/policy_gradient.h>
+#include <core/train/row_graph.h>
 #include <core/train/view_rows.h>
 
 #include <drift/masking_strategy.h>
@@ -108,16 +109,21 @@ LossInput loss_input(const Update& update, const at::Tensor& current_FL) {
   return input;
 }
 
-/// Forward of some rows with its graph; with `backward` also its gradients.
+/// Scores of some rows with their graph; with `backward` also their gradients.
 void score_and_pull(const Model& model, const Trajectories& trajectories, const std::vector<ViewRow>& rows,
-                    std::int64_t workers, bool backward) {
+                    std::int64_t views, std::int64_t workers, bool backward) {
   std::vector<at::Tensor> parameters;
   for (const auto& parameter : model.parameters()) parameters.push_back(parameter.tensor);
+  const std::int64_t length = trajectories.tokens_BL.size(1);
+  const PolicyScores scores(views, length, at::kFloat, /*want_entropy=*/false);
+  const ScorePull pull{at::ones_like(scores.logprob_FL), {}};
   parallel_rows(workers, static_cast<std::int64_t>(rows.size()), [&](std::int64_t, auto begin, auto end) {
-    const auto scored = score_rows(model, trajectories, rows, begin, end, false);
-    if (backward)
-      torch::autograd::grad({scored.logprob_E}, parameters, {at::ones_like(scored.logprob_E)}, std::nullopt, false,
-                            true);
+    HeadWorker head(model.lm_head_VH());
+    RowGraph graph(model, trajectories, rows, begin, end, /*recompute=*/false);
+    graph.score(head, {0, views * length}, scores);
+    if (!backward) return;
+    graph.pull(head, pull);
+    torch::autograd::grad({graph.hidden_NH()}, parameters, {graph.gradient_NH()}, std::nullopt, false, true);
   });
 }
 
@@ -167,6 +173,7 @@ void run(int count, char** arguments) {
   const BareModel bare(shape, std::max(largest(merged), largest(all)));
   const Parts parts(shape, sequence, largest(merged));
   const auto views = all_views(update.plan);
+  const auto view_count = static_cast<std::int64_t>(views.size());
   const auto rows = distinct_view_rows(model.traits(), update.trajectories, update.plan, views);
   // The step of a run, with a rate that leaves the weights as they are.
   auto settings = OptimizerSettings::from(recipe.config().section("train"), 1);
@@ -186,8 +193,8 @@ void run(int count, char** arguments) {
       bare_case("bare, all views, scaled_dot_product_attention", all, Attention::kScaledDotProduct),
       bare_case("bare, all views, three calls", all, Attention::kThreeCalls),
       {"scores with their graph, and the backward",
-       [&] { score_and_pull(model, update.trajectories, rows, workers, true); }},
-      {"  of which the scores", [&] { score_and_pull(model, update.trajectories, rows, workers, false); }},
+       [&] { score_and_pull(model, update.trajectories, rows, view_count, workers, true); }},
+      {"  of which the scores", [&] { score_and_pull(model, update.trajectories, rows, view_count, workers, false); }},
       bare_case("  products", merged, Attention::kNone),
       {"  rows as a batch",
        [&] {

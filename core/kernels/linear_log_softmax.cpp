@@ -1,0 +1,265 @@
+#include <core/kernels/linear_log_softmax.h>
+
+#include <core/kernels/simd.h>
+
+#include <ATen/OpMathType.h>
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/logsumexp.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/zeros.h>
+
+#include <limits>
+#include <vector>
+
+namespace drift::kernels {
+namespace {
+
+// Columns whose logits are scored while they are still in cache.
+constexpr std::int64_t kTileBytes = 4 << 20;
+// Columns of a weight gradient that are computed in the weight's own type before they are added in float32.
+constexpr std::int64_t kGradientTile = 4096;
+
+std::int64_t tile_width(std::int64_t rows, std::int64_t vocabulary, std::int64_t element_size) {
+  const std::int64_t width = kTileBytes / std::max<std::int64_t>(1, rows * element_size);
+  return std::min(vocabulary, std::max<std::int64_t>(1024, width / 64 * 64));
+}
+
+/// sum e^x over what has been seen, relative to the largest; and sum e^x x for the entropy.
+struct RunningSums {
+  float* largest;
+  float* total;
+  float* weighted;  // null: not wanted
+};
+
+template <class T>
+DRIFT_MULTIVERSION void add_tile(const T* logits, std::int64_t stride, std::int64_t width, std::int64_t begin,
+                                 std::int64_t end, RunningSums sums) {
+  for (std::int64_t row = begin; row < end; ++row) {
+    const T* x = logits + row * stride;
+    float largest = sums.largest[row];
+#pragma omp simd reduction(max : largest)
+    for (std::int64_t i = 0; i < width; ++i) {
+      const float value = widen(x[i]);
+      largest = value > largest ? value : largest;
+    }
+    const float shrink = vector_exp(sums.largest[row] - largest);
+    sums.largest[row] = largest;
+    float total = 0, weighted = 0;
+    if (sums.weighted == nullptr) {
+#pragma omp simd reduction(+ : total)
+      for (std::int64_t i = 0; i < width; ++i) total += vector_exp(widen(x[i]) - largest);
+    } else {
+#pragma omp simd reduction(+ : total, weighted)
+      for (std::int64_t i = 0; i < width; ++i) {
+        const float value = widen(x[i]), e = vector_exp(value - largest);
+        total += e;
+        weighted += e * value;
+      }
+      sums.weighted[row] = sums.weighted[row] * shrink + weighted;
+    }
+    sums.total[row] = sums.total[row] * shrink + total;
+  }
+}
+
+/// d loss / d logit of one row: p (a + b (ln p + H)), with a = -sum of the targets' pulls and b = -pull of the entropy.
+struct RowPull {
+  float log_total, a, b, entropy;
+};
+
+DRIFT_ALWAYS_INLINE float pulled(float logit, const RowPull& pull) {
+  const float log_p = logit - pull.log_total;
+  return vector_exp(log_p) * (pull.a + pull.b * (log_p + pull.entropy));
+}
+
+template <class T>
+DRIFT_MULTIVERSION void pull_row(T* logits, std::int64_t width, RowPull pull) {
+  if (pull.b == 0) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < width; ++i)
+      logits[i] = narrow<T>(vector_exp(widen(logits[i]) - pull.log_total) * pull.a);
+  } else {
+#pragma omp simd
+    for (std::int64_t i = 0; i < width; ++i) logits[i] = narrow<T>(pulled(widen(logits[i]), pull));
+  }
+}
+
+/// Where each row's targets begin, [N + 1].
+std::vector<std::int64_t> offsets(const at::Tensor& row_E, std::int64_t rows) {
+  std::vector<std::int64_t> begin(static_cast<std::size_t>(rows) + 1, 0);
+  const std::int64_t* row = row_E.const_data_ptr<std::int64_t>();
+  for (std::int64_t e = 0; e < row_E.size(0); ++e) ++begin[static_cast<std::size_t>(row[e]) + 1];
+  for (std::size_t n = 0; n < static_cast<std::size_t>(rows); ++n) begin[n + 1] += begin[n];
+  return begin;
+}
+
+}  // namespace
+
+at::Tensor LinearLogSoftmax::buffer(std::int64_t rows, std::int64_t columns) {
+  if (!storage_.defined() || storage_.numel() < rows * columns) {
+    storage_ = at::Tensor();  // before its successor is allocated
+    storage_ = at::empty({rows * columns}, weight_VH_.options());
+  }
+  return storage_.narrow(0, 0, rows * columns).view({rows, columns});
+}
+
+TokenScores LinearLogSoftmax::score(const at::Tensor& hidden_NH, const TokenTargets& targets, bool want_entropy) {
+  return run(hidden_NH, targets, want_entropy, /*keep=*/false);
+}
+
+TokenScores LinearLogSoftmax::forward(const at::Tensor& hidden_NH, const TokenTargets& targets, bool want_entropy) {
+  return run(hidden_NH, targets, want_entropy, /*keep=*/true);
+}
+
+TokenScores LinearLogSoftmax::run(const at::Tensor& hidden_NH, const TokenTargets& targets, bool want_entropy,
+                                  bool keep) {
+  const at::NoGradGuard no_gradient;
+  hidden_NH_ = hidden_NH.detach();
+  targets_ = targets;
+  TokenScores scores = has_fused_path(weight_VH_) ? run_fused(want_entropy, keep) : run_plain(want_entropy);
+  if (!keep) logits_NV_ = at::Tensor();
+  return scores;
+}
+
+TokenScores LinearLogSoftmax::run_plain(bool want_entropy) {
+  logits_NV_ = buffer(hidden_NH_.size(0), weight_VH_.size(0));
+  at::mm_out(logits_NV_, hidden_NH_, weight_VH_.t());
+  const auto wide_NV = logits_NV_.to(at::toOpMathType(logits_NV_.scalar_type()));
+  log_total_N_ = at::logsumexp(wide_NV, {-1});
+  TokenScores scores;
+  scores.logprob_E = wide_NV.index({targets_.row_E, targets_.token_E}) - log_total_N_.index_select(0, targets_.row_E);
+  if (want_entropy) {
+    entropy_N_ = log_total_N_ - ((wide_NV - log_total_N_.unsqueeze(1)).exp_().mul_(wide_NV)).sum(-1);
+    scores.entropy_E = entropy_N_.index_select(0, targets_.row_E);
+  }
+  return scores;
+}
+
+TokenScores LinearLogSoftmax::run_fused(bool want_entropy, bool keep) {
+  const std::int64_t rows = hidden_NH_.size(0), vocabulary = weight_VH_.size(0);
+  const std::int64_t width = tile_width(rows, vocabulary, weight_VH_.element_size());
+  const auto single = weight_VH_.options().dtype(at::kFloat);
+  const auto largest_N = at::full({rows}, -std::numeric_limits<float>::infinity(), single);
+  const auto total_N = at::zeros({rows}, single), weighted_N = at::zeros({want_entropy ? rows : 0}, single);
+  target_logit_E_ = at::empty({targets_.row_E.size(0)}, single);
+  const RunningSums sums{largest_N.data_ptr<float>(), total_N.data_ptr<float>(),
+                         want_entropy ? weighted_N.data_ptr<float>() : nullptr};
+  const auto begin_of = offsets(targets_.row_E, rows);
+  const std::int64_t* token = targets_.token_E.const_data_ptr<std::int64_t>();
+  float* target_logit = target_logit_E_.data_ptr<float>();
+
+  logits_NV_ = buffer(rows, keep ? vocabulary : width);
+  for (std::int64_t first = 0; first < vocabulary; first += width) {
+    const std::int64_t columns = std::min(width, vocabulary - first);
+    auto tile = logits_NV_.narrow(1, keep ? first : 0, columns);
+    at::mm_out(tile, hidden_NH_, weight_VH_.narrow(0, first, columns).t());
+    with_element_type(tile.scalar_type(), [&](auto type) {
+      using T = decltype(type);
+      const T* logits = tile.const_data_ptr<T>();
+      const std::int64_t stride = tile.stride(0);
+      at::parallel_for(0, rows, rows_per_task(columns), [&](std::int64_t begin, std::int64_t end) {
+        add_tile(logits, stride, columns, begin, end, sums);
+        for (std::int64_t row = begin; row < end; ++row) {
+          for (auto e = begin_of[static_cast<std::size_t>(row)]; e < begin_of[static_cast<std::size_t>(row) + 1]; ++e) {
+            const std::int64_t column = token[e] - first;
+            if (column >= 0 && column < columns) target_logit[e] = widen(logits[row * stride + column]);
+          }
+        }
+      });
+    });
+  }
+  log_total_N_ = total_N.log().add_(largest_N);
+  TokenScores scores;
+  scores.logprob_E = target_logit_E_ - log_total_N_.index_select(0, targets_.row_E);
+  if (want_entropy) {
+    entropy_N_ = log_total_N_ - weighted_N / total_N;
+    scores.entropy_E = entropy_N_.index_select(0, targets_.row_E);
+  }
+  return scores;
+}
+
+at::Tensor LinearLogSoftmax::backward(const at::Tensor& logprob_pull_E, const at::Tensor& entropy_pull_E,
+                                      const at::Tensor& weight_gradient_VH, bool overwrite) {
+  const at::NoGradGuard no_gradient;
+  has_fused_path(weight_VH_) ? pull_fused(logprob_pull_E, entropy_pull_E) : pull_plain(logprob_pull_E, entropy_pull_E);
+  auto gradient_VH = weight_gradient_VH;
+  if (gradient_VH.scalar_type() == logits_NV_.scalar_type()) {
+    overwrite ? at::mm_out(gradient_VH, logits_NV_.t(), hidden_NH_)
+              : at::addmm_out(gradient_VH, gradient_VH, logits_NV_.t(), hidden_NH_);
+  } else {
+    const std::int64_t vocabulary = weight_VH_.size(0);
+    for (std::int64_t first = 0; first < vocabulary; first += kGradientTile) {
+      const std::int64_t columns = std::min(kGradientTile, vocabulary - first);
+      const auto part = at::mm(logits_NV_.narrow(1, first, columns).t(), hidden_NH_);
+      auto sum = gradient_VH.narrow(0, first, columns);
+      overwrite ? sum.copy_(part) : sum.add_(part);
+    }
+  }
+  auto hidden_pull_NH = at::mm(logits_NV_, weight_VH_);
+  logits_NV_ = hidden_NH_ = at::Tensor();
+  return hidden_pull_NH;
+}
+
+void LinearLogSoftmax::pull_plain(const at::Tensor& logprob_pull_E, const at::Tensor& entropy_pull_E) {
+  auto log_p_NV = logits_NV_.to(log_total_N_.scalar_type()) - log_total_N_.unsqueeze(1);
+  const auto sum_by_row = [&](const at::Tensor& pull_E) {
+    return at::zeros_like(log_total_N_).index_add_(0, targets_.row_E, pull_E).unsqueeze(1);
+  };
+  auto factor = -sum_by_row(logprob_pull_E);
+  if (entropy_pull_E.defined()) factor = factor - sum_by_row(entropy_pull_E) * (log_p_NV + entropy_N_.unsqueeze(1));
+  auto gradient_NV = log_p_NV.exp_().mul_(factor);
+  gradient_NV.index_put_({targets_.row_E, targets_.token_E}, logprob_pull_E, /*accumulate=*/true);
+  logits_NV_.copy_(gradient_NV);
+}
+
+void LinearLogSoftmax::pull_fused(const at::Tensor& logprob_pull_E, const at::Tensor& entropy_pull_E) {
+  const std::int64_t rows = logits_NV_.size(0), vocabulary = logits_NV_.size(1);
+  const auto begin_of = offsets(targets_.row_E, rows);
+  const auto pull_E = logprob_pull_E.contiguous();
+  const auto entropy_E = entropy_pull_E.defined() ? entropy_pull_E.contiguous() : entropy_pull_E;
+  const float* pull = pull_E.const_data_ptr<float>();
+  const float* entropy_pull = entropy_E.defined() ? entropy_E.const_data_ptr<float>() : nullptr;
+  const float* target_logit = target_logit_E_.const_data_ptr<float>();
+  const std::int64_t* token = targets_.token_E.const_data_ptr<std::int64_t>();
+  with_element_type(logits_NV_.scalar_type(), [&](auto type) {
+    using T = decltype(type);
+    T* logits = logits_NV_.data_ptr<T>();
+    at::parallel_for(0, rows, rows_per_task(vocabulary), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        const std::int64_t first = begin_of[static_cast<std::size_t>(row)];
+        const std::int64_t last = begin_of[static_cast<std::size_t>(row) + 1];
+        RowPull of_row{log_total_N_.const_data_ptr<float>()[row], 0, 0,
+                       entropy_pull ? entropy_N_.const_data_ptr<float>()[row] : 0};
+        for (std::int64_t e = first; e < last; ++e) {
+          of_row.a -= pull[e];
+          if (entropy_pull) of_row.b -= entropy_pull[e];
+        }
+        T* row_logits = logits + row * vocabulary;
+        pull_row(row_logits, vocabulary, of_row);
+        // A target's own token: in float32 before it is rounded, however many targets of the row it is.
+        for (std::int64_t e = first; e < last; ++e) {
+          float value = pulled(target_logit[e], of_row);
+          for (std::int64_t other = first; other < last; ++other) value += token[other] == token[e] ? pull[other] : 0;
+          row_logits[token[e]] = narrow<T>(value);
+        }
+      }
+    });
+  });
+}
+
+TokenScores linear_log_softmax_reference(const at::Tensor& hidden_NH, const at::Tensor& weight_VH,
+                                         const TokenTargets& targets, bool want_entropy) {
+  const auto logits_NV = at::mm(hidden_NH, weight_VH.t());
+  const auto log_p_NV = at::log_softmax(logits_NV.to(at::toOpMathType(logits_NV.scalar_type())), -1);
+  TokenScores scores;
+  scores.logprob_E = log_p_NV.index({targets.row_E, targets.token_E});
+  if (want_entropy) scores.entropy_E = -(log_p_NV.exp() * log_p_NV).sum(-1).index_select(0, targets.row_E);
+  return scores;
+}
+
+}  // namespace drift::kernels

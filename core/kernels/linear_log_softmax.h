@@ -1,0 +1,62 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace drift::kernels {
+
+/// Tokens that are scored: target e is token_E[e] at hidden row row_E[e]. By row, ascending; a row may have several
+/// targets, or none. int64, on the device of the hidden rows.
+struct TokenTargets {
+  at::Tensor row_E;
+  at::Tensor token_E;
+};
+
+/// float32; float64 for float64 weights.
+struct TokenScores {
+  at::Tensor logprob_E;
+  at::Tensor entropy_E;  ///< of the distribution that the target's row predicts; undefined unless asked for
+};
+
+/// Log-softmax of hidden @ weight^T at chosen tokens, with its gradient. Logits are rounded to the weight's type, as
+/// plain operations round them; what is computed from them is float32. One buffer of [N, V] logits is reused by every
+/// call, and becomes their gradient in place: nothing else of that size is ever allocated on the CPU (float32 and
+/// bfloat16; other types and devices use plain operations, with temporaries of the same size).
+///
+/// One thread at a time; operations inside use the threads of the caller.
+class LinearLogSoftmax {
+ public:
+  explicit LinearLogSoftmax(at::Tensor weight_VH) : weight_VH_(weight_VH.detach()) {}
+
+  /// Scores alone: no more than a tile of the vocabulary is in memory.
+  TokenScores score(const at::Tensor& hidden_NH, const TokenTargets& targets, bool want_entropy);
+
+  /// Scores, and the logits are kept for one backward().
+  TokenScores forward(const at::Tensor& hidden_NH, const TokenTargets& targets, bool want_entropy);
+
+  /// Pull d loss / d log-prob (and d loss / d entropy, or undefined) of the last forward() back.
+  /// @param weight_gradient_VH  of the scores' type: the weight's gradient is added to it, or with `overwrite` written
+  /// there.
+  /// @return d loss / d hidden, [N, H]
+  at::Tensor backward(const at::Tensor& logprob_pull_E, const at::Tensor& entropy_pull_E,
+                      const at::Tensor& weight_gradient_VH, bool overwrite);
+
+ private:
+  TokenScores run(const at::Tensor& hidden_NH, const TokenTargets& targets, bool want_entropy, bool keep);
+  TokenScores run_plain(bool want_entropy);
+  TokenScores run_fused(bool want_entropy, bool keep);
+  void pull_plain(const at::Tensor& logprob_pull_E, const at::Tensor& entropy_pull_E);
+  void pull_fused(const at::Tensor& logprob_pull_E, const at::Tensor& entropy_pull_E);
+  at::Tensor buffer(std::int64_t rows, std::int64_t columns);
+
+  at::Tensor weight_VH_;
+  at::Tensor storage_;  // grows to the largest chunk
+  // Of the last call.
+  at::Tensor hidden_NH_, logits_NV_, log_total_N_, entropy_N_, target_logit_E_;
+  TokenTargets targets_;
+};
+
+/// The same in plain differentiable operations, with full logits: what LinearLogSoftmax is tested against.
+TokenScores linear_log_softmax_reference(const at::Tensor& hidden_NH, const at::Tensor& weight_VH,
+                                         const TokenTargets& targets, bool want_entropy);
+
+}  // namespace drift::kernels
