@@ -219,7 +219,7 @@ MaskPlan select_views(const MaskPlan& plan, const Views& views, at::Device devic
 PolicyGradient policy_gradient(const Model& model, const LossEstimator& loss, const UpdateBatch& batch,
                                std::int64_t memory_budget) {
   const std::int64_t sequence = batch.trajectories->prompts.tokens_BP.size(1) + batch.trajectories->tokens_BL.size(1);
-  const UpdateMemory memory(model, sequence, batch.plan->target_FL.sum().item<std::int64_t>(), memory_budget);
+  const auto memory = divide_memory(model, sequence, batch.plan->target_FL.sum().item<std::int64_t>(), memory_budget);
   GradientComputation computation(model, loss, batch, memory);
   for (const UpdatePass& pass : plan_passes(*batch.plan, loss.coupling(), memory)) {
     pass.scores_first ? computation.two_pass(pass) : computation.one_pass(pass);

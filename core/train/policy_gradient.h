@@ -43,9 +43,11 @@ struct PolicyGradient {
 };
 
 /// Value and exact gradient of the loss. Views are taken together as the loss's coupling demands and as the memory
-/// budget allows. Where a coupled unit does not fit, its log-probabilities are computed without gradients first, the
-/// loss gives d loss / d log-prob, and every part is computed again with gradients and pulled back with its share: the
-/// same gradient, at the price of one more forward.
+/// budget allows; the LM head is fused with the log-softmax and runs on scored positions, some at a time, so that each
+/// of its three products is computed once. What a coupled unit needs beyond the budget is paid by work, for the same
+/// gradient: activations inside the blocks are computed again in the backward, or, where that does not suffice, the
+/// unit's log-probabilities are computed without gradients first, the loss gives d loss / d log-prob, and every part is
+/// computed again with gradients and pulled back with its share.
 ///
 /// @param memory_budget  bytes for activations; at least one row is always computed.
 /// @throws Error if the loss is not finite.

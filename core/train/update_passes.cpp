@@ -3,6 +3,7 @@
 #include <core/train/policy_scores.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace drift {
 namespace {
@@ -31,20 +32,22 @@ std::int64_t count_views(const std::vector<Views>& units) {
 
 }  // namespace
 
-UpdateMemory::UpdateMemory(const Model& model, std::int64_t sequence, std::int64_t scored_tokens,
+UpdateMemory divide_memory(const Model& model, std::int64_t sequence, std::int64_t scored_tokens,
                            std::int64_t memory_budget) {
+  UpdateMemory memory;
   const auto& traits = model.traits();
   const auto element = static_cast<std::int64_t>(model.lm_head_VH().element_size());
   const std::int64_t logits = traits.vocabulary_size * element;
   const std::int64_t for_logits = std::min(memory_budget / 4, scored_tokens * logits);
-  logit_rows = std::max<std::int64_t>(1, for_logits / logits);
+  memory.logit_rows = std::max<std::int64_t>(1, for_logits / logits);
 
   const std::int64_t for_rows = memory_budget - for_logits, graph = model.training_bytes_per_row(sequence);
-  rows = for_rows / graph;
+  memory.rows = for_rows / graph;
   const std::int64_t layers = std::max<std::int64_t>(1, traits.layers);
   // In a block that is computed again, its graph and about half as much of gradients live together.
   const std::int64_t kept = layers * sequence * traits.hidden_size * element + graph / layers * 3 / 2;
-  recomputed_rows = std::max<std::int64_t>(1, for_rows / kept);
+  memory.recomputed_rows = std::max<std::int64_t>(1, for_rows / kept);
+  return memory;
 }
 
 Views UpdatePass::views() const {

@@ -18,9 +18,12 @@ struct UpdateMemory {
   std::int64_t rows = 0;             ///< with the whole graph of each; 0 if not even one fits
   std::int64_t recomputed_rows = 1;  ///< where each block's input is kept and the rest is computed again
   std::int64_t logit_rows = 1;       ///< hidden rows whose logits are held
-
-  UpdateMemory(const Model& model, std::int64_t sequence, std::int64_t scored_tokens, std::int64_t memory_budget);
 };
+
+/// @param scored_tokens  of all views
+/// @param memory_budget  bytes
+UpdateMemory divide_memory(const Model& model, std::int64_t sequence, std::int64_t scored_tokens,
+                           std::int64_t memory_budget);
 
 /// Views whose rows go through the model together.
 struct UpdatePass {

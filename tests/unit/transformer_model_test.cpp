@@ -17,6 +17,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones_like.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <gmock/gmock.h>
 
@@ -42,6 +43,31 @@ TEST_P(Backbone, OnlyWantedRowsGiveTheSameRows) {
   const auto tokens = some_tokens(2, 29);
   const auto rows = at::arange(3, tokens.numel(), 4, at::kLong);
   EXPECT_TRUE(near(model->forward({tokens, {}, rows}), model->forward({tokens, {}, {}}).index_select(0, rows)));
+}
+
+TEST_P(Backbone, RecomputedBlocksGiveTheSameGradients) {
+  const auto model = open();
+  const at::AutoGradMode with_gradients(true);
+  std::vector<at::Tensor> parameters;
+  for (const auto& parameter : model->parameters()) parameters.push_back(parameter.tensor);
+  const auto tokens = some_tokens(2, 29);
+  const auto rows = at::arange(3, tokens.numel(), 4, at::kLong);
+  const auto pads = at::full({2, 29}, true, at::kBool);
+  pads[0][0] = false;
+  const auto gradients = [&](const at::Tensor& rows_N, bool recompute) {
+    const auto hidden = model->forward({tokens, pads, rows_N, recompute});
+    const auto pull = at::arange(hidden.numel(), hidden.options()).sin().view_as(hidden);
+    return torch::autograd::grad({hidden}, parameters, {pull}, std::nullopt, false, /*allow_unused=*/true);
+  };
+  for (const auto& rows_N : {at::Tensor(), rows}) {
+    const auto kept = gradients(rows_N, false), again = gradients(rows_N, true);
+    for (std::size_t p = 0; p < kept.size(); ++p) {
+      ASSERT_EQ(kept[p].defined(), again[p].defined()) << model->parameters()[p].name;
+      if (kept[p].defined()) {
+        EXPECT_TRUE(at::allclose(kept[p].to_dense(), again[p].to_dense(), 1e-5, 1e-6)) << model->parameters()[p].name;
+      }
+    }
+  }
 }
 
 TEST_P(Backbone, APaddedRowIsTheRowAlone) {
