@@ -22,10 +22,11 @@ struct BodyHolder final : torch::CustomClassHolder {
 
 /// body(inputs) without a graph; the backward runs it again with one.
 struct Recomputed : torch::autograd::Function<Recomputed> {
-  static at::Tensor forward(AutogradContext* context, const Body& body, const variable_list& inputs) {
+  static at::Tensor forward(AutogradContext* context, const Body& body, at::TensorList inputs) {
     context->saved_data["body"] = c10::IValue::make_capsule(c10::make_intrusive<BodyHolder>(body));
-    context->save_for_backward(inputs);
-    return body(inputs);
+    const auto list = inputs.vec();
+    context->save_for_backward(list);
+    return body(list);
   }
 
   static variable_list backward(AutogradContext* context, variable_list output_gradients) {
@@ -69,7 +70,7 @@ at::Tensor recomputed_block(const at::Tensor& x, const BlockWeights& weights, co
     for_each_weight(own, [&](at::Tensor& one) { one = *next++; });
     return transformer_block(given.front(), own, shape, rotary, key_mask_BS, rows_N);
   };
-  return Recomputed::apply(body, inputs);
+  return Recomputed::apply(body, at::TensorList(inputs));
 }
 
 }  // namespace drift::nn

@@ -97,7 +97,7 @@ TEST(LogitChunks, SayWhereAUnitIsTooLarge) {
 }
 
 TEST(UpdateMemory, GrowsWithTheBudgetAndNeverVanishes) {
-  const test::TinyModel model(50, 16);
+  const test::TinyModel model(50, 16, at::kFloat);
   UpdateMemory before = divide_memory(model, 32, 1000, 0);
   EXPECT_EQ(before.rows, 0);
   EXPECT_EQ(before.recomputed_rows, 1);
