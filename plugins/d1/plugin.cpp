@@ -73,6 +73,8 @@ Settings class_defaults() {
                               {"train.group_size", 8},
                               {"train.inner_iterations", 1},
                               {"train.learning_rate", 1e-6},
+                              {"train.schedule", "linear"},
+                              {"train.final_fraction", 0.0},
                               {"train.beta2", 0.999},
                               {"train.weight_decay", 0.0},
                               {"train.gradient_clip", 1.0},

@@ -1,0 +1,173 @@
+// What Coupled-GRPO promises for every batch, not only for the golden one.
+
+#include "tests/support/plugins.h"
+#include "tests/support/rollouts.h"
+
+#include <ATen/ops/full_like.h>
+#include <ATen/ops/ones.h>
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <set>
+
+namespace drift {
+namespace {
+
+using testing::DoubleNear;
+using testing::Pointwise;
+using Values = std::map<std::string, ParamValue>;
+
+std::unique_ptr<MaskingStrategy> masking(const Values& values = {}) {
+  return test::create<MaskingStrategy>("coupled_grpo", "coupled_grpo", values);
+}
+std::unique_ptr<LossEstimator> loss(const Values& values = {}) {
+  return test::create<LossEstimator>("coupled_grpo", "coupled_grpo", values);
+}
+ParamValue text(const char* value) { return std::string(value); }
+
+Trajectories responses(std::int64_t count, std::int64_t length) {
+  return test::token_trajectories(std::vector<std::vector<std::int64_t>>(
+      static_cast<std::size_t>(count), std::vector<std::int64_t>(static_cast<std::size_t>(length), 1)));
+}
+
+MaskPlan draw(const MaskingStrategy& strategy, const Trajectories& trajectories, std::int64_t step = 0,
+              std::int64_t inner_iteration = 0) {
+  MaskingInput input = test::masking_input(trajectories);
+  input.step = step;
+  input.inner_iteration = inner_iteration;
+  return test::draw_plan(strategy, input);
+}
+
+LossInput random_input(const MaskPlan& plan, std::int64_t count) {
+  LossInput input;
+  input.plan = plan;
+  input.log_probs.current_FL = test::random_log_probs(plan.target_FL, 1);
+  input.log_probs.old_FL = test::random_log_probs(plan.target_FL, 2);
+  input.log_probs.reference_FL = test::random_log_probs(plan.target_FL, 3);
+  input.advantage_B = test::vector_tensor({1.5, -0.5, 0.25, -1, 2, -0.75}).narrow(0, 0, count);
+  input.valid_BL = at::ones({count, plan.target_FL.size(1)}, at::kBool);
+  test::fill_totals(input, /*group_size=*/3, /*optimizer_steps=*/2);
+  return input;
+}
+
+TEST(CoupledGrpoMasking, EachPairScoresEveryPositionExactlyOnce) {
+  const MaskPlan plan = draw(*masking({{"pairs", std::int64_t{2}}}), responses(5, 40));
+  for (const std::int64_t pair : {0, 1}) {
+    for (std::int64_t b = 0; b < 5; ++b) {
+      const auto first = test::numbers(plan.target_FL, test::find_view(plan, 1 + 2 * pair, b));
+      const auto second = test::numbers(plan.target_FL, test::find_view(plan, 2 + 2 * pair, b));
+      for (std::size_t i = 0; i < 40; ++i) EXPECT_EQ(first[i] + second[i], 1);
+    }
+  }
+  PlanOffers offers;
+  masking()->offers(offers);
+  EXPECT_TRUE(offers.complementary_views);
+}
+
+TEST(CoupledGrpoMasking, AllResponsesShareTAndMaskThatShare) {
+  const auto strategy = masking();
+  const auto trajectories = responses(20, 200);
+  std::set<double> seen;
+  for (std::int64_t step = 0; step < 20; ++step) {
+    const MaskPlan plan = draw(*strategy, trajectories, step);
+    std::set<double> weights;
+    double masked = 0;
+    for (std::int64_t b = 0; b < 20; ++b) {
+      const std::int64_t view = test::find_view(plan, 1, b);
+      weights.insert(plan.weight_F[view].item<double>());
+      masked += plan.masked_FL[view].sum().item<double>();
+    }
+    ASSERT_EQ(weights.size(), 1u);
+    const double t = 1 / *weights.begin();
+    EXPECT_GE(t, 0.2 - 1e-6);
+    EXPECT_LE(t, 0.8 + 1e-6);
+    EXPECT_NEAR(masked / 4000, t, 5 * 0.5 / std::sqrt(4000));
+    seen.insert(t);
+  }
+  EXPECT_EQ(seen.size(), 20u) << "each step draws its own";
+}
+
+TEST(CoupledGrpoMasking, APlanDoesNotDependOnTheBatchAroundAResponse) {
+  const auto all = responses(8, 12);
+  const std::vector<std::int64_t> some = {6, 0, 3};
+  const auto strategy = masking({{"pairs", std::int64_t{2}}});
+  const MaskPlan whole = test::draw_plan(*strategy, all, 7);
+  const MaskPlan part = test::draw_plan(*strategy, test::select_responses(all, some), 7, some);
+  for (std::size_t b = 0; b < some.size(); ++b)
+    EXPECT_EQ(test::views_of(part, static_cast<std::int64_t>(b)), test::views_of(whole, some[b]));
+}
+
+TEST(CoupledGrpoMasking, EveryOptimizerStepHasItsOwnMasksUnlessToldOtherwise) {
+  const auto trajectories = responses(2, 30);
+  EXPECT_EQ(masking()->refresh(), PlanRefresh::kEachInnerIteration);
+  EXPECT_NE(test::views_of(draw(*masking(), trajectories, 0, 0), 1),
+            test::views_of(draw(*masking(), trajectories, 0, 1), 1));
+  const auto constant = masking({{"random_masking", false}});
+  EXPECT_EQ(constant->refresh(), PlanRefresh::kOncePerRollout);
+  EXPECT_EQ(test::views_of(draw(*constant, trajectories, 0, 0), 1),
+            test::views_of(draw(*constant, trajectories, 4, 1), 1));
+}
+
+// lp0 = lp1 = lp2 = c gives c (1 + 1/t) / 2 where the first mask lies, c (1 + 1/(1 - t)) / 2 elsewhere.
+TEST(CoupledGrpoLoss, AConstantLogProbabilityIsWeighedByTheMaskThatATokenIsIn) {
+  constexpr double kT = 0.4, kC = -0.7;
+  LossInput input = random_input(draw(*masking({{"t_low", kT}, {"t_high", kT}}), responses(6, 1)), 6);
+  for (auto* log_probs : {&input.log_probs.current_FL, &input.log_probs.old_FL, &input.log_probs.reference_FL})
+    *log_probs = at::full_like(*log_probs, kC);
+  std::set<bool> seen;
+  for (std::int64_t b = 0; b < 6; ++b) {
+    const bool in_first = test::find_view(input.plan, 1, b) >= 0;
+    const std::int64_t pair_view = test::find_view(input.plan, in_first ? 1 : 2, b);
+    test::MetricTotal logged;
+    logged.add(loss()->evaluate(test::select_views(input, {test::find_view(input.plan, 0, b), pair_view})),
+               "weighted_logprob");
+    EXPECT_NEAR(logged.value(), kC * (1 + 1 / (in_first ? kT : 1 - kT)) / 2, 1e-7);
+    seen.insert(in_first);
+  }
+  EXPECT_EQ(seen.size(), 2u) << "both cases occur";
+}
+
+TEST(CoupledGrpoLoss, ViewsOfDifferentResponsesDoNotMix) {
+  const LossInput input = random_input(draw(*masking({{"pairs", std::int64_t{2}}}), responses(6, 8)), 6);
+  for (const char* norm : {"token", "sample", "length"}) {
+    const auto estimator = loss({{"norm", text(norm)}});
+    const auto whole = test::gradient(*estimator, input);
+    double sum = 0;
+    for (std::int64_t b = 0; b < 6; ++b) {
+      std::vector<std::int64_t> views;
+      for (std::int64_t view = 0; view < input.plan.sample_F.size(0); ++view)
+        if (input.plan.sample_F[view].item<std::int64_t>() == b) views.push_back(view);
+      const LossInput part = test::select_views(input, views);
+      sum += estimator->evaluate(part).value.item<double>();
+      const auto gradient = test::gradient(*estimator, part);
+      for (std::size_t v = 0; v < views.size(); ++v)
+        for (std::size_t i = 0; i < 8; ++i)
+          EXPECT_NEAR(gradient[v * 8 + i], whole[static_cast<std::size_t>(views[v]) * 8 + i], 1e-14);
+    }
+    EXPECT_NEAR(sum, estimator->evaluate(input).value.item<double>(), 1e-13) << norm;
+    EXPECT_THAT(whole, Pointwise(DoubleNear(1e-7), test::finite_difference_gradient(*estimator, input))) << norm;
+  }
+  EXPECT_EQ(loss()->coupling(), Coupling::kSample);
+}
+
+TEST(CoupledGrpoLoss, VeryUnlikelyTokensGiveFiniteLossesAndGradients) {
+  for (const char* kl : {"k1", "k2", "k3"}) {
+    LossInput input = random_input(draw(*masking(), responses(6, 8)), 6);
+    input.log_probs.current_FL.select(1, 0).fill_(-1e4);
+    input.log_probs.old_FL.select(1, 1).fill_(-1e4);
+    EXPECT_TRUE(std::isfinite(loss({{"kl", text(kl)}})->evaluate(input).value.item<double>())) << kl;
+    for (const double g : test::gradient(*loss({{"kl", text(kl)}}), input)) ASSERT_TRUE(std::isfinite(g)) << kl;
+  }
+}
+
+TEST(CoupledGrpoLoss, AsksForPairsAndForAReferenceOnlyWhereTheKlCounts) {
+  for (const double beta : {0.0, 0.01}) {
+    LossNeeds needs;
+    loss({{"beta", beta}})->needs(needs);
+    EXPECT_EQ(needs.reference, beta > 0);
+    EXPECT_TRUE(needs.complementary_views);
+  }
+}
+
+}  // namespace
+}  // namespace drift

@@ -1,0 +1,176 @@
+// What ESPO promises for every batch, not only for the golden one.
+
+#include "tests/support/plugins.h"
+#include "tests/support/rollouts.h"
+
+#include <ATen/ops/full_like.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros_like.h>
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+namespace drift {
+namespace {
+
+using testing::DoubleNear;
+using testing::Each;
+using testing::Pointwise;
+using Values = std::map<std::string, ParamValue>;
+
+std::unique_ptr<MaskingStrategy> masking(const Values& values = {}) {
+  return test::create<MaskingStrategy>("espo", "espo", values);
+}
+std::unique_ptr<LossEstimator> loss(const Values& values = {}) {
+  return test::create<LossEstimator>("espo", "espo", values);
+}
+ParamValue text(const char* value) { return std::string(value); }
+
+Trajectories responses(std::int64_t count, std::int64_t length) {
+  return test::token_trajectories(std::vector<std::vector<std::int64_t>>(
+      static_cast<std::size_t>(count), std::vector<std::int64_t>(static_cast<std::size_t>(length), 1)));
+}
+
+MaskPlan draw(const MaskingStrategy& strategy, const Trajectories& trajectories, std::int64_t step = 0,
+              std::int64_t inner_iteration = 0) {
+  MaskingInput input = test::masking_input(trajectories);
+  input.step = step;
+  input.inner_iteration = inner_iteration;
+  return test::draw_plan(strategy, input);
+}
+
+LossInput random_input(const MaskPlan& plan, std::int64_t count) {
+  LossInput input;
+  input.plan = plan;
+  input.log_probs.current_FL = test::random_log_probs(plan.target_FL, 1);
+  input.log_probs.old_FL = test::random_log_probs(plan.target_FL, 2);
+  input.log_probs.reference_FL = test::random_log_probs(plan.target_FL, 3);
+  input.advantage_B = test::vector_tensor({1.5, -0.5, 0.25, -1, 2, -0.75, 1, -1}).narrow(0, 0, count);
+  input.valid_BL = at::ones({count, plan.target_FL.size(1)}, at::kBool);
+  test::fill_totals(input, /*group_size=*/count, /*optimizer_steps=*/2);
+  return input;
+}
+
+double elbo(const LossInput& input, std::int64_t length) {
+  test::MetricTotal logged;
+  logged.add(loss({{"beta", 0.0}})->evaluate(input), "elbo");
+  return logged.value() * static_cast<double>(length);
+}
+
+// 8 responses of 7 positions: the sizes of the masks are 0, …, 7 in some order, each once.
+TEST(EspoLoss, ConstantLogProbabilitiesGiveLTimesThemInTheMeanOverAllMaskSizes) {
+  constexpr std::int64_t kLength = 7;
+  constexpr double kC = -0.7;
+  LossInput input = random_input(draw(*masking(), responses(8, kLength)), 8);
+  input.log_probs.current_FL = at::full_like(input.log_probs.current_FL, kC);
+  EXPECT_NEAR(elbo(input, kLength), kLength * kC, 1e-12);
+  int extremes = 0;
+  for (std::int64_t b = 0; b < 8; ++b) {
+    std::vector<std::int64_t> views;
+    for (const std::int64_t forward : {0, 1})
+      if (test::find_view(input.plan, forward, b) >= 0) views.push_back(test::find_view(input.plan, forward, b));
+    EXPECT_NEAR(elbo(test::select_views(input, views), kLength), (kLength + 1) * kC / (views.size() == 1 ? 2 : 1),
+                1e-12);
+    extremes += views.size() == 1;
+  }
+  EXPECT_EQ(extremes, 2) << "l = 0 and l = L";
+}
+
+TEST(EspoMasking, APlanDependsOnNothingButItsMicroBatch) {
+  const auto all = responses(9, 12);
+  const std::vector<std::int64_t> some = {3, 4, 5};
+  const auto strategy = masking({{"micro_batch", std::int64_t{3}}, {"num_mc", std::int64_t{2}}});
+  const MaskPlan whole = test::draw_plan(*strategy, all, 7);
+  const MaskPlan part = test::draw_plan(*strategy, test::select_responses(all, some), 7, some);
+  for (std::size_t b = 0; b < some.size(); ++b)
+    EXPECT_EQ(test::views_of(part, static_cast<std::int64_t>(b)), test::views_of(whole, some[b]));
+}
+
+TEST(EspoMasking, EveryOptimizerStepAndEverySampleHasItsOwnMasks) {
+  const auto trajectories = responses(4, 40);
+  const auto strategy = masking({{"num_mc", std::int64_t{2}}});
+  EXPECT_EQ(strategy->refresh(), PlanRefresh::kEachInnerIteration);
+  const auto views = test::views_of(draw(*strategy, trajectories), 1);
+  EXPECT_EQ(views, test::views_of(draw(*strategy, trajectories), 1));
+  EXPECT_NE(views, test::views_of(draw(*strategy, trajectories, 0, 1), 1));
+  EXPECT_NE(views, test::views_of(draw(*strategy, trajectories, 1, 0), 1));
+  EXPECT_NE(views[0].substr(2), views[2].substr(2));
+}
+
+TEST(EspoMasking, EveryPositionIsMaskedEquallyOften) {
+  constexpr std::int64_t kResponses = 600, kLength = 8;
+  const MaskPlan plan = draw(*masking({{"coupled", false}}), responses(kResponses, kLength));
+  for (const double share : test::numbers(plan.masked_FL.to(at::kDouble).sum(0) / kResponses))
+    EXPECT_NEAR(share, 0.5, 5 * 0.5 / std::sqrt(kResponses));  // five standard errors
+}
+
+TEST(EspoLoss, GradientsAgreeWithFiniteDifferencesAndAddUpOverResponses) {
+  const auto plan = draw(*masking({{"num_mc", std::int64_t{2}}}), responses(6, 8));
+  for (const Values& values : {Values{}, Values{{"kl", text("k3")}, {"beta", 0.1}}, Values{{"length", text("valid")}},
+                               Values{{"beta", 0.0}, {"eps_low", 0.01}, {"eps_high", 0.02}}}) {
+    LossInput input = random_input(plan, 6);
+    input.valid_BL[2][5] = false;
+    input.valid_BL[3] = false;
+    const auto estimator = loss(values);
+    const auto whole = test::gradient(*estimator, input);
+    EXPECT_THAT(whole, Pointwise(DoubleNear(1e-7), test::finite_difference_gradient(*estimator, input)));
+    double sum = 0;
+    for (std::int64_t b = 0; b < 6; ++b) {
+      std::vector<std::int64_t> views;
+      for (std::int64_t view = 0; view < input.plan.sample_F.size(0); ++view)
+        if (input.plan.sample_F[view].item<std::int64_t>() == b) views.push_back(view);
+      sum += estimator->evaluate(test::select_views(input, views)).value.item<double>();
+    }
+    EXPECT_NEAR(sum, estimator->evaluate(input).value.item<double>(), 1e-13);
+  }
+  EXPECT_EQ(loss()->coupling(), Coupling::kSample);
+}
+
+// The estimate k1 has the gradient 1 by the ELBO, whatever the reference. The added term brings ELBO - ELBO_ref.
+TEST(EspoLoss, TheGradientOfK1IsThatOfTheKl) {
+  LossInput input = random_input(draw(*masking(), responses(1, 8)), 1);
+  input.advantage_B = at::zeros_like(input.advantage_B);
+  const auto with = [&](const char* kl) { return loss({{"kl", text(kl)}, {"beta", 1.0}}); };
+  const auto estimate = [&](const char* kl) {
+    test::MetricTotal logged;
+    logged.add(with(kl)->evaluate(input), "kl");
+    return logged.value() * 8;
+  };
+  const double difference = estimate("k1");  // ELBO - ELBO_ref
+  EXPECT_NEAR(estimate("k2"), difference * difference / 2, 1e-9);
+  const auto k1 = test::gradient(*with("k1"), input), k2 = test::gradient(*with("k2"), input);
+  for (std::size_t i = 0; i < k1.size(); ++i) EXPECT_NEAR(k1[i], k2[i] * (1 + difference) / difference, 1e-9);
+}
+
+TEST(EspoLoss, AFarReferenceKeepsItsPull) {
+  LossInput input = random_input(draw(*masking(), responses(2, 8)), 2);
+  input.advantage_B = at::zeros_like(input.advantage_B);
+  input.log_probs.reference_FL = input.log_probs.reference_FL - 100;
+  EXPECT_THAT(test::gradient(*loss({{"beta", 1.0}}), input), Each(testing::Ge(0)));
+  EXPECT_GT(std::abs(test::gradient(*loss({{"beta", 1.0}}), input).front()) +
+                std::abs(test::gradient(*loss({{"beta", 1.0}}), input).back()),
+            1);
+  for (const char* kl : {"k1", "k2", "k3"}) {
+    for (const double g : test::gradient(*loss({{"kl", text(kl)}, {"beta", 1.0}}), input))
+      ASSERT_TRUE(std::isfinite(g));
+  }
+}
+
+TEST(EspoLoss, WeightsOfThePlanAreNotItsOwn) {
+  LossInput input = random_input(draw(*masking(), responses(4, 8)), 4);
+  const auto plain = test::gradient(*loss(), input);
+  input.plan.weight_F = at::full_like(input.plan.sample_F, 3, at::TensorOptions(at::kFloat));
+  EXPECT_EQ(test::gradient(*loss(), input), plain);
+}
+
+TEST(EspoLoss, AsksForAReferenceOnlyWhereTheKlCounts) {
+  for (const double beta : {0.0, 0.01}) {
+    LossNeeds needs;
+    loss({{"beta", beta}})->needs(needs);
+    EXPECT_EQ(needs.reference, beta > 0);
+    EXPECT_FALSE(needs.complementary_views);
+  }
+}
+
+}  // namespace
+}  // namespace drift
