@@ -21,6 +21,9 @@ struct CommandLine {
   std::vector<ConfigOverride> overrides;  ///< --set and the short forms; for a checkpoint also model.path
   std::filesystem::path out;              ///< --out; empty: runs/NAME
   bool resume = false;
+  std::int64_t jobs = 1;                ///< --jobs of `sweep`: runs at a time
+  bool dry_run = false;                 ///< --dry-run of `sweep`
+  bool report = false;                  ///< --report of `sweep`
   std::string purpose;                  ///< --for of `config show`
   std::optional<std::string> prompt;    ///< --prompt
   std::vector<std::int64_t> token_ids;  ///< --token-ids, --decode
@@ -67,6 +70,7 @@ std::string describe_options(const Command& command);
 // One file each: train_command.cpp, …
 int run_train(const CommandLine& line);
 int run_pretrain(const CommandLine& line);
+int run_sweep(const CommandLine& line);
 int run_eval(const CommandLine& line);
 int run_generate(const CommandLine& line);
 int run_model_info(const CommandLine& line);

@@ -21,6 +21,16 @@ const std::vector<Command>& commands() {
        "pretrain configs/pretrain.toml --out runs/base",
        {"set", "model", "task", "seed", "dtype", "device", "steps", "out", "resume"},
        run_pretrain},
+      {"sweep",
+       "SWEEP.toml",
+       true,
+       "train a grid of runs and compare them",
+       "Runs what the file asks for and is not finished yet, whoever stopped it and when; ends in tables, with mean "
+       "and\n"
+       "standard error over the seeds, and in a report with the curves of all runs. Exit status 1 if a run failed.",
+       "sweep configs/sweeps/quick.toml --jobs 2",
+       {"set", "out", "jobs", "dry-run", "report"},
+       run_sweep},
       {"eval",
        "CHECKPOINT_DIR",
        true,

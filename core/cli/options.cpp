@@ -34,6 +34,9 @@ const std::map<std::string, Option>& options() {
       {"device", {"cpu|cuda", "short for --set run.device=…", "run.device", true}},
       {"steps", {"N", "short for --set train.steps=N (pretrain: pretrain.steps)", "train.steps", false}},
       {"out", {"FOLDER", "folder of the run, instead of runs/NAME", "", false}},
+      {"jobs", {"N", "runs at a time, which share the machine's threads; default 1", "", false}},
+      {"dry-run", {"", "list the runs and which of them are finished, and run nothing", "", false}},
+      {"report", {"", "write tables and report from what is there, and run nothing", "", false}},
       {"resume", {"", "go on from the run's last checkpoint", "", false}},
       {"config", {"FILE", "the run's TOML file", "", false}},
       {"for", {"COMMAND", "resolve for train, pretrain, eval or generate; default: what the file has", "", false}},
@@ -147,6 +150,15 @@ std::vector<std::int64_t> parse_token_ids(const std::string& option, const std::
   return ids;
 }
 
+std::int64_t parse_jobs(const std::string& text) {
+  std::int64_t jobs = 1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), jobs);
+  if (!text.empty() && (error != std::errc() || end != text.data() + text.size() || jobs < 1)) {
+    throw UsageError("`--jobs " + text + "` is no number of runs", "for example: --jobs 2");
+  }
+  return jobs;
+}
+
 double parse_tolerance(const std::string& option, const std::string& text, double absent) {
   if (text.empty()) return absent;
   double value = 0;
@@ -205,6 +217,9 @@ CommandLine parse_arguments(const Command& command, const std::vector<std::strin
   line.out = text("out");
   line.purpose = text("for");
   line.resume = given("resume");
+  line.jobs = parse_jobs(text("jobs"));
+  line.dry_run = given("dry-run");
+  line.report = given("report");
   line.json = given("json");
   line.show_steps = given("show-steps");
   line.prefix = given("prefix");
@@ -228,7 +243,7 @@ CommandLine parse_arguments(const Command& command, const std::vector<std::strin
   if (command.name == "generate" && line.prompt.has_value() == !line.token_ids.empty()) {
     throw UsageError("`drift generate` wants one of --prompt and --token-ids", "for example: drift " + command.example);
   }
-  if (command.argument == "CONFIG.toml") line.config = argument;
+  if (command.argument == "CONFIG.toml" || command.argument == "SWEEP.toml") line.config = argument;
   if (command.argument == "NAME" || command.argument == "FILE" || command.argument == "PATH") line.name = argument;
   if (command.argument == "CHECKPOINT_DIR") {
     line.checkpoint = argument;

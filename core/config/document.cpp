@@ -1,11 +1,10 @@
 #include <core/config/document.h>
-
-#include <toml++/toml.h>
+#include <core/config/toml_layer.h>
 
 #include <algorithm>
 #include <fstream>
-#include <functional>
 #include <sstream>
+#include <utility>
 
 namespace drift {
 namespace {
@@ -20,63 +19,6 @@ std::vector<std::string> split_lines(const std::string& text) {
   return lines;
 }
 
-/// A key as TOML writes it, so that points inside quotes do not look like sections.
-std::string written_key(std::string_view key) {
-  const bool bare = !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
-    return std::isalnum(c) || c == '_' || c == '-';
-  });
-  return bare ? std::string(key) : to_toml(ParamValue(std::string(key)));
-}
-
-TextSpan span_of(const toml::source_region& region) {
-  TextSpan span{region.begin.line, region.begin.column, 1};
-  if (region.end.line == region.begin.line && region.end.column > region.begin.column) {
-    span.length = region.end.column - region.begin.column;
-  }
-  return span;
-}
-
-std::string describe(const toml::node& node) {
-  switch (node.type()) {
-    case toml::node_type::date: return "a date";
-    case toml::node_type::time: return "a time";
-    case toml::node_type::date_time: return "a date and time";
-    case toml::node_type::array: return "a list that does not hold texts only";
-    default: return "";
-  }
-}
-
-std::optional<ParamValue> param_value(const toml::node& node) {
-  if (const auto* value = node.as_boolean()) return ParamValue(value->get());
-  if (const auto* value = node.as_integer()) return ParamValue(std::int64_t{value->get()});
-  if (const auto* value = node.as_floating_point()) return ParamValue(value->get());
-  if (const auto* value = node.as_string()) return ParamValue(value->get());
-  if (const auto* array = node.as_array()) {
-    std::vector<std::string> items;
-    for (const toml::node& item : *array) {
-      if (!item.is_string()) return std::nullopt;
-      items.push_back(item.as_string()->get());
-    }
-    return ParamValue(std::move(items));
-  }
-  return std::nullopt;
-}
-
-using OriginOf = std::function<Origin(const toml::key&, const toml::node&)>;
-
-void flatten(const toml::table& table, const std::string& prefix, const OriginOf& origin_of,
-             const std::filesystem::path& folder, ConfigLayer& layer) {
-  for (auto&& [key, node] : table) {
-    const std::string path = prefix + written_key(key.str());
-    if (const toml::table* inner = node.as_table()) {
-      layer.tables[path] = origin_of(key, node);
-      flatten(*inner, path + ".", origin_of, folder, layer);
-    } else {
-      layer.leaves[path] = {param_value(node), describe(node), origin_of(key, node), folder};
-    }
-  }
-}
-
 /// TOML++ says "Error while parsing array: encountered end-of-file"; what went wrong is the part after the colon.
 std::string syntax_message(const toml::parse_error& error) {
   const std::string description(error.description());
@@ -86,6 +28,9 @@ std::string syntax_message(const toml::parse_error& error) {
 
 class Loader {
  public:
+  /// @param further  extended by the first file that is loaded, after those that it names
+  explicit Loader(std::vector<ExtendedFile> further) : further_(std::move(further)) {}
+
   void load(const std::filesystem::path& file, const Diagnostic& asked_by) {
     std::error_code ignored;
     const auto identity = std::filesystem::weakly_canonical(file, ignored);
@@ -114,7 +59,7 @@ class Loader {
       add(toml::parse(std::string_view(content), std::string_view(shown)), file);
     } catch (const toml::parse_error& error) {
       const Origin origin{Origin::Kind::kFile, shown, {}, {}};
-      mistakes.push_back(document.at(origin, span_of(error.source()), syntax_message(error)));
+      mistakes.push_back(document.at(origin, toml_span(error.source()), syntax_message(error)));
     }
     open_.pop_back();
     done_.push_back(identity);
@@ -135,23 +80,21 @@ class Loader {
   }
 
   void add(toml::table&& table, const std::filesystem::path& file) {
-    const OriginOf origin_of = [&](const toml::key& key, const toml::node& node) {
-      return Origin{Origin::Kind::kFile, file.string(), span_of(key.source()), span_of(node.source())};
-    };
     extend(table, file);
+    if (open_.size() == 1) {
+      for (const ExtendedFile& extended : further_) load(extended.file, extended.asked_by);
+    }
     table.erase("extends");
-    ConfigLayer layer;
-    flatten(table, "", origin_of, std::filesystem::absolute(file).parent_path(), layer);
-    document.layers.push_back(std::move(layer));
+    document.layers.push_back(toml_layer(table, file));
   }
 
   void extend(const toml::table& table, const std::filesystem::path& file) {
     const toml::node* node = table.get("extends");
     if (node == nullptr) return;
     const auto place = [&](const toml::node& at) {
-      return document.at({Origin::Kind::kFile, file.string(), {}, {}}, span_of(at.source()), "");
+      return document.at({Origin::Kind::kFile, file.string(), {}, {}}, toml_span(at.source()), "");
     };
-    const auto names = param_value(*node);
+    const auto names = toml_value(*node);
     if (!names || !std::holds_alternative<std::vector<std::string>>(*names)) {
       Diagnostic mistake = place(*node);
       mistake.message = "`extends` must be a list of files";
@@ -164,6 +107,7 @@ class Loader {
     }
   }
 
+  std::vector<ExtendedFile> further_;
   std::vector<std::filesystem::path> open_, done_;
 };
 
@@ -178,12 +122,10 @@ ConfigLayer override_layer(const ConfigOverride& setting, std::vector<Diagnostic
   origin.key = place(setting.key);
   origin.value = place(setting.value);
   const auto parse = [&](const std::string& value) {
-    ConfigLayer layer;
     const std::string line = setting.key + " = " + value;
-    flatten(
-        toml::parse(std::string_view(line)), "", [&](const toml::key&, const toml::node&) { return origin; },
-        std::filesystem::current_path(), layer);
-    return layer;
+    return toml_layer(
+        toml::parse(std::string_view(line)), [&](const toml::key&, const toml::node&) { return origin; },
+        std::filesystem::current_path());
   };
   const std::string as_text = to_toml(ParamValue(setting.value));
   try {
@@ -261,8 +203,9 @@ Diagnostic ConfigDocument::at(const Origin& origin, const TextSpan& span, std::s
   return diagnostic;
 }
 
-ConfigDocument load_document(const std::filesystem::path& file, const std::vector<ConfigOverride>& overrides) {
-  Loader loader;
+ConfigDocument load_document(const std::filesystem::path& file, const std::vector<ConfigOverride>& overrides,
+                             const std::vector<ExtendedFile>& further) {
+  Loader loader(further);
   loader.document.file = file.string();
   if (!file.empty()) {
     Diagnostic asked;

@@ -66,12 +66,19 @@ struct ConfigDocument {
   Diagnostic at(const Origin& origin, const TextSpan& span, std::string message) const;
 };
 
+/// A file that another one extends without naming it under `extends`.
+struct ExtendedFile {
+  std::filesystem::path file;
+  Diagnostic asked_by;  ///< what is said, with its own message, where the file cannot be read
+};
+
 /// Read `file` (may be empty), what it extends, and the command line.
 ///
 /// `extends = ["a.toml", "b.toml"]` at the top of a file, relative to that file: b wins over a, the file over both. A
-/// file that several others extend counts once, at its first place.
+/// file that several others extend counts once, at its first place. `further` files come after those that it names.
 /// @throws ConfigError with every syntax error, missing file and cycle.
-ConfigDocument load_document(const std::filesystem::path& file, const std::vector<ConfigOverride>& overrides);
+ConfigDocument load_document(const std::filesystem::path& file, const std::vector<ConfigOverride>& overrides,
+                             const std::vector<ExtendedFile>& further = {});
 
 /// "a.b.c" -> "a.b" and "c"; a key without a point lies in section "".
 std::string_view section_of(std::string_view key);

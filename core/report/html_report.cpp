@@ -4,8 +4,8 @@
 #include <core/report/format.h>
 #include <core/report/html.h>
 #include <core/report/html_curves.h>
+#include <core/report/html_page.h>
 #include <core/report/html_samples.h>
-#include <core/report/html_style.h>
 #include <core/report/html_tables.h>
 #include <core/report/metrics_reader.h>
 #include <core/report/profile.h>
@@ -143,13 +143,6 @@ std::string profile_card(const std::vector<StepMetrics>& steps) {
 
 // ---- The page ----
 
-std::string section(const std::string& title, const std::string& content, const std::string& around = "",
-                    const std::string& note = "") {
-  if (content.empty()) return {};
-  return "<h2>" + escape_html(title) + (note.empty() ? "" : " <small>" + escape_html(note) + "</small>") +
-         "</h2>\n<div" + (around.empty() ? "" : " class=\"" + around + "\"") + ">" + content + "</div>\n";
-}
-
 std::string curves_note(std::size_t steps) {
   const std::size_t bucket = chart_bucket(steps), window = smoothing_window(steps);
   std::string note;
@@ -172,18 +165,13 @@ std::string subtitle(const Json& summary) {
 std::string page(const Run& run) {
   std::string hero = held_out_card(run.summary.value("held_out", Json::object()), cost_line(run.summary));
   if (hero.empty()) hero = training_card(run.steps);
-  const std::string title = escape_html(run.name);
-  return "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\"><head><meta charset=\"utf-8\"/>"
-         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/><title>" +
-         title + " · Drift</title><style>" + kReportStyle + "</style></head>\n<body>\n" + "<header><h1>" + title +
-         "</h1><p class=\"lead\">" + escape_html(subtitle(run.summary)) + "</p></header>\n" + "<div class=\"hero\">" +
-         hero + profile_card(run.steps) + "</div>\n" +
-         section("Curves", html_curves(run.steps, run.summary), "charts", curves_note(run.steps.size())) +
-         section("Responses and the order in which they were written", run.samples) +
-         section("The run", html_facts(run.summary)) + section("Settings", run.settings, "sections") +
-         section("Plugins", run.plugins) +
-         "<footer>Written by Drift. Everything is in this one file.</footer>\n<script>" + kReportScript +
-         "</script>\n</body></html>\n";
+  return html_page(
+      run.name, subtitle(run.summary),
+      "<div class=\"hero\">" + hero + profile_card(run.steps) + "</div>\n" +
+          html_section("Curves", html_curves(run.steps, run.summary), "charts", curves_note(run.steps.size())) +
+          html_section("Responses and the order in which they were written", run.samples) +
+          html_section("The run", html_facts(run.summary)) + html_section("Settings", run.settings, "sections") +
+          html_section("Plugins", run.plugins));
 }
 
 }  // namespace

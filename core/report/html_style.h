@@ -6,12 +6,12 @@ namespace drift {
 
 inline constexpr const char* kReportStyle = R"css(
 :root { color-scheme: light dark; --page: #fafaf7; --card: #ffffff; --ink: #1d2530; --soft: #667080;
-  --rule: #e4e6ea; --accent: #0d6d94; --s1: #c8711b; --s2: #2f8f66; --s3: #7d5fb0; --s4: #b8487a; --s5: #98a1ad;
+  --rule: #e4e6ea; --accent: #0d6d94; --s1: #c8711b; --s2: #2f8f66; --s3: #7d5fb0; --s4: #b8487a; --s5: #98a1ad; --s6: #8a7a12; --s7: #3f4fb5;
   --good: #1d7a4f; --bad: #b3432b; --k0: #e4f0f6; --k1: #c8e1ed; --k2: #a3cde1; --k3: #7bb6d2; --k4: #35839f;
   --k5: #22708f; --k6: #0f587a; --k7: #083e5a; --k-early: #123; --k-late: #fff; }
 @media (prefers-color-scheme: dark) {
   :root { --page: #13171c; --card: #1a2027; --ink: #e3e8ee; --soft: #93a0af; --rule: #2b333d; --accent: #5db6dc;
-    --s1: #e8994a; --s2: #5cbd92; --s3: #a98fdd; --s4: #e07aa6; --s5: #75808e; --good: #63c596; --bad: #ee8a70;
+    --s1: #e8994a; --s2: #5cbd92; --s3: #a98fdd; --s4: #e07aa6; --s5: #75808e; --s6: #cdbb4a; --s7: #8d9bf0; --good: #63c596; --bad: #ee8a70;
     --k0: #1e313c; --k1: #244254; --k2: #29536b; --k3: #2f6683; --k4: #5aa5c6; --k5: #7fbfda; --k6: #a8d6e9;
     --k7: #d3ecf6; --k-early: #e3e8ee; --k-late: #0d1a22; }
 }
@@ -56,6 +56,9 @@ figcaption output { margin-left: auto; color: var(--soft); font-size: 0.8rem; te
 .s3 { color: var(--s3); }
 .s4 { color: var(--s4); }
 .s5 { color: var(--s5); }
+.s6 { color: var(--s6); }
+.s7 { color: var(--s7); }
+.band { fill: currentColor; fill-opacity: 0.16; stroke: none; }
 .legend { display: flex; flex-wrap: wrap; gap: 0.2rem 1rem; color: var(--soft); font-size: 0.8rem;
   margin: 0.5rem 0 0; }
 .legend i { display: inline-block; width: 0.8em; height: 0.8em; border-radius: 2px; margin-right: 0.35em;
@@ -67,7 +70,7 @@ th { font-weight: 500; text-align: left; color: var(--soft); }
 th, td { padding: 0.22rem 0.9rem 0.22rem 0; vertical-align: top; border-bottom: 1px solid var(--rule);
   overflow-wrap: anywhere; }
 tr:last-child > * { border-bottom: 0; }
-td.number { text-align: right; white-space: nowrap; }
+td.number, th.number { text-align: right; white-space: nowrap; }
 td.bar { width: 36%; }
 td.bar i { display: block; height: 0.65em; margin-top: 0.45em; background: var(--accent); border-radius: 2px; }
 .wide { overflow-x: auto; }

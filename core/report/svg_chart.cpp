@@ -18,6 +18,7 @@ constexpr double kWidth = 400, kHeight = 196;
 constexpr double kLeft = 50, kRight = 10, kTop = 8, kBottom = 34;
 constexpr std::size_t kMostPoints = 500;
 constexpr std::size_t kFewestSmoothed = 20;
+constexpr std::size_t kColours = 8;
 
 template <class... Values>
 std::string print(const char* format, Values... values) {
@@ -88,6 +89,7 @@ Frame frame_of(const Chart& chart) {
       sum += value;
       low = std::min(low, chart.stacked ? 0.0 : value - error);
       high = std::max(high, chart.stacked ? sum : value + error);
+      if (!series.low.empty()) low = std::min(low, series.low[at]), high = std::max(high, series.high[at]);
     }
   }
   const double space = high > low ? 0.06 * (high - low) : std::max(0.5, std::abs(high)) * 0.5;
@@ -120,14 +122,34 @@ std::string axes(const Frame& frame) {
   return svg;
 }
 
-std::string line_path(const Frame& frame, const std::vector<double>& x, const std::vector<double>& y) {
+std::string line_path(const Frame& frame, const std::vector<double>& x, const std::vector<double>& y,
+                      bool over_gaps = false) {
   std::string path;
   bool pen_down = false;
   for (std::size_t at = 0; at < y.size(); ++at) {
     if (std::isfinite(y[at])) path += print(pen_down ? "L%.1f %.1f" : "M%.1f %.1fh0", frame.x(x[at]), frame.y(y[at]));
-    pen_down = std::isfinite(y[at]);
+    pen_down = std::isfinite(y[at]) || (over_gaps && pen_down);
   }
   return path;
+}
+
+// One closed shape for each stretch of steps with a known value.
+std::string band(const Chart& chart, const Series& series, const Frame& frame, std::size_t number) {
+  std::string path, upper, lower;
+  const auto close = [&] {
+    if (!upper.empty()) path += upper + lower + "Z";
+    upper = lower = "";
+  };
+  for (std::size_t at = 0; at < series.low.size(); ++at) {
+    if (std::isfinite(series.low[at])) {
+      upper += print("%s%.1f %.1f", upper.empty() ? "M" : "L", frame.x(chart.x[at]), frame.y(series.high[at]));
+      lower = print("L%.1f %.1f", frame.x(chart.x[at]), frame.y(series.low[at])) + lower;
+    } else if (!chart.points) {
+      close();
+    }
+  }
+  close();
+  return path.empty() ? "" : print("<path class=\"band s%zu\" d=\"", number % kColours) + path + "\"/>";
 }
 
 // One closed shape a series for each stretch of steps with a known value.
@@ -154,7 +176,7 @@ std::string stacked_areas(const Chart& chart, const Frame& frame) {
       }
     }
     // Its outline keeps an area of one step visible.
-    svg += print("<path class=\"area s%zu\" d=\"", number % 6) + path + "\"/>";
+    svg += print("<path class=\"area s%zu\" d=\"", number % kColours) + path + "\"/>";
   }
   return svg;
 }
@@ -167,23 +189,27 @@ std::string error_bars(const Chart& chart, const Series& series, const Frame& fr
                  low = frame.y(series.y[at] - series.error[at]);
     path += print("M%.1f %.1fV%.1fM%.1f %.1fh6M%.1f %.1fh6", x, high, low, x - 3, high, x - 3, low);
   }
-  return path.empty() ? "" : print("<path class=\"bars s%zu\" d=\"", number % 6) + path + "\"/>";
+  return path.empty() ? "" : print("<path class=\"bars s%zu\" d=\"", number % kColours) + path + "\"/>";
 }
 
 std::string lines(const Chart& chart, const Frame& frame, std::size_t window) {
   std::string svg;
+  // Below all lines.
+  for (std::size_t number = 0; number < chart.series.size(); ++number)
+    svg += band(chart, chart.series[number], frame, number);
   for (std::size_t number = 0; number < chart.series.size(); ++number) {
     const Series& series = chart.series[number];
+    const bool is_smoothed = window > 1 && series.low.empty();
     svg += error_bars(chart, series, frame, number);
-    const char* raw = window > 1 ? "faint" : "line";
-    svg += print("<path class=\"%s s%zu\" d=\"", raw, number % 6) + line_path(frame, chart.x, series.y) + "\"/>";
-    if (window > 1)
-      svg += print("<path class=\"line s%zu\" d=\"", number % 6) +
+    svg += print("<path class=\"%s s%zu\" d=\"", is_smoothed ? "faint" : "line", number % kColours) +
+           line_path(frame, chart.x, series.y, chart.points) + "\"/>";
+    if (is_smoothed)
+      svg += print("<path class=\"line s%zu\" d=\"", number % kColours) +
              line_path(frame, chart.x, smoothed(series.y, window)) + "\"/>";
     for (std::size_t at = 0; chart.points && at < series.y.size(); ++at) {
       if (std::isfinite(series.y[at]))
-        svg += print("<circle class=\"dot s%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\"/>", number % 6, frame.x(chart.x[at]),
-                     frame.y(series.y[at]));
+        svg += print("<circle class=\"dot s%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\"/>", number % kColours,
+                     frame.x(chart.x[at]), frame.y(series.y[at]));
     }
   }
   return svg;
@@ -224,7 +250,8 @@ std::string caption(const Chart& chart) {
 std::string legend(const Chart& chart) {
   std::string html;
   for (std::size_t number = 0; chart.series.size() > 1 && number < chart.series.size(); ++number) {
-    html += print("<span><i class=\"s%zu\"></i>", number % 6) + escape_html(chart.series[number].name) + "</span>";
+    html +=
+        print("<span><i class=\"s%zu\"></i>", number % kColours) + escape_html(chart.series[number].name) + "</span>";
   }
   if (!chart.note.empty()) html += "<span>" + escape_html(chart.note) + "</span>";
   return html.empty() ? "" : "<p class=\"legend\">" + html + "</p>";
@@ -263,11 +290,17 @@ std::string svg_chart(const Chart& whole) {
   if (chart.series.empty()) return {};
   const std::size_t bucket = chart_bucket(chart.x.size());
   if (bucket > 1) {
-    for (Series& series : chart.series) series.y = in_buckets(series.y, bucket);
-    for (Series& series : chart.series) series.error.clear();
+    for (Series& series : chart.series) {
+      for (std::vector<double>* values : {&series.y, &series.low, &series.high}) *values = in_buckets(*values, bucket);
+      series.error.clear();
+    }
     chart.x = in_buckets(chart.x, bucket);
   }
   const std::size_t window = chart.noisy ? smoothing_window(whole.x.size()) / bucket : 1;
+  for (Series& series : chart.series) {
+    if (window == 1 || series.low.empty()) continue;
+    for (std::vector<double>* values : {&series.y, &series.low, &series.high}) *values = smoothed(*values, window);
+  }
   const Frame frame = frame_of(chart);
   return "<figure data-points=\"" + escape_html(hover_data(chart, frame)) + "\">" + caption(chart) +
          print("<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"", kWidth, kHeight) +

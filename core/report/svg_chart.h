@@ -13,6 +13,8 @@ struct Series {
   std::string name = {};
   std::vector<double> y = {};      ///< one a value of Chart::x
   std::vector<double> error = {};  ///< half length of the error bars; empty: none
+  std::vector<double> low = {};    ///< with `high`, a band around the line; empty: none
+  std::vector<double> high = {};
 };
 
 struct Chart {
@@ -23,9 +25,10 @@ struct Chart {
   std::vector<Series> series = {};
   std::optional<double> minimum = {};  ///< the y axis begins no higher than here
   std::optional<double> maximum = {};  ///< and ends no lower than here
-  bool noisy = false;                  ///< a moving mean stands out from the steps' own values
+  bool noisy = false;                  ///< a moving mean stands out from the steps' own values, or, with a band, is
+                                       ///< all that is drawn
   bool stacked = false;                ///< areas upon each other
-  bool points = false;                 ///< few values: mark each of them
+  bool points = false;                 ///< few values: mark each of them, and draw the line over gaps
 };
 
 /// A <figure>: caption with the last value, axes with ticks, legend where there are several series, and the values that

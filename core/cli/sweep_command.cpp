@@ -1,0 +1,162 @@
+#include <core/cli/load_run.h>
+#include <core/io/atomic.h>
+#include <core/report/format.h>
+#include <core/report/terminal.h>
+#include <core/sweep/sweep_plan.h>
+#include <core/sweep/sweep_report.h>
+#include <core/sweep/sweep_results.h>
+#include <core/sweep/sweep_runner.h>
+#include <core/sweep/sweep_table.h>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <set>
+
+namespace drift {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The lock of a sweep's folder: two sweeps in it would make the same runs.
+class FolderLock {
+ public:
+  explicit FolderLock(const fs::path& folder) {
+    fs::create_directories(folder);
+    const fs::path file = folder / ".lock";
+    descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
+    if (descriptor_ >= 0) ::close(descriptor_);
+    throw Error(descriptor_ < 0 ? "cannot write " + file.string() : "another sweep is at work in " + folder.string(),
+                "wait for it or stop it, or choose another folder by --out");
+  }
+  ~FolderLock() { ::close(descriptor_); }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int descriptor_ = -1;
+};
+
+/// The plan, and the plugins that its runs are made with.
+struct LoadedSweep {
+  std::unique_ptr<Plugins> plugins;
+  SweepPlan plan;
+};
+
+LoadedSweep load_sweep(const CommandLine& line) {
+  SweepFile file = read_sweep_file(line.config, line.overrides);
+  std::vector<SweepCell> cells = expand_grid(file);
+  std::vector<ConfigDocument> documents = cell_documents(file, cells);
+  std::vector<fs::path> paths;
+  for (const ConfigDocument& document : documents) {
+    for (const fs::path& path : plugin_paths(document)) {
+      if (std::ranges::count(paths, path) == 0) paths.push_back(path);
+    }
+  }
+  LoadedSweep sweep;
+  sweep.plugins = load_plugins(paths);
+  for (const RefusedPlugin& refused : sweep.plugins->loader.refused())
+    std::cerr << "warning: " << refused.message << "\n\n";
+  sweep.plan = plan_sweep(std::move(file), std::move(cells), std::move(documents), sweep.plugins->registry);
+  return sweep;
+}
+
+std::string count_of(std::size_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+std::string title(const SweepPlan& plan, const SweepFolder& folder, const Terminal& terminal) {
+  const std::string separator = terminal.unicode() ? " · " : " | ";
+  std::size_t finished = 0, wanted = 0;
+  for (const SweepRun& run : plan.runs)
+    finished += glance_at_run(folder.run(run.key)).status == RunStatus::kFinished ? 1 : 0;
+  for (const auto& seeds : plan.seeds) wanted += seeds.size();
+  std::string text = terminal.styled("sweep " + plan.file.name, Style::kStrong) + separator +
+                     count_of(plan.cells.size(), "cell") + separator + count_of(plan.runs.size(), "run") + ", " +
+                     std::to_string(finished) + " finished";
+  if (plan.runs.size() < wanted) text += separator + std::to_string(wanted - plan.runs.size()) + " shared by cells";
+  return text + separator + folder.path.string();
+}
+
+void list_runs(const SweepPlan& plan, const SweepFolder& folder, Terminal& terminal) {
+  TextTable table{{"cell", "seed", "status", "step", "folder"}, {false, true, false, true, false}, {}};
+  for (std::size_t cell = 0; cell < plan.cells.size(); ++cell) {
+    for (const SeedRun& seed : plan.seeds[cell]) {
+      const SweepRun& run = plan.runs[seed.run];
+      const RunRecord record = glance_at_run(folder.run(run.key));
+      table.rows.push_back({plan.cells[cell].label, std::to_string(seed.seed), status_name(record.status),
+                            std::to_string(record.step) + "/" + std::to_string(run.steps),
+                            folder.run(run.key).string()});
+    }
+  }
+  std::string text = to_text(table, terminal.unicode());
+  text.pop_back();
+  terminal.print(text);
+}
+
+std::string command_to_go_on(const CommandLine& line, const SweepFolder& folder) {
+  std::string command = "drift sweep " + line.config.string() + " --out " + folder.path.string();
+  if (line.jobs > 1) command += " --jobs " + std::to_string(line.jobs);
+  for (const ConfigOverride& setting : line.overrides) command += " " + setting.flag;
+  return command;
+}
+
+/// Components of the runs that were made with another build of a plugin, or by another Drift, than the one at hand.
+void warn_of_other_builds(const SweepResults& results, Terminal& terminal) {
+  std::size_t others = 0;
+  for (const RunRecord& record : results.records)
+    others += record.status == RunStatus::kFinished && record.version != DRIFT_VERSION ? 1 : 0;
+  if (others == 0) return;
+  terminal.print(terminal.styled("warning:", Style::kWarning) + " " + count_of(others, "run") +
+                 " made by another version than " DRIFT_VERSION
+                 "; to make them again, remove their folders (runs.csv) or choose another --out");
+}
+
+void write_results(const SweepResults& results, const SweepFolder& folder, Terminal& terminal) {
+  const TextTable table = result_table(results);
+  std::string notes;
+  for (const std::string& note : result_notes(results)) notes += note + "\n";
+  write_file_atomically(folder.path / "table.txt", to_text(table, true) + "\n" + notes);
+  write_file_atomically(folder.path / "table.csv", to_csv(result_numbers(results)));
+  write_file_atomically(folder.path / "table.tex", to_latex(table));
+  write_file_atomically(folder.path / "table.md", to_markdown(table));
+  write_file_atomically(folder.path / "runs.csv", to_csv(run_numbers(results, folder.path / "runs")));
+  write_file_atomically(folder.path / "report.html", sweep_report(results));
+  write_file_atomically(folder.path / "sweep.toml", read_whole_file(results.plan->file.file));
+  terminal.print("\n" + to_text(table, terminal.unicode()) + "\n" + notes);
+  warn_of_other_builds(results, terminal);
+  terminal.print("tables      " + (folder.path / "table.{txt,csv,tex,md}").string() + ", runs.csv");
+  terminal.print("report      " + (folder.path / "report.html").string());
+}
+
+}  // namespace
+
+int run_sweep(const CommandLine& line) {
+  const LoadedSweep sweep = load_sweep(line);
+  const SweepPlan& plan = sweep.plan;
+  const SweepFolder folder{line.out.empty() ? fs::path("runs") / plan.file.name : line.out};
+  Terminal terminal(std::cout, detect_terminal(1));
+  terminal.print(title(plan, folder, terminal));
+  if (line.dry_run) {
+    list_runs(plan, folder, terminal);
+    return 0;
+  }
+  SweepOutcome outcome;
+  if (!line.report) {
+    const FolderLock lock(folder.path);
+    outcome = SweepRunner(plan, folder, static_cast<int>(line.jobs), terminal).run();
+  }
+  write_results(collect_results(plan, folder.path / "runs"), folder, terminal);
+  if (outcome.failed > 0) terminal.print(count_of(outcome.failed, "run") + " failed; the same command tries again");
+  if (outcome.signal != 0) {
+    terminal.print("go on with  " + command_to_go_on(line, folder));
+    return 128 + outcome.signal;
+  }
+  return outcome.failed > 0 ? 1 : 0;
+}
+
+}  // namespace drift

@@ -1,0 +1,87 @@
+#include <core/config/toml_layer.h>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+namespace drift {
+
+std::string toml_key(std::string_view key) {
+  const bool bare = !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
+    return std::isalnum(c) || c == '_' || c == '-';
+  });
+  return bare ? std::string(key) : to_toml(ParamValue(std::string(key)));
+}
+
+TextSpan toml_span(const toml::source_region& region) {
+  TextSpan span{region.begin.line, region.begin.column, 1};
+  if (region.end.line == region.begin.line && region.end.column > region.begin.column) {
+    span.length = region.end.column - region.begin.column;
+  }
+  return span;
+}
+
+std::string toml_kind(const toml::node& node) {
+  switch (node.type()) {
+    case toml::node_type::date: return "a date";
+    case toml::node_type::time: return "a time";
+    case toml::node_type::date_time: return "a date and time";
+    case toml::node_type::array: return "a list that does not hold texts only";
+    default: return "";
+  }
+}
+
+std::optional<ParamValue> toml_value(const toml::node& node) {
+  if (const auto* value = node.as_boolean()) return ParamValue(value->get());
+  if (const auto* value = node.as_integer()) return ParamValue(std::int64_t{value->get()});
+  if (const auto* value = node.as_floating_point()) return ParamValue(value->get());
+  if (const auto* value = node.as_string()) return ParamValue(value->get());
+  if (const auto* array = node.as_array()) {
+    std::vector<std::string> items;
+    for (const toml::node& item : *array) {
+      if (!item.is_string()) return std::nullopt;
+      items.push_back(item.as_string()->get());
+    }
+    return ParamValue(std::move(items));
+  }
+  return std::nullopt;
+}
+
+ConfigLeaf toml_leaf(const toml::node& node, Origin origin, const std::filesystem::path& folder) {
+  return {toml_value(node), toml_kind(node), std::move(origin), folder};
+}
+
+Origin toml_origin(const std::filesystem::path& file, const toml::key& key, const toml::node& node) {
+  return {Origin::Kind::kFile, file.string(), toml_span(key.source()), toml_span(node.source())};
+}
+
+namespace {
+
+void flatten(const toml::table& table, const std::string& prefix, const OriginOf& origin_of,
+             const std::filesystem::path& folder, ConfigLayer& layer) {
+  for (auto&& [key, node] : table) {
+    const std::string path = prefix + toml_key(key.str());
+    if (const toml::table* inner = node.as_table()) {
+      layer.tables[path] = origin_of(key, node);
+      flatten(*inner, path + ".", origin_of, folder, layer);
+    } else {
+      layer.leaves[path] = toml_leaf(node, origin_of(key, node), folder);
+    }
+  }
+}
+
+}  // namespace
+
+ConfigLayer toml_layer(const toml::table& table, const OriginOf& origin_of, const std::filesystem::path& folder) {
+  ConfigLayer layer;
+  flatten(table, "", origin_of, folder, layer);
+  return layer;
+}
+
+ConfigLayer toml_layer(const toml::table& table, const std::filesystem::path& file) {
+  return toml_layer(
+      table, [&](const toml::key& key, const toml::node& node) { return toml_origin(file, key, node); },
+      std::filesystem::absolute(file).parent_path());
+}
+
+}  // namespace drift

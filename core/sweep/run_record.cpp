@@ -1,0 +1,159 @@
+#include <core/sweep/run_record.h>
+
+#include <core/io/atomic.h>
+#include <core/sweep/statistics.h>
+
+#include <drift/error.h>
+
+#include <nlohmann/json.hpp>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <string_view>
+
+namespace drift {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr const char* kProblemFile = "failed.txt";
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+double number(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_number() ? found->get<double>() : RunRecord::kUnknown;
+}
+
+double mean_of(const std::vector<StepMetrics>& metrics, const char* name) {
+  std::vector<double> values;
+  for (const StepMetrics& step : metrics) values.push_back(step.value(name));
+  return estimate(values).mean;
+}
+
+double at_the_end(const std::vector<StepMetrics>& metrics, const char* name) {
+  std::vector<double> values;
+  for (const StepMetrics& step : metrics) {
+    if (step.step > 0) values.push_back(step.value(name));
+  }
+  return mean_of_last_tenth(values);
+}
+
+double mean_seconds(const std::vector<StepMetrics>& metrics) {
+  std::vector<double> values;
+  for (const StepMetrics& step : metrics) values.push_back(step.seconds);
+  return estimate(values).mean;
+}
+
+/// The summary of a run that ended by itself; null if there is none.
+Json finished_summary(const fs::path& folder) {
+  if (!is_there(folder / "summary.json")) return nullptr;
+  Json summary = Json::parse(read_whole_file(folder / "summary.json"));
+  return summary.is_object() && !summary.value("interrupted", true) ? summary : Json(nullptr);
+}
+
+/// The step of the last whole line; 0 where there is none.
+std::int64_t last_step(const fs::path& metrics) {
+  if (!is_there(metrics)) return 0;
+  const std::string text = read_whole_file(metrics);
+  const std::size_t end = text.rfind('\n');
+  if (end == std::string::npos) return 0;
+  const std::size_t before = end == 0 ? std::string::npos : text.rfind('\n', end - 1);
+  const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+  const Json line = Json::parse(text.substr(begin, end - begin), nullptr, /*allow_exceptions=*/false);
+  return line.is_object() ? line.value("step", std::int64_t{0}) : 0;
+}
+
+RunRecord failed(const std::string& problem) {
+  RunRecord record;
+  record.status = RunStatus::kFailed;
+  record.problem = problem.substr(0, problem.find('\n'));
+  return record;
+}
+
+void take_results(const fs::path& folder, RunRecord& record) {
+  const Json summary = finished_summary(folder);
+  if (const auto held_out = summary.find("held_out"); held_out != summary.end() && held_out->is_object())
+    record.held_out = number(*held_out, "after");
+  record.reward = at_the_end(record.metrics, "reward");
+  record.solved = at_the_end(record.metrics, "solved");
+  record.seconds = number(summary, "seconds");
+  record.seconds_per_step = mean_seconds(record.metrics);
+  record.rollout_forwards = mean_of(record.metrics, "forwards_per_response");
+  record.update_forwards = mean_of(record.metrics, "update_forwards_per_response");
+  record.update_backwards = mean_of(record.metrics, "update_backwards_per_response");
+  record.peak_memory_mib = number(summary, "peak_memory_mib");
+  record.version = summary.value("version", "");
+  record.threads = summary.value("threads", std::int64_t{0});
+}
+
+}  // namespace
+
+std::string status_name(RunStatus status) {
+  switch (status) {
+    case RunStatus::kNew: return "new";
+    case RunStatus::kPartial: return "partial";
+    case RunStatus::kFailed: return "failed";
+    default: return "finished";
+  }
+}
+
+RunRecord glance_at_run(const fs::path& folder) {
+  RunRecord record;
+  try {
+    record.step = last_step(folder / "metrics.jsonl");
+    if (!finished_summary(folder).is_null()) {
+      record.status = RunStatus::kFinished;
+    } else if (is_there(folder / kProblemFile)) {
+      record.status = RunStatus::kFailed;
+      record.problem = read_whole_file(folder / kProblemFile);
+    } else if (has_begun(folder)) {
+      record.status = RunStatus::kPartial;
+    }
+  } catch (const Error& error) {
+    return failed(error.what());
+  } catch (const nlohmann::json::exception& error) {
+    return failed("summary.json: " + std::string(error.what()));
+  }
+  return record;
+}
+
+RunRecord read_run(const fs::path& folder) {
+  RunRecord record = glance_at_run(folder);
+  try {
+    record.metrics = read_metrics(folder / "metrics.jsonl");
+    if (record.status == RunStatus::kFinished) take_results(folder, record);
+  } catch (const Error& error) {
+    return failed(error.what());
+  } catch (const nlohmann::json::exception& error) {
+    return failed("summary.json: " + std::string(error.what()));
+  }
+  return record;
+}
+
+bool has_begun(const fs::path& folder) { return is_there(folder / "config.toml"); }
+
+bool is_in_use(const fs::path& folder) {
+  const int descriptor = ::open((folder / ".lock").c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  const bool busy = ::flock(descriptor, LOCK_EX | LOCK_NB) != 0;
+  ::close(descriptor);
+  return busy;
+}
+
+void write_problem(const fs::path& folder, const std::string& problem) {
+  std::error_code ignored;
+  if (problem.empty()) {
+    fs::remove(folder / kProblemFile, ignored);
+  } else {
+    write_file_atomically(folder / kProblemFile, problem);
+  }
+}
+
+}  // namespace drift

@@ -1,0 +1,62 @@
+#pragma once
+
+// What a run's folder says about the run.
+
+#include <core/report/metrics_reader.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace drift {
+
+enum class RunStatus {
+  kNew,       ///< nothing was done yet
+  kPartial,   ///< begun, to be gone on with
+  kFailed,    ///< the last attempt ended with an error; it is tried again
+  kFinished,  ///< all steps are done and the result is written
+};
+
+/// "new", "partial", "failed", "finished"
+std::string status_name(RunStatus status);
+
+struct RunRecord {
+  static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+  RunStatus status = RunStatus::kNew;
+  std::int64_t step = 0;  ///< the last one in its metrics
+  std::string problem;    ///< why it failed, one line
+  std::vector<StepMetrics> metrics;
+
+  // Of a finished run; what it does not have is unknown.
+  double held_out = kUnknown;  ///< accuracy after the last step, in [0, 1]
+  double reward = kUnknown;    ///< mean over the last tenth of the steps, as `solved`
+  double solved = kUnknown;
+  double seconds = kUnknown;  ///< of training, without evaluations
+  double seconds_per_step = kUnknown;
+  double rollout_forwards = kUnknown;  ///< evaluations of the model a response, as the two below
+  double update_forwards = kUnknown;
+  double update_backwards = kUnknown;
+  double peak_memory_mib = kUnknown;
+  std::string version;  ///< of the Drift that made it
+  std::int64_t threads = 0;
+};
+
+/// The whole record. Files that are not what they should be make a failed run, not an error.
+RunRecord read_run(const std::filesystem::path& folder);
+
+/// Its status and step alone: what a scheduler looks at.
+RunRecord glance_at_run(const std::filesystem::path& folder);
+
+/// Whether there is something for --resume to go on with.
+bool has_begun(const std::filesystem::path& folder);
+
+/// Whether a process holds the run's lock.
+bool is_in_use(const std::filesystem::path& folder);
+
+/// Remember in the folder that the last attempt failed, or (with no problem) forget it.
+void write_problem(const std::filesystem::path& folder, const std::string& problem);
+
+}  // namespace drift

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <vector>
+
+namespace drift {
+
+/// A mean over seeds. What is not known is NaN.
+struct Estimate {
+  double mean = std::numeric_limits<double>::quiet_NaN();
+  double error = std::numeric_limits<double>::quiet_NaN();  ///< standard error; one value has none
+  int count = 0;                                            ///< values that were known
+};
+
+/// Mean and standard error (sample standard deviation / sqrt(n)) of the values that are not NaN.
+Estimate estimate(const std::vector<double>& values);
+
+/// The same of the differences value - baseline, seed by seed, over the seeds that both have.
+Estimate paired_difference(const std::map<std::int64_t, double>& values,
+                           const std::map<std::int64_t, double>& baseline);
+
+/// Mean of the last tenth of the values (at least one of them) that are not NaN.
+double mean_of_last_tenth(const std::vector<double>& values);
+
+}  // namespace drift

@@ -1,0 +1,55 @@
+#pragma once
+
+// What the runs of a sweep came to: a row for every cell.
+
+#include <core/sweep/run_record.h>
+#include <core/sweep/statistics.h>
+#include <core/sweep/sweep_plan.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace drift {
+
+struct ResultRow {
+  std::vector<std::string> values;  ///< one an axis
+  std::string group;                ///< labels of all axes but the one that is compared; may be empty
+  std::string line;                 ///< label of the value of the axis that is compared
+  int finished = 0;                 ///< runs that are in the row
+  int wanted = 0;                   ///< seeds of the cell
+  bool is_baseline = false;
+  Estimate measure;     ///< as SweepFile::measure says; shares in per cent
+  Estimate difference;  ///< to the baseline of the group, seed by seed, in the measure's unit; unknown for the baseline
+  Estimate reward;      ///< training reward over the last tenth of the steps
+  double seconds_per_step = RunRecord::kUnknown;  ///< these and the following: means over the runs
+  double seconds = RunRecord::kUnknown;           ///< of a run, evaluations not counted
+  double rollout_forwards = RunRecord::kUnknown;  ///< a response, as the two below
+  double update_forwards = RunRecord::kUnknown;
+  double update_backwards = RunRecord::kUnknown;
+  double peak_memory_mib = RunRecord::kUnknown;  ///< the largest of the runs
+};
+
+struct SweepResults {
+  const SweepPlan* plan = nullptr;
+  std::vector<RunRecord> records;  ///< one a run of the plan
+  std::vector<ResultRow> rows;     ///< one a cell
+};
+
+/// Read every run's folder. The plan must outlive the results.
+SweepResults collect_results(const SweepPlan& plan, const std::filesystem::path& runs);
+
+/// The measure of one run, shares in per cent.
+double measure_of(const RunRecord& record, SweepMeasure measure);
+
+/// "held-out accuracy", "reward", "solved"
+std::string measure_name(SweepMeasure measure);
+/// "%", or empty for the reward
+std::string measure_unit(SweepMeasure measure);
+/// Decimals that the measure is shown with.
+int measure_digits(SweepMeasure measure);
+
+/// The rows of cells that share a picture, in the grid's order, by the place of their first cell.
+std::vector<std::vector<std::size_t>> groups_of(const std::vector<ResultRow>& rows);
+
+}  // namespace drift
