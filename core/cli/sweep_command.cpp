@@ -1,4 +1,6 @@
 #include <core/cli/load_run.h>
+#include <core/config/nearest.h>
+#include <core/config/schema.h>
 #include <core/io/atomic.h>
 #include <core/report/format.h>
 #include <core/report/terminal.h>
@@ -105,18 +107,43 @@ std::string command_to_go_on(const CommandLine& line, const SweepFolder& folder)
   return command;
 }
 
-/// Components of the runs that were made with another build of a plugin, or by another Drift, than the one at hand.
-void warn_of_other_builds(const SweepResults& results, Terminal& terminal) {
-  std::size_t others = 0;
-  for (const RunRecord& record : results.records)
-    others += record.status == RunStatus::kFinished && record.version != DRIFT_VERSION ? 1 : 0;
-  if (others == 0) return;
-  terminal.print(terminal.styled("warning:", Style::kWarning) + " " + count_of(others, "run") +
-                 " made by another version than " DRIFT_VERSION
-                 "; to make them again, remove their folders (runs.csv) or choose another --out");
+/// The plugins that a run's components come from.
+std::set<std::string> plugins_of(const RunConfig& config, const Registry& registry) {
+  std::set<std::string> names;
+  for (const ResolvedSection& section : config.sections()) {
+    const auto kind = find_section(section.name)->component;
+    const ComponentEntry* entry = kind ? registry.find(*kind, config.component(section.name)) : nullptr;
+    if (entry != nullptr) names.insert(entry->plugin);
+  }
+  return names;
 }
 
-void write_results(const SweepResults& results, const SweepFolder& folder, Terminal& terminal) {
+/// Finished runs are kept when the program changes: hours of work are not thrown away unasked. But it is said.
+void warn_of_other_builds(const LoadedSweep& sweep, const SweepResults& results, Terminal& terminal) {
+  std::set<std::string> changed;
+  std::size_t runs = 0;
+  for (std::size_t number = 0; number < results.records.size(); ++number) {
+    const RunRecord& record = results.records[number];
+    if (record.status != RunStatus::kFinished) continue;
+    std::set<std::string> different;
+    if (record.version != DRIFT_VERSION) different.insert("drift " + record.version);
+    const auto used = plugins_of(sweep.plan.runs[number].config, sweep.plugins->registry);
+    for (const LoadedPlugin& plugin : sweep.plugins->loader.loaded()) {
+      const auto then = record.plugins.find(plugin.name);
+      if (used.contains(plugin.name) && (then == record.plugins.end() || then->second != plugin.sha256))
+        different.insert("plugin " + plugin.name);
+    }
+    runs += different.empty() ? 0 : 1;
+    changed.merge(different);
+  }
+  if (runs == 0) return;
+  terminal.print(terminal.styled("warning:", Style::kWarning) + " " + count_of(runs, "run") +
+                 " made by another build (" + joined({changed.begin(), changed.end()}) +
+                 "); to make them again, remove their folders (see runs.csv) or choose another --out");
+}
+
+void write_results(const LoadedSweep& sweep, const SweepFolder& folder, Terminal& terminal) {
+  const SweepResults results = collect_results(sweep.plan, folder.path / "runs");
   const TextTable table = result_table(results);
   std::string notes;
   for (const std::string& note : result_notes(results)) notes += note + "\n";
@@ -128,7 +155,7 @@ void write_results(const SweepResults& results, const SweepFolder& folder, Termi
   write_file_atomically(folder.path / "report.html", sweep_report(results));
   write_file_atomically(folder.path / "sweep.toml", read_whole_file(results.plan->file.file));
   terminal.print("\n" + to_text(table, terminal.unicode()) + "\n" + notes);
-  warn_of_other_builds(results, terminal);
+  warn_of_other_builds(sweep, results, terminal);
   terminal.print("tables      " + (folder.path / "table.{txt,csv,tex,md}").string() + ", runs.csv");
   terminal.print("report      " + (folder.path / "report.html").string());
 }
@@ -150,7 +177,7 @@ int run_sweep(const CommandLine& line) {
     const FolderLock lock(folder.path);
     outcome = SweepRunner(plan, folder, static_cast<int>(line.jobs), terminal).run();
   }
-  write_results(collect_results(plan, folder.path / "runs"), folder, terminal);
+  write_results(sweep, folder, terminal);
   if (outcome.failed > 0) terminal.print(count_of(outcome.failed, "run") + " failed; the same command tries again");
   if (outcome.signal != 0) {
     terminal.print("go on with  " + command_to_go_on(line, folder));

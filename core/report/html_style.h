@@ -26,6 +26,7 @@ h2 small { font-weight: 400; font-size: 0.8rem; color: var(--soft); margin-left:
 h3 { font-size: 0.95rem; margin: 0 0 0.5rem; }
 h4 { font-size: 0.75rem; margin: 0 0 0.35rem; color: var(--soft); font-weight: 500; }
 p { margin: 0.3rem 0; }
+a { color: var(--accent); }
 .lead { color: var(--soft); }
 .hero { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 1.25rem; margin-top: 1.5rem; }
 .card, .charts > figure, .samples > article { background: var(--card); border: 1px solid var(--rule);

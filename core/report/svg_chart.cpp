@@ -27,6 +27,10 @@ std::string print(const char* format, Values... values) {
   return buffer;
 }
 
+std::size_t colour_of(const Chart& chart, std::size_t number) {
+  return chart.series[number].colour.value_or(number) % kColours;
+}
+
 struct Frame {
   double x_low, x_high, y_low, y_high;
   double x(double value) const { return kLeft + (value - x_low) / (x_high - x_low) * (kWidth - kLeft - kRight); }
@@ -149,7 +153,7 @@ std::string band(const Chart& chart, const Series& series, const Frame& frame, s
     }
   }
   close();
-  return path.empty() ? "" : print("<path class=\"band s%zu\" d=\"", number % kColours) + path + "\"/>";
+  return path.empty() ? "" : print("<path class=\"band s%zu\" d=\"", colour_of(chart, number)) + path + "\"/>";
 }
 
 // One closed shape a series for each stretch of steps with a known value.
@@ -176,7 +180,7 @@ std::string stacked_areas(const Chart& chart, const Frame& frame) {
       }
     }
     // Its outline keeps an area of one step visible.
-    svg += print("<path class=\"area s%zu\" d=\"", number % kColours) + path + "\"/>";
+    svg += print("<path class=\"area s%zu\" d=\"", colour_of(chart, number)) + path + "\"/>";
   }
   return svg;
 }
@@ -189,7 +193,7 @@ std::string error_bars(const Chart& chart, const Series& series, const Frame& fr
                  low = frame.y(series.y[at] - series.error[at]);
     path += print("M%.1f %.1fV%.1fM%.1f %.1fh6M%.1f %.1fh6", x, high, low, x - 3, high, x - 3, low);
   }
-  return path.empty() ? "" : print("<path class=\"bars s%zu\" d=\"", number % kColours) + path + "\"/>";
+  return path.empty() ? "" : print("<path class=\"bars s%zu\" d=\"", colour_of(chart, number)) + path + "\"/>";
 }
 
 std::string lines(const Chart& chart, const Frame& frame, std::size_t window) {
@@ -201,14 +205,14 @@ std::string lines(const Chart& chart, const Frame& frame, std::size_t window) {
     const Series& series = chart.series[number];
     const bool is_smoothed = window > 1 && series.low.empty();
     svg += error_bars(chart, series, frame, number);
-    svg += print("<path class=\"%s s%zu\" d=\"", is_smoothed ? "faint" : "line", number % kColours) +
+    svg += print("<path class=\"%s s%zu\" d=\"", is_smoothed ? "faint" : "line", colour_of(chart, number)) +
            line_path(frame, chart.x, series.y, chart.points) + "\"/>";
     if (is_smoothed)
-      svg += print("<path class=\"line s%zu\" d=\"", number % kColours) +
+      svg += print("<path class=\"line s%zu\" d=\"", colour_of(chart, number)) +
              line_path(frame, chart.x, smoothed(series.y, window)) + "\"/>";
     for (std::size_t at = 0; chart.points && at < series.y.size(); ++at) {
       if (std::isfinite(series.y[at]))
-        svg += print("<circle class=\"dot s%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\"/>", number % kColours,
+        svg += print("<circle class=\"dot s%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\"/>", colour_of(chart, number),
                      frame.x(chart.x[at]), frame.y(series.y[at]));
     }
   }
@@ -250,8 +254,8 @@ std::string caption(const Chart& chart) {
 std::string legend(const Chart& chart) {
   std::string html;
   for (std::size_t number = 0; chart.series.size() > 1 && number < chart.series.size(); ++number) {
-    html +=
-        print("<span><i class=\"s%zu\"></i>", number % kColours) + escape_html(chart.series[number].name) + "</span>";
+    html += print("<span><i class=\"s%zu\"></i>", colour_of(chart, number)) + escape_html(chart.series[number].name) +
+            "</span>";
   }
   if (!chart.note.empty()) html += "<span>" + escape_html(chart.note) + "</span>";
   return html.empty() ? "" : "<p class=\"legend\">" + html + "</p>";

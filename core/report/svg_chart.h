@@ -15,6 +15,7 @@ struct Series {
   std::vector<double> error = {};  ///< half length of the error bars; empty: none
   std::vector<double> low = {};    ///< with `high`, a band around the line; empty: none
   std::vector<double> high = {};
+  std::optional<std::size_t> colour = {};  ///< by default its place among the lines of which something is known
 };
 
 struct Chart {

@@ -91,6 +91,10 @@ void take_results(const fs::path& folder, RunRecord& record) {
   record.peak_memory_mib = number(summary, "peak_memory_mib");
   record.version = summary.value("version", "");
   record.threads = summary.value("threads", std::int64_t{0});
+  if (is_there(folder / "plugins.json")) {
+    for (const Json& plugin : Json::parse(read_whole_file(folder / "plugins.json")))
+      record.plugins[plugin.value("name", "")] = plugin.value("sha256", "");
+  }
 }
 
 }  // namespace
@@ -132,7 +136,7 @@ RunRecord read_run(const fs::path& folder) {
   } catch (const Error& error) {
     return failed(error.what());
   } catch (const nlohmann::json::exception& error) {
-    return failed("summary.json: " + std::string(error.what()));
+    return failed(error.what());
   }
   return record;
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -40,7 +41,8 @@ struct RunRecord {
   double update_forwards = kUnknown;
   double update_backwards = kUnknown;
   double peak_memory_mib = kUnknown;
-  std::string version;  ///< of the Drift that made it
+  std::string version;                         ///< of the Drift that made it
+  std::map<std::string, std::string> plugins;  ///< that were loaded: name, SHA-256 of the file
   std::int64_t threads = 0;
 };
 

@@ -17,6 +17,16 @@ const std::map<std::string, SweepMeasure> kMeasures = {
 constexpr const char* kAxisExample =
     "for example: [[sweep.axis]] name = \"size\", values = [{ name = \"small\", set = { rollout.length = 20 } }]";
 
+/// As people write it: 1e-4, not 1e-04.
+std::string value_name(const ParamValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  std::string name = to_toml(value);
+  const auto exponent = std::holds_alternative<double>(value) ? name.find('e') : std::string::npos;
+  if (exponent != std::string::npos && exponent + 2 < name.size() && name[exponent + 2] == '0')
+    name.erase(exponent + 2, 1);
+  return name;
+}
+
 std::vector<std::string> names_of(const std::vector<SweepValue>& values) {
   std::vector<std::string> names;
   for (const SweepValue& value : values) names.push_back(value.name);
@@ -214,10 +224,7 @@ class Reader {
       const Origin origin = toml_origin(file_, key, node);
       SweepValue value;
       ConfigLeaf leaf = toml_leaf(node, origin, std::filesystem::absolute(file_).parent_path());
-      if (leaf.value) {
-        const auto* text = std::get_if<std::string>(&*leaf.value);
-        value.name = text == nullptr ? to_toml(*leaf.value) : *text;
-      }
+      if (leaf.value) value.name = value_name(*leaf.value);
       value.settings.leaves[path] = std::move(leaf);
       for (auto section = section_of(path); !section.empty(); section = section_of(section))
         value.settings.tables[std::string(section)] = origin;
@@ -237,12 +244,12 @@ class Reader {
       }
       std::set<std::string> values;
       for (const SweepValue& value : axis.values) {
+        if (!axis.is_key || &value == &axis.values.front()) check_settings(value.settings);
         if (!values.insert(value.name).second && !value.name.empty()) {
           Diagnostic& wrong = mistakes_.emplace_back();
           wrong.message = "axis `" + axis.name + "` has the value `" + value.name + "` twice";
           wrong.file = file_.string();
         }
-        check_settings(value.settings);
       }
     }
   }
@@ -275,8 +282,7 @@ class Reader {
     const toml::node* node = section.get(key);
     if (node == nullptr) return std::nullopt;
     const auto value = toml_value(*node);
-    std::string name;
-    if (value) name = std::holds_alternative<std::string>(*value) ? std::get<std::string>(*value) : to_toml(*value);
+    const std::string name = value ? value_name(*value) : "";
     const auto found = std::ranges::find(names, name);
     if (found != names.end()) return found - names.begin();
     Diagnostic& wrong = mistake(node->source(), "`" + std::string(key) + "` names no " + what);

@@ -46,7 +46,7 @@ class Mistakes {
     const std::string text = render(diagnostic, false);
     auto same = std::ranges::find_if(found_, [&](const Found& found) { return found.text == text; });
     if (same == found_.end()) same = found_.insert(found_.end(), {text, diagnostic, {}});
-    if (same->cells.empty() || same->cells.back() != cell) same->cells.push_back(cell);
+    if (std::ranges::count(same->cells, cell) == 0) same->cells.push_back(cell);
   }
 
   std::string where(const std::vector<std::string>& cells) const {

@@ -73,8 +73,10 @@ class GroupCurves {
       for (const auto& [step, values] : lines.back()) steps[step];
     }
     for (const auto& [step, none] : steps) chart.x.push_back(static_cast<double>(step));
-    for (std::size_t line = 0; line < rows_.size(); ++line)
+    for (std::size_t line = 0; line < rows_.size(); ++line) {
       chart.series.push_back(series(results_.rows[rows_[line]].line, lines[line], steps));
+      chart.series.back().colour = line;  // the same in every picture
+    }
     html_ += chart.x.empty() ? "" : svg_chart(chart);
   }
 

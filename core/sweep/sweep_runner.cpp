@@ -4,11 +4,13 @@
 #include <core/report/format.h>
 #include <core/report/progress.h>
 #include <core/sweep/run_record.h>
+#include <core/sweep/sweep_results.h>
 #include <core/train/stop_signal.h>
 
 #include <drift/error.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <sstream>
 #include <thread>
@@ -42,6 +44,14 @@ std::string last_lines(const fs::path& file, std::uintmax_t before) {
   std::string all;
   for (const std::string& line : lines) all += line;
   return all;
+}
+
+std::string result_text(const fs::path& folder, SweepMeasure measure) {
+  const double value = measure_of(read_run(folder), measure);
+  if (std::isnan(value)) return {};
+  const std::string unit = measure_unit(measure);
+  return "  " + measure_name(measure) + " " + format_decimal(value, measure_digits(measure)) +
+         (unit.empty() ? "" : " " + unit);
 }
 
 }  // namespace
@@ -133,7 +143,8 @@ void SweepRunner::end(const Active& active, int status) {
   if (status == 0 && record.status == RunStatus::kFinished) {
     ++finished_;
     terminal_.print(std::to_string(finished_) + "/" + std::to_string(plan_.runs.size()) + "  " +
-                    plan_.runs[active.run].label + "  " + format_duration(terminal_.now() - active.started));
+                    plan_.runs[active.run].label + "  " + format_duration(terminal_.now() - active.started) +
+                    result_text(folder_of(active.run), plan_.file.measure));
   } else if (!told_to_stop_ || status != 128 + StopSignal::received()) {
     report_failure(active, status);
   }

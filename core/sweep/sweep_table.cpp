@@ -22,6 +22,8 @@ std::string known(double value, const std::function<std::string(double)>& text) 
   return std::isnan(value) ? "" : text(value);
 }
 
+std::string run_time(double seconds) { return seconds < 60 ? format_seconds(seconds) : format_duration(seconds); }
+
 /// All digits that the number has; empty if it is not known.
 std::string exact(double value) {
   char buffer[32];
@@ -86,7 +88,7 @@ TextTable result_table(const SweepResults& results) {
   if (measure != SweepMeasure::kReward)
     maker.add("reward", true, [&](std::size_t at) { return estimate_text(rows[at].reward, 3); });
   maker.add("s/step", true, [&](std::size_t at) { return known(rows[at].seconds_per_step, format_adaptive); });
-  maker.add("time/run", true, [&](std::size_t at) { return known(rows[at].seconds, format_duration); });
+  maker.add("time/run", true, [&](std::size_t at) { return known(rows[at].seconds, run_time); });
   const auto evaluations = [](double value) { return format_decimal(value, 1); };
   maker.add("rollout fwd", true, [&](std::size_t at) { return known(rows[at].rollout_forwards, evaluations); });
   maker.add("update fwd", true, [&](std::size_t at) { return known(rows[at].update_forwards, evaluations); });

@@ -1,0 +1,286 @@
+// From a sweep's file to its runs: the grid, what wins, what is refused, what is the same run.
+
+#include <core/sweep/sweep_plan.h>
+
+#include <tests/support/support.h>
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+namespace drift {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+void add(Registry& registry, ComponentKind kind, const std::string& name, ParamSpecs params = {}) {
+  ComponentEntry entry;
+  entry.kind = kind;
+  entry.name = name;
+  entry.params = std::move(params);
+  registry.add(std::move(entry));
+}
+
+Registry make_registry() {
+  Registry registry;
+  add(registry, ComponentKind::kModel, "toy");
+  add(registry, ComponentKind::kTask, "sums", {{"digits", 3, "digits of a number"}, {"words_file", "", "words"}});
+  add(registry, ComponentKind::kReward, "sums");
+  add(registry, ComponentKind::kRollout, "blocks", {{"length", 20, "response positions", at_least(1)}});
+  for (const char* name : {"plain", "clever"}) {
+    add(registry, ComponentKind::kMaskingStrategy, name, {{"k", 4, "contexts", at_least(1)}});
+    add(registry, ComponentKind::kLossEstimator, name);
+    registry.add_bundle(
+        {.name = name, .doc = "", .paper = "", .masking = name, .loss = name, .presets = {}, .plugin = name});
+  }
+  return registry;
+}
+
+class SweepPlanning : public testing::Test {
+ protected:
+  SweepPlanning() {
+    write("checkpoint/config.json", R"({"model_type": "toy"})");
+    write("base.toml", R"([model]
+path = "checkpoint"
+[task]
+name = "sums"
+[rollout]
+name = "blocks"
+[algorithm]
+name = "plain"
+)");
+  }
+
+  std::filesystem::path write(const std::string& name, const std::string& content) const {
+    test::write_file(folder_.path() / name, content);
+    return folder_.path() / name;
+  }
+
+  SweepPlan plan(const std::string& content, const std::vector<std::string>& sets = {}) const {
+    std::vector<ConfigOverride> overrides;
+    for (const std::string& set : sets) overrides.push_back(ConfigOverride::from_set(set));
+    SweepFile file = read_sweep_file(write("sweep.toml", "extends = [\"base.toml\"]\n" + content), overrides);
+    auto cells = expand_grid(file);
+    auto documents = cell_documents(file, cells);
+    return plan_sweep(std::move(file), std::move(cells), std::move(documents), registry_);
+  }
+
+  std::vector<std::string> labels(const std::string& content) const {
+    std::vector<std::string> texts;
+    for (const SweepCell& cell : plan(content).cells) texts.push_back(cell.label);
+    return texts;
+  }
+
+  /// `section.name` of every cell's first run.
+  std::vector<std::int64_t> values(const std::string& content, const std::string& section, const std::string& name,
+                                   const std::vector<std::string>& sets = {}) const {
+    const SweepPlan made = plan(content, sets);
+    std::vector<std::int64_t> found;
+    for (const auto& seeds : made.seeds)
+      found.push_back(made.runs[seeds.front().run].config.section(section).get<std::int64_t>(name));
+    return found;
+  }
+
+  /// What the user sees, with the temporary folder left out.
+  std::string mistakes(const std::string& content, const std::vector<std::string>& sets = {}) const {
+    try {
+      plan(content, sets);
+    } catch (const ConfigError& error) {
+      std::string text = error.text(false);
+      const std::string prefix = folder_.path().string() + "/";
+      for (auto at = text.find(prefix); at != std::string::npos; at = text.find(prefix)) text.erase(at, prefix.size());
+      return text;
+    }
+    return "no mistake";
+  }
+
+  std::string key(const std::string& content) const { return plan(content + "[sweep]\n").runs.at(0).key; }
+
+  test::TemporaryFolder folder_;
+  Registry registry_ = make_registry();
+};
+
+int count(const std::string& text, const std::string& part) {
+  int found = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+// ---- the grid ----
+
+TEST_F(SweepPlanning, TheGridIsEveryCombinationAndTheLastAxisVariesFastest) {
+  EXPECT_THAT(
+      labels(R"(
+[[sweep.axis]]
+name = "task"
+values = [{ name = "short", set = { task.digits = 1 } }, { name = "long", set = { task.digits = 9 } }]
+[sweep.grid]
+train.steps = [10, 20]
+algorithm.masking.k = [1]
+)"),
+      ElementsAre("short, steps=10, k=1", "short, steps=20, k=1", "long, steps=10, k=1", "long, steps=20, k=1"));
+}
+
+TEST_F(SweepPlanning, KeysOfTheGridKeepTheOrderOfTheFile) {
+  EXPECT_THAT(labels("[sweep.grid]\ntrain.steps = [1]\nalgorithm.masking.k = [2]\n"), ElementsAre("steps=1, k=2"));
+  EXPECT_THAT(labels("[sweep.grid]\nalgorithm.masking.k = [2]\ntrain.steps = [1]\n"), ElementsAre("k=2, steps=1"));
+}
+
+TEST_F(SweepPlanning, NumbersAreCalledAsPeopleWriteThem) {
+  EXPECT_THAT(labels("[sweep.grid]\ntrain.learning_rate = [3e-5, 0.0001, 0.25]\n"),
+              ElementsAre("learning_rate=3e-5", "learning_rate=1e-4", "learning_rate=0.25"));
+}
+
+TEST_F(SweepPlanning, WithoutAxesThereIsOneCellOfTheSweepsName) {
+  EXPECT_THAT(labels("[sweep]\nname = \"alone\"\n"), ElementsAre("alone"));
+}
+
+TEST_F(SweepPlanning, EveryCellRunsEverySeedAndTheFirstSeedOfAllComesFirst) {
+  const SweepPlan made = plan("[sweep]\nseeds = [7, 8]\n[sweep.grid]\ntrain.steps = [1, 2]\n");
+  std::vector<std::string> order;
+  for (const SweepRun& run : made.runs) order.push_back(run.label);
+  EXPECT_THAT(order, ElementsAre("steps=1, seed 7", "steps=2, seed 7", "steps=1, seed 8", "steps=2, seed 8"));
+  EXPECT_EQ(made.seeds[1][1].seed, 8);
+  EXPECT_EQ(made.runs[made.seeds[1][1].run].label, "steps=2, seed 8");
+}
+
+TEST_F(SweepPlanning, WithoutSeedsTheFilesSeedRuns) {
+  EXPECT_EQ(plan("[run]\nseed = 5\n[sweep]\n").seeds[0][0].seed, 5);
+}
+
+// ---- what wins ----
+
+TEST_F(SweepPlanning, AValuesFilesLieBelowTheSweepsOwnSectionsAndItsKeysAbove) {
+  write("axis.toml", "[task]\ndigits = 5\n[train]\nsteps = 5\ngroup_size = 5\n");
+  const std::string sweep = R"([train]
+steps = 6
+group_size = 6
+[sweep]
+[[sweep.axis]]
+name = "one"
+values = [{ name = "a", extends = ["axis.toml"], set = { train.group_size = 7 } }]
+)";
+  EXPECT_THAT(values(sweep, "task", "digits"), ElementsAre(5));
+  EXPECT_THAT(values(sweep, "train", "steps"), ElementsAre(6));
+  EXPECT_THAT(values(sweep, "train", "group_size"), ElementsAre(7));
+  EXPECT_THAT(values(sweep, "train", "group_size", {"train.group_size=8"}), ElementsAre(8));
+}
+
+TEST_F(SweepPlanning, AnotherAlgorithmSetsAsideTheParametersOfTheFirst) {
+  EXPECT_THAT(values(R"([algorithm.masking]
+k = 9
+[sweep.grid]
+algorithm.name = ["plain", "clever"]
+)",
+                     "algorithm.masking", "k"),
+              ElementsAre(9, 4));
+}
+
+TEST_F(SweepPlanning, TheLastAxisIsComparedWithItsFirstValueUnlessTheFileSaysOtherwise) {
+  const std::string grid = "[sweep.grid]\nalgorithm.name = [\"plain\", \"clever\"]\ntrain.steps = [10, 20]\n";
+  EXPECT_EQ(plan(grid).file.compared, 1u);
+  EXPECT_EQ(plan(grid).file.baseline, 0u);
+  const SweepFile chosen = plan("[sweep]\ncompare = \"algorithm.name\"\nbaseline = \"clever\"\n" + grid).file;
+  EXPECT_EQ(chosen.compared, 0u);
+  EXPECT_EQ(chosen.baseline, 1u);
+  EXPECT_EQ(plan("[sweep]\nbaseline = 20\n" + grid).file.baseline, 1u);
+}
+
+// ---- the same run ----
+
+TEST_F(SweepPlanning, CellsOfTheSameSettingsShareTheirRuns) {
+  const SweepPlan made = plan(R"([sweep]
+seeds = [1, 2]
+[[sweep.axis]]
+name = "spelling"
+values = [{ name = "default" }, { name = "the same", set = { algorithm.masking.k = 4 } },
+          { name = "other", set = { algorithm.masking.k = 5 } }]
+)");
+  EXPECT_EQ(made.runs.size(), 4u);
+  EXPECT_EQ(made.seeds[0][1].run, made.seeds[1][1].run);
+  EXPECT_NE(made.seeds[0][1].run, made.seeds[2][1].run);
+}
+
+TEST_F(SweepPlanning, ARunIsTheSameUntilSomethingChangesThatItsNumbersDependOn) {
+  const std::string plain = key("");
+  EXPECT_EQ(key("[run]\nname = \"other\"\n"), plain);
+  EXPECT_EQ(key("[train]\ncheckpoint_every = 3\nkeep_checkpoints = 1\n"), plain);
+  for (const char* change :
+       {"[run]\nseed = 1\n", "[train]\nsteps = 7\n", "[evaluation]\nitems = 3\n", "[algorithm.masking]\nk = 5\n",
+        "[evaluation.rollout]\nlength = 3\n", "[model]\ndtype = \"bfloat16\"\n"})
+    EXPECT_NE(key(change), plain) << change;
+}
+
+TEST_F(SweepPlanning, FilesAndCheckpointsCountByTheirContentWhereverTheyLie) {
+  write("elsewhere/config.json", R"({"model_type": "toy"})");
+  write("elsewhere/notes.md", "words");
+  const std::string plain = key("");
+  EXPECT_EQ(key("[model]\npath = \"elsewhere\"\n"), plain);
+  write("elsewhere/model.safetensors", "weights");
+  EXPECT_NE(key("[model]\npath = \"elsewhere\"\n"), plain);
+
+  write("words", "a b c");
+  const std::string words = key("[task]\nwords_file = \"words\"\n");
+  write("words", "a b d");
+  EXPECT_NE(key("[task]\nwords_file = \"words\"\n"), words);
+}
+
+// ---- mistakes ----
+
+TEST_F(SweepPlanning, AMistakeIsToldOnceAndWithItsCells) {
+  const std::string text = mistakes(R"([train]
+stpes = 3
+[sweep]
+seeds = [1, 2, 3]
+[sweep.grid]
+algorithm.masking.k = [1, 0, 2]
+train.steps = [5, 6]
+)");
+  EXPECT_EQ(count(text, "error:"), 2) << text;
+  EXPECT_THAT(text, HasSubstr("sweep.toml:3:1"));
+  EXPECT_THAT(text, HasSubstr("did you mean `steps`?"));
+  EXPECT_THAT(text, HasSubstr("sweep.toml:7:27"));
+  EXPECT_THAT(text, HasSubstr("in 2 of 6 cells: k=0, steps=5; k=0, steps=6"));
+}
+
+TEST_F(SweepPlanning, UnknownKeysOfTheSweepAreRefusedWithTheNearestName) {
+  const std::string text = mistakes(R"([sweep]
+sedes = [1]
+[[sweep.axis]]
+name = "a"
+vales = []
+)");
+  EXPECT_THAT(text, HasSubstr("unknown key `sedes` in [sweep]"));
+  EXPECT_THAT(text, HasSubstr("did you mean `seeds`?"));
+  EXPECT_THAT(text, HasSubstr("sweep.toml:6:1"));
+  EXPECT_THAT(text, HasSubstr("did you mean `values`?"));
+}
+
+TEST_F(SweepPlanning, WhatMakesNoGridIsRefused) {
+  EXPECT_THAT(mistakes("[train]\nsteps = 3\n"), HasSubstr("has no [sweep] section"));
+  EXPECT_THAT(mistakes("[sweep]\nseeds = [1, 1]\n"), HasSubstr("seed 1 is listed twice"));
+  EXPECT_THAT(mistakes("[sweep]\nseeds = [1.5]\n"), HasSubstr("list of integers"));
+  EXPECT_THAT(mistakes("[sweep]\nmeasure = \"rewards\"\n"), HasSubstr("did you mean `reward`?"));
+  EXPECT_THAT(mistakes("[sweep]\nname = \"a/b\"\n"), HasSubstr("plain name"));
+  EXPECT_THAT(mistakes("[sweep.grid]\ntrain.steps = 3\n"), HasSubstr("`train.steps` wants a list"));
+  EXPECT_THAT(mistakes("[sweep.grid]\nrun.seed = [1, 2]\n"), HasSubstr("`run.seed` cannot be an axis"));
+  EXPECT_THAT(mistakes("[sweep.grid]\ntrain.steps = [3, 3]\n"), HasSubstr("the value `3` twice"));
+  EXPECT_THAT(mistakes("[sweep.grid]\ntrian.steps = [3]\n"), HasSubstr("did you mean [train]?"));
+  EXPECT_EQ(count(mistakes("[sweep.grid]\n\"train.steps\" = [3, 4]\n"), "write train.steps"), 1);
+  EXPECT_THAT(mistakes("[sweep]\ncompare = \"k\"\n[sweep.grid]\ntrain.steps = [3]\n"), HasSubstr("names no axis"));
+  EXPECT_THAT(mistakes("[[sweep.axis]]\nname = \"a\"\nvalues = [1, 2]\n"), HasSubstr("use [sweep.grid]"));
+  EXPECT_THAT(mistakes("[[sweep.axis]]\nname = \"a\"\nvalues = [{ name = \"b\", extends = [\"no.toml\"] }]\n"),
+              HasSubstr("cannot read `no.toml`"));
+}
+
+TEST_F(SweepPlanning, TheCommandLineChangesTheRunsAndNotTheGrid) {
+  EXPECT_THAT(mistakes("[sweep]\nseeds = [1]\n", {"run.seed=2"}), HasSubstr("the file lists the seeds"));
+  EXPECT_THAT(mistakes("[sweep]\n", {"sweep.name=2"}), HasSubstr("unknown section [sweep]"));
+  EXPECT_THAT(mistakes("[sweep]\n", {"run.seed=2"}), Not(HasSubstr("error")));
+}
+
+}  // namespace
+}  // namespace drift

@@ -1,0 +1,245 @@
+// What a sweep says of its runs: statistics by hand, and the tables and the report made of them.
+
+#include <core/report/svg_chart.h>
+#include <core/sweep/statistics.h>
+#include <core/sweep/sweep_report.h>
+#include <core/sweep/sweep_results.h>
+#include <core/sweep/sweep_table.h>
+
+#include <tests/support/support.h>
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace drift {
+namespace {
+
+using testing::DoubleNear;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+const double kNaN = std::nan("");
+
+// ---- statistics ----
+
+TEST(Statistics, MeanAndStandardErrorOverSeeds) {
+  const Estimate three = estimate({2, 4, 9});  // deviations -3, -1, 4: sample variance 26 / 2
+  EXPECT_DOUBLE_EQ(three.mean, 5);
+  EXPECT_DOUBLE_EQ(three.error, std::sqrt(13.0 / 3));
+  EXPECT_EQ(three.count, 3);
+}
+
+TEST(Statistics, OneValueHasNoErrorAndNoneHasNoMean) {
+  EXPECT_DOUBLE_EQ(estimate({7}).mean, 7);
+  EXPECT_TRUE(std::isnan(estimate({7}).error));
+  EXPECT_TRUE(std::isnan(estimate({}).mean));
+  EXPECT_EQ(estimate({}).count, 0);
+}
+
+TEST(Statistics, UnknownValuesDoNotCount) {
+  const Estimate two = estimate({1, kNaN, 3});
+  EXPECT_DOUBLE_EQ(two.mean, 2);
+  EXPECT_DOUBLE_EQ(two.error, 1);
+  EXPECT_EQ(two.count, 2);
+}
+
+TEST(Statistics, DifferencesArePairedBySeed) {
+  // 3 - 1 = 2 and 10 - 4 = 6; seeds 5 and 9 have no partner. The seeds differ by more than the settings do, and the
+  // pairs take that out.
+  const Estimate difference = paired_difference({{1, 3}, {2, 10}, {5, 100}}, {{1, 1}, {2, 4}, {9, -100}});
+  EXPECT_DOUBLE_EQ(difference.mean, 4);
+  EXPECT_DOUBLE_EQ(difference.error, 2);
+  EXPECT_EQ(difference.count, 2);
+}
+
+TEST(Statistics, TheEndOfARunIsItsLastTenth) {
+  std::vector<double> values(20, 0.0);
+  values[17] = 100;
+  values[18] = 1;
+  values[19] = 3;
+  EXPECT_DOUBLE_EQ(mean_of_last_tenth(values), 2);
+  EXPECT_DOUBLE_EQ(mean_of_last_tenth({1, 5}), 5);
+  EXPECT_TRUE(std::isnan(mean_of_last_tenth({})));
+}
+
+// ---- tables ----
+
+const TextTable kTable = {{"setting", "50% & _more_"}, {false, true}, {{"a, \"b\"", "-1.5 ± 0.2"}, {"x|y\\z", ""}}};
+
+TEST(TextTables, LineUpInATerminal) {
+  EXPECT_EQ(to_text(kTable, true),
+            "setting  50% & _more_\n"
+            "a, \"b\"     -1.5 ± 0.2\n"
+            "x|y\\z\n");
+  EXPECT_THAT(to_text(kTable, false), HasSubstr("-1.5 +- 0.2\n"));
+}
+
+TEST(TextTables, QuoteInCsv) {
+  EXPECT_EQ(to_csv(kTable),
+            "setting,50% & _more_\n"
+            "\"a, \"\"b\"\"\",-1.5 ± 0.2\n"
+            "x|y\\z,\n");
+}
+
+TEST(TextTables, EscapeInLatex) {
+  EXPECT_EQ(to_latex(kTable),
+            "\\begin{tabular}{lr}\n\\hline\n"
+            "setting & 50\\% \\& \\_more\\_ \\\\\n\\hline\n"
+            "a, \"b\" & $-1.5 \\pm 0.2$ \\\\\n"
+            "x|y\\textbackslash{}z &  \\\\\n"
+            "\\hline\n\\end{tabular}\n");
+}
+
+TEST(TextTables, EscapeInMarkdownAndHtml) {
+  EXPECT_EQ(to_markdown(kTable),
+            "| setting | 50% & _more_ |\n|---|---:|\n| a, \"b\" | -1.5 ± 0.2 |\n| x\\|y\\z |  |\n");
+  EXPECT_THAT(to_html(kTable), HasSubstr("<th class=\"number\">50% &amp; _more_</th>"));
+}
+
+// ---- from folders to rows ----
+
+/// Two settings of two values each, three seeds, all of whose runs are written by the test.
+class Results : public testing::Test {
+ protected:
+  Results() {
+    plan_.file.name = "trial";
+    plan_.file.axes = {{"task", false, {named("easy"), named("hard")}}, {"size.k", true, {named("1"), named("2")}}};
+    plan_.file.compared = 1;
+    for (std::size_t cell = 0; cell < 4; ++cell) {
+      plan_.cells.push_back({{cell / 2, cell % 2}, "cell " + std::to_string(cell)});
+      plan_.seeds.emplace_back();
+      for (int seed = 1; seed <= 3; ++seed) {
+        plan_.seeds.back().push_back({seed, plan_.runs.size()});
+        plan_.runs.push_back({"run" + std::to_string(plan_.runs.size()), "", {}, 2});
+      }
+    }
+  }
+
+  static SweepValue named(const std::string& name) { return {name, {}, {}}; }
+
+  void finish(std::size_t cell, int seed, double accuracy) const {
+    const auto run = folder_.path() / ("run" + std::to_string(3 * cell + static_cast<std::size_t>(seed) - 1));
+    test::write_file(run / "summary.json", R"({"version": "1", "interrupted": false, "seconds": 90, "threads": 2,
+      "peak_memory_mib": )" + std::to_string(100 * seed) +
+                                               R"(, "held_out": {"after": )" + std::to_string(accuracy) + "}}");
+    std::string metrics;
+    for (int step = 1; step <= 2; ++step)
+      metrics += R"({"step": )" + std::to_string(step) + R"(, "reward": )" + std::to_string(0.25 * step * seed) +
+                 R"(, "loss": null, "forwards_per_response": 5.5, "seconds": {"total": 1.5}})" + "\n";
+    test::write_file(run / "metrics.jsonl", metrics);
+    test::write_file(run / "config.toml", "");
+  }
+
+  SweepResults results() const { return collect_results(plan_, folder_.path()); }
+
+  SweepPlan plan_;
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(Results, RowsAreMeansOverTheFinishedSeedsWithTheirPairedDifferences) {
+  for (int seed = 1; seed <= 3; ++seed) finish(0, seed, 0.5 + 0.1 * seed);  // 60, 70, 80
+  finish(1, 1, 0.7);                                                        // +10
+  finish(1, 3, 0.84);                                                       // +4
+  const SweepResults found = results();
+  EXPECT_THAT(found.rows[0].measure.mean, DoubleNear(70, 1e-9));
+  EXPECT_THAT(found.rows[0].measure.error, DoubleNear(10 / std::sqrt(3.0), 1e-9));
+  EXPECT_TRUE(found.rows[0].is_baseline);
+  EXPECT_TRUE(std::isnan(found.rows[0].difference.mean));
+  EXPECT_EQ(found.rows[1].finished, 2);
+  EXPECT_EQ(found.rows[1].wanted, 3);
+  EXPECT_THAT(found.rows[1].difference.mean, DoubleNear(7, 1e-9));
+  EXPECT_THAT(found.rows[1].difference.error, DoubleNear(3, 1e-9));
+  EXPECT_EQ(found.rows[1].difference.count, 2);
+  EXPECT_DOUBLE_EQ(found.rows[1].reward.mean, 1.0);  // step 2 of seeds 1 and 3
+  EXPECT_DOUBLE_EQ(found.rows[1].peak_memory_mib, 300);
+  EXPECT_DOUBLE_EQ(found.rows[1].seconds_per_step, 1.5);
+  EXPECT_TRUE(found.rows[2].is_baseline) << "every group has its own";
+  EXPECT_EQ(found.rows[2].finished, 0);
+}
+
+TEST_F(Results, TheTableShowsWhatIsKnownAndSaysWhatIsMissing) {
+  for (int seed = 1; seed <= 3; ++seed) finish(0, seed, 0.5 + 0.1 * seed);
+  finish(1, 2, 0.75);
+  const std::string text = to_text(result_table(results()), true);
+  EXPECT_THAT(text, StartsWith("task  size.k  runs  held-out accuracy %  difference         reward  s/step  time/run  "
+                               "rollout fwd  peak MiB\n"))
+      << "unknown: forwards and backwards of the update";
+  EXPECT_THAT(text, HasSubstr("easy  1          3           70.0 ± 5.8              1.000 ± 0.289   1.500      1:30"
+                              "          5.5       300\n"));
+  EXPECT_THAT(text, HasSubstr("easy  2        1/3                 75.0        +5.0          1.000   1.500"))
+      << "one seed has no standard error";
+  EXPECT_THAT(text, HasSubstr("hard  1        0/3\n"));
+  EXPECT_THAT(result_notes(results()).back(), HasSubstr("8 of 12 runs are not finished"));
+}
+
+TEST_F(Results, PairsAreCountedWhereTheyAreFewerThanTheRuns) {
+  finish(0, 1, 0.5);
+  finish(1, 1, 0.75);
+  finish(1, 2, 0.9);
+  EXPECT_THAT(to_text(result_table(results()), true), HasSubstr("+25.0 (n=1)"));
+}
+
+TEST_F(Results, TheCsvHasEveryNumberInAColumnOfItsOwn) {
+  for (int seed = 1; seed <= 2; ++seed) finish(0, seed, 0.25 * seed);
+  const std::string text = to_csv(result_numbers(results()));
+  EXPECT_THAT(text, StartsWith("task,size.k,runs,seeds,held_out_accuracy_percent,"
+                               "held_out_accuracy_percent_standard_error,difference,"));
+  EXPECT_THAT(text, HasSubstr("\neasy,1,2,3,37.5,12.5,,,0,"));
+  EXPECT_THAT(to_csv(run_numbers(results(), "out/runs")), HasSubstr("\neasy,1,1,out/runs/run0,finished,,2,2,0.25,"));
+}
+
+TEST_F(Results, TheMeasureCanBeTheTrainingReward) {
+  plan_.file.measure = SweepMeasure::kReward;
+  for (std::size_t cell = 0; cell < 2; ++cell) finish(cell, 1, 0.5);
+  const std::string text = to_text(result_table(results()), true);
+  EXPECT_THAT(text, HasSubstr("runs  reward  difference  s/step"));
+  EXPECT_THAT(text, HasSubstr("0.500       0.000"));
+}
+
+TEST_F(Results, ABrokenFolderIsAFailedRunAndNoObstacle) {
+  finish(0, 1, 0.5);
+  test::write_file(folder_.path() / "run1/config.toml", "");
+  test::write_file(folder_.path() / "run2/summary.json", "{");
+  const SweepResults found = results();
+  EXPECT_EQ(found.records[0].status, RunStatus::kFinished);
+  EXPECT_EQ(found.records[1].status, RunStatus::kPartial);
+  EXPECT_EQ(found.records[2].status, RunStatus::kFailed);
+  EXPECT_EQ(found.records[3].status, RunStatus::kNew);
+  EXPECT_THAT(found.records[2].problem, HasSubstr("parse"));
+}
+
+// ---- the report ----
+
+TEST_F(Results, TheReportHasAPictureAMeasureForEveryGroupAndALineAValue) {
+  for (std::size_t cell = 0; cell < 4; ++cell) {
+    for (int seed = 1; seed <= 3; ++seed) finish(cell, seed, 0.5);
+  }
+  const std::string page = sweep_report(results());
+  EXPECT_THAT(page, HasSubstr("<h1>trial</h1>"));
+  EXPECT_THAT(page, HasSubstr("<h2>easy <small>"));
+  EXPECT_THAT(page, HasSubstr("<h2>hard <small>"));
+  EXPECT_THAT(page, HasSubstr("<figcaption><b>Reward</b>"));
+  EXPECT_THAT(page, HasSubstr("</i>k=2</span>"));
+  EXPECT_THAT(page, HasSubstr("class=\"band s1\""));
+  EXPECT_THAT(page, Not(HasSubstr("<b>Loss</b>"))) << "all null";
+  EXPECT_THAT(page, HasSubstr("<a href=\"runs/run11/report.html\">"));
+  EXPECT_THAT(page, Not(HasSubstr("nan")));
+}
+
+TEST(SweepChart, ABandIsOneShapeFromTheHighestToTheLowestAndBack) {
+  const std::string svg =
+      svg_chart({.title = "t",
+                 .x = {0, 1},
+                 .series = {{.name = "a", .y = {5, 5}, .low = {0, 0}, .high = {10, 10}, .colour = 3}},
+                 .minimum = 0,
+                 .maximum = 10});
+  EXPECT_THAT(svg, HasSubstr("<path class=\"band s3\" d=\"M50.0 8.0L390.0 8.0L390.0 162.0L50.0 162.0Z\"/>"));
+  EXPECT_THAT(svg, HasSubstr("<path class=\"line s3\" d=\"M50.0 85.0h0L390.0 85.0\"/>"));
+}
+
+}  // namespace
+}  // namespace drift
