@@ -1,0 +1,198 @@
+// A sweep from the outside: it runs a grid, repeats nothing, goes on after being killed, and tells what failed.
+
+#include <tests/support/training_run.h>
+
+#include <gmock/gmock.h>
+
+#include <signal.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace drift {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kGrid = R"([sweep]
+seeds = [1, 2]
+[sweep.grid]
+algorithm.masking.k = [1, 2]
+)";
+
+class Sweep : public testing::Test {
+ protected:
+  /// Two values of one key, two seeds, a few steps of the tests' small run.
+  void write_sweep(const std::string& content = kGrid, const std::string& steps = "2") const {
+    test::write_file(runs_.path() / "grid.toml",
+                     "extends = [\"run.toml\"]\n[train]\nsteps = " + steps + "\n" + content);
+  }
+
+  test::CommandResult sweep(const std::string& options = "") const {
+    return runs_.drift("sweep grid.toml --out out " + options);
+  }
+
+  std::vector<fs::path> run_folders() const {
+    std::vector<fs::path> folders;
+    if (!fs::exists(out() / "runs")) return folders;
+    for (const auto& entry : fs::directory_iterator(out() / "runs")) folders.push_back(entry.path());
+    std::ranges::sort(folders);
+    return folders;
+  }
+
+  /// What every finished run computed: its metrics but for times. By folder, and folders are named by settings.
+  std::map<std::string, std::string> results() const {
+    std::map<std::string, std::string> all;
+    for (const fs::path& run : run_folders()) {
+      std::string text;
+      for (nlohmann::json line : test::metrics_of(run)) {
+        line.erase("seconds");
+        line.erase("tokens_per_second");
+        if (line.contains("held_out")) line["held_out"].erase("seconds");
+        text += line.dump() + "\n";
+      }
+      all[run.filename().string()] = text;
+    }
+    return all;
+  }
+
+  std::map<std::string, fs::file_time_type> summaries() const {
+    std::map<std::string, fs::file_time_type> times;
+    for (const fs::path& run : run_folders()) {
+      if (fs::exists(run / "summary.json")) times[run.string()] = fs::last_write_time(run / "summary.json");
+    }
+    return times;
+  }
+
+  fs::path out() const { return runs_.path() / "out"; }
+
+  test::TrainingRuns runs_;
+};
+
+TEST_F(Sweep, RunsTheGridAndEndsInTables) {
+  write_sweep();
+  const auto result = sweep("--jobs 2");
+  ASSERT_EQ(result.status, 0) << result.output << result.error;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("sweep grid"), HasSubstr("4/4  k=")));
+  EXPECT_THAT(result.output, HasSubstr("algorithm.masking.k  runs  held-out accuracy %"));
+  EXPECT_THAT(test::read_file(out() / "table.csv"), AllOf(HasSubstr("\n1,2,2,"), HasSubstr("\n2,2,2,")));
+  EXPECT_THAT(test::read_file(out() / "table.tex"), HasSubstr("\\begin{tabular}"));
+  EXPECT_THAT(test::read_file(out() / "table.md"), HasSubstr("| algorithm.masking.k |"));
+  const std::string runs = test::read_file(out() / "runs.csv");
+  EXPECT_EQ(std::ranges::count(runs, '\n'), 5);
+  EXPECT_THAT(runs, HasSubstr(",finished,"));
+  EXPECT_THAT(test::read_file(out() / "report.html"), HasSubstr("</i>k=2</span>"));
+}
+
+TEST_F(Sweep, RepeatsNothingAndRunsOnlyWhatChanged) {
+  write_sweep();
+  ASSERT_EQ(sweep().status, 0);
+  const auto made = summaries();
+  ASSERT_EQ(made.size(), 4u);
+  EXPECT_THAT(sweep("--dry-run").output, AllOf(HasSubstr("4 runs, 4 finished"), HasSubstr("2/2")));
+  EXPECT_EQ(sweep().status, 0);
+  EXPECT_EQ(summaries(), made);
+
+  write_sweep("[sweep]\nseeds = [1, 2]\n[sweep.grid]\nalgorithm.masking.k = [1, 3]\n");
+  EXPECT_THAT(sweep("--dry-run").output, HasSubstr("4 runs, 2 finished"));
+  ASSERT_EQ(sweep().status, 0);
+  const auto more = summaries();
+  EXPECT_EQ(more.size(), 6u);
+  for (const auto& [run, time] : made) EXPECT_EQ(more.at(run), time);
+}
+
+TEST_F(Sweep, GoesOnAfterItWasKilled) {
+  write_sweep(kGrid, "6");
+  ASSERT_EQ(sweep().status, 0);
+  const auto unbroken = results();
+  fs::remove_all(out());
+  for (int kill = 1; kill <= 3; ++kill) {
+    test::RunningProgram program(runs_.path(), "sweep grid.toml --out out --jobs 2");
+    // Each time a little further; a run leaves its folder only when it can be gone on with.
+    ASSERT_TRUE(program.wait_until([&] {
+      int lines = 0;
+      for (const fs::path& run : run_folders()) {
+        if (fs::exists(run / "metrics.jsonl"))
+          lines += static_cast<int>(std::ranges::count(test::read_file(run / "metrics.jsonl"), '\n'));
+      }
+      return lines >= 4 * kill;
+    })) << program.output()
+        << program.error();
+    program.send(SIGKILL);
+    program.wait();
+  }
+  const auto result = sweep("--jobs 2");
+  ASSERT_EQ(result.status, 0) << result.output << result.error;
+  EXPECT_EQ(results(), unbroken);
+}
+
+TEST_F(Sweep, CtrlCLetsTheRunsSaveAndSaysHowToGoOn) {
+  write_sweep(kGrid, "200");
+  test::RunningProgram program(runs_.path(), "sweep grid.toml --out out --set train.prompts_per_step=3");
+  ASSERT_TRUE(program.wait_until([&] {
+    const auto folders = run_folders();
+    return !folders.empty() && fs::exists(folders[0] / "checkpoints/last");
+  })) << program.output()
+      << program.error();
+  program.send(SIGINT);
+  EXPECT_EQ(program.wait(), 128 + SIGINT);
+  EXPECT_THAT(program.output(),
+              HasSubstr("go on with  drift sweep grid.toml --out out --set train.prompts_per_step=3"));
+  ASSERT_EQ(run_folders().size(), 1u);
+  const auto summary = nlohmann::json::parse(test::read_file(run_folders()[0] / "summary.json"));
+  EXPECT_EQ(summary.at("interrupted"), true);
+}
+
+TEST_F(Sweep, AFailingRunDoesNotStopTheOthersAndIsTriedAgain) {
+  write_sweep();
+  const auto listed = sweep("--dry-run").output;
+  const auto begin = listed.find("out/runs/");
+  const fs::path first = runs_.path() / listed.substr(begin, listed.find('\n', begin) - begin);
+  test::write_file(first / "checkpoints/last/nothing", "");  // no checkpoint, so that the run refuses to begin
+  const auto result = sweep();
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.output, AllOf(HasSubstr("failed  k=1, seed 1: exit status 1"), HasSubstr("holds a run already"),
+                                   HasSubstr(first.filename().string() + "/output.txt"), HasSubstr("3/4  k=")));
+  EXPECT_THAT(result.output, HasSubstr("1 run failed; the same command tries again"));
+  EXPECT_THAT(test::read_file(out() / "runs.csv"), HasSubstr(",failed,exit status 1,"));
+  EXPECT_THAT(test::read_file(out() / "table.txt"), HasSubstr("1/2"));
+
+  fs::remove_all(first / "checkpoints");
+  EXPECT_EQ(sweep().status, 0);
+}
+
+TEST_F(Sweep, EveryMistakeIsFoundBeforeTheFirstRun) {
+  write_sweep("[sweep]\nseeds = [1, 2]\n[sweep.grid]\nalgorithm.masking.k = [1, 0]\ntrain.stpes = [1, 2]\n");
+  const auto result = sweep();
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.error, AllOf(HasSubstr("`algorithm.masking.k` must be"), HasSubstr("did you mean `steps`?"),
+                                  HasSubstr("grid.toml:7:27"), HasSubstr("in 2 of 4 cells")));
+  EXPECT_FALSE(fs::exists(out()));
+}
+
+TEST_F(Sweep, ReportsWithoutRunning) {
+  write_sweep();
+  ASSERT_EQ(sweep("--set train.steps=1").status, 0);
+  fs::remove(out() / "report.html");
+  const auto result = sweep("--report");
+  EXPECT_EQ(result.status, 0) << result.error;
+  EXPECT_THAT(result.output, HasSubstr("4 of 4 runs are not finished"));
+  EXPECT_TRUE(fs::exists(out() / "report.html"));
+  EXPECT_THAT(sweep("--report --set train.steps=1").output, Not(HasSubstr("not finished")));
+}
+
+TEST(SweepExample, ThatShipsIsAGridOfTwoByTwo) {
+  const auto result = test::run_command(test::program().string() + " sweep " +
+                                        (test::source_dir() / "configs/sweeps/quick.toml").string() + " --dry-run");
+  EXPECT_EQ(result.status, 0) << result.error;
+  EXPECT_THAT(result.output, HasSubstr("2 cells"));
+  EXPECT_THAT(result.output, HasSubstr("4 runs, "));
+}
+
+}  // namespace
+}  // namespace drift
