@@ -35,14 +35,14 @@ const ResolvedValue& component_name(const RunConfig& config, std::string_view se
 }
 
 // Two parts may each be right and not go together: told like any other mistake in the file, before anything is opened.
-void check_parts_fit(const ConfigDocument& document, const LoadedRun& run) {
-  const auto masking = create_component<MaskingStrategy>(run.plugins->registry, run.config, "algorithm.masking");
-  const auto loss = create_component<LossEstimator>(run.plugins->registry, run.config, "algorithm.loss");
+void check_parts_fit(const ConfigDocument& document, const Registry& registry, const RunConfig& config) {
+  const auto masking = create_component<MaskingStrategy>(registry, config, "algorithm.masking");
+  const auto loss = create_component<LossEstimator>(registry, config, "algorithm.loss");
   const std::string why = mismatch(*masking, *loss);
   if (why.empty()) return;
-  const ResolvedValue* chosen = &component_name(run.config, "algorithm");
+  const ResolvedValue* chosen = &component_name(config, "algorithm");
   for (const char* section : {"algorithm.masking", "algorithm.loss"}) {
-    const ResolvedValue& name = component_name(run.config, section);
+    const ResolvedValue& name = component_name(config, section);
     if (name.origin.kind == Origin::Kind::kFile || name.origin.kind == Origin::Kind::kCommandLine) chosen = &name;
   }
   Diagnostic wrong =
@@ -54,6 +54,12 @@ void check_parts_fit(const ConfigDocument& document, const LoadedRun& run) {
 
 }  // namespace
 
+RunConfig resolve_run(const ConfigDocument& document, const Registry& registry, ConfigPurpose purpose) {
+  RunConfig config = resolve_config(document, registry, purpose);
+  if (purpose == ConfigPurpose::kTrain) check_parts_fit(document, registry, config);
+  return config;
+}
+
 LoadedRun load_run(const CommandLine& line, ConfigPurpose purpose) {
   const ConfigDocument document = load_document(line.config, line.overrides);
   LoadedRun run;
@@ -61,8 +67,7 @@ LoadedRun load_run(const CommandLine& line, ConfigPurpose purpose) {
   // A plugin that did not load may be why a name is unknown: say it before the mistakes.
   for (const RefusedPlugin& refused : run.plugins->loader.refused())
     std::cerr << "warning: " << refused.message << "\n\n";
-  run.config = resolve_config(document, run.plugins->registry, purpose);
-  if (purpose == ConfigPurpose::kTrain) check_parts_fit(document, run);
+  run.config = resolve_run(document, run.plugins->registry, purpose);
   return run;
 }
 

@@ -63,7 +63,9 @@ LoadedSweep load_sweep(const CommandLine& line) {
   sweep.plugins = load_plugins(paths);
   for (const RefusedPlugin& refused : sweep.plugins->loader.refused())
     std::cerr << "warning: " << refused.message << "\n\n";
-  sweep.plan = plan_sweep(std::move(file), std::move(cells), std::move(documents), sweep.plugins->registry);
+  sweep.plan = plan_sweep(std::move(file), std::move(cells), std::move(documents), [&](const ConfigDocument& document) {
+    return resolve_run(document, sweep.plugins->registry, ConfigPurpose::kTrain);
+  });
   return sweep;
 }
 

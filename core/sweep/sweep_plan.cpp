@@ -3,7 +3,6 @@
 #include <core/sweep/run_key.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 
 namespace drift {
@@ -121,14 +120,14 @@ std::vector<ConfigDocument> cell_documents(const SweepFile& sweep, const std::ve
 }
 
 SweepPlan plan_sweep(SweepFile sweep, std::vector<SweepCell> cells, std::vector<ConfigDocument> documents,
-                     const Registry& registry) {
+                     const ResolveRun& resolve) {
   SweepPlan plan{std::move(sweep), std::move(cells), {}, {}};
   plan.seeds.resize(plan.cells.size());
   Mistakes mistakes(plan.cells.size());
   RunKeys keys;
   std::map<std::string, std::size_t> known;
   const auto add = [&](std::size_t cell, const ConfigDocument& document) {
-    RunConfig config = resolve_config(document, registry, ConfigPurpose::kTrain);
+    RunConfig config = resolve(document);
     const auto seed = config.section("run").get<std::int64_t>("seed");
     const std::string key = keys.key(config);
     const auto [entry, is_new] = known.emplace(key, plan.runs.size());

@@ -5,10 +5,9 @@
 #include <core/config/run_config.h>
 #include <core/sweep/sweep_file.h>
 
-#include <drift/registry.h>
-
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -49,8 +48,11 @@ struct SweepPlan {
   std::vector<SweepRun> runs;               ///< in the order in which they are made: all cells of the first seed first
 };
 
+/// Checks a document. @throws ConfigError
+using ResolveRun = std::function<RunConfig(const ConfigDocument& document)>;
+
 /// Check every cell with every seed. @throws ConfigError with the mistakes of all cells, each of them once
 SweepPlan plan_sweep(SweepFile sweep, std::vector<SweepCell> cells, std::vector<ConfigDocument> documents,
-                     const Registry& registry);
+                     const ResolveRun& resolve);
 
 }  // namespace drift

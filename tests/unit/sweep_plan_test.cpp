@@ -65,7 +65,9 @@ name = "plain"
     SweepFile file = read_sweep_file(write("sweep.toml", "extends = [\"base.toml\"]\n" + content), overrides);
     auto cells = expand_grid(file);
     auto documents = cell_documents(file, cells);
-    return plan_sweep(std::move(file), std::move(cells), std::move(documents), registry_);
+    return plan_sweep(std::move(file), std::move(cells), std::move(documents), [&](const ConfigDocument& document) {
+      return resolve_config(document, registry_, ConfigPurpose::kTrain);
+    });
   }
 
   std::vector<std::string> labels(const std::string& content) const {
