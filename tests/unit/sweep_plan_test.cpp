@@ -136,6 +136,20 @@ TEST_F(SweepPlanning, NumbersAreCalledAsPeopleWriteThem) {
               ElementsAre("learning_rate=3e-5", "learning_rate=1e-4", "learning_rate=0.25"));
 }
 
+TEST_F(SweepPlanning, AValueCanBeWrittenOutInLines) {
+  EXPECT_THAT(values(R"([[sweep.axis]]
+name = "algorithm"
+[[sweep.axis.values]]
+name = "first"
+[[sweep.axis.values]]
+name = "second"
+set.algorithm.name = "clever"
+set.algorithm.masking.k = 8
+)",
+                     "algorithm.masking", "k"),
+              ElementsAre(4, 8));
+}
+
 TEST_F(SweepPlanning, WithoutAxesThereIsOneCellOfTheSweepsName) {
   EXPECT_THAT(labels("[sweep]\nname = \"alone\"\n"), ElementsAre("alone"));
 }
