@@ -45,8 +45,8 @@ TEST(CliUsage, AnUnknownCommand) {
   EXPECT_EQ(result.error,
             "error: unknown command `trian`\n"
             "  = did you mean `drift train`?\n"
-            "  = commands: train, pretrain, eval, generate, model, tokenize, plugin, config, doctor, sdk, version    "
-            "(drift --help)\n");
+            "  = commands: train, pretrain, sweep, eval, generate, model, tokenize, plugin, loss, config, doctor, sdk, "
+            "version    (drift --help)\n");
   EXPECT_THAT(drift("plugin lst").error, HasSubstr("did you mean `drift plugin list`?"));
   EXPECT_THAT(drift("config").error, HasSubstr("`drift config` wants one of: show"));
 }
