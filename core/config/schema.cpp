@@ -68,11 +68,14 @@ std::vector<SectionSchema> make_sections() {
                         one_of({"recognised", "text"})}},
                       std::nullopt,
                       {kTrain, kPretrain, kEval, kGenerate}});
-  sections.push_back({"reward",
-                      "what judges a response",
-                      {{"name", "", "which one; default: the reward with the task's name"}},
-                      kReward,
-                      {kTrain, kEval}});
+  sections.push_back(
+      {"reward",
+       "what judges a response",
+       {{"name", "", "which one; default: the reward with the task's name"},
+        {"truncation_is_wrong", false, "in training, a response that fills its length is wrong: reward 0, not solved"},
+        {"truncation_margin", 5, "a response fills its length if at most so many positions are left", at_least(0)}},
+       kReward,
+       {kTrain, kEval}});
   sections.push_back({"rollout", "how responses are written", {name}, kRollout, {kTrain, kEval, kGenerate}});
   sections.push_back({"evaluation",
                       "accuracy on held-out items",
@@ -116,7 +119,9 @@ std::vector<SectionSchema> make_sections() {
        "which groups are trained on",
        {{"require_variance", true, "drop groups whose rewards are all equal"},
         {"max_groups", 0, "groups kept per step, 0 = all", at_least(0)},
-        {"fill", "none", "what fills up to max_groups when too few groups vary", one_of({"none", "drift"})}},
+        {"fill", "none", "what fills up to max_groups when too few groups vary", one_of({"none", "drift"})},
+        {"success_low", 0.0, "drop groups with a smaller share of solved responses", between(0, 1)},
+        {"success_high", 1.0, "drop groups with a larger share of solved responses", between(0, 1)}},
        std::nullopt,
        {kTrain}});
   sections.push_back({"reference",

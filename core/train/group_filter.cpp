@@ -1,5 +1,7 @@
 #include <core/train/group_filter.h>
 
+#include <ATen/ops/sum.h>
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -32,6 +34,20 @@ bool varies(const double* rewards, std::int64_t count) {
   return std::sqrt(squares / static_cast<double>(count - 1)) > kSmallestDeviation;
 }
 
+/// For each group, whether its share of solved responses lies within the bounds.
+std::vector<bool> within_bounds(const GroupFilterInput& input, std::int64_t count,
+                                const GroupFilterSettings& settings) {
+  std::vector<bool> within(static_cast<std::size_t>(count), true);
+  if (settings.success_low <= 0 && settings.success_high >= 1) return within;
+  const auto solved_N = input.solved_B.to(at::kCPU, at::kLong).view({count, input.group_size}).sum(1);
+  for (std::int64_t g = 0; g < count; ++g) {
+    const auto solved = static_cast<double>(solved_N.const_data_ptr<std::int64_t>()[g]);
+    const double share = solved / static_cast<double>(input.group_size);
+    within[static_cast<std::size_t>(g)] = share >= settings.success_low && share <= settings.success_high;
+  }
+  return within;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> kept_groups(const GroupFilterInput& input, const GroupFilterSettings& settings) {
@@ -39,13 +55,16 @@ std::vector<std::int64_t> kept_groups(const GroupFilterInput& input, const Group
   assert(size >= 1 && input.rewards_B.size(0) % size == 0);
   const std::int64_t count = input.rewards_B.size(0) / size;
   const bool fill = settings.fill == GroupFill::kKeepConstantGroups;
-  const std::int64_t limit = settings.max_groups > 0 ? std::min(settings.max_groups, count) : count;
-  const bool keep_all = limit == count && (fill || !settings.require_variance);
+  const auto within = within_bounds(input, count, settings);
+  const std::int64_t candidates = std::count(within.begin(), within.end(), true);
+  const std::int64_t limit = settings.max_groups > 0 ? std::min(settings.max_groups, candidates) : candidates;
+  const bool keep_all = limit == candidates && (fill || !settings.require_variance);
 
   const auto rewards_B = input.rewards_B.to(at::kCPU, at::kDouble).contiguous();
   const auto steps_B = fill ? input.steps_B.to(at::kCPU, at::kDouble).contiguous() : at::Tensor();
   std::vector<Group> groups;
   for (std::int64_t g = 0; g < count; ++g) {
+    if (!within[static_cast<std::size_t>(g)]) continue;
     const double* rewards = rewards_B.const_data_ptr<double>() + g * size;
     Group group{g, Rank::kVarying, input.random.uniform({input.step, g, 0, 0})};
     if (!keep_all && settings.require_variance && !varies(rewards, size)) {

@@ -19,6 +19,8 @@ struct GroupFilterSettings {
   bool require_variance = true;  ///< false: groups of equal rewards count like any other
   std::int64_t max_groups = 0;   ///< at most this many are kept; 0: no limit
   GroupFill fill = GroupFill::kNone;
+  double success_low = 0;   ///< groups are dropped whose share of solved responses is below this …
+  double success_high = 1;  ///< … or above this; they never fill up a batch either
 };
 
 /// What a rollout gave, response by response; the `group_size` responses of a group stand together.
@@ -28,12 +30,13 @@ struct GroupFilterInput {
   std::int64_t group_size = 0;  ///< G
   RandomStream random{0, ""};   ///< drawn at RandomPoint{step, group, 0, 0}
   std::int64_t step = 0;
+  at::Tensor solved_B;  ///< bool; read where the settings bound the share of solved responses
 };
 
-/// Chooses the groups that are trained on. A group varies if the sample standard deviation of its rewards exceeds 1e-8.
-/// Varying groups come first, a uniform choice of them where there are more than max_groups. kKeepConstantGroups then
-/// fills up with groups that are all right (equal rewards above 0) in random order, then with groups that are all
-/// wrong, those with the largest mean number of steps first.
+/// Chooses the groups that are trained on, of those within the bounds of success. A group varies if the sample standard
+/// deviation of its rewards exceeds 1e-8. Varying groups come first, a uniform choice of them where there are more than
+/// max_groups. kKeepConstantGroups then fills up with groups that are all right (equal rewards above 0) in random
+/// order, then with groups that are all wrong, those with the largest mean number of steps first.
 /// @return group numbers, ascending.
 std::vector<std::int64_t> kept_groups(const GroupFilterInput& input, const GroupFilterSettings& settings);
 

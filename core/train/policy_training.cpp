@@ -3,6 +3,7 @@
 #include <core/report/log.h>
 #include <core/train/phase_timer.h>
 #include <core/train/prompt_batch.h>
+#include <core/train/truncation.h>
 
 #include <drift/error.h>
 
@@ -11,6 +12,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/tensor.h>
 
 #include <unordered_map>
 
@@ -35,6 +37,8 @@ GroupFilterSettings filter_settings(const Params& section) {
   settings.require_variance = section.get<bool>("require_variance");
   settings.max_groups = section.get<std::int64_t>("max_groups");
   settings.fill = section.get<std::string>("fill") == "none" ? GroupFill::kNone : GroupFill::kKeepConstantGroups;
+  settings.success_low = section.get<double>("success_low");
+  settings.success_high = section.get<double>("success_high");
   return settings;
 }
 
@@ -79,6 +83,9 @@ PolicyTraining::PolicyTraining(const RunConfig& config, const Model& model, cons
   prompts_per_step_ = train.get<std::int64_t>("prompts_per_step");
   group_size_ = train.get<std::int64_t>("group_size");
   inner_iterations_ = train.get<std::int64_t>("inner_iterations");
+  const auto& reward = config.section("reward");
+  truncation_is_wrong_ = reward.get<bool>("truncation_is_wrong");
+  truncation_margin_ = reward.get<std::int64_t>("truncation_margin");
 }
 
 std::vector<NamedTensor> PolicyTraining::state() const {
@@ -148,6 +155,7 @@ PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& m
 void PolicyTraining::score(const std::vector<TaskItem>& items, const Trajectories& trajectories, Scored& scored) const {
   const std::int64_t responses = trajectories.tokens_BL.size(0);
   scored.reward_B = at::empty({responses}, at::kDouble);
+  const auto cut_off_B = fills_its_length(trajectories.valid_BL, truncation_margin_);
   for (std::int64_t group = 0; group < prompts_per_step_; ++group) {
     const TaskItem& item = items[static_cast<std::size_t>(group)];
     std::unordered_map<std::string, RewardResult> verdicts;
@@ -162,8 +170,9 @@ void PolicyTraining::score(const std::vector<TaskItem>& items, const Trajectorie
       }
       const RewardResult& result = found->second;
       judged = judged && result.status != RewardStatus::kInfrastructure;
-      scored.reward_B.data_ptr<double>()[b] = result.value;
-      scored.solved.push_back(result.solved ? 1 : 0);
+      const bool wrong = truncation_is_wrong_ && cut_off_B[b].item<bool>();
+      scored.reward_B.data_ptr<double>()[b] = wrong ? 0 : result.value;
+      scored.solved.push_back(result.solved && !wrong ? 1 : 0);
     }
     if (!judged) {
       log_warning("item `" + item.id + "` could not be judged; its group is dropped");
@@ -176,6 +185,7 @@ std::vector<std::int64_t> PolicyTraining::choose_groups(std::int64_t step, const
                                                         StepRecord& metrics) const {
   GroupFilterInput input;
   input.rewards_B = scored.reward_B;
+  input.solved_B = at::tensor(scored.solved, at::kLong);
   input.steps_B = scored.trajectories.forwards_B;
   input.group_size = group_size_;
   input.random = random_.child("filter");

@@ -63,6 +63,8 @@ class PolicyTraining final : public Training {
   AdvantageSettings advantage_;
   GroupFilterSettings filter_;
   std::int64_t prompts_per_step_, group_size_, inner_iterations_;
+  bool truncation_is_wrong_;
+  std::int64_t truncation_margin_;
 };
 
 }  // namespace drift

@@ -129,6 +129,20 @@ TEST_F(Training, WithEqualRewardsNothingIsLearnt) {
       << "neither momentum nor decay may move the weights";
 }
 
+TEST_F(Training, AResponseThatFillsItsLengthMayCountAsWrong) {
+  const auto first_step = [&](const std::string& name, const std::string& options) {
+    EXPECT_EQ(runs_.train(name, "--set train.steps=1 " + options).status, 0);
+    return test::metrics_of(runs_.run(name)).at(1);
+  };
+  const auto plain = first_step("plain", "");
+  const auto strict = first_step("strict", "--set reward.truncation_is_wrong=true");
+  const auto room = first_step("room", "--set reward.truncation_is_wrong=true --set reward.truncation_margin=0");
+  ASSERT_GT(plain.at("reward"), 0);
+  EXPECT_EQ(strict.at("reward"), 0) << "every grid fills 16 of its 20 positions at least";
+  EXPECT_EQ(strict.at("solved"), 0);
+  EXPECT_GT(room.at("reward"), 0) << "what is solved ends before the last position";
+}
+
 TEST_F(Training, InBfloat16TheCheckpointHoldsItAndEveryCommandReadsIt) {
   const auto quickstart = (test::source_dir() / "configs/quickstart.toml").string();
   const auto trained = runs_.drift("train " + quickstart +

@@ -5,6 +5,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/full_like.h>
 #include <ATen/ops/log.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/stack.h>
@@ -53,7 +54,9 @@ Trajectories make_trajectories(const std::vector<ResponseRow>& responses) {
   made.prompts = {at::zeros({count, 1}, at::kLong), at::ones({count, 1}, at::kBool), at::arange(count, at::kLong)};
   made.step_BL = matrix_tensor(step).to(at::kInt);
   made.valid_BL = matrix_tensor(valid).to(at::kBool);
-  made.tokens_BL = at::zeros_like(made.step_BL, at::kLong);
+  made.tokens_BL = at::full_like(made.step_BL, kPadToken, at::kLong)
+                       .masked_fill(made.valid_BL, kWordToken)
+                       .masked_fill(made.step_BL < 0, kMaskToken);
   made.commit_logprob_BL = matrix_tensor(probability).log().to(at::kFloat).masked_fill(made.step_BL < 0, 0);
   made.forwards_B = made.step_BL.amax(1).to(at::kLong) + 1;
   return made;
@@ -108,6 +111,7 @@ MaskingInput masking_input(const Trajectories& trajectories, std::uint64_t seed)
   input.trajectories = &trajectories;
   input.random = RandomStream(seed, "masking");
   input.sample_number_B = at::arange(trajectories.valid_BL.size(0), at::kLong);
+  input.pad_id = kPadToken;
   return input;
 }
 

@@ -19,7 +19,10 @@ struct ResponseRow {
   std::vector<double> probability;  ///< at commit time
 };
 
-/// The responses as a rollout leaves them. Tokens are 0, prompts are one token, every response is its own group.
+/// Tokens of those responses: padding, valid tokens, and what was never committed.
+constexpr std::int64_t kPadToken = 0, kWordToken = 1, kMaskToken = 2;
+
+/// The responses as a rollout leaves them. Prompts are one token, every response is its own group.
 Trajectories make_trajectories(const std::vector<ResponseRow>& responses);
 
 /// `count` random responses of `length` positions: gaps in the steps, some padding at the end, one response without a
@@ -32,7 +35,7 @@ Trajectories token_trajectories(const std::vector<std::vector<std::int64_t>>& to
 /// The responses of the given numbers, in that order.
 Trajectories select_responses(const Trajectories& trajectories, const std::vector<std::int64_t>& responses);
 
-/// What a strategy gets for these responses at step 0: response b has number b, no end token.
+/// What a strategy gets for these responses at step 0: response b has number b, kPadToken pads, no token ends.
 /// `trajectories` must outlive it.
 MaskingInput masking_input(const Trajectories& trajectories, std::uint64_t seed = 1);
 MaskPlan draw_plan(const MaskingStrategy& strategy, const MaskingInput& input);

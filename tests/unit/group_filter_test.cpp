@@ -24,8 +24,12 @@ GroupFilterInput groups(const std::string& kinds, const std::vector<double>& ste
     const double mean = steps.empty() ? 1 : steps[g];
     step_counts.insert(step_counts.end(), {mean - 1, mean + 1});
   }
-  return {test::vector_tensor(rewards), test::vector_tensor(step_counts).to(at::kLong), 2, RandomStream(1, "filter"),
-          step};
+  return {test::vector_tensor(rewards),
+          test::vector_tensor(step_counts).to(at::kLong),
+          2,
+          RandomStream(1, "filter"),
+          step,
+          {}};
 }
 
 constexpr GroupFilterSettings require_variance(std::int64_t max_groups = 0) {
@@ -80,6 +84,27 @@ TEST(GroupFilter, TheRightGroupThatFillsUpIsDrawn) {
   std::set<Kept> seen;
   for (int step = 0; step < 50; ++step) seen.insert(kept_groups(groups("rrw", {}, step), fill(1)));
   EXPECT_EQ(seen, (std::set<Kept>{{0}, {1}}));
+}
+
+TEST(GroupFilter, DropsGroupsWhoseShareOfSolvedResponsesIsOutOfBounds) {
+  GroupFilterInput input;
+  input.group_size = 4;
+  input.random = RandomStream(1, "filter");
+  input.solved_B = test::vector_tensor({0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1}).to(at::kLong);
+  input.rewards_B = input.solved_B.to(at::kDouble);
+  input.steps_B = input.solved_B;
+  const auto kept = [&](double low, double high, bool variance = false, GroupFill filler = GroupFill::kNone,
+                        std::int64_t max_groups = 0) {
+    return kept_groups(input, {variance, max_groups, filler, low, high});
+  };
+  EXPECT_THAT(kept(0, 1), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_THAT(kept(0.3, 0.7), ElementsAre(2));
+  EXPECT_THAT(kept(0.25, 0.75), ElementsAre(1, 2, 3)) << "the bounds belong to the range";
+  EXPECT_THAT(kept(0.25, 1), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(kept(0.25, 1, true), ElementsAre(1, 2, 3));
+  EXPECT_THAT(kept(0, 0.75, true, GroupFill::kKeepConstantGroups, 4), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(kept(0.9, 1, true, GroupFill::kKeepConstantGroups, 4), ElementsAre(4));
+  EXPECT_THAT(kept(0.3, 0.4), IsEmpty());
 }
 
 TEST(GroupFilter, IsAFunctionOfTheStreamAndTheStep) {

@@ -1,0 +1,75 @@
+// TraceRL's masking for backbones with full attention (algorithms.md 5.2): slices of the denoising trajectory.
+
+#include "tracerl.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace drift::tracerl {
+namespace {
+
+/// Positions that were never committed were still masked at every step: they come after all of them.
+constexpr std::int32_t kNever = std::numeric_limits<std::int32_t>::max();
+
+std::int32_t step_of(const Response& response, std::int64_t i) {
+  return response.step[i] < 0 ? kNever : response.step[i];
+}
+
+/// u_0 < u_1 < …: the distinct steps of all L positions, those of padding included.
+std::vector<std::int32_t> distinct_steps(const Response& response, std::int64_t length) {
+  std::vector<std::int32_t> steps;
+  for (std::int64_t i = 0; i < length; ++i) steps.push_back(step_of(response, i));
+  std::sort(steps.begin(), steps.end());
+  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+  return steps;
+}
+
+}  // namespace
+
+std::vector<bool> scorable(const Response& response, std::int64_t length, std::int64_t pad_id, std::int64_t kept_pads) {
+  std::vector<bool> positions;
+  std::int64_t pads = 0;
+  for (std::int64_t i = 0; i < length; ++i) {
+    const bool pad = response.tokens[i] == pad_id;
+    if (pad) ++pads;
+    positions.push_back(response.valid[i] || (pad && (kept_pads < 0 || pads <= kept_pads)));
+  }
+  return positions;
+}
+
+TraceMasking::TraceMasking(const Params& params)
+    : shrink_(params.get<std::int64_t>("shrink")), kept_pads_(params.get<std::int64_t>("post_num")) {}
+
+void TraceMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
+  const Responses responses(input);
+  const std::int64_t length = responses.length();
+  PlanBuilder builder(length, responses.prompt_length());
+  std::int64_t most_views = 1;
+
+  for (std::int64_t b = 0; b < responses.size(); ++b) {
+    const Response response = responses[b];
+    const auto steps = distinct_steps(response, length);
+    const auto may_score = scorable(response, length, input.pad_id, kept_pads_);
+    const auto count = static_cast<std::int64_t>(steps.size());
+    std::int64_t views = 0;
+    for (std::int64_t first = 0; first < count; first += shrink_) {
+      // A slice is predicted at once, from the state before its first step.
+      const std::int32_t from = steps[first], to = steps[std::min(first + shrink_, count) - 1];
+      const auto is_target = [&](std::int64_t i) {
+        return may_score[i] && step_of(response, i) >= from && step_of(response, i) <= to;
+      };
+      bool any = false;
+      for (std::int64_t i = 0; i < length; ++i) any = any || is_target(i);
+      if (!any) continue;
+      builder.begin_view(b, views++, from);
+      for (std::int64_t i = 0; i < length; ++i) {
+        if (step_of(response, i) >= from) builder.mask(i);
+        if (is_target(i)) builder.score(i, response.step[i] == from);
+      }
+    }
+    most_views = std::max(most_views, views);
+  }
+  plan = builder.finish(most_views);
+}
+
+}  // namespace drift::tracerl

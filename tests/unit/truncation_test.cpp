@@ -1,0 +1,22 @@
+#include "tests/support/rollouts.h"
+
+#include <core/train/truncation.h>
+
+#include <gmock/gmock.h>
+
+namespace drift {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(Truncation, AResponseFillsItsLengthIfAtMostTheMarginIsLeft) {
+  const auto valid = test::matrix_tensor({{1, 1, 1, 1}, {1, 1, 1, 0}, {1, 1, 0, 0}, {0, 1, 1, 1}, {0, 0, 0, 0}});
+  const auto filled = [&](std::int64_t margin) { return test::numbers(fills_its_length(valid.to(at::kBool), margin)); };
+  EXPECT_THAT(filled(0), ElementsAre(1, 0, 0, 0, 0));
+  EXPECT_THAT(filled(1), ElementsAre(1, 1, 0, 1, 0)) << "padding within a response is taken out, too";
+  EXPECT_THAT(filled(2), ElementsAre(1, 1, 1, 1, 0));
+  EXPECT_THAT(filled(5), ElementsAre(1, 1, 1, 1, 1)) << "no response is shorter than that";
+}
+
+}  // namespace
+}  // namespace drift
