@@ -28,9 +28,11 @@ h4 { font-size: 0.75rem; margin: 0 0 0.35rem; color: var(--soft); font-weight: 5
 p { margin: 0.3rem 0; }
 a { color: var(--accent); }
 .lead { color: var(--soft); }
+.notes { margin-top: 1rem; font-size: 0.85rem; }
 .hero { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 1.25rem; margin-top: 1.5rem; }
 .card, .charts > figure, .samples > article { background: var(--card); border: 1px solid var(--rule);
   border-radius: 8px; padding: 1rem 1.1rem; margin: 0; }
+header + .card { margin-top: 1.5rem; }
 .result { font-size: 2.5rem; line-height: 1.15; font-weight: 300; letter-spacing: -0.02em; }
 .result b { font-weight: 650; color: var(--accent); }
 .result small { font-size: 1.1rem; color: var(--soft); letter-spacing: 0; }
@@ -49,6 +51,7 @@ figcaption output { margin-left: auto; color: var(--soft); font-size: 0.8rem; te
   stroke-linecap: round; }
 .faint { stroke-width: 1.25; opacity: 0.35; }
 .bars { stroke-width: 1.5; opacity: 0.6; }
+.dash { stroke-dasharray: 6 4; }
 .dot { fill: currentColor; }
 .area { fill: currentColor; fill-opacity: 0.75; stroke: currentColor; stroke-width: 0.75; }
 .s0 { color: var(--accent); }
@@ -64,6 +67,7 @@ figcaption output { margin-left: auto; color: var(--soft); font-size: 0.8rem; te
   margin: 0.5rem 0 0; }
 .legend i { display: inline-block; width: 0.8em; height: 0.8em; border-radius: 2px; margin-right: 0.35em;
   background: currentColor; }
+.legend i.dash { background: repeating-linear-gradient(90deg, currentColor 0 3px, transparent 3px 5px); }
 .legend i[class^=k] { margin-right: 0; border-radius: 0; background: var(--k); }
 .legend u { text-decoration: none; }
 table { border-collapse: collapse; font-size: 0.85rem; width: 100%; }

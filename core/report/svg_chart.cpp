@@ -27,8 +27,10 @@ std::string print(const char* format, Values... values) {
   return buffer;
 }
 
-std::size_t colour_of(const Chart& chart, std::size_t number) {
-  return chart.series[number].colour.value_or(number) % kColours;
+// Classes of the style sheet. Where the colours are used up, they come again with dashes.
+std::string look_of(const Chart& chart, std::size_t number) {
+  const std::size_t colour = chart.series[number].colour.value_or(number);
+  return "s" + std::to_string(colour % kColours) + (colour / kColours % 2 == 1 ? " dash" : "");
 }
 
 struct Frame {
@@ -153,7 +155,7 @@ std::string band(const Chart& chart, const Series& series, const Frame& frame, s
     }
   }
   close();
-  return path.empty() ? "" : print("<path class=\"band s%zu\" d=\"", colour_of(chart, number)) + path + "\"/>";
+  return path.empty() ? "" : print("<path class=\"band %s\" d=\"", look_of(chart, number).c_str()) + path + "\"/>";
 }
 
 // One closed shape a series for each stretch of steps with a known value.
@@ -180,7 +182,7 @@ std::string stacked_areas(const Chart& chart, const Frame& frame) {
       }
     }
     // Its outline keeps an area of one step visible.
-    svg += print("<path class=\"area s%zu\" d=\"", colour_of(chart, number)) + path + "\"/>";
+    svg += print("<path class=\"area %s\" d=\"", look_of(chart, number).c_str()) + path + "\"/>";
   }
   return svg;
 }
@@ -193,7 +195,7 @@ std::string error_bars(const Chart& chart, const Series& series, const Frame& fr
                  low = frame.y(series.y[at] - series.error[at]);
     path += print("M%.1f %.1fV%.1fM%.1f %.1fh6M%.1f %.1fh6", x, high, low, x - 3, high, x - 3, low);
   }
-  return path.empty() ? "" : print("<path class=\"bars s%zu\" d=\"", colour_of(chart, number)) + path + "\"/>";
+  return path.empty() ? "" : print("<path class=\"bars %s\" d=\"", look_of(chart, number).c_str()) + path + "\"/>";
 }
 
 std::string lines(const Chart& chart, const Frame& frame, std::size_t window) {
@@ -205,14 +207,14 @@ std::string lines(const Chart& chart, const Frame& frame, std::size_t window) {
     const Series& series = chart.series[number];
     const bool is_smoothed = window > 1 && series.low.empty();
     svg += error_bars(chart, series, frame, number);
-    svg += print("<path class=\"%s s%zu\" d=\"", is_smoothed ? "faint" : "line", colour_of(chart, number)) +
+    svg += print("<path class=\"%s %s\" d=\"", is_smoothed ? "faint" : "line", look_of(chart, number).c_str()) +
            line_path(frame, chart.x, series.y, chart.points) + "\"/>";
     if (is_smoothed)
-      svg += print("<path class=\"line s%zu\" d=\"", colour_of(chart, number)) +
+      svg += print("<path class=\"line %s\" d=\"", look_of(chart, number).c_str()) +
              line_path(frame, chart.x, smoothed(series.y, window)) + "\"/>";
     for (std::size_t at = 0; chart.points && at < series.y.size(); ++at) {
       if (std::isfinite(series.y[at]))
-        svg += print("<circle class=\"dot s%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\"/>", colour_of(chart, number),
+        svg += print("<circle class=\"dot %s\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\"/>", look_of(chart, number).c_str(),
                      frame.x(chart.x[at]), frame.y(series.y[at]));
     }
   }
@@ -254,8 +256,8 @@ std::string caption(const Chart& chart) {
 std::string legend(const Chart& chart) {
   std::string html;
   for (std::size_t number = 0; chart.series.size() > 1 && number < chart.series.size(); ++number) {
-    html += print("<span><i class=\"s%zu\"></i>", colour_of(chart, number)) + escape_html(chart.series[number].name) +
-            "</span>";
+    html += print("<span><i class=\"%s\"></i>", look_of(chart, number).c_str()) +
+            escape_html(chart.series[number].name) + "</span>";
   }
   if (!chart.note.empty()) html += "<span>" + escape_html(chart.note) + "</span>";
   return html.empty() ? "" : "<p class=\"legend\">" + html + "</p>";

@@ -111,8 +111,8 @@ class GroupCurves {
 
 std::string notes_html(const SweepResults& results) {
   std::string html;
-  for (const std::string& note : result_notes(results)) html += "<p class=\"lead\">" + escape_html(note) + "</p>";
-  return html;
+  for (const std::string& note : result_notes(results)) html += "<p>" + escape_html(note) + "</p>";
+  return "<div class=\"lead notes\">" + html + "</div>";
 }
 
 std::string status_html(const RunRecord& record) {
@@ -164,8 +164,7 @@ std::string subtitle(const SweepResults& results) {
 }  // namespace
 
 std::string sweep_report(const SweepResults& results) {
-  std::string body = "<div class=\"card wide\" style=\"margin-top:1.5rem\">" + to_html(result_table(results)) +
-                     "</div>" + notes_html(results);
+  std::string body = "<div class=\"card wide\">" + to_html(result_table(results)) + "</div>" + notes_html(results);
   for (const std::vector<std::size_t>& rows : groups_of(results.rows)) {
     const std::string group = results.rows[rows.front()].group;
     body += html_section(group.empty() ? "Curves" : group, GroupCurves(results, rows).html(), "charts",

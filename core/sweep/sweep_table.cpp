@@ -89,7 +89,7 @@ TextTable result_table(const SweepResults& results) {
     maker.add("reward", true, [&](std::size_t at) { return estimate_text(rows[at].reward, 3); });
   maker.add("s/step", true, [&](std::size_t at) { return known(rows[at].seconds_per_step, format_adaptive); });
   maker.add("time/run", true, [&](std::size_t at) { return known(rows[at].seconds, run_time); });
-  const auto evaluations = [](double value) { return format_decimal(value, 1); };
+  const auto evaluations = [](double value) { return format_decimal(value, value < 10 ? 2 : 1); };
   maker.add("rollout fwd", true, [&](std::size_t at) { return known(rows[at].rollout_forwards, evaluations); });
   maker.add("update fwd", true, [&](std::size_t at) { return known(rows[at].update_forwards, evaluations); });
   maker.add("update bwd", true, [&](std::size_t at) { return known(rows[at].update_backwards, evaluations); });
@@ -116,8 +116,8 @@ std::vector<std::string> result_notes(const SweepResults& results) {
   std::size_t missing = 0;
   for (const RunRecord& record : results.records) missing += record.status == RunStatus::kFinished ? 0 : 1;
   if (missing > 0)
-    notes.push_back(std::to_string(missing) + " of " + std::to_string(results.records.size()) +
-                    " runs are not finished: runs.csv says which.");
+    notes.push_back(std::to_string(missing) + " of " + std::to_string(results.records.size()) + " runs " +
+                    (missing == 1 ? "is" : "are") + " not finished: runs.csv says which.");
   return notes;
 }
 

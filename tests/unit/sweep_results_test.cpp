@@ -169,7 +169,7 @@ TEST_F(Results, TheTableShowsWhatIsKnownAndSaysWhatIsMissing) {
                                "rollout fwd  peak MiB\n"))
       << "unknown: forwards and backwards of the update";
   EXPECT_THAT(text, HasSubstr("easy  1          3           70.0 ± 5.8              1.000 ± 0.289   1.500      1:30"
-                              "          5.5       300\n"));
+                              "         5.50       300\n"));
   EXPECT_THAT(text, HasSubstr("easy  2        1/3                 75.0        +5.0          1.000   1.500"))
       << "one seed has no standard error";
   EXPECT_THAT(text, HasSubstr("hard  1        0/3\n"));
@@ -239,6 +239,15 @@ TEST(SweepChart, ABandIsOneShapeFromTheHighestToTheLowestAndBack) {
                  .maximum = 10});
   EXPECT_THAT(svg, HasSubstr("<path class=\"band s3\" d=\"M50.0 8.0L390.0 8.0L390.0 162.0L50.0 162.0Z\"/>"));
   EXPECT_THAT(svg, HasSubstr("<path class=\"line s3\" d=\"M50.0 85.0h0L390.0 85.0\"/>"));
+}
+
+TEST(SweepChart, MoreLinesThanColoursAreDashed) {
+  Chart chart{.title = "t", .x = {0, 1}};
+  for (int line = 0; line < 9; ++line) chart.series.push_back({.name = std::to_string(line), .y = {1, 2}});
+  const std::string svg = svg_chart(chart);
+  EXPECT_THAT(svg, HasSubstr("<path class=\"line s7\""));
+  EXPECT_THAT(svg, HasSubstr("<path class=\"line s0 dash\""));
+  EXPECT_THAT(svg, HasSubstr("<i class=\"s0 dash\"></i>8</span>"));
 }
 
 }  // namespace
