@@ -158,19 +158,50 @@ class Reader {
   }
 
   SweepValue read_value(const toml::table& table) {
-    check_keys(table, "an axis' value", {"name", "extends", "set"});
+    check_keys(table, "an axis' value", {"name", "extends", "set", "where"});
     SweepValue value;
     value.name = text(table, "name").value_or("");
     if (table.get("name") == nullptr) mistake(table.source(), "this value has no name").notes = {kAxisExample};
     if (const toml::node* extends = table.get("extends")) value.extends = read_extends(*extends);
-    if (const toml::node* set = table.get("set")) {
-      if (const toml::table* settings = set->as_table()) {
-        value.settings = toml_layer(*settings, file_);
-      } else {
-        mistake(set->source(), "`set` must be a table of keys").notes = {"for example: set = { train.steps = 20 }"};
-      }
-    }
+    value.settings = read_set(table);
+    if (const toml::node* where = table.get("where")) read_exceptions(*where, value);
     return value;
+  }
+
+  ConfigLayer read_set(const toml::table& table) {
+    const toml::node* set = table.get("set");
+    if (set == nullptr) return {};
+    if (const toml::table* settings = set->as_table()) return toml_layer(*settings, file_);
+    mistake(set->source(), "`set` must be a table of keys").notes = {"for example: set = { train.steps = 20 }"};
+    return {};
+  }
+
+  void read_exceptions(const toml::node& node, SweepValue& value) {
+    const char* example = "for example: where = [{ setting = \"hard\", set = { train.steps = 20 } }]";
+    if (!node.is_array_of_tables()) {
+      mistake(node.source(), "`where` must be a list of tables: values of other axes, and what is set for them")
+          .notes = {example};
+      return;
+    }
+    for (const toml::node& item : *node.as_array()) {
+      const toml::table& table = *item.as_table();
+      SweepException exception;
+      exception.settings = read_set(table);
+      for (auto&& [key, names] : table) {
+        if (key == "set") continue;
+        auto& wanted = exception.where[std::string(key.str())];
+        where_.emplace_back(std::string(key.str()), &names);
+        if (names.is_string()) wanted.push_back(names.as_string()->get());
+        if (const toml::array* list = names.as_array()) {
+          for (const toml::node& name : *list) {
+            if (name.is_string()) wanted.push_back(name.as_string()->get());
+          }
+        }
+        if (wanted.empty())
+          mistake(names.source(), "`where` wants the name of a value, or a list of names").notes = {example};
+      }
+      value.exceptions.push_back(std::move(exception));
+    }
   }
 
   std::vector<ExtendedFile> read_extends(const toml::node& node) {
@@ -233,8 +264,39 @@ class Reader {
     return axis;
   }
 
+  /// Axes may come in any order: what `where` names is looked up when all are known.
+  void check_where() {
+    std::vector<std::string> axes;
+    for (const SweepAxis& axis : sweep_.axes) axes.push_back(axis.name);
+    for (const auto& [axis, node] : where_) {
+      const auto found = std::ranges::find(axes, axis);
+      if (found == axes.end()) {
+        refuse_name(*node, "`where` names no axis: `" + axis + "`", axis, axes);
+        continue;
+      }
+      const auto values = names_of(sweep_.axes[static_cast<std::size_t>(found - axes.begin())].values);
+      const auto check = [&](const toml::node& name) {
+        if (!name.is_string() || std::ranges::count(values, name.as_string()->get()) > 0) return;
+        refuse_name(name, "`where` names no value of axis `" + axis + "`", name.as_string()->get(), values);
+      };
+      check(*node);
+      if (const toml::array* list = node->as_array()) {
+        for (const toml::node& name : *list) check(name);
+      }
+    }
+  }
+
+  void refuse_name(const toml::node& node, const std::string& message, const std::string& name,
+                   const std::vector<std::string>& known) {
+    Diagnostic& wrong = mistake(node.source(), message);
+    const std::string nearest = nearest_name(name, known);
+    if (!nearest.empty()) wrong.label = "did you mean `" + nearest + "`?";
+    wrong.notes = {"there are: " + joined(known)};
+  }
+
   /// What does not depend on how an axis was written.
   void check_axes() {
+    check_where();
     std::set<std::string> names;
     for (const SweepAxis& axis : sweep_.axes) {
       if (!names.insert(axis.name).second) {
@@ -245,6 +307,7 @@ class Reader {
       std::set<std::string> values;
       for (const SweepValue& value : axis.values) {
         if (!axis.is_key || &value == &axis.values.front()) check_settings(value.settings);
+        for (const SweepException& exception : value.exceptions) check_settings(exception.settings);
         if (!values.insert(value.name).second && !value.name.empty()) {
           Diagnostic& wrong = mistakes_.emplace_back();
           wrong.message = "axis `" + axis.name + "` has the value `" + value.name + "` twice";
@@ -295,6 +358,7 @@ class Reader {
   const std::filesystem::path file_;
   const ConfigDocument& document_;
   SweepFile sweep_;
+  std::vector<std::pair<std::string, const toml::node*>> where_;  // axis and names, of every `where`
   std::vector<Diagnostic> mistakes_;
 };
 

@@ -6,16 +6,24 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
 namespace drift {
+
+/// Settings of an axis value that hold only together with certain values of other axes.
+struct SweepException {
+  std::map<std::string, std::vector<std::string>> where;  ///< axis -> names of its values
+  ConfigLayer settings;
+};
 
 /// One value of an axis: a bundle of files and settings under a name.
 struct SweepValue {
   std::string name;
   std::vector<ExtendedFile> extends;
   ConfigLayer settings;
+  std::vector<SweepException> exceptions;  ///< in the file's order, the later wins
 };
 
 struct SweepAxis {

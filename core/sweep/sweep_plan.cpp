@@ -65,6 +65,16 @@ void remove_sweep_section(ConfigLayer& layer) {
   std::erase_if(layer.tables, is_sweep);
 }
 
+bool holds(const SweepException& exception, const SweepFile& sweep, const SweepCell& cell) {
+  for (std::size_t axis = 0; axis < sweep.axes.size(); ++axis) {
+    const auto wanted = exception.where.find(sweep.axes[axis].name);
+    if (wanted == exception.where.end()) continue;
+    const std::string& name = sweep.axes[axis].values[cell.values[axis]].name;
+    if (std::ranges::find(wanted->second, name) == wanted->second.end()) return false;
+  }
+  return true;
+}
+
 ConfigDocument cell_document(const SweepFile& sweep, const SweepCell& cell) {
   std::vector<ExtendedFile> files;
   std::vector<ConfigLayer> settings;
@@ -72,6 +82,9 @@ ConfigDocument cell_document(const SweepFile& sweep, const SweepCell& cell) {
     const SweepValue& value = sweep.axes[axis].values[cell.values[axis]];
     files.insert(files.end(), value.extends.begin(), value.extends.end());
     settings.push_back(value.settings);
+    for (const SweepException& exception : value.exceptions) {
+      if (holds(exception, sweep, cell)) settings.push_back(exception.settings);
+    }
   }
   ConfigDocument document = load_document(sweep.file, sweep.overrides, files);
   remove_sweep_section(*(document.layers.end() - 2));

@@ -47,11 +47,11 @@ std::string compatibility_table(const Registry& registry) {
   std::vector<std::string> head{"masking \\ loss"};
   for (const Column& loss : losses) head.push_back(loss.name);
   std::vector<std::size_t> widths;
-  for (const std::string& cell : head) widths.push_back(cell.size());
+  for (const std::string& cell : head) widths.push_back(std::max<std::size_t>(cell.size(), 3));
   for (const Column& masking : strategies) widths[0] = std::max(widths[0], masking.name.size());
 
   std::string table = row(head, widths) + "|";
-  for (const std::size_t width : widths) table += " " + std::string(std::max<std::size_t>(width, 3), '-') + " |";
+  for (const std::size_t width : widths) table += " " + std::string(width, '-') + " |";
   table += "\n";
   for (const Column& masking : strategies) {
     std::vector<std::string> cells{masking.name};

@@ -185,6 +185,35 @@ values = [{ name = "a", extends = ["axis.toml"], set = { train.group_size = 7 } 
   EXPECT_THAT(values(sweep, "train", "group_size", {"train.group_size=8"}), ElementsAre(8));
 }
 
+TEST_F(SweepPlanning, WhereSettingsHoldOnlyWithCertainValuesOfOtherAxes) {
+  const std::string sweep = R"([sweep]
+[[sweep.axis]]
+name = "task"
+values = [{ name = "short" }, { name = "long" }, { name = "longest" }]
+[[sweep.axis]]
+name = "how"
+values = [
+  { name = "a", set = { train.steps = 5 }, where = [{ task = "long", set = { train.steps = 6 } }] },
+  { name = "b", where = [{ task = ["long", "longest"], set = { train.steps = 7 } }, { task = "longest", set = { train.steps = 8 } }] },
+]
+)";
+  EXPECT_THAT(values("[train]\nsteps = 1\n" + sweep, "train", "steps"), ElementsAre(5, 1, 6, 7, 5, 8));
+}
+
+TEST_F(SweepPlanning, WhereNamesAxesAndTheirValues) {
+  const auto with = [&](const std::string& where) {
+    return mistakes(
+        "[[sweep.axis]]\nname = \"task\"\nvalues = [{ name = \"short\" }]\n[[sweep.axis]]\nname = \"how\"\n"
+        "values = [{ name = \"a\", where = " +
+        where + " }]\n");
+  };
+  EXPECT_EQ(with("[{ task = \"short\", set = { train.steps = 6 } }]"), "no mistake");
+  EXPECT_THAT(with("[{ tsak = \"short\" }]"), HasSubstr("did you mean `task`?"));
+  EXPECT_THAT(with("[{ task = [\"shrot\"] }]"), HasSubstr("did you mean `short`?"));
+  EXPECT_THAT(with("[{ task = 3 }]"), HasSubstr("wants the name of a value"));
+  EXPECT_THAT(with("\"short\""), HasSubstr("must be a list of tables"));
+}
+
 TEST_F(SweepPlanning, AnotherAlgorithmSetsAsideTheParametersOfTheFirst) {
   EXPECT_THAT(values(R"([algorithm.masking]
 k = 9
