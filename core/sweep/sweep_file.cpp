@@ -365,7 +365,8 @@ class Reader {
 }  // namespace
 
 std::string SweepAxis::label(std::size_t value) const {
-  return (is_key ? std::string(name_of(name)) + "=" : "") + values[value].name;
+  const std::string key(name_of(name));
+  return (is_key && key != "name" ? key + "=" : "") + values[value].name;
 }
 
 SweepFile read_sweep_file(const std::filesystem::path& file, const std::vector<ConfigOverride>& overrides) {

@@ -31,7 +31,7 @@ struct SweepAxis {
   bool is_key = false;
   std::vector<SweepValue> values;  ///< at least one
 
-  /// "k=4" for a key, else the value's name.
+  /// "k=4" for a key; the value alone where the axis has a name or the key is a component's.
   std::string label(std::size_t value) const;
 };
 

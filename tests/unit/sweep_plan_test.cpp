@@ -131,6 +131,10 @@ TEST_F(SweepPlanning, KeysOfTheGridKeepTheOrderOfTheFile) {
   EXPECT_THAT(labels("[sweep.grid]\nalgorithm.masking.k = [2]\ntrain.steps = [1]\n"), ElementsAre("k=2, steps=1"));
 }
 
+TEST_F(SweepPlanning, ComponentsAreCalledByTheirName) {
+  EXPECT_THAT(labels("[sweep.grid]\nalgorithm.name = [\"plain\", \"clever\"]\n"), ElementsAre("plain", "clever"));
+}
+
 TEST_F(SweepPlanning, NumbersAreCalledAsPeopleWriteThem) {
   EXPECT_THAT(labels("[sweep.grid]\ntrain.learning_rate = [3e-5, 0.0001, 0.25]\n"),
               ElementsAre("learning_rate=3e-5", "learning_rate=1e-4", "learning_rate=0.25"));
