@@ -64,6 +64,13 @@ Registry make_registry() {
                        .loss = "smooth",
                        .presets = {{"paper", "", {{"train.inner_iterations", std::int64_t{12}}}}},
                        .plugin = "everything"});
+  registry.add_bundle({.name = "borrowed",
+                       .doc = "",
+                       .paper = "",
+                       .masking = "of_another_plugin",
+                       .loss = "smooth",
+                       .presets = {{"paper", "", {{"algorithm.masking.p_prompt", 0.3}}}},
+                       .plugin = "everything"});
   return registry;
 }
 
@@ -254,10 +261,22 @@ learning_rate = 1e-4
   const auto file = write("elsewhere/config.toml", first);
   const std::string second = resolve(file).resolved_toml();
   EXPECT_EQ(without_comments(second), without_comments(first));
-  EXPECT_THAT(first, HasSubstr("\ntau               = inf  "));
+  EXPECT_THAT(first, HasSubstr("\ntau                 = inf  "));
 }
 
 // ---- mistakes ----
+
+TEST_F(Config, AnAlgorithmWhosePartAnotherPluginShouldBring) {
+  EXPECT_EQ(mistakes("[algorithm]\nname = \"borrowed\"\n"),
+            R"(error: unknown masking strategy `of_another_plugin`
+  --> run.toml:3:8
+   |
+ 3 | name = "borrowed"
+   |        ^^^^^^^^^^ this algorithm wants it
+   = masking strategies: steps, everything    (drift plugin list)
+)");
+  EXPECT_EQ(mistakes("[algorithm]\nname = \"borrowed\"\n[algorithm.masking]\nname = \"everything\"\n"), "no mistake");
+}
 
 TEST_F(Config, AnUnknownParameter) {
   EXPECT_EQ(mistakes("\n[algorithm.masking]\nmask_nun = 4\n"),

@@ -1,0 +1,96 @@
+// SPG's loss (algorithms.md 7). Likelihoods that shall rise are replaced by a lower bound, those that shall fall by an
+// upper bound, so that moving the bound moves what it bounds.
+
+#include "spg.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/full_like.h>
+#include <ATen/ops/index_add.h>
+#include <ATen/ops/index_put.h>
+#include <ATen/ops/logsumexp.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/sum.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <cmath>
+#include <limits>
+
+namespace drift::spg {
+
+SandwichedBounds::SandwichedBounds(const Params& params)
+    : beta_u_(params.get<double>("beta_u")),
+      mix_weight_(params.get<double>("mix_weight")),
+      micro_batch_(params.get<std::int64_t>("micro_batch")) {
+  const auto name = params.get<std::string>("negative");
+  negative_ = name == "mix"    ? Negative::kMix
+              : name == "eubo" ? Negative::kEubo
+              : name == "elbo" ? Negative::kElbo
+                               : Negative::kZero;
+}
+
+Loss SandwichedBounds::evaluate(const LossInput& in) const {
+  const auto& target_FL = in.plan.target_FL;
+  const auto& current_FL = in.log_probs.current_FL;
+  const auto& sample_F = in.plan.sample_F;
+  const auto advantage_B = in.advantage_B.to(current_FL.scalar_type());
+  const auto over_views_B = [&](const at::Tensor& value_F) {
+    return at::zeros({advantage_B.size(0)}, value_F.options()).index_add(0, sample_F, value_F);
+  };
+  const auto targets_F = target_FL.sum(1).to(current_FL.scalar_type());
+  const auto copies_B = over_views_B(at::ones_like(targets_F));
+
+  // A view's weight is 1 / t_hat = n / |T|; all of a response's views say the same n.
+  const auto inverse_share_F =
+      in.plan.weight_F.defined() ? in.plan.weight_F.to(targets_F.scalar_type()) : at::ones_like(targets_F);
+  const auto length_B = over_views_B(inverse_share_F * targets_F) / copies_B.clamp_min(1);
+
+  const auto kept_FL = at::where(target_FL, current_FL, at::zeros_like(current_FL));
+  const auto elbo_B = over_views_B(kept_FL.sum(1) / targets_F.clamp_min(1)) / copies_B.clamp_min(1);
+  const auto upper_B = eubo_B(in, inverse_share_F, copies_B);
+  const auto negative_B = negative_ == Negative::kMix    ? mix_weight_ * upper_B + (1 - mix_weight_) * elbo_B
+                          : negative_ == Negative::kEubo ? upper_B
+                          : negative_ == Negative::kElbo ? elbo_B
+                                                         : at::zeros_like(elbo_B);
+  const auto bound_B = at::where(advantage_B > 0, elbo_B, negative_B);  // S_b
+
+  Loss loss;
+  loss.value = (-advantage_B * bound_B * normaliser_B(length_B)).sum();
+  const auto seen_B = copies_B > 0;
+  loss.add_mean("elbo", elbo_B, seen_B);
+  loss.add_mean("eubo", upper_B, seen_B);
+  loss.add_mean("masked_share", inverse_share_F.reciprocal(), targets_F > 0);
+  return loss;
+}
+
+/// 1 / beta_u mean over i of ln q_i, q_i = mean over copies of p_i^beta_u 1(i masked) / t_hat, i the positions that
+/// some copy masks. In logarithms, so that unlikely tokens do not vanish.
+at::Tensor SandwichedBounds::eubo_B(const LossInput& in, const at::Tensor& inverse_share_F,
+                                    const at::Tensor& copies_B) const {
+  constexpr double kNothing = -std::numeric_limits<double>::infinity();
+  const auto log_term_FL = beta_u_ * in.log_probs.current_FL + inverse_share_F.log().unsqueeze(1);
+  const auto term_FL = at::where(in.plan.target_FL, log_term_FL, at::full_like(log_term_FL, kNothing));
+  const auto term_BKL = at::full({copies_B.size(0), in.totals.forwards, term_FL.size(1)}, kNothing, term_FL.options())
+                            .index_put({in.plan.sample_F, in.plan.forward_F}, term_FL);
+  const auto masked_BL = (term_BKL > kNothing).any(1);
+  // Positions that no copy masks: any finite number, so that no gradient is lost in infinity - infinity.
+  const auto log_sum_BL = at::where(masked_BL.unsqueeze(1), term_BKL, at::zeros_like(term_BKL)).logsumexp(1);
+  const auto log_q_BL = log_sum_BL - copies_B.clamp_min(1).log().unsqueeze(1);
+  const auto positions_B = masked_BL.sum(1).clamp_min(1);
+  return at::where(masked_BL, log_q_BL, at::zeros_like(log_q_BL)).sum(1) / positions_B / beta_u_;
+}
+
+/// n_b / sum of n over the response's micro-batch; micro-batches are averaged.
+at::Tensor SandwichedBounds::normaliser_B(const at::Tensor& length_B) const {
+  const std::int64_t responses = length_B.size(0);
+  const std::int64_t size = micro_batch_ > 0 ? micro_batch_ : responses;
+  const std::int64_t parts = (responses + size - 1) / size;
+  const auto part_B = at::arange(responses, length_B.options().dtype(at::kLong)).floor_divide(size);
+  const auto sum_M = at::zeros({parts}, length_B.options()).index_add(0, part_B, length_B).clamp_min(1);
+  return length_B / sum_M.index_select(0, part_B) / static_cast<double>(parts);
+}
+
+}  // namespace drift::spg

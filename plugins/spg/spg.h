@@ -1,0 +1,52 @@
+#pragma once
+
+// SPG, the sandwiched policy gradient: the parts that this plugin registers.
+
+#include <drift/loss_estimator.h>
+#include <drift/masking_strategy.h>
+#include <drift/plan_builder.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace drift::spg {
+
+/// Several masked copies of a response, block by block. A copy's weight is 1 / t_hat, the valid tokens by the masked
+/// ones among them.
+class CopyMasking final : public MaskingStrategy {
+ public:
+  explicit CopyMasking(const Params& params);
+  PlanRefresh refresh() const override { return PlanRefresh::kEachInnerIteration; }
+  void plan(const MaskingInput& input, MaskPlan& plan) const override;
+
+ private:
+  struct Copy;
+  std::vector<std::int64_t> drawn_positions(const MaskingInput& input, const Copy& copy, std::int64_t begin,
+                                            std::int64_t end) const;
+  std::int64_t drawn_block(const MaskingInput& input, const Copy& copy, std::int64_t length) const;
+
+  bool by_block_, all_;
+  std::int64_t copies_, block_, end_id_;
+  double min_t_, max_t_, p_mask_prompt_;
+};
+
+/// A lower bound of the log-likelihood for responses to be made likelier, an upper bound for the others.
+class SandwichedBounds final : public LossEstimator {
+ public:
+  explicit SandwichedBounds(const Params& params);
+  /// Responses are weighed by their lengths, which the plan's views say.
+  Coupling coupling() const override { return Coupling::kBatch; }
+  Loss evaluate(const LossInput& input) const override;
+
+ private:
+  enum class Negative { kMix, kEubo, kElbo, kZero };
+
+  at::Tensor eubo_B(const LossInput& input, const at::Tensor& inverse_share_F, const at::Tensor& copies_B) const;
+  at::Tensor normaliser_B(const at::Tensor& length_B) const;
+
+  Negative negative_;
+  double beta_u_, mix_weight_;
+  std::int64_t micro_batch_;
+};
+
+}  // namespace drift::spg
