@@ -30,7 +30,7 @@ TEST(Advantage, EveryNormalisationGivesItsGoldenValues) {
     if (golden.name == "deviations") continue;
     SCOPED_TRACE(golden.name);
     std::vector<double> rewards, expected;
-    for (int group = 0; group < 4; ++group) {  // all groups in one batch
+    for (int group = 0; golden.has("rewards_" + std::to_string(group)); ++group) {  // all groups in one batch
       const auto& r = golden.row("rewards_" + std::to_string(group));
       const auto& a = golden.row("advantage_" + std::to_string(group));
       rewards.insert(rewards.end(), r.begin(), r.end());

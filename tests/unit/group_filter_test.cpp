@@ -100,6 +100,7 @@ TEST(GroupFilter, DropsGroupsWhoseShareOfSolvedResponsesIsOutOfBounds) {
   EXPECT_THAT(kept(0, 1), ElementsAre(0, 1, 2, 3, 4));
   EXPECT_THAT(kept(0.3, 0.7), ElementsAre(2));
   EXPECT_THAT(kept(0.25, 0.75), ElementsAre(1, 2, 3)) << "the bounds belong to the range";
+  EXPECT_THAT(kept(0.2, 0.8), ElementsAre(1, 2, 3));
   EXPECT_THAT(kept(0.25, 1), ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(kept(0.25, 1, true), ElementsAre(1, 2, 3));
   EXPECT_THAT(kept(0, 0.75, true, GroupFill::kKeepConstantGroups, 4), ElementsAre(0, 1, 2, 3));
