@@ -99,7 +99,6 @@ class Merger {
     std::erase_if(merged.leaves, [&](const auto& entry) {
       const auto& [key, leaf] = entry;
       if (key == naming.key || key == "model.dtype" || key == "model.initialize") return false;
-      if (key.starts_with("reward.truncation_")) return false;
       const auto section = section_of(key);
       if (std::find(naming.sections.begin(), naming.sections.end(), section) == naming.sections.end()) return false;
       merged.set_aside.push_back(key + " (" + leaf.origin.text() + "): " + name.origin.text() + " names another " +
