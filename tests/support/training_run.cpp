@@ -29,6 +29,7 @@ name = "sudoku"
 [reward]
 name = "sudoku"
 score = "cells"
+truncation_is_wrong = false
 [rollout]
 name = "block"
 length = 20
