@@ -1,0 +1,97 @@
+// What every algorithm plugin that ships keeps: components that can be made with their defaults, presets that the
+// configuration takes, and a page that names all of it.
+
+#include "tests/support/plugins.h"
+#include "tests/support/support.h"
+
+#include <core/config/schema.h>
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace drift {
+namespace {
+
+/// Plugins of the build tree that bring a bundle.
+std::vector<std::string> algorithm_plugins() {
+  std::vector<std::string> names;
+  for (const auto& file : std::filesystem::directory_iterator(test::build_dir() / "lib/drift/plugins")) {
+    const std::string name = file.path().stem().string().substr(3);  // libNAME.so
+    if (!test::load_plugin(name).bundles().empty()) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// All that a section of the run's TOML may hold: the core's keys and its component's parameters.
+ParamSpecs keys_of(const std::string& section, const std::string& plugin, const Bundle& bundle) {
+  const SectionSchema* schema = find_section(section);
+  if (schema == nullptr) throw std::runtime_error("there is no section " + section);
+  ParamSpecs keys = schema->keys;
+  const ComponentEntry* component = nullptr;
+  if (section == "algorithm.masking")
+    component = test::load_plugin(plugin).find(ComponentKind::kMaskingStrategy, bundle.masking);
+  if (section == "algorithm.loss")
+    component = test::load_plugin(plugin).find(ComponentKind::kLossEstimator, bundle.loss);
+  if (section == "rollout") component = test::load_plugin("block").find(ComponentKind::kRollout, "block");
+  if (component != nullptr) keys.insert(keys.end(), component->params.begin(), component->params.end());
+  return keys;
+}
+
+TEST(AlgorithmPlugins, EveryComponentCanBeMadeWithItsDefaults) {
+  EXPECT_THAT(algorithm_plugins(), testing::Not(testing::IsEmpty()));
+  for (const std::string& plugin : algorithm_plugins()) {
+    for (const ComponentEntry& component : test::load_plugin(plugin).components())
+      EXPECT_NE(component.create(Params(component.params), nullptr), nullptr) << component.name;
+  }
+}
+
+TEST(AlgorithmPlugins, EveryBundleNamesComponentsOfItsPlugin) {
+  for (const std::string& plugin : algorithm_plugins()) {
+    for (const Bundle& bundle : test::load_plugin(plugin).bundles()) {
+      EXPECT_NE(test::load_plugin(plugin).find(ComponentKind::kMaskingStrategy, bundle.masking), nullptr) << plugin;
+      EXPECT_NE(test::load_plugin(plugin).find(ComponentKind::kLossEstimator, bundle.loss), nullptr) << plugin;
+      EXPECT_FALSE(bundle.presets.empty()) << plugin;
+    }
+  }
+}
+
+TEST(AlgorithmPlugins, EverySettingOfAPresetIsAKeyOfTheConfigurationWithAnAllowedValue) {
+  for (const std::string& plugin : algorithm_plugins()) {
+    for (const Bundle& bundle : test::load_plugin(plugin).bundles()) {
+      for (const BundlePreset& preset : bundle.presets) {
+        for (const BundleSetting& setting : preset.settings) {
+          const auto dot = setting.key.rfind('.');
+          EXPECT_NO_THROW(Params(keys_of(setting.key.substr(0, dot), plugin, bundle),
+                                 {{setting.key.substr(dot + 1), setting.value}}))
+              << plugin << ", preset " << preset.name << ": " << setting.key;
+        }
+      }
+    }
+  }
+}
+
+TEST(AlgorithmPlugins, TheAlgorithmsPageNamesEveryOptionComponentAndPreset) {
+  const std::string pages = test::read_file(test::source_dir() / "docs/README.md");
+  for (const std::string& plugin : algorithm_plugins()) {
+    SCOPED_TRACE(plugin);
+    const std::string name = "algorithms/" + plugin + ".md";
+    EXPECT_NE(pages.find(name), std::string::npos) << "docs/README.md does not list it";
+    const std::string page = test::read_file(test::source_dir() / "docs" / name);
+    const auto expect_named = [&](const std::string& word) {
+      EXPECT_NE(page.find("`" + word + "`"), std::string::npos) << word;
+    };
+    for (const ComponentEntry& component : test::load_plugin(plugin).components()) {
+      expect_named(component.name);
+      for (const ParamSpec& param : component.params) expect_named(param.name);
+    }
+    for (const Bundle& bundle : test::load_plugin(plugin).bundles()) {
+      for (const BundlePreset& preset : bundle.presets) expect_named(preset.name);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace drift
