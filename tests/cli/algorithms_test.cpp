@@ -1,0 +1,33 @@
+// Every algorithm that ships trains, with its own masks, loss and preset.
+
+#include "tests/support/plugins.h"
+#include "tests/support/training_run.h"
+
+#include <gmock/gmock.h>
+
+namespace drift {
+namespace {
+
+TEST(Algorithms, EachTrainsTheSmallModelForTwoSteps) {
+  test::TrainingRuns runs;
+  for (const auto& file : std::filesystem::directory_iterator(test::build_dir() / "lib/drift/plugins")) {
+    const std::string plugin = file.path().stem().string().substr(3);  // libNAME.so
+    for (const Bundle& bundle : test::load_plugin(plugin).bundles()) {
+      SCOPED_TRACE(bundle.name);
+      const auto result =
+          runs.train(bundle.name, "--algorithm " + bundle.name + " --steps 2 --set train.inner_iterations=2");
+      ASSERT_EQ(result.status, 0) << result.error;
+      double gradients = 0;  // a step without a group whose rewards differ has none
+      for (const auto& step : test::metrics_of(runs.run(bundle.name))) {
+        if (step.contains("grad_norm") && step.at("grad_norm").is_number()) {
+          EXPECT_TRUE(step.at("loss").is_number());
+          gradients += step.at("grad_norm").get<double>();
+        }
+      }
+      EXPECT_GT(gradients, 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace drift
