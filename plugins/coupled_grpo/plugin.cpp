@@ -78,6 +78,7 @@ Settings code_dream() {
                              {"algorithm.masking.end_id", 151645},
                              {"rollout.block", 256},
                              {"rollout.remasking", "negative_entropy"},
+                             {"rollout.top_p", 0.95},
                          });
 }
 

@@ -121,7 +121,9 @@ Settings demo() {
 }
 
 /// Dream's sampler decides over the whole response, by entropy.
-Settings demo_dream() { return changed(demo(), {{"rollout.block", 256}, {"rollout.remasking", "negative_entropy"}}); }
+Settings demo_dream() {
+  return changed(demo(), {{"rollout.block", 256}, {"rollout.remasking", "negative_entropy"}, {"rollout.top_p", 0.95}});
+}
 
 /// configs.py: what a run gets that sets nothing. Its optimizer is the trainer's.
 Settings class_defaults() {
