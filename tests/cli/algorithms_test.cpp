@@ -16,8 +16,7 @@ TEST(Algorithms, EachTrainsTheSmallModelForTwoSteps) {
       SCOPED_TRACE(bundle.name);
       const auto result = runs.train(bundle.name, "--algorithm " + bundle.name +
                                                       " --steps 2 --set train.inner_iterations=2"
-                                                      " --set filter.success_low=0.0 --set filter.success_high=1.0"
-                                                      " --set reward.truncation_is_wrong=false");  // grids fill it
+                                                      " --set filter.success_low=0.0 --set filter.success_high=1.0");
       ASSERT_EQ(result.status, 0) << result.error;
       double gradients = 0;  // a step without a group whose rewards differ has none
       for (const auto& step : test::metrics_of(runs.run(bundle.name))) {
