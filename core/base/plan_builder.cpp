@@ -57,13 +57,15 @@ void PlanBuilder::begin_view(std::int64_t sample, std::int64_t forward, std::int
   forward_.push_back(forward);
   step_.push_back(step);
   weight_.push_back(1);
-  for (auto* rows : {&masked_, &target_, &committed_}) add_row(*rows, length_);
+  for (auto* rows : {&masked_, &target_, &committed_, &hidden_}) add_row(*rows, length_);
   add_row(prompt_masked_, prompt_length_);
 }
 
 void PlanBuilder::mask(std::int64_t position) { in_last_row(masked_, length_, position) = 1; }
 
 void PlanBuilder::mask_prompt(std::int64_t position) { in_last_row(prompt_masked_, prompt_length_, position) = 1; }
+
+void PlanBuilder::hide(std::int64_t position) { in_last_row(hidden_, length_, position) = 1; }
 
 void PlanBuilder::score(std::int64_t position, bool committed) {
   in_last_row(target_, length_, position) = 1;
@@ -87,6 +89,7 @@ MaskPlan PlanBuilder::finish(std::int64_t forwards) const {
   const bool weighted = std::any_of(weight_.begin(), weight_.end(), [](float weight) { return weight != 1; });
   if (weighted) plan.weight_F = to_tensor(weight_, {views}, at::kFloat);
   if (any(prompt_masked_)) plan.prompt_masked_FP = to_tensor(prompt_masked_, {views, prompt_length_}, at::kBool);
+  if (any(hidden_)) plan.hidden_FL = to_tensor(hidden_, {views, length_}, at::kBool);
   plan.forwards = forwards;
   return plan;
 }

@@ -212,6 +212,7 @@ MaskPlan select_views(const MaskPlan& plan, const Views& views, at::Device devic
   selected.committed_FL = select(plan.committed_FL, index, device);
   selected.weight_F = select(plan.weight_F, index, device);
   selected.prompt_masked_FP = select(plan.prompt_masked_FP, index, device);
+  selected.hidden_FL = select(plan.hidden_FL, index, device);
   selected.forwards = plan.forwards;
   return selected;
 }

@@ -262,6 +262,7 @@ void PolicyTraining::check(const MaskPlan& plan, const Trajectories& kept) const
   require(is_mask(plan.masked_FL, length), "masked_FL must be bool [F, L]");
   require(is_mask(plan.target_FL, length), "target_FL must be bool [F, L]");
   require(!plan.committed_FL.defined() || is_mask(plan.committed_FL, length), "committed_FL must be bool [F, L]");
+  require(!plan.hidden_FL.defined() || is_mask(plan.hidden_FL, length), "hidden_FL must be bool [F, L]");
   require(!plan.prompt_masked_FP.defined() || is_mask(plan.prompt_masked_FP, kept.prompts.tokens_BP.size(1)),
           "prompt_masked_FP must be bool [F, P]");
   for (const auto* numbers : {&plan.forward_F, &plan.step_F}) {

@@ -34,6 +34,35 @@ std::vector<std::int64_t> masked_sequence(const ModelTraits& traits, const Traje
   return tokens;
 }
 
+/// Empty where the view hides nothing.
+std::vector<std::uint8_t> hidden_positions(const MaskPlan& plan, std::int64_t view) {
+  if (!plan.hidden_FL.defined()) return {};
+  const std::int64_t length = plan.hidden_FL.size(1);
+  const bool* begin = plan.hidden_FL.const_data_ptr<bool>() + view * length;
+  if (std::find(begin, begin + length, true) == begin + length) return {};
+  return {begin, begin + length};
+}
+
+/// true = attended to, [N, S]; undefined where everything is.
+at::Tensor key_mask(const Prompts& prompts, const std::vector<std::int64_t>& samples, const std::vector<ViewRow>& rows,
+                    std::int64_t begin, std::int64_t length) {
+  const auto count = static_cast<std::int64_t>(samples.size());
+  bool hides = false;
+  for (std::int64_t r = 0; r < count; ++r) hides = hides || !rows[static_cast<std::size_t>(begin + r)].hidden.empty();
+  const bool pads = prompts.mask_BP.defined() && !prompts.mask_BP.all().item<bool>();
+  if (!hides && !pads) return {};
+  const auto prompt_mask = pads ? prompts.mask_BP.index_select(0, index_tensor(samples))
+                                : at::ones({count, prompts.tokens_BP.size(1)}, at::kBool);
+  auto response_mask = at::ones({count, length}, at::kBool);
+  for (std::int64_t r = 0; r < count; ++r) {
+    const auto& hidden = rows[static_cast<std::size_t>(begin + r)].hidden;
+    for (std::size_t i = 0; i < hidden.size(); ++i) {
+      if (hidden[i] != 0) response_mask.data_ptr<bool>()[r * length + static_cast<std::int64_t>(i)] = false;
+    }
+  }
+  return at::cat({prompt_mask, response_mask}, 1);
+}
+
 }  // namespace
 
 at::Tensor index_tensor(const std::vector<std::int64_t>& numbers, at::Device device) {
@@ -54,8 +83,10 @@ std::vector<ViewRow> distinct_view_rows(const ModelTraits& traits, const Traject
     auto tokens = masked_sequence(traits, trajectories, plan, view, sample);
     std::string key(reinterpret_cast<const char*>(tokens.data()), tokens.size() * sizeof(std::int64_t));
     key.append(reinterpret_cast<const char*>(&group), sizeof group);  // padding may differ between groups
+    std::vector<std::uint8_t> hidden = hidden_positions(plan, view);
+    key.append(hidden.begin(), hidden.end());
     const auto [found, is_new] = seen.emplace(std::move(key), rows.size());
-    if (is_new) rows.push_back({sample, std::move(tokens), {}});
+    if (is_new) rows.push_back({sample, std::move(tokens), std::move(hidden), {}});
     ViewRow& row = rows[found->second];
     const bool* target = plan.target_FL.const_data_ptr<bool>() + view * length;
     const std::int64_t* written = trajectories.tokens_BL.const_data_ptr<std::int64_t>() + sample * length;
@@ -101,10 +132,8 @@ RowBatch make_row_batch(const ModelTraits& traits, const Trajectories& trajector
   batch.hidden_rows = static_cast<std::int64_t>(wanted.size());
   batch.forward.tokens_BS = tokens.to(device);
   batch.forward.rows_N = index_tensor(wanted, device);
-  if (prompts.mask_BP.defined() && !prompts.mask_BP.all().item<bool>()) {
-    const auto prompt_mask = prompts.mask_BP.index_select(0, index_tensor(samples));
-    batch.forward.key_mask_BS = at::cat({prompt_mask, at::ones({count, length}, at::kBool)}, 1).to(device);
-  }
+  const auto attended = key_mask(prompts, samples, rows, begin, length);
+  if (attended.defined()) batch.forward.key_mask_BS = attended.to(device);
   return batch;
 }
 

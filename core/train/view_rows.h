@@ -26,6 +26,7 @@ struct ViewRow {
   };
   std::int64_t sample = 0;           ///< one of the responses with this context
   std::vector<std::int64_t> tokens;  ///< S = P + L
+  std::vector<std::uint8_t> hidden;  ///< L, positions that no position attends to; empty: none
   std::vector<Target> targets;       ///< by position
 };
 

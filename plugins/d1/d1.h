@@ -22,6 +22,7 @@ class PromptMasking final : public MaskingStrategy {
 
   double p_mask_prompt_;
   bool random_masking_;
+  bool mask_post_eos_keys_;
   std::int64_t end_id_;
 };
 

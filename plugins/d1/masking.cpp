@@ -10,6 +10,7 @@ namespace drift::d1 {
 PromptMasking::PromptMasking(const Params& params)
     : p_mask_prompt_(params.get<double>("p_mask_prompt")),
       random_masking_(params.get<bool>("random_masking")),
+      mask_post_eos_keys_(params.get<bool>("mask_post_eos_keys")),
       end_id_(params.get<std::int64_t>("end_id")) {}
 
 PlanRefresh PromptMasking::refresh() const {
@@ -42,6 +43,7 @@ void PromptMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
     for (std::int64_t i = 0; i < length; ++i) {
       builder.mask(i);
       if (i < scored) builder.score(i);
+      if (i >= scored && mask_post_eos_keys_) builder.hide(i);
     }
   }
   plan = builder.finish(1);

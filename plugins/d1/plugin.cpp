@@ -14,6 +14,7 @@ ParamSpecs masking_params() {
   return {
       {"p_mask_prompt", 0.15, "probability that a prompt token is masked; 0 shows the whole prompt", between(0, 1)},
       {"random_masking", true, "draw new masks for every optimizer step; false: the same ones in the whole run"},
+      {"mask_post_eos_keys", false, "no position attends to what follows the end token, as the port in dllm has it"},
       {"end_id", -1, "token that ends the valid part of a response, itself valid; -1 = the model's end token",
        at_least(-1)},
   };

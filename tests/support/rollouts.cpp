@@ -132,10 +132,11 @@ MaskPlan draw_plan(const MaskingStrategy& strategy, const Trajectories& trajecto
 LossInput select_views(const LossInput& all, const std::vector<std::int64_t>& views) {
   const auto index = index_tensor(views);
   LossInput some = all;
-  for (auto* tensor : {&some.plan.sample_F, &some.plan.forward_F, &some.plan.step_F, &some.plan.masked_FL,
-                       &some.plan.target_FL, &some.plan.committed_FL, &some.plan.weight_F, &some.plan.prompt_masked_FP,
-                       &some.log_probs.current_FL, &some.log_probs.old_FL, &some.log_probs.reference_FL,
-                       &some.log_probs.entropy_FL, &some.log_probs.reference_entropy_FL}) {
+  for (auto* tensor :
+       {&some.plan.sample_F, &some.plan.forward_F, &some.plan.step_F, &some.plan.masked_FL, &some.plan.target_FL,
+        &some.plan.committed_FL, &some.plan.weight_F, &some.plan.prompt_masked_FP, &some.plan.hidden_FL,
+        &some.log_probs.current_FL, &some.log_probs.old_FL, &some.log_probs.reference_FL, &some.log_probs.entropy_FL,
+        &some.log_probs.reference_entropy_FL}) {
     *tensor = select_rows(*tensor, index);
   }
   return some;

@@ -163,5 +163,15 @@ TEST(D1Loss, AsksForAReferenceOnlyWhereTheKlCounts) {
   EXPECT_EQ(loss()->coupling(), Coupling::kView);
 }
 
+// The port in dllm hides what follows the end; the original attends to it.
+TEST(D1Masking, WhatFollowsTheEndCanBeHiddenFromAttention) {
+  const auto trajectories = responses();
+  EXPECT_FALSE(draw(*test::create<MaskingStrategy>("d1", "d1"), trajectories).hidden_FL.defined());
+  const auto hiding = draw(*test::create<MaskingStrategy>("d1", "d1", {{"mask_post_eos_keys", true}}), trajectories);
+  EXPECT_EQ(test::numbers(hiding.hidden_FL, 0), (std::vector<double>{0, 0, 0, 0, 1, 1, 1, 1}));
+  EXPECT_EQ(test::numbers(hiding.hidden_FL, 1), (std::vector<double>(8, 0)));
+  EXPECT_EQ(test::numbers(hiding.hidden_FL), test::numbers(hiding.target_FL.logical_not()));
+}
+
 }  // namespace
 }  // namespace drift

@@ -285,5 +285,23 @@ TEST_F(PolicyGradientTest, ALossThatIsNotFiniteIsAnError) {
   EXPECT_THROW(policy_gradient(model, NanLoss(), batch, kPlenty), Error);
 }
 
+TEST_F(PolicyGradientTest, HiddenPositionsAreMaskedAsKeysAndMakeAContextOfTheirOwn) {
+  const test::TinyModel model(kVocabulary, 5, at::kDouble);
+  const auto shown = distinct_view_rows(model.traits(), trajectories, plan, {0, 3});
+  ASSERT_EQ(shown.size(), 1u);  // the all-masked state, which a group shares
+  plan.hidden_FL = at::zeros_like(plan.masked_FL);
+  plan.hidden_FL[3][kLength - 1] = true;
+  const auto rows = distinct_view_rows(model.traits(), trajectories, plan, {0, 3});
+  ASSERT_EQ(rows.size(), 2u);
+  const auto mask_BS = make_row_batch(model.traits(), trajectories, rows, 0, 2, at::kCPU).forward.key_mask_BS;
+  const auto response_BL = mask_BS.narrow(1, kPrompt, kLength);
+  EXPECT_TRUE(response_BL[0].all().item<bool>());
+  EXPECT_TRUE(at::equal(response_BL[1], plan.hidden_FL[3].logical_not()));
+
+  const auto hidden = score_views(model, trajectories, plan, {3}, false).logprob_FL;
+  plan.hidden_FL = at::Tensor();
+  EXPECT_FALSE(at::allclose(hidden, score_views(model, trajectories, plan, {3}, false).logprob_FL));
+}
+
 }  // namespace
 }  // namespace drift

@@ -19,6 +19,7 @@ struct MaskPlan {
                                 ///< log-probabilities over views, of those; undefined: 1
   at::Tensor prompt_masked_FP;  ///< bool, prompt positions replaced by the mask token; undefined: none
   std::int64_t forwards = 0;    ///< K: the estimator's sum has this many forwards per response
+  at::Tensor hidden_FL;         ///< bool, response positions that no position attends to; undefined: none
 };
 
 }  // namespace drift

@@ -45,6 +45,7 @@ class DRIFT_API PlanBuilder {
   // Of the newest view.
   void mask(std::int64_t position);
   void mask_prompt(std::int64_t position);
+  void hide(std::int64_t position);  ///< MaskPlan::hidden_FL
   void score(std::int64_t position, bool committed = true);
   void weigh(double weight);
 
@@ -54,7 +55,7 @@ class DRIFT_API PlanBuilder {
  private:
   std::int64_t length_, prompt_length_;
   std::vector<std::int64_t> sample_, forward_, step_;
-  std::vector<std::uint8_t> masked_, target_, committed_, prompt_masked_;
+  std::vector<std::uint8_t> masked_, target_, committed_, prompt_masked_, hidden_;
   std::vector<float> weight_;
 };
 
