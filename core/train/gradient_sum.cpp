@@ -1,7 +1,6 @@
 #include <core/train/gradient_sum.h>
 
 #include <ATen/OpMathType.h>
-#include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/autograd.h>
 
@@ -14,11 +13,7 @@ at::ScalarType sum_type(const at::Tensor& tensor) { return at::toOpMathType(tens
 
 /// Adds `gradient`, or makes it the sum: no reference to it is left behind.
 void add_to(at::Tensor& sum, at::Tensor gradient) {
-  if (gradient.is_sparse()) {  // of a table's looked-up rows
-    if (!sum.defined())
-      sum = at::zeros(gradient.sizes(), gradient.options().layout(at::kStrided).dtype(sum_type(gradient)));
-    sum.index_add_(0, gradient._indices()[0], gradient._values().to(sum.scalar_type()));
-  } else if (sum.defined()) {
+  if (sum.defined()) {
     sum.add_(gradient);
   } else {
     // Autograd may give one tensor to two parameters: then it cannot be added to in place.
@@ -27,11 +22,17 @@ void add_to(at::Tensor& sum, at::Tensor gradient) {
   }
 }
 
+/// Adds the looked-up rows of a table.
+void add_rows(at::Tensor& sum, const at::Tensor& parameter, const at::Tensor& gradient) {
+  if (!sum.defined()) sum = at::zeros_like(parameter, sum_type(parameter)).detach();
+  sum.index_add_(0, gradient._indices()[0], gradient._values().to(sum.scalar_type()));
+}
+
 }  // namespace
 
 GradientSum::GradientSum(std::vector<at::Tensor> parameters, std::int64_t workers)
     : parameters_(std::move(parameters)),
-      shares_(static_cast<std::size_t>(workers), std::vector<at::Tensor>(parameters_.size())) {}
+      shares_(static_cast<std::size_t>(workers), std::vector<Share>(parameters_.size())) {}
 
 void GradientSum::backward(std::int64_t worker, const std::vector<at::Tensor>& outputs,
                            const std::vector<at::Tensor>& output_gradients) {
@@ -45,15 +46,22 @@ void GradientSum::backward(std::int64_t worker, const std::vector<at::Tensor>& o
 }
 
 void GradientSum::add(std::int64_t worker, std::size_t parameter, at::Tensor gradient) {
-  add_to(shares_[static_cast<std::size_t>(worker)][parameter], std::move(gradient));
+  Share& share = shares_[static_cast<std::size_t>(worker)][parameter];
+  if (gradient.is_sparse()) {
+    share.rows.push_back(std::move(gradient));
+  } else {
+    add_to(share.sum, std::move(gradient));
+  }
 }
 
 std::vector<at::Tensor> GradientSum::take_total() {
   std::vector<at::Tensor> sums(parameters_.size());
   for (std::size_t p = 0; p < sums.size(); ++p) {
     for (auto& share : shares_) {
-      if (share[p].defined()) add_to(sums[p], std::move(share[p]));
-      share[p] = at::Tensor();
+      if (share[p].sum.defined()) add_to(sums[p], std::exchange(share[p].sum, at::Tensor()));
+    }
+    for (auto& share : shares_) {
+      for (const at::Tensor& rows : std::exchange(share[p].rows, {})) add_rows(sums[p], parameters_[p], rows);
     }
     if (!sums[p].defined()) sums[p] = at::zeros_like(parameters_[p], sum_type(parameters_[p])).detach();
   }

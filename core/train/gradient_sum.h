@@ -27,8 +27,15 @@ class GradientSum {
   const std::vector<at::Tensor>& parameters() const { return parameters_; }
 
  private:
+  /// Of one worker and parameter. A table as large as a vocabulary gets few rows at a time: they are kept as they are,
+  /// and the table is not made before the end.
+  struct Share {
+    at::Tensor sum;  ///< undefined where nothing was added
+    std::vector<at::Tensor> rows;
+  };
+
   std::vector<at::Tensor> parameters_;
-  std::vector<std::vector<at::Tensor>> shares_;  ///< undefined where nothing was added
+  std::vector<std::vector<Share>> shares_;
 };
 
 }  // namespace drift

@@ -4,6 +4,7 @@
 #include <drift/parallel.h>
 
 #include <core/train/gradient_sum.h>
+#include <core/train/phase_timer.h>
 #include <core/train/row_graph.h>
 #include <core/train/update_passes.h>
 
@@ -49,50 +50,63 @@ class GradientComputation {
     result_.rows += static_cast<std::int64_t>(rows.size());
     result_.backward_rows += static_cast<std::int64_t>(rows.size());
     std::vector<std::unique_ptr<RowGraph>> shards(heads_.size());
-    for_shards(rows, [&](std::size_t worker, std::int64_t begin, std::int64_t end) {
-      shards[worker] = std::make_unique<RowGraph>(model_, *batch_.trajectories, rows, begin, end, pass.recompute);
+    timed(result_.seconds.forward, [&] {
+      for_shards(rows, [&](std::size_t worker, std::int64_t begin, std::int64_t end) {
+        shards[worker] = std::make_unique<RowGraph>(model_, *batch_.trajectories, rows, begin, end, pass.recompute);
+      });
     });
-    const auto each = [&](const auto& body) {
-      for_shards(rows, [&](std::size_t worker, std::int64_t, std::int64_t) { body(*shards[worker], heads_[worker]); });
+    const auto each_head = [&](const auto& body) {
+      timed(result_.seconds.head, [&] {
+        for_shards(rows,
+                   [&](std::size_t worker, std::int64_t, std::int64_t) { body(*shards[worker], heads_[worker]); });
+      });
     };
     for (const LogitChunk& chunk : chunk_units(pass.units, rows, length_, memory_.logit_rows)) {
       const Views some(views.begin() + chunk.views.begin, views.begin() + chunk.views.end);
       const Range flat{chunk.views.begin * length_, chunk.views.end * length_};
       const auto scores = empty_scores(some);
       if (chunk.fits) {
-        each([&](RowGraph& shard, HeadWorker& head) { shard.score(head, flat, scores); });
+        each_head([&](RowGraph& shard, HeadWorker& head) { shard.score(head, flat, scores); });
         const auto pull = evaluate(some, scores);
-        each([&](RowGraph& shard, HeadWorker& head) { shard.pull(head, pull); });
+        each_head([&](RowGraph& shard, HeadWorker& head) { shard.pull(head, pull); });
       } else {
-        each([&](RowGraph& shard, HeadWorker& head) { shard.score_in_parts(head, flat, logit_rows(), scores); });
+        each_head([&](RowGraph& shard, HeadWorker& head) { shard.score_in_parts(head, flat, logit_rows(), scores); });
         const auto pull = evaluate(some, scores);
-        each([&](RowGraph& shard, HeadWorker& head) { shard.pull_in_parts(head, flat, logit_rows(), pull); });
+        each_head([&](RowGraph& shard, HeadWorker& head) { shard.pull_in_parts(head, flat, logit_rows(), pull); });
       }
     }
-    for_shards(rows, [&](std::size_t worker, std::int64_t, std::int64_t) { backward(worker, *shards[worker]); });
+    timed(result_.seconds.backward, [&] {
+      for_shards(rows, [&](std::size_t worker, std::int64_t, std::int64_t) { backward(worker, *shards[worker]); });
+    });
   }
 
   /// Log-probabilities first, then each part again with its graph.
   void two_pass(const UpdatePass& pass) {
     const Views views = pass.views();
-    const auto pull = evaluate(views, score_views(model_, *batch_.trajectories, *batch_.plan, views, needs_.entropy));
+    PolicyScores scores;
+    timed(result_.seconds.forward,
+          [&] { scores = score_views(model_, *batch_.trajectories, *batch_.plan, views, needs_.entropy); });
+    const auto pull = evaluate(views, scores);
     const auto rows = distinct_view_rows(model_.traits(), *batch_.trajectories, *batch_.plan, views);
     result_.two_pass = true;
     result_.rows += 2 * static_cast<std::int64_t>(rows.size());
     result_.backward_rows += static_cast<std::int64_t>(rows.size());
     const Range flat{0, static_cast<std::int64_t>(views.size()) * length_};
     const std::int64_t rows_at_once = std::max<std::int64_t>(1, pass.rows_at_once / workers_);
-    for_shards(rows, [&](std::size_t worker, std::int64_t begin, std::int64_t end) {
-      for (std::int64_t first = begin; first < end; first += rows_at_once) {
-        RowGraph part(model_, *batch_.trajectories, rows, first, std::min(end, first + rows_at_once), pass.recompute);
-        part.pull_in_parts(heads_[worker], flat, logit_rows(), pull);
-        backward(worker, part);
-      }
+    timed(result_.seconds.backward, [&] {
+      for_shards(rows, [&](std::size_t worker, std::int64_t begin, std::int64_t end) {
+        for (std::int64_t first = begin; first < end; first += rows_at_once) {
+          RowGraph part(model_, *batch_.trajectories, rows, first, std::min(end, first + rows_at_once), pass.recompute);
+          part.pull_in_parts(heads_[worker], flat, logit_rows(), pull);
+          backward(worker, part);
+        }
+      });
     });
   }
 
   PolicyGradient finish() {
     for (std::size_t worker = 0; worker < heads_.size(); ++worker) add_head(worker);
+    heads_.clear();  // logits go before the gradients of tables come
     result_.gradients = gradients_.take_total();
     return std::move(result_);
   }
@@ -102,6 +116,13 @@ class GradientComputation {
     std::vector<at::Tensor> list;
     for (const auto& parameter : model.parameters()) list.push_back(parameter.tensor);
     return list;
+  }
+
+  template <class Body>
+  static void timed(double& seconds, const Body& body) {
+    const PhaseTimer timer;
+    body();
+    seconds += timer.seconds();
   }
 
   at::TensorOptions score_options() const {
@@ -144,6 +165,7 @@ class GradientComputation {
 
   /// The loss of these views, and what it asks of their scores.
   ScorePull evaluate(const Views& views, const PolicyScores& current) {
+    const PhaseTimer timer;
     result_.current_FL.index_copy_(0, index_tensor(views, head_VH_.device()), current.logprob_FL);
     const LossInput input = loss_input(views, current);
     const Loss loss = loss_.evaluate(input);
@@ -164,6 +186,7 @@ class GradientComputation {
       pulled = torch::autograd::grad({loss.value}, leaves, {}, std::nullopt, false, /*allow_unused=*/true);
     for (std::size_t i = 0; i < pulled.size(); ++i)
       pulled[i] = pulled[i].defined() ? pulled[i].detach() : at::zeros_like(leaves[i]).detach();
+    result_.seconds.loss += timer.seconds();
     return {pulled[0], needs_.entropy ? pulled[1] : at::Tensor()};
   }
 

@@ -32,6 +32,15 @@ struct MetricSum {
   double count = 0;
 };
 
+/// Where the time of a gradient went. Of rows that are scored first and computed again in parts, all but the first
+/// scores counts as `backward`.
+struct GradientSeconds {
+  double forward = 0;   ///< everything below the LM head
+  double head = 0;      ///< LM head and log-softmax, forward and backward
+  double loss = 0;      ///< the loss and d loss / d log-prob
+  double backward = 0;  ///< everything below the LM head
+};
+
 struct PolicyGradient {
   double loss = 0;
   std::map<std::string, MetricSum> metrics;
@@ -39,7 +48,8 @@ struct PolicyGradient {
   at::Tensor current_FL;              ///< detached: what old_policy is at later inner iterations
   std::int64_t rows = 0;              ///< distinct masked sequences that went through the model, each time counted
   std::int64_t backward_rows = 0;     ///< those that were pulled back through it
-  bool two_pass = false;              ///< a coupled unit did not fit: log-probabilities first, gradients again in parts
+  GradientSeconds seconds;
+  bool two_pass = false;  ///< a coupled unit did not fit: log-probabilities first, gradients again in parts
 };
 
 /// Value and exact gradient of the loss. Views are taken together as the loss's coupling demands and as the memory

@@ -1,0 +1,361 @@
+// One update of each algorithm by policy_gradient() against the original's step, transcribed to plain LibTorch: full
+// logits, log-softmax over all of them, graphs as the original holds them. Two random LLaDAs, four responses of one
+// group, prompt 128, response 256; advantages are given, denoising steps made up.
+//
+//   build/release/bench/update_bench [--shape head_heavy balanced] [--dtype float32 bfloat16] [--algorithm NAME…]
+//                                    [--rounds 1] [--set KEY=VALUE…] [--memory-budget-mib 512] [--drift-only]
+//                                    [--fresh-memory]
+//
+// --fresh-memory: Drift, too, gives freed memory back to the system, as glibc does by itself. Either side is a process
+// of its own, in which the weights are; they take turns. Share: of the rate of a square matrix product of the same
+// type, measured between the updates, by the clock and by processor time (which other programs on the machine hardly
+// change), counted on the products that are needed at all (three times those of a forward: blocks at all positions of
+// each distinct context, with attention; LM head at scored positions; and a forward of the reference policy where the
+// loss has one). Memory: most held during the first update, above what was held before it. Faults: of pages, in the
+// timed updates.
+
+#include "bench/child_process.h"
+#include "bench/measure.h"
+#include "bench/plain_update.h"
+#include "bench/recipe.h"
+#include "bench/update_case.h"
+
+#include <core/base/memory.h>
+#include <core/train/optimizer.h>
+#include <core/train/phase_timer.h>
+
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/randn.h>
+
+#include <boost/program_options.hpp>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <stdexcept>
+
+#include <malloc.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace drift::bench {
+namespace {
+
+using Json = nlohmann::json;
+
+struct Settings {
+  std::vector<std::string> shapes, types, algorithms, assignments;
+  int rounds = 0, threads = 0;
+  std::int64_t memory_budget_mib = 0;
+  bool drift_only = false, fresh_memory = false;
+  std::string serve, gradients;  ///< of a child: which side it is, and the file for the gradients
+};
+
+Settings settings_from(int count, char** arguments) {
+  namespace options = boost::program_options;
+  Settings settings;
+  std::vector<std::string> names;
+  for (const auto& algorithm : update_algorithms()) names.push_back(algorithm.name);
+  options::options_description known;
+  auto add = known.add_options();
+  const auto list = [](std::vector<std::string>& values, const std::vector<std::string>& all) {
+    return options::value(&values)->multitoken()->default_value(all, "all");
+  };
+  add("shape", list(settings.shapes, {"head_heavy", "balanced"}));
+  add("dtype", list(settings.types, {"float32", "bfloat16"}));
+  add("algorithm", list(settings.algorithms, names));
+  add("set", list(settings.assignments, {}));
+  add("rounds", options::value(&settings.rounds)->default_value(1));
+  add("threads", options::value(&settings.threads)->default_value(2));
+  add("memory-budget-mib", options::value(&settings.memory_budget_mib)->default_value(512));
+  add("drift-only", options::bool_switch(&settings.drift_only));
+  add("fresh-memory", options::bool_switch(&settings.fresh_memory));
+  add("serve", options::value(&settings.serve));
+  add("gradients", options::value(&settings.gradients));
+  options::variables_map values;
+  options::store(options::parse_command_line(count, arguments, known), values);
+  options::notify(values);
+  return settings;
+}
+
+std::int64_t status_bytes(const std::string& key) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(key + ":")) return std::stoll(line.substr(key.size() + 1)) * 1024;
+  }
+  throw std::runtime_error("/proc/self/status does not tell " + key);
+}
+
+std::int64_t page_faults() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_minflt;
+}
+
+double processor_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// Operations a second, and a second of processor time, of a large square product: the best of a few.
+struct ProductRate {
+  double wall = 0, processor = 0;
+};
+ProductRate product_rate(at::ScalarType type) {
+  const at::NoGradGuard no_gradient;
+  constexpr std::int64_t kSize = 2048;
+  const auto a = at::randn({kSize, kSize}).to(type), b = at::randn({kSize, kSize}).to(type);
+  auto c = at::empty({kSize, kSize}, a.options());
+  ProductRate best;
+  constexpr double kOperations = 2.0 * kSize * kSize * kSize;
+  for (int trial = 0; trial < 4; ++trial) {
+    const PhaseTimer timer;
+    const double before = processor_seconds();
+    at::mm_out(c, a, b);
+    best.wall = std::max(best.wall, kOperations / timer.seconds());
+    best.processor = std::max(best.processor, kOperations / (processor_seconds() - before));
+  }
+  return best;
+}
+
+void write_gradients(const std::string& path, const std::vector<at::Tensor>& gradients) {
+  std::ofstream file(path, std::ios::binary);
+  for (const auto& gradient : gradients) {
+    const auto values = gradient.to(at::kFloat).contiguous();
+    file.write(static_cast<const char*>(values.const_data_ptr()), static_cast<std::streamsize>(values.nbytes()));
+  }
+  if (!file.flush()) throw std::runtime_error("cannot write " + path);
+}
+
+/// The largest |got - want| / |want| of a parameter.
+double largest_difference(const std::string& path, const std::vector<at::Tensor>& gradients) {
+  std::ifstream file(path, std::ios::binary);
+  double largest = 0;
+  for (const auto& gradient : gradients) {
+    auto want = at::empty(gradient.sizes(), at::kFloat);
+    if (!file.read(static_cast<char*>(want.data_ptr()), static_cast<std::streamsize>(want.nbytes())))
+      throw std::runtime_error("cannot read " + path);
+    const double norm = want.norm().item<double>();
+    const double distance = want.sub_(gradient).norm().item<double>();
+    if (norm > 0) largest = std::max(largest, distance / norm);
+  }
+  return largest;
+}
+
+/// What one side does when it is asked for an algorithm.
+class Server {
+ public:
+  Server(const Settings& settings, const UpdateShape& shape, at::ScalarType type)
+      : settings_(settings), type_(type), cases_(shape, type) {}
+
+  /// "NAME": time one update. "NAME first": also memory, and the gradients go to the file or are compared with it.
+  Json answer(const std::string& name, bool first) {
+    const auto& all = update_algorithms();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
+    if (found == all.end()) throw std::invalid_argument("there is no algorithm `" + name + "`");
+    if (!cases_.has(name)) return {{"missing", true}};
+    const auto one = cases_.make(*found, settings_.assignments);
+    Json json;
+    json["operations"] = cases_.needed_operations(*one);
+    json["views"] = one->plan.sample_F.size(0);
+    const ProductRate rate = product_rate(type_);
+    json["rate"] = rate.wall;
+    json["processor_rate"] = rate.processor;
+    if (first) ::malloc_trim(0);
+
+    std::ofstream("/proc/self/clear_refs") << 5;
+    const std::int64_t before = status_bytes("VmRSS"), faults = page_faults();
+    const double processor = processor_seconds();
+    const PhaseTimer timer;
+    const auto gradients = settings_.serve == "plain" ? plain_update(cases_, *one) : drift_update(*one, json);
+    json["seconds"] = timer.seconds();
+    json["processor_seconds"] = processor_seconds() - processor;
+    json["faults"] = page_faults() - faults;
+    json["memory"] = status_bytes("VmHWM") - before;
+    if (first && settings_.serve == "plain") write_gradients(settings_.gradients, gradients);
+    if (first && settings_.serve == "drift" && !settings_.drift_only)
+      json["difference"] = largest_difference(settings_.gradients, gradients);
+    return json;
+  }
+
+  double optimizer_seconds() {
+    OptimizerSettings optimizer;
+    optimizer.schedule = "constant";
+    optimizer.beta1 = 0.9, optimizer.beta2 = 0.99, optimizer.epsilon = 1e-8;
+    Optimizer adam(cases_.model().parameters(), optimizer);
+    double seconds = 0;
+    for (int step = 0; step < 2; ++step) {  // the first one allocates the moments
+      std::vector<at::Tensor> gradients;
+      for (const auto& parameter : cases_.model().parameters())
+        gradients.push_back(at::randn(parameter.tensor.sizes()));
+      const PhaseTimer timer;
+      adam.step(gradients);
+      seconds = timer.seconds();
+    }
+    return seconds;
+  }
+
+ private:
+  std::vector<at::Tensor> drift_update(UpdateCases::Case& one, Json& json) {
+    const PhaseTimer timer;
+    if (one.reference_forwards)
+      one.batch.reference =
+          score_views(cases_.model(), cases_.trajectories(), one.plan, all_views(one.plan), one.needs.entropy);
+    json["reference"] = timer.seconds();
+    auto gradient = policy_gradient(cases_.model(), *one.loss, one.batch, settings_.memory_budget_mib << 20);
+    json["forward"] = gradient.seconds.forward;
+    json["head"] = gradient.seconds.head;
+    json["loss"] = gradient.seconds.loss;
+    json["backward"] = gradient.seconds.backward;
+    json["rows"] = gradient.backward_rows;
+    json["two_pass"] = gradient.two_pass;
+    return std::move(gradient.gradients);
+  }
+
+  const Settings& settings_;
+  const at::ScalarType type_;
+  UpdateCases cases_;
+};
+
+void serve(const Settings& settings) {
+  if (settings.serve == "drift" && !settings.fresh_memory) keep_freed_memory();
+  Server server(settings, update_shape(settings.shapes.front()),
+                settings.types.front() == "float32" ? at::kFloat : at::kBFloat16);
+  for (std::string line; std::getline(std::cin, line);) {
+    Json json;
+    try {
+      std::istringstream words(line);
+      std::string name, first;
+      words >> name >> first;
+      json = name == "optimizer" ? Json{{"seconds", server.optimizer_seconds()}} : server.answer(name, !first.empty());
+    } catch (const std::exception& error) {
+      json = {{"error", error.what()}};
+    }
+    std::cout << json.dump() << std::endl;
+  }
+}
+
+Json ask(ChildProcess& child, const std::string& line) {
+  const auto json = Json::parse(child.ask(line));
+  if (json.contains("error")) throw std::runtime_error(line + ": " + json["error"].get<std::string>());
+  return json;
+}
+
+std::vector<double> each(const std::vector<Json>& answers, const std::function<double(const Json&)>& value) {
+  std::vector<double> values;
+  for (const Json& one : answers) values.push_back(value(one));
+  return values;
+}
+
+double share(const Json& one, double operations) {
+  return 100 * operations / one["seconds"].get<double>() / one["rate"].get<double>();
+}
+
+double processor_share(const Json& one, double operations) {
+  return 100 * operations / one["processor_seconds"].get<double>() / one["processor_rate"].get<double>();
+}
+
+void print_side(const char* name, const std::vector<Json>& answers, const Json& first, double operations) {
+  const auto seconds = spread(each(answers, [](const Json& one) { return one["seconds"].get<double>(); }));
+  const auto shares = spread(each(answers, [&](const Json& one) { return share(one, operations); }));
+  const auto faults = spread(each(answers, [](const Json& one) { return one["faults"].get<double>(); }));
+  const auto by_processor = spread(each(answers, [&](const Json& one) { return processor_share(one, operations); }));
+  std::printf("  %-9s %7.2f s (%.2f to %.2f), %.1f %% of the product rate (%.1f to %.1f; by processor time %.1f)\n",
+              name, seconds.median, seconds.low, seconds.high, shares.median, shares.low, shares.high,
+              by_processor.median);
+  std::printf("            %.2f GB above the weights, %.0f page faults\n", first["memory"].get<double>() / 1e9,
+              faults.median);
+}
+
+void measure(const Settings& settings, const std::string& name, ChildProcess& drift, ChildProcess* plain) {
+  std::vector<Json> ours, theirs;
+  if (plain != nullptr) theirs.push_back(ask(*plain, name + " first"));
+  const Json first = ask(drift, name + " first");
+  if (first.contains("missing")) {
+    std::printf("\n%s: no plugin of this name is built\n", name.c_str());
+    return;
+  }
+  for (int round = 0; round < settings.rounds; ++round) {
+    if (plain != nullptr && round > 0) theirs.push_back(ask(*plain, name));
+    ours.push_back(ask(drift, name));
+  }
+  const double operations = first["operations"];
+  std::printf("\n%s: %d views, %d contexts%s; %.0f GFLOP needed, products at %.0f GFLOP/s\n", name.c_str(),
+              first["views"].get<int>(), first["rows"].get<int>(), first["two_pass"].get<bool>() ? ", TWO PASSES" : "",
+              operations * 1e-9, ours.back()["rate"].get<double>() * 1e-9);
+  print_side("Drift", ours, first, operations);
+  if (plain != nullptr) {
+    print_side("original", theirs, theirs.front(), operations);
+    std::vector<double> ratios;
+    for (std::size_t r = 0; r < ours.size(); ++r)
+      ratios.push_back(theirs[r]["seconds"].get<double>() / ours[r]["seconds"].get<double>());
+    std::printf("  original / Drift: time %.2f, memory %.2f; largest relative difference of a gradient %.1e\n",
+                spread(ratios).median, theirs.front()["memory"].get<double>() / first["memory"].get<double>(),
+                first["difference"].get<double>());
+  }
+  std::printf("  profile of Drift:");
+  double known = 0;
+  for (const char* phase : {"reference", "forward", "head", "loss", "backward"}) {
+    known += ours.back()[phase].get<double>();
+    std::printf(" %s %.2f s,", phase, ours.back()[phase].get<double>());
+  }
+  std::printf(" rest %.2f s\n", ours.back()["seconds"].get<double>() - known);
+  std::fflush(stdout);
+}
+
+void run(int count, char** arguments) {
+  const Settings settings = settings_from(count, arguments);
+  at::set_num_threads(settings.threads);
+  if (!settings.serve.empty()) return serve(settings);
+  const auto gradients = std::filesystem::temp_directory_path() / ("update_bench." + std::to_string(::getpid()));
+  for (const std::string& shape : settings.shapes) {
+    for (const std::string& type : settings.types) {
+      const UpdateShape size = update_shape(shape);
+      std::printf("\n== %s, %s: %lld layers, hidden %lld, inner %lld, vocabulary %lld; %d threads, budget %lld MiB\n",
+                  shape.c_str(), type.c_str(), static_cast<long long>(size.layers), static_cast<long long>(size.hidden),
+                  static_cast<long long>(size.inner), static_cast<long long>(size.vocabulary), settings.threads,
+                  static_cast<long long>(settings.memory_budget_mib));
+      const auto side = [&](const std::string& name) {
+        std::vector<std::string> list{arguments[0],
+                                      "--shape",
+                                      shape,
+                                      "--dtype",
+                                      type,
+                                      "--serve",
+                                      name,
+                                      "--threads",
+                                      std::to_string(settings.threads),
+                                      "--memory-budget-mib",
+                                      std::to_string(settings.memory_budget_mib),
+                                      "--gradients",
+                                      gradients.string()};
+        if (settings.drift_only) list.push_back("--drift-only");
+        if (settings.fresh_memory) list.push_back("--fresh-memory");
+        if (!settings.assignments.empty()) list.push_back("--set");
+        list.insert(list.end(), settings.assignments.begin(), settings.assignments.end());
+        return std::make_unique<ChildProcess>(list);
+      };
+      const auto drift = side("drift");
+      const auto plain = settings.drift_only ? nullptr : side("plain");
+      for (const std::string& name : settings.algorithms) measure(settings, name, *drift, plain.get());
+      std::printf("\noptimizer step, beside: %.2f s\n", ask(*drift, "optimizer")["seconds"].get<double>());
+      std::filesystem::remove(gradients);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace drift::bench
+
+int main(int count, char** arguments) { return drift::bench::guarded(drift::bench::run, count, arguments); }

@@ -1,0 +1,163 @@
+#include "bench/update_case.h"
+
+#include <core/config/run_config.h>
+#include <core/io/checkpoint.h>
+#include <core/train/batch_totals.h>
+#include <core/train/reference_policy.h>
+#include <core/train/view_rows.h>
+
+#include <drift/masking_strategy.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <filesystem>
+#include <stdexcept>
+
+namespace drift::bench {
+namespace {
+
+constexpr std::int64_t kResponses = 4, kPrompt = 128, kLength = 256, kBlock = 32;
+
+std::string config_json(const UpdateShape& shape) {
+  auto json = nlohmann::json::parse(read_config_json(DRIFT_CONFIGS "/../assets/sudoku-llada"));
+  json["d_model"] = shape.hidden;
+  json["n_layers"] = shape.layers;
+  json["n_heads"] = json["n_kv_heads"] = shape.heads;
+  json["mlp_hidden_size"] = shape.inner;
+  json["vocab_size"] = json["embedding_size"] = shape.vocabulary;
+  json["max_sequence_length"] = kPrompt + kLength;
+  return json.dump();
+}
+
+/// Responses as block-wise decoding with a threshold leaves them: blocks in order, in each the tokens in random order,
+/// one to twelve at a step, five or six on the average. Two of them end before their last block does.
+Trajectories made_up_trajectories(const ModelTraits& traits) {
+  const RandomStream random(7, "update bench");
+  Trajectories made;
+  made.prompts.tokens_BP = at::zeros({kResponses, kPrompt}, at::kLong);
+  made.prompts.mask_BP = at::ones({kResponses, kPrompt}, at::kBool);
+  made.prompts.group_B = at::zeros({kResponses}, at::kLong);
+  made.tokens_BL = at::zeros({kResponses, kLength}, at::kLong);
+  made.step_BL = at::zeros({kResponses, kLength}, at::kInt);
+  made.commit_logprob_BL = at::zeros({kResponses, kLength}, at::kFloat);
+  made.forwards_B = at::zeros({kResponses}, at::kLong);
+  auto* tokens = made.tokens_BL.data_ptr<std::int64_t>();
+  auto* steps = made.step_BL.data_ptr<std::int32_t>();
+  const auto any_token = [&](RandomPoint point) { return 2 + random.below(traits.vocabulary_size - 2, point); };
+  for (std::int64_t b = 0; b < kResponses; ++b) {
+    for (std::int64_t p = 0; p < kPrompt; ++p) made.prompts.tokens_BP[b][p] = any_token({0, 0, p, 0});
+    const std::int64_t end = kLength - 20 * (b % 2);
+    std::int32_t step = 0;
+    for (std::int64_t block = 0; block < kLength; block += kBlock) {
+      std::vector<std::int64_t> order(kBlock);
+      for (std::int64_t i = 0; i < kBlock; ++i) order[static_cast<std::size_t>(i)] = block + i;
+      for (std::int64_t i = kBlock - 1; i > 0; --i)
+        std::swap(order[static_cast<std::size_t>(i)],
+                  order[static_cast<std::size_t>(random.below(i + 1, {1, b, block + i, 0}))]);
+      for (std::int64_t done = 0; done < kBlock; ++step) {
+        const double share = random.uniform({2, b, step, 0});
+        const std::int64_t count =
+            std::min<std::int64_t>(kBlock - done, 1 + static_cast<std::int64_t>(12 * share * share));
+        for (std::int64_t i = 0; i < count; ++i, ++done) {
+          const std::int64_t place = order[static_cast<std::size_t>(done)];
+          tokens[b * kLength + place] = place < end ? any_token({3, b, place, 0}) : traits.pad_id;
+          steps[b * kLength + place] = step;
+          made.commit_logprob_BL[b][place] = std::log(0.3 + 0.7 * random.uniform({4, b, place, 0}));
+        }
+      }
+    }
+    made.forwards_B[b] = step;
+  }
+  made.valid_BL = made.tokens_BL != traits.pad_id;
+  return made;
+}
+
+}  // namespace
+
+UpdateShape update_shape(const std::string& name) {
+  if (name == "head_heavy") return {name, 512, 6, 8, 1536, 126464};
+  if (name == "balanced") return {name, 1024, 4, 16, 3072, 4096};
+  throw std::invalid_argument("there is no shape `" + name + "`: head_heavy, balanced");
+}
+
+// Four masks a response where the number is free, as the release of the first has it.
+const std::vector<UpdateAlgorithm>& update_algorithms() {
+  static const std::vector<UpdateAlgorithm> all{
+      {"rldf", GraphLife::kForward, {"algorithm.masking.k=4", "algorithm.loss.norm=sample"}},
+      {"d1", GraphLife::kForward, {}},
+      {"espo", GraphLife::kTogether, {}},
+      {"coupled_grpo", GraphLife::kTogether, {}},
+      {"tracerl", GraphLife::kTwoRows, {}}};
+  return all;
+}
+
+UpdateCases::UpdateCases(const UpdateShape& shape, at::ScalarType type) : shape_(shape) {
+  for (const SearchPath& folder : plugin_search_paths({}, std::filesystem::read_symlink("/proc/self/exe")))
+    loader_.load_folder(folder);
+  const ComponentEntry* entry = registry_.find(ComponentKind::kModel, "llada");
+  if (entry == nullptr) throw std::runtime_error("the plugin llada is not built");
+  const ModelConfig config{config_json(shape), type, at::kCPU};
+  auto made = entry->create(Params(entry->params, {}), &config);
+  model_.reset(dynamic_cast<Model*>(made.release()));
+  const at::NoGradGuard no_gradient;
+  model_->initialize(RandomStream(1, "update bench"));
+  trajectories_ = made_up_trajectories(model_->traits());
+}
+
+std::unique_ptr<UpdateCases::Case> UpdateCases::make(const UpdateAlgorithm& algorithm,
+                                                     const std::vector<std::string>& overrides) const {
+  std::vector<ConfigOverride> assignments{ConfigOverride::from_set("algorithm.name=" + algorithm.name)};
+  for (const auto* list : {&algorithm.settings, &overrides}) {
+    for (const std::string& setting : *list) assignments.push_back(ConfigOverride::from_set(setting));
+  }
+  const auto config = resolve_config(load_document(DRIFT_CONFIGS "/../bench/update_bench.toml", assignments), registry_,
+                                     ConfigPurpose::kTrain);
+  auto one = std::make_unique<Case>();
+  one->graphs = algorithm.graphs;
+  one->loss = create_component<LossEstimator>(registry_, config, "algorithm.loss");
+  one->loss->needs(one->needs);
+  const auto masking = create_component<MaskingStrategy>(registry_, config, "algorithm.masking");
+  MaskingInput input;
+  input.trajectories = &trajectories_;
+  input.random = RandomStream(1, "masking");
+  input.sample_number_B = at::arange(kResponses, at::kLong);
+  masking->plan(input, one->plan);
+
+  one->batch.trajectories = &trajectories_;
+  one->batch.plan = &one->plan;
+  one->batch.advantage_B = at::tensor({1.5f, -0.5f, 0.25f, -1.25f});
+  const auto iterations = config.section("train").get<std::int64_t>("inner_iterations");
+  one->batch.totals = batch_totals(one->plan, kResponses, kResponses, iterations);
+  one->batch.scored_B = scored_positions(one->plan, kResponses);
+  one->batch.reference_is_old_policy =
+      one->needs.reference && ReferenceSettings::from(config.section("reference")).kind == ReferenceKind::kOld;
+  one->reference_forwards = one->needs.reference && !one->batch.reference_is_old_policy;
+  return one;
+}
+
+double UpdateCases::needed_operations(const Case& one) const {
+  const auto rows = distinct_view_rows(model_->traits(), trajectories_, one.plan, all_views(one.plan));
+  std::int64_t scored = 0;
+  for (const ViewRow& row : rows) {
+    std::int64_t last = -1;
+    for (const auto& target : row.targets) scored += std::exchange(last, target.position) != target.position ? 1 : 0;
+  }
+  constexpr double kSequence = kPrompt + kLength;
+  const auto hidden = static_cast<double>(shape_.hidden), inner = static_cast<double>(shape_.inner);
+  const double weights = static_cast<double>(shape_.layers) * (4 * hidden * hidden + 3 * hidden * inner);
+  const double attention = static_cast<double>(shape_.layers) * 2 * kSequence * hidden;
+  const double row = 2 * kSequence * (weights + attention);
+  const double head = 2 * hidden * static_cast<double>(shape_.vocabulary);
+  return (one.reference_forwards ? 4 : 3) *
+         (static_cast<double>(rows.size()) * row + static_cast<double>(scored) * head);
+}
+
+}  // namespace drift::bench
