@@ -6,13 +6,14 @@
 //                                    [--rounds 1] [--set KEY=VALUE…] [--memory-budget-mib 512] [--drift-only]
 //                                    [--fresh-memory]
 //
-// --fresh-memory: Drift, too, gives freed memory back to the system, as glibc does by itself. Either side is a process
-// of its own, in which the weights are; they take turns. Share: of the rate of a square matrix product of the same
-// type, measured between the updates, by the clock and by processor time (which other programs on the machine hardly
-// change), counted on the products that are needed at all (three times those of a forward: blocks at all positions of
-// each distinct context, with attention; LM head at scored positions; and a forward of the reference policy where the
-// loss has one). Memory: most held during the first update, above what was held before it. Faults: of pages, in the
-// timed updates.
+// --fresh-memory: Drift, too, gives freed memory back to the system, as glibc does by itself.
+//
+// Either side is a process of its own, in which the weights are; they take turns. Share: of the rate of a square matrix
+// product of the same type, measured between the updates, by the clock and by processor time (which other programs on
+// the machine hardly change), counted on the products that are needed at all: three times those of a forward (blocks at
+// all positions of each view, with attention; LM head at its scored positions), and a forward of the reference policy
+// where the loss has one. Memory: most held during the first update, above what was held before it. Faults: of pages,
+// in the timed updates.
 
 #include "bench/child_process.h"
 #include "bench/measure.h"

@@ -4,7 +4,6 @@
 #include <core/io/checkpoint.h>
 #include <core/train/batch_totals.h>
 #include <core/train/reference_policy.h>
-#include <core/train/view_rows.h>
 
 #include <drift/masking_strategy.h>
 
@@ -38,7 +37,7 @@ std::string config_json(const UpdateShape& shape) {
 }
 
 /// Responses as block-wise decoding with a threshold leaves them: blocks in order, in each the tokens in random order,
-/// one to twelve at a step, five or six on the average. Two of them end before their last block does.
+/// one to 24 at a step, about eight on the average. Two of them end before their last block does.
 Trajectories made_up_trajectories(const ModelTraits& traits) {
   const RandomStream random(7, "update bench");
   Trajectories made;
@@ -65,7 +64,7 @@ Trajectories made_up_trajectories(const ModelTraits& traits) {
       for (std::int64_t done = 0; done < kBlock; ++step) {
         const double share = random.uniform({2, b, step, 0});
         const std::int64_t count =
-            std::min<std::int64_t>(kBlock - done, 1 + static_cast<std::int64_t>(12 * share * share));
+            std::min<std::int64_t>(kBlock - done, 1 + static_cast<std::int64_t>(24 * share * share));
         for (std::int64_t i = 0; i < count; ++i, ++done) {
           const std::int64_t place = order[static_cast<std::size_t>(done)];
           tokens[b * kLength + place] = place < end ? any_token({3, b, place, 0}) : traits.pad_id;
@@ -144,20 +143,15 @@ std::unique_ptr<UpdateCases::Case> UpdateCases::make(const UpdateAlgorithm& algo
 }
 
 double UpdateCases::needed_operations(const Case& one) const {
-  const auto rows = distinct_view_rows(model_->traits(), trajectories_, one.plan, all_views(one.plan));
-  std::int64_t scored = 0;
-  for (const ViewRow& row : rows) {
-    std::int64_t last = -1;
-    for (const auto& target : row.targets) scored += std::exchange(last, target.position) != target.position ? 1 : 0;
-  }
+  const auto views = static_cast<double>(one.plan.sample_F.size(0));
+  const double scored = one.plan.target_FL.sum().item<double>();
   constexpr double kSequence = kPrompt + kLength;
   const auto hidden = static_cast<double>(shape_.hidden), inner = static_cast<double>(shape_.inner);
   const double weights = static_cast<double>(shape_.layers) * (4 * hidden * hidden + 3 * hidden * inner);
   const double attention = static_cast<double>(shape_.layers) * 2 * kSequence * hidden;
   const double row = 2 * kSequence * (weights + attention);
   const double head = 2 * hidden * static_cast<double>(shape_.vocabulary);
-  return (one.reference_forwards ? 4 : 3) *
-         (static_cast<double>(rows.size()) * row + static_cast<double>(scored) * head);
+  return (one.reference_forwards ? 4 : 3) * (views * row + scored * head);
 }
 
 }  // namespace drift::bench

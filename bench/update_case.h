@@ -58,9 +58,9 @@ class UpdateCases {
   const UpdateShape& shape() const { return shape_; }
   const Trajectories& trajectories() const { return trajectories_; }
 
-  /// Floating-point operations of the products that a case needs, each distinct context once: of the blocks at all
-  /// positions of each row, with attention, of the head at the scored positions; three times, and once more for a
-  /// reference policy.
+  /// Floating-point operations of the products that a case needs, each view by itself: of the blocks at all positions
+  /// of its row, with attention, of the head at its scored positions; three times, and once more for a reference
+  /// policy.
   double needed_operations(const Case& one) const;
 
  private:
