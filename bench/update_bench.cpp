@@ -12,8 +12,9 @@
 // product of the same type, measured between the updates, by the clock and by processor time (which other programs on
 // the machine hardly change), counted on the products that are needed at all: three times those of a forward (blocks at
 // all positions of each view, with attention; LM head at its scored positions), and a forward of the reference policy
-// where the loss has one. Memory: most held during the first update, above what was held before it. Faults: of pages,
-// in the timed updates.
+// where the loss has one. Drift computes equal contexts once: where there are any, a second share counts them once,
+// too. Memory: most held during the first update, above what was held before it. Faults: of pages, in the timed
+// updates.
 
 #include "bench/child_process.h"
 #include "bench/measure.h"
@@ -168,7 +169,9 @@ class Server {
     if (!cases_.has(name)) return {{"missing", true}};
     const auto one = cases_.make(*found, settings_.assignments);
     Json json;
-    json["operations"] = cases_.needed_operations(*one);
+    const auto operations = cases_.needed_operations(*one);
+    json["operations"] = operations.by_view;
+    json["operations_by_context"] = operations.by_context;
     json["views"] = one->plan.sample_F.size(0);
     const ProductRate rate = product_rate(type_);
     json["rate"] = rate.wall;
@@ -296,6 +299,12 @@ void measure(const Settings& settings, const std::string& name, ChildProcess& dr
               first["views"].get<int>(), first["rows"].get<int>(), first["two_pass"].get<bool>() ? ", TWO PASSES" : "",
               operations * 1e-9, ours.back()["rate"].get<double>() * 1e-9);
   print_side("Drift", ours, first, operations);
+  const auto strict =
+      spread(each(ours, [&](const Json& one) { return share(one, first["operations_by_context"].get<double>()); }));
+  if (first["rows"] != first["views"]) {
+    std::printf("            counting equal contexts once: %.1f %% (%.1f to %.1f)\n", strict.median, strict.low,
+                strict.high);
+  }
   if (plain != nullptr) {
     print_side("original", theirs, theirs.front(), operations);
     std::vector<double> ratios;

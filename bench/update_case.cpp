@@ -18,6 +18,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <set>
 #include <stdexcept>
 
 namespace drift::bench {
@@ -142,16 +143,25 @@ std::unique_ptr<UpdateCases::Case> UpdateCases::make(const UpdateAlgorithm& algo
   return one;
 }
 
-double UpdateCases::needed_operations(const Case& one) const {
-  const auto views = static_cast<double>(one.plan.sample_F.size(0));
-  const double scored = one.plan.target_FL.sum().item<double>();
+UpdateCases::Operations UpdateCases::needed_operations(const Case& one) const {
   constexpr double kSequence = kPrompt + kLength;
   const auto hidden = static_cast<double>(shape_.hidden), inner = static_cast<double>(shape_.inner);
   const double weights = static_cast<double>(shape_.layers) * (4 * hidden * hidden + 3 * hidden * inner);
   const double attention = static_cast<double>(shape_.layers) * 2 * kSequence * hidden;
   const double row = 2 * kSequence * (weights + attention);
   const double head = 2 * hidden * static_cast<double>(shape_.vocabulary);
-  return (one.reference_forwards ? 4 : 3) * (views * row + scored * head);
+  const double times = one.reference_forwards ? 4 : 3;
+
+  const auto contexts = distinct_view_rows(model_->traits(), trajectories_, one.plan, all_views(one.plan));
+  double positions = 0;
+  for (const ViewRow& context : contexts) {
+    std::set<std::int64_t> distinct;
+    for (const auto& target : context.targets) distinct.insert(target.position);
+    positions += static_cast<double>(distinct.size());
+  }
+  return {
+      times * (static_cast<double>(one.plan.sample_F.size(0)) * row + one.plan.target_FL.sum().item<double>() * head),
+      times * (static_cast<double>(contexts.size()) * row + positions * head)};
 }
 
 }  // namespace drift::bench

@@ -58,10 +58,13 @@ class UpdateCases {
   const UpdateShape& shape() const { return shape_; }
   const Trajectories& trajectories() const { return trajectories_; }
 
-  /// Floating-point operations of the products that a case needs, each view by itself: of the blocks at all positions
-  /// of its row, with attention, of the head at its scored positions; three times, and once more for a reference
-  /// policy.
-  double needed_operations(const Case& one) const;
+  /// Floating-point operations of the products that a case needs: of the blocks at all positions of each row, with
+  /// attention, of the head at its scored positions; three times, and once more for a reference policy.
+  struct Operations {
+    double by_view;     ///< each view by itself, as the originals compute it
+    double by_context;  ///< equal contexts once
+  };
+  Operations needed_operations(const Case& one) const;
 
  private:
   UpdateShape shape_;
