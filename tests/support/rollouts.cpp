@@ -106,6 +106,11 @@ Trajectories select_responses(const Trajectories& all, const std::vector<std::in
   return some;
 }
 
+Trajectories equal_trajectories(std::int64_t count, std::int64_t length) {
+  return token_trajectories(std::vector<std::vector<std::int64_t>>(
+      static_cast<std::size_t>(count), std::vector<std::int64_t>(static_cast<std::size_t>(length), 1)));
+}
+
 MaskingInput masking_input(const Trajectories& trajectories, std::uint64_t seed) {
   MaskingInput input;
   input.trajectories = &trajectories;
@@ -126,6 +131,14 @@ MaskPlan draw_plan(const MaskingStrategy& strategy, const Trajectories& trajecto
   MaskingInput input = masking_input(trajectories, seed);
   input.step = step;
   if (!sample_numbers.empty()) input.sample_number_B = index_tensor(sample_numbers);
+  return draw_plan(strategy, input);
+}
+
+MaskPlan draw_inner_plan(const MaskingStrategy& strategy, const Trajectories& trajectories, std::int64_t step,
+                         std::int64_t inner_iteration) {
+  MaskingInput input = masking_input(trajectories);
+  input.step = step;
+  input.inner_iteration = inner_iteration;
   return draw_plan(strategy, input);
 }
 
@@ -175,6 +188,18 @@ at::Tensor random_log_probs(const at::Tensor& target, std::uint64_t seed) {
   auto* data = values.mutable_data_ptr<double>();
   for (std::int64_t i = 0; i < values.numel(); ++i) data[i] = std::log(0.02 + 0.97 * random.uniform({0, 0, i, 0}));
   return values.masked_fill(target.logical_not(), 0);
+}
+
+LossInput random_loss_input(const MaskPlan& plan, std::int64_t responses) {
+  LossInput input;
+  input.plan = plan;
+  input.log_probs.current_FL = random_log_probs(plan.target_FL, 1);
+  input.log_probs.old_FL = random_log_probs(plan.target_FL, 2);
+  input.log_probs.reference_FL = random_log_probs(plan.target_FL, 3);
+  input.advantage_B = vector_tensor({1.5, -0.5, 0.25, -1, 2, -0.75, 1, -1}).narrow(0, 0, responses);
+  input.valid_BL = at::ones({responses, plan.target_FL.size(1)}, at::kBool);
+  fill_totals(input, /*group_size=*/1, /*optimizer_steps=*/2);
+  return input;
 }
 
 void fill_totals(LossInput& input, std::int64_t group_size, std::int64_t optimizer_steps) {

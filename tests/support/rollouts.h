@@ -35,6 +35,9 @@ Trajectories token_trajectories(const std::vector<std::vector<std::int64_t>>& to
 /// The responses of the given numbers, in that order.
 Trajectories select_responses(const Trajectories& trajectories, const std::vector<std::int64_t>& responses);
 
+/// `count` responses of `length` equal tokens, none of which ends them.
+Trajectories equal_trajectories(std::int64_t count, std::int64_t length);
+
 /// What a strategy gets for these responses at step 0: response b has number b, kPadToken pads, no token ends.
 /// `trajectories` must outlive it.
 MaskingInput masking_input(const Trajectories& trajectories, std::uint64_t seed = 1);
@@ -43,6 +46,10 @@ MaskPlan draw_plan(const MaskingStrategy& strategy, const MaskingInput& input);
 /// The plan at optimisation step `step`; response b has number `sample_numbers[b]` (default: b) and draws accordingly.
 MaskPlan draw_plan(const MaskingStrategy& strategy, const Trajectories& trajectories, std::int64_t step = 0,
                    std::vector<std::int64_t> sample_numbers = {}, std::uint64_t seed = 1);
+
+/// The plan of an inner iteration.
+MaskPlan draw_inner_plan(const MaskingStrategy& strategy, const Trajectories& trajectories, std::int64_t step,
+                         std::int64_t inner_iteration);
 
 /// The views of the given numbers alone. Totals stay those of the batch.
 LossInput select_views(const LossInput& input, const std::vector<std::int64_t>& views);
@@ -64,6 +71,10 @@ at::Tensor matrix_tensor(const std::vector<std::vector<double>>& rows);
 
 /// Random log-probabilities (of 0.02 to 0.99) at the true positions of `target`, 0 elsewhere; float64.
 at::Tensor random_log_probs(const at::Tensor& target, std::uint64_t seed);
+
+/// Random log-probabilities of all three policies on the plan of up to 8 valid responses, advantages of either sign,
+/// two optimizer steps per rollout.
+LossInput random_loss_input(const MaskPlan& plan, std::int64_t responses);
 
 /// What the core says of the batch, from the input's plan and advantages: totals and scored_B.
 void fill_totals(LossInput& input, std::int64_t group_size, std::int64_t optimizer_steps);

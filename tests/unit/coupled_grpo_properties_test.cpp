@@ -25,33 +25,13 @@ std::unique_ptr<LossEstimator> loss(const Values& values = {}) {
 }
 ParamValue text(const char* value) { return std::string(value); }
 
-Trajectories responses(std::int64_t count, std::int64_t length) {
-  return test::token_trajectories(std::vector<std::vector<std::int64_t>>(
-      static_cast<std::size_t>(count), std::vector<std::int64_t>(static_cast<std::size_t>(length), 1)));
-}
-
 MaskPlan draw(const MaskingStrategy& strategy, const Trajectories& trajectories, std::int64_t step = 0,
               std::int64_t inner_iteration = 0) {
-  MaskingInput input = test::masking_input(trajectories);
-  input.step = step;
-  input.inner_iteration = inner_iteration;
-  return test::draw_plan(strategy, input);
-}
-
-LossInput random_input(const MaskPlan& plan, std::int64_t count) {
-  LossInput input;
-  input.plan = plan;
-  input.log_probs.current_FL = test::random_log_probs(plan.target_FL, 1);
-  input.log_probs.old_FL = test::random_log_probs(plan.target_FL, 2);
-  input.log_probs.reference_FL = test::random_log_probs(plan.target_FL, 3);
-  input.advantage_B = test::vector_tensor({1.5, -0.5, 0.25, -1, 2, -0.75}).narrow(0, 0, count);
-  input.valid_BL = at::ones({count, plan.target_FL.size(1)}, at::kBool);
-  test::fill_totals(input, /*group_size=*/3, /*optimizer_steps=*/2);
-  return input;
+  return test::draw_inner_plan(strategy, trajectories, step, inner_iteration);
 }
 
 TEST(CoupledGrpoMasking, EachPairScoresEveryPositionExactlyOnce) {
-  const MaskPlan plan = draw(*masking({{"pairs", std::int64_t{2}}}), responses(5, 40));
+  const MaskPlan plan = draw(*masking({{"pairs", std::int64_t{2}}}), test::equal_trajectories(5, 40));
   for (const std::int64_t pair : {0, 1}) {
     for (std::int64_t b = 0; b < 5; ++b) {
       const auto first = test::numbers(plan.target_FL, test::find_view(plan, 1 + 2 * pair, b));
@@ -66,7 +46,7 @@ TEST(CoupledGrpoMasking, EachPairScoresEveryPositionExactlyOnce) {
 
 TEST(CoupledGrpoMasking, AllResponsesShareTAndMaskThatShare) {
   const auto strategy = masking();
-  const auto trajectories = responses(20, 200);
+  const auto trajectories = test::equal_trajectories(20, 200);
   std::set<double> seen;
   for (std::int64_t step = 0; step < 20; ++step) {
     const MaskPlan plan = draw(*strategy, trajectories, step);
@@ -88,7 +68,7 @@ TEST(CoupledGrpoMasking, AllResponsesShareTAndMaskThatShare) {
 }
 
 TEST(CoupledGrpoMasking, APlanDoesNotDependOnTheBatchAroundAResponse) {
-  const auto all = responses(8, 12);
+  const auto all = test::equal_trajectories(8, 12);
   const std::vector<std::int64_t> some = {6, 0, 3};
   const auto strategy = masking({{"pairs", std::int64_t{2}}});
   const MaskPlan whole = test::draw_plan(*strategy, all, 7);
@@ -98,7 +78,7 @@ TEST(CoupledGrpoMasking, APlanDoesNotDependOnTheBatchAroundAResponse) {
 }
 
 TEST(CoupledGrpoMasking, EveryOptimizerStepHasItsOwnMasksUnlessToldOtherwise) {
-  const auto trajectories = responses(2, 30);
+  const auto trajectories = test::equal_trajectories(2, 30);
   EXPECT_EQ(masking()->refresh(), PlanRefresh::kEachInnerIteration);
   EXPECT_NE(test::views_of(draw(*masking(), trajectories, 0, 0), 1),
             test::views_of(draw(*masking(), trajectories, 0, 1), 1));
@@ -111,7 +91,8 @@ TEST(CoupledGrpoMasking, EveryOptimizerStepHasItsOwnMasksUnlessToldOtherwise) {
 // lp0 = lp1 = lp2 = c gives c (1 + 1/t) / 2 where the first mask lies, c (1 + 1/(1 - t)) / 2 elsewhere.
 TEST(CoupledGrpoLoss, AConstantLogProbabilityIsWeighedByTheMaskThatATokenIsIn) {
   constexpr double kT = 0.4, kC = -0.7;
-  LossInput input = random_input(draw(*masking({{"t_low", kT}, {"t_high", kT}}), responses(6, 1)), 6);
+  LossInput input =
+      test::random_loss_input(draw(*masking({{"t_low", kT}, {"t_high", kT}}), test::equal_trajectories(6, 1)), 6);
   for (auto* log_probs : {&input.log_probs.current_FL, &input.log_probs.old_FL, &input.log_probs.reference_FL})
     *log_probs = at::full_like(*log_probs, kC);
   std::set<bool> seen;
@@ -128,7 +109,8 @@ TEST(CoupledGrpoLoss, AConstantLogProbabilityIsWeighedByTheMaskThatATokenIsIn) {
 }
 
 TEST(CoupledGrpoLoss, ViewsOfDifferentResponsesDoNotMix) {
-  const LossInput input = random_input(draw(*masking({{"pairs", std::int64_t{2}}}), responses(6, 8)), 6);
+  const LossInput input =
+      test::random_loss_input(draw(*masking({{"pairs", std::int64_t{2}}}), test::equal_trajectories(6, 8)), 6);
   for (const char* norm : {"token", "sample", "length"}) {
     const auto estimator = loss({{"norm", text(norm)}});
     const auto whole = test::gradient(*estimator, input);
@@ -152,7 +134,7 @@ TEST(CoupledGrpoLoss, ViewsOfDifferentResponsesDoNotMix) {
 
 TEST(CoupledGrpoLoss, VeryUnlikelyTokensGiveFiniteLossesAndGradients) {
   for (const char* kl : {"k1", "k2", "k3"}) {
-    LossInput input = random_input(draw(*masking(), responses(6, 8)), 6);
+    LossInput input = test::random_loss_input(draw(*masking(), test::equal_trajectories(6, 8)), 6);
     input.log_probs.current_FL.select(1, 0).fill_(-1e4);
     input.log_probs.old_FL.select(1, 1).fill_(-1e4);
     EXPECT_TRUE(std::isfinite(loss({{"kl", text(kl)}})->evaluate(input).value.item<double>())) << kl;

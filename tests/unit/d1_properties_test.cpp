@@ -46,18 +46,6 @@ MaskPlan draw(const MaskingStrategy& strategy, const Trajectories& trajectories,
   return test::draw_plan(strategy, input);
 }
 
-LossInput random_input(const MaskPlan& plan, std::int64_t count) {
-  LossInput input;
-  input.plan = plan;
-  input.log_probs.current_FL = test::random_log_probs(plan.target_FL, 1);
-  input.log_probs.old_FL = test::random_log_probs(plan.target_FL, 2);
-  input.log_probs.reference_FL = test::random_log_probs(plan.target_FL, 3);
-  input.advantage_B = test::vector_tensor({1.5, -0.5, 0.25, -1, 2, -0.75}).narrow(0, 0, count);
-  input.valid_BL = at::ones({count, plan.target_FL.size(1)}, at::kBool);
-  test::fill_totals(input, /*group_size=*/3, /*optimizer_steps=*/2);
-  return input;
-}
-
 TEST(D1Masking, APlanDoesNotDependOnTheBatchAroundAResponseNorOnItsPadding) {
   const auto all = responses();
   const std::vector<std::int64_t> some = {4, 1};
@@ -113,7 +101,7 @@ TEST(D1Masking, WithTheWholePromptShownItIsAllMasking) {
 
   // Unchanged weights, no KL, the same mean: d1's gradient is that of REINFORCE on those views.
   for (const auto& [norm, rldf_norm] : {std::pair{"token", "token"}, std::pair{"sample", "sample"}}) {
-    LossInput input = random_input(plan, 2);
+    LossInput input = test::random_loss_input(plan, 2);
     input.log_probs.old_FL = input.log_probs.current_FL;
     const auto reinforce = test::create<LossEstimator>(
         "rldf", "rldf",
@@ -124,7 +112,7 @@ TEST(D1Masking, WithTheWholePromptShownItIsAllMasking) {
 }
 
 TEST(D1Loss, SeveralViewsOfATokenCountAsOne) {
-  const LossInput once = random_input(draw(*masking(), responses()), 6);
+  const LossInput once = test::random_loss_input(draw(*masking(), responses()), 6);
   LossInput twice = test::select_views(once, {0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5});
   test::fill_totals(twice, 3, 2);
   for (const char* norm : {"token", "sample", "length"}) {
@@ -134,7 +122,7 @@ TEST(D1Loss, SeveralViewsOfATokenCountAsOne) {
 }
 
 TEST(D1Loss, AViewsWeightMultipliesItsShare) {
-  LossInput input = random_input(draw(*masking(), responses()), 6);
+  LossInput input = test::random_loss_input(draw(*masking(), responses()), 6);
   const auto plain = test::gradient(*loss(), input);
   input.plan.weight_F = at::ones({6});
   input.plan.weight_F[2] = 3;
@@ -145,7 +133,7 @@ TEST(D1Loss, AViewsWeightMultipliesItsShare) {
 
 TEST(D1Loss, VeryUnlikelyTokensGiveFiniteLossesAndGradients) {
   for (const char* kl : {"k1", "k2", "k3"}) {
-    LossInput input = random_input(draw(*masking(), responses()), 6);
+    LossInput input = test::random_loss_input(draw(*masking(), responses()), 6);
     input.log_probs.current_FL.select(1, 0).fill_(-1e4);
     input.log_probs.old_FL.select(1, 1).fill_(-1e4);
     EXPECT_TRUE(std::isfinite(loss({{"kl", text(kl)}})->evaluate(input).value.item<double>())) << kl;

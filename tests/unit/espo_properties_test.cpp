@@ -26,29 +26,9 @@ std::unique_ptr<LossEstimator> loss(const Values& values = {}) {
 }
 ParamValue text(const char* value) { return std::string(value); }
 
-Trajectories responses(std::int64_t count, std::int64_t length) {
-  return test::token_trajectories(std::vector<std::vector<std::int64_t>>(
-      static_cast<std::size_t>(count), std::vector<std::int64_t>(static_cast<std::size_t>(length), 1)));
-}
-
 MaskPlan draw(const MaskingStrategy& strategy, const Trajectories& trajectories, std::int64_t step = 0,
               std::int64_t inner_iteration = 0) {
-  MaskingInput input = test::masking_input(trajectories);
-  input.step = step;
-  input.inner_iteration = inner_iteration;
-  return test::draw_plan(strategy, input);
-}
-
-LossInput random_input(const MaskPlan& plan, std::int64_t count) {
-  LossInput input;
-  input.plan = plan;
-  input.log_probs.current_FL = test::random_log_probs(plan.target_FL, 1);
-  input.log_probs.old_FL = test::random_log_probs(plan.target_FL, 2);
-  input.log_probs.reference_FL = test::random_log_probs(plan.target_FL, 3);
-  input.advantage_B = test::vector_tensor({1.5, -0.5, 0.25, -1, 2, -0.75, 1, -1}).narrow(0, 0, count);
-  input.valid_BL = at::ones({count, plan.target_FL.size(1)}, at::kBool);
-  test::fill_totals(input, /*group_size=*/count, /*optimizer_steps=*/2);
-  return input;
+  return test::draw_inner_plan(strategy, trajectories, step, inner_iteration);
 }
 
 double elbo(const LossInput& input, std::int64_t length) {
@@ -61,7 +41,7 @@ double elbo(const LossInput& input, std::int64_t length) {
 TEST(EspoLoss, ConstantLogProbabilitiesGiveLTimesThemInTheMeanOverAllMaskSizes) {
   constexpr std::int64_t kLength = 7;
   constexpr double kC = -0.7;
-  LossInput input = random_input(draw(*masking(), responses(8, kLength)), 8);
+  LossInput input = test::random_loss_input(draw(*masking(), test::equal_trajectories(8, kLength)), 8);
   input.log_probs.current_FL = at::full_like(input.log_probs.current_FL, kC);
   EXPECT_NEAR(elbo(input, kLength), kLength * kC, 1e-12);
   int extremes = 0;
@@ -77,7 +57,7 @@ TEST(EspoLoss, ConstantLogProbabilitiesGiveLTimesThemInTheMeanOverAllMaskSizes) 
 }
 
 TEST(EspoMasking, APlanDependsOnNothingButItsMicroBatch) {
-  const auto all = responses(9, 12);
+  const auto all = test::equal_trajectories(9, 12);
   const std::vector<std::int64_t> some = {3, 4, 5};
   const auto strategy = masking({{"micro_batch", std::int64_t{3}}, {"num_mc", std::int64_t{2}}});
   const MaskPlan whole = test::draw_plan(*strategy, all, 7);
@@ -87,7 +67,7 @@ TEST(EspoMasking, APlanDependsOnNothingButItsMicroBatch) {
 }
 
 TEST(EspoMasking, EveryOptimizerStepAndEverySampleHasItsOwnMasks) {
-  const auto trajectories = responses(4, 40);
+  const auto trajectories = test::equal_trajectories(4, 40);
   const auto strategy = masking({{"num_mc", std::int64_t{2}}});
   EXPECT_EQ(strategy->refresh(), PlanRefresh::kEachInnerIteration);
   const auto views = test::views_of(draw(*strategy, trajectories), 1);
@@ -99,16 +79,16 @@ TEST(EspoMasking, EveryOptimizerStepAndEverySampleHasItsOwnMasks) {
 
 TEST(EspoMasking, EveryPositionIsMaskedEquallyOften) {
   constexpr std::int64_t kResponses = 600, kLength = 8;
-  const MaskPlan plan = draw(*masking({{"coupled", false}}), responses(kResponses, kLength));
+  const MaskPlan plan = draw(*masking({{"coupled", false}}), test::equal_trajectories(kResponses, kLength));
   for (const double share : test::numbers(plan.masked_FL.to(at::kDouble).sum(0) / kResponses))
     EXPECT_NEAR(share, 0.5, 5 * 0.5 / std::sqrt(kResponses));  // five standard errors
 }
 
 TEST(EspoLoss, GradientsAgreeWithFiniteDifferencesAndAddUpOverResponses) {
-  const auto plan = draw(*masking({{"num_mc", std::int64_t{2}}}), responses(6, 8));
+  const auto plan = draw(*masking({{"num_mc", std::int64_t{2}}}), test::equal_trajectories(6, 8));
   for (const Values& values : {Values{}, Values{{"kl", text("k3")}, {"beta", 0.1}}, Values{{"length", text("valid")}},
                                Values{{"beta", 0.0}, {"eps_low", 0.01}, {"eps_high", 0.02}}}) {
-    LossInput input = random_input(plan, 6);
+    LossInput input = test::random_loss_input(plan, 6);
     input.valid_BL[2][5] = false;
     input.valid_BL[3] = false;
     const auto estimator = loss(values);
@@ -128,7 +108,7 @@ TEST(EspoLoss, GradientsAgreeWithFiniteDifferencesAndAddUpOverResponses) {
 
 // The estimate k1 has the gradient 1 by the ELBO, whatever the reference. The added term brings ELBO - ELBO_ref.
 TEST(EspoLoss, TheGradientOfK1IsThatOfTheKl) {
-  LossInput input = random_input(draw(*masking(), responses(1, 8)), 1);
+  LossInput input = test::random_loss_input(draw(*masking(), test::equal_trajectories(1, 8)), 1);
   input.advantage_B = at::zeros_like(input.advantage_B);
   const auto with = [&](const char* kl) { return loss({{"kl", text(kl)}, {"beta", 1.0}}); };
   const auto estimate = [&](const char* kl) {
@@ -143,7 +123,7 @@ TEST(EspoLoss, TheGradientOfK1IsThatOfTheKl) {
 }
 
 TEST(EspoLoss, AFarReferenceKeepsItsPull) {
-  LossInput input = random_input(draw(*masking(), responses(2, 8)), 2);
+  LossInput input = test::random_loss_input(draw(*masking(), test::equal_trajectories(2, 8)), 2);
   input.advantage_B = at::zeros_like(input.advantage_B);
   input.log_probs.reference_FL = input.log_probs.reference_FL - 100;
   EXPECT_THAT(test::gradient(*loss({{"beta", 1.0}}), input), Each(testing::Ge(0)));
@@ -157,7 +137,7 @@ TEST(EspoLoss, AFarReferenceKeepsItsPull) {
 }
 
 TEST(EspoLoss, WeightsOfThePlanAreNotItsOwn) {
-  LossInput input = random_input(draw(*masking(), responses(4, 8)), 4);
+  LossInput input = test::random_loss_input(draw(*masking(), test::equal_trajectories(4, 8)), 4);
   const auto plain = test::gradient(*loss(), input);
   input.plan.weight_F = at::full_like(input.plan.sample_F, 3, at::TensorOptions(at::kFloat));
   EXPECT_EQ(test::gradient(*loss(), input), plain);
