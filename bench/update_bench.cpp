@@ -301,7 +301,7 @@ void measure(const Settings& settings, const std::string& name, ChildProcess& dr
   print_side("Drift", ours, first, operations);
   const auto strict =
       spread(each(ours, [&](const Json& one) { return share(one, first["operations_by_context"].get<double>()); }));
-  if (first["rows"] != first["views"]) {
+  if (first["operations_by_context"] != first["operations"]) {
     std::printf("            counting equal contexts once: %.1f %% (%.1f to %.1f)\n", strict.median, strict.low,
                 strict.high);
   }
