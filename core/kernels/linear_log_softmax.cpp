@@ -30,7 +30,8 @@ std::int64_t tile_width(std::int64_t rows, std::int64_t vocabulary, std::int64_t
   return std::min(vocabulary, std::max<std::int64_t>(1024, width / 64 * 64));
 }
 
-/// sum e^x over what has been seen, relative to the largest; and sum e^x x for the entropy.
+/// sum e^(x - m) over what has been seen, m the largest; and sum e^(x - m) (x - m) for the entropy, which would lose
+/// its digits to the size of x.
 struct RunningSums {
   float* largest;
   float* total;
@@ -48,7 +49,7 @@ DRIFT_MULTIVERSION void add_tile(const T* logits, std::int64_t stride, std::int6
       const float value = widen(x[i]);
       largest = value > largest ? value : largest;
     }
-    const float shrink = vector_exp(sums.largest[row] - largest);
+    const float shift = sums.largest[row] - largest, shrink = vector_exp(shift);
     sums.largest[row] = largest;
     float total = 0, weighted = 0;
     if (sums.weighted == nullptr) {
@@ -57,11 +58,13 @@ DRIFT_MULTIVERSION void add_tile(const T* logits, std::int64_t stride, std::int6
     } else {
 #pragma omp simd reduction(+ : total, weighted)
       for (std::int64_t i = 0; i < width; ++i) {
-        const float value = widen(x[i]), e = vector_exp(value - largest);
+        const float below = widen(x[i]) - largest, e = vector_exp(below);
         total += e;
-        weighted += e * value;
+        weighted += e * below;
       }
-      sums.weighted[row] = sums.weighted[row] * shrink + weighted;
+      const bool first = sums.total[row] == 0;  // shift is infinite
+      const float seen = first ? 0 : sums.weighted[row] + shift * sums.total[row];
+      sums.weighted[row] = seen * shrink + weighted;
     }
     sums.total[row] = sums.total[row] * shrink + total;
   }
@@ -177,7 +180,7 @@ TokenScores LinearLogSoftmax::run_fused(bool want_entropy, bool keep) {
   TokenScores scores;
   scores.logprob_E = target_logit_E_ - log_total_N_.index_select(0, targets_.row_E);
   if (want_entropy) {
-    entropy_N_ = log_total_N_ - weighted_N / total_N;
+    entropy_N_ = total_N.log() - weighted_N / total_N;
     scores.entropy_E = entropy_N_.index_select(0, targets_.row_E);
   }
   return scores;
