@@ -23,7 +23,7 @@
 namespace drift {
 
 DRIFT_API void components(Component&, Model&, WindowModel&, Rollout&, MaskingStrategy&, LossEstimator&, Reward&, Task&,
-                          ComponentKind) {}
+                          ListedTask&, ComponentKind) {}
 
 DRIFT_API void values(ModelTraits&, ChatFormat&, ModelConfig&, KeyValueCache&, NamedTensor&, ForwardInput&,
                       RolloutInput&, Prompts&, Trajectories&, MaskingInput&, MaskPlan&, LossInput&, LogProbs&,

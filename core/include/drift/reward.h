@@ -26,6 +26,7 @@ enum class RewardStatus : std::uint32_t {
 struct RewardRequest {
   std::string_view response;  ///< decoded without clean-up, special tokens dropped
   const TaskItem* item = nullptr;
+  bool truncated = false;  ///< the response ends because its positions did, not with an end token
 };
 
 struct RewardResult {

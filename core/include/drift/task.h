@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace drift {
 
@@ -31,6 +32,17 @@ class DRIFT_API Task : public Component {
   virtual std::int64_t held_out_size() const = 0;
   /// Held-out item 0 <= index < held_out_size(), the same for every seed.
   virtual void held_out_item(std::int64_t index, TaskItem& item) const = 0;
+};
+
+/// A task whose training items are a fixed list, as a dataset's are: the host can look through them and choose some.
+class DRIFT_API ListedTask : public Task {
+ public:
+  virtual std::int64_t training_size() const = 0;
+  /// Training item 0 <= index < training_size() in the order of the list, not shuffled.
+  virtual void listed_item(std::int64_t index, TaskItem& item) const = 0;
+  /// Leave only the items with these indices, rising: training_size, listed_item and training_item know no others from
+  /// now on. Called before the first training_item, from one thread.
+  virtual void keep(const std::vector<std::int64_t>& indices) = 0;
 };
 
 }  // namespace drift
