@@ -1,0 +1,143 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// Python programs that nobody trusts, each in a process that can reach nothing (docs/sandbox.md says what stops what).
+//
+//   Sandbox sandbox({});                                             // once; throws drift::Error if it cannot be
+//   SandboxedProcess worker = sandbox.start({.text = kWorkerProgram});
+//   worker.send(frame, worker.deadline(1.0));
+//   std::string reply;
+//   while (worker.receive(reply, 4096, until) == ReadStatus::kData) …
+//   ProcessEnd end = worker.stop();                                  // or let the destructor do it
+//
+// The program reads frames from descriptor 3 and writes them to descriptor 4 (os.read, os.write). It is its own only
+// process and, unless `threads` is set, its only thread.
+
+namespace code_reward {
+
+struct SandboxOptions {
+  std::string python;    ///< the interpreter, 3.11 or later; empty: /usr/bin/python3, else the first python3 in PATH
+  bool unsafe = false;   ///< no namespaces and no system call filter: only limits. For programs that are trusted.
+  bool threads = false;  ///< threads may be started
+};
+
+/// What one program may use. A limit that is exceeded shows inside as MemoryError or OSError, or ends the program.
+struct SandboxLimits {
+  double cpu_seconds = 60;                  ///< of the whole life of the process; rounded up to full seconds
+  std::int64_t memory_bytes = 512LL << 20;  ///< address space
+  std::int64_t stack_bytes = 64LL << 20;    ///< part of the address space
+  std::int64_t file_bytes = 1LL << 20;      ///< largest file
+  std::int64_t scratch_bytes = 16LL << 20;  ///< all files in /tmp together, the working directory
+  std::int64_t open_files = 64;             ///< descriptors
+};
+
+struct SandboxedProgram {
+  std::string text;                    ///< Python source of at most 120,000 bytes without NUL, run as `__main__`
+  std::vector<std::string> arguments;  ///< sys.argv[1:]
+  std::string standard_input;          ///< a sealed file in memory, so nothing has to be fed; empty: /dev/null
+  bool capture_output = false;         ///< standard output goes to read_output(); else, as standard error, to /dev/null
+  SandboxLimits limits;
+};
+
+/// Until when something is waited for. Processor time decides, so that a verdict does not depend on what else the
+/// machine does; the wall clock ends only what uses no processor time.
+struct Deadline {
+  double cpu_seconds = 0;  ///< on the process's own clock, see SandboxedProcess::cpu_seconds
+  std::chrono::steady_clock::time_point wall;
+};
+
+enum class ReadStatus {
+  kData,       ///< at least one byte was appended
+  kClosed,     ///< the other side closed its end; nothing more will come
+  kCpuLimit,   ///< the deadline's processor time is used up
+  kWallLimit,  ///< the deadline's wall clock is over
+};
+
+/// How a process ended.
+struct ProcessEnd {
+  bool stopped = false;    ///< it was still running and was killed by stop()
+  int code = 0;            ///< its exit code, where `signal` is 0
+  int signal = 0;          ///< what killed it, such as SIGSEGV or SIGKILL (limits, the kernel out of memory)
+  double cpu_seconds = 0;  ///< processor time in all
+};
+
+/// One interpreter. Every member may be called from any one thread at a time. Never raises SIGPIPE. Destruction stops
+/// it: nothing of it is left then, no process (not even a zombie), no file, no mount, no descriptor.
+class SandboxedProcess {
+ public:
+  SandboxedProcess(SandboxedProcess&&) noexcept;
+  SandboxedProcess& operator=(SandboxedProcess&&) noexcept;
+  ~SandboxedProcess();
+
+  /// Processor time used so far, the interpreter's start included; as seen by the kernel, not told by the program.
+  double cpu_seconds() const;
+
+  /// From now: `cpu` seconds of processor time, and on the wall clock `wall` seconds (default 3 cpu + 2).
+  Deadline deadline(double cpu) const;
+  Deadline deadline(double cpu, double wall) const;
+
+  /// All of `bytes` to the program's descriptor 3. False if it closed its end, or does not read until the deadline.
+  bool send(std::string_view bytes, const Deadline& until);
+  /// The program sees the end of descriptor 3.
+  void close_send();
+
+  /// Waits for bytes from the program's descriptor 4 and appends at most `max_bytes` of what is there to `into`.
+  ReadStatus receive(std::string& into, std::size_t max_bytes, const Deadline& until);
+  /// The same for standard output (`capture_output`).
+  ReadStatus read_output(std::string& into, std::size_t max_bytes, const Deadline& until);
+
+  /// Waits until the program has ended by itself and says how: kClosed, kCpuLimit or kWallLimit (it still runs then).
+  ReadStatus wait(const Deadline& until);
+
+  /// Kills what still runs and waits for it. Idempotent.
+  ProcessEnd stop();
+
+ private:
+  friend class Sandbox;
+  struct Impl;
+  explicit SandboxedProcess(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// How programs are started: the interpreter, what it needs to see, the system call filter. Safe to use from several
+/// threads at once.
+class Sandbox {
+ public:
+  /// @throws drift::Error if there is no such interpreter or no bubblewrap.
+  explicit Sandbox(const SandboxOptions& options);
+  ~Sandbox();
+  Sandbox(const Sandbox&) = delete;
+  Sandbox& operator=(const Sandbox&) = delete;
+
+  /// Returns when the process exists; the interpreter is then still starting (its first frame says when it is there).
+  /// The process dies with the *thread* that called this (PR_SET_PDEATHSIG): call it from a thread that lives at least
+  /// as long as the process is wanted.
+  /// @throws drift::Error if it cannot be started: never the program's fault.
+  SandboxedProcess start(const SandboxedProgram& program) const;
+
+  /// For people: the interpreter and its version, and how it is confined.
+  std::string description() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+struct SandboxAvailability {
+  bool works = false;
+  std::string why;   ///< one sentence: what works, or what is wrong
+  std::string hint;  ///< what to do about it; empty if it works
+};
+
+/// Tries for real: starts programs that attack (fork, memory, endless loop, large file, deleting, network, killing) and
+/// finds the sandbox working only if each of them fails to do harm. Takes about a second; never throws.
+SandboxAvailability probe_sandbox(const SandboxOptions& options = {});
+
+}  // namespace code_reward
