@@ -112,6 +112,18 @@ const std::vector<Command>& commands() {
        "plugin pairs",
        {"set"},
        run_plugin_pairs},
+      {"reward",
+       "NAME",
+       true,
+       "judge stored responses",
+       "Every line of --in is a record: {\"response\": …, \"reference\": …}, or a response beside the fields of a "
+       "dataset's\n"
+       "record. Prints score, verdict and reason of each. The reward's parameters are set with --set reward.KEY=VALUE; "
+       "a\n"
+       "file with [reward.added.LABEL] sections adds further rewards. Exit status 1 if one could not be judged.",
+       "reward NAME --in responses.jsonl --json",
+       {"in", "json", "config", "set"},
+       run_reward},
       {"loss",
        "NAME",
        true,

@@ -17,7 +17,7 @@ int run_eval(const CommandLine& line) {
   const Tokenizer tokenizer = Tokenizer::open(folder);
   const PromptEncoder prompts(config.section("prompt"), tokenizer, read_model_traits(registry, config));
   const auto task = create_component<Task>(registry, config, "task");
-  const auto reward = create_component<Reward>(registry, config, "reward");
+  const Judge judge(registry, config);
   const auto rollout = create_component<Rollout>(registry, config, "evaluation.rollout");
   if (task->held_out_size() == 0) throw Error("the task `" + task.name() + "` has no held-out items");
   const auto model = open_model(registry, config, folder);
@@ -26,7 +26,7 @@ int run_eval(const CommandLine& line) {
   settings.model = &*model;
   settings.prompts = &prompts;
   settings.task = &task;
-  settings.reward = &reward;
+  settings.judge = &judge;
   settings.rollout = &rollout;
   settings.items = config.section("evaluation").get<std::int64_t>("items");
   settings.seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));

@@ -46,7 +46,7 @@ const std::map<std::string, Option>& options() {
       {"decode", {"1,2,3", "token ids to text; without ids, those of --in", "", false}},
       {"clean-up", {"", "with --decode: no space before . ? ! , and contractions, as some originals do", "", false}},
       {"keep-special", {"", "with --decode: show special tokens instead of dropping them", "", false}},
-      {"in", {"FILE", "JSON lines, an object with `text` (with --decode: `ids`) in each", "", false}},
+      {"in", {"FILE", "JSON Lines: one record a line", "", false}},
       {"case", {"FILE.json", "the numbers, in the format of docs/loss_cases.md", "", false}},
       {"variant", {"NAME", "one variant of the case, instead of all", "", false}},
       {"json", {"", "print JSON instead of text", "", false}},
@@ -226,6 +226,11 @@ CommandLine parse_arguments(const Command& command, const std::vector<std::strin
   line.clean_up = given("clean-up");
   line.keep_special = given("keep-special");
   if (command.name == "tokenize") take_tokenize(values, line);
+  if (command.name == "reward") {
+    line.in = text("in");
+    if (line.in.empty())
+      throw UsageError("`drift reward` wants --in FILE.jsonl", "for example: drift " + command.example);
+  }
   line.variant = text("variant");
   if (command.name == "loss") {
     line.in = text("case");

@@ -1,4 +1,5 @@
 #include <core/cli/command.h>
+#include <core/io/json_lines.h>
 #include <core/text/tokenizer.h>
 #include <core/text/utf8.h>
 
@@ -6,8 +7,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
-#include <functional>
 #include <iostream>
 #include <iterator>
 
@@ -75,42 +74,22 @@ class Printer {
   std::int64_t count_ = 0;
 };
 
-std::string text_of(const Json& object) {
+std::string text_of(const nlohmann::json& object) {
   if (!object.contains("text")) throw Error("`text` is missing");
   if (!object["text"].is_string()) throw Error("`text` is not a text");
   return object["text"].get<std::string>();
 }
 
-Ids ids_of(const Json& object) {
+Ids ids_of(const nlohmann::json& object) {
   if (!object.contains("ids")) throw Error("`ids` is missing");
-  const auto is_id = [](const Json& id) { return id.is_number_unsigned() && id <= kTokenIdLimit; };
+  const auto is_id = [](const nlohmann::json& id) { return id.is_number_unsigned() && id <= kTokenIdLimit; };
   if (!object["ids"].is_array() || !std::ranges::all_of(object["ids"], is_id)) {
     throw Error("`ids` is not a list of token ids");
   }
   return object["ids"].get<Ids>();
 }
 
-/// Every line is a record by itself; an empty one is none.
-void for_each_record(const std::filesystem::path& path, const std::function<void(const Json&)>& use) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string hint = "every line is one JSON object: {\"text\": …}, with --decode {\"ids\": [ … ]}";
-  if (!file) throw Error("cannot read " + path.string(), hint);
-  std::int64_t number = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    try {
-      const Json object = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-      if (object.is_discarded()) throw Error("the line is not valid JSON");
-      if (!object.is_object()) throw Error("the line is no JSON object");
-      use(object);
-    } catch (const Error& error) {
-      throw Error(path.string() + ":" + std::to_string(number) + ": " + error.what(),
-                  error.hint().empty() ? hint : error.hint());
-    }
-  }
-  if (file.bad()) throw Error("cannot read " + path.string());
-}
+const char* const kRecordHint = "every line is one JSON object: {\"text\": …}, with --decode {\"ids\": [ … ]}";
 
 }  // namespace
 
@@ -118,9 +97,9 @@ int run_tokenize(const CommandLine& line) {
   const Tokenizer tokenizer = Tokenizer::open(line.name);
   Printer print(tokenizer, line);
   if (!line.in.empty() && line.decode) {
-    for_each_record(line.in, [&](const Json& object) { print.decode(ids_of(object)); });
+    for_each_json_line(line.in, kRecordHint, [&](const nlohmann::json& object) { print.decode(ids_of(object)); });
   } else if (!line.in.empty()) {
-    for_each_record(line.in, [&](const Json& object) { print.encode(text_of(object)); });
+    for_each_json_line(line.in, kRecordHint, [&](const nlohmann::json& object) { print.encode(text_of(object)); });
   } else if (line.decode) {
     print.decode(line.token_ids);
   } else {

@@ -7,12 +7,12 @@ namespace {
 std::unique_ptr<Training> make_policy_training(const LoadedRun& run, const Model& model, const PromptEncoder& prompts) {
   const auto& registry = run.plugins->registry;
   const auto& config = run.config;
-  PolicyComponents components;
-  components.task = create_component<Task>(registry, config, "task");
-  components.reward = create_component<Reward>(registry, config, "reward");
-  components.rollout = create_component<Rollout>(registry, config, "rollout");
-  components.masking = create_component<MaskingStrategy>(registry, config, "algorithm.masking");
-  components.loss = create_component<LossEstimator>(registry, config, "algorithm.loss");
+  PolicyComponents components{.task = create_component<Task>(registry, config, "task"),
+                              .judge = Judge(registry, config),
+                              .rollout = create_component<Rollout>(registry, config, "rollout"),
+                              .masking = create_component<MaskingStrategy>(registry, config, "algorithm.masking"),
+                              .loss = create_component<LossEstimator>(registry, config, "algorithm.loss"),
+                              .reference = std::nullopt};
   LossNeeds needs;
   components.loss->needs(needs);
   if (needs.reference) {

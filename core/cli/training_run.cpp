@@ -56,15 +56,14 @@ RunHeader header(const RunConfig& config, const Model& model, ConfigPurpose purp
 /// What answers held-out items, or nothing where the configuration has no way to.
 struct Evaluator {
   Loaded<Task> task;
-  Loaded<Reward> reward;
+  Judge judge;
   Loaded<Rollout> rollout;
 };
 
 std::optional<Evaluator> make_evaluator(const LoadedRun& run) {
   if (!run.config.has("evaluation.rollout") || !run.config.has("reward")) return std::nullopt;
   const auto& registry = run.plugins->registry;
-  Evaluator evaluator{create_component<Task>(registry, run.config, "task"),
-                      create_component<Reward>(registry, run.config, "reward"),
+  Evaluator evaluator{create_component<Task>(registry, run.config, "task"), Judge(registry, run.config),
                       create_component<Rollout>(registry, run.config, "evaluation.rollout")};
   if (evaluator.task->held_out_size() == 0) return std::nullopt;
   return evaluator;
@@ -77,7 +76,7 @@ TrainingLoop::Evaluate make_evaluate(const std::optional<Evaluator>& evaluator, 
   held_out.model = &model;
   held_out.prompts = &prompts;
   held_out.task = &evaluator->task;
-  held_out.reward = &evaluator->reward;
+  held_out.judge = &evaluator->judge;
   held_out.rollout = &evaluator->rollout;
   held_out.items = config.section("evaluation").get<std::int64_t>("items");
   held_out.seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));

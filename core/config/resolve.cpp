@@ -1,5 +1,6 @@
 #include <core/config/merge.h>
 #include <core/config/nearest.h>
+#include <core/config/places.h>
 #include <core/config/run_config.h>
 
 #include <drift/error.h>
@@ -39,12 +40,6 @@ std::string plural(ComponentKind kind) {
 
 std::string did_you_mean(const std::string& name) { return name.empty() ? "" : "did you mean `" + name + "`?"; }
 
-std::vector<std::string> names_of(const ParamSpecs& specs) {
-  std::vector<std::string> names;
-  for (const ParamSpec& spec : specs) names.push_back(spec.name);
-  return names;
-}
-
 }  // namespace
 
 /// Fills a RunConfig section by section and collects every mistake on the way.
@@ -54,11 +49,15 @@ class Resolver {
       : document_(document), registry_(registry), purpose_(purpose), merged_(merge_layers(document, registry)) {}
 
   RunConfig run() {
-    check_places();
+    mistakes_ = find_misplaced(document_, merged_);
     for (const SectionSchema& schema : config_sections()) {
-      if (schema.needed(purpose_) || merged_.tables.contains(schema.name)) resolve(schema);
+      if (schema.is_family) {
+        for (const SectionSchema& member : members(schema)) resolve(member);
+      } else if (schema.needed(purpose_) || merged_.tables.contains(schema.name)) {
+        resolve(schema);
+      }
     }
-    check_checkpoint();
+    if (find_section("model")->needed(purpose_)) check_checkpoint();
     if (!mistakes_.empty()) {
       std::stable_sort(mistakes_.begin(), mistakes_.end(), [](const Diagnostic& a, const Diagnostic& b) {
         return std::tie(a.file, a.span.line) < std::tie(b.file, b.span.line);
@@ -70,45 +69,20 @@ class Resolver {
   }
 
  private:
+  /// The sections of a family that the document has.
+  std::vector<SectionSchema> members(const SectionSchema& family) const {
+    std::vector<SectionSchema> found;
+    for (const auto& [table, origin] : merged_.tables) {
+      const SectionSchema* schema = find_section(table);
+      if (schema == nullptr || schema->name != family.name) continue;
+      found.push_back(family);
+      found.back().name = table;
+    }
+    return found;
+  }
+
   Diagnostic& mistake(const Origin& origin, const TextSpan& span, const std::string& message) {
     return mistakes_.emplace_back(document_.at(origin, span, message));
-  }
-
-  /// Sections that do not exist, and values outside any section.
-  void check_places() {
-    std::vector<std::string> names;
-    for (const SectionSchema& schema : config_sections()) names.push_back(schema.name);
-    for (const auto& [table, origin] : merged_.tables) {
-      const std::string parent(section_of(table));
-      if (find_section(table) != nullptr || (!parent.empty() && find_section(parent) == nullptr)) continue;
-      const SectionSchema* section = find_section(parent);
-      const bool is_value = section != nullptr && std::ranges::count(names_of(section->keys), name_of(table)) > 0;
-      Diagnostic& wrong =
-          mistake(origin, origin.key,
-                  is_value ? "`" + table + "` is a value, not a section" : "unknown section [" + table + "]");
-      const std::string nearest = nearest_name(table, names);
-      if (!is_value && !nearest.empty()) wrong.label = "did you mean [" + nearest + "]?";
-      if (!is_value) wrong.notes = {"sections: " + joined(names)};
-    }
-    for (const auto& [key, leaf] : merged_.leaves) {
-      if (!section_of(key).empty()) continue;
-      const bool is_section = find_section(key) != nullptr;
-      Diagnostic& wrong =
-          mistake(leaf.origin, leaf.origin.key,
-                  is_section ? "`" + key + "` is a section, not a value" : "`" + key + "` lies outside any section");
-      wrong.label = is_section ? "write [" + key + "] and its values below" : elsewhere(key);
-      if (!is_section) wrong.notes = {"sections: " + joined(names)};
-    }
-  }
-
-  /// "it belongs to [train]" for a key of the core's sections.
-  static std::string elsewhere(std::string_view name) {
-    std::vector<std::string> homes;
-    for (const SectionSchema& schema : config_sections()) {
-      if (name != "name" && std::ranges::count(names_of(schema.keys), name) > 0)
-        homes.push_back("[" + schema.name + "]");
-    }
-    return homes.empty() ? "" : "it belongs to " + joined(homes);
   }
 
   void resolve(const SectionSchema& schema) {
@@ -156,6 +130,10 @@ class Resolver {
       return {"name", merged_.text(schema.name + ".name"), leaf->origin};
     }
     if (schema.name == "evaluation.rollout") return derived(merged_.text("rollout.name"), "as in [rollout]");
+    const std::string label(name_of(schema.name));
+    if (schema.is_family && registry_.find(*schema.component, label) != nullptr) {
+      return derived(label, "the section's name");
+    }
     const std::string task = merged_.text("task.name");
     if (schema.name == "reward" && registry_.find(ComponentKind::kReward, task) != nullptr) {
       return derived(task, "as in [task]");
@@ -201,7 +179,7 @@ class Resolver {
     }
     const bool follows = schema.name.starts_with("algorithm.") || schema.name == "evaluation.rollout";
     if (schema.name == "model" && checkpoint_missing()) return;  // it would have said what it is
-    if (!schema.needed(purpose_) || follows || merged_.find(schema.name + ".name") != nullptr)
+    if ((!schema.needed(purpose_) && !schema.is_family) || follows || merged_.find(schema.name + ".name") != nullptr)
       return;  // reported elsewhere
     Diagnostic& wrong = mistakes_.emplace_back();
     wrong.message = "no " + kind + " is named";
@@ -276,7 +254,7 @@ class Resolver {
                                           " `" + component->name + "`"
                                     : "unknown key `" + name + "` in [" + schema.name + "]");
     wrong.label = did_you_mean(nearest_name(name, known));
-    if (wrong.label.empty()) wrong.label = elsewhere(name);
+    if (wrong.label.empty()) wrong.label = home_of_key(name);
     if (!own) {
       wrong.notes = {"keys of [" + schema.name + "]: " + joined(known)};
       return;

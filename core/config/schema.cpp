@@ -45,7 +45,7 @@ std::vector<SectionSchema> make_sections() {
                       "where plugins are looked for first",
                       {{"paths", std::vector<std::string>{}, "plugin files, or folders that hold them"}},
                       std::nullopt,
-                      all});
+                      {kTrain, kPretrain, kEval, kGenerate, kModelOnly, kJudge}});
   sections.push_back({"model",
                       "the backbone and its checkpoint",
                       {{"name", "", "the backbone's family; default: what the checkpoint's config.json says"},
@@ -72,10 +72,18 @@ std::vector<SectionSchema> make_sections() {
       {"reward",
        "what judges a response",
        {{"name", "", "which one; default: the reward with the task's name"},
+        {"weight", 1.0, "factor of its value in the sum of all rewards"},
         {"truncation_is_wrong", false, "in training, a response that fills its length is wrong: reward 0, not solved"},
         {"truncation_margin", 5, "a response fills its length if at most so many positions are left", at_least(0)}},
        kReward,
-       {kTrain, kEval}});
+       {kTrain, kEval, kJudge}});
+  sections.push_back({"reward.added",
+                      "a further reward; accuracy does not count it",
+                      {{"name", "", "which one; default: the reward with the section's name"},
+                       {"weight", 1.0, "factor of its value in the sum of all rewards"}},
+                      kReward,
+                      {},
+                      /*is_family=*/true});
   sections.push_back({"rollout", "how responses are written", {name}, kRollout, {kTrain, kEval, kGenerate}});
   sections.push_back({"evaluation",
                       "accuracy on held-out items",
@@ -176,8 +184,10 @@ const std::vector<SectionSchema>& config_sections() {
 
 const SectionSchema* find_section(std::string_view name) {
   const auto& sections = config_sections();
-  const auto found =
-      std::find_if(sections.begin(), sections.end(), [&](const SectionSchema& s) { return s.name == name; });
+  const auto found = std::find_if(sections.begin(), sections.end(), [&](const SectionSchema& s) {
+    return s.is_family ? name.starts_with(s.name + ".") && name.find('.', s.name.size() + 1) == name.npos
+                       : s.name == name;
+  });
   return found == sections.end() ? nullptr : &*found;
 }
 

@@ -12,7 +12,7 @@ namespace drift {
 
 /// What the configuration is resolved for: it decides which sections must be complete. Sections that are not needed are
 /// still checked where the files have them.
-enum class ConfigPurpose { kTrain, kPretrain, kEval, kGenerate, kModelOnly };
+enum class ConfigPurpose { kTrain, kPretrain, kEval, kGenerate, kModelOnly, kJudge };
 
 /// One section of a run's TOML.
 struct SectionSchema {
@@ -21,6 +21,7 @@ struct SectionSchema {
   ParamSpecs keys;   ///< what the core reads; a component section adds what its component declares
   std::optional<ComponentKind> component;  ///< the kind that the key `name` chooses from
   std::vector<ConfigPurpose> needed_for;
+  bool is_family = false;  ///< there may be any number of sections [name.LABEL]
 
   bool needed(ConfigPurpose purpose) const;
 };
@@ -28,7 +29,7 @@ struct SectionSchema {
 /// Every section, in the order in which the resolved file has them.
 const std::vector<SectionSchema>& config_sections();
 
-/// Null if there is none.
+/// The schema of a section, also of one of a family. Null if there is none.
 const SectionSchema* find_section(std::string_view name);
 
 }  // namespace drift

@@ -2,6 +2,7 @@
 
 #include <core/train/phase_timer.h>
 #include <core/train/prompt_batch.h>
+#include <core/train/truncation.h>
 
 #include <ATen/core/grad_mode.h>
 
@@ -29,6 +30,15 @@ AnsweredItem answer(const Trajectories& trajectories, std::int64_t b, TaskItem i
   answered.commit_logprob = row(trajectories.commit_logprob_BL, float{});
   answered.forwards = trajectories.forwards_B.const_data_ptr<std::int64_t>()[b];
   return answered;
+}
+
+void judge(std::vector<AnsweredItem>& answers, const at::Tensor& truncated_B, const Judge& judge) {
+  std::vector<RewardRequest> requests;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    requests.push_back({answers[i].response, &answers[i].item, truncated_B[static_cast<std::int64_t>(i)].item<bool>()});
+  }
+  auto judgements = judge.judge(requests);
+  for (std::size_t i = 0; i < answers.size(); ++i) answers[i].judgement = std::move(judgements[i]);
 }
 
 }  // namespace
@@ -59,13 +69,14 @@ HeldOutEvaluation evaluate_held_out(const HeldOutSettings& settings) {
       rollout.generate(input, trajectories);
     });
     if (settings.cancelled && *settings.cancelled) return {};
+    std::vector<AnsweredItem> answers;
     for (std::size_t i = 0; i < items.size(); ++i) {
-      auto answered =
-          answer(trajectories, static_cast<std::int64_t>(i), std::move(items[i]), settings.prompts->tokenizer());
-      settings.reward->call("score", [&](const Reward& reward) {
-        reward.score({answered.response, &answered.item}, answered.result);
-      });
-      solved += answered.result.solved ? 1 : 0;
+      answers.push_back(
+          answer(trajectories, static_cast<std::int64_t>(i), std::move(items[i]), settings.prompts->tokenizer()));
+    }
+    judge(answers, never_ends(trajectories.tokens_BL, settings.model->traits()), *settings.judge);
+    for (AnsweredItem& answered : answers) {
+      solved += answered.judgement.solved ? 1 : 0;
       forwards += answered.forwards;
       evaluation.answers.push_back(std::move(answered));
     }
@@ -94,7 +105,7 @@ std::string samples_json(const HeldOutEvaluation& evaluation, std::int64_t step,
   for (const bool solved : {true, false}) {
     std::int64_t taken = 0;
     for (const AnsweredItem& answered : evaluation.answers) {
-      if (answered.result.solved != solved || taken == count) continue;
+      if (answered.judgement.solved != solved || taken == count) continue;
       ++taken;
       std::vector<double> probabilities;
       for (const float logprob : answered.commit_logprob)
@@ -105,9 +116,9 @@ std::string samples_json(const HeldOutEvaluation& evaluation, std::int64_t step,
                          {"tokens", display_pieces(answered.token_ids, tokenizer)},
                          {"commit_step", answered.commit_step},
                          {"commit_probability", probabilities},
-                         {"reward", answered.result.value},
-                         {"solved", answered.result.solved},
-                         {"reason", answered.result.reason}});
+                         {"reward", answered.judgement.value},
+                         {"solved", answered.judgement.solved},
+                         {"reason", answered.judgement.reason}});
     }
   }
   // A token of its own may be no valid UTF-8.

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <drift/model.h>
-#include <drift/reward.h>
 #include <drift/rollout.h>
 #include <drift/task.h>
 
 #include <core/text/tokenizer.h>
 #include <core/train/components.h>
+#include <core/train/judge.h>
 #include <core/train/prompt_encoder.h>
 #include <core/train/step_record.h>
 
@@ -26,7 +26,7 @@ struct AnsweredItem {
   std::vector<std::int32_t> commit_step;  ///< per token, -1 = never
   std::vector<float> commit_logprob;
   std::int64_t forwards = 0;
-  RewardResult result;
+  Judgement judgement;
 };
 
 struct HeldOutEvaluation {
@@ -38,7 +38,7 @@ struct HeldOutSettings {
   const Model* model = nullptr;
   const PromptEncoder* prompts = nullptr;
   const Loaded<Task>* task = nullptr;
-  const Loaded<Reward>* reward = nullptr;
+  const Judge* judge = nullptr;
   const Loaded<Rollout>* rollout = nullptr;
   std::int64_t items = 0;  ///< the first so many; 0 = all
   std::uint64_t seed = 0;

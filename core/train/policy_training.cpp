@@ -14,8 +14,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
 
-#include <unordered_map>
-
 namespace drift {
 namespace {
 
@@ -134,7 +132,7 @@ PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& m
   metrics.seconds.rollout = rollout_timer.seconds();
 
   const PhaseTimer reward_timer;
-  score(items, scored.trajectories, scored);
+  score(items, scored.trajectories, scored, metrics);
   metrics.seconds.reward = reward_timer.seconds();
 
   const std::int64_t responses = prompts_per_step_ * group_size_;
@@ -151,33 +149,38 @@ PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& m
   return scored;
 }
 
-// Equal answers to the same item get one verdict: it is asked for once.
-void PolicyTraining::score(const std::vector<TaskItem>& items, const Trajectories& trajectories, Scored& scored) const {
+void PolicyTraining::score(const std::vector<TaskItem>& items, const Trajectories& trajectories, Scored& scored,
+                           StepRecord& metrics) const {
   const std::int64_t responses = trajectories.tokens_BL.size(0);
+  const auto truncated_B = never_ends(trajectories.tokens_BL, model_.traits());
+  std::vector<std::string> texts;
+  std::vector<RewardRequest> requests;
+  for (std::int64_t b = 0; b < responses; ++b) texts.push_back(response_text(trajectories, b, prompts_.tokenizer()));
+  for (std::int64_t b = 0; b < responses; ++b) {
+    const auto item = static_cast<std::size_t>(b / group_size_);
+    requests.push_back({texts[static_cast<std::size_t>(b)], &items[item], truncated_B[b].item<bool>()});
+  }
+  const auto judgements = components_.judge.judge(requests);
+
   scored.reward_B = at::empty({responses}, at::kDouble);
   const auto cut_off_B = fills_its_length(trajectories.valid_BL, truncation_margin_);
-  for (std::int64_t group = 0; group < prompts_per_step_; ++group) {
-    const TaskItem& item = items[static_cast<std::size_t>(group)];
-    std::unordered_map<std::string, RewardResult> verdicts;
-    bool judged = true;
-    for (std::int64_t b = group * group_size_; b < (group + 1) * group_size_; ++b) {
-      auto text = response_text(trajectories, b, prompts_.tokenizer());
-      auto found = verdicts.find(text);
-      if (found == verdicts.end()) {
-        RewardResult result;
-        components_.reward.call("score", [&](const Reward& reward) { reward.score({text, &item}, result); });
-        found = verdicts.emplace(std::move(text), std::move(result)).first;
-      }
-      const RewardResult& result = found->second;
-      judged = judged && result.status != RewardStatus::kInfrastructure;
-      const bool wrong = truncation_is_wrong_ && cut_off_B[b].item<bool>();
-      scored.reward_B.data_ptr<double>()[b] = wrong ? 0 : result.value;
-      scored.solved.push_back(result.solved && !wrong ? 1 : 0);
-    }
-    if (!judged) {
-      log_warning("item `" + item.id + "` could not be judged; its group is dropped");
-      scored.unjudged_groups.push_back(group);
-    }
+  for (std::int64_t b = 0; b < responses; ++b) {
+    const Judgement& judgement = judgements[static_cast<std::size_t>(b)];
+    const bool wrong = truncation_is_wrong_ && cut_off_B[b].item<bool>();
+    scored.reward_B.data_ptr<double>()[b] = wrong ? 0 : judgement.value;
+    scored.solved.push_back(judgement.solved && !wrong ? 1 : 0);
+    if (judgement.status != RewardStatus::kInfrastructure) continue;
+    const std::int64_t group = b / group_size_;
+    if (!scored.unjudged_groups.empty() && scored.unjudged_groups.back() == group) continue;
+    log_warning("item `" + items[static_cast<std::size_t>(group)].id +
+                "` could not be judged; its group is dropped: " + judgement.reason);
+    scored.unjudged_groups.push_back(group);
+  }
+  const auto& labels = components_.judge.labels();
+  for (std::size_t r = 0; labels.size() > 1 && r < labels.size(); ++r) {
+    double sum = 0;
+    for (const Judgement& judgement : judgements) sum += judgement.parts[r].value;
+    metrics.reward_parts[labels[r]] = sum / static_cast<double>(responses);
   }
 }
 

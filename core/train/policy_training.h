@@ -4,7 +4,6 @@
 #include <drift/masking_strategy.h>
 #include <drift/model.h>
 #include <drift/random.h>
-#include <drift/reward.h>
 #include <drift/rollout.h>
 #include <drift/task.h>
 
@@ -12,6 +11,7 @@
 #include <core/train/advantage.h>
 #include <core/train/components.h>
 #include <core/train/group_filter.h>
+#include <core/train/judge.h>
 #include <core/train/policy_update.h>
 #include <core/train/prompt_encoder.h>
 #include <core/train/reference_policy.h>
@@ -25,7 +25,7 @@ namespace drift {
 /// What policy training is made of, besides the policy.
 struct PolicyComponents {
   Loaded<Task> task;
-  Loaded<Reward> reward;
+  Judge judge;
   Loaded<Rollout> rollout;
   Loaded<MaskingStrategy> masking;
   Loaded<LossEstimator> loss;
@@ -46,7 +46,8 @@ class PolicyTraining final : public Training {
  private:
   struct Scored;
   Scored roll_out(std::int64_t step, StepRecord& metrics) const;
-  void score(const std::vector<TaskItem>& items, const Trajectories& trajectories, Scored& scored) const;
+  void score(const std::vector<TaskItem>& items, const Trajectories& trajectories, Scored& scored,
+             StepRecord& metrics) const;
   std::vector<std::int64_t> choose_groups(std::int64_t step, const Scored& scored, StepRecord& metrics) const;
   void update(std::int64_t step, const Scored& scored, StepRecord& metrics);
   std::vector<MaskPlan> draw_plans(std::int64_t step, const Trajectories& kept, const at::Tensor& sample_number) const;

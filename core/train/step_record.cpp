@@ -42,6 +42,7 @@ std::string StepRecord::to_json() const {
   line["update_backwards_per_response"] = per_response(backward_rows, update_responses);
   line["two_pass"] = two_pass;
   line["skipped"] = skipped;
+  for (const auto& [label, value] : reward_parts) line["reward." + label] = number(value);
   for (const auto& [name, value] : loss_metrics) line[name] = number(value);
   if (step > 0) {
     line["seconds"] = {{"rollout", seconds.rollout},     {"reward", seconds.reward}, {"old", seconds.old},

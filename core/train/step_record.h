@@ -35,7 +35,8 @@ struct StepRecord {
 
   std::int64_t step = 0;  ///< 1, 2, …; 0: the evaluation before the first step
   double loss = kUnknown;
-  double reward = kUnknown;  ///< mean over all responses of the rollout
+  double reward = kUnknown;                    ///< mean over all responses of the rollout
+  std::map<std::string, double> reward_parts;  ///< by label, where there are several rewards; without their weights
   double solved = kUnknown;
   double grad_norm = kUnknown;  ///< mean over the inner iterations, before clipping
   double learning_rate = kUnknown;

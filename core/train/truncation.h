@@ -1,5 +1,7 @@
 #pragma once
 
+#include <drift/model.h>
+
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
@@ -11,5 +13,9 @@ namespace drift {
 /// @param valid_BL  Trajectories::valid_BL.
 /// @return bool [B].
 at::Tensor fills_its_length(const at::Tensor& valid_BL, std::int64_t margin);
+
+/// Responses that hold neither an end nor a padding token: they end because their positions did.
+/// @return bool [B].
+at::Tensor never_ends(const at::Tensor& tokens_BL, const ModelTraits& traits);
 
 }  // namespace drift

@@ -1,0 +1,118 @@
+#include <core/cli/load_run.h>
+#include <core/io/json_lines.h>
+#include <core/train/judge.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <deque>
+#include <iostream>
+
+namespace drift {
+namespace {
+
+using Json = nlohmann::json;
+
+struct Record {
+  TaskItem item;
+  std::string response;
+  bool truncated = false;
+};
+
+std::string text_or_json(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+
+std::string text_of(const Json& object, const char* key) {
+  return object.contains(key) ? text_or_json(object[key]) : std::string();
+}
+
+/// What a record of a dataset holds besides the response is what its reward judges by.
+Record record_of(const Json& object, std::size_t number) {
+  Record record;
+  if (!object.contains("response")) throw Error("`response` is missing");
+  if (!object["response"].is_string()) throw Error("`response` is not a text");
+  record.response = object["response"].get<std::string>();
+  if (object.contains("truncated") && !object["truncated"].is_boolean())
+    throw Error("`truncated` is not true or false");
+  record.truncated = object.value("truncated", false);
+  record.item.id = object.contains("id") ? text_or_json(object["id"]) : std::to_string(number);
+  record.item.prompt = text_of(object, "question");
+  record.item.response_prefix = text_of(object, "prefix");
+  Json rest = object;
+  rest.erase("response");
+  record.item.reference = object.contains("reference") ? text_or_json(object["reference"]) : rest.dump();
+  return record;
+}
+
+std::deque<Record> read_records(const std::filesystem::path& path) {
+  std::deque<Record> records;  // requests point into it
+  for_each_json_line(path, R"(every line is one JSON object: {"response": …, "reference": …}    (docs/rewards.md))",
+                     [&](const Json& object) { records.push_back(record_of(object, records.size() + 1)); });
+  if (records.empty()) throw Error(path.string() + " holds no record");
+  return records;
+}
+
+void print_table(const std::deque<Record>& records, const std::vector<Judgement>& judgements) {
+  std::size_t width = 6;
+  for (const Record& record : records) width = std::max(width, record.item.id.size());
+  std::printf("%-*s   score  verdict      reason\n", static_cast<int>(width), "record");
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const Judgement& judgement = judgements[i];
+    const std::string verdict = judgement.solved ? "solved" : std::string(status_name(judgement.status));
+    std::printf("%-*s  %6.3f  %-11s  %s\n", static_cast<int>(width), records[i].item.id.c_str(), judgement.value,
+                verdict.c_str(), judgement.reason.c_str());
+  }
+}
+
+void print_json(const std::deque<Record>& records, const std::vector<Judgement>& judgements, const Judge& judge) {
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const Judgement& judgement = judgements[i];
+    nlohmann::ordered_json line = {{"id", records[i].item.id},
+                                   {"score", judgement.value},
+                                   {"solved", judgement.solved},
+                                   {"status", status_name(judgement.status)},
+                                   {"reason", judgement.reason}};
+    for (std::size_t r = 0; judgement.parts.size() > 1 && r < judgement.parts.size(); ++r)
+      line["parts"][judge.labels()[r]] = {{"score", judgement.parts[r].value}, {"reason", judgement.parts[r].reason}};
+    std::cout << line.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
+  }
+}
+
+void print_means(const std::vector<Judgement>& judgements, const Judge& judge) {
+  const auto count = static_cast<double>(judgements.size());
+  double value = 0, solved = 0;
+  for (const Judgement& judgement : judgements) {
+    value += judgement.value;
+    solved += judgement.solved ? 1 : 0;
+  }
+  std::printf("%zu records: mean score %.4f, solved %.0f (%.2f %%)\n", judgements.size(), value / count, solved,
+              100 * solved / count);
+  for (std::size_t r = 0; judge.labels().size() > 1 && r < judge.labels().size(); ++r) {
+    double part = 0;
+    for (const Judgement& judgement : judgements) part += judgement.parts[r].value;
+    std::printf("  %-24s mean %.4f, weight %g\n", judge.labels()[r].c_str(), part / count, judge.weights()[r]);
+  }
+}
+
+}  // namespace
+
+int run_reward(const CommandLine& line) {
+  CommandLine named = line;
+  named.overrides.push_back({line.name, "reward.name", line.name, /*literal=*/true});
+  const LoadedRun run = load_run(named, ConfigPurpose::kJudge);
+  const Judge judge(run.plugins->registry, run.config);
+  const auto records = read_records(line.in);
+  std::vector<RewardRequest> requests;
+  for (const Record& record : records) requests.push_back({record.response, &record.item, record.truncated});
+  const auto judgements = judge.judge(requests);
+  if (line.json) {
+    print_json(records, judgements, judge);
+  } else {
+    print_table(records, judgements);
+    print_means(judgements, judge);
+  }
+  const bool judged = std::ranges::none_of(
+      judgements, [](const Judgement& judgement) { return judgement.status == RewardStatus::kInfrastructure; });
+  return judged ? 0 : 1;
+}
+
+}  // namespace drift

@@ -1,0 +1,89 @@
+// `drift reward`: stored responses, judged again.
+
+#include "tests/support/support.h"
+
+#include <nlohmann/json.hpp>
+
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+namespace drift {
+namespace {
+
+using testing::HasSubstr;
+
+// A puzzle with one empty cell; the reference is what the task writes, or what a dataset's record holds.
+const std::string kRecords =
+    R"({"id": "a", "response": "<answer>3142 2431 1324 4213</answer>", "reference": {"puzzle": "3102243113244213", "solution": "3142243113244213"}}
+
+{"id": "b", "response": "<answer>3112 2431 1324 4213</answer>", "reference": {"puzzle": "3102243113244213", "solution": "3142243113244213"}}
+{"id": "c", "response": "no answer", "truncated": true, "reference": "{\"puzzle\": \"3102243113244213\", \"solution\": \"3142243113244213\"}"}
+)";
+
+struct RewardCommand : ::testing::Test {
+  RewardCommand() { test::write_file(folder.path() / "responses.jsonl", kRecords); }
+  test::CommandResult reward(const std::string& arguments) const {
+    return test::run_command("cd " + folder.path().string() + " && " + test::program().string() + " reward " +
+                             arguments);
+  }
+  test::TemporaryFolder folder;
+};
+
+TEST_F(RewardCommand, PrintsScoreVerdictAndReasonOfEachRecord) {
+  const auto result = reward("sudoku --in responses.jsonl --set 'reward.answer=\"tags\"'");
+  EXPECT_EQ(result.status, 0) << result.error;
+  EXPECT_THAT(result.output, HasSubstr("a        1.000  solved"));
+  EXPECT_THAT(result.output, HasSubstr("b        0.000  wrong"));
+  EXPECT_THAT(result.output, HasSubstr("c        0.000  no answer"));
+  EXPECT_THAT(result.output, HasSubstr("3 records: mean score 0.3333, solved 1 (33.33 %)"));
+}
+
+TEST_F(RewardCommand, PrintsOneObjectARecord) {
+  const auto result = reward("sudoku --in responses.jsonl --json --set 'reward.answer=\"tags\"'");
+  EXPECT_EQ(result.status, 0) << result.error;
+  std::istringstream lines(result.output);
+  std::vector<nlohmann::json> records;
+  for (std::string line; std::getline(lines, line);) records.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(records.size(), 3u);
+  EXPECT_EQ(records[0]["score"], 1);
+  EXPECT_EQ(records[0]["solved"], true);
+  EXPECT_EQ(records[1]["status"], "wrong");
+  EXPECT_FALSE(records[1]["reason"].get<std::string>().empty());
+  EXPECT_EQ(records[2]["id"], "c");
+}
+
+TEST_F(RewardCommand, AFileAddsFurtherRewards) {
+  test::write_file(folder.path() / "rewards.toml", R"([reward]
+answer = "tags"
+weight = 2.0
+[reward.added.cells]
+name = "sudoku"
+answer = "tags"
+score = "cells"
+weight = 0.5
+)");
+  const auto result = reward("sudoku --in responses.jsonl --config rewards.toml");
+  EXPECT_EQ(result.status, 0) << result.error;
+  EXPECT_THAT(result.output, HasSubstr("a        2.500  solved"));
+  EXPECT_THAT(result.output, HasSubstr("cells"));
+  EXPECT_THAT(result.output, HasSubstr("weight 0.5"));
+}
+
+TEST_F(RewardCommand, MistakesSayWhereAndWhatToDo) {
+  EXPECT_EQ(reward("sudoku").status, 2);
+  EXPECT_THAT(reward("sudoku").error, HasSubstr("wants --in FILE.jsonl"));
+  const auto unknown = reward("sudok --in responses.jsonl");
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_THAT(unknown.error, HasSubstr("did you mean `sudoku`?"));
+  test::write_file(folder.path() / "bad.jsonl", R"({"reference": "4"})");
+  const auto bad = reward("sudoku --in bad.jsonl");
+  EXPECT_EQ(bad.status, 1);
+  EXPECT_THAT(bad.error, HasSubstr("bad.jsonl:1: `response` is missing"));
+  EXPECT_THAT(reward("sudoku --in missing.jsonl").error, HasSubstr("cannot read missing.jsonl"));
+  test::write_file(folder.path() / "none.jsonl", "\n");
+  EXPECT_THAT(reward("sudoku --in none.jsonl").error, HasSubstr("holds no record"));
+}
+
+}  // namespace
+}  // namespace drift
