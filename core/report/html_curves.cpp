@@ -77,6 +77,11 @@ class Curves {
       chart.series.pop_back();
       chart.note = "share of solved responses: the same";
     }
+    for (const auto& [name, value] : metrics_.back().values) {
+      if (!name.starts_with("reward.")) continue;
+      chart.series.push_back(of(name.c_str()));
+      chart.series.back().name = "reward: " + name.substr(std::string("reward.").size());
+    }
     add(std::move(chart));
   }
 

@@ -29,7 +29,7 @@ struct PolicyUpdate::Sum {
   StepRecord* metrics;
   double loss = 0, gradient_norm = 0;
   std::int64_t forward_rows = 0, backward_rows = 0;
-  std::map<std::string, MetricSum> loss_metrics;
+  std::map<std::string, MetricSum> loss_metrics = {};
 };
 
 PolicyUpdate::PolicyUpdate(const Model& model, const Loaded<LossEstimator>& loss, ReferencePolicy* reference,

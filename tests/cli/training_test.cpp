@@ -143,6 +143,22 @@ TEST_F(Training, AResponseThatFillsItsLengthMayCountAsWrong) {
   EXPECT_GT(room.at("reward"), 0) << "what is solved ends before the last position";
 }
 
+TEST_F(Training, OfSeveralRewardsEachIsLogged) {
+  const auto result = runs_.train("a",
+                                  "--set 'reward.score=\"grid_valid\"' --set 'reward.added.cells.name=\"sudoku\"' "
+                                  "--set 'reward.added.cells.score=\"cells\"' "
+                                  "--set reward.added.cells.weight=0.5");
+  ASSERT_EQ(result.status, 0) << result.error;
+  for (const auto& step : test::metrics_of(runs_.run("a"))) {
+    if (step.at("step") == 0) continue;
+    const double puzzle = step.at("reward.sudoku"), cells = step.at("reward.cells");
+    EXPECT_NEAR(step.at("reward"), puzzle + 0.5 * cells, 1e-12);
+    EXPECT_EQ(step.at("solved"), puzzle) << "the added reward does not count as solved";
+    EXPECT_GT(cells, puzzle);
+  }
+  EXPECT_THAT(test::read_file(runs_.run("a") / "report.html"), HasSubstr("reward: cells"));
+}
+
 TEST_F(Training, InBfloat16TheCheckpointHoldsItAndEveryCommandReadsIt) {
   const auto quickstart = (test::source_dir() / "configs/quickstart.toml").string();
   const auto trained = runs_.drift("train " + quickstart +

@@ -18,5 +18,13 @@ TEST(Truncation, AResponseFillsItsLengthIfAtMostTheMarginIsLeft) {
   EXPECT_THAT(filled(5), ElementsAre(1, 1, 1, 1, 1)) << "no response is shorter than that";
 }
 
+TEST(Truncation, AResponseWithoutAnEndOrAPadIsCutOff) {
+  ModelTraits traits;
+  traits.end_id = 7;
+  traits.pad_id = 0;
+  const auto tokens_BL = test::matrix_tensor({{1, 2, 3}, {1, 2, 7}, {1, 7, 3}, {1, 0, 0}}).to(at::kLong);
+  EXPECT_THAT(test::numbers(never_ends(tokens_BL, traits).to(at::kDouble)), ElementsAre(1, 0, 0, 0));
+}
+
 }  // namespace
 }  // namespace drift
