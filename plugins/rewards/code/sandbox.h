@@ -23,9 +23,9 @@
 namespace code_reward {
 
 struct SandboxOptions {
-  std::string python;    ///< the interpreter, 3.11 or later; empty: /usr/bin/python3, else the first python3 in PATH
-  bool unsafe = false;   ///< no namespaces and no system call filter: only limits. For programs that are trusted.
-  bool threads = false;  ///< threads may be started
+  std::string python = {};  ///< the interpreter, 3.11 or later; empty: /usr/bin/python3, else the first python3 in PATH
+  bool unsafe = false;      ///< no namespaces and no system call filter: only limits. For programs that are trusted.
+  bool threads = false;     ///< threads may be started
 };
 
 /// What one program may use. A limit that is exceeded shows inside as MemoryError or OSError, or ends the program.
@@ -39,11 +39,11 @@ struct SandboxLimits {
 };
 
 struct SandboxedProgram {
-  std::string text;                    ///< Python source of at most 120,000 bytes without NUL, run as `__main__`
-  std::vector<std::string> arguments;  ///< sys.argv[1:]
-  std::string standard_input;          ///< a sealed file in memory, so nothing has to be fed; empty: /dev/null
-  bool capture_output = false;         ///< standard output goes to read_output(); else, as standard error, to /dev/null
-  SandboxLimits limits;
+  std::string text = {};                    ///< Python source of at most 120,000 bytes without NUL, run as `__main__`
+  std::vector<std::string> arguments = {};  ///< sys.argv[1:]
+  std::string standard_input = {};          ///< a sealed file in memory, so nothing has to be fed; empty: /dev/null
+  bool capture_output = false;  ///< standard output goes to read_output(); else, as standard error, to /dev/null
+  SandboxLimits limits = {};
 };
 
 /// Until when something is waited for. Processor time decides, so that a verdict does not depend on what else the

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace code_reward {
+
+/// A Python interpreter, and what of the file system it needs to run.
+struct Interpreter {
+  std::string executable;         ///< the file itself: no link, no wrapper, no virtual environment
+  std::string version;            ///< such as 3.11.2
+  std::vector<std::string> read;  ///< files and folders: itself, its standard library, the shared libraries
+  std::vector<std::pair<std::string, std::string>> links;  ///< (path, target): such as /lib, which is usr/lib
+};
+
+/// @param python  path or name; empty: /usr/bin/python3, else the first python3 in PATH.
+/// @throws drift::Error if there is none, or it is older than 3.11.
+Interpreter find_interpreter(const std::string& python);
+
+}  // namespace code_reward

@@ -1,0 +1,236 @@
+#include "sandbox.h"
+
+#include "child_process.h"
+#include "interpreter.h"
+#include "sandboxed_process.h"
+#include "system_calls.h"
+
+#include <drift/error.h>
+
+#include <poll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+namespace code_reward {
+namespace {
+
+// Descriptors of the child. Bubblewrap reads the last two and closes them.
+constexpr int kToProgram = 3;
+constexpr int kFromProgram = 4;
+constexpr int kFilter = 5;
+constexpr int kInformation = 6;
+
+constexpr std::size_t kMaxText = 120'000;  // the kernel takes arguments of up to 128 KiB
+constexpr auto kStartMilliseconds = 30'000;
+
+std::string required(const char* program, const char* package) {
+  std::string path = find_program(program);
+  if (path.empty()) {
+    throw drift::Error(std::string("the code reward needs ") + program + ", which is not in PATH",
+                       std::string("install Debian's package ") + package);
+  }
+  return path;
+}
+
+/// `--what=limit`, soft and hard; no higher than this process may go itself.
+template <typename Resource>
+std::string limit(const char* what, Resource resource, std::int64_t wanted) {
+  rlimit own{};
+  auto value = static_cast<rlim_t>(std::max<std::int64_t>(wanted, 0));
+  if (::getrlimit(resource, &own) == 0) value = std::min(value, own.rlim_max);
+  return std::string("--") + what + "=" + std::to_string(value);
+}
+
+void append(std::vector<std::string>& to, std::initializer_list<std::string> more) { to.insert(to.end(), more); }
+
+/// The number after "child-pid" in what bubblewrap tells; -1 while it is not all there.
+pid_t told_process(const std::string& information) {
+  constexpr std::string_view kKey = "\"child-pid\":";
+  const auto key = information.find(kKey);
+  if (key == std::string::npos) return -1;
+  const auto begin = information.find_first_not_of(' ', key + kKey.size());
+  const auto end = information.find_first_not_of("0123456789", begin);
+  if (end == std::string::npos) return -1;
+  pid_t id = -1;
+  std::from_chars(information.data() + begin, information.data() + end, id);
+  return id;
+}
+
+}  // namespace
+
+struct Sandbox::Impl {
+  SandboxOptions options;
+  Interpreter interpreter;
+  std::string prlimit;
+  std::string bwrap;
+  std::string filter;
+
+  std::vector<std::string> limits(const SandboxLimits& limits) const;
+  std::vector<std::string> confinement(const SandboxLimits& limits) const;
+  Command command(const SandboxedProgram& program) const;
+};
+
+std::vector<std::string> Sandbox::Impl::limits(const SandboxLimits& limits) const {
+  // Processor time is cut by the kernel here, in full seconds, whether or not anyone waits for the program.
+  return {prlimit,
+          limit("cpu", RLIMIT_CPU, static_cast<std::int64_t>(std::ceil(limits.cpu_seconds))),
+          limit("as", RLIMIT_AS, limits.memory_bytes),
+          limit("data", RLIMIT_DATA, limits.memory_bytes),
+          limit("stack", RLIMIT_STACK, limits.stack_bytes),
+          limit("fsize", RLIMIT_FSIZE, limits.file_bytes),
+          limit("nofile", RLIMIT_NOFILE, limits.open_files),
+          limit("core", RLIMIT_CORE, 0),
+          limit("memlock", RLIMIT_MEMLOCK, 0),
+          limit("msgqueue", RLIMIT_MSGQUEUE, 0)};
+}
+
+std::vector<std::string> Sandbox::Impl::confinement(const SandboxLimits& limits) const {
+  std::vector<std::string> arguments = {bwrap,
+                                        "--unshare-user",
+                                        "--unshare-pid",
+                                        "--unshare-net",
+                                        "--unshare-ipc",
+                                        "--unshare-uts",
+                                        "--unshare-cgroup-try",
+                                        "--disable-userns",
+                                        "--uid",
+                                        "65534",
+                                        "--gid",
+                                        "65534",
+                                        "--hostname",
+                                        "sandbox",
+                                        "--cap-drop",
+                                        "ALL",
+                                        "--die-with-parent"};
+  // The interpreter is the first process of its namespace: there is no other one to attack, and its death is the end.
+  append(arguments, {"--as-pid-1"});
+  for (const auto& path : interpreter.read) append(arguments, {"--ro-bind", path, path});
+  for (const auto& [path, target] : interpreter.links) append(arguments, {"--symlink", target, path});
+  // No /proc and no /sys: Python runs without, and they tell of the host.
+  append(arguments, {"--dev-bind", "/dev/null", "/dev/null", "--size", "4096", "--tmpfs", "/dev/shm"});
+  append(arguments, {"--size", std::to_string(limits.scratch_bytes), "--tmpfs", "/tmp", "--chdir", "/tmp"});
+  append(arguments, {"--remount-ro", "/"});
+  append(arguments, {"--seccomp", std::to_string(kFilter), "--info-fd", std::to_string(kInformation), "--"});
+  return arguments;
+}
+
+Command Sandbox::Impl::command(const SandboxedProgram& program) const {
+  if (program.text.size() > kMaxText || program.text.find('\0') != std::string::npos) {
+    throw drift::Error("a program for the sandbox must be at most " + std::to_string(kMaxText) + " bytes without NUL",
+                       "send longer texts through its descriptor 3");
+  }
+  Command command;
+  command.arguments = limits(program.limits);
+  if (!options.unsafe) {
+    for (auto& argument : confinement(program.limits)) command.arguments.push_back(std::move(argument));
+  }
+  // -s -P: neither the user's modules nor the working directory's; -I would also ignore PYTHONHASHSEED. -S: no site
+  // packages. -B: no byte code is written.
+  append(command.arguments, {interpreter.executable, "-s", "-P", "-S", "-B", "-X", "utf8", "-c", program.text});
+  for (const auto& argument : program.arguments) command.arguments.push_back(argument);
+  command.environment = {"PATH=/usr/bin", "LANG=C.UTF-8", "PYTHONHASHSEED=0", "OMP_NUM_THREADS=1"};
+  return command;
+}
+
+Sandbox::Sandbox(const SandboxOptions& options) : impl_(std::make_unique<Impl>()) {
+  impl_->options = options;
+  impl_->prlimit = required("prlimit", "util-linux");
+  if (!options.unsafe) {
+    impl_->bwrap = required("bwrap", "bubblewrap");
+    impl_->filter = system_call_filter(options.threads);
+  }
+  impl_->interpreter = find_interpreter(options.python);
+}
+
+Sandbox::~Sandbox() = default;
+
+std::string Sandbox::description() const {
+  const std::string python = "Python " + impl_->interpreter.version + " (" + impl_->interpreter.executable + ")";
+  return impl_->options.unsafe ? python + ", not confined: unsafe" : python + " in bubblewrap";
+}
+
+namespace {
+
+/// What bubblewrap says of the process that it has made, or an empty text if it ends without having made one.
+pid_t await_process(const Descriptor& information) {
+  std::string text;
+  pollfd wanted{information.get(), POLLIN, 0};
+  while (::poll(&wanted, 1, kStartMilliseconds) != 0) {
+    char buffer[512];
+    const ssize_t got = ::read(information.get(), buffer, sizeof buffer);
+    if (got == 0 || (got < 0 && errno != EINTR)) break;
+    if (got > 0) text.append(buffer, static_cast<std::size_t>(got));
+    if (const pid_t id = told_process(text); id > 0) return id;
+  }
+  return -1;
+}
+
+/// A folder of its own for a program that is not confined.
+std::string temporary_folder() {
+  std::string name = (std::filesystem::temp_directory_path() / "drift-program-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) {
+    throw drift::Error("cannot make a folder " + name + ": " + std::generic_category().message(errno));
+  }
+  return name;
+}
+
+}  // namespace
+
+SandboxedProcess Sandbox::start(const SandboxedProgram& program) const {
+  auto process = std::make_unique<SandboxedProcess::Impl>();
+  process->confined = !impl_->options.unsafe;
+  Command command = impl_->command(program);
+  Pipe in = make_pipe();
+  Pipe out = make_pipe();
+  command.descriptors = {{in.read.get(), kToProgram}, {out.write.get(), kFromProgram}};
+  Descriptor input;
+  if (!program.standard_input.empty()) {
+    input = sealed_file(program.standard_input);
+    command.descriptors.emplace_back(input.get(), 0);
+  }
+  Pipe output;
+  if (program.capture_output) {
+    output = make_pipe();
+    command.descriptors.emplace_back(output.write.get(), 1);
+    set_nonblocking(output.read);
+  }
+  Pipe filter;
+  Pipe information;
+  const Descriptor errors = memory_file();
+  if (process->confined) {
+    filter = make_pipe();
+    // A pipe holds 64 KiB without a reader; the filter has a few.
+    if (::write(filter.write.get(), impl_->filter.data(), impl_->filter.size()) !=
+        static_cast<ssize_t>(impl_->filter.size())) {
+      throw drift::Error("cannot hand over the filter of system calls");
+    }
+    filter.write.close();
+    information = make_pipe();
+    command.descriptors.emplace_back(filter.read.get(), kFilter);
+    command.descriptors.emplace_back(information.write.get(), kInformation);
+  } else {
+    command.folder = process->folder = temporary_folder();
+  }
+  process->child = spawn(command);
+  information.write.close();
+  process->program = process->confined ? await_process(information.read) : process->child;
+  // The number is fresh: bubblewrap tells it before it lets the process go on.
+  if (process->program > 0) process->handle = open_process(process->program);
+  if (!process->handle) throw drift::Error("bubblewrap cannot start a sandbox", "drift doctor says why");
+  process->to_program = std::move(in.write);
+  process->from_program = std::move(out.read);
+  process->output = std::move(output.read);
+  set_nonblocking(process->to_program);
+  set_nonblocking(process->from_program);
+  return SandboxedProcess(std::move(process));
+}
+
+}  // namespace code_reward

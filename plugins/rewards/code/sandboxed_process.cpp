@@ -1,0 +1,199 @@
+#include "sandboxed_process.h"
+
+#include <drift/error.h>
+
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <csignal>
+#include <ctime>
+#include <filesystem>
+#include <system_error>
+
+namespace code_reward {
+namespace {
+
+using std::chrono::steady_clock;
+
+/// While it exists, a write to a closed pipe on this thread says EPIPE and raises no signal.
+class WithoutBrokenPipeSignal {
+ public:
+  WithoutBrokenPipeSignal() {
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    sigemptyset(&broken_pipe_);
+    sigaddset(&broken_pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &broken_pipe_, &before_);
+  }
+  ~WithoutBrokenPipeSignal() {
+    const timespec now{0, 0};
+    if (!was_pending_) {
+      while (sigtimedwait(&broken_pipe_, nullptr, &now) < 0 && errno == EINTR) {
+      }
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  WithoutBrokenPipeSignal(const WithoutBrokenPipeSignal&) = delete;
+  WithoutBrokenPipeSignal& operator=(const WithoutBrokenPipeSignal&) = delete;
+
+ private:
+  sigset_t broken_pipe_;
+  sigset_t before_;
+  bool was_pending_ = false;
+};
+
+bool is_ready(int descriptor, short events, int milliseconds) {
+  pollfd wanted{descriptor, events, 0};
+  return ::poll(&wanted, 1, milliseconds) > 0;
+}
+
+double seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+
+}  // namespace
+
+/// kData: `descriptor` is ready for `events`. Processor time is looked at first: what came too late is not taken,
+/// however late this thread is itself.
+ReadStatus SandboxedProcess::Impl::wait_for(const Descriptor& descriptor, short events, const Deadline& until) {
+  for (int wait = 0;;) {
+    const bool ready = is_ready(descriptor.get(), events, wait);
+    const double cpu_left = until.cpu_seconds - cpu_seconds();
+    if (cpu_left <= 0) return ReadStatus::kCpuLimit;
+    if (ready) return ReadStatus::kData;
+    const double wall_left = std::chrono::duration<double>(until.wall - steady_clock::now()).count();
+    if (wall_left <= 0) return ReadStatus::kWallLimit;
+    // One thread cannot use processor time faster than the wall clock runs.
+    wait = static_cast<int>(std::ceil(1e3 * std::clamp(std::min(cpu_left, wall_left), 1e-3, 60.0)));
+  }
+}
+
+ReadStatus SandboxedProcess::Impl::read_from(Descriptor& from, std::string& into, std::size_t max_bytes,
+                                             const Deadline& until) {
+  if (!from || max_bytes == 0) return ReadStatus::kClosed;
+  while (true) {
+    const ReadStatus status = wait_for(from, POLLIN, until);
+    if (status != ReadStatus::kData) return status;
+    const std::size_t before = into.size();
+    into.resize(before + std::min<std::size_t>(max_bytes, 65536));
+    const ssize_t got = ::read(from.get(), into.data() + before, into.size() - before);
+    into.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    if (got > 0) return ReadStatus::kData;
+    if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
+      from.close();
+      return ReadStatus::kClosed;
+    }
+  }
+}
+
+bool SandboxedProcess::Impl::send(std::string_view bytes, const Deadline& until) {
+  if (!to_program) return false;
+  const WithoutBrokenPipeSignal quiet;
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(to_program.get(), bytes.data(), bytes.size());
+    if (written > 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN) {
+      if (wait_for(to_program, POLLOUT, until) != ReadStatus::kData) return false;
+    } else if (errno != EINTR) {
+      to_program.close();
+      return false;
+    }
+  }
+  return true;
+}
+
+bool SandboxedProcess::Impl::is_running() const { return handle && !reaped && !is_ready(handle.get(), POLLIN, 0); }
+
+double SandboxedProcess::Impl::cpu_seconds() {
+  clockid_t clock{};
+  timespec time{};
+  // Asked for by number, which belongs to the program as long as its handle says that it has not ended.
+  if (is_running() && ::clock_getcpuclockid(program, &clock) == 0 && ::clock_gettime(clock, &time) == 0 &&
+      is_running()) {
+    last_cpu_seconds = static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  }
+  return last_cpu_seconds;
+}
+
+/// The child is bubblewrap, which waits for the program and ends as it did; or, where unsafe, the program.
+void SandboxedProcess::Impl::reap() {
+  if (reaped) return;
+  int status = 0;
+  rusage usage{};
+  while (::wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {
+  }
+  reaped = true;
+  end.cpu_seconds = std::max(last_cpu_seconds, seconds(usage.ru_utime) + seconds(usage.ru_stime));
+  last_cpu_seconds = end.cpu_seconds;
+  constexpr int kKilled = 128;  // what bubblewrap adds to a signal to tell it
+  if (WIFSIGNALED(status)) {
+    end.signal = WTERMSIG(status);
+  } else if (confined && WEXITSTATUS(status) > kKilled) {
+    end.signal = WEXITSTATUS(status) - kKilled;
+  } else {
+    end.code = WEXITSTATUS(status);
+  }
+}
+
+ProcessEnd SandboxedProcess::Impl::stop() {
+  if (child > 0 && !reaped) {
+    end.stopped = is_running();
+    // The program is the first process of its namespace: the kernel ends with it whatever else is there.
+    if (!confined) {
+      ::kill(-child, SIGKILL);
+    } else if (handle) {
+      kill_process(handle);
+    } else {
+      ::kill(child, SIGKILL);
+    }
+    reap();
+  }
+  if (!folder.empty()) {
+    std::error_code ignored;
+    std::filesystem::remove_all(std::exchange(folder, {}), ignored);
+  }
+  return end;
+}
+
+SandboxedProcess::SandboxedProcess(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+SandboxedProcess::SandboxedProcess(SandboxedProcess&&) noexcept = default;
+SandboxedProcess& SandboxedProcess::operator=(SandboxedProcess&&) noexcept = default;
+SandboxedProcess::~SandboxedProcess() = default;
+
+double SandboxedProcess::cpu_seconds() const { return impl_->cpu_seconds(); }
+
+Deadline SandboxedProcess::deadline(double cpu) const { return deadline(cpu, 3 * cpu + 2); }
+
+Deadline SandboxedProcess::deadline(double cpu, double wall) const {
+  return {cpu_seconds() + cpu, steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(
+                                                         std::chrono::duration<double>(wall))};
+}
+
+bool SandboxedProcess::send(std::string_view bytes, const Deadline& until) { return impl_->send(bytes, until); }
+
+void SandboxedProcess::close_send() { impl_->to_program.close(); }
+
+ReadStatus SandboxedProcess::receive(std::string& into, std::size_t max_bytes, const Deadline& until) {
+  return impl_->read_from(impl_->from_program, into, max_bytes, until);
+}
+
+ReadStatus SandboxedProcess::read_output(std::string& into, std::size_t max_bytes, const Deadline& until) {
+  return impl_->read_from(impl_->output, into, max_bytes, until);
+}
+
+ReadStatus SandboxedProcess::wait(const Deadline& until) {
+  if (impl_->reaped) return ReadStatus::kClosed;
+  const ReadStatus status = impl_->wait_for(impl_->handle, POLLIN, until);
+  return status == ReadStatus::kData ? ReadStatus::kClosed : status;
+}
+
+ProcessEnd SandboxedProcess::stop() { return impl_->stop(); }
+
+}  // namespace code_reward

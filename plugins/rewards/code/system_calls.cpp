@@ -1,0 +1,237 @@
+#include "system_calls.h"
+
+#include "child_process.h"
+
+#include <drift/error.h>
+
+#include <linux/prctl.h>
+#include <linux/sched.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+
+#include <cerrno>
+#include <initializer_list>
+#include <memory>
+
+#include <seccomp.h>
+
+namespace code_reward {
+namespace {
+
+// Names that an architecture does not have (fork on aarch64, say) are passed over.
+constexpr std::initializer_list<const char*> kAllowed = {
+    // files: those of /tmp can be written, the rest of what is visible is mounted read-only
+    "read", "readv", "pread64", "preadv", "preadv2", "write", "writev", "pwrite64", "pwritev", "pwritev2", "lseek",
+    "open", "openat", "creat", "close", "close_range", "stat", "fstat", "lstat", "newfstatat", "statx", "statfs",
+    "fstatfs", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "getcwd", "chdir", "fchdir", "getdents",
+    "getdents64", "mkdir", "mkdirat", "rmdir", "unlink", "unlinkat", "rename", "renameat", "renameat2", "link",
+    "linkat", "symlink", "symlinkat", "truncate", "ftruncate", "fallocate", "fadvise64", "chmod", "fchmod", "fchmodat",
+    "utimensat", "utime", "utimes", "futimesat", "umask", "fsync", "fdatasync", "flock", "copy_file_range", "sendfile",
+    "getxattr", "lgetxattr", "fgetxattr", "listxattr", "llistxattr", "flistxattr",
+    // descriptors
+    "dup", "dup2", "dup3", "pipe", "pipe2", "fcntl", "poll", "ppoll", "select", "pselect6", "epoll_create",
+    "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2", "eventfd2",
+    // memory
+    "brk", "mmap", "munmap", "mprotect", "mremap", "madvise", "msync", "mincore",
+    // its own signals and timers
+    "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending", "rt_sigsuspend", "rt_sigtimedwait",
+    "sigaltstack", "restart_syscall", "pause", "alarm", "getitimer", "setitimer",
+    // time, chance, and questions about itself
+    "clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "gettimeofday", "time", "times", "getrandom",
+    "getpid", "getppid", "gettid", "getuid", "geteuid", "getresuid", "getgid", "getegid", "getresgid", "getgroups",
+    "getpgid", "getpgrp", "getsid", "getpriority", "uname", "sysinfo", "getrusage", "getrlimit", "setrlimit", "getcpu",
+    "sched_getaffinity", "sched_getparam", "sched_getscheduler", "sched_get_priority_max", "sched_get_priority_min",
+    "sched_yield",
+    // what the C library does for itself; the interpreter's start, which comes after the filter; the end
+    "futex", "set_tid_address", "set_robust_list", "get_robust_list", "rseq", "arch_prctl", "execve", "wait4", "waitid",
+    "exit", "exit_group"};
+
+// Refused as not permitted, so that a program is told what happened. The rest does not exist.
+constexpr std::initializer_list<const char*> kRefused = {"fork",
+                                                         "vfork",
+                                                         "execveat",
+                                                         "setsid",
+                                                         "setpgid",
+                                                         "kill",
+                                                         "tkill",
+                                                         "tgkill",
+                                                         "rt_sigqueueinfo",
+                                                         "rt_tgsigqueueinfo",
+                                                         "pidfd_open",
+                                                         "pidfd_send_signal",
+                                                         "pidfd_getfd",
+                                                         "ptrace",
+                                                         "process_vm_readv",
+                                                         "process_vm_writev",
+                                                         "process_madvise",
+                                                         "kcmp",
+                                                         "socket",
+                                                         "socketpair",
+                                                         "connect",
+                                                         "bind",
+                                                         "listen",
+                                                         "accept",
+                                                         "accept4",
+                                                         "sendto",
+                                                         "sendmsg",
+                                                         "sendmmsg",
+                                                         "recvfrom",
+                                                         "recvmsg",
+                                                         "recvmmsg",
+                                                         "getsockopt",
+                                                         "setsockopt",
+                                                         "getsockname",
+                                                         "getpeername",
+                                                         "shutdown",
+                                                         "unshare",
+                                                         "setns",
+                                                         "chroot",
+                                                         "pivot_root",
+                                                         "mount",
+                                                         "umount2",
+                                                         "fsopen",
+                                                         "fsconfig",
+                                                         "fsmount",
+                                                         "fspick",
+                                                         "move_mount",
+                                                         "open_tree",
+                                                         "mount_setattr",
+                                                         "swapon",
+                                                         "swapoff",
+                                                         "mknod",
+                                                         "mknodat",
+                                                         "name_to_handle_at",
+                                                         "open_by_handle_at",
+                                                         "fanotify_init",
+                                                         "chown",
+                                                         "fchown",
+                                                         "lchown",
+                                                         "fchownat",
+                                                         "setxattr",
+                                                         "lsetxattr",
+                                                         "fsetxattr",
+                                                         "removexattr",
+                                                         "lremovexattr",
+                                                         "fremovexattr",
+                                                         "sync",
+                                                         "syncfs",
+                                                         "quotactl",
+                                                         "memfd_create",
+                                                         "memfd_secret",
+                                                         "mlock",
+                                                         "mlock2",
+                                                         "mlockall",
+                                                         "userfaultfd",
+                                                         "shmget",
+                                                         "shmat",
+                                                         "shmctl",
+                                                         "msgget",
+                                                         "semget",
+                                                         "mq_open",
+                                                         "bpf",
+                                                         "perf_event_open",
+                                                         "io_uring_setup",
+                                                         "io_uring_enter",
+                                                         "io_uring_register",
+                                                         "io_setup",
+                                                         "add_key",
+                                                         "request_key",
+                                                         "keyctl",
+                                                         "init_module",
+                                                         "finit_module",
+                                                         "delete_module",
+                                                         "kexec_load",
+                                                         "kexec_file_load",
+                                                         "reboot",
+                                                         "personality",
+                                                         "ioperm",
+                                                         "iopl",
+                                                         "modify_ldt",
+                                                         "syslog",
+                                                         "acct",
+                                                         "setuid",
+                                                         "setgid",
+                                                         "setreuid",
+                                                         "setregid",
+                                                         "setresuid",
+                                                         "setresgid",
+                                                         "setgroups",
+                                                         "setfsuid",
+                                                         "setfsgid",
+                                                         "capset",
+                                                         "seccomp",
+                                                         "landlock_create_ruleset",
+                                                         "setpriority",
+                                                         "ioprio_set",
+                                                         "sched_setaffinity",
+                                                         "sched_setattr",
+                                                         "sched_setparam",
+                                                         "sched_setscheduler",
+                                                         "settimeofday",
+                                                         "clock_settime",
+                                                         "clock_adjtime",
+                                                         "adjtimex",
+                                                         "sethostname",
+                                                         "setdomainname"};
+
+// Questions about a descriptor, which is never a terminal.
+constexpr std::initializer_list<unsigned long> kAllowedControls = {TCGETS,  TIOCGWINSZ, FIONREAD,
+                                                                   FIONBIO, FIOCLEX,    FIONCLEX};
+
+class Filter {
+ public:
+  Filter() : context_(seccomp_init(SCMP_ACT_ERRNO(ENOSYS)), seccomp_release) {
+    if (!context_) throw drift::Error("libseccomp has no filter for this machine");
+    check(seccomp_attr_set(context_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), "the architecture");
+    check(seccomp_attr_set(context_.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2), "its order");
+  }
+
+  void add(std::uint32_t action, const char* name, std::initializer_list<scmp_arg_cmp> conditions = {}) {
+    const int number = seccomp_syscall_resolve_name(name);
+    if (number < 0) return;  // not on this architecture, or newer than libseccomp
+    check(seccomp_rule_add_array(context_.get(), action, number, static_cast<unsigned>(conditions.size()),
+                                 conditions.begin()),
+          name);
+  }
+
+  std::string exported() const {
+    const Descriptor file = memory_file();
+    check(seccomp_export_bpf(context_.get(), file.get()), "the result");
+    return contents_of(file);
+  }
+
+ private:
+  static void check(int result, const std::string& what) {
+    if (result < 0) throw drift::Error("libseccomp refuses the filter of system calls: " + what);
+  }
+
+  std::unique_ptr<void, decltype(&seccomp_release)> context_;
+};
+
+}  // namespace
+
+std::string system_call_filter(bool threads) {
+  Filter filter;
+  for (const char* name : kAllowed) filter.add(SCMP_ACT_ALLOW, name);
+  for (const char* name : kRefused) filter.add(SCMP_ACT_ERRNO(EPERM), name);
+
+  // A new process is refused, a new thread is where threads are wanted. The flags of clone3 lie in memory, where a
+  // filter cannot look: it does not exist, and the C library takes clone.
+  if (threads) filter.add(SCMP_ACT_ALLOW, "clone", {SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)});
+  if (threads) {
+    filter.add(SCMP_ACT_ERRNO(EPERM), "clone", {SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)});
+  } else {
+    filter.add(SCMP_ACT_ERRNO(EPERM), "clone");
+  }
+  for (const unsigned long control : kAllowedControls) {
+    filter.add(SCMP_ACT_ALLOW, "ioctl", {SCMP_A1_32(SCMP_CMP_EQ, control)});
+  }
+  // Its own limits only (they cannot be raised: hard equals soft). A thread's name only: PR_SET_PDEATHSIG would let it
+  // outlive the sandbox.
+  filter.add(SCMP_ACT_ALLOW, "prlimit64", {SCMP_A0_32(SCMP_CMP_EQ, 0)});
+  filter.add(SCMP_ACT_ALLOW, "prctl", {SCMP_A0_32(SCMP_CMP_EQ, PR_SET_NAME)});
+  filter.add(SCMP_ACT_ALLOW, "prctl", {SCMP_A0_32(SCMP_CMP_EQ, PR_GET_NAME)});
+  return filter.exported();
+}
+
+}  // namespace code_reward
