@@ -51,14 +51,13 @@ std::string limit(const char* what, Resource resource, std::int64_t wanted) {
 
 void append(std::vector<std::string>& to, std::initializer_list<std::string> more) { to.insert(to.end(), more); }
 
-/// The number after "child-pid" in what bubblewrap tells; -1 while it is not all there.
+/// The number after "child-pid" in what bubblewrap tells; -1 while it has not told all (it would die of a closed pipe).
 pid_t told_process(const std::string& information) {
   constexpr std::string_view kKey = "\"child-pid\":";
   const auto key = information.find(kKey);
-  if (key == std::string::npos) return -1;
+  if (key == std::string::npos || information.find('}') == std::string::npos) return -1;
   const auto begin = information.find_first_not_of(' ', key + kKey.size());
   const auto end = information.find_first_not_of("0123456789", begin);
-  if (end == std::string::npos) return -1;
   pid_t id = -1;
   std::from_chars(information.data() + begin, information.data() + end, id);
   return id;
