@@ -1,0 +1,117 @@
+// Reward `math`: where the answer and the truth come from, and what is said of them. What equals what is the
+// engine's; which part of a response is the answer: tests/unit/math_extraction_test.cpp.
+
+#include <core/text/utf8.h>
+#include <drift/error.h>
+#include <drift/reward.h>
+#include <gmock/gmock.h>
+
+#include <map>
+#include <thread>
+
+#include "tests/support/plugins.h"
+#include "tests/support/support.h"
+
+namespace drift {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using Values = std::map<std::string, ParamValue>;
+
+RewardResult score(const std::string& response, const std::string& reference, const Values& values = {}) {
+  TaskItem item;
+  item.id = "algebra/7";
+  item.reference = reference;
+  RewardResult result;
+  result.reason = "left over from the response before";
+  test::create<Reward>("math", "math", values)->score({response, &item}, result);
+  return result;
+}
+
+void expect(const RewardResult& result, RewardStatus status, const std::string& reason) {
+  const bool solved = status == RewardStatus::kOk;
+  EXPECT_EQ(result.value, solved ? 1 : 0) << result.reason;
+  EXPECT_EQ(result.solved, solved) << result.reason;
+  EXPECT_EQ(result.status, status) << result.reason;
+  EXPECT_THAT(result.reason, HasSubstr(reason));
+}
+
+void expect_error(const std::string& reference, const std::string& what) {
+  try {
+    score("\\boxed{5}", reference);
+    ADD_FAILURE() << "no error for " << reference;
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("item algebra/7"));
+    EXPECT_THAT(error.what(), HasSubstr(what));
+    EXPECT_THAT(error.hint(), Not(HasSubstr("\n")));
+    EXPECT_FALSE(error.hint().empty());
+  }
+}
+
+TEST(MathReward, ReferencesAreTheTruthOrARecordThatHoldsIt) {
+  for (const char* reference :
+       {"18", " 18\n", R"({"ground_truth_answer": "18"})", R"({"ground_truth_answer": 18})",
+        R"({"question": "?", "answer": "18", "level": 3})", R"({"answer": "9 * 2 = 18\n#### 18"})",
+        R"({"ground_truth_answer": "18", "answer": "19"})", "9 * 2\n#### 18"}) {
+    expect(score("so \\boxed{18}", reference), RewardStatus::kOk, "\\boxed{18} equals 18");
+  }
+}
+
+TEST(MathReward, AReferenceWithoutAnAnswerIsAnError) {
+  expect_error("", "is empty");
+  expect_error(" \n", "is empty");
+  expect_error("####", "is empty");
+  expect_error(R"({"ground_truth_answer": ""})", "is empty");
+  expect_error(R"({"answer": "worked out\n#### "})", "is empty");
+  expect_error(R"({"question": "?"})", "neither `ground_truth_answer` nor `answer`");
+  expect_error(R"({"answer": ["18"]})", "neither text nor a number");
+  RewardResult result;
+  EXPECT_THROW(test::create<Reward>("math", "math")->score({"\\boxed{5}", nullptr}, result), Error);
+}
+
+TEST(MathReward, BracesDoNotMakeATruthARecord) {
+  expect(score("\\boxed{ {5} }", "{5}"), RewardStatus::kOk, "equals {5}");
+}
+
+TEST(MathReward, ResponsesWithoutAnAnswerAreTold) {
+  expect(score("", "5"), RewardStatus::kNoAnswer, "the response has no \\boxed{...}");
+  expect(score("it is 5", "5"), RewardStatus::kNoAnswer, "the response has no \\boxed{...}");
+  expect(score("\\boxed{}", "5"), RewardStatus::kNoAnswer, "the box is empty");
+  expect(score("\\boxed{5} \\boxed{6", "5"), RewardStatus::kNoAnswer, "the last box is never closed");
+  expect(score("\\boxed{" + std::string(600, '1') + "}", "5"), RewardStatus::kParseError, "has 600 bytes");
+}
+
+TEST(MathReward, ParametersChooseTheAnswer) {
+  expect(score("\\boxed{5} \\boxed{6", "5", {{"unclosed", "lenient"}}), RewardStatus::kOk, "\\boxed{5} equals 5");
+  expect(score("<answer>5</answer>", "5", {{"extraction", "tags"}}), RewardStatus::kOk, "5 equals 5");
+  expect(score(" 5\n", "5", {{"extraction", "raw"}}), RewardStatus::kOk, "5 equals 5");
+}
+
+TEST(MathReward, LegacyJudgesAsTheOriginal) {
+  const Values legacy = {{"legacy", "drift"}};
+  expect(score("\\boxed{1,2}", "12", legacy), RewardStatus::kOk, "to the original, \\boxed{1,2} equals 12");
+  expect(score("\\boxed{0.25}", "\\frac14", legacy), RewardStatus::kWrong, "\\boxed{0.25} is not \\frac14");
+  expect(score("\\boxed {5}", "5", legacy), RewardStatus::kNoAnswer, "no closed \\boxed{...}");
+  expect(score("\\boxed{5} \\boxed{6", "5", {{"legacy", "drift"}, {"unclosed", "lenient"}}), RewardStatus::kNoAnswer,
+         "no closed \\boxed{...}");
+  expect_error("", "is empty");
+}
+
+TEST(MathReward, ReasonsAreOneShortLineOfValidText) {
+  for (const char* legacy : {"none", "drift"}) {
+    for (const std::string& answer :
+         {std::string("\xFF\xC3\nx\r\x01"), std::string(400, 'y'), std::string("\xE2\x88\x9E")}) {
+      for (const std::string& truth : {answer, std::string("5")}) {
+        const RewardResult result = score("\\boxed{" + answer + "}", truth, {{"legacy", legacy}});
+        EXPECT_TRUE(is_valid_utf8(result.reason)) << result.reason;
+        EXPECT_LT(result.reason.size(), 300u);
+        EXPECT_EQ(result.reason.find_first_of("\r\n"), std::string::npos);
+        EXPECT_EQ(result.solved, truth == answer) << result.reason;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace drift
