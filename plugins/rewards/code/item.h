@@ -1,0 +1,26 @@
+#pragma once
+
+#include <drift/task.h>
+
+#include <string>
+#include <vector>
+
+namespace code_reward {
+
+/// A problem as the reward needs it, read from one of the forms that data sets have (README.md lists them).
+struct Item {
+  enum class Kind { kFunction, kProgram };
+  Kind kind = Kind::kFunction;
+
+  std::string prefix;       ///< stands before the response
+  double time_limit = 1;    ///< processor seconds for a call or a program
+  std::string setup;        ///< functions: run before each text of tests
+  std::vector<std::string> tests;    ///< functions: Python texts with asserts
+  std::vector<std::string> inputs;   ///< programs: standard input,
+  std::vector<std::string> outputs;  ///< and what is expected for it
+};
+
+/// @throws drift::Error if the reference is none of these forms.
+Item read_item(const drift::TaskItem* item);
+
+}  // namespace code_reward

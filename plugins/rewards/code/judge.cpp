@@ -1,0 +1,122 @@
+#include "judge.h"
+
+#include <drift/error.h>
+
+#include <chrono>
+
+#include "programs.h"
+
+namespace code_reward {
+namespace {
+
+using drift::RewardStatus;
+
+// For the tests' own work on one text, the calls of the solution not counted: most take some milliseconds.
+constexpr double kCpuSeconds = 10;
+constexpr auto kWall = std::chrono::seconds(32);
+constexpr double kLifetimeCpuSeconds = 1e6;
+
+// After the worker's answers to the calls of one test: why it failed.
+void fill_verdict(Verdict& verdict, std::string_view outcome, const Answer& trouble) {
+  if (outcome == "pass") {
+    verdict.status = RewardStatus::kOk;
+    verdict.reason.clear();
+  } else if (!trouble.reason.empty()) {
+    verdict.status = trouble.status == RewardStatus::kOk ? RewardStatus::kWrong : trouble.status;
+    verdict.reason = trouble.reason;
+  } else {
+    verdict.status = RewardStatus::kWrong;
+    verdict.reason = outcome == "fail" ? "wrong" : std::string(outcome) + " in the test";
+  }
+}
+
+std::size_t number_at(std::string_view bytes) {
+  std::size_t number = 0;
+  for (std::size_t i = 0; i < 4; ++i) number |= std::size_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+  return number;
+}
+
+}  // namespace
+
+void Judge::start() {
+  SandboxLimits limits = limits_;
+  limits.cpu_seconds = kLifetimeCpuSeconds;
+  try {
+    channel_.emplace(sandbox_.start({.text = kJudgeProgram, .limits = limits}));
+  } catch (const drift::Error& error) {
+    throw InfrastructureError{error.what()};
+  }
+  if (channel_->ready()) return;
+  channel_.reset();
+  throw InfrastructureError{"the judge does not start"};
+}
+
+bool Judge::message(const Deadline& job) {
+  const Deadline until{job.cpu_seconds, std::chrono::steady_clock::now() + kWall};
+  return channel_->receive(received_, until) == MessageStatus::kMessage && !received_.empty();
+}
+
+Answer Judge::ask(Worker& worker, std::string_view request) {
+  try {
+    Answer answer = worker.call(request);
+    channel_->send(answer.message, channel_->process().deadline(kCpuSeconds));
+    return answer;
+  } catch (const InfrastructureError&) {
+    channel_.reset();  // it waits for an answer
+    throw;
+  }
+}
+
+std::vector<Verdict> Judge::run(const TestText& text, Worker& worker) {
+  if (!channel_) start();
+  const Deadline job = channel_->process().deadline(kCpuSeconds);
+  TupleWriter writer(5);
+  writer.text(text.place).text(text.prefix).text(text.setup).text(text.tests).boolean(constant_asserts_);
+  channel_->send("J" + writer.take(), job);
+
+  std::vector<Verdict> verdicts;
+  std::vector<bool> judged;
+  Answer trouble;
+  while (message(job)) {
+    const std::string_view body = std::string_view(received_).substr(1);
+    switch (received_.front()) {
+      case 'X': throw BadTests{std::string(body)};
+      case 'D': return verdicts;
+      case 'N':
+        for (std::string& test : read_texts(body).value_or(std::vector<std::string>{})) {
+          verdicts.push_back({.text = std::move(test)});
+        }
+        judged.resize(verdicts.size());
+        break;
+      case 'C': {
+        Answer answer = ask(worker, body);
+        if (!answer.reason.empty()) trouble = std::move(answer);
+        break;
+      }
+      case 'P': {
+        const std::size_t number = number_at(body);
+        // A test that is run several times must pass every time.
+        if (!judged.at(number) || verdicts[number].status == RewardStatus::kOk) {
+          fill_verdict(verdicts[number], body.substr(4), trouble);
+        }
+        judged[number] = true;
+        trouble = {};
+        worker.next_test();
+        break;
+      }
+      default: break;
+    }
+  }
+  // Values can be chosen so that a test never ends, or takes more memory than there is. It fails, with those behind it.
+  channel_.reset();
+  if (verdicts.empty()) throw InfrastructureError{"the judge died"};
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    if (judged[i]) continue;
+    verdicts[i].status = RewardStatus::kTimeout;
+    verdicts[i].reason = "the test does not end with this value";
+    break;
+  }
+  return verdicts;
+}
+
+}  // namespace code_reward

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <drift/reward.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "channel.h"
+#include "worker.h"
+
+namespace code_reward {
+
+/// A text of tests, all of it the data set's.
+struct TestText {
+  std::string place;   ///< what `random` is seeded with
+  std::string prefix;  ///< code that stands before the solution, or empty
+  std::string setup;   ///< run before the tests
+  std::string tests;
+};
+
+/// One test's verdict.
+struct Verdict {
+  drift::RewardStatus status = drift::RewardStatus::kWrong;  ///< kOk: passed
+  std::string reason = "not reached";                        ///< for people; empty if it passed
+  std::string text;                                          ///< the test's lines
+};
+
+/// The test text cannot be read: a mistake of the data set.
+struct BadTests {
+  std::string reason;
+};
+
+/// Runs test texts in a sandboxed process that stays for many of them: it never sees code under test, only the plain
+/// values that come back from it.
+class Judge {
+ public:
+  Judge(const Sandbox& sandbox, const SandboxLimits& limits, bool constant_asserts)
+      : sandbox_(sandbox), limits_(limits), constant_asserts_(constant_asserts) {}
+
+  /// One verdict for each test, in the order of the text.
+  /// @throws InfrastructureError, BadTests
+  std::vector<Verdict> run(const TestText& text, Worker& worker);
+
+ private:
+  void start();
+  bool message(const Deadline& job);
+  Answer ask(Worker& worker, std::string_view request);
+
+  const Sandbox& sandbox_;
+  const SandboxLimits limits_;
+  const bool constant_asserts_;
+  std::optional<Channel> channel_;
+  std::string received_;
+};
+
+}  // namespace code_reward

@@ -1,0 +1,182 @@
+# Runs test text, the data set's own, in a sandbox. Code under test lives in another process, the worker: here, each name
+# that the tests use and do not define is a proxy that asks the parent to have it called there.
+#
+# From the parent:  J (place, prefix, setup, tests, constants)   a job; place seeds `random`
+#                   V value, R exception, X                      the answer to a call; X: there is none
+# To the parent:    H                                            ready
+#                   X problem                                    the test text cannot be read
+#                   N text...                                    a tuple: what each test says
+#                   C (name, args, kwargs)                       a call
+#                   P number verdict                             4 bytes and `pass`, `fail` or an exception's name
+#                   D                                            all tests have been run
+import ast
+import builtins
+import os
+import random
+
+
+class CallFailed(BaseException):
+    """A call that has no answer: the test has failed. No `except Exception` of a test catches it."""
+
+
+def contains_assert(node):
+    return any(isinstance(part, ast.Assert) for part in ast.walk(node))
+
+
+def called_names(node):
+    calls = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]  # the outermost come first
+    return [function.id for function in calls if isinstance(function, ast.Name)]
+
+
+class Tests:
+    """The tests of a text, by its syntax tree: statements at the top, or at the top of a function that is called there
+    (`check(candidate)`), which are or hold an assert. All others are preparation and stay where they are."""
+
+    def __init__(self, text, constants):
+        self.lines = text.split("\n")
+        self.constants = constants
+        self.found = []
+        tree = ast.parse(text)
+        in_asserts = [name for node in ast.walk(tree) if isinstance(node, ast.Assert) for name in called_names(node)]
+        self.first_call = in_asserts[0] if in_asserts else None
+        functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+        calls = [node.value for node in tree.body if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)]
+        calls = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id in functions]
+        checks = {call.func.id for call in calls if contains_assert(functions[call.func.id])}
+        helpers = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and contains_assert(node)]
+        self.helpers = {node.name for node in helpers} - checks
+        # A function under test may have the name of the function that tests it.
+        for name in checks:
+            functions[name].name = "test function " + name
+        for call in calls:
+            if call.func.id in checks:
+                call.func.id = "test function " + call.func.id
+        if contains_assert(tree):
+            for node in tree.body:
+                if isinstance(node, ast.FunctionDef) and node.name.startswith("test function "):
+                    node.body = self.marked(node.body) or [ast.Pass()]
+            tree.body = self.marked(tree.body)
+        elif tree.body:
+            tree.body = [self.mark(tree.body)]
+        self.tree = ast.fix_missing_locations(tree)
+
+    def marked(self, statements):
+        result = []
+        for node in statements:
+            if isinstance(node, ast.Assert) and isinstance(node.test, ast.Constant) and not self.constants:
+                continue
+            is_definition = isinstance(node, (ast.FunctionDef, ast.ClassDef))
+            is_test = contains_assert(node) or self.helpers.intersection(called_names(node))
+            result.append(self.mark([node]) if is_test and not is_definition else node)
+        return result
+
+    def mark(self, body):
+        call = ast.Call(ast.Name("enter test", ast.Load()), [ast.Constant(len(self.found))], [])
+        self.found.append("\n".join(self.lines[body[0].lineno - 1 : body[-1].end_lineno]))
+        return ast.With([ast.withitem(call)], body)
+
+    def free_names(self):
+        loaded, bound = set(), set()
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Name):
+                (loaded if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+            elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                bound.add(node.name)
+            elif isinstance(node, ast.arg):
+                bound.add(node.arg)
+            elif isinstance(node, ast.ExceptHandler) and node.name:
+                bound.add(node.name)
+            elif isinstance(node, (ast.Import, ast.ImportFrom)):
+                bound.update((name.asname or name.name).split(".")[0] for name in node.names)
+        passed = {
+            argument.id
+            for node in self.tree.body
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+            for argument in node.value.args
+            if isinstance(argument, ast.Name)
+        }
+        free = loaded - bound - {"enter test"}
+        chosen = {name for name in free if not hasattr(builtins, name) or name in passed}
+        # A solution may be called `sum`: `assert sum(10, 15) == 6`.
+        return chosen or {name for name in free if name == self.first_call}
+
+
+def given_names(prefix, wanted):
+    """What the text before the solution gives to the tests: its imports and its finished functions, which are all but the
+    last one. They come from there, not from the worker, where the code under test could put others in their place."""
+    try:
+        body = ast.parse(prefix).body
+    except SyntaxError:
+        return {}
+    names = {"__name__": "prefix"}
+    unfinished = [node for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))][-1:]
+    for node in body:
+        if node not in unfinished:
+            try:
+                exec(compile(ast.Module([node], []), "<prefix>", "exec"), names)
+            except Exception:
+                pass
+    return {name: names[name] for name in wanted if name in names}
+
+
+def main():
+    encode, decode = make_codec()
+    receive, send = make_channel()
+
+    def proxy(name):
+        def call(*arguments, **named):
+            send(b"C" + encode((name, arguments, named)))
+            answer = receive()
+            if answer[:1] == b"V":
+                return decode(answer[1:])
+            error = getattr(builtins, answer[1:].decode(), None) if answer[:1] == b"R" else None
+            if error is None or not issubclass(error, Exception):
+                raise CallFailed
+            try:
+                raised = error("raised by the solution")
+            except TypeError:
+                raise CallFailed from None
+            raise raised
+
+        return call
+
+    class EnterTest:
+        def __init__(self, place, number):
+            self.place, self.number = place, number
+
+        def __enter__(self):
+            random.seed(f"{self.place}/{self.number}")
+
+        def __exit__(self, kind, error, trace):
+            verdict = "pass" if kind is None else "fail" if kind is AssertionError else kind.__name__
+            if kind is CallFailed:
+                verdict = "fail"
+            send(b"P" + self.number.to_bytes(4, "little") + verdict.encode())
+            return True
+
+    def run(place, prefix, setup, text, constants):
+        try:
+            tests = Tests(text, constants)
+            setup_code = compile(setup, "<setup>", "exec")
+            code = compile(tests.tree, "<tests>", "exec")
+        except (SyntaxError, ValueError, RecursionError) as error:
+            return send(b"X" + str(error).encode())
+        send(b"N" + encode(tuple(tests.found)))
+        names = {"__name__": "tests", "enter test": lambda number: EnterTest(place, number)}
+        random.seed(place)
+        try:
+            exec(setup_code, names)
+            wanted = tests.free_names() - names.keys()
+            names |= {name: proxy(name) for name in wanted}
+            names |= given_names(prefix, wanted)
+            exec(code, names)
+        except BaseException:
+            pass  # what has no verdict has failed
+        send(b"D")
+
+    send(b"H")
+    while True:
+        run(*decode(receive()[1:]))
+
+
+main()

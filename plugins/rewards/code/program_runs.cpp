@@ -1,0 +1,88 @@
+#include "program_runs.h"
+
+#include <drift/error.h>
+
+#include <boost/algorithm/string/split.hpp>
+#include <boost/algorithm/string/trim.hpp>
+
+#include <csignal>
+#include <sstream>
+
+#include "programs.h"
+
+namespace code_reward {
+namespace {
+
+using drift::RewardStatus;
+
+constexpr std::size_t kMaxOutputBytes = 1 << 20;
+constexpr std::size_t kPieceBytes = 1 << 16;
+
+std::vector<std::string> words(std::string_view text) {
+  std::istringstream stream{std::string(text)};
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+std::vector<std::string> trimmed_lines(std::string_view text) {
+  std::vector<std::string> lines;
+  const std::string kept = boost::trim_right_copy(std::string(text));
+  boost::split(lines, kept, [](char c) { return c == '\n'; });
+  for (std::string& line : lines) boost::trim_right(line);
+  return lines;
+}
+
+Verdict failed(RewardStatus status, std::string reason) { return {status, std::move(reason), {}}; }
+
+Channel started(const Sandbox& sandbox, const SandboxLimits& limits, const std::string& input) {
+  try {
+    Channel channel(sandbox.start(
+        {.text = kWholeProgram, .standard_input = input, .capture_output = true, .limits = limits}));
+    if (channel.ready()) return channel;
+  } catch (const drift::Error& error) {
+    throw InfrastructureError{error.what()};
+  }
+  throw InfrastructureError{"the sandboxed interpreter does not start"};
+}
+
+Verdict run_once(Channel channel, const std::string& source, double cpu_seconds, std::string& output) {
+  SandboxedProcess& process = channel.process();
+  const Deadline until = process.deadline(cpu_seconds);
+  channel.send(source, until);
+  process.close_send();
+  auto status = ReadStatus::kData;
+  while (status == ReadStatus::kData) {
+    status = process.read_output(output, kPieceBytes, until);
+    if (output.size() > kMaxOutputBytes) return failed(RewardStatus::kResource, "prints more than 1 MiB");
+  }
+  if (status == ReadStatus::kClosed) status = process.wait(until);
+  if (status != ReadStatus::kClosed) return failed(RewardStatus::kTimeout, "timeout");
+  const ProcessEnd end = process.stop();
+  if (end.signal == SIGXCPU) return failed(RewardStatus::kTimeout, "timeout");
+  if (end.signal == SIGKILL) return failed(RewardStatus::kResource, "killed for what it used");
+  if (end.signal != 0) return failed(RewardStatus::kCrashed, "killed by signal " + std::to_string(end.signal));
+  if (end.code != 0) return failed(RewardStatus::kCrashed, "exit status " + std::to_string(end.code));
+  return {RewardStatus::kOk, {}, {}};
+}
+
+}  // namespace
+
+bool same_output(std::string_view printed, std::string_view expected, OutputComparison comparison) {
+  if (comparison == OutputComparison::kCollapsed) return words(printed) == words(expected);
+  return trimmed_lines(printed) == trimmed_lines(expected);
+}
+
+std::vector<Verdict> run_program(const Sandbox& sandbox, const SandboxLimits& limits, const std::string& source,
+                                 const Item& item, double cpu_seconds, OutputComparison comparison) {
+  std::vector<Verdict> verdicts;
+  for (std::size_t i = 0; i < item.inputs.size(); ++i) {
+    std::string output;
+    Verdict verdict = run_once(started(sandbox, limits, item.inputs[i]), source, cpu_seconds, output);
+    if (verdict.status == RewardStatus::kOk && !same_output(output, item.outputs[i], comparison)) {
+      verdict = failed(RewardStatus::kWrong, "wrong output");
+    }
+    verdicts.push_back(std::move(verdict));
+  }
+  return verdicts;
+}
+
+}  // namespace code_reward

@@ -1,0 +1,185 @@
+#include "reward.h"
+
+#include <drift/error.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <mutex>
+
+namespace code_reward {
+namespace {
+
+using drift::RewardResult;
+using drift::RewardStatus;
+
+constexpr std::size_t kMaxSourceBytes = 64 << 10;
+// A backstop behind the limits of the calls.
+constexpr double kProcessCpuSeconds = 3600;
+
+// Attacks on the sandbox take a second: once per process and interpreter.
+void require_sandbox(const SandboxOptions& options) {
+  static std::mutex mutex;
+  static std::map<std::pair<std::string, bool>, SandboxAvailability> found;
+  const std::lock_guard lock(mutex);
+  const auto key = std::pair(options.python, options.threads);
+  if (found.count(key) == 0) found[key] = probe_sandbox(options);
+  const SandboxAvailability& here = found[key];
+  if (here.works) return;
+  throw drift::Error("reward `code` does not run model-written programs without a sandbox: " + here.why,
+                     here.hint + "; or set unsafe = true, which lets them do all that you may do on this machine");
+}
+
+std::string without_space(std::string_view text) {
+  std::string result;
+  std::copy_if(text.begin(), text.end(), std::back_inserter(result),
+               [](unsigned char c) { return std::isspace(c) == 0; });
+  return result;
+}
+
+// How many of `verdicts` passed, for people: "2 of 3 tests passed".
+std::string count_text(std::size_t passed, std::size_t all, const char* which) {
+  return std::to_string(passed) + " of " + std::to_string(all) + which + (all == 1 ? " test passed" : " tests passed");
+}
+
+}  // namespace
+
+struct CodeReward::Outcome {
+  std::vector<Verdict> verdicts;
+  /// Why there are no verdicts, or why they do not count.
+  RewardStatus status = RewardStatus::kOk;
+  std::string reason;
+};
+
+drift::ParamSpecs CodeReward::parameters() {
+  using drift::at_least;
+  using drift::between;
+  using drift::one_of;
+  return {{"unsafe", false, "run programs without a sandbox: they may do all that you may do"},
+          {"python", "", "the interpreter; empty: /usr/bin/python3, else the first python3 in PATH"},
+          {"workers", 0, "programs that run at the same time; 0: as many as there are processors", between(0, 1024)},
+          {"memory_mib", 512, "memory of a program", between(64, 1 << 20)},
+          {"threads", false, "programs may start threads"},
+          {"time_limit", 0.0, "processor seconds for a call or a program; 0: as the item says", between(0, 600)},
+          {"unclosed", "lenient", "a code block that is never closed: lenient: counts to its end; strict: is none",
+           one_of({"lenient", "strict"})},
+          {"constant_asserts", false, "count asserts of a constant, which every program passes"},
+          {"hidden_only", false, "count only tests that the prompt does not show, where there are any"},
+          {"output", "collapsed", "programs' output: white space collapsed, or the same lines",
+           one_of({"collapsed", "exact_lines"})},
+          {"score", "share", "share: of the tests that passed; all: 1 if all of them passed, else 0",
+           one_of({"share", "all"})}};
+}
+
+CodeReward::CodeReward(const drift::Params& params)
+    : time_limit_(params.get<double>("time_limit")),
+      unclosed_(params.get<std::string>("unclosed") == "strict" ? Unclosed::kStrict : Unclosed::kLenient),
+      hidden_only_(params.get<bool>("hidden_only")),
+      all_(params.get<std::string>("score") == "all"),
+      comparison_(params.get<std::string>("output") == "collapsed" ? OutputComparison::kCollapsed
+                                                                   : OutputComparison::kExactLines) {
+  const SandboxOptions options{.python = params.get<std::string>("python"),
+                               .unsafe = params.get<bool>("unsafe"),
+                               .threads = params.get<bool>("threads")};
+  if (!options.unsafe) require_sandbox(options);
+  sandbox_ = std::make_unique<Sandbox>(options);
+  limits_.cpu_seconds = kProcessCpuSeconds;
+  limits_.memory_bytes = params.get<std::int64_t>("memory_mib") << 20;
+  const auto workers = static_cast<std::size_t>(params.get<std::int64_t>("workers"));
+  const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
+  const bool constants = params.get<bool>("constant_asserts");
+  pool_ = std::make_unique<Pool>(workers == 0 ? processors : workers, [this, constants] {
+    return std::make_unique<Judge>(*sandbox_, limits_, constants);
+  });
+}
+
+void CodeReward::score(const drift::RewardRequest& request, RewardResult& result) const {
+  const Item item = read_item(request.item);
+  result = {};
+  std::string tests = item.setup;
+  for (const std::string& text : item.tests) tests += text + "\n";
+  const Extraction code = extract_code(request.response, item.prefix, tests, unclosed_);
+  const auto refuse = [&](RewardStatus status, const std::string& reason) {
+    result.status = status;
+    result.reason = reason;
+  };
+  if (!code.found) return refuse(RewardStatus::kNoAnswer, code.rule);
+  if (code.code.size() > kMaxSourceBytes) return refuse(RewardStatus::kParseError, "more than 64 KiB of code");
+  if (code.code.find('\0') != std::string::npos) return refuse(RewardStatus::kParseError, "code with a NUL byte");
+  weigh(judge(item, code.code, request.item->id), request, result);
+  result.reason += " (" + code.rule + ")";
+}
+
+CodeReward::Outcome CodeReward::judge(const Item& item, const std::string& source, const std::string& id) const {
+  Outcome outcome;
+  pool_->run([&](Judge& judge) {
+    constexpr int kTries = 2;
+    for (int i = 0; i < kTries; ++i) {
+      try {
+        outcome = judge_once(judge, item, source, id);
+        return;
+      } catch (const InfrastructureError& error) {
+        outcome = {{}, RewardStatus::kInfrastructure, error.reason};
+      }
+    }
+  });
+  return outcome;
+}
+
+CodeReward::Outcome CodeReward::judge_once(Judge& judge, const Item& item, const std::string& source,
+                                           const std::string& id) const {
+  const double seconds = time_limit_ > 0 ? time_limit_ : item.time_limit;
+  if (item.kind == Item::Kind::kProgram) {
+    return {run_program(*sandbox_, limits_, source, item, seconds, comparison_), RewardStatus::kOk, {}};
+  }
+  Worker worker(*sandbox_, source, limits_, seconds);
+  if (!worker.load()) return {{}, worker.fault().status, worker.fault().reason};
+  Outcome outcome;
+  const std::string prefix(code_of_prefix(item.prefix).code);
+  for (std::size_t i = 0; i < item.tests.size(); ++i) {
+    try {
+      auto verdicts = judge.run({id + "/" + std::to_string(i), prefix, item.setup, item.tests[i]}, worker);
+      std::move(verdicts.begin(), verdicts.end(), std::back_inserter(outcome.verdicts));
+    } catch (const BadTests& bad) {
+      throw drift::Error("reward `code` cannot read the tests of item " + id + ": " + bad.reason,
+                         "tests are Python: lines of assert, or a function check(candidate) that holds them");
+    }
+  }
+  if (outcome.verdicts.empty()) {
+    throw drift::Error("item " + id + " has no test that calls anything", "remove it, or set constant_asserts = true");
+  }
+  if (!worker.finish()) outcome = {{}, RewardStatus::kForged, "a forged reply"};
+  return outcome;
+}
+
+void CodeReward::weigh(const Outcome& outcome, const drift::RewardRequest& request, RewardResult& result) const {
+  result.status = outcome.status;
+  result.reason = outcome.reason;
+  if (outcome.status != RewardStatus::kOk) return;
+
+  const std::string prompt = hidden_only_ ? without_space(request.item->prompt) : "";
+  std::size_t passed = 0;
+  std::size_t hidden = 0;
+  std::size_t hidden_passed = 0;
+  const Verdict* failed = nullptr;
+  for (const Verdict& verdict : outcome.verdicts) {
+    const bool pass = verdict.status == RewardStatus::kOk;
+    passed += pass ? 1 : 0;
+    if (!pass && failed == nullptr) failed = &verdict;
+    if (!hidden_only_ || prompt.find(without_space(verdict.text)) != std::string::npos) continue;
+    ++hidden;
+    hidden_passed += pass ? 1 : 0;
+  }
+  const std::size_t all = outcome.verdicts.size();
+  const double share = hidden > 0 ? static_cast<double>(hidden_passed) / static_cast<double>(hidden)
+                                  : static_cast<double>(passed) / static_cast<double>(all);
+  result.solved = failed == nullptr;
+  result.value = all_ ? (share == 1 ? 1 : 0) : share;
+  result.reason = count_text(passed, all, "");
+  if (hidden > 0) result.reason += ", " + count_text(hidden_passed, hidden, " hidden");
+  if (failed == nullptr) return;
+  result.status = failed->status;
+  result.reason += "; test " + std::to_string(failed - outcome.verdicts.data() + 1) + ": " + failed->reason;
+}
+
+}  // namespace code_reward

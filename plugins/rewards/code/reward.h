@@ -1,0 +1,43 @@
+#pragma once
+
+#include <drift/reward.h>
+
+#include <memory>
+#include <string>
+
+#include "extraction.h"
+#include "item.h"
+#include "pool.h"
+#include "program_runs.h"
+
+namespace code_reward {
+
+/// Runs the code of a response against the item's tests.
+class CodeReward final : public drift::Reward {
+ public:
+  static drift::ParamSpecs parameters();
+  /// @throws drift::Error if programs cannot be kept in a sandbox here and `unsafe` is not set.
+  explicit CodeReward(const drift::Params& params);
+
+  /// Waits for one of the pool's threads.
+  /// @throws drift::Error if the item's reference cannot be read. Any response is judged.
+  void score(const drift::RewardRequest& request, drift::RewardResult& result) const override;
+
+ private:
+  struct Outcome;
+  Outcome judge_functions(Judge& judge, const Item& item, const std::string& source, const std::string& id) const;
+  Outcome judge_once(Judge& judge, const Item& item, const std::string& source, const std::string& id) const;
+  Outcome judge(const Item& item, const std::string& source, const std::string& id) const;
+  void weigh(const Outcome& outcome, const drift::RewardRequest& request, drift::RewardResult& result) const;
+
+  const double time_limit_;
+  const Unclosed unclosed_;
+  const bool hidden_only_;
+  const bool all_;
+  const OutputComparison comparison_;
+  SandboxLimits limits_;
+  std::unique_ptr<Sandbox> sandbox_;
+  std::unique_ptr<Pool> pool_;
+};
+
+}  // namespace code_reward

@@ -1,0 +1,195 @@
+#include "wire.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <array>
+
+namespace code_reward {
+namespace {
+
+constexpr std::size_t kSizeBytes = 4;
+constexpr std::size_t kMaxNameBytes = 64;
+
+void append_size(std::string& bytes, std::size_t size) {
+  for (std::size_t i = 0; i < kSizeBytes; ++i) bytes += static_cast<char>(size >> (8 * i) & 0xFF);
+}
+
+class ValueReader {
+ public:
+  explicit ValueReader(std::string_view bytes) : left_(bytes) {}
+
+  /// Takes one value away from what is left. False after the first fault.
+  bool value(int depth, bool hashable) {
+    if (depth > kMaxValueDepth) return fail("is nested too deep");
+    if (++nodes_ > kMaxValueNodes) return fail("has too many parts");
+    if (left_.empty()) return fail("is cut off");
+    const char tag = left_.front();
+    left_.remove_prefix(1);
+    switch (tag) {
+      case 'N':
+      case 'T':
+      case 'F': return true;
+      case 'f': return bytes(8);
+      case 'c': return bytes(16);
+      case 'i': return integer();
+      case 's': return text();
+      case 'b': return sized(kMaxValueBytes);
+      case 'y': return type();
+      case 't': return items(depth, hashable);
+      case 'Z': return items(depth, true);
+      case 'l': return hashable ? fail("has a list as a key") : items(depth, false);
+      case 'S': return hashable ? fail("has a set as a key") : items(depth, true);
+      case 'd': return hashable ? fail("has a dict as a key") : pairs(depth);
+      default: return fail("has an unknown tag");
+    }
+  }
+
+  bool size(std::size_t& result) {
+    if (left_.size() < kSizeBytes) return fail("is cut off");
+    result = 0;
+    for (std::size_t i = 0; i < kSizeBytes; ++i) result |= std::size_t{static_cast<unsigned char>(left_[i])} << (8 * i);
+    left_.remove_prefix(kSizeBytes);
+    return true;
+  }
+
+  /// A length and so many bytes, which last() then holds.
+  bool sized(std::size_t most) {
+    std::size_t length = 0;
+    if (!size(length)) return false;
+    return length > most ? fail("has a part that is too long") : bytes(length);
+  }
+
+  bool text() {
+    if (!sized(kMaxValueBytes)) return false;
+    return simdjson::validate_utf8(last_.data(), last_.size()) || fail("has a text that is not UTF-8");
+  }
+
+  std::string_view last() const { return last_; }
+  std::string_view left() const { return left_; }
+  const char* fault() const { return fault_; }
+
+ private:
+  bool fail(const char* fault) {
+    fault_ = fault;
+    return false;
+  }
+
+  bool bytes(std::size_t count) {
+    if (left_.size() < count) return fail("is cut off");
+    last_ = left_.substr(0, count);
+    left_.remove_prefix(count);
+    return true;
+  }
+
+  bool integer() {
+    if (!sized(kMaxIntBytes)) return false;
+    return !last_.empty() || fail("has an empty int");
+  }
+
+  bool type() {
+    static constexpr std::array<std::string_view, 12> kNames = {"bool", "int",   "float", "complex",   "str",  "bytes",
+                                                                "list", "tuple", "set",   "frozenset", "dict", "object"};
+    if (!sized(kMaxNameBytes)) return false;
+    return std::find(kNames.begin(), kNames.end(), last_) != kNames.end() || fail("has an unknown type");
+  }
+
+  // `count` is not believed: every item takes a byte of what is left.
+  bool items(int depth, bool hashable) {
+    std::size_t count = 0;
+    if (!size(count)) return false;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!value(depth + 1, hashable)) return false;
+    }
+    return true;
+  }
+
+  bool pairs(int depth) {
+    std::size_t count = 0;
+    if (!size(count)) return false;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!value(depth + 1, true) || !value(depth + 1, false)) return false;
+    }
+    return true;
+  }
+
+  std::string_view left_;
+  std::string_view last_;
+  std::size_t nodes_ = 0;
+  const char* fault_ = "";
+};
+
+bool is_identifier(std::string_view text) {
+  const auto fits = [](unsigned char c) { return c == '_' || (c < 0x80 && std::isalnum(c) != 0); };
+  return !text.empty() && text.size() <= kMaxNameBytes && std::all_of(text.begin(), text.end(), fits);
+}
+
+std::optional<Reply::Kind> reply_kind(char operation, char kind) {
+  if (operation == kind && (kind == 'L' || kind == 'F')) return Reply::Kind::kDone;
+  if (operation == 'L' && kind == 'E') return Reply::Kind::kLoadFailed;
+  if (operation != 'C') return std::nullopt;
+  if (kind == 'V') return Reply::Kind::kValue;
+  if (kind == 'R') return Reply::Kind::kRaised;
+  if (kind == 'U') return Reply::Kind::kUnsupported;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string value_fault(std::string_view bytes) {
+  if (bytes.size() > kMaxValueBytes) return "is larger than 1 MiB";
+  ValueReader reader(bytes);
+  if (!reader.value(1, false)) return reader.fault();
+  return reader.left().empty() ? "" : "has bytes behind it";
+}
+
+TupleWriter::TupleWriter(std::size_t count) : bytes_("t") { append_size(bytes_, count); }
+
+TupleWriter& TupleWriter::text(std::string_view value) {
+  bytes_ += 's';
+  append_size(bytes_, value.size());
+  bytes_ += value;
+  return *this;
+}
+
+TupleWriter& TupleWriter::boolean(bool value) {
+  bytes_ += value ? 'T' : 'F';
+  return *this;
+}
+
+std::optional<std::vector<std::string>> read_texts(std::string_view bytes) {
+  if (!value_fault(bytes).empty() || bytes.front() != 't') return std::nullopt;
+  ValueReader reader(bytes.substr(1));
+  std::size_t count = 0;
+  reader.size(count);
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (reader.left().front() != 's') return std::nullopt;
+    reader.value(1, false);
+    texts.emplace_back(reader.last());
+  }
+  return texts;
+}
+
+std::optional<Reply> parse_reply(std::string_view message, char operation, std::string_view stamp) {
+  if (message.size() < 1 + stamp.size() || message.substr(1, stamp.size()) != stamp) return std::nullopt;
+  const auto kind = reply_kind(operation, message.front());
+  if (!kind) return std::nullopt;
+  const Reply reply{*kind, message.substr(1 + stamp.size())};
+  switch (*kind) {
+    case Reply::Kind::kDone:
+      if (!reply.body.empty()) return std::nullopt;
+      break;
+    case Reply::Kind::kValue:
+      if (!value_fault(reply.body).empty()) return std::nullopt;
+      break;
+    case Reply::Kind::kLoadFailed:
+    case Reply::Kind::kRaised:
+      if (!is_identifier(reply.body)) return std::nullopt;
+      break;
+    case Reply::Kind::kUnsupported: break;
+  }
+  return reply;
+}
+
+}  // namespace code_reward

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What the parent reads and writes between judge and worker (wire.py is the other side). The worker runs model-written
+// code: nothing that comes from there is believed, and nothing of it is ever unpickled.
+//
+// A value is a tag, and what it needs; counts and lengths are four bytes, the lowest first:
+//   N T F                    None, True, False
+//   i length bytes           int, two's complement, the lowest byte first; at most 4,096 digits
+//   f 8 bytes                float; c 16 bytes: complex
+//   s length UTF-8           str; b length bytes: bytes
+//   l t S Z count values     list, tuple, set, frozenset
+//   d count pairs            dict
+//   y length name            one of the types bool, int, float, …, object themselves
+
+namespace code_reward {
+
+inline constexpr std::size_t kMaxValueBytes = 1 << 20;
+inline constexpr std::size_t kMaxValueNodes = 100'000;
+inline constexpr int kMaxValueDepth = 64;
+inline constexpr std::size_t kMaxIntBytes = 1701;
+/// Sequence number and nonce, 8 bytes each: every request has its own and the reply repeats it.
+inline constexpr std::size_t kStampBytes = 16;
+/// A value and what stands around it.
+inline constexpr std::size_t kMaxMessageBytes = kMaxValueBytes + 256;
+
+/// Why `bytes` is not exactly one value within the limits above that Python can build; empty if it is.
+std::string value_fault(std::string_view bytes);
+
+/// A job for the judge: a tuple.
+class TupleWriter {
+ public:
+  explicit TupleWriter(std::size_t count);
+  TupleWriter& text(std::string_view value);
+  TupleWriter& boolean(bool value);
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+/// The items of a tuple of str. Nothing if `bytes` is not one.
+std::optional<std::vector<std::string>> read_texts(std::string_view bytes);
+
+/// What the worker answers, see worker.py.
+struct Reply {
+  enum class Kind { kDone, kLoadFailed, kValue, kRaised, kUnsupported };
+  Kind kind = Kind::kDone;
+  std::string_view body;  ///< kValue: one value without fault. kLoadFailed, kRaised: an identifier. kUnsupported: any text
+};
+
+/// The reply in a message to the request `operation` (L, C or F) with this stamp. Nothing where the message is anything
+/// else: then the code under test has written it.
+std::optional<Reply> parse_reply(std::string_view message, char operation, std::string_view stamp);
+
+}  // namespace code_reward

@@ -1,0 +1,144 @@
+#include "worker.h"
+
+#include <drift/error.h>
+
+#include <sys/random.h>
+
+#include <csignal>
+#include <cstring>
+
+#include "programs.h"
+
+namespace code_reward {
+namespace {
+
+using drift::RewardStatus;
+
+constexpr int kMaxRestarts = 3;
+// A test that calls a hundred times in a loop gets this many times the limit of one call.
+constexpr double kTestLimits = 5;
+constexpr std::size_t kMaxTypeName = 64;
+
+std::string printable(std::string_view text) {
+  std::string result;
+  for (const char c : text.substr(0, kMaxTypeName)) result += c >= ' ' && c <= '~' ? c : '?';
+  return result;
+}
+
+std::string signal_name(int signal) {
+  const char* name = ::sigabbrev_np(signal);
+  return name == nullptr ? "signal " + std::to_string(signal) : std::string("SIG") + name;
+}
+
+Answer no_answer(RewardStatus status, std::string reason) { return {status, "X", std::move(reason)}; }
+
+}  // namespace
+
+Worker::Worker(const Sandbox& sandbox, std::string source, const SandboxLimits& limits, double cpu_seconds)
+    : sandbox_(sandbox), source_(std::move(source)), limits_(limits), cpu_seconds_(cpu_seconds) {}
+
+bool Worker::load() {
+  try {
+    channel_.emplace(sandbox_.start({.text = kWorkerProgram, .limits = limits_}));
+  } catch (const drift::Error& error) {
+    throw InfrastructureError{error.what()};
+  }
+  if (!channel_->ready()) {
+    channel_.reset();
+    throw InfrastructureError{"the sandboxed interpreter does not start"};
+  }
+  std::optional<Reply> reply;
+  fault_ = request('L', source_, cpu_seconds_, reply);
+  if (!reply) {
+    fault_.reason += " while loading";
+    return false;
+  }
+  if (reply->kind == Reply::Kind::kDone) return true;
+  const std::string error(reply->body);
+  const bool syntax = error == "SyntaxError" || error == "IndentationError" || error == "TabError";
+  const auto status = error == "MemoryError" ? RewardStatus::kResource
+                      : syntax               ? RewardStatus::kParseError
+                                             : RewardStatus::kCrashed;
+  fault_ = no_answer(status, error + " while loading");
+  channel_.reset();
+  return false;
+}
+
+Answer Worker::call(std::string_view request_value) {
+  if (fault_.status == RewardStatus::kForged) return fault_;
+  if (!channel_) {
+    if (restarts_ == kMaxRestarts) return no_answer(RewardStatus::kCrashed, "not run: too many calls died before");
+    ++restarts_;
+    if (!load()) return fault_;
+  }
+  const double left = std::min(cpu_seconds_, kTestLimits * cpu_seconds_ - spent_);
+  if (left <= 0) return no_answer(RewardStatus::kTimeout, "timeout");
+  const double before = channel_->process().cpu_seconds();
+  std::optional<Reply> reply;
+  Answer answer = request('C', request_value, left, reply);
+  if (!reply) return answer;
+  spent_ += channel_->process().cpu_seconds() - before;
+  if (reply->kind == Reply::Kind::kValue) return {RewardStatus::kOk, "V" + std::string(reply->body), {}};
+  if (reply->kind == Reply::Kind::kUnsupported) {
+    return no_answer(RewardStatus::kWrong, "returns " + printable(reply->body));
+  }
+  const std::string error(reply->body);
+  const auto status = error == "MemoryError" ? RewardStatus::kResource : RewardStatus::kOk;
+  return {status, "R" + error, "raises " + error};
+}
+
+bool Worker::finish() {
+  if (fault_.status == RewardStatus::kForged) return false;
+  if (!channel_) return true;
+  std::optional<Reply> reply;
+  const bool forged = request('F', {}, cpu_seconds_, reply).status == RewardStatus::kForged;
+  channel_.reset();
+  return !forged;
+}
+
+// One question, one answer. Without a reply the process is gone.
+Answer Worker::request(char operation, std::string_view body, double cpu_seconds, std::optional<Reply>& reply) {
+  const std::string expected = stamp();
+  const Deadline until = channel_->process().deadline(cpu_seconds);
+  std::string message(1, operation);
+  message.append(expected).append(body);
+  auto status = MessageStatus::kClosed;
+  // Where sending fails, receiving says why.
+  channel_->send(message, until);
+  status = channel_->receive(received_, until);
+  if (status == MessageStatus::kMessage) {
+    reply = parse_reply(received_, operation, expected);
+    if (reply) return {};
+  }
+  return ended(status);
+}
+
+Answer Worker::ended(MessageStatus status) {
+  const ProcessEnd end = channel_->process().stop();
+  channel_.reset();
+  switch (status) {
+    case MessageStatus::kMessage:
+    case MessageStatus::kTooLong: return fault_ = no_answer(RewardStatus::kForged, "a forged reply");
+    case MessageStatus::kCpuLimit:
+    case MessageStatus::kWallLimit: return no_answer(RewardStatus::kTimeout, "timeout");
+    case MessageStatus::kClosed: break;
+  }
+  if (end.signal == SIGXCPU) return no_answer(RewardStatus::kTimeout, "timeout");
+  if (end.signal == SIGKILL && !end.stopped) return no_answer(RewardStatus::kResource, "killed for what it used");
+  const bool killed = end.signal != 0 && !end.stopped;
+  return no_answer(RewardStatus::kCrashed,
+                   killed ? "crashed (" + signal_name(end.signal) + ")" : "the process ended");
+}
+
+// The nonce says that a reply was written after its request was read; there is nothing else to keep secret.
+std::string Worker::stamp() {
+  std::string bytes(kStampBytes, '\0');
+  ++sequence_;
+  std::memcpy(bytes.data(), &sequence_, sizeof sequence_);
+  if (::getentropy(bytes.data() + sizeof sequence_, kStampBytes - sizeof sequence_) != 0) {
+    throw InfrastructureError{"no random bytes"};
+  }
+  return bytes;
+}
+
+}  // namespace code_reward

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <drift/reward.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "channel.h"
+#include "wire.h"
+
+namespace code_reward {
+
+/// A process could not be started or did not come up: nothing that the code under test has done.
+struct InfrastructureError {
+  std::string reason;
+};
+
+/// What a call came to.
+struct Answer {
+  drift::RewardStatus status = drift::RewardStatus::kOk;  ///< kOk: there is a message for the judge
+  std::string message;                                    ///< to the judge: V value, R exception, or X
+  std::string reason;                                     ///< for people; empty for a value
+};
+
+/// The code of one response in a sandbox of its own. What hangs or dies is replaced by a fresh process that loads the
+/// code again, for the calls that follow.
+class Worker {
+ public:
+  /// `source`: UTF-8 without NUL. `cpu_seconds`: for loading and for each call.
+  Worker(const Sandbox& sandbox, std::string source, const SandboxLimits& limits, double cpu_seconds);
+
+  /// Loads the code. False if it cannot be loaded; fault() then says why.
+  /// @throws InfrastructureError
+  bool load();
+  const Answer& fault() const { return fault_; }
+
+  /// `request`: the value (name, args, kwargs). At most the processor time left to this test.
+  /// @throws InfrastructureError
+  Answer call(std::string_view request);
+  /// Calls from now on belong to another test: several calls of one test share a limit, too.
+  void next_test() { spent_ = 0; }
+
+  /// After the last call. False if there is more from the process than was asked for: a forgery.
+  bool finish();
+
+ private:
+  Answer request(char operation, std::string_view body, double cpu_seconds, std::optional<Reply>& reply);
+  Answer ended(MessageStatus status);
+  std::string stamp();
+
+  const Sandbox& sandbox_;
+  const std::string source_;
+  const SandboxLimits limits_;
+  const double cpu_seconds_;
+  std::optional<Channel> channel_;
+  std::string received_;
+  Answer fault_;
+  int restarts_ = 0;
+  double spent_ = 0;  ///< processor seconds of the calls of this test
+  std::uint64_t sequence_ = 0;
+};
+
+}  // namespace code_reward
