@@ -35,7 +35,8 @@ struct Blocks {
 
 Blocks find_blocks(std::string_view response, bool open) {
   Blocks blocks;
-  std::optional<std::size_t> begin;
+  constexpr auto kNone = std::string_view::npos;
+  std::size_t begin = kNone;
   if (open) blocks.continued = Block{response, false};
   bool continuing = open;
   const auto end_at = [&](std::size_t at) {
@@ -52,14 +53,14 @@ Blocks find_blocks(std::string_view response, bool open) {
         break;
       case LineKind::kClose:
         end_at(at);
-        if (begin) blocks.own.push_back({response.substr(*begin, at - *begin), true});
-        begin.reset();
+        if (begin != kNone) blocks.own.push_back({response.substr(begin, at - begin), true});
+        begin = kNone;
         break;
       case LineKind::kText: break;
     }
     at = next;
   }
-  if (begin) blocks.own.push_back({response.substr(*begin), false});
+  if (begin != kNone) blocks.own.push_back({response.substr(begin), false});
   return blocks;
 }
 
