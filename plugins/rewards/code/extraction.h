@@ -14,7 +14,8 @@ struct Extraction {
   std::string rule;  ///< for people: where the code comes from, or why there is none
 };
 
-/// The code in a response. A block begins with a line of ``` and `python`, `py` or `python3`, and ends with a line of ```.
+/// The code in a response. A block begins with a line of ``` and `python`, `py` or `python3`, and ends with a line of
+/// ```.
 /// @param prefix  what stands before the response. If it opens a block, the response continues that block, unless
 ///                it holds a whole block of its own that defines what the tests call.
 /// @param tests   text in which the names of tested functions occur; empty: any name counts

@@ -12,9 +12,9 @@ struct Item {
   enum class Kind { kFunction, kProgram };
   Kind kind = Kind::kFunction;
 
-  std::string prefix;       ///< stands before the response
-  double time_limit = 1;    ///< processor seconds for a call or a program
-  std::string setup;        ///< functions: run before each text of tests
+  std::string prefix;                ///< stands before the response
+  double time_limit = 1;             ///< processor seconds for a call or a program
+  std::string setup;                 ///< functions: run before each text of tests
   std::vector<std::string> tests;    ///< functions: Python texts with asserts
   std::vector<std::string> inputs;   ///< programs: standard input,
   std::vector<std::string> outputs;  ///< and what is expected for it

@@ -88,9 +88,8 @@ CodeReward::CodeReward(const drift::Params& params)
   const auto workers = static_cast<std::size_t>(params.get<std::int64_t>("workers"));
   const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
   const bool constants = params.get<bool>("constant_asserts");
-  pool_ = std::make_unique<Pool>(workers == 0 ? processors : workers, [this, constants] {
-    return std::make_unique<Judge>(*sandbox_, limits_, constants);
-  });
+  pool_ = std::make_unique<Pool>(workers == 0 ? processors : workers,
+                                 [this, constants] { return std::make_unique<Judge>(*sandbox_, limits_, constants); });
 }
 
 void CodeReward::score(const drift::RewardRequest& request, RewardResult& result) const {

@@ -88,8 +88,8 @@ class ValueReader {
   }
 
   bool type() {
-    static constexpr std::array<std::string_view, 12> kNames = {"bool", "int",   "float", "complex",   "str",  "bytes",
-                                                                "list", "tuple", "set",   "frozenset", "dict", "object"};
+    static constexpr std::array<std::string_view, 12> kNames = {
+        "bool", "int", "float", "complex", "str", "bytes", "list", "tuple", "set", "frozenset", "dict", "object"};
     if (!sized(kMaxNameBytes)) return false;
     return std::find(kNames.begin(), kNames.end(), last_) != kNames.end() || fail("has an unknown type");
   }

@@ -52,7 +52,8 @@ std::optional<std::vector<std::string>> read_texts(std::string_view bytes);
 struct Reply {
   enum class Kind { kDone, kLoadFailed, kValue, kRaised, kUnsupported };
   Kind kind = Kind::kDone;
-  std::string_view body;  ///< kValue: one value without fault. kLoadFailed, kRaised: an identifier. kUnsupported: any text
+  std::string_view
+      body;  ///< kValue: one value without fault. kLoadFailed, kRaised: an identifier. kUnsupported: any text
 };
 
 /// The reply in a message to the request `operation` (L, C or F) with this stamp. Nothing where the message is anything

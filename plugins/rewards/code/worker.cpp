@@ -126,8 +126,7 @@ Answer Worker::ended(MessageStatus status) {
   if (end.signal == SIGXCPU) return no_answer(RewardStatus::kTimeout, "timeout");
   if (end.signal == SIGKILL && !end.stopped) return no_answer(RewardStatus::kResource, "killed for what it used");
   const bool killed = end.signal != 0 && !end.stopped;
-  return no_answer(RewardStatus::kCrashed,
-                   killed ? "crashed (" + signal_name(end.signal) + ")" : "the process ended");
+  return no_answer(RewardStatus::kCrashed, killed ? "crashed (" + signal_name(end.signal) + ")" : "the process ended");
 }
 
 // The nonce says that a reply was written after its request was read; there is nothing else to keep secret.
