@@ -27,6 +27,7 @@ struct Threat {
   std::string code;
   double value;  ///< 0, or what honest code earns where the attack comes to nothing
   RewardStatus status;
+  const char* reason;  ///< part of it: that the attack was tried, and what became of it
   std::vector<std::string> tests = kAddsOne;
 };
 

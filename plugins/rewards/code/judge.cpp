@@ -12,8 +12,8 @@ namespace {
 using drift::RewardStatus;
 
 // For the tests' own work on one text, the calls of the solution not counted: most take some milliseconds.
-constexpr double kCpuSeconds = 10;
-constexpr auto kWall = std::chrono::seconds(32);
+constexpr double kCpuSeconds = 5;
+constexpr auto kWall = std::chrono::seconds(17);
 constexpr double kLifetimeCpuSeconds = 1e6;
 
 // After the worker's answers to the calls of one test: why it failed.

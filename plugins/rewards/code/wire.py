@@ -38,7 +38,7 @@ def make_codec(
     tags = {list: b"l", tuple: b"t", set: b"S", frozenset: b"Z", dict: b"d"}
 
     def base_of(kind):
-        if kind in plain:
+        if type(kind) is type and kind in plain:
             return kind
         for base in plain:
             if issubclass(kind, base):

@@ -17,6 +17,7 @@ using drift::RewardStatus;
 constexpr int kMaxRestarts = 3;
 // A test that calls a hundred times in a loop gets this many times the limit of one call.
 constexpr double kTestLimits = 5;
+constexpr double kEndCpuSeconds = 0.1;
 constexpr std::size_t kMaxTypeName = 64;
 
 std::string printable(std::string_view text) {
@@ -102,10 +103,8 @@ Answer Worker::request(char operation, std::string_view body, double cpu_seconds
   const Deadline until = channel_->process().deadline(cpu_seconds);
   std::string message(1, operation);
   message.append(expected).append(body);
-  auto status = MessageStatus::kClosed;
-  // Where sending fails, receiving says why.
-  channel_->send(message, until);
-  status = channel_->receive(received_, until);
+  channel_->send(message, until);  // where it fails, receiving says why
+  const MessageStatus status = channel_->receive(received_, until);
   if (status == MessageStatus::kMessage) {
     reply = parse_reply(received_, operation, expected);
     if (reply) return {};
@@ -114,6 +113,8 @@ Answer Worker::request(char operation, std::string_view body, double cpu_seconds
 }
 
 Answer Worker::ended(MessageStatus status) {
+  // Its descriptors close shortly before it has ended.
+  if (status == MessageStatus::kClosed) channel_->process().wait(channel_->process().deadline(kEndCpuSeconds));
   const ProcessEnd end = channel_->process().stop();
   channel_.reset();
   switch (status) {
