@@ -26,7 +26,9 @@ void fill_verdict(Verdict& verdict, std::string_view outcome, const Answer& trou
     verdict.reason = trouble.reason;
   } else {
     verdict.status = RewardStatus::kWrong;
-    verdict.reason = outcome == "fail" ? "wrong" : std::string(outcome) + " in the test";
+    verdict.reason = outcome == "fail" ? "wrong"
+                     : outcome.empty() ? "not reached"
+                                       : std::string(outcome) + " in the test";
   }
 }
 
@@ -81,7 +83,11 @@ std::vector<Verdict> Judge::run(const TestText& text, Worker& worker) {
     const std::string_view body = std::string_view(received_).substr(1);
     switch (received_.front()) {
       case 'X': throw BadTests{std::string(body)};
-      case 'D': return verdicts;
+      case 'D':
+        for (std::size_t i = 0; i < verdicts.size(); ++i) {
+          if (!judged[i]) fill_verdict(verdicts[i], body, trouble);
+        }
+        return verdicts;
       case 'N':
         for (std::string& test : read_texts(body).value_or(std::vector<std::string>{})) {
           verdicts.push_back({.text = std::move(test)});

@@ -28,6 +28,22 @@ def called_names(node):
     return [function.id for function in calls if isinstance(function, ast.Name)]
 
 
+def bound_names(nodes):
+    names = set()
+    for node in nodes:
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.ExceptHandler)):
+            names.add(node.name)
+        elif isinstance(node, ast.arg):
+            names.add(node.arg)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            names.update((name.asname or name.name).split(".")[0] for name in node.names)
+        elif isinstance(node, ast.Assign):
+            names |= bound_names(node.targets)
+    return names
+
+
 class Tests:
     """The tests of a text, by its syntax tree: statements at the top, or at the top of a function that is called there
     (`check(candidate)`), which are or hold an assert. All others are preparation and stay where they are."""
@@ -42,9 +58,10 @@ class Tests:
         functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
         calls = [node.value for node in tree.body if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)]
         calls = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id in functions]
-        checks = {call.func.id for call in calls if contains_assert(functions[call.func.id])}
-        helpers = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and contains_assert(node)]
-        self.helpers = {node.name for node in helpers} - checks
+        asserting = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and contains_assert(node)]
+        self.helpers = {node.name for node in asserting}
+        checks = {call.func.id for call in calls if self.tests_something(functions[call.func.id])}
+        self.helpers -= checks
         # A function under test may have the name of the function that tests it.
         for name in checks:
             functions[name].name = "test function " + name
@@ -60,14 +77,16 @@ class Tests:
             tree.body = [self.mark(tree.body)]
         self.tree = ast.fix_missing_locations(tree)
 
+    def tests_something(self, node):
+        return contains_assert(node) or not self.helpers.isdisjoint(called_names(node))
+
     def marked(self, statements):
         result = []
         for node in statements:
             if isinstance(node, ast.Assert) and isinstance(node.test, ast.Constant) and not self.constants:
                 continue
             is_definition = isinstance(node, (ast.FunctionDef, ast.ClassDef))
-            is_test = contains_assert(node) or self.helpers.intersection(called_names(node))
-            result.append(self.mark([node]) if is_test and not is_definition else node)
+            result.append(self.mark([node]) if self.tests_something(node) and not is_definition else node)
         return result
 
     def mark(self, body):
@@ -76,29 +95,13 @@ class Tests:
         return ast.With([ast.withitem(call)], body)
 
     def free_names(self):
-        loaded, bound = set(), set()
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Name):
-                (loaded if isinstance(node.ctx, ast.Load) else bound).add(node.id)
-            elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-                bound.add(node.name)
-            elif isinstance(node, ast.arg):
-                bound.add(node.arg)
-            elif isinstance(node, ast.ExceptHandler) and node.name:
-                bound.add(node.name)
-            elif isinstance(node, (ast.Import, ast.ImportFrom)):
-                bound.update((name.asname or name.name).split(".")[0] for name in node.names)
-        passed = {
-            argument.id
-            for node in self.tree.body
-            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
-            for argument in node.value.args
-            if isinstance(argument, ast.Name)
-        }
-        free = loaded - bound - {"enter test"}
-        chosen = {name for name in free if not hasattr(builtins, name) or name in passed}
-        # A solution may be called `sum`: `assert sum(10, 15) == 6`.
-        return chosen or {name for name in free if name == self.first_call}
+        loaded = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+        free = loaded - bound_names(ast.walk(self.tree)) - {"enter test"}
+        calls = [node.value for node in self.tree.body if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)]
+        passed = {argument.id for call in calls for argument in call.args if isinstance(argument, ast.Name)}
+        chosen = {name for name in free if not hasattr(builtins, name)} | passed - bound_names(self.tree.body)
+        # A solution may be called `sum`: `assert sum(10, 15) == 25`.
+        return chosen or free & {self.first_call}
 
 
 def given_names(prefix, wanted):
@@ -164,15 +167,16 @@ def main():
         send(b"N" + encode(tuple(tests.found)))
         names = {"__name__": "tests", "enter test": lambda number: EnterTest(place, number)}
         random.seed(place)
+        end = ""
         try:
             exec(setup_code, names)
             wanted = tests.free_names() - names.keys()
             names |= {name: proxy(name) for name in wanted}
             names |= given_names(prefix, wanted)
             exec(code, names)
-        except BaseException:
-            pass  # what has no verdict has failed
-        send(b"D")
+        except BaseException as error:
+            end = type(error).__name__
+        send(b"D" + end.encode())
 
     send(b"H")
     while True:
