@@ -37,9 +37,8 @@ os.write(4, b'done\n')
 while True: pass
 )";
 
-constexpr const char* kContainerHint =
-    "in a container, allow user namespaces and mounts (docs/sandbox.md has the options); to run without protection, on "
-    "programs that you trust, set `unsafe = true`";
+constexpr const char* kHint =
+    "do not run programs that you do not trust on this machine; docs/sandbox.md says what is needed";
 
 SandboxAvailability attack(const Sandbox& sandbox) {
   SandboxedProgram program{.text = kAttacks};
@@ -54,17 +53,17 @@ SandboxAvailability attack(const Sandbox& sandbox) {
     return {false,
             "a program in the sandbox ended early, with status " + std::to_string(end.code) + ", signal " +
                 std::to_string(end.signal),
-            kContainerHint};
+            kHint};
   }
   found.resize(found.size() - 5);
   if (!found.empty()) {
     for (auto& letter : found) letter = letter == '\n' ? ',' : letter;
     found.pop_back();
-    return {false, "programs in the sandbox can do harm: " + found, kContainerHint};
+    return {false, "programs in the sandbox can do harm: " + found, kHint};
   }
   std::string more;
   if (process.receive(more, 16, process.deadline(0.05)) != ReadStatus::kCpuLimit || process.stop().signal == 0) {
-    return {false, "an endless loop in the sandbox is not stopped", kContainerHint};
+    return {false, "an endless loop in the sandbox is not stopped", kHint};
   }
   return {true, sandbox.description(), {}};
 }
@@ -75,9 +74,9 @@ SandboxAvailability probe_sandbox(const SandboxOptions& options) {
   try {
     return attack(Sandbox(options));
   } catch (const drift::Error& error) {
-    return {false, error.what(), error.hint().empty() ? kContainerHint : error.hint()};
+    return {false, error.what(), error.hint().empty() ? kHint : error.hint()};
   } catch (const std::exception& error) {
-    return {false, error.what(), kContainerHint};
+    return {false, error.what(), kHint};
   }
 }
 

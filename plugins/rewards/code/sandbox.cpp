@@ -29,7 +29,12 @@ constexpr int kFilter = 5;
 constexpr int kInformation = 6;
 
 constexpr std::size_t kMaxText = 120'000;  // the kernel takes arguments of up to 128 KiB
-constexpr auto kStartMilliseconds = 30'000;
+constexpr int kStartMilliseconds = 30'000;
+
+constexpr const char* kHowToAllow =
+    "allow user namespaces, in a container also mounts (docs/sandbox.md has the options); to run programs that you "
+    "trust "
+    "without protection, set `unsafe = true`";
 
 std::string required(const char* program, const char* package) {
   std::string path = find_program(program);
@@ -71,7 +76,9 @@ struct Sandbox::Impl {
   std::string prlimit;
   std::string bwrap;
   std::string filter;
+  bool forbid_user_namespaces = true;
 
+  void settle_confinement();
   std::vector<std::string> limits(const SandboxLimits& limits) const;
   std::vector<std::string> confinement(const SandboxLimits& limits) const;
   Command command(const SandboxedProgram& program) const;
@@ -92,33 +99,43 @@ std::vector<std::string> Sandbox::Impl::limits(const SandboxLimits& limits) cons
 }
 
 std::vector<std::string> Sandbox::Impl::confinement(const SandboxLimits& limits) const {
-  std::vector<std::string> arguments = {bwrap,
-                                        "--unshare-user",
-                                        "--unshare-pid",
-                                        "--unshare-net",
-                                        "--unshare-ipc",
-                                        "--unshare-uts",
-                                        "--unshare-cgroup-try",
-                                        "--disable-userns",
-                                        "--uid",
-                                        "65534",
-                                        "--gid",
-                                        "65534",
-                                        "--hostname",
-                                        "sandbox",
-                                        "--cap-drop",
-                                        "ALL",
-                                        "--die-with-parent"};
+  std::vector<std::string> arguments = {bwrap, "--die-with-parent"};
+  append(arguments, {"--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"});
+  append(arguments, {"--unshare-cgroup-try", "--cap-drop", "ALL", "--hostname", "sandbox"});
+  append(arguments, {"--uid", "65534", "--gid", "65534"});
+  if (forbid_user_namespaces) append(arguments, {"--disable-userns"});
   // The interpreter is the first process of its namespace: there is no other one to attack, and its death is the end.
   append(arguments, {"--as-pid-1"});
   for (const auto& path : interpreter.read) append(arguments, {"--ro-bind", path, path});
   for (const auto& [path, target] : interpreter.links) append(arguments, {"--symlink", target, path});
   // No /proc and no /sys: Python runs without, and they tell of the host.
-  append(arguments, {"--dev-bind", "/dev/null", "/dev/null", "--size", "4096", "--tmpfs", "/dev/shm"});
-  append(arguments, {"--size", std::to_string(limits.scratch_bytes), "--tmpfs", "/tmp", "--chdir", "/tmp"});
+  append(arguments, {"--dev-bind", "/dev/null", "/dev/null"});
+  if (limits.scratch_bytes > 0) {
+    append(arguments, {"--size", std::to_string(limits.scratch_bytes), "--tmpfs", "/tmp"});
+    append(arguments, {"--size", "4096", "--tmpfs", "/dev/shm"});
+  } else {
+    append(arguments, {"--dir", "/tmp"});
+  }
+  append(arguments, {"--chdir", "/tmp"});
   append(arguments, {"--remount-ro", "/"});
-  append(arguments, {"--seccomp", std::to_string(kFilter), "--info-fd", std::to_string(kInformation), "--"});
   return arguments;
+}
+
+/// Tries it once, so that whatever forbids it is told here, in bubblewrap's words. Where /proc/sys is mounted
+/// read-only, as in many containers, and for bubblewrap before 0.8, the filter of system calls alone forbids user
+/// namespaces.
+void Sandbox::Impl::settle_confinement() {
+  for (const bool forbid : {true, false}) {
+    forbid_user_namespaces = forbid;
+    std::vector<std::string> attempt = confinement({});
+    append(attempt, {"--", interpreter.executable, "-S", "-c", "pass"});
+    try {
+      run(std::move(attempt));
+      return;
+    } catch (const drift::Error& error) {
+      if (!forbid) throw drift::Error(std::string("the sandbox cannot start: ") + error.what(), kHowToAllow);
+    }
+  }
 }
 
 Command Sandbox::Impl::command(const SandboxedProgram& program) const {
@@ -130,12 +147,13 @@ Command Sandbox::Impl::command(const SandboxedProgram& program) const {
   command.arguments = limits(program.limits);
   if (!options.unsafe) {
     for (auto& argument : confinement(program.limits)) command.arguments.push_back(std::move(argument));
+    append(command.arguments, {"--seccomp", std::to_string(kFilter), "--info-fd", std::to_string(kInformation), "--"});
   }
   // -s -P: neither the user's modules nor the working directory's; -I would also ignore PYTHONHASHSEED. -S: no site
   // packages. -B: no byte code is written.
   append(command.arguments, {interpreter.executable, "-s", "-P", "-S", "-B", "-X", "utf8", "-c", program.text});
   for (const auto& argument : program.arguments) command.arguments.push_back(argument);
-  command.environment = {"PATH=/usr/bin", "LANG=C.UTF-8", "PYTHONHASHSEED=0", "OMP_NUM_THREADS=1"};
+  command.environment = {"PATH=/usr/bin", "LANG=C", "PYTHONHASHSEED=0", "OMP_NUM_THREADS=1"};
   return command;
 }
 
@@ -147,6 +165,7 @@ Sandbox::Sandbox(const SandboxOptions& options) : impl_(std::make_unique<Impl>()
     impl_->filter = system_call_filter(options.threads);
   }
   impl_->interpreter = find_interpreter(options.python);
+  if (!options.unsafe) impl_->settle_confinement();
 }
 
 Sandbox::~Sandbox() = default;
@@ -223,7 +242,10 @@ SandboxedProcess Sandbox::start(const SandboxedProgram& program) const {
   process->program = process->confined ? await_process(information.read) : process->child;
   // The number is fresh: bubblewrap tells it before it lets the process go on.
   if (process->program > 0) process->handle = open_process(process->program);
-  if (!process->handle) throw drift::Error("bubblewrap cannot start a sandbox", "drift doctor says why");
+  if (!process->handle) {
+    throw drift::Error(
+        "a program could not be started, though others were: the machine may be out of memory or processes");
+  }
   process->to_program = std::move(in.write);
   process->from_program = std::move(out.read);
   process->output = std::move(output.read);

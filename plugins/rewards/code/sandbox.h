@@ -34,8 +34,9 @@ struct SandboxLimits {
   std::int64_t memory_bytes = 512LL << 20;  ///< address space
   std::int64_t stack_bytes = 64LL << 20;    ///< part of the address space
   std::int64_t file_bytes = 1LL << 20;      ///< largest file
-  std::int64_t scratch_bytes = 16LL << 20;  ///< all files in /tmp together, the working directory
-  std::int64_t open_files = 64;             ///< descriptors
+  std::int64_t scratch_bytes =
+      16LL << 20;                ///< all files in /tmp together, the working directory; 0: nothing can be written
+  std::int64_t open_files = 64;  ///< descriptors
 };
 
 struct SandboxedProgram {
@@ -76,7 +77,7 @@ class SandboxedProcess {
   SandboxedProcess& operator=(SandboxedProcess&&) noexcept;
   ~SandboxedProcess();
 
-  /// Processor time used so far, the interpreter's start included; as seen by the kernel, not told by the program.
+  /// Processor time used so far, the interpreter's start included (about 0.01 s); the kernel's word, not the program's.
   double cpu_seconds() const;
 
   /// From now: `cpu` seconds of processor time, and on the wall clock `wall` seconds (default 3 cpu + 2).
@@ -110,13 +111,15 @@ class SandboxedProcess {
 /// threads at once.
 class Sandbox {
  public:
-  /// @throws drift::Error if there is no such interpreter or no bubblewrap.
+  /// @throws drift::Error if there is no such interpreter, no bubblewrap, or the kernel forbids it; the hint says what
+  /// to do.
   explicit Sandbox(const SandboxOptions& options);
   ~Sandbox();
   Sandbox(const Sandbox&) = delete;
   Sandbox& operator=(const Sandbox&) = delete;
 
-  /// Returns when the process exists; the interpreter is then still starting (its first frame says when it is there).
+  /// Returns when the process exists; the interpreter is then still starting. Let a program's first frame say that it
+  /// is there: a process that ends before was not started properly, and nothing can be said of what it was to run.
   /// The process dies with the *thread* that called this (PR_SET_PDEATHSIG): call it from a thread that lives at least
   /// as long as the process is wanted.
   /// @throws drift::Error if it cannot be started: never the program's fault.

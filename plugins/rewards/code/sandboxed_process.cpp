@@ -115,9 +115,11 @@ double SandboxedProcess::Impl::cpu_seconds() {
   clockid_t clock{};
   timespec time{};
   // Asked for by number, which belongs to the program as long as its handle says that it has not ended.
-  if (is_running() && ::clock_getcpuclockid(program, &clock) == 0 && ::clock_gettime(clock, &time) == 0 &&
-      is_running()) {
-    last_cpu_seconds = static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  const bool known = ::clock_getcpuclockid(program, &clock) == 0 && ::clock_gettime(clock, &time) == 0;
+  if (is_running()) {
+    if (known) last_cpu_seconds = static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  } else if (confined) {
+    reap();
   }
   return last_cpu_seconds;
 }

@@ -1,0 +1,107 @@
+#pragma once
+
+// Python programs in the sandbox of the code reward that tell what happened to them, and a look at what they leave
+// behind.
+
+#include <gmock/gmock.h>
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sandbox.h"
+
+namespace drift::test {
+
+/// `tell(words…)` writes a line; `attempt(action)` is "done" or the name of the exception.
+inline constexpr const char* kPrologue = R"(
+import os
+def tell(*words): os.write(4, (' '.join(map(str, words)) + '\n').encode())
+def attempt(action, *arguments):
+    try: action(*arguments)
+    except BaseException as error: return type(error).__name__
+    return 'done'
+)";
+
+/// What a program told, why no more was waited for, and how it ended.
+struct Told {
+  std::string text;
+  code_reward::ReadStatus status = code_reward::ReadStatus::kData;
+  code_reward::ProcessEnd end;
+};
+
+struct Patience {
+  double cpu_seconds = 2;
+  double wall_seconds = 60;  ///< long: the machine may be busy
+  std::size_t bytes = 1 << 20;
+};
+
+inline Told told(const code_reward::Sandbox& sandbox, const std::string& program,
+                 const code_reward::SandboxLimits& limits = {}, const Patience& patience = {}) {
+  auto process = sandbox.start({.text = kPrologue + program, .limits = limits});
+  const auto until = process.deadline(patience.cpu_seconds, patience.wall_seconds);
+  Told result;
+  while (result.status == code_reward::ReadStatus::kData && result.text.size() < patience.bytes) {
+    result.status = process.receive(result.text, patience.bytes - result.text.size(), until);
+  }
+  // A program that has closed its descriptors is about to end; any other is stopped.
+  if (result.status == code_reward::ReadStatus::kClosed) process.wait(until);
+  result.end = process.stop();
+  return result;
+}
+
+/// What a program could leave behind on this machine. Orphans come to this process, so that they are seen.
+struct Belongings {
+  std::size_t descriptors = 0;
+  std::vector<std::string> mounts;
+  std::set<std::string> files;
+  bool children = false;
+
+  bool operator==(const Belongings&) const = default;
+
+  static Belongings now() {
+    namespace fs = std::filesystem;
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    Belongings found;
+    for ([[maybe_unused]] const auto& entry : fs::directory_iterator("/proc/self/fd")) ++found.descriptors;
+    std::ifstream mounts("/proc/self/mountinfo");
+    for (std::string line; std::getline(mounts, line);) found.mounts.push_back(line);
+    for (const auto& entry : fs::directory_iterator(fs::temp_directory_path())) {
+      const std::string name = entry.path().filename().string();
+      if (name.starts_with("drift-program-")) found.files.insert(name);
+    }
+    found.children = ::waitpid(-1, nullptr, WNOHANG) >= 0;
+    return found;
+  }
+};
+
+/// Skips where the machine cannot start a sandbox, and finds a test wanting that leaves something behind.
+class InSandbox : public testing::Test {
+ protected:
+  void SetUp() override {
+    static const code_reward::SandboxAvailability availability = code_reward::probe_sandbox();
+    if (!availability.works) GTEST_SKIP() << availability.why << "; " << availability.hint;
+    before_ = Belongings::now();
+  }
+
+  void TearDown() override {
+    if (IsSkipped()) return;
+    EXPECT_TRUE(Belongings::now() == before_) << "processes, files, mounts or descriptors are left";
+  }
+
+  static const code_reward::Sandbox& sandbox() {
+    static const code_reward::Sandbox instance{{}};
+    return instance;
+  }
+
+ private:
+  Belongings before_;
+};
+
+}  // namespace drift::test
