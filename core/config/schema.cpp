@@ -58,16 +58,19 @@ std::vector<SectionSchema> make_sections() {
                       kModel,
                       all});
   sections.push_back({"task", "the problems", {name}, kTask, {kTrain, kPretrain, kEval}});
-  sections.push_back({"prompt",
-                      "what stands around a question",
-                      {{"format", "none", "the model's turns: one of its chat formats, or none    (drift model info)"},
-                       {"instruction", "{question}", "the user's words, {question} where the question belongs"},
-                       {"system", "", "text of a system turn before it"},
-                       {"special_tokens", "recognised",
-                        "special tokens in the user's words: control ids, as the originals have them, or plain text",
-                        one_of({"recognised", "text"})}},
-                      std::nullopt,
-                      {kTrain, kPretrain, kEval, kGenerate}});
+  sections.push_back(
+      {"prompt",
+       "what stands around a question",
+       {{"format", "none", "the model's turns: one of its chat formats, or none    (drift model info)"},
+        {"instruction", "{question}", "the user's words, {question} where the question belongs"},
+        {"system", "", "text of a system turn before it"},
+        {"response_prefix", "", "first words of the response, given to the model where the item has none"},
+        {"trailing_newline", false, "a newline behind what opens the reply, where the format has none"},
+        {"special_tokens", "recognised",
+         "special tokens in the user's words: control ids, as the originals have them, or plain text",
+         one_of({"recognised", "text"})}},
+       std::nullopt,
+       {kTrain, kPretrain, kEval, kGenerate}});
   sections.push_back(
       {"reward",
        "what judges a response",

@@ -34,23 +34,37 @@ PromptEncoder::PromptEncoder(const Params& section, const Tokenizer& tokenizer, 
     : tokenizer_(tokenizer),
       instruction_(section.get<std::string>("instruction")),
       system_(section.get<std::string>("system")),
+      response_prefix_(section.get<std::string>("response_prefix")),
       special_tokens_as_text_(section.get<std::string>("special_tokens") == "text"),
       pad_id_(traits.pad_id),
       context_length_(traits.context_length) {
   const auto name = section.get<std::string>("format");
   has_turns_ = name != "none";
   if (has_turns_) format_ = find_format(name, traits);
-  if (!has_turns_ && !system_.empty()) {
-    throw Error("[prompt] system needs a chat format", "choose one: [prompt] format = \"chat\"");
-  }
+  const auto needs_turns = [&](bool is_set, const std::string& key) {
+    if (!is_set || has_turns_) return;
+    throw Error("[prompt] " + key + " needs a chat format", "choose one: [prompt] format = \"chat\"");
+  };
+  const bool trailing_newline = section.get<bool>("trailing_newline");
+  needs_turns(!system_.empty(), "system");
+  needs_turns(trailing_newline, "trailing_newline");
+  if (trailing_newline && !format_.reply_begin.ends_with('\n')) format_.reply_begin += '\n';
   if (instruction_.find("{question}") == std::string::npos) {
     throw Error("[prompt] instruction has no place for the question", "write {question} where it belongs");
   }
 }
 
-std::string PromptEncoder::render(const std::string& question, const std::string& response_prefix) const {
+std::string PromptEncoder::render(const std::string& question, const std::string& item_prefix) const {
+  return join(question, response_prefix(item_prefix));
+}
+
+std::string PromptEncoder::join(const std::string& question, const std::string& response_prefix) const {
   const std::string words = fill_instruction(instruction_, question);
   return has_turns_ ? render_chat(format_, turns(words), response_prefix) : words + response_prefix;
+}
+
+const std::string& PromptEncoder::response_prefix(const std::string& item_prefix) const {
+  return item_prefix.empty() ? response_prefix_ : item_prefix;
 }
 
 std::vector<ChatTurn> PromptEncoder::turns(const std::string& words) const {
@@ -60,17 +74,17 @@ std::vector<ChatTurn> PromptEncoder::turns(const std::string& words) const {
   return turns;
 }
 
-std::vector<std::int64_t> PromptEncoder::ids(const std::string& question, const std::string& response_prefix) const {
-  if (!special_tokens_as_text_) return tokenizer_.encode(render(question, response_prefix));
+std::vector<std::int64_t> PromptEncoder::ids(const std::string& question, const std::string& item_prefix) const {
+  if (!special_tokens_as_text_) return tokenizer_.encode(render(question, item_prefix));
   // The user's words by themselves, between what the format puts before and behind them.
-  const std::string text = render(question);
+  const std::string text = join(question, {});
   const std::size_t behind = has_turns_ ? format_.turn_end.size() + format_.reply_begin.size() : 0;
   const std::size_t before = has_turns_ ? render_chat(format_, turns({})).size() - behind : 0;
   const std::size_t words_end = text.size() - behind;
   auto ids = tokenizer_.encode(text.substr(0, before));
   const auto add = [&](const std::vector<std::int64_t>& more) { ids.insert(ids.end(), more.begin(), more.end()); };
   add(tokenizer_.encode(text.substr(before, words_end - before), SpecialTokens::kAsText));
-  add(tokenizer_.encode(text.substr(words_end) + response_prefix));
+  add(tokenizer_.encode(text.substr(words_end) + response_prefix(item_prefix)));
   return ids;
 }
 

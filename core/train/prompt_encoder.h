@@ -23,11 +23,12 @@ class PromptEncoder {
 
   const Tokenizer& tokenizer() const { return tokenizer_; }
 
-  /// The whole text that the model reads.
-  std::string render(const std::string& question, const std::string& response_prefix = {}) const;
+  /// The whole text that the model reads: the question in its turns, then the first words of the response, which are
+  /// the item's own or, where it has none, those of `[prompt] response_prefix`.
+  std::string render(const std::string& question, const std::string& item_prefix = {}) const;
 
   /// Its token ids.
-  std::vector<std::int64_t> ids(const std::string& question, const std::string& response_prefix = {}) const;
+  std::vector<std::int64_t> ids(const std::string& question, const std::string& item_prefix = {}) const;
 
   /// Encoded prompts, one group of `group_size` responses each, padded on the left to the longest.
   /// @throws Error naming the item if a prompt and `response_length` do not fit into the context.
@@ -35,11 +36,13 @@ class PromptEncoder {
 
  private:
   std::vector<ChatTurn> turns(const std::string& words) const;
+  std::string join(const std::string& question, const std::string& response_prefix) const;
+  const std::string& response_prefix(const std::string& item_prefix) const;
 
   const Tokenizer& tokenizer_;
   ChatFormat format_;
   bool has_turns_ = false;
-  std::string instruction_, system_;
+  std::string instruction_, system_, response_prefix_;
   bool special_tokens_as_text_;
   std::int64_t pad_id_, context_length_;
 };

@@ -20,6 +20,7 @@ namespace drift {
 namespace {
 
 using testing::HasSubstr;
+using Values = std::map<std::string, ParamValue>;
 
 class Prompt : public testing::Test {
  protected:
@@ -36,10 +37,10 @@ class Prompt : public testing::Test {
                              .trims_text = true}};
   }
 
-  PromptEncoder encoder(const std::map<std::string, ParamValue>& values = {}) const {
+  PromptEncoder encoder(const Values& values = {}) const {
     return PromptEncoder(Params(find_section("prompt")->keys, values), tokenizer_, traits_);
   }
-  std::string mistake(const std::map<std::string, ParamValue>& values) const {
+  std::string mistake(const Values& values) const {
     try {
       encoder(values);
     } catch (const Error& error) {
@@ -68,6 +69,20 @@ TEST_F(Prompt, MayBeginWithASystemTurn) {
             "[system] Be brief.\n[user] 1 + 1.\n[assistant] ");
 }
 
+TEST_F(Prompt, MayBeginTheResponse) {
+  const auto begun = encoder({{"format", "chat"}, {"response_prefix", "Well, "}});
+  EXPECT_EQ(begun.render("1 + 1"), "[user] 1 + 1.\n[assistant] Well, ");
+  EXPECT_EQ(begun.render("1 + 1", "It is"), "[user] 1 + 1.\n[assistant] It is") << "the item knows better";
+  EXPECT_EQ(encoder({{"response_prefix", " = "}}).render("1 + 1"), "1 + 1 = ");
+}
+
+TEST_F(Prompt, MayHaveTheReplyOnALineOfItsOwn) {
+  EXPECT_EQ(encoder({{"format", "chat"}, {"trailing_newline", true}}).render("1 + 1", "It is"),
+            "[user] 1 + 1.\n[assistant] \nIt is");
+  traits_.chat_formats[0].reply_begin = "[assistant]\n";
+  EXPECT_EQ(encoder({{"format", "chat"}, {"trailing_newline", true}}).render("1 + 1"), "[user] 1 + 1.\n[assistant]\n");
+}
+
 TEST_F(Prompt, SpecialTokensInAQuestionAreControlIdsUnlessTheyAreText) {
   const auto separator = *tokenizer_.token_id("<|sep|>");
   EXPECT_THAT(encoder().ids("1<|sep|>"), testing::ElementsAre(tokenizer_.encode("1")[0], separator));
@@ -81,8 +96,12 @@ TEST_F(Prompt, SpecialTokensInAQuestionAreControlIdsUnlessTheyAreText) {
                            .reply_begin = {},
                            .default_system = {},
                            .trims_text = true}};
-  EXPECT_EQ(encoder({{"format", "chat"}, {"special_tokens", "text"}}).ids(" 12 ", "3"),
-            tokenizer_.encode("<|startoftext|>12<|sep|>3"));
+  const Values as_text = {{"format", "chat"}, {"special_tokens", "text"}};
+  EXPECT_EQ(encoder(as_text).ids(" 12 ", "3"), tokenizer_.encode("<|startoftext|>12<|sep|>3"));
+  auto begun = as_text;
+  begun["response_prefix"] = "<|sep|>4";
+  begun["trailing_newline"] = true;
+  EXPECT_EQ(encoder(begun).ids(" 12 "), tokenizer_.encode("<|startoftext|>12<|sep|>\n<|sep|>4"));
 }
 
 TEST_F(Prompt, MistakesSayWhatToDo) {
@@ -90,7 +109,8 @@ TEST_F(Prompt, MistakesSayWhatToDo) {
               testing::AllOf(HasSubstr("unknown chat format `chta`"), HasSubstr("did you mean `chat`?"),
                              HasSubstr("chat formats of Tiny: none, chat")));
   EXPECT_THAT(mistake({{"instruction", "Solve it"}}), HasSubstr("write {question} where it belongs"));
-  EXPECT_THAT(mistake({{"system", "Be brief"}}), HasSubstr("needs a chat format"));
+  EXPECT_THAT(mistake({{"system", "Be brief"}}), HasSubstr("[prompt] system needs a chat format"));
+  EXPECT_THAT(mistake({{"trailing_newline", true}}), HasSubstr("[prompt] trailing_newline needs a chat format"));
 }
 
 TEST_F(Prompt, IsPaddedOnTheLeftOncePerResponse) {
