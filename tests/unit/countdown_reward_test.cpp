@@ -137,6 +137,51 @@ TEST(CountdownReward, OnlyArithmeticIsAnExpression) {
   expect(score(""), 0, RewardStatus::kNoAnswer, "the response is empty");
 }
 
+TEST(CountdownReward, TheLastClosedBoxCounts) {
+  const auto boxed = [](const std::string& response, const Values& values = {}) {
+    Values all = {{"answer", "boxed"}};
+    all.insert(values.begin(), values.end());
+    return score(response, all);
+  };
+  expect_solved(boxed("7 - 3 is \\boxed{4}, so \\boxed{12*(7-3)}."));
+  expect_solved(boxed("$\\boxed {12 \\times \\left(7 - 3\\right) = 48}$"));
+  expect_solved(boxed("\\fbox\n{ 12*(7-3). }"));
+  expect_solved(boxed("\\boxed{\\boxed{12}*{(7-3)}}"));
+  expect_solved(boxed("} \\{ { \\boxed{12*(7-3)}"));
+  expect(boxed("\\boxed{12*(7-3)} or \\boxed{12}"), 0, RewardStatus::kWrong, "the value is 12");
+  expect(boxed("\\boxed{}"), 0, RewardStatus::kParseError, "the end of the answer");
+  expect(boxed("12*(7-3)"), 0, RewardStatus::kNoAnswer, "the response has no \\boxed{}");
+  expect(boxed("{12*(7-3)} \\boxed12"), 0, RewardStatus::kNoAnswer, "the response has no \\boxed{}");
+  // Cut off: what was boxed on the way is not the answer, unless that is wanted.
+  const std::string cut_off = "\\boxed{12*(7-3)} and \\boxed{12";
+  expect(boxed(cut_off), 0, RewardStatus::kNoAnswer, "the last \\boxed{} is not closed");
+  expect_solved(boxed(cut_off, {{"unclosed", "lenient"}}));
+  expect(boxed("\\boxed{12*(7-3)", {{"unclosed", "lenient"}}), 0, RewardStatus::kNoAnswer, "is not closed");
+  expect_solved(boxed("\\boxed{so \\boxed{12*(7-3)}"));
+  // Linear, whatever there is.
+  for (const char* piece : {"\\boxed{", "{", "}", "\\boxed{}", "\\boxed   "}) {
+    std::string response;
+    while (response.size() < 1 << 20) response += piece;
+    EXPECT_EQ(boxed(response, {{"unclosed", "lenient"}}).value, 0);
+  }
+}
+
+// What d1's evaluation asks for.
+TEST(CountdownReward, ABoxMayStandInTheAnswerTags) {
+  expect_solved(score("<answer>\n\\boxed{12*(7-3)}\n</answer>", {{"answer", "tags"}}));
+}
+
+// By the default rules it is solved; the paper's prompt asks for more.
+TEST(CountdownReward, ASolutionWithAnOddStepIsTold) {
+  const auto reason = [](const std::string& response, const TaskItem& item) {
+    return score(response, {}, item).reason;
+  };
+  EXPECT_EQ(reason("3+12-7", item_of("3, 7, 12", "8")), "solved");
+  EXPECT_EQ(reason("3-7+12", item_of("3, 7, 12", "8")), "solved, but a step gives -4, not a positive integer");
+  EXPECT_EQ(reason("-7+3+12", item_of("3, 7, 12", "8")), "solved, but a step gives -7, not a positive integer");
+  EXPECT_EQ(reason("7/3*12", item_of("3, 7, 12", "28")), "solved, but a step gives 7/3, not a positive integer");
+}
+
 // What takes the originals for ever is refused at once: powers are no arithmetic here, and nothing is deep or long.
 TEST(CountdownReward, NoAnswerIsExpensive) {
   expect(score("9**9**9"), 0, RewardStatus::kParseError, "expected where `*`");
@@ -168,21 +213,39 @@ TEST(CountdownReward, TheLastAnswerTagsCount) {
   expect(tagged("<answer></answer>"), 0, RewardStatus::kParseError, "the end of the answer");
 }
 
+TEST(CountdownReward, ReferencesAreReadAsDataSetsHaveThem) {
+  for (const std::string reference :
+       {R"({"target": 48, "numbers": [3, 7, 12]})", R"({"target": 48, "nums": [3, 7, 12]})",
+        R"({"question": "Make 48.", "ground_truth_answer": {"target": 48, "numbers": [3, 7, 12]}})"}) {
+    TaskItem item;
+    item.reference = reference;
+    expect_solved(score("12*(7-3)", {}, item));
+    expect(score("48", {}, item), 0, RewardStatus::kWrong, "48 is not given");
+  }
+}
+
 TEST(CountdownReward, AReferenceWithoutItsNumbersIsAnError) {
   const auto reward = test::create<Reward>("countdown", "countdown");
   RewardResult result;
-  for (const std::string reference :
-       {"", "48", "\"48\"", "{}", "[", R"({"target": 48})", R"({"numbers": [], "target": 48})",
-        R"({"numbers": [3, "7"], "target": 48})", R"({"numbers": [3, 7], "target": 4.8})"}) {
+  const auto error_of = [&](const std::string& reference) -> std::string {
     TaskItem item;
     item.id = "the item";
     item.reference = reference;
     try {
       reward->score({"48", &item}, result);
-      FAIL() << reference;
     } catch (const Error& error) {
-      EXPECT_THAT(error.what(), HasSubstr("cannot read the reference of item the item"));
+      return error.what();
     }
+    return "no error";
+  };
+  for (const std::string reference :
+       {"", "{}", "[", R"({"numbers": [3, 7]})", R"({"question": "Make 48.", "ground_truth_answer": [3]})"}) {
+    EXPECT_EQ(error_of(reference), "cannot read the reference of item the item");
+  }
+  for (const std::string reference :
+       {"48", "\"48\"", R"({"target": 48})", R"({"numbers": [], "target": 48})",
+        R"({"numbers": [3, "7"], "target": 48})", R"({"question": "Make 48.", "ground_truth_answer": "48"})"}) {
+    EXPECT_THAT(error_of(reference), HasSubstr("it has a target without numbers, and to repeat the target would be"));
   }
   EXPECT_THROW(reward->score({"48", nullptr}, result), Error);
 }

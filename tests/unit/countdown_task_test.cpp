@@ -223,6 +223,212 @@ TEST(CountdownTask, DemonstrationsAreCarelessMostlyWhereProductsAreNeeded) {
   }
 }
 
+// A solution by the chosen rules, found the long way round: the reward judges every expression over the numbers.
+bool has_a_solution(const TaskItem& item, const Reward& reward) {
+  auto numbers = Puzzle(item).numbers;
+  std::sort(numbers.begin(), numbers.end());
+  const auto solves = [&](const std::string& text) {
+    RewardResult result;
+    reward.score({text, &item}, result);
+    return result.solved;
+  };
+  const std::string operators = "+-*/";
+  do {
+    const auto a = std::to_string(numbers[0]), b = std::to_string(numbers[1]), c = std::to_string(numbers[2]);
+    if (solves(a)) return true;
+    for (const char first : operators) {
+      if (solves(a + first + b)) return true;
+      for (const char second : operators) {
+        if (solves("(" + a + first + b + ")" + second + c) || solves(a + first + "(" + b + second + c + ")")) {
+          return true;
+        }
+      }
+    }
+  } while (std::next_permutation(numbers.begin(), numbers.end()));
+  return false;
+}
+
+TEST(CountdownTask, PuzzlesHaveASolutionByTheChosenRules) {
+  std::map<std::string, double> rates;
+  for (const char* use : {"at_most_once", "exactly_once"}) {
+    for (const char* intermediates : {"any", "positive_integer"}) {
+      const Values rules = {{"use", use}, {"intermediates", intermediates}};
+      const auto reward = test::create<Reward>("countdown", "countdown", rules);
+      const auto strict = test::create<Reward>("countdown", "countdown",
+                                               {{"use", "exactly_once"}, {"intermediates", "positive_integer"}});
+      auto values = with(rules, "target_high", std::int64_t{12});
+      values["number_high"] = std::int64_t{6};
+      values["held_out_size"] = std::int64_t{10};
+      int strictly = 0;
+      for (const TaskItem& item : training_items(*make_task(values), 100)) {
+        EXPECT_TRUE(has_a_solution(item, *reward)) << use << " " << intermediates << " " << item.id;
+        strictly += has_a_solution(item, *strict);
+      }
+      rates[std::string(use) + " " + intermediates] = strictly;
+    }
+  }
+  EXPECT_EQ(rates.at("exactly_once positive_integer"), 100);
+  EXPECT_LT(rates.at("at_most_once any"), 100) << "looser rules let more puzzles in";
+  EXPECT_LT(rates.at("at_most_once positive_integer"), 100);
+  EXPECT_LT(rates.at("exactly_once any"), 100);
+}
+
+TaskItem first_item(const std::string& prompt, const std::string& numbers, const std::string& target) {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "puzzles.jsonl";
+  test::write_file(file, R"({"input": ")" + numbers + R"(", "output": ")" + target + "\"}\n");
+  TaskItem item;
+  make_task({{"prompt", prompt}, {"held_out_file", file.string()}})->held_out_item(0, item);
+  return item;
+}
+
+TEST(CountdownTask, ThePapersPromptShowsTheNumbersTwice) {
+  const std::string prompt = first_item("paper", "30,100,93", "23").prompt;
+  EXPECT_THAT(prompt, testing::StartsWith("Please solve the following Countdown puzzle.\n\nYou are given 3 numbers: "
+                                          "30, 100, 93. Your goal is to use these numbers with basic arithmetic "
+                                          "operations (+, -, *, /) to reach the target number 23.\n\nRules:\n"));
+  EXPECT_THAT(prompt, testing::EndsWith("your answer would be \\boxed{5 + 3 * 2}.\n\nNow solve this puzzle:\n"
+                                        "Numbers: 30, 100, 93\nTarget: 23"));
+  EXPECT_THAT(first_item("paper", "30,100,93,2", "23").prompt, HasSubstr("You are given 4 numbers: 30, 100, 93, 2."));
+}
+
+TEST(CountdownTask, PromptsOfD1AndEspoShowAList) {
+  const std::string training = first_item("d1", "30,100,93", "23").prompt;
+  EXPECT_THAT(training, testing::StartsWith("\nRespond in the following format:\n<reasoning>\n...\n</reasoning>\n"
+                                            "<answer>\n...\n</answer>\n\nUsing only the numbers [30, 100, 93], create "
+                                            "an arithmetic expression that evaluates to exactly 23. You must use all"));
+  EXPECT_THAT(training, testing::EndsWith("a valid answer is: <answer>\n2*4-3\n</answer>"));
+  EXPECT_EQ(first_item("espo", "30,100,93", "23").prompt, training);
+  EXPECT_THAT(first_item("d1_eval", "30,100,93", "23").prompt,
+              testing::EndsWith("<answer>\n\\boxed{...}\n</answer>\n\nNumbers: [30, 100, 93]\nTarget: 23"));
+}
+
+// The texts as they were collected from the paper and the originals' code.
+TEST(CountdownTask, PromptsAreThoseOfTheSpecification) {
+  if (test::shared_dir().empty()) GTEST_SKIP() << "the collected prompts are in ../shared, which is not there";
+  const std::string page = test::read_file(test::shared_dir() / "specs" / "rewards_data_eval.md");
+  const auto replaced = [](std::string text, const std::map<std::string, std::string>& values) {
+    for (const auto& [name, value] : values) {
+      for (std::size_t at; (at = text.find(name)) != std::string::npos;) text.replace(at, name.size(), value);
+    }
+    return text;
+  };
+  const std::size_t paper = page.find("Please solve the following Countdown puzzle.");
+  EXPECT_EQ(first_item("paper", "30,100,93", "23").prompt,
+            replaced(page.substr(paper, page.find("\n```", paper) - paper),
+                     {{"{{numbers}}", "30, 100, 93"}, {"{{target}}", "23"}}));
+  const std::size_t begin = page.find("```json\n", page.find("### d1, ESPO, TraceRL")) + 8;
+  const auto texts = nlohmann::json::parse(page.substr(begin, page.find("\n```", begin) - begin));
+  EXPECT_EQ(first_item("d1", "30,100,93", "23").prompt,
+            replaced(texts["d1_espo_countdown"],
+                     {{"{SYSTEM}", texts["d1_train_system"]}, {"{nums}", "[30, 100, 93]"}, {"{target}", "23"}}));
+  EXPECT_EQ(
+      first_item("d1_eval", "30,100,93", "23").prompt,
+      texts["d1_eval_countdown"].get<std::string>() + "\n\n" + texts["d1_eval_countdown_question"].get<std::string>());
+}
+
+TEST(CountdownTask, OnlyTheRawPromptHasDemonstrations) {
+  EXPECT_NE(training_items(*make_task(), 1)[0].demonstration, "");
+  EXPECT_EQ(training_items(*make_task({{"prompt", "paper"}}), 1)[0].demonstration, "");
+}
+
+// The file's puzzles are held out as they come, and neither they nor others in their order are trained on.
+TEST(CountdownTask, AFileOfPuzzlesIsHeldOut) {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "puzzles.jsonl";
+  std::string lines;
+  std::set<std::pair<std::vector<std::int64_t>, std::int64_t>> held_out;
+  Values small = {
+      {"number_high", std::int64_t{4}}, {"target_high", std::int64_t{12}}, {"held_out_size", std::int64_t{1}}};
+  std::vector<std::string> ids;
+  for (const TaskItem& item : training_items(*make_task(small), 300)) {
+    const Puzzle puzzle(item);
+    if (held_out.size() == 10 || !held_out.insert(puzzle.without_order()).second) continue;
+    lines +=
+        R"({"input": ")" + joined(puzzle.numbers, ",") + R"(", "output": ")" + std::to_string(puzzle.target) + "\"}\n";
+    ids.push_back(item.id);
+  }
+  test::write_file(file, lines);
+  small["held_out_file"] = file.string();
+  EXPECT_EQ(held_out_items(*make_task(small)).size(), 1u) << "at most held_out_size";
+  for (const TaskItem& item : training_items(*make_task(small), 2000)) {
+    EXPECT_EQ(held_out.count(Puzzle(item).without_order()), 0u) << "but all of them are kept out of training";
+  }
+  small["held_out_size"] = std::int64_t{400};
+  std::vector<std::string> read;
+  for (const TaskItem& item : held_out_items(*make_task(small))) read.push_back(item.id);
+  EXPECT_EQ(read, ids);
+}
+
+TEST(CountdownTask, AFileOfPuzzlesIsReadWithCare) {
+  const test::TemporaryFolder folder;
+  const auto with = [&](const std::string& content) {
+    const auto path = folder.path() / "puzzles.jsonl";
+    test::write_file(path, content);
+    return error_of({{"held_out_file", path.string()}});
+  };
+  const std::string good = R"({"input": "30,100,93", "output": "23"})";
+  EXPECT_EQ(with(good), "no error");
+  EXPECT_EQ(with(good + "\r\n"), "no error");
+  for (const std::string bad : {"", "[]", R"({"input": "", "output": "23"})", R"({"input": "30,", "output": "23"})",
+                                R"({"input": "30,-1", "output": "23"})", R"({"input": "30,1 ", "output": "23"})",
+                                R"({"input": "30,100", "output": "0"})", R"({"input": "30,100", "output": 23})",
+                                R"({"input": "30,1000000001", "output": "23"})", R"({"input": "30,100"})"}) {
+    EXPECT_THAT(with(good + "\n" + bad + "\n"), HasSubstr(":2: this is not a puzzle of positive numbers")) << bad;
+  }
+  EXPECT_THAT(with(good + "\n" + R"({"input": "93,100,30", "output": "23"})"),
+              HasSubstr(":2: the puzzle of line 1 again"));
+  EXPECT_THAT(with(""), HasSubstr("is empty"));
+  EXPECT_THAT(error_of({{"held_out_file", (folder.path() / "missing").string()}}), HasSubstr("cannot open"));
+}
+
+// Published with d1 and ESPO: 256 puzzles, all solvable by the strictest rules.
+TEST(CountdownTask, TheTestFileIsHeldOutWholly) {
+  if (test::shared_dir().empty()) GTEST_SKIP() << "the test file is in ../shared, which is not there";
+  const auto file = (test::shared_dir() / "data" / "planning" / "countdown_3_test.jsonl").string();
+  const auto task = make_task({{"held_out_file", file}});
+  const auto items = held_out_items(*task);
+  ASSERT_EQ(items.size(), 256u);
+  EXPECT_EQ(items[0].id, "30,100,93=23");
+  std::set<std::pair<std::vector<std::int64_t>, std::int64_t>> held_out;
+  const auto strict =
+      test::create<Reward>("countdown", "countdown", {{"use", "exactly_once"}, {"intermediates", "positive_integer"}});
+  const auto published = test::create<Reward>("countdown", "countdown", {{"answer", "boxed"}});
+  for (const TaskItem& item : items) {
+    held_out.insert(Puzzle(item).without_order());
+    EXPECT_TRUE(has_a_solution(item, *strict)) << item.id;
+    RewardResult result;
+    const std::string target = "\\boxed{" + std::to_string(Puzzle(item).target) + "}";
+    published->score({target, &item}, result);
+    const auto numbers = Puzzle(item).numbers;
+    EXPECT_EQ(result.solved, std::count(numbers.begin(), numbers.end(), Puzzle(item).target) > 0) << item.id;
+  }
+  for (const TaskItem& item : training_items(*task, 3000)) {
+    EXPECT_EQ(held_out.count(Puzzle(item).without_order()), 0u);
+  }
+}
+
+std::uint64_t fnv1a(const std::string& text) {
+  std::uint64_t hash = 0xCBF29CE484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  return hash;
+}
+
+// The items of configs/tasks/countdown.toml, to the last byte: other ones make published figures incomparable.
+TEST(CountdownTask, TheSmallModelsItemsArePinned) {
+  const auto task = make_task(
+      {{"number_high", std::int64_t{20}}, {"target_high", std::int64_t{50}}, {"sorted", true}, {"operators", "+-*"}});
+  std::string all;
+  auto items = training_items(*task, 2000);
+  const auto held_out = held_out_items(*task);
+  items.insert(items.end(), held_out.begin(), held_out.end());
+  for (const TaskItem& item : items) {
+    all +=
+        item.id + "\n" + item.prompt + "\n" + item.reference + "\n" + item.demonstration + item.response_prefix + "\n";
+  }
+  EXPECT_EQ(fnv1a(all), 11120339746128861047u);
+}
+
 TEST(CountdownTask, ImpossibleParametersAreErrors) {
   const std::int64_t one = 1, two = 2, nine = 9;
   EXPECT_THAT(error_of({{"number_low", nine}, {"number_high", two}}), HasSubstr("number_low = 9 is more than"));

@@ -146,6 +146,18 @@ TEST(SudokuTask, TheSplitAndTheHeldOutPuzzlesArePinned) {
   EXPECT_EQ(fnv1a(ids), 111330443332512179u) << "and so do other puzzles";
 }
 
+// The items of configs/tasks/sudoku.toml, to the last byte.
+TEST(SudokuTask, TheSmallModelsItemsArePinned) {
+  std::set<std::string> texts;
+  for (const auto& items : {training_items(*make_sudoku<Task>(), 2000), held_out_items(*make_sudoku<Task>())}) {
+    for (const TaskItem& item : items) {
+      texts.insert(item.id + "\n" + item.prompt + "\n" + item.reference + "\n" + item.demonstration +
+                   item.response_prefix + "\n");
+    }
+  }
+  EXPECT_EQ(fnv1a(texts), 11813806010008587740u);
+}
+
 TEST(SudokuTask, ItemsAreAFunctionOfSeedAndIndex) {
   const auto task = make_sudoku<Task>();
   const auto other_instance = make_sudoku<Task>({{"held_out_size", std::int64_t{1}}});

@@ -110,8 +110,11 @@ class Parser {
       const Rational above = braced();
       value = quotient(above, braced());
       check_step(value);
+    } else if (take("\\boxed") || take("\\fbox")) {
+      value = braced();
     } else if (intermediates_ == Intermediates::kAny && take("-")) {
       value = -factor();
+      check_step(value);
     } else {
       const std::int64_t written = number();
       found_.numbers.push_back(written);
@@ -150,9 +153,10 @@ class Parser {
     return above / below;
   }
 
-  void check_step(const Rational& value) const {
-    if (intermediates_ == Intermediates::kAny || (value > 0 && denominator(value) == 1)) return;
-    refuse(RewardStatus::kWrong, "a step gives " + value.str() + ", not a positive integer");
+  void check_step(const Rational& value) {
+    if ((value > 0 && denominator(value) == 1) || !found_.odd_step.empty()) return;
+    found_.odd_step = "a step gives " + value.str() + ", not a positive integer";
+    if (intermediates_ == Intermediates::kPositiveInteger) refuse(RewardStatus::kWrong, found_.odd_step);
   }
 
   std::string_view rest_;

@@ -28,6 +28,7 @@ struct Evaluation {
   Rational value;
   std::vector<std::int64_t> numbers;    ///< as they stand in the expression, from left to right
   std::optional<std::int64_t> claimed;  ///< 24 in "3 * 8 = 24"
+  std::string odd_step;                 ///< "a step gives -4, not a positive integer", of the first such; else empty
 };
 
 /// Why a text has no value.
@@ -37,8 +38,9 @@ struct Refusal {
 };
 
 /// The value of an arithmetic expression in whole numbers from 0 to kLargestNumber, + - * / and brackets; also × ÷
-/// \times \cdot \div \frac{}{} and braces, with \left \right \, \! $ left out, and "= number" at the end. There are no
-/// powers, no decimals, no //. A sign before a number or bracket is read where intermediates may be negative.
+/// \times \cdot \div \frac{}{} \boxed{} and braces, with \left \right \, \! $ left out, and "= number" at the end.
+/// There are no powers, no decimals, no //. A sign before a number or bracket is read where intermediates may be
+/// negative.
 /// @throws Refusal
 Evaluation evaluate(std::string_view text, Intermediates intermediates);
 

@@ -1,13 +1,8 @@
 #include "reward.h"
 
-#include <drift/error.h>
-
-#include <boost/algorithm/string/find.hpp>
-#include <nlohmann/json.hpp>
-
-#include <algorithm>
-#include <set>
 #include <string>
+
+#include "reference.h"
 
 namespace countdown {
 namespace {
@@ -17,25 +12,6 @@ using drift::RewardStatus;
 
 // What the answer's form alone is worth where partial credit is given, as in d1.
 constexpr double kPartial = 0.1;
-
-struct Reference {
-  std::multiset<std::int64_t> numbers;
-  std::int64_t target = 0;
-};
-
-Reference parse_reference(const drift::TaskItem* item) {
-  const auto json = nlohmann::json::parse(item == nullptr ? "" : item->reference, nullptr, false);
-  const auto is_integer = [](const nlohmann::json& value) { return value.is_number_integer(); };
-  const bool fits = json.is_object() && json.contains("target") && is_integer(json["target"]) &&
-                    json.contains("numbers") && json["numbers"].is_array() && !json["numbers"].empty() &&
-                    std::all_of(json["numbers"].begin(), json["numbers"].end(), is_integer);
-  if (!fits) {
-    const std::string name = item == nullptr ? "no item" : "item " + item->id;
-    throw drift::Error("reward `countdown` cannot read the reference of " + name,
-                       R"(it must hold the numbers, too: {"numbers": [3, 7, 12], "target": 24})");
-  }
-  return {json["numbers"].get<std::multiset<std::int64_t>>(), json["target"].get<std::int64_t>()};
-}
 
 // Which rule the expression breaks; empty if it is a solution.
 std::string fault(const Evaluation& found, const Reference& reference, bool all_numbers) {
@@ -61,8 +37,12 @@ std::string fault(const Evaluation& found, const Reference& reference, bool all_
 
 drift::ParamSpecs CountdownReward::parameters() {
   using drift::one_of;
-  return {{"answer", "raw", "raw: the response is the expression; tags: the last <answer> block holds it",
-           one_of({"raw", "tags"})},
+  return {{"answer", "raw",
+           "raw: the response is the expression; tags: the last <answer> block holds it; boxed: the last \\boxed{}",
+           one_of({"raw", "tags", "boxed"})},
+          {"unclosed", "strict",
+           "with boxed: strict: no answer if a later box is not closed; lenient: the last closed one counts",
+           one_of({"strict", "lenient"})},
           {"use", "at_most_once", "how often each number may stand in the expression",
            one_of({"at_most_once", "exactly_once"})},
           {"intermediates", "any", "values that the steps of the calculation may have",
@@ -72,43 +52,31 @@ drift::ParamSpecs CountdownReward::parameters() {
 }
 
 CountdownReward::CountdownReward(const drift::Params& params)
-    : tags_(params.get<std::string>("answer") == "tags"),
+    : lenient_(params.get<std::string>("unclosed") == "lenient"),
       all_numbers_(params.get<std::string>("use") == "exactly_once"),
       partial_(params.get<std::string>("score") == "partial"),
       intermediates_(params.get<std::string>("intermediates") == "any" ? Intermediates::kAny
-                                                                       : Intermediates::kPositiveInteger) {}
+                                                                       : Intermediates::kPositiveInteger) {
+  const auto answer = params.get<std::string>("answer");
+  form_ = answer == "tags" ? AnswerForm::kTags : answer == "boxed" ? AnswerForm::kBoxed : AnswerForm::kRaw;
+}
 
 void CountdownReward::score(const drift::RewardRequest& request, RewardResult& result) const {
   const Reference reference = parse_reference(request.item);
   result = {};
-  const auto answer = find_answer(request.response, result);
+  const auto answer = find_answer(request.response, form_, lenient_, result);
   if (!answer) return;
   try {
-    result.reason = fault(evaluate(*answer, intermediates_), reference, all_numbers_);
+    const Evaluation found = evaluate(*answer, intermediates_);
+    result.reason = fault(found, reference, all_numbers_);
     result.solved = result.reason.empty();
     result.status = result.solved ? RewardStatus::kOk : RewardStatus::kWrong;
-    if (result.solved) result.reason = "solved";
+    if (result.solved) result.reason = found.odd_step.empty() ? "solved" : "solved, but " + found.odd_step;
   } catch (const Refusal& refusal) {
     result.status = refusal.status;
     result.reason = refusal.reason;
   }
   result.value = result.solved ? 1 : partial_ ? kPartial : 0;
-}
-
-std::optional<std::string_view> CountdownReward::find_answer(std::string_view response, RewardResult& result) const {
-  const auto none = [&](const char* reason) {
-    result.status = RewardStatus::kNoAnswer;
-    result.reason = reason;
-    return std::nullopt;
-  };
-  if (response.empty()) return none("the response is empty");
-  if (!tags_) return response;
-  const auto open = boost::algorithm::ifind_last(response, "<answer>");
-  if (open.empty()) return none("the response has no <answer>");
-  const std::string_view block(open.end(), response.end());
-  const auto close = boost::algorithm::ifind_first(block, "</answer>");
-  if (close.empty()) return none("the last <answer> is not closed");
-  return std::string_view(block.begin(), close.begin());
 }
 
 }  // namespace countdown

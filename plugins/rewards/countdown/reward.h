@@ -2,14 +2,12 @@
 
 #include <drift/reward.h>
 
-#include <optional>
-#include <string_view>
-
+#include "answer.h"
 #include "expression.h"
 
 namespace countdown {
 
-/// Judges an arithmetic expression that a response holds. The reference is {"numbers": [3, 7, 12], "target": 24}.
+/// Judges an arithmetic expression that a response holds. Which references it reads: reference.h.
 class CountdownReward final : public drift::Reward {
  public:
   static drift::ParamSpecs parameters();
@@ -19,9 +17,8 @@ class CountdownReward final : public drift::Reward {
   void score(const drift::RewardRequest& request, drift::RewardResult& result) const override;
 
  private:
-  std::optional<std::string_view> find_answer(std::string_view response, drift::RewardResult& result) const;
-
-  bool tags_;
+  AnswerForm form_;
+  bool lenient_;
   bool all_numbers_;
   bool partial_;
   Intermediates intermediates_;

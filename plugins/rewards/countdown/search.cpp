@@ -103,7 +103,56 @@ class Search {
   std::string text_;
 };
 
+// Four numbers up to 1000 keep numerators and denominators, never reduced, far below 64 bits.
+struct Fraction {
+  std::int64_t above = 0;
+  std::int64_t below = 1;  // not 0, except where a division has no result
+};
+
+Fraction apply(const Fraction& a, char joined_by, const Fraction& b) {
+  switch (joined_by) {
+    case '+': return {a.above * b.below + b.above * a.below, a.below * b.below};
+    case '-': return {a.above * b.below - b.above * a.below, a.below * b.below};
+    case '*': return {a.above * b.above, a.below * b.below};
+    default: return {a.above * b.below, a.below * b.above};
+  }
+}
+
+// Whether joining the values, two at a time, can give the target.
+bool reaches(const std::vector<Fraction>& values, std::int64_t target, const std::string& operators,
+             const Rules& rules) {
+  const auto is_target = [&](const Fraction& value) { return value.above == target * value.below; };
+  if (values.size() == 1 || !rules.all_numbers) {
+    if (std::any_of(values.begin(), values.end(), is_target)) return true;
+  }
+  for (std::size_t a = 0; a < values.size(); ++a) {
+    for (std::size_t b = 0; b < values.size(); ++b) {
+      if (a == b) continue;
+      std::vector<Fraction> rest;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (i != a && i != b) rest.push_back(values[i]);
+      }
+      rest.emplace_back();
+      for (const char joined_by : operators) {
+        const Fraction joined = apply(values[a], joined_by, values[b]);
+        if (joined.below == 0) continue;
+        if (rules.positive_integers && (joined.above / joined.below < 1 || joined.above % joined.below != 0)) continue;
+        rest.back() = joined;
+        if (reaches(rest, target, operators, rules)) return true;
+      }
+    }
+  }
+  return false;
+}
+
 }  // namespace
+
+bool is_solvable(const std::vector<std::int64_t>& numbers, std::int64_t target, const std::string& operators,
+                 const Rules& rules) {
+  std::vector<Fraction> values;
+  for (const std::int64_t number : numbers) values.push_back({number, 1});
+  return reaches(values, target, operators, rules);
+}
 
 std::optional<Solution> simplest_solution(const std::vector<std::int64_t>& numbers, std::int64_t target,
                                           const std::string& operators) {

@@ -25,4 +25,14 @@ struct Solution {
 std::optional<Solution> simplest_solution(const std::vector<std::int64_t>& numbers, std::int64_t target,
                                           const std::string& operators);
 
+/// Rules by which a puzzle must have a solution; those of the reward.
+struct Rules {
+  bool all_numbers = true;        ///< a solution uses every number
+  bool positive_integers = true;  ///< so are its steps
+};
+
+/// Whether any expression over `numbers`, each at most 1000, equals `target` by `rules`.
+bool is_solvable(const std::vector<std::int64_t>& numbers, std::int64_t target, const std::string& operators,
+                 const Rules& rules);
+
 }  // namespace countdown

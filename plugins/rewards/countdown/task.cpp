@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "prompt.h"
+
 namespace countdown {
 namespace {
 
@@ -27,48 +29,29 @@ drift::RandomPoint at(drift::RandomPoint point, std::int64_t position) {
   return point;
 }
 
-std::string joined(const std::vector<std::int64_t>& numbers, const char* separator) {
-  std::string text;
-  for (const std::int64_t number : numbers) {
-    if (!text.empty()) text += separator;
-    text += std::to_string(number);
-  }
-  return text;
-}
-
-// The same for puzzles that differ only in the order of their numbers.
-std::string key_of(Puzzle puzzle) {
-  std::sort(puzzle.numbers.begin(), puzzle.numbers.end());
-  return joined(puzzle.numbers, ",") + "=" + std::to_string(puzzle.target);
-}
-
-bool is_held_out(const Puzzle& puzzle) {
-  static const drift::RandomStream split(kHeldOutSeed, "countdown split");
-  return split.child(key_of(puzzle)).below(kHeldOutOf, {}) == 0;
-}
-
-void render(const Puzzle& puzzle, drift::TaskItem& item) {
-  const std::string target = std::to_string(puzzle.target);
-  item.id = joined(puzzle.numbers, ",") + "=" + target;
-  item.prompt = "<|startoftext|>" + item.id + "<|sep|>";
-  item.reference = R"({"numbers": [)" + joined(puzzle.numbers, ", ") + R"(], "target": )" + target + "}";
-  item.demonstration.clear();
-}
-
 }  // namespace
 
 drift::ParamSpecs CountdownTask::parameters() {
   using drift::between;
-  return {{"count", 3, "numbers of a puzzle", between(2, kMostNumbers)},
-          {"number_low", 1, "smallest number", between(1, 1000)},
-          {"number_high", 100, "largest number", between(1, 1000)},
-          {"target_low", 1, "smallest target", between(1, 1000000)},
-          {"target_high", 100, "largest target", between(1, 1000000)},
-          {"sorted", false, "the largest number comes first; easier for small models"},
-          {"operators", "+-*/", "operators that a puzzle may need, of + - * /"},
-          {"correct_sums", 0.6, "share of correct demonstrations where + and - suffice", between(0, 1)},
-          {"correct_products", 0.3, "share of correct demonstrations where * or / is needed", between(0, 1)},
-          {"held_out_size", 400, "number of held-out puzzles", between(1, 10000)}};
+  using drift::one_of;
+  return {
+      {"count", 3, "numbers of a puzzle", between(2, kMostNumbers)},
+      {"number_low", 1, "smallest number", between(1, 1000)},
+      {"number_high", 100, "largest number", between(1, 1000)},
+      {"target_low", 1, "smallest target", between(1, 1000000)},
+      {"target_high", 100, "largest target", between(1, 1000000)},
+      {"sorted", false, "the largest number comes first; easier for small models"},
+      {"operators", "+-*/", "operators that a puzzle may need, of + - * /"},
+      {"use", "exactly_once", "a puzzle must have a solution that uses each number so often",
+       one_of({"at_most_once", "exactly_once"})},
+      {"intermediates", "positive_integer", "and whose steps have such values", one_of({"any", "positive_integer"})},
+      {"prompt", "raw", "the puzzle alone, for small models, or with the words of the paper, of d1 or of ESPO",
+       one_of(prompt_names())},
+      {"correct_sums", 0.6, "share of correct demonstrations where + and - suffice", between(0, 1)},
+      {"correct_products", 0.3, "share of correct demonstrations where * or / is needed", between(0, 1)},
+      {"held_out_size", 400, "number of held-out puzzles; of a file, at most so many", between(1, 10000)},
+      {"held_out_file", "",
+       "JSON Lines of puzzles to evaluate on instead of drawn ones; none of them is a training puzzle"}};
 }
 
 CountdownTask::CountdownTask(const drift::Params& params)
@@ -79,26 +62,34 @@ CountdownTask::CountdownTask(const drift::Params& params)
       target_high_(params.get<std::int64_t>("target_high")),
       sorted_(params.get<bool>("sorted")),
       operators_(params.get<std::string>("operators")),
+      rules_{params.get<std::string>("use") == "exactly_once",
+             params.get<std::string>("intermediates") == "positive_integer"},
+      prompt_(params.get<std::string>("prompt")),
       correct_sums_(params.get<double>("correct_sums")),
       correct_products_(params.get<double>("correct_products")) {
   check_ranges();
-  held_out_ = draw_held_out(static_cast<std::size_t>(params.get<std::int64_t>("held_out_size")));
+  const auto size = static_cast<std::size_t>(params.get<std::int64_t>("held_out_size"));
+  if (const auto file = params.get<std::string>("held_out_file"); file.empty()) {
+    held_out_ = draw_held_out(size);
+  } else {
+    read_held_out(file, size);
+  }
   draw_solvable(drift::RandomStream(kHeldOutSeed, "countdown training puzzles"), {}, false);  // there are some
 }
 
 void CountdownTask::check_ranges() const {
   const auto check = [](const std::string& what, std::int64_t low, std::int64_t high) {
     if (low <= high) return;
-    throw drift::Error("task `countdown`: " + what + "_low = " + std::to_string(low) + " is more than " + what +
-                           "_high = " + std::to_string(high),
-                       "set both, the smaller one as " + what + "_low");
+    throw drift::Error(
+        what + "_low = " + std::to_string(low) + " is more than " + what + "_high = " + std::to_string(high),
+        "set both, the smaller one as " + what + "_low");
   };
   check("number", number_low_, number_high_);
   check("target", target_low_, target_high_);
   const std::set<char> different(operators_.begin(), operators_.end());
   const bool known = operators_.find_first_not_of("+-*/") == std::string::npos;
   if (operators_.empty() || !known || different.size() != operators_.size()) {
-    throw drift::Error("task `countdown`: operators = \"" + operators_ + "\" is not a choice of + - * /",
+    throw drift::Error("operators = \"" + operators_ + "\" is not a choice of + - * /",
                        "for example operators = \"+-*\"");
   }
 }
@@ -106,12 +97,13 @@ void CountdownTask::check_ranges() const {
 void CountdownTask::training_item(std::int64_t index, const drift::RandomStream& random, drift::TaskItem& item) const {
   const Solved solved = draw_solvable(random, point_of_item(index), false);
   render(solved.puzzle, item);
+  if (prompt_ != "raw") return;
   item.demonstration = demonstration(solved, random.uniform(at(point_of_item(index), kDemonstration)));
 }
 
 void CountdownTask::held_out_item(std::int64_t index, drift::TaskItem& item) const {
   if (index < 0 || index >= held_out_size()) {
-    throw drift::Error("task `countdown` has no held-out item " + std::to_string(index) + ", only " +
+    throw drift::Error("there is no held-out item " + std::to_string(index) + ", only " +
                        std::to_string(held_out_size()) + " from 0 on");
   }
   render(held_out_[static_cast<std::size_t>(index)], item);
@@ -128,18 +120,28 @@ Puzzle CountdownTask::draw(const drift::RandomStream& random, drift::RandomPoint
   return puzzle;
 }
 
+bool CountdownTask::is_held_out(const Puzzle& puzzle) const {
+  if (!file_keys_.empty()) return file_keys_.contains(key_of(puzzle));
+  static const drift::RandomStream split(kHeldOutSeed, "countdown split");
+  return split.child(key_of(puzzle)).below(kHeldOutOf, {}) == 0;
+}
+
 // A puzzle that cannot be used is thrown away whole and drawn again.
 CountdownTask::Solved CountdownTask::draw_solvable(const drift::RandomStream& random, drift::RandomPoint point,
                                                    bool held_out) const {
   for (point.draw = 0; point.draw < kMostDraws; ++point.draw) {
     const Puzzle puzzle = draw(random, point);
     if (is_held_out(puzzle) != held_out) continue;
-    if (auto solution = simplest_solution(puzzle.numbers, puzzle.target, operators_)) return {puzzle, *solution};
+    auto solution = simplest_solution(puzzle.numbers, puzzle.target, operators_);
+    const bool any_rules = !rules_.all_numbers || !rules_.positive_integers;
+    if (solution || (any_rules && is_solvable(puzzle.numbers, puzzle.target, operators_, rules_))) {
+      return {puzzle, std::move(solution)};
+    }
   }
-  throw drift::Error("task `countdown`: " + std::to_string(kMostDraws) + " random puzzles of " +
-                         std::to_string(count_) + " numbers from " + std::to_string(number_low_) + " to " +
-                         std::to_string(number_high_) + " with targets from " + std::to_string(target_low_) + " to " +
-                         std::to_string(target_high_) + " hold none that can be used",
+  throw drift::Error(std::to_string(kMostDraws) + " random puzzles of " + std::to_string(count_) + " numbers from " +
+                         std::to_string(number_low_) + " to " + std::to_string(number_high_) + " with targets from " +
+                         std::to_string(target_low_) + " to " + std::to_string(target_high_) +
+                         " hold none that can be used",
                      "widen the ranges, or allow more operators");
 }
 
@@ -153,17 +155,32 @@ std::vector<Puzzle> CountdownTask::draw_held_out(std::size_t size) const {
     if (seen.insert(key_of(puzzle)).second) puzzles.push_back(std::move(puzzle));
   }
   if (puzzles.size() < size) {
-    throw drift::Error("task `countdown`: these settings give only " + std::to_string(puzzles.size()) +
+    throw drift::Error("these settings give only " + std::to_string(puzzles.size()) +
                            " different held-out puzzles, not " + std::to_string(size),
                        "lower held_out_size, or widen the ranges of numbers and targets");
   }
   return puzzles;
 }
 
+// All puzzles of the file are kept out of training, also those beyond `size`.
+void CountdownTask::read_held_out(const std::string& file, std::size_t size) {
+  held_out_ = read_puzzle_file(file);
+  for (const Puzzle& puzzle : held_out_) file_keys_.insert(key_of(puzzle));
+  if (held_out_.size() > size) held_out_.resize(size);
+}
+
 // The careless answer adds the numbers up as they come, blind to the target.
 std::string CountdownTask::demonstration(const Solved& solved, double chance) const {
-  const double correct = solved.solution.only_sums ? correct_sums_ : correct_products_;
-  return chance < correct ? solved.solution.text : joined(solved.puzzle.numbers, "+");
+  const double correct = solved.solution && solved.solution->only_sums ? correct_sums_ : correct_products_;
+  return solved.solution && chance < correct ? solved.solution->text : joined(solved.puzzle.numbers, "+");
+}
+
+void CountdownTask::render(const Puzzle& puzzle, drift::TaskItem& item) const {
+  item.id = name_of(puzzle);
+  item.prompt = prompt_of(puzzle, prompt_);
+  item.reference =
+      R"({"numbers": [)" + joined(puzzle.numbers, ", ") + R"(], "target": )" + std::to_string(puzzle.target) + "}";
+  item.demonstration.clear();
 }
 
 }  // namespace countdown

@@ -4,20 +4,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "puzzle.h"
 #include "search.h"
 
 namespace countdown {
 
-struct Puzzle {
-  std::vector<std::int64_t> numbers;
-  std::int64_t target = 0;
-};
-
-/// Random Countdown puzzles, each solvable with all its numbers and positive integers throughout. A puzzle is held out
-/// or not by its numbers, in any order, together with its target.
+/// Random Countdown puzzles, each with a solution by the chosen rules. A puzzle is held out or not by its numbers, in
+/// any order, together with its target: by a hash of them or, where there is a file of held-out puzzles, by that file.
 class CountdownTask final : public drift::Task {
  public:
   static drift::ParamSpecs parameters();
@@ -30,12 +28,15 @@ class CountdownTask final : public drift::Task {
  private:
   struct Solved {
     Puzzle puzzle;
-    Solution solution;
+    std::optional<Solution> solution;  ///< with all numbers and positive integers throughout, where there is one
   };
 
   Puzzle draw(const drift::RandomStream& random, drift::RandomPoint point) const;
+  bool is_held_out(const Puzzle& puzzle) const;
   Solved draw_solvable(const drift::RandomStream& random, drift::RandomPoint point, bool held_out) const;
   std::vector<Puzzle> draw_held_out(std::size_t size) const;
+  void read_held_out(const std::string& file, std::size_t size);
+  void render(const Puzzle& puzzle, drift::TaskItem& item) const;
   std::string demonstration(const Solved& solved, double chance) const;
   void check_ranges() const;
 
@@ -44,8 +45,11 @@ class CountdownTask final : public drift::Task {
   std::int64_t target_low_, target_high_;
   bool sorted_;
   std::string operators_;
+  Rules rules_;
+  std::string prompt_;
   double correct_sums_, correct_products_;
   std::vector<Puzzle> held_out_;
+  std::set<std::string> file_keys_;  ///< key_of every puzzle of the file; empty: no file, the hash decides
 };
 
 }  // namespace countdown
