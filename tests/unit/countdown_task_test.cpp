@@ -270,7 +270,27 @@ TEST(CountdownTask, PuzzlesHaveASolutionByTheChosenRules) {
   EXPECT_EQ(rates.at("exactly_once positive_integer"), 100);
   EXPECT_LT(rates.at("at_most_once any"), 100) << "looser rules let more puzzles in";
   EXPECT_LT(rates.at("at_most_once positive_integer"), 100);
-  EXPECT_LT(rates.at("exactly_once any"), 100);
+  EXPECT_EQ(rates.at("exactly_once any"), 100) << "of three numbers, none needs a fraction or a negative step";
+}
+
+// 7 * (4 - 4 / 7) is the only way.
+TEST(CountdownTask, OfFourNumbersSomeNeedFractions) {
+  const auto seen = [](const char* intermediates) {
+    const std::int64_t one = 1, four = 4, low = 3, high = 7, target = 24;
+    const auto task = make_task({{"count", four},
+                                 {"number_low", low},
+                                 {"number_high", high},
+                                 {"target_low", target},
+                                 {"target_high", target},
+                                 {"intermediates", intermediates},
+                                 {"held_out_size", one}});
+    std::set<std::vector<std::int64_t>> numbers;
+    for (const TaskItem& item : training_items(*task, 1000)) numbers.insert(Puzzle(item).without_order().first);
+    return numbers;
+  };
+  const std::vector<std::int64_t> hard = {4, 4, 7, 7};
+  EXPECT_EQ(seen("any").count(hard), 1u);
+  EXPECT_EQ(seen("positive_integer").count(hard), 0u);
 }
 
 TaskItem first_item(const std::string& prompt, const std::string& numbers, const std::string& target) {
