@@ -145,24 +145,70 @@ TEST(SudokuReward, AnswerTagsHoldSixteenDigits) {
 TEST(SudokuReward, AnUnclosedAnswerCountsOnlyWhereItIsAccepted) {
   const std::string response = "<answer>1</answer> <answer>2431312412434312";
   expect(score(response, {{"answer", "tags"}}), 0, false, RewardStatus::kNoAnswer, "the last <answer> is not closed");
-  expect(score(response, {{"answer", "tags"}, {"accept_unclosed", true}}), 1, true, RewardStatus::kOk, "solved");
+  expect(score(response, {{"answer", "tags"}, {"unclosed", "lenient"}}), 1, true, RewardStatus::kOk, "solved");
+}
+
+constexpr const char* kPuzzle = "0401002010030310";
+constexpr const char* kSolution = "2431312412434312";
+
+TaskItem item_with(const std::string& reference, const std::string& question = {}) {
+  TaskItem item;
+  item.id = "the item";
+  item.reference = reference;
+  item.prompt = question;
+  return item;
+}
+
+std::string record(const std::string& question, const std::string& truth) {
+  return nlohmann::json{{"question", question}, {"ground_truth_answer", truth}}.dump();
+}
+
+TEST(SudokuReward, RecordsOfDataSetsAreReferences) {
+  const std::string answer = "2431\n3124\n1243\n4312", other = "2431\n3124\n1243\n4321";
+  const std::string with_spaces = "Puzzle:\n0 4 0 1\n0 0 2 0\n1 0 0 3\n0 3 1 0";
+  for (const TaskItem& item :
+       {item_with(record("Fill cells with digits 1-4 in the 4x4 grid: " + std::string(kPuzzle) + "\n", kSolution)),
+        item_with(record("Example:\n1 2 3 4\n3 4 1 2\n0 0 0 0\n0 0 0 0\n" + with_spaces, "2431 3124 1243 4312")),
+        item_with(kSolution, with_spaces), item_with("\"" + std::string(kSolution) + "\"", with_spaces),
+        item_with(record("", kSolution), with_spaces)}) {
+    for (const char* mode : {"grid_valid", "grid_exact", "cells", "cells_stored"}) {
+      expect(score(answer, {{"score", mode}}, item), 1, true, RewardStatus::kOk, "solved");
+    }
+    expect(score(other, {{"score", "cells"}}, item), 8.0 / 9, false, RewardStatus::kWrong, "8 of 9 empty cells right");
+  }
+}
+
+TEST(SudokuReward, ASolutionAloneIsComparedExactly) {
+  const Values exact = {{"score", "grid_exact"}};
+  for (const TaskItem& item : {item_with(kSolution), item_with(record("Solve it.", kSolution))}) {
+    expect(score("2431\n3124\n1243\n4312", exact, item), 1, true, RewardStatus::kOk, "solved");
+    expect(score("1234\n3412\n2143\n4321", exact, item), 0, false, RewardStatus::kWrong, "not the stored solution");
+    for (const char* mode : {"grid_valid", "cells", "cells_stored"}) {
+      EXPECT_THROW(score("2431\n3124\n1243\n4312", {{"score", mode}}, item), Error) << "the clues are not known";
+    }
+  }
 }
 
 TEST(SudokuReward, AForeignReferenceIsAnError) {
   const auto reward = make_sudoku<Reward>();
   RewardResult result;
-  for (const std::string reference : {"", "42", "{}", "[", R"({"puzzle": 1, "solution": 2})",
-                                      R"({"puzzle": "12", "solution": "34"})", R"({"puzzle": "1030040102004003"})"}) {
-    TaskItem item;
-    item.id = "the item";
-    item.reference = reference;
+  const auto error_of = [&](const TaskItem& item) -> std::string {
     try {
       reward->score({"2431", &item}, result);
-      FAIL() << reference;
     } catch (const Error& error) {
-      EXPECT_THAT(error.what(), HasSubstr("cannot read the reference of item the item"));
+      return error.what();
     }
+    return "no error";
+  };
+  for (const std::string reference :
+       {"", "42", "{}", "[", R"({"puzzle": 1, "solution": 2})", R"({"puzzle": "12", "solution": "34"})",
+        R"({"puzzle": "1030040102004003"})", "2431312412434311", "2431312412434310", R"({"ground_truth_answer": 5})"}) {
+    EXPECT_EQ(error_of(item_with(reference, kPuzzle)), "cannot read the reference of item the item") << reference;
   }
+  EXPECT_EQ(error_of(item_with(kSolution)),
+            "item the item has a solution but no puzzle, in its reference or its question");
+  EXPECT_EQ(error_of(item_with(record("0401002010030311", kSolution))),
+            "the reference of item the item is no solution of its puzzle 0401002010030311");
   EXPECT_THROW(reward->score({"2431", nullptr}, result), Error);
 }
 
@@ -173,7 +219,7 @@ TEST(SudokuReward, AnyBytesAreJudged) {
                                           " ",    "<answer>", "</answer>", "\xC3", std::string(1, '\0')};
   const TaskItem item = item_of("0401002010030310", "2431312412434312");
   for (const Values& values :
-       {Values{}, Values{{"answer", "tags"}, {"accept_unclosed", true}}, Values{{"score", "cells"}}}) {
+       {Values{}, Values{{"answer", "tags"}, {"unclosed", "lenient"}}, Values{{"score", "cells"}}}) {
     const auto reward = make_sudoku<Reward>(values);
     for (std::int64_t i = 0; i < 5000; ++i) {
       std::string response;
@@ -235,7 +281,14 @@ TEST(SudokuReward, TheTestFileIsJudgedRight) {
     ++puzzles;
     with_several_solutions += solutions.size() > 1;
     EXPECT_TRUE(score(test::lines(line.substr(17, 16)), {{"score", "grid_exact"}}, item).solved) << line;
-    for (const auto& solution : solutions) EXPECT_TRUE(score(test::lines(solution), {}, item).solved) << line;
+    for (const auto& solution : solutions) {
+      EXPECT_TRUE(score(test::lines(solution), {}, item).solved) << line;
+      for (std::size_t cell = 0; cell < 16; ++cell) {
+        std::string wrong = solution;
+        wrong[cell] = wrong[cell] == '4' ? '1' : static_cast<char>(wrong[cell] + 1);
+        EXPECT_FALSE(score(test::lines(wrong), {}, item).solved) << line << " " << wrong;
+      }
+    }
   }
   EXPECT_EQ(puzzles, 500);
   EXPECT_EQ(with_several_solutions, 124);

@@ -247,13 +247,134 @@ TEST(SudokuTask, ThePaperPromptShowsTheGridWithSpaces) {
   EXPECT_EQ(item.demonstration, "");
 }
 
-TEST(SudokuTask, ThePaperPromptIsThatOfTheSpecification) {
-  if (test::shared_dir().empty()) GTEST_SKIP() << "the paper's prompt is in ../shared, which is not there";
-  const std::string specification = test::read_file(test::shared_dir() / "specs" / "rewards_data_eval.md");
-  const std::size_t begin = specification.find("Please solve the following 4x4 Sudoku puzzle");
-  const std::size_t end = specification.find("{{puzzle}}", begin);
-  const TaskItem item = training_items(*make_sudoku<Task>({{"prompt", "paper"}}), 1)[0];
-  EXPECT_EQ(item.prompt, specification.substr(begin, end - begin) + lines_with_spaces(puzzle_of(item)));
+TEST(SudokuTask, PromptsOfD1AndEspoShowSixteenCharacters) {
+  const auto prompt = [](const std::string& name) {
+    const TaskItem item = training_items(*make_sudoku<Task>({{"prompt", name}}), 1)[0];
+    EXPECT_EQ(item.demonstration, "");
+    EXPECT_THAT(item.prompt, testing::EndsWith("olve the following Sudoku puzzle: " + puzzle_of(item) + "\n"));
+    return item.prompt;
+  };
+  EXPECT_THAT(prompt("d1"), HasSubstr("</answer>\n\n\nSolve the following Sudoku puzzle: "));
+  EXPECT_THAT(prompt("espo"), HasSubstr("</answer>\n\n\nNow, solve the following Sudoku puzzle: "));
+  EXPECT_THAT(prompt("espo_eval"), HasSubstr("0 4 | 0 1\n0 0 | 2 0\n----+----\n"));
+}
+
+// The texts as they were collected from the paper and the originals' code.
+TEST(SudokuTask, PromptsAreThoseOfTheSpecification) {
+  if (test::shared_dir().empty()) GTEST_SKIP() << "the collected prompts are in ../shared, which is not there";
+  const std::string page = test::read_file(test::shared_dir() / "specs" / "rewards_data_eval.md");
+  const auto item = [](const std::string& name) {
+    return training_items(*make_sudoku<Task>({{"prompt", name}}), 1)[0];
+  };
+  const std::size_t paper = page.find("Please solve the following 4x4 Sudoku puzzle");
+  EXPECT_EQ(item("paper").prompt,
+            page.substr(paper, page.find("{{puzzle}}", paper) - paper) + lines_with_spaces(puzzle_of(item("paper"))));
+  const std::size_t begin = page.find("```json\n", page.find("### d1, ESPO, TraceRL")) + 8;
+  const auto texts = nlohmann::json::parse(page.substr(begin, page.find("\n```", begin) - begin));
+  const auto filled = [&](std::string text, const std::string& system, const std::string& puzzle) {
+    text.replace(text.find("{SUDOKU_SYSTEM}"), 15, texts[system].get<std::string>());
+    return text.replace(text.find("{puzzle}"), 8, puzzle);
+  };
+  for (const auto& [name, user, system] : {std::tuple("d1", "d1_sudoku_user", "d1_sudoku_system"),
+                                           std::tuple("espo", "espo_sudoku_user_train", "espo_sudoku_system"),
+                                           std::tuple("espo_eval", "espo_sudoku_user_eval", "espo_sudoku_system")}) {
+    EXPECT_EQ(item(name).prompt, filled(texts[user], system, puzzle_of(item(name)))) << name;
+  }
+}
+
+// All puzzles over two held-out and two training grids, in a file.
+struct PuzzleFile {
+  test::TemporaryFolder folder;
+  std::string path = (folder.path() / "puzzles.csv").string();
+  std::vector<std::string> puzzles;
+
+  PuzzleFile() {
+    std::string lines = "Puzzle,Solution\n";
+    for (const auto& items :
+         {training_items(*make_sudoku<Task>({{"unique", false}}), 2), held_out_items(*make_sudoku<Task>())}) {
+      for (std::size_t i = 0; i < 2; ++i) {
+        puzzles.push_back(puzzle_of(items[i]));
+        lines += puzzles.back() + "," + solution_of(items[i]) + "\n";
+      }
+    }
+    test::write_file(path, lines);
+  }
+};
+
+TEST(SudokuTask, AllPuzzlesOfAFileMayBeHeldOut) {
+  const PuzzleFile file;
+  const auto task = make_sudoku<Task>({{"held_out_file", file.path}, {"split", "puzzles"}});
+  std::vector<std::string> held_out;
+  for (const TaskItem& item : held_out_items(*task)) held_out.push_back(puzzle_of(item));
+  EXPECT_EQ(held_out, file.puzzles);
+  EXPECT_EQ(solution_grids(training_items(*task, 10000)).size(), 288u) << "every grid makes training puzzles";
+}
+
+TEST(SudokuTask, NoPuzzleOfAFileIsTrainedOn) {
+  const std::int64_t one = 1;
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "puzzles.csv";
+  // With one empty cell there are 288 x 16 puzzles. The file holds those whose empty cell is in the first row.
+  std::string lines = "Puzzle,Solution\n";
+  std::set<std::string> in_file;
+  for (const auto& grid : test::solve(std::string(16, '0'))) {
+    for (std::size_t cell = 0; cell < 4; ++cell) {
+      std::string puzzle = grid;
+      puzzle[cell] = '0';
+      lines += puzzle + "," + grid + "\n";
+      in_file.insert(puzzle);
+    }
+  }
+  test::write_file(path, lines);
+  const auto task = make_sudoku<Task>({{"held_out_file", path.string()},
+                                       {"split", "puzzles"},
+                                       {"held_out_size", one},
+                                       {"blanks_low", one},
+                                       {"blanks_high", one}});
+  EXPECT_EQ(task->held_out_size(), 1);
+  std::set<std::string> trained;
+  for (const TaskItem& item : training_items(*task, 20000)) {
+    EXPECT_EQ(in_file.count(puzzle_of(item)), 0u);
+    trained.insert(puzzle_of(item));
+  }
+  EXPECT_GT(trained.size(), 3300u) << "of 3456";
+}
+
+TEST(SudokuTask, NoSolutionOfAFilesPuzzlesIsTrainedOn) {
+  const PuzzleFile file;
+  const auto task = make_sudoku<Task>({{"held_out_file", file.path}, {"split", "solutions"}, {"unique", false}});
+  std::set<std::string> solutions;
+  for (const auto& puzzle : file.puzzles) {
+    for (const auto& solution : test::solve(puzzle)) solutions.insert(solution);
+  }
+  EXPECT_EQ(held_out_items(*task).size(), 4u);
+  const auto items = training_items(*task, 5000);
+  for (const TaskItem& item : items) {
+    for (const auto& solution : test::solve(puzzle_of(item))) EXPECT_EQ(solutions.count(solution), 0u);
+  }
+  EXPECT_EQ(solution_grids(items).size(), 288 - solutions.size());
+}
+
+// The published test file, as the paper's protocol uses it.
+TEST(SudokuTask, TheTestFileMayBeHeldOutWholly) {
+  if (test::shared_dir().empty()) GTEST_SKIP() << "the test file is in ../shared, which is not there";
+  const auto file = (test::shared_dir() / "data" / "planning" / "sudoku_4x4_test.csv").string();
+  const std::int64_t eight = 8, five_hundred = 500;
+  std::map<std::string, ParamValue> values = {
+      {"held_out_file", file}, {"held_out_size", five_hundred}, {"split", "puzzles"}, {"unique", false},
+      {"blanks_low", eight},   {"blanks_high", eight},          {"prompt", "paper"}};
+  const auto task = make_sudoku<Task>(values);
+  std::set<std::string> held_out, solutions;
+  for (const TaskItem& item : held_out_items(*task)) {
+    held_out.insert(puzzle_of(item));
+    for (const auto& solution : test::solve(puzzle_of(item))) solutions.insert(solution);
+  }
+  EXPECT_EQ(held_out.size(), 500u);
+  for (const TaskItem& item : training_items(*task, 3000)) EXPECT_EQ(held_out.count(puzzle_of(item)), 0u);
+  values["split"] = "solutions";
+  for (const TaskItem& item : training_items(*make_sudoku<Task>(values), 500)) {
+    EXPECT_EQ(solutions.count(solution_of(item)), 0u);
+  }
 }
 
 TEST(SudokuTask, ImpossibleParametersAreErrors) {
@@ -263,6 +384,7 @@ TEST(SudokuTask, ImpossibleParametersAreErrors) {
   EXPECT_THAT(error_of({{"blanks_low", one}, {"blanks_high", one}, {"held_out_size", std::int64_t{1000}}}),
               HasSubstr("only 960 different puzzles"))
       << "60 grids with 16 cells each";
+  EXPECT_THAT(error_of({{"split", "puzzles"}}), HasSubstr("split = \"puzzles\" needs a held_out_file"));
   EXPECT_THROW(make_sudoku<Task>({{"blanks_high", std::int64_t{13}}}), Error) << "no such puzzle has one solution";
   TaskItem item;
   EXPECT_THROW(make_sudoku<Task>()->held_out_item(400, item), Error);
@@ -282,6 +404,11 @@ TEST(SudokuTask, AFileOfPuzzlesIsReadWithCare) {
   EXPECT_THAT(with("Puzzle,Solution\n"), HasSubstr("no puzzle of"));
   EXPECT_THAT(with(""), HasSubstr("no puzzle of"));
   EXPECT_THAT(with("0" + held_out.substr(1) + "," + held_out), HasSubstr(":1: the header `Puzzle,Solution` is"));
+  std::string everything = "Puzzle,Solution\n";
+  for (const auto& grid : test::solve(std::string(16, '0'))) everything += "0" + grid.substr(1) + "," + grid + "\n";
+  test::write_file(folder.path() / "all.csv", everything);
+  EXPECT_THAT(error_of({{"held_out_file", (folder.path() / "all.csv").string()}, {"split", "solutions"}}),
+              HasSubstr("the held-out puzzles leave none to train on"));
   EXPECT_THAT(with("Puzzle,Solution\n12,34\n"), HasSubstr(":2: this is not a puzzle and its solution"));
   EXPECT_THAT(with("Puzzle,Solution\n" + std::string(16, '0') + "," + std::string(16, '1')), HasSubstr(":2: "));
   EXPECT_THAT(with("Puzzle,Solution\n" + std::string(33, '\0')), HasSubstr(":2: "));

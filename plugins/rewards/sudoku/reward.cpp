@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "reference.h"
 
 namespace sudoku {
 namespace {
@@ -14,22 +15,6 @@ using drift::RewardResult;
 using drift::RewardStatus;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-Puzzle parse_reference(const drift::TaskItem* item) {
-  const auto reference = nlohmann::json::parse(item == nullptr ? "" : item->reference, nullptr, false);
-  const auto grid = [&](const char* key) {
-    const bool is_text = reference.is_object() && reference.contains(key) && reference[key].is_string();
-    return is_text ? parse_grid(reference[key].get<std::string>()) : std::nullopt;
-  };
-  const auto clues = grid("puzzle");
-  const auto solution = grid("solution");
-  if (!clues || !solution) {
-    const std::string name = item == nullptr ? "no item" : "item " + item->id;
-    throw drift::Error("reward `sudoku` cannot read the reference of " + name,
-                       R"(use it with the task `sudoku`: {"puzzle": "16 digits", "solution": "16 digits"})");
-  }
-  return {*clues, *solution};
-}
 
 // Tags are lower case; a response may write them in any case.
 bool same_letter(char written, char tag) {
@@ -109,7 +94,9 @@ std::size_t count_right_at_best(const Grid& answer, const Grid& clues) {
 drift::ParamSpecs SudokuReward::parameters() {
   return {{"answer", "raw", "raw: the response is the grid; tags: the last <answer> block holds it",
            drift::one_of({"raw", "tags"})},
-          {"accept_unclosed", false, "with tags: read a last <answer> that is not closed up to the end"},
+          {"unclosed", "strict",
+           "with tags: strict: a last <answer> that is not closed is no answer; lenient: it is read up to the end",
+           drift::one_of({"strict", "lenient"})},
           {"score", "grid_valid",
            "grid_valid: 1 for any solution; grid_exact: 1 for the stored one; cells: share of the empty cells right, "
            "by the nearest solution; cells_stored: by the stored one",
@@ -117,7 +104,7 @@ drift::ParamSpecs SudokuReward::parameters() {
 }
 
 SudokuReward::SudokuReward(const drift::Params& params)
-    : tags_(params.get<std::string>("answer") == "tags"), accept_unclosed_(params.get<bool>("accept_unclosed")) {
+    : tags_(params.get<std::string>("answer") == "tags"), lenient_(params.get<std::string>("unclosed") == "lenient") {
   static const std::map<std::string, Score> scores = {{"grid_valid", Score::kGridValid},
                                                       {"grid_exact", Score::kGridExact},
                                                       {"cells", Score::kCells},
@@ -126,7 +113,14 @@ SudokuReward::SudokuReward(const drift::Params& params)
 }
 
 void SudokuReward::score(const drift::RewardRequest& request, RewardResult& result) const {
-  const Puzzle puzzle = parse_reference(request.item);
+  const Reference reference = parse_reference(request.item);
+  if (!reference.clues && score_ != Score::kGridExact) {
+    throw drift::Error("item " + request.item->id + " has a solution but no puzzle, in its reference or its question",
+                       "score = \"grid_exact\" compares with the solution alone");
+  }
+  Grid no_clues;
+  no_clues.fill('0');
+  const Puzzle puzzle{reference.clues.value_or(no_clues), reference.solution};
   result = {};
   if (const auto answer = find_answer(request.response, result)) judge(*answer, puzzle, result);
 }
@@ -146,7 +140,7 @@ std::optional<Grid> SudokuReward::find_tagged(std::string_view response, RewardR
   }
   std::string_view block = response.substr(begin + open.size());
   const std::size_t end = find_first(block, "</answer>");
-  if (end == std::string_view::npos && !accept_unclosed_) {
+  if (end == std::string_view::npos && !lenient_) {
     result.reason = "the last <answer> is not closed";
     return std::nullopt;
   }

@@ -9,13 +9,14 @@
 
 namespace sudoku {
 
-/// Judges a grid that a response holds. The reference is that of the task `sudoku`.
+/// Judges a grid that a response holds. Which references it reads: reference.h.
 class SudokuReward final : public drift::Reward {
  public:
   static drift::ParamSpecs parameters();
   explicit SudokuReward(const drift::Params& params);
 
-  /// @throws drift::Error if the item's reference is not a Sudoku puzzle. Any response is judged.
+  /// @throws drift::Error if the item's reference is not a Sudoku puzzle, or lacks what `score` needs. Any response is
+  /// judged.
   void score(const drift::RewardRequest& request, drift::RewardResult& result) const override;
 
  private:
@@ -26,7 +27,7 @@ class SudokuReward final : public drift::Reward {
   void judge(const Grid& answer, const Puzzle& puzzle, drift::RewardResult& result) const;
 
   bool tags_;
-  bool accept_unclosed_;
+  bool lenient_;
   Score score_;
 };
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <numeric>
-#include <set>
 
 #include "prompt.h"
 #include "puzzle_file.h"
@@ -15,6 +15,9 @@ namespace {
 
 // The held-out puzzles are the same in every run, whatever its seed.
 constexpr std::uint64_t kHeldOutSeed = 60;
+
+// More draws than any usable settings need.
+constexpr std::int64_t kMostDraws = 100'000;
 
 // What is drawn for a puzzle; each has its own position of the random point. Cells take 16 positions from kCells on.
 enum Position : std::int64_t { kGrid = 0, kBlanks = 1, kCells = 2, kDemonstration = 18 };
@@ -48,61 +51,102 @@ Grid careless_answer(const Grid& clues) {
   return answer;
 }
 
-bool all_on_side(const std::vector<std::size_t>& grids, bool held_out) {
-  return std::all_of(grids.begin(), grids.end(), [&](std::size_t grid) { return is_held_out(grid) == held_out; });
-}
-
 }  // namespace
 
 drift::ParamSpecs SudokuTask::parameters() {
-  return {{"blanks_low", 7, "fewest empty cells of a puzzle", drift::between(1, 12)},
-          {"blanks_high", 10, "most empty cells of a puzzle", drift::between(1, 12)},
-          {"unique", true, "draw only puzzles with exactly one solution"},
-          {"prompt", "raw", "the grid alone, for small models, or the instructions of the paper",
-           drift::one_of({"raw", "paper"})},
-          {"held_out_size", 400, "number of held-out puzzles; of a file, at most so many", drift::between(1, 10000)},
-          {"held_out_file", "",
-           "CSV file of puzzles to evaluate on instead of drawn ones: those whose solutions are all held out"}};
+  return {
+      {"blanks_low", 7, "fewest empty cells of a puzzle", drift::between(1, 12)},
+      {"blanks_high", 10, "most empty cells of a puzzle", drift::between(1, 12)},
+      {"unique", true, "draw only puzzles with exactly one solution"},
+      {"prompt", "raw", "the grid alone, for small models, or with the words of the paper, of d1 or of ESPO",
+       drift::one_of(prompt_names())},
+      {"split", "grids",
+       "what is kept out of training: grids: 60 fixed solutions; puzzles: the held-out file's puzzles; solutions: "
+       "those and all their solutions",
+       drift::one_of({"grids", "puzzles", "solutions"})},
+      {"held_out_size", 400, "number of held-out puzzles; of a file, at most so many", drift::between(1, 10000)},
+      {"held_out_file", "",
+       "CSV file of puzzles to evaluate on instead of drawn ones; with split = grids, those whose solutions are all "
+       "held out"}};
 }
 
 SudokuTask::SudokuTask(const drift::Params& params)
     : blanks_low_(params.get<std::int64_t>("blanks_low")),
       blanks_high_(params.get<std::int64_t>("blanks_high")),
       unique_(params.get<bool>("unique")),
-      paper_prompt_(params.get<std::string>("prompt") == "paper") {
+      prompt_(params.get<std::string>("prompt")) {
   if (blanks_low_ > blanks_high_) {
-    throw drift::Error("task `sudoku`: blanks_low = " + std::to_string(blanks_low_) +
-                           " is more than blanks_high = " + std::to_string(blanks_high_),
-                       "set both, the smaller number as blanks_low");
+    throw drift::Error(
+        "blanks_low = " + std::to_string(blanks_low_) + " is more than blanks_high = " + std::to_string(blanks_high_),
+        "set both, the smaller number as blanks_low");
   }
-  for (std::size_t i = 0; i < all_grids().size(); ++i) {
-    (is_held_out(i) ? held_out_grids_ : training_grids_).push_back(all_grids()[i]);
+  static const std::map<std::string, Split> splits = {
+      {"grids", Split::kGrids}, {"puzzles", Split::kPuzzles}, {"solutions", Split::kSolutions}};
+  const auto name = params.get<std::string>("split");
+  const auto file = params.get<std::string>("held_out_file");
+  if (name != "grids" && file.empty()) {
+    throw drift::Error("split = \"" + name + "\" needs a held_out_file", "name one, or leave split = \"grids\"");
   }
   const auto size = static_cast<std::size_t>(params.get<std::int64_t>("held_out_size"));
-  const auto file = params.get<std::string>("held_out_file");
-  held_out_ = file.empty() ? draw_held_out(size) : read_held_out(file, size);
+  const auto puzzles = file.empty() ? std::vector<Puzzle>() : read_puzzle_file(file);
+  split_grids(splits.at(name), puzzles);
+  if (file.empty()) {
+    held_out_ = draw_held_out(size);
+  } else {
+    keep_held_out(puzzles, splits.at(name), file, size);
+  }
+  drift::RandomPoint first;
+  draw_training(drift::RandomStream(kHeldOutSeed, "sudoku training puzzles"), first);  // there are some
 }
 
-// A puzzle that cannot be used is thrown away whole and drawn again, so that fewer blanks are a little more frequent.
+void SudokuTask::split_grids(Split split, const std::vector<Puzzle>& file) {
+  is_held_out_.assign(all_grids().size(), false);
+  if (split == Split::kGrids) {
+    for (std::size_t i = 0; i < all_grids().size(); ++i) is_held_out_[i] = is_held_out(i);
+  } else {
+    for (const Puzzle& puzzle : file) untrained_puzzles_.insert(puzzle.clues);
+  }
+  if (split == Split::kSolutions) {
+    for (const Puzzle& puzzle : file) {
+      for (const std::size_t grid : solutions(puzzle.clues)) is_held_out_[grid] = true;
+    }
+  }
+  for (std::size_t i = 0; i < all_grids().size(); ++i) {
+    (is_held_out_[i] ? held_out_grids_ : training_grids_).push_back(all_grids()[i]);
+  }
+}
+
+bool SudokuTask::all_on_side(const std::vector<std::size_t>& grids, bool held_out) const {
+  return std::all_of(grids.begin(), grids.end(), [&](std::size_t grid) { return is_held_out_[grid] == held_out; });
+}
+
 void SudokuTask::training_item(std::int64_t index, const drift::RandomStream& random, drift::TaskItem& item) const {
   drift::RandomPoint point = point_of_item(index);
-  Puzzle puzzle = draw(random, point, training_grids_);
-  while (!is_usable(puzzle.clues, false)) {
-    ++point.draw;
-    puzzle = draw(random, point, training_grids_);
-  }
+  const Puzzle puzzle = draw_training(random, point);
   render(puzzle, item);
-  if (paper_prompt_) return;
+  if (prompt_ != "raw") return;
   const bool correct = random.uniform(at(point, kDemonstration)) < share_of_correct(count_blanks(puzzle.clues));
   item.demonstration = to_lines(correct ? puzzle.solution : careless_answer(puzzle.clues), "");
 }
 
 void SudokuTask::held_out_item(std::int64_t index, drift::TaskItem& item) const {
   if (index < 0 || index >= held_out_size()) {
-    throw drift::Error("task `sudoku` has no held-out item " + std::to_string(index) + ", only " +
+    throw drift::Error("there is no held-out item " + std::to_string(index) + ", only " +
                        std::to_string(held_out_size()) + " from 0 on");
   }
   render(held_out_[static_cast<std::size_t>(index)], item);
+}
+
+// A puzzle that cannot be used is thrown away whole and drawn again, so that fewer blanks are a little more frequent.
+// `point` is left at the draw that was used.
+Puzzle SudokuTask::draw_training(const drift::RandomStream& random, drift::RandomPoint& point) const {
+  for (point.draw = 0; !training_grids_.empty() && point.draw < kMostDraws; ++point.draw) {
+    const Puzzle puzzle = draw(random, point, training_grids_);
+    if (is_usable(puzzle.clues, false) && !untrained_puzzles_.contains(puzzle.clues)) return puzzle;
+  }
+  throw drift::Error("the held-out puzzles leave none to train on, or so few that none was found in " +
+                         std::to_string(kMostDraws) + " draws",
+                     "widen blanks_low and blanks_high, set split = \"puzzles\", or use a smaller held_out_file");
 }
 
 // A grid, a number of blanks, and as many cells.
@@ -138,7 +182,7 @@ std::vector<Puzzle> SudokuTask::draw_held_out(std::size_t size) const {
     if (is_usable(puzzle.clues, true) && seen.insert(puzzle.clues).second) puzzles.push_back(puzzle);
   }
   if (puzzles.size() < size) {
-    throw drift::Error("task `sudoku`: the 60 held-out grids give only " + std::to_string(puzzles.size()) +
+    throw drift::Error("the 60 held-out grids give only " + std::to_string(puzzles.size()) +
                            " different puzzles with " + std::to_string(blanks_low_) + " to " +
                            std::to_string(blanks_high_) + " empty cells, not " + std::to_string(size),
                        "lower held_out_size, or widen blanks_low and blanks_high");
@@ -147,23 +191,23 @@ std::vector<Puzzle> SudokuTask::draw_held_out(std::size_t size) const {
 }
 
 // A file's puzzles are what they are: any number of empty cells, also several solutions.
-std::vector<Puzzle> SudokuTask::read_held_out(const std::string& file, std::size_t size) const {
-  std::vector<Puzzle> puzzles;
-  for (const Puzzle& puzzle : read_puzzle_file(file)) {
-    if (puzzles.size() < size && all_on_side(solutions(puzzle.clues), true)) puzzles.push_back(puzzle);
+void SudokuTask::keep_held_out(std::vector<Puzzle> file, Split split, const std::string& name, std::size_t size) {
+  const auto is_partly_trained = [&](const Puzzle& puzzle) { return !all_on_side(solutions(puzzle.clues), true); };
+  if (split == Split::kGrids) file.erase(std::remove_if(file.begin(), file.end(), is_partly_trained), file.end());
+  if (file.empty()) {
+    throw drift::Error(
+        "no puzzle of " + name + (split == Split::kGrids ? " has all its solutions among the 60 held-out grids" : ""),
+        "use a larger file, or leave held_out_file empty");
   }
-  if (puzzles.empty()) {
-    throw drift::Error("task `sudoku`: no puzzle of " + file + " has all its solutions among the 60 held-out grids",
-                       "use a larger file, or leave held_out_file empty");
-  }
-  return puzzles;
+  if (file.size() > size) file.resize(size);
+  held_out_ = std::move(file);
 }
 
 void SudokuTask::render(const Puzzle& puzzle, drift::TaskItem& item) const {
   const std::string clues = to_text(puzzle.clues);
   const std::string solution = to_text(puzzle.solution);
   item.id = clues + "-" + solution;
-  item.prompt = paper_prompt_ ? paper_prompt(puzzle.clues) : raw_prompt(puzzle.clues);
+  item.prompt = prompt_of(puzzle.clues, prompt_);
   item.reference = R"({"puzzle": ")" + clues + R"(", "solution": ")" + solution + R"("})";
   item.demonstration.clear();
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,15 @@
 
 namespace sudoku {
 
-/// Random 4x4 Sudoku puzzles. Every solution of a training puzzle is one of the 228 training grids, every solution of a
-/// held-out puzzle one of the 60 held-out grids.
+/// What a held-out puzzle keeps out of training.
+enum class Split {
+  kGrids,      ///< 60 of the 288 grids are held out: every solution of a held-out puzzle is among them, none of a
+               ///< training puzzle's
+  kPuzzles,    ///< itself
+  kSolutions,  ///< itself, and every puzzle that shares a solution with it
+};
+
+/// Random 4x4 Sudoku puzzles.
 class SudokuTask final : public drift::Task {
  public:
   static drift::ParamSpecs parameters();
@@ -24,17 +32,22 @@ class SudokuTask final : public drift::Task {
 
  private:
   Puzzle draw(const drift::RandomStream& random, drift::RandomPoint point, const std::vector<Grid>& grids) const;
+  Puzzle draw_training(const drift::RandomStream& random, drift::RandomPoint& point) const;
   bool is_usable(const Grid& clues, bool held_out) const;
+  bool all_on_side(const std::vector<std::size_t>& grids, bool held_out) const;
+  void split_grids(Split split, const std::vector<Puzzle>& file);
   std::vector<Puzzle> draw_held_out(std::size_t size) const;
-  std::vector<Puzzle> read_held_out(const std::string& file, std::size_t size) const;
+  void keep_held_out(std::vector<Puzzle> file, Split split, const std::string& name, std::size_t size);
   void render(const Puzzle& puzzle, drift::TaskItem& item) const;
 
   std::int64_t blanks_low_;
   std::int64_t blanks_high_;
   bool unique_;
-  bool paper_prompt_;
+  std::string prompt_;
+  std::vector<bool> is_held_out_;  ///< for each of all_grids()
   std::vector<Grid> training_grids_;
   std::vector<Grid> held_out_grids_;
+  std::set<Grid> untrained_puzzles_;
   std::vector<Puzzle> held_out_;
 };
 
