@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+
+namespace math_reward {
+
+// What an answer may cost. Each limit is looked at before the work is done; beyond it an answer counts as not readable,
+// or two answers as not shown to be equal. The longest reference answer of MATH and GSM8K has 159 bytes.
+constexpr std::size_t kLongestAnswer = 512;   ///< bytes
+constexpr std::size_t kMostTokens = 256;      ///< of one answer
+constexpr std::size_t kMostNodes = 2048;      ///< of both trees together
+constexpr int kDeepestNesting = 32;           ///< brackets, fractions, roots, exponents
+constexpr long kMostBits = 1L << 16;          ///< of a numerator or denominator
+constexpr long kLargestFactorial = 3000;      ///< n of n!
+constexpr long kLargestBinomial = 1'000'000;  ///< n of n over k
+constexpr long kLargestChoice = 1000;         ///< k of n over k
+constexpr std::size_t kMostTerms = 32;        ///< of an exact sum of roots
+constexpr long kMostWork = 40'000;            ///< operations on 128-bit numbers, about half a microsecond each
+
+}  // namespace math_reward

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <acb.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "exact_evaluation.h"
+#include "tree.h"
+#include "work.h"
+
+namespace math_reward {
+
+/// A complex number within known bounds: two real balls.
+class Ball {
+ public:
+  Ball() { acb_init(value_); }
+  Ball(const Ball&) = delete;
+  Ball& operator=(const Ball&) = delete;
+  ~Ball() { acb_clear(value_); }
+
+  acb_struct* get() { return value_; }
+  const acb_struct* get() const { return value_; }
+  arb_struct* real() { return acb_realref(value_); }
+  const arb_struct* real() const { return acb_realref(value_); }
+  bool is_real() const { return arb_is_zero(acb_imagref(value_)) != 0; }
+
+ private:
+  acb_t value_;
+};
+
+/// An upper bound of an absolute value.
+class Magnitude {
+ public:
+  Magnitude() { mag_init(value_); }
+  Magnitude(const Magnitude&) = delete;
+  Magnitude& operator=(const Magnitude&) = delete;
+  ~Magnitude() { mag_clear(value_); }
+  mag_struct* get() { return value_; }
+  const mag_struct* get() const { return value_; }
+
+ private:
+  mag_t value_;
+};
+
+/// Where variables are replaced by numbers: each variable has a pseudo-random one for each point, from 0.1 to 3, or its
+/// opposite.
+struct SamplePoint {
+  unsigned number = 0;
+  bool negative = false;
+};
+
+/// Bounds of an expression's value at a point. `scale` grows to the largest absolute value on the way: how precise the
+/// result can be is relative to it. kUndefined also where the bounds are too wide to tell.
+Outcome evaluate_ball(const Tree& tree, Place at, SamplePoint point, slong precision, Work& work, Ball& out,
+                      Magnitude& scale);
+
+/// 2^bits * scale >= |value|.
+bool within(const Ball& value, const Magnitude& scale, slong bits);
+
+}  // namespace math_reward

@@ -1,0 +1,217 @@
+#include "scalars.h"
+
+#include <initializer_list>
+
+#include "ball.h"
+#include "exact_evaluation.h"
+#include "modular.h"
+#include "variables.h"
+
+namespace math_reward {
+namespace {
+
+constexpr slong kPrecisions[] = {128, 1024};
+constexpr slong kDecided = -900;  // bits relative to the largest number on the way: no closer numbers can be written
+constexpr slong kSamplePrecision = 256;
+constexpr slong kSampleDecided = -200;
+constexpr unsigned kPositivePoints = 8;
+constexpr unsigned kNegativePoints = 4;
+constexpr int kFewestPoints = 4;
+
+// Whether the whole answer is a decimal, perhaps with a sign or as a percentage.
+bool is_decimal(const Tree& tree, Place at) {
+  switch (tree.kind(at)) {
+    case Kind::kNegate:
+    case Kind::kPercent:
+    case Kind::kDegrees: return is_decimal(tree, tree.left(at));
+    case Kind::kNumber: {
+      const std::string_view digits = tree[at].text;
+      return digits.find_first_of(".E") != std::string_view::npos && digits.find('(') == std::string_view::npos;
+    }
+    default: return false;
+  }
+}
+
+// floor(|value| * 10^places + 1/2)
+void rounded(const Rational& value, int places, fmpz* out) {
+  Rational scaled(10);
+  fmpq_pow_si(scaled.get(), scaled.get(), places);
+  fmpq_mul(scaled.get(), scaled.get(), value.get());
+  fmpq_abs(scaled.get(), scaled.get());
+  Rational half;
+  fmpq_set_si(half.get(), 1, 2);
+  fmpq_add(scaled.get(), scaled.get(), half.get());
+  fmpz_fdiv_q(out, scaled.numerator(), scaled.denominator());
+}
+
+bool rounded(const Ball& value, int places, fmpz* out) {
+  Ball scaled;
+  arb_ui_pow_ui(scaled.real(), 10, static_cast<ulong>(places), kPrecisions[1]);
+  arb_mul(scaled.real(), scaled.real(), value.real(), kPrecisions[1]);
+  arb_abs(scaled.real(), scaled.real());
+  Ball half;
+  arb_set_d(half.real(), 0.5);
+  arb_add(scaled.real(), scaled.real(), half.real(), kPrecisions[1]);
+  arb_floor(scaled.real(), scaled.real(), kPrecisions[1]);
+  return arb_get_unique_fmpz(out, scaled.real()) != 0;
+}
+
+class Constants {
+ public:
+  Constants(const Tree& tree, Place truth, Place prediction, const EquivalenceOptions& options, Work& work)
+      : tree_(tree), truth_(truth), prediction_(prediction), options_(options), work_(work) {}
+
+  Verdict run() {
+    ExactValue wanted;
+    ExactValue given;
+    const Outcome truth = evaluate_exactly(tree_, truth_, work_, wanted);
+    const Outcome prediction = evaluate_exactly(tree_, prediction_, work_, given);
+    for (const Outcome outcome : {truth, prediction}) {
+      if (outcome == Outcome::kUndefined) return {false, "undefined"};
+      if (outcome == Outcome::kTooLarge) return {false, "too large to compute"};
+    }
+    if (truth == Outcome::kValue && prediction == Outcome::kValue) {
+      const bool rational = wanted.rational() && given.rational();
+      if (wanted == given) return {true, rational ? "as rational numbers" : "as exact numbers"};
+      if (!one_is_decimal()) return {false, ""};
+    }
+    if (one_is_decimal()) {
+      const bool truth_is_decimal = is_decimal(tree_, truth_);
+      const auto decimal = (truth_is_decimal ? wanted : given).rational();
+      return round(*decimal, truth_is_decimal ? prediction_ : truth_);
+    }
+    return bounds();
+  }
+
+ private:
+  bool one_is_decimal() const {
+    return options_.decimal_places >= 0 && is_decimal(tree_, truth_) != is_decimal(tree_, prediction_);
+  }
+
+  // A number that is not zero never rounds to zero.
+  Verdict round(const Rational& decimal, Place other) {
+    Rational a;
+    Rational b;
+    fmpz* const decimal_rounded = fmpq_numref(a.get());
+    fmpz* const other_rounded = fmpq_numref(b.get());
+    rounded(decimal, options_.decimal_places, decimal_rounded);
+    ExactValue exact;
+    const auto fraction =
+        evaluate_exactly(tree_, other, work_, exact) == Outcome::kValue ? exact.rational() : std::nullopt;
+    if (fraction) {
+      if (fraction->sign() != decimal.sign()) return {false, ""};
+      rounded(*fraction, options_.decimal_places, other_rounded);
+    } else {
+      Ball value;
+      Magnitude scale;
+      if (evaluate_ball(tree_, other, {}, kPrecisions[1], work_, value, scale) != Outcome::kValue) return {false, ""};
+      const bool same_sign = decimal.sign() < 0 ? arb_is_negative(value.real()) : arb_is_positive(value.real());
+      if (!arb_contains_zero(acb_imagref(value.get())) || !same_sign) return {false, ""};
+      if (!rounded(value, options_.decimal_places, other_rounded)) return {false, ""};
+    }
+    const bool equal = !a.is_zero() && a == b;
+    return {equal, equal ? "to the places that count of a decimal" : ""};
+  }
+
+  Verdict bounds() {
+    for (const slong precision : kPrecisions) {
+      Ball wanted;
+      Ball given;
+      Magnitude scale;
+      const Outcome truth = evaluate_ball(tree_, truth_, {}, precision, work_, wanted, scale);
+      const Outcome prediction = evaluate_ball(tree_, prediction_, {}, precision, work_, given, scale);
+      if (truth == Outcome::kTooLarge || prediction == Outcome::kTooLarge) return {false, "too large to compute"};
+      if (truth != Outcome::kValue || prediction != Outcome::kValue) continue;
+      acb_sub(wanted.get(), wanted.get(), given.get(), precision);
+      if (!acb_contains_zero(wanted.get())) return {false, ""};
+      if (within(wanted, scale, kDecided)) return {true, "numerically, to 900 bits"};
+    }
+    return {false, "not shown to be equal"};
+  }
+
+  const Tree& tree_;
+  Place truth_;
+  Place prediction_;
+  const EquivalenceOptions& options_;
+  Work& work_;
+};
+
+enum class Agreement { kSame, kDifferent, kSkipped, kOneSided };
+
+Agreement at_point(const Tree& tree, Place a, Place b, SamplePoint point, bool complex, Work& work) {
+  Ball left;
+  Ball right;
+  Magnitude scale;
+  const Outcome one = evaluate_ball(tree, a, point, kSamplePrecision, work, left, scale);
+  const Outcome other = evaluate_ball(tree, b, point, kSamplePrecision, work, right, scale);
+  const bool left_counts = one == Outcome::kValue && (complex || left.is_real());
+  const bool right_counts = other == Outcome::kValue && (complex || right.is_real());
+  if (!left_counts || !right_counts) return left_counts || right_counts ? Agreement::kOneSided : Agreement::kSkipped;
+  acb_sub(left.get(), left.get(), right.get(), kSamplePrecision);
+  if (!acb_contains_zero(left.get())) return Agreement::kDifferent;
+  return within(left, scale, kSampleDecided) ? Agreement::kSame : Agreement::kSkipped;
+}
+
+// Where both are real, they must agree, for positive variables and for negative ones.
+Verdict compare_at_points(const Tree& tree, Place a, Place b, Work& work) {
+  const bool complex = contains(tree, a, Kind::kImaginary) || contains(tree, b, Kind::kImaginary);
+  int same = 0;
+  int one_sided = 0;
+  for (unsigned i = 0; i < kPositivePoints + kNegativePoints; ++i) {
+    switch (at_point(tree, a, b, {i, i >= kPositivePoints}, complex, work)) {
+      case Agreement::kSame: ++same; break;
+      case Agreement::kDifferent: return {false, ""};
+      case Agreement::kOneSided: ++one_sided; break;
+      case Agreement::kSkipped: break;
+    }
+    if (work.exhausted()) return {false, "too much to compute"};
+  }
+  const bool equal = same >= kFewestPoints && 2 * one_sided <= static_cast<int>(kPositivePoints + kNegativePoints);
+  return {equal, equal ? "at pseudo-random points" : "not shown to be equal"};
+}
+
+}  // namespace
+
+Verdict compare_scalars(const Tree& tree, Place truth, Place prediction, const EquivalenceOptions& options,
+                        Work& work) {
+  if (!has_variables(tree, truth) && !has_variables(tree, prediction)) {
+    return Constants(tree, truth, prediction, options, work).run();
+  }
+  bool equal = false;
+  switch (equal_modulo(tree, truth, prediction, work, equal)) {
+    case Outcome::kValue: return {equal, equal ? "as rational functions" : ""};
+    case Outcome::kUndefined: return {false, "undefined"};
+    case Outcome::kTooLarge: return {false, "too large to compute"};
+    case Outcome::kOther: break;
+  }
+  return compare_at_points(tree, truth, prediction, work);
+}
+
+std::optional<int> order(const Tree& tree, Place a, Place b, Work& work) {
+  if (has_variables(tree, a) || has_variables(tree, b)) return std::nullopt;
+  ExactValue left;
+  ExactValue right;
+  const bool exact = evaluate_exactly(tree, a, work, left) == Outcome::kValue &&
+                     evaluate_exactly(tree, b, work, right) == Outcome::kValue;
+  if (exact && left == right) return 0;
+  const auto x = left.rational();
+  const auto y = right.rational();
+  if (exact && x && y) return fmpq_cmp(x->get(), y->get());
+  for (const slong precision : kPrecisions) {
+    Ball one;
+    Ball other;
+    Magnitude scale;
+    if (evaluate_ball(tree, a, {}, precision, work, one, scale) != Outcome::kValue ||
+        evaluate_ball(tree, b, {}, precision, work, other, scale) != Outcome::kValue) {
+      continue;
+    }
+    if (!one.is_real() || !other.is_real()) return std::nullopt;
+    acb_sub(one.get(), one.get(), other.get(), precision);
+    if (arb_is_positive(one.real())) return 1;
+    if (arb_is_negative(one.real())) return -1;
+    if (within(one, scale, kDecided)) return 0;
+  }
+  return std::nullopt;
+}
+
+}  // namespace math_reward
