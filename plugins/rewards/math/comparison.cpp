@@ -102,6 +102,9 @@ bool Comparer::one_by_one(Place truth, Place prediction) {
 }
 
 bool Comparer::as_sets(Place truth, Place prediction) {
+  if (tree_.kind(truth) == Kind::kList || tree_.kind(prediction) == Kind::kList) {
+    if (!is_collection(tree_.kind(truth)) || !is_collection(tree_.kind(prediction))) return false;
+  }
   const auto elements = [&](Place at) {
     return is_collection(tree_.kind(at)) ? tree_.children(at) : std::vector<Place>{at};
   };

@@ -35,8 +35,7 @@ class Evaluation {
       case Kind::kFunction: return function(at, out);
       case Kind::kSymbol:
       case Kind::kEuler:
-      case Kind::kCall:
-      case Kind::kDeterminant: return Outcome::kOther;
+      case Kind::kCall: return Outcome::kOther;
       default: return Outcome::kUndefined;
     }
   }

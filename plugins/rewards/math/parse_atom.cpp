@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "determinant.h"
 #include "parser.h"
 
 namespace math_reward {
@@ -248,7 +249,7 @@ Place Parser::between(Kind kind, Sign close) {
   const Place inner = sum();
   bars_ = bars;
   expect(close);
-  return tree_.add(tree_.kind(inner) == Kind::kMatrix ? Kind::kDeterminant : kind, inner);
+  return tree_.kind(inner) == Kind::kMatrix ? determinant(tree_, inner) : tree_.add(kind, inner);
 }
 
 Place Parser::root() {

@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "determinant.h"
 #include "parser.h"
 
 namespace math_reward {
@@ -38,7 +39,7 @@ Place Parser::function() {
   const Place argument = bracketed ? atom() : product(true);
   Place value;
   if (function == Function::kDet) {
-    value = tree_.add(Kind::kDeterminant, argument);
+    value = determinant(tree_, argument);
   } else if (function == Function::kExp) {
     value = tree_.add(Kind::kPower, tree_.add(Kind::kEuler), argument);
   } else {
@@ -76,7 +77,7 @@ Place Parser::matrix() {
   expect(Sign::kClose);
   if (rows.empty()) throw Unreadable{"an empty matrix"};
   const Place whole = tree_.add(Kind::kMatrix, rows);
-  return bars ? tree_.add(Kind::kDeterminant, whole) : whole;
+  return bars ? determinant(tree_, whole) : whole;
 }
 
 Place Parser::row() {

@@ -16,7 +16,11 @@ Place read(std::string_view text, ShortUnits short_units, Tokens& tokens, Tree& 
   short_unit = tidy(tokens, short_units);
   if (tokens[0].sign == Sign::kEnd) throw Unreadable{"empty"};
   if (is_bare_word(tokens)) return tree.add(Kind::kText, 0, "word");
-  if (tokens[0].sign != Sign::kText || tokens[1].sign != Sign::kEnd) return Parser(tokens, tree).answer();
+  const auto& list = tokens.list();
+  const bool text_only =
+      std::all_of(list.begin(), list.end() - 1, [](const Token& one) { return one.sign == Sign::kText; });
+  if (!text_only) return Parser(tokens, tree).answer();
+  if (tokens[1].sign != Sign::kEnd) return tree.add(Kind::kText, 0, "word");
   // The whole answer is one \text{}: mathematics, unless there are words in it.
   const std::string_view content = tokens[0].text;
   try {

@@ -30,10 +30,9 @@ enum class Kind : std::uint8_t {
   kCeiling,
   kDegrees,
   kPercent,
-  kPlusMinus,    ///< one or two children; detail: 1 for \mp; only while an answer is read
-  kFunction,     ///< detail: Function; children: its arguments, for kLog behind them the base, if it has one
-  kCall,         ///< text: the name of a function that nothing is known about
-  kDeterminant,  ///< of its child, a matrix
+  kPlusMinus,  ///< one or two children; detail: 1 for \mp; only while an answer is read
+  kFunction,   ///< detail: Function; children: its arguments, for kLog behind them the base, if it has one
+  kCall,       ///< text: the name of a function that nothing is known about
   // other answers
   kTuple,
   kInterval,  ///< two children; detail: kLowClosed, kHighClosed
