@@ -17,6 +17,8 @@ using drift::RewardStatus;
 
 constexpr std::size_t kMaxOutputBytes = 1 << 20;
 constexpr std::size_t kPieceBytes = 1 << 16;
+// A program that hangs this often is not run again: as often as a function is loaded again.
+constexpr int kMaxTimeouts = 4;
 
 std::vector<std::string> words(std::string_view text) {
   std::istringstream stream{std::string(text)};
@@ -74,12 +76,18 @@ bool same_output(std::string_view printed, std::string_view expected, OutputComp
 std::vector<Verdict> run_program(const Sandbox& sandbox, const SandboxLimits& limits, const std::string& source,
                                  const Item& item, double cpu_seconds, OutputComparison comparison) {
   std::vector<Verdict> verdicts;
+  int timeouts = 0;
   for (std::size_t i = 0; i < item.inputs.size(); ++i) {
+    if (timeouts == kMaxTimeouts) {
+      verdicts.push_back(failed(RewardStatus::kTimeout, "not run: too many timeouts before"));
+      continue;
+    }
     std::string output;
     Verdict verdict = run_once(started(sandbox, limits, item.inputs[i]), source, cpu_seconds, output);
     if (verdict.status == RewardStatus::kOk && !same_output(output, item.outputs[i], comparison)) {
       verdict = failed(RewardStatus::kWrong, "wrong output");
     }
+    timeouts += verdict.status == RewardStatus::kTimeout ? 1 : 0;
     verdicts.push_back(std::move(verdict));
   }
   return verdicts;

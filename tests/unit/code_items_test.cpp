@@ -1,0 +1,141 @@
+// The forms in which data sets hold their tests, and the benchmarks themselves where they are there.
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+#include "extraction.h"
+#include "item.h"
+#include "judge.h"
+#include "tests/support/code.h"
+#include "tests/support/support.h"
+
+namespace drift {
+namespace {
+
+using test::code_item;
+using test::in_block;
+using test::judge_response;
+
+class CodeItems : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!test::missing_sandbox().empty()) GTEST_SKIP() << test::missing_sandbox();
+  }
+};
+
+void expect(const RewardResult& result, double value, const std::string& reason) {
+  EXPECT_DOUBLE_EQ(result.value, value) << result.reason;
+  EXPECT_THAT(result.reason, testing::StartsWith(reason));
+}
+
+TEST_F(CodeItems, AFunctionToContinue) {
+  const auto item = code_item(
+      {{"question", "You need to complete this code: …"},
+       {"prefix",
+        "Here is the completed code:\n```python\nimport math\ndef area(r):\n    \"\"\" Of a circle. \"\"\"\n\n"},
+       {"test_list",
+        {"\n\ndef check(candidate):\n    assert area(0) == 0\n    assert abs(area(2) - 4 * math.pi) < 1e-9\n"
+         "\ncheck(area)"}},
+       {"test_time_limit", 1},
+       {"test_method", "function"}});
+  // `math` is the prefix's import, for the solution and for the tests.
+  expect(judge_response("    return math.pi * r * r\n```", item), 1, "2 of 2 tests passed (continues the prefix)");
+  expect(judge_response("    return 3 * r * r\n", item), 0.5,
+         "1 of 2 tests passed; test 2: wrong (continues the prefix, not closed)");
+  expect(judge_response("```python\nfrom math import *\ndef area(r):\n    return pi * r**2\n```", item), 1,
+         "2 of 2 tests passed (its own block)");
+}
+
+TEST_F(CodeItems, WhatTheTaskPutsBeforeTheResponseIsThePrefix) {
+  const auto item =
+      code_item({{"prefix", "```python\ndef f(x):\n    return 1 +\\\n"}, {"test_list", {"assert f(1) == 2"}}},
+                "```python\ndef f(x):\n");
+  expect(judge_response("    return x + 1\n```", item), 1, "1 of 1 test passed (continues the prefix)");
+}
+
+// The prefix opens a helper; the tests call a function that the response writes behind it.
+TEST_F(CodeItems, AHelperToContinue) {
+  const auto item = code_item(
+      {{"prefix", "```python\ndef is_even (x): \n    \"\"\" Count even numbers. \"\"\"\n\n"},
+       {"test_list", {"\n\ndef check(candidate):\n    assert count_even([1, 2, 4]) == 2\n\ncheck(is_even)"}}});
+  expect(judge_response("    return x % 2 == 0\ndef count_even(a):\n    return sum(map(is_even, a))\n```", item), 1,
+         "1 of 1");
+  expect(judge_response("```python\ndef count_even(a):\n    return sum(x % 2 == 0 for x in a)\n```", item), 1,
+         "1 of 1 test passed (its own block)");
+}
+
+TEST_F(CodeItems, AListOfAssertsWithASetup) {
+  const auto item = code_item({{"task_id", 1},
+                               {"text", "Write a function to …"},
+                               {"test_list", {"assert f(base) == 6", "assert math.floor(f(2)) == 3"}},
+                               {"test_imports", {"import math"}},
+                               {"test_setup_code", "base = 5"},
+                               {"challenge_test_list", {"assert f(-1) == 0"}}});
+  expect(judge_response(in_block("def f(x):\n    return x + 1"), item), 1, "3 of 3 tests passed");
+  expect(judge_response(in_block("def f(x):\n    return abs(x) + 1"), item), 2. / 3,
+         "2 of 3 tests passed; test 3: wrong");
+}
+
+TEST_F(CodeItems, APromptATestAndAnEntryPoint) {
+  const auto item = code_item(
+      {{"task_id", "Some/0"},
+       {"prompt",
+        "from typing import List\n\ndef first(a: List[int]) -> int:\n    \"\"\" The first one.\n    \"\"\"\n"},
+       {"canonical_solution", "    return a[0]\n"},
+       {"test",
+        "\n\nMETADATA = {'author': 'x'}\n\n\ndef check(candidate):\n    assert candidate([1, 2]) == 1\n"
+        "    assert candidate([3]) == 3\n"},
+       {"entry_point", "first"}});
+  expect(judge_response("    return a[0]\n", item), 1, "2 of 2 tests passed (continues the prefix, not closed)");
+  expect(judge_response("Sure:\n```python\ndef first(a):\n    return a[0]\n```\n", item), 1,
+         "2 of 2 tests passed (its own block)");
+  expect(judge_response("    return 1\n", item), 0.5, "1 of 2 tests passed");
+}
+
+struct Benchmark {
+  const char* file;
+  std::size_t items;
+  std::size_t tests;
+  std::size_t constants;
+};
+
+// Every test text of the benchmarks is read, by the judge, to as many tests as it holds asserts; calls get no answer
+// but a NameError, so that only a constant passes.
+TEST_F(CodeItems, BenchmarksFallIntoTheirAsserts) {
+  if (test::shared_dir().empty()) GTEST_SKIP() << "no ../shared with the benchmarks";
+  const code_reward::Sandbox sandbox({});
+  code_reward::Judge all(sandbox, {}, /*constant_asserts=*/true);
+  code_reward::Judge counted(sandbox, {}, /*constant_asserts=*/false);
+  code_reward::Worker worker(sandbox, "pass", {}, 1);
+  ASSERT_TRUE(worker.load());
+  for (const Benchmark& benchmark : {Benchmark{"MBPP", 498, 1510, 0}, Benchmark{"MBPP_train", 472, 1416, 0},
+                                     Benchmark{"HumanEval", 164, 1181, 48}}) {
+    std::ifstream file(test::shared_dir() / "data/benchmarks" / (std::string(benchmark.file) + ".json"));
+    const auto records = nlohmann::json::parse(file);
+    EXPECT_EQ(records.size(), benchmark.items);
+    std::size_t tests = 0;
+    std::size_t without_constants = 0;
+    std::size_t passed = 0;
+    for (const auto& record : records) {
+      const TaskItem task_item = code_item(record);
+      const code_reward::Item item = code_reward::read_item(&task_item);
+      const std::string prefix(code_reward::code_of_prefix(item.prefix).code);
+      ASSERT_EQ(item.tests.size(), 1U);
+      EXPECT_NE(prefix, "");
+      const code_reward::TestText text{"place", prefix, item.setup, item.tests[0]};
+      for (const auto& verdict : all.run(text, worker)) {
+        ++tests;
+        passed += verdict.status == RewardStatus::kOk ? 1 : 0;
+        EXPECT_THAT(verdict.reason, testing::AnyOf("", "raises NameError")) << verdict.text;
+      }
+      without_constants += counted.run(text, worker).size();
+    }
+    EXPECT_EQ(tests, benchmark.tests) << benchmark.file;
+    EXPECT_EQ(without_constants, benchmark.tests - benchmark.constants) << benchmark.file;
+    EXPECT_EQ(passed, benchmark.constants) << benchmark.file;
+  }
+}
+
+}  // namespace
+}  // namespace drift
