@@ -25,7 +25,6 @@ class CodeReward final : public drift::Reward {
 
  private:
   struct Outcome;
-  Outcome judge_functions(Judge& judge, const Item& item, const std::string& source, const std::string& id) const;
   Outcome judge_once(Judge& judge, const Item& item, const std::string& source, const std::string& id) const;
   Outcome judge(const Item& item, const std::string& source, const std::string& id) const;
   void weigh(const Outcome& outcome, const drift::RewardRequest& request, drift::RewardResult& result) const;
