@@ -1,6 +1,18 @@
 #pragma once
 
+#include <c10/core/Device.h>
+
+#include <cstdint>
+#include <optional>
+
 namespace drift {
+
+/// Bytes that a program could still take on the device: on the CPU what the system calls available, within the limit
+/// of the process's control group; on a GPU what is free. Nothing where it cannot be told.
+std::optional<std::int64_t> available_memory(at::Device device);
+
+/// Bytes of this process that lie in memory now.
+std::int64_t resident_memory();
 
 /// Keep the memory that is freed for what is allocated next, instead of giving it back to the system. Tensors of a
 /// training step are freed and allocated again by the thousand; fresh pages of the system have to be cleared first.

@@ -22,7 +22,7 @@ struct CommandLine {
   std::filesystem::path out;              ///< --out; empty: runs/NAME
   bool resume = false;
   std::int64_t jobs = 1;                ///< --jobs of `sweep`: runs at a time
-  bool dry_run = false;                 ///< --dry-run of `sweep`
+  bool dry_run = false;                 ///< --dry-run of `train` and `sweep`
   bool report = false;                  ///< --report of `sweep`
   std::string purpose;                  ///< --for of `config show`
   std::optional<std::string> prompt;    ///< --prompt

@@ -9,9 +9,11 @@ const std::vector<Command>& commands() {
        true,
        "train a model with reinforcement learning",
        "Trains the model that the file names and writes metrics, checkpoints and a report into the run's folder.\n"
-       "--set changes any value of the file; Ctrl-C finishes the step, saves, and says how to go on.",
+       "--set changes any value of the file; Ctrl-C finishes the step, saves, and says how to go on. --dry-run checks\n"
+       "everything but the weights themselves and prints the plan: steps, forwards, tokens, memory; exit status 1 if\n"
+       "something would not fit.",
        "train configs/quickstart.toml --seed 2 --set train.steps=20",
-       {"set", "algorithm", "model", "task", "seed", "dtype", "device", "steps", "out", "resume"},
+       {"set", "algorithm", "model", "task", "seed", "dtype", "device", "steps", "out", "resume", "dry-run", "json"},
        run_train},
       {"pretrain",
        "CONFIG.toml",

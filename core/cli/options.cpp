@@ -35,7 +35,7 @@ const std::map<std::string, Option>& options() {
       {"steps", {"N", "short for --set train.steps=N (pretrain: pretrain.steps)", "train.steps", false}},
       {"out", {"FOLDER", "folder of the run, instead of runs/NAME", "", false}},
       {"jobs", {"N", "runs at a time, which share the machine's threads; default 1", "", false}},
-      {"dry-run", {"", "list the runs and which of them are finished, and run nothing", "", false}},
+      {"dry-run", {"", "check everything, say what would be done, and do nothing", "", false}},
       {"report", {"", "write tables and report from what is there, and run nothing", "", false}},
       {"resume", {"", "go on from the run's last checkpoint", "", false}},
       {"config", {"FILE", "the run's TOML file", "", false}},

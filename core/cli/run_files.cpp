@@ -91,4 +91,8 @@ double peak_memory_mib() {
   return static_cast<double>(usage.ru_maxrss) / 1024.0;
 }
 
+std::filesystem::path run_path(const CommandLine& line, const RunConfig& config) {
+  return line.out.empty() ? std::filesystem::path("runs") / config.section("run").get<std::string>("name") : line.out;
+}
+
 }  // namespace drift

@@ -27,4 +27,7 @@ std::string resume_command(ConfigPurpose purpose, const std::filesystem::path& f
 /// Largest resident memory of this process so far.
 double peak_memory_mib();
 
+/// Where the run goes: --out, or runs/NAME.
+std::filesystem::path run_path(const CommandLine& line, const RunConfig& config);
+
 }  // namespace drift

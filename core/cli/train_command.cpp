@@ -1,18 +1,26 @@
+#include <core/cli/dry_run.h>
 #include <core/cli/training_run.h>
 #include <core/train/policy_training.h>
 
 namespace drift {
 namespace {
 
+/// All but the reference policy.
+PolicyComponents make_components(const LoadedRun& run) {
+  const auto& registry = run.plugins->registry;
+  const auto& config = run.config;
+  return {.task = create_component<Task>(registry, config, "task"),
+          .judge = Judge(registry, config),
+          .rollout = create_component<Rollout>(registry, config, "rollout"),
+          .masking = create_component<MaskingStrategy>(registry, config, "algorithm.masking"),
+          .loss = create_component<LossEstimator>(registry, config, "algorithm.loss"),
+          .reference = std::nullopt};
+}
+
 std::unique_ptr<Training> make_policy_training(const LoadedRun& run, const Model& model, const PromptEncoder& prompts) {
   const auto& registry = run.plugins->registry;
   const auto& config = run.config;
-  PolicyComponents components{.task = create_component<Task>(registry, config, "task"),
-                              .judge = Judge(registry, config),
-                              .rollout = create_component<Rollout>(registry, config, "rollout"),
-                              .masking = create_component<MaskingStrategy>(registry, config, "algorithm.masking"),
-                              .loss = create_component<LossEstimator>(registry, config, "algorithm.loss"),
-                              .reference = std::nullopt};
+  PolicyComponents components = make_components(run);
   LossNeeds needs;
   components.loss->needs(needs);
   if (needs.reference) {
@@ -26,6 +34,9 @@ std::unique_ptr<Training> make_policy_training(const LoadedRun& run, const Model
 
 }  // namespace
 
-int run_train(const CommandLine& line) { return run_training(line, ConfigPurpose::kTrain, make_policy_training); }
+int run_train(const CommandLine& line) {
+  return line.dry_run ? run_dry(line, make_components)
+                      : run_training(line, ConfigPurpose::kTrain, make_policy_training);
+}
 
 }  // namespace drift

@@ -123,10 +123,6 @@ RunClosing closing(const LoopResult& result, const RunFolder& folder, const std:
   return closing;
 }
 
-std::filesystem::path run_path(const CommandLine& line, const RunConfig& config) {
-  return line.out.empty() ? std::filesystem::path("runs") / config.section("run").get<std::string>("name") : line.out;
-}
-
 }  // namespace
 
 int run_training(const CommandLine& line, ConfigPurpose purpose, const MakeTraining& make_training) {

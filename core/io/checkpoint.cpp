@@ -199,16 +199,28 @@ CheckpointSummary summarize_checkpoint(const fs::path& folder) {
   return summary;
 }
 
+namespace {
+
+void require_fit(const CheckpointWeights& weights, const std::vector<NamedTensor>& parameters, const fs::path& folder) {
+  const std::vector<std::string> problems = compare(weights, parameters);
+  if (problems.empty()) return;
+  std::string what = "the weights in " + folder.string() + " do not fit the model (" + std::to_string(problems.size()) +
+                     (problems.size() == 1 ? " problem)" : " problems)");
+  for (const std::string& problem : problems) what += "\n  " + problem;
+  throw Error(what, "is this the right checkpoint, and does its config.json belong to it?");
+}
+
+}  // namespace
+
+void check_parameters(const fs::path& folder, const std::vector<NamedTensor>& parameters) {
+  require_folder(folder);
+  require_fit(CheckpointWeights(folder), parameters, folder);
+}
+
 void load_parameters(const fs::path& folder, const std::vector<NamedTensor>& parameters) {
   require_folder(folder);
   const CheckpointWeights weights(folder);
-  const std::vector<std::string> problems = compare(weights, parameters);
-  if (!problems.empty()) {
-    std::string what = "the weights in " + folder.string() + " do not fit the model (" +
-                       std::to_string(problems.size()) + (problems.size() == 1 ? " problem)" : " problems)");
-    for (const std::string& problem : problems) what += "\n  " + problem;
-    throw Error(what, "is this the right checkpoint, and does its config.json belong to it?");
-  }
+  require_fit(weights, parameters, folder);
   read_parameters(weights, parameters);
 }
 

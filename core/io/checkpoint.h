@@ -45,9 +45,13 @@ struct CheckpointSummary {
 /// @throws Error if there are no weights, a file is damaged, or the index contradicts the shards.
 CheckpointSummary summarize_checkpoint(const std::filesystem::path& folder);
 
+/// Compare names and shapes with the headers of the folder's weights.
+/// @throws Error that lists every missing, surplus and misshapen tensor
+void check_parameters(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters);
+
 /// Fill the parameters, of any device, from the folder's weights: with all threads, converting between floating-point
 /// types on the fly, and with a few megabytes a thread on top of what the parameters take.
-/// @throws Error that lists every missing, surplus and misshapen tensor; then no parameter has been touched.
+/// @throws Error as check_parameters does; then no parameter has been touched.
 void load_parameters(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters);
 
 /// Where weights are split into shards that have no example to follow.

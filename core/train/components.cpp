@@ -27,8 +27,12 @@ at::Device device_of(const RunConfig& config) { return run_device(config.section
 
 }  // namespace
 
+Loaded<Model> open_model_shapes(const Registry& registry, const RunConfig& config) {
+  return create_model(registry, config, config.section("model").get<std::string>("path"), at::kMeta);
+}
+
 ModelTraits read_model_traits(const Registry& registry, const RunConfig& config) {
-  return create_model(registry, config, config.section("model").get<std::string>("path"), at::kMeta)->traits();
+  return open_model_shapes(registry, config)->traits();
 }
 
 Loaded<Model> open_model(const Registry& registry, const RunConfig& config, const std::filesystem::path& folder) {

@@ -79,6 +79,9 @@ Loaded<T> create_component(const Registry& registry, const RunConfig& config, st
   return Loaded<T>(std::unique_ptr<T>(typed), name, entry->plugin);
 }
 
+/// The model of `[model]` on the meta device: traits, names and shapes, no memory for weights.
+Loaded<Model> open_model_shapes(const Registry& registry, const RunConfig& config);
+
 /// What the model of `[model]` declares: config.json is read, no memory is taken for weights.
 ModelTraits read_model_traits(const Registry& registry, const RunConfig& config);
 

@@ -35,7 +35,7 @@ class GradientComputation {
         batch_(batch),
         memory_(memory),
         head_VH_(model.lm_head_VH()),
-        workers_(scoring_workers(model)),
+        workers_(scoring_workers(model, model.lm_head_VH().is_cpu())),
         length_(batch.trajectories->tokens_BL.size(1)),
         gradients_(tensors(model), workers_),
         heads_(static_cast<std::size_t>(workers_), HeadWorker(head_VH_)) {

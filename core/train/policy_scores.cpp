@@ -46,7 +46,7 @@ PolicyScores score_views(const Model& model, const Trajectories& trajectories, c
   scores.rows = static_cast<std::int64_t>(rows.size());
 
   const std::int64_t rows_at_once = std::max<std::int64_t>(1, kTokensPerForward / sequence);
-  parallel_rows(scoring_workers(model), static_cast<std::int64_t>(rows.size()),
+  parallel_rows(scoring_workers(model, head_VH.is_cpu()), static_cast<std::int64_t>(rows.size()),
                 [&](std::int64_t, std::int64_t begin, std::int64_t end) {
                   kernels::LinearLogSoftmax head(head_VH);
                   for (std::int64_t first = begin; first < end; first += rows_at_once) {
@@ -64,11 +64,11 @@ PolicyScores score_views(const Model& model, const Trajectories& trajectories, c
   return scores;
 }
 
-std::int64_t scoring_workers(const Model& model) {
+std::int64_t scoring_workers(const Model& model, bool on_cpu) {
   std::int64_t parameters = 0;
   for (const auto& parameter : model.parameters()) parameters += parameter.tensor.numel();
   if (parameters > kFewParameters) return 1;
-  return row_workers(model.traits().hidden_size, model.lm_head_VH().is_cpu());
+  return row_workers(model.traits().hidden_size, on_cpu);
 }
 
 std::vector<std::int64_t> all_views(const MaskPlan& plan) {

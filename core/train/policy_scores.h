@@ -34,7 +34,7 @@ PolicyScores score_views(const Model& model, const Trajectories& trajectories, c
 
 /// Workers that share the rows of a model: as row_workers(), but 1 where each worker's own gradient of all parameters
 /// would be large; operations of such a model are long enough to share.
-std::int64_t scoring_workers(const Model& model);
+std::int64_t scoring_workers(const Model& model, bool on_cpu);
 
 /// 0, 1, …, count - 1.
 std::vector<std::int64_t> all_views(const MaskPlan& plan);

@@ -23,11 +23,11 @@
 namespace drift {
 
 DRIFT_API void components(Component&, Model&, WindowModel&, Rollout&, MaskingStrategy&, LossEstimator&, Reward&, Task&,
-                          ListedTask&, ComponentKind) {}
+                          ListedTask&, CostedRollout&, ComponentKind) {}
 
 DRIFT_API void values(ModelTraits&, ChatFormat&, ModelConfig&, KeyValueCache&, NamedTensor&, ForwardInput&,
-                      RolloutInput&, Prompts&, Trajectories&, MaskingInput&, MaskPlan&, LossInput&, LogProbs&,
-                      BatchTotals&, Loss&, LossMetric&, LossNeeds&, RewardRequest&, RewardResult&, TaskItem&,
+                      RolloutInput&, RolloutCost&, Prompts&, Trajectories&, MaskingInput&, MaskPlan&, LossInput&,
+                      LogProbs&, BatchTotals&, Loss&, LossMetric&, LossNeeds&, RewardRequest&, RewardResult&, TaskItem&,
                       SamplingOptions&, SampledTokens&, PlanOffers&, Response&) {}
 
 DRIFT_API void helpers(Responses&, PlanBuilder&, RatioClip&, KlTerm&, LossNorm&) {}

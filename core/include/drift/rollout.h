@@ -34,4 +34,22 @@ class DRIFT_API Rollout : public Component {
   virtual void generate(const RolloutInput& input, Trajectories& trajectories) const = 0;
 };
 
+/// What a rollout takes, known before it runs.
+struct RolloutCost {
+  std::int64_t least_forwards = 1;  ///< of one response
+  std::int64_t most_forwards = 1;
+  std::int64_t bytes = 0;  ///< activations and logits held at one time, weights excluded; an estimate on the high side
+};
+
+/// A rollout that knows its cost. The host asks for it with dynamic_cast.
+class DRIFT_API CostedRollout : public Rollout {
+ public:
+  /// @param model          its shapes; the parameters may lie on the meta device
+  /// @param prompt_length  P, tokens of the longest prompt
+  /// @param responses      written at once
+  /// @param on_cpu         where the model will lie
+  virtual void cost(const Model& model, std::int64_t prompt_length, std::int64_t responses, bool on_cpu,
+                    RolloutCost& cost) const = 0;
+};
+
 }  // namespace drift

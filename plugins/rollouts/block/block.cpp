@@ -15,6 +15,10 @@ namespace {
 constexpr std::int64_t kTokensPerForward = 4096;
 constexpr std::int64_t kTokensPerForwardOnDevice = 65536;
 
+std::int64_t rows_at_once(std::int64_t sequence, bool on_cpu) {
+  return std::max<std::int64_t>(1, (on_cpu ? kTokensPerForward : kTokensPerForwardOnDevice) / sequence);
+}
+
 Remasking remasking_of(const std::string& name) {
   static const std::map<std::string, Remasking> names = {{"low_confidence", Remasking::kLowConfidence},
                                                          {"margin", Remasking::kMargin},
@@ -67,14 +71,29 @@ void BlockRollout::generate(const drift::RolloutInput& input, drift::Trajectorie
   const auto& traits = input.model->traits();
   const bool on_cpu = input.model->lm_head_VH().is_cpu();
   const std::int64_t sequence = input.prompts.tokens_BP.size(1) + length;
-  const std::int64_t rows_at_once =
-      std::max<std::int64_t>(1, (on_cpu ? kTokensPerForward : kTokensPerForwardOnDevice) / sequence);
+  const std::int64_t at_once = rows_at_once(sequence, on_cpu);
   drift::parallel_rows(drift::row_workers(traits.hidden_size, on_cpu), responses,
                        [&](std::int64_t, std::int64_t begin, std::int64_t end) {
-                         for (std::int64_t first = begin; first < end; first += rows_at_once) {
-                           BlockDecoder(settings_, input, first, std::min(end, first + rows_at_once)).run(trajectories);
+                         for (std::int64_t first = begin; first < end; first += at_once) {
+                           BlockDecoder(settings_, input, first, std::min(end, first + at_once)).run(trajectories);
                          }
                        });
   trajectories.valid_BL =
       (trajectories.tokens_BL != traits.pad_id).logical_and(trajectories.tokens_BL != traits.mask_id);
+}
+
+void BlockRollout::cost(const drift::Model& model, std::int64_t prompt_length, std::int64_t responses, bool on_cpu,
+                        drift::RolloutCost& cost) const {
+  const auto& traits = model.traits();
+  const std::int64_t blocks = settings_.length / settings_.block;
+  cost.least_forwards = settings_.dynamic ? blocks : std::max(settings_.steps, blocks);
+  cost.most_forwards = settings_.dynamic ? settings_.length : cost.least_forwards;
+
+  const std::int64_t sequence = prompt_length + settings_.length;
+  const std::int64_t workers = drift::row_workers(traits.hidden_size, on_cpu);
+  const std::int64_t rows = std::min(responses, workers * rows_at_once(sequence, on_cpu));
+  // One layer's activations are alive at a time, and of the logits also their float32 copy and the probabilities.
+  const std::int64_t layer = model.training_bytes_per_row(sequence) / std::max<std::int64_t>(1, traits.layers);
+  const std::int64_t logits = settings_.block * traits.vocabulary_size * 3 * static_cast<std::int64_t>(sizeof(float));
+  cost.bytes = rows * (layer + logits);
 }

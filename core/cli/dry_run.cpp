@@ -1,0 +1,186 @@
+#include <core/cli/dry_run.h>
+
+#include <core/base/device.h>
+#include <core/base/memory.h>
+#include <core/cli/run_files.h>
+#include <core/io/checkpoint.h>
+#include <core/report/format.h>
+#include <core/train/training_plan.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <iostream>
+
+namespace drift {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string bytes_text(std::int64_t bytes) {
+  const double gibibytes = static_cast<double>(bytes) / (1 << 30);
+  return gibibytes >= 1 ? format_decimal(gibibytes, 1) + " GiB"
+                        : format_decimal(static_cast<double>(bytes) / (1 << 20), 0) + " MiB";
+}
+
+std::string range_text(std::int64_t low, std::int64_t high) {
+  return low == high ? format_integer(low) : format_integer(low) + " to " + format_integer(high);
+}
+
+void row(const char* name, const std::string& text) { std::printf("%-12s %s\n", name, text.c_str()); }
+
+void print_work(const TrainingPlan& plan) {
+  const std::int64_t responses = plan.responses(), rollouts = plan.steps * responses;
+  row("prompts", format_decimal(plan.prompt_lengths.mean, 0) + " tokens in the mean, " +
+                     format_integer(plan.prompt_lengths.longest) + " at most    (the first " +
+                     format_integer(plan.prompt_lengths.prompts) + " of the run)");
+  row("a step", format_integer(plan.prompts_per_step) + " prompts x " + format_integer(plan.group_size) +
+                    " responses of up to " + format_integer(plan.response_length) + " tokens");
+  if (plan.rollout_is_known) {
+    row("  rollout", range_text(plan.rollout.least_forwards, plan.rollout.most_forwards) + " forwards a response, " +
+                         range_text(plan.rollout.least_forwards * responses, plan.rollout.most_forwards * responses) +
+                         " in all");
+  } else {
+    row("  rollout", "the rollout plugin does not tell its cost");
+  }
+  const UpdateCost& update = plan.update;
+  row("  update", format_integer(update.views) + " masked contexts with " + format_integer(update.scored_tokens) +
+                      " scored tokens; " + format_integer(update.optimizer_steps) + " optimizer " +
+                      (update.optimizer_steps == 1 ? "step" : "steps"));
+  row("", "at most " + format_integer(update.forward_rows) + " sequences forwards, " +
+              format_integer(update.backward_rows) + " backwards, in " + format_integer(update.passes) +
+              (update.passes == 1 ? " pass" : " passes"));
+  if (update.recomputes) row("", "activations do not fit the budget: blocks are computed again in the backward");
+  if (update.scores_first) row("", "coupled contexts do not fit the budget: scored first, then computed in parts");
+  row("the run", format_integer(plan.steps) + " steps: " + format_integer(rollouts) + " responses, " +
+                     format_integer(rollouts * plan.response_length) + " response tokens at most, " +
+                     format_integer(plan.steps * update.optimizer_steps) + " optimizer steps");
+  row("evaluation",
+      format_integer(plan.evaluations) + " times " + format_integer(plan.held_out_items) + " held-out items");
+}
+
+void print_memory(const TrainingPlan& plan, const std::string& device, std::optional<std::int64_t> available) {
+  const auto line = [](const std::string& name, std::int64_t bytes, const std::string& note) {
+    std::printf("  %-18s %10s   %s\n", name.c_str(), bytes_text(bytes).c_str(), note.c_str());
+  };
+  std::printf("\nmemory (%s)\n", device.c_str());
+  for (const MemoryPart& part : plan.always) line(part.name, part.bytes, part.note);
+  for (const MemoryPart& part : plan.phases) line(part.name, part.bytes, part.note + "; in turns");
+  line("together", plan.memory_bytes(),
+       available ? "available: " + bytes_text(*available) : "what is available cannot be told here");
+}
+
+struct Disk {
+  std::int64_t needed = 0;
+  std::int64_t free = 0;
+};
+
+Disk disk_of(const TrainingPlan& plan, const fs::path& run) {
+  fs::path existing = fs::absolute(run);
+  std::error_code ignored;
+  while (!fs::exists(existing, ignored) && existing.has_relative_path()) existing = existing.parent_path();
+  return {(plan.checkpoints + 1) * plan.checkpoint_bytes, static_cast<std::int64_t>(fs::space(existing).available)};
+}
+
+/// What stands in the way, one line each.
+std::vector<std::string> obstacles(const TrainingPlan& plan, const Disk& disk, const std::string& device,
+                                   std::optional<std::int64_t> available, const fs::path& run, bool resume) {
+  std::vector<std::string> found;
+  const std::int64_t needed = plan.memory_bytes();
+  if (available && needed > *available) {
+    found.push_back(bytes_text(needed) + " of memory are needed and " + bytes_text(*available) +
+                    " available: a smaller model, " +
+                    (device == "cpu" ? "a machine with more memory" : "a device with more memory") +
+                    ", bfloat16 weights, a smaller train.memory_budget_mib, or reference.policy = \"old\"");
+  }
+  if (disk.needed > disk.free) {
+    found.push_back(bytes_text(disk.needed) + " of disk are needed for checkpoints and " + bytes_text(disk.free) +
+                    " free: fewer of them (train.keep_checkpoints), or another folder (--out)");
+  }
+  std::error_code ignored;
+  if (!resume && fs::exists(run / "metrics.jsonl", ignored))
+    found.push_back("a run lies in " + run.string() + " already: --resume, or another --out");
+  return found;
+}
+
+nlohmann::ordered_json json_of(const TrainingPlan& plan, const Disk& disk, std::optional<std::int64_t> available,
+                               const std::vector<std::string>& obstacles) {
+  nlohmann::ordered_json json;
+  json["parameters"] = plan.parameters;
+  json["steps"] = plan.steps;
+  json["prompts_per_step"] = plan.prompts_per_step;
+  json["group_size"] = plan.group_size;
+  json["response_length"] = plan.response_length;
+  json["prompt_tokens"] = {{"mean", plan.prompt_lengths.mean}, {"longest", plan.prompt_lengths.longest}};
+  if (plan.rollout_is_known)
+    json["rollout_forwards_per_response"] = {plan.rollout.least_forwards, plan.rollout.most_forwards};
+  json["update"] = {{"views", plan.update.views},
+                    {"scored_tokens", plan.update.scored_tokens},
+                    {"optimizer_steps", plan.update.optimizer_steps},
+                    {"forward_rows", plan.update.forward_rows},
+                    {"backward_rows", plan.update.backward_rows},
+                    {"passes", plan.update.passes},
+                    {"recomputes", plan.update.recomputes},
+                    {"scores_first", plan.update.scores_first}};
+  json["evaluations"] = plan.evaluations;
+  json["held_out_items"] = plan.held_out_items;
+  for (const MemoryPart& part : plan.always) json["memory"][part.name] = part.bytes;
+  for (const MemoryPart& part : plan.phases) json["memory"][part.name] = part.bytes;
+  json["memory"]["together"] = plan.memory_bytes();
+  json["memory"]["available"] = available ? nlohmann::ordered_json(*available) : nullptr;
+  json["disk"] = {{"checkpoints", disk.needed}, {"free", disk.free}};
+  json["does_not_fit"] = obstacles;
+  return json;
+}
+
+/// Without a GPU here, the plan for one can still be made.
+std::optional<at::Device> find_device(const RunConfig& config) {
+  try {
+    prepare_device(config);
+    return run_device(config.section("run").get<std::string>("device"));
+  } catch (const Error& error) {
+    std::cerr << "warning: " << error.what() << "\n";
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+int run_dry(const CommandLine& line, const MakeComponents& make_components) {
+  const LoadedRun run = load_run(line, ConfigPurpose::kTrain);
+  const RunConfig& config = run.config;
+  const auto device_name = config.section("run").get<std::string>("device");
+  const auto device = find_device(config);
+  const fs::path folder = config.section("model").get<std::string>("path");
+  const auto shapes = open_model_shapes(run.plugins->registry, config);
+  if (config.section("model").get<std::string>("initialize") == "checkpoint")
+    check_parameters(folder, shapes->parameters());
+  const Tokenizer tokenizer = Tokenizer::open(folder);
+  const PromptEncoder prompts(config.section("prompt"), tokenizer, shapes->traits());
+  const PolicyComponents components = make_components(run);
+  const TrainingPlan plan = plan_training(config, *shapes, device_name == "cpu", prompts, components);
+
+  const fs::path path = run_path(line, config);
+  const auto available = device ? available_memory(*device) : std::nullopt;
+  const Disk disk = disk_of(plan, path);
+  const auto in_the_way = obstacles(plan, disk, device_name, available, path, line.resume);
+  if (line.json) {
+    std::cout << json_of(plan, disk, available, in_the_way).dump(1) << "\n";
+    return in_the_way.empty() ? 0 : 1;
+  }
+  row("algorithm", config.section("algorithm").get<std::string>("name") + ", masking " + components.masking.name() +
+                       ", loss " + components.loss.name());
+  row("model", config.component("model") + ", " + format_parameters(plan.parameters) + " parameters, " +
+                   config.section("model").get<std::string>("dtype") + ", " + folder.string());
+  row("task", components.task.name() + ", reward " + components.judge.labels().front());
+  print_work(plan);
+  print_memory(plan, device_name, available);
+  std::printf("\ndisk\n  %-18s %10s   %lld kept and one being written; free: %s\n", "checkpoints",
+              bytes_text(disk.needed).c_str(), static_cast<long long>(plan.checkpoints), bytes_text(disk.free).c_str());
+  std::printf("\n");
+  for (const std::string& obstacle : in_the_way) std::printf("does not fit: %s\n", obstacle.c_str());
+  if (in_the_way.empty()) std::printf("Everything fits. Nothing was written.\n");
+  return in_the_way.empty() ? 0 : 1;
+}
+
+}  // namespace drift

@@ -1,0 +1,227 @@
+#include <core/train/training_plan.h>
+
+#include <core/base/memory.h>
+#include <core/train/batch_totals.h>
+#include <core/train/policy_scores.h>
+#include <core/train/update_passes.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace drift {
+namespace {
+
+constexpr std::int64_t kMostPromptsLookedAt = 512;
+
+std::vector<TaskItem> first_items(const Loaded<Task>& task, const RandomStream& random, std::int64_t count) {
+  std::vector<TaskItem> items(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) {
+    task.call("training_item", [&](const Task& t) { t.training_item(i, random, items[static_cast<std::size_t>(i)]); });
+  }
+  return items;
+}
+
+PromptLengths measure(const std::vector<TaskItem>& items, const PromptEncoder& prompts) {
+  PromptLengths lengths;
+  for (const TaskItem& item : items) {
+    const auto tokens = static_cast<std::int64_t>(prompts.ids(item.prompt, item.response_prefix).size());
+    lengths.longest = std::max(lengths.longest, tokens);
+    lengths.mean += static_cast<double>(tokens);
+  }
+  lengths.prompts = static_cast<std::int64_t>(items.size());
+  lengths.mean /= static_cast<double>(std::max<std::int64_t>(1, lengths.prompts));
+  return lengths;
+}
+
+/// Tokens differ between positions and responses, as in what a model writes, and none of them is special.
+Trajectories imagine(const Prompts& prompts, std::int64_t length, const ModelTraits& traits) {
+  const std::int64_t responses = prompts.tokens_BP.size(0);
+  Trajectories imagined;
+  imagined.prompts = prompts;
+  imagined.tokens_BL = at::arange(responses * length, at::kLong)
+                           .view({responses, length})
+                           .remainder(std::max<std::int64_t>(1, traits.vocabulary_size / 2));
+  for (const std::int64_t special : {traits.mask_id, traits.pad_id, traits.end_id})
+    imagined.tokens_BL.masked_fill_(imagined.tokens_BL == special, traits.vocabulary_size / 2 + 1);
+  imagined.valid_BL = at::ones({responses, length}, at::kBool);
+  imagined.step_BL = at::arange(length, at::kInt).expand({responses, length}).contiguous();
+  imagined.commit_logprob_BL = at::full({responses, length}, -0.7, at::kFloat);
+  imagined.forwards_B = at::full({responses}, length, at::kLong);
+  return imagined;
+}
+
+class UpdatePlanner {
+ public:
+  UpdatePlanner(const RunConfig& config, const Model& shapes, const PolicyComponents& components)
+      : model_(shapes), components_(components), train_(config.section("train")) {
+    components_.loss->needs(needs_);
+    own_reference_ = needs_.reference && config.section("reference").get<std::string>("policy") != "old";
+    seed_ = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
+  }
+
+  bool has_reference_model() const { return own_reference_; }
+
+  UpdateCost plan(const Trajectories& imagined) {
+    const auto inner_iterations = train_.get<std::int64_t>("inner_iterations");
+    const bool redraws = components_.masking->refresh() == PlanRefresh::kEachInnerIteration;
+    for (std::int64_t j = 0; j < inner_iterations; ++j) {
+      if (j > 0 && !redraws) {
+        repeat_last();
+      } else {
+        add(imagined, draw(imagined, j), j);
+      }
+    }
+    return cost_;
+  }
+
+ private:
+  MaskPlan draw(const Trajectories& imagined, std::int64_t inner_iteration) const {
+    MaskingInput input;
+    input.trajectories = &imagined;
+    input.random = RandomStream(seed_, "train").child("masking");
+    input.step = 1;
+    input.sample_number_B = at::arange(imagined.tokens_BL.size(0), at::kLong);
+    input.inner_iteration = inner_iteration;
+    input.end_id = model_.traits().end_id;
+    input.pad_id = model_.traits().pad_id;
+    MaskPlan plan;
+    components_.masking.call("plan", [&](const MaskingStrategy& masking) { masking.plan(input, plan); });
+    return plan;
+  }
+
+  void add(const Trajectories& imagined, const MaskPlan& plan, std::int64_t inner_iteration) {
+    const std::int64_t sequence = imagined.prompts.tokens_BP.size(1) + imagined.tokens_BL.size(1);
+    const std::int64_t budget = train_.get<std::int64_t>("memory_budget_mib") << 20;
+    const UpdateCost before = cost_;
+    cost_.views += plan.sample_F.size(0);
+    cost_.scored_tokens += plan.target_FL.sum().item<std::int64_t>();
+    bool first = inner_iteration == 0;
+    for (const Views& views :
+         update_parts(plan, components_.loss->coupling(), train_.get<std::int64_t>("views_per_update"))) {
+      const MaskPlan part = select_views(plan, views, at::kCPU);
+      const auto rows =
+          static_cast<std::int64_t>(distinct_view_rows(model_.traits(), imagined, part, all_views(part)).size());
+      const auto scored = part.target_FL.sum().item<std::int64_t>();
+      const auto memory = divide_memory(model_, sequence, scored, budget);
+      cost_.bytes = std::max(cost_.bytes, bytes_at_once(rows, sequence, scored, budget));
+      bool scores_first = false;
+      for (const UpdatePass& pass : plan_passes(part, components_.loss->coupling(), memory)) {
+        cost_.recomputes = cost_.recomputes || pass.recompute;
+        scores_first = scores_first || pass.scores_first;
+        ++cost_.passes;
+      }
+      cost_.scores_first = cost_.scores_first || scores_first;
+      ++cost_.optimizer_steps;
+      cost_.backward_rows += rows;
+      cost_.forward_rows += rows * (1 + (scores_first ? 1 : 0) + (first ? 0 : 1) + (own_reference_ ? 1 : 0));
+      first = false;
+    }
+    last_ = cost_;
+    last_.optimizer_steps -= before.optimizer_steps;
+    last_.backward_rows -= before.backward_rows;
+    last_.passes -= before.passes;
+  }
+
+  /// As much as all rows need and the budget allows; but at least one row whose blocks are computed again.
+  std::int64_t bytes_at_once(std::int64_t rows, std::int64_t sequence, std::int64_t scored, std::int64_t budget) const {
+    const auto& traits = model_.traits();
+    const auto element = static_cast<std::int64_t>(model_.lm_head_VH().element_size());
+    const std::int64_t graph = model_.training_bytes_per_row(sequence);
+    const std::int64_t wanted = rows * graph + scored * traits.vocabulary_size * element;
+    const std::int64_t one_block = graph / std::max<std::int64_t>(1, traits.layers) * 3 / 2;
+    return std::max(std::min(wanted, budget), traits.layers * sequence * traits.hidden_size * element + one_block);
+  }
+
+  /// A further inner iteration on the same views: their other scores are there already.
+  void repeat_last() {
+    cost_.optimizer_steps += last_.optimizer_steps;
+    cost_.backward_rows += last_.backward_rows;
+    cost_.forward_rows += last_.backward_rows * (last_.scores_first ? 2 : 1);
+    cost_.passes += last_.passes;
+  }
+
+  const Model& model_;
+  const PolicyComponents& components_;
+  const Params& train_;
+  LossNeeds needs_;
+  bool own_reference_ = false;
+  std::uint64_t seed_ = 0;
+  UpdateCost cost_, last_;
+};
+
+/// A trained weight has its gradient, AdamW's two moments and, where it is narrower, its master in float32.
+void plan_memory(const RunConfig& config, const Model& shapes, bool on_cpu, bool has_reference, TrainingPlan& plan) {
+  constexpr std::int64_t kFloat = 4;
+  const auto element = static_cast<std::int64_t>(shapes.lm_head_VH().element_size());
+  const std::int64_t count = plan.parameters;
+  const std::int64_t gradients = on_cpu ? scoring_workers(shapes, /*on_cpu=*/true) : 1;
+  const std::string type = config.section("model").get<std::string>("dtype");
+  plan.always.push_back({"weights", count * element, type});
+  if (has_reference) plan.always.push_back({"reference policy", count * element, "[reference] policy"});
+  if (element < kFloat) plan.always.push_back({"master weights", count * kFloat, "float32"});
+  plan.always.push_back({"AdamW's moments", 2 * count * kFloat, "float32, two"});
+  plan.always.push_back(
+      {"gradients", gradients * count * kFloat,
+       gradients > 1 ? "float32, one for each of " + std::to_string(gradients) + " workers" : "float32"});
+  plan.always.push_back({"program", resident_memory(), "as it is now, plugins and task included"});
+
+  plan.phases.push_back({"rollout", plan.rollout.bytes, "activations and logits of the rows at work"});
+  plan.phases.push_back({"update", plan.update.bytes, "activations and logits, within train.memory_budget_mib"});
+  plan.checkpoint_bytes = count * (element + (element < kFloat ? kFloat : 0) + 2 * kFloat);
+  plan.checkpoints = config.section("train").get<std::int64_t>("keep_checkpoints");
+}
+
+void plan_evaluations(const RunConfig& config, const Loaded<Task>& task, TrainingPlan& plan) {
+  if (!config.has("evaluation.rollout")) return;
+  const auto& section = config.section("evaluation");
+  const auto every = section.get<std::int64_t>("every"), items = section.get<std::int64_t>("items");
+  const std::int64_t held_out = task->held_out_size();
+  plan.held_out_items = items == 0 ? held_out : std::min(items, held_out);
+  if (plan.held_out_items == 0) return;
+  plan.evaluations = (section.get<bool>("before") ? 1 : 0) + (every == 0 ? 1 : (plan.steps + every - 1) / every);
+}
+
+}  // namespace
+
+std::int64_t TrainingPlan::memory_bytes() const {
+  std::int64_t bytes = 0, phase = 0;
+  for (const MemoryPart& part : always) bytes += part.bytes;
+  for (const MemoryPart& part : phases) phase = std::max(phase, part.bytes);
+  return bytes + phase;
+}
+
+TrainingPlan plan_training(const RunConfig& config, const Model& shapes, bool on_cpu, const PromptEncoder& prompts,
+                           const PolicyComponents& components) {
+  const auto& train = config.section("train");
+  TrainingPlan plan;
+  plan.parameters = parameter_count(shapes);
+  plan.steps = train.get<std::int64_t>("steps");
+  plan.prompts_per_step = train.get<std::int64_t>("prompts_per_step");
+  plan.group_size = train.get<std::int64_t>("group_size");
+  components.rollout.call("response_length",
+                          [&](const Rollout& rollout) { plan.response_length = rollout.response_length(); });
+
+  const RandomStream random(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "train");
+  const std::int64_t looked_at =
+      std::max(plan.prompts_per_step, std::min(kMostPromptsLookedAt, plan.steps * plan.prompts_per_step));
+  auto items = first_items(components.task, random.child("task"), looked_at);
+  plan.prompt_lengths = measure(items, prompts);
+  const auto* costed = dynamic_cast<const CostedRollout*>(&*components.rollout);
+  plan.rollout_is_known = costed != nullptr;
+  if (costed != nullptr) costed->cost(shapes, plan.prompt_lengths.longest, plan.responses(), on_cpu, plan.rollout);
+
+  items.resize(static_cast<std::size_t>(plan.prompts_per_step));
+  UpdatePlanner update(config, shapes, components);
+  plan.update = update.plan(
+      imagine(prompts.encode(items, plan.group_size, plan.response_length), plan.response_length, shapes.traits()));
+  plan_evaluations(config, components.task, plan);
+  plan_memory(config, shapes, on_cpu, update.has_reference_model(), plan);
+  return plan;
+}
+
+}  // namespace drift

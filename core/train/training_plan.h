@@ -1,0 +1,68 @@
+#pragma once
+
+#include <drift/model.h>
+
+#include <core/config/run_config.h>
+#include <core/train/policy_training.h>
+#include <core/train/prompt_encoder.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace drift {
+
+/// Prompts as the first steps of a run see them.
+struct PromptLengths {
+  std::int64_t prompts = 0;  ///< that were looked at
+  std::int64_t longest = 0;  ///< tokens
+  double mean = 0;
+};
+
+/// One update, imagined: every response fills its length and was written from left to right, one token a forward.
+struct UpdateCost {
+  std::int64_t views = 0;            ///< masked contexts
+  std::int64_t scored_tokens = 0;    ///< over all of them
+  std::int64_t optimizer_steps = 0;  ///< per rollout
+  std::int64_t forward_rows = 0;     ///< sequences through the model, the old and the reference policy's included
+  std::int64_t backward_rows = 0;    ///< sequences pulled back through it
+  std::int64_t passes = 0;           ///< that they are divided into
+  bool recomputes = false;           ///< activations do not fit the budget: blocks are computed again in the backward
+  bool scores_first = false;         ///< nor does that suffice: a coupled unit is scored first, then computed in parts
+  std::int64_t bytes = 0;            ///< activations and logits held at one time
+};
+
+struct MemoryPart {
+  std::string name;
+  std::int64_t bytes = 0;
+  std::string note;  ///< for people
+};
+
+/// What a training run will do and take, worked out before a weight is read.
+struct TrainingPlan {
+  std::int64_t parameters = 0;
+  std::int64_t steps = 0, prompts_per_step = 0, group_size = 0;
+  std::int64_t response_length = 0;
+  PromptLengths prompt_lengths;
+  RolloutCost rollout;
+  bool rollout_is_known = false;  ///< the rollout plugin tells its cost
+  UpdateCost update;
+  std::int64_t evaluations = 0, held_out_items = 0;
+  std::int64_t checkpoint_bytes = 0, checkpoints = 0;  ///< on disk; one more exists while it is written
+
+  std::vector<MemoryPart> always;  ///< held during the whole run
+  std::vector<MemoryPart> phases;  ///< rollout and update take turns
+
+  std::int64_t responses() const { return prompts_per_step * group_size; }
+  /// `always` and the largest of `phases`.
+  std::int64_t memory_bytes() const;
+};
+
+/// @param shapes  the model on the meta device
+/// @param on_cpu  where it will lie
+/// @throws Error if a component cannot do its part.
+TrainingPlan plan_training(const RunConfig& config, const Model& shapes, bool on_cpu, const PromptEncoder& prompts,
+                           const PolicyComponents& components);
+
+}  // namespace drift

@@ -1,0 +1,100 @@
+// `drift train --dry-run`: the plan of a run, and what stands in its way.
+
+#include <tests/support/training_run.h>
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+namespace drift {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class DryRun : public testing::Test {
+ protected:
+  test::CommandResult plan(const std::string& options) const {
+    return runs_.drift("train run.toml --dry-run --out planned " + options);
+  }
+  json plan_json(const std::string& options) const { return json::parse(plan("--json " + options).output); }
+
+  test::TrainingRuns runs_;
+};
+
+TEST_F(DryRun, SaysWhatARunDoesAndTakesAndWritesNothing) {
+  const auto result = plan("");
+  EXPECT_EQ(result.status, 0) << result.error;
+  EXPECT_THAT(result.output, HasSubstr("2 prompts x 4 responses of up to 20 tokens"));
+  EXPECT_THAT(result.output, HasSubstr("4 to 20 forwards a response, 32 to 160 in all"));
+  EXPECT_THAT(result.output, HasSubstr("Everything fits. Nothing was written."));
+  EXPECT_FALSE(fs::exists(runs_.run("planned")));
+}
+
+TEST_F(DryRun, CountsTheContextsOfTheAlgorithmThatIsChosen) {
+  const auto trajectory_states = plan_json("--algorithm rldf --set algorithm.masking.k=4");
+  EXPECT_EQ(trajectory_states["update"]["views"], 8 * 4);
+  EXPECT_EQ(trajectory_states["update"]["optimizer_steps"], 1);
+  const auto fully_masked = plan_json("--algorithm d1 --set train.inner_iterations=3");
+  EXPECT_EQ(fully_masked["update"]["views"], 3 * 8) << "a mask of the prompt for each inner iteration";
+  EXPECT_EQ(fully_masked["update"]["scored_tokens"], 3 * 8 * 20);
+  EXPECT_EQ(fully_masked["update"]["optimizer_steps"], 3);
+}
+
+TEST_F(DryRun, CountsTheForwardsOfEveryPolicy) {
+  // Every context once for the policy; with a KL once more for the reference; for later inner iterations once more
+  // each.
+  const std::string options = "--algorithm rldf --set algorithm.masking.k=4 ";
+  const auto alone = plan_json(options + "--set algorithm.loss.beta=0.0");
+  const std::int64_t rows = alone["update"]["backward_rows"];
+  EXPECT_EQ(alone["update"]["forward_rows"], rows);
+  EXPECT_FALSE(alone["memory"].contains("reference policy"));
+  const auto with_reference = plan_json(options + "--set algorithm.loss.beta=0.1");
+  EXPECT_EQ(with_reference["update"]["forward_rows"], 2 * rows);
+  EXPECT_EQ(with_reference["memory"]["reference policy"], with_reference["memory"]["weights"]);
+  const auto twice = plan_json(options + "--set algorithm.loss.beta=0.0 --set train.inner_iterations=2");
+  EXPECT_EQ(twice["update"]["backward_rows"], 2 * rows);
+}
+
+TEST_F(DryRun, MemoryFollowsTheType) {
+  const auto full = plan_json("")["memory"], half = plan_json("--dtype bfloat16")["memory"];
+  EXPECT_EQ(full["weights"], 2 * half["weights"].get<std::int64_t>());
+  EXPECT_EQ(half["master weights"], full["weights"]);
+  EXPECT_EQ(half["AdamW's moments"], full["AdamW's moments"]);
+  const std::int64_t parameters = plan_json("")["parameters"];
+  EXPECT_EQ(full["weights"], 4 * parameters);
+  EXPECT_EQ(full["AdamW's moments"], 8 * parameters);
+}
+
+TEST_F(DryRun, AModelThatIsTooLargeIsTold) {
+  // Eight thousand times the layers' size, and no weights: nothing of it is ever allocated.
+  const fs::path large = runs_.path() / "large";
+  fs::copy(test::base_checkpoint(), large);
+  auto config = json::parse(test::read_file(large / "config.json"));
+  config["d_model"] = 65536;
+  config["n_layers"] = 64;
+  config["mlp_hidden_size"] = 4 * 65536;
+  test::write_file(large / "config.json", config.dump());
+  const auto result = plan("--set 'model.path=\"" + large.string() + "\"' --set 'model.initialize=\"random\"'");
+  EXPECT_EQ(result.status, 1) << result.error;
+  EXPECT_THAT(result.output, HasSubstr("does not fit: "));
+  EXPECT_THAT(result.output, HasSubstr("of memory are needed"));
+
+  const auto misfit = plan("--set 'model.path=\"" + large.string() + "\"'");
+  EXPECT_EQ(misfit.status, 1);
+  EXPECT_THAT(misfit.error, HasSubstr("do not fit the model"));
+  EXPECT_THAT(misfit.output, IsEmpty());
+}
+
+TEST_F(DryRun, ARunThatLiesThereIsTold) {
+  ASSERT_EQ(runs_.train("planned", "--steps 1").status, 0);
+  const auto result = plan("");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.output, HasSubstr("a run lies in planned already"));
+  EXPECT_EQ(plan("--resume").status, 0);
+}
+
+}  // namespace
+}  // namespace drift
