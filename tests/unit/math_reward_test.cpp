@@ -82,6 +82,59 @@ TEST(MathReward, ResponsesWithoutAnAnswerAreTold) {
   expect(score("\\boxed{" + std::string(600, '1') + "}", "5"), RewardStatus::kParseError, "has 600 bytes");
 }
 
+TEST(MathReward, AnswersAreComparedAsMathematics) {
+  expect(score("\\boxed{3/4}", "\\frac{6}{8}"), RewardStatus::kOk, "\\boxed{3/4} equals \\frac{6}{8}");
+  expect(score("\\boxed{7i - 2}", "-2 + 7i"), RewardStatus::kOk, "equals -2 + 7i");
+  expect(score("\\boxed{1,2}", "12"), RewardStatus::kWrong, "");
+  expect(score("\\boxed{x=3}", "y=3"), RewardStatus::kWrong, "");
+}
+
+TEST(MathReward, AnswersThatCannotBeReadAreTold) {
+  expect(score("\\boxed{\\frac{1}}", "5"), RewardStatus::kParseError, "");
+  expect(score("\\boxed{" + std::string(100, '(') + "5" + std::string(100, ')') + "}", "5"), RewardStatus::kParseError,
+         "");
+}
+
+TEST(MathReward, ParametersChooseWhatEquals) {
+  const auto solved = [](const char* answer, const char* truth, const Values& values) {
+    return score("\\boxed{" + std::string(answer) + "}", truth, values).solved;
+  };
+  EXPECT_TRUE(solved("10", "10\\%", {}));
+  EXPECT_FALSE(solved("10", "10\\%", {{"percent", "strict"}}));
+  EXPECT_TRUE(solved("0.1", "10\\%", {{"percent", "strict"}}));
+  EXPECT_TRUE(solved("0.666667", "\\frac23", {}));
+  EXPECT_FALSE(solved("0.6667", "\\frac23", {}));
+  EXPECT_TRUE(solved("0.6667", "\\frac23", {{"decimal_places", std::int64_t{4}}}));
+  EXPECT_FALSE(solved("0.666667", "\\frac23", {{"decimal_places", std::int64_t{-1}}}));
+  EXPECT_FALSE(solved("-2 \\le x \\le 7", "[-2,7]", {}));
+  EXPECT_TRUE(solved("-2 \\le x \\le 7", "[-2,7]", {{"interval_from_inequality", true}}));
+  const char* vector = "\\begin{pmatrix} 1 \\\\ 2 \\end{pmatrix}";
+  EXPECT_FALSE(solved("(1,2)", vector, {}));
+  EXPECT_TRUE(solved("(1,2)", vector, {{"vector_as_tuple", true}}));
+  EXPECT_TRUE(score("\\boxed{1} or \\boxed{2}", "2, 1", {{"join_boxes", true}}).solved);
+  EXPECT_FALSE(score("\\boxed{1} or \\boxed{2}", "2, 1").solved);
+}
+
+// What every thread of a batch asks the same component at once.
+TEST(MathReward, ThreadsDoNotDisturbEachOther) {
+  const auto reward = test::create<Reward>("math", "math");
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&, i] {
+      TaskItem item;
+      item.reference = "\\frac{" + std::to_string(i) + "}{7} + \\sqrt{2}\\pi";
+      for (int k = 0; k < 200; ++k) {
+        const int other = k % 8;
+        RewardResult result;
+        const std::string response = "\\boxed{\\pi\\sqrt{2} + " + std::to_string(other) + "/7}";
+        reward->score({response, &item}, result);
+        ASSERT_EQ(result.solved, other == i) << result.reason;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST(MathReward, ParametersChooseTheAnswer) {
   expect(score("\\boxed{5} \\boxed{6", "5", {{"unclosed", "lenient"}}), RewardStatus::kOk, "\\boxed{5} equals 5");
   expect(score("<answer>5</answer>", "5", {{"extraction", "tags"}}), RewardStatus::kOk, "5 equals 5");
