@@ -6,6 +6,7 @@
 #include <boost/algorithm/string/trim.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -149,8 +150,8 @@ void change_scalar(const std::string& truth, Spellings& to) {
 }
 
 void change_integer(const std::string& truth, Spellings& to) {
-  const std::string digits = replaced(truth, R"(\\!|,|\\ |\{,\})", "");
-  if (!matches(digits, R"(-?\d+)") || matches(truth, R"(.*\d,\s+\d.*)")) return;
+  if (!matches(truth, R"(-?\d+|-?\d{1,3}((,|,\\!\s?|,\s\\!\s|\\!|\{,\}|\\,)\d{3})+)")) return;
+  const std::string digits = replaced(truth, R"([^-\d])", "");
   const std::string grouped = replaced(digits, R"((\d)(?=(\d{3})+$))", "$1,");
   for (const auto& spelled :
        {digits, grouped, replace_all_copy(grouped, ",", ",\\!"), replace_all_copy(grouped, ",", "{,}"),
@@ -160,8 +161,8 @@ void change_integer(const std::string& truth, Spellings& to) {
     to.equal.push_back(spelled);
   }
   if (digits.front() != '-') to.equal.push_back("+" + digits);
-  for (const auto& other :
-       {other_number(digits, true), digits + "0", digits + ".5", digits + ", 5", digits + "x", digits + " \\pm 1"}) {
+  for (const auto& other : {other_number(digits, true), digits + "0", digits + ".5", digits + ", 98765", digits + "x",
+                            digits + " \\pm 1"}) {
     if (!matches(digits, "-?0") || other != digits + "0") to.unequal.push_back(other == "0x" ? "x" : other);
   }
 }
@@ -191,8 +192,8 @@ void change_fraction(const std::string& truth, Spellings& to) {
   to.equal.push_back((p < 0 ? "-" : "") + ("\\tfrac{" + std::to_string(std::abs(p))) + "}{" + std::to_string(q) + "}");
   const double value = static_cast<double>(p) / static_cast<double>(q);
   to.equal.push_back(decimals(value, 9));
-  const bool ends_early = q * 10000 / std::gcd(q, 10000LL) == 10000;
-  if (!ends_early) to.unequal.push_back(decimals(value, 4));
+  const double rest = std::abs(value * 1e4 - std::round(value * 1e4));
+  if (rest > 0.02) to.unequal.push_back(decimals(value, 4));  // further off than the sixth place
   if (std::abs(p) > q && q > 1) {
     const std::string mixed = (p < 0 ? "-" : "") + std::to_string(std::abs(p) / q);
     if (p % q != 0) to.equal.push_back(mixed + frac(std::abs(p) % q, q));
@@ -390,7 +391,6 @@ void change_union(const std::string& truth, Spellings& to) {
   }
   to.equal.push_back(join(Strings(parts.rbegin(), parts.rend()), " \\cup "));
   to.unequal.push_back(join(Strings(parts.begin() + 1, parts.end()), " \\cup "));
-  to.unequal.push_back(truth + " \\cup \\{98765.5\\}");
 }
 
 }  // namespace
