@@ -21,7 +21,7 @@ using Strings = std::vector<std::string>;
 
 std::string some_of(const Strings& failures) {
   std::string text;
-  for (std::size_t i = 0; i < std::min<std::size_t>(failures.size(), 100); ++i) text += "\n  " + failures[i];
+  for (std::size_t i = 0; i < std::min<std::size_t>(failures.size(), 20); ++i) text += "\n  " + failures[i];
   return text;
 }
 

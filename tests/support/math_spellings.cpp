@@ -132,8 +132,10 @@ void change_layout(const std::string& truth, Spellings& to) {
 void change_scalar(const std::string& truth, Spellings& to) {
   if (!is_scalar(truth)) return;
   const std::string in = "(" + truth + ")";
-  for (const auto& spelled : {in, "\\frac{2" + in + "}{2}", "1\\cdot" + in, in + "+0", "-(-" + in + ")",
-                              "\\frac{" + truth + "}{1}", "5" + in + " - 4" + in}) {
+  for (const auto& spelled :
+       {in, "\\frac{2" + in + "}{2}", "1\\cdot" + in, in + "+0", "-(-" + in + ")", "\\frac{" + truth + "}{1}",
+        "5" + in + " - 4" + in, "\\frac{\\sqrt{7}" + in + "}{\\sqrt{7}}",
+        "\\frac{" + in + "}{3}+\\frac{2" + in + "}{3}", "\\frac{" + in + "(q+1)}{q+1}"}) {
     to.equal.push_back(spelled);
   }
   Strings terms = terms_of(truth);

@@ -82,7 +82,7 @@ class Evaluation {
     constexpr std::uint64_t kHigh = 3u << 20;
     const auto steps = static_cast<slong>(kLow + mix(identity ^ mix(point_.number)) % (kHigh - kLow));
     arb_set_si(out.real(), point_.negative ? -steps : steps);
-    arb_mul_2exp_si(out.real(), out.real(), -20);
+    arb_mul_2exp_si(out.real(), out.real(), point_.stretch - 20);
     return Outcome::kValue;
   }
 

@@ -44,10 +44,11 @@ class Magnitude {
 };
 
 /// Where variables are replaced by numbers: each variable has a pseudo-random one for each point, from 0.1 to 3, or its
-/// opposite.
+/// opposite, times 2^stretch.
 struct SamplePoint {
   unsigned number = 0;
   bool negative = false;
+  slong stretch = 0;
 };
 
 /// Bounds of an expression's value at a point. `scale` grows to the largest absolute value on the way: how precise the

@@ -161,8 +161,15 @@ bool Comparer::matrices(Place truth, Place prediction) {
   return (vectors || wanted->columns == given->columns) && operands_equal(wanted->entries, given->entries);
 }
 
-// The half of the day may be left out on one side.
-bool Comparer::times(Place truth, Place prediction) const {
+// The half of the day may be left out on one side. What looks like a time is a ratio where the truth is one: 8:14 for
+// 4:7.
+bool Comparer::times(Place truth, Place prediction) {
+  const bool ratio =
+      tree_.kind(truth) == Kind::kQuotient && tree_[prediction].detail == 0 && tree_.count(prediction) == 2;
+  if (ratio) {
+    const Place above = tree_.share(tree_.left(prediction));
+    return values(truth, tree_.add(Kind::kQuotient, above, tree_.share(tree_.right(prediction))));
+  }
   if (tree_.kind(truth) != Kind::kTime || tree_.kind(prediction) != Kind::kTime) return false;
   const auto half = tree_[truth].detail;
   const auto other_half = tree_[prediction].detail;

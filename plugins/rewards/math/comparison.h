@@ -31,7 +31,7 @@ class Comparer {
   bool regions(Place truth, Place prediction);
   bool lists_inequalities(Place at) const;
   bool matrices(Place truth, Place prediction);
-  bool times(Place truth, Place prediction) const;
+  bool times(Place truth, Place prediction);
   bool numerals(Place truth, Place prediction) const;
 
   // relations.cpp
@@ -43,6 +43,7 @@ class Comparer {
   bool operands_equal(const std::vector<Place>& truth, const std::vector<Place>& prediction);
   bool consistent(Place chain);
   std::optional<bool> proportional(Place truth, Place prediction);
+  std::optional<bool> proportional_at_points(Place wanted, Place given);
   Place difference(Place relation);
   bool same_direction(Place truth, Place prediction);
 

@@ -8,6 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "answer_limits.h"
+
 namespace math_reward {
 namespace {
 

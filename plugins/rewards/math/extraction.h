@@ -2,14 +2,10 @@
 
 #include <drift/reward.h>
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace math_reward {
-
-/// Longest answer that is compared, in bytes; the longest truth of the usual data sets has 159.
-constexpr std::size_t kLongestAnswer = 512;
 
 /// Which box is the answer where that is a matter of taste.
 struct BoxOptions {

@@ -58,11 +58,19 @@ NumberReader::Separator NumberReader::separator_at(std::size_t i, std::size_t& n
   return Separator::kNone;
 }
 
+// Whether the three digits at `i` are above a larger number of as many digits or more: those of 5 121/144, not a group.
+bool NumberReader::is_numerator(std::size_t i) const {
+  if (at(i) == '0' || at(i + 3) != '/') return false;
+  const std::size_t below = digits_from(i + 4);
+  return below > 3 || (below == 3 && text_.substr(i, 3) < text_.substr(i + 4, 3));
+}
+
 // One separator and three digits; the separators of a number are all of one kind.
 bool NumberReader::read_group(Separator& kind) {
   std::size_t next = 0;
   const Separator found = separator_at(at_, next);
   if (found == Separator::kNone || (kind != Separator::kNone && found != kind) || digits_from(next) != 3) return false;
+  if (found == Separator::kSpace && is_numerator(next)) return false;
   if (found == Separator::kComma && in_brackets_ && at(next) != '0') return false;
   kind = found;
   put(next, 3);

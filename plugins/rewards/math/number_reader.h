@@ -28,6 +28,7 @@ class NumberReader {
   std::size_t skip_thin(std::size_t i) const;
   Separator separator_at(std::size_t i, std::size_t& next) const;
   void put(std::size_t begin, std::size_t count);
+  bool is_numerator(std::size_t i) const;
   bool read_group(Separator& kind);
   bool groups_end_cleanly(Separator kind) const;
   void read_groups();

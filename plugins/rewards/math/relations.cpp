@@ -14,6 +14,10 @@ namespace {
 
 constexpr unsigned kPoints = 6;
 constexpr unsigned kSignDraws = 8;
+constexpr unsigned kSamples = 12;  // of equations that are not rational, the last third with negative variables
+constexpr int kFewestSamples = 4;
+constexpr slong kSamplePrecision = 256;
+constexpr slong kSampleDecided = -150;  // bits
 
 bool is_descending(Relation relation) { return relation == Relation::kGreater || relation == Relation::kGreaterEqual; }
 
@@ -143,8 +147,7 @@ Place Comparer::difference(Place relation) {
   return tree_.add(Kind::kSum, tree_.share(tree_.left(relation)), right);
 }
 
-// Whether left side - right side of one is a constant, not zero, times that of the other. Nothing if they are not
-// rational functions.
+// Whether left side - right side of one is a constant, not zero, times that of the other. Nothing if it cannot be told.
 std::optional<bool> Comparer::proportional(Place truth, Place prediction) {
   if (tree_.count(truth) != 2 || tree_.count(prediction) != 2) return std::nullopt;
   const Place wanted = difference(truth);
@@ -157,9 +160,8 @@ std::optional<bool> Comparer::proportional(Place truth, Place prediction) {
     Values here;
     const Outcome one = evaluate_modulo(tree_, wanted, draw, work_, here.wanted);
     const Outcome other = evaluate_modulo(tree_, given, draw, work_, here.given);
-    for (const Outcome outcome : {one, other}) {
-      if (outcome == Outcome::kOther || outcome == Outcome::kTooLarge) return std::nullopt;
-    }
+    if (one == Outcome::kTooLarge || other == Outcome::kTooLarge) return std::nullopt;
+    if (one == Outcome::kOther || other == Outcome::kOther) return proportional_at_points(wanted, given);
     if (one == Outcome::kUndefined || other == Outcome::kUndefined) return std::nullopt;
     if (here.wanted == 0 || here.given == 0) return false;
     auto& reference = first[draw % 2];
@@ -170,6 +172,36 @@ std::optional<bool> Comparer::proportional(Place truth, Place prediction) {
       return false;
     }
   }
+  return true;
+}
+
+// The same by real numbers, for equations with roots, sines and the like.
+std::optional<bool> Comparer::proportional_at_points(Place wanted, Place given) {
+  Ball first_wanted;
+  Ball first_given;
+  int samples = 0;
+  for (unsigned i = 0; i < kSamples; ++i) {
+    const SamplePoint point{i, 3 * i >= 2 * kSamples};
+    Ball a;
+    Ball b;
+    Magnitude scale;
+    if (evaluate_ball(tree_, wanted, point, kSamplePrecision, work_, a, scale) != Outcome::kValue) continue;
+    if (evaluate_ball(tree_, given, point, kSamplePrecision, work_, b, scale) != Outcome::kValue) continue;
+    if (!a.is_real() || !b.is_real() || acb_contains_zero(a.get()) || acb_contains_zero(b.get())) continue;
+    if (samples++ == 0) {
+      acb_swap(first_wanted.get(), a.get());
+      acb_swap(first_given.get(), b.get());
+      continue;
+    }
+    acb_mul(a.get(), a.get(), first_given.get(), kSamplePrecision);
+    acb_mul(b.get(), b.get(), first_wanted.get(), kSamplePrecision);
+    Magnitude product;
+    acb_get_mag(product.get(), a.get());
+    acb_sub(a.get(), a.get(), b.get(), kSamplePrecision);
+    if (!acb_contains_zero(a.get())) return false;
+    if (!within(a, product, kSampleDecided)) --samples;
+  }
+  if (samples < kFewestSamples) return std::nullopt;
   return true;
 }
 

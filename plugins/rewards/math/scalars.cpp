@@ -16,6 +16,8 @@ constexpr slong kSamplePrecision = 256;
 constexpr slong kSampleDecided = -200;
 constexpr unsigned kPositivePoints = 8;
 constexpr unsigned kNegativePoints = 4;
+constexpr unsigned kFarPoints = 8;  // where too few others count, as for \sqrt{x-3}
+constexpr slong kFar = 4;           // 16 times as far from zero
 constexpr int kFewestPoints = 4;
 
 // Whether the whole answer is a decimal, perhaps with a sign or as a percentage.
@@ -157,8 +159,10 @@ Verdict compare_at_points(const Tree& tree, Place a, Place b, Work& work) {
   const bool complex = contains(tree, a, Kind::kImaginary) || contains(tree, b, Kind::kImaginary);
   int same = 0;
   int one_sided = 0;
-  for (unsigned i = 0; i < kPositivePoints + kNegativePoints; ++i) {
-    switch (at_point(tree, a, b, {i, i >= kPositivePoints}, complex, work)) {
+  constexpr unsigned kNearPoints = kPositivePoints + kNegativePoints;
+  for (unsigned i = 0; i < kNearPoints || (i < kNearPoints + kFarPoints && same < kFewestPoints); ++i) {
+    const bool negative = i >= kPositivePoints && i < kNearPoints;
+    switch (at_point(tree, a, b, {i, negative, i < kNearPoints ? 0 : kFar}, complex, work)) {
       case Agreement::kSame: ++same; break;
       case Agreement::kDifferent: return {false, ""};
       case Agreement::kOneSided: ++one_sided; break;
@@ -166,7 +170,7 @@ Verdict compare_at_points(const Tree& tree, Place a, Place b, Work& work) {
     }
     if (work.exhausted()) return {false, "too much to compute"};
   }
-  const bool equal = same >= kFewestPoints && 2 * one_sided <= static_cast<int>(kPositivePoints + kNegativePoints);
+  const bool equal = same >= kFewestPoints && 2 * one_sided <= static_cast<int>(kNearPoints);
   return {equal, equal ? "at pseudo-random points" : "not shown to be equal"};
 }
 
