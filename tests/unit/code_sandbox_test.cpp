@@ -4,6 +4,7 @@
 
 #include <drift/error.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <string>
@@ -115,6 +116,27 @@ os.read(3, 1))"});
   std::string reply;
   EXPECT_EQ(process.receive(reply, 100, until), ReadStatus::kCpuLimit);
   EXPECT_EQ(reply, "");
+}
+
+// Its wall clock stands still while others have the processors.
+TEST_F(CodeSandbox, ABusyMachineEndsNoHonestProgram) {
+  std::vector<SandboxedProcess> others;
+  for (unsigned i = 0; i < std::min(64U, 4 * std::thread::hardware_concurrency()); ++i) {
+    others.push_back(sandbox().start({.text = "while True: pass"}));
+  }
+  auto honest = sandbox().start({.text = R"(
+import os, time
+os.write(4, b'r')
+os.read(3, 1)
+start = time.process_time()
+while time.process_time() < start + 0.2: pass
+os.write(4, b'done'))"});
+  std::string reply;
+  EXPECT_EQ(honest.receive(reply, 1, honest.deadline(2, 60)), ReadStatus::kData);
+  const Deadline until = honest.deadline(1, 0.5);
+  EXPECT_TRUE(honest.send("g", until));
+  EXPECT_EQ(honest.receive(reply, 4, until), ReadStatus::kData);
+  EXPECT_EQ(reply, "rdone");
 }
 
 TEST_F(CodeSandbox, SendingToOneThatDoesNotReadOrHasEndedSaysSo) {

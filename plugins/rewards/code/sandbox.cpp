@@ -122,8 +122,7 @@ std::vector<std::string> Sandbox::Impl::confinement(const SandboxLimits& limits)
 }
 
 /// Tries it once, so that whatever forbids it is told here, in bubblewrap's words. Where /proc/sys is mounted
-/// read-only, as in many containers, and for bubblewrap before 0.8, the filter of system calls alone forbids user
-/// namespaces.
+/// read-only, as in many containers, the filter of system calls alone forbids further user namespaces.
 void Sandbox::Impl::settle_confinement() {
   for (const bool forbid : {true, false}) {
     forbid_user_namespaces = forbid;

@@ -51,6 +51,7 @@ struct SandboxedProgram {
 /// machine does; the wall clock ends only what uses no processor time.
 struct Deadline {
   double cpu_seconds = 0;  ///< on the process's own clock, see SandboxedProcess::cpu_seconds
+  /// The time in which the process could have run and others had the processors comes on top.
   std::chrono::steady_clock::time_point wall;
 };
 

@@ -13,6 +13,7 @@
 #include <csignal>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 
 namespace code_reward {
@@ -67,7 +68,7 @@ ReadStatus SandboxedProcess::Impl::wait_for(const Descriptor& descriptor, short 
     const double cpu_left = until.cpu_seconds - cpu_seconds();
     if (cpu_left <= 0) return ReadStatus::kCpuLimit;
     if (ready) return ReadStatus::kData;
-    const double wall_left = std::chrono::duration<double>(until.wall - steady_clock::now()).count();
+    const double wall_left = std::chrono::duration<double>(until.wall - wall_clock()).count();
     if (wall_left <= 0) return ReadStatus::kWallLimit;
     // One thread cannot use processor time faster than the wall clock runs.
     wait = static_cast<int>(std::ceil(1e3 * std::clamp(std::min(cpu_left, wall_left), 1e-3, 60.0)));
@@ -124,6 +125,15 @@ double SandboxedProcess::Impl::cpu_seconds() {
   return last_cpu_seconds;
 }
 
+/// The wall clock without the time in which the program could have run and other processes had the processors: the
+/// second number of /proc/PID/schedstat, in nanoseconds; 0 where the kernel does not count it.
+steady_clock::time_point SandboxedProcess::Impl::wall_clock() const {
+  const auto now = steady_clock::now();
+  std::int64_t ran = 0, waited = 0;
+  std::ifstream("/proc/" + std::to_string(program) + "/schedstat") >> ran >> waited;
+  return now - std::chrono::nanoseconds(waited);
+}
+
 /// The child is bubblewrap, which waits for the program and ends as it did; or, where unsafe, the program.
 void SandboxedProcess::Impl::reap() {
   if (reaped) return;
@@ -174,7 +184,7 @@ double SandboxedProcess::cpu_seconds() const { return impl_->cpu_seconds(); }
 Deadline SandboxedProcess::deadline(double cpu) const { return deadline(cpu, 3 * cpu + 2); }
 
 Deadline SandboxedProcess::deadline(double cpu, double wall) const {
-  return {cpu_seconds() + cpu, steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(
+  return {cpu_seconds() + cpu, impl_->wall_clock() + std::chrono::duration_cast<steady_clock::duration>(
                                                          std::chrono::duration<double>(wall))};
 }
 

@@ -20,6 +20,7 @@ struct SandboxedProcess::Impl {
   bool send(std::string_view bytes, const Deadline& until);
   bool is_running() const;
   double cpu_seconds();
+  std::chrono::steady_clock::time_point wall_clock() const;
   void reap();
   ProcessEnd stop();
 
