@@ -323,6 +323,25 @@ TEST(CountdownTask, PromptsOfD1AndEspoShowAList) {
               testing::EndsWith("<answer>\n\\boxed{...}\n</answer>\n\nNumbers: [30, 100, 93]\nTarget: 23"));
 }
 
+std::uint64_t fnv1a(const std::string& text) {
+  std::uint64_t hash = 0xCBF29CE484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  return hash;
+}
+
+// To the last byte, also where the texts themselves are not at hand.
+TEST(CountdownTask, PromptsArePinned) {
+  std::map<std::string, std::uint64_t> hashes;
+  for (const std::string name : {"paper", "d1", "d1_eval", "espo"}) {
+    hashes[name] = fnv1a(first_item(name, "30,100,93", "23").prompt);
+  }
+  const std::map<std::string, std::uint64_t> pinned = {{"paper", 13464645106704454146u},
+                                                       {"d1", 1401380070752368102u},
+                                                       {"d1_eval", 741790056082829400u},
+                                                       {"espo", 1401380070752368102u}};
+  EXPECT_EQ(hashes, pinned);
+}
+
 // The texts as they were collected from the paper and the originals' code.
 TEST(CountdownTask, PromptsAreThoseOfTheSpecification) {
   if (test::shared_dir().empty()) GTEST_SKIP() << "the collected prompts are in ../shared, which is not there";
@@ -426,12 +445,6 @@ TEST(CountdownTask, TheTestFileIsHeldOutWholly) {
   for (const TaskItem& item : training_items(*task, 3000)) {
     EXPECT_EQ(held_out.count(Puzzle(item).without_order()), 0u);
   }
-}
-
-std::uint64_t fnv1a(const std::string& text) {
-  std::uint64_t hash = 0xCBF29CE484222325u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
-  return hash;
 }
 
 // The items of configs/tasks/countdown.toml, to the last byte: other ones make published figures incomparable.

@@ -259,6 +259,21 @@ TEST(SudokuTask, PromptsOfD1AndEspoShowSixteenCharacters) {
   EXPECT_THAT(prompt("espo_eval"), HasSubstr("0 4 | 0 1\n0 0 | 2 0\n----+----\n"));
 }
 
+// To the last byte, also where the texts themselves are not at hand.
+TEST(SudokuTask, PromptsArePinned) {
+  TaskItem item;
+  std::map<std::string, std::uint64_t> hashes;
+  for (const std::string name : {"paper", "d1", "espo", "espo_eval"}) {
+    make_sudoku<Task>({{"prompt", name}})->held_out_item(0, item);
+    hashes[name] = fnv1a({item.prompt});
+  }
+  const std::map<std::string, std::uint64_t> pinned = {{"paper", 11831440781908750846u},
+                                                       {"d1", 16145063565804908508u},
+                                                       {"espo", 9451359916334459409u},
+                                                       {"espo_eval", 10286707189236800821u}};
+  EXPECT_EQ(hashes, pinned);
+}
+
 // The texts as they were collected from the paper and the originals' code.
 TEST(SudokuTask, PromptsAreThoseOfTheSpecification) {
   if (test::shared_dir().empty()) GTEST_SKIP() << "the collected prompts are in ../shared, which is not there";
@@ -409,6 +424,9 @@ TEST(SudokuTask, AFileOfPuzzlesIsReadWithCare) {
   test::write_file(folder.path() / "all.csv", everything);
   EXPECT_THAT(error_of({{"held_out_file", (folder.path() / "all.csv").string()}, {"split", "solutions"}}),
               HasSubstr("the held-out puzzles leave none to train on"));
+  EXPECT_THAT(with("Puzzle,Solution\n0" + held_out.substr(1) + "," + held_out + "\n0" + held_out.substr(1) + "," +
+                   held_out + "\n"),
+              HasSubstr(":3: the puzzle of line 2 again"));
   EXPECT_THAT(with("Puzzle,Solution\n12,34\n"), HasSubstr(":2: this is not a puzzle and its solution"));
   EXPECT_THAT(with("Puzzle,Solution\n" + std::string(16, '0') + "," + std::string(16, '1')), HasSubstr(":2: "));
   EXPECT_THAT(with("Puzzle,Solution\n" + std::string(33, '\0')), HasSubstr(":2: "));

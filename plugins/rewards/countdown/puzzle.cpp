@@ -61,7 +61,9 @@ std::string key_of(Puzzle puzzle) {
 
 std::vector<Puzzle> read_puzzle_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw drift::Error("cannot open the puzzle file " + path.string(), "check task parameter `held_out_file`");
+  if (!file)
+    throw drift::Error("cannot open the puzzle file " + path.string(),
+                       "set held_out_file; plugins/rewards/countdown/README.md says where such a file comes from");
   std::vector<Puzzle> puzzles;
   std::map<std::string, int> line_of;
   std::string line;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,8 +28,11 @@ std::optional<Puzzle> parse_line(std::string_view line) {
 
 std::vector<Puzzle> read_puzzle_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw drift::Error("cannot open the puzzle file " + path.string(), "check task parameter `held_out_file`");
+  if (!file)
+    throw drift::Error("cannot open the puzzle file " + path.string(),
+                       "set held_out_file; plugins/rewards/sudoku/README.md says where such a file comes from");
   std::vector<Puzzle> puzzles;
+  std::map<Grid, int> line_of;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
     if (line.ends_with('\r')) line.pop_back();
@@ -39,6 +43,12 @@ std::vector<Puzzle> read_puzzle_file(const std::filesystem::path& path) {
                              (number == 1 ? "the header `Puzzle,Solution` is missing"
                                           : "this is not a puzzle and its solution, 16 digits each"),
                          "a line reads 3102200002100320,3142243142131324");
+    }
+    const auto [first, is_new] = line_of.emplace(puzzle->clues, number);
+    if (!is_new) {
+      throw drift::Error(path.string() + ":" + std::to_string(number) + ": the puzzle of line " +
+                             std::to_string(first->second) + " again",
+                         "each puzzle may stand once");
     }
     puzzles.push_back(*puzzle);
   }
