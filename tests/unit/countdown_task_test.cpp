@@ -293,84 +293,6 @@ TEST(CountdownTask, OfFourNumbersSomeNeedFractions) {
   EXPECT_EQ(seen("positive_integer").count(hard), 0u);
 }
 
-TaskItem first_item(const std::string& prompt, const std::string& numbers, const std::string& target) {
-  const test::TemporaryFolder folder;
-  const auto file = folder.path() / "puzzles.jsonl";
-  test::write_file(file, R"({"input": ")" + numbers + R"(", "output": ")" + target + "\"}\n");
-  TaskItem item;
-  make_task({{"prompt", prompt}, {"held_out_file", file.string()}})->held_out_item(0, item);
-  return item;
-}
-
-TEST(CountdownTask, ThePapersPromptShowsTheNumbersTwice) {
-  const std::string prompt = first_item("paper", "30,100,93", "23").prompt;
-  EXPECT_THAT(prompt, testing::StartsWith("Please solve the following Countdown puzzle.\n\nYou are given 3 numbers: "
-                                          "30, 100, 93. Your goal is to use these numbers with basic arithmetic "
-                                          "operations (+, -, *, /) to reach the target number 23.\n\nRules:\n"));
-  EXPECT_THAT(prompt, testing::EndsWith("your answer would be \\boxed{5 + 3 * 2}.\n\nNow solve this puzzle:\n"
-                                        "Numbers: 30, 100, 93\nTarget: 23"));
-  EXPECT_THAT(first_item("paper", "30,100,93,2", "23").prompt, HasSubstr("You are given 4 numbers: 30, 100, 93, 2."));
-}
-
-TEST(CountdownTask, PromptsOfD1AndEspoShowAList) {
-  const std::string training = first_item("d1", "30,100,93", "23").prompt;
-  EXPECT_THAT(training, testing::StartsWith("\nRespond in the following format:\n<reasoning>\n...\n</reasoning>\n"
-                                            "<answer>\n...\n</answer>\n\nUsing only the numbers [30, 100, 93], create "
-                                            "an arithmetic expression that evaluates to exactly 23. You must use all"));
-  EXPECT_THAT(training, testing::EndsWith("a valid answer is: <answer>\n2*4-3\n</answer>"));
-  EXPECT_EQ(first_item("espo", "30,100,93", "23").prompt, training);
-  EXPECT_THAT(first_item("d1_eval", "30,100,93", "23").prompt,
-              testing::EndsWith("<answer>\n\\boxed{...}\n</answer>\n\nNumbers: [30, 100, 93]\nTarget: 23"));
-}
-
-std::uint64_t fnv1a(const std::string& text) {
-  std::uint64_t hash = 0xCBF29CE484222325u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
-  return hash;
-}
-
-// To the last byte, also where the texts themselves are not at hand.
-TEST(CountdownTask, PromptsArePinned) {
-  std::map<std::string, std::uint64_t> hashes;
-  for (const std::string name : {"paper", "d1", "d1_eval", "espo"}) {
-    hashes[name] = fnv1a(first_item(name, "30,100,93", "23").prompt);
-  }
-  const std::map<std::string, std::uint64_t> pinned = {{"paper", 13464645106704454146u},
-                                                       {"d1", 1401380070752368102u},
-                                                       {"d1_eval", 741790056082829400u},
-                                                       {"espo", 1401380070752368102u}};
-  EXPECT_EQ(hashes, pinned);
-}
-
-// The texts as they were collected from the paper and the originals' code.
-TEST(CountdownTask, PromptsAreThoseOfTheSpecification) {
-  if (test::shared_dir().empty()) GTEST_SKIP() << "the collected prompts are in ../shared, which is not there";
-  const std::string page = test::read_file(test::shared_dir() / "specs" / "rewards_data_eval.md");
-  const auto replaced = [](std::string text, const std::map<std::string, std::string>& values) {
-    for (const auto& [name, value] : values) {
-      for (std::size_t at; (at = text.find(name)) != std::string::npos;) text.replace(at, name.size(), value);
-    }
-    return text;
-  };
-  const std::size_t paper = page.find("Please solve the following Countdown puzzle.");
-  EXPECT_EQ(first_item("paper", "30,100,93", "23").prompt,
-            replaced(page.substr(paper, page.find("\n```", paper) - paper),
-                     {{"{{numbers}}", "30, 100, 93"}, {"{{target}}", "23"}}));
-  const std::size_t begin = page.find("```json\n", page.find("### d1, ESPO, TraceRL")) + 8;
-  const auto texts = nlohmann::json::parse(page.substr(begin, page.find("\n```", begin) - begin));
-  EXPECT_EQ(first_item("d1", "30,100,93", "23").prompt,
-            replaced(texts["d1_espo_countdown"],
-                     {{"{SYSTEM}", texts["d1_train_system"]}, {"{nums}", "[30, 100, 93]"}, {"{target}", "23"}}));
-  EXPECT_EQ(
-      first_item("d1_eval", "30,100,93", "23").prompt,
-      texts["d1_eval_countdown"].get<std::string>() + "\n\n" + texts["d1_eval_countdown_question"].get<std::string>());
-}
-
-TEST(CountdownTask, OnlyTheRawPromptHasDemonstrations) {
-  EXPECT_NE(training_items(*make_task(), 1)[0].demonstration, "");
-  EXPECT_EQ(training_items(*make_task({{"prompt", "paper"}}), 1)[0].demonstration, "");
-}
-
 // The file's puzzles are held out as they come, and neither they nor others in their order are trained on.
 TEST(CountdownTask, AFileOfPuzzlesIsHeldOut) {
   const test::TemporaryFolder folder;
@@ -445,6 +367,12 @@ TEST(CountdownTask, TheTestFileIsHeldOutWholly) {
   for (const TaskItem& item : training_items(*task, 3000)) {
     EXPECT_EQ(held_out.count(Puzzle(item).without_order()), 0u);
   }
+}
+
+std::uint64_t fnv1a(const std::string& text) {
+  std::uint64_t hash = 0xCBF29CE484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  return hash;
 }
 
 // The items of configs/tasks/countdown.toml, to the last byte: other ones make published figures incomparable.
