@@ -1,5 +1,7 @@
 #include "equivalence.h"
 
+#include <flint/flint.h>
+
 #include <algorithm>
 #include <exception>
 
@@ -37,6 +39,11 @@ std::optional<Comparison> compare_plain(std::string_view truth, std::string_view
   if (wanted->decimal != given->decimal && options.decimal_places >= 0) return std::nullopt;
   return Comparison{false, not_equal(truth, prediction), true, true};
 }
+
+// FLINT keeps a few hundred kilobytes for each thread that used it.
+struct ThreadCaches {
+  ~ThreadCaches() { flint_cleanup(); }
+};
 
 class Judgement {
  public:
@@ -110,6 +117,7 @@ class Judgement {
 
 Comparison compare_answers(std::string_view truth, std::string_view prediction, const EquivalenceOptions& options) {
   if (auto plain = compare_plain(truth, prediction, options)) return *plain;
+  thread_local const ThreadCaches caches;
   return Judgement(truth, prediction, options).run();
 }
 

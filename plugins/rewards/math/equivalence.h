@@ -22,8 +22,7 @@ struct Comparison {
 /// Whether two final answers, written in LaTeX or plainly, mean the same mathematics. It is not symmetric: the truth
 /// decides what kind of answer is wanted (an inequality may be answered by an interval, not the reverse). An answer
 /// that cannot be read equals only one that is written the same. Nothing is thrown, whatever the bytes; there is no
-/// global state, and any number of threads may call it. FLINT keeps caches per thread: a thread that ends should call
-/// flint_cleanup(), or some kilobytes of it stay behind.
+/// global state, and any number of threads may call it; what the libraries keep for a thread goes when the thread ends.
 Comparison compare_answers(std::string_view truth, std::string_view prediction, const EquivalenceOptions& options = {});
 
 }  // namespace math_reward
