@@ -198,13 +198,11 @@ tell(statistics.mean([1, 3])))")
 TEST_F(CodeAttacks, ReadingWhatIsNotItsOwn) {
   const auto secret = std::filesystem::temp_directory_path() / ("secret-" + std::to_string(::getpid()));
   std::ofstream(secret) << "42";
-  const std::string home = std::getenv("HOME") != nullptr ? std::getenv("HOME") : "/root";
   const Told result =
-      attack("tell(*[os.path.exists(path) for path in ('" + secret.string() + "', '/etc', '/proc', '/sys', " +
-             "'/mnt', '/var', '/run', '/boot', '/usr/bin/ls', '/usr/share')])\n" + "tell(attempt(os.listdir, '" + home +
-             "'), os.listdir('/tmp'))");
+      attack("tell([path for path in ['" + secret.string() + R"(', '/etc', '/home', '/proc', '/sys', '/mnt',
+    '/var', '/run', '/boot', '/usr/bin/ls', '/usr/share'] if os.path.exists(path)], os.listdir('/tmp')))");
   std::filesystem::remove(secret);
-  EXPECT_EQ(result.text, "False False False False False False False False False False\nFileNotFoundError []\n");
+  EXPECT_EQ(result.text, "[] []\n");
 }
 
 TEST_F(CodeAttacks, EnvironmentAndDescriptors) {
