@@ -3,12 +3,12 @@
 
 #include <drift/error.h>
 
-#include <boost/program_options.hpp>
-#include <nlohmann/json.hpp>
-
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+
+#include <boost/program_options.hpp>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -37,13 +37,13 @@ struct Settings {
   std::int64_t programs = 10'000;
   std::int64_t workers = 2;
   std::int64_t hostile_every = 10;  // 0: none
+  double time_limit = 1;            // processor seconds of a call
 };
 
 struct Judged {
   double milliseconds = 0;
   bool hostile = false;
   bool as_expected = false;
-  RewardStatus status = RewardStatus::kOk;
 };
 
 /// What programs could leave on the machine.
@@ -72,10 +72,10 @@ std::int64_t processes_left() {
   return count + (::waitpid(-1, nullptr, WNOHANG) == 0 ? 1 : 0);
 }
 
-Judged judge(const Reward& reward, const Program& program, std::int64_t index) {
+Judged judge(const Reward& reward, const Program& program, std::int64_t index, double time_limit) {
   TaskItem item;
   item.id = std::to_string(index);
-  item.reference = nlohmann::json{{"test_list", program.tests}}.dump();
+  item.reference = nlohmann::json{{"test_list", program.tests}, {"test_time_limit", time_limit}}.dump();
   const std::string response = "```python\n" + program.code + "\n```\n";
   RewardResult result;
   const auto start = Clock::now();
@@ -86,7 +86,7 @@ Judged judge(const Reward& reward, const Program& program, std::int64_t index) {
     std::fprintf(stderr, "program %lld (%s): %.3f instead of %.3f: %s\n", static_cast<long long>(index),
                  program.name.c_str(), result.value, program.value, result.reason.c_str());
   }
-  return {time.count(), program.hostile, as_expected, result.status};
+  return {time.count(), program.hostile, as_expected};
 }
 
 std::vector<Judged> judge_all(const Reward& reward, const Settings& settings) {
@@ -96,7 +96,8 @@ std::vector<Judged> judge_all(const Reward& reward, const Settings& settings) {
   for (std::int64_t i = 0; i < settings.workers; ++i) {
     callers.emplace_back([&] {
       for (std::int64_t index; (index = next++) < settings.programs;) {
-        judged[static_cast<std::size_t>(index)] = judge(reward, program_number(index, settings.hostile_every), index);
+        const Program program = program_number(index, settings.hostile_every);
+        judged[static_cast<std::size_t>(index)] = judge(reward, program, index, settings.time_limit);
       }
     });
   }
@@ -154,7 +155,8 @@ Settings read_settings(int argc, char** argv) {
   po::options_description options("code_bench [options]");
   options.add_options()("programs", po::value(&settings.programs), "how many")("workers", po::value(&settings.workers),
                                                                                "how many at a time")(
-      "hostile-every", po::value(&settings.hostile_every), "every so many is hostile; 0: none");
+      "hostile-every", po::value(&settings.hostile_every), "every so many is hostile; 0: none")(
+      "time-limit", po::value(&settings.time_limit), "processor seconds of a call");
   po::variables_map given;
   po::store(po::parse_command_line(argc, argv, options), given);
   po::notify(given);
