@@ -187,12 +187,25 @@ TEST_F(CodeAttacks, WritingOutside) {
 import shutil, sys
 folders = ['/', '/usr', '/usr/lib', '/dev', '/lib64', os.path.dirname(os.__file__), os.path.dirname(sys.executable)]
 tell(*{attempt(open, folder + '/x', 'w') for folder in folders})
-tell(attempt(os.unlink, os.__file__), attempt(os.rename, os.__file__, '/tmp/os.py'), attempt(os.chmod, '/usr', 0o777))
+tell(attempt(os.unlink, os.__file__), attempt(os.rename, os.__file__, '/tmp/os.py'), attempt(os.mkdir, '/usr/x'))
 shutil.rmtree('/', ignore_errors=True)
 import statistics
 tell(statistics.mean([1, 3])))")
                 .text,
             "OSError\nOSError OSError OSError\n2\n");
+}
+
+// The one thing that a program shares with the host, and owns where root runs Drift.
+TEST_F(CodeAttacks, ChangingTheNullDevice) {
+  EXPECT_EQ(attack(R"(
+import fcntl
+tell({attempt(change, file, 0o600) for change in (os.chmod, os.fchmod) for file in (0, 1, 2)})
+tell(attempt(os.chmod, '/dev/null', 0o600), attempt(os.chown, '/dev/null', 65534, 65534),
+     attempt(os.utime, '/dev/null'), attempt(os.setxattr, '/dev/null', 'user.x', b'x'), attempt(os.unlink, '/dev/null'),
+     attempt(fcntl.flock, 0, fcntl.LOCK_EX), attempt(fcntl.fcntl, 0, fcntl.F_SETLEASE, fcntl.F_RDLCK)))")
+                .text,
+            "{'PermissionError'}\nPermissionError PermissionError PermissionError PermissionError OSError "
+            "PermissionError OSError\n");
 }
 
 TEST_F(CodeAttacks, ReadingWhatIsNotItsOwn) {

@@ -4,6 +4,7 @@
 
 #include <drift/error.h>
 
+#include <fcntl.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
 #include <sys/ioctl.h>
@@ -25,12 +26,11 @@ constexpr std::initializer_list<const char*> kAllowed = {
     "open", "openat", "creat", "close", "close_range", "stat", "fstat", "lstat", "newfstatat", "statx", "statfs",
     "fstatfs", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "getcwd", "chdir", "fchdir", "getdents",
     "getdents64", "mkdir", "mkdirat", "rmdir", "unlink", "unlinkat", "rename", "renameat", "renameat2", "link",
-    "linkat", "symlink", "symlinkat", "truncate", "ftruncate", "fallocate", "fadvise64", "chmod", "fchmod", "fchmodat",
-    "utimensat", "utime", "utimes", "futimesat", "umask", "fsync", "fdatasync", "flock", "copy_file_range", "sendfile",
-    "getxattr", "lgetxattr", "fgetxattr", "listxattr", "llistxattr", "flistxattr",
+    "linkat", "symlink", "symlinkat", "truncate", "ftruncate", "fallocate", "fadvise64", "umask", "fsync", "fdatasync",
+    "copy_file_range", "sendfile", "getxattr", "lgetxattr", "fgetxattr", "listxattr", "llistxattr", "flistxattr",
     // descriptors
-    "dup", "dup2", "dup3", "pipe", "pipe2", "fcntl", "poll", "ppoll", "select", "pselect6", "epoll_create",
-    "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2", "eventfd2",
+    "dup", "dup2", "dup3", "pipe", "pipe2", "poll", "ppoll", "select", "pselect6", "epoll_create", "epoll_create1",
+    "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2", "eventfd2",
     // memory
     "brk", "mmap", "munmap", "mprotect", "mremap", "madvise", "msync", "mincore",
     // its own signals and timers
@@ -47,136 +47,41 @@ constexpr std::initializer_list<const char*> kAllowed = {
     "exit", "exit_group"};
 
 // Refused as not permitted, so that a program is told what happened. The rest does not exist.
-constexpr std::initializer_list<const char*> kRefused = {"fork",
-                                                         "vfork",
-                                                         "execveat",
-                                                         "setsid",
-                                                         "setpgid",
-                                                         "kill",
-                                                         "tkill",
-                                                         "tgkill",
-                                                         "rt_sigqueueinfo",
-                                                         "rt_tgsigqueueinfo",
-                                                         "pidfd_open",
-                                                         "pidfd_send_signal",
-                                                         "pidfd_getfd",
-                                                         "ptrace",
-                                                         "process_vm_readv",
-                                                         "process_vm_writev",
-                                                         "process_madvise",
-                                                         "kcmp",
-                                                         "socket",
-                                                         "socketpair",
-                                                         "connect",
-                                                         "bind",
-                                                         "listen",
-                                                         "accept",
-                                                         "accept4",
-                                                         "sendto",
-                                                         "sendmsg",
-                                                         "sendmmsg",
-                                                         "recvfrom",
-                                                         "recvmsg",
-                                                         "recvmmsg",
-                                                         "getsockopt",
-                                                         "setsockopt",
-                                                         "getsockname",
-                                                         "getpeername",
-                                                         "shutdown",
-                                                         "unshare",
-                                                         "setns",
-                                                         "chroot",
-                                                         "pivot_root",
-                                                         "mount",
-                                                         "umount2",
-                                                         "fsopen",
-                                                         "fsconfig",
-                                                         "fsmount",
-                                                         "fspick",
-                                                         "move_mount",
-                                                         "open_tree",
-                                                         "mount_setattr",
-                                                         "swapon",
-                                                         "swapoff",
-                                                         "mknod",
-                                                         "mknodat",
-                                                         "name_to_handle_at",
-                                                         "open_by_handle_at",
-                                                         "fanotify_init",
-                                                         "chown",
-                                                         "fchown",
-                                                         "lchown",
-                                                         "fchownat",
-                                                         "setxattr",
-                                                         "lsetxattr",
-                                                         "fsetxattr",
-                                                         "removexattr",
-                                                         "lremovexattr",
-                                                         "fremovexattr",
-                                                         "sync",
-                                                         "syncfs",
-                                                         "quotactl",
-                                                         "memfd_create",
-                                                         "memfd_secret",
-                                                         "mlock",
-                                                         "mlock2",
-                                                         "mlockall",
-                                                         "userfaultfd",
-                                                         "shmget",
-                                                         "shmat",
-                                                         "shmctl",
-                                                         "msgget",
-                                                         "semget",
-                                                         "mq_open",
-                                                         "bpf",
-                                                         "perf_event_open",
-                                                         "io_uring_setup",
-                                                         "io_uring_enter",
-                                                         "io_uring_register",
-                                                         "io_setup",
-                                                         "add_key",
-                                                         "request_key",
-                                                         "keyctl",
-                                                         "init_module",
-                                                         "finit_module",
-                                                         "delete_module",
-                                                         "kexec_load",
-                                                         "kexec_file_load",
-                                                         "reboot",
-                                                         "personality",
-                                                         "ioperm",
-                                                         "iopl",
-                                                         "modify_ldt",
-                                                         "syslog",
-                                                         "acct",
-                                                         "setuid",
-                                                         "setgid",
-                                                         "setreuid",
-                                                         "setregid",
-                                                         "setresuid",
-                                                         "setresgid",
-                                                         "setgroups",
-                                                         "setfsuid",
-                                                         "setfsgid",
-                                                         "capset",
-                                                         "seccomp",
-                                                         "landlock_create_ruleset",
-                                                         "setpriority",
-                                                         "ioprio_set",
-                                                         "sched_setaffinity",
-                                                         "sched_setattr",
-                                                         "sched_setparam",
-                                                         "sched_setscheduler",
-                                                         "settimeofday",
-                                                         "clock_settime",
-                                                         "clock_adjtime",
-                                                         "adjtimex",
-                                                         "sethostname",
-                                                         "setdomainname"};
+constexpr std::initializer_list<const char*> kRefused = {
+    // other processes
+    "fork", "vfork", "execveat", "setsid", "setpgid", "kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo",
+    "pidfd_open", "pidfd_send_signal", "pidfd_getfd", "ptrace", "process_vm_readv", "process_vm_writev",
+    "process_madvise", "kcmp",
+    // the network, and sockets of any kind
+    "socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "sendto", "sendmsg", "sendmmsg",
+    "recvfrom", "recvmsg", "recvmmsg", "getsockopt", "setsockopt", "getsockname", "getpeername", "shutdown",
+    // another view of the machine
+    "unshare", "setns", "chroot", "pivot_root", "mount", "umount2", "fsopen", "fsconfig", "fsmount", "fspick",
+    "move_mount", "open_tree", "mount_setattr", "swapon", "swapoff", "mknod", "mknodat", "name_to_handle_at",
+    "open_by_handle_at", "fanotify_init", "quotactl", "sync", "syncfs",
+    // properties of files: /dev/null, which descriptors may be, is the host's, and belongs to root as this process does
+    // where root runs Drift
+    "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat", "utime", "utimes", "futimesat",
+    "utimensat", "setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr", "flock",
+    // memory that no limit counts
+    "memfd_create", "memfd_secret", "mlock", "mlock2", "mlockall", "userfaultfd", "shmget", "shmat", "shmctl", "msgget",
+    "semget", "mq_open",
+    // the kernel's own programs, rings, keys and modules
+    "bpf", "perf_event_open", "io_uring_setup", "io_uring_enter", "io_uring_register", "io_setup", "add_key",
+    "request_key", "keyctl", "init_module", "finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot",
+    "personality", "ioperm", "iopl", "modify_ldt", "syslog", "acct",
+    // another identity, priority or clock
+    "setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setgroups", "setfsuid", "setfsgid", "capset",
+    "seccomp", "landlock_create_ruleset", "setpriority", "ioprio_set", "sched_setaffinity", "sched_setattr",
+    "sched_setparam", "sched_setscheduler", "settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "sethostname",
+    "setdomainname"};
 
 // Questions about a descriptor, which is never a terminal.
 constexpr std::initializer_list<unsigned long> kAllowedControls = {TCGETS,  TIOCGWINSZ, FIONREAD,
                                                                    FIONBIO, FIOCLEX,    FIONCLEX};
+// Flags, copies and locks: no leases on files of the host, no larger pipes, no signals.
+constexpr std::initializer_list<unsigned> kAllowedFileControls = {
+    F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK, F_SETLKW, F_GETPIPE_SZ};
 
 class Filter {
  public:
@@ -225,6 +130,9 @@ std::string system_call_filter(bool threads) {
   }
   for (const unsigned long control : kAllowedControls) {
     filter.add(SCMP_ACT_ALLOW, "ioctl", {SCMP_A1_32(SCMP_CMP_EQ, control)});
+  }
+  for (const unsigned control : kAllowedFileControls) {
+    filter.add(SCMP_ACT_ALLOW, "fcntl", {SCMP_A1_32(SCMP_CMP_EQ, control)});
   }
   // Its own limits only (they cannot be raised: hard equals soft). A thread's name only: PR_SET_PDEATHSIG would let it
   // outlive the sandbox.
