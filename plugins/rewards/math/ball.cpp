@@ -7,7 +7,9 @@
 namespace math_reward {
 namespace {
 
-constexpr slong kLargestArgument = 64;  // bits before the point of what a function is taken of
+// Bits before the point: of what a function is taken of, and of what is raised to a power.
+constexpr slong kLargestArgument = 64;
+constexpr slong kLargestBase = 1 << 17;
 constexpr long kLargestExponent = 1L << 20;
 constexpr long kLargestIndex = 1000;
 
@@ -123,7 +125,7 @@ class Evaluation {
     if (!spend(8)) return Outcome::kTooLarge;
     if (fraction->is_integer()) {
       const auto exponent = fraction->small_integer(kLargestExponent);
-      if (!exponent || !small(out)) return Outcome::kTooLarge;
+      if (!exponent || !below(out, kLargestBase)) return Outcome::kTooLarge;
       if (*exponent < 0 && acb_contains_zero(out.get())) return Outcome::kUndefined;
       acb_pow_si(out.get(), out.get(), *exponent, precision_);
       return Outcome::kValue;
@@ -147,7 +149,7 @@ class Evaluation {
   }
 
   Outcome raise(Ball& base, const Ball& exponent) {
-    if (!spend(16) || !small(exponent) || !small(base)) return Outcome::kTooLarge;
+    if (!spend(16) || !below(exponent, kLargestArgument) || !below(base, kLargestBase)) return Outcome::kTooLarge;
     if (acb_is_zero(base.get())) return arb_is_positive(exponent.real()) ? Outcome::kValue : Outcome::kUndefined;
     acb_pow(base.get(), base.get(), exponent.get(), precision_);
     return Outcome::kValue;
@@ -160,7 +162,7 @@ class Evaluation {
     long index = 2;
     if (tree_.has_right(at)) {
       const auto fraction = fraction_of(tree_.right(at));
-      if (!fraction) return Outcome::kUndefined;
+      if (!fraction) return root_of_any_index(at, out);
       const auto whole = fraction->small_integer(kLargestIndex);
       if (!whole || *whole < 1) return Outcome::kUndefined;
       index = *whole;
@@ -173,6 +175,15 @@ class Evaluation {
     acb_root_ui(out.get(), out.get(), static_cast<ulong>(index), precision_);
     if (negative) acb_neg(out.get(), out.get());
     return Outcome::kValue;
+  }
+
+  Outcome root_of_any_index(Place at, Ball& out) {
+    Ball index;
+    const Outcome outcome = two(at, out, index);
+    if (outcome != Outcome::kValue) return outcome;
+    if (acb_contains_zero(index.get())) return Outcome::kUndefined;
+    acb_inv(index.get(), index.get(), precision_);
+    return raise(out, index);
   }
 
   Outcome rounded(Place at, Ball& out) {
@@ -192,10 +203,10 @@ class Evaluation {
     return arb_is_exact(out.real()) ? Outcome::kValue : Outcome::kUndefined;
   }
 
-  static bool small(const Ball& value) {
+  static bool below(const Ball& value, slong bits) {
     Magnitude magnitude;
     acb_get_mag(magnitude.get(), value.get());
-    return mag_cmp_2exp_si(magnitude.get(), kLargestArgument) <= 0;
+    return mag_cmp_2exp_si(magnitude.get(), bits) <= 0;
   }
 
   Outcome function(Place at, Ball& out) {
@@ -205,8 +216,9 @@ class Evaluation {
     const Outcome outcome = run(tree_.left(at), out);
     in_angle_ = outer;
     if (outcome != Outcome::kValue) return outcome;
-    if (!spend(16) || !small(out)) return Outcome::kTooLarge;
+    if (!spend(16) || !below(out, kLargestBase)) return Outcome::kTooLarge;
     if (function == Function::kLn || function == Function::kLog) return logarithm(at, out);
+    if (!below(out, kLargestArgument)) return Outcome::kTooLarge;
     apply(function, out);
     return Outcome::kValue;
   }
@@ -219,7 +231,7 @@ class Evaluation {
     if (tree_.has_right(at)) {
       const Outcome outcome = run(tree_.right(at), base);
       if (outcome != Outcome::kValue) return outcome;
-      if (acb_contains_zero(base.get()) || !small(base)) return Outcome::kUndefined;
+      if (acb_contains_zero(base.get()) || !below(base, kLargestBase)) return Outcome::kUndefined;
     } else {
       acb_set_si(base.get(), 10);
     }
@@ -259,7 +271,7 @@ class Evaluation {
   Outcome call(Place at, Ball& out) {
     const Outcome outcome = run(tree_.left(at), out);
     if (outcome != Outcome::kValue) return outcome;
-    if (!spend(16) || !small(out)) return Outcome::kTooLarge;
+    if (!spend(16) || !below(out, kLargestArgument)) return Outcome::kTooLarge;
     std::uint64_t name = 0;
     for (const char c : tree_[at].text) name = mix(name ^ static_cast<std::uint64_t>(c));
     Ball factor;

@@ -252,7 +252,8 @@ class Lexer {
     if (const std::uint8_t half = meridiem(word); half != 0 && word.size() > 1) return push({Sign::kMeridiem, half});
     if (const auto known = plain_word(word); known && last_sign() != Sign::kNumber) return push(*known);
     if (word == "degrees" || word == "degree") return push({Sign::kDegrees});
-    if (word == "percent") return push({Sign::kPercent});
+    if (word == "percent" || word == "\\%" || word == "%") return push({Sign::kPercent});
+    if (word == "\\$" || word == "$") return;
     const bool letters_only = std::ranges::all_of(word, is_letter);
     const bool symbol =
         word.size() == 1 && letters_only && (emphasis != 0 || (upright && (word == "e" || word == "i" || word == "d")));
@@ -287,6 +288,8 @@ class Lexer {
 
 void Tokens::read(std::string_view text) {
   if (text.size() > kLongestAnswer) throw Unreadable{"too long"};
+  while (text.starts_with("**")) text.remove_prefix(2);  // Markdown's bold
+  while (text.ends_with("**")) text.remove_suffix(2);
   list_.clear();
   Lexer(*this, text).run();
   list_.push_back({Sign::kEnd});

@@ -14,11 +14,11 @@ bool is_digits(std::string_view text, std::size_t shortest, std::size_t longest)
 
 bool is_capital(std::string_view name) { return name.size() == 1 && name.front() >= 'A' && name.front() <= 'Z'; }
 
-// AB, \angle ABC: a product of capitals, or of anything with a sign such as \angle.
+// AB, \angle ABC, m\angle A: a product of capitals and of signs such as \angle.
 bool names_figure(const Tree& tree, Place at) {
   if (tree.kind(at) == Kind::kProduct) return names_figure(tree, tree.left(at)) && names_figure(tree, tree.right(at));
   const std::string_view name = tree[at].text;
-  return tree.kind(at) == Kind::kSymbol && (is_capital(name) || name == "angle" || name == "triangle");
+  return tree.kind(at) == Kind::kSymbol && (is_capital(name) || name == "angle" || name == "triangle" || name == "m");
 }
 
 // V(x): written as a product, meant as a function.

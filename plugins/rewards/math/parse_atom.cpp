@@ -52,7 +52,7 @@ Place Parser::atom() {
       ++at_;
       const Place above = argument(false);
       const Place below = argument(false);
-      return tree_.add(token.sign == Sign::kFraction ? Kind::kQuotient : Kind::kBinomial, above, below);
+      return token.sign == Sign::kFraction ? tree_.add(Kind::kQuotient, above, below) : binomial(above, below);
     }
     default: throw Unreadable{"a value is missing"};
   }
@@ -161,7 +161,7 @@ Place Parser::braces() {
   if (take(Sign::kChoose)) {
     const Place below = sum();
     expect(Sign::kCloseBrace);
-    return tree_.add(Kind::kBinomial, inner, below);
+    return binomial(inner, below);
   }
   expect(Sign::kCloseBrace);
   return inner;

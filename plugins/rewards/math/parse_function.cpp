@@ -2,6 +2,7 @@
 
 #include "determinant.h"
 #include "parser.h"
+#include "variables.h"
 
 namespace math_reward {
 namespace {
@@ -55,6 +56,22 @@ Place Parser::several_arguments(Function function) {
   const auto all = elements(false);
   expect(round ? Sign::kCloseRound : Sign::kCloseSet);
   return tree_.add(Kind::kFunction, all, static_cast<std::uint8_t>(function));
+}
+
+// With variables above a small number: n (n - 1) ... / k!, which is a polynomial.
+Place Parser::binomial(Place above, Place below) {
+  constexpr std::string_view kDigits = "0123456789";
+  const std::string_view digit = tree_[below].text;
+  if (tree_.kind(below) != Kind::kNumber || digit.size() != 1 || digit == "0" || !has_variables(tree_, above)) {
+    return tree_.add(Kind::kBinomial, above, below);
+  }
+  Place product = tree_.share(above);
+  for (std::size_t i = 1; i < kDigits.find(digit); ++i) {
+    const Place number = tree_.add(Kind::kNumber, 0, kDigits.substr(i, 1));
+    const Place factor = tree_.add(Kind::kSum, tree_.share(above), tree_.add(Kind::kNegate, number));
+    product = tree_.add(Kind::kProduct, product, factor);
+  }
+  return tree_.add(Kind::kQuotient, product, tree_.add(Kind::kFactorial, below));
 }
 
 // Brackets of any style, or bars, which make it a determinant.

@@ -70,6 +70,7 @@ class Parser {
   Place between(Kind kind, Sign close);
   Place root();
   Place function();
+  Place binomial(Place above, Place below);
   Place several_arguments(Function function);
   Place matrix();
   Place row();

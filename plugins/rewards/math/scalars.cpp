@@ -47,6 +47,9 @@ void rounded(const Rational& value, int places, fmpz* out) {
 }
 
 bool rounded(const Ball& value, int places, fmpz* out) {
+  Magnitude magnitude;
+  acb_get_mag(magnitude.get(), value.get());
+  if (mag_cmp_2exp_si(magnitude.get(), kMostBits) > 0) return false;
   Ball scaled;
   arb_ui_pow_ui(scaled.real(), 10, static_cast<ulong>(places), kPrecisions[1]);
   arb_mul(scaled.real(), scaled.real(), value.real(), kPrecisions[1]);
@@ -56,6 +59,17 @@ bool rounded(const Ball& value, int places, fmpz* out) {
   arb_add(scaled.real(), scaled.real(), half.real(), kPrecisions[1]);
   arb_floor(scaled.real(), scaled.real(), kPrecisions[1]);
   return arb_get_unique_fmpz(out, scaled.real()) != 0;
+}
+
+// How many digits a decimal needs behind the point; -1 for very many.
+int places_of(const Rational& decimal) {
+  constexpr int kMostPlaces = 40;
+  Rational scaled = decimal;
+  for (int places = 0; places <= kMostPlaces; ++places) {
+    if (scaled.is_integer()) return places;
+    fmpq_mul_si(scaled.get(), scaled.get(), 10);
+  }
+  return -1;
 }
 
 class Constants {
@@ -90,29 +104,31 @@ class Constants {
     return options_.decimal_places >= 0 && is_decimal(tree_, truth_) != is_decimal(tree_, prediction_);
   }
 
-  // A number that is not zero never rounds to zero.
+  // To the places that count; or to all places of a decimal with more of them, as 16.1245155 and 16.12451549 are the
+  // same number to seven places, yet not to six. A number that is not zero never rounds to zero.
   Verdict round(const Rational& decimal, Place other) {
-    Rational a;
-    Rational b;
-    fmpz* const decimal_rounded = fmpq_numref(a.get());
-    fmpz* const other_rounded = fmpq_numref(b.get());
-    rounded(decimal, options_.decimal_places, decimal_rounded);
     ExactValue exact;
-    const auto fraction =
-        evaluate_exactly(tree_, other, work_, exact) == Outcome::kValue ? exact.rational() : std::nullopt;
+    const bool known = evaluate_exactly(tree_, other, work_, exact) == Outcome::kValue;
+    const auto fraction = known ? exact.rational() : std::nullopt;
+    Ball value;
     if (fraction) {
-      if (fraction->sign() != decimal.sign()) return {false, ""};
-      rounded(*fraction, options_.decimal_places, other_rounded);
+      arb_set_fmpq(value.real(), fraction->get(), kPrecisions[1]);
     } else {
-      Ball value;
       Magnitude scale;
       if (evaluate_ball(tree_, other, {}, kPrecisions[1], work_, value, scale) != Outcome::kValue) return {false, ""};
-      const bool same_sign = decimal.sign() < 0 ? arb_is_negative(value.real()) : arb_is_positive(value.real());
-      if (!arb_contains_zero(acb_imagref(value.get())) || !same_sign) return {false, ""};
-      if (!rounded(value, options_.decimal_places, other_rounded)) return {false, ""};
     }
-    const bool equal = !a.is_zero() && a == b;
-    return {equal, equal ? "to the places that count of a decimal" : ""};
+    const bool same_sign = decimal.sign() < 0 ? arb_is_negative(value.real()) : arb_is_positive(value.real());
+    if (!arb_contains_zero(acb_imagref(value.get())) || !same_sign) return {false, ""};
+    for (const int places : {options_.decimal_places, places_of(decimal)}) {
+      if (places < options_.decimal_places) continue;
+      Rational a;
+      Rational b;
+      rounded(decimal, places, fmpq_numref(a.get()));
+      const bool certain = fraction ? (rounded(*fraction, places, fmpq_numref(b.get())), true)
+                                    : rounded(value, places, fmpq_numref(b.get()));
+      if (certain && !a.is_zero() && a == b) return {true, "to the places that count of a decimal"};
+    }
+    return {false, ""};
   }
 
   Verdict bounds() {
