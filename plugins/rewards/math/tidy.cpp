@@ -72,6 +72,7 @@ void drop_phantoms(List& list) {
       depth -= list[i].sign == Sign::kCloseBrace;
       if (depth == 0) break;
     }
+    if (depth > 0) throw Unreadable{"a brace is not closed"};
     if (i + 1 >= list.size()) kept.push_back(list.back());
   }
   list = kept;
