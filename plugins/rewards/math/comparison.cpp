@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ascii.h"
 #include "real_sets.h"
 #include "scalars.h"
 #include "variables.h"
@@ -23,7 +24,7 @@ std::string digits_of(const Tree& tree, Place at) {
   } else {
     for (const Place piece : tree.children(at)) digits += tree[piece].text;
   }
-  for (char& c : digits) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+  for (char& c : digits) c = to_lower(c);
   digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
   return digits;
 }

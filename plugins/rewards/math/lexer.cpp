@@ -2,16 +2,13 @@
 
 #include <algorithm>
 
+#include "ascii.h"
 #include "number_reader.h"
 #include "vocabulary.h"
 
 namespace math_reward {
 
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 constexpr std::uint8_t detail(Relation relation) { return static_cast<std::uint8_t>(relation); }
 

@@ -1,15 +1,9 @@
 #include "number_reader.h"
 
+#include "ascii.h"
 #include "token.h"
 
 namespace math_reward {
-namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
-}  // namespace
-
 std::size_t NumberReader::digits_from(std::size_t i) const {
   std::size_t count = 0;
   while (is_digit(at(i + count))) ++count;

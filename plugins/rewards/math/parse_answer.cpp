@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ascii.h"
 #include "parser.h"
 
 namespace math_reward {
@@ -8,8 +9,7 @@ namespace {
 constexpr int kMostSigns = 4;
 
 bool is_digits(std::string_view text, std::size_t shortest, std::size_t longest) {
-  return text.size() >= shortest && text.size() <= longest &&
-         text.find_first_not_of("0123456789") == std::string_view::npos;
+  return text.size() >= shortest && text.size() <= longest && all_digits(text);
 }
 
 bool is_capital(std::string_view name) { return name.size() == 1 && name.front() >= 'A' && name.front() <= 'Z'; }

@@ -1,15 +1,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "ascii.h"
 #include "determinant.h"
 #include "parser.h"
 
 namespace math_reward {
 namespace {
-
-bool is_whole(std::string_view digits) { return digits.find_first_not_of("0123456789") == std::string_view::npos; }
-
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 // Whether every letter of a numeral is a digit of its base: A of A5_{11}. Capitals, as 3a_{12} is three times a_{12}.
 bool letters_fit(std::string_view digits, int base) {
@@ -98,7 +95,7 @@ std::string_view Parser::base() {
   std::size_t digits = at_ + 1;
   const bool braced = sign_at(digits) == Sign::kOpenBrace;
   digits += braced;
-  if (sign_at(digits) != Sign::kNumber || !is_whole(tokens_[digits].text)) return {};
+  if (sign_at(digits) != Sign::kNumber || !all_digits(tokens_[digits].text)) return {};
   if (braced && sign_at(digits + 1) != Sign::kCloseBrace) return {};
   at_ = digits + (braced ? 2 : 1);
   return tokens_[digits].text;

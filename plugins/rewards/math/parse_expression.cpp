@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ascii.h"
 #include "parser.h"
 
 namespace math_reward {
@@ -17,8 +18,6 @@ class Nesting {
  private:
   int& depth_;
 };
-
-bool is_whole(std::string_view digits) { return digits.find_first_not_of("0123456789") == std::string_view::npos; }
 
 }  // namespace
 
@@ -105,14 +104,14 @@ Place Parser::factor() {
   if (take(Sign::kMinus)) return tree_.add(Kind::kNegate, factor());
   if (take(Sign::kPlus)) return factor();
   const std::size_t begin = at_;
-  const bool whole = sign() == Sign::kNumber && is_whole(here().text);
+  const bool whole = sign() == Sign::kNumber && all_digits(here().text);
   const Place value = power();
   return whole && at_ == begin + 1 ? mixed_number(value) : value;
 }
 
 // 3\frac{1}{2} and 3 1/2 are sums; 3\frac{\pi}{2} is a product. A percent sign behind belongs to the whole.
 Place Parser::mixed_number(Place whole) {
-  const auto is_simple = [&](Place at) { return tree_.kind(at) == Kind::kNumber && is_whole(tree_[at].text); };
+  const auto is_simple = [&](Place at) { return tree_.kind(at) == Kind::kNumber && all_digits(tree_[at].text); };
   if (sign() == Sign::kFraction) {
     const Place part = power();
     const bool marked = tree_.kind(part) == Kind::kPercent || tree_.kind(part) == Kind::kDegrees;
@@ -124,8 +123,8 @@ Place Parser::mixed_number(Place whole) {
     const Place mixed = tree_.add(Kind::kSum, whole, fraction);
     return marked ? tree_.add(tree_.kind(part), mixed) : mixed;
   }
-  const bool mixed = sign() == Sign::kNumber && is_whole(here().text) && sign_at(at_ + 1) == Sign::kSlash &&
-                     sign_at(at_ + 2) == Sign::kNumber && is_whole(tokens_[at_ + 2].text);
+  const bool mixed = sign() == Sign::kNumber && all_digits(here().text) && sign_at(at_ + 1) == Sign::kSlash &&
+                     sign_at(at_ + 2) == Sign::kNumber && all_digits(tokens_[at_ + 2].text);
   if (!mixed) return whole;
   const Place above = tree_.add(Kind::kNumber, 0, here().text);
   const Place below = tree_.add(Kind::kNumber, 0, tokens_[at_ + 2].text);

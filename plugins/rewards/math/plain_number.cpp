@@ -1,5 +1,7 @@
 #include "plain_number.h"
 
+#include "ascii.h"
+
 namespace math_reward {
 namespace {
 
@@ -35,7 +37,7 @@ class Reader {
   // Append digits to `value`; false if there are none, or too many altogether.
   bool digits(std::int64_t& value) {
     std::size_t count = 0;
-    for (; count < rest_.size() && rest_[count] >= '0' && rest_[count] <= '9'; ++count) {
+    for (; count < rest_.size() && is_digit(rest_[count]); ++count) {
       if (++digits_ > kMostDigits) return false;
       value = 10 * value + (rest_[count] - '0');
     }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "answer_limits.h"
+#include "ascii.h"
 
 namespace math_reward {
 namespace {
@@ -36,7 +37,7 @@ std::optional<long> Rational::small_integer(long limit) const {
 }
 
 std::optional<Rational> rational_from(std::string_view digits) {
-  if (digits.size() <= 18 && digits.find_first_not_of("0123456789") == std::string_view::npos) {
+  if (digits.size() <= 18 && all_digits(digits)) {
     long value = 0;
     for (const char c : digits) value = 10 * value + (c - '0');
     return Rational(value);
@@ -45,7 +46,7 @@ std::optional<Rational> rational_from(std::string_view digits) {
   if (const auto e = digits.find('E'); e != std::string_view::npos) {
     const bool negative = digits[e + 1] == '-';
     for (const char c : digits.substr(e + 1)) {
-      if (c < '0' || c > '9') continue;
+      if (!is_digit(c)) continue;
       exponent = 10 * exponent + (c - '0');
       if (exponent > kMostDecimals) return std::nullopt;
     }

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
+#include "ascii.h"
 #include "parser.h"
 
 namespace math_reward {
 namespace {
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_word_sign(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
+bool is_word_sign(char c) { return is_letter(c) || is_digit(c); }
 
 Place read(std::string_view text, ShortUnits short_units, Tokens& tokens, Tree& tree, bool& short_unit) {
   tokens.read(text);
@@ -82,7 +81,7 @@ std::string words(std::string_view text) {
     } else if (is_space(c) || c == '~') {
       space();
     } else if (c != '{' && c != '}' && c != '$' && c != '"') {
-      kept += c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+      kept += to_lower(c);
     }
   }
   while (!kept.empty() && (kept.back() == ' ' || kept.back() == '.' || kept.back() == ',')) kept.pop_back();

@@ -1,5 +1,7 @@
 #include "variables.h"
 
+#include "ascii.h"
+
 namespace math_reward {
 
 bool has_variables(const Tree& tree, Place at) {
@@ -29,7 +31,7 @@ std::uint64_t mix(std::uint64_t value) {
 std::uint64_t identity(const Tree& tree, Place symbol) {
   const Node& node = tree[symbol];
   std::uint64_t hash = mix(static_cast<std::uint64_t>(node.kind) * 256 + node.detail);
-  for (const char c : node.text) hash = mix(hash ^ static_cast<std::uint64_t>(c >= 'A' && c <= 'Z' ? c | 0x20 : c));
+  for (const char c : node.text) hash = mix(hash ^ static_cast<std::uint64_t>(to_lower(c)));
   for (Place child = node.first; child != kNone; child = tree[child].next) hash = mix(hash ^ identity(tree, child));
   return hash;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ascii.h"
 #include "vocabulary_tables.h"
 
 namespace math_reward {
@@ -14,14 +15,12 @@ std::optional<Token> find(std::span<const Meaning> table, std::string_view writt
   return Token{found->sign, found->detail, false, found->text};
 }
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 // `text` in lower case; empty if it is longer than any word of the tables.
 class Folded {
  public:
   explicit Folded(std::string_view text) {
     if (text.size() > folded_.size()) return;
-    std::ranges::transform(text, folded_.begin(), lower);
+    std::ranges::transform(text, folded_.begin(), to_lower);
     size_ = text.size();
   }
   std::string_view view() const { return {folded_.data(), size_}; }
