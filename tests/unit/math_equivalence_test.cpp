@@ -3,7 +3,6 @@
 
 #include "equivalence.h"
 
-#include <flint/flint.h>
 #include <gmock/gmock.h>
 
 #include <string>
@@ -144,6 +143,21 @@ TEST(MathEquivalence, RootsOfVariablesAreComparedWhereBothAreReal) {
   EXPECT_TRUE(equal("42x\\sqrt{5x}", "\\sqrt{8820x^3}"));
   EXPECT_TRUE(equal("\\sqrt{x-3}", "(x-3)^{1/2}"));
   EXPECT_TRUE(equal("\\sqrt[n]{x}", "x^{1/n}"));
+  EXPECT_TRUE(equal("\\sqrt{xy}", "\\sqrt{x}\\sqrt{y}")) << "where both roots are real";
+}
+
+TEST(MathEquivalence, FactorialsAndBinomialsOfVariables) {
+  EXPECT_TRUE(equal("n!", "n(n-1)!"));
+  EXPECT_TRUE(equal("\\binom{n}{k}", "\\frac{n!}{k!(n-k)!}"));
+  EXPECT_TRUE(equal("\\frac{n(n-1)}{2}", "\\binom{n}{2}"));
+  EXPECT_FALSE(equal("n!", "(n+1)!"));
+}
+
+TEST(MathEquivalence, MatricesMayBeScaledAndAdded) {
+  const std::string line = "\\begin{pmatrix} 1 \\\\ 2 \\end{pmatrix} + t \\begin{pmatrix} 3 \\\\ 4 \\end{pmatrix}";
+  EXPECT_TRUE(equal(line, "\\begin{pmatrix} 1+3t \\\\ 2+4t \\end{pmatrix}"));
+  EXPECT_FALSE(equal(line, "\\begin{pmatrix} 1+3t \\\\ 2+5t \\end{pmatrix}"));
+  EXPECT_TRUE(equal("\\begin{pmatrix} 2 & 4 \\end{pmatrix}", "-\\frac{6}{3}\\begin{pmatrix} -1 & -2 \\end{pmatrix}"));
 }
 
 TEST(MathEquivalence, SymmetricIsOnlyWhatShouldBe) {
@@ -163,7 +177,6 @@ TEST(MathEquivalence, ThreadsDoNotDisturbEachOther) {
       for (int i = 0; i < 25; ++i) {
         for (const auto& [truth, prediction] : pairs) count += equal(truth, prediction);
       }
-      flint_cleanup();
     });
   }
   for (std::thread& thread : threads) thread.join();

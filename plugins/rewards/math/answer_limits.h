@@ -15,6 +15,6 @@ constexpr long kLargestFactorial = 3000;      ///< n of n!
 constexpr long kLargestBinomial = 1'000'000;  ///< n of n over k
 constexpr long kLargestChoice = 1000;         ///< k of n over k
 constexpr std::size_t kMostTerms = 32;        ///< of an exact sum of roots
-constexpr long kMostWork = 40'000;            ///< operations on 128-bit numbers, about half a microsecond each
+constexpr long kMostWork = 200'000;           ///< operations on 128-bit numbers, of about 25 nanoseconds each
 
 }  // namespace math_reward

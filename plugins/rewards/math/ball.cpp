@@ -7,8 +7,9 @@
 namespace math_reward {
 namespace {
 
-// Bits before the point: of what a function is taken of, and of what is raised to a power.
+// Bits before the point: of what a function is taken of, the gamma function, and of what is raised to a power.
 constexpr slong kLargestArgument = 64;
+constexpr slong kLargestGamma = 12;
 constexpr slong kLargestBase = 1 << 17;
 constexpr long kLargestExponent = 1L << 20;
 constexpr long kLargestIndex = 1000;
@@ -22,7 +23,7 @@ class Evaluation {
     if (!spend(1)) return Outcome::kTooLarge;
     const Outcome outcome = value(at, out);
     if (outcome != Outcome::kValue) return outcome;
-    if (!acb_is_finite(out.get())) return Outcome::kUndefined;
+    if (!acb_is_finite(out.get()) || (point_.real && !out.is_real())) return Outcome::kUndefined;
     Magnitude magnitude;
     acb_get_mag(magnitude.get(), out.get());
     mag_max(scale_.get(), scale_.get(), magnitude.get());
@@ -59,6 +60,8 @@ class Evaluation {
       case Kind::kCeiling: return rounded(at, out);
       case Kind::kFunction: return function(at, out);
       case Kind::kCall: return call(at, out);
+      case Kind::kFactorial: return factorial(at, out);
+      case Kind::kBinomial: return binomial(at, out);
       default: return exact(at, out);
     }
   }
@@ -76,6 +79,38 @@ class Evaluation {
     ExactValue value;
     if (evaluate_exactly(tree_, at, work_, value) != Outcome::kValue) return std::nullopt;
     return value.rational();
+  }
+
+  // Of whole numbers exactly, of others by the gamma function.
+  Outcome factorial(Place at, Ball& out) {
+    if (!has_variables(tree_, at)) return exact(at, out);
+    const Outcome outcome = run(tree_.left(at), out);
+    return outcome == Outcome::kValue ? gamma_behind(out) : outcome;
+  }
+
+  Outcome binomial(Place at, Ball& out) {
+    if (!has_variables(tree_, at)) return exact(at, out);
+    Ball lower;
+    Outcome outcome = two(at, out, lower);
+    if (outcome != Outcome::kValue) return outcome;
+    Ball rest;
+    acb_sub(rest.get(), out.get(), lower.get(), precision_);
+    for (Ball* const part : {&out, &lower, &rest}) {
+      outcome = gamma_behind(*part);
+      if (outcome != Outcome::kValue) return outcome;
+    }
+    acb_mul(lower.get(), lower.get(), rest.get(), precision_);
+    if (acb_contains_zero(lower.get())) return Outcome::kUndefined;
+    acb_div(out.get(), out.get(), lower.get(), precision_);
+    return Outcome::kValue;
+  }
+
+  // x! is gamma(x + 1).
+  Outcome gamma_behind(Ball& value) {
+    if (!spend(64) || !below(value, kLargestGamma)) return Outcome::kTooLarge;
+    acb_add_si(value.get(), value.get(), 1, precision_);
+    acb_gamma(value.get(), value.get(), precision_);
+    return acb_is_finite(value.get()) ? Outcome::kValue : Outcome::kUndefined;
   }
 
   // From 0.1 to 3, in steps of 2^-20.

@@ -49,6 +49,7 @@ struct SamplePoint {
   unsigned number = 0;
   bool negative = false;
   slong stretch = 0;
+  bool real = false;  ///< a root of a negative number is undefined, also on the way to a real value
 };
 
 /// Bounds of an expression's value at a point. `scale` grows to the largest absolute value on the way: how precise the

@@ -213,6 +213,15 @@ std::optional<Matrix> matrix(Tree& tree, Place at) {
       for (Place& entry : inner->entries) entry = tree.add(Kind::kNegate, tree.share(entry));
       return inner;
     }
+    case Kind::kSum: {
+      auto sum = matrix(tree, tree.left(at));
+      const auto other = sum ? matrix(tree, tree.right(at)) : std::nullopt;
+      if (!other || sum->columns != other->columns || sum->entries.size() != other->entries.size()) return std::nullopt;
+      for (std::size_t i = 0; i < sum->entries.size(); ++i) {
+        sum->entries[i] = tree.add(Kind::kSum, tree.share(sum->entries[i]), tree.share(other->entries[i]));
+      }
+      return sum;
+    }
     case Kind::kProduct:
     case Kind::kQuotient: {
       Place factor = tree.right(at);

@@ -57,7 +57,7 @@ class Comparer {
   const char* how_ = "";
 };
 
-/// The entries of a matrix, or of a number times a matrix.
+/// The entries of a matrix, of a number times a matrix, or of a sum of such.
 struct Matrix {
   std::size_t columns = 0;
   std::vector<Place> entries;  ///< row by row

@@ -76,7 +76,7 @@ class Evaluation {
   }
 
   bool spend_on(const std::optional<Rational>& a, const std::optional<Rational>& b) {
-    return work_.spend(((a ? a->bits() : 0) + (b ? b->bits() : 0)) / 512);
+    return work_.spend(((a ? a->bits() : 0) + (b ? b->bits() : 0)) / 48);
   }
 
   Outcome number(Place at, ExactValue& out) {
@@ -201,7 +201,7 @@ class Evaluation {
     long n = 0;
     const Outcome outcome = count(tree_.left(at), kLargestFactorial, n);
     if (outcome != Outcome::kValue) return outcome;
-    if (!work_.spend(n / 16)) return Outcome::kTooLarge;
+    if (!work_.spend(n / 4)) return Outcome::kTooLarge;
     Rational value;
     fmpz_fac_ui(fmpq_numref(value.get()), static_cast<ulong>(n));
     out = ExactValue(std::move(value));
@@ -219,7 +219,7 @@ class Evaluation {
       return Outcome::kValue;
     }
     k = std::min(k, n - k);
-    if (k > kLargestChoice || !work_.spend(1 + k / 2)) return Outcome::kTooLarge;
+    if (k > kLargestChoice || !work_.spend(1 + k)) return Outcome::kTooLarge;
     Rational value;
     fmpz_bin_uiui(fmpq_numref(value.get()), static_cast<ulong>(n), static_cast<ulong>(k));
     out = ExactValue(std::move(value));

@@ -181,13 +181,13 @@ std::optional<bool> Comparer::proportional_at_points(Place wanted, Place given) 
   Ball first_given;
   int samples = 0;
   for (unsigned i = 0; i < kSamples; ++i) {
-    const SamplePoint point{i, 3 * i >= 2 * kSamples};
+    const SamplePoint point{i, 3 * i >= 2 * kSamples, 0, true};
     Ball a;
     Ball b;
     Magnitude scale;
     if (evaluate_ball(tree_, wanted, point, kSamplePrecision, work_, a, scale) != Outcome::kValue) continue;
     if (evaluate_ball(tree_, given, point, kSamplePrecision, work_, b, scale) != Outcome::kValue) continue;
-    if (!a.is_real() || !b.is_real() || acb_contains_zero(a.get()) || acb_contains_zero(b.get())) continue;
+    if (acb_contains_zero(a.get()) || acb_contains_zero(b.get())) continue;
     if (samples++ == 0) {
       acb_swap(first_wanted.get(), a.get());
       acb_swap(first_given.get(), b.get());

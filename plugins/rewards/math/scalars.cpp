@@ -156,14 +156,14 @@ class Constants {
 
 enum class Agreement { kSame, kDifferent, kSkipped, kOneSided };
 
-Agreement at_point(const Tree& tree, Place a, Place b, SamplePoint point, bool complex, Work& work) {
+Agreement at_point(const Tree& tree, Place a, Place b, SamplePoint point, Work& work) {
   Ball left;
   Ball right;
   Magnitude scale;
   const Outcome one = evaluate_ball(tree, a, point, kSamplePrecision, work, left, scale);
   const Outcome other = evaluate_ball(tree, b, point, kSamplePrecision, work, right, scale);
-  const bool left_counts = one == Outcome::kValue && (complex || left.is_real());
-  const bool right_counts = other == Outcome::kValue && (complex || right.is_real());
+  const bool left_counts = one == Outcome::kValue;
+  const bool right_counts = other == Outcome::kValue;
   if (!left_counts || !right_counts) return left_counts || right_counts ? Agreement::kOneSided : Agreement::kSkipped;
   acb_sub(left.get(), left.get(), right.get(), kSamplePrecision);
   if (!acb_contains_zero(left.get())) return Agreement::kDifferent;
@@ -178,7 +178,7 @@ Verdict compare_at_points(const Tree& tree, Place a, Place b, Work& work) {
   constexpr unsigned kNearPoints = kPositivePoints + kNegativePoints;
   for (unsigned i = 0; i < kNearPoints || (i < kNearPoints + kFarPoints && same < kFewestPoints); ++i) {
     const bool negative = i >= kPositivePoints && i < kNearPoints;
-    switch (at_point(tree, a, b, {i, negative, i < kNearPoints ? 0 : kFar}, complex, work)) {
+    switch (at_point(tree, a, b, {i, negative, i < kNearPoints ? 0 : kFar, !complex}, work)) {
       case Agreement::kSame: ++same; break;
       case Agreement::kDifferent: return {false, ""};
       case Agreement::kOneSided: ++one_sided; break;
