@@ -155,6 +155,7 @@ TEST(MathGrammar, UnitsCurrenciesAndDegreesAreDropped) {
   EXPECT_EQ(read("45 degrees"), "(degrees 45)");
   EXPECT_EQ(read("2s"), "(* 2 s)");
   EXPECT_EQ(read("\\text{cm}"), "textword") << "a unit alone is a word";
+  EXPECT_EQ(read("5\\text{ million people}"), "unreadable: words among mathematics") << "that is not 5";
 }
 
 TEST(MathGrammar, WordsAreNoMathematics) {

@@ -79,7 +79,7 @@ void drop_phantoms(List& list) {
 }
 
 bool is_unit_token(const Token& token) {
-  return token.sign == Sign::kUnit || (token.sign == Sign::kText && token.detail == 0);
+  return token.sign == Sign::kUnit || (token.sign == Sign::kText && token.detail == 0 && !multiplies(token.text));
 }
 
 // Behind an exponent of a unit, ^2 or ^{2}.

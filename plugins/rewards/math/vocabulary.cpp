@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "ascii.h"
 #include "vocabulary_tables.h"
@@ -51,6 +52,18 @@ std::optional<Token> unicode_sign(std::string_view text, std::size_t& length) {
 
 bool is_unit(std::string_view word) {
   return word.size() > 1 && std::ranges::binary_search(unit_table(), Folded(word).view());
+}
+
+bool multiplies(std::string_view text) {
+  constexpr std::string_view kMultipliers[] = {"hundred", "thousand", "million", "billion", "trillion",
+                                               "dozen",   "half",     "halves",  "thirds",  "tenths"};
+  while (!text.empty()) {
+    const auto letters = static_cast<std::size_t>(std::ranges::find_if_not(text, is_letter) - text.begin());
+    const Folded word(text.substr(0, letters));
+    if (letters > 0 && std::ranges::find(kMultipliers, word.view()) != std::end(kMultipliers)) return true;
+    text.remove_prefix(std::max<std::size_t>(letters, 1));
+  }
+  return false;
 }
 
 bool is_short_unit(char letter) { return letter == 'm' || letter == 's' || letter == 'g' || letter == 'h'; }

@@ -19,6 +19,9 @@ std::optional<Token> unicode_sign(std::string_view text, std::size_t& length);
 /// Whether `word` (ASCII letters, any case) is a unit, or what is counted: miles, cm, students. At least two letters.
 bool is_unit(std::string_view word);
 
+/// Whether one of the words of `text` multiplies the number before it: 5 million, 3 dozen eggs.
+bool multiplies(std::string_view text);
+
 /// m, s, g, h: units only behind a plain number and a space.
 bool is_short_unit(char letter);
 
