@@ -2,6 +2,7 @@
 #include <core/config/nearest.h>
 #include <core/config/schema.h>
 #include <core/io/atomic.h>
+#include <core/io/folder_lock.h>
 #include <core/report/format.h>
 #include <core/report/terminal.h>
 #include <core/sweep/sweep_plan.h>
@@ -9,10 +10,6 @@
 #include <core/sweep/sweep_results.h>
 #include <core/sweep/sweep_runner.h>
 #include <core/sweep/sweep_table.h>
-
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <iostream>
@@ -22,26 +19,6 @@ namespace drift {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// The lock of a sweep's folder: two sweeps in it would make the same runs.
-class FolderLock {
- public:
-  explicit FolderLock(const fs::path& folder) {
-    fs::create_directories(folder);
-    const fs::path file = folder / ".lock";
-    descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
-    if (descriptor_ >= 0) ::close(descriptor_);
-    throw Error(descriptor_ < 0 ? "cannot write " + file.string() : "another sweep is at work in " + folder.string(),
-                "wait for it or stop it, or choose another folder by --out");
-  }
-  ~FolderLock() { ::close(descriptor_); }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-
- private:
-  int descriptor_ = -1;
-};
 
 /// The plan, and the plugins that its runs are made with.
 struct LoadedSweep {
@@ -176,7 +153,7 @@ int run_sweep(const CommandLine& line) {
   }
   SweepOutcome outcome;
   if (!line.report) {
-    const FolderLock lock(folder.path);
+    const FolderLock lock(folder.path, "another sweep");
     outcome = SweepRunner(plan, folder, static_cast<int>(line.jobs), terminal).run();
   }
   write_results(sweep, folder, terminal);

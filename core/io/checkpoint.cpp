@@ -2,6 +2,7 @@
 
 #include <core/io/atomic.h>
 #include <core/io/checkpoint_weights.h>
+#include <core/io/checksum.h>
 #include <core/io/file_error.h>
 #include <core/io/json_text.h>
 #include <core/io/safetensors.h>
@@ -215,6 +216,23 @@ void require_fit(const CheckpointWeights& weights, const std::vector<NamedTensor
 void check_parameters(const fs::path& folder, const std::vector<NamedTensor>& parameters) {
   require_folder(folder);
   require_fit(CheckpointWeights(folder), parameters, folder);
+}
+
+std::string checkpoint_checksum(const fs::path& folder) {
+  constexpr std::array<std::string_view, 3> kExtensions = {".json", ".safetensors", ".txt"};
+  std::error_code failed;
+  std::vector<fs::path> files;
+  for (fs::directory_iterator entry(folder, failed); !failed && entry != fs::directory_iterator();
+       entry.increment(failed)) {
+    std::error_code ignored;
+    if (entry->is_regular_file(ignored) && std::ranges::count(kExtensions, entry->path().extension().string()) > 0)
+      files.push_back(entry->path());
+  }
+  if (failed) throw_file_error("read", folder, failed.value());
+  std::ranges::sort(files);
+  std::string text;
+  for (const fs::path& file : files) text += file.filename().string() + " " + file_checksum(file) + "\n";
+  return checksum(text);
 }
 
 void load_parameters(const fs::path& folder, const std::vector<NamedTensor>& parameters) {

@@ -49,6 +49,10 @@ CheckpointSummary summarize_checkpoint(const std::filesystem::path& folder);
 /// @throws Error that lists every missing, surplus and misshapen tensor
 void check_parameters(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters);
 
+/// A checksum over everything that a model and its tokenizer are made of, wherever the folder lies; notes and code that
+/// lie beside them change nothing. Reads all weights.
+std::string checkpoint_checksum(const std::filesystem::path& folder);
+
 /// Fill the parameters, of any device, from the folder's weights: with all threads, converting between floating-point
 /// types on the fly, and with a few megabytes a thread on top of what the parameters take.
 /// @throws Error as check_parameters does; then no parameter has been touched.

@@ -1,11 +1,11 @@
 #include <core/sweep/run_key.h>
 
+#include <core/io/checkpoint.h>
 #include <core/io/checksum.h>
 
 #include <algorithm>
 #include <array>
 #include <string_view>
-#include <vector>
 
 namespace drift {
 namespace {
@@ -16,12 +16,6 @@ bool counts(std::string_view section, std::string_view name) {
   constexpr std::array<std::string_view, 4> kBookkeeping = {"run.name", "plugins.paths", "train.checkpoint_every",
                                                             "train.keep_checkpoints"};
   return std::ranges::count(kBookkeeping, std::string(section) + "." + std::string(name)) == 0;
-}
-
-/// What a model or a tokenizer is made of; notes that lie beside them change nothing.
-bool is_checkpoint_file(const fs::path& path) {
-  constexpr std::array<std::string_view, 3> kExtensions = {".json", ".safetensors", ".txt"};
-  return std::ranges::count(kExtensions, path.extension().string()) > 0;
 }
 
 }  // namespace
@@ -47,14 +41,7 @@ std::string RunKeys::content(const fs::path& path) {
   const auto [known, is_new] = contents_.emplace(path, "");
   if (!is_new) return known->second;
   if (is_file) return known->second = "content " + file_checksum(path);
-  std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
-    if (entry.is_regular_file(failed) && is_checkpoint_file(entry.path())) files.push_back(entry.path());
-  }
-  std::ranges::sort(files);
-  std::string text;
-  for (const fs::path& file : files) text += file.filename().string() + " " + file_checksum(file) + "\n";
-  return known->second = "content " + checksum(text);
+  return known->second = "content " + checkpoint_checksum(path);
 }
 
 }  // namespace drift

@@ -1,6 +1,7 @@
 #include <core/sweep/sweep_file.h>
 
 #include <core/config/nearest.h>
+#include <core/config/section_reader.h>
 #include <core/config/toml_layer.h>
 
 #include <algorithm>
@@ -34,9 +35,9 @@ std::vector<std::string> names_of(const std::vector<SweepValue>& values) {
 }
 
 /// Reads the [sweep] section and collects every mistake on the way.
-class Reader {
+class Reader : SectionReader {
  public:
-  Reader(const std::filesystem::path& file, const ConfigDocument& document) : file_(file), document_(document) {
+  Reader(const std::filesystem::path& file, const ConfigDocument& document) : SectionReader(file, document) {
     sweep_.file = file;
     sweep_.name = file.stem().string();
   }
@@ -51,7 +52,7 @@ class Reader {
       throw ConfigError(std::move(mistakes_));
     }
     check_keys(*section, "[sweep]", {"name", "seeds", "measure", "compare", "baseline", "axis", "grid"});
-    if (const auto name = text(*section, "name")) sweep_.name = *name;
+    if (const std::string name = text(*section, "name"); !name.empty()) sweep_.name = name;
     check_name(*section);
     read_seeds(*section);
     read_measure(*section);
@@ -64,31 +65,6 @@ class Reader {
   }
 
  private:
-  Diagnostic& mistake(const toml::source_region& place, const std::string& message) {
-    return mistakes_.emplace_back(
-        document_.at({Origin::Kind::kFile, file_.string(), {}, {}}, toml_span(place), message));
-  }
-
-  void check_keys(const toml::table& table, const std::string& where, const std::vector<std::string>& known) {
-    for (auto&& [key, node] : table) {
-      const std::string name(key.str());
-      if (std::ranges::count(known, name) > 0) continue;
-      Diagnostic& wrong = mistake(key.source(), "unknown key `" + name + "` in " + where);
-      const std::string nearest = nearest_name(name, known);
-      if (!nearest.empty()) wrong.label = "did you mean `" + nearest + "`?";
-      wrong.notes = {"keys of " + where + ": " + joined(known)};
-    }
-  }
-
-  /// Nothing if it is not there or (reported) no text.
-  std::optional<std::string> text(const toml::table& table, const char* key) {
-    const toml::node* node = table.get(key);
-    if (node == nullptr) return std::nullopt;
-    if (const auto* value = node->as_string(); value != nullptr && !value->get().empty()) return value->get();
-    mistake(node->source(), "`" + std::string(key) + "` must be a text in quotes, and not an empty one");
-    return std::nullopt;
-  }
-
   void check_name(const toml::table& section) {
     const bool plain = std::ranges::none_of(sweep_.name, [](unsigned char c) { return c == '/' || c < 0x20; });
     if (plain && sweep_.name != "." && sweep_.name != "..") return;
@@ -117,16 +93,16 @@ class Reader {
   }
 
   void read_measure(const toml::table& section) {
-    const auto name = text(section, "measure");
-    if (!name) return;
-    if (const auto found = kMeasures.find(*name); found != kMeasures.end()) {
+    const std::string name = text(section, "measure");
+    if (name.empty()) return;
+    if (const auto found = kMeasures.find(name); found != kMeasures.end()) {
       sweep_.measure = found->second;
       return;
     }
     std::vector<std::string> names;
     for (const auto& [known, measure] : kMeasures) names.push_back(known);
-    Diagnostic& wrong = mistake(section.get("measure")->source(), "unknown measure `" + *name + "`");
-    const std::string nearest = nearest_name(*name, names);
+    Diagnostic& wrong = mistake(section.get("measure")->source(), "unknown measure `" + name + "`");
+    const std::string nearest = nearest_name(name, names);
     if (!nearest.empty()) wrong.label = "did you mean `" + nearest + "`?";
     wrong.notes = {"measures: " + joined(names)};
   }
@@ -144,7 +120,7 @@ class Reader {
   void read_axis(const toml::table& table) {
     check_keys(table, "[[sweep.axis]]", {"name", "values"});
     SweepAxis axis;
-    axis.name = text(table, "name").value_or("");
+    axis.name = text(table, "name");
     if (table.get("name") == nullptr) mistake(table.source(), "this axis has no name").notes = {kAxisExample};
     const toml::node* values = table.get("values");
     if (values == nullptr || !values->is_array_of_tables()) {
@@ -160,7 +136,7 @@ class Reader {
   SweepValue read_value(const toml::table& table) {
     check_keys(table, "an axis' value", {"name", "extends", "set", "where"});
     SweepValue value;
-    value.name = text(table, "name").value_or("");
+    value.name = text(table, "name");
     if (table.get("name") == nullptr) mistake(table.source(), "this value has no name").notes = {kAxisExample};
     if (const toml::node* extends = table.get("extends")) value.extends = read_extends(*extends);
     value.settings = read_set(table);
@@ -355,11 +331,8 @@ class Reader {
     return std::nullopt;
   }
 
-  const std::filesystem::path file_;
-  const ConfigDocument& document_;
   SweepFile sweep_;
   std::vector<std::pair<std::string, const toml::node*>> where_;  // axis and names, of every `where`
-  std::vector<Diagnostic> mistakes_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <core/sweep/sweep_plan.h>
 
+#include <core/config/cell_mistakes.h>
 #include <core/sweep/run_key.h>
 
 #include <algorithm>
@@ -7,56 +8,6 @@
 
 namespace drift {
 namespace {
-
-constexpr std::size_t kCellsNamed = 3;
-
-/// The mistakes of many cells, each of them once.
-class Mistakes {
- public:
-  explicit Mistakes(std::size_t cells) : cells_(cells) {}
-
-  /// What `action` finds wrong is the cell's mistake.
-  void collect(const std::string& cell, const std::function<void()>& action) {
-    try {
-      action();
-    } catch (const ConfigError& error) {
-      for (const Diagnostic& diagnostic : error.diagnostics()) add(cell, diagnostic);
-    }
-  }
-
-  void throw_if_any() {
-    if (found_.empty()) return;
-    std::vector<Diagnostic> all;
-    for (Found& found : found_) {
-      if (found.cells.size() < cells_) found.diagnostic.notes.push_back(where(found.cells));
-      all.push_back(std::move(found.diagnostic));
-    }
-    throw ConfigError(std::move(all));
-  }
-
- private:
-  struct Found {
-    std::string text;
-    Diagnostic diagnostic;
-    std::vector<std::string> cells;
-  };
-
-  void add(const std::string& cell, const Diagnostic& diagnostic) {
-    const std::string text = render(diagnostic, false);
-    auto same = std::ranges::find_if(found_, [&](const Found& found) { return found.text == text; });
-    if (same == found_.end()) same = found_.insert(found_.end(), {text, diagnostic, {}});
-    if (std::ranges::count(same->cells, cell) == 0) same->cells.push_back(cell);
-  }
-
-  std::string where(const std::vector<std::string>& cells) const {
-    std::string text = "in " + std::to_string(cells.size()) + " of " + std::to_string(cells_) + " cells: ";
-    for (std::size_t i = 0; i < std::min(cells.size(), kCellsNamed); ++i) text += (i > 0 ? "; " : "") + cells[i];
-    return text + (cells.size() > kCellsNamed ? "; …" : "");
-  }
-
-  std::size_t cells_;
-  std::vector<Found> found_;
-};
 
 /// What the sweep's file says of itself is no business of its runs.
 void remove_sweep_section(ConfigLayer& layer) {
@@ -124,7 +75,7 @@ std::vector<SweepCell> expand_grid(const SweepFile& sweep) {
 }
 
 std::vector<ConfigDocument> cell_documents(const SweepFile& sweep, const std::vector<SweepCell>& cells) {
-  Mistakes mistakes(cells.size());
+  CellMistakes mistakes(cells.size());
   std::vector<ConfigDocument> documents;
   for (const SweepCell& cell : cells)
     mistakes.collect(cell.label, [&] { documents.push_back(cell_document(sweep, cell)); });
@@ -136,7 +87,7 @@ SweepPlan plan_sweep(SweepFile sweep, std::vector<SweepCell> cells, std::vector<
                      const ResolveRun& resolve) {
   SweepPlan plan{std::move(sweep), std::move(cells), {}, {}};
   plan.seeds.resize(plan.cells.size());
-  Mistakes mistakes(plan.cells.size());
+  CellMistakes mistakes(plan.cells.size());
   RunKeys keys;
   std::map<std::string, std::size_t> known;
   const auto add = [&](std::size_t cell, const ConfigDocument& document) {

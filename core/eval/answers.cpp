@@ -1,0 +1,82 @@
+#include <core/eval/answers.h>
+
+#include <core/train/phase_timer.h>
+#include <core/train/prompt_batch.h>
+
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace drift {
+namespace {
+
+AnsweredItem answer(const Trajectories& trajectories, std::int64_t b, TaskItem item, const Tokenizer& tokenizer,
+                    const ModelTraits& traits) {
+  const std::int64_t length = trajectories.tokens_BL.size(1);
+  const auto row = [&]<class T>(const at::Tensor& tensor, T) {
+    const T* data = tensor.const_data_ptr<T>() + b * length;
+    return std::vector<T>(data, data + length);
+  };
+  AnsweredItem answered;
+  answered.item = std::move(item);
+  answered.response = response_text(trajectories, b, tokenizer);
+  answered.token_ids = row(trajectories.tokens_BL, std::int64_t{});
+  answered.commit_step = row(trajectories.step_BL, std::int32_t{});
+  answered.commit_logprob = row(trajectories.commit_logprob_BL, float{});
+  const auto& ids = answered.token_ids;
+  const auto end = std::ranges::find_if(ids, [&](std::int64_t id) { return id == traits.end_id || id == traits.pad_id; });
+  answered.written = end - ids.begin();
+  answered.truncated = end == ids.end();
+  answered.forwards = trajectories.forwards_B.const_data_ptr<std::int64_t>()[b];
+  return answered;
+}
+
+}  // namespace
+
+std::vector<TaskItem> held_out_items(const Loaded<Task>& task, std::int64_t first, std::int64_t count) {
+  std::vector<TaskItem> items(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    task.call("held_out_item",
+              [&](const Task& t) { t.held_out_item(first + static_cast<std::int64_t>(i), items[i]); });
+  }
+  return items;
+}
+
+std::vector<AnsweredItem> write_answers(const AnswerSettings& settings, std::int64_t first, std::int64_t count) {
+  const PhaseTimer timer;
+  const at::NoGradGuard no_gradient;
+  std::vector<TaskItem> items;
+  for (std::int64_t number = first; number < first + count; ++number)
+    items.push_back(std::move(held_out_items(*settings.task, number / settings.samples, 1).front()));
+  RolloutInput input;
+  input.model = settings.model;
+  input.random = RandomStream(settings.seed, "held out");
+  input.first_sample = first;
+  input.cancelled = settings.cancelled;
+  Trajectories trajectories;
+  settings.rollout->call("generate", [&](const Rollout& rollout) {
+    input.prompts = settings.prompts->encode(items, 1, rollout.response_length());
+    rollout.generate(input, trajectories);
+  });
+  if (settings.cancelled != nullptr && *settings.cancelled) return {};
+  std::vector<AnsweredItem> answers;
+  for (std::int64_t b = 0; b < count; ++b) {
+    answers.push_back(answer(trajectories, b, std::move(items[static_cast<std::size_t>(b)]),
+                             settings.prompts->tokenizer(), settings.model->traits()));
+    answers.back().sample = (first + b) % settings.samples;
+  }
+  const double seconds = timer.seconds() / static_cast<double>(std::max<std::int64_t>(1, count));
+  for (AnsweredItem& answered : answers) answered.seconds = seconds;
+  return answers;
+}
+
+void judge_answers(const Judge& judge, std::vector<AnsweredItem>& answers) {
+  std::vector<RewardRequest> requests;
+  for (const AnsweredItem& answered : answers)
+    requests.push_back({answered.response, &answered.item, answered.truncated});
+  std::vector<Judgement> judgements = judge.judge(requests);
+  for (std::size_t i = 0; i < answers.size(); ++i) answers[i].judgement = std::move(judgements[i]);
+}
+
+}  // namespace drift

@@ -1,0 +1,54 @@
+#pragma once
+
+// One cell of an evaluation: a task, answered with so many positions and in one way of decoding.
+
+#include <core/config/run_config.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace drift {
+
+struct EvaluationCell {
+  std::string task;         ///< as the table prints it
+  std::int64_t length = 0;  ///< response positions
+  std::string schedule;     ///< value of the rollout's `schedule`; empty where there is but one
+
+  /// "task-256-dynamic": good for a file.
+  std::string name() const;
+};
+
+/// Where an evaluation puts what it makes:
+///
+///     responses/CELL.jsonl  cells/CELL.json  table.{txt,csv,tex}  cells.csv
+struct EvaluationFolder {
+  std::filesystem::path path;
+
+  std::filesystem::path responses(const std::string& cell) const { return path / "responses" / (cell + ".jsonl"); }
+  std::filesystem::path settings(const std::string& cell) const { return path / "cells" / (cell + ".json"); }
+};
+
+/// What a cell's responses were made with.
+struct CellSettings {
+  std::string checkpoint;              ///< its folder, for people
+  std::string checkpoint_checksum;     ///< of weights, configuration and tokenizer
+  std::string version;                 ///< of the Drift that began the cell
+  std::int64_t responses = 0;          ///< that the cell has when it is complete
+  std::map<std::string, std::string> values;  ///< key -> value as TOML, of all that the responses or their judgement depend on
+};
+
+/// Of a resolved configuration, everything that a response or its judgement could depend on: not where it runs, how
+/// many items are asked and in which batches. Files count through the items that come from them.
+std::map<std::string, std::string> values_that_count(const RunConfig& config);
+
+/// What differs, a line each: "evaluation.rollout.threshold: 0.9 there, 0.8 here". Empty if they go together.
+std::vector<std::string> differences(const CellSettings& there, const CellSettings& here);
+
+void write_settings(const std::filesystem::path& file, const CellSettings& settings);
+/// @throws Error if it is no such file.
+CellSettings read_settings(const std::filesystem::path& file);
+
+}  // namespace drift

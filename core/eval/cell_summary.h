@@ -1,0 +1,45 @@
+#pragma once
+
+// What the records of a cell come to.
+
+#include <core/eval/cell.h>
+#include <core/eval/response_record.h>
+#include <core/eval/significance.h>
+#include <core/report/text_table.h>
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace drift {
+
+struct CellSummary {
+  static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+  EvaluationCell cell;
+  std::int64_t wanted = 0;    ///< responses of the whole cell
+  std::int64_t answered = 0;  ///< that are there
+  std::int64_t unjudged = 0;  ///< of those, could not be judged; they count nowhere in accuracy
+  std::int64_t items = 0;     ///< with a judged response
+  double accuracy = kUnknown;        ///< mean over items of the share of their judged responses that are solved
+  double standard_error = kUnknown;  ///< one sample an item: binomial; several: of the mean over items
+  Interval interval{kUnknown, kUnknown};  ///< Wilson, 95 %, with the items as trials
+  double value = kUnknown;           ///< mean reward, as accuracy
+  double tokens_per_second = kUnknown;
+  double forwards = kUnknown;   ///< a response, as the two below
+  double tokens = kUnknown;     ///< written, without the end token
+  double truncated = kUnknown;  ///< share without an end token
+  double seconds = 0;    ///< of writing
+
+  bool complete() const { return answered == wanted && unjudged == 0; }
+};
+
+/// @param records  of the cell, in the order of their numbers; those past `wanted` do not count
+CellSummary summarise(const EvaluationCell& cell, const std::vector<ResponseRecord>& records, std::int64_t wanted);
+
+/// A row for every cell, for people.
+TextTable summary_table(const std::vector<CellSummary>& cells);
+/// The same with all digits, shares as such.
+TextTable summary_numbers(const std::vector<CellSummary>& cells);
+
+}  // namespace drift

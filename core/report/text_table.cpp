@@ -1,0 +1,267 @@
+#include <core/report/text_table.h>
+
+#include <core/report/format.h>
+#include <core/report/html.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace drift {
+namespace {
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+std::string padded(const std::string& text, std::size_t width, bool to_the_right) {
+  const std::string space(width - std::min(width, static_cast<std::size_t>(display_width(text))), ' ');
+  return to_the_right ? space + text : text + space;
+}
+
+/// Every row with `between` its cells, each cell as `cell` writes it.
+std::string join(const std::vector<std::string>& row, std::string_view between,
+                 const std::function<std::string(std::size_t)>& cell) {
+  std::string text;
+  for (std::size_t column = 0; column < row.size(); ++column) {
+    if (column > 0) text += between;
+    text += cell(column);
+  }
+  return text;
+}
+
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  return "\"" + replaced(text, "\"", "\"\"") + "\"";
+}
+
+std::string latex_cell(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '\\': out += "\\textbackslash{}"; break;
+      case '~': out += "\\textasciitilde{}"; break;
+      case '^': out += "\\textasciicircum{}"; break;
+      case '<': out += "\\textless{}"; break;
+      case '>': out += "\\textgreater{}"; break;
+      case '&':
+      case '%':
+      case '$':
+      case '#':
+      case '_':
+      case '{':
+      case '}': out += std::string("\\") + c; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
+/// Numbers are mathematics, for a minus sign of the right length.
+std::string latex_number(const std::string& text) {
+  const bool in_words = text.empty() || text.find_first_not_of("+-.0123456789 ±") != std::string::npos;
+  const std::string cell = latex_cell(text);
+  return in_words ? replaced(cell, " ± ", " $\\pm$ ") : "$" + replaced(cell, "±", "\\pm") + "$";
+}
+
+std::string latex_words(const std::string& text) {
+  return replaced(replaced(latex_cell(text), "Δ", "$\\Delta$"), "±", "$\\pm$");
+}
+
+/// Columns [first, behind) under one heading.
+struct Span {
+  std::size_t first, behind;
+  const std::string& text;
+};
+
+std::vector<Span> spans_of(const std::vector<std::string>& headings) {
+  std::vector<Span> spans;
+  for (std::size_t first = 0, behind = 0; first < headings.size(); first = behind) {
+    while (behind < headings.size() && headings[behind] == headings[first]) ++behind;
+    spans.push_back({first, behind, headings[first]});
+  }
+  return spans;
+}
+
+/// Whether a new group of columns begins at `column`: where a heading changes.
+bool begins_group(const TextTable& table, std::size_t column) {
+  return column > 0 && std::ranges::any_of(table.headings, [&](const std::vector<std::string>& line) {
+           return line[column] != line[column - 1];
+         });
+}
+
+/// Lays a table out in columns of one width.
+class TextLayout {
+ public:
+  TextLayout(const TextTable& table, bool unicode) : table_(table), unicode_(unicode) {
+    for (std::size_t column = 0; column < table.titles.size(); ++column) {
+      marked_.push_back(
+          std::ranges::any_of(table.emphasised, [&](const auto& cell) { return cell.second == column; }));
+      std::size_t width = width_of(title(column));
+      for (std::size_t row = 0; row < table.rows.size(); ++row) width = std::max(width, width_of(cell(row, column)));
+      widths_.push_back(width);
+    }
+    for (const auto& line : table.headings) {
+      for (const Span& span : spans_of(line)) {
+        const std::size_t wanted = width_of(shown(span.text)), there = width_between(span);
+        if (wanted > there) widths_[span.behind - 1] += wanted - there;
+      }
+    }
+  }
+
+  std::string text() const {
+    std::string text;
+    for (const auto& headings : table_.headings) text += heading_line(headings);
+    text += line([&](std::size_t column) { return title(column); });
+    if (!table_.headings.empty()) text += rule();
+    for (std::size_t row = 0; row < table_.rows.size(); ++row) {
+      if (table_.rules.contains(row)) text += rule();
+      text += line([&](std::size_t column) { return cell(row, column); });
+    }
+    return text;
+  }
+
+ private:
+  static std::size_t width_of(const std::string& text) { return static_cast<std::size_t>(display_width(text)); }
+
+  std::string shown(const std::string& text) const {
+    return unicode_ ? text : replaced(replaced(text, "±", "+-"), "Δ", "Delta");
+  }
+  std::string title(std::size_t column) const {
+    return shown(table_.titles[column]) + (marked_[column] && table_.is_number[column] ? " " : "");
+  }
+  /// In a column where cells stand out, the others keep that place free: digits stay below digits.
+  std::string cell(std::size_t row, std::size_t column) const {
+    const std::string text = shown(table_.rows[row][column]);
+    return marked_[column] ? text + (table_.emphasised.contains({row, column}) ? "*" : " ") : text;
+  }
+
+  std::string separator(std::size_t column) const { return begins_group(table_, column) ? " | " : "  "; }
+
+  std::size_t width_between(const Span& span) const {
+    std::size_t width = widths_[span.first];
+    for (std::size_t column = span.first + 1; column < span.behind; ++column)
+      width += separator(column).size() + widths_[column];
+    return width;
+  }
+
+  static std::string trimmed(std::string line) {
+    line.erase(line.find_last_not_of(' ') + 1);
+    return line + "\n";
+  }
+
+  std::string line(const std::function<std::string(std::size_t)>& cell) const {
+    std::string text;
+    for (std::size_t column = 0; column < widths_.size(); ++column) {
+      if (column > 0) text += separator(column);
+      text += padded(cell(column), widths_[column], table_.is_number[column]);
+    }
+    return trimmed(std::move(text));
+  }
+
+  std::string heading_line(const std::vector<std::string>& headings) const {
+    std::string text;
+    for (const Span& span : spans_of(headings)) {
+      if (span.first > 0) text += separator(span.first);
+      const std::string heading = shown(span.text);
+      const std::size_t width = width_between(span);
+      text += padded(std::string((width - width_of(heading)) / 2, ' ') + heading, width, false);
+    }
+    return trimmed(std::move(text));
+  }
+
+  std::string rule() const {
+    return std::string(width_between({0, widths_.size(), table_.titles.front()}), '-') + "\n";
+  }
+
+  const TextTable& table_;
+  const bool unicode_;
+  std::vector<bool> marked_;  ///< columns in which a cell stands out
+  std::vector<std::size_t> widths_;
+};
+
+/// Headings and title of a column in one.
+std::string full_title(const TextTable& table, std::size_t column) {
+  std::string text;
+  for (const auto& line : table.headings) text += line[column].empty() ? "" : line[column] + " ";
+  return text + table.titles[column];
+}
+
+std::string latex_heading_line(const TextTable& table, const std::vector<std::string>& headings) {
+  std::string text;
+  for (const Span& span : spans_of(headings)) {
+    if (span.first > 0) text += " & ";
+    if (span.text.empty()) {
+      text += std::string(span.behind - span.first - 1, '&');
+      continue;
+    }
+    const bool last = span.behind == table.titles.size();
+    text += "\\multicolumn{" + std::to_string(span.behind - span.first) + "}{" + (last ? "c" : "c|") + "}{\\textbf{" +
+            latex_words(span.text) + "}}";
+  }
+  return text + " \\\\\n";
+}
+
+}  // namespace
+
+std::string to_text(const TextTable& table, bool unicode) { return TextLayout(table, unicode).text(); }
+
+std::string to_csv(const TextTable& table) {
+  const auto line = [](const std::vector<std::string>& row) {
+    return join(row, ",", [&](std::size_t column) { return csv_cell(row[column]); }) + "\n";
+  };
+  std::string text =
+      join(table.titles, ",", [&](std::size_t column) { return csv_cell(full_title(table, column)); }) + "\n";
+  for (const auto& row : table.rows) text += line(row);
+  return text;
+}
+
+std::string to_latex(const TextTable& table) {
+  std::string text = "\\begin{tabular}{";
+  for (std::size_t column = 0; column < table.titles.size(); ++column)
+    text += std::string(begins_group(table, column) ? "|" : "") + (table.is_number[column] ? "r" : "l");
+  text += "}\n\\hline\n";
+  for (const auto& headings : table.headings) text += latex_heading_line(table, headings);
+  text += join(table.titles, " & ", [&](std::size_t at) { return latex_words(table.titles[at]); }) +
+          " \\\\\n\\hline\n";
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    const auto cell = [&](std::size_t column) {
+      const std::string& plain = table.rows[row][column];
+      const std::string cell = table.is_number[column] ? latex_number(plain) : latex_words(plain);
+      return table.emphasised.contains({row, column}) ? "\\textbf{" + latex_words(plain) + "}" : cell;
+    };
+    if (table.rules.contains(row)) text += "\\hline\n";
+    text += join(table.rows[row], " & ", cell) + " \\\\\n";
+  }
+  return text + "\\hline\n\\end{tabular}\n";
+}
+
+std::string to_markdown(const TextTable& table) {
+  const auto line = [](const std::vector<std::string>& row) {
+    return "| " + join(row, " | ", [&](std::size_t column) { return replaced(row[column], "|", "\\|"); }) + " |\n";
+  };
+  std::vector<std::string> titles;
+  for (std::size_t column = 0; column < table.titles.size(); ++column) titles.push_back(full_title(table, column));
+  std::string text = line(titles) + "|";
+  for (const bool is_number : table.is_number) text += is_number ? "---:|" : "---|";
+  text += "\n";
+  for (const auto& row : table.rows) text += line(row);
+  return text;
+}
+
+std::string to_html(const TextTable& table) {
+  std::string html = "<table><tr>";
+  for (std::size_t column = 0; column < table.titles.size(); ++column)
+    html += (table.is_number[column] ? "<th class=\"number\">" : "<th>") + escape_html(full_title(table, column)) + "</th>";
+  html += "</tr>";
+  for (const auto& row : table.rows) {
+    html += "<tr>";
+    for (std::size_t column = 0; column < row.size(); ++column)
+      html += (table.is_number[column] ? "<td class=\"number\">" : "<td>") + escape_html(row[column]) + "</td>";
+    html += "</tr>";
+  }
+  return html + "</table>";
+}
+
+}  // namespace drift
