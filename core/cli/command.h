@@ -39,6 +39,10 @@ struct CommandLine {
   std::string variant;              ///< --variant
   double tolerance = 0;             ///< --tolerance
   double relative_tolerance = 0;    ///< --relative-tolerance
+
+  std::filesystem::path suite;                 ///< --suite of `eval`
+  std::vector<std::string> tasks;              ///< --tasks of `eval`; empty: all
+  std::vector<std::filesystem::path> results;  ///< the two of `eval diff`
 };
 
 /// One command: what parses it, what --help says, what runs it.
@@ -72,6 +76,7 @@ int run_train(const CommandLine& line);
 int run_pretrain(const CommandLine& line);
 int run_sweep(const CommandLine& line);
 int run_eval(const CommandLine& line);
+int run_eval_diff(const CommandLine& line);
 int run_generate(const CommandLine& line);
 int run_model_info(const CommandLine& line);
 int run_model_verify(const CommandLine& line);

@@ -37,10 +37,25 @@ const std::vector<Command>& commands() {
        "CHECKPOINT_DIR",
        true,
        "accuracy of a checkpoint on held-out items",
-       "Task, reward and rollout come from the run that the checkpoint belongs to, or from --config.",
+       "Task, reward and rollout come from the run that the checkpoint belongs to, from --config, or from --suite, "
+       "which\n"
+       "answers many tasks at many lengths and prints the published tables with this checkpoint's row. With --out (a "
+       "suite\n"
+       "always has one) every response is kept with its score and reason, and the same command goes on where it "
+       "stopped.",
        "eval runs/quickstart/checkpoints/last --set evaluation.items=100",
-       {"config", "set", "task", "seed", "dtype", "device"},
+       {"suite", "tasks", "out", "config", "set", "task", "seed", "dtype", "device"},
        run_eval},
+      {"eval diff",
+       "RESULTS RESULTS",
+       true,
+       "which items changed between two evaluations",
+       "RESULTS is the folder of an evaluation, or one file of responses in it. Prints for every cell that both have "
+       "the\n"
+       "accuracies, their difference with a paired test, and the items that one side solves and the other does not.",
+       "eval diff runs/eval/paper/base runs/eval/paper/trained",
+       {"json"},
+       run_eval_diff},
       {"generate",
        "CHECKPOINT_DIR",
        true,

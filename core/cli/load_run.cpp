@@ -3,6 +3,7 @@
 #include <core/train/compatibility.h>
 #include <core/train/components.h>
 
+#include <algorithm>
 #include <iostream>
 
 namespace drift {
@@ -60,13 +61,23 @@ RunConfig resolve_run(const ConfigDocument& document, const Registry& registry, 
   return config;
 }
 
+std::unique_ptr<Plugins> load_plugins_for(const std::vector<ConfigDocument>& documents) {
+  std::vector<std::filesystem::path> paths;
+  for (const ConfigDocument& document : documents) {
+    for (const std::filesystem::path& path : plugin_paths(document)) {
+      if (std::ranges::count(paths, path) == 0) paths.push_back(path);
+    }
+  }
+  auto plugins = load_plugins(paths);
+  // A plugin that did not load may be why a name is unknown: say it before the mistakes.
+  for (const RefusedPlugin& refused : plugins->loader.refused()) std::cerr << "warning: " << refused.message << "\n\n";
+  return plugins;
+}
+
 LoadedRun load_run(const CommandLine& line, ConfigPurpose purpose) {
   const ConfigDocument document = load_document(line.config, line.overrides);
   LoadedRun run;
-  run.plugins = load_plugins(plugin_paths(document));
-  // A plugin that did not load may be why a name is unknown: say it before the mistakes.
-  for (const RefusedPlugin& refused : run.plugins->loader.refused())
-    std::cerr << "warning: " << refused.message << "\n\n";
+  run.plugins = load_plugins_for({document});
   run.config = resolve_run(document, run.plugins->registry, purpose);
   return run;
 }

@@ -26,6 +26,9 @@ std::filesystem::path program_path();
 /// @throws Error if a file that was named is refused.
 std::unique_ptr<Plugins> load_plugins(const std::vector<std::filesystem::path>& configured_paths);
 
+/// Every plugin that any of the documents asks for; standard error tells of those that were refused.
+std::unique_ptr<Plugins> load_plugins_for(const std::vector<ConfigDocument>& documents);
+
 /// A checked run: its plugins are loaded, its weights are not.
 struct LoadedRun {
   std::unique_ptr<Plugins> plugins;

@@ -72,16 +72,21 @@ int dispatch(std::vector<std::string> arguments) {
   std::string name = arguments[0];
   arguments.erase(arguments.begin());
   if (const std::vector<std::string> words = second_words(name); !words.empty()) {
+    const Command* alone = find_command(name);  // "eval" is a command, and "eval diff" another
     if (!arguments.empty() && is_help(arguments[0])) {
+      if (alone != nullptr) std::cout << help(*alone) << "\n";
       for (const std::string& word : words)
         std::cout << (word == words[0] ? "" : "\n") << help(*find_command(name + " " + word));
       return 0;
     }
-    if (arguments.empty())
+    const bool second = !arguments.empty() && find_command(name + " " + arguments[0]) != nullptr;
+    if (arguments.empty() && alone == nullptr)
       throw UsageError("`drift " + name + "` wants one of: " + joined(words), "drift " + name + " --help");
-    if (find_command(name + " " + arguments[0]) == nullptr) unknown_command(name + " ", arguments[0], words);
-    name += " " + arguments[0];
-    arguments.erase(arguments.begin());
+    if (!second && alone == nullptr) unknown_command(name + " ", arguments[0], words);
+    if (second) {
+      name += " " + arguments[0];
+      arguments.erase(arguments.begin());
+    }
   }
   const Command* command = find_command(name);
   if (command == nullptr) {

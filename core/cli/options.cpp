@@ -33,7 +33,7 @@ const std::map<std::string, Option>& options() {
       {"dtype", {"float32|bfloat16", "short for --set model.dtype=…", "model.dtype", true}},
       {"device", {"cpu|cuda", "short for --set run.device=…", "run.device", true}},
       {"steps", {"N", "short for --set train.steps=N (pretrain: pretrain.steps)", "train.steps", false}},
-      {"out", {"FOLDER", "folder of the run, instead of runs/NAME", "", false}},
+      {"out", {"FOLDER", "where the results go, instead of a folder in runs/", "", false}},
       {"jobs", {"N", "runs at a time, which share the machine's threads; default 1", "", false}},
       {"dry-run", {"", "check everything, say what would be done, and do nothing", "", false}},
       {"report", {"", "write tables and report from what is there, and run nothing", "", false}},
@@ -46,6 +46,8 @@ const std::map<std::string, Option>& options() {
       {"decode", {"1,2,3", "token ids to text; without ids, those of --in", "", false}},
       {"clean-up", {"", "with --decode: no space before . ? ! , and contractions, as some originals do", "", false}},
       {"keep-special", {"", "with --decode: show special tokens instead of dropping them", "", false}},
+      {"suite", {"SUITE.toml", "the tasks, lengths and schedules to answer, instead of one task", "", false}},
+      {"tasks", {"NAME,NAME", "only these tasks of the suite", "", false}},
       {"in", {"FILE", "JSON Lines: one record a line", "", false}},
       {"case", {"FILE.json", "the numbers, in the format of docs/loss_cases.md", "", false}},
       {"variant", {"NAME", "one variant of the case, instead of all", "", false}},
@@ -109,17 +111,19 @@ po::variables_map parse_or_explain(const Command& command, const std::vector<std
   }
 }
 
-std::string argument_of(const Command& command, const po::variables_map& values) {
+/// What stands without a `--`, at most what the command takes.
+std::vector<std::string> arguments_of(const Command& command, const po::variables_map& values) {
   const auto given =
       values.count("argument") ? values["argument"].as<std::vector<std::string>>() : std::vector<std::string>();
   const std::string example = "for example: drift " + command.example;
-  if (given.size() > (command.argument.empty() ? 0u : 1u)) {
+  const std::size_t wanted = command.argument.empty() ? 0u : 1u + std::ranges::count(command.argument, ' ');
+  if (given.size() > wanted) {
     throw UsageError("`drift " + command.name + "` has no use for `" + given.back() + "`", example);
   }
-  if (given.empty() && command.argument_required) {
+  if (given.size() < wanted && command.argument_required) {
     throw UsageError("`drift " + command.name + "` wants " + command.argument, example);
   }
-  return given.empty() ? "" : given[0];
+  return given;
 }
 
 ConfigOverride short_form(const Command& command, const std::string& name, const std::string& value) {
@@ -186,6 +190,22 @@ void take_tokenize(const po::variables_map& values, CommandLine& line) {
   }
 }
 
+void take_suite(const po::variables_map& values, CommandLine& line) {
+  const auto text = [&](const char* name) {
+    return values.count(name) ? values[name].as<std::string>() : std::string();
+  };
+  line.suite = text("suite");
+  std::istringstream names(text("tasks"));
+  for (std::string name; std::getline(names, name, ',');) line.tasks.push_back(name);
+  if (line.suite.empty() && !line.tasks.empty())
+    throw UsageError("--tasks chooses from a suite", "name it: --suite FILE");
+  if (line.suite.empty()) return;
+  for (const char* other : {"config", "task"}) {
+    if (values.count(other))
+      throw UsageError("--" + std::string(other) + " and --suite do not go together", "a suite names its tasks itself");
+  }
+}
+
 /// A run's checkpoints lie at RUN/checkpoints/NAME, its resolved configuration at RUN/config.toml.
 void take_checkpoint(CommandLine& line) {
   const auto own = (line.checkpoint / ".." / ".." / "config.toml").lexically_normal();
@@ -204,7 +224,8 @@ CommandLine parse_arguments(const Command& command, const std::vector<std::strin
   };
   const auto given = [&](const char* name) { return values.count(name) != 0 && values[name].as<bool>(); };
   CommandLine line;
-  const std::string argument = argument_of(command, values);
+  const std::vector<std::string> given_arguments = arguments_of(command, values);
+  const std::string argument = given_arguments.empty() ? "" : given_arguments.front();
   if (values.count("set")) {
     for (const std::string& set : values["set"].as<std::vector<std::string>>())
       line.overrides.push_back(ConfigOverride::from_set(set));
@@ -250,6 +271,8 @@ CommandLine parse_arguments(const Command& command, const std::vector<std::strin
   }
   if (command.argument == "CONFIG.toml" || command.argument == "SWEEP.toml") line.config = argument;
   if (command.argument == "NAME" || command.argument == "FILE" || command.argument == "PATH") line.name = argument;
+  if (command.name == "eval diff") line.results.assign(given_arguments.begin(), given_arguments.end());
+  if (command.name == "eval") take_suite(values, line);
   if (command.argument == "CHECKPOINT_DIR") {
     line.checkpoint = argument;
     take_checkpoint(line);

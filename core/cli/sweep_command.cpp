@@ -30,16 +30,8 @@ LoadedSweep load_sweep(const CommandLine& line) {
   SweepFile file = read_sweep_file(line.config, line.overrides);
   std::vector<SweepCell> cells = expand_grid(file);
   std::vector<ConfigDocument> documents = cell_documents(file, cells);
-  std::vector<fs::path> paths;
-  for (const ConfigDocument& document : documents) {
-    for (const fs::path& path : plugin_paths(document)) {
-      if (std::ranges::count(paths, path) == 0) paths.push_back(path);
-    }
-  }
   LoadedSweep sweep;
-  sweep.plugins = load_plugins(paths);
-  for (const RefusedPlugin& refused : sweep.plugins->loader.refused())
-    std::cerr << "warning: " << refused.message << "\n\n";
+  sweep.plugins = load_plugins_for(documents);
   sweep.plan = plan_sweep(std::move(file), std::move(cells), std::move(documents), [&](const ConfigDocument& document) {
     return resolve_run(document, sweep.plugins->registry, ConfigPurpose::kTrain);
   });

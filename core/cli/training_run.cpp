@@ -72,14 +72,17 @@ std::optional<Evaluator> make_evaluator(const LoadedRun& run) {
 TrainingLoop::Evaluate make_evaluate(const std::optional<Evaluator>& evaluator, const RunConfig& config,
                                      const Model& model, const PromptEncoder& prompts, RunDisplay& display) {
   if (!evaluator) return {};
+  const Params& evaluation = config.section("evaluation");
   HeldOutSettings held_out;
-  held_out.model = &model;
-  held_out.prompts = &prompts;
-  held_out.task = &evaluator->task;
+  held_out.answers.model = &model;
+  held_out.answers.prompts = &prompts;
+  held_out.answers.task = &evaluator->task;
+  held_out.answers.rollout = &evaluator->rollout;
+  held_out.answers.samples = evaluation.get<std::int64_t>("samples");
+  held_out.answers.seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
   held_out.judge = &evaluator->judge;
-  held_out.rollout = &evaluator->rollout;
-  held_out.items = config.section("evaluation").get<std::int64_t>("items");
-  held_out.seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
+  held_out.items = evaluation.get<std::int64_t>("items");
+  held_out.batch_size = evaluation.get<std::int64_t>("batch_size");
   held_out.progress = [&](std::int64_t done, std::int64_t total) { display.activity("evaluation", done, total); };
   return [held_out] {
     auto evaluation = evaluate_held_out(held_out);

@@ -92,6 +92,8 @@ std::vector<SectionSchema> make_sections() {
                       "accuracy on held-out items",
                       {{"every", 0, "optimisation steps between two evaluations, 0 = only at the ends", at_least(0)},
                        {"items", 0, "held-out items that are used, 0 = all", at_least(0)},
+                       {"samples", 1, "responses written to each of them", at_least(1)},
+                       {"batch_size", 64, "responses written at a time", at_least(1)},
                        {"before", true, "evaluate before the first step, too"}},
                       std::nullopt,
                       {kTrain, kPretrain, kEval}});

@@ -25,7 +25,8 @@ AnsweredItem answer(const Trajectories& trajectories, std::int64_t b, TaskItem i
   answered.commit_step = row(trajectories.step_BL, std::int32_t{});
   answered.commit_logprob = row(trajectories.commit_logprob_BL, float{});
   const auto& ids = answered.token_ids;
-  const auto end = std::ranges::find_if(ids, [&](std::int64_t id) { return id == traits.end_id || id == traits.pad_id; });
+  const auto end =
+      std::ranges::find_if(ids, [&](std::int64_t id) { return id == traits.end_id || id == traits.pad_id; });
   answered.written = end - ids.begin();
   answered.truncated = end == ids.end();
   answered.forwards = trajectories.forwards_B.const_data_ptr<std::int64_t>()[b];
@@ -37,8 +38,7 @@ AnsweredItem answer(const Trajectories& trajectories, std::int64_t b, TaskItem i
 std::vector<TaskItem> held_out_items(const Loaded<Task>& task, std::int64_t first, std::int64_t count) {
   std::vector<TaskItem> items(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < items.size(); ++i) {
-    task.call("held_out_item",
-              [&](const Task& t) { t.held_out_item(first + static_cast<std::int64_t>(i), items[i]); });
+    task.call("held_out_item", [&](const Task& t) { t.held_out_item(first + static_cast<std::int64_t>(i), items[i]); });
   }
   return items;
 }

@@ -16,13 +16,18 @@ namespace {
 
 bool counts(std::string_view section, const ResolvedValue& value) {
   // [rollout] is training's; evaluation.rollout begins as a copy of it.
-  constexpr std::array<std::string_view, 6> kSections = {"model", "prompt", "task", "reward", "evaluation.rollout", "run"};
+  constexpr std::array<std::string_view, 6> kSections = {"model", "prompt", "task", "reward", "evaluation.rollout",
+                                                         "run"};
   const bool section_counts = std::ranges::count(kSections, section) > 0 || section.starts_with("reward.");
   if (!section_counts) return section == "evaluation" && value.name == "samples";
   if (section == "run") return value.name == "seed";
   if (section == "model" && value.name == "initialize") return false;
-  const auto* text = std::get_if<std::string>(&value.value);
-  return text == nullptr || !text->starts_with('/');
+  // A path says where a file lies; what the file holds shows in the items.
+  const auto is_path = [](const std::string& text) { return text.starts_with('/'); };
+  if (const auto* text = std::get_if<std::string>(&value.value)) return !is_path(*text);
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&value.value))
+    return std::ranges::none_of(*texts, is_path);
+  return true;
 }
 
 }  // namespace
@@ -61,7 +66,6 @@ std::vector<std::string> differences(const CellSettings& there, const CellSettin
 void write_settings(const std::filesystem::path& file, const CellSettings& settings) {
   const nlohmann::ordered_json json = {{"checkpoint", settings.checkpoint},
                                        {"checkpoint_checksum", settings.checkpoint_checksum},
-                                       {"version", settings.version},
                                        {"responses", settings.responses},
                                        {"settings", settings.values}};
   write_file_atomically(file, json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
@@ -70,8 +74,7 @@ void write_settings(const std::filesystem::path& file, const CellSettings& setti
 CellSettings read_settings(const std::filesystem::path& file) {
   const nlohmann::json json = parse_json_object(read_json_text(file), file.string());
   try {
-    return {json.at("checkpoint"), json.at("checkpoint_checksum"), json.at("version"), json.at("responses"),
-            json.at("settings")};
+    return {json.at("checkpoint"), json.at("checkpoint_checksum"), json.at("responses"), json.at("settings")};
   } catch (const nlohmann::json::exception& error) {
     throw Error(file.string() + " does not say what its cell was made with: " + error.what(),
                 "the file was changed by something else; choose another folder by --out");

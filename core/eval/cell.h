@@ -33,11 +33,11 @@ struct EvaluationFolder {
 
 /// What a cell's responses were made with.
 struct CellSettings {
-  std::string checkpoint;              ///< its folder, for people
-  std::string checkpoint_checksum;     ///< of weights, configuration and tokenizer
-  std::string version;                 ///< of the Drift that began the cell
-  std::int64_t responses = 0;          ///< that the cell has when it is complete
-  std::map<std::string, std::string> values;  ///< key -> value as TOML, of all that the responses or their judgement depend on
+  std::string checkpoint;           ///< its folder, for people
+  std::string checkpoint_checksum;  ///< of weights, configuration and tokenizer
+  std::int64_t responses = 0;       ///< that the cell has when it is complete
+  std::map<std::string, std::string>
+      values;  ///< key -> value as TOML, of all that the responses or their judgement depend on
 };
 
 /// Of a resolved configuration, everything that a response or its judgement could depend on: not where it runs, how

@@ -66,27 +66,27 @@ CellSummary summarise(const EvaluationCell& cell, const std::vector<ResponseReco
   const auto count = static_cast<double>(items.size());
   summary.accuracy = solved / count;
   summary.value = value / count;
-  summary.standard_error = several ? estimate(shares).error
-                                   : std::sqrt(summary.accuracy * (1 - summary.accuracy) / count);
+  summary.standard_error =
+      several ? estimate(shares).error : std::sqrt(summary.accuracy * (1 - summary.accuracy) / count);
   summary.interval = wilson_interval(summary.accuracy, count);
   return summary;
 }
 
 TextTable summary_table(const std::vector<CellSummary>& cells) {
-  TextTable table{{"cell", "accuracy %", "95 % interval", "tokens/s", "forwards", "tokens", "cut off %", "items", "time"},
-                  {false, true, true, true, true, true, true, true, true},
-                  {}};
+  TextTable table{
+      {"cell", "accuracy %", "95 % interval", "tokens/s", "forwards", "tokens", "cut off %", "items", "time"},
+      {false, true, true, true, true, true, true, true, true},
+      {}};
   for (const CellSummary& cell : cells) {
     std::string items = format_integer(cell.items);
     if (cell.answered < cell.wanted)
       items = format_integer(cell.answered) + " of " + format_integer(cell.wanted) + " responses";
     if (cell.unjudged > 0) items += ", " + format_integer(cell.unjudged) + " not judged";
-    table.rows.push_back({cell.cell.name(),
-                          format_percent(cell.accuracy) + " ± " + format_percent(cell.standard_error),
+    table.rows.push_back({cell.cell.name(), format_percent(cell.accuracy) + " ± " + format_percent(cell.standard_error),
                           format_percent(cell.interval.low) + " to " + format_percent(cell.interval.high),
                           format_count(cell.tokens_per_second), format_decimal(cell.forwards, 1),
                           format_decimal(cell.tokens, 1), format_percent(cell.truncated), items,
-                          format_duration(cell.seconds)});
+                          cell.seconds < 60 ? format_seconds(cell.seconds) : format_duration(cell.seconds)});
   }
   return table;
 }

@@ -17,19 +17,19 @@ struct CellSummary {
   static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
   EvaluationCell cell;
-  std::int64_t wanted = 0;    ///< responses of the whole cell
-  std::int64_t answered = 0;  ///< that are there
-  std::int64_t unjudged = 0;  ///< of those, could not be judged; they count nowhere in accuracy
-  std::int64_t items = 0;     ///< with a judged response
-  double accuracy = kUnknown;        ///< mean over items of the share of their judged responses that are solved
-  double standard_error = kUnknown;  ///< one sample an item: binomial; several: of the mean over items
+  std::int64_t wanted = 0;                ///< responses of the whole cell
+  std::int64_t answered = 0;              ///< that are there
+  std::int64_t unjudged = 0;              ///< of those, could not be judged; they count nowhere in accuracy
+  std::int64_t items = 0;                 ///< with a judged response
+  double accuracy = kUnknown;             ///< mean over items of the share of their judged responses that are solved
+  double standard_error = kUnknown;       ///< one sample an item: binomial; several: of the mean over items
   Interval interval{kUnknown, kUnknown};  ///< Wilson, 95 %, with the items as trials
-  double value = kUnknown;           ///< mean reward, as accuracy
+  double value = kUnknown;                ///< mean reward, as accuracy
   double tokens_per_second = kUnknown;
   double forwards = kUnknown;   ///< a response, as the two below
   double tokens = kUnknown;     ///< written, without the end token
   double truncated = kUnknown;  ///< share without an end token
-  double seconds = 0;    ///< of writing
+  double seconds = 0;           ///< of writing
 
   bool complete() const { return answered == wanted && unjudged == 0; }
 };

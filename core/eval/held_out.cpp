@@ -2,9 +2,6 @@
 
 #include <core/train/phase_timer.h>
 #include <core/train/prompt_batch.h>
-#include <core/train/truncation.h>
-
-#include <ATen/core/grad_mode.h>
 
 #include <nlohmann/json.hpp>
 
@@ -12,82 +9,35 @@
 #include <cmath>
 
 namespace drift {
-namespace {
-
-constexpr std::int64_t kItemsAtOnce = 512;
-
-AnsweredItem answer(const Trajectories& trajectories, std::int64_t b, TaskItem item, const Tokenizer& tokenizer) {
-  const std::int64_t length = trajectories.tokens_BL.size(1);
-  const auto row = [&]<class T>(const at::Tensor& tensor, T) {
-    const T* data = tensor.const_data_ptr<T>() + b * length;
-    return std::vector<T>(data, data + length);
-  };
-  AnsweredItem answered;
-  answered.item = std::move(item);
-  answered.response = response_text(trajectories, b, tokenizer);
-  answered.token_ids = row(trajectories.tokens_BL, std::int64_t{});
-  answered.commit_step = row(trajectories.step_BL, std::int32_t{});
-  answered.commit_logprob = row(trajectories.commit_logprob_BL, float{});
-  answered.forwards = trajectories.forwards_B.const_data_ptr<std::int64_t>()[b];
-  return answered;
-}
-
-void judge(std::vector<AnsweredItem>& answers, const at::Tensor& truncated_B, const Judge& judge) {
-  std::vector<RewardRequest> requests;
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    requests.push_back({answers[i].response, &answers[i].item, truncated_B[static_cast<std::int64_t>(i)].item<bool>()});
-  }
-  auto judgements = judge.judge(requests);
-  for (std::size_t i = 0; i < answers.size(); ++i) answers[i].judgement = std::move(judgements[i]);
-}
-
-}  // namespace
 
 HeldOutEvaluation evaluate_held_out(const HeldOutSettings& settings) {
   const PhaseTimer timer;
-  const at::NoGradGuard no_gradient;
-  const auto& task = *settings.task;
-  const std::int64_t available = task->held_out_size();
-  const std::int64_t total = settings.items == 0 ? available : std::min(settings.items, available);
+  const std::int64_t available = (*settings.answers.task)->held_out_size(), samples = settings.answers.samples;
+  const std::int64_t items = settings.items == 0 ? available : std::min(settings.items, available);
+  const std::int64_t total = items * samples;
 
   HeldOutEvaluation evaluation;
-  std::int64_t solved = 0, forwards = 0;
-  for (std::int64_t first = 0; first < total; first += kItemsAtOnce) {
-    std::vector<TaskItem> items(static_cast<std::size_t>(std::min(kItemsAtOnce, total - first)));
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      task.call("held_out_item",
-                [&](const Task& t) { t.held_out_item(first + static_cast<std::int64_t>(i), items[i]); });
-    }
-    RolloutInput input;
-    input.model = settings.model;
-    input.random = RandomStream(settings.seed, "held out");
-    input.first_sample = first;
-    input.cancelled = settings.cancelled;
-    Trajectories trajectories;
-    settings.rollout->call("generate", [&](const Rollout& rollout) {
-      input.prompts = settings.prompts->encode(items, 1, rollout.response_length());
-      rollout.generate(input, trajectories);
-    });
-    if (settings.cancelled && *settings.cancelled) return {};
-    std::vector<AnsweredItem> answers;
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      answers.push_back(
-          answer(trajectories, static_cast<std::int64_t>(i), std::move(items[i]), settings.prompts->tokenizer()));
-    }
-    judge(answers, never_ends(trajectories.tokens_BL, settings.model->traits()), *settings.judge);
+  std::int64_t solved = 0, judged = 0, forwards = 0;
+  for (std::int64_t first = 0; first < total; first += settings.batch_size) {
+    const std::int64_t count = std::min(settings.batch_size, total - first);
+    std::vector<AnsweredItem> answers = write_answers(settings.answers, first, count);
+    if (settings.answers.cancelled != nullptr && *settings.answers.cancelled) return {};
+    judge_answers(*settings.judge, answers);
     for (AnsweredItem& answered : answers) {
       solved += answered.judgement.solved ? 1 : 0;
+      judged += answered.judgement.status == RewardStatus::kInfrastructure ? 0 : 1;
       forwards += answered.forwards;
       evaluation.answers.push_back(std::move(answered));
     }
-    if (settings.progress) settings.progress(std::min(total, first + kItemsAtOnce), total);
+    if (settings.progress) settings.progress(first + count, total);
   }
-  const auto n = static_cast<double>(std::max<std::int64_t>(1, total));
+  const auto n = static_cast<double>(std::max<std::int64_t>(1, judged));
   auto& result = evaluation.result;
-  result.items = total;
+  result.items = judged / samples;
   result.accuracy = static_cast<double>(solved) / n;
-  result.standard_error = std::sqrt(result.accuracy * (1.0 - result.accuracy) / n);
-  result.forwards_per_response = static_cast<double>(forwards) / n;
+  // The samples of one item are not independent: items count, not responses.
+  result.standard_error = std::sqrt(result.accuracy * (1.0 - result.accuracy) * static_cast<double>(samples) / n);
+  result.forwards_per_response = static_cast<double>(forwards) / static_cast<double>(std::max<std::int64_t>(1, total));
   result.seconds = timer.seconds();
   return evaluation;
 }

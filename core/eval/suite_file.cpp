@@ -32,12 +32,14 @@ class Reader : SectionReader {
     }
     check_keys(*section, "[suite]", {"lengths", "schedules", "published", "backbone", "tasks", "table"});
     read_schedules(*section);
-    if (const std::string published = text(*section, "published"); !published.empty()) suite_.published = beside(published);
+    if (const std::string published = text(*section, "published"); !published.empty())
+      suite_.published = beside(published);
     suite_.backbone = text(*section, "backbone");
     const std::vector<SuiteLength> lengths = read_lengths(*section, {});
     if (section->get("tasks") != nullptr) suite_.tables.push_back(read_table(*section, lengths));
     read_tables(*section, lengths);
-    if (suite_.tables.empty() && mistakes_.empty()) mistake(section->source(), "the suite has no tasks").notes = {kTaskExample};
+    if (suite_.tables.empty() && mistakes_.empty())
+      mistake(section->source(), "the suite has no tasks").notes = {kTaskExample};
     check_names();
     if (!mistakes_.empty()) throw ConfigError(std::move(mistakes_));
     return std::move(suite_);
@@ -125,8 +127,9 @@ class Reader : SectionReader {
     const toml::node* named = table.get("file");
     task.file = {beside(file), place(named == nullptr ? table.source() : named->source(), "")};
     task.lengths = read_lengths(table, lengths);
-    if (task.lengths.empty()) mistake(table.source(), "no lengths for this task").notes = {
-        "give it `lengths`, or give them to all tasks in [suite]: lengths = [128, 256, 512]"};
+    if (task.lengths.empty())
+      mistake(table.source(), "no lengths for this task").notes = {
+          "give it `lengths`, or give them to all tasks in [suite]: lengths = [128, 256, 512]"};
     const bool plain = std::ranges::none_of(task.name, [](unsigned char c) { return c == '/' || c < 0x20; });
     if (!plain || task.name.starts_with('.'))
       mistake(table.get("name")->source(), "the task's name must be a plain one, good for a file");

@@ -31,8 +31,8 @@ struct SuiteTask {
 
 /// Tasks whose columns stand in one table.
 struct SuiteTable {
-  std::string name;        ///< may be empty
-  bool together = false;   ///< the schedules stand side by side in one table, else below each other
+  std::string name;       ///< may be empty
+  bool together = false;  ///< the schedules stand side by side in one table, else below each other
   std::vector<SuiteTask> tasks;
 };
 

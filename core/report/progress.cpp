@@ -52,21 +52,21 @@ std::string progress_bar(const Terminal& terminal, std::int64_t done, std::int64
   return terminal.styled(bar, Style::kAccent) + terminal.styled(rest, Style::kFaint);
 }
 
-Progress::Progress(Terminal& terminal, std::string what, std::int64_t total, std::string singular)
+Progress::Progress(Terminal& terminal, std::string what, std::int64_t total, std::string singular, std::int64_t begun)
     : terminal_(terminal),
       what_(std::move(what)),
       total_(total),
       singular_(std::move(singular)),
       printed_at_(terminal.now()) {
-  rate_.update(0, printed_at_);
-  update(0);
+  rate_.update(begun, printed_at_);
+  update(begun);
 }
 
 Progress::~Progress() { terminal_.show_live({}, true); }
 
 void Progress::update(std::int64_t done) {
   const double now = terminal_.now();
-  if (done > 0) rate_.update(done, now);
+  rate_.update(done, now);
   std::string figures = std::to_string(done) + "/" + std::to_string(total_);
   if (const std::string rate = describe_rate(rate_.rate(), singular_); !rate.empty()) figures += "  " + rate;
   if (done < total_) figures += "  " + format_duration(rate_.seconds_left(total_)) + " left";

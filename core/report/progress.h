@@ -40,7 +40,8 @@ std::string progress_bar(const Terminal& terminal, std::int64_t done, std::int64
 class Progress {
  public:
   /// "eval", 400, "puzzle" -> eval ━━━━━━──── 120/400  38 puzzles/s  0:07 left
-  Progress(Terminal& terminal, std::string what, std::int64_t total, std::string singular);
+  /// @param begun  how many an earlier attempt had done
+  Progress(Terminal& terminal, std::string what, std::int64_t total, std::string singular, std::int64_t begun = 0);
   /// Takes the live line away.
   ~Progress();
   Progress(const Progress&) = delete;

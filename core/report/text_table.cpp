@@ -75,10 +75,16 @@ struct Span {
   const std::string& text;
 };
 
-std::vector<Span> spans_of(const std::vector<std::string>& headings) {
+/// Of heading line `line`. An outer heading that changes ends the inner ones, too.
+std::vector<Span> spans_of(const TextTable& table, std::size_t line) {
+  const std::vector<std::string>& headings = table.headings[line];
+  const auto same = [&](std::size_t a, std::size_t b) {
+    return std::all_of(table.headings.begin(), table.headings.begin() + static_cast<std::ptrdiff_t>(line) + 1,
+                       [&](const std::vector<std::string>& outer) { return outer[a] == outer[b]; });
+  };
   std::vector<Span> spans;
   for (std::size_t first = 0, behind = 0; first < headings.size(); first = behind) {
-    while (behind < headings.size() && headings[behind] == headings[first]) ++behind;
+    while (behind < headings.size() && same(first, behind)) ++behind;
     spans.push_back({first, behind, headings[first]});
   }
   return spans;
@@ -96,14 +102,13 @@ class TextLayout {
  public:
   TextLayout(const TextTable& table, bool unicode) : table_(table), unicode_(unicode) {
     for (std::size_t column = 0; column < table.titles.size(); ++column) {
-      marked_.push_back(
-          std::ranges::any_of(table.emphasised, [&](const auto& cell) { return cell.second == column; }));
+      marked_.push_back(std::ranges::any_of(table.emphasised, [&](const auto& cell) { return cell.second == column; }));
       std::size_t width = width_of(title(column));
       for (std::size_t row = 0; row < table.rows.size(); ++row) width = std::max(width, width_of(cell(row, column)));
       widths_.push_back(width);
     }
-    for (const auto& line : table.headings) {
-      for (const Span& span : spans_of(line)) {
+    for (std::size_t line = 0; line < table.headings.size(); ++line) {
+      for (const Span& span : spans_of(table, line)) {
         const std::size_t wanted = width_of(shown(span.text)), there = width_between(span);
         if (wanted > there) widths_[span.behind - 1] += wanted - there;
       }
@@ -112,7 +117,7 @@ class TextLayout {
 
   std::string text() const {
     std::string text;
-    for (const auto& headings : table_.headings) text += heading_line(headings);
+    for (std::size_t line = 0; line < table_.headings.size(); ++line) text += heading_line(line);
     text += line([&](std::size_t column) { return title(column); });
     if (!table_.headings.empty()) text += rule();
     for (std::size_t row = 0; row < table_.rows.size(); ++row) {
@@ -160,9 +165,9 @@ class TextLayout {
     return trimmed(std::move(text));
   }
 
-  std::string heading_line(const std::vector<std::string>& headings) const {
+  std::string heading_line(std::size_t line) const {
     std::string text;
-    for (const Span& span : spans_of(headings)) {
+    for (const Span& span : spans_of(table_, line)) {
       if (span.first > 0) text += separator(span.first);
       const std::string heading = shown(span.text);
       const std::size_t width = width_between(span);
@@ -188,9 +193,9 @@ std::string full_title(const TextTable& table, std::size_t column) {
   return text + table.titles[column];
 }
 
-std::string latex_heading_line(const TextTable& table, const std::vector<std::string>& headings) {
+std::string latex_heading_line(const TextTable& table, std::size_t line) {
   std::string text;
-  for (const Span& span : spans_of(headings)) {
+  for (const Span& span : spans_of(table, line)) {
     if (span.first > 0) text += " & ";
     if (span.text.empty()) {
       text += std::string(span.behind - span.first - 1, '&');
@@ -222,9 +227,8 @@ std::string to_latex(const TextTable& table) {
   for (std::size_t column = 0; column < table.titles.size(); ++column)
     text += std::string(begins_group(table, column) ? "|" : "") + (table.is_number[column] ? "r" : "l");
   text += "}\n\\hline\n";
-  for (const auto& headings : table.headings) text += latex_heading_line(table, headings);
-  text += join(table.titles, " & ", [&](std::size_t at) { return latex_words(table.titles[at]); }) +
-          " \\\\\n\\hline\n";
+  for (std::size_t line = 0; line < table.headings.size(); ++line) text += latex_heading_line(table, line);
+  text += join(table.titles, " & ", [&](std::size_t at) { return latex_words(table.titles[at]); }) + " \\\\\n\\hline\n";
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     const auto cell = [&](std::size_t column) {
       const std::string& plain = table.rows[row][column];
@@ -253,7 +257,8 @@ std::string to_markdown(const TextTable& table) {
 std::string to_html(const TextTable& table) {
   std::string html = "<table><tr>";
   for (std::size_t column = 0; column < table.titles.size(); ++column)
-    html += (table.is_number[column] ? "<th class=\"number\">" : "<th>") + escape_html(full_title(table, column)) + "</th>";
+    html +=
+        (table.is_number[column] ? "<th class=\"number\">" : "<th>") + escape_html(full_title(table, column)) + "</th>";
   html += "</tr>";
   for (const auto& row : table.rows) {
     html += "<tr>";

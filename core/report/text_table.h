@@ -19,7 +19,7 @@ struct TextTable {
   /// Lines of headings above the titles, the outermost first, each with a text for every column: neighbours of the same
   /// text share one heading; an empty text has none.
   std::vector<std::vector<std::string>> headings = {};
-  std::set<std::size_t> rules = {};                             ///< rows that a rule stands before
+  std::set<std::size_t> rules = {};                               ///< rows that a rule stands before
   std::set<std::pair<std::size_t, std::size_t>> emphasised = {};  ///< cells (row, column) that stand out
 };
 

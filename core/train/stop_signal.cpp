@@ -3,25 +3,29 @@
 #include <unistd.h>
 #include <csignal>
 #include <cstring>
+#include <initializer_list>
 
 namespace drift {
 namespace {
 
 volatile std::sig_atomic_t g_received = 0;
+const char* g_step = "step";
 struct sigaction g_previous_interrupt, g_previous_terminate;
 
 // Only what is safe in a signal handler.
 void on_signal(int signal) {
   if (g_received != 0) _exit(128 + signal);
   g_received = signal;
-  constexpr char kText[] = "\nstopping after this step, then saving; once more to leave at once\n";
-  [[maybe_unused]] const auto written = write(STDERR_FILENO, kText, sizeof kText - 1);
+  for (const char* text : {"\nstopping after this ", g_step, ", then saving; once more to leave at once\n"}) {
+    [[maybe_unused]] const auto written = write(STDERR_FILENO, text, std::strlen(text));
+  }
 }
 
 }  // namespace
 
-StopSignal::StopSignal() {
+StopSignal::StopSignal(const char* step) {
   g_received = 0;
+  g_step = step;
   struct sigaction action;
   std::memset(&action, 0, sizeof action);
   action.sa_handler = on_signal;

@@ -2,11 +2,12 @@
 
 namespace drift {
 
-/// SIGINT and SIGTERM while it lives: the first one is remembered, and the run ends after the current step; a second
+/// SIGINT and SIGTERM while it lives: the first one is remembered, and the work ends after the current step; a second
 /// one ends the process at once. What was there before comes back with the destructor.
 class StopSignal {
  public:
-  StopSignal();
+  /// @param step  what is finished first, for the message; must outlive it
+  explicit StopSignal(const char* step = "step");
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;

@@ -1,0 +1,108 @@
+#include <core/cli/command.h>
+#include <core/config/nearest.h>
+#include <core/eval/record_diff.h>
+#include <core/report/format.h>
+#include <core/report/terminal.h>
+#include <core/report/text_table.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+
+namespace drift {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kChangesShown = 20;
+constexpr std::size_t kReasonWidth = 60;
+
+Json json_of(const ItemVerdict& verdict) {
+  return {{"solved", verdict.solved}, {"status", verdict.status}, {"reason", verdict.reason}};
+}
+
+Json json_of(const Comparison& comparison) {
+  Json cells = Json::array();
+  for (const CellComparison& cell : comparison.cells) {
+    Json changes = Json::array();
+    for (const ItemChange& change : cell.changes)
+      changes.push_back({{"id", change.id}, {"before", json_of(change.before)}, {"after", json_of(change.after)}});
+    cells.push_back({{"cell", cell.cell},
+                     {"items", cell.items},
+                     {"not_judged", cell.unjudged},
+                     {"before", cell.before},
+                     {"after", cell.after},
+                     {"difference", cell.difference},
+                     {"standard_error", cell.standard_error},
+                     {"better", cell.better},
+                     {"worse", cell.worse},
+                     {"p", cell.p},
+                     {"test", cell.test},
+                     {"other_responses", cell.other_responses},
+                     {"changes", std::move(changes)}});
+  }
+  return {{"cells", std::move(cells)}, {"only_before", comparison.only_before}, {"only_after", comparison.only_after}};
+}
+
+std::string signed_percent(double share) { return (share > 0 ? "+" : "") + format_percent(share); }
+
+std::string p_text(double p) { return p < 0.0001 ? "< 0.0001" : format_decimal(p, 4); }
+
+TextTable table_of(const Comparison& comparison) {
+  TextTable table{{"cell", "items", "before %", "after %", "difference", "better", "worse", "p", "test"},
+                  {false, true, true, true, true, true, true, true, false},
+                  {}};
+  for (const CellComparison& cell : comparison.cells) {
+    table.rows.push_back({cell.cell, format_integer(cell.items), format_percent(cell.before),
+                          format_percent(cell.after),
+                          signed_percent(cell.difference) + " ± " + format_percent(cell.standard_error),
+                          format_integer(cell.better), format_integer(cell.worse), p_text(cell.p), cell.test});
+  }
+  return table;
+}
+
+/// "solved", "wrong"; with several samples "0.25 solved".
+std::string verdict_text(const ItemVerdict& verdict) {
+  if (verdict.solved == 1) return "solved";
+  const std::string reason = display_width(verdict.reason) > static_cast<int>(kReasonWidth)
+                                 ? truncate_to_width(verdict.reason, static_cast<int>(kReasonWidth)) + "..."
+                                 : verdict.reason;
+  const std::string status = verdict.solved == 0 ? verdict.status : format_decimal(verdict.solved, 2) + " solved";
+  return status + (reason.empty() ? "" : " (" + reason + ")");
+}
+
+void print_changes(const CellComparison& cell) {
+  if (cell.changes.empty()) return;
+  std::cout << "\n" << cell.cell << ": " << cell.changes.size() << " items changed\n";
+  for (std::size_t i = 0; i < std::min(kChangesShown, cell.changes.size()); ++i) {
+    const ItemChange& change = cell.changes[i];
+    std::cout << "  " << change.id << "  " << verdict_text(change.before) << " -> " << verdict_text(change.after)
+              << "\n";
+  }
+  if (cell.changes.size() > kChangesShown)
+    std::cout << "  … and " << cell.changes.size() - kChangesShown << " more; --json lists all\n";
+}
+
+}  // namespace
+
+int run_eval_diff(const CommandLine& line) {
+  const Comparison comparison = compare_evaluations(line.results[0], line.results[1]);
+  if (line.json) {
+    std::cout << json_of(comparison).dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
+    return 0;
+  }
+  std::cout << "before  " << line.results[0].string() << "\nafter   " << line.results[1].string() << "\n\n"
+            << to_text(table_of(comparison), detect_terminal(1).unicode);
+  for (const CellComparison& cell : comparison.cells) print_changes(cell);
+  for (const CellComparison& cell : comparison.cells) {
+    if (cell.unjudged > 0)
+      std::cout << cell.cell << ": " << cell.unjudged << " items left out, because a response was not judged\n";
+  }
+  if (!comparison.only_before.empty()) std::cout << "only before: " << joined(comparison.only_before) << "\n";
+  if (!comparison.only_after.empty()) std::cout << "only after: " << joined(comparison.only_after) << "\n";
+  return 0;
+}
+
+}  // namespace drift

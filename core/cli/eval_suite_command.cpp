@@ -1,0 +1,143 @@
+#include <core/cli/eval_suite.h>
+#include <core/cli/load_run.h>
+#include <core/config/cell_mistakes.h>
+#include <core/config/nearest.h>
+#include <core/eval/evaluation.h>
+#include <core/eval/suite_tables.h>
+#include <core/io/folder_lock.h>
+#include <core/report/format.h>
+#include <core/report/terminal.h>
+#include <core/train/components.h>
+
+#include <algorithm>
+#include <iostream>
+
+namespace drift {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The cells of the tasks that --tasks names, or all.
+std::vector<SuiteCell> chosen_cells(const SuiteFile& suite, const std::vector<std::string>& tasks) {
+  std::vector<std::string> known;
+  for (const SuiteTable& table : suite.tables) {
+    for (const SuiteTask& task : table.tasks) known.push_back(task.name);
+  }
+  for (const std::string& task : tasks) {
+    if (std::ranges::count(known, task) > 0) continue;
+    const std::string nearest = nearest_name(task, known);
+    throw UsageError("the suite has no task `" + task + "`",
+                     (nearest.empty() ? "" : "did you mean `" + nearest + "`?\n  = ") + "tasks: " + joined(known));
+  }
+  std::vector<SuiteCell> cells = cells_of(suite);
+  std::erase_if(
+      cells, [&](const SuiteCell& cell) { return !tasks.empty() && std::ranges::count(tasks, cell.cell.task) == 0; });
+  return cells;
+}
+
+struct LoadedSuite {
+  std::unique_ptr<Plugins> plugins;
+  std::vector<PlannedCell> cells;
+};
+
+LoadedSuite load_suite(const SuiteFile& suite, const std::vector<SuiteCell>& cells) {
+  CellMistakes mistakes(cells.size());
+  std::vector<ConfigDocument> documents;
+  for (const SuiteCell& cell : cells)
+    mistakes.collect(cell.cell.name(), [&] { documents.push_back(cell_document(suite, cell)); });
+  mistakes.throw_if_any();
+  LoadedSuite loaded;
+  loaded.plugins = load_plugins_for(documents);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    mistakes.collect(cells[i].cell.name(), [&] {
+      loaded.cells.push_back(
+          {cells[i].cell, resolve_run(documents[i], loaded.plugins->registry, ConfigPurpose::kEval)});
+    });
+  }
+  mistakes.throw_if_any();
+  return loaded;
+}
+
+/// What people call a checkpoint: its folder's name, with the run's before it where it is one of a run's.
+std::string label_of(const fs::path& checkpoint) {
+  fs::path folder = fs::absolute(checkpoint).lexically_normal();
+  if (folder.filename().empty()) folder = folder.parent_path();
+  const fs::path parent = folder.parent_path();
+  if (parent.filename() != "checkpoints") return folder.filename().string();
+  return parent.parent_path().filename().string() + "/" + folder.filename().string();
+}
+
+fs::path default_folder(const SuiteFile& suite, std::string label) {
+  std::ranges::replace(label, '/', '-');
+  return fs::path("runs") / "eval" / suite.name / label;
+}
+
+/// Cells that this command was not asked for are in the table as far as an earlier one answered them.
+CellSummary earlier_summary(const EvaluationCell& cell, const EvaluationFolder& folder, const std::string& checksum) {
+  std::error_code failed;
+  if (!fs::exists(folder.settings(cell.name()), failed)) return summarise(cell, {}, 0);
+  const CellSettings settings = read_settings(folder.settings(cell.name()));
+  if (settings.checkpoint_checksum != checksum) {
+    throw Error(folder.responses(cell.name()).string() + " is of another checkpoint: " + settings.checkpoint,
+                "choose another folder by --out");
+  }
+  return summarise(cell, RecordFile(folder.responses(cell.name())).records(), settings.responses);
+}
+
+SuiteResults collect(const SuiteFile& suite, const Evaluation& evaluation, const EvaluationFolder& folder) {
+  SuiteResults results;
+  results.suite = &suite;
+  const std::vector<CellSummary> own = evaluation.summaries();
+  for (const SuiteCell& cell : cells_of(suite)) {
+    const auto found =
+        std::ranges::find_if(own, [&](const CellSummary& summary) { return summary.cell.name() == cell.cell.name(); });
+    results.cells.push_back(found != own.end() ? *found
+                                               : earlier_summary(cell.cell, folder, evaluation.model_checksum()));
+  }
+  return results;
+}
+
+std::string title(const SuiteFile& suite, std::size_t cells, std::int64_t missing, const fs::path& folder,
+                  const Terminal& terminal) {
+  const std::string separator = terminal.unicode() ? " · " : " | ";
+  return terminal.styled("evaluation " + suite.name, Style::kStrong) + separator + std::to_string(cells) +
+         (cells == 1 ? " cell" : " cells") + separator +
+         (missing == 0 ? "all responses are there" : format_integer(missing) + " responses to come") + separator +
+         folder.string();
+}
+
+}  // namespace
+
+int run_eval_suite(const CommandLine& line) {
+  const SuiteFile suite = read_suite_file(line.suite, line.overrides);
+  const std::vector<SuiteCell> cells = chosen_cells(suite, line.tasks);
+  LoadedSuite loaded = load_suite(suite, cells);
+  std::vector<PublishedFigure> published;
+  if (!suite.published.empty()) published = read_published(suite.published);
+  const RunConfig& config = loaded.cells.front().config;
+  prepare_device(config);
+  const std::string family = config.component("model"), label = label_of(line.checkpoint);
+  const EvaluationFolder folder{line.out.empty() ? default_folder(suite, label) : line.out};
+  const FolderLock lock(folder.path, "another evaluation");
+  Evaluation evaluation(loaded.plugins->registry, std::move(loaded.cells), folder.path);
+
+  Terminal terminal(std::cout, detect_terminal(1));
+  terminal.print(title(suite, cells.size(), evaluation.missing(), folder.path, terminal));
+  const int signal = evaluation.run(terminal);
+  SuiteResults results = collect(suite, evaluation, folder);
+  results.name = label;
+  results.published = figures_of(published, suite.backbone.empty() ? family : suite.backbone);
+  write_suite_tables(results, folder.path);
+  terminal.print("\n" + suite_text(results, terminal.unicode()));
+  terminal.print("tables      " + (folder.path / "table.{txt,csv,tex}").string() + ", cells.csv");
+  terminal.print("responses   " + (folder.path / "responses").string());
+  const std::int64_t missing = evaluation.missing();
+  if (missing > 0) {
+    terminal.print(format_integer(missing) + " responses are missing or could not be judged");
+    terminal.print("go on with  " + command_to_go_on(line, folder.path));
+  }
+  if (signal != 0) return 128 + signal;
+  return missing > 0 ? 1 : 0;
+}
+
+}  // namespace drift

@@ -1,0 +1,275 @@
+#include <core/eval/evaluation.h>
+
+#include <core/config/cell_mistakes.h>
+#include <core/eval/answers.h>
+#include <core/io/checkpoint.h>
+#include <core/io/checksum.h>
+#include <core/report/format.h>
+#include <core/report/progress.h>
+#include <core/train/stop_signal.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace drift {
+
+/// What a cell is answered with, beside the model.
+struct Evaluation::Parts {
+  Parts(const Registry& registry, const RunConfig& config, const Tokenizer& tokenizer, const ModelTraits& traits)
+      : prompts(config.section("prompt"), tokenizer, traits),
+        task(create_component<Task>(registry, config, "task")),
+        judge(registry, config),
+        rollout(create_component<Rollout>(registry, config, "evaluation.rollout")) {}
+
+  PromptEncoder prompts;
+  Loaded<Task> task;
+  Judge judge;
+  Loaded<Rollout> rollout;
+};
+
+namespace {
+
+constexpr std::size_t kDifferencesShown = 8;
+
+std::string prompt_checksum(const TaskItem& item, const PromptEncoder& prompts) {
+  return checksum(prompts.render(item.prompt, item.response_prefix));
+}
+
+ResponseRecord record_of(const AnsweredItem& answered, const EvaluationCell& cell, const PromptEncoder& prompts,
+                         const std::vector<std::string>& labels) {
+  ResponseRecord record;
+  record.id = answered.item.id;
+  record.task = cell.task;
+  record.length = cell.length;
+  record.schedule = cell.schedule;
+  record.sample = answered.sample;
+  record.question = answered.item.prompt;
+  record.prefix = answered.item.response_prefix;
+  record.prompt_checksum = prompt_checksum(answered.item, prompts);
+  record.reference = answered.item.reference;
+  record.response = answered.response;
+  record.token_ids.assign(answered.token_ids.begin(), answered.token_ids.begin() + answered.written);
+  record.forwards = answered.forwards;
+  record.truncated = answered.truncated;
+  record.seconds = answered.seconds;
+  set_judgement(record, answered.judgement, labels);
+  return record;
+}
+
+/// The records that are there must be those of the items as they are now.
+void check_records(const std::vector<ResponseRecord>& records, const std::vector<TaskItem>& items, std::int64_t samples,
+                   const PromptEncoder& prompts, const std::filesystem::path& file) {
+  const std::size_t count = std::min(records.size(), items.size() * static_cast<std::size_t>(samples));
+  for (std::size_t number = 0; number < count; ++number) {
+    const ResponseRecord& record = records[number];
+    const TaskItem& item = items[number / static_cast<std::size_t>(samples)];
+    std::string wrong;
+    if (record.id != item.id) {
+      wrong = "is of item `" + record.id + "`, where the task has `" + item.id + "` now";
+    } else if (record.prompt_checksum != prompt_checksum(item, prompts)) {
+      wrong = "answers another prompt than item `" + item.id + "` has now";
+    } else if (record.reference != item.reference) {
+      wrong = "was judged by another reference than item `" + item.id + "` has now";
+    } else {
+      continue;
+    }
+    throw Error("response " + std::to_string(number + 1) + " of " + file.string() + " " + wrong,
+                "put the task's items back as they were, or choose another folder by --out");
+  }
+}
+
+std::string joined_lines(const std::vector<std::string>& lines) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(lines.size(), kDifferencesShown); ++i) text += "\n       " + lines[i];
+  return lines.size() > kDifferencesShown
+             ? text + "\n       and " + std::to_string(lines.size() - kDifferencesShown) + " more"
+             : text;
+}
+
+/// The weights are opened once: what says how must be the same everywhere.
+void check_same_model(const PlannedCell& first, const PlannedCell& other) {
+  for (const char* section : {"model", "run"}) {
+    for (const ResolvedSection& there : first.config.sections()) {
+      if (there.name != section) continue;
+      for (const ResolvedValue& value : there.values) {
+        if (there.name == "run" && value.name != "device" && value.name != "threads") continue;
+        const auto& params = other.config.section(section);
+        const std::string here =
+            std::visit([&]<class T>(const T&) { return to_toml(ParamValue(params.get<T>(value.name))); }, value.value);
+        if (here == to_toml(value.value)) continue;
+        throw Error("the cells are answered by one model, but " + std::string(section) + "." + value.name + " is " +
+                        to_toml(value.value) + " in " + first.cell.name() + " and " + here + " in " + other.cell.name(),
+                    "set it in the suite's own file or by --set");
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::int64_t Evaluation::Work::unjudged() const {
+  const auto& all = records();
+  const auto count = std::min<std::ptrdiff_t>(wanted, std::ssize(all));
+  return std::count_if(all.begin(), all.begin() + count, [](const ResponseRecord& r) { return !r.is_judged(); });
+}
+
+Evaluation::Evaluation(const Registry& registry, std::vector<PlannedCell> cells, const std::filesystem::path& folder)
+    : registry_(registry),
+      folder_{folder},
+      checkpoint_(cells.front().config.section("model").get<std::string>("path")),
+      checkpoint_checksum_(folder.empty() ? "" : checkpoint_checksum(checkpoint_)),
+      tokenizer_(Tokenizer::open(checkpoint_)),
+      traits_(read_model_traits(registry, cells.front().config)) {
+  CellMistakes mistakes(cells.size());
+  for (PlannedCell& cell : cells) {
+    Work work;
+    work.plan = std::move(cell);
+    const std::string name = work.plan.cell.name();
+    mistakes.collect(name, [&] {
+      check(work);
+      cells_.push_back(std::move(work));
+      check_same_model(cells_.front().plan, cells_.back().plan);
+    });
+  }
+  mistakes.throw_if_any();
+}
+
+void Evaluation::check(Work& work) {
+  const RunConfig& config = work.plan.config;
+  const Parts parts(registry_, config, tokenizer_, traits_);
+  const std::int64_t available = parts.task->held_out_size();
+  if (available == 0) throw Error("the task `" + parts.task.name() + "` has no held-out items");
+  const auto& evaluation = config.section("evaluation");
+  const auto items = evaluation.get<std::int64_t>("items"), samples = evaluation.get<std::int64_t>("samples");
+  const auto asked = held_out_items(parts.task, 0, items == 0 ? available : std::min(items, available));
+  work.wanted = static_cast<std::int64_t>(asked.size()) * samples;
+  work.plan.cell.length = parts.rollout->response_length();
+  parts.prompts.encode(asked, 1, work.plan.cell.length);  // what does not fit into the context is said now
+  if (folder_.path.empty()) return;
+  check_settings(work);
+  const auto file = folder_.responses(work.plan.cell.name());
+  work.file.emplace(file);
+  check_records(work.file->records(), asked, samples, parts.prompts, file);
+}
+
+CellSettings Evaluation::settings_of(const Work& work) const {
+  return {checkpoint_.string(), checkpoint_checksum_, work.wanted, values_that_count(work.plan.config)};
+}
+
+void Evaluation::check_settings(const Work& work) const {
+  const std::string name = work.plan.cell.name();
+  const auto file = folder_.settings(name);
+  std::error_code failed;
+  if (!std::filesystem::exists(file, failed)) {
+    if (!std::filesystem::exists(folder_.responses(name), failed)) return;
+    throw Error(folder_.responses(name).string() + " is there, but not " + file.string() +
+                    ", which says what its responses were made with",
+                "choose another folder by --out");
+  }
+  const std::vector<std::string> lines = differences(read_settings(file), settings_of(work));
+  if (lines.empty()) return;
+  throw Error(folder_.responses(name).string() + " was made otherwise:" + joined_lines(lines),
+              "go on as it was begun, or choose another folder by --out");
+}
+
+std::int64_t Evaluation::missing() const {
+  std::int64_t count = 0;
+  for (const Work& work : cells_) count += std::max<std::int64_t>(0, work.wanted - work.answered()) + work.unjudged();
+  return count;
+}
+
+void Evaluation::begin(Work& work) const {
+  if (!work.file) return;
+  const std::string name = work.plan.cell.name();
+  for (const auto& file : {folder_.responses(name), folder_.settings(name)})
+    std::filesystem::create_directories(file.parent_path());
+  write_settings(folder_.settings(name), settings_of(work));
+}
+
+void Evaluation::judge_again(Work& work, const Parts& parts) const {
+  if (!work.file || work.unjudged() == 0) return;
+  std::vector<ResponseRecord> records = work.file->records();
+  std::vector<std::size_t> numbers;
+  std::vector<TaskItem> items(records.size());
+  std::vector<RewardRequest> requests;
+  for (std::size_t number = 0; number < records.size(); ++number) {
+    const ResponseRecord& record = records[number];
+    if (record.is_judged()) continue;
+    items[number] = {record.id, record.question, record.reference, {}, record.prefix};
+    numbers.push_back(number);
+    requests.push_back({record.response, &items[number], record.truncated});
+  }
+  const auto judgements = parts.judge.judge(requests);
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    set_judgement(records[numbers[i]], judgements[i], parts.judge.labels());
+  work.file->replace(std::move(records));
+}
+
+void Evaluation::answer(Work& work, const Model* model, const std::string& title, Terminal& terminal) const {
+  const RunConfig& config = work.plan.config;
+  const Parts parts(registry_, config, tokenizer_, traits_);
+  begin(work);
+  judge_again(work, parts);
+  AnswerSettings settings;
+  settings.model = model;
+  settings.prompts = &parts.prompts;
+  settings.task = &parts.task;
+  settings.rollout = &parts.rollout;
+  settings.samples = config.section("evaluation").get<std::int64_t>("samples");
+  settings.seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
+  const auto batch = config.section("evaluation").get<std::int64_t>("batch_size");
+  Progress progress(terminal, title, work.wanted, "response", work.answered());
+  while (work.answered() < work.wanted && StopSignal::received() == 0) {
+    const std::int64_t first = work.answered();
+    auto answers = write_answers(settings, first, std::min(batch, work.wanted - first));
+    judge_answers(parts.judge, answers);
+    std::vector<ResponseRecord> records;
+    for (const AnsweredItem& answered : answers)
+      records.push_back(record_of(answered, work.plan.cell, parts.prompts, parts.judge.labels()));
+    if (work.file) {
+      work.file->append(records);
+    } else {
+      std::ranges::move(records, std::back_inserter(work.kept));
+    }
+    progress.update(work.answered());
+  }
+}
+
+int Evaluation::run(Terminal& terminal) {
+  const StopSignal stop("batch of responses");
+  std::optional<Loaded<Model>> model;
+  for (std::size_t number = 0; number < cells_.size() && StopSignal::received() == 0; ++number) {
+    Work& work = cells_[number];
+    if (work.finished()) continue;
+    const std::string name = work.plan.cell.name();
+    const bool writes = work.answered() < work.wanted;
+    if (writes && !model) model.emplace(open_model(registry_, work.plan.config, checkpoint_));
+    const std::string place =
+        cells_.size() == 1 ? "" : "[" + std::to_string(number + 1) + "/" + std::to_string(cells_.size()) + "] ";
+    try {
+      answer(work, writes ? &**model : nullptr, place + name, terminal);
+    } catch (const Error& error) {
+      const std::string safe = folder_.path.empty() ? ""
+                                                    : "what was answered before is safe in " + folder_.path.string() +
+                                                          "; the same command goes on from there";
+      throw Error(name + ": " + error.what(),
+                  error.hint() + (error.hint().empty() || safe.empty() ? "" : "\n  = ") + safe);
+    }
+    if (cells_.size() > 1 && work.answered() >= work.wanted) {
+      const CellSummary summary = summarise(work.plan.cell, work.records(), work.wanted);
+      terminal.print(place + name + "  " + format_percent(summary.accuracy) + " % " +
+                     (terminal.unicode() ? "±" : "+-") + " " + format_percent(summary.standard_error) + "  " +
+                     format_integer(summary.items) + " items  " + format_duration(summary.seconds));
+    }
+  }
+  return StopSignal::received();
+}
+
+std::vector<CellSummary> Evaluation::summaries() const {
+  std::vector<CellSummary> all;
+  for (const Work& work : cells_) all.push_back(summarise(work.plan.cell, work.records(), work.wanted));
+  return all;
+}
+
+}  // namespace drift
