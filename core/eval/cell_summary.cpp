@@ -21,6 +21,10 @@ std::string exact(double value) {
   return std::isnan(value) ? "" : std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
 }
 
+std::string pair(double first, const char* between, double second) {
+  return std::isnan(first) ? "-" : format_percent(first) + between + format_percent(second);
+}
+
 }  // namespace
 
 CellSummary summarise(const EvaluationCell& cell, const std::vector<ResponseRecord>& records, std::int64_t wanted) {
@@ -31,6 +35,7 @@ CellSummary summarise(const EvaluationCell& cell, const std::vector<ResponseReco
   if (summary.answered == 0) return summary;
   std::map<std::string, ItemShare> items;
   double tokens = 0, forwards = 0, truncated = 0;
+  summary.seconds = 0;
   for (std::int64_t number = 0; number < summary.answered; ++number) {
     const ResponseRecord& record = records[static_cast<std::size_t>(number)];
     tokens += static_cast<double>(record.token_ids.size());
@@ -82,11 +87,11 @@ TextTable summary_table(const std::vector<CellSummary>& cells) {
     if (cell.answered < cell.wanted)
       items = format_integer(cell.answered) + " of " + format_integer(cell.wanted) + " responses";
     if (cell.unjudged > 0) items += ", " + format_integer(cell.unjudged) + " not judged";
-    table.rows.push_back({cell.cell.name(), format_percent(cell.accuracy) + " ± " + format_percent(cell.standard_error),
-                          format_percent(cell.interval.low) + " to " + format_percent(cell.interval.high),
-                          format_count(cell.tokens_per_second), format_decimal(cell.forwards, 1),
-                          format_decimal(cell.tokens, 1), format_percent(cell.truncated), items,
-                          cell.seconds < 60 ? format_seconds(cell.seconds) : format_duration(cell.seconds)});
+    table.rows.push_back({cell.cell.name(), pair(cell.accuracy, " ± ", cell.standard_error),
+                          pair(cell.interval.low, " to ", cell.interval.high), format_count(cell.tokens_per_second),
+                          format_decimal(cell.forwards, 1), format_decimal(cell.tokens, 1),
+                          format_percent(cell.truncated), items,
+                          cell.seconds >= 60 ? format_duration(cell.seconds) : format_seconds(cell.seconds)});
   }
   return table;
 }

@@ -29,7 +29,7 @@ struct CellSummary {
   double forwards = kUnknown;   ///< a response, as the two below
   double tokens = kUnknown;     ///< written, without the end token
   double truncated = kUnknown;  ///< share without an end token
-  double seconds = 0;           ///< of writing
+  double seconds = kUnknown;    ///< of writing
 
   bool complete() const { return answered == wanted && unjudged == 0; }
 };

@@ -68,7 +68,7 @@ void add_own_rows(const SuiteResults& results, const std::vector<EvaluationCell>
   for (const EvaluationCell& cell : columns) {
     const CellSummary* own = find_summary(results, cell);
     const bool known = own != nullptr && !std::isnan(own->accuracy), complete = known && own->complete();
-    row.cells.push_back(known ? format_percent(own->accuracy) + (complete ? "" : "~") : "");
+    row.cells.push_back(known ? (complete ? "" : "~") + format_percent(own->accuracy) : "");
     row.compete.push_back(complete ? std::optional(100 * own->accuracy) : std::nullopt);
     error.cells.push_back(known ? format_percent(own->standard_error) : "");
     error.compete.emplace_back();

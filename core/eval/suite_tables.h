@@ -27,7 +27,7 @@ struct TitledTable {
 
 /// For each table of the suite and each schedule (or for all schedules side by side): a row for every published method,
 /// one for their difference, one for this model and one for its standard error; a column for every task and length. The
-/// best figures of a column stand out. A figure of a cell that is not complete ends with "~" and is no best.
+/// best figures of a column stand out. A figure of a cell that is not complete begins with "~" and is no best.
 std::vector<TitledTable> layout_tables(const SuiteResults& results);
 
 /// What the signs in the tables mean, one sentence each.

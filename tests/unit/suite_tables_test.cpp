@@ -170,13 +170,13 @@ TEST_F(SuiteTables, HaveARowForEveryMethodAndAColumnForEveryCell) {
   EXPECT_EQ(to_text(tables[0].table, true),
             "                 |     sums      |  grids\n"
             "model            |    20     40  |     20\n"
-            "-----------------------------------------\n"
-            "Small-Instruct   |  10.0   20.5  |  30.0\n"
-            "theirs           |  50.0*  18.5  |  40.0*\n"
-            "Δ vs. Base       | +40.0   -2.0  | +10.0\n"
-            "-----------------------------------------\n"
-            "ours/last        |  50.0*  50.0* | 100.0~\n"
-            "± standard error |  25.0   20.4  |   0.0\n");
+            "------------------------------------------\n"
+            "Small-Instruct   |  10.0   20.5  |   30.0\n"
+            "theirs           |  50.0*  18.5  |   40.0*\n"
+            "Δ vs. Base       | +40.0   -2.0  |  +10.0\n"
+            "------------------------------------------\n"
+            "ours/last        |  50.0*  50.0* | ~100.0\n"
+            "± standard error |  25.0   20.4  |    0.0\n");
 }
 
 TEST_F(SuiteTables, SchedulesMayStandSideBySide) {
@@ -202,7 +202,7 @@ TEST_F(SuiteTables, InLatexTheBestIsBold) {
             "Small-Instruct & $10.0$ & $20.5$ & $30.0$ \\\\\n"
             "theirs & \\textbf{50.0} & $18.5$ & \\textbf{40.0} \\\\\n"
             "$\\Delta$ vs. Base & $+40.0$ & $-2.0$ & $+10.0$ \\\\\n\\hline\n"
-            "ours/last & \\textbf{50.0} & \\textbf{50.0} & 100.0\\textasciitilde{} \\\\\n"
+            "ours/last & \\textbf{50.0} & \\textbf{50.0} & \\textasciitilde{}100.0 \\\\\n"
             "$\\pm$ standard error & $25.0$ & $20.4$ & $0.0$ \\\\\n"
             "\\hline\n\\end{tabular}\n");
 }
