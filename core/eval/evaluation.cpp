@@ -169,7 +169,8 @@ void Evaluation::check_settings(const Work& work) const {
   }
   const std::vector<std::string> lines = differences(read_settings(file), settings_of(work));
   if (lines.empty()) return;
-  throw Error(folder_.responses(name).string() + " was made otherwise:" + joined_lines(lines),
+  // Without the cell's name: the same differences of many cells are told once.
+  throw Error(folder_.path.string() + " holds responses that were made otherwise:" + joined_lines(lines),
               "go on as it was begun, or choose another folder by --out");
 }
 

@@ -150,8 +150,8 @@ batch_size = 4
 
   std::vector<std::string> responses() const {
     std::vector<std::string> texts;
-    for (const ResponseRecord& record : RecordFile(out() / "responses/numbers-4.jsonl").records())
-      texts.push_back(record.id + ":" + record.response);
+    const RecordFile file(out() / "responses/numbers-4.jsonl");
+    for (const ResponseRecord& record : file.records()) texts.push_back(record.id + ":" + record.response);
     return texts;
   }
 

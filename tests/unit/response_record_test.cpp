@@ -69,7 +69,8 @@ class Records : public testing::Test {
  protected:
   std::vector<std::string> ids() const {
     std::vector<std::string> ids;
-    for (const ResponseRecord& record : RecordFile(file()).records()) ids.push_back(record.id);
+    const RecordFile records(file());
+    for (const ResponseRecord& record : records.records()) ids.push_back(record.id);
     return ids;
   }
   std::filesystem::path file() const { return folder_.path() / "cell.jsonl"; }
