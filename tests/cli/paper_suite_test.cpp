@@ -1,0 +1,220 @@
+// The paper's evaluation from end to end, at the size of a test: seven tasks of 20 real records each, the prompts and
+// rewards of configs/tasks, and a small random model with a real vocabulary.
+
+#include <tests/support/plugins.h>
+#include <tests/support/training_run.h>
+
+#include <core/io/checkpoint.h>
+
+#include <drift/model.h>
+#include <drift/random.h>
+
+#include <ATen/core/grad_mode.h>
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <signal.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace drift {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::size_t kRecords = 20;
+
+/// Why the test cannot run here; empty if it can.
+std::string missing_part() {
+  if (test::shared_dir().empty()) return "no ../shared";
+  for (const char* plugin : {"dataset", "math", "code"}) {
+    if (!fs::exists(test::build_dir() / ("lib/drift/plugins/lib" + std::string(plugin) + ".so")))
+      return std::string("the plugin ") + plugin + " is not built";
+  }
+  return "";
+}
+
+void copy_vocabulary(const fs::path& folder) {
+  const fs::path shared = test::shared_dir() / "data/tokenizers/qwen";
+  for (const char* file : {"vocab.json", "merges.txt"}) test::write_file(folder / file, test::read_file(shared / file));
+  nlohmann::json added;
+  const std::map<int, const char*> tokens = {{151643, "<|endoftext|>"},
+                                             {151644, "<|im_start|>"},
+                                             {151645, "<|im_end|>"},
+                                             {151665, "<|beginoftext|>"},
+                                             {151666, "<|mask|>"}};
+  for (const auto& [id, text] : tokens) added[std::to_string(id)] = {{"content", text}, {"special", true}};
+  test::write_file(folder / "tokenizer_config.json", nlohmann::json{{"added_tokens_decoder", added}}.dump());
+}
+
+/// One block of 16 numbers a token, random, with the ids of the published models.
+void write_model(const fs::path& folder) {
+  nlohmann::json config =
+      nlohmann::json::parse(test::read_file(test::source_dir() / "assets/sudoku-dream/config.json"));
+  config.update({{"hidden_size", 16},
+                 {"num_hidden_layers", 1},
+                 {"num_attention_heads", 2},
+                 {"num_key_value_heads", 2},
+                 {"intermediate_size", 32},
+                 {"vocab_size", 152064},
+                 {"max_position_embeddings", 4096},
+                 {"max_window_layers", 1},
+                 {"bos_token_id", 151643},
+                 {"eos_token_id", 151643},
+                 {"pad_token_id", 151643},
+                 {"mask_token_id", 151666}});
+  const ComponentEntry* entry = test::load_plugin("dream").find(ComponentKind::kModel, "dream");
+  const ModelConfig made{config.dump(), at::kFloat, at::kCPU};
+  const std::unique_ptr<Component> component = entry->create(Params(entry->params, {}), &made);
+  auto& model = dynamic_cast<Model&>(*component);
+  const at::NoGradGuard no_gradient;
+  model.initialize(RandomStream(1, "weights"));
+  const test::TemporaryFolder vocabulary;
+  copy_vocabulary(vocabulary.path());
+  save_checkpoint_folder(folder, model.parameters(), config.dump(), vocabulary.path());
+}
+
+std::string first_lines(const fs::path& file, std::size_t count) {
+  std::istringstream lines(test::read_file(file));
+  std::string text, line;
+  for (std::size_t i = 0; i < count && std::getline(lines, line); ++i) text += line + "\n";
+  return text;
+}
+
+class PaperSuite : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string missing = missing_part(); !missing.empty()) GTEST_SKIP() << missing;
+    write_model(folder() / "model");
+    const fs::path benchmarks = test::shared_dir() / "data/benchmarks", planning = test::shared_dir() / "data/planning";
+    for (const auto& [task, file] : std::map<std::string, std::string>{{"math500", "MATH500.json"},
+                                                                       {"gsm8k", "gsm8k_test.json"},
+                                                                       {"humaneval", "HumanEval.json"},
+                                                                       {"mbpp", "MBPP.json"}}) {
+      auto records = nlohmann::json::parse(test::read_file(benchmarks / file));
+      records.erase(records.begin() + kRecords, records.end());
+      test::write_file(folder() / file, records.dump());
+      write_task(task, "held_out_files = [\"" + file + "\"]\n");
+    }
+    // AMC 2023 in the hub's format; the problems are this project's own.
+    test::write_file(folder() / "amc23.jsonl",
+                     test::read_file(test::source_dir() / "tests/cli/data/contest_problems.jsonl"));
+    write_task("amc23", "held_out_files = [\"amc23.jsonl\"]\n");
+    test::write_file(folder() / "countdown.jsonl", first_lines(planning / "countdown_3_test.jsonl", kRecords));
+    write_task("countdown-3", "held_out_file = \"countdown.jsonl\"\n");
+    test::write_file(folder() / "sudoku.csv", first_lines(planning / "sudoku_4x4_test.csv", kRecords + 1));
+    write_task("sudoku-4x4", "held_out_file = \"sudoku.csv\"\nheld_out_size = 20\n");
+    write_suite();
+  }
+
+  void write_task(const std::string& task, const std::string& keys) const {
+    test::write_file(
+        folder() / (task + ".toml"),
+        "extends = [\"" + (test::source_dir() / "configs/tasks" / task).string() + ".toml\"]\n[task]\n" + keys);
+  }
+
+  /// The paper's file with this folder's tasks, and lengths that a test has time for.
+  void write_suite() const {
+    std::string suite = test::read_file(test::source_dir() / "configs/eval/paper.toml");
+    const auto replace = [&](const std::string& from, const std::string& to) {
+      ASSERT_NE(suite.find(from), suite.npos) << from;
+      for (auto at = suite.find(from); at != suite.npos; at = suite.find(from, at + to.size()))
+        suite.replace(at, from.size(), to);
+    };
+    replace("../tasks/", "");
+    replace("[128, 256, 512]", "[16]");
+    replace("[256, 512]", "[8, 16]");
+    replace("published.csv", (test::source_dir() / "configs/eval/published.csv").string());
+    test::write_file(folder() / "paper.toml", suite);
+  }
+
+  fs::path folder() const { return folder_.path(); }
+  std::string arguments(const std::string& out) const {
+    return "eval model --suite paper.toml --out " + out + " --set evaluation.rollout.block=8 --set model.dtype=float32";
+  }
+  test::CommandResult drift(const std::string& arguments) const {
+    return test::run_command("cd " + folder().string() + " && " + test::program().string() + " " + arguments);
+  }
+
+  /// Records of a cell, but for how long they took.
+  std::vector<nlohmann::json> records(const std::string& out, const std::string& cell) const {
+    std::vector<nlohmann::json> all;
+    std::istringstream lines(test::read_file(folder() / out / "responses" / (cell + ".jsonl")));
+    for (std::string line; std::getline(lines, line);) {
+      all.push_back(nlohmann::json::parse(line));
+      all.back().erase("seconds");
+    }
+    return all;
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+const std::vector<std::string> kCells = {"MATH500-16",  "GSM8K-16",     "AMC23-16", "HumanEval-16", "MBPP-16",
+                                         "Countdown-8", "Countdown-16", "Sudoku-8", "Sudoku-16"};
+
+TEST_F(PaperSuite, AnswersSevenTasksAndGoesOnWhereItWasStopped) {
+  test::RunningProgram stopped(folder(), arguments("out"));
+  const fs::path second = folder() / "out/responses/GSM8K-16-dynamic.jsonl";
+  ASSERT_TRUE(stopped.wait_until([&] { return fs::exists(second) && fs::file_size(second) > 0; }))
+      << stopped.output() << stopped.error();
+  stopped.send(SIGINT);
+  EXPECT_EQ(stopped.wait(), 130) << stopped.error();
+  EXPECT_THAT(stopped.output(), HasSubstr("go on with  drift eval model --suite paper.toml --out out"));
+
+  const auto resumed = drift(arguments("out")), whole = drift(arguments("whole"));
+  ASSERT_EQ(resumed.status, 0) << resumed.output << resumed.error;
+  ASSERT_EQ(whole.status, 0) << whole.output << whole.error;
+  for (const std::string& cell : kCells) {
+    for (const char* schedule : {"-dynamic", "-static"}) {
+      const auto own = records("out", cell + schedule);
+      EXPECT_EQ(own.size(), kRecords) << cell;
+      EXPECT_EQ(own, records("whole", cell + schedule)) << cell;
+      for (const auto& record : own) {
+        EXPECT_NE(record.at("status"), "not judged") << record;
+        EXPECT_FALSE(record.at("reason").get<std::string>().empty() && !record.at("solved").get<bool>()) << record;
+      }
+    }
+  }
+
+  const std::string table = test::read_file(folder() / "out/table.txt");
+  EXPECT_THAT(table, AllOf(HasSubstr("Mathematics and code, dynamic\n"), HasSubstr("Planning\n"),
+                           HasSubstr("Sudoku-8-static")));
+  for (const char* file : {"table.csv", "table.tex", "cells.csv"}) EXPECT_TRUE(fs::exists(folder() / "out" / file));
+
+  const auto same = drift("eval diff out whole");
+  EXPECT_EQ(same.status, 0) << same.error;
+  EXPECT_THAT(same.output, Not(HasSubstr("items changed")));
+}
+
+TEST_F(PaperSuite, WhatIsStoredScoresAsItDid) {
+  const auto made = drift(arguments("out") + " --tasks MATH500,HumanEval,Countdown");
+  ASSERT_EQ(made.status, 0) << made.error;
+  for (const auto& [cell, reward] :
+       std::map<std::string, std::string>{{"MATH500-16-static", "math"},
+                                          {"HumanEval-16-static", "code"},
+                                          {"Countdown-16-static", "countdown --set reward.answer=boxed"}}) {
+    const auto scored = drift("reward " + reward + " --in out/responses/" + cell + ".jsonl --json");
+    ASSERT_EQ(scored.status, 0) << scored.error;
+    std::istringstream lines(scored.output);
+    for (const auto& record : records("out", cell)) {
+      std::string line;
+      ASSERT_TRUE(std::getline(lines, line)) << cell;
+      const auto now = nlohmann::json::parse(line);
+      EXPECT_EQ(now.at("score"), record.at("value")) << record;
+      EXPECT_EQ(now.at("status"), record.at("status")) << record;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace drift
