@@ -114,7 +114,7 @@ std::vector<std::string> Sandbox::Impl::confinement(const SandboxLimits& limits)
     append(arguments, {"--size", std::to_string(limits.scratch_bytes), "--tmpfs", "/tmp"});
     append(arguments, {"--size", "4096", "--tmpfs", "/dev/shm"});
   } else {
-    append(arguments, {"--dir", "/tmp"});
+    append(arguments, {"--dir", "/tmp", "--dir", "/dev/shm"});
   }
   append(arguments, {"--chdir", "/tmp"});
   append(arguments, {"--remount-ro", "/"});
