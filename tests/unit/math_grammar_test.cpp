@@ -193,6 +193,7 @@ TEST(MathGrammar, LimitsAreSaid) {
   EXPECT_EQ(read(std::string(300, 'x')), "unreadable: too many signs");
   EXPECT_EQ(read(std::string(40, '(') + "1" + std::string(40, ')')), "unreadable: nested too deep");
   EXPECT_EQ(read("5 5"), "unreadable: two numbers side by side");
+  EXPECT_EQ(read("4{10}"), "unreadable: two numbers side by side");
   EXPECT_EQ(read("\\foo{5}"), "unreadable: an unknown command");
   EXPECT_EQ(read(""), "unreadable: empty");
 }

@@ -54,10 +54,13 @@ Place Parser::plus_minus(Place left) {
 }
 
 bool Parser::starts_factor() const {
+  // 5 5 is no product, nor is 4{10}, which is printed as 410.
+  const bool braced = sign() == Sign::kOpenBrace && sign_at(at_ + 1) == Sign::kNumber;
+  if ((braced || sign() == Sign::kNumber) && tokens_[at_ - 1].sign == Sign::kNumber) {
+    throw Unreadable{"two numbers side by side"};
+  }
   switch (sign()) {
     case Sign::kNumber:
-      if (tokens_[at_ - 1].sign == Sign::kNumber) throw Unreadable{"two numbers side by side"};
-      return true;
     case Sign::kBar: return bars_ == 0;
     case Sign::kLetter:
     case Sign::kSymbol:
