@@ -2,7 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
 
 #include "extraction.h"
 #include "item.h"
@@ -93,48 +97,90 @@ TEST_F(CodeItems, APromptATestAndAnEntryPoint) {
   expect(judge_response("    return 1\n", item), 0.5, "1 of 2 tests passed");
 }
 
-struct Benchmark {
-  const char* file;
-  std::size_t items;
-  std::size_t tests;
-  std::size_t constants;
+using Texts = std::vector<code_reward::TestText>;
+
+// The test texts of a benchmark, one an item.
+Texts texts_of(const std::string& name) {
+  std::ifstream file(test::shared_dir() / "data/benchmarks" / (name + ".json"));
+  Texts texts;
+  for (const auto& record : nlohmann::json::parse(file)) {
+    const TaskItem task_item = code_item(record);
+    const code_reward::Item item = code_reward::read_item(&task_item);
+    EXPECT_EQ(item.tests.size(), 1U);
+    texts.push_back(
+        {"place", std::string(code_reward::code_of_prefix(item.prefix).code), item.setup, item.tests.at(0)});
+    EXPECT_NE(texts.back().prefix, "");
+  }
+  return texts;
+}
+
+// A judge, and code that defines nothing: each call raises a NameError.
+class CodeBenchmarks : public CodeItems {
+ protected:
+  void SetUp() override {
+    CodeItems::SetUp();
+    if (IsSkipped()) return;
+    if (test::shared_dir().empty()) GTEST_SKIP() << "no ../shared with the benchmarks";
+    sandbox_.emplace(code_reward::SandboxOptions{});
+  }
+
+  std::vector<code_reward::Verdict> run(const code_reward::TestText& text, const code_reward::JudgeOptions& options) {
+    if (!worker_) {
+      worker_.emplace(*sandbox_, "pass", code_reward::SandboxLimits{}, 1);
+      EXPECT_TRUE(worker_->load());
+    }
+    auto& judge = judges_[{options.constant_asserts, options.by_lines}];
+    if (!judge) judge = std::make_unique<code_reward::Judge>(*sandbox_, code_reward::SandboxLimits{}, options);
+    return judge->run(text, *worker_);
+  }
+
+  std::optional<code_reward::Sandbox> sandbox_;
+  std::optional<code_reward::Worker> worker_;
+  std::map<std::pair<bool, bool>, std::unique_ptr<code_reward::Judge>> judges_;
 };
 
-// Every test text of the benchmarks is read, by the judge, to as many tests as it holds asserts; calls get no answer
-// but a NameError, so that only a constant passes.
-TEST_F(CodeItems, BenchmarksFallIntoTheirAsserts) {
-  if (test::shared_dir().empty()) GTEST_SKIP() << "no ../shared with the benchmarks";
-  const code_reward::Sandbox sandbox({});
-  code_reward::Judge all(sandbox, {}, /*constant_asserts=*/true);
-  code_reward::Judge counted(sandbox, {}, /*constant_asserts=*/false);
-  code_reward::Worker worker(sandbox, "pass", {}, 1);
-  ASSERT_TRUE(worker.load());
+// Every text falls into as many tests as it holds asserts; only constants pass.
+TEST_F(CodeBenchmarks, FallIntoTheirAsserts) {
+  struct Benchmark {
+    const char* name;
+    std::size_t items, tests, constants;
+  };
   for (const Benchmark& benchmark : {Benchmark{"MBPP", 498, 1510, 0}, Benchmark{"MBPP_train", 472, 1416, 0},
                                      Benchmark{"HumanEval", 164, 1181, 48}}) {
-    std::ifstream file(test::shared_dir() / "data/benchmarks" / (std::string(benchmark.file) + ".json"));
-    const auto records = nlohmann::json::parse(file);
-    EXPECT_EQ(records.size(), benchmark.items);
-    std::size_t tests = 0;
-    std::size_t without_constants = 0;
-    std::size_t passed = 0;
-    for (const auto& record : records) {
-      const TaskItem task_item = code_item(record);
-      const code_reward::Item item = code_reward::read_item(&task_item);
-      const std::string prefix(code_reward::code_of_prefix(item.prefix).code);
-      ASSERT_EQ(item.tests.size(), 1U);
-      EXPECT_NE(prefix, "");
-      const code_reward::TestText text{"place", prefix, item.setup, item.tests[0]};
-      for (const auto& verdict : all.run(text, worker)) {
+    const Texts texts = texts_of(benchmark.name);
+    EXPECT_EQ(texts.size(), benchmark.items);
+    std::size_t tests = 0, counted = 0, passed = 0;
+    for (const auto& text : texts) {
+      for (const auto& verdict : run(text, {.constant_asserts = true})) {
         ++tests;
         passed += verdict.status == RewardStatus::kOk ? 1 : 0;
         EXPECT_THAT(verdict.reason, testing::AnyOf("", "raises NameError")) << verdict.text;
       }
-      without_constants += counted.run(text, worker).size();
+      counted += run(text, {}).size();
     }
-    EXPECT_EQ(tests, benchmark.tests) << benchmark.file;
-    EXPECT_EQ(without_constants, benchmark.tests - benchmark.constants) << benchmark.file;
-    EXPECT_EQ(passed, benchmark.constants) << benchmark.file;
+    EXPECT_EQ(tests, benchmark.tests) << benchmark.name;
+    EXPECT_EQ(counted, benchmark.tests - benchmark.constants) << benchmark.name;
+    EXPECT_EQ(passed, benchmark.constants) << benchmark.name;
   }
+}
+
+// The items that no solution can solve where tests are split by lines: 4, 2 and 2 (D9).
+TEST_F(CodeBenchmarks, SplitByLinesSomeAreBroken) {
+  const auto broken = [&](const std::string& name) {
+    std::vector<std::size_t> items;
+    const Texts texts = texts_of(name);
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      const auto verdicts = run(texts[i], {.by_lines = true});
+      const auto holds = [](const auto& verdict) {
+        return verdict.reason.empty() || verdict.reason == "raises NameError";
+      };
+      if (!std::all_of(verdicts.begin(), verdicts.end(), holds)) items.push_back(i);
+    }
+    return items;
+  };
+  EXPECT_THAT(broken("HumanEval"), testing::ElementsAre(1, 44, 87, 113));
+  EXPECT_THAT(broken("MBPP"), testing::ElementsAre(45, 337));
+  EXPECT_THAT(broken("MBPP_train"), testing::ElementsAre(397, 464));
 }
 
 }  // namespace

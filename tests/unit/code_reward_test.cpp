@@ -181,6 +181,23 @@ TEST_F(CodeReward, HelpersOfTheTestAreItsOwn) {
          "1 of 2 tests passed; test 2: wrong");
 }
 
+// What Drift's code does with these texts, for comparison with figures that were measured by it.
+TEST_F(CodeReward, TestsCanBeSplitByLines) {
+  const auto lines = reward_with({{"split", "lines"}});
+  const std::string honest = "def f(x):\n    return x + 1";
+  expect(
+      judge_code(honest, {check("    offset = 1\n    assert candidate(0) == offset\n    assert True\n", "f")}, *lines),
+      1, RewardStatus::kOk, "2 of 2 tests passed");
+  expect(judge_code(honest, {check("    assert candidate(0) == 1\n    assert candidate(\n        1) == 2\n", "f")},
+                    *lines),
+         0, RewardStatus::kWrong, "0 of 2 tests passed; test 1: SyntaxError in the test");
+  expect(judge_code("def check(x):\n    return x",
+                    {check("    assert check(1) == 1\n    assert check(2) == 2\n", "check")}, *lines),
+         0, RewardStatus::kWrong, "0 of 2 tests passed; test 1: RecursionError in the test");
+  expect(judge_code(honest, {"assert f(1) == 2", "assert f(1) == 3"}, *lines), 0.5, RewardStatus::kWrong,
+         "1 of 2 tests passed; test 2: wrong");
+}
+
 // The code before the solution defines `encode`; a solution that defines it anew changes nothing about the test.
 TEST_F(CodeReward, FunctionsOfThePrefixComeFromThePrefix) {
   const std::string prefix =
@@ -190,6 +207,11 @@ TEST_F(CodeReward, FunctionsOfThePrefixComeFromThePrefix) {
       code_item({{"test_list", {check("    assert candidate(encode(string.digits)) == string.digits\n", "decode")}},
                  {"prefix", prefix}});
   expect_solved(judge_response("    return encode(s)\n```", item));
+  expect_solved(
+      judge_response("    return s[::-1]\n```", code_item({{"test_list", {"assert decode(encode('ab')) == 'ab'"}},
+                                                           {"prefix",
+                                                            "```python\ndef encode(s):\n    return s[::-1]\n"
+                                                            "def decode(s):\n"}})));
   expect(judge_response("    return s\n\ndef encode(s):\n    return s\n```", item), 0, RewardStatus::kWrong,
          "0 of 1 test passed; test 1: wrong");
 }

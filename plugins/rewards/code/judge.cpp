@@ -72,8 +72,9 @@ Answer Judge::ask(Worker& worker, std::string_view request) {
 std::vector<Verdict> Judge::run(const TestText& text, Worker& worker) {
   if (!channel_) start();
   const Deadline job = channel_->process().deadline(kCpuSeconds);
-  TupleWriter writer(5);
-  writer.text(text.place).text(text.prefix).text(text.setup).text(text.tests).boolean(constant_asserts_);
+  TupleWriter writer(6);
+  writer.text(text.place).text(text.prefix).text(text.setup).text(text.tests);
+  writer.boolean(options_.constant_asserts).boolean(options_.by_lines);
   channel_->send("J" + writer.take(), job);
 
   std::vector<Verdict> verdicts;

@@ -33,12 +33,17 @@ struct BadTests {
   std::string reason;
 };
 
+struct JudgeOptions {
+  bool constant_asserts = false;  ///< count asserts of a constant
+  bool by_lines = false;          ///< tests as Drift splits them; constants count
+};
+
 /// Runs test texts in a sandboxed process that stays for many of them: it never sees code under test, only the plain
 /// values that come back from it.
 class Judge {
  public:
-  Judge(const Sandbox& sandbox, const SandboxLimits& limits, bool constant_asserts)
-      : sandbox_(sandbox), limits_(limits), constant_asserts_(constant_asserts) {}
+  Judge(const Sandbox& sandbox, const SandboxLimits& limits, const JudgeOptions& options)
+      : sandbox_(sandbox), limits_(limits), options_(options) {}
 
   /// One verdict for each test, in the order of the text.
   /// @throws InfrastructureError, BadTests
@@ -51,7 +56,7 @@ class Judge {
 
   const Sandbox& sandbox_;
   const SandboxLimits limits_;
-  const bool constant_asserts_;
+  const JudgeOptions options_;
   std::optional<Channel> channel_;
   std::string received_;
 };

@@ -1,18 +1,18 @@
 # Runs test text, the data set's own, in a sandbox. Code under test lives in another process, the worker: here, each name
 # that the tests use and do not define is a proxy that asks the parent to have it called there.
 #
-# From the parent:  J (place, prefix, setup, tests, constants)   a job; place seeds `random`
+# From the parent:  J (place, prefix, setup, tests, constants, by_lines)   a job; place seeds `random`
 #                   V value, R exception, X                      the answer to a call; X: there is none
 # To the parent:    H                                            ready
 #                   X problem                                    the test text cannot be read
 #                   N text...                                    a tuple: what each test says
 #                   C (name, args, kwargs)                       a call
 #                   P number verdict                             4 bytes and `pass`, `fail` or an exception's name
-#                   D                                            all tests have been run
+#                   D exception                                  the end; what kept other tests from being run, or empty
 import ast
 import builtins
-import os
 import random
+import re
 
 
 class CallFailed(BaseException):
@@ -104,13 +104,29 @@ class Tests:
         return chosen or free & {self.first_call}
 
 
+def split_by_lines(text):
+    """One text for each line of an assert in `check`, with all other lines of `check` before it: how Drift makes tests. An
+    assert of several lines is broken by it, and what follows an assert in a loop."""
+    parts = re.fullmatch(r".*?\bdef check\(candidate\):\n(.*)\n(check\(\w+\))\s*", text, re.DOTALL)
+    if not parts:
+        return [text]
+    lines = [line for line in parts[1].split("\n") if line.strip()]
+    asserts = [line for line in lines if line.strip().startswith(("assert ", "assert("))]
+    others = [line for line in lines if line not in asserts]
+    tests = ["\n".join(["def check(candidate):", *others, line, parts[2]]) for line in asserts]
+    return tests if len(tests) > 1 else [text]
+
+
 def given_names(prefix, wanted):
     """What the text before the solution gives to the tests: its imports and its finished functions, which are all but the
     last one. They come from there, not from the worker, where the code under test could put others in their place."""
     try:
         body = ast.parse(prefix).body
     except SyntaxError:
-        return {}
+        try:
+            body = ast.parse(prefix + "\n    pass\n").body  # ends with a line of def
+        except SyntaxError:
+            return {}
     names = {"__name__": "prefix"}
     unfinished = [node for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))][-1:]
     for node in body:
@@ -157,14 +173,15 @@ def main():
             send(b"P" + self.number.to_bytes(4, "little") + verdict.encode())
             return True
 
-    def run(place, prefix, setup, text, constants):
+    def run(place, prefix, setup, text, constants, by_lines):
         try:
             tests = Tests(text, constants)
             setup_code = compile(setup, "<setup>", "exec")
             code = compile(tests.tree, "<tests>", "exec")
         except (SyntaxError, ValueError, RecursionError) as error:
             return send(b"X" + str(error).encode())
-        send(b"N" + encode(tuple(tests.found)))
+        texts = split_by_lines(text) if by_lines else tests.found
+        send(b"N" + encode(tuple(texts)))
         names = {"__name__": "tests", "enter test": lambda number: EnterTest(place, number)}
         random.seed(place)
         end = ""
@@ -173,7 +190,12 @@ def main():
             wanted = tests.free_names() - names.keys()
             names |= {name: proxy(name) for name in wanted}
             names |= given_names(prefix, wanted)
-            exec(code, names)
+            if by_lines:
+                for number, one in enumerate(texts):
+                    with EnterTest(place, number):
+                        exec(one, names)
+            else:
+                exec(code, names)
         except BaseException as error:
             end = type(error).__name__
         send(b"D" + end.encode())

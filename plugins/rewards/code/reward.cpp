@@ -64,6 +64,9 @@ drift::ParamSpecs CodeReward::parameters() {
           {"unclosed", "lenient", "a code block that is never closed: lenient: counts to its end; strict: is none",
            one_of({"lenient", "strict"})},
           {"constant_asserts", false, "count asserts of a constant, which every program passes"},
+          {"split", "syntax",
+           "tests of a text: syntax: its asserts; lines: as Drift's code splits it, to compare with its figures",
+           one_of({"syntax", "lines"})},
           {"hidden_only", false, "count only tests that the prompt does not show, where there are any"},
           {"output", "collapsed", "programs' output: white space collapsed, or the same lines",
            one_of({"collapsed", "exact_lines"})},
@@ -87,9 +90,10 @@ CodeReward::CodeReward(const drift::Params& params)
   limits_.memory_bytes = params.get<std::int64_t>("memory_mib") << 20;
   const auto workers = static_cast<std::size_t>(params.get<std::int64_t>("workers"));
   const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
-  const bool constants = params.get<bool>("constant_asserts");
+  const JudgeOptions judging{.constant_asserts = params.get<bool>("constant_asserts"),
+                             .by_lines = params.get<std::string>("split") == "lines"};
   pool_ = std::make_unique<Pool>(workers == 0 ? processors : workers,
-                                 [this, constants] { return std::make_unique<Judge>(*sandbox_, limits_, constants); });
+                                 [this, judging] { return std::make_unique<Judge>(*sandbox_, limits_, judging); });
 }
 
 void CodeReward::score(const drift::RewardRequest& request, RewardResult& result) const {

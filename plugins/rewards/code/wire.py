@@ -8,9 +8,8 @@ class Unsupported(Exception):
 # Builtins are parameters: they stay what they are, whatever the code that runs later makes of them.
 def make_codec(
     type=type, len=len, issubclass=issubclass, bool=bool, int=int, float=float, complex=complex, str=str, bytes=bytes,
-    list=list, tuple=tuple, dict=dict, set=set, frozenset=frozenset, object=object, range=range,
-    memoryview=memoryview, bytearray=bytearray, ValueError=ValueError, UnicodeEncodeError=UnicodeEncodeError,
-    Unsupported=Unsupported,
+    list=list, tuple=tuple, dict=dict, set=set, frozenset=frozenset, object=object, range=range, bytearray=bytearray,
+    UnicodeEncodeError=UnicodeEncodeError, Unsupported=Unsupported,
 ):
     from struct import Struct
 
@@ -139,7 +138,7 @@ def make_codec(
 
 
 # Messages are four bytes of length and as many of content, in on descriptor 3 and out on descriptor 4.
-def make_channel(len=len, int=int, bytearray=bytearray, EOFError=EOFError):
+def make_channel(len=len, int=int, bytes=bytes, bytearray=bytearray, EOFError=EOFError):
     from posix import read, write
 
     def take(count):
@@ -149,9 +148,7 @@ def make_channel(len=len, int=int, bytearray=bytearray, EOFError=EOFError):
             if not piece:
                 raise EOFError
             data += piece
-        return bytes_of(data)
-
-    bytes_of = bytes
+        return bytes(data)
 
     def receive():
         return take(int.from_bytes(take(4), "little"))

@@ -13,8 +13,7 @@
 
 
 def serve(
-    type=type, tuple=tuple, BaseException=BaseException, KeyError=KeyError, NameError=NameError, compile=compile,
-    exec=exec, Unsupported=Unsupported, str=str,
+    type=type, str=str, compile=compile, exec=exec, BaseException=BaseException, NameError=NameError, Unsupported=Unsupported
 ):
     import builtins
     import random
