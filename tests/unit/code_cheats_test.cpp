@@ -205,5 +205,15 @@ TEST_F(Threats, AValueThatKeepsTheTestBusy) {
   EXPECT_EQ(judge(kHonest, kAddsOne).value, 1);
 }
 
+// Where threads are allowed, one that goes on after the last call ends with the process.
+TEST_F(Threats, AThreadThatStays) {
+  const auto threads = create<Reward>("code", "code", {{"threads", true}, {"workers", 1}});
+  const std::string code =
+      "import threading\ndef spin():\n    while True: pass\nthreading.Thread(target=spin).start()\n" +
+      std::string(kHonest);
+  EXPECT_EQ(judge_code(code, kAddsOne, *threads).value, 1);
+  EXPECT_EQ(judge_code(code, kAddsOne).value, 0);
+}
+
 }  // namespace
 }  // namespace drift::test

@@ -64,9 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
            Threat{"KillsEverybody", in_call("    os.kill(-1, 9)\n"), 0, kWrong, "raises PermissionError"},
            Threat{"StopsItself", in_call("    import signal\n    os.kill(os.getpid(), signal.SIGSTOP)\n"), 0, kWrong,
                   "raises PermissionError"},
-           Threat{"TracesOthers", libc("ptrace(16, os.getppid(), 0, 0)"), 0, kWrong, "raises PermissionError"},
-           Threat{"ReadsOthersMemory", libc("syscall(310, os.getppid(), 0, 0, 0, 0, 0)"), 0, kWrong,
-                  "raises PermissionError"}),
+           Threat{"TracesOthers", libc("ptrace(16, os.getppid(), 0, 0)"), 0, kWrong, "raises PermissionError"}),
     name_of);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -78,6 +76,13 @@ INSTANTIATE_TEST_SUITE_P(
                   "raises MemoryError"},
            Threat{"AHugeString", in_call("    'a' * 10**9\n"), 0, kResource, "raises MemoryError"},
            Threat{"Recursion", "def f(x):\n    return f(x)\n", 0, kWrong, "raises RecursionError"},
+           Threat{"DeepRecursion", "import sys\nsys.setrecursionlimit(10**9)\ndef f(x):\n    return [f(x), x]\n", 0,
+                  kResource, ""},
+           Threat{
+               "DeepRepr",
+               "import sys\nsys.setrecursionlimit(10**9)\ndef f(x):\n    a = []\n    for _ in range(10**6): a = [a]\n"
+               "    return len(repr(a)) + x\n",
+               0, kCrashed, ""},
            Threat{"RaisesItsLimits",
                   in_call("    import resource\n    resource.setrlimit(resource.RLIMIT_AS, (-1, -1))\n"), 0, kWrong,
                   "raises ValueError"},
@@ -164,17 +169,28 @@ INSTANTIATE_TEST_SUITE_P(
                   kWrong, "raises OSError"},
            Threat{"Netlink", in_call("    import socket\n    socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)\n"), 0,
                   kWrong, "raises PermissionError"},
-           Threat{"InputOutputRing", libc("syscall(425, 1, 0)"), 0, kWrong, "raises PermissionError"},
            Threat{"UserNamespace", libc("unshare(0x10000000)"), 0, kWrong, "raises PermissionError"},
            Threat{"Mount", libc("mount(b'none', b'/tmp', b'tmpfs', 0, 0)"), 0, kWrong, "raises PermissionError"},
            Threat{"Chroot", libc("chroot(b'/tmp')"), 0, kWrong, "raises PermissionError"},
-           Threat{"EntersANamespace", libc("setns(0, 0)"), 0, kWrong, "raises PermissionError"},
+           Threat{"EntersANamespace", libc("setns(0, 0)"), 0, kWrong, "raises PermissionError"}),
+    name_of);
+
+#ifdef __x86_64__  // system calls by their numbers
+INSTANTIATE_TEST_SUITE_P(
+    KernelByNumber, Threats,
+    Values(Threat{"InputOutputRing", libc("syscall(425, 1, 0)"), 0, kWrong, "raises PermissionError"},
            Threat{"KernelPrograms", libc("syscall(321, 0, 0, 0)"), 0, kWrong, "raises PermissionError"},
            Threat{"PerformanceEvents", libc("syscall(298, 0, 0, -1, -1, 0)"), 0, kWrong, "raises PermissionError"},
            Threat{"Keys", libc("syscall(250, 0, -3, 0)"), 0, kWrong, "raises PermissionError"},
            Threat{"KernelModules", libc("syscall(175, 0, 0, b'')"), 0, kWrong, "raises PermissionError"},
-           Threat{"FaultHandler", libc("syscall(323, 0)"), 0, kWrong, "raises PermissionError"}),
+           Threat{"FaultHandler", libc("syscall(323, 0)"), 0, kWrong, "raises PermissionError"},
+           Threat{"Personality", libc("syscall(135, 0x0400000)"), 0, kWrong, "raises PermissionError"},
+           Threat{"AnotherKernel", libc("syscall(246, 0, 0, 0, 0)"), 0, kWrong, "raises PermissionError"},
+           Threat{"ReadsOthersMemory", libc("syscall(310, os.getppid(), 0, 0, 0, 0, 0)"), 0, kWrong,
+                  "raises PermissionError"}),
     name_of);
+
+#endif
 
 TEST_F(Threats, AFileOfTheHostCannotBeRead) {
   const RewardResult result = judge(in_call("    open('" + secret_file() + "').read()\n"), kAddsOne);
