@@ -76,13 +76,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "raises MemoryError"},
            Threat{"AHugeString", in_call("    'a' * 10**9\n"), 0, kResource, "raises MemoryError"},
            Threat{"Recursion", "def f(x):\n    return f(x)\n", 0, kWrong, "raises RecursionError"},
-           Threat{"DeepRecursion", "import sys\nsys.setrecursionlimit(10**9)\ndef f(x):\n    return [f(x), x]\n", 0,
-                  kResource, ""},
-           Threat{
-               "DeepRepr",
-               "import sys\nsys.setrecursionlimit(10**9)\ndef f(x):\n    a = []\n    for _ in range(10**6): a = [a]\n"
-               "    return len(repr(a)) + x\n",
-               0, kCrashed, ""},
+           Threat{"ADeepTuple", "def f(x):\n    a = ()\n    for _ in range(10**6): a = (a,)\n    return hash(a)\n", 0,
+                  kCrashed, "crashed (SIGSEGV)"},
            Threat{"RaisesItsLimits",
                   in_call("    import resource\n    resource.setrlimit(resource.RLIMIT_AS, (-1, -1))\n"), 0, kWrong,
                   "raises ValueError"},
@@ -191,6 +186,12 @@ INSTANTIATE_TEST_SUITE_P(
     name_of);
 
 #endif
+
+// Ends at the first limit that it meets: of memory, or of time on a slow machine.
+TEST_F(Threats, RecursionWithoutALimit) {
+  const std::string code = "import sys\nsys.setrecursionlimit(10**9)\ndef f(x):\n    return [f(x), x]\n";
+  EXPECT_EQ(judge(code, kAddsOne).value, 0);
+}
 
 TEST_F(Threats, AFileOfTheHostCannotBeRead) {
   const RewardResult result = judge(in_call("    open('" + secret_file() + "').read()\n"), kAddsOne);
