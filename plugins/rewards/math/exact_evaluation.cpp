@@ -71,8 +71,9 @@ class Evaluation {
     if (outcome != Outcome::kValue) return outcome;
     const auto fa = a.rational();
     const auto fb = b.rational();
-    const bool large = fa && fb && fa->bits() + fb->bits() > 2 * kMostBits;
-    return large ? Outcome::kTooLarge : spend_on(fa, fb) ? keep(operation(a, b), out) : Outcome::kTooLarge;
+    if (!spend_on(fa, fb)) return Outcome::kTooLarge;
+    auto value = operation(a, b);
+    return !value && fa && fb ? Outcome::kTooLarge : keep(std::move(value), out);
   }
 
   bool spend_on(const std::optional<Rational>& a, const std::optional<Rational>& b) {
@@ -102,7 +103,8 @@ class Evaluation {
     const auto fb = b.rational();
     if (!spend_on(fa, fb)) return Outcome::kTooLarge;
     const auto inverse = b.inverse();
-    return inverse ? keep(a.times(*inverse), out) : Outcome::kOther;
+    auto value = inverse ? a.times(*inverse) : std::nullopt;
+    return !value && fa && fb ? Outcome::kTooLarge : keep(std::move(value), out);
   }
 
   Outcome power(Place at, ExactValue& out) {

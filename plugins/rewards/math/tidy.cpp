@@ -142,15 +142,14 @@ bool drop_short_unit(List& list) {
 void merge_separators(List& list) {
   List kept;
   for (const Token& token : list) {
-    if (!is_separator(token.sign)) {
-      kept.push_back(token);
-    } else if (kept.empty()) {
-      continue;
-    } else if (is_separator(kept.back().sign)) {
-      if (token.sign != Sign::kComma) kept.back() = token;
-    } else {
-      kept.push_back(token);
+    if (is_separator(token.sign)) {
+      if (kept.empty()) continue;
+      if (is_separator(kept.back().sign)) {
+        if (token.sign != Sign::kComma) kept.back() = token;
+        continue;
+      }
     }
+    kept.push_back(token);
   }
   list = kept;
 }
