@@ -8,6 +8,7 @@ namespace {
 
 constexpr long kLargestExponent = 1L << 20;
 constexpr long kLargestIndex = 1000;
+constexpr long kDearestPower = kMostWork / 16;  // of a sum; beyond it rounding may still tell what it is
 
 class Evaluation {
  public:
@@ -69,15 +70,9 @@ class Evaluation {
     ExactValue b;
     const Outcome outcome = both(at, a, b);
     if (outcome != Outcome::kValue) return outcome;
-    const auto fa = a.rational();
-    const auto fb = b.rational();
-    if (!spend_on(fa, fb)) return Outcome::kTooLarge;
+    if (!work_.spend(a.cost(b))) return Outcome::kTooLarge;
     auto value = operation(a, b);
-    return !value && fa && fb ? Outcome::kTooLarge : keep(std::move(value), out);
-  }
-
-  bool spend_on(const std::optional<Rational>& a, const std::optional<Rational>& b) {
-    return work_.spend(((a ? a->bits() : 0) + (b ? b->bits() : 0)) / 48);
+    return !value && a.rational() && b.rational() ? Outcome::kTooLarge : keep(std::move(value), out);
   }
 
   Outcome number(Place at, ExactValue& out) {
@@ -99,12 +94,10 @@ class Evaluation {
     const Outcome outcome = both(at, a, b);
     if (outcome != Outcome::kValue) return outcome;
     if (b.is_zero()) return Outcome::kUndefined;
-    const auto fa = a.rational();
-    const auto fb = b.rational();
-    if (!spend_on(fa, fb)) return Outcome::kTooLarge;
+    if (!work_.spend(2 * a.cost(b) + (b.rational() ? 0 : 3 * b.cost(b)))) return Outcome::kTooLarge;
     const auto inverse = b.inverse();
     auto value = inverse ? a.times(*inverse) : std::nullopt;
-    return !value && fa && fb ? Outcome::kTooLarge : keep(std::move(value), out);
+    return !value && a.rational() && b.rational() ? Outcome::kTooLarge : keep(std::move(value), out);
   }
 
   Outcome power(Place at, ExactValue& out) {
@@ -125,7 +118,9 @@ class Evaluation {
   }
 
   Outcome whole_power(const ExactValue& base, long exponent, ExactValue& out) {
-    if (!work_.spend(16)) return Outcome::kTooLarge;
+    const long cost = base.power_cost(exponent);
+    if (!base.rational() && cost > kDearestPower) return Outcome::kOther;
+    if (!work_.spend(cost)) return Outcome::kTooLarge;
     auto value = base.to_power(exponent);
     if (!value && base.rational()) return Outcome::kTooLarge;
     return keep(std::move(value), out);
@@ -148,7 +143,7 @@ class Evaluation {
     fmpz_set(fmpq_numref(numerator.get()), exponent.numerator());
     const auto index = denominator.small_integer(kLargestIndex);
     const auto times = numerator.small_integer(kLargestExponent);
-    if (!value || !index || !times || !work_.spend(1 + value->bits() / 64)) return Outcome::kOther;
+    if (!value || !index || !times || !work_.spend(1 + value->bits() / 16)) return Outcome::kOther;
     ExactValue root;
     const Outcome outcome = root_of(*value, *index, root);
     return outcome == Outcome::kValue ? whole_power(root, *times, out) : outcome;
@@ -182,7 +177,7 @@ class Evaluation {
     const Outcome outcome = run(tree_.left(at), radicand);
     if (outcome != Outcome::kValue) return outcome;
     const auto value = radicand.rational();
-    if (!value || !work_.spend(1 + value->bits() / 64)) return Outcome::kOther;
+    if (!value || !work_.spend(1 + value->bits() / 16)) return Outcome::kOther;
     return root_of(*value, index, out);
   }
 

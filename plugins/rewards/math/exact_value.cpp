@@ -1,6 +1,7 @@
 #include "exact_value.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "answer_limits.h"
 
@@ -67,6 +68,43 @@ void ExactValue::add(Term term) {
 bool ExactValue::too_large() const {
   return terms_.size() > kMostTerms ||
          std::ranges::any_of(terms_, [](const Term& term) { return term.coefficient.bits() > kMostBits; });
+}
+
+ExactValue::Size ExactValue::size() const {
+  Size size;
+  for (const Term& term : terms_) {
+    size.numerator = std::max<long>(size.numerator, fmpz_bits(term.coefficient.numerator()));
+    size.denominator = std::max<long>(size.denominator, fmpz_bits(term.coefficient.denominator()));
+  }
+  return size;
+}
+
+// What numerators and denominators have in common is divided out, which measured takes the power 1.5 of their length.
+long ExactValue::fraction_cost(Size a, Size b) {
+  const auto common =
+      static_cast<double>(std::min(std::max(a.denominator, b.denominator), std::max(a.numerator, b.numerator)));
+  const long length = a.numerator + a.denominator + b.numerator + b.denominator;
+  return 1 + length / 48 + static_cast<long>(common * std::sqrt(common) / 128);
+}
+
+long ExactValue::cost(const ExactValue& other) const {
+  const std::size_t pairs = std::clamp<std::size_t>(terms_.size() * other.terms_.size(), 1, 2 * kMostTerms);
+  return static_cast<long>(pairs) * fraction_cost(size(), other.size());
+}
+
+long ExactValue::power_cost(long exponent) const {
+  Size result = size();
+  for (const Term& term : terms_) {
+    result.numerator = std::max<long>(result.numerator,
+                                      FLINT_BIT_COUNT(term.radicand) / 2 + 1 + fmpz_bits(term.coefficient.numerator()));
+  }
+  const long times = std::abs(exponent);
+  result.numerator = std::min(result.numerator * times, kMostBits);
+  result.denominator = result.denominator > 1 ? std::min(result.denominator * times, kMostBits) : 1;
+  if (terms_.size() < 2) return 16 + (result.numerator + result.denominator) / 16;
+  // Squares and products on the way, each half as long as the next, of a few terms.
+  return 16 +
+         3 * static_cast<long>(std::min(kMostTerms, 2 * terms_.size() * terms_.size())) * fraction_cost(result, result);
 }
 
 std::optional<ExactValue> ExactValue::plus(const ExactValue& other) const {

@@ -38,6 +38,9 @@ class ExactValue {
 
   std::optional<ExactValue> plus(const ExactValue& other) const;
   std::optional<ExactValue> times(const ExactValue& other) const;
+  /// Operations that a sum or product with `other`, or a power, takes at most.
+  long cost(const ExactValue& other) const;
+  long power_cost(long exponent) const;
   ExactValue negated() const;
   /// Of one term or two; the value must not be zero.
   std::optional<ExactValue> inverse() const;
@@ -46,6 +49,11 @@ class ExactValue {
   static std::optional<ExactValue> square_root(const Rational& value);
 
  private:
+  struct Size {
+    long numerator = 1, denominator = 1;  // bits of the largest
+  };
+  Size size() const;
+  static long fraction_cost(Size a, Size b);
   void add(Term term);
   bool too_large() const;
   static std::optional<Term> product(const Term& a, const Term& b);
