@@ -224,16 +224,17 @@ class Resolver {
     const auto absolute = [&](std::string& path) {
       if (!path.empty()) path = (leaf.folder / path).lexically_normal().string();
     };
-    if (auto* path = std::get_if<std::string>(&value); path != nullptr && names_path(name)) absolute(*path);
-    if (auto* paths = std::get_if<std::vector<std::string>>(&value); paths != nullptr && name == "paths") {
+    if (auto* path = std::get_if<std::string>(&value); path != nullptr && ends_in(name, {"path", "file", "folder"}))
+      absolute(*path);
+    if (auto* paths = std::get_if<std::vector<std::string>>(&value);
+        paths != nullptr && ends_in(name, {"paths", "files", "folders"})) {
       std::ranges::for_each(*paths, absolute);
     }
   }
 
-  static bool names_path(std::string_view name) {
+  static bool ends_in(std::string_view name, std::initializer_list<std::string_view> words) {
     return std::ranges::any_of(
-        std::initializer_list<std::string_view>{"path", "file", "folder"},
-        [&](std::string_view word) { return name == word || name.ends_with("_" + std::string(word)); });
+        words, [&](std::string_view word) { return name == word || name.ends_with("_" + std::string(word)); });
   }
 
   void check_known(const std::string& key, const ConfigLeaf& leaf, const SectionSchema& schema,

@@ -28,7 +28,8 @@ struct ResolvedSection {
 
 /// A checked configuration: every value that the run reads, of its declared type, within its range. Paths are absolute,
 /// or empty: model.path, plugins.paths, and what a component declares as a text named `path`, `file`, `folder`, or with
-/// such an ending (`held_out_file`). In a TOML file they count from that file, in a flag from the working folder.
+/// such an ending (`held_out_file`), or as a list of texts with one of these words in the plural (`training_files`). In
+/// a TOML file they count from that file, in a flag from the working folder.
 class RunConfig {
  public:
   /// Sections that the purpose needs or that the files have: "run", "train", "algorithm.loss", "evaluation.rollout", …

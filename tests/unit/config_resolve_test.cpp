@@ -29,7 +29,8 @@ Registry make_registry() {
   add(registry, ComponentKind::kModel, "toy", {{"layers", 2, "number of layers", at_least(1)}});
   add(registry, ComponentKind::kModel, "other_toy");
   add(registry, ComponentKind::kTask, "sums", {{"digits", 3, "digits of a number", between(1, 9)}});
-  add(registry, ComponentKind::kTask, "words", {{"word_file", "", "one word a line"}});
+  add(registry, ComponentKind::kTask, "words",
+      {{"word_file", "", "one word a line"}, {"more_files", std::vector<std::string>{}, "further ones"}});
   add(registry, ComponentKind::kReward, "sums", {{"strict", false, "refuse spaces"}});
   add(registry, ComponentKind::kReward, "words");
   add(registry, ComponentKind::kRollout, "blocks",
@@ -224,9 +225,13 @@ TEST_F(Config, PathsCountFromTheFileThatSetsThem) {
 }
 
 TEST_F(Config, AComponentsFilesCountFromTheFileThatSetsThem) {
-  write("tasks/words.toml", "[task]\nname = \"words\"\nword_file = \"words.txt\"\n");
+  write("tasks/words.toml",
+        "[task]\nname = \"words\"\nword_file = \"words.txt\"\nmore_files = [\"a.txt\", \"../b.txt\"]\n");
   const auto file = write("run.toml", "extends = [\"base.toml\", \"tasks/words.toml\"]\n");
-  EXPECT_EQ(resolve(file).section("task").get<std::string>("word_file"), (folder_.path() / "tasks/words.txt").string());
+  const Params task = resolve(file).section("task");
+  EXPECT_EQ(task.get<std::string>("word_file"), (folder_.path() / "tasks/words.txt").string());
+  EXPECT_THAT(task.get<std::vector<std::string>>("more_files"),
+              ElementsAre((folder_.path() / "tasks/a.txt").string(), (folder_.path() / "b.txt").string()));
 }
 
 TEST_F(Config, TheCommandDecidesWhichSectionsAreNeeded) {

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "record.h"
+
+namespace dataset {
+
+/// A place in a record. `name` is a column, `name.0` the first element of its list, `name.key` a field of its struct;
+/// `a|b` the first of several that the record has. Null if it has none, or holds null there.
+const Json* find_column(const Json& record, std::string_view columns);
+
+/// As the text of a prompt or a reference: a text as it is, 27.0 as 27, a list or struct as JSON.
+std::string text_of(const Json& value);
+
+/// A text with places for columns: `{column}`, `{column.0}`; `{column:signature}` for the lines of a Python program up
+/// to its first `def` line; `{{` and `}}` for braces. What a column holds is not read as a template again.
+class Template {
+ public:
+  /// @param parameter  its name, for messages
+  /// @throws drift::Error if a brace is open or the name of a form unknown.
+  Template(std::string_view text, const std::string& parameter);
+
+  bool empty() const { return pieces_.empty(); }
+
+  /// @throws drift::Error naming the column that the record lacks.
+  std::string fill(const Json& record) const;
+
+ private:
+  enum class Kind { kText, kColumn, kSignature };
+  struct Piece {
+    Kind kind;
+    std::string text;  ///< words, or the column
+  };
+
+  void add_place(std::string_view place, const std::string& parameter);
+
+  std::vector<Piece> pieces_;
+};
+
+}  // namespace dataset

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <drift/task.h>
+
+#include <string>
+
+#include "columns.h"
+#include "record.h"
+#include "settings.h"
+
+namespace dataset {
+
+/// From a record to an item, as the column map says.
+class ItemReader {
+ public:
+  /// @throws drift::Error if a template cannot be read.
+  explicit ItemReader(const Settings& settings);
+
+  /// @throws drift::Error saying what is wrong with the record.
+  drift::TaskItem item(const Record& record) const;
+  std::string question(const Record& record) const;
+
+ private:
+  std::string reference(const Record& record) const;
+  std::string answer(const Json& value) const;
+  std::string prefix(const Record& record) const;
+
+  const Settings& settings_;
+  Template question_, prefix_;
+};
+
+}  // namespace dataset

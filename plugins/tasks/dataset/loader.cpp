@@ -1,0 +1,167 @@
+#include "loader.h"
+
+#include <drift/error.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <unordered_map>
+
+#include "item_reader.h"
+#include "problems.h"
+#include "readers.h"
+#include "solved_share.h"
+#include "text.h"
+
+namespace dataset {
+namespace {
+
+/// Reasons for leaving items out, with their numbers, in the order in which they were met.
+class LeftOut {
+ public:
+  void count(const std::string& reason, std::int64_t items = 1) {
+    const auto known = std::find_if(reasons_.begin(), reasons_.end(), [&](const auto& r) { return r.first == reason; });
+    if (known != reasons_.end()) {
+      known->second += items;
+    } else if (items > 0) {
+      reasons_.emplace_back(reason, items);
+    }
+  }
+
+  /// "training: 8523 records, 8521 items; left out: 2 bad"; empty if nothing was.
+  std::string note(const std::string& set, std::int64_t records, std::size_t items) const {
+    if (reasons_.empty()) return {};
+    std::string list;
+    for (const auto& [reason, number] : reasons_)
+      list += (list.empty() ? "" : ", ") + std::to_string(number) + " " + reason;
+    return set + ": " + std::to_string(records) + " records, " + std::to_string(items) + " items; left out: " + list;
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::int64_t>> reasons_;
+};
+
+class Loader {
+ public:
+  explicit Loader(const Settings& settings) : settings_(settings), reader_(settings), shares_(settings, problems_) {}
+
+  Items run() {
+    if (settings_.training_files.empty() && settings_.held_out_files.empty())
+      problems_.other("neither `training_files` nor `held_out_files` names a file");
+    check_names();
+    read_held_out();
+    read_evaluation_questions();
+    read_training();
+    problems_.throw_if_any(!settings_.skip_bad, settings_.overlap == Overlap::kRefuse);
+    return std::move(items_);
+  }
+
+ private:
+  /// Names of files are part of the items' ids.
+  void check_names() {
+    std::map<std::string, std::string> paths;
+    for (const auto* files : {&settings_.training_files, &settings_.held_out_files}) {
+      for (const std::string& path : *files) {
+        const auto [known, is_new] = paths.emplace(std::filesystem::path(path).filename().string(), path);
+        if (!is_new && known->second != path)
+          problems_.other(known->second + " and " + path + ": two files of one name, which ids begin with");
+      }
+    }
+  }
+
+  /// Every good record of `files` with its item.
+  template <class Use>
+  void read(const std::vector<std::string>& files, LeftOut& left_out, std::int64_t& records, const Use& use) {
+    std::unordered_map<std::string, Place> ids;
+    const std::int64_t bad_before = problems_.bad_records();
+    for (const std::string& path : files) {
+      read_records(path, problems_, [&](Record&& record) {
+        try {
+          drift::TaskItem item = reader_.item(record);
+          const auto [known, is_new] = ids.emplace(item.id, record.place);
+          if (!is_new) throw drift::Error("its id `" + item.id + "` is also that of " + known->second.text());
+          use(record, std::move(item));
+          ++records;
+        } catch (const drift::Error& error) {
+          problems_.bad_record(record.place, error.what());
+        }
+      });
+    }
+    const std::int64_t bad = problems_.bad_records() - bad_before;
+    records += bad;
+    left_out.count("bad", bad);
+  }
+
+  void read_held_out() {
+    LeftOut left_out;
+    std::int64_t records = 0;
+    read(settings_.held_out_files, left_out, records, [&](const Record& record, drift::TaskItem&& item) {
+      evaluation_questions_.emplace(without_space(item.prompt), record.place);
+      items_.held_out.push_back(std::move(item));
+    });
+    add_note(left_out.note("held-out", records, items_.held_out.size()));
+  }
+
+  void read_evaluation_questions() {
+    for (const std::string& path : settings_.dedupe_against_files) {
+      read_records(path, problems_, [&](Record&& record) {
+        try {
+          evaluation_questions_.emplace(without_space(reader_.question(record)), record.place);
+        } catch (const drift::Error& error) {
+          problems_.bad_record(record.place, error.what());
+        }
+      });
+    }
+  }
+
+  void read_training() {
+    LeftOut left_out;
+    std::int64_t records = 0, chosen = 0;
+    read(settings_.training_files, left_out, records, [&](const Record& record, drift::TaskItem&& item) {
+      if (const std::string why = reason_to_leave_out(record, item); !why.empty()) {
+        left_out.count(why);
+      } else if (++chosen <= settings_.limit || settings_.limit == 0) {
+        items_.training.push_back(std::move(item));
+      } else {
+        left_out.count("over the limit");
+      }
+    });
+    add_note(left_out.note("training", records, items_.training.size()));
+    if (records > 0 && items_.training.empty())
+      problems_.other("no training item is left: " + left_out.note("training", records, 0));
+  }
+
+  std::string reason_to_leave_out(const Record& record, const drift::TaskItem& item) {
+    const auto evaluation = evaluation_questions_.find(without_space(item.prompt));
+    if (evaluation != evaluation_questions_.end() && settings_.overlap != Overlap::kAllow) {
+      problems_.overlap(record.place, evaluation->second, item.prompt);
+      return "in an evaluation set";
+    }
+    const std::int64_t characters = count_characters(item.prompt);
+    if (characters < settings_.minimum_characters) return "too short";
+    if (settings_.maximum_characters > 0 && characters > settings_.maximum_characters) return "too long";
+    if (!shares_.given()) return "";
+    const std::optional<double> share = shares_.find(record, item.id);
+    if (!share) return "without a solved share";
+    if (*share < settings_.solved_share_low) return "solved too rarely";
+    return *share > settings_.solved_share_high ? "solved too often" : "";
+  }
+
+  void add_note(std::string note) {
+    if (!note.empty()) items_.notes.push_back(std::move(note));
+  }
+
+  const Settings& settings_;
+  Problems problems_;
+  ItemReader reader_;
+  SolvedShares shares_;
+  std::unordered_map<std::string, Place> evaluation_questions_;
+  Items items_;
+};
+
+}  // namespace
+
+Items load_items(const Settings& settings) { return Loader(settings).run(); }
+
+}  // namespace dataset

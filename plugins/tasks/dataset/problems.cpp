@@ -1,0 +1,58 @@
+#include "problems.h"
+
+#include <drift/error.h>
+
+#include "text.h"
+
+namespace dataset {
+namespace {
+
+constexpr std::size_t kMostLines = 50;
+
+std::string counted(std::int64_t count, const std::string& one, const std::string& many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+
+}  // namespace
+
+void Problems::List::add(std::string line) {
+  ++count;
+  if (lines.size() < kMostLines) lines.push_back(std::move(line));
+}
+
+std::string Problems::List::text() const {
+  std::string text;
+  for (const std::string& line : lines) text += "\n  " + line;
+  const auto more = count - static_cast<std::int64_t>(lines.size());
+  return more == 0 ? text : text + "\n  … and " + std::to_string(more) + " more";
+}
+
+void Problems::bad_record(const Place& place, const std::string& reason) { bad_.add(place.text() + ": " + reason); }
+
+void Problems::other(const std::string& what) { others_.add(what); }
+
+void Problems::overlap(const Place& training, const Place& evaluation, const std::string& question) {
+  overlaps_.add(training.text() + " = " + evaluation.text() + ": " + first_words(question));
+}
+
+void Problems::throw_if_any(bool refuse_bad_records, bool refuse_overlaps) const {
+  std::vector<std::string> parts, hints;
+  if (others_.count > 0) parts.push_back("the data cannot be used:" + others_.text());
+  if (refuse_bad_records && bad_.count > 0) {
+    parts.push_back(counted(bad_.count, "bad record:", "bad records:") + bad_.text());
+    hints.push_back("mend the records, or leave them out by task.skip_bad = true");
+  }
+  if (refuse_overlaps && overlaps_.count > 0) {
+    parts.push_back(counted(overlaps_.count, "training question is", "training questions are") +
+                    " in the evaluation set, too:" + overlaps_.text());
+    hints.push_back("leave them out of training by task.overlap = \"drop\", or keep them by \"allow\"");
+  }
+  const auto joined = [](const std::vector<std::string>& texts, const char* between) {
+    std::string all;
+    for (const std::string& text : texts) all += (all.empty() ? "" : between) + text;
+    return all;
+  };
+  if (!parts.empty()) throw drift::Error(joined(parts, "\n"), joined(hints, "; "));
+}
+
+}  // namespace dataset

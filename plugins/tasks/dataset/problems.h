@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "record.h"
+
+namespace dataset {
+
+/// Everything that is wrong with a data set, so that it is said at once.
+class Problems {
+ public:
+  /// One record is unusable; `skip_bad` may leave it out.
+  void bad_record(const Place& place, const std::string& reason);
+  /// Wrong in a way that leaving out records does not cure.
+  void other(const std::string& what);
+  /// Training questions that evaluation asks, too.
+  void overlap(const Place& training, const Place& evaluation, const std::string& question);
+
+  std::int64_t bad_records() const { return bad_.count; }
+  std::int64_t overlaps() const { return overlaps_.count; }
+
+  /// @throws drift::Error with all of it, long lists cut after 50 lines. Bad records and overlaps only where they are
+  /// refused.
+  void throw_if_any(bool refuse_bad_records, bool refuse_overlaps) const;
+
+ private:
+  /// The first lines of a list, and how long it is.
+  struct List {
+    std::vector<std::string> lines;
+    std::int64_t count = 0;
+    void add(std::string line);
+    std::string text() const;
+  };
+
+  List bad_, others_, overlaps_;
+};
+
+}  // namespace dataset

@@ -1,0 +1,73 @@
+#include "settings.h"
+
+namespace dataset {
+
+drift::ParamSpecs Settings::parameters() {
+  using drift::at_least;
+  using drift::between;
+  using drift::one_of;
+  const std::vector<std::string> none;
+  return {
+      {"training_files", none, "what is trained on: .json (an array of objects), .jsonl or .parquet"},
+      {"held_out_files", none, "what is evaluated on"},
+      {"dedupe_against_files", none, "further evaluation sets that training questions must not be in"},
+      {"overlap", "refuse",
+       "training questions that are in an evaluation set, too: refuse the run, drop them, allow them",
+       one_of({"refuse", "drop", "allow"})},
+      {"question_column", "question", "column of the question; a|b: the first that a record has"},
+      {"question_template", "", "the question made of several columns: {column}, {column.0}, {column:signature}"},
+      {"reference_column", "ground_truth_answer", "column of the right answer; a|b as above"},
+      {"reference", "column", "what the reward gets: that column, or the whole record as JSON",
+       one_of({"column", "record"})},
+      {"answer_after", "", "the right answer is what follows the last of these marks in its column"},
+      {"answer_boxed", false, "the right answer is what the last \\boxed{} of its column holds"},
+      {"data_type", "", "what records are that do not say it themselves; empty: nothing is asked of them",
+       one_of({"", "math", "sudoku", "countdown", "code_function", "code_stdio"})},
+      {"id_column", "", "column of the records' names; empty: FILE:RECORD"},
+      {"prefix_column", "prefix", "column of the first words of the response; records without it have none"},
+      {"prefix_template", "", "those words made of several columns"},
+      {"demonstration_column", "", "column of a response to imitate in pretraining; empty: none"},
+      {"skip_bad", false, "leave bad records out instead of refusing the file"},
+      {"limit", 0, "train on the first so many of what the filters leave, 0 = all", at_least(0)},
+      {"minimum_characters", 0, "leave out shorter training questions", at_least(0)},
+      {"maximum_characters", 0, "leave out longer training questions, 0 = none", at_least(0)},
+      {"solved_share_column", "", "column with the share of responses that solve a training item"},
+      {"solved_share_file", "", "or JSON Lines with `id` and `solved` of every response, as drift eval writes them"},
+      {"solved_share_low", 0.0, "leave out training items with a smaller share", between(0, 1)},
+      {"solved_share_high", 1.0, "leave out training items with a larger share", between(0, 1)},
+      {"shuffle", true, "training items in a new random order in every round; false: as in the files"}};
+}
+
+Settings Settings::from(const drift::Params& params) {
+  const auto text = [&](const char* name) { return params.get<std::string>(name); };
+  const auto files = [&](const char* name) { return params.get<std::vector<std::string>>(name); };
+  Settings settings;
+  settings.training_files = files("training_files");
+  settings.held_out_files = files("held_out_files");
+  settings.dedupe_against_files = files("dedupe_against_files");
+  const std::string overlap = text("overlap");
+  settings.overlap = overlap == "refuse" ? Overlap::kRefuse : overlap == "drop" ? Overlap::kDrop : Overlap::kAllow;
+  settings.question_column = text("question_column");
+  settings.question_template = text("question_template");
+  settings.reference_column = text("reference_column");
+  settings.reference = text("reference");
+  settings.answer_after = text("answer_after");
+  settings.answer_boxed = params.get<bool>("answer_boxed");
+  settings.data_type = text("data_type");
+  settings.id_column = text("id_column");
+  settings.prefix_column = text("prefix_column");
+  settings.prefix_template = text("prefix_template");
+  settings.demonstration_column = text("demonstration_column");
+  settings.skip_bad = params.get<bool>("skip_bad");
+  settings.limit = params.get<std::int64_t>("limit");
+  settings.minimum_characters = params.get<std::int64_t>("minimum_characters");
+  settings.maximum_characters = params.get<std::int64_t>("maximum_characters");
+  settings.solved_share_column = text("solved_share_column");
+  settings.solved_share_file = text("solved_share_file");
+  settings.solved_share_low = params.get<double>("solved_share_low");
+  settings.solved_share_high = params.get<double>("solved_share_high");
+  settings.shuffle = params.get<bool>("shuffle");
+  return settings;
+}
+
+}  // namespace dataset

@@ -1,0 +1,48 @@
+#include "solved_share.h"
+
+#include <drift/error.h>
+
+#include "columns.h"
+#include "readers.h"
+
+namespace dataset {
+
+SolvedShares::SolvedShares(const Settings& settings, Problems& problems) : column_(settings.solved_share_column) {
+  const bool has_file = !settings.solved_share_file.empty();
+  const bool chooses = settings.solved_share_low > 0 || settings.solved_share_high < 1;
+  if (settings.solved_share_low > settings.solved_share_high)
+    problems.other("`solved_share_low` is above `solved_share_high`");
+  if (has_file && !column_.empty()) problems.other("`solved_share_column` and `solved_share_file` are both set");
+  if (chooses && !has_file && column_.empty())
+    problems.other("a solved share is asked for: name `solved_share_column` or `solved_share_file`");
+  if (has_file) read(settings.solved_share_file, problems);
+}
+
+void SolvedShares::read(const std::string& file, Problems& problems) {
+  read_records(file, problems, [&](Record&& record) {
+    const Json *id = find_column(record.fields, "id"), *solved = find_column(record.fields, "solved");
+    if (id == nullptr || !id->is_string() || solved == nullptr || !solved->is_boolean()) {
+      problems.bad_record(record.place, "a response wants `id`, a text, and `solved`, true or false");
+      return;
+    }
+    Count& count = responses_[id->get<std::string>()];
+    count.solved += solved->get<bool>();
+    ++count.responses;
+  });
+  if (responses_.empty()) problems.other(file + ": it holds no judged response");
+}
+
+std::optional<double> SolvedShares::find(const Record& record, const std::string& id) const {
+  if (column_.empty()) {
+    const auto found = responses_.find(id);
+    if (found == responses_.end()) return std::nullopt;
+    return static_cast<double>(found->second.solved) / static_cast<double>(found->second.responses);
+  }
+  const Json* value = find_column(record.fields, column_);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_number() || value->get<double>() < 0 || value->get<double>() > 1)
+    throw drift::Error("`" + column_ + "` is no share between 0 and 1");
+  return value->get<double>();
+}
+
+}  // namespace dataset

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "problems.h"
+#include "record.h"
+#include "settings.h"
+
+namespace dataset {
+
+/// How often a model solved each item: from a column of the records, or from a file of judged responses.
+class SolvedShares {
+ public:
+  SolvedShares(const Settings& settings, Problems& problems);
+
+  /// Whether there is anything to choose by.
+  bool given() const { return !column_.empty() || !responses_.empty(); }
+  /// In [0, 1]; nothing where the item was never asked. @throws drift::Error if the column holds no share.
+  std::optional<double> find(const Record& record, const std::string& id) const;
+
+ private:
+  struct Count {
+    std::int64_t solved = 0, responses = 0;
+  };
+
+  void read(const std::string& file, Problems& problems);
+
+  std::string column_;
+  std::unordered_map<std::string, Count> responses_;
+};
+
+}  // namespace dataset

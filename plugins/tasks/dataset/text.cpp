@@ -1,0 +1,78 @@
+#include "text.h"
+
+#include <algorithm>
+
+namespace dataset {
+namespace {
+
+constexpr std::string_view kSpace = " \t\n\v\f\r";
+
+bool is_space(char c) { return kSpace.find(c) != std::string_view::npos; }
+bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+}  // namespace
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+}
+
+std::string without_space(std::string_view text) {
+  std::string rest(text);
+  std::erase_if(rest, is_space);
+  return rest;
+}
+
+std::string first_words(std::string_view text) {
+  constexpr std::int64_t most = 60;
+  std::string line;
+  std::int64_t characters = 0;
+  for (const char c : trimmed(text)) {
+    if (!continues_character(c) && ++characters > most) return line + " …";
+    line += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  return line;
+}
+
+std::int64_t count_characters(std::string_view text) {
+  return std::count_if(text.begin(), text.end(), [](char c) { return !continues_character(c); });
+}
+
+std::string_view after_last(std::string_view text, std::string_view marker) {
+  const std::size_t found = text.rfind(marker);
+  return found == std::string_view::npos ? std::string_view() : trimmed(text.substr(found + marker.size()));
+}
+
+std::string_view last_boxed(std::string_view text) {
+  constexpr std::string_view open[] = {"\\boxed{", "\\fbox{"};
+  std::size_t begin = std::string_view::npos;
+  for (const std::string_view word : open) {
+    const std::size_t found = text.rfind(word);
+    if (found == std::string_view::npos) continue;
+    if (begin == std::string_view::npos || found + word.size() > begin) begin = found + word.size();
+  }
+  if (begin == std::string_view::npos) return {};
+  int depth = 1;
+  for (std::size_t i = begin; i < text.size(); ++i) {
+    if (text[i] == '\\') {
+      ++i;  // \{ and \} are characters of the answer
+    } else if (text[i] == '{') {
+      ++depth;
+    } else if (text[i] == '}' && --depth == 0) {
+      return trimmed(text.substr(begin, i - begin));
+    }
+  }
+  return {};
+}
+
+std::string_view signature(std::string_view program) {
+  for (std::size_t begin = 0; begin < program.size();) {
+    const std::size_t end = std::min(program.find('\n', begin), program.size());
+    if (program.substr(begin, 4) == "def ") return program.substr(0, end);
+    begin = end + 1;
+  }
+  return {};
+}
+
+}  // namespace dataset

@@ -1,0 +1,526 @@
+// Task `dataset`: from files to items, and what is wrong with the files.
+
+#include <drift/error.h>
+#include <drift/task.h>
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/support/plugins.h"
+#include "tests/support/support.h"
+
+namespace drift {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+using Values = std::map<std::string, ParamValue>;
+using Files = std::vector<std::string>;
+
+class Dataset : public testing::Test {
+ protected:
+  std::string write(const std::string& name, const std::string& content) const {
+    test::write_file(folder_.path() / name, content);
+    return (folder_.path() / name).string();
+  }
+
+  /// A task that trains on one file.
+  std::unique_ptr<ListedTask> open(const std::string& file, Values values = {}) const {
+    values.emplace("training_files", Files{file});
+    return test::create<ListedTask>("dataset", "dataset", values);
+  }
+
+  /// What is said against the files; "" if nothing.
+  static std::string error_of(const Values& values) {
+    try {
+      test::create<ListedTask>("dataset", "dataset", values);
+    } catch (const Error& error) {
+      return std::string(error.what()) + "\n= " + error.hint();
+    }
+    return "";
+  }
+  std::string error_of(const std::string& file, Values values = {}) const {
+    values.emplace("training_files", Files{file});
+    return error_of(values);
+  }
+
+  static std::vector<TaskItem> training(const ListedTask& task) {
+    std::vector<TaskItem> items(static_cast<std::size_t>(task.training_size()));
+    for (std::size_t i = 0; i < items.size(); ++i) task.listed_item(static_cast<std::int64_t>(i), items[i]);
+    return items;
+  }
+  static std::vector<std::string> prompts(const ListedTask& task) {
+    std::vector<std::string> texts;
+    for (const TaskItem& item : training(task)) texts.push_back(item.prompt);
+    return texts;
+  }
+  static TaskItem first(const ListedTask& task) { return training(task).at(0); }
+
+  /// `count` questions q0, q1, …
+  std::string numbered(int count) const {
+    std::string lines;
+    for (int i = 0; i < count; ++i)
+      lines += R"({"question": "q)" + std::to_string(i) + R"(", "ground_truth_answer": "1"})" + "\n";
+    return write("numbered.jsonl", lines);
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(Dataset, ReadsAnArrayOfRecords) {
+  const auto task = open(write("sums.json", R"([
+    {"question": "1 + 1?", "ground_truth_answer": "2", "level": 3},
+    {"question": "π, [\"{\\", "ground_truth_answer": "3,14", "prefix": "It is "}
+  ])"));
+  const auto items = training(*task);
+  ASSERT_THAT(items, SizeIs(2));
+  EXPECT_EQ(items[0].id, "sums.json:1");
+  EXPECT_EQ(items[0].prompt, "1 + 1?");
+  EXPECT_EQ(items[0].reference, "2");
+  EXPECT_EQ(items[0].response_prefix, "");
+  EXPECT_EQ(items[0].demonstration, "");
+  EXPECT_EQ(items[1].id, "sums.json:2");
+  EXPECT_EQ(items[1].prompt, "π, [\"{\\");
+  EXPECT_EQ(items[1].response_prefix, "It is ");
+  EXPECT_EQ(task->held_out_size(), 0);
+}
+
+TEST_F(Dataset, ReadsALineForEachRecord) {
+  const auto task = open(write("sums.jsonl",
+                               "\xEF\xBB\xBF{\"question\": \"a\", \"ground_truth_answer\": \"1\"}\r\n\n"
+                               "{\"question\": \"b\", \"ground_truth_answer\": \"2\"}"));
+  EXPECT_THAT(prompts(*task), ElementsAre("a", "b"));
+  EXPECT_EQ(training(*task)[1].id, "sums.jsonl:2") << "the empty line is no record";
+}
+
+TEST_F(Dataset, SeveralFilesAreOneSet) {
+  const auto a = write("a.json", R"([{"question": "a", "ground_truth_answer": "1"}])");
+  const auto b = write("b.jsonl", R"({"question": "b", "ground_truth_answer": "1"})");
+  const auto task = test::create<ListedTask>("dataset", "dataset", {{"training_files", Files{b, a}}});
+  EXPECT_THAT(prompts(*task), ElementsAre("b", "a"));
+}
+
+TEST_F(Dataset, HeldOutItemsAreAnotherSet) {
+  const auto held_out = write("held_out.json", R"([{"question": "c", "ground_truth_answer": "3"}])");
+  const auto task = open(numbered(2), {{"held_out_files", Files{held_out}}});
+  ASSERT_EQ(task->held_out_size(), 1);
+  TaskItem item;
+  item.demonstration = "of the item before";
+  task->held_out_item(0, item);
+  EXPECT_EQ(item.id, "held_out.json:1");
+  EXPECT_EQ(item.reference, "3");
+  EXPECT_EQ(item.demonstration, "");
+  EXPECT_THROW(task->held_out_item(1, item), Error);
+}
+
+// ---- what is wrong -------------------------------------------------------------------------------------------------
+
+TEST_F(Dataset, BadRecordsAreToldAllAtOnce) {
+  const std::string error = error_of(write("bad.json", R"([
+{"question": "good", "ground_truth_answer": "1"},
+{"question": "no truth"},
+{"question": "empty", "ground_truth_answer": " \n"},
+{"question": "null", "ground_truth_answer": null},
+{"question": "", "ground_truth_answer": "1"},
+{"question": 7, "ground_truth_answer": "1"},
+["no", "record"],
+{"question": "x" "ground_truth_answer": "1"},
+{"question": ")"
+                                                       "\xFF"
+                                                       R"(", "ground_truth_answer": "1"},
+,
+{"question": "x", "ground_truth_answer": "1", "prefix": 3}
+])"));
+  for (const char* line :
+       {"10 bad records:\n", "bad.json record 2 (line 3): `ground_truth_answer` is missing",
+        "bad.json record 3 (line 4): `ground_truth_answer` is empty",
+        "bad.json record 4 (line 5): `ground_truth_answer` is missing",
+        "bad.json record 5 (line 6): `question` is empty", "bad.json record 6 (line 7): `question` is no text",
+        "bad.json record 7 (line 8): this is no JSON object", "bad.json record 8 (line 9): not valid JSON: ",
+        "bad.json record 9 (line 10): not valid JSON: invalid string: ill-formed UTF-8 byte",
+        "bad.json record 10 (line 11): not valid JSON: ", "bad.json record 11 (line 12): `prefix` is no text",
+        "task.skip_bad = true"}) {
+    EXPECT_THAT(error, HasSubstr(line));
+  }
+  EXPECT_THAT(error, Not(HasSubstr("record 1 ")));
+}
+
+TEST_F(Dataset, BadRecordsMayBeLeftOutAndAreCounted) {
+  const auto file = write("some_bad.jsonl",
+                          "{\"question\": \"a\", \"ground_truth_answer\": \"1\"}\nrubbish\n"
+                          "{\"question\": \"b\"}\n{\"question\": \"c\", \"ground_truth_answer\": 1}");
+  testing::internal::CaptureStderr();
+  const auto task = open(file, {{"skip_bad", true}});
+  open(file, {{"skip_bad", true}});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "note: task `dataset`: training: 4 records, 2 items; left out: 2 bad\n")
+      << "said once, however often the task is made";
+  EXPECT_THAT(prompts(*task), ElementsAre("a", "c"));
+  EXPECT_EQ(training(*task)[1].id, "some_bad.jsonl:4") << "ids do not move";
+}
+
+TEST_F(Dataset, ALongListOfBadRecordsIsCut) {
+  std::string lines;
+  for (int i = 0; i < 60; ++i) lines += "{}\n";
+  EXPECT_THAT(error_of(write("bad.jsonl", lines)), AllOf(HasSubstr("60 bad records:"), HasSubstr("record 50 "),
+                                                         Not(HasSubstr("record 51 ")), HasSubstr("… and 10 more")));
+}
+
+TEST_F(Dataset, FilesThatCannotBeReadAreToldTogether) {
+  const std::string text = write("data.txt", "[]"), object = write("object.json", "{}"),
+                    open = write("open.json", "[{},");
+  const std::string cut = write("cut.json", R"([{"question": "a)"), tail = write("tail.json", "[] []");
+  const std::string missing = (folder_.path() / "missing.json").string(), folder = folder_.path().string() + "/f.json";
+  std::filesystem::create_directory(folder);
+  const std::string error = error_of({{"training_files", Files{text, object, open, cut, missing}},
+                                      {"held_out_files", Files{tail, folder}},
+                                      {"skip_bad", true}});
+  EXPECT_THAT(error, HasSubstr("data.txt: the name must end in .json, .jsonl or .parquet"));
+  EXPECT_THAT(error, HasSubstr("object.json: not a JSON array of records"));
+  EXPECT_THAT(error, HasSubstr("open.json record 1 (line 1): the file ends before the array is closed"));
+  EXPECT_THAT(error, HasSubstr("cut.json record 1 (line 1): the file ends before the array is closed"));
+  EXPECT_THAT(error, HasSubstr("cannot read " + missing + ": No such file"));
+  EXPECT_THAT(error, HasSubstr("tail.json: something follows the end of the array"));
+  EXPECT_THAT(error, HasSubstr("cannot read " + folder + ": Is a directory"));
+}
+
+TEST_F(Dataset, AnEmptyFileIsNotWhatItSays) {
+  EXPECT_THAT(error_of(write("empty.json", "")), HasSubstr("not a JSON array"));
+  EXPECT_THAT(error_of(Values{}), HasSubstr("neither `training_files` nor `held_out_files` names a file"));
+  const auto none = open(write("none.json", "[]"));
+  EXPECT_EQ(none->training_size(), 0);
+  TaskItem item;
+  EXPECT_THROW(none->training_item(0, RandomStream(1, "task"), item), Error);
+}
+
+TEST_F(Dataset, DeepNestingIsABadRecord) {
+  const std::string deep = std::string(100000, '[') + std::string(100000, ']');
+  EXPECT_THAT(error_of(write("deep.json", R"([{"question": )" + deep + "}]")),
+              HasSubstr("nested deeper than 64 levels"));
+  EXPECT_THAT(error_of(write("deep.jsonl", std::string(100000, '['))), HasSubstr("nested deeper than 64 levels"));
+}
+
+TEST_F(Dataset, IdsAreUnique) {
+  const auto file = write("ids.jsonl", R"({"question": "a", "ground_truth_answer": "1", "name": 7})"
+                                       "\n"
+                                       R"({"question": "b", "ground_truth_answer": "1", "name": "seven"})"
+                                       "\n"
+                                       R"({"question": "c", "ground_truth_answer": "1", "name": 7})"
+                                       "\n");
+  EXPECT_THAT(error_of(file, {{"id_column", "name"}}),
+              HasSubstr("record 3 (line 3): its id `7` is also that of ids.jsonl record 1 (line 1)"));
+  EXPECT_EQ(first(*open(file)).id, "ids.jsonl:1");
+  std::filesystem::create_directory(folder_.path() / "other");
+  const auto other = write("other/ids.jsonl", "");
+  EXPECT_THAT(error_of(Values{{"training_files", Files{file, other}}}), HasSubstr("two files of one name"));
+}
+
+// ---- the column map ------------------------------------------------------------------------------------------------
+
+TEST_F(Dataset, ColumnsAreNamed) {
+  const auto file = write(
+      "hub.jsonl", R"({"problem": "p", "answer": 27.0, "unique_id": "test/1.json", "solution": "so \\boxed{27}"})");
+  const auto item = first(*open(file, {{"question_column", "question|problem"},
+                                       {"reference_column", "answer"},
+                                       {"id_column", "unique_id"},
+                                       {"demonstration_column", "solution"}}));
+  EXPECT_EQ(item.prompt, "p");
+  EXPECT_EQ(item.reference, "27") << "some mirrors hold numbers";
+  EXPECT_EQ(item.id, "test/1.json");
+  EXPECT_EQ(item.demonstration, "so \\boxed{27}");
+  EXPECT_THAT(error_of(file, {{"question_column", "question|text"}}), HasSubstr("`question|text` is missing"));
+}
+
+TEST_F(Dataset, ReferencesAreText) {
+  const auto reference = [&](const std::string& json) {
+    return first(*open(write("a.jsonl", R"({"question": "q", "ground_truth_answer": )" + json + "}"))).reference;
+  };
+  EXPECT_EQ(reference(R"("1,450,000")"), "1,450,000");
+  EXPECT_EQ(reference("27"), "27");
+  EXPECT_EQ(reference("-3.0"), "-3");
+  EXPECT_EQ(reference("0.1"), "0.1");
+  EXPECT_EQ(reference("1e300"), "1e+300");
+  EXPECT_EQ(reference("true"), "true");
+  EXPECT_EQ(reference(R"({"target": 23, "numbers": [30, 100, 93]})"), R"({"target":23,"numbers":[30,100,93]})");
+}
+
+TEST_F(Dataset, TheWholeRecordMayBeTheReference) {
+  const std::string record =
+      R"({"question":"q","test_list":["assert f(1) == 2"],"test_time_limit":1,"test_method":"function","extra":null})";
+  const auto item = first(*open(write("code.jsonl", record), {{"reference", "record"}}));
+  EXPECT_EQ(item.reference, record) << "fields that are not known are kept";
+}
+
+TEST_F(Dataset, AnswersAreFoundInSolutions) {
+  const auto reference = [&](const std::string& solution, const Values& values) {
+    return first(*open(write("a.jsonl", R"({"question": "q", "ground_truth_answer": ")" + solution + "\"}"), values))
+        .reference;
+  };
+  EXPECT_EQ(reference("She has 9 * 2 = $<<9*2=18>>18.\\n#### 2,125 ", {{"answer_after", "####"}}), "2,125");
+  const Values boxed = {{"answer_boxed", true}};
+  EXPECT_EQ(reference("\\\\boxed{1} or \\\\boxed{\\\\frac{1}{2}}.", boxed), "\\frac{1}{2}");
+  EXPECT_EQ(reference("\\\\fbox{ \\\\{1, 2\\\\} }", boxed), "\\{1, 2\\}");
+  const auto file = write("b.jsonl", R"({"question": "q", "ground_truth_answer": "\\boxed{1"})");
+  EXPECT_THAT(error_of(file, boxed), HasSubstr("`ground_truth_answer` has no answer in \\boxed{}"));
+  EXPECT_THAT(error_of(file, {{"answer_after", "####"}}), HasSubstr("has nothing after `####`"));
+}
+
+TEST_F(Dataset, QuestionsAndPrefixesAreMadeOfColumns) {
+  const auto file =
+      write("mbpp.jsonl", R"({"text": "Add {x}.", "code": "import os\r\nR = 1\ndef add(a, b):\n  return a + b",)"
+                          R"( "test_list": ["assert add(1, 2) == 3", "…"], "info": {"by": "us"}})");
+  const Values values = {{"question_template", "{text}\nYour code should pass the test:\n{test_list.0}\n"},
+                         {"prefix_template", "```python\n{code:signature}\n    {{\"{info.by}\"}}\n"},
+                         {"reference", "record"}};
+  const auto item = first(*open(file, values));
+  EXPECT_EQ(item.prompt, "Add {x}.\nYour code should pass the test:\nassert add(1, 2) == 3\n");
+  EXPECT_EQ(item.response_prefix, "```python\nimport os\r\nR = 1\ndef add(a, b):\n    {\"us\"}\n");
+  EXPECT_THAT(error_of(file, {{"question_template", "{text} {test_list.2}"}}), HasSubstr("`test_list.2` is missing"));
+  EXPECT_THAT(error_of(file, {{"question_template", "{text:signature}"}}), HasSubstr("no line that begins with `def`"));
+  EXPECT_THAT(error_of(file, {{"question_template", "{text"}}), HasSubstr("`question_template` has a single brace"));
+  EXPECT_THAT(error_of(file, {{"prefix_template", "{text:upper}"}}), HasSubstr("has a place {text:upper}"));
+}
+
+TEST_F(Dataset, ATypeSaysWhatARecordNeeds) {
+  const auto error = [&](const std::string& fields, const std::string& type = "") {
+    return error_of(write("a.jsonl", R"({"question": "q", )" + fields + "}"),
+                    {{"reference", "record"}, {"data_type", type}});
+  };
+  EXPECT_EQ(error(R"("test_list": ["assert True"], "test_time_limit": 1, "test_method": "function")", "code_function"),
+            "");
+  EXPECT_THAT(error(R"("test_list": [])", "code_function"), HasSubstr("`test_list` is no list of texts"));
+  EXPECT_THAT(error(R"("test_list": [" "])", "code_function"), HasSubstr("a text of `test_list` is empty"));
+  EXPECT_THAT(error(R"("test_list": ["x"], "test_time_limit": 0)", "code_function"), HasSubstr("`test_time_limit`"));
+  EXPECT_THAT(error(R"("test_list": ["x"], "test_method": "stdio")", "code_function"),
+              HasSubstr(R"(`test_method` is "stdio", not "function")"));
+  EXPECT_EQ(error(R"("test_input": ["1"], "test_output": ["2"])", "code_stdio"), "");
+  EXPECT_THAT(error(R"("test_input": ["1"], "test_output": ["2", "3"])", "code_stdio"),
+              HasSubstr("`test_input` has 1 texts, `test_output` 2"));
+  EXPECT_EQ(error(R"("ground_truth_answer": {"target": 23, "numbers": [30, 100, 93]})", "countdown"), "");
+  EXPECT_THAT(error(R"("ground_truth_answer": "23")", "countdown"), HasSubstr("the truth is not {\"target\": 23"));
+  EXPECT_THAT(error(R"("data_type": "code_function", "ground_truth_answer": "2")"), HasSubstr("`test_list`"))
+      << "a record may say it itself";
+  EXPECT_EQ(error(R"("data_type": "of another program", "ground_truth_answer": "2")"), "");
+}
+
+// ---- filters -------------------------------------------------------------------------------------------------------
+
+TEST_F(Dataset, LengthsAreLimitedInCharacters) {
+  const auto file = write("a.jsonl", R"({"question": "ππ", "ground_truth_answer": "1"})"
+                                     "\n"
+                                     R"({"question": "abc", "ground_truth_answer": "1"})"
+                                     "\n"
+                                     R"({"question": "abcd", "ground_truth_answer": "1"})"
+                                     "\n");
+  EXPECT_THAT(prompts(*open(file, {{"maximum_characters", std::int64_t{2}}})), ElementsAre("ππ"));
+  EXPECT_THAT(prompts(*open(file, {{"minimum_characters", std::int64_t{3}}})), ElementsAre("abc", "abcd"));
+  EXPECT_THAT(error_of(file, {{"minimum_characters", std::int64_t{5}}}),
+              HasSubstr("no training item is left: training: 3 records, 0 items; left out: 3 too short"));
+}
+
+TEST_F(Dataset, TheFirstItemsAreEnough) {
+  EXPECT_THAT(prompts(*open(numbered(5), {{"limit", std::int64_t{2}}})), ElementsAre("q0", "q1"));
+}
+
+TEST_F(Dataset, ItemsAreChosenByTheirSolvedShare) {
+  const auto file = write("a.jsonl", R"({"question": "never", "ground_truth_answer": "1", "share": 0})"
+                                     "\n"
+                                     R"({"question": "half", "ground_truth_answer": "1", "share": 0.5})"
+                                     "\n"
+                                     R"({"question": "always", "ground_truth_answer": "1", "share": 1})"
+                                     "\n"
+                                     R"({"question": "unknown", "ground_truth_answer": "1"})"
+                                     "\n");
+  EXPECT_THAT(prompts(*open(file, {{"solved_share_column", "share"}, {"solved_share_low", 0.0625}})),
+              ElementsAre("half", "always"));
+  const auto responses = write("responses.jsonl", R"({"id": "a.jsonl:1", "solved": false, "response": "no"})"
+                                                  "\n"
+                                                  R"({"id": "a.jsonl:2", "solved": false})"
+                                                  "\n"
+                                                  R"({"id": "a.jsonl:2", "solved": true})"
+                                                  "\n"
+                                                  R"({"id": "a.jsonl:3", "solved": true})"
+                                                  "\n");
+  EXPECT_THAT(
+      prompts(*open(file, {{"solved_share_file", responses}, {"solved_share_low", 0.1}, {"solved_share_high", 0.9}})),
+      ElementsAre("half"));
+  EXPECT_THAT(error_of(file, {{"solved_share_low", 0.1}}),
+              HasSubstr("name `solved_share_column` or `solved_share_file`"));
+  EXPECT_THAT(error_of(file, {{"solved_share_column", "question"}, {"solved_share_low", 0.1}}),
+              HasSubstr("`question` is no share between 0 and 1"));
+  EXPECT_THAT(error_of(file, {{"solved_share_file", file}}), HasSubstr("a response wants `id`, a text, and `solved`"));
+}
+
+TEST_F(Dataset, AChoiceFromOutsideStays) {
+  const auto task = open(numbered(5), {{"shuffle", false}});
+  task->keep({1, 3});
+  EXPECT_THAT(prompts(*task), ElementsAre("q1", "q3"));
+  TaskItem item;
+  task->training_item(2, RandomStream(1, "task"), item);
+  EXPECT_EQ(item.prompt, "q1");
+}
+
+// ---- overlap -------------------------------------------------------------------------------------------------------
+
+class DatasetOverlap : public Dataset {
+ protected:
+  const std::string training_file_ =
+      write("train.jsonl", R"({"question": "fresh", "ground_truth_answer": "1"})"
+                           "\n"
+                           R"({"question": "What is $1 +1$ ?", "ground_truth_answer": "2"})");
+  const std::string held_out_ =
+      write("test.json", R"([{"question": " What is\n$1+ 1$?", "ground_truth_answer": "2"}])");
+};
+
+TEST_F(DatasetOverlap, IsRefusedWhateverTheWhiteSpace) {
+  for (const char* list : {"held_out_files", "dedupe_against_files"}) {
+    const std::string error = error_of(training_file_, {{list, Files{held_out_}}});
+    EXPECT_THAT(error, HasSubstr("1 training question is in the evaluation set, too:\n"
+                                 "  train.jsonl record 2 (line 2) = test.json record 1 (line 1): What is $1 +1$ ?"))
+        << list;
+    EXPECT_THAT(error, HasSubstr("task.overlap = \"drop\""));
+  }
+}
+
+TEST_F(DatasetOverlap, MayBeDroppedOrAllowed) {
+  testing::internal::CaptureStderr();
+  const auto dropped = open(training_file_, {{"held_out_files", Files{held_out_}}, {"overlap", "drop"}});
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("2 records, 1 items; left out: 1 in an evaluation set"));
+  EXPECT_THAT(prompts(*dropped), ElementsAre("fresh"));
+  EXPECT_EQ(dropped->held_out_size(), 1);
+  EXPECT_EQ(open(training_file_, {{"held_out_files", Files{held_out_}}, {"overlap", "allow"}})->training_size(), 2);
+}
+
+TEST_F(DatasetOverlap, IsToldTogetherWithBadRecords) {
+  test::write_file(training_file_, test::read_file(training_file_) + "\n{}");
+  const std::string error = error_of(training_file_, {{"held_out_files", Files{held_out_}}});
+  EXPECT_THAT(error, HasSubstr("1 bad record:\n  train.jsonl record 3 (line 3): `question` is missing\n1 training"));
+}
+
+// ---- order ---------------------------------------------------------------------------------------------------------
+
+std::vector<std::string> round_of(const ListedTask& task, std::int64_t round, std::uint64_t seed = 1) {
+  std::vector<std::string> texts;
+  TaskItem item;
+  for (std::int64_t i = 0; i < task.training_size(); ++i) {
+    task.training_item(round * task.training_size() + i, RandomStream(seed, "task"), item);
+    texts.push_back(item.prompt);
+  }
+  return texts;
+}
+
+TEST_F(Dataset, EveryRoundIsAnotherOrderOfAllItems) {
+  for (const int size : {1, 2, 3, 7, 64, 100}) {
+    const auto task = open(numbered(size));
+    const auto sorted = [&](std::vector<std::string> texts) {
+      std::sort(texts.begin(), texts.end());
+      return texts;
+    };
+    for (const std::int64_t round : {0, 1, 2, 1000000})
+      EXPECT_EQ(sorted(round_of(*task, round)), sorted(prompts(*task)));
+    if (size < 64) continue;
+    const std::set<std::vector<std::string>> orders = {prompts(*task), round_of(*task, 0), round_of(*task, 1),
+                                                       round_of(*task, 0, 2)};
+    EXPECT_THAT(orders, SizeIs(4)) << "as in the file, of two rounds, of another seed";
+  }
+}
+
+TEST_F(Dataset, EveryOrderIsAboutAsLikely) {
+  const auto task = open(numbered(3));
+  std::map<std::vector<std::string>, int> count;
+  for (std::int64_t round = 0; round < 6000; ++round) ++count[round_of(*task, round)];
+  ASSERT_THAT(count, SizeIs(6));
+  for (const auto& [order, times] : count) EXPECT_NEAR(times, 1000, 150) << "five standard deviations";
+}
+
+TEST_F(Dataset, AnItemIsAFunctionOfItsNumber) {
+  const auto task = open(numbered(50)), again = open(numbered(50));
+  std::vector<std::string> forwards(120), backwards(120);
+  const auto fill = [](const ListedTask& from, std::vector<std::string>& to, bool reversed) {
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      const std::size_t index = reversed ? to.size() - 1 - i : i;
+      TaskItem item;
+      from.training_item(static_cast<std::int64_t>(index), RandomStream(3, "task"), item);
+      to[index] = item.prompt;
+    }
+  };
+  std::thread other(fill, std::cref(*task), std::ref(forwards), false);
+  fill(*task, backwards, true);
+  other.join();
+  EXPECT_EQ(forwards, backwards);
+  fill(*again, backwards, false);
+  EXPECT_EQ(forwards, backwards);
+}
+
+TEST_F(Dataset, WithoutShufflingTheFilesOrderGoesRound) {
+  const auto task = open(numbered(3), {{"shuffle", false}});
+  EXPECT_THAT(round_of(*task, 0), ElementsAre("q0", "q1", "q2"));
+  EXPECT_THAT(round_of(*task, 5), ElementsAre("q0", "q1", "q2"));
+}
+
+// ---- the published files -------------------------------------------------------------------------------------------
+
+class Benchmarks : public Dataset {
+ protected:
+  void SetUp() override {
+    if (test::shared_dir().empty()) GTEST_SKIP() << "there is no ../shared folder";
+  }
+  static std::string file(const std::string& name) { return (test::shared_dir() / "data/benchmarks" / name).string(); }
+};
+
+TEST_F(Benchmarks, AreReadWhole) {
+  const std::map<std::string, std::int64_t> sizes = {{"MATH_rldf.json", 6106},  {"MATH500.json", 500},
+                                                     {"gsm8k_test.json", 1319}, {"MBPP_train.json", 472},
+                                                     {"MBPP.json", 498},        {"HumanEval.json", 164}};
+  for (const auto& [name, size] : sizes) {
+    Values values;
+    if (name.starts_with("MBPP") || name.starts_with("Human"))
+      values = {{"reference", "record"}, {"data_type", "code_function"}};
+    EXPECT_EQ(open(file(name), values)->training_size(), size) << name;
+  }
+}
+
+TEST_F(Benchmarks, TwoTruthsOfTheTrainingSetAreEmpty) {
+  const std::string error = error_of(file("MATH_train.json"));
+  EXPECT_THAT(error, HasSubstr("2 bad records:"));
+  EXPECT_THAT(error, HasSubstr("MATH_train.json record 5055 "));
+  EXPECT_THAT(error, HasSubstr("MATH_train.json record 5159 "));
+  EXPECT_EQ(open(file("MATH_train.json"), {{"skip_bad", true}})->training_size(), 8521);
+}
+
+TEST_F(Benchmarks, OneTrainingSetHoldsHalfOfItsEvaluationSet) {
+  const Values held_out = {{"held_out_files", Files{file("MATH500.json")}}};
+  const std::string error = error_of(file("MATH_rldf.json"), held_out);
+  EXPECT_THAT(error, HasSubstr("248 training questions are in the evaluation set, too:\n  MATH_rldf.json record "));
+  EXPECT_THAT(error, HasSubstr("… and 198 more"));
+  Values dropped = held_out, other = held_out;
+  dropped.emplace("overlap", "drop");
+  EXPECT_EQ(open(file("MATH_rldf.json"), dropped)->training_size(), 6106 - 248);
+  other.emplace("skip_bad", true);
+  EXPECT_EQ(open(file("MATH_train.json"), other)->training_size(), 8521);
+  EXPECT_EQ(open(file("MBPP_train.json"), {{"reference", "record"}, {"held_out_files", Files{file("MBPP.json")}}})
+                ->training_size(),
+            472);
+}
+
+TEST_F(Benchmarks, ProgramsBeginWithTheirPrefix) {
+  const auto item = first(*open(file("HumanEval.json"), {{"reference", "record"}}));
+  EXPECT_EQ(item.prompt.substr(0, 60), "You need to complete this code:\nfrom typing import List\n\n\nde");
+  EXPECT_TRUE(item.response_prefix.starts_with("Here is the completed code:\n```python\nfrom typing import List\n"));
+  EXPECT_TRUE(item.response_prefix.ends_with("\"\"\"\n\n"));
+  EXPECT_THAT(item.reference, HasSubstr("\"test_list\":[\"\\n\\n\\nMETADATA"));
+}
+
+}  // namespace
+}  // namespace drift
