@@ -6,6 +6,7 @@
 #include <core/io/checkpoint.h>
 #include <core/report/format.h>
 #include <core/train/training_plan.h>
+#include <core/train/training_task.h>
 
 #include <nlohmann/json.hpp>
 
@@ -157,7 +158,8 @@ int run_dry(const CommandLine& line, const MakeComponents& make_components) {
     check_parameters(folder, shapes->parameters());
   const Tokenizer tokenizer = Tokenizer::open(folder);
   const PromptEncoder prompts(config.section("prompt"), tokenizer, shapes->traits());
-  const PolicyComponents components = make_components(run);
+  TrainingTask training_task = open_training_task(run.plugins->registry, config, prompts);
+  const PolicyComponents components = make_components(run, std::move(training_task.task));
   const TrainingPlan plan = plan_training(config, *shapes, device_name == "cpu", prompts, components);
 
   const fs::path path = run_path(line, config);
@@ -173,6 +175,7 @@ int run_dry(const CommandLine& line, const MakeComponents& make_components) {
   row("model", config.component("model") + ", " + format_parameters(plan.parameters) + " parameters, " +
                    config.section("model").get<std::string>("dtype") + ", " + folder.string());
   row("task", components.task.name() + ", reward " + components.judge.labels().front());
+  if (!training_task.note.empty()) row("", training_task.note);
   print_work(plan);
   print_memory(plan, device_name, available);
   std::printf("\ndisk\n  %-18s %10s   %lld kept and one being written; free: %s\n", "checkpoints",

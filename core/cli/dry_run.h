@@ -5,7 +5,7 @@
 
 namespace drift {
 
-using MakeComponents = PolicyComponents (*)(const LoadedRun& run);
+using MakeComponents = PolicyComponents (*)(const LoadedRun& run, Loaded<Task> task);
 
 /// `drift train --dry-run`: check everything but the weights' bytes, print the plan, write nothing.
 /// @return 0, or 1 if something would not fit.

@@ -6,10 +6,10 @@ namespace drift {
 namespace {
 
 /// All but the reference policy.
-PolicyComponents make_components(const LoadedRun& run) {
+PolicyComponents make_components(const LoadedRun& run, Loaded<Task> task) {
   const auto& registry = run.plugins->registry;
   const auto& config = run.config;
-  return {.task = create_component<Task>(registry, config, "task"),
+  return {.task = std::move(task),
           .judge = Judge(registry, config),
           .rollout = create_component<Rollout>(registry, config, "rollout"),
           .masking = create_component<MaskingStrategy>(registry, config, "algorithm.masking"),
@@ -17,10 +17,11 @@ PolicyComponents make_components(const LoadedRun& run) {
           .reference = std::nullopt};
 }
 
-std::unique_ptr<Training> make_policy_training(const LoadedRun& run, const Model& model, const PromptEncoder& prompts) {
+std::unique_ptr<Training> make_policy_training(const LoadedRun& run, const Model& model, const PromptEncoder& prompts,
+                                               Loaded<Task> task) {
   const auto& registry = run.plugins->registry;
   const auto& config = run.config;
-  PolicyComponents components = make_components(run);
+  PolicyComponents components = make_components(run, std::move(task));
   LossNeeds needs;
   components.loss->needs(needs);
   if (needs.reference) {

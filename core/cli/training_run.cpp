@@ -9,6 +9,7 @@
 #include <core/report/metrics_reader.h>
 #include <core/report/profile.h>
 #include <core/report/terminal.h>
+#include <core/train/training_task.h>
 
 #include <ATen/Parallel.h>
 
@@ -141,19 +142,24 @@ int run_training(const CommandLine& line, ConfigPurpose purpose, const MakeTrain
   std::optional<RunFolder> folder;
   if (line.resume) folder.emplace(RunFolder::open(path));
   const auto resumed = line.resume ? folder->resume_point(settings.config_hash) : std::nullopt;
-  // What is wrong with the tokenizer or the prompt is said before the weights are read.
+  // What is wrong with the tokenizer, the prompt or the data is said before the weights are read.
   const Tokenizer tokenizer = Tokenizer::open(model_folder);
   const PromptEncoder prompts(config.section("prompt"), tokenizer, read_model_traits(run.plugins->registry, config));
+  auto training_task = open_training_task(run.plugins->registry, config, prompts);
   const auto model = resumed ? open_model(run.plugins->registry, config, resumed->folder)
                              : open_initial_model(run.plugins->registry, config);
   const auto evaluator = make_evaluator(run);
-  const auto training = make_training(run, *model, prompts);
+  const auto training = make_training(run, *model, prompts, std::move(training_task.task));
   if (!folder) folder.emplace(RunFolder::create(path));
   begin_files(*folder, run, resumed);
 
   Terminal terminal(std::cout, detect_terminal(1));
   RunDisplay display(terminal);
   display.header(header(config, *model, purpose, *folder, resumed));
+  if (!training_task.note.empty()) {
+    log_info(training_task.note);
+    display.message(training_task.note);
+  }
   TrainingLoop loop(settings, *training, *model, *folder, display,
                     make_evaluate(evaluator, config, *model, prompts, display));
   if (resumed) loop.resume(*resumed);

@@ -57,7 +57,14 @@ std::vector<SectionSchema> make_sections() {
                        {"initialize", "checkpoint", "where the weights come from", one_of({"checkpoint", "random"})}},
                       kModel,
                       all});
-  sections.push_back({"task", "the problems", {name}, kTask, {kTrain, kPretrain, kEval}});
+  sections.push_back(
+      {"task",
+       "the problems",
+       {name,
+        {"max_prompt_tokens", 0, "train on the items of a list whose whole prompt has at most so many tokens, 0 = any",
+         at_least(0)}},
+       kTask,
+       {kTrain, kPretrain, kEval}});
   sections.push_back(
       {"prompt",
        "what stands around a question",
