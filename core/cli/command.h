@@ -30,6 +30,8 @@ struct CommandLine {
   std::optional<std::string> text;      ///< --text of `tokenize`
   bool decode = false;                  ///< --decode; its ids, if it has any, are token_ids
   std::filesystem::path in;             ///< --in, --case
+  std::optional<std::int64_t> items;    ///< --items of `data`
+  std::string id;                       ///< --id of `data show`
   bool clean_up = false;                ///< --clean-up
   bool keep_special = false;
   bool json = false;
@@ -80,6 +82,9 @@ int run_eval_diff(const CommandLine& line);
 int run_generate(const CommandLine& line);
 int run_model_info(const CommandLine& line);
 int run_model_verify(const CommandLine& line);
+int run_data_stats(const CommandLine& line);
+int run_data_show(const CommandLine& line);
+int run_data_check(const CommandLine& line);
 int run_tokenize(const CommandLine& line);
 int run_plugin_list(const CommandLine& line);
 int run_plugin_info(const CommandLine& line);

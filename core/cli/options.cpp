@@ -44,6 +44,8 @@ const std::map<std::string, Option>& options() {
       {"token-ids", {"1,2,3", "the prompt as token ids", "", false}},
       {"text", {"TEXT", "the text; default: standard input", "", false}},
       {"decode", {"1,2,3", "token ids to text; without ids, those of --in", "", false}},
+      {"items", {"N", "how many items", "", false}},
+      {"id", {"ID", "the item called so", "", false}},
       {"clean-up", {"", "with --decode: no space before . ? ! , and contractions, as some originals do", "", false}},
       {"keep-special", {"", "with --decode: show special tokens instead of dropping them", "", false}},
       {"suite", {"SUITE.toml", "the tasks, lengths and schedules to answer, instead of one task", "", false}},
@@ -154,13 +156,14 @@ std::vector<std::int64_t> parse_token_ids(const std::string& option, const std::
   return ids;
 }
 
-std::int64_t parse_jobs(const std::string& text) {
-  std::int64_t jobs = 1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), jobs);
-  if (!text.empty() && (error != std::errc() || end != text.data() + text.size() || jobs < 1)) {
-    throw UsageError("`--jobs " + text + "` is no number of runs", "for example: --jobs 2");
+/// @param what  what is counted: "runs"
+std::int64_t parse_count(const std::string& option, const std::string& text, const std::string& what) {
+  std::int64_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || end != text.data() + text.size() || count < 1) {
+    throw UsageError("`--" + option + " " + text + "` is no number of " + what, "for example: --" + option + " 2");
   }
-  return jobs;
+  return count;
 }
 
 double parse_tolerance(const std::string& option, const std::string& text, double absent) {
@@ -238,7 +241,9 @@ CommandLine parse_arguments(const Command& command, const std::vector<std::strin
   line.out = text("out");
   line.purpose = text("for");
   line.resume = given("resume");
-  line.jobs = parse_jobs(text("jobs"));
+  if (values.count("jobs")) line.jobs = parse_count("jobs", text("jobs"), "runs");
+  if (values.count("items")) line.items = parse_count("items", text("items"), "items");
+  line.id = text("id");
   line.dry_run = given("dry-run");
   line.report = given("report");
   line.json = given("json");

@@ -30,7 +30,8 @@ ParamSpecs with_optimizer(ParamSpecs keys, double learning_rate) {
 std::vector<SectionSchema> make_sections() {
   using enum ConfigPurpose;
   using enum ComponentKind;
-  const std::vector<ConfigPurpose> all = {kTrain, kPretrain, kEval, kGenerate, kModelOnly};
+  const std::vector<ConfigPurpose> with_model = {kTrain, kPretrain, kEval, kGenerate, kModelOnly};
+  const std::vector<ConfigPurpose> all = {kTrain, kPretrain, kEval, kGenerate, kModelOnly, kJudge, kData};
   const ParamSpec name = {"name", "", "which one, of those that the plugins bring"};
   std::vector<SectionSchema> sections;
   sections.push_back({"run",
@@ -45,7 +46,7 @@ std::vector<SectionSchema> make_sections() {
                       "where plugins are looked for first",
                       {{"paths", std::vector<std::string>{}, "plugin files, or folders that hold them"}},
                       std::nullopt,
-                      {kTrain, kPretrain, kEval, kGenerate, kModelOnly, kJudge}});
+                      all});
   sections.push_back({"model",
                       "the backbone and its checkpoint",
                       {{"name", "", "the backbone's family; default: what the checkpoint's config.json says"},
@@ -56,7 +57,7 @@ std::vector<SectionSchema> make_sections() {
                         one_of({"float32", "bfloat16"})},
                        {"initialize", "checkpoint", "where the weights come from", one_of({"checkpoint", "random"})}},
                       kModel,
-                      all});
+                      with_model});
   sections.push_back(
       {"task",
        "the problems",
@@ -64,7 +65,7 @@ std::vector<SectionSchema> make_sections() {
         {"max_prompt_tokens", 0, "train on the items of a list whose whole prompt has at most so many tokens, 0 = any",
          at_least(0)}},
        kTask,
-       {kTrain, kPretrain, kEval}});
+       {kTrain, kPretrain, kEval, kData}});
   sections.push_back(
       {"prompt",
        "what stands around a question",
@@ -77,7 +78,7 @@ std::vector<SectionSchema> make_sections() {
          "special tokens in the user's words: control ids, as the originals have them, or plain text",
          one_of({"recognised", "text"})}},
        std::nullopt,
-       {kTrain, kPretrain, kEval, kGenerate}});
+       {kTrain, kPretrain, kEval, kGenerate, kData}});
   sections.push_back(
       {"reward",
        "what judges a response",

@@ -12,7 +12,7 @@ namespace drift {
 
 /// What the configuration is resolved for: it decides which sections must be complete. Sections that are not needed are
 /// still checked where the files have them.
-enum class ConfigPurpose { kTrain, kPretrain, kEval, kGenerate, kModelOnly, kJudge };
+enum class ConfigPurpose { kTrain, kPretrain, kEval, kGenerate, kModelOnly, kJudge, kData };
 
 /// One section of a run's TOML.
 struct SectionSchema {

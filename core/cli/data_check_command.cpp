@@ -1,0 +1,141 @@
+#include <core/cli/data_source.h>
+#include <core/report/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include <iostream>
+
+namespace drift {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::int64_t kGenerated = 200;
+constexpr std::size_t kMostLines = 20;
+
+struct Finding {
+  bool wrong = true;  ///< else worth knowing
+  std::string what, hint;
+};
+
+/// Names of items with a word on each, in one finding.
+class ItemList {
+ public:
+  void add(const TaskItem& item, const std::string& why) {
+    if (++count_ <= kMostLines) lines_ += "\n  " + item.id + ": " + why;
+  }
+  /// @param what  "prompts that …"
+  void report(const std::string& what, const std::string& hint, std::vector<Finding>& findings) const {
+    if (count_ == 0) return;
+    const std::string more = count_ > kMostLines ? "\n  … and " + std::to_string(count_ - kMostLines) + " more" : "";
+    findings.push_back({true, what + ", " + std::to_string(count_) + ":" + lines_ + more, hint});
+  }
+
+ private:
+  std::size_t count_ = 0;
+  std::string lines_;
+};
+
+void check_prompts(const DataSource& source, const std::vector<TaskItem>& items, bool training,
+                   std::vector<Finding>& findings) {
+  if (source.prompts() == nullptr) return;
+  const auto& config = source.config();
+  const auto most = config.section("task").get<std::int64_t>("max_prompt_tokens");
+  std::int64_t response = 0;
+  if (config.has("rollout"))
+    response = create_component<Rollout>(source.registry(), config, "rollout")->response_length();
+  if (config.has("pretrain"))
+    response = std::max(response, config.section("pretrain").get<std::int64_t>("response_length"));
+  ItemList too_long;
+  std::int64_t left_out = 0;
+  for (const TaskItem& item : items) {
+    const std::int64_t tokens = source.count_tokens(item);
+    if (training && most > 0 && tokens > most) {
+      ++left_out;
+    } else if (tokens + response > source.context_length()) {
+      too_long.add(item, std::to_string(tokens) + " tokens");
+    }
+  }
+  if (left_out > 0)
+    findings.push_back({false,
+                        std::to_string(left_out) + " training prompts have more than " + std::to_string(most) +
+                            " tokens; training leaves them out",
+                        ""});
+  too_long.report(std::string(training ? "training" : "held-out") + " prompts that, with " + std::to_string(response) +
+                      " tokens of the response, are longer than the model's context of " +
+                      std::to_string(source.context_length()),
+                  training ? "leave them out by task.max_prompt_tokens" : "shorten rollout.length", findings);
+}
+
+// A reference that the reward cannot read would end a run at its item.
+void check_references(const DataSource& source, const std::vector<TaskItem>& items, std::vector<Finding>& findings) {
+  if (!source.config().has("reward")) return;
+  Loaded<Reward> reward;
+  try {
+    reward = create_component<Reward>(source.registry(), source.config(), "reward");
+  } catch (const Error& error) {  // such as a sandbox that this machine does not allow: no fault of the data
+    findings.push_back({false, std::string("references are not looked at: ") + error.what(), error.hint()});
+    return;
+  }
+  ItemList unreadable;
+  for (const TaskItem& item : items) {
+    try {
+      RewardResult result;
+      reward->score({"", &item}, result);
+      if (result.status == RewardStatus::kInfrastructure) unreadable.add(item, result.reason);
+    } catch (const std::exception& error) {
+      unreadable.add(item, error.what());
+    }
+  }
+  unreadable.report("references that the reward `" + reward.name() + "` cannot judge", "", findings);
+}
+
+std::vector<Finding> findings_of(DataSource& source) {
+  std::vector<Finding> findings;
+  try {
+    source.open_task();
+  } catch (const Error& error) {
+    return {{true, error.what(), error.hint()}};
+  }
+  const auto training = source.training_items(kGenerated), held_out = source.held_out_items();
+  findings.push_back({false,
+                      format_integer(static_cast<long long>(training.size())) +
+                          (source.list() ? " training items, " : " of its training items looked at, ") +
+                          format_integer(static_cast<long long>(held_out.size())) + " held-out items",
+                      ""});
+  if (const auto shared = shared_questions(training, held_out); shared > 0)
+    findings.push_back({false, std::to_string(shared) + " training questions are held-out questions, too", ""});
+  for (const auto* items : {&training, &held_out}) {
+    check_prompts(source, *items, items == &training, findings);
+    check_references(source, *items, findings);
+  }
+  if (source.prompts() == nullptr)
+    findings.push_back({false, "prompts are not looked at: " + source.missing_model(), ""});
+  return findings;
+}
+
+}  // namespace
+
+int run_data_check(const CommandLine& line) {
+  DataSource source(line);
+  const auto findings = findings_of(source);
+  bool wrong = false;
+  Json list = Json::array();
+  for (const Finding& finding : findings) {
+    wrong = wrong || finding.wrong;
+    if (line.json) {
+      list.push_back({{"wrong", finding.wrong}, {"what", finding.what}, {"hint", finding.hint}});
+    } else {
+      std::cout << (finding.wrong ? "wrong  " : "note   ") << finding.what << "\n";
+      if (!finding.hint.empty()) std::cout << "  = " << finding.hint << "\n";
+    }
+  }
+  if (line.json) {
+    std::cout << Json{{"ok", !wrong}, {"findings", list}}.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  } else {
+    std::cout << (wrong ? "the data cannot be used as it is\n" : "nothing is wrong\n");
+  }
+  return wrong ? 1 : 0;
+}
+
+}  // namespace drift

@@ -1,0 +1,87 @@
+#include <core/cli/data_source.h>
+#include <core/text/chat.h>
+#include <core/text/utf8.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <iostream>
+
+namespace drift {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Shown {
+  std::string set;
+  TaskItem item;
+};
+
+/// The whole text before the response; without a model, the user's words alone.
+std::string prompt_of(const DataSource& source, const TaskItem& item) {
+  if (const PromptEncoder* prompts = source.prompts()) return prompts->render(item.prompt, item.response_prefix);
+  return fill_instruction(source.config().section("prompt").get<std::string>("instruction"), item.prompt);
+}
+
+void print_text(const std::string& name, const std::string& text) {
+  if (text.empty()) return;
+  std::cout << name << "\n";
+  std::string_view rest = text;
+  while (true) {
+    const std::size_t end = rest.find('\n');
+    std::cout << "| " << rest.substr(0, end) << "\n";
+    if (end == std::string_view::npos) return;
+    rest.remove_prefix(end + 1);
+  }
+}
+
+void print(const DataSource& source, const Shown& shown) {
+  const bool whole = source.prompts() != nullptr;
+  std::cout << shown.set << " item " << shown.item.id << "\n";
+  print_text(whole ? "prompt, " + std::to_string(source.count_tokens(shown.item)) + " tokens"
+                   : "the user's words (the model's turns are not known: " + source.missing_model() + ")",
+             prompt_of(source, shown.item));
+  if (!whole) print_text("the response begins with", shown.item.response_prefix);
+  print_text("reference", shown.item.reference);
+  print_text("demonstration", shown.item.demonstration);
+  std::cout << "\n";
+}
+
+void print_json(const DataSource& source, const Shown& shown) {
+  Json json = {{"set", shown.set},
+               {"id", shown.item.id},
+               {"question", shown.item.prompt},
+               {"prompt", source.prompts() ? Json(prompt_of(source, shown.item)) : Json()},
+               {"response_prefix", shown.item.response_prefix},
+               {"reference", shown.item.reference},
+               {"demonstration", shown.item.demonstration}};
+  if (source.prompts()) json["token_ids"] = source.prompts()->ids(shown.item.prompt, shown.item.response_prefix);
+  std::cout << json.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
+}
+
+std::vector<Shown> choose(const DataSource& source, const CommandLine& line) {
+  const std::int64_t wanted = line.items.value_or(1);
+  std::vector<Shown> chosen;
+  const auto take = [&](const std::string& set, std::vector<TaskItem> items) {
+    std::int64_t taken = 0;
+    for (TaskItem& item : items) {
+      if (line.id.empty() ? ++taken <= wanted : item.id == line.id) chosen.push_back({set, std::move(item)});
+    }
+  };
+  take("training", source.training_items(wanted));
+  take("held-out", source.held_out_items());
+  if (chosen.empty() && !line.id.empty())
+    throw Error("there is no item `" + line.id + "`", "drift data show --items 5 shows how they are called");
+  return chosen;
+}
+
+}  // namespace
+
+int run_data_show(const CommandLine& line) {
+  DataSource source(line);
+  source.open_task();
+  for (const Shown& shown : choose(source, line)) line.json ? print_json(source, shown) : print(source, shown);
+  return 0;
+}
+
+}  // namespace drift

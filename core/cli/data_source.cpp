@@ -1,0 +1,51 @@
+#include <core/cli/data_source.h>
+
+#include <filesystem>
+
+namespace drift {
+
+DataSource::DataSource(const CommandLine& line) : run_(load_run(line, ConfigPurpose::kData)) { open_prompts(); }
+
+void DataSource::open_task() { task_ = create_component<Task>(registry(), config(), "task"); }
+
+void DataSource::open_prompts() {
+  const std::filesystem::path folder =
+      config().has("model") ? config().section("model").get<std::string>("path") : std::string();
+  std::error_code ignored;
+  if (folder.empty() || !std::filesystem::exists(folder / "config.json", ignored)) {
+    missing_model_ = folder.empty() ? "no model is named: --model FOLDER" : "there is no model at " + folder.string();
+    return;
+  }
+  const ModelTraits traits = read_model_traits(registry(), config());
+  tokenizer_.emplace(Tokenizer::open(folder));
+  prompts_.emplace(config().section("prompt"), *tokenizer_, traits);
+  context_length_ = traits.context_length;
+}
+
+std::vector<TaskItem> DataSource::training_items(std::int64_t generated) const {
+  const ListedTask* listed = list();
+  const auto seed = static_cast<std::uint64_t>(config().section("run").get<std::int64_t>("seed"));
+  const RandomStream random = RandomStream(seed, "train").child("task");
+  std::vector<TaskItem> items(static_cast<std::size_t>(listed ? listed->training_size() : generated));
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const auto index = static_cast<std::int64_t>(i);
+    task_.call("training items", [&](const Task& task) {
+      return listed ? listed->listed_item(index, items[i]) : task.training_item(index, random, items[i]);
+    });
+  }
+  return items;
+}
+
+std::vector<TaskItem> DataSource::held_out_items() const {
+  std::vector<TaskItem> items(static_cast<std::size_t>(task_->held_out_size()));
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    task_.call("held_out_item", [&](const Task& task) { task.held_out_item(static_cast<std::int64_t>(i), items[i]); });
+  }
+  return items;
+}
+
+std::int64_t DataSource::count_tokens(const TaskItem& item) const {
+  return static_cast<std::int64_t>(prompts_->ids(item.prompt, item.response_prefix).size());
+}
+
+}  // namespace drift

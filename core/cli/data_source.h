@@ -1,0 +1,54 @@
+#pragma once
+
+#include <core/cli/load_run.h>
+#include <core/data/item_statistics.h>
+#include <core/text/tokenizer.h>
+#include <core/train/components.h>
+#include <core/train/prompt_encoder.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace drift {
+
+/// What the `drift data` commands look at: a task's items and, where the file names a model that is there, its prompts.
+class DataSource {
+ public:
+  /// @throws ConfigError
+  explicit DataSource(const CommandLine& line);
+  DataSource(const DataSource&) = delete;
+
+  const RunConfig& config() const { return run_.config; }
+  const Registry& registry() const { return run_.plugins->registry; }
+
+  /// Create the task. @throws Error with everything that is wrong with its data.
+  void open_task();
+  const Loaded<Task>& task() const { return task_; }
+
+  /// Null for a task that makes its items.
+  const ListedTask* list() const { return dynamic_cast<const ListedTask*>(&*task_); }
+  /// Training items: the whole list, or the first `generated` that a run of this seed meets.
+  std::vector<TaskItem> training_items(std::int64_t generated) const;
+  std::vector<TaskItem> held_out_items() const;
+
+  /// Null where no prompt can be made; then missing_model() says why.
+  const PromptEncoder* prompts() const { return prompts_ ? &*prompts_ : nullptr; }
+  const std::string& missing_model() const { return missing_model_; }
+  std::int64_t context_length() const { return context_length_; }
+  std::int64_t count_tokens(const TaskItem& item) const;
+
+ private:
+  void open_prompts();
+
+  LoadedRun run_;
+  Loaded<Task> task_;
+  std::optional<Tokenizer> tokenizer_;
+  std::optional<PromptEncoder> prompts_;
+  std::string missing_model_;
+  std::int64_t context_length_ = 0;
+};
+
+}  // namespace drift

@@ -1,0 +1,210 @@
+// `drift data stats|show|check`, and training on the items of a file.
+
+#include <tests/support/training_run.h>
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace drift {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+
+std::string quickstart() { return (test::source_dir() / "configs/quickstart.toml").string(); }
+
+/// Three sums and a held-out one; the reward `countdown` reads their references.
+class Data : public testing::Test {
+ protected:
+  Data() {
+    write("train.jsonl", R"({"question": "3,7,12=48", "truth": {"numbers": [3, 7, 12], "target": 48}})"
+                         "\n"
+                         R"({"question": "1,2,3=6", "truth": {"numbers": [1, 2, 3], "target": 6}})"
+                         "\n"
+                         R"({"question": "1,2,4=7", "truth": {"numbers": [1, 2, 4], "target": 7}})"
+                         "\n");
+    write("test.jsonl", R"({"question": "2,2,2=6", "truth": {"numbers": [2, 2, 2], "target": 6}})");
+    write("run.toml", R"([task]
+name = "dataset"
+training_files = ["train.jsonl"]
+held_out_files = ["test.jsonl"]
+reference_column = "truth"
+[prompt]
+instruction = "Solve {question}"
+[reward]
+name = "countdown"
+)");
+  }
+
+  void write(const std::string& name, const std::string& content) const {
+    test::write_file(folder_.path() / name, content);
+  }
+  test::CommandResult drift(const std::string& arguments) const {
+    return test::run_command("cd " + folder_.path().string() + " && " + test::program().string() + " " + arguments);
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(Data, StatsCountItemsAndLengths) {
+  const auto result = drift("data stats run.toml");
+  ASSERT_EQ(result.status, 0) << result.error;
+  EXPECT_EQ(result.error, "");
+  EXPECT_THAT(result.output, HasSubstr("training, items: 3\n"));
+  EXPECT_THAT(result.output, HasSubstr("question, characters   median 7   5 % 7   95 % 9   from 7 to 9\n"));
+  EXPECT_THAT(result.output, HasSubstr("answers                JSON 3\n"));
+  EXPECT_THAT(result.output, HasSubstr("held out, items: 1\n"));
+  EXPECT_THAT(result.output, HasSubstr("questions in both: 0\n"));
+  EXPECT_THAT(result.output, HasSubstr("tokens are not counted: no model is named: --model FOLDER\n"));
+}
+
+TEST_F(Data, StatsAreAlsoJson) {
+  const auto found = json::parse(drift("data stats run.toml --json").output);
+  EXPECT_EQ(found.at("task"), "dataset");
+  EXPECT_EQ(found.at("training").at("items"), 3);
+  EXPECT_EQ(found.at("training").at("question_characters").at("maximum"), 9);
+  EXPECT_EQ(found.at("held_out").at("answer_shapes").at("JSON"), 1);
+  EXPECT_EQ(found.at("overlap"), 0);
+}
+
+TEST_F(Data, ShowPrintsTheFirstItemOfEachSet) {
+  const auto result = drift("data show run.toml");
+  ASSERT_EQ(result.status, 0) << result.error;
+  EXPECT_THAT(result.output, HasSubstr("training item train.jsonl:1\n"));
+  EXPECT_THAT(result.output, HasSubstr("| Solve 3,7,12=48\n"));
+  EXPECT_THAT(result.output, HasSubstr("reference\n| {\"numbers\":[3,7,12],\"target\":48}\n"));
+  EXPECT_THAT(result.output, HasSubstr("held-out item test.jsonl:1\n"));
+  EXPECT_THAT(result.output, Not(HasSubstr("train.jsonl:2")));
+}
+
+TEST_F(Data, ShowFindsItemsByTheirNames) {
+  const auto one = drift("data show run.toml --id train.jsonl:3 --json");
+  ASSERT_EQ(one.status, 0) << one.error;
+  EXPECT_EQ(json::parse(one.output).at("question"), "1,2,4=7");
+  const auto none = drift("data show run.toml --id train.jsonl:4");
+  EXPECT_EQ(none.status, 1);
+  EXPECT_THAT(none.error, HasSubstr("there is no item `train.jsonl:4`"));
+  EXPECT_EQ(drift("data show run.toml --items 0").status, 2);
+}
+
+TEST_F(Data, ShowPrintsWhatTheModelReads) {
+  write("grids.toml", "extends = [\"" + quickstart() + "\"]\n");
+  const auto shown = json::parse(drift("data show grids.toml --items 1 --json | head -n 1").output);
+  EXPECT_EQ(shown.at("set"), "training");
+  EXPECT_EQ(shown.at("prompt"), shown.at("question"));
+  EXPECT_THAT(shown.at("token_ids"), SizeIs(21));
+  const auto text = drift("data show grids.toml");
+  EXPECT_THAT(text.output, AllOf(HasSubstr("prompt, 21 tokens\n| <|startoftext|>"), HasSubstr("demonstration\n| ")));
+}
+
+TEST_F(Data, CheckIsContentWithGoodData) {
+  const auto result = drift("data check run.toml");
+  EXPECT_EQ(result.status, 0) << result.error;
+  EXPECT_THAT(result.output, HasSubstr("note   3 training items, 1 held-out items\n"));
+  EXPECT_THAT(result.output, HasSubstr("nothing is wrong\n"));
+  EXPECT_EQ(drift("data check " + quickstart()).status, 0) << "generators are looked at, too";
+}
+
+TEST_F(Data, CheckFindsBadRecordsAndOverlap) {
+  write("test.jsonl",
+        "{}\n"
+        R"({"question": "1, 2, 3 = 6", "truth": {"numbers": [1, 2, 3], "target": 6}})");
+  const auto result = drift("data check run.toml");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.output, HasSubstr("test.jsonl record 1 (line 1): `question` is missing"));
+  EXPECT_THAT(result.output, HasSubstr("train.jsonl record 2 (line 2) = test.jsonl record 2 (line 2): 1,2,3=6"));
+  EXPECT_THAT(result.output, HasSubstr("the data cannot be used as it is"));
+  const auto found = json::parse(drift("data check run.toml --json").output);
+  EXPECT_EQ(found.at("ok"), false);
+  EXPECT_THAT(found.at("findings"), SizeIs(1));
+}
+
+TEST_F(Data, CheckFindsReferencesThatTheRewardCannotRead) {
+  write("test.jsonl", R"({"question": "2,2,2=6", "truth": "6"})");
+  const auto result = drift("data check run.toml");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.output, HasSubstr("references that the reward `countdown` cannot judge, 1:\n  test.jsonl:1: "));
+  EXPECT_EQ(drift("data check run.toml --set task.data_type=countdown").status, 1);
+}
+
+/// Grids out of a file, as `drift data show --json` writes them: a run on a list.
+class ListedTraining : public testing::Test {
+ protected:
+  ListedTraining() {
+    std::string records;
+    std::istringstream lines(runs_.drift("data show run.toml --items 6 --json").output);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("{\"set\":\"training\"")) records += line + "\n";
+    }
+    test::write_file(runs_.path() / "grids.jsonl", records);
+    auto longer = json::parse(records.substr(0, records.find('\n')));
+    longer["question"] = longer["question"].get<std::string>() + "1234";
+    test::write_file(runs_.path() / "longer.jsonl", longer.dump());
+    test::write_file(runs_.path() / "listed.toml", R"(extends = ["run.toml"]
+[task]
+name = "dataset"
+training_files = ["grids.jsonl", "longer.jsonl"]
+held_out_files = []
+reference_column = "reference"
+demonstration_column = "demonstration"
+max_prompt_tokens = 21
+[reward]
+name = "sudoku"
+score = "cells"
+)");
+  }
+
+  test::TrainingRuns runs_;
+};
+
+TEST_F(ListedTraining, LeavesOutLongPromptsAndSaysSo) {
+  const auto result = runs_.drift("train listed.toml --out a --steps 2");
+  ASSERT_EQ(result.status, 0) << result.error;
+  const std::string note = "1 of 7 training items have prompts of more than 21 tokens: left out";
+  EXPECT_THAT(result.output, HasSubstr(note));
+  EXPECT_THAT(test::read_file(runs_.run("a/log.txt")), HasSubstr(note));
+  EXPECT_THAT(test::metrics_of(runs_.run("a")), SizeIs(2));
+  EXPECT_THAT(runs_.drift("data stats listed.toml").output,
+              HasSubstr("prompts over max_prompt_tokens = 21, which training leaves out: 1\n"));
+}
+
+TEST_F(ListedTraining, GoesOnWithTheSameItems) {
+  ASSERT_EQ(runs_.drift("train listed.toml --out a").status, 0);
+  ASSERT_EQ(runs_.drift("train listed.toml --out b --steps 2").status, 0);
+  EXPECT_EQ(runs_.drift("train listed.toml --out b --resume --steps 4").status, 0);
+  EXPECT_EQ(test::difference(runs_.run("b"), runs_.run("a")), "");
+}
+
+TEST_F(ListedTraining, IsRefusedWhereNoItemIsLeft) {
+  const auto none = runs_.drift("train listed.toml --out a --set task.max_prompt_tokens=20");
+  EXPECT_EQ(none.status, 1);
+  EXPECT_THAT(none.error, HasSubstr("7 of 7 training items have prompts of more than 20 tokens"));
+  const auto no_list = runs_.drift("train run.toml --out a --set task.max_prompt_tokens=20");
+  EXPECT_EQ(no_list.status, 1);
+  EXPECT_THAT(no_list.error, HasSubstr("task.max_prompt_tokens chooses from a list of items, and the task `sudoku`"));
+  const auto nothing = runs_.drift(
+      "train listed.toml --out a --set 'task.training_files=[]' --set "
+      "'task.held_out_files=[\"grids.jsonl\"]'");
+  EXPECT_EQ(nothing.status, 1);
+  EXPECT_THAT(nothing.error, HasSubstr("it has no training items"));
+  EXPECT_FALSE(std::filesystem::exists(runs_.run("a"))) << "nothing half-made stays behind";
+}
+
+TEST_F(ListedTraining, ImitatesItsDemonstrations) {
+  const auto result = runs_.drift(
+      "pretrain listed.toml --out a --steps 2 --set pretrain.batch_size=3 "
+      "--set pretrain.response_length=20");
+  ASSERT_EQ(result.status, 0) << result.error;
+  EXPECT_THAT(result.output, HasSubstr("left out"));
+}
+
+}  // namespace
+}  // namespace drift
