@@ -1,0 +1,62 @@
+# Arrow C++, for Parquet files, as the target drift::parquet. Optional: without it, a .parquet file is an error. Looked for in:
+# -DArrow_ROOT (a folder with include/ and the libraries in it or in lib/), the active Python's pyarrow, the folder that
+# scripts/setup fills. Only the task `dataset` is linked to it.
+set(DRIFT_PARQUET AUTO CACHE STRING "Read Parquet files: ON, OFF, or AUTO (when Arrow C++ is found)")
+set_property(CACHE DRIFT_PARQUET PROPERTY STRINGS AUTO ON OFF)
+set(DRIFT_ARROW_VERSION 26.0.1)  # what scripts/setup fetches
+
+function(_drift_find_arrow)
+  set(candidates ${Arrow_ROOT})
+  if(NOT Arrow_ROOT AND DRIFT_PYTHON)
+    execute_process(COMMAND ${DRIFT_PYTHON} -c
+      "import importlib.util as u; s = u.find_spec('pyarrow'); print(s.submodule_search_locations[0] if s else '')"
+      OUTPUT_VARIABLE python_arrow OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    list(APPEND candidates ${python_arrow})
+  endif()
+  if(NOT Arrow_ROOT)
+    if(DEFINED ENV{XDG_CACHE_HOME})
+      list(APPEND candidates $ENV{XDG_CACHE_HOME}/drift/arrow-${DRIFT_ARROW_VERSION}/pyarrow)
+    endif()
+    list(APPEND candidates $ENV{HOME}/.cache/drift/arrow-${DRIFT_ARROW_VERSION}/pyarrow)
+  endif()
+  foreach(root ${candidates})
+    # In a wheel, the libraries bear only their whole names (libarrow.so.2600).
+    file(GLOB arrow LIST_DIRECTORIES false ${root}/libarrow.so* ${root}/lib/libarrow.so*)
+    file(GLOB parquet LIST_DIRECTORIES false ${root}/libparquet.so* ${root}/lib/libparquet.so*)
+    if(arrow AND parquet AND EXISTS ${root}/include/parquet/arrow/reader.h)
+      list(GET arrow 0 arrow)
+      list(GET parquet 0 parquet)
+      file(STRINGS ${root}/include/arrow/util/config.h version REGEX "define ARROW_VERSION_STRING")
+      string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" version "${version}")
+      set(DRIFT_ARROW_ROOT ${root} PARENT_SCOPE)
+      set(DRIFT_ARROW_LIBRARIES ${arrow} ${parquet} PARENT_SCOPE)
+      set(DRIFT_ARROW_FOUND_VERSION "${version}" PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+endfunction()
+
+set(DRIFT_WITH_PARQUET OFF)
+if(NOT DRIFT_PARQUET STREQUAL "OFF")
+  _drift_find_arrow()
+  if(DRIFT_ARROW_ROOT)
+    set(DRIFT_WITH_PARQUET ON)
+  elseif(DRIFT_PARQUET STREQUAL "ON")
+    message(FATAL_ERROR "DRIFT_PARQUET is ON, but Arrow C++ is not found. Run scripts/setup, or pass -DArrow_ROOT=DIR, a folder "
+                        "with include/, libarrow.so and libparquet.so, such as that of Python's pyarrow.")
+  endif()
+endif()
+
+if(DRIFT_WITH_PARQUET)
+  message(STATUS "Parquet: Arrow ${DRIFT_ARROW_FOUND_VERSION}: ${DRIFT_ARROW_ROOT}")
+  add_library(drift::parquet INTERFACE IMPORTED GLOBAL)
+  target_include_directories(drift::parquet SYSTEM INTERFACE ${DRIFT_ARROW_ROOT}/include)
+  foreach(library ${DRIFT_ARROW_LIBRARIES})
+    cmake_path(GET library STEM name)
+    add_library(drift_arrow_${name} SHARED IMPORTED GLOBAL)
+    set_target_properties(drift_arrow_${name} PROPERTIES IMPORTED_LOCATION ${library})
+    target_link_libraries(drift::parquet INTERFACE drift_arrow_${name})
+  endforeach()
+else()
+  message(STATUS "Parquet: not built, .parquet files are refused (scripts/setup fetches Arrow C++)")
+endif()
