@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+"""Writes dataset_fixture.parquet, which dataset_parquet_test reads: a small table as the hub keeps them, with every kind of
+column that a data set may have. Needs pyarrow.
+
+    python3 tests/unit/dataset_fixture.py
+"""
+
+import datetime
+import pathlib
+
+import pyarrow
+import pyarrow.parquet
+
+rows = 5
+table = pyarrow.table(
+    {
+        "task_id": pyarrow.array([11, 12, 13, 14, 15], pyarrow.int32()),
+        "text": ["Add.", "π × 2\nlines", "", None, "last"],
+        "code": pyarrow.array([f"import os\ndef f{i}(a):\n    return a" for i in range(rows)], pyarrow.large_string()),
+        "test_list": pyarrow.array([["assert f0(1) == 1", "assert f0(2) == 2"], ["assert True"], [], None, ["x"]],
+                                   pyarrow.list_(pyarrow.string())),
+        "answer": pyarrow.array([27.0, 0.5, -3.0, None, 1e300], pyarrow.float64()),
+        "half": pyarrow.array([0.5, 1.5, 2.5, 3.5, 4.5], pyarrow.float32()),
+        "level": pyarrow.array(["easy", "hard", "easy", None, "hard"]).dictionary_encode(),
+        "info": pyarrow.array([{"numbers": [30, 100, 93], "target": 23}, {"numbers": [], "target": None}, None,
+                               {"numbers": None, "target": 2**40}, {"numbers": [1], "target": -1}],
+                              pyarrow.struct([("numbers", pyarrow.list_(pyarrow.int64())), ("target", pyarrow.int64())])),
+        "solved": [True, False, None, True, False],
+        "day": pyarrow.array([datetime.date(2024, 2, 29)] * rows, pyarrow.date32()),
+    }
+)
+folder = pathlib.Path(__file__).parent
+pyarrow.parquet.write_table(table, folder / "dataset_fixture.parquet", row_group_size=2, compression="zstd")

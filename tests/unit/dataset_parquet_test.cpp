@@ -1,0 +1,109 @@
+// Task `dataset`: Parquet files, where Drift was built with Arrow C++.
+
+#include <drift/error.h>
+#include <drift/task.h>
+
+#include <gmock/gmock.h>
+
+#include "tests/support/plugins.h"
+#include "tests/support/support.h"
+
+namespace drift {
+namespace {
+
+using testing::AnyOf;
+using testing::HasSubstr;
+using Values = std::map<std::string, ParamValue>;
+using Files = std::vector<std::string>;
+
+std::string fixture() { return (test::source_dir() / "tests/unit/dataset_fixture.parquet").string(); }
+
+std::unique_ptr<ListedTask> open(Values values, const std::string& file = fixture()) {
+  values.emplace("training_files", Files{file});
+  return test::create<ListedTask>("dataset", "dataset", values);
+}
+
+std::string error_of(const Values& values, const std::string& file = fixture()) {
+  try {
+    open(values, file);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+class Parquet : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string error = error_of({});
+    if (error.find("built without Parquet") != std::string::npos) GTEST_SKIP() << error;
+  }
+
+  static TaskItem item(const ListedTask& task, std::int64_t index) {
+    TaskItem read;
+    task.listed_item(index, read);
+    return read;
+  }
+};
+
+// What a build without Arrow says, and one with it never does.
+TEST(ParquetOrNot, AnErrorSaysWhatToDo) {
+  EXPECT_THAT(error_of({}),
+              AnyOf(HasSubstr("this Drift was built without Parquet (scripts/setup fetches what it needs"),
+                    HasSubstr("bad records")));
+}
+
+TEST_F(Parquet, RowsAreRecords) {
+  const auto task = open({{"question_column", "code"}, {"reference_column", "task_id"}, {"id_column", "task_id"}});
+  ASSERT_EQ(task->training_size(), 5) << "of three row groups";
+  EXPECT_EQ(item(*task, 0).id, "11");
+  EXPECT_EQ(item(*task, 4).id, "15");
+  EXPECT_EQ(item(*task, 4).prompt, "import os\ndef f4(a):\n    return a");
+  EXPECT_EQ(item(*open({{"question_column", "code"}, {"reference_column", "task_id"}}), 4).id,
+            "dataset_fixture.parquet:5");
+}
+
+TEST_F(Parquet, ColumnsBecomeJson) {
+  const auto record = [](std::int64_t index) {
+    return item(*open({{"question_column", "code"}, {"reference", "record"}}), index).reference;
+  };
+  EXPECT_EQ(record(0),
+            R"({"task_id":11,"text":"Add.","code":"import os\ndef f0(a):\n    return a",)"
+            R"("test_list":["assert f0(1) == 1","assert f0(2) == 2"],"answer":27.0,"half":0.5,)"
+            R"("level":"easy","info":{"numbers":[30,100,93],"target":23},"solved":true,"day":"2024-02-29"})");
+  EXPECT_EQ(record(3), R"({"task_id":14,"text":null,"code":"import os\ndef f3(a):\n    return a","test_list":null,)"
+                       R"("answer":null,"half":3.5,"level":null,"info":{"numbers":null,"target":1099511627776},)"
+                       R"("solved":true,"day":"2024-02-29"})");
+}
+
+TEST_F(Parquet, HasTheSameColumnMap) {
+  const auto task = open({{"question_template", "{text|code}\n{test_list.0|task_id}\n"},
+                          {"prefix_template", "{code:signature}\n"},
+                          {"reference_column", "answer|info.target"}});
+  EXPECT_EQ(item(*task, 0).prompt, "Add.\nassert f0(1) == 1\n");
+  EXPECT_EQ(item(*task, 1).prompt, "\u03C0 \u00D7 2\nlines\nassert True\n");
+  EXPECT_EQ(item(*task, 0).response_prefix, "import os\ndef f0(a):\n");
+  EXPECT_EQ(item(*task, 0).reference, "27");
+  EXPECT_EQ(item(*task, 3).reference, "1099511627776") << "where the first column holds null";
+}
+
+TEST_F(Parquet, BadRecordsAndFilesAreTold) {
+  const std::string error = error_of({{"question_column", "text"}, {"reference_column", "answer"}});
+  EXPECT_THAT(error, HasSubstr("2 bad records:\n  dataset_fixture.parquet record 3: `text` is empty\n"
+                               "  dataset_fixture.parquet record 4: `text` is missing"));
+  const test::TemporaryFolder folder;
+  const auto write = [&](const std::string& name, const std::string& content) {
+    test::write_file(folder.path() / name, content);
+    return (folder.path() / name).string();
+  };
+  const std::string whole = test::read_file(fixture());
+  for (const std::string& content : {std::string(), std::string("[]"), whole.substr(0, whole.size() / 2),
+                                     whole.substr(0, 4) + std::string(200, '\xFF') + whole.substr(204)}) {
+    EXPECT_THAT(error_of({}, write("broken.parquet", content)),
+                HasSubstr("broken.parquet cannot be read as Parquet: "));
+  }
+  EXPECT_THAT(error_of({}, (folder.path() / "missing.parquet").string()), HasSubstr("missing.parquet"));
+}
+
+}  // namespace
+}  // namespace drift
