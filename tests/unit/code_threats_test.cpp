@@ -102,14 +102,14 @@ INSTANTIATE_TEST_SUITE_P(
                0, kTimeout, "timeout", kOneTest},
         Threat{"WaitsForTheParent", in_call("    os.read(3, 1)\n"), 0, kTimeout, "timeout", kOneTest},
         Threat{"APowerTower", in_call("    9**9**9\n"), 0, kTimeout, "timeout", kOneTest},
-        Threat{"ALongSum", in_call("    sum(range(10**12))\n"), 0, kTimeout, "timeout"},
+        Threat{"ALongSum", in_call("    sum(range(10**12))\n"), 0, kTimeout, "timeout", kOneTest},
         Threat{"ASlowPattern", in_call("    import re\n    re.match('(a+)+$', 'a' * 40 + 'b')\n"), 0, kTimeout,
-               "timeout"},
+               "timeout", kOneTest},
         Threat{"IgnoresSignals",
                "import signal\nfor s in range(1, 65):\n    try: signal.signal(s, signal.SIG_IGN)\n"
                "    except (OSError, ValueError): pass\ndef f(x):\n    while True: pass\n",
-               0, kTimeout, "timeout"},
-        Threat{"SpeaksForEver", in_call("    while True: print('x' * 1000)\n"), 0, kTimeout, "timeout"},
+               0, kTimeout, "timeout", kOneTest},
+        Threat{"SpeaksForEver", in_call("    while True: print('x' * 1000)\n"), 0, kTimeout, "timeout", kOneTest},
         Threat{"SpeaksMuch", "def f(x):\n    print('x' * 1000000)\n    return x + 1\n", 1, kOk, "3 of 3 tests passed"}),
     name_of);
 
@@ -185,12 +185,14 @@ INSTANTIATE_TEST_SUITE_P(
 
 #endif
 
-// These end at the first limit that they meet: of the stack or of memory, or of time on a slow machine.
-TEST_F(Threats, RecursionWithoutALimit) {
+// These end at the first limit that they meet: of the stack, memory or files, or of time on a slow machine.
+TEST_F(Threats, WhatEndsAtALimitOrAnother) {
   const std::string code = "import sys\nsys.setrecursionlimit(10**9)\ndef f(x):\n    return [f(x), x]\n";
-  EXPECT_EQ(judge(code, kAddsOne).value, 0);
+  EXPECT_EQ(judge(code, kOneTest).value, 0);
   const std::string deep = "def f(x):\n    a = ()\n    for _ in range(10**6): a = (a,)\n    return hash(a)\n";
-  EXPECT_EQ(judge(deep, kAddsOne).value, 0);
+  EXPECT_EQ(judge(deep, kOneTest).value, 0);
+  const std::string files = "    i = 0\n    while True:\n        open(f'/tmp/{i}', 'w').close()\n        i += 1\n";
+  EXPECT_EQ(judge(in_call(files), kOneTest).value, 0);
 }
 
 TEST_F(Threats, AFileOfTheHostCannotBeRead) {
