@@ -121,6 +121,10 @@ inline std::vector<HostileAnswer> hostile_answers() {
   add("a matrix", "\\begin{pmatrix}" + counted("\\sqrt#", "&", kAnswer - 40) + "\\end{pmatrix}",
       "\\begin{pmatrix}" + counted("\\sin#", "&", kAnswer - 40) + "\\end{pmatrix}");
   add("a determinant", "\\begin{vmatrix}" + repeated(repeated("\\pi&", 5) + "e\\\\", 6) + "\\end{vmatrix}", "1");
+  const std::string determinant =
+      R"(\begin{vmatrix}0.1&3&2^{60000}&\pi&1999!&1999!\\0.1&e&97&10^{4000}&x&\sqrt{442684100}\\0.1&3&5&1E3000&97&1E3000\\)"
+      R"(97&\pi&1E3000&65535&1E3000&5\\0.1&9^{40}&1E3000&\sqrt2&\pi&i\\1E3000&i&0.1&e&10^{4000}&2\end{vmatrix})";
+  add("a determinant of long numbers", determinant + "+1", determinant);
   add("hard to tell from zero", "\\sqrt{2}+\\sqrt{3}-\\sqrt{5+2\\sqrt{6}}", "0", true);
   add("hard to tell from an integer", "e^{\\pi\\sqrt{163}}", "262537412640768744");
   return all;
