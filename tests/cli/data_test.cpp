@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -133,6 +134,43 @@ TEST_F(Data, CheckFindsReferencesThatTheRewardCannotRead) {
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.output, HasSubstr("references that the reward `countdown` cannot judge, 1:\n  test.jsonl:1: "));
   EXPECT_EQ(drift("data check run.toml --set task.data_type=countdown").status, 1);
+}
+
+// The shipped configurations with the published files, whose folder is `data/` beside `configs/`.
+class ShippedTasks : public Data {
+ protected:
+  void SetUp() override {
+    if (test::shared_dir().empty()) GTEST_SKIP() << "there is no ../shared folder";
+    std::filesystem::copy(test::source_dir() / "configs", folder_.path() / "configs",
+                          std::filesystem::copy_options::recursive);
+    std::filesystem::create_directory_symlink(test::shared_dir() / "data/benchmarks", folder_.path() / "data");
+  }
+};
+
+TEST_F(ShippedTasks, HoldWhatTheirPageSays) {
+  const auto expect = [&](const std::string& task, int training, int held_out) {
+    const auto result = drift("data stats configs/tasks/" + task + ".toml --json");
+    ASSERT_EQ(result.status, 0) << result.error;
+    const auto found = json::parse(result.output);
+    EXPECT_EQ(found.at("training").at("items"), training) << task;
+    EXPECT_EQ(found.at("held_out").at("items"), held_out) << task;
+    EXPECT_EQ(found.at("overlap"), 0) << task;
+  };
+  expect("math", 8521, 500);
+  expect("math-rldf", 6106 - 248, 500);
+  expect("math500", 0, 500);
+  expect("gsm8k", 0, 1319);
+  expect("code", 472, 498);
+  expect("mbpp", 0, 498);
+  expect("humaneval", 0, 164);
+}
+
+TEST_F(ShippedTasks, AreCheckedToTheirLastReference) {
+  const auto good = drift("data check configs/tasks/math.toml");
+  EXPECT_EQ(good.status, 0) << good.output;
+  const auto overlap = drift("data check configs/tasks/math-rldf.toml --set task.overlap=refuse");
+  EXPECT_EQ(overlap.status, 1);
+  EXPECT_THAT(overlap.output, HasSubstr("248 training questions are in the evaluation set, too:"));
 }
 
 /// Grids out of a file, as `drift data show --json` writes them: a run on a list.

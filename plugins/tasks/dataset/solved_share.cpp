@@ -25,6 +25,8 @@ void SolvedShares::read(const std::string& file, Problems& problems) {
       problems.bad_record(record.place, "a response wants `id`, a text, and `solved`, true or false");
       return;
     }
+    const Json* status = find_column(record.fields, "status");
+    if (status != nullptr && *status == "not judged") return;
     Count& count = responses_[id->get<std::string>()];
     count.solved += solved->get<bool>();
     ++count.responses;

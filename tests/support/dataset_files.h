@@ -1,0 +1,73 @@
+#pragma once
+
+// Tests of the task `dataset`: files written by the test, opened as the program opens them.
+
+#include "tests/support/plugins.h"
+#include "tests/support/support.h"
+
+#include <drift/error.h>
+#include <drift/task.h>
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace drift::test {
+
+class DatasetFiles : public testing::Test {
+ protected:
+  using Values = std::map<std::string, ParamValue>;
+  using Files = std::vector<std::string>;
+
+  std::string write(const std::string& name, const std::string& content) const {
+    write_file(folder_.path() / name, content);
+    return (folder_.path() / name).string();
+  }
+
+  /// A task that trains on one file.
+  std::unique_ptr<ListedTask> open(const std::string& file, Values values = {}) const {
+    values.emplace("training_files", Files{file});
+    return create<ListedTask>("dataset", "dataset", values);
+  }
+
+  /// What is said against the files; "" if nothing.
+  static std::string error_of(const Values& values) {
+    try {
+      create<ListedTask>("dataset", "dataset", values);
+    } catch (const Error& error) {
+      return std::string(error.what()) + "\n= " + error.hint();
+    }
+    return "";
+  }
+  std::string error_of(const std::string& file, Values values = {}) const {
+    values.emplace("training_files", Files{file});
+    return error_of(values);
+  }
+
+  static std::vector<TaskItem> training(const ListedTask& task) {
+    std::vector<TaskItem> items(static_cast<std::size_t>(task.training_size()));
+    for (std::size_t i = 0; i < items.size(); ++i) task.listed_item(static_cast<std::int64_t>(i), items[i]);
+    return items;
+  }
+  static std::vector<std::string> prompts(const ListedTask& task) {
+    std::vector<std::string> texts;
+    for (const TaskItem& item : training(task)) texts.push_back(item.prompt);
+    return texts;
+  }
+  static TaskItem first(const ListedTask& task) { return training(task).at(0); }
+
+  /// `count` questions q0, q1, …
+  std::string numbered(int count) const {
+    std::string lines;
+    for (int i = 0; i < count; ++i)
+      lines += R"({"question": "q)" + std::to_string(i) + R"(", "ground_truth_answer": "1"})" + "\n";
+    return write("numbered.jsonl", lines);
+  }
+
+  TemporaryFolder folder_;
+};
+
+}  // namespace drift::test
