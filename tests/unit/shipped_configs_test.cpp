@@ -1,0 +1,143 @@
+// Every file under configs/ for models of 7 and 8 billion parameters resolves, in every combination that makes sense.
+// The weights are not there: of a checkpoint only config.json is read.
+
+#include <core/config/run_config.h>
+#include <core/plugin/plugin_loader.h>
+#include <core/train/compatibility.h>
+#include <core/train/components.h>
+
+#include "tests/support/support.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace drift {
+namespace {
+
+namespace fs = std::filesystem;
+
+const Registry& all_plugins() {
+  static Registry registry;
+  static PluginLoader loader(registry);
+  static const bool loaded = [] {
+    loader.load_folder({test::build_dir() / "lib/drift/plugins", "the build"});
+    return true;
+  }();
+  EXPECT_TRUE(loaded && loader.refused().empty());
+  return registry;
+}
+
+std::vector<std::string> stems(const std::string& folder) {
+  std::vector<std::string> found;
+  for (const auto& entry : fs::directory_iterator(test::source_dir() / "configs" / folder))
+    found.push_back(entry.path().stem().string());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+/// The training task that an algorithm's file is written for.
+std::string task_of(const std::string& algorithm) {
+  const std::map<std::string, std::string> tasks = {
+      {"gsm8k", "gsm8k"}, {"countdown", "countdown-3"}, {"sudoku", "sudoku-4x4"}, {"code", "code"}};
+  for (const auto& [word, task] : tasks) {
+    if (algorithm.ends_with(word)) return task;
+  }
+  return algorithm.starts_with("coupled_grpo") ? "code" : "math";
+}
+
+class ShippedConfigs : public testing::Test {
+ protected:
+  ShippedConfigs() {
+    test::write_file(folder_.path() / "llada-8b/config.json", R"({"model_type": "llada"})");
+    test::write_file(folder_.path() / "dream-7b/config.json", R"({"model_type": "Dream"})");
+  }
+
+  /// Resolves `file` with the model's folder replaced by one that has a config.json; says what is wrong.
+  RunConfig resolve(const fs::path& file, const std::string& model, ConfigPurpose purpose) const {
+    const std::string path = (folder_.path() / model).string();
+    std::vector<ConfigOverride> overrides = {{path, "model.path", path, /*literal=*/true}};
+    RunConfig config;
+    EXPECT_NO_THROW(config = resolve_config(load_document(file, overrides), all_plugins(), purpose)) << file;
+    return config;
+  }
+
+  RunConfig resolve_parts(const std::vector<std::string>& parts, const std::string& model,
+                          ConfigPurpose purpose) const {
+    std::string list;
+    for (const std::string& part : parts)
+      list += "\"" + (test::source_dir() / "configs" / (part + ".toml")).string() + "\", ";
+    test::write_file(folder_.path() / "run.toml", "extends = [" + list + "]\n");
+    SCOPED_TRACE(list);
+    return resolve(folder_.path() / "run.toml", model, purpose);
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(ShippedConfigs, ThePapersRuns) {
+  for (const std::string& name : stems("paper")) {
+    const std::string model = name.starts_with("llada") ? "llada-8b" : "dream-7b";
+    const RunConfig config =
+        resolve(test::source_dir() / "configs/paper" / (name + ".toml"), model, ConfigPurpose::kTrain);
+    if (!config.has("algorithm.loss")) continue;
+    EXPECT_EQ(config.section("algorithm.loss").get<double>("beta"), model == "llada-8b" ? 0.01 : 0.04) << name;
+    EXPECT_EQ(config.section("algorithm.masking").get<std::int64_t>("k"), 16) << name;
+    EXPECT_EQ(config.section("rollout").get<std::int64_t>("length"), 256) << name;
+    EXPECT_EQ(config.section("train").get<std::int64_t>("group_size"), 4) << name;
+    EXPECT_EQ(config.section("train").get<double>("learning_rate"), 1e-6) << name;
+    EXPECT_EQ(config.section("prompt").get<std::string>("format"), "drift") << name;
+  }
+}
+
+TEST_F(ShippedConfigs, EveryAlgorithmTrainsItsTaskOnBothModels) {
+  for (const std::string& algorithm : stems("algorithms")) {
+    for (const std::string model : {"llada-8b", "dream-7b"}) {
+      const RunConfig config = resolve_parts(
+          {"models/" + model, "tasks/" + task_of(algorithm), "algorithms/" + algorithm}, model, ConfigPurpose::kTrain);
+      if (!config.has("algorithm.loss")) continue;
+      const auto masking = create_component<MaskingStrategy>(all_plugins(), config, "algorithm.masking");
+      const auto loss = create_component<LossEstimator>(all_plugins(), config, "algorithm.loss");
+      EXPECT_EQ(mismatch(*masking, *loss), "") << algorithm;
+      EXPECT_NO_THROW(create_component<Rollout>(all_plugins(), config, "rollout")) << algorithm;
+    }
+  }
+}
+
+TEST_F(ShippedConfigs, EveryTaskIsEvaluatedOnBothModels) {
+  for (const std::string& task : stems("tasks")) {
+    if (task == "countdown" || task == "sudoku") continue;  // of the small models
+    for (const std::string model : {"llada-8b", "dream-7b"}) {
+      const RunConfig config = resolve_parts({"models/" + model, "tasks/" + task}, model, ConfigPurpose::kEval);
+      if (config.has("evaluation.rollout"))
+        EXPECT_EQ(config.section("evaluation.rollout").get<double>("temperature"), 0) << task;
+    }
+  }
+}
+
+// Files come before an algorithm's preset, so that a rollout which a task's file writes out must be written again.
+TEST_F(ShippedConfigs, AnAlgorithmsFileKeepsTheRolloutOfItsPreset) {
+  for (const std::string& algorithm : stems("algorithms")) {
+    const std::string task = task_of(algorithm);
+    const auto run = resolve_parts({"models/llada-8b", "tasks/" + task, "algorithms/" + algorithm}, "llada-8b",
+                                   ConfigPurpose::kTrain);
+    const Bundle* bundle = all_plugins().find_bundle(run.section("algorithm").get<std::string>("name"));
+    const auto preset = run.section("algorithm").get<std::string>("preset");
+    for (const BundlePreset& known : bundle->presets) {
+      if (known.name != preset) continue;
+      for (const BundleSetting& setting : known.settings) {
+        const auto dot = setting.key.rfind('.');
+        const std::string section = setting.key.substr(0, dot), key = setting.key.substr(dot + 1);
+        if (section == "rollout" && run.section("rollout").values().contains(key))
+          EXPECT_EQ(to_toml(run.section("rollout").values().at(key)), to_toml(setting.value))
+              << algorithm << ": " << setting.key;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace drift
