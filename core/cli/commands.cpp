@@ -192,8 +192,8 @@ const std::vector<Command>& commands() {
        "",
        false,
        "what works here, what does not, and what to do",
-       "Checks the compiler, LibTorch, CUDA, threads, plugins and the runs folder. Exit status 1 if something is "
-       "wrong.",
+       "Checks the compiler, LibTorch, CUDA, threads, plugins, what rewards need (a sandbox) and the runs folder.\n"
+       "Exit status 1 if something is wrong.",
        "doctor",
        {},
        run_doctor},

@@ -75,6 +75,22 @@ Finding check_threads() {
   return {State::kOk, "threads", cores + (variable != nullptr ? std::string(", OMP_NUM_THREADS=") + variable : ""), ""};
 }
 
+/// Makes each reward as a run would: one that needs something of the machine, a sandbox say, tries it.
+void check_rewards(const Registry& registry, std::vector<Finding>& findings) {
+  std::string ready;
+  for (const ComponentEntry& entry : registry.components()) {
+    if (entry.kind != ComponentKind::kReward) continue;
+    try {
+      entry.create(Params(entry.params), nullptr);
+      ready += (ready.empty() ? "" : ", ") + entry.name;
+    } catch (const Error& error) {
+      findings.push_back(
+          {State::kNote, "reward", "`" + entry.name + "` cannot be used here: " + error.what(), error.hint()});
+    }
+  }
+  if (!ready.empty()) findings.push_back({State::kOk, "rewards", ready + ": each can judge here", ""});
+}
+
 void check_plugins(std::vector<Finding>& findings) {
   const auto plugins = load_plugins({});
   std::string names;
@@ -88,6 +104,7 @@ void check_plugins(std::vector<Finding>& findings) {
   for (const RefusedPlugin& refused : plugins->loader.refused()) {
     findings.push_back({State::kProblem, "plugin", refused.message, ""});
   }
+  check_rewards(plugins->registry, findings);
 }
 
 /// A file can be written where runs go, or where their folder would be made.

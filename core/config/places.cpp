@@ -32,6 +32,7 @@ Diagnostic unknown_section(const ConfigDocument& document, const std::string& ta
   Diagnostic wrong = document.at(origin, origin.key, "unknown section [" + table + "]");
   const std::string nearest = nearest_name(table, section_names());
   if (!nearest.empty()) wrong.label = "did you mean [" + nearest + "]?";
+  if (table == "sweep" || table.starts_with("sweep.")) wrong.label = "a sweep's file: drift sweep " + document.file;
   wrong.notes = {"sections: " + joined(section_names())};
   return wrong;
 }

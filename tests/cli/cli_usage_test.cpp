@@ -106,6 +106,17 @@ TEST(CliUsage, DoctorSaysWhatWorks) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
+// Where no namespace may be made, as in many containers, model-written programs cannot be confined.
+TEST(CliUsage, DoctorSaysWhyARewardCannotBeUsed) {
+  const std::string forbid = "unshare --user --map-root-user sh -c 'echo 0 > /proc/sys/user/max_user_namespaces && ";
+  if (test::run_command(forbid + "true'").status != 0) GTEST_SKIP() << "namespaces cannot be limited here";
+  const auto result = test::run_command(forbid + test::program().string() + " doctor'");
+  EXPECT_EQ(result.status, 0) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("note     reward    `code` cannot be used here: "));
+  EXPECT_THAT(result.output, HasSubstr("unsafe = true"));
+  EXPECT_THAT(result.output, HasSubstr("countdown, format, math, sudoku: each can judge here"));
+}
+
 TEST(CliUsage, DoctorNamesARefusedPlugin) {
   const test::TemporaryFolder folder;
   test::write_file(folder.path() / "libbroken.so", "not a library");
