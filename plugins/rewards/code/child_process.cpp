@@ -168,7 +168,11 @@ std::string run(std::vector<std::string> arguments) {
   int status = 0;
   while (::waitpid(id, &status, 0) < 0 && errno == EINTR) {
   }
-  if (status != 0) throw drift::Error(program + " failed: " + contents_of(errors));
+  if (status != 0) {
+    std::string said = contents_of(errors);
+    said.erase(said.find_last_not_of(" \n") + 1);
+    throw drift::Error(program + " failed: " + said);
+  }
   return contents_of(output);
 }
 
