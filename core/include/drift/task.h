@@ -28,7 +28,7 @@ class DRIFT_API Task : public Component {
   /// A pure function of (random, index). Safe to call from several threads at once.
   virtual void training_item(std::int64_t index, const RandomStream& random, TaskItem& item) const = 0;
 
-  /// Number of held-out items. None of them, nor its solution, is ever a training item.
+  /// Number of held-out items. None of them is ever a training item.
   virtual std::int64_t held_out_size() const = 0;
   /// Held-out item 0 <= index < held_out_size(), the same for every seed.
   virtual void held_out_item(std::int64_t index, TaskItem& item) const = 0;
