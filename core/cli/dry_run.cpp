@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 
@@ -83,16 +84,24 @@ Disk disk_of(const TrainingPlan& plan, const fs::path& run) {
   return {(plan.checkpoints + 1) * plan.checkpoint_bytes, static_cast<std::int64_t>(fs::space(existing).available)};
 }
 
+/// What would take less memory than the configuration does.
+std::string savings(const RunConfig& config, const TrainingPlan& plan) {
+  std::string ways = "a smaller model, or more memory";
+  if (config.section("model").get<std::string>("dtype") == "float32") ways += "; --dtype bfloat16";
+  const auto has_reference = [](const MemoryPart& part) { return part.name == "reference policy"; };
+  if (std::ranges::any_of(plan.always, has_reference)) ways += "; reference.policy = \"old\", or no KL";
+  const MemoryPart& update = plan.phases.back();
+  if (update.bytes > plan.memory_bytes() / 4) ways += "; a smaller train.memory_budget_mib";
+  return ways;
+}
+
 /// What stands in the way, one line each.
-std::vector<std::string> obstacles(const TrainingPlan& plan, const Disk& disk, const std::string& device,
+std::vector<std::string> obstacles(const RunConfig& config, const TrainingPlan& plan, const Disk& disk,
                                    std::optional<std::int64_t> available, const fs::path& run, bool resume) {
   std::vector<std::string> found;
-  const std::int64_t needed = plan.memory_bytes();
-  if (available && needed > *available) {
-    found.push_back(bytes_text(needed) + " of memory are needed and " + bytes_text(*available) +
-                    " available: a smaller model, " +
-                    (device == "cpu" ? "a machine with more memory" : "a device with more memory") +
-                    ", bfloat16 weights, a smaller train.memory_budget_mib, or reference.policy = \"old\"");
+  if (available && plan.memory_bytes() > *available) {
+    found.push_back(bytes_text(plan.memory_bytes()) + " of memory are needed and " + bytes_text(*available) +
+                    " available: " + savings(config, plan));
   }
   if (disk.needed > disk.free) {
     found.push_back(bytes_text(disk.needed) + " of disk are needed for checkpoints and " + bytes_text(disk.free) +
@@ -165,7 +174,7 @@ int run_dry(const CommandLine& line, const MakeComponents& make_components) {
   const fs::path path = run_path(line, config);
   const auto available = device ? available_memory(*device) : std::nullopt;
   const Disk disk = disk_of(plan, path);
-  const auto in_the_way = obstacles(plan, disk, device_name, available, path, line.resume);
+  const auto in_the_way = obstacles(config, plan, disk, available, path, line.resume);
   if (line.json) {
     std::cout << json_of(plan, disk, available, in_the_way).dump(1) << "\n";
     return in_the_way.empty() ? 0 : 1;
