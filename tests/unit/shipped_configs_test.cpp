@@ -112,8 +112,8 @@ TEST_F(ShippedConfigs, EveryTaskIsEvaluatedOnBothModels) {
     if (task == "countdown" || task == "sudoku") continue;  // of the small models
     for (const std::string model : {"llada-8b", "dream-7b"}) {
       const RunConfig config = resolve_parts({"models/" + model, "tasks/" + task}, model, ConfigPurpose::kEval);
-      if (config.has("evaluation.rollout"))
-        EXPECT_EQ(config.section("evaluation.rollout").get<double>("temperature"), 0) << task;
+      if (!config.has("evaluation.rollout")) continue;
+      EXPECT_EQ(config.section("evaluation.rollout").get<double>("temperature"), 0) << task;
     }
   }
 }
@@ -131,9 +131,9 @@ TEST_F(ShippedConfigs, AnAlgorithmsFileKeepsTheRolloutOfItsPreset) {
       for (const BundleSetting& setting : known.settings) {
         const auto dot = setting.key.rfind('.');
         const std::string section = setting.key.substr(0, dot), key = setting.key.substr(dot + 1);
-        if (section == "rollout" && run.section("rollout").values().contains(key))
-          EXPECT_EQ(to_toml(run.section("rollout").values().at(key)), to_toml(setting.value))
-              << algorithm << ": " << setting.key;
+        if (section != "rollout" || !run.section("rollout").values().contains(key)) continue;
+        EXPECT_EQ(to_toml(run.section("rollout").values().at(key)), to_toml(setting.value))
+            << algorithm << ": " << setting.key;
       }
     }
   }
