@@ -1,0 +1,44 @@
+// Records in JSON and JSON Lines, and templates over them: any bytes are records or bad records, and what becomes text
+// is UTF-8.
+
+#include <plugins/tasks/dataset/columns.h>
+#include <plugins/tasks/dataset/problems.h>
+#include <plugins/tasks/dataset/readers.h>
+#include <plugins/tasks/dataset/text.h>
+
+#include <drift/error.h>
+#include <tests/fuzz/fuzz.h>
+
+#include <string_view>
+
+namespace {
+
+void use(const dataset::Record& record) {
+  drift::fuzz::require(record.fields.is_object() && record.place.record > 0 && record.place.line > 0);
+  for (const auto& [column, value] : record.fields.items()) {
+    const std::string text = dataset::text_of(value);
+    drift::fuzz::require(dataset::Json::accept(dataset::Json(text).dump()));
+    drift::fuzz::require(dataset::last_boxed(text).size() <= text.size());
+    dataset::first_words(text);
+    dataset::signature(text);
+    dataset::find_column(record.fields, column + ".0|" + text);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  dataset::Problems problems;
+  dataset::read_json_array(bytes, "a.json", problems, use);
+  dataset::read_json_lines(bytes, "a.jsonl", problems, use);
+  try {
+    problems.throw_if_any(true, true);
+  } catch (const drift::Error&) {
+  }
+  try {
+    dataset::Template(bytes, "question_template").fill(dataset::Json::object({{"a", {1, "b"}}}));
+  } catch (const drift::Error&) {
+  }
+  return 0;
+}
