@@ -1,3 +1,4 @@
+#include <core/base/at_once.h>
 #include <core/cli/data_source.h>
 #include <core/report/format.h>
 
@@ -77,15 +78,19 @@ void check_references(const DataSource& source, const std::vector<TaskItem>& ite
     findings.push_back({false, std::string("references are not looked at: ") + error.what(), error.hint()});
     return;
   }
-  ItemList unreadable;
-  for (const TaskItem& item : items) {
+  std::vector<std::string> problems(items.size());
+  for_each_at_once(items.size(), [&](std::size_t i) {
     try {
       RewardResult result;
-      reward->score({"", &item}, result);
-      if (result.status == RewardStatus::kInfrastructure) unreadable.add(item, result.reason);
+      reward->score({"", &items[i]}, result);
+      if (result.status == RewardStatus::kInfrastructure) problems[i] = result.reason;
     } catch (const std::exception& error) {
-      unreadable.add(item, error.what());
+      problems[i] = error.what();
     }
+  });
+  ItemList unreadable;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (!problems[i].empty()) unreadable.add(items[i], problems[i]);
   }
   unreadable.report("references that the reward `" + reward.name() + "` cannot judge", "", findings);
 }

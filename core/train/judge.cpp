@@ -1,13 +1,8 @@
 #include <core/train/judge.h>
 
-#include <core/config/schema.h>
+#include <core/base/at_once.h>
 
-#include <algorithm>
-#include <atomic>
-#include <exception>
 #include <map>
-#include <mutex>
-#include <thread>
 #include <tuple>
 
 namespace drift {
@@ -24,32 +19,6 @@ std::vector<std::size_t> first_of_the_same(std::span<const RewardRequest> reques
     first.push_back(seen.try_emplace({request.item, request.truncated, request.response}, i).first->second);
   }
   return first;
-}
-
-/// body(0) … body(count - 1), as many at a time as there are cores: a reward may wait for processes of its own.
-template <class Body>
-void for_each_at_once(std::size_t count, const Body& body) {
-  std::atomic<std::size_t> next = 0;
-  std::exception_ptr failure;
-  std::mutex guard;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < count; i = next++) {
-      try {
-        body(i);
-      } catch (...) {
-        const std::lock_guard lock(guard);
-        if (!failure) failure = std::current_exception();
-        next = count;
-      }
-    }
-  };
-  {
-    const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
-    std::vector<std::jthread> helpers;
-    for (std::size_t i = 1; i < std::min(cores, count); ++i) helpers.emplace_back(work);
-    work();
-  }
-  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ void require_sandbox(const SandboxOptions& options) {
   const SandboxAvailability& here = found[key];
   if (here.works) return;
   throw drift::Error("reward `code` does not run model-written programs without a sandbox: " + here.why,
-                     here.hint + " in [reward]: they may then do all that you may do");
+                     here.hint + "; or set unsafe = true in [reward]: programs may then do all that you may do");
 }
 
 std::string without_space(std::string_view text) {
