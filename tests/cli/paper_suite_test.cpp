@@ -1,15 +1,8 @@
 // The paper's evaluation from end to end, at the size of a test: seven tasks of 20 real records each, the prompts and
 // rewards of configs/tasks, and a small random model with a real vocabulary.
 
-#include <tests/support/plugins.h>
+#include <tests/support/real_vocabulary_model.h>
 #include <tests/support/training_run.h>
-
-#include <core/io/checkpoint.h>
-
-#include <drift/model.h>
-#include <drift/random.h>
-
-#include <ATen/core/grad_mode.h>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -18,7 +11,6 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -47,46 +39,6 @@ std::string missing_part() {
   return "";
 }
 
-void copy_vocabulary(const fs::path& folder) {
-  const fs::path shared = test::shared_dir() / "data/tokenizers/qwen";
-  for (const char* file : {"vocab.json", "merges.txt"}) test::write_file(folder / file, test::read_file(shared / file));
-  nlohmann::json added;
-  const std::map<int, const char*> tokens = {{151643, "<|endoftext|>"},
-                                             {151644, "<|im_start|>"},
-                                             {151645, "<|im_end|>"},
-                                             {151665, "<|beginoftext|>"},
-                                             {151666, "<|mask|>"}};
-  for (const auto& [id, text] : tokens) added[std::to_string(id)] = {{"content", text}, {"special", true}};
-  test::write_file(folder / "tokenizer_config.json", nlohmann::json{{"added_tokens_decoder", added}}.dump());
-}
-
-/// One block of 16 numbers a token, random, with the ids of the published models.
-void write_model(const fs::path& folder) {
-  nlohmann::json config =
-      nlohmann::json::parse(test::read_file(test::source_dir() / "assets/sudoku-dream/config.json"));
-  config.update({{"hidden_size", 16},
-                 {"num_hidden_layers", 1},
-                 {"num_attention_heads", 2},
-                 {"num_key_value_heads", 2},
-                 {"intermediate_size", 32},
-                 {"vocab_size", 152064},
-                 {"max_position_embeddings", 4096},
-                 {"max_window_layers", 1},
-                 {"bos_token_id", 151643},
-                 {"eos_token_id", 151643},
-                 {"pad_token_id", 151643},
-                 {"mask_token_id", 151666}});
-  const ComponentEntry* entry = test::load_plugin("dream").find(ComponentKind::kModel, "dream");
-  const ModelConfig made{config.dump(), at::kFloat, at::kCPU};
-  const std::unique_ptr<Component> component = entry->create(Params(entry->params, {}), &made);
-  auto& model = dynamic_cast<Model&>(*component);
-  const at::NoGradGuard no_gradient;
-  model.initialize(RandomStream(1, "weights"));
-  const test::TemporaryFolder vocabulary;
-  copy_vocabulary(vocabulary.path());
-  save_checkpoint_folder(folder, model.parameters(), config.dump(), vocabulary.path());
-}
-
 std::string first_lines(const fs::path& file, std::size_t count) {
   std::istringstream lines(test::read_file(file));
   std::string text, line;
@@ -98,7 +50,7 @@ class PaperSuite : public testing::Test {
  protected:
   void SetUp() override {
     if (const std::string missing = missing_part(); !missing.empty()) GTEST_SKIP() << missing;
-    write_model(folder() / "model");
+    test::write_real_vocabulary_model(folder() / "model");
     const fs::path benchmarks = test::shared_dir() / "data/benchmarks", planning = test::shared_dir() / "data/planning";
     for (const auto& [task, file] : std::map<std::string, std::string>{{"math500", "MATH500.json"},
                                                                        {"gsm8k", "gsm8k_test.json"},
