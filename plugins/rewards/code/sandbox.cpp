@@ -27,6 +27,7 @@ constexpr int kToProgram = 3;
 constexpr int kFromProgram = 4;
 constexpr int kFilter = 5;
 constexpr int kInformation = 6;
+constexpr int kGo = 7;
 
 constexpr std::size_t kMaxText = 120'000;  // the kernel takes arguments of up to 128 KiB
 constexpr int kStartMilliseconds = 30'000;
@@ -144,7 +145,8 @@ Command Sandbox::Impl::command(const SandboxedProgram& program) const {
   command.arguments = limits(program.limits);
   if (!options.unsafe) {
     for (auto& argument : confinement(program.limits)) command.arguments.push_back(std::move(argument));
-    append(command.arguments, {"--seccomp", std::to_string(kFilter), "--info-fd", std::to_string(kInformation), "--"});
+    append(command.arguments, {"--seccomp", std::to_string(kFilter), "--info-fd", std::to_string(kInformation)});
+    append(command.arguments, {"--block-fd", std::to_string(kGo), "--"});
   }
   // -s -P: neither the user's modules nor the working directory's; -I would also ignore PYTHONHASHSEED. -S: no site
   // packages. -B: no byte code is written.
@@ -219,7 +221,7 @@ SandboxedProcess Sandbox::start(const SandboxedProgram& program) const {
   }
   Pipe filter;
   Pipe information;
-  const Descriptor errors = memory_file();
+  Pipe go;
   if (process->confined) {
     filter = make_pipe();
     // A pipe holds 64 KiB without a reader; the filter has a few.
@@ -231,14 +233,18 @@ SandboxedProcess Sandbox::start(const SandboxedProgram& program) const {
     information = make_pipe();
     command.descriptors.emplace_back(filter.read.get(), kFilter);
     command.descriptors.emplace_back(information.write.get(), kInformation);
+    go = make_pipe();
+    command.descriptors.emplace_back(go.read.get(), kGo);
   } else {
     command.folder = process->folder = temporary_folder();
   }
   process->child = spawn(command);
   information.write.close();
   process->program = process->confined ? await_process(information.read) : process->child;
-  // The number is fresh: bubblewrap tells it before it lets the process go on.
+  // The process waits until we hold it: a short program on a busy machine would have ended, and its number be
+  // another's.
   if (process->program > 0) process->handle = open_process(process->program);
+  go.write.close();
   if (!process->handle) {
     throw drift::Error(
         "a program could not be started, though others were: the machine may be out of memory or processes");
