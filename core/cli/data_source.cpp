@@ -1,5 +1,7 @@
 #include <core/cli/data_source.h>
 
+#include <core/eval/answers.h>
+
 #include <filesystem>
 
 namespace drift {
@@ -37,11 +39,7 @@ std::vector<TaskItem> DataSource::training_items(std::int64_t generated) const {
 }
 
 std::vector<TaskItem> DataSource::held_out_items() const {
-  std::vector<TaskItem> items(static_cast<std::size_t>(task_->held_out_size()));
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    task_.call("held_out_item", [&](const Task& task) { task.held_out_item(static_cast<std::int64_t>(i), items[i]); });
-  }
-  return items;
+  return drift::held_out_items(task_, 0, task_->held_out_size());
 }
 
 std::int64_t DataSource::count_tokens(const TaskItem& item) const {

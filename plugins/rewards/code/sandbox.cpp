@@ -176,7 +176,7 @@ std::string Sandbox::description() const {
 
 namespace {
 
-/// What bubblewrap says of the process that it has made, or an empty text if it ends without having made one.
+/// The process that bubblewrap says it has made; -1 if it ends, or half a minute passes, without one.
 pid_t await_process(const Descriptor& information) {
   std::string text;
   pollfd wanted{information.get(), POLLIN, 0};
