@@ -1,11 +1,33 @@
 #include <drift/random.h>
 
+#include <core/base/philox.h>
+
 #include <gtest/gtest.h>
 
 #include <set>
 
 namespace drift {
 namespace {
+
+struct KnownAnswer {
+  std::array<std::uint32_t, 4> counter;
+  std::array<std::uint32_t, 2> key;
+  std::array<std::uint32_t, 4> words;
+};
+
+// Random123's tests/kat_vectors, lines "philox4x32 10".
+TEST(Philox, GivesThePublishedKnownAnswers) {
+  constexpr std::uint32_t kOnes = 0xffffffff;
+  for (const auto& [counter, key, words] : {
+           KnownAnswer{{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+           KnownAnswer{{kOnes, kOnes, kOnes, kOnes}, {kOnes, kOnes}, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+           KnownAnswer{{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+                       {0xa4093822, 0x299f31d0},
+                       {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+       }) {
+    EXPECT_EQ(philox(counter, key), words);
+  }
+}
 
 TEST(RandomStream, IsAPureFunctionOfSeedNameAndPoint) {
   const RandomStream stream(7, "rollout");
