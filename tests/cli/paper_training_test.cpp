@@ -1,11 +1,18 @@
 // The paper's training runs from end to end, at the size of a test: configs/paper with the real data, prompts and
-// rewards, and a small random model with a real vocabulary.
+// rewards, and a small random model with a real vocabulary. Random weights solve nothing, so that a reward which
+// differs between any two texts is added: there is something to learn, and the step is made.
 
 #include <tests/support/real_vocabulary_model.h>
 #include <tests/support/training_run.h>
 
+#include <core/io/safetensors.h>
+
+#include <ATen/TensorOperators.h>
+
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 
 namespace drift {
@@ -13,7 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using testing::HasSubstr;
 
 class PaperTraining : public testing::TestWithParam<const char*> {
  protected:
@@ -44,8 +50,16 @@ path = "model"
 dtype = "float32"
 [run]
 device = "cpu"
+[plugins]
+paths = [")" + (test::build_dir() / "tests/plugins/libtest_recorder.so").string() +
+                         R"("]
 [task]
-)" + data + R"([rollout]
+)" + data + R"([reward]
+truncation_is_wrong = false
+[reward.added.text]
+name = "any_text"
+weight = 0.5
+[rollout]
 length = 16
 block = 8
 [algorithm.masking]
@@ -66,6 +80,21 @@ items = 2
   test::TemporaryFolder folder_;
 };
 
+/// The first step of Adam moves a weight that has a gradient by about the learning rate, and none by much more: what
+/// float32 adds by rounding, and the weight decay.
+void expect_a_step_of_adam(const fs::path& before, const fs::path& after, double learning_rate) {
+  const SafetensorsFile old_weights(before), new_weights(after);
+  ASSERT_EQ(new_weights.entries().size(), old_weights.entries().size());
+  double largest = 0;
+  for (const auto& entry : old_weights.entries()) {
+    const auto moved = (new_weights.tensor(entry.name) - old_weights.tensor(entry.name)).abs().max().item<double>();
+    ASSERT_TRUE(std::isfinite(moved)) << entry.name;
+    EXPECT_GT(moved, 0) << entry.name << " did not move";
+    largest = std::max(largest, moved);
+  }
+  EXPECT_NEAR(largest, learning_rate, 0.1 * learning_rate);
+}
+
 TEST_P(PaperTraining, PlansAStepMakesItAndJudgesByTheTasksReward) {
   const auto planned = drift("train run.toml --out run --dry-run --json");
   ASSERT_EQ(planned.status, 0) << planned.error << planned.output;
@@ -79,10 +108,20 @@ TEST_P(PaperTraining, PlansAStepMakesItAndJudgesByTheTasksReward) {
   const auto metrics = test::metrics_of(folder_.path() / "run");
   ASSERT_EQ(metrics.size(), 2u) << "the evaluation before the first step, and the step";
   EXPECT_EQ(metrics[0].at("held_out").at("items"), 2);
-  EXPECT_EQ(metrics[1].at("reward"), 0) << "random weights solve nothing";
-  EXPECT_EQ(metrics[1].at("live_groups"), 0);
-  EXPECT_EQ(metrics[1].at("groups"), 2);
-  EXPECT_TRUE(fs::exists(folder_.path() / "run/checkpoints/last/model.safetensors"));
+  const auto& step = metrics[1];
+  EXPECT_EQ(step.at("groups"), 2);
+  EXPECT_EQ(step.at("live_groups"), 2);
+  EXPECT_EQ(step.at("solved"), 0) << "random weights solve nothing";
+  EXPECT_EQ(step.at("reward." + std::string(GetParam())), 0) << "the task's own reward";
+  const double added = step.at("reward.text");
+  EXPECT_GT(added, 0);
+  EXPECT_NEAR(step.at("reward").get<double>(), 0.5 * added, 1e-9);
+
+  EXPECT_FALSE(step.at("skipped").get<bool>());
+  ASSERT_TRUE(step.at("grad_norm").is_number()) << "finite";
+  EXPECT_GT(step.at("grad_norm").get<double>(), 0);
+  expect_a_step_of_adam(folder_.path() / "model/model.safetensors",
+                        folder_.path() / "run/checkpoints/last/model.safetensors", step.at("learning_rate"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Tasks, PaperTraining, testing::Values("math", "code", "countdown", "sudoku"),
