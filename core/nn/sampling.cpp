@@ -1,3 +1,5 @@
+#include <core/nn/sampling.h>
+
 #include <drift/sampling.h>
 
 #include <ATen/TensorOperators.h>
@@ -7,6 +9,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/gather.h>
 #include <ATen/ops/log_softmax.h>
+#include <ATen/ops/minimum.h>
 #include <ATen/ops/searchsorted.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/topk.h>
@@ -127,8 +130,10 @@ SampledTokens sample_on_cpu(const at::Tensor& logits_NV, const at::Tensor& row_M
   return result;
 }
 
-SampledTokens sample_on_device(const at::Tensor& logits_NV, const at::Tensor& row_M, const at::Tensor& uniform_M,
-                               const SamplingOptions& options) {
+}  // namespace
+
+SampledTokens sample_with_operators(const at::Tensor& logits_NV, const at::Tensor& row_M, const at::Tensor& uniform_M,
+                                    const SamplingOptions& options) {
   const auto device = logits_NV.device();
   const auto logits = logits_NV.to(at::kFloat);
   const auto rows = row_M.to(device);
@@ -143,8 +148,11 @@ SampledTokens sample_on_device(const at::Tensor& logits_NV, const at::Tensor& ro
   } else {
     const auto cumulative =
         at::softmax(allowed_logits / options.temperature, -1).to(at::kDouble).cumsum(-1).index_select(0, rows);
-    const auto target = uniform_M.to(device).unsqueeze(1) * cumulative.narrow(1, cumulative.size(1) - 1, 1);
-    token = at::searchsorted(cumulative, target, false, true).squeeze(1).clamp_max(logits.size(1) - 1);
+    const auto total = cumulative.narrow(1, cumulative.size(1) - 1, 1).contiguous();
+    const auto target = uniform_M.to(device).unsqueeze(1) * total;
+    // Rounding may lift the target to the total: the last id that has a probability takes it.
+    const auto last = at::searchsorted(cumulative, total, /*out_int32=*/false, /*right=*/false);
+    token = at::minimum(at::searchsorted(cumulative, target, /*out_int32=*/false, /*right=*/true), last).squeeze(1);
   }
   const auto log_probabilities = at::log_softmax(logits, -1);
   const auto logprob = log_probabilities.index_select(0, rows).gather(1, token.unsqueeze(1)).squeeze(1);
@@ -158,12 +166,10 @@ SampledTokens sample_on_device(const at::Tensor& logits_NV, const at::Tensor& ro
   return {token.cpu(), logprob.cpu(), confidence.cpu()};
 }
 
-}  // namespace
-
 SampledTokens sample_tokens(const at::Tensor& logits_NV, const at::Tensor& row_M, const at::Tensor& uniform_M,
                             const SamplingOptions& options) {
   return logits_NV.is_cpu() ? sample_on_cpu(logits_NV, row_M, uniform_M, options)
-                            : sample_on_device(logits_NV, row_M, uniform_M, options);
+                            : sample_with_operators(logits_NV, row_M, uniform_M, options);
 }
 
 }  // namespace drift

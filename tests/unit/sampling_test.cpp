@@ -1,4 +1,4 @@
-#include <drift/sampling.h>
+#include <core/nn/sampling.h>
 
 #include <drift/random.h>
 
@@ -97,14 +97,20 @@ TEST(SampleTokens, TakesBfloat16LogitsAtTheirValue) {
   }
 }
 
+// Also by the tensor operations that other devices use; tests/unit/device_comparisons_test.cpp compares the two widely.
 TEST(SampleTokens, SurvivesTheEndsOfTheUniform) {
-  const auto logits = at::tensor({0.0f, 0.0f, -200.0f}).unsqueeze(0);
+  const auto logits = at::tensor({-200.0f, 0.0f, 0.0f, -200.0f, 5.0f}).unsqueeze(0);
   auto edge = at::empty({2}, at::kDouble);
   edge.data_ptr<double>()[0] = 0.0;
   edge.data_ptr<double>()[1] = std::nextafter(1.0, 0.0);
-  const auto sampled = sample_tokens(logits, at::zeros({2}, at::kLong), edge, {1.0, Confidence::kProbability, {}});
-  EXPECT_EQ(sampled.token_M[0].item<std::int64_t>(), 0);
-  EXPECT_EQ(sampled.token_M[1].item<std::int64_t>(), 1);
+  for (const auto sample : {sample_tokens, sample_with_operators}) {
+    for (const double temperature : {0.3, 0.7, 1.0, 1.3}) {
+      const auto sampled =
+          sample(logits, at::zeros({2}, at::kLong), edge, {temperature, Confidence::kProbability, {{4, 5}}});
+      EXPECT_EQ(sampled.token_M[0].item<std::int64_t>(), 1) << temperature;
+      EXPECT_EQ(sampled.token_M[1].item<std::int64_t>(), 2) << temperature;
+    }
+  }
 }
 
 }  // namespace

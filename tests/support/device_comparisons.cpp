@@ -1,0 +1,277 @@
+#include "tests/support/device_comparisons.h"
+
+#include "tests/support/golden_backbones.h"
+#include "tests/support/plugins.h"
+#include "tests/support/tiny_model.h"
+
+#include <core/kernels/linear_log_softmax.h>
+#include <core/nn/sampling.h>
+#include <core/train/batch_totals.h>
+#include <core/train/policy_gradient.h>
+
+#include <drift/random.h>
+#include <drift/rollout.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+namespace drift::test {
+namespace {
+
+constexpr std::int64_t kResponses = 8, kGroup = 4, kPrompt = 5, kLength = 8, kTokens = 200;
+
+/// The checkpoints that cases of log-probabilities use, each once.
+std::vector<GoldenBackboneCase> backbones() {
+  std::vector<GoldenBackboneCase> found;
+  for (const GoldenBackboneCase& golden : golden_backbone_cases("logp")) {
+    const auto same = [&](const GoldenBackboneCase& other) { return other.family == golden.family; };
+    if (std::none_of(found.begin(), found.end(), same)) found.push_back(golden);
+  }
+  return found;
+}
+
+double distance(const at::Tensor& got, const at::Tensor& want) {
+  const auto wide = want.to(at::kDouble);
+  return ((got.cpu().to(at::kDouble) - wide).norm() / (wide.norm() + 1e-12)).item<double>();
+}
+
+/// Squares, so that positions within a unit of the coupling depend on each other.
+class SquaredLoss final : public LossEstimator {
+ public:
+  SquaredLoss(Coupling coupling, bool with_entropy) : coupling_(coupling), with_entropy_(with_entropy) {}
+  Coupling coupling() const override { return coupling_; }
+  void needs(LossNeeds& needs) const override { needs.entropy = with_entropy_; }
+
+  Loss evaluate(const LossInput& input) const override {
+    auto term_FL = input.advantage_F1() * (input.log_probs.current_FL - input.log_probs.old_FL).exp();
+    if (with_entropy_) term_FL = term_FL + 0.3 * input.log_probs.entropy_FL;
+    const auto sum_F = at::where(input.targets_FL(), term_FL, at::zeros({}, term_FL.options())).sum(1);
+    Loss loss;
+    if (coupling_ == Coupling::kView) {
+      loss.value = sum_F.square().sum();
+    } else if (coupling_ == Coupling::kSample) {
+      const auto sum_B = at::zeros({input.totals.responses}, sum_F.options());
+      loss.value = sum_B.index_add(0, input.plan.sample_F, sum_F).square().sum();
+    } else {
+      loss.value = sum_F.sum().square();
+    }
+    loss.add_mean("term", term_FL, input.targets_FL());
+    return loss;
+  }
+
+ private:
+  Coupling coupling_;
+  bool with_entropy_;
+};
+
+/// All masked, and what was not yet there after one step and after two.
+MaskPlan three_views(const Trajectories& trajectories) {
+  MaskPlan plan;
+  plan.forwards = 3;
+  plan.sample_F = at::arange(kResponses, at::kLong).repeat_interleave(3);
+  plan.forward_F = at::arange(3, at::kLong).repeat({kResponses});
+  plan.step_F = plan.forward_F.clone();
+  plan.masked_FL = trajectories.step_BL.index_select(0, plan.sample_F).to(at::kLong) >= plan.step_F.unsqueeze(1);
+  plan.target_FL = plan.masked_FL.logical_and(trajectories.valid_BL.index_select(0, plan.sample_F));
+  return plan;
+}
+
+/// What one update of one backbone is computed from: the same on every device.
+struct Update {
+  explicit Update(const Model& model)
+      : trajectories(make_trajectories(kResponses, kGroup, kPrompt, kLength, kTokens, 2)),
+        plan(three_views(trajectories)) {
+    trajectories.prompts.mask_BP = trajectories.prompts.mask_BP.clone();
+    trajectories.prompts.mask_BP.narrow(0, 0, kGroup).narrow(1, 0, 2).fill_(false);  // two groups, one padded
+    batch.trajectories = &trajectories;
+    batch.plan = &plan;
+    batch.advantage_B = at::arange(kResponses, at::kDouble) - 3.5;
+    batch.totals = batch_totals(plan, kResponses, kGroup, /*optimizer_steps=*/1);
+    batch.scored_B = scored_positions(plan, kResponses);
+    batch.old_policy = score_views(model, trajectories, plan, all_views(plan), false);
+  }
+  Update(const Update&) = delete;
+
+  Trajectories trajectories;
+  MaskPlan plan;
+  UpdateBatch batch;
+};
+
+void expect_same(const PolicyGradient& got, const PolicyGradient& want, const Model& model) {
+  EXPECT_NEAR(got.loss, want.loss, 1e-4 * std::abs(want.loss));
+  EXPECT_NEAR(got.metrics.at("term").sum, want.metrics.at("term").sum, 1e-3 * std::abs(want.metrics.at("term").sum));
+  EXPECT_EQ(got.metrics.at("term").count, want.metrics.at("term").count);
+  EXPECT_TRUE(at::allclose(got.current_FL.cpu(), want.current_FL, 1e-4, 1e-4));
+  ASSERT_EQ(got.gradients.size(), want.gradients.size());
+  for (std::size_t p = 0; p < want.gradients.size(); ++p) {
+    EXPECT_LT(distance(got.gradients[p], want.gradients[p]), 1e-3) << model.parameters()[p].name;
+    EXPECT_GT(want.gradients[p].norm().item<double>(), 1e-7) << model.parameters()[p].name << ": nothing to compare";
+  }
+}
+
+/// Two devices round in bfloat16 at different places. Each may be as far from the float32 gradient as the other.
+void expect_as_near(const PolicyGradient& got, const PolicyGradient& other, const PolicyGradient& exact,
+                    const Model& model) {
+  EXPECT_EQ(got.current_FL.scalar_type(), at::kFloat);
+  EXPECT_LT(distance(got.current_FL, exact.current_FL), 2 * distance(other.current_FL, exact.current_FL) + 1e-3);
+  for (std::size_t p = 0; p < exact.gradients.size(); ++p) {
+    EXPECT_EQ(got.gradients[p].scalar_type(), at::kFloat);
+    EXPECT_LT(distance(got.gradients[p], exact.gradients[p]),
+              2 * distance(other.gradients[p], exact.gradients[p]) + 5e-3)
+        << model.parameters()[p].name;
+  }
+}
+
+struct HeadResult {
+  kernels::TokenScores scores;
+  at::Tensor hidden_NH, weight_VH;
+};
+
+HeadResult run_head(const at::Tensor& hidden_NH, const at::Tensor& weight_VH, const kernels::TokenTargets& targets,
+                    const at::Tensor& logprob_pull_E, const at::Tensor& entropy_pull_E, at::Device device) {
+  kernels::LinearLogSoftmax head(weight_VH.to(device));
+  const kernels::TokenTargets there{targets.row_E.to(device), targets.token_E.to(device)};
+  const auto scores = head.forward(hidden_NH.to(device), there, /*want_entropy=*/true);
+  const auto weight_gradient = at::full(weight_VH.sizes(), std::nan(""), scores.logprob_E.options());
+  const auto hidden_gradient = head.backward(logprob_pull_E.to(device), entropy_pull_E.to(device), weight_gradient,
+                                             /*overwrite=*/true);
+  const auto alone = head.score(hidden_NH.to(device), there, /*want_entropy=*/true);
+  EXPECT_LT(distance(alone.logprob_E, scores.logprob_E.cpu()), 1e-2);
+  EXPECT_LT(distance(alone.entropy_E, scores.entropy_E.cpu()), 1e-2);
+  return {scores, hidden_gradient, weight_gradient};
+}
+
+at::Tensor uniforms(std::int64_t count) {
+  const RandomStream random(3, "uniforms");
+  auto values = at::empty({count}, at::kDouble);
+  for (std::int64_t m = 0; m < count; ++m) values.data_ptr<double>()[m] = random.uniform({0, m, 0, 0});
+  return values;
+}
+
+Trajectories generate(const Model& model, const char* remasking) {
+  const auto rollout = create<Rollout>("block", "block",
+                                       {{"length", std::int64_t{16}},
+                                        {"block", std::int64_t{8}},
+                                        {"threshold", 0.3},
+                                        {"temperature", 0.8},
+                                        {"remasking", std::string(remasking)}});
+  RolloutInput input;
+  input.model = &model;
+  input.prompts = make_trajectories(16, kGroup, kPrompt, kLength, kTokens, 0).prompts;
+  input.random = RandomStream(11, "rollout");
+  input.step = 3;
+  Trajectories made;
+  const at::NoGradGuard no_gradient;
+  rollout->generate(input, made);
+  return made;
+}
+
+}  // namespace
+
+void compare_policy_gradients(at::Device device) {
+  for (const GoldenBackboneCase& golden : backbones()) {
+    const auto open = [&](at::ScalarType type, at::Device where) {
+      return open_checkpoint(golden.family, golden.checkpoint, type, where);
+    };
+    const auto exact = open(at::kFloat, at::kCPU), there = open(at::kFloat, device);
+    const auto narrow = open(at::kBFloat16, at::kCPU), narrow_there = open(at::kBFloat16, device);
+    const Update update(*exact);
+    for (const auto coupling : {Coupling::kView, Coupling::kSample, Coupling::kBatch}) {
+      for (const bool with_entropy : {false, true}) {
+        const SquaredLoss loss(coupling, with_entropy);
+        const auto computed = [&](const Model& model, std::int64_t budget) {
+          return policy_gradient(model, loss, update.batch, budget);
+        };
+        for (const std::int64_t budget : {std::int64_t{1} << 30, std::int64_t{1}}) {
+          SCOPED_TRACE(golden.family + ", coupling " + std::to_string(static_cast<int>(coupling)) +
+                       (with_entropy ? ", entropy" : "") + (budget == 1 ? ", in parts" : ""));
+          const auto want = computed(*exact, budget);
+          expect_same(computed(*there, budget), want, *exact);
+          expect_as_near(computed(*narrow_there, budget), computed(*narrow, budget), want, *exact);
+        }
+      }
+    }
+  }
+}
+
+void compare_heads(at::Device device) {
+  const kernels::TokenTargets targets{at::tensor({0L, 2L, 2L, 2L, 8L, 8L}, at::kLong),
+                                      at::tensor({7L, 7L, 4098L, 7L, 0L, 4098L}, at::kLong)};
+  const auto pull_E = at::randn({6}), entropy_pull_E = at::randn({6});
+  for (const auto type : {at::kFloat, at::kBFloat16}) {
+    SCOPED_TRACE(type == at::kFloat ? "float32" : "bfloat16");
+    const auto hidden = at::randn({9, 16}).to(type), weight = at::randn({4099, 16}).to(type);
+    const auto want = run_head(hidden, weight, targets, pull_E, entropy_pull_E, at::kCPU);
+    const auto got = run_head(hidden, weight, targets, pull_E, entropy_pull_E, device);
+    // Logits of up to 16 are rounded to 1/16 in bfloat16, and sums of another order may fall on the other side.
+    const double tolerance = type == at::kFloat ? 1e-4 : 1.0 / 8;
+    EXPECT_EQ(got.scores.logprob_E.scalar_type(), at::kFloat);
+    EXPECT_TRUE(at::allclose(got.scores.logprob_E.cpu(), want.scores.logprob_E, tolerance, tolerance));
+    EXPECT_TRUE(at::allclose(got.scores.entropy_E.cpu(), want.scores.entropy_E, tolerance, tolerance));
+    const double largest = type == at::kFloat ? 1e-4 : 1.0 / 32;
+    EXPECT_LT(distance(got.hidden_NH, want.hidden_NH), largest);
+    EXPECT_LT(distance(got.weight_VH, want.weight_VH), largest);
+  }
+}
+
+void compare_sampling(at::Device device) {
+  constexpr std::int64_t kRows = 6, kVocabulary = 300, kDraws = 2000;
+  const auto row_M = at::arange(kDraws, at::kLong).remainder(kRows);
+  for (const auto type : {at::kFloat, at::kBFloat16}) {
+    const auto logits = (2 * at::randn({kRows, kVocabulary})).to(type);
+    for (const double temperature : {0.0, 0.7, 1.0}) {
+      for (const auto confidence : {Confidence::kProbability, Confidence::kMargin, Confidence::kNegativeEntropy}) {
+        SCOPED_TRACE("temperature " + std::to_string(temperature) + ", confidence " +
+                     std::to_string(static_cast<int>(confidence)));
+        const SamplingOptions options{temperature, confidence, {{0, 2}, {100, 120}, {299, 300}}};
+        const auto want = sample_tokens(logits, row_M, uniforms(kDraws), options);
+        const auto got = sample_with_operators(logits.to(device), row_M, uniforms(kDraws), options);
+        EXPECT_TRUE(got.token_M.is_cpu() && got.logprob_M.is_cpu() && got.confidence_M.is_cpu());
+        // A draw on the edge between two ids may fall the other way.
+        const auto same_M = got.token_M == want.token_M;
+        EXPECT_GE(same_M.sum().item<std::int64_t>(), kDraws - (temperature == 0 ? 0 : 2));
+        const auto near = [&](const at::Tensor& a, const at::Tensor& b) {
+          return at::allclose(a.masked_select(same_M), b.masked_select(same_M), 1e-4, 1e-5);
+        };
+        EXPECT_TRUE(near(got.logprob_M, want.logprob_M));
+        EXPECT_TRUE(near(got.confidence_M, want.confidence_M));
+      }
+    }
+  }
+}
+
+void compare_rollouts(at::Device device) {
+  for (const GoldenBackboneCase& golden : backbones()) {
+    const auto here = open_checkpoint(golden.family, golden.checkpoint);
+    const auto there = open_checkpoint(golden.family, golden.checkpoint, at::kFloat, device);
+    for (const auto* remasking : {"low_confidence", "margin", "negative_entropy", "random"}) {
+      SCOPED_TRACE(golden.family + ", " + remasking);
+      const auto want = generate(*here, remasking), got = generate(*there, remasking);
+      std::int64_t same = 0;
+      for (std::int64_t b = 0; b < 16; ++b) {
+        if (!at::equal(got.tokens_BL[b], want.tokens_BL[b]) || !at::equal(got.step_BL[b], want.step_BL[b])) continue;
+        ++same;
+        EXPECT_TRUE(at::allclose(got.commit_logprob_BL[b], want.commit_logprob_BL[b], 1e-4, 1e-4)) << b;
+      }
+      // A draw or an order on the edge may fall the other way, and what follows it then differs.
+      EXPECT_GE(same, 15);
+      EXPECT_FALSE(at::equal(want.tokens_BL[0], want.tokens_BL[1])) << "no randomness to compare";
+    }
+  }
+}
+
+}  // namespace drift::test

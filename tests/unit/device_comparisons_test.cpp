@@ -1,0 +1,17 @@
+// The comparisons of tests/gpu with the CPU for a device: they work where there is no GPU, and tensor operations draw
+// what the CPU's loops draw.
+
+#include "tests/support/device_comparisons.h"
+
+#include <gtest/gtest.h>
+
+namespace drift {
+namespace {
+
+TEST(DeviceComparisons, OfPolicyGradientsHoldOnTheCpu) { test::compare_policy_gradients(at::kCPU); }
+TEST(DeviceComparisons, OfTheHeadHoldOnTheCpu) { test::compare_heads(at::kCPU); }
+TEST(DeviceComparisons, OfSamplingHoldOnTheCpu) { test::compare_sampling(at::kCPU); }
+TEST(DeviceComparisons, OfRolloutsHoldOnTheCpu) { test::compare_rollouts(at::kCPU); }
+
+}  // namespace
+}  // namespace drift
