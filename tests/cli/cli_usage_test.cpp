@@ -4,7 +4,12 @@
 
 #include <gmock/gmock.h>
 
+#include <unistd.h>
+
+#include <filesystem>
+#include <sstream>
 #include <string>
+#include <vector>
 
 namespace drift {
 namespace {
@@ -17,19 +22,78 @@ test::CommandResult drift(const std::string& arguments) {
   return test::run_command(test::program().string() + " " + arguments);
 }
 
-TEST(CliUsage, HelpTeachesWithOneExample) {
+std::size_t count(const std::string& part, const std::string& text) {
+  std::size_t found = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+/// A command as `drift --help` lists it: "plugin info", and what it wants.
+struct Listed {
+  std::string name;
+  std::string argument;
+};
+
+const std::vector<Listed> kCommands = {
+    {"train", "CONFIG.toml"},
+    {"pretrain", "CONFIG.toml"},
+    {"sweep", "SWEEP.toml"},
+    {"eval", "CHECKPOINT_DIR"},
+    {"eval diff", "RESULTS RESULTS"},
+    {"generate", "CHECKPOINT_DIR"},
+    {"model info", "CHECKPOINT_DIR"},
+    {"model verify", "CHECKPOINT_DIR"},
+    {"data stats", "CONFIG.toml"},
+    {"data show", "CONFIG.toml"},
+    {"data check", "CONFIG.toml"},
+    {"tokenize", "PATH"},
+    {"plugin list", "CONFIG.toml"},
+    {"plugin info", "NAME"},
+    {"plugin check", "FILE"},
+    {"plugin pairs", "CONFIG.toml"},
+    {"reward", "NAME"},
+    {"loss", "NAME"},
+    {"config show", "CONFIG.toml"},
+    {"doctor", ""},
+    {"sdk", ""},
+    {"version", ""},
+};
+
+/// What may be left out.
+bool needs_its_argument(const Listed& command) {
+  return !command.argument.empty() && command.name != "plugin list" && command.name != "plugin pairs";
+}
+
+TEST(CliUsage, HelpListsEveryCommandAndTeachesWithOneExample) {
   const auto help = drift("--help");
   EXPECT_EQ(help.status, 0);
   EXPECT_THAT(help.output, HasSubstr("usage: drift COMMAND [options]"));
-  EXPECT_THAT(help.output, HasSubstr("example: drift train configs/quickstart.toml"));
-  for (const char* command : {"train", "pretrain", "eval", "generate", "tokenize", "plugin list", "plugin info",
-                              "plugin check", "config show", "doctor", "sdk", "version"}) {
-    EXPECT_THAT(help.output, HasSubstr(std::string("\n  ") + command));
-    const auto one = drift(std::string(command) + " --help");
-    EXPECT_EQ(one.status, 0) << command;
-    EXPECT_THAT(one.output, HasSubstr(std::string("\nexample: drift ") + command));
+  EXPECT_THAT(help.output, HasSubstr("\nexample: drift train configs/quickstart.toml\n"));
+  EXPECT_EQ(count("example:", help.output), 1u);
+  EXPECT_EQ(count("\n  ", help.output), kCommands.size()) << "a command that this test does not know:\n" << help.output;
+  for (const Listed& command : kCommands) {
+    const std::string shown = command.name + (command.argument.empty() ? "" : " " + command.argument);
+    EXPECT_EQ(count("\n  " + shown + "  ", help.output), 1u) << shown;
   }
-  EXPECT_THAT(drift("plugin --help").output, HasSubstr("usage: drift plugin check FILE"));
+  for (const char* same : {"-h", "help"}) EXPECT_EQ(drift(same).output, help.output);
+}
+
+TEST(CliUsage, EveryCommandsHelpTeachesWithOneExample) {
+  for (const Listed& command : kCommands) {
+    SCOPED_TRACE(command.name);
+    const auto help = drift(command.name + " --help");
+    EXPECT_EQ(help.status, 0);
+    EXPECT_EQ(help.error, "");
+    // `drift eval --help` explains `eval diff`, too.
+    const std::size_t explained = command.name == "eval" ? 2 : 1;
+    EXPECT_EQ(count("\nexample: drift ", help.output), explained);
+    EXPECT_EQ(count("\nusage: drift ", help.output), explained);
+    EXPECT_THAT(help.output, StartsWith("drift " + command.name + ": "));
+    EXPECT_THAT(help.output, HasSubstr("\nexample: drift " + command.name));
+  }
+  const auto plugin = drift("plugin --help");
+  for (const char* word : {"list", "info", "check", "pairs"})
+    EXPECT_EQ(count(std::string("\nusage: drift plugin ") + word, plugin.output), 1u) << word;
 }
 
 TEST(CliUsage, WithoutACommandTheHelpIsShown) {
@@ -62,15 +126,34 @@ TEST(CliUsage, AnUnknownOption) {
   EXPECT_EQ(drift("version --seed 3").status, 2);
 }
 
-TEST(CliUsage, MissingAndSuperfluousArguments) {
-  EXPECT_THAT(drift("train").error,
-              HasSubstr("`drift train` wants CONFIG.toml\n  = for example: drift train configs/quickstart.toml"));
-  EXPECT_THAT(drift("train a.toml b.toml").error, HasSubstr("has no use for `b.toml`"));
-  EXPECT_THAT(drift("train a.toml --seed").error, HasSubstr("`drift train`: "));
-  EXPECT_EQ(drift("train a.toml --seed 1 --seed 2").status, 2);
-  EXPECT_THAT(drift("generate c").error, HasSubstr("wants one of --prompt and --token-ids"));
-  EXPECT_THAT(drift("generate c --token-ids 1,x").error, HasSubstr("`x` is no token id"));
-  EXPECT_THAT(drift("train a.toml --set train.steps").error, HasSubstr("--set wants KEY=VALUE"));
+/// A mistake of the command line: status 2, nothing but the message, and this in it.
+void expect_mistake(const std::string& arguments, const std::string& message) {
+  const auto result = drift(arguments);
+  EXPECT_EQ(result.status, 2) << arguments;
+  EXPECT_EQ(result.output, "") << arguments;
+  EXPECT_THAT(result.error, StartsWith("error: ")) << arguments;
+  EXPECT_THAT(result.error, HasSubstr(message)) << arguments;
+}
+
+TEST(CliUsage, EveryCommandWantsItsArgumentsAndNoMore) {
+  for (const Listed& command : kCommands) {
+    const std::string name = "`drift " + command.name + "`";
+    const std::string example = "\n  = for example: drift " + command.name;
+    if (needs_its_argument(command)) expect_mistake(command.name, name + " wants " + command.argument + example);
+    std::string enough = " a";
+    if (command.argument.empty()) enough = "";
+    if (command.name == "eval diff") enough = " a b";
+    expect_mistake(command.name + enough + " superfluous", name + " has no use for `superfluous`" + example);
+  }
+}
+
+TEST(CliUsage, MissingAndSuperfluousValuesOfOptions) {
+  expect_mistake("train a.toml --seed", "`drift train`: ");
+  expect_mistake("train a.toml --seed 1 --seed 2", "`--seed` is given more than once");
+  expect_mistake("generate c", "wants one of --prompt and --token-ids");
+  expect_mistake("generate c --token-ids 1,x", "`x` is no token id");
+  expect_mistake("train a.toml --set train.steps", "--set wants KEY=VALUE");
+  expect_mistake("sdk", "--prefix");
 }
 
 TEST(CliUsage, Version) {
@@ -100,10 +183,47 @@ TEST(CliUsage, AProgramThatWasMovedAwaySaysWhereTheSdkComesFrom) {
 TEST(CliUsage, DoctorSaysWhatWorks) {
   const test::TemporaryFolder folder;
   const auto result = test::run_command("cd " + folder.path().string() + " && " + test::program().string() + " doctor");
-  EXPECT_THAT(result.output, HasSubstr("ok       LibTorch  2.11.0, "));
-  EXPECT_THAT(result.output, HasSubstr("(made by the first run)"));
-  EXPECT_EQ(result.status == 0, result.output.find("problem") == std::string::npos) << result.output;
-  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  EXPECT_EQ(result.error, "");
+  // Every subject has a verdict and something to say.
+  std::istringstream text(result.output);
+  std::string subjects, last;
+  bool problem = false;
+  for (std::string line; std::getline(text, line); last = line) {
+    if (line.starts_with("  ") || text.peek() == std::char_traits<char>::eof()) continue;  // what to do; the verdict
+    EXPECT_THAT(line, testing::ContainsRegex("^(ok     |note   |problem)  [A-Za-z]+ +[^ ]")) << result.output;
+    problem = problem || line.starts_with("problem");
+    const std::string subject = line.substr(9, line.find(' ', 9) - 9);
+    if (subject != "reward") subjects += subject + " ";  // one line for each that cannot judge here
+  }
+  EXPECT_EQ(subjects, "drift compiler LibTorch CUDA threads plugins rewards runs ") << result.output;
+  EXPECT_EQ(result.status, problem ? 1 : 0) << result.output;
+  EXPECT_EQ(last, problem ? "Something is wrong: see the lines that say problem." : "Everything that is needed works.");
+
+  EXPECT_THAT(result.output, HasSubstr(", " + test::program().string() + "\n"));
+  const std::string loaded = "ok       LibTorch  2.11.0, ";
+  const auto at = result.output.find(loaded);
+  ASSERT_NE(at, std::string::npos) << result.output;
+  const auto begin = at + loaded.size();
+  EXPECT_TRUE(std::filesystem::exists(result.output.substr(begin, result.output.find('\n', begin) - begin)));
+  EXPECT_THAT(result.output, HasSubstr("plugins   block, code, countdown, coupled_grpo, d1, dataset, dream, espo, "
+                                       "format, llada, math, rldf, spg, sudoku, tracerl, wd1\n"));
+  EXPECT_THAT(result.output,
+              HasSubstr("ok       runs      " + (std::filesystem::canonical(folder.path()) / "runs").string() +
+                        " (made by the first run)\n"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "it leaves nothing behind";
+}
+
+TEST(CliUsage, DoctorSaysWhereRunsCannotBeWritten) {
+  if (geteuid() == 0) {
+    // The superuser may write everywhere but where there is no room for files.
+    const auto result = test::run_command("cd /proc && " + test::program().string() + " doctor");
+    EXPECT_EQ(result.status, 1) << result.output;
+    EXPECT_THAT(result.output, HasSubstr("problem  runs      cannot write into /proc"));
+    return;
+  }
+  const auto result = test::run_command("cd / && " + test::program().string() + " doctor");
+  EXPECT_EQ(result.status, 1) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("problem  runs      cannot write into /"));
 }
 
 // Where no namespace may be made, as in many containers, model-written programs cannot be confined.
@@ -142,8 +262,26 @@ TEST(CliUsage, PluginsAreListedExplainedAndChecked) {
 }
 
 TEST(CliUsage, NoColourOutsideATerminal) {
-  EXPECT_THAT(drift("trian").error, Not(HasSubstr("\033")));
-  EXPECT_THAT(drift("train /nowhere.toml").error, Not(HasSubstr("\033")));
+  for (const char* arguments : {"trian", "train /nowhere.toml", "train --resme", "--help", "version", "plugin list"}) {
+    const auto result = drift(arguments);
+    EXPECT_THAT(result.error + result.output, Not(HasSubstr("\033"))) << arguments;
+    EXPECT_NE(result.error + result.output, "") << arguments;
+  }
+}
+
+// The counterpart, without which the test above could not fail.
+TEST(CliUsage, ColourOnATerminalUnlessItIsNotWanted) {
+  if (test::run_command("script -qec true /dev/null").status != 0)
+    GTEST_SKIP() << "no `script` to make a terminal with";
+  const auto on_terminal = [](const std::string& environment, const std::string& arguments) {
+    return test::run_command("env -u CI -u NO_COLOR TERM=xterm " + environment + " script -qec '" +
+                             test::program().string() + " " + arguments + "' /dev/null")
+        .output;
+  };
+  EXPECT_THAT(on_terminal("", "trian"), HasSubstr("\033[1;31merror\033[0m: unknown command"));
+  EXPECT_THAT(on_terminal("", "train /nowhere.toml"), HasSubstr("\033["));
+  EXPECT_THAT(on_terminal("NO_COLOR=1", "trian"), HasSubstr("error: unknown command"));
+  EXPECT_THAT(on_terminal("NO_COLOR=1", "trian"), Not(HasSubstr("\033")));
 }
 
 TEST(CliUsage, AFullDiskIsAFailure) { EXPECT_EQ(drift("--help >/dev/full").status, 1); }

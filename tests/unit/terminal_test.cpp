@@ -8,10 +8,17 @@
 
 #include <gmock/gmock.h>
 
+#include <fcntl.h>
+#include <pty.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 #include <sstream>
 #include <thread>
+#include <vector>
 
 namespace drift {
 namespace {
@@ -68,11 +75,100 @@ TEST(Terminal, WithoutATerminalThereIsNoLiveLine) {
   EXPECT_EQ(stream.str(), "done\n");
 }
 
+TEST(Terminal, OnATerminalTheLiveLineStandsBelowWhatIsPrinted) {
+  std::ostringstream stream;
+  TerminalOptions options;
+  options.is_terminal = true;
+  options.columns = [] { return 40; };
+  {
+    Terminal terminal(stream, options);
+    terminal.show_live("50 %", true);
+    EXPECT_THAT(stream.str(), ::testing::EndsWith("50 %"));
+    terminal.print("done");
+    EXPECT_THAT(stream.str(), ::testing::EndsWith("50 %"));
+    EXPECT_THAT(stream.str(), HasSubstr("done\n"));
+  }
+  EXPECT_THAT(stream.str(), ::testing::Not(::testing::EndsWith("50 %"))) << "it is taken away at the end";
+}
+
+/// Sets an environment variable, or takes it away, until the object goes.
+class Environment {
+ public:
+  Environment(const char* name, const char* value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    set(value);
+  }
+  ~Environment() { set(before_ ? before_->c_str() : nullptr); }
+  Environment(const Environment&) = delete;
+
+ private:
+  void set(const char* value) const { value == nullptr ? unsetenv(name_.c_str()) : setenv(name_.c_str(), value, 1); }
+  std::string name_;
+  std::optional<std::string> before_;
+};
+
+/// The user's end of a pseudo-terminal of 100 columns.
+class PseudoTerminal {
+ public:
+  PseudoTerminal() {
+    winsize size{};
+    size.ws_row = 24;
+    size.ws_col = 100;
+    if (openpty(&other_end_, &end_, nullptr, nullptr, &size) != 0) end_ = -1;
+  }
+  ~PseudoTerminal() {
+    close(end_);
+    close(other_end_);
+  }
+  PseudoTerminal(const PseudoTerminal&) = delete;
+  int end() const { return end_; }
+
+ private:
+  int end_ = -1, other_end_ = -1;
+};
+
 TEST(Terminal, AFileIsNoTerminal) {
-  const TerminalOptions options = detect_terminal(-1);
-  EXPECT_FALSE(options.is_terminal);
-  EXPECT_FALSE(options.color);
-  EXPECT_FALSE(options.columns);
+  const Environment term("TERM", "xterm"), ci("CI", nullptr), no_color("NO_COLOR", nullptr);
+  const test::TemporaryFolder folder;
+  const int file = open((folder.path() / "file").c_str(), O_CREAT | O_RDWR, 0600);
+  ASSERT_GE(file, 0);
+  for (const int descriptor : {file, -1}) {
+    const TerminalOptions options = detect_terminal(descriptor);
+    EXPECT_FALSE(options.is_terminal);
+    EXPECT_FALSE(options.color);
+    EXPECT_FALSE(options.columns);
+  }
+  close(file);
+}
+
+TEST(Terminal, WhatATerminalCanDoIsReadFromItAndTheEnvironment) {
+  const PseudoTerminal terminal;
+  if (terminal.end() < 0) GTEST_SKIP() << "no pseudo-terminal can be had here";
+  const Environment term("TERM", "xterm"), ci("CI", nullptr), no_color("NO_COLOR", nullptr);
+  const TerminalOptions options = detect_terminal(terminal.end());
+  EXPECT_TRUE(options.is_terminal);
+  EXPECT_TRUE(options.color);
+  ASSERT_TRUE(options.columns);
+  EXPECT_EQ(options.columns(), 100);
+  {
+    const Environment set("NO_COLOR", "1");
+    EXPECT_TRUE(detect_terminal(terminal.end()).is_terminal);
+    EXPECT_FALSE(detect_terminal(terminal.end()).color);
+  }
+  for (const auto& [name, value] : {std::pair{"TERM", "dumb"}, std::pair{"CI", "true"}}) {
+    const Environment set(name, value);
+    EXPECT_FALSE(detect_terminal(terminal.end()).is_terminal) << name;
+    EXPECT_FALSE(detect_terminal(terminal.end()).color) << name;
+  }
+}
+
+TEST(Terminal, TheFirstLocaleThatIsSetDecidesOnUnicode) {
+  const Environment all("LC_ALL", nullptr), ctype("LC_CTYPE", nullptr), lang("LANG", nullptr);
+  EXPECT_FALSE(detect_terminal(-1).unicode);
+  const Environment set("LANG", "de_DE.UTF-8");
+  EXPECT_TRUE(detect_terminal(-1).unicode);
+  const Environment stronger("LC_ALL", "C");
+  EXPECT_FALSE(detect_terminal(-1).unicode);
 }
 
 TEST(Log, EveryLineIsOnDiskWithItsLevel) {
@@ -120,9 +216,21 @@ TEST(Log, AnUnwritableFileIsAnErrorThatNamesIt) {
   }
 }
 
-TEST(Log, WithoutALogNothingHappens) {
+TEST(Log, WithoutALogLinesAreLostAndWarningsStillShown) {
+  const test::TemporaryFolder folder;
+  open_log(folder.path() / "log.txt");
+  log_info("kept");
   close_log();
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
   log_info("lost");
+  log_error("lost, too");
+  log_warning("careful");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "warning: careful\n");
+  const std::string written = test::read_file(folder.path() / "log.txt");
+  EXPECT_THAT(written, HasSubstr("kept"));
+  EXPECT_EQ(std::count(written.begin(), written.end(), '\n'), 1) << written;
 }
 
 }  // namespace
