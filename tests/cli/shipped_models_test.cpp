@@ -1,7 +1,9 @@
-// The small models under assets/: bases that solve some of their task's held-out items and leave room to learn.
+// The small models under assets/: bases that solve a known share of their task's held-out items and leave room to
+// learn.
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -18,28 +20,38 @@ test::CommandResult drift(const std::string& arguments) {
 
 std::string source(const std::string& path) { return (test::source_dir() / path).string(); }
 
+/// Percent of the 400 held-out items that greedy decoding solved when the model was shipped, and the forwards that a
+/// response took. README.md and docs/results.md begin at the first one.
 struct Shipped {
   std::string model;
   std::string task;
+  double solved;
+  double forwards;
 };
 
 class ShippedModel : public testing::TestWithParam<Shipped> {};
 
-TEST_P(ShippedModel, SolvesSomeHeldOutItems) {
+double number_behind(const std::string& word, const std::string& text) {
+  const auto at = text.find(word);
+  return at == std::string::npos ? std::nan("") : std::strtod(text.c_str() + at + word.size(), nullptr);
+}
+
+// Another processor adds in another order, and a token that is as likely as the next may become that one: 1.5 points
+// are 6 of the 400 items. Another model, prompt, rollout or set of items is much further off.
+TEST_P(ShippedModel, SolvesTheKnownShareOfTheHeldOutItems) {
   const auto result = drift("eval " + source("assets/" + GetParam().model) + " --config " +
-                            source("configs/tasks/" + GetParam().task + ".toml") + " --set evaluation.items=200");
+                            source("configs/tasks/" + GetParam().task + ".toml") + " --set evaluation.items=400");
   ASSERT_EQ(result.status, 0) << result.error;
-  const auto at = result.output.find("solved");
-  ASSERT_NE(at, std::string::npos) << result.output;
-  const double solved = std::strtod(result.output.c_str() + at + std::string("solved").size(), nullptr);
-  EXPECT_GT(solved, 15) << result.output;
-  EXPECT_LT(solved, 50) << result.output;
+  EXPECT_EQ(number_behind("held-out items", result.output), 400) << result.output;
+  EXPECT_NEAR(number_behind("solved", result.output), GetParam().solved, 1.5) << result.output;
+  EXPECT_NEAR(number_behind("forwards / response", result.output), GetParam().forwards, 0.1) << result.output;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ShippedModel,
-                         testing::Values(Shipped{"sudoku-llada", "sudoku"}, Shipped{"sudoku-dream", "sudoku"},
-                                         Shipped{"countdown-llada", "countdown"},
-                                         Shipped{"countdown-dream", "countdown"}),
+                         testing::Values(Shipped{"sudoku-llada", "sudoku", 28.5, 6.76},
+                                         Shipped{"sudoku-dream", "sudoku", 27.8, 8.58},
+                                         Shipped{"countdown-llada", "countdown", 22.0, 3.34},
+                                         Shipped{"countdown-dream", "countdown", 22.0, 3.35}),
                          [](const auto& each) {
                            std::string name = each.param.model;
                            name[name.find('-')] = '_';
