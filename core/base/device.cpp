@@ -9,12 +9,16 @@
 namespace drift {
 namespace {
 
-// The library registers its kernels and hooks with the dispatcher while it is loaded; nothing has to be called.
+// The library registers its kernels and hooks with the dispatcher while it is loaded; nothing has to be called. It is
+// tried once, and dlerror() tells why it failed only once, too.
 void load_cuda() {
-  static void* const library = dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL);
-  if (library == nullptr) {
+  static const std::string failure = [] {
+    if (dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) != nullptr) return std::string();
     const char* reason = dlerror();
-    throw Error(std::string("LibTorch's CUDA library cannot be loaded: ") + (reason ? reason : "unknown reason"),
+    return std::string(reason ? reason : "unknown reason");
+  }();
+  if (!failure.empty()) {
+    throw Error("LibTorch's CUDA library cannot be loaded: " + failure,
                 "install the CUDA libraries that this LibTorch was built for, or use --device cpu");
   }
 }

@@ -13,6 +13,7 @@ namespace drift {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// What run_device("cuda") complains about; empty if there is a device.
 std::optional<Error> complaint() {
@@ -41,7 +42,11 @@ TEST(RunDevice, AMissingGpuIsExplained) {
   const auto error = complaint();
   ASSERT_TRUE(error) << "a device out of nothing";
   EXPECT_THAT(error->what(), HasSubstr("CUDA"));
+  EXPECT_THAT(error->what(), Not(HasSubstr("unknown reason")));
   EXPECT_THAT(error->hint(), HasSubstr("--device cpu"));
+  const auto again = complaint();
+  ASSERT_TRUE(again);
+  EXPECT_STREQ(again->what(), error->what());
 }
 
 TEST(RunDevice, AGpuIsFound) {
