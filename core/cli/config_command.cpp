@@ -1,5 +1,6 @@
 #include <core/cli/load_run.h>
 #include <core/config/nearest.h>
+#include <core/config/preset_notes.h>
 
 #include <iostream>
 #include <map>
@@ -35,7 +36,11 @@ ConfigPurpose purpose_of(const CommandLine& line) {
 }  // namespace
 
 int run_config_show(const CommandLine& line) {
-  std::cout << load_run(line, purpose_of(line)).config.resolved_toml();
+  const LoadedRun run = load_run(line, purpose_of(line));
+  std::cout << run.config.resolved_toml();
+  const auto notes = preset_notes(run.config, run.plugins->registry);
+  if (!notes.empty()) std::cout << "\n# Notes of the preset:\n";
+  for (const std::string& note : notes) std::cout << "#   " << note << "\n";
   return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <core/base/device.h>
 #include <core/base/memory.h>
 #include <core/cli/run_files.h>
+#include <core/config/preset_notes.h>
 #include <core/io/checkpoint.h>
 #include <core/report/format.h>
 #include <core/train/training_plan.h>
@@ -114,7 +115,7 @@ std::vector<std::string> obstacles(const RunConfig& config, const TrainingPlan& 
 }
 
 nlohmann::ordered_json json_of(const TrainingPlan& plan, const Disk& disk, std::optional<std::int64_t> available,
-                               const std::vector<std::string>& obstacles) {
+                               const std::vector<std::string>& obstacles, const std::vector<std::string>& notes) {
   nlohmann::ordered_json json;
   json["parameters"] = plan.parameters;
   json["steps"] = plan.steps;
@@ -140,6 +141,7 @@ nlohmann::ordered_json json_of(const TrainingPlan& plan, const Disk& disk, std::
   json["memory"]["available"] = available ? nlohmann::ordered_json(*available) : nullptr;
   json["disk"] = {{"checkpoints", disk.needed}, {"free", disk.free}};
   json["does_not_fit"] = obstacles;
+  json["notes"] = notes;
   return json;
 }
 
@@ -175,8 +177,9 @@ int run_dry(const CommandLine& line, const MakeComponents& make_components) {
   const auto available = device ? available_memory(*device) : std::nullopt;
   const Disk disk = disk_of(plan, path);
   const auto in_the_way = obstacles(config, plan, disk, available, path, line.resume);
+  const auto notes = preset_notes(config, run.plugins->registry);
   if (line.json) {
-    std::cout << json_of(plan, disk, available, in_the_way).dump(1) << "\n";
+    std::cout << json_of(plan, disk, available, in_the_way, notes).dump(1) << "\n";
     return in_the_way.empty() ? 0 : 1;
   }
   row("algorithm", config.section("algorithm").get<std::string>("name") + ", masking " + components.masking.name() +
@@ -190,6 +193,7 @@ int run_dry(const CommandLine& line, const MakeComponents& make_components) {
   std::printf("\ndisk\n  %-18s %10s   %lld kept and one being written; free: %s\n", "checkpoints",
               bytes_text(disk.needed).c_str(), static_cast<long long>(plan.checkpoints), bytes_text(disk.free).c_str());
   std::printf("\n");
+  for (const std::string& note : notes) std::printf("note: %s\n", note.c_str());
   for (const std::string& obstacle : in_the_way) std::printf("does not fit: %s\n", obstacle.c_str());
   if (in_the_way.empty()) std::printf("Everything fits. Nothing was written.\n");
   return in_the_way.empty() ? 0 : 1;

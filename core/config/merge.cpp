@@ -1,4 +1,5 @@
 #include <core/config/merge.h>
+#include <core/config/preset_notes.h>
 
 #include <nlohmann/json.hpp>
 
@@ -116,6 +117,7 @@ class Merger {
     const bool own_loss = in_force("algorithm.loss.name", {}) == bundle->loss;
     const Origin origin{Origin::Kind::kPreset, "preset " + preset->name + " of " + bundle->name, {}, {}};
     for (const BundleSetting& setting : preset->settings) {
+      if (is_note(setting.key)) continue;
       const auto section = section_of(setting.key);
       // Settings for a part that was swapped were not meant for the one in its place.
       if ((section == "algorithm.masking" && !own_masking) || (section == "algorithm.loss" && !own_loss)) continue;

@@ -26,7 +26,9 @@ struct ComponentEntry {
   std::string plugin;  ///< name of the plugin that registered it
 };
 
-/// A setting that a bundle brings, for example {"advantage.std", "sample"}. The key is a key of the run's TOML.
+/// A setting that a bundle brings, for example {"advantage.std", "sample"}. The key is a key of the run's TOML, or
+/// `note.` and such a key: a text on the value that the preset gives to it ("train.learning_rate = 3e-06 (preset …) was
+/// " + text), said at the start of a run that takes this value over.
 struct BundleSetting {
   std::string key;
   ParamValue value;

@@ -1,0 +1,79 @@
+// What a preset says on its values is said to those who take them over, and to nobody else.
+
+#include <core/config/preset_notes.h>
+
+#include "tests/support/support.h"
+
+#include <gmock/gmock.h>
+
+namespace drift {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class PresetNotes : public testing::Test {
+ protected:
+  PresetNotes() {
+    for (const auto& [kind, name] : {std::pair(ComponentKind::kMaskingStrategy, "states"),
+                                     {ComponentKind::kLossEstimator, "gradient"},
+                                     {ComponentKind::kModel, "net"},
+                                     {ComponentKind::kRollout, "writer"},
+                                     {ComponentKind::kReward, "judge"},
+                                     {ComponentKind::kTask, "puzzle"}})
+      registry_.add({kind, name, "of the test", {}, nullptr, ""});
+    Bundle bundle;
+    bundle.name = "method";
+    bundle.masking = "states";
+    bundle.loss = "gradient";
+    bundle.presets = {{"adapters",
+                       "",
+                       {{"train.learning_rate", 3e-6},
+                        {"train.group_size", std::int64_t{6}},
+                        {"note.train.learning_rate", "chosen\nfor adapters"}}},
+                      {"plain", "", {{"train.learning_rate", 1e-6}}}};
+    registry_.add_bundle(bundle);
+  }
+
+  RunConfig resolve(const std::string& more, const std::vector<std::string>& settings = {}) const {
+    test::write_file(folder_.path() / "run.toml", R"(
+model = { name = "net", initialize = "random" }
+task.name = "puzzle"
+reward.name = "judge"
+rollout.name = "writer"
+algorithm.name = "method"
+)" + more);
+    std::vector<ConfigOverride> overrides;
+    for (const std::string& setting : settings) overrides.push_back(ConfigOverride::from_set(setting));
+    return resolve_config(load_document(folder_.path() / "run.toml", overrides), registry_, ConfigPurpose::kTrain);
+  }
+  std::vector<std::string> notes(const std::string& more, const std::vector<std::string>& settings = {}) const {
+    return preset_notes(resolve(more, settings), registry_);
+  }
+
+  Registry registry_;
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(PresetNotes, AreGivenOnAValueThatTheRunTakesFromThePreset) {
+  const std::string said = "train.learning_rate = 3e-06 (preset adapters of method) was chosen for adapters";
+  EXPECT_THAT(notes(""), ElementsAre(said)) << "the default preset";
+  EXPECT_THAT(notes("algorithm.preset = \"adapters\"\ntrain.group_size = 4\n"), ElementsAre(said));
+}
+
+TEST_F(PresetNotes, AreNotGivenOnAValueOfTheUsersOwn) {
+  EXPECT_THAT(notes("train.learning_rate = 3e-6\n"), IsEmpty());
+  EXPECT_THAT(notes("", {"train.learning_rate=1e-6"}), IsEmpty());
+}
+
+TEST_F(PresetNotes, AreNotGivenByAnotherPreset) { EXPECT_THAT(notes("algorithm.preset = \"plain\"\n"), IsEmpty()); }
+
+TEST_F(PresetNotes, AreNoValues) {
+  const std::string resolved = resolve("").resolved_toml();
+  EXPECT_THAT(resolved, testing::Not(HasSubstr("[note")));
+  EXPECT_THAT(resolved, HasSubstr("3e-06"));
+}
+
+}  // namespace
+}  // namespace drift
