@@ -24,6 +24,16 @@ ParamSpecs loss_params() {
   return joined({RatioClip::params(0.5, 0.5), KlTerm::params(0.04, "k3"), LossNorm::params("token")});
 }
 
+/// Said where a run takes its learning rate from a preset of adapters.
+constexpr const char* kAdapterRate =
+    "chosen for adapters (LoRA), and Drift trains all weights: set train.learning_rate yourself. Releases that train "
+    "all "
+    "weights take 1e-6.";
+
+Settings for_adapters(Settings settings) {
+  return changed(std::move(settings), {{"note.train.learning_rate", kAdapterRate}});
+}
+
 /// train.yaml with accelerate's eight ranks: 8 x 2 micro-batches of one group of 6.
 Settings train() {
   return {
@@ -62,15 +72,17 @@ Settings train() {
   };
 }
 
-Settings iterations(std::int64_t mu) { return changed(train(), {{"train.inner_iterations", mu}}); }
+Settings iterations(std::int64_t mu) { return for_adapters(changed(train(), {{"train.inner_iterations", mu}})); }
 
-/// diffu_grpo_config.py: what a run gets that sets nothing. Its optimizer is the trainer's.
+/// diffu_grpo_config.py: what a run gets that sets nothing. Its optimizer is the trainer's, and its batch: 8 responses
+/// a device, not accumulated.
 Settings class_defaults() {
   return changed(train(), {
                               {"algorithm.masking.p_mask_prompt", 0.3},
                               {"algorithm.loss.eps_low", 0.2},
                               {"algorithm.loss.eps_high", 0.2},
                               {"algorithm.loss.micro_batch", 8},
+                              {"train.prompts_per_step", 8},
                               {"train.group_size", 8},
                               {"train.inner_iterations", 1},
                               {"train.learning_rate", 1e-6},
@@ -91,7 +103,7 @@ Bundle bundle() {
       .paper = "d1: Scaling Reasoning in Diffusion Large Language Models via Reinforcement Learning",
       .masking = "d1",
       .loss = "d1",
-      .presets = {{"train", "the release's train.yaml", train()},
+      .presets = {{"train", "the release's train.yaml", for_adapters(train())},
                   {"gsm8k", "the release's script for GSM8K: 12 optimizer steps per rollout", iterations(12)},
                   {"math", "the release's script for MATH: 12 optimizer steps per rollout", iterations(12)},
                   {"countdown", "the release's script for Countdown: 8 optimizer steps per rollout", iterations(8)},

@@ -26,6 +26,16 @@ ParamSpecs loss_params() {
   return joined({own, RatioClip::params(0.2, 0.2), KlTerm::params(0.01, "k2")});
 }
 
+/// Said where a run takes its learning rate from a preset of adapters.
+constexpr const char* kAdapterRate =
+    "chosen for adapters (LoRA), and Drift trains all weights: set train.learning_rate yourself. Releases that train "
+    "all "
+    "weights take 1e-6.";
+
+Settings for_adapters(Settings settings) {
+  return changed(std::move(settings), {{"note.train.learning_rate", kAdapterRate}});
+}
+
 /// The release's train.yaml. It names no number of ranks: eight, as its scripts have.
 Settings train() {
   return {
@@ -149,14 +159,15 @@ Bundle bundle() {
       .paper = "Principled RL for Diffusion LLMs Emerges from a Sequence-Level Perspective",
       .masking = "espo",
       .loss = "espo",
-      .presets = {{"train", "the release's train.yaml", train()},
-                  {"gsm8k", "the release's script for GSM8K", gsm8k()},
-                  {"math", "the release's script for MATH", math()},
-                  {"countdown", "the release's script for Countdown: a clip without play", countdown()},
-                  {"sudoku", "the release's script for Sudoku", sudoku()},
+      .presets = {{"train", "the release's train.yaml", for_adapters(train())},
+                  {"gsm8k", "the release's script for GSM8K", for_adapters(gsm8k())},
+                  {"math", "the release's script for MATH", for_adapters(math())},
+                  {"countdown", "the release's script for Countdown: a clip without play", for_adapters(countdown())},
+                  {"sudoku", "the release's script for Sudoku", for_adapters(sudoku())},
                   {"code", "the release's script for code: the reference follows the policy", code()},
-                  {"demo_llada_sudoku", "the release's demo, LLaDA on Sudoku: a narrow clip", demo()},
-                  {"demo_dream_countdown", "the release's demo, Dream on Countdown: a narrow clip", demo_dream()},
+                  {"demo_llada_sudoku", "the release's demo, LLaDA on Sudoku: a narrow clip", for_adapters(demo())},
+                  {"demo_dream_countdown", "the release's demo, Dream on Countdown: a narrow clip",
+                   for_adapters(demo_dream())},
                   {"class_defaults", "the trainer's defaults, where no file sets a value", class_defaults()}},
       .plugin = {},
   };

@@ -101,7 +101,7 @@ Settings paper() {
   };
 }
 
-/// The released code as it ran, with LLaDA's mathematics configuration.
+/// The released code as it runs on one device, with LLaDA's mathematics configuration: of 8 groups 4 are kept.
 Settings drift_release() {
   return changed(paper(), {
                               integer("algorithm.masking.k", 4),
@@ -123,7 +123,15 @@ Settings drift_release_dream() {
                                       text("algorithm.loss.norm", "sample"),
                                       {"algorithm.loss.beta", 0.04},
                                       {"train.weight_decay", 0.01},
+                                      {"rollout.top_p", 0.95},
                                   });
+}
+
+/// On the launch script's 8 devices, if each takes `batch_size` prompts, as accelerate since 1.0 has it. The release
+/// keeps 4 of the 8 groups on every device; the filter here sees all 64 and keeps as many in all.
+Settings on_8_devices(Settings one_device) {
+  return changed(std::move(one_device),
+                 {integer("train.prompts_per_step", 8 * 8), integer("filter.max_groups", 8 * 4)});
 }
 
 Bundle bundle() {
@@ -138,8 +146,13 @@ Bundle bundle() {
       .presets = {{"paper", "the paper's values, as for LLaDA", paper()},
                   {"paper_dream", "the paper's values for Dream: a stronger KL",
                    changed(paper(), {{"algorithm.loss.beta", 0.04}})},
-                  {"drift_release", "the released code and its LLaDA configuration", drift_release()},
-                  {"drift_release_dream", "the released code and its Dream configuration", drift_release_dream()}},
+                  {"drift_release", "the released code and its LLaDA configuration, on one device", drift_release()},
+                  {"drift_release_dream", "the released code and its Dream configuration, on one device",
+                   drift_release_dream()},
+                  {"drift_release_8_devices", "the released code on 8 devices with 8 prompts each, LLaDA",
+                   on_8_devices(drift_release())},
+                  {"drift_release_dream_8_devices", "the released code on 8 devices with 8 prompts each, Dream",
+                   on_8_devices(drift_release_dream())}},
       .plugin = {},
   };
 }

@@ -41,13 +41,14 @@ ParamSpecs loss_params() {
 struct Configuration {
   std::int64_t prompts, length, rows_per_update;
   const char* schedule;
+  std::int64_t post_num = 0;
 };
 
 /// algorithms.md 5.4 to 5.6.
 Settings settings(const Configuration& own) {
   return {
       {"algorithm.masking.shrink", 8},
-      {"algorithm.masking.post_num", 0},
+      {"algorithm.masking.post_num", own.post_num},
       {"algorithm.loss.norm", "targets"},
       {"algorithm.loss.kl_norm", "sum"},
       {"algorithm.loss.weighting", "rows"},
@@ -93,11 +94,12 @@ Settings dream_settings(const Configuration& own) {
 }
 
 Bundle bundle() {
-  // Rows per optimizer step: rows per device x accumulated batches x devices of the multinode configurations.
+  // Rows per optimizer step: rows per device x accumulated batches x devices, of which the configurations name 1, 8, 32
+  // and 32.
   const Settings rl_llada = settings({32, 512, 2 * 128, "static"});
-  const Settings rl_dream = dream_settings({32, 1024, 2 * 128, "static"});
-  const Settings multinode_llada = settings({56, 512, 2 * 32 * 32, "dynamic"});
-  const Settings multinode_dream = dream_settings({56, 1600, 2 * 128 * 32, "static"});
+  const Settings rl_dream = dream_settings({32, 1024, 2 * 128 * 8, "static"});
+  const Settings multinode_llada = settings({56, 512, 2 * 32 * 32, "dynamic", /*post_num=*/4});
+  const Settings multinode_dream = dream_settings({56, 1600, 2 * 32 * 32, "static"});
   return {
       .name = "tracerl",
       .doc =

@@ -16,7 +16,14 @@ ParamSpecs loss_params() {
   };
 }
 
-/// The masking and the inner iterations are wd1's; for the rest, d1's train.yaml with its eight ranks.
+/// Said where a run takes its learning rate from a preset of adapters.
+constexpr const char* kAdapterRate =
+    "chosen for adapters (LoRA), and Drift trains all weights: set train.learning_rate yourself. Releases that train "
+    "all "
+    "weights take 1e-6.";
+
+/// The release's train.yaml, d1's in all but the loss, with the four ranks of its scripts: 4 x 2 micro-batches of one
+/// group of 6.
 Settings settings(std::int64_t inner_iterations) {
   return {
       {"algorithm.masking.p_mask_prompt", 0.15},
@@ -30,10 +37,11 @@ Settings settings(std::int64_t inner_iterations) {
       {"filter.require_variance", false},
       {"filter.max_groups", 0},
       {"filter.fill", "none"},
-      {"train.prompts_per_step", 16},
+      {"train.prompts_per_step", 8},
       {"train.group_size", 6},
       {"train.inner_iterations", inner_iterations},
       {"train.learning_rate", 3e-6},
+      {"note.train.learning_rate", kAdapterRate},
       {"train.schedule", "constant"},
       {"train.warmup_steps", 0},
       {"train.beta1", 0.9},

@@ -13,6 +13,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 class DryRun : public testing::Test {
  protected:
@@ -86,6 +87,29 @@ TEST_F(DryRun, AModelThatIsTooLargeIsTold) {
   EXPECT_EQ(misfit.status, 1);
   EXPECT_THAT(misfit.error, HasSubstr("do not fit the model"));
   EXPECT_THAT(misfit.output, IsEmpty());
+}
+
+// The learning rate of these presets was chosen for adapters. Here the run's file sets one of its own, and another file
+// does not.
+TEST_F(DryRun, APresetsNoteOnItsLearningRateIsSaidWhereTheRunTakesIt) {
+  const std::string note = "(preset train of d1) was chosen for adapters (LoRA)";
+  EXPECT_THAT(plan("--algorithm d1").output, Not(HasSubstr("adapters")));
+
+  const std::string own_rate = "learning_rate = 1e-3\n";
+  std::string file = test::read_file(runs_.path() / "run.toml");
+  ASSERT_NE(file.find(own_rate), std::string::npos);
+  test::write_file(runs_.path() / "presets_rate.toml", file.erase(file.find(own_rate), own_rate.size()));
+  const std::string run = "train presets_rate.toml --steps 1 --set train.inner_iterations=1 --algorithm ";
+  EXPECT_THAT(runs_.drift(run + "d1 --dry-run").output, HasSubstr("note: train.learning_rate = 3e-06 " + note));
+  EXPECT_THAT(json::parse(runs_.drift(run + "d1 --dry-run --json").output)["notes"].size(), 1);
+  EXPECT_THAT(runs_.drift("config show presets_rate.toml --algorithm d1").output, HasSubstr(note));
+  EXPECT_THAT(runs_.drift(run + "rldf --dry-run").output, Not(HasSubstr("adapters"))) << "trains all weights";
+  EXPECT_THAT(runs_.drift(run + "d1 --set train.learning_rate=3e-6 --dry-run").output, Not(HasSubstr("adapters")));
+
+  const auto trained = runs_.drift(run + "d1 --out trained");
+  EXPECT_EQ(trained.status, 0) << trained.error;
+  EXPECT_THAT(trained.output + trained.error, HasSubstr("warning: train.learning_rate"));
+  EXPECT_THAT(test::read_file(runs_.run("trained") / "log.txt"), HasSubstr(note));
 }
 
 TEST_F(DryRun, ARunThatLiesThereIsTold) {

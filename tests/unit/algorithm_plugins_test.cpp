@@ -4,12 +4,15 @@
 #include "tests/support/plugins.h"
 #include "tests/support/support.h"
 
+#include <core/config/preset_notes.h>
 #include <core/config/schema.h>
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <set>
 
 namespace drift {
 namespace {
@@ -46,6 +49,17 @@ ParamSpecs keys_of(const std::string& section, const Bundle& bundle) {
   return keys;
 }
 
+/// Keys of presets that no component has yet: what the originals set, for the day on which a rollout takes them. The
+/// program passes over such a key of a preset; a key that is not in this list is misspelt.
+const std::map<std::string, std::string> kNotBuilt = {
+    {"rollout.top_p", "0.95 in Dream's sampler of RLDF, ESPO and Coupled-GRPO, 0.9 in TraceRL's for Dream"},
+    {"rollout.top_k", "50 in TraceRL's for Dream"},
+};
+
+bool has_setting(const BundlePreset& preset, const std::string& key) {
+  return std::ranges::count(preset.settings, key, &BundleSetting::key) > 0;
+}
+
 TEST(AlgorithmPlugins, EveryComponentCanBeMadeWithItsDefaults) {
   EXPECT_THAT(algorithm_plugins(), testing::Not(testing::IsEmpty()));
   for (const std::string& plugin : algorithm_plugins()) {
@@ -65,20 +79,33 @@ TEST(AlgorithmPlugins, EveryBundleNamesComponentsThatShipAndHasAPreset) {
 }
 
 TEST(AlgorithmPlugins, EverySettingOfAPresetIsAKeyOfTheConfigurationWithAnAllowedValue) {
+  std::set<std::string> seen;
   for (const std::string& plugin : algorithm_plugins()) {
     for (const Bundle& bundle : test::load_plugin(plugin).bundles()) {
       for (const BundlePreset& preset : bundle.presets) {
         for (const BundleSetting& setting : preset.settings) {
+          if (is_note(setting.key)) {
+            EXPECT_TRUE(has_setting(preset, setting.key.substr(kNotePrefix.size()))) << plugin << ": " << setting.key;
+            continue;
+          }
+          if (kNotBuilt.contains(setting.key)) {
+            seen.insert(setting.key);
+            continue;
+          }
           const auto dot = setting.key.rfind('.');
           const std::string section = setting.key.substr(0, dot), name = setting.key.substr(dot + 1);
           const ParamSpecs keys = keys_of(section, bundle);
-          const bool known = std::any_of(keys.begin(), keys.end(), [&](const auto& key) { return key.name == name; });
-          if (section == "rollout" && !known) continue;  // of the original's sampler: passed over, as the program does
           EXPECT_NO_THROW(Params(keys, {{name, setting.value}}))
               << plugin << ", preset " << preset.name << ": " << setting.key;
         }
       }
     }
+  }
+  const ParamSpecs& built = test::load_plugin("block").find(ComponentKind::kRollout, "block")->params;
+  for (const auto& [key, originals] : kNotBuilt) {
+    EXPECT_TRUE(seen.contains(key)) << key << " is in no preset: strike it off the list";
+    EXPECT_FALSE(std::ranges::count(built, key.substr(std::string("rollout.").size()), &ParamSpec::name))
+        << key << " is built by now (" << originals << "): strike it off the list";
   }
 }
 
