@@ -163,7 +163,12 @@ std::vector<SectionSchema> make_sections() {
             {"prompts_per_step", 8, "groups per step", at_least(1)},
             {"group_size", 8, "responses per prompt", at_least(2)},
             {"inner_iterations", 1, "times that each rollout is trained on", at_least(1)},
-            {"views_per_update", 0, "masked contexts per optimizer step, 0 = all of an inner iteration", at_least(0)}},
+            {"views_per_update", 0, "masked contexts per optimizer step, 0 = all of an inner iteration", at_least(0)},
+            {"optimizer_restart", "never",
+             "per_rollout: each rollout's updates begin without AdamW's moments, and with master weights made anew "
+             "from "
+             "the weights, which rounds them to the type of [model] dtype",
+             one_of({"never", "per_rollout"})}},
            1e-6),
        std::nullopt,
        {kTrain}});

@@ -153,6 +153,15 @@ double Optimizer::step(std::vector<at::Tensor> gradients) {
   return norm;
 }
 
+void Optimizer::restart() {
+  const at::NoGradGuard no_gradient;
+  auto& self = *implementation_;
+  self.adam.state().clear();
+  for (std::size_t p = 0; p < self.masters.size(); ++p) {
+    if (self.has_master(p)) self.masters[p].copy_(self.parameters[p].tensor);
+  }
+}
+
 double Optimizer::learning_rate() const { return implementation_->schedule.learning_rate(); }
 
 std::int64_t Optimizer::steps() const { return implementation_->schedule.updates(); }

@@ -39,6 +39,10 @@ class Optimizer {
   /// parameter that is not finite.
   double step(std::vector<at::Tensor> gradients);
 
+  /// Forget the moments and make the masters anew from the parameters; the schedule goes on. What a master knew beyond
+  /// its parameter's type is lost.
+  void restart();
+
   /// Of the next update.
   double learning_rate() const;
   /// Updates made since the run began.

@@ -81,6 +81,7 @@ PolicyTraining::PolicyTraining(const RunConfig& config, const Model& model, cons
   prompts_per_step_ = train.get<std::int64_t>("prompts_per_step");
   group_size_ = train.get<std::int64_t>("group_size");
   inner_iterations_ = train.get<std::int64_t>("inner_iterations");
+  restarts_optimizer_ = train.get<std::string>("optimizer_restart") == "per_rollout";
   const auto& reward = config.section("reward");
   truncation_is_wrong_ = reward.get<bool>("truncation_is_wrong");
   truncation_margin_ = reward.get<std::int64_t>("truncation_margin");
@@ -219,6 +220,7 @@ void PolicyTraining::update(std::int64_t step, const Scored& scored, StepRecord&
   if (metrics.skipped) return;
 
   const auto advantage_B = advantages(scored.reward_B.index_select(0, sample_number), group_size_, advantage_);
+  if (restarts_optimizer_) optimizer_.restart();
   policy_update_.run(kept, plans, advantage_B, metrics);
 }
 

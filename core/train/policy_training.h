@@ -32,8 +32,8 @@ struct PolicyComponents {
   std::optional<ReferencePolicy> reference;  ///< empty unless the loss asks for it
 };
 
-/// One optimisation step: prompts, rollout, rewards, advantages, masks, log-probabilities, loss, optimizer (design.md
-/// section 2).
+/// One optimisation step: prompts, rollout, rewards, advantages, masks, log-probabilities, loss, optimizer
+/// (docs/spec/algorithms.md 1.8).
 class PolicyTraining final : public Training {
  public:
   PolicyTraining(const RunConfig& config, const Model& model, const PromptEncoder& prompts,
@@ -64,6 +64,7 @@ class PolicyTraining final : public Training {
   AdvantageSettings advantage_;
   GroupFilterSettings filter_;
   std::int64_t prompts_per_step_, group_size_, inner_iterations_;
+  bool restarts_optimizer_;
   bool truncation_is_wrong_;
   std::int64_t truncation_margin_;
 };

@@ -70,6 +70,31 @@ TEST(Optimizer, AGradientThatIsNotFiniteChangesNothing) {
   EXPECT_EQ(weight.tensor[0].item<float>(), 1.0f);
 }
 
+// What TraceRL's original does by starting a process for every rollout.
+TEST(Optimizer, ARestartForgetsTheMomentsAndRoundsTheMasters) {
+  const auto gradient = at::full({2}, 1.0, at::kFloat);
+  auto given = settings();
+  given.learning_rate = 1e-4;  // less than bfloat16 shows beside 1
+  const auto kept = parameter(1.0f, at::kBFloat16), rounded = parameter(1.0f, at::kBFloat16);
+  Optimizer going_on({kept}, given), restarting({rounded}, given);
+  for (int step = 0; step < 40; ++step) {
+    going_on.step({gradient});
+    restarting.restart();
+    restarting.step({gradient});
+  }
+  EXPECT_LT(kept.tensor[0].item<double>(), 1) << "the master adds up small updates";
+  EXPECT_EQ(rounded.tensor[0].item<double>(), 1) << "each update is lost with its master";
+  EXPECT_EQ(restarting.steps(), 40) << "the schedule goes on";
+
+  // A step after a restart is a first step: AdamW's first step is the learning rate whatever the gradient's size.
+  const auto weight = parameter(1.0f);
+  Optimizer optimizer({weight}, settings());
+  optimizer.step({at::full({2}, 100.0, at::kFloat)});
+  optimizer.restart();
+  optimizer.step({at::full({2}, 0.01, at::kFloat)});
+  EXPECT_NEAR(weight.tensor[0].item<double>(), 1 - 2 * settings().learning_rate, 1e-5);
+}
+
 TEST(Optimizer, WarmsUpAndFallsAsTheScheduleSays) {
   auto given = settings();
   given.warmup_steps = 4;
