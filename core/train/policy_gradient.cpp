@@ -168,7 +168,8 @@ class GradientComputation {
     const PhaseTimer timer;
     result_.current_FL.index_copy_(0, index_tensor(views, head_VH_.device()), current.logprob_FL);
     const LossInput input = loss_input(views, current);
-    const Loss loss = loss_.evaluate(input);
+    Loss loss = loss_.evaluate(input);
+    if (batch_.share != 1) loss.value = loss.value / batch_.share;
     const double value = loss.value.item<double>();
     if (!std::isfinite(value)) {
       throw Error("the loss is " + std::to_string(value),

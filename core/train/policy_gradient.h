@@ -24,6 +24,7 @@ struct UpdateBatch {
   PolicyScores reference;   ///< undefined unless the loss needs it
   BatchTotals totals;
   at::Tensor scored_B;                   ///< LossInput::scored_B
+  double share = 1;                      ///< the loss is divided by it: UpdateStep::share
   bool reference_is_old_policy = false;  ///< instead of `reference`
 };
 

@@ -2,26 +2,18 @@
 
 #include <core/train/batch_totals.h>
 #include <core/train/phase_timer.h>
+#include <core/train/prompt_batch.h>
+
+#include <ATen/ops/_unique.h>
 
 #include <algorithm>
-#include <set>
 
 namespace drift {
-namespace {
 
-std::int64_t distinct(const at::Tensor& sample_F) {
-  const std::int64_t* sample = sample_F.const_data_ptr<std::int64_t>();
-  return static_cast<std::int64_t>(std::set<std::int64_t>(sample, sample + sample_F.size(0)).size());
-}
-
-}  // namespace
-
-/// The views of one optimizer step and what the other policies think of them.
-struct PolicyUpdate::Part {
-  MaskPlan plan;
+/// One optimizer step and what the other policies think of its views.
+struct PolicyUpdate::Part : UpdateStep {
   PolicyScores old_policy;  // logprob_FL undefined: the weights are still those that wrote the responses
   PolicyScores reference;
-  std::int64_t responses = 0;
 };
 
 /// Over the optimizer steps of one rollout.
@@ -45,13 +37,15 @@ void PolicyUpdate::run(const Trajectories& kept, const std::vector<MaskPlan>& pl
   Sum sum{&metrics};
   std::vector<std::vector<Part>> parts;
   std::int64_t steps = 0;
-  for (std::size_t p = 0; p < plans.size(); ++p) parts.push_back(parts_of(kept, plans[p], p == 0, sum));
+  for (std::size_t p = 0; p < plans.size(); ++p) {
+    parts.push_back(parts_of(kept, advantage_B, plans[p], p == 0, sum));
+  }
   for (std::int64_t j = 0; j < settings_.inner_iterations; ++j) {
     steps += static_cast<std::int64_t>(parts[std::min(static_cast<std::size_t>(j), parts.size() - 1)].size());
   }
   for (std::int64_t j = 0; j < settings_.inner_iterations; ++j) {
     for (Part& part : parts[std::min(static_cast<std::size_t>(j), parts.size() - 1)]) {
-      step(kept, advantage_B, steps, part, sum);
+      step(steps, part, sum);
     }
   }
   metrics.loss = sum.loss / static_cast<double>(steps);
@@ -63,26 +57,25 @@ void PolicyUpdate::run(const Trajectories& kept, const std::vector<MaskPlan>& pl
   }
 }
 
-std::vector<PolicyUpdate::Part> PolicyUpdate::parts_of(const Trajectories& kept, const MaskPlan& plan,
-                                                       bool unchanged_weights, Sum& sum) const {
+std::vector<PolicyUpdate::Part> PolicyUpdate::parts_of(const Trajectories& kept, const at::Tensor& advantage_B,
+                                                       const MaskPlan& plan, bool unchanged_weights, Sum& sum) const {
   std::vector<Part> parts;
-  for (const auto& views : update_parts(plan, loss_->coupling(), settings_.views_per_update)) {
-    Part part;
-    part.plan = select_views(plan, views, at::kCPU);
-    // All that were kept, or of a part of their views those that it holds.
-    const bool whole = part.plan.sample_F.size(0) == plan.sample_F.size(0);
-    part.responses = whole ? kept.tokens_BL.size(0) : distinct(part.plan.sample_F);
+  const Coupling coupling = loss_->coupling();
+  for (const auto& views : update_parts(plan, coupling, settings_.views_per_update)) {
+    Part part{update_step(kept, advantage_B, plan, coupling, views, settings_.group_size), {}, {}};
     const bool from_old_policy = needs_.reference && reference_->is_old_policy();
     const bool first = unchanged_weights && parts.empty();
     if (!first || (from_old_policy && needs_.entropy)) {
       const PhaseTimer timer;
-      part.old_policy = score_views(model_, kept, part.plan, all_views(part.plan), from_old_policy && needs_.entropy);
+      part.old_policy =
+          score_views(model_, part.trajectories, part.plan, all_views(part.plan), from_old_policy && needs_.entropy);
       sum.metrics->seconds.old += timer.seconds();
       sum.forward_rows += part.old_policy.rows;
     }
     if (needs_.reference && !from_old_policy) {
       const PhaseTimer timer;
-      part.reference = score_views(reference_->model(), kept, part.plan, all_views(part.plan), needs_.entropy);
+      part.reference =
+          score_views(reference_->model(), part.trajectories, part.plan, all_views(part.plan), needs_.entropy);
       sum.metrics->seconds.reference += timer.seconds();
       sum.forward_rows += part.reference.rows;
     }
@@ -91,17 +84,18 @@ std::vector<PolicyUpdate::Part> PolicyUpdate::parts_of(const Trajectories& kept,
   return parts;
 }
 
-void PolicyUpdate::step(const Trajectories& kept, const at::Tensor& advantage_B, std::int64_t optimizer_steps,
-                        Part& part, Sum& sum) {
+void PolicyUpdate::step(std::int64_t optimizer_steps, Part& part, Sum& sum) {
   UpdateBatch batch;
-  batch.trajectories = &kept;
+  batch.trajectories = &part.trajectories;
   batch.plan = &part.plan;
-  batch.advantage_B = advantage_B;
+  batch.advantage_B = part.advantage_B;
   batch.old_policy = part.old_policy;
   batch.reference = part.reference;
   batch.reference_is_old_policy = needs_.reference && reference_->is_old_policy();
-  batch.totals = batch_totals(part.plan, part.responses, settings_.group_size, optimizer_steps);
-  batch.scored_B = scored_positions(part.plan, advantage_B.size(0));
+  batch.totals = part.totals;
+  batch.totals.optimizer_steps = optimizer_steps;
+  batch.scored_B = part.scored_B;
+  batch.share = part.share;
 
   const PhaseTimer timer;
   const auto gradient = loss_.call("evaluate", [&](const LossEstimator& loss) {
@@ -120,6 +114,24 @@ void PolicyUpdate::step(const Trajectories& kept, const at::Tensor& advantage_B,
     sum.loss_metrics[name].sum += metric.sum;
     sum.loss_metrics[name].count += metric.count;
   }
+}
+
+UpdateStep update_step(const Trajectories& kept, const at::Tensor& advantage_B, const MaskPlan& plan, Coupling coupling,
+                       const std::vector<std::int64_t>& views, std::int64_t group_size) {
+  UpdateStep step{kept, advantage_B, select_views(plan, views, at::kCPU), {}, {}};
+  const bool whole = step.plan.sample_F.size(0) == plan.sample_F.size(0);
+  if (coupling == Coupling::kBatch && !whole) {
+    const auto [responses, number_F] = at::_unique(step.plan.sample_F, /*sorted=*/true, /*return_inverse=*/true);
+    step.trajectories = select_responses(kept, responses);
+    step.advantage_B = advantage_B.index_select(0, responses);
+    step.plan.sample_F = number_F;
+  }
+  const MaskPlan& batch = coupling == Coupling::kBatch ? step.plan : plan;
+  const std::int64_t responses = step.advantage_B.size(0);
+  step.totals = batch_totals(batch, responses, group_size, /*optimizer_steps=*/1);
+  step.scored_B = scored_positions(batch, responses);
+  step.share = static_cast<double>(step.plan.sample_F.size(0)) / static_cast<double>(batch.sample_F.size(0));
+  return step;
 }
 
 std::vector<std::vector<std::int64_t>> update_parts(const MaskPlan& plan, Coupling coupling,

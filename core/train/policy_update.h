@@ -40,9 +40,9 @@ class PolicyUpdate {
  private:
   struct Part;
   struct Sum;
-  std::vector<Part> parts_of(const Trajectories& kept, const MaskPlan& plan, bool unchanged_weights, Sum& sum) const;
-  void step(const Trajectories& kept, const at::Tensor& advantage_B, std::int64_t optimizer_steps, Part& part,
-            Sum& sum);
+  std::vector<Part> parts_of(const Trajectories& kept, const at::Tensor& advantage_B, const MaskPlan& plan,
+                             bool unchanged_weights, Sum& sum) const;
+  void step(std::int64_t optimizer_steps, Part& part, Sum& sum);
 
   const Model& model_;
   const Loaded<LossEstimator>& loss_;
@@ -51,6 +51,25 @@ class PolicyUpdate {
   PolicyUpdateSettings settings_;
   LossNeeds needs_;
 };
+
+/// What the loss of one optimizer step is computed from.
+struct UpdateStep {
+  Trajectories trajectories;
+  at::Tensor advantage_B;
+  MaskPlan plan;        ///< its views; sample_F indexes `trajectories`
+  BatchTotals totals;   ///< optimizer_steps is not set
+  at::Tensor scored_B;  ///< LossInput::scored_B
+  double share = 1;     ///< of the plan's views: the step's loss is divided by it
+};
+
+/// One optimizer step on some views of `plan`.
+///
+/// A loss that is a sum over views or over responses sees the totals of the whole plan, so that it gives these views
+/// the weights that they have there; their sum is divided by their share of the views. Whatever the loss divides by, a
+/// step's loss is then as large as the plan's, and the mean over the steps, each weighed by its share, is the plan's
+/// loss. A loss that couples the whole batch takes the responses of these views for its batch.
+UpdateStep update_step(const Trajectories& kept, const at::Tensor& advantage_B, const MaskPlan& plan, Coupling coupling,
+                       const std::vector<std::int64_t>& views, std::int64_t group_size);
 
 /// The views of each optimizer step: at least `views_per_update` views in the plan's order, the rest in the last one.
 /// Where the loss couples the views of a response, its views stay together.

@@ -54,7 +54,7 @@ class WatchingLoss final : public LossEstimator {
       loss = input.token_mean(value_FL);
     }
     loss.add_mean("to_old", (input.log_probs.old_FL - input.log_probs.current_FL).abs(), input.targets_FL());
-    loss.add_mean("views", at::full({1}, input.totals.views, at::kDouble), at::ones({1}, at::kBool));
+    loss.add_mean("views", at::full({1}, input.plan.sample_F.size(0), at::kDouble), at::ones({1}, at::kBool));
     return loss;
   }
 

@@ -13,7 +13,7 @@
 
 namespace drift {
 
-/// How far a loss couples views. The core then splits the work as memory allows (design.md section 2).
+/// How far a loss couples views. The core then splits the work as memory allows (docs/spec/algorithms.md 1.8).
 enum class Coupling : std::uint32_t {
   kView = 0,    ///< the loss is a sum over views
   kSample = 1,  ///< the views of one response belong together
@@ -30,14 +30,15 @@ struct LogProbs {
   at::Tensor reference_entropy_FL;  ///< undefined unless both
 };
 
-/// What one optimizer step holds, of which a call may see only some views.
+/// What the whole plan holds, of which a call may see only some views. A loss of Coupling::kBatch sees an optimizer
+/// step.
 struct BatchTotals {
   std::int64_t responses = 0;        ///< B: responses that were kept, those without a view included
   std::int64_t group_size = 0;       ///< G
   std::int64_t forwards = 0;         ///< K of the plan
   std::int64_t targets = 0;          ///< scored positions of all views
   std::int64_t optimizer_steps = 1;  ///< per rollout: with more than one, the policy moves away from the old one
-  std::int64_t views = 0;            ///< F of this optimizer step
+  std::int64_t views = 0;            ///< F of the plan
 };
 
 struct Loss;
@@ -49,7 +50,7 @@ struct DRIFT_API LossInput {
   at::Tensor advantage_B;  ///< float32, of all responses of the batch; plan.sample_F indexes it
   at::Tensor valid_BL;     ///< bool, of all responses
   BatchTotals totals;
-  at::Tensor scored_B;  ///< int64, of all responses: positions that at least one view of this optimizer step scores
+  at::Tensor scored_B;  ///< int64, of all responses: positions that at least one view of the plan scores
 
   at::Tensor advantage_F1() const;  ///< the advantage of each view's response
   at::Tensor targets_FL() const { return plan.target_FL; }

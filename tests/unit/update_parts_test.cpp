@@ -1,0 +1,182 @@
+// Several optimizer steps on one rollout (train.views_per_update): the steps' losses and gradients, weighed by their
+// shares of the views, add up to those of all views in one step. For every loss, whatever it divides by, however the
+// views are dealt out.
+
+#include <core/train/policy_gradient.h>
+#include <core/train/policy_update.h>
+
+#include "tests/support/plugins.h"
+#include "tests/support/tiny_model.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/sum.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace drift {
+namespace {
+
+constexpr std::int64_t kVocabulary = 11, kResponses = 6, kGroup = 2, kLength = 6, kPairs = 2;
+constexpr std::int64_t kPlenty = std::int64_t{1} << 30;
+
+struct Setting {
+  std::string loss;
+  std::map<std::string, ParamValue> params;
+};
+
+/// Pairs of complementary masks for each response, as the loss of Coupled-GRPO needs them; `single`: one mask each.
+MaskPlan pairs_of_views(const Trajectories& trajectories, bool single = false) {
+  const std::int64_t views = single ? 1 : 2 * kPairs;
+  MaskPlan plan;
+  plan.forwards = views;
+  plan.sample_F = at::arange(kResponses, at::kLong).repeat_interleave(views);
+  plan.forward_F = at::arange(views, at::kLong).repeat({kResponses});
+  plan.step_F = plan.forward_F.clone();
+  const auto position_1L = at::arange(kLength, at::kLong).unsqueeze(0);
+  const auto stride_F1 = (plan.forward_F / 2).to(at::kLong).unsqueeze(1) + 2 + plan.sample_F.unsqueeze(1) % 2;
+  const auto first_FL = position_1L.remainder(stride_F1) == 0;
+  plan.masked_FL = first_FL.logical_xor((plan.forward_F % 2 == 1).unsqueeze(1));
+  plan.target_FL = plan.masked_FL.logical_and(trajectories.valid_BL.index_select(0, plan.sample_F));
+  return plan;
+}
+
+struct UpdateParts : testing::Test {
+  UpdateParts()
+      : trajectories(test::make_trajectories(kResponses, kGroup, 4, kLength, kVocabulary, 2)),
+        plan(pairs_of_views(trajectories)) {}
+
+  PolicyGradient gradient(const LossEstimator& loss, const UpdateStep& step) const {
+    UpdateBatch batch;
+    batch.trajectories = &step.trajectories;
+    batch.plan = &step.plan;
+    batch.advantage_B = step.advantage_B;
+    batch.totals = step.totals;
+    batch.scored_B = step.scored_B;
+    batch.share = step.share;
+    batch.reference_is_old_policy = true;
+    return policy_gradient(model, loss, batch, kPlenty);
+  }
+
+  UpdateStep step_on(const LossEstimator& loss, const std::vector<std::int64_t>& views) const {
+    return update_step(trajectories, advantage_B, plan, loss.coupling(), views, kGroup);
+  }
+
+  std::int64_t views() const { return plan.sample_F.size(0); }
+
+  /// The steps' sums, each weighed by `share` of its views, against one step on all of them.
+  void expect_adds_up(const LossEstimator& loss, std::int64_t views_per_update,
+                      const std::function<double(const std::vector<std::int64_t>&)>& share) const {
+    const auto whole = gradient(loss, step_on(loss, all_views(plan)));
+    double sum = 0, shares = 0;
+    std::vector<at::Tensor> gradients;
+    for (const auto& part : update_parts(plan, loss.coupling(), views_per_update)) {
+      const auto one = gradient(loss, step_on(loss, part));
+      sum += share(part) * one.loss;
+      shares += share(part);
+      for (std::size_t p = 0; p < one.gradients.size(); ++p) {
+        const auto weighed = share(part) * one.gradients[p];
+        if (gradients.size() == p)
+          gradients.push_back(weighed);
+        else
+          gradients[p] = gradients[p] + weighed;
+      }
+    }
+    EXPECT_NEAR(shares, 1, 1e-12);
+    EXPECT_NEAR(sum, whole.loss, 1e-12);
+    for (std::size_t p = 0; p < gradients.size(); ++p) {
+      EXPECT_TRUE(at::allclose(gradients[p], whole.gradients[p], 1e-9, 1e-12)) << "parameter " << p;
+      EXPECT_GT(whole.gradients[p].abs().max().item<double>(), 1e-9) << "no gradient to compare";
+    }
+  }
+
+  test::TinyModel model{kVocabulary, 5, at::kDouble};
+  Trajectories trajectories;
+  MaskPlan plan;
+  at::Tensor advantage_B = at::arange(kResponses, at::kDouble) - 2.2;
+};
+
+TEST_F(UpdateParts, AddUpToTheWholeForEveryLossAndNorm) {
+  std::vector<Setting> settings;
+  for (const std::string loss : {"d1", "coupled_grpo"}) {
+    for (const std::string norm : {"token", "sample", "length"}) {
+      for (const std::int64_t micro_batch : {0, 1, 2, 4}) {
+        settings.push_back({loss, {{"norm", norm}, {"micro_batch", micro_batch}, {"beta", 0.1}}});
+      }
+    }
+  }
+  settings.push_back({"rldf", {{"norm", "sample"}, {"beta", 0.1}}});
+  settings.push_back({"rldf", {{"norm", "sample"}, {"form", "ppo"}, {"low_prob_threshold", 0.0}}});
+  for (const std::string length : {"gen_len", "valid"}) settings.push_back({"espo", {{"length", length}}});
+  for (const std::string weighting : {"rows", "response"}) settings.push_back({"tracerl", {{"weighting", weighting}}});
+  for (const std::int64_t micro_batch : {0, 1, 3}) settings.push_back({"wd1", {{"micro_batch", micro_batch}}});
+  for (const Setting& setting : settings) {
+    std::string text = setting.loss;
+    for (const auto& [key, value] : setting.params) text += " " + key;
+    const auto loss = test::create<LossEstimator>(setting.loss, setting.loss, setting.params);
+    ASSERT_NE(loss->coupling(), Coupling::kBatch);
+    for (const std::int64_t views_per_update : {1, 3, 4, 7, 8, 12, 23, 24}) {
+      SCOPED_TRACE(text + ", views_per_update " + std::to_string(views_per_update));
+      expect_adds_up(*loss, views_per_update,
+                     [&](const auto& part) { return static_cast<double>(part.size()) / static_cast<double>(views()); });
+    }
+  }
+}
+
+// A loss that couples the whole batch takes a step's responses for its batch, and its steps weigh as much as what it
+// divides by: tokens, or the responses' lengths.
+TEST_F(UpdateParts, OfALossThatCouplesTheBatchAreBatchesThemselves) {
+  plan = pairs_of_views(trajectories, /*single=*/true);
+  const auto tokens_B = plan.target_FL.sum(1).to(at::kDouble);
+  const auto share_of = [&](const at::Tensor& weight_B) {
+    return [this, weight_B](const std::vector<std::int64_t>& part) {
+      const auto index = at::empty_like(plan.sample_F).resize_(static_cast<std::int64_t>(part.size()));
+      std::copy(part.begin(), part.end(), index.data_ptr<std::int64_t>());
+      return (weight_B.index_select(0, index).sum() / weight_B.sum()).item<double>();
+    };
+  };
+  const auto rldf = test::create<LossEstimator>("rldf", "rldf", {{"norm", "token"}, {"low_prob_threshold", 0.0}});
+  ASSERT_EQ(rldf->coupling(), Coupling::kBatch);
+  for (const std::int64_t views : {1, 2, 4, 6}) expect_adds_up(*rldf, views, share_of(tokens_B));
+
+  const auto length_B = trajectories.valid_BL.sum(1).to(at::kDouble);
+  plan.weight_F = (length_B / tokens_B).to(at::kFloat);
+  const auto spg = test::create<LossEstimator>("spg", "spg", {{"micro_batch", std::int64_t{0}}});
+  ASSERT_EQ(spg->coupling(), Coupling::kBatch);
+  for (const std::int64_t views : {1, 2, 4, 6}) expect_adds_up(*spg, views, share_of(length_B));
+}
+
+// SPG averages micro-batches: a step with two of the three is the mean of two.
+TEST_F(UpdateParts, CountTheMicroBatchesThatTheyHold) {
+  plan = pairs_of_views(trajectories, /*single=*/true);
+  plan.weight_F = (trajectories.valid_BL.sum(1).to(at::kDouble) / plan.target_FL.sum(1)).to(at::kFloat);
+  const auto spg = test::create<LossEstimator>("spg", "spg", {{"micro_batch", std::int64_t{2}}});
+  for (const std::int64_t views : {2, 4}) {
+    expect_adds_up(*spg, views, [](const auto& part) { return static_cast<double>(part.size()) / kResponses; });
+  }
+}
+
+// d1's preset: micro-batches of 6. With one of them a step, the step's loss is its mean, not a share of it.
+TEST_F(UpdateParts, OfOneMicroBatchAreItsMean) {
+  plan = pairs_of_views(trajectories, /*single=*/true);
+  const auto loss = test::create<LossEstimator>("d1", "d1", {{"micro_batch", std::int64_t{2}}, {"beta", 0.0}});
+  for (std::int64_t first = 0; first < kResponses; first += 2) {
+    const auto step = gradient(*loss, step_on(*loss, {first, first + 1}));
+    // The ratio is 1: the mean of -A over the tokens.
+    const auto tokens_B = plan.target_FL.narrow(0, first, 2).sum(1).to(at::kDouble);
+    EXPECT_NEAR(step.loss, (-(advantage_B.narrow(0, first, 2) * tokens_B).sum() / tokens_B.sum()).item<double>(),
+                1e-12);
+  }
+}
+
+}  // namespace
+}  // namespace drift
