@@ -113,7 +113,59 @@ TEST(TiedHead, HasNoTensorOfItsOwn) {
   EXPECT_FALSE(names_of(dynamic_cast<const Model&>(*tied_dream)).contains("lm_head.weight"));
 }
 
-// Every setting that the specifications name as a change of the numbers, one at a time.
+// As the original's configuration class reads them: what it declares optional may be null, and then follows from
+// others.
+TEST(PublishedLlada, OpensWithNullWhereTheOriginalAllowsIt) {
+  auto config = llada_8b();
+  for (const char* key : {"n_kv_heads", "multi_query_attention", "bias_for_layer_norm", "include_qkv_bias",
+                          "embedding_size", "mask_token_id", "init_device", "init_cutoff_factor", "precision"}) {
+    config[key] = nullptr;
+  }
+  const auto with_nulls = shapes_of("llada", config);
+  const auto& model = dynamic_cast<const Model&>(*with_nulls);
+  EXPECT_EQ(parameter_count(model), 8'015'581'184);
+  EXPECT_EQ(model.traits().mask_id, 126336) << "the published vocabulary's";
+
+  config["vocab_size"] = 126000;
+  config["eos_token_id"] = config["pad_token_id"] = 1;
+  try {
+    shapes_of("llada", config);
+    ADD_FAILURE() << "another vocabulary has no known mask token";
+  } catch (const std::exception& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("`mask_token_id` is missing"));
+  }
+}
+
+TEST(PublishedLlada, TakesTheFeedForwardSizeFromTheRatio) {
+  const auto gate_rows = [](const json& config) {
+    const auto made = shapes_of("llada", config);
+    for (const auto& parameter : dynamic_cast<const Model&>(*made).parameters()) {
+      if (parameter.name == "model.transformer.blocks.0.ff_proj.weight") return parameter.tensor.size(0);
+    }
+    return std::int64_t{0};
+  };
+  auto config = llada_8b();
+  config["mlp_ratio"] = 2;
+  EXPECT_EQ(gate_rows(config), 12288) << "mlp_hidden_size comes first";
+  config["mlp_hidden_size"] = nullptr;
+  EXPECT_EQ(gate_rows(config), 2 * 4096);
+  config.erase("mlp_hidden_size");
+  EXPECT_EQ(gate_rows(config), 2 * 4096);
+  config.erase("mlp_ratio");
+  EXPECT_EQ(gate_rows(config), 4 * 4096) << "the class's default";
+}
+
+TEST(PublishedLlada, HasOneKeyHeadUnderMultiQueryAttention) {
+  auto config = llada_8b();
+  config["n_kv_heads"] = nullptr;
+  config["multi_query_attention"] = true;
+  const auto made = shapes_of("llada", config);
+  for (const auto& parameter : dynamic_cast<const Model&>(*made).parameters()) {
+    if (parameter.name == "model.transformer.blocks.0.k_proj.weight") EXPECT_EQ(parameter.tensor.size(0), 4096 / 32);
+  }
+}
+
+// Every setting that docs/spec/models_rollout.md 1.1.1 and 1.2.1 name, one at a time.
 TEST(UnsupportedSettings, AreRefusedByName) {
   const std::map<std::string, json> llada_changes = {{"alibi", true},
                                                      {"scale_logits", true},
