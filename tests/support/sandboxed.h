@@ -8,14 +8,16 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "sandbox.h"
+#include "tests/support/support.h"
 
 namespace drift::test {
 
@@ -56,11 +58,20 @@ inline Told told(const code_reward::Sandbox& sandbox, const std::string& program
   return result;
 }
 
-/// What a program could leave behind on this machine. Orphans come to this process, so that they are seen.
+/// The folder for temporary files of this process alone: what another Drift leaves there for a moment is its own
+/// affair.
+inline const std::filesystem::path& own_temporary_folder() {
+  static const TemporaryFolder folder;
+  static const bool used = ::setenv("TMPDIR", folder.path().c_str(), 1) == 0;
+  if (!used) throw std::runtime_error("TMPDIR cannot be set");
+  return folder.path();
+}
+
+/// What programs that this process started could leave behind. Orphans come to this process, so that they are seen.
 struct Belongings {
   std::size_t descriptors = 0;
-  std::vector<std::string> mounts;
   std::set<std::string> files;
+  std::vector<std::string> mounts;  ///< below the folder for temporary files
   bool children = false;
 
   bool operator==(const Belongings&) const = default;
@@ -68,13 +79,13 @@ struct Belongings {
   static Belongings now() {
     namespace fs = std::filesystem;
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    const fs::path& folder = own_temporary_folder();
     Belongings found;
     for ([[maybe_unused]] const auto& entry : fs::directory_iterator("/proc/self/fd")) ++found.descriptors;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) found.files.insert(entry.path());
     std::ifstream mounts("/proc/self/mountinfo");
-    for (std::string line; std::getline(mounts, line);) found.mounts.push_back(line);
-    for (const auto& entry : fs::directory_iterator(fs::temp_directory_path())) {
-      const std::string name = entry.path().filename().string();
-      if (name.starts_with("drift-program-")) found.files.insert(name);
+    for (std::string line; std::getline(mounts, line);) {
+      if (line.find(folder.string()) != std::string::npos) found.mounts.push_back(line);
     }
     found.children = ::waitpid(-1, nullptr, WNOHANG) >= 0;
     return found;
