@@ -1,7 +1,9 @@
 # How this tree is compiled: launcher, linker, warnings, sanitizers.
 find_program(DRIFT_CCACHE ccache)
 if(DRIFT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${DRIFT_CCACHE})
+  # Clones share results, with precompiled headers too.
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${DRIFT_CCACHE})
 endif()
 
 find_program(DRIFT_MOLD mold)
@@ -11,8 +13,9 @@ endif()
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wnon-virtual-dtor -Woverloaded-virtual -Werror=return-type
                     $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)  # false alarms of GCC 12 on std::string (its bug 105651)
-# Paths in the binaries do not depend on where the tree lies, and ccache shares between clones.
+# Paths in the binaries do not depend on where the tree lies.
 add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
+add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache
 
 if(DRIFT_SANITIZE)
   add_compile_options(-fsanitize=${DRIFT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

@@ -23,7 +23,7 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
   return joined;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     switch (c) {
@@ -99,10 +99,10 @@ std::string to_toml(const ParamValue& value) {
       if (text.find_first_of(".einf") == std::string::npos) text += ".0";
       return text;
     }
-    std::string operator()(const std::string& v) const { return quoted(v); }
+    std::string operator()(const std::string& v) const { return in_quotes(v); }
     std::string operator()(const std::vector<std::string>& v) const {
       std::vector<std::string> parts;
-      for (const std::string& item : v) parts.push_back(quoted(item));
+      for (const std::string& item : v) parts.push_back(in_quotes(item));
       return "[" + join(parts, ", ") + "]";
     }
   };

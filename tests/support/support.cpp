@@ -38,6 +38,8 @@ TemporaryFolder::~TemporaryFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
+bool in_utf8_locale() { return from_environment("LC_ALL").string().ends_with("UTF-8"); }
+
 CommandResult run_command(const std::string& command) {
   const TemporaryFolder folder;
   const auto output = folder.path() / "output";

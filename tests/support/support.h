@@ -36,6 +36,9 @@ struct CommandResult {
   std::string error;   ///< standard error
 };
 
+/// Whether the program prints more than ASCII here. Tests of what it prints run in both kinds of locale.
+bool in_utf8_locale();
+
 /// Run a shell command and wait for it.
 CommandResult run_command(const std::string& command);
 
