@@ -11,10 +11,10 @@
 
 namespace drift {
 
-/// Masked-diffusion likelihood on a task's demonstrations (algorithms.md section 7, supervised loss): a mask ratio t
-/// uniform in [minimum, 1) for each response, each token masked with probability t, loss = sum of cross-entropies at
-/// masked tokens / t / L, averaged over the batch. Responses are filled up to L with the end token, which is learned
-/// like any other.
+/// Masked-diffusion likelihood on a task's demonstrations (docs/spec/further_algorithms.md 7, supervised loss): a mask
+/// ratio t uniform in [minimum, 1) for each response, each token masked with probability t, loss = sum of
+/// cross-entropies at masked tokens / t / L, averaged over the batch. Responses are filled up to L with the end token,
+/// which is learned like any other.
 class Pretraining final : public Training {
  public:
   Pretraining(const RunConfig& config, const Model& model, const PromptEncoder& prompts, Loaded<Task> task);

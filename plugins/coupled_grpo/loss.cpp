@@ -1,4 +1,4 @@
-// Coupled-GRPO's loss (algorithms.md 6.3 to 6.5).
+// Coupled-GRPO's loss (docs/spec/coupled_grpo.md 6.3 to 6.5).
 
 #include "coupled_grpo.h"
 

@@ -1,5 +1,5 @@
-// Coupled-GRPO's masking (algorithms.md 6.2): every token is scored from a fully masked response, and once in each pair
-// of complementary masks.
+// Coupled-GRPO's masking (docs/spec/coupled_grpo.md 6.2): every token is scored from a fully masked response, and once
+// in each pair of complementary masks.
 
 #include "coupled_grpo.h"
 

@@ -1,4 +1,4 @@
-// d1's loss (algorithms.md 3.3 to 3.5).
+// d1's loss (docs/spec/d1.md 3.3 to 3.5).
 
 #include "d1.h"
 

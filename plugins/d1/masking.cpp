@@ -1,4 +1,4 @@
-// d1's masking (algorithms.md 3.2): what a response's tokens are worth to a policy that sees none of them, given a
+// d1's masking (docs/spec/d1.md 3.2): what a response's tokens are worth to a policy that sees none of them, given a
 // prompt of which it sees most.
 
 #include "d1.h"

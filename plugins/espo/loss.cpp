@@ -1,4 +1,4 @@
-// ESPO's loss (algorithms.md 4.3 to 4.5): the action is the whole response, padding included.
+// ESPO's loss (docs/spec/espo.md 4.3 to 4.5): the action is the whole response, padding included.
 
 #include "espo.h"
 
@@ -72,7 +72,8 @@ Loss SequenceLoss::evaluate(const LossInput& in) const {
   return loss;
 }
 
-/// Which scored positions the ELBO adds up: all L as the original does, or (E-3) valid tokens only.
+/// Which scored positions the ELBO adds up: all L as the original does, or (E-3 in docs/spec/espo.md 4.7) valid tokens
+/// only.
 at::Tensor SequenceLoss::counted_FL(const LossInput& in) const {
   if (!valid_only_) return in.plan.target_FL;
   return in.plan.target_FL & in.valid_BL.index_select(0, in.plan.sample_F);

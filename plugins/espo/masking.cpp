@@ -1,5 +1,5 @@
-// ESPO's masking (algorithms.md 4.2): l of a response's L positions are masked, l spread evenly over {0, …, L}, and in
-// a second view the other L - l.
+// ESPO's masking (docs/spec/espo.md 4.2): l of a response's L positions are masked, l spread evenly over {0, …, L}, and
+// in a second view the other L - l.
 
 #include "espo.h"
 

@@ -1,4 +1,4 @@
-// RLDF's loss (algorithms.md 2.3 to 2.5; paper, equations (ppo_loss), (reinforce_loss), (policy_obj) and Algorithm
+// RLDF's loss (docs/spec/rldf.md 2.3 to 2.5; paper, equations (ppo_loss), (reinforce_loss), (policy_obj) and Algorithm
 // "Loss Estimation of Each Timestep").
 
 #include "rldf.h"

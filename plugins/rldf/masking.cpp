@@ -1,4 +1,4 @@
-// RLDF's masking: states of the response's own denoising trajectory (algorithms.md 2.2; paper, section "Sampling
+// RLDF's masking: states of the response's own denoising trajectory (docs/spec/rldf.md 2.2; paper, section "Sampling
 // timesteps with probability-based weighting" and Algorithm "Weighted Timestep Sampling").
 
 #include "rldf.h"
@@ -87,7 +87,7 @@ void TrajectoryMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
       for (std::int64_t i = 0; i < length; ++i) {
         const bool valid = response.valid[i];
         // The state before step s: what was committed at s or later, or never, is still a mask token. The original
-        // gives padding the dense step 0, so that it is visible from s = 1 on (D-4).
+        // gives padding the dense step 0, so that it is visible from s = 1 on (D-4 in docs/spec/rldf.md 2.7).
         const bool still_masked =
             valid || pads_follow_trajectory_ ? response.step[i] < 0 || response.step[i] >= raw_step : s == 0;
         if (!still_masked) continue;
@@ -157,7 +157,7 @@ std::vector<double> TrajectoryMasking::logits(const std::vector<double>& surpris
 }
 
 /// Weights of one response's views, k in total: equal ones give the mean over its views. `softmax` weighs the selected
-/// steps by w, as equation (rldf) is printed (D-11).
+/// steps by w, as equation (rldf) is printed (D-11 in docs/spec/rldf.md 2.7).
 std::vector<double> TrajectoryMasking::view_weights(const std::vector<double>& surprisal,
                                                     const std::vector<std::int64_t>& selected) const {
   const std::vector<double> logit = logits(surprisal);

@@ -1,5 +1,5 @@
-// Three plans without a trajectory, which the original offers under the same loss (algorithms.md 2.2, end). Only valid
-// tokens are masked, all that is masked is scored, and C_f = M_f: the loss's threshold drops nothing.
+// Three plans without a trajectory, which the original offers under the same loss (docs/spec/rldf.md 2.2, end). Only
+// valid tokens are masked, all that is masked is scored, and C_f = M_f: the loss's threshold drops nothing.
 
 #include "rldf.h"
 

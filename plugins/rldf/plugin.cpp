@@ -116,7 +116,8 @@ Settings drift_release() {
                           });
 }
 
-/// On Dream the release never recorded commit probabilities, so that it drew steps uniformly (D-1).
+/// On Dream the release never recorded commit probabilities, so that it drew steps uniformly (D-1 in
+/// docs/spec/rldf.md 2.7).
 Settings drift_release_dream() {
   return changed(drift_release(), {
                                       {"algorithm.masking.sample_temperature", std::numeric_limits<double>::infinity()},

@@ -1,5 +1,5 @@
-// SPG's loss (algorithms.md 7). Likelihoods that shall rise are replaced by a lower bound, those that shall fall by an
-// upper bound, so that moving the bound moves what it bounds.
+// SPG's loss (docs/spec/further_algorithms.md 7). Likelihoods that shall rise are replaced by a lower bound, those that
+// shall fall by an upper bound, so that moving the bound moves what it bounds.
 
 #include "spg.h"
 

@@ -1,4 +1,5 @@
-// SPG's masking (algorithms.md 7): copies of a response in states that block-wise decoding might have gone through.
+// SPG's masking (docs/spec/further_algorithms.md 7): copies of a response in states that block-wise decoding might have
+// gone through.
 
 #include "spg.h"
 

@@ -1,4 +1,4 @@
-// TraceRL's loss (algorithms.md 5.4, 5.5).
+// TraceRL's loss (docs/spec/tracerl.md 5.4, 5.5).
 
 #include "tracerl.h"
 

@@ -1,4 +1,4 @@
-// TraceRL's masking for backbones with full attention (algorithms.md 5.2): slices of the denoising trajectory.
+// TraceRL's masking for backbones with full attention (docs/spec/tracerl.md 5.2): slices of the denoising trajectory.
 
 #include "tracerl.h"
 

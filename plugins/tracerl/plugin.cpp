@@ -44,7 +44,7 @@ struct Configuration {
   std::int64_t post_num = 0;
 };
 
-/// algorithms.md 5.4 to 5.6.
+/// docs/spec/tracerl.md 5.4 to 5.6.
 Settings settings(const Configuration& own) {
   return {
       {"algorithm.masking.shrink", 8},

@@ -1,5 +1,5 @@
-// The two plans without a trajectory that TraceRL's authors offer under the same loss (algorithms.md 5.2): random
-// masks, and random masks with their complements.
+// The two plans without a trajectory that TraceRL's authors offer under the same loss (docs/spec/tracerl.md 5.2):
+// random masks, and random masks with their complements.
 
 #include "tracerl.h"
 

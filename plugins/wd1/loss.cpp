@@ -1,4 +1,4 @@
-// wd1's loss (algorithms.md 7): no ratio, no old policy, no KL.
+// wd1's loss (docs/spec/further_algorithms.md 7): no ratio, no old policy, no KL.
 
 #include "wd1.h"
 

@@ -1,4 +1,4 @@
-// Coupled-GRPO's masks and weights (algorithms.md 6.1, 6.2).
+// Coupled-GRPO's masks and weights (docs/spec/coupled_grpo.md 6.1, 6.2).
 
 #include "tests/support/plugins.h"
 #include "tests/support/rollouts.h"

@@ -1,4 +1,4 @@
-// d1's one view (algorithms.md 3.1, 3.2).
+// d1's one view (docs/spec/d1.md 3.1, 3.2).
 
 #include "tests/support/plugins.h"
 #include "tests/support/rollouts.h"

@@ -1,4 +1,4 @@
-// The sizes of ESPO's masks (algorithms.md 4.2).
+// The sizes of ESPO's masks (docs/spec/espo.md 4.2).
 
 #include "tests/support/golden_cases.h"
 #include "tests/support/plugins.h"

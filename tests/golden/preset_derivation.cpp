@@ -247,7 +247,7 @@ Settings tracerl(const Original& o) {
 
 /// What only the released code does: it keeps `batch_size_lm` groups of every device's batch, its padding is visible
 /// from step 1 on, single steps give no signal, and Dream's commit probabilities are never recorded, so that its steps
-/// are drawn uniformly (D-1).
+/// are drawn uniformly (D-1 in docs/spec/rldf.md 2.7).
 Settings rldf_as_released(const Original& o) {
   const bool dream = o.text("model") == "dream";
   Settings s = {{"algorithm.masking.pad_steps", "zero"s},

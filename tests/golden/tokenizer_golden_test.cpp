@@ -191,7 +191,7 @@ TEST(TokenizerGolden, IdsOfARealVocabulary) {
   EXPECT_EQ(differences(Tokenizer::open(real_vocabulary() / "tokenizer.json"), &Sample::real), "");
 }
 
-// models_rollout.md, section 2.2, by the files that its checkpoints have: vocab.json and merges.txt.
+// docs/spec/models_rollout.md 2.2, by the files that its checkpoints have: vocab.json and merges.txt.
 TEST(TokenizerGolden, DocumentedIdsOfARealVocabulary) {
   if (real_vocabulary().empty()) GTEST_SKIP() << "../shared/data/tokenizers/qwen is missing";
   const test::TemporaryFolder folder;

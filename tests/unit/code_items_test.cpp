@@ -164,7 +164,8 @@ TEST_F(CodeBenchmarks, FallIntoTheirAsserts) {
   }
 }
 
-// The items that no solution can solve where tests are split by lines: 4, 2 and 2 (D9).
+// The items that no solution can solve where tests are split by lines: 4, 2 and 2 (D9 in docs/spec/rewards_data_eval.md
+// 6).
 TEST_F(CodeBenchmarks, SplitByLinesSomeAreBroken) {
   const auto broken = [&](const std::string& name) {
     std::vector<std::size_t> items;

@@ -28,7 +28,7 @@ constexpr BoxOptions kJoin{false, true};
 constexpr const char* kUnclosed = "fault: the last box is never closed";
 constexpr const char* kNone = "fault: the response has no \\boxed{...}";
 
-// The table of the specification, 1.2.1: what the original finds, and what we find.
+// The table of docs/spec/rewards_data_eval.md 1.2.1: what the original finds, and what we find.
 TEST(Boxes, AreReadAsTheTableSays) {
   struct Row {
     const char* response;

@@ -1,4 +1,4 @@
-// What SPG's plans and loss promise for every batch (algorithms.md 7).
+// What SPG's plans and loss promise for every batch (docs/spec/further_algorithms.md 7).
 
 #include "tests/support/plugins.h"
 #include "tests/support/rollouts.h"

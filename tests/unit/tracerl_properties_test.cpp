@@ -1,4 +1,4 @@
-// What TraceRL's plans and loss promise for every batch (algorithms.md 5.2, 5.5 and 10).
+// What TraceRL's plans and loss promise for every batch (docs/spec/tracerl.md 5.2, 5.5; docs/spec/algorithms.md 10).
 
 #include "tests/support/plugins.h"
 #include "tests/support/rollouts.h"

@@ -1,4 +1,4 @@
-// What wd1's loss promises for every batch (algorithms.md 7).
+// What wd1's loss promises for every batch (docs/spec/further_algorithms.md 7).
 
 #include "tests/support/plugins.h"
 #include "tests/support/rollouts.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-// Terms that losses have in common (algorithms.md 1.6). Each brings the parameters that it reads, so that they mean the
-// same wherever they appear: a loss declares joined({RatioClip::params(…), KlTerm::params(…), …}).
+// Terms that losses have in common (docs/spec/algorithms.md 1.6). Each brings the parameters that it reads, so
+// that they mean the same wherever they appear: a loss declares joined({RatioClip::params(…), KlTerm::params(…), …}).
 
 #include <drift/export.h>
 #include <drift/loss_estimator.h>

@@ -7,7 +7,7 @@
 namespace drift {
 
 /// Which masked contexts are scored: a flat list of F views, so that any batching of views is legal. Drawn once per
-/// rollout, stored, and shared by the current, old and reference policy (algorithms.md 1.5, 1.7).
+/// rollout, stored, and shared by the current, old and reference policy (docs/spec/algorithms.md 1.5, 1.7).
 struct MaskPlan {
   at::Tensor sample_F;          ///< int64, the response
   at::Tensor forward_F;         ///< int64 in [0, forwards): which forward of the estimator's sum this view belongs to

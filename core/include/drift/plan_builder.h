@@ -27,7 +27,7 @@ class DRIFT_API Responses {
   std::int64_t prompt_length() const;  ///< P
   Response operator[](std::int64_t b) const;
 
-  /// Number of positions up to and including the first token `end_id`; L where there is none (algorithms.md 1.3).
+  /// Positions up to and including the first token `end_id`; L where there is none (docs/spec/algorithms.md 1.3).
   std::int64_t positions_through_end(std::int64_t b, std::int64_t end_id) const;
 
  private:

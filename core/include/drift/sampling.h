@@ -10,7 +10,7 @@
 
 namespace drift {
 
-/// How sure a prediction is: what rollouts order positions by (models_rollout.md 3.0).
+/// How sure a prediction is: what rollouts order positions by (docs/spec/models_rollout.md 3.0).
 enum class Confidence : std::uint32_t {
   kProbability = 0,      ///< probability of the chosen token
   kMargin = 1,           ///< largest minus second largest probability

@@ -14,7 +14,7 @@ struct Prompts {
   at::Tensor group_B;    ///< int64, 0-based number of the response's group
 };
 
-/// All that rollout knows about B responses of L positions (algorithms.md 1.1, 1.2).
+/// All that rollout knows about B responses of L positions (docs/spec/algorithms.md 1.1, 1.2).
 struct Trajectories {
   Prompts prompts;
   at::Tensor tokens_BL;  ///< int64, the final tokens, always L of them

@@ -4,7 +4,8 @@
 #include <cstdint>
 
 /// The linear schedule of static decoding: `masked` positions over `steps` forwards; forward `index` commits this many,
-/// the surplus going to the first ones (models_rollout.md 3.0, num_transfer). Example: 32 over 5 gives 7, 7, 6, 6, 6.
+/// the surplus going to the first ones (docs/spec/models_rollout.md 3.0, num_transfer). Example: 32 over 5 gives 7, 7,
+/// 6, 6, 6.
 inline std::int64_t scheduled_commits(std::int64_t masked, std::int64_t steps, std::int64_t index) {
   return masked / steps + (index < masked % steps ? 1 : 0);
 }
