@@ -118,7 +118,7 @@ TEST_F(UpdateParts, AddUpToTheWholeForEveryLossAndNorm) {
   settings.push_back({"rldf", {{"norm", "sample"}, {"form", "ppo"}, {"low_prob_threshold", 0.0}}});
   for (const std::string length : {"gen_len", "valid"}) settings.push_back({"espo", {{"length", length}}});
   for (const std::string weighting : {"rows", "response"}) settings.push_back({"tracerl", {{"weighting", weighting}}});
-  for (const std::int64_t micro_batch : {0, 1, 3}) settings.push_back({"wd1", {{"micro_batch", micro_batch}}});
+  for (const std::int64_t micro_batch : {0, 2, 3}) settings.push_back({"wd1", {{"micro_batch", micro_batch}}});
   for (const Setting& setting : settings) {
     std::string text = setting.loss;
     for (const auto& [key, value] : setting.params) text += " " + key;
