@@ -157,7 +157,7 @@ int main(int argc, char** argv) {
     if (argc > 2) throw drift::Error("usage: math_bench [DATASET.json]");
     const auto judgements = judgements_of(argc == 2 ? truths_of(argv[1]) : committed_truths());
     const auto reward = make_reward({{"unclosed", "lenient"}});
-    const auto legacy = make_reward({{"legacy", "drift"}});
+    const auto legacy = make_reward({{"legacy", "rldf_release"}});
     measure_speed("as mathematics", reward, judgements);
     measure_speed("legacy", legacy, judgements);
     measure_hostile(reward, legacy);

@@ -140,7 +140,7 @@ std::vector<SectionSchema> make_sections() {
        "which groups are trained on",
        {{"require_variance", true, "drop groups whose rewards are all equal"},
         {"max_groups", 0, "groups kept per step, 0 = all", at_least(0)},
-        {"fill", "none", "what fills up to max_groups when too few groups vary", one_of({"none", "drift"})},
+        {"fill", "none", "what fills up to max_groups when too few groups vary", one_of({"none", "constant_groups"})},
         {"success_low", 0.0, "drop groups with a smaller share of solved responses", between(0, 1)},
         {"success_high", 1.0, "drop groups with a larger share of solved responses", between(0, 1)}},
        std::nullopt,
@@ -165,9 +165,7 @@ std::vector<SectionSchema> make_sections() {
             {"inner_iterations", 1, "times that each rollout is trained on", at_least(1)},
             {"views_per_update", 0, "masked contexts per optimizer step, 0 = all of an inner iteration", at_least(0)},
             {"optimizer_restart", "never",
-             "per_rollout: each rollout's updates begin without AdamW's moments, and with master weights made anew "
-             "from "
-             "the weights, which rounds them to the type of [model] dtype",
+             "per_rollout: a rollout's updates begin without AdamW's moments and with master weights made anew",
              one_of({"never", "per_rollout"})}},
            1e-6),
        std::nullopt,

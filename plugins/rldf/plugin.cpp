@@ -102,7 +102,7 @@ Settings paper() {
 }
 
 /// The released code as it runs on one device, with LLaDA's mathematics configuration: of 8 groups 4 are kept.
-Settings drift_release() {
+Settings rldf_release() {
   return changed(paper(), {
                               integer("algorithm.masking.k", 4),
                               text("algorithm.masking.pad_steps", "zero"),
@@ -110,7 +110,7 @@ Settings drift_release() {
                               {"algorithm.loss.low_prob_threshold", 0.6},
                               text("algorithm.loss.norm", "token"),
                               integer("filter.max_groups", 4),
-                              text("filter.fill", "drift"),
+                              text("filter.fill", "constant_groups"),
                               {"train.weight_decay", 0.0},
                               {"rollout.temperature", 1.0},
                           });
@@ -118,14 +118,14 @@ Settings drift_release() {
 
 /// On Dream the release never recorded commit probabilities, so that it drew steps uniformly (D-1 in
 /// docs/spec/rldf.md 2.7).
-Settings drift_release_dream() {
-  return changed(drift_release(), {
-                                      {"algorithm.masking.sample_temperature", std::numeric_limits<double>::infinity()},
-                                      text("algorithm.loss.norm", "sample"),
-                                      {"algorithm.loss.beta", 0.04},
-                                      {"train.weight_decay", 0.01},
-                                      {"rollout.top_p", 0.95},
-                                  });
+Settings rldf_release_dream() {
+  return changed(rldf_release(), {
+                                     {"algorithm.masking.sample_temperature", std::numeric_limits<double>::infinity()},
+                                     text("algorithm.loss.norm", "sample"),
+                                     {"algorithm.loss.beta", 0.04},
+                                     {"train.weight_decay", 0.01},
+                                     {"rollout.top_p", 0.95},
+                                 });
 }
 
 /// On the launch script's 8 devices, if each takes `batch_size` prompts, as accelerate since 1.0 has it. The release
@@ -147,13 +147,13 @@ Bundle bundle() {
       .presets = {{"paper", "the paper's values, as for LLaDA", paper()},
                   {"paper_dream", "the paper's values for Dream: a stronger KL",
                    changed(paper(), {{"algorithm.loss.beta", 0.04}})},
-                  {"drift_release", "the released code and its LLaDA configuration, on one device", drift_release()},
-                  {"drift_release_dream", "the released code and its Dream configuration, on one device",
-                   drift_release_dream()},
-                  {"drift_release_8_devices", "the released code on 8 devices with 8 prompts each, LLaDA",
-                   on_8_devices(drift_release())},
-                  {"drift_release_dream_8_devices", "the released code on 8 devices with 8 prompts each, Dream",
-                   on_8_devices(drift_release_dream())}},
+                  {"rldf_release", "the released code and its LLaDA configuration, on one device", rldf_release()},
+                  {"rldf_release_dream", "the released code and its Dream configuration, on one device",
+                   rldf_release_dream()},
+                  {"rldf_release_8_devices", "the released code on 8 devices with 8 prompts each, LLaDA",
+                   on_8_devices(rldf_release())},
+                  {"rldf_release_dream_8_devices", "the released code on 8 devices with 8 prompts each, Dream",
+                   on_8_devices(rldf_release_dream())}},
       .plugin = {},
   };
 }

@@ -51,7 +51,7 @@ TEST_F(ModelCommand, InfoAsJson) {
   EXPECT_EQ(info["parameters"], 139584);
   EXPECT_EQ(info["on_disk"]["bfloat16"]["bytes"], 2 * 139584);
   EXPECT_EQ(info["memory"]["float32"]["run"], 4 * 139584);
-  EXPECT_EQ(info["chat_formats"], nlohmann::json({"chat", "drift"}));
+  EXPECT_EQ(info["chat_formats"], nlohmann::json({"chat", "rldf_release"}));
 }
 
 TEST_F(ModelCommand, VerifyPassesWithinTheTolerance) {

@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       made(
           {{"unclosed", "lenient"}, {"join_boxes", true}, {"percent", "strict"}, {"decimal_places", std::int64_t{-1}}}),
       made({{"extraction", "tags"}, {"interval_from_inequality", true}, {"vector_as_tuple", true}}),
-      made({{"extraction", "raw"}}), made({{"legacy", "drift"}})};
+      made({{"extraction", "raw"}}), made({{"legacy", "rldf_release"}})};
   const std::string text(reinterpret_cast<const char*>(data), size);
   const std::size_t line = std::min(text.find('\n'), text.size());
   const std::string truth = text.substr(0, line);

@@ -1,4 +1,4 @@
-// Prompts as the families' own templates and the published Drift render them, character by character, and the ids of
+// Prompts as the families' own templates and rldf_release render them, character by character, and the ids of
 // one of them.
 
 #include <core/text/chat.h>
@@ -26,7 +26,7 @@ ChatFormat format_of(const std::string& family, const std::string& name) {
   throw std::runtime_error(family + " has no chat format " + name);
 }
 
-/// The user's turn of configs/prompts/KIND.toml around a question, as the published Drift has it.
+/// The user's turn of configs/prompts/KIND.toml around a question, as rldf_release has it.
 std::string task_prompt(const std::string& family, const std::string& kind, const std::string& question,
                         const std::string& reply_prefix = {}) {
   const auto document = load_document(test::source_dir() / "configs/prompts" / (kind + ".toml"), {});

@@ -1,4 +1,4 @@
-// The verdicts of the published Drift that were measured with it (column `drift_as_run`), right or wrong.
+// The verdicts of rldf_release that were measured with it (column `drift_as_run`), right or wrong.
 
 #include <gmock/gmock.h>
 #include <legacy.h>
@@ -12,7 +12,7 @@ TEST(DriftsVerdicts, AreReproducedOnEveryHardPair) {
   const auto pairs = test::read_math_pairs();
   ASSERT_EQ(pairs.size(), 150u);
   for (const auto& pair : pairs) {
-    EXPECT_EQ(math_reward::drift_equal(pair.prediction, pair.truth), pair.verdict.at("drift_as_run"))
+    EXPECT_EQ(math_reward::rldf_release_equal(pair.prediction, pair.truth), pair.verdict.at("drift_as_run"))
         << pair.id << ": " << pair.prediction << " for " << pair.truth;
   }
 }

@@ -253,7 +253,7 @@ Settings rldf_as_released(const Original& o) {
   Settings s = {{"algorithm.masking.pad_steps", "zero"s},
                 {"algorithm.masking.skip_single_step", true},
                 {"filter.max_groups", o.integer("batch_size_lm") * o.devices()},
-                {"filter.fill", "drift"s},
+                {"filter.fill", "constant_groups"s},
                 {"rollout.temperature", o.number("rollout.temperature")}};
   if (!dream) return s;
   s["algorithm.masking.sample_temperature"] = std::numeric_limits<double>::infinity();

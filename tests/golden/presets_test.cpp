@@ -105,8 +105,8 @@ TEST(Presets, BatchesAreCountedOverDevices) {
   EXPECT_EQ(derived("tracerl", "rl_dream", "train.views_per_update"), 2048);
   EXPECT_EQ(derived("tracerl", "multinode_rl_llada", "train.views_per_update"), 2048);
   EXPECT_EQ(derived("tracerl", "multinode_rl_dream", "train.views_per_update"), 2048);
-  EXPECT_EQ(derived("rldf", "drift_release_8_devices", "train.prompts_per_step"), 64);
-  EXPECT_EQ(derived("rldf", "drift_release_8_devices", "filter.max_groups"), 32);
+  EXPECT_EQ(derived("rldf", "rldf_release_8_devices", "train.prompts_per_step"), 64);
+  EXPECT_EQ(derived("rldf", "rldf_release_8_devices", "filter.max_groups"), 32);
 }
 
 }  // namespace

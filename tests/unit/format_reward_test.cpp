@@ -83,8 +83,8 @@ TEST(FormatReward, AResponseMayBeCutOff) {
 }
 
 TEST(FormatReward, OfDriftABoxNeedNotBeClosed) {
-  EXPECT_EQ(value("drift_boxed", "\\boxed{5"), 1);
-  EXPECT_EQ(value("drift_boxed", "\\boxed {5}"), 0);
+  EXPECT_EQ(value("rldf_release_boxed", "\\boxed{5"), 1);
+  EXPECT_EQ(value("rldf_release_boxed", "\\boxed {5}"), 0);
 }
 
 // Verdicts of Python's re.match with d1's patterns: (response, strict, soft, strict and soft as published).
@@ -151,7 +151,7 @@ TEST(FormatReward, OfD1ABoxInTheAnswerIsNeverFoundAsPublished) {
 
 // Nothing that a model can write breaks a part or takes long: all are linear.
 TEST(FormatReward, AnyBytesAreJudged) {
-  const std::vector<std::string> parts = {"boxed",   "answer_tags",  "code_block", "drift_boxed",       "d1_strict",
+  const std::vector<std::string> parts = {"boxed",   "answer_tags",  "code_block", "rldf_release_boxed", "d1_strict",
                                           "d1_soft", "d1_xml_count", "d1_integer", "d1_boxed_in_answer"};
   const std::vector<std::string> words = {"\\boxed{",          "}",  "{",        "\\",        "<answer>",
                                           "</answer>",         "\n", "```",      "```python", "<reasoning>",

@@ -19,7 +19,7 @@ std::string boxed(std::string_view response, const BoxOptions& options = {}) {
 }
 
 std::string drifts(std::string_view response) {
-  const auto answer = drift_boxed_answer(response);
+  const auto answer = rldf_release_boxed_answer(response);
   return answer ? std::string(*answer) : "fault";
 }
 

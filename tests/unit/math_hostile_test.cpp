@@ -42,7 +42,7 @@ TEST(HostileAnswers, AreNoBetterAsTruths) {
 
 TEST(HostileAnswers, DoNotStopTheOriginalsRules) {
   for (const auto& hostile : test::hostile_answers()) {
-    EXPECT_FALSE(judge(hostile.truth + " or so", hostile.response, "drift").solved) << hostile.name;
+    EXPECT_FALSE(judge(hostile.truth + " or so", hostile.response, "rldf_release").solved) << hostile.name;
   }
 }
 

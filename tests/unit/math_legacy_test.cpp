@@ -1,4 +1,4 @@
-// The published Drift's mathematics reward, with its mistakes. Which pairs it was measured on:
+// rldf_release's mathematics reward, with its mistakes. Which pairs it was measured on:
 // tests/golden/math_legacy_pairs_test.cpp.
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@
 namespace math_reward {
 namespace {
 
-bool pays(const std::string& prediction, const std::string& truth) { return drift_equal(prediction, truth); }
+bool pays(const std::string& prediction, const std::string& truth) { return rldf_release_equal(prediction, truth); }
 
 TEST(DriftsReward, PaysForTheseWrongAnswers) {
   EXPECT_TRUE(pays("1,2", "12"));
@@ -98,9 +98,9 @@ TEST(DriftsReward, GivesUpOnLongTextsThatRepeatThemselves) {
 }
 
 TEST(DriftsReward, FindsNoAnswerInsideAnEarlierBoxThanTheLast) {
-  EXPECT_EQ(drift_boxed_answer("\\boxed{1} \\boxed{2}"), "2");
-  EXPECT_EQ(drift_boxed_answer("\\boxed{1} \\boxed{2"), std::nullopt);
-  EXPECT_EQ(drift_boxed_answer("\\boxed {1}"), std::nullopt);
+  EXPECT_EQ(rldf_release_boxed_answer("\\boxed{1} \\boxed{2}"), "2");
+  EXPECT_EQ(rldf_release_boxed_answer("\\boxed{1} \\boxed{2"), std::nullopt);
+  EXPECT_EQ(rldf_release_boxed_answer("\\boxed {1}"), std::nullopt);
 }
 
 double number(std::u32string_view text) {

@@ -142,17 +142,17 @@ TEST(MathReward, ParametersChooseTheAnswer) {
 }
 
 TEST(MathReward, LegacyJudgesAsTheOriginal) {
-  const Values legacy = {{"legacy", "drift"}};
+  const Values legacy = {{"legacy", "rldf_release"}};
   expect(score("\\boxed{1,2}", "12", legacy), RewardStatus::kOk, "to the original, \\boxed{1,2} equals 12");
   expect(score("\\boxed{0.25}", "\\frac14", legacy), RewardStatus::kWrong, "\\boxed{0.25} is not \\frac14");
   expect(score("\\boxed {5}", "5", legacy), RewardStatus::kNoAnswer, "no closed \\boxed{...}");
-  expect(score("\\boxed{5} \\boxed{6", "5", {{"legacy", "drift"}, {"unclosed", "lenient"}}), RewardStatus::kNoAnswer,
-         "no closed \\boxed{...}");
+  expect(score("\\boxed{5} \\boxed{6", "5", {{"legacy", "rldf_release"}, {"unclosed", "lenient"}}),
+         RewardStatus::kNoAnswer, "no closed \\boxed{...}");
   expect_error("", "is empty");
 }
 
 TEST(MathReward, ReasonsAreOneShortLineOfValidText) {
-  for (const char* legacy : {"none", "drift"}) {
+  for (const char* legacy : {"none", "rldf_release"}) {
     for (const std::string& answer :
          {std::string("\xFF\xC3\nx\r\x01"), std::string(400, 'y'), std::string("\xE2\x88\x9E")}) {
       for (const std::string& truth : {answer, std::string("5")}) {

@@ -89,7 +89,7 @@ TEST_F(ShippedConfigs, ThePapersRuns) {
     EXPECT_EQ(config.section("rollout").get<std::int64_t>("length"), 256) << name;
     EXPECT_EQ(config.section("train").get<std::int64_t>("group_size"), 4) << name;
     EXPECT_EQ(config.section("train").get<double>("learning_rate"), 1e-6) << name;
-    EXPECT_EQ(config.section("prompt").get<std::string>("format"), "drift") << name;
+    EXPECT_EQ(config.section("prompt").get<std::string>("format"), "rldf_release") << name;
   }
 }
 

@@ -25,7 +25,7 @@ const drift::nn::TensorNames kNames{
     .down = "model.layers.{layer}.mlp.down_proj.weight",
 };
 
-// "chat" is the tokenizer's template; "drift" the prompt of the published Drift, without a system turn and without the
+// "chat" is the tokenizer's template; "rldf_release" the prompt of that program, without a system turn and without the
 // line break after the reply's header.
 const std::vector<drift::ChatFormat> kChatFormats{
     {.name = "chat",
@@ -35,7 +35,7 @@ const std::vector<drift::ChatFormat> kChatFormats{
      .reply_begin = "<|im_start|>assistant\n",
      .default_system = "You are a helpful assistant.",
      .trims_text = false},
-    {.name = "drift",
+    {.name = "rldf_release",
      .opening = {},
      .turn_begin = "<|im_start|>{role}\n",
      .turn_end = "<|im_end|>\n",

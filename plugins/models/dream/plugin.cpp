@@ -10,7 +10,7 @@ DRIFT_PLUGIN("dream", "0.1.0", "Apache-2.0") {
         "whether prompts attend to their padding; \"attended\" repeats the originals, where a row depends on its batch",
         drift::one_of({"masked", "attended"})},
        {"scored_row", "previous",
-        "which row scores the first token of a response; \"within_response\" repeats the published Drift, where it is "
+        "which row scores the first token of a response; \"within_response\" repeats rldf_release, where it is "
         "the "
         "token's own",
         drift::one_of({"previous", "within_response"})},

@@ -29,7 +29,7 @@ const drift::nn::TensorNames kNames{
     .down = "model.transformer.blocks.{layer}.ff_out.weight",
 };
 
-// "chat" is the tokenizer's template; "drift" the prompt of the published Drift, without blank lines and with a second
+// "chat" is the tokenizer's template; "rldf_release" the prompt of that program, without blank lines and with a second
 // start of text.
 const std::vector<drift::ChatFormat> kChatFormats{
     {.name = "chat",
@@ -39,7 +39,7 @@ const std::vector<drift::ChatFormat> kChatFormats{
      .reply_begin = "<|start_header_id|>assistant<|end_header_id|>\n\n",
      .default_system = {},
      .trims_text = true},
-    {.name = "drift",
+    {.name = "rldf_release",
      .opening = "<|startoftext|>",
      .turn_begin = "<|start_header_id|>{role}<|end_header_id|>",
      .turn_end = "<|eot_id|>",

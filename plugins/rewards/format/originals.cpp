@@ -35,7 +35,7 @@ double characters(std::string_view text) {
 
 }  // namespace
 
-double drift_boxed(std::string_view response) { return response.find("\\boxed{") != npos ? 1 : 0; }
+double rldf_release_boxed(std::string_view response) { return response.find("\\boxed{") != npos ? 1 : 0; }
 
 double d1_strict(std::string_view response, bool published) {
   constexpr std::string_view begin = "<reasoning>\n";

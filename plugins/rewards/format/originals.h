@@ -6,8 +6,8 @@
 // mistakes. Characters are code points, as in Python. Linear in the response.
 namespace format {
 
-/// The published Drift's: 1 where a \boxed{ is opened, closed or not.
-double drift_boxed(std::string_view response);
+/// rldf_release's: 1 where a \boxed{ is opened, closed or not.
+double rldf_release_boxed(std::string_view response);
 
 /// d1's: ^<reasoning>\n.*?\n</reasoning>\n<answer>\n.*?\n</answer>\n$ fits. Published: a dot is no line end, so that
 /// only reasoning and answers of one line fit.

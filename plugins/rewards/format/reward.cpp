@@ -17,12 +17,12 @@ Finding look(const std::string& part, std::string_view response, bool truncated,
   if (part == "answer_tags") return find_answer_tags(response);
   if (part == "code_block") return find_code_block(response);
   if (part == "not_truncated") return find_end(truncated);
-  const double value = part == "drift_boxed"    ? drift_boxed(response)
-                       : part == "d1_strict"    ? d1_strict(response, published)
-                       : part == "d1_soft"      ? d1_soft(response, published)
-                       : part == "d1_xml_count" ? d1_xml_count(response)
-                       : part == "d1_integer"   ? d1_integer(response)
-                                                : d1_boxed_in_answer(response, published);
+  const double value = part == "rldf_release_boxed" ? rldf_release_boxed(response)
+                       : part == "d1_strict"        ? d1_strict(response, published)
+                       : part == "d1_soft"          ? d1_soft(response, published)
+                       : part == "d1_xml_count"     ? d1_xml_count(response)
+                       : part == "d1_integer"       ? d1_integer(response)
+                                                    : d1_boxed_in_answer(response, published);
   return {value, value == 1 ? "the format fits" : value == 0 ? "the format does not fit" : "the format fits in part"};
 }
 
@@ -31,8 +31,8 @@ Finding look(const std::string& part, std::string_view response, bool truncated,
 drift::ParamSpecs FormatReward::parameters() {
   return {
       {"part", "boxed", "what is looked at; names with drift_ and d1_ repeat those projects' rewards",
-       drift::one_of({"boxed", "answer_tags", "code_block", "not_truncated", "drift_boxed", "d1_strict", "d1_soft",
-                      "d1_xml_count", "d1_integer", "d1_boxed_in_answer"})},
+       drift::one_of({"boxed", "answer_tags", "code_block", "not_truncated", "rldf_release_boxed", "d1_strict",
+                      "d1_soft", "d1_xml_count", "d1_integer", "d1_boxed_in_answer"})},
       {"style", "mended", "d1_strict, d1_soft, d1_boxed_in_answer: with the mistakes of the published code or without",
        drift::one_of({"mended", "published"})}};
 }

@@ -210,7 +210,7 @@ bool equal_when_normalised(const Text& prediction, const Text& truth) {
 
 }  // namespace
 
-std::optional<std::string_view> drift_boxed_answer(std::string_view response) {
+std::optional<std::string_view> rldf_release_boxed_answer(std::string_view response) {
   constexpr std::string_view open = "\\boxed{";
   const std::size_t found = response.rfind(open);
   if (found == std::string_view::npos) return std::nullopt;
@@ -223,7 +223,7 @@ std::optional<std::string_view> drift_boxed_answer(std::string_view response) {
   return std::nullopt;
 }
 
-bool drift_equal(std::string_view prediction, std::string_view truth) {
+bool rldf_release_equal(std::string_view prediction, std::string_view truth) {
   const Text left = decode(prediction);
   const Text right = decode(truth);
   if (equal_when_normalised(left, right)) return true;

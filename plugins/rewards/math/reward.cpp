@@ -56,11 +56,12 @@ drift::ParamSpecs MathReward::parameters() {
        drift::between(-1, 100)},
       {"interval_from_inequality", false, "2 < x < 5 equals the interval (2, 5) where the truth is the interval"},
       {"vector_as_tuple", false, "(1, 2) equals the row or column of 1 and 2"},
-      {"legacy", "none", "drift: extract and compare as the published Drift does; nothing above counts",
-       one_of({"none", "drift"})}};
+      {"legacy", "none",
+       "rldf_release: extract and compare as the RLDF paper's released program does; nothing above counts",
+       one_of({"none", "rldf_release"})}};
 }
 
-MathReward::MathReward(const drift::Params& params) : drift_(params.get<std::string>("legacy") == "drift") {
+MathReward::MathReward(const drift::Params& params) : legacy_(params.get<std::string>("legacy") == "rldf_release") {
   const auto extraction = params.get<std::string>("extraction");
   extraction_ = extraction == "boxed"  ? Extraction::kBoxed
                 : extraction == "tags" ? Extraction::kTags
@@ -85,7 +86,7 @@ Extracted MathReward::extract(std::string_view response) const {
 void MathReward::score(const drift::RewardRequest& request, RewardResult& result) const {
   result = {};
   const std::string truth = truth_of(request.item);
-  if (drift_) return judge_as_drift(request.response, truth, result);
+  if (legacy_) return judge_as_rldf_release(request.response, truth, result);
   const Extracted extracted = extract(request.response);
   if (extracted.status != RewardStatus::kOk) return decide(result, extracted.status, extracted.fault);
   Comparison comparison = compare_answers(truth, extracted.answer, equivalence_);
@@ -98,10 +99,10 @@ void MathReward::score(const drift::RewardRequest& request, RewardResult& result
          std::move(comparison.reason));
 }
 
-void MathReward::judge_as_drift(std::string_view response, const std::string& truth, RewardResult& result) const {
-  const auto answer = drift_boxed_answer(response);
+void MathReward::judge_as_rldf_release(std::string_view response, const std::string& truth, RewardResult& result) const {
+  const auto answer = rldf_release_boxed_answer(response);
   if (!answer) return decide(result, RewardStatus::kNoAnswer, "the original finds no closed \\boxed{...}");
-  const bool equal = drift_equal(*answer, truth);
+  const bool equal = rldf_release_equal(*answer, truth);
   decide(result, equal ? RewardStatus::kOk : RewardStatus::kWrong,
          "to the original, " + boxed(*answer) + (equal ? " equals " : " is not ") + shown(truth));
 }

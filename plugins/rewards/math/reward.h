@@ -20,13 +20,13 @@ class MathReward final : public drift::Reward {
 
  private:
   Extracted extract(std::string_view response) const;
-  void judge_as_drift(std::string_view response, const std::string& truth, drift::RewardResult& result) const;
+  void judge_as_rldf_release(std::string_view response, const std::string& truth, drift::RewardResult& result) const;
 
   enum class Extraction { kBoxed, kTags, kRaw };
   Extraction extraction_;
   BoxOptions boxes_;
   EquivalenceOptions equivalence_;
-  bool drift_;
+  bool legacy_;  ///< judge as rldf_release
 };
 
 }  // namespace math_reward
