@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <map>
 #include <regex>
+#include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +20,11 @@ namespace drift::test {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::ElementsAreArray;
+using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Pair;
 
 struct Line {
   std::string file;  ///< relative to the source tree
@@ -159,6 +167,211 @@ TEST(Walls, NoHeaderIncludesTheLoggingLibrary) {
                               return file.ends_with(".h") && included.starts_with("spdlog/");
                             }),
               IsEmpty());
+}
+
+// docs/architecture.md: its table says which folder may include which, its picture puts a folder above those that it
+// includes.
+
+/// Folder -> the folders that its files include, or may include.
+using Includes = std::map<std::string, std::set<std::string>>;
+
+/// Cycles that exist and are to be removed, each from its first folder by the alphabet. Never add to this list.
+const std::vector<std::string> kKnownCycles = {
+    "core/eval -> core/sweep -> core/train -> core/eval",
+    "core/eval -> core/train -> core/eval",
+};
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+/// Every match of `pattern` in `text`: its first group.
+std::vector<std::string> matches(const std::string& text, const std::regex& pattern) {
+  std::vector<std::string> found;
+  for (std::sregex_iterator match(text.begin(), text.end(), pattern), end; match != end; ++match) {
+    found.push_back((*match)[1]);
+  }
+  return found;
+}
+
+/// The rows "| [`folder`](link) | job | `folder` `folder` |" of a page. A folder of the core is named in the last
+/// column without `core/`.
+Includes table_of(const std::string& page) {
+  static const std::regex row(R"(\| \[`([^`]+)`\]\([^)]*\) \|[^|]*\|([^|]*)\|)"), name("`([^`]+)`");
+  std::map<std::string, std::string> cells;
+  std::smatch match;
+  for (const std::string& line : lines_of(page)) {
+    if (std::regex_match(line, match, row)) cells[match[1]] = match[2];
+  }
+  Includes table;
+  for (const auto& [folder, allowed] : cells) {
+    table[folder];
+    for (const std::string& other : matches(allowed, name)) {
+      table[folder].insert(cells.contains("core/" + other) ? "core/" + other : other);
+    }
+  }
+  return table;
+}
+
+/// The band of the page's first picture with a frame that each folder stands in, counted from the top.
+std::map<std::string, int> picture_of(const std::string& page, const Includes& table) {
+  static const std::regex word("([a-z/]+)");
+  std::map<std::string, int> bands;
+  int band = -1;
+  for (const std::string& line : lines_of(page)) {
+    if (line.find("┌") != std::string::npos || line.find("├") != std::string::npos) ++band;
+    if (line.find("└") != std::string::npos) break;
+    if (band < 0) continue;
+    for (const std::string& folder : matches(line, word)) {
+      if (table.contains(folder)) bands[folder] = band;
+    }
+  }
+  return bands;
+}
+
+/// The folder of the table that a file lies in, the longest that fits; empty: none.
+std::string folder_of(const std::string& file, const Includes& table) {
+  std::string folder;
+  for (const auto& [name, allowed] : table) {
+    if (file.starts_with(name + "/") && name.size() > folder.size()) folder = name;
+  }
+  return folder;
+}
+
+/// The file of the source tree that an #include means; empty where it comes from elsewhere. What only an include folder
+/// of CMake finds is a plugin's own header: no other folder is one.
+std::string file_of(const std::string& includer, const std::string& included) {
+  static const std::set<std::string> headers_of_plugins = [] {
+    std::set<std::string> names;
+    for (const auto& entry : fs::recursive_directory_iterator(source_dir() / "plugins")) {
+      if (entry.path().extension() == ".h") names.insert(entry.path().filename());
+    }
+    return names;
+  }();
+  if (included.starts_with("drift/")) return "core/include/" + included;
+  if (fs::exists(source_dir() / included)) return included;
+  const auto beside = (fs::path(includer).parent_path() / included).lexically_normal();
+  if (fs::exists(source_dir() / beside)) return beside;
+  return headers_of_plugins.contains(included) ? "plugins/" + included : "";
+}
+
+/// What the files of each folder of the table really include, and the lines that do so.
+struct RealIncludes {
+  Includes folders;
+  std::vector<std::string> not_allowed;
+  std::vector<std::string> outside;  ///< files in no folder of the table
+};
+RealIncludes real_includes(const Includes& table) {
+  RealIncludes real;
+  for (const char* top : {"core", "plugins", "sdk", "tests", "bench"}) {
+    for (const Line& line : lines_under(top)) {
+      const std::string folder = folder_of(line.file, table);
+      if (folder.empty() && line.number == 1) real.outside.push_back(line.file);
+      const std::string included = included_file(line.text);
+      const std::string file = included.empty() ? "" : file_of(line.file, included);
+      if (folder.empty() || file.empty()) continue;
+      const std::string other = folder_of(file, table);
+      if (other == folder) continue;
+      real.folders[folder].insert(other);
+      if (!table.at(folder).contains(other)) real.not_allowed.push_back(describe(line));
+    }
+  }
+  return real;
+}
+
+/// Every way around that passes a folder at most once, from its first folder by the alphabet.
+std::vector<std::string> cycles_of(const Includes& includes) {
+  std::vector<std::string> cycles, path;
+  const std::function<void(const std::string&)> follow = [&](const std::string& folder) {
+    path.push_back(folder);
+    const auto found = includes.find(folder);
+    for (const std::string& next : found == includes.end() ? std::set<std::string>{} : found->second) {
+      if (next == path.front()) {
+        std::string cycle;
+        for (const std::string& one : path) cycle += one + " -> ";
+        cycles.push_back(cycle + next);
+      } else if (next > path.front() && std::find(path.begin(), path.end(), next) == path.end()) {
+        follow(next);
+      }
+    }
+    path.pop_back();
+  };
+  for (const auto& [folder, others] : includes) follow(folder);
+  std::sort(cycles.begin(), cycles.end());
+  return cycles;
+}
+
+class Architecture : public testing::Test {
+ protected:
+  const std::string page_ = read_file(source_dir() / "docs/architecture.md");
+  const Includes table_ = table_of(page_);
+  const RealIncludes real_ = real_includes(table_);
+};
+
+TEST(ArchitecturePage, ItsTableIsRead) {
+  const auto table = table_of(
+      "| folder | job | may include |\n|---|---|---|\n| [`core/a`](../core/a) | base | |\n"
+      "| [`b`](../b) | uses `core/a` | `a` |\n");
+  EXPECT_THAT(table, ElementsAre(Pair("b", ElementsAre("core/a")), Pair("core/a", IsEmpty())));
+}
+
+TEST(ArchitecturePage, ItsPictureIsRead) {
+  const Includes table = {{"core/a", {}}, {"b", {}}};
+  EXPECT_THAT(picture_of("b\n┌──┐\n│ b │\n├──┤\n│ core/a │\n└──┘\n│ b │\n", table),
+              ElementsAre(Pair("b", 0), Pair("core/a", 1)));
+}
+
+TEST(ArchitecturePage, CyclesAreFound) {
+  EXPECT_THAT(cycles_of({{"a", {"b"}}, {"b", {"c"}}}), IsEmpty());
+  EXPECT_THAT(cycles_of({{"a", {"b"}}, {"b", {"a", "c"}}, {"c", {"a", "b"}}}),
+              ElementsAre("a -> b -> a", "a -> b -> c -> a", "b -> c -> b"));
+}
+
+TEST_F(Architecture, EveryFileLiesInAFolderOfTheTable) {
+  EXPECT_THAT(real_.outside, IsEmpty());
+  for (const auto& [folder, allowed] : table_) EXPECT_TRUE(fs::is_directory(source_dir() / folder)) << folder;
+}
+
+TEST_F(Architecture, FoldersIncludeWhatTheTableAllows) { EXPECT_THAT(real_.not_allowed, IsEmpty()); }
+
+TEST_F(Architecture, EveryAllowanceIsUsed) {
+  std::vector<std::string> unused;
+  for (const auto& [folder, allowed] : table_) {
+    for (const std::string& other : allowed) {
+      const auto found = real_.folders.find(folder);
+      if (found == real_.folders.end() || !found->second.contains(other)) unused.push_back(folder + " -> " + other);
+    }
+  }
+  EXPECT_THAT(unused, IsEmpty());
+}
+
+TEST_F(Architecture, NoCycleIsNewAndThePageNamesTheKnownOnes) {
+  EXPECT_THAT(cycles_of(real_.folders), ElementsAreArray(kKnownCycles))
+      << "a cycle that is gone leaves kKnownCycles and the page";
+  for (const std::string& cycle : kKnownCycles) EXPECT_THAT(page_, HasSubstr("\n    " + cycle + "\n"));
+}
+
+TEST_F(Architecture, InThePictureFoldersStandAboveWhatTheyInclude) {
+  const auto band = picture_of(page_, table_);
+  const auto in_known_cycle = [](const std::string& folder) {
+    return std::any_of(kKnownCycles.begin(), kKnownCycles.end(),
+                       [&](const std::string& cycle) { return cycle.find(folder + " ->") != std::string::npos; });
+  };
+  std::vector<std::string> breaches;
+  for (const auto& [folder, allowed] : table_) {
+    if (!band.contains(folder)) breaches.push_back(folder + " is missing");
+  }
+  ASSERT_THAT(breaches, IsEmpty());
+  for (const auto& [folder, others] : real_.folders) {
+    for (const std::string& other : others) {
+      if (in_known_cycle(folder) && in_known_cycle(other)) continue;
+      if (band.at(folder) >= band.at(other)) breaches.push_back(folder + " -> " + other);
+    }
+  }
+  EXPECT_THAT(breaches, IsEmpty());
 }
 
 }  // namespace
