@@ -1,9 +1,10 @@
-# drift_add_test(FILE [LABELS label...] [LIBRARIES target...] [BOTH_LOCALES])
+# drift_add_test(FILE [LABELS label...] [LIBRARIES target...] [BOTH_LOCALES] [DATA filter])
 # One test program per file, one ctest entry per program. The label is fast unless another is given. Tests run in a UTF-8
 # locale, whatever the machine's is; with BOTH_LOCALES a second entry, NAME_ascii, runs in one without UTF-8, as a bare
-# container has it.
+# container has it. DATA is a GoogleTest filter: the tests that read data/, which scripts/fetch_data fills. They are an
+# entry of their own, NAME_data, with the label data besides; "*" is all of them, and then NAME has that label.
 function(drift_add_test file)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "BOTH_LOCALES" "TIMEOUT" "LABELS;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "BOTH_LOCALES" "TIMEOUT;DATA" "LABELS;LIBRARIES")
   cmake_path(GET file STEM name)
   if(NOT arg_LABELS)
     set(arg_LABELS fast)
@@ -16,20 +17,31 @@ function(drift_add_test file)
   drift_precompile(${name} TESTS)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   set(entries ${name})
+  if(arg_DATA AND NOT arg_DATA STREQUAL "*")
+    list(APPEND entries ${name}_data)
+  endif()
   if(arg_BOTH_LOCALES)
-    list(APPEND entries ${name}_ascii)
+    list(TRANSFORM entries APPEND _ascii OUTPUT_VARIABLE ascii_entries)
+    list(APPEND entries ${ascii_entries})
   endif()
   foreach(entry ${entries})
-    set(locale C.UTF-8)
-    if(entry STREQUAL "${name}_ascii")
-      set(locale C)
+    set(labels ${arg_LABELS})
+    set(environment LC_ALL=C.UTF-8)
+    if(entry MATCHES "_ascii$")
+      set(environment LC_ALL=C)
+    endif()
+    if(arg_DATA STREQUAL "*" OR entry MATCHES "^${name}_data")
+      list(APPEND labels data)
+      list(APPEND environment DRIFT_TEST_DATA=1 "GTEST_FILTER=${arg_DATA}")
+    elseif(arg_DATA)
+      list(APPEND environment "GTEST_FILTER=-${arg_DATA}")
     endif()
     add_test(NAME ${entry} COMMAND ${name})
     # Skipped: nothing passed, and GoogleTest's list of skipped tests ends the output (a list of failed ones would follow
     # it).
     set_tests_properties(${entry} PROPERTIES
-      LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
+      LABELS "${labels}" TIMEOUT ${arg_TIMEOUT}
       SKIP_REGULAR_EXPRESSION "PASSED  . 0 tests.[\n]+(.  SKIPPED . [^\n]*[\n]+)+$"
-      ENVIRONMENT "LC_ALL=${locale};DRIFT_BIN=${CMAKE_BINARY_DIR}/bin/drift;DRIFT_SOURCE_DIR=${CMAKE_SOURCE_DIR};DRIFT_BUILD_DIR=${CMAKE_BINARY_DIR};OMP_NUM_THREADS=2;OMP_WAIT_POLICY=passive")
+      ENVIRONMENT "${environment};DRIFT_BIN=${CMAKE_BINARY_DIR}/bin/drift;DRIFT_SOURCE_DIR=${CMAKE_SOURCE_DIR};DRIFT_BUILD_DIR=${CMAKE_BINARY_DIR};OMP_NUM_THREADS=2;OMP_WAIT_POLICY=passive")
   endforeach()
 endfunction()

@@ -136,25 +136,27 @@ TEST_F(Data, CheckFindsReferencesThatTheRewardCannotRead) {
   EXPECT_EQ(drift("data check run.toml --set task.data_type=countdown").status, 1);
 }
 
-// The shipped configurations with the published files, whose folder is `data/` beside `configs/`.
+// The shipped configurations with the published files.
 class ShippedTasks : public Data {
  protected:
   void SetUp() override {
-    if (test::shared_dir().empty()) GTEST_SKIP() << "there is no ../shared folder";
-    std::filesystem::copy(test::source_dir() / "configs", folder_.path() / "configs",
-                          std::filesystem::copy_options::recursive);
-    std::filesystem::create_directory_symlink(test::shared_dir() / "data/benchmarks", folder_.path() / "data");
+    const auto missing = test::missing_data({"MATH_train.json", "MATH_rldf.json", "MATH500.json", "gsm8k_test.json",
+                                             "MBPP_train.json", "MBPP.json", "HumanEval.json"});
+    if (!missing.empty()) GTEST_SKIP() << missing;
+  }
+  static std::string task(const std::string& name) {
+    return (test::source_dir() / "configs/tasks" / (name + ".toml")).string();
   }
 };
 
 TEST_F(ShippedTasks, HoldWhatTheirPageSays) {
-  const auto expect = [&](const std::string& task, int training, int held_out) {
-    const auto result = drift("data stats configs/tasks/" + task + ".toml --json");
+  const auto expect = [&](const std::string& name, int training, int held_out) {
+    const auto result = drift("data stats " + task(name) + " --json");
     ASSERT_EQ(result.status, 0) << result.error;
     const auto found = json::parse(result.output);
-    EXPECT_EQ(found.at("training").at("items"), training) << task;
-    EXPECT_EQ(found.at("held_out").at("items"), held_out) << task;
-    EXPECT_EQ(found.at("overlap"), 0) << task;
+    EXPECT_EQ(found.at("training").at("items"), training) << name;
+    EXPECT_EQ(found.at("held_out").at("items"), held_out) << name;
+    EXPECT_EQ(found.at("overlap"), 0) << name;
   };
   expect("math", 8521, 500);
   expect("math-rldf", 6106 - 248, 500);
@@ -166,9 +168,9 @@ TEST_F(ShippedTasks, HoldWhatTheirPageSays) {
 }
 
 TEST_F(ShippedTasks, AreCheckedToTheirLastReference) {
-  const auto good = drift("data check configs/tasks/math.toml");
+  const auto good = drift("data check " + task("math"));
   EXPECT_EQ(good.status, 0) << good.output;
-  const auto overlap = drift("data check configs/tasks/math-rldf.toml --set task.overlap=refuse");
+  const auto overlap = drift("data check " + task("math-rldf") + " --set task.overlap=refuse");
   EXPECT_EQ(overlap.status, 1);
   EXPECT_THAT(overlap.output, HasSubstr("248 training questions are in the evaluation set, too:"));
 }

@@ -31,12 +31,12 @@ const std::map<std::string, std::string> kPuzzleLengths = {{",256,", ",4,"}, {",
 
 /// Why the test cannot run here; empty if it can.
 std::string missing_part() {
-  if (test::shared_dir().empty()) return "no ../shared";
   for (const char* plugin : {"dataset", "math", "code"}) {
     if (!fs::exists(test::build_dir() / ("lib/drift/plugins/lib" + std::string(plugin) + ".so")))
       return std::string("the plugin ") + plugin + " is not built";
   }
-  return "";
+  return test::missing_data({"MATH500.json", "gsm8k_test.json", "HumanEval.json", "MBPP.json", "countdown_3_test.jsonl",
+                             "sudoku_4x4_test.csv", "qwen/vocab.json", "qwen/merges.txt"});
 }
 
 std::string first_lines(const fs::path& file, std::size_t count) {
@@ -51,12 +51,11 @@ class PaperSuite : public testing::Test {
   void SetUp() override {
     if (const std::string missing = missing_part(); !missing.empty()) GTEST_SKIP() << missing;
     test::write_real_vocabulary_model(folder() / "model");
-    const fs::path benchmarks = test::shared_dir() / "data/benchmarks", planning = test::shared_dir() / "data/planning";
     for (const auto& [task, file] : std::map<std::string, std::string>{{"math500", "MATH500.json"},
                                                                        {"gsm8k", "gsm8k_test.json"},
                                                                        {"humaneval", "HumanEval.json"},
                                                                        {"mbpp", "MBPP.json"}}) {
-      auto records = nlohmann::json::parse(test::read_file(benchmarks / file));
+      auto records = nlohmann::json::parse(test::read_file(test::data_file(file)));
       records.erase(records.begin() + kRecords, records.end());
       test::write_file(folder() / file, records.dump());
       write_task(task, "held_out_files = [\"" + file + "\"]\n");
@@ -65,9 +64,9 @@ class PaperSuite : public testing::Test {
     test::write_file(folder() / "amc23.jsonl",
                      test::read_file(test::source_dir() / "tests/cli/data/contest_problems.jsonl"));
     write_task("amc23", "held_out_files = [\"amc23.jsonl\"]\n");
-    test::write_file(folder() / "countdown.jsonl", first_lines(planning / "countdown_3_test.jsonl", kRecords));
+    test::write_file(folder() / "countdown.jsonl", first_lines(test::data_file("countdown_3_test.jsonl"), kRecords));
     write_task("countdown-3", "held_out_file = \"countdown.jsonl\"\n");
-    test::write_file(folder() / "sudoku.csv", first_lines(planning / "sudoku_4x4_test.csv", kRecords + 1));
+    test::write_file(folder() / "sudoku.csv", first_lines(test::data_file("sudoku_4x4_test.csv"), kRecords + 1));
     write_task("sudoku-4x4", "held_out_file = \"sudoku.csv\"\nheld_out_size = 20\n");
     write_suite();
   }

@@ -24,25 +24,12 @@ using nlohmann::json;
 class PaperTraining : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (test::shared_dir().empty()) GTEST_SKIP() << "no ../shared";
+    const auto missing =
+        test::missing_data({"MATH_train.json", "MATH500.json", "MBPP_train.json", "MBPP.json", "countdown_3_test.jsonl",
+                            "sudoku_4x4_test.csv", "qwen/vocab.json", "qwen/merges.txt"});
+    if (!missing.empty()) GTEST_SKIP() << missing;
     test::write_real_vocabulary_model(folder_.path() / "model");
-    // The files that configs/tasks look for in data/.
-    const fs::path shared = test::shared_dir() / "data";
     const std::string task = GetParam();
-    std::string data;
-    const auto list = [&](const char* key, const char* file) {
-      data += std::string(key) + " = [\"" + (shared / "benchmarks" / file).string() + "\"]\n";
-    };
-    if (task == "math") {
-      list("training_files", "MATH_train.json");
-      list("held_out_files", "MATH500.json");
-    } else if (task == "code") {
-      list("training_files", "MBPP_train.json");
-      list("held_out_files", "MBPP.json");
-    } else {
-      const char* file = task == "countdown" ? "countdown_3_test.jsonl" : "sudoku_4x4_test.csv";
-      data = "held_out_file = \"" + (shared / "planning" / file).string() + "\"\n";
-    }
     test::write_file(folder_.path() / "run.toml",
                      "extends = [\"" + (test::source_dir() / "configs/paper/dream-").string() + task + ".toml\"]\n" +
                          R"([model]
@@ -53,8 +40,7 @@ device = "cpu"
 [plugins]
 paths = [")" + (test::build_dir() / "tests/plugins/libtest_recorder.so").string() +
                          R"("]
-[task]
-)" + data + R"([reward]
+[reward]
 truncation_is_wrong = false
 [reward.added.text]
 name = "any_text"

@@ -101,9 +101,8 @@ TEST(TaskPrompt, MayBeginTheReply) {
 }
 
 TEST(TaskPrompt, HasTheIdsOfThePublishedTokenizer) {
-  const auto shared = test::shared_dir();
-  if (shared.empty()) GTEST_SKIP() << "the shared data folder is not there";
-  const auto tokenizer = Tokenizer::open(shared / "data/tokenizers/qwen");
+  if (const auto missing = test::missing_data({"qwen/tokenizer.json"}); !missing.empty()) GTEST_SKIP() << missing;
+  const auto tokenizer = Tokenizer::open(test::data_file("qwen"));
   EXPECT_THAT(tokenizer.encode(task_prompt("dream", "math", "What is $2 + 3$?")),
               ElementsAre(151644, 872, 198, 2610, 1184, 311, 2182, 697, 1590, 4226, 304, 1124, 79075, 46391, 1096, 374,
                           279, 3491, 510, 3838, 374, 400, 17, 488, 220, 18, 3, 30, 151645, 198, 151644, 77091));

@@ -1,4 +1,4 @@
-// The truths of the data sets in ../shared: each equals itself however it is spelled, and nothing that is a little
+// The truths of the published data sets: each equals itself however it is spelled, and nothing that is a little
 // different.
 
 #include <gmock/gmock.h>
@@ -28,9 +28,9 @@ std::string some_of(const Strings& failures) {
 class Truths : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (test::shared_dir().empty()) GTEST_SKIP() << "the data sets are in ../shared, which is not there";
-    const auto file = test::shared_dir() / "data/benchmarks" / (GetParam() + ".json");
-    for (const auto& record : nlohmann::json::parse(test::read_file(file))) {
+    const std::string file = GetParam() + ".json";
+    if (const auto missing = test::missing_data({file}); !missing.empty()) GTEST_SKIP() << missing;
+    for (const auto& record : nlohmann::json::parse(test::read_file(test::data_file(file)))) {
       const auto truth = record.at("ground_truth_answer").get<std::string>();
       if (!truth.empty()) truths_.insert(truth);
     }

@@ -188,20 +188,9 @@ TEST(PromptFiles, AnItemsOwnFirstWordsReplaceTheFilesOnes) {
   EXPECT_THAT(render(values, "dream", "Q?", "Here it is:\n"), testing::EndsWith("assistant\nHere it is:\n"));
 }
 
-// The texts as they were collected from the originals' code, with the files' own.
+// The texts as they were collected from the originals' code and the paper, with the files' own.
 class CollectedPrompts : public testing::Test {
  protected:
-  void SetUp() override {
-    if (test::shared_dir().empty()) GTEST_SKIP() << "the collected prompts are in ../shared, which is not there";
-    const std::string page = test::read_file(test::shared_dir() / "specs" / "rewards_data_eval.md");
-    const std::string fence = "\n```json\n";
-    for (std::size_t at = page.find("### Drift's templates"); (at = page.find(fence, at)) != std::string::npos;) {
-      at += fence.size();
-      const auto block = nlohmann::json::parse(page.substr(at, page.find("\n```", at) - at), nullptr, false);
-      if (block.is_object()) texts_.update(block);
-    }
-  }
-
   std::string text(const std::string& name) const { return texts_.at(name); }
   static std::string value(const std::string& file, const std::string& key) {
     return std::get<std::string>(prompt_file(file).at(key));
@@ -218,17 +207,18 @@ class CollectedPrompts : public testing::Test {
     return text;
   }
 
-  nlohmann::json texts_ = nlohmann::json::object();
+  const nlohmann::json texts_ =
+      nlohmann::json::parse(test::read_file(test::source_dir() / "tests/golden/data/prompts.json")).at("texts");
 };
 
-TEST_F(CollectedPrompts, OfDriftAndTraceRl) {
+TEST_F(CollectedPrompts, OfRldfReleaseAndTraceRl) {
   const std::map<std::string, std::tuple<std::string, std::string>> names = {
-      {"LLADA", {"puzzle", "llada"}},
-      {"DREAM", {"puzzle", "dream"}},
-      {"LLADA_MATH", {"math", "llada"}},
-      {"DREAM_MATH", {"math", "dream"}},
-      {"LLADA_CODE", {"code", "llada"}},
-      {"DREAM_CODE", {"code", "dream"}},
+      {"rldf_release_llada", {"puzzle", "llada"}},
+      {"rldf_release_dream", {"puzzle", "dream"}},
+      {"rldf_release_llada_math", {"math", "llada"}},
+      {"rldf_release_dream_math", {"math", "dream"}},
+      {"rldf_release_llada_code", {"code", "llada"}},
+      {"rldf_release_dream_code", {"code", "dream"}},
       {"tracerl_dream_math", {"tracerl-dream-math", "dream"}},
       {"tracerl_llada_stdio", {"tracerl-llada-stdio", "llada"}}};
   for (const auto& [name, one] : names) {
@@ -248,12 +238,8 @@ TEST_F(CollectedPrompts, OfD1AndEspo) {
 }
 
 TEST_F(CollectedPrompts, OfThePaper) {
-  const std::string page = test::read_file(test::shared_dir() / "specs" / "rewards_data_eval.md");
-  for (const auto& [title, file] : {std::pair("Math:\n", "paper-math"), std::pair("Code:\n", "paper-code")}) {
-    const std::string fence = "```text\n";
-    const auto begin = page.find(fence, page.find(title, page.find("### Paper's appendix"))) + fence.size();
-    EXPECT_EQ(value(file, "instruction"), filled(page.substr(begin, page.find("\n```\n", begin) - begin)));
-  }
+  EXPECT_EQ(value("paper-math", "instruction"), filled(text("paper_math")));
+  EXPECT_EQ(value("paper-code", "instruction"), filled(text("paper_code")));
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ struct Sample {
   std::string line;  // as the file has it
   std::string text;
   std::string small;  // checksum of the ids of tokenizer.json
-  std::string real;   // … of the vocabulary of ../shared
+  std::string real;   // … of the vocabulary in data/qwen
 };
 
 const std::vector<Sample>& samples() {
@@ -122,12 +122,6 @@ std::string differences(const Tokenizer& tokenizer, std::string Sample::*expecte
 const json& small_file() {
   static const json file = json::parse(test::read_file(data_dir() / "tokenizer.json"));
   return file;
-}
-
-std::filesystem::path real_vocabulary() {
-  const auto shared = test::shared_dir();
-  const auto folder = shared / "data" / "tokenizers" / "qwen";
-  return !shared.empty() && std::filesystem::exists(folder / "tokenizer.json") ? folder : std::filesystem::path();
 }
 
 TEST(TokenizerGolden, ThereAreTwentyThousandTexts) { EXPECT_THAT(samples().size(), Ge(20000)); }
@@ -187,16 +181,17 @@ TEST(TokenizerGolden, KindsOfTokenizers) {
 }
 
 TEST(TokenizerGolden, IdsOfARealVocabulary) {
-  if (real_vocabulary().empty()) GTEST_SKIP() << "../shared/data/tokenizers/qwen is missing";
-  EXPECT_EQ(differences(Tokenizer::open(real_vocabulary() / "tokenizer.json"), &Sample::real), "");
+  if (const auto missing = test::missing_data({"qwen/tokenizer.json"}); !missing.empty()) GTEST_SKIP() << missing;
+  EXPECT_EQ(differences(Tokenizer::open(test::data_file("qwen/tokenizer.json")), &Sample::real), "");
 }
 
 // docs/spec/models_rollout.md 2.2, by the files that its checkpoints have: vocab.json and merges.txt.
 TEST(TokenizerGolden, DocumentedIdsOfARealVocabulary) {
-  if (real_vocabulary().empty()) GTEST_SKIP() << "../shared/data/tokenizers/qwen is missing";
+  if (const auto missing = test::missing_data({"qwen/vocab.json", "qwen/merges.txt"}); !missing.empty())
+    GTEST_SKIP() << missing;
   const test::TemporaryFolder folder;
   for (const char* name : {"vocab.json", "merges.txt"}) {
-    std::filesystem::create_symlink(real_vocabulary() / name, folder.path() / name);
+    std::filesystem::create_symlink(test::data_file("qwen") / name, folder.path() / name);
   }
   test::write_file(folder.path() / "added_tokens.json",
                    R"({"<|endoftext|>": 151643, "<|im_start|>": 151644, "<|im_end|>": 151645, "<|mask|>": 151666})");

@@ -169,6 +169,20 @@ TEST(Walls, NoHeaderIncludesTheLoggingLibrary) {
               IsEmpty());
 }
 
+// Whoever has the tree has all that it cites; data of others comes by scripts/fetch_data.
+TEST(Walls, NothingLeadsOutOfTheTree) {
+  const std::string outside = std::string("../") + "shared";
+  std::vector<std::string> breaches;
+  for (const char* folder :
+       {".ci", "bench", "cmake", "configs", "core", "docs", "plugins", "scripts", "sdk", "tests"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(source_dir() / folder)) {
+      if (entry.is_regular_file() && read_file(entry.path()).find(outside) != std::string::npos)
+        breaches.push_back(entry.path().lexically_relative(source_dir()).string());
+    }
+  }
+  EXPECT_THAT(breaches, IsEmpty());
+}
+
 // docs/architecture.md: its table says which folder may include which, its picture puts a folder above those that it
 // includes.
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The golden data of backbones: tiny checkpoints made with the original model code, and what that code computes with
-// them. A part is committed in tests/golden/data; the whole lies in the shared folder, where it is there.
+// The golden data of backbones, tests/golden/data: tiny checkpoints made with the original model code, and what that
+// code computes with them.
 
 #include <drift/model.h>
 #include <drift/params.h>
@@ -30,8 +30,7 @@ struct GoldenBackboneCase {
   std::map<std::string, double> gradient_tolerances;  ///< by the tensor's name
 };
 
-/// The required cases of a group ("forward", "logp"): all of the shared folder where it is there, else the committed
-/// ones.
+/// The cases of a group ("forward", "logp").
 std::vector<GoldenBackboneCase> golden_backbone_cases(const std::string& group);
 /// The forward cases that say how far arithmetic in bfloat16 may be.
 std::vector<GoldenBackboneCase> golden_bfloat16_cases();

@@ -22,8 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 void copy_vocabulary(const fs::path& folder) {
-  const fs::path shared = shared_dir() / "data/tokenizers/qwen";
-  for (const char* file : {"vocab.json", "merges.txt"}) write_file(folder / file, read_file(shared / file));
+  for (const char* file : {"vocab.json", "merges.txt"}) write_file(folder / file, read_file(data_file("qwen") / file));
   nlohmann::json added;
   const std::map<int, const char*> tokens = {{151643, "<|endoftext|>"},
                                              {151644, "<|im_start|>"},

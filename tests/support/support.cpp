@@ -22,9 +22,16 @@ std::filesystem::path source_dir() { return from_environment("DRIFT_SOURCE_DIR")
 std::filesystem::path build_dir() { return from_environment("DRIFT_BUILD_DIR"); }
 std::filesystem::path program() { return from_environment("DRIFT_BIN"); }
 
-std::filesystem::path shared_dir() {
-  const auto shared = source_dir().parent_path() / "shared";
-  return std::filesystem::exists(shared / "data") ? shared : std::filesystem::path();
+std::filesystem::path data_file(const std::string& name) { return source_dir() / "data" / name; }
+
+std::string missing_data(const std::vector<std::string>& names) {
+  // Without it, such a test would be skipped in an entry that passes.
+  if (std::getenv("DRIFT_TEST_DATA") == nullptr)
+    throw std::runtime_error("a test that reads data/ must be named after DATA in its CMakeLists.txt");
+  for (const std::string& name : names) {
+    if (!std::filesystem::exists(data_file(name))) return "data/" + name + " is not there: scripts/fetch_data";
+  }
+  return "";
 }
 
 TemporaryFolder::TemporaryFolder() {

@@ -1,9 +1,10 @@
 #pragma once
 
-// What several tests need: where things lie, and the shared data folder that may be missing.
+// What several tests need: where things lie, temporary folders, commands, and benchmark data that may be missing.
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace drift::test {
 
@@ -13,8 +14,13 @@ std::filesystem::path source_dir();
 std::filesystem::path build_dir();
 /// The program under test.
 std::filesystem::path program();
-/// ../shared of the source tree; empty where it is missing (such tests say SKIPPED).
-std::filesystem::path shared_dir();
+
+/// A file of data/, the folder of the source tree that scripts/fetch_data fills. Tests that read one are named after
+/// DATA in their CMakeLists.txt, and begin with
+///   if (const auto missing = test::missing_data({"MATH500.json"}); !missing.empty()) GTEST_SKIP() << missing;
+std::filesystem::path data_file(const std::string& name);
+/// Why a test that reads these files cannot run; empty if all are there.
+std::string missing_data(const std::vector<std::string>& names);
 
 /// A fresh folder, removed with everything in it when the object goes.
 class TemporaryFolder {

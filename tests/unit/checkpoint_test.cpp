@@ -357,13 +357,11 @@ TEST_F(Checkpoint, AFolderInUseIsNotOverwritten) {
   EXPECT_EQ(read_file(path("mine") / "thesis.txt"), "precious");
 }
 
-// Checkpoints written by other software: those of the tests, and more where the shared data are there.
+// Checkpoints written by other software.
 class ForeignCheckpoint : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(ForeignCheckpoint, RoundTripsToTheLastByteOfEveryFile) {
-  fs::path folder = test::source_dir() / "tests/golden/data/ckpt" / GetParam();
-  if (!fs::exists(folder)) folder = test::shared_dir() / "data/golden/ckpt" / GetParam();
-  if (!fs::exists(folder)) GTEST_SKIP() << "the shared data are not here";
+  const fs::path folder = test::source_dir() / "tests/golden/data/ckpt" / GetParam();
   const TemporaryFolder out;
   save_checkpoint_folder(out.path() / "copy", loaded(folder), read_config_json(folder), folder);
   expect_same_files(folder, out.path() / "copy");

@@ -101,7 +101,7 @@ using Texts = std::vector<code_reward::TestText>;
 
 // The test texts of a benchmark, one an item.
 Texts texts_of(const std::string& name) {
-  std::ifstream file(test::shared_dir() / "data/benchmarks" / (name + ".json"));
+  std::ifstream file(test::data_file(name + ".json"));
   Texts texts;
   for (const auto& record : nlohmann::json::parse(file)) {
     const TaskItem task_item = code_item(record);
@@ -120,7 +120,8 @@ class CodeBenchmarks : public CodeItems {
   void SetUp() override {
     CodeItems::SetUp();
     if (IsSkipped()) return;
-    if (test::shared_dir().empty()) GTEST_SKIP() << "no ../shared with the benchmarks";
+    const auto missing = test::missing_data({"MBPP.json", "MBPP_train.json", "HumanEval.json"});
+    if (!missing.empty()) GTEST_SKIP() << missing;
     sandbox_.emplace(code_reward::SandboxOptions{});
   }
 

@@ -345,8 +345,8 @@ TEST(CountdownTask, AFileOfPuzzlesIsReadWithCare) {
 
 // Published with d1 and ESPO: 256 puzzles, all solvable by the strictest rules.
 TEST(CountdownTask, TheTestFileIsHeldOutWholly) {
-  if (test::shared_dir().empty()) GTEST_SKIP() << "the test file is in ../shared, which is not there";
-  const auto file = (test::shared_dir() / "data" / "planning" / "countdown_3_test.jsonl").string();
+  if (const auto missing = test::missing_data({"countdown_3_test.jsonl"}); !missing.empty()) GTEST_SKIP() << missing;
+  const auto file = test::data_file("countdown_3_test.jsonl").string();
   const auto task = make_task({{"held_out_file", file}});
   const auto items = held_out_items(*task);
   ASSERT_EQ(items.size(), 256u);

@@ -305,8 +305,8 @@ TEST(SudokuTask, NoSolutionOfAFilesPuzzlesIsTrainedOn) {
 
 // The published test file, as the paper's protocol uses it.
 TEST(SudokuTask, TheTestFileMayBeHeldOutWholly) {
-  if (test::shared_dir().empty()) GTEST_SKIP() << "the test file is in ../shared, which is not there";
-  const auto file = (test::shared_dir() / "data" / "planning" / "sudoku_4x4_test.csv").string();
+  if (const auto missing = test::missing_data({"sudoku_4x4_test.csv"}); !missing.empty()) GTEST_SKIP() << missing;
+  const auto file = test::data_file("sudoku_4x4_test.csv").string();
   const std::int64_t eight = 8, five_hundred = 500;
   std::map<std::string, ParamValue> values = {
       {"held_out_file", file}, {"held_out_size", five_hundred}, {"split", "puzzles"}, {"unique", false},
@@ -368,8 +368,8 @@ TEST(SudokuTask, AFileOfPuzzlesIsReadWithCare) {
 }
 
 TEST(SudokuTask, OfTheTestFileThePuzzlesThatAreWhollyHeldOutAreUsed) {
-  if (test::shared_dir().empty()) GTEST_SKIP() << "the test file is in ../shared, which is not there";
-  const auto file = (test::shared_dir() / "data" / "planning" / "sudoku_4x4_test.csv").string();
+  if (const auto missing = test::missing_data({"sudoku_4x4_test.csv"}); !missing.empty()) GTEST_SKIP() << missing;
+  const auto file = test::data_file("sudoku_4x4_test.csv").string();
   const auto items = held_out_items(*make_sudoku<Task>({{"held_out_file", file}}));
   EXPECT_EQ(items.size(), 83u);
   const auto held_out = held_out_grids();

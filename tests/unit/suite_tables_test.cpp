@@ -9,9 +9,9 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -68,28 +68,19 @@ TEST(PublishedFigures, GiveThePrintedDifferencesButOne) {
   EXPECT_THAT(others, ElementsAre("Dream Delta vs. Base HumanEval-128-static: 10.4 printed, 10.3"));
 }
 
+std::uint64_t fnv1a(const std::string& text) {
+  std::uint64_t hash = 0xCBF29CE484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  return hash;
+}
+
+// The hash is that of the paper's tables as they were typed a second time, from its source, apart from this file.
 TEST(PublishedFigures, AreThoseOfThePaper) {
-  if (test::shared_dir().empty()) GTEST_SKIP() << "no ../shared";
-  std::map<std::string, double> ours;
-  for (const PublishedFigure& figure : paper()) ours[name_of(figure)] = figure.value;
-  std::size_t compared = 0;
-  for (const char* file : {"paper_main.csv", "paper_planning.csv"}) {
-    std::istringstream text(test::read_file(test::shared_dir() / "data/paper" / file));
-    std::string line;
-    std::getline(text, line);
-    ASSERT_EQ(line, "method,backbone,task,length,schedule,value,bold");
-    while (std::getline(text, line)) {
-      std::istringstream cells(line);
-      std::string method, backbone, task, length, schedule, value;
-      for (std::string* cell : {&method, &backbone, &task, &length, &schedule, &value}) std::getline(cells, *cell, ',');
-      if (method == "Delta vs Base") method = "Delta vs. Base";
-      const auto found = ours.find(backbone + " " + method + " " + task + "-" + length + "-" + schedule);
-      ASSERT_NE(found, ours.end()) << line;
-      EXPECT_DOUBLE_EQ(found->second, std::stod(value)) << line;
-      ++compared;
-    }
-  }
-  EXPECT_EQ(compared, paper().size());
+  std::map<std::string, double> figures;
+  for (const PublishedFigure& figure : paper()) figures[name_of(figure)] = figure.value;
+  std::string all;
+  for (const auto& [name, value] : figures) all += name + " " + one_decimal(value) + "\n";
+  EXPECT_EQ(fnv1a(all), 0x6978BA049611C4DBu) << all;
 }
 
 TEST(PublishedFigures, MistakesNameTheLine) {
