@@ -38,7 +38,7 @@ struct BundleSetting {
 DRIFT_API std::vector<BundleSetting> changed(std::vector<BundleSetting> settings,
                                              const std::vector<BundleSetting>& changes);
 
-/// Settings under a name: `paper`, `rldf_release`, …
+/// Settings under a name: `paper`, `class_defaults`, …
 struct BundlePreset {
   std::string name;
   std::string doc;

@@ -99,7 +99,8 @@ void MathReward::score(const drift::RewardRequest& request, RewardResult& result
          std::move(comparison.reason));
 }
 
-void MathReward::judge_as_rldf_release(std::string_view response, const std::string& truth, RewardResult& result) const {
+void MathReward::judge_as_rldf_release(std::string_view response, const std::string& truth,
+                                       RewardResult& result) const {
   const auto answer = rldf_release_boxed_answer(response);
   if (!answer) return decide(result, RewardStatus::kNoAnswer, "the original finds no closed \\boxed{...}");
   const bool equal = rldf_release_equal(*answer, truth);
