@@ -69,7 +69,7 @@ TEST(TaskFiles, AreThePapersSettings) {
     const std::string file = task + ".toml";
     expect(settings, "task.name", task == "sudoku-4x4" ? "\"sudoku\"" : "\"countdown\"", file);
     expect(settings, "task.prompt", "\"paper\"", file);
-    expect(settings, "prompt.format", "\"drift\"", "puzzle.toml");
+    expect(settings, "prompt.format", "\"rldf_release\"", "puzzle.toml");
     expect(settings, "prompt.instruction", "\"This is the problem:\\n{question}\"", "puzzle.toml");
     expect(settings, "rollout.name", "\"block\"", file);
     expect(settings, "rollout.length", "256", file);
