@@ -75,14 +75,23 @@ class Threats : public testing::TestWithParam<Threat> {
     if (!missing_sandbox().empty()) GTEST_SKIP() << missing_sandbox();
   }
 
+  /// Seconds for a program that must run into its time limit, and for one that must not, however slow the machine.
+  static constexpr double kRunsOut = 0.3;
+  static constexpr double kPlenty = 10;
+
   /// Judged at the same time as an honest program, which must pass.
-  static RewardResult judge(const std::string& code, const std::vector<std::string>& tests) {
+  static RewardResult judge(const std::string& code, const std::vector<std::string>& tests,
+                            double time_limit = kPlenty) {
     auto neighbour = std::async(std::launch::async, [] { return judge_code(kHonest, kAddsOne, *reward_); });
-    const TaskItem item = code_item({{"test_list", tests}, {"test_time_limit", 0.3}});
+    const TaskItem item = code_item({{"test_list", tests}, {"test_time_limit", time_limit}});
     RewardResult result = judge_response(in_block(code), item, *reward_);
     const RewardResult beside = neighbour.get();
     EXPECT_EQ(beside.value, 1) << "the neighbour: " << beside.reason;
     return result;
+  }
+
+  static RewardResult judge(const Threat& threat) {
+    return judge(threat.code, threat.tests, threat.status == RewardStatus::kTimeout ? kRunsOut : kPlenty);
   }
 
   static std::string secret_file() { return (home_->path() / "secret").string(); }

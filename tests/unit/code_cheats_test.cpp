@@ -16,7 +16,7 @@ constexpr auto kTimeout = RewardStatus::kTimeout;
 
 TEST_P(Threats, IsPaidWhatItEarns) {
   const Threat& threat = GetParam();
-  const RewardResult result = judge(threat.code, threat.tests);
+  const RewardResult result = judge(threat);
   EXPECT_DOUBLE_EQ(result.value, threat.value) << result.reason;
   EXPECT_EQ(result.solved, threat.value == 1);
   EXPECT_EQ(result.status, threat.status) << result.reason;
@@ -198,7 +198,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // A value can be chosen so that the test itself runs for ever: it fails, and the judge goes on with the next response.
 TEST_F(Threats, AValueThatKeepsTheTestBusy) {
-  const RewardResult result = judge("def f(x):\n    return 10**9\n", {"assert sum(range(f(1) * 100)) == 0"});
+  const RewardResult result = judge("def f(x):\n    return 10**9\n", {"assert sum(range(f(1) * 100)) == 0"}, kRunsOut);
   EXPECT_EQ(result.value, 0);
   EXPECT_EQ(result.status, kTimeout);
   EXPECT_THAT(result.reason, HasSubstr("the test does not end with this value"));

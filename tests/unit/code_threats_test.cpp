@@ -27,7 +27,7 @@ std::string libc(const std::string& call) {
 
 TEST_P(Threats, GetsNowhere) {
   const Threat& threat = GetParam();
-  const RewardResult result = judge(threat.code, threat.tests);
+  const RewardResult result = judge(threat);
   EXPECT_DOUBLE_EQ(result.value, threat.value) << result.reason;
   EXPECT_EQ(result.solved, threat.value == 1);
   EXPECT_EQ(result.status, threat.status) << result.reason;
@@ -188,11 +188,11 @@ INSTANTIATE_TEST_SUITE_P(
 // These end at the first limit that they meet: of the stack, memory or files, or of time on a slow machine.
 TEST_F(Threats, WhatEndsAtALimitOrAnother) {
   const std::string code = "import sys\nsys.setrecursionlimit(10**9)\ndef f(x):\n    return [f(x), x]\n";
-  EXPECT_EQ(judge(code, kOneTest).value, 0);
+  EXPECT_EQ(judge(code, kOneTest, kRunsOut).value, 0);
   const std::string deep = "def f(x):\n    a = ()\n    for _ in range(10**6): a = (a,)\n    return hash(a)\n";
-  EXPECT_EQ(judge(deep, kOneTest).value, 0);
+  EXPECT_EQ(judge(deep, kOneTest, kRunsOut).value, 0);
   const std::string files = "    i = 0\n    while True:\n        open(f'/tmp/{i}', 'w').close()\n        i += 1\n";
-  EXPECT_EQ(judge(in_call(files), kOneTest).value, 0);
+  EXPECT_EQ(judge(in_call(files), kOneTest, kRunsOut).value, 0);
 }
 
 TEST_F(Threats, AFileOfTheHostCannotBeRead) {
