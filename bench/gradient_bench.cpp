@@ -199,7 +199,7 @@ void run(int count, char** arguments) {
       {"  rows as a batch",
        [&] {
          parallel_rows(workers, static_cast<std::int64_t>(rows.size()), [&](std::int64_t, auto begin, auto end) {
-           make_row_batch(model.traits(), update.trajectories, rows, begin, end, at::kCPU);
+           make_row_batch(model, update.trajectories, rows, begin, end, at::kCPU);
          });
        }},
       {"distinct contexts of the views",

@@ -13,6 +13,8 @@
 #include "bench/recipe.h"
 #include "bench/recording_model.h"
 
+#include <core/base/model_policy.h>
+
 #include <drift/sampling.h>
 
 #include <ATen/Parallel.h>
@@ -121,7 +123,8 @@ void run(int count, char** arguments) {
   const RolloutInput input = recipe.rollout_input();
   RecordingModel recorder(recipe.model());
   RolloutInput recorded_input = input;
-  recorded_input.model = &recorder;
+  const ModelPolicy recorded_policy(recorder);
+  recorded_input.policy = &recorded_policy;
   Trajectories trajectories;
   rollout->generate(recorded_input, trajectories);
   const Recording recording = recorder.recording(input.prompts.tokens_BP);

@@ -10,9 +10,13 @@ namespace drift {
 
 at::Tensor LossInput::advantage_F1() const { return advantage_B.index_select(0, plan.sample_F).unsqueeze(1); }
 
+at::Tensor LossInput::token_advantage() const {
+  return advantage_BL.defined() ? advantage_BL.index_select(0, plan.sample_F) : advantage_F1();
+}
+
 Loss LossInput::token_mean(const at::Tensor& values_FL) const {
   const auto targets = at::where(plan.target_FL, values_FL, at::zeros_like(values_FL));
-  return {targets.sum() / static_cast<double>(std::max<std::int64_t>(totals.targets, 1)), {}};
+  return {targets.sum() / static_cast<double>(std::max<std::int64_t>(totals.targets, 1)), {}, {}};
 }
 
 void Loss::add_mean(const std::string& name, const at::Tensor& values, const at::Tensor& where) {

@@ -35,20 +35,46 @@ ParamSpecs RatioClip::params(double eps_low, double eps_high) {
   };
 }
 
+struct RatioClip::State {
+  double eps_low, eps_high, log_ratio_clamp;
+};
+
 RatioClip::RatioClip(const Params& params)
-    : eps_low_(params.get<double>("eps_low")),
-      eps_high_(params.get<double>("eps_high")),
-      log_ratio_clamp_(params.get<double>("logratio_clamp")) {}
+    : state_(std::make_shared<State>(State{params.get<double>("eps_low"), params.get<double>("eps_high"),
+                                           params.get<double>("logratio_clamp")})) {}
+
+double RatioClip::log_ratio_clamp() const { return state_->log_ratio_clamp; }
 
 at::Tensor RatioClip::loss(const at::Tensor& log_ratio, const at::Tensor& advantage) const {
   const auto ratio = log_ratio.exp();
-  return -at::minimum(ratio * advantage, ratio.clamp(1 - eps_low_, 1 + eps_high_) * advantage);
+  const auto clipped = ratio.clamp(1 - state_->eps_low, 1 + state_->eps_high);
+  return -at::minimum(ratio * advantage, clipped * advantage);
 }
 
 at::Tensor RatioClip::active(const at::Tensor& log_ratio, const at::Tensor& advantage) const {
   const auto ratio = log_ratio.detach().exp();
-  return ((advantage > 0) & (ratio > 1 + eps_high_)) | ((advantage < 0) & (ratio < 1 - eps_low_));
+  return ((advantage > 0) & (ratio > 1 + state_->eps_high)) | ((advantage < 0) & (ratio < 1 - state_->eps_low));
 }
+
+namespace {
+
+constexpr Choices<KlEstimator, 3> kKlEstimators{
+    {{"k1", KlEstimator::kK1}, {"k2", KlEstimator::kK2}, {"k3", KlEstimator::kK3}}};
+
+enum class Norm { kToken, kSample, kLength };
+constexpr Choices<Norm, 3> kNorms{{{"token", Norm::kToken}, {"sample", Norm::kSample}, {"length", Norm::kLength}}};
+
+}  // namespace
+
+struct KlTerm::State {
+  double beta;
+  KlEstimator estimator;
+};
+
+struct LossNorm::State {
+  Norm norm;
+  std::int64_t micro_batch;
+};
 
 ParamSpecs KlTerm::params(double beta, const char* estimator) {
   return {
@@ -57,13 +83,14 @@ ParamSpecs KlTerm::params(double beta, const char* estimator) {
   };
 }
 
-KlTerm::KlTerm(const Params& params) : beta_(params.get<double>("beta")) {
-  const auto name = params.get<std::string>("kl");
-  estimator_ = name == "k1" ? KlEstimator::kK1 : name == "k2" ? KlEstimator::kK2 : KlEstimator::kK3;
-}
+KlTerm::KlTerm(const Params& params)
+    : state_(std::make_shared<State>(State{params.get<double>("beta"), params.get("kl", kKlEstimators)})) {}
+
+double KlTerm::beta() const { return state_->beta; }
+KlEstimator KlTerm::estimator() const { return state_->estimator; }
 
 at::Tensor KlTerm::estimate(const at::Tensor& d) const {
-  switch (estimator_) {
+  switch (state_->estimator) {
     case KlEstimator::kK1: return -d;
     case KlEstimator::kK2: return d * d / 2;
     case KlEstimator::kK3: return d.expm1() - d;
@@ -79,21 +106,19 @@ ParamSpecs LossNorm::params(const char* norm) {
   };
 }
 
-LossNorm::LossNorm(const Params& params) : micro_batch_(params.get<std::int64_t>("micro_batch")) {
-  const auto name = params.get<std::string>("norm");
-  norm_ = name == "token" ? Norm::kToken : name == "sample" ? Norm::kSample : Norm::kLength;
-}
+LossNorm::LossNorm(const Params& params)
+    : state_(std::make_shared<State>(State{params.get("norm", kNorms), params.get<std::int64_t>("micro_batch")})) {}
 
 at::Tensor LossNorm::weight_B(const LossInput& input) const {
   const auto type = input.log_probs.current_FL.scalar_type();
   const auto scored_B = input.scored_B.to(type);
   const auto responses = static_cast<double>(input.totals.responses);
-  if (norm_ == Norm::kSample) return (scored_B.clamp_min(1) * responses).reciprocal();
-  if (norm_ == Norm::kLength) {
+  if (state_->norm == Norm::kSample) return (scored_B.clamp_min(1) * responses).reciprocal();
+  if (state_->norm == Norm::kLength) {
     return at::full(scored_B.sizes(), 1 / (responses * static_cast<double>(input.valid_BL.size(1))),
                     scored_B.options());
   }
-  const std::int64_t size = micro_batch_ > 0 ? micro_batch_ : scored_B.size(0);
+  const std::int64_t size = state_->micro_batch > 0 ? state_->micro_batch : scored_B.size(0);
   const std::int64_t parts = (scored_B.size(0) + size - 1) / size;
   const auto part_B = at::arange(scored_B.size(0), input.scored_B.options()).floor_divide(size);
   const auto tokens_M = at::zeros({parts}, scored_B.options()).index_add(0, part_B, scored_B);

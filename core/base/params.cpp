@@ -62,51 +62,87 @@ std::string ParamRange::describe() const {
   return "";
 }
 
-std::string ParamRange::violation(const ParamValue& value) const {
-  if (const auto* text = std::get_if<std::string>(&value)) {
-    if (choices.empty() || std::find(choices.begin(), choices.end(), *text) != choices.end()) return {};
-    return "must be one of " + join(choices, ", ");
-  }
-  double checked = 0;
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) {
-    checked = static_cast<double>(*integer);
-  } else if (const auto* real = std::get_if<double>(&value)) {
-    checked = *real;
-  } else {
-    return {};
-  }
-  if (std::isnan(checked)) return "must be a number, not nan";
-  if (std::isinf(checked)) return allow_infinite && checked > 0 ? "" : "must be finite";
-  const bool low = minimum_excluded ? checked > minimum : checked >= minimum;
-  const bool high = maximum_excluded ? checked < maximum : checked <= maximum;
+namespace {
+
+std::string violation_of_text(const ParamRange& range, const std::string& text) {
+  const auto& choices = range.choices;
+  if (choices.empty() || std::find(choices.begin(), choices.end(), text) != choices.end()) return {};
+  return "must be one of " + join(choices, ", ");
+}
+
+std::string violation_of_number(const ParamRange& range, double value) {
+  if (std::isnan(value)) return "must be a number, not nan";
+  if (std::isinf(value)) return range.allow_infinite && value > 0 ? "" : "must be finite";
+  const bool low = range.minimum_excluded ? value > range.minimum : value >= range.minimum;
+  const bool high = range.maximum_excluded ? value < range.maximum : value <= range.maximum;
   if (low && high) return {};
-  const std::string allowed = describe();
+  const std::string allowed = range.describe();
   return (allowed[0] == '[' || allowed[0] == '(' ? "must be in " : "must be ") + allowed;
 }
 
+/// Each of the alternatives of ParamValue, as TOML writes it.
+std::string toml(bool value) { return value ? "true" : "false"; }
+std::string toml(std::int64_t value) { return std::to_string(value); }
+std::string toml(double value) {
+  std::string text = number(value);
+  // TOML tells floats from integers by the point or the exponent; an exponent wants a digit before it.
+  if (text.find_first_of(".einf") == std::string::npos) text += ".0";
+  return text;
+}
+std::string toml(const std::string& value) { return in_quotes(value); }
+template <class T>
+std::string toml(const std::vector<T>& values) {
+  std::vector<std::string> parts;
+  for (const T& value : values) parts.push_back(toml(value));
+  return "[" + join(parts, ", ") + "]";
+}
+
+/// Integers where numbers are declared; an empty list is a list of whatever is declared.
+ParamValue as_declared(const ParamValue& value, const ParamValue& declared) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value); integer && std::holds_alternative<double>(declared)) {
+    return static_cast<double>(*integer);
+  }
+  const auto* integers = std::get_if<std::vector<std::int64_t>>(&value);
+  if (integers && std::holds_alternative<std::vector<double>>(declared)) {
+    return std::vector<double>(integers->begin(), integers->end());
+  }
+  const auto* texts = std::get_if<std::vector<std::string>>(&value);
+  if (texts && texts->empty()) {
+    if (std::holds_alternative<std::vector<double>>(declared)) return std::vector<double>();
+    if (std::holds_alternative<std::vector<std::int64_t>>(declared)) return std::vector<std::int64_t>();
+  }
+  return value;
+}
+
+}  // namespace
+
+std::string ParamRange::violation(const ParamValue& value) const {
+  const auto first_of = [&](const auto& values, const auto& check) {
+    for (const auto& one : values) {
+      if (const std::string wrong = check(one); !wrong.empty()) return wrong;
+    }
+    return std::string();
+  };
+  const auto of_text = [&](const std::string& text) { return violation_of_text(*this, text); };
+  const auto of_integer = [&](std::int64_t one) { return violation_of_number(*this, static_cast<double>(one)); };
+  const auto of_number = [&](double one) { return violation_of_number(*this, one); };
+  if (const auto* one = std::get_if<std::string>(&value)) return of_text(*one);
+  if (const auto* one = std::get_if<std::int64_t>(&value)) return of_integer(*one);
+  if (const auto* one = std::get_if<double>(&value)) return of_number(*one);
+  if (const auto* all = std::get_if<std::vector<std::string>>(&value)) return first_of(*all, of_text);
+  if (const auto* all = std::get_if<std::vector<std::int64_t>>(&value)) return first_of(*all, of_integer);
+  if (const auto* all = std::get_if<std::vector<double>>(&value)) return first_of(*all, of_number);
+  return {};
+}
+
 std::string type_name(const ParamValue& value) {
-  static const char* names[] = {"true / false", "integer", "number", "text", "list of texts"};
+  static const char* names[] = {"true / false",  "integer",          "number",         "text",
+                                "list of texts", "list of integers", "list of numbers"};
   return names[value.index()];
 }
 
 std::string to_toml(const ParamValue& value) {
-  struct Writer {
-    std::string operator()(bool v) const { return v ? "true" : "false"; }
-    std::string operator()(std::int64_t v) const { return std::to_string(v); }
-    std::string operator()(double v) const {
-      std::string text = number(v);
-      // TOML tells floats from integers by the point or the exponent; an exponent wants a digit before it.
-      if (text.find_first_of(".einf") == std::string::npos) text += ".0";
-      return text;
-    }
-    std::string operator()(const std::string& v) const { return in_quotes(v); }
-    std::string operator()(const std::vector<std::string>& v) const {
-      std::vector<std::string> parts;
-      for (const std::string& item : v) parts.push_back(in_quotes(item));
-      return "[" + join(parts, ", ") + "]";
-    }
-  };
-  return std::visit(Writer{}, value);
+  return std::visit([](const auto& one) { return toml(one); }, value);
 }
 
 Params::Params(const ParamSpecs& specs, const std::map<std::string, ParamValue>& values) {
@@ -115,11 +151,7 @@ Params::Params(const ParamSpecs& specs, const std::map<std::string, ParamValue>&
     const auto spec =
         std::find_if(specs.begin(), specs.end(), [&wanted = name](const ParamSpec& s) { return s.name == wanted; });
     if (spec == specs.end()) throw Error("unknown parameter `" + name + "`");
-    ParamValue typed = value;
-    if (const auto* integer = std::get_if<std::int64_t>(&value);
-        integer && std::holds_alternative<double>(spec->default_value)) {
-      typed = static_cast<double>(*integer);
-    }
+    const ParamValue typed = as_declared(value, spec->default_value);
     if (typed.index() != spec->default_value.index()) {
       throw Error("parameter `" + name + "` must be " + type_name(spec->default_value) + ", not " + type_name(value));
     }

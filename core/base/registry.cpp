@@ -31,14 +31,15 @@ std::vector<BundleSetting> changed(std::vector<BundleSetting> settings, const st
   return settings;
 }
 
-void Registry::add(ComponentEntry entry) {
-  entry.plugin = registering_plugin_;
-  if (const ComponentEntry* other = find(entry.kind, entry.name)) {
-    throw Error("the " + std::string(kind_name(entry.kind)) + " `" + entry.name +
+void Registry::add(ComponentKind kind, std::string_view name, std::string_view doc, ParamSpecs params,
+                   ComponentFactory create) {
+  if (const ComponentEntry* other = find(kind, name)) {
+    throw Error("the " + std::string(kind_name(kind)) + " `" + std::string(name) +
                     "` is already registered by plugin `" + other->plugin + "`",
                 "give one of the two another name");
   }
-  components_.push_back(std::move(entry));
+  components_.push_back(
+      {kind, std::string(name), std::string(doc), std::move(params), std::move(create), registering_plugin_});
 }
 
 void Registry::add_bundle(Bundle bundle) {
@@ -49,6 +50,9 @@ void Registry::add_bundle(Bundle bundle) {
   }
   bundles_.push_back(std::move(bundle));
 }
+
+const std::vector<ComponentEntry>& Registry::components() const { return components_; }
+const std::vector<Bundle>& Registry::bundles() const { return bundles_; }
 
 const ComponentEntry* Registry::find(ComponentKind kind, std::string_view name) const {
   const auto found = std::find_if(components_.begin(), components_.end(),

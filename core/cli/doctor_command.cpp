@@ -1,5 +1,7 @@
 #include <core/cli/load_run.h>
 
+#include <core/base/component_host.h>
+
 #include <drift/abi.h>
 
 #include <ATen/detail/CUDAHooksInterface.h>
@@ -81,7 +83,7 @@ void check_rewards(const Registry& registry, std::vector<Finding>& findings) {
   for (const ComponentEntry& entry : registry.components()) {
     if (entry.kind != ComponentKind::kReward) continue;
     try {
-      entry.create(Params(entry.params), nullptr);
+      make_component(entry, Params(entry.params));
       ready += (ready.empty() ? "" : ", ") + entry.name;
     } catch (const Error& error) {
       findings.push_back(

@@ -1,3 +1,4 @@
+#include <core/base/model_policy.h>
 #include <core/cli/load_run.h>
 #include <core/eval/held_out.h>
 #include <core/text/tokenizer.h>
@@ -69,7 +70,8 @@ int run_generate(const CommandLine& line) {
   const auto rollout = create_component<Rollout>(run.plugins->registry, config, "rollout");
 
   RolloutInput input;
-  input.model = &*model;
+  const ModelPolicy policy(*model);
+  input.policy = &policy;
   input.prompts = single_prompt(ids);
   input.random = RandomStream(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "generate");
   Trajectories made;

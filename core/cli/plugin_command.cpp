@@ -1,6 +1,5 @@
 #include <core/cli/load_run.h>
 #include <core/plugin/plugin_report.h>
-#include <core/train/compatibility.h>
 
 #include <iostream>
 
@@ -27,12 +26,6 @@ int run_plugin_info(const CommandLine& line) {
 
 int run_plugin_check(const CommandLine& line) {
   std::cout << plugin_check(line.name);
-  return 0;
-}
-
-int run_plugin_pairs(const CommandLine& line) {
-  const auto plugins = plugins_of(line);
-  std::cout << compatibility_table(plugins->registry);
   return 0;
 }
 

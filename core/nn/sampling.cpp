@@ -99,7 +99,7 @@ std::int64_t choose(const float* logits, const std::vector<std::pair<std::int64_
 }
 
 SampledTokens empty_result(std::int64_t count) {
-  return {at::empty({count}, at::kLong), at::empty({count}, at::kFloat), at::empty({count}, at::kFloat)};
+  return {at::empty({count}, at::kLong), at::empty({count}, at::kFloat), at::empty({count}, at::kFloat), {}};
 }
 
 SampledTokens sample_on_cpu(const at::Tensor& logits_NV, const at::Tensor& row_M, const at::Tensor& uniform_M,
@@ -163,7 +163,7 @@ SampledTokens sample_with_operators(const at::Tensor& logits_NV, const at::Tenso
   } else if (options.confidence == Confidence::kNegativeEntropy) {
     confidence = (log_probabilities.exp() * log_probabilities).sum(-1).index_select(0, rows);
   }
-  return {token.cpu(), logprob.cpu(), confidence.cpu()};
+  return {token, logprob, confidence, {}};
 }
 
 SampledTokens sample_tokens(const at::Tensor& logits_NV, const at::Tensor& row_M, const at::Tensor& uniform_M,

@@ -1,5 +1,6 @@
 #include <core/plugin/plugin_report.h>
 
+#include <core/base/component_host.h>
 #include <core/config/nearest.h>
 
 #include <drift/error.h>
@@ -92,7 +93,7 @@ void check_component(const ComponentEntry& entry, std::vector<std::string>& prob
   const bool needs_files = entry.kind == ComponentKind::kModel || entry.kind == ComponentKind::kTask;
   if (!defaults_fit || needs_files) return;
   try {
-    entry.create(Params(entry.params), nullptr);
+    make_component(entry, Params(entry.params));
   } catch (const std::exception& error) {
     problems.push_back(name + " cannot be created with its defaults: " + error.what());
   }

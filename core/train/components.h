@@ -9,6 +9,7 @@
 #include <drift/rollout.h>
 #include <drift/task.h>
 
+#include <core/base/component_host.h>
 #include <core/config/run_config.h>
 
 #include <filesystem>
@@ -67,7 +68,7 @@ Loaded<T> create_component(const Registry& registry, const RunConfig& config, st
   };
   std::unique_ptr<Component> made;
   try {
-    made = entry->create(config.section(section), model_config);
+    made = make_component(*entry, config.section(section), model_config);
   } catch (const Error& error) {
     throw failed(error.what(), error.hint());
   } catch (const std::exception& error) {

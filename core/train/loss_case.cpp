@@ -77,9 +77,9 @@ class Place {
 const std::initializer_list<const char*> kCaseKeys = {
     "source",          "loss",      "parameters", "values",   "advantage", "valid",     "group_size",
     "optimizer_steps", "responses", "views",      "forwards", "expected",  "tolerance", "variants"};
-const std::initializer_list<const char*> kViewKeys = {"response", "forward",   "step",      "weight",
-                                                      "masked",   "scored",    "committed", "current",
-                                                      "old",      "reference", "entropy",   "reference_entropy"};
+const std::initializer_list<const char*> kViewKeys = {"response",  "forward",   "weight",           "masked",
+                                                      "scored",    "committed", "current",          "old",
+                                                      "reference", "entropy",   "reference_entropy"};
 const std::initializer_list<const char*> kExpectedKeys = {"loss", "metrics", "gradient"};
 
 void refuse_unknown_keys(const Place& place, std::initializer_list<const char*> known) {
@@ -113,7 +113,7 @@ ParamValue parameter(const Place& place, const std::string& key, const Component
 struct ViewRows {
   std::size_t length, responses;
   bool probabilities;
-  std::vector<std::int64_t> sample, forward, step;
+  std::vector<std::int64_t> sample, forward;
   std::vector<double> weight, current, old, reference, entropy, reference_entropy;
   std::vector<bool> masked, scored, committed;
 
@@ -126,7 +126,6 @@ struct ViewRows {
     sample.push_back(response);
     forward.push_back(view.has("forward") ? view["forward"].integer() : 0);
     if (forward.back() < 0) throw view["forward"].wrong("must be at least 0");
-    step.push_back(view.has("step") ? view["step"].integer() : -1);
     weight.push_back(view.has("weight") ? view["weight"].number() : 1);
     const auto mask = view["masked"].bits(length);
     std::vector<bool> score = view.has("scored") ? view["scored"].bits(length) : mask;
@@ -194,7 +193,7 @@ LossInput read_input(const Place& place) {
   if (values != "probabilities" && values != "log-probabilities")
     throw place["values"].wrong("must be \"probabilities\" or \"log-probabilities\"");
 
-  ViewRows rows{length, responses, values == "probabilities", {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  ViewRows rows{length, responses, values == "probabilities", {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   for (std::size_t v = 0; v < views.size(); ++v) rows.add(views.at(v), valid);
   const auto F = static_cast<std::int64_t>(views.size()), L = static_cast<std::int64_t>(length),
              B = static_cast<std::int64_t>(responses);
@@ -208,7 +207,6 @@ LossInput read_input(const Place& place) {
   LossInput input;
   input.plan.sample_F = integers(rows.sample);
   input.plan.forward_F = integers(rows.forward);
-  input.plan.step_F = integers(rows.step);
   input.plan.masked_FL = bools(rows.masked, {F, L});
   input.plan.target_FL = bools(rows.scored, {F, L});
   input.plan.committed_FL = bools(rows.committed, {F, L});

@@ -149,10 +149,11 @@ class GradientComputation {
     input.plan = select_views(*batch_.plan, views, device);
     input.log_probs.current_FL = current.logprob_FL.clone().set_requires_grad(true);
     const auto& old = batch_.old_policy.logprob_FL;
-    input.log_probs.old_FL = old.defined() ? select(old, index, device) : current.logprob_FL;
+    if (needs_.old) input.log_probs.old_FL = old.defined() ? select(old, index, device) : current.logprob_FL;
     const bool old_is_reference = batch_.reference_is_old_policy;
-    input.log_probs.reference_FL =
-        old_is_reference ? input.log_probs.old_FL : select(batch_.reference.logprob_FL, index, device);
+    input.log_probs.reference_FL = !old_is_reference ? select(batch_.reference.logprob_FL, index, device)
+                                   : old.defined()   ? select(old, index, device)
+                                                     : current.logprob_FL;
     input.log_probs.reference_entropy_FL =
         select(old_is_reference ? batch_.old_policy.entropy_FL : batch_.reference.entropy_FL, index, device);
     if (needs_.entropy) input.log_probs.entropy_FL = current.entropy_FL.clone().set_requires_grad(true);
@@ -230,13 +231,12 @@ MaskPlan select_views(const MaskPlan& plan, const Views& views, at::Device devic
   MaskPlan selected;
   selected.sample_F = select(plan.sample_F, index, device);
   selected.forward_F = select(plan.forward_F, index, device);
-  selected.step_F = select(plan.step_F, index, device);
   selected.masked_FL = select(plan.masked_FL, index, device);
   selected.target_FL = select(plan.target_FL, index, device);
   selected.committed_FL = select(plan.committed_FL, index, device);
   selected.weight_F = select(plan.weight_F, index, device);
   selected.prompt_masked_FP = select(plan.prompt_masked_FP, index, device);
-  selected.hidden_FL = select(plan.hidden_FL, index, device);
+  selected.attended_FL = select(plan.attended_FL, index, device);
   selected.forwards = plan.forwards;
   return selected;
 }

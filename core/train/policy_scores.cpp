@@ -51,7 +51,7 @@ PolicyScores score_views(const Model& model, const Trajectories& trajectories, c
                   kernels::LinearLogSoftmax head(head_VH);
                   for (std::int64_t first = begin; first < end; first += rows_at_once) {
                     const auto last = std::min(end, first + rows_at_once);
-                    const auto batch = make_row_batch(model.traits(), trajectories, rows, first, last, device);
+                    const auto batch = make_row_batch(model, trajectories, rows, first, last, device);
                     const auto hidden_NH = model.forward(batch.forward);
                     for (std::int64_t n = 0; n < batch.hidden_rows; n += kHiddenRows) {
                       const Range part{n, std::min(batch.hidden_rows, n + kHiddenRows)};

@@ -1,5 +1,6 @@
 #include <core/train/policy_training.h>
 
+#include <core/base/model_policy.h>
 #include <core/report/log.h>
 #include <core/train/phase_timer.h>
 #include <core/train/prompt_batch.h>
@@ -122,7 +123,8 @@ PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& m
   }
   Scored scored;
   RolloutInput input;
-  input.model = &model_;
+  const ModelPolicy policy(model_);
+  input.policy = &policy;
   input.random = random_.child("rollout");
   input.step = step;
   components_.rollout.call("generate", [&](const Rollout& rollout) {
@@ -267,13 +269,12 @@ void PolicyTraining::check(const MaskPlan& plan, const Trajectories& kept) const
   require(is_mask(plan.masked_FL, length), "masked_FL must be bool [F, L]");
   require(is_mask(plan.target_FL, length), "target_FL must be bool [F, L]");
   require(!plan.committed_FL.defined() || is_mask(plan.committed_FL, length), "committed_FL must be bool [F, L]");
-  require(!plan.hidden_FL.defined() || is_mask(plan.hidden_FL, length), "hidden_FL must be bool [F, L]");
+  require(!plan.attended_FL.defined() || is_mask(plan.attended_FL, length), "attended_FL must be bool [F, L]");
   require(!plan.prompt_masked_FP.defined() || is_mask(plan.prompt_masked_FP, kept.prompts.tokens_BP.size(1)),
           "prompt_masked_FP must be bool [F, P]");
-  for (const auto* numbers : {&plan.forward_F, &plan.step_F}) {
-    require(numbers->defined() && numbers->scalar_type() == at::kLong && numbers->sizes() == at::IntArrayRef({views}),
-            "forward_F and step_F must be int64 [F]");
-  }
+  require(plan.forward_F.defined() && plan.forward_F.scalar_type() == at::kLong &&
+              plan.forward_F.sizes() == at::IntArrayRef({views}),
+          "forward_F must be int64 [F]");
   require(plan.forwards >= 1, "forwards (K) must be at least 1");
   if (views == 0) return;
   require(plan.sample_F.min().item<std::int64_t>() >= 0 &&

@@ -65,7 +65,8 @@ std::vector<PolicyUpdate::Part> PolicyUpdate::parts_of(const Trajectories& kept,
     Part part{update_step(kept, advantage_B, plan, coupling, views, settings_.group_size), {}, {}};
     const bool from_old_policy = needs_.reference && reference_->is_old_policy();
     const bool first = unchanged_weights && parts.empty();
-    if (!first || (from_old_policy && needs_.entropy)) {
+    const bool asked = needs_.old || from_old_policy;
+    if (asked && (!first || (from_old_policy && needs_.entropy))) {
       const PhaseTimer timer;
       part.old_policy =
           score_views(model_, part.trajectories, part.plan, all_views(part.plan), from_old_policy && needs_.entropy);

@@ -81,7 +81,6 @@ MaskPlan Pretraining::draw_plan(std::int64_t step) const {
   plan.forwards = 1;
   plan.sample_F = at::arange(batch_size_, at::kLong);
   plan.forward_F = at::zeros({batch_size_}, at::kLong);
-  plan.step_F = at::full({batch_size_}, -1, at::kLong);
   plan.masked_FL = at::empty({batch_size_, response_length_}, at::kBool);
   plan.weight_F = at::empty({batch_size_}, at::kFloat);
   for (std::int64_t b = 0; b < batch_size_; ++b) {

@@ -31,7 +31,7 @@ at::Tensor HeadWorker::backward(const at::Tensor& weight_VH, const at::Tensor& l
 RowGraph::RowGraph(const Model& model, const Trajectories& trajectories, const std::vector<ViewRow>& rows,
                    std::int64_t begin, std::int64_t end, bool recompute)
     : head_VH_(model.lm_head_VH().detach()),
-      batch_(make_row_batch(model.traits(), trajectories, rows, begin, end, head_VH_.device())) {
+      batch_(make_row_batch(model, trajectories, rows, begin, end, head_VH_.device())) {
   batch_.forward.recompute_blocks = recompute;
   hidden_NH_ = model.forward(batch_.forward);
 }

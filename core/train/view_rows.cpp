@@ -34,12 +34,12 @@ std::vector<std::int64_t> masked_sequence(const ModelTraits& traits, const Traje
   return tokens;
 }
 
-/// Empty where the view hides nothing.
-std::vector<std::uint8_t> hidden_positions(const MaskPlan& plan, std::int64_t view) {
-  if (!plan.hidden_FL.defined()) return {};
-  const std::int64_t length = plan.hidden_FL.size(1);
-  const bool* begin = plan.hidden_FL.const_data_ptr<bool>() + view * length;
-  if (std::find(begin, begin + length, true) == begin + length) return {};
+/// Empty where everything is attended to.
+std::vector<std::uint8_t> attended_positions(const MaskPlan& plan, std::int64_t view) {
+  if (!plan.attended_FL.defined()) return {};
+  const std::int64_t length = plan.attended_FL.size(1);
+  const bool* begin = plan.attended_FL.const_data_ptr<bool>() + view * length;
+  if (std::find(begin, begin + length, false) == begin + length) return {};
   return {begin, begin + length};
 }
 
@@ -47,18 +47,16 @@ std::vector<std::uint8_t> hidden_positions(const MaskPlan& plan, std::int64_t vi
 at::Tensor key_mask(const Prompts& prompts, const std::vector<std::int64_t>& samples, const std::vector<ViewRow>& rows,
                     std::int64_t begin, std::int64_t length) {
   const auto count = static_cast<std::int64_t>(samples.size());
-  bool hides = false;
-  for (std::int64_t r = 0; r < count; ++r) hides = hides || !rows[static_cast<std::size_t>(begin + r)].hidden.empty();
+  const bool partly = std::any_of(rows.begin() + begin, rows.begin() + begin + count,
+                                  [](const ViewRow& row) { return !row.attended.empty(); });
   const bool pads = prompts.mask_BP.defined() && !prompts.mask_BP.all().item<bool>();
-  if (!hides && !pads) return {};
+  if (!partly && !pads) return {};
   const auto prompt_mask = pads ? prompts.mask_BP.index_select(0, index_tensor(samples))
                                 : at::ones({count, prompts.tokens_BP.size(1)}, at::kBool);
   auto response_mask = at::ones({count, length}, at::kBool);
   for (std::int64_t r = 0; r < count; ++r) {
-    const auto& hidden = rows[static_cast<std::size_t>(begin + r)].hidden;
-    for (std::size_t i = 0; i < hidden.size(); ++i) {
-      if (hidden[i] != 0) response_mask.data_ptr<bool>()[r * length + static_cast<std::int64_t>(i)] = false;
-    }
+    const auto& attended = rows[static_cast<std::size_t>(begin + r)].attended;
+    std::copy(attended.begin(), attended.end(), response_mask.data_ptr<bool>() + r * length);
   }
   return at::cat({prompt_mask, response_mask}, 1);
 }
@@ -83,10 +81,10 @@ std::vector<ViewRow> distinct_view_rows(const ModelTraits& traits, const Traject
     auto tokens = masked_sequence(traits, trajectories, plan, view, sample);
     std::string key(reinterpret_cast<const char*>(tokens.data()), tokens.size() * sizeof(std::int64_t));
     key.append(reinterpret_cast<const char*>(&group), sizeof group);  // padding may differ between groups
-    std::vector<std::uint8_t> hidden = hidden_positions(plan, view);
-    key.append(hidden.begin(), hidden.end());
+    std::vector<std::uint8_t> attended = attended_positions(plan, view);
+    key.append(attended.begin(), attended.end());
     const auto [found, is_new] = seen.emplace(std::move(key), rows.size());
-    if (is_new) rows.push_back({sample, std::move(tokens), std::move(hidden), {}});
+    if (is_new) rows.push_back({sample, std::move(tokens), std::move(attended), {}});
     ViewRow& row = rows[found->second];
     const bool* target = plan.target_FL.const_data_ptr<bool>() + view * length;
     const std::int64_t* written = trajectories.tokens_BL.const_data_ptr<std::int64_t>() + sample * length;
@@ -101,15 +99,15 @@ std::vector<ViewRow> distinct_view_rows(const ModelTraits& traits, const Traject
   return rows;
 }
 
-RowBatch make_row_batch(const ModelTraits& traits, const Trajectories& trajectories, const std::vector<ViewRow>& rows,
+RowBatch make_row_batch(const Model& model, const Trajectories& trajectories, const std::vector<ViewRow>& rows,
                         std::int64_t begin, std::int64_t end, at::Device device) {
   const auto& prompts = trajectories.prompts;
   const std::int64_t prompt = prompts.tokens_BP.size(1), length = trajectories.tokens_BL.size(1),
                      sequence = prompt + length;
+  const auto* scored_rows = capability<ScoredRows>(model);
+  const std::int64_t before = model.traits().prediction_row == PredictionRow::kPrevious ? 1 : 0;
   const auto predicting_row = [&](std::int64_t position) {
-    if (traits.prediction_row == PredictionRow::kSame) return position;
-    const bool own = position == 0 && traits.prediction_row == PredictionRow::kPreviousWithinResponse;
-    return own ? position : position - 1;
+    return position - (scored_rows ? scored_rows->scored_rows_before(position) : before);
   };
   const std::int64_t count = end - begin;
   auto tokens = at::empty({count, sequence}, at::kLong);

@@ -24,10 +24,10 @@ struct ViewRow {
     std::int64_t token;
     std::int64_t flat;  ///< view * L + position: where the log-probability belongs
   };
-  std::int64_t sample = 0;           ///< one of the responses with this context
-  std::vector<std::int64_t> tokens;  ///< S = P + L
-  std::vector<std::uint8_t> hidden;  ///< L, positions that no position attends to; empty: none
-  std::vector<Target> targets;       ///< by position
+  std::int64_t sample = 0;             ///< one of the responses with this context
+  std::vector<std::int64_t> tokens;    ///< S = P + L
+  std::vector<std::uint8_t> attended;  ///< L, response positions that others attend to; empty: all
+  std::vector<Target> targets;         ///< by position
 };
 
 /// The distinct masked sequences of the given views (indices into the plan), in the order of first use. `plan` and
@@ -48,7 +48,7 @@ struct RowBatch {
   std::int64_t hidden_rows = 0;     ///< N
   std::vector<ScoredToken> scored;  ///< by hidden row
 };
-RowBatch make_row_batch(const ModelTraits& traits, const Trajectories& trajectories, const std::vector<ViewRow>& rows,
+RowBatch make_row_batch(const Model& model, const Trajectories& trajectories, const std::vector<ViewRow>& rows,
                         std::int64_t begin, std::int64_t end, at::Device device);
 
 /// Some targets of a batch, for the LM head.

@@ -2,11 +2,13 @@
 
 // Coupled-GRPO: the parts that this plugin registers.
 
+#include <drift/host.h>
 #include <drift/loss_estimator.h>
 #include <drift/loss_terms.h>
 #include <drift/masking_strategy.h>
 
 #include <cstdint>
+#include <mutex>
 
 namespace drift::coupled_grpo {
 
@@ -15,7 +17,6 @@ class PairMasking final : public MaskingStrategy {
  public:
   explicit PairMasking(const Params& params);
   PlanRefresh refresh() const override;
-  void offers(PlanOffers& offers) const override;
   void plan(const MaskingInput& input, MaskPlan& plan) const override;
 
  private:
@@ -28,15 +29,19 @@ class PairMasking final : public MaskingStrategy {
 /// The clipped ratio and a KL of each token's log-probability, averaged over the views that score it.
 class PairLoss final : public LossEstimator {
  public:
-  explicit PairLoss(const Params& params);
+  PairLoss(const Params& params, Host& host);
   Coupling coupling() const override;
   void needs(LossNeeds& needs) const override;
   Loss evaluate(const LossInput& input) const override;
 
  private:
+  void warn_of_bias(const at::Tensor& views_BL, const at::Tensor& scored_BL) const;
+
   RatioClip clip_;
   KlTerm kl_;
   LossNorm norm_;
+  Host& host_;
+  mutable std::once_flag first_call_;
 };
 
 }  // namespace drift::coupled_grpo

@@ -2,6 +2,9 @@
 
 #include "coupled_grpo.h"
 
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/amax.h>
+#include <ATen/ops/any.h>
 #include <ATen/ops/index_add.h>
 #include <ATen/ops/sum.h>
 #include <ATen/ops/where.h>
@@ -28,20 +31,18 @@ at::Tensor weighted_log_prob(const LossInput& in, const at::Tensor& log_prob_FL,
 
 }  // namespace
 
-PairLoss::PairLoss(const Params& params) : clip_(params), kl_(params), norm_(params) {}
+PairLoss::PairLoss(const Params& params, Host& host) : clip_(params), kl_(params), norm_(params), host_(host) {}
 
 // The ratio is one of the mean over a response's views.
 Coupling PairLoss::coupling() const { return Coupling::kSample; }
 
-void PairLoss::needs(LossNeeds& needs) const {
-  needs.reference = kl_.needed();
-  needs.complementary_views = true;
-}
+void PairLoss::needs(LossNeeds& needs) const { needs.reference = kl_.needed(); }
 
 Loss PairLoss::evaluate(const LossInput& in) const {
   const auto& current_FL = in.log_probs.current_FL;
   const auto views_BL = over_views(in, in.plan.target_FL.to(current_FL.scalar_type()));
   const auto scored_BL = views_BL > 0;
+  std::call_once(first_call_, [&] { warn_of_bias(views_BL, scored_BL); });
   const auto current_BL = weighted_log_prob(in, current_FL, views_BL);
   const auto old_BL = weighted_log_prob(in, in.log_probs.old_FL.detach(), views_BL);
   const auto advantage_B1 = in.advantage_B.unsqueeze(1);
@@ -66,6 +67,16 @@ Loss PairLoss::evaluate(const LossInput& in) const {
   const auto kept_BL = at::where(scored_BL, token_loss_BL, at::zeros_like(token_loss_BL));
   loss.value = (kept_BL.sum(1) * norm_.weight_B(in)).sum();
   return loss;
+}
+
+// With complementary pairs every token of a response is scored equally often. Once a run: the host waits for the
+// device.
+void PairLoss::warn_of_bias(const at::Tensor& views_BL, const at::Tensor& scored_BL) const {
+  const auto most_B1 = views_BL.amax(1, /*keepdim=*/true);
+  if (!((views_BL != most_B1) & scored_BL).any().item<bool>()) return;
+  host_.warn_once(
+      "the masking strategy scores some tokens of a response in more views than others, so that their weighted "
+      "log-probabilities are biased; coupled_grpo and espo draw complementary pairs");
 }
 
 }  // namespace drift::coupled_grpo

@@ -41,8 +41,6 @@ PlanRefresh PairMasking::refresh() const {
   return random_masking_ ? PlanRefresh::kEachInnerIteration : PlanRefresh::kOncePerRollout;
 }
 
-void PairMasking::offers(PlanOffers& offers) const { offers.complementary_views = true; }
-
 void PairMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
   const Responses responses(input);
   const std::int64_t length = responses.length();

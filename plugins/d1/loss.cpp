@@ -19,15 +19,15 @@ void TokenLoss::needs(LossNeeds& needs) const { needs.reference = kl_.needed(); 
 
 Loss TokenLoss::evaluate(const LossInput& in) const {
   const auto& target_FL = in.plan.target_FL;
-  const auto advantage_F1 = in.advantage_F1();
+  const auto advantage = in.token_advantage();
   Loss loss;
 
   // -min(r A, clip(r, 1 - eps, 1 + eps) A), r = pi(x_i | q') / pi_old(x_i | q')
   const auto log_ratio_FL =
       log_ratio(in.log_probs.current_FL, in.log_probs.old_FL.detach(), target_FL, clip_.log_ratio_clamp());
-  auto token_loss_FL = clip_.loss(log_ratio_FL, advantage_F1);
+  auto token_loss_FL = clip_.loss(log_ratio_FL, advantage);
   loss.add_mean("ratio", log_ratio_FL.exp(), target_FL);
-  loss.add_mean("clip_fraction", clip_.active(log_ratio_FL, advantage_F1).to(log_ratio_FL.scalar_type()), target_FL);
+  loss.add_mean("clip_fraction", clip_.active(log_ratio_FL, advantage).to(log_ratio_FL.scalar_type()), target_FL);
 
   // + beta KL
   if (in.log_probs.reference_FL.defined()) {

@@ -43,7 +43,7 @@ void PromptMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
     for (std::int64_t i = 0; i < length; ++i) {
       builder.mask(i);
       if (i < scored) builder.score(i);
-      if (i >= scored && mask_post_eos_keys_) builder.hide(i);
+      if (i >= scored && mask_post_eos_keys_) builder.leave_unattended(i);
     }
   }
   plan = builder.finish(1);

@@ -16,7 +16,6 @@ class StratifiedMasking final : public MaskingStrategy {
  public:
   explicit StratifiedMasking(const Params& params);
   PlanRefresh refresh() const override;
-  void offers(PlanOffers& offers) const override;
   void plan(const MaskingInput& input, MaskPlan& plan) const override;
 
  private:

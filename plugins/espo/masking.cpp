@@ -38,8 +38,6 @@ StratifiedMasking::StratifiedMasking(const Params& params)
 
 PlanRefresh StratifiedMasking::refresh() const { return PlanRefresh::kEachInnerIteration; }
 
-void StratifiedMasking::offers(PlanOffers& offers) const { offers.complementary_views = coupled_; }
-
 void StratifiedMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
   const Responses responses(input);
   const std::int64_t length = responses.length();

@@ -40,7 +40,7 @@ void RldfLoss::needs(LossNeeds& needs) const {
 }
 
 Loss RldfLoss::evaluate(const LossInput& in) const {
-  const auto advantage_F1 = in.advantage_F1();
+  const auto advantage = in.token_advantage();
   const auto effective_FL = effective_set(in);  // E_f
   const auto count_F = effective_FL.sum(1);     // |E_f,b|
   Loss loss;
@@ -49,11 +49,10 @@ Loss RldfLoss::evaluate(const LossInput& in) const {
   if (uses_ratio(in)) {
     const auto log_ratio_FL =
         log_ratio(in.log_probs.current_FL, in.log_probs.old_FL.detach(), effective_FL, clip_.log_ratio_clamp());
-    token_loss_FL = clip_.loss(log_ratio_FL, advantage_F1);  // eq. (ppo_loss)
-    loss.add_mean("clip_fraction", clip_.active(log_ratio_FL, advantage_F1).to(log_ratio_FL.scalar_type()),
-                  effective_FL);
+    token_loss_FL = clip_.loss(log_ratio_FL, advantage);  // eq. (ppo_loss)
+    loss.add_mean("clip_fraction", clip_.active(log_ratio_FL, advantage).to(log_ratio_FL.scalar_type()), effective_FL);
   } else {
-    token_loss_FL = -in.log_probs.current_FL * advantage_F1;  // eq. (reinforce_loss)
+    token_loss_FL = -in.log_probs.current_FL * advantage;  // eq. (reinforce_loss)
   }
   if (in.log_probs.reference_FL.defined()) {
     const auto kl_FL = kl_.estimate(

@@ -82,7 +82,7 @@ void TrajectoryMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
     for (std::size_t f = 0; f < selected.size(); ++f) {
       const std::int64_t s = selected[f];
       const std::int32_t raw_step = candidates[s].raw_step;
-      builder.begin_view(b, static_cast<std::int64_t>(f), s);
+      builder.begin_view(b, static_cast<std::int64_t>(f));
       builder.weigh(weights[f]);
       for (std::int64_t i = 0; i < length; ++i) {
         const bool valid = response.valid[i];

@@ -65,8 +65,6 @@ void RandomMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
   });
 }
 
-void CoupledRandomMasking::offers(PlanOffers& offers) const { offers.complementary_views = true; }
-
 void CoupledRandomMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
   plan = build(input, 2, [&](PlanBuilder& builder, std::int64_t b, std::int64_t sample, const auto& valid) {
     // A single valid token has no complement: it is masked in forward 0, and forward 1 has no view.

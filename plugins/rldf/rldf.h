@@ -51,7 +51,6 @@ class RandomMasking final : public MaskingStrategy {
 class CoupledRandomMasking final : public MaskingStrategy {
  public:
   explicit CoupledRandomMasking(const Params&) {}
-  void offers(PlanOffers& offers) const override;
   void plan(const MaskingInput& input, MaskPlan& plan) const override;
 };
 

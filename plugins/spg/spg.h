@@ -36,6 +36,7 @@ class SandwichedBounds final : public LossEstimator {
   explicit SandwichedBounds(const Params& params);
   /// Responses are weighed by their lengths, which the plan's views say.
   Coupling coupling() const override { return Coupling::kBatch; }
+  void needs(LossNeeds& needs) const override { needs.old = false; }
   Loss evaluate(const LossInput& input) const override;
 
  private:

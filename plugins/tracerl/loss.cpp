@@ -39,7 +39,7 @@ Loss TraceLoss::evaluate(const LossInput& in) const {
   Loss loss;
 
   const auto log_ratio_FL = log_ratio(current_FL, in.log_probs.old_FL.detach(), target_FL, clip_.log_ratio_clamp());
-  auto view_loss_F = sum_F(clip_.loss(log_ratio_FL, in.advantage_F1())) / (by_length_ ? length_F : targets_F);
+  auto view_loss_F = sum_F(clip_.loss(log_ratio_FL, in.token_advantage())) / (by_length_ ? length_F : targets_F);
   if (in.log_probs.reference_FL.defined()) {
     // D = ln(current / reference): e^-D - 1 + D, the reference being the old policy in the original.
     const auto kl_FL =
@@ -51,7 +51,8 @@ Loss TraceLoss::evaluate(const LossInput& in) const {
   loss.value = (view_loss_F * view_weight_F(in)).sum();
 
   loss.add_mean("ratio", log_ratio_FL.exp(), target_FL);
-  loss.add_mean("clip_fraction", clip_.active(log_ratio_FL, in.advantage_F1()).to(current_FL.scalar_type()), target_FL);
+  loss.add_mean("clip_fraction", clip_.active(log_ratio_FL, in.token_advantage()).to(current_FL.scalar_type()),
+                target_FL);
   return loss;
 }
 

@@ -61,7 +61,7 @@ void TraceMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
       bool any = false;
       for (std::int64_t i = 0; i < length; ++i) any = any || is_target(i);
       if (!any) continue;
-      builder.begin_view(b, views++, from);
+      builder.begin_view(b, views++);
       for (std::int64_t i = 0; i < length; ++i) {
         if (step_of(response, i) >= from) builder.mask(i);
         if (is_target(i)) builder.score(i, response.step[i] == from);

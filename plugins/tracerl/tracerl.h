@@ -44,7 +44,6 @@ class RandomTraceMasking : public MaskingStrategy {
 class CoupledTraceMasking final : public RandomTraceMasking {
  public:
   explicit CoupledTraceMasking(const Params& params) : RandomTraceMasking(params, /*coupled=*/true) {}
-  void offers(PlanOffers& offers) const override { offers.complementary_views = true; }
 };
 
 /// PPO's clipped ratio and a KL, view by view ("row" in the original).

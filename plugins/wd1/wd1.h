@@ -14,6 +14,7 @@ class WeightedLikelihood final : public LossEstimator {
  public:
   explicit WeightedLikelihood(const Params& params);
   Coupling coupling() const override { return Coupling::kView; }
+  void needs(LossNeeds& needs) const override { needs.old = false; }
   Loss evaluate(const LossInput& input) const override;
 
  private:

@@ -4,6 +4,7 @@
 #include "tests/support/plugins.h"
 #include "tests/support/tiny_model.h"
 
+#include <core/base/model_policy.h>
 #include <core/kernels/linear_log_softmax.h>
 #include <core/nn/sampling.h>
 #include <core/train/batch_totals.h>
@@ -59,7 +60,7 @@ class SquaredLoss final : public LossEstimator {
   Loss evaluate(const LossInput& input) const override {
     auto term_FL = input.advantage_F1() * (input.log_probs.current_FL - input.log_probs.old_FL).exp();
     if (with_entropy_) term_FL = term_FL + 0.3 * input.log_probs.entropy_FL;
-    const auto sum_F = at::where(input.targets_FL(), term_FL, at::zeros({}, term_FL.options())).sum(1);
+    const auto sum_F = at::where(input.plan.target_FL, term_FL, at::zeros({}, term_FL.options())).sum(1);
     Loss loss;
     if (coupling_ == Coupling::kView) {
       loss.value = sum_F.square().sum();
@@ -69,7 +70,7 @@ class SquaredLoss final : public LossEstimator {
     } else {
       loss.value = sum_F.sum().square();
     }
-    loss.add_mean("term", term_FL, input.targets_FL());
+    loss.add_mean("term", term_FL, input.plan.target_FL);
     return loss;
   }
 
@@ -84,8 +85,7 @@ MaskPlan three_views(const Trajectories& trajectories) {
   plan.forwards = 3;
   plan.sample_F = at::arange(kResponses, at::kLong).repeat_interleave(3);
   plan.forward_F = at::arange(3, at::kLong).repeat({kResponses});
-  plan.step_F = plan.forward_F.clone();
-  plan.masked_FL = trajectories.step_BL.index_select(0, plan.sample_F).to(at::kLong) >= plan.step_F.unsqueeze(1);
+  plan.masked_FL = trajectories.step_BL.index_select(0, plan.sample_F).to(at::kLong) >= plan.forward_F.unsqueeze(1);
   plan.target_FL = plan.masked_FL.logical_and(trajectories.valid_BL.index_select(0, plan.sample_F));
   return plan;
 }
@@ -170,7 +170,8 @@ Trajectories generate(const Model& model, const char* remasking) {
                                         {"temperature", 0.8},
                                         {"remasking", std::string(remasking)}});
   RolloutInput input;
-  input.model = &model;
+  const ModelPolicy policy(model);
+  input.policy = &policy;
   input.prompts = make_trajectories(16, kGroup, kPrompt, kLength, kTokens, 0).prompts;
   input.random = RandomStream(11, "rollout");
   input.step = 3;

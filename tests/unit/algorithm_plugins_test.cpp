@@ -4,6 +4,7 @@
 #include "tests/support/plugins.h"
 #include "tests/support/support.h"
 
+#include <core/base/component_host.h>
 #include <core/config/preset_notes.h>
 #include <core/config/schema.h>
 
@@ -64,7 +65,7 @@ TEST(AlgorithmPlugins, EveryComponentCanBeMadeWithItsDefaults) {
   EXPECT_THAT(algorithm_plugins(), testing::Not(testing::IsEmpty()));
   for (const std::string& plugin : algorithm_plugins()) {
     for (const ComponentEntry& component : test::load_plugin(plugin).components())
-      EXPECT_NE(component.create(Params(component.params), nullptr), nullptr) << component.name;
+      EXPECT_NE(make_component(component, Params(component.params)), nullptr) << component.name;
   }
 }
 

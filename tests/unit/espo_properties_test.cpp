@@ -148,7 +148,6 @@ TEST(EspoLoss, AsksForAReferenceOnlyWhereTheKlCounts) {
     LossNeeds needs;
     loss({{"beta", beta}})->needs(needs);
     EXPECT_EQ(needs.reference, beta > 0);
-    EXPECT_FALSE(needs.complementary_views);
   }
 }
 

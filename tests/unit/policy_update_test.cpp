@@ -30,8 +30,7 @@ MaskPlan two_views(const Trajectories& trajectories) {
   plan.forwards = 2;
   plan.sample_F = at::arange(kResponses, at::kLong).repeat_interleave(2);
   plan.forward_F = at::arange(2, at::kLong).repeat({kResponses});
-  plan.step_F = plan.forward_F.clone();
-  plan.masked_FL = trajectories.step_BL.index_select(0, plan.sample_F).to(at::kLong) >= plan.step_F.unsqueeze(1);
+  plan.masked_FL = trajectories.step_BL.index_select(0, plan.sample_F).to(at::kLong) >= plan.forward_F.unsqueeze(1);
   plan.target_FL = plan.masked_FL.logical_and(trajectories.valid_BL.index_select(0, plan.sample_F));
   return plan;
 }
@@ -49,11 +48,11 @@ class WatchingLoss final : public LossEstimator {
       value_FL = value_FL + (input.log_probs.reference_FL - input.log_probs.current_FL).square();
       loss = input.token_mean(value_FL);
       loss.add_mean("to_reference", (input.log_probs.reference_FL - input.log_probs.current_FL).abs(),
-                    input.targets_FL());
+                    input.plan.target_FL);
     } else {
       loss = input.token_mean(value_FL);
     }
-    loss.add_mean("to_old", (input.log_probs.old_FL - input.log_probs.current_FL).abs(), input.targets_FL());
+    loss.add_mean("to_old", (input.log_probs.old_FL - input.log_probs.current_FL).abs(), input.plan.target_FL);
     loss.add_mean("views", at::full({1}, input.plan.sample_F.size(0), at::kDouble), at::ones({1}, at::kBool));
     return loss;
   }

@@ -3,7 +3,6 @@
 
 #include <core/config/run_config.h>
 #include <core/plugin/plugin_loader.h>
-#include <core/train/compatibility.h>
 #include <core/train/components.h>
 
 #include "tests/support/support.h"
@@ -99,9 +98,8 @@ TEST_F(ShippedConfigs, EveryAlgorithmTrainsItsTaskOnBothModels) {
       const RunConfig config = resolve_parts(
           {"models/" + model, "tasks/" + task_of(algorithm), "algorithms/" + algorithm}, model, ConfigPurpose::kTrain);
       if (!config.has("algorithm.loss")) continue;
-      const auto masking = create_component<MaskingStrategy>(all_plugins(), config, "algorithm.masking");
-      const auto loss = create_component<LossEstimator>(all_plugins(), config, "algorithm.loss");
-      EXPECT_EQ(mismatch(*masking, *loss), "") << algorithm;
+      EXPECT_NO_THROW(create_component<MaskingStrategy>(all_plugins(), config, "algorithm.masking")) << algorithm;
+      EXPECT_NO_THROW(create_component<LossEstimator>(all_plugins(), config, "algorithm.loss")) << algorithm;
       EXPECT_NO_THROW(create_component<Rollout>(all_plugins(), config, "rollout")) << algorithm;
     }
   }

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 
 namespace drift {
 
@@ -33,10 +34,11 @@ class DRIFT_API RatioClip {
   at::Tensor loss(const at::Tensor& log_ratio, const at::Tensor& advantage) const;
   /// bool: where the clip stops the gradient: A > 0 and r > 1 + eps_high, or A < 0 and r < 1 - eps_low.
   at::Tensor active(const at::Tensor& log_ratio, const at::Tensor& advantage) const;
-  double log_ratio_clamp() const { return log_ratio_clamp_; }
+  double log_ratio_clamp() const;
 
  private:
-  double eps_low_, eps_high_, log_ratio_clamp_;
+  struct State;
+  std::shared_ptr<const State> state_;
 };
 
 enum class KlEstimator : std::uint32_t { kK1 = 1, kK2 = 2, kK3 = 3 };
@@ -49,14 +51,14 @@ class DRIFT_API KlTerm {
   static ParamSpecs params(double beta, const char* estimator);
   explicit KlTerm(const Params& params);
 
-  double beta() const { return beta_; }
-  bool needed() const { return beta_ > 0; }
-  KlEstimator estimator() const { return estimator_; }
+  double beta() const;
+  bool needed() const { return beta() > 0; }
+  KlEstimator estimator() const;
   at::Tensor estimate(const at::Tensor& d) const;
 
  private:
-  double beta_;
-  KlEstimator estimator_;
+  struct State;
+  std::shared_ptr<const State> state_;
 };
 
 /// How the losses of tokens become one number. n_b is the number of scored positions of response b
@@ -75,9 +77,8 @@ class DRIFT_API LossNorm {
   at::Tensor weight_B(const LossInput& input) const;
 
  private:
-  enum class Norm { kToken, kSample, kLength };
-  Norm norm_;
-  std::int64_t micro_batch_;
+  struct State;
+  std::shared_ptr<const State> state_;
 };
 
 }  // namespace drift

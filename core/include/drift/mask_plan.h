@@ -1,5 +1,7 @@
 #pragma once
 
+#include <drift/reserved.h>
+
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
@@ -11,15 +13,16 @@ namespace drift {
 struct MaskPlan {
   at::Tensor sample_F;          ///< int64, the response
   at::Tensor forward_F;         ///< int64 in [0, forwards): which forward of the estimator's sum this view belongs to
-  at::Tensor step_F;            ///< int64, the denoising step whose state the view shows; -1 if it shows none
   at::Tensor masked_FL;         ///< bool, response positions replaced by the mask token
   at::Tensor target_FL;         ///< bool, positions that are scored
   at::Tensor committed_FL;      ///< bool, targets committed by this very step (C_f); undefined: all targets
   at::Tensor weight_F;          ///< float32, weight of what the view contributes: of its loss, or, where a loss adds up
                                 ///< log-probabilities over views, of those; undefined: 1
   at::Tensor prompt_masked_FP;  ///< bool, prompt positions replaced by the mask token; undefined: none
+  at::Tensor attended_FL;       ///< bool, response positions that others attend to; undefined: all
   std::int64_t forwards = 0;    ///< K: the estimator's sum has this many forwards per response
-  at::Tensor hidden_FL;         ///< bool, response positions that no position attends to; undefined: none
+  Reserved<at::Tensor, 6> reserved_tensors = {};
+  Reserved<std::int64_t, 4> reserved_numbers = {};
 };
 
 }  // namespace drift

@@ -34,6 +34,9 @@ class DRIFT_API RandomStream {
   /// Uniform in {0, …, bound - 1}; bound >= 1.
   std::int64_t below(std::int64_t bound, const RandomPoint& point) const;
 
+  /// The key of the generator, for those who compute the same bits elsewhere.
+  std::uint64_t key() const { return key_; }
+
  private:
   explicit RandomStream(std::uint64_t key) : key_(key) {}
   std::uint64_t key_;

@@ -2,9 +2,12 @@
 
 #include <drift/component.h>
 #include <drift/export.h>
-#include <drift/model.h>
+#include <drift/host.h>
 #include <drift/params.h>
+#include <drift/reserved.h>
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,16 +16,27 @@
 
 namespace drift {
 
-/// Creates a component. `model_config` is null for every kind but kModel.
-using ComponentFactory = std::unique_ptr<Component> (*)(const Params& params, const ModelConfig* model_config);
+struct ModelConfig;
 
-/// One registered component.
+/// What a component is made from. Lent for the call; `host` lives longer than the component.
+struct ComponentContext {
+  const Params* params = nullptr;             ///< every declared parameter
+  Host* host = nullptr;                       ///< never null
+  const ModelConfig* model_config = nullptr;  ///< null for every kind but kModel
+  Reserved<const void*, 5> reserved_pointers = {};
+};
+
+/// Creates a component. A closure, so that names which are found at run time (files of a script language, say) can be
+/// registered, each with what it needs.
+using ComponentFactory = std::function<std::unique_ptr<Component>(const ComponentContext&)>;
+
+/// One registered component. Created by the host.
 struct ComponentEntry {
   ComponentKind kind{};
   std::string name;
   std::string doc;  ///< one sentence
   ParamSpecs params;
-  ComponentFactory create = nullptr;
+  ComponentFactory create;
   std::string plugin;  ///< name of the plugin that registered it
 };
 
@@ -57,39 +71,44 @@ struct Bundle {
   std::string plugin;
 };
 
-/// What is registered. A plugin sees it once, while it registers.
+/// What is registered. A plugin sees it while it registers; created by the host.
 class DRIFT_API Registry {
  public:
+  /// @param doc  one sentence
   /// @throws Error if a component of this kind and name exists.
-  void add(ComponentEntry entry);
+  void add(ComponentKind kind, std::string_view name, std::string_view doc, ParamSpecs params, ComponentFactory create);
   void add_bundle(Bundle bundle);
 
-  /// Register class T under a name.
+  /// Register class T under a name. T's constructor takes (const Params&), a model's (const ModelConfig&, const
+  /// Params&), and, behind these, a Host& if it wants one.
   template <class T>
   void add(std::string_view name, std::string_view doc, ParamSpecs params = {}) {
-    ComponentEntry entry;
-    entry.kind = T::kKind;
-    entry.name = name;
-    entry.doc = doc;
-    entry.params = std::move(params);
-    entry.create = [](const Params& values, [[maybe_unused]] const ModelConfig* config) -> std::unique_ptr<Component> {
-      if constexpr (T::kKind == ComponentKind::kModel) {
-        return std::make_unique<T>(*config, values);
+    add(T::kKind, name, doc, std::move(params), [](const ComponentContext& context) -> std::unique_ptr<Component> {
+      if constexpr (T::kKind != ComponentKind::kModel) {
+        return make<T>(*context.host, *context.params);
       } else {
-        return std::make_unique<T>(values);
+        return make<T>(*context.host, *context.model_config, *context.params);
       }
-    };
-    add(std::move(entry));
+    });
   }
 
-  const std::vector<ComponentEntry>& components() const { return components_; }
-  const std::vector<Bundle>& bundles() const { return bundles_; }
+  const std::vector<ComponentEntry>& components() const;
+  const std::vector<Bundle>& bundles() const;
 
   /// Null if there is none.
   const ComponentEntry* find(ComponentKind kind, std::string_view name) const;
   const Bundle* find_bundle(std::string_view name) const;
 
  private:
+  template <class T, class... Arguments>
+  static std::unique_ptr<Component> make(Host& host, const Arguments&... arguments) {
+    if constexpr (std::is_constructible_v<T, const Arguments&..., Host&>) {
+      return std::make_unique<T>(arguments..., host);
+    } else {
+      return std::make_unique<T>(arguments...);
+    }
+  }
+
   friend class PluginLoader;
   std::vector<ComponentEntry> components_;
   std::vector<Bundle> bundles_;

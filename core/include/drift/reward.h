@@ -2,6 +2,7 @@
 
 #include <drift/component.h>
 #include <drift/params.h>
+#include <drift/reserved.h>
 #include <drift/task.h>
 
 #include <cstdint>
@@ -27,6 +28,8 @@ struct RewardRequest {
   std::string_view response;  ///< decoded without clean-up, special tokens dropped
   const TaskItem* item = nullptr;
   bool truncated = false;  ///< the response ends because its positions did, not with an end token
+  Reserved<const void*, 4> reserved_pointers = {};
+  Reserved<std::int64_t, 4> reserved_numbers = {};
 };
 
 struct RewardResult {
@@ -34,9 +37,11 @@ struct RewardResult {
   bool solved = false;  ///< what accuracy counts, whatever the value is made of
   RewardStatus status = RewardStatus::kOk;
   std::string reason;  ///< one line for people
+  Reserved<std::string, 2> reserved_texts = {};
+  Reserved<std::int64_t, 4> reserved_numbers = {};
 };
 
-/// Judges a response. Registered with a constructor (const Params&).
+/// Judges a response. Registered with a constructor (const Params&) or (const Params&, Host&).
 class DRIFT_API Reward : public Component {
  public:
   static constexpr ComponentKind kKind = ComponentKind::kReward;

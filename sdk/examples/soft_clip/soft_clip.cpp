@@ -13,7 +13,7 @@ class SoftClip final : public drift::LossEstimator {
 
   drift::Loss evaluate(const drift::LossInput& in) const override {
     auto log_ratio_FL = in.log_probs.current_FL - in.log_probs.old_FL;
-    auto gain_FL = in.advantage_F1() * log_ratio_FL.exp() / (1 + width_ * log_ratio_FL.square());
+    auto gain_FL = in.token_advantage() * log_ratio_FL.exp() / (1 + width_ * log_ratio_FL.square());
     return in.token_mean(-gain_FL);
   }
 
