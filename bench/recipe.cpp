@@ -1,8 +1,8 @@
 #include "bench/recipe.h"
 
 #include <core/io/checkpoint.h>
+#include <core/rollout/prompt_encoder.h>
 #include <core/text/tokenizer.h>
-#include <core/train/prompt_encoder.h>
 
 #include <drift/task.h>
 

@@ -1,7 +1,7 @@
 #include <core/cli/load_run.h>
 
-#include <core/train/compatibility.h>
-#include <core/train/components.h>
+#include <core/components/compatibility.h>
+#include <core/components/components.h>
 
 #include <algorithm>
 #include <iostream>

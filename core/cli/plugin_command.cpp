@@ -1,6 +1,6 @@
 #include <core/cli/load_run.h>
+#include <core/components/compatibility.h>
 #include <core/plugin/plugin_report.h>
-#include <core/train/compatibility.h>
 
 #include <iostream>
 

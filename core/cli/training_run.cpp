@@ -1,13 +1,13 @@
 #include <core/cli/training_run.h>
 
+#include <core/base/log.h>
 #include <core/base/memory.h>
 #include <core/cli/run_files.h>
 #include <core/config/preset_notes.h>
 #include <core/eval/held_out.h>
 #include <core/io/checkpoint.h>
+#include <core/record/metrics_reader.h>
 #include <core/report/html_report.h>
-#include <core/report/log.h>
-#include <core/report/metrics_reader.h>
 #include <core/report/profile.h>
 #include <core/report/terminal.h>
 #include <core/train/training_task.h>

@@ -1,7 +1,7 @@
 #include <core/eval/answers.h>
 
-#include <core/train/phase_timer.h>
-#include <core/train/prompt_batch.h>
+#include <core/base/phase_timer.h>
+#include <core/rollout/response_text.h>
 
 #include <ATen/core/grad_mode.h>
 

@@ -4,8 +4,8 @@
 
 #include <core/eval/cell.h>
 #include <core/eval/response_record.h>
-#include <core/eval/significance.h>
 #include <core/report/text_table.h>
+#include <core/statistics/significance.h>
 
 #include <cstdint>
 #include <limits>

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <core/eval/answers.h>
+#include <core/record/step_record.h>
+#include <core/rollout/judge.h>
 #include <core/text/tokenizer.h>
-#include <core/train/judge.h>
-#include <core/train/step_record.h>
 
 #include <cstdint>
 #include <functional>

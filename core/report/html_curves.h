@@ -1,6 +1,6 @@
 #pragma once
 
-#include <core/report/metrics_reader.h>
+#include <core/record/metrics_reader.h>
 
 #include <nlohmann/json_fwd.hpp>
 

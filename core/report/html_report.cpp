@@ -1,13 +1,13 @@
 #include <core/report/html_report.h>
 
 #include <core/io/atomic.h>
+#include <core/record/metrics_reader.h>
 #include <core/report/format.h>
 #include <core/report/html.h>
 #include <core/report/html_curves.h>
 #include <core/report/html_page.h>
 #include <core/report/html_samples.h>
 #include <core/report/html_tables.h>
-#include <core/report/metrics_reader.h>
 #include <core/report/profile.h>
 #include <core/report/svg_chart.h>
 #include <drift/error.h>

@@ -2,7 +2,7 @@
 
 // Where the time of a step goes.
 
-#include <core/report/metrics_reader.h>
+#include <core/record/metrics_reader.h>
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 #include <core/report/run_display.h>
 
+#include <core/base/log.h>
 #include <core/report/format.h>
-#include <core/report/log.h>
 
 #include <algorithm>
 #include <cmath>

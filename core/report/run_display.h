@@ -2,7 +2,7 @@
 
 // What a run prints: a header line, a table of steps above a live line, warnings, a closing summary.
 
-#include <core/report/held_out.h>
+#include <core/record/held_out_result.h>
 #include <core/report/progress.h>
 #include <core/report/terminal.h>
 

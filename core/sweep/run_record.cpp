@@ -1,7 +1,7 @@
 #include <core/sweep/run_record.h>
 
 #include <core/io/atomic.h>
-#include <core/sweep/statistics.h>
+#include <core/statistics/estimate.h>
 
 #include <drift/error.h>
 

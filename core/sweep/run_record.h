@@ -2,7 +2,7 @@
 
 // What a run's folder says about the run.
 
-#include <core/report/metrics_reader.h>
+#include <core/record/metrics_reader.h>
 
 #include <cstdint>
 #include <filesystem>

@@ -1,11 +1,11 @@
 #include <core/sweep/sweep_runner.h>
 
+#include <core/base/stop_signal.h>
 #include <core/io/atomic.h>
 #include <core/report/format.h>
 #include <core/report/progress.h>
 #include <core/sweep/run_record.h>
 #include <core/sweep/sweep_results.h>
-#include <core/train/stop_signal.h>
 
 #include <drift/error.h>
 

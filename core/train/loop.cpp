@@ -1,8 +1,8 @@
 #include <core/train/loop.h>
 
-#include <core/report/log.h>
-#include <core/train/phase_timer.h>
-#include <core/train/stop_signal.h>
+#include <core/base/log.h>
+#include <core/base/phase_timer.h>
+#include <core/base/stop_signal.h>
 
 #include <drift/error.h>
 

@@ -1,9 +1,9 @@
 #include <core/train/policy_training.h>
 
-#include <core/report/log.h>
-#include <core/train/phase_timer.h>
-#include <core/train/prompt_batch.h>
-#include <core/train/truncation.h>
+#include <core/base/log.h>
+#include <core/base/phase_timer.h>
+#include <core/rollout/response_text.h>
+#include <core/rollout/truncation.h>
 
 #include <drift/error.h>
 

@@ -7,15 +7,15 @@
 #include <drift/rollout.h>
 #include <drift/task.h>
 
+#include <core/components/components.h>
 #include <core/config/run_config.h>
+#include <core/rollout/judge.h>
+#include <core/rollout/prompt_encoder.h>
 #include <core/train/advantage.h>
-#include <core/train/components.h>
 #include <core/train/group_filter.h>
-#include <core/train/judge.h>
-#include <core/train/policy_update.h>
-#include <core/train/prompt_encoder.h>
-#include <core/train/reference_policy.h>
 #include <core/train/training.h>
+#include <core/update/policy_update.h>
+#include <core/update/reference_policy.h>
 
 #include <optional>
 #include <vector>

@@ -1,9 +1,9 @@
 #include <core/train/pretraining.h>
 
-#include <core/train/batch_totals.h>
-#include <core/train/phase_timer.h>
-#include <core/train/policy_gradient.h>
-#include <core/train/prompt_batch.h>
+#include <core/base/phase_timer.h>
+#include <core/rollout/response_text.h>
+#include <core/update/batch_totals.h>
+#include <core/update/policy_gradient.h>
 
 #include <drift/error.h>
 #include <drift/loss_estimator.h>

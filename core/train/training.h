@@ -1,7 +1,7 @@
 #pragma once
 
-#include <core/train/optimizer.h>
-#include <core/train/step_record.h>
+#include <core/record/step_record.h>
+#include <core/update/optimizer.h>
 
 #include <cstdint>
 #include <vector>

@@ -2,7 +2,7 @@
 
 #include <drift/model.h>
 
-#include <core/train/components.h>
+#include <core/components/components.h>
 
 #include "tests/support/plugins.h"
 

@@ -1,8 +1,8 @@
+#include <core/record/metrics_reader.h>
 #include <core/report/html.h>
 #include <core/report/html_report.h>
 #include <core/report/html_samples.h>
 #include <core/report/html_tables.h>
-#include <core/report/metrics_reader.h>
 #include <core/report/profile.h>
 #include <core/report/svg_chart.h>
 

@@ -4,7 +4,7 @@
 #include "tests/support/rollouts.h"
 #include "tests/support/support.h"
 
-#include <core/train/compatibility.h>
+#include <core/components/compatibility.h>
 
 #include <ATen/ops/ones.h>
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 // The optimizer steps on one rollout: how the views are dealt out, and which policy the KL compares with.
 
-#include <core/train/policy_update.h>
-#include <core/train/reference_policy.h>
+#include <core/update/policy_update.h>
+#include <core/update/reference_policy.h>
 #include <drift/error.h>
 
 #include "tests/support/tiny_model.h"

@@ -1,4 +1,4 @@
-#include <core/report/log.h>
+#include <core/base/log.h>
 #include <core/report/run_display.h>
 
 #include <gmock/gmock.h>
