@@ -1,6 +1,5 @@
 #include <core/cli/load_run.h>
 #include <core/components/components.h>
-#include <core/eval/held_out.h>
 #include <core/rollout/prompt_encoder.h>
 #include <core/rollout/response_text.h>
 #include <core/text/tokenizer.h>

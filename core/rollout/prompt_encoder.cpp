@@ -30,6 +30,16 @@ ChatFormat find_format(const std::string& name, const ModelTraits& traits) {
 
 }  // namespace
 
+Prompts single_prompt(const std::vector<std::int64_t>& ids) {
+  const auto width = static_cast<std::int64_t>(ids.size());
+  Prompts prompts;
+  prompts.tokens_BP = at::empty({1, width}, at::kLong);
+  std::memcpy(prompts.tokens_BP.data_ptr(), ids.data(), ids.size() * sizeof(std::int64_t));
+  prompts.mask_BP = at::full({1, width}, true, at::kBool);
+  prompts.group_B = at::zeros({1}, at::kLong);
+  return prompts;
+}
+
 PromptEncoder::PromptEncoder(const Params& section, const Tokenizer& tokenizer, const ModelTraits& traits)
     : tokenizer_(tokenizer),
       instruction_(section.get<std::string>("instruction")),

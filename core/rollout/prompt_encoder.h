@@ -14,6 +14,9 @@
 
 namespace drift {
 
+/// Ids -> [1, ids.size()] prompts of one response without padding.
+Prompts single_prompt(const std::vector<std::int64_t>& ids);
+
 /// Turns questions into prompts: the words around a question and the model's turns, as `[prompt]` says, then token ids.
 class PromptEncoder {
  public:

@@ -11,15 +11,12 @@
 
 namespace drift {
 
-/// Ids -> [1, ids.size()] prompts of one response without padding.
-Prompts single_prompt(const std::vector<std::int64_t>& ids);
-
-/// The responses with these indices, with their prompts.
-Trajectories select_responses(const Trajectories& trajectories, const at::Tensor& index);
-
 /// What a model wrote, as text. An id that the tokenizer has no token for becomes U+FFFD: a model's head may have more
 /// rows than the vocabulary, and what it writes must not end a run.
 std::string written_text(std::span<const std::int64_t> ids, const Tokenizer& tokenizer, bool skip_special);
+
+/// The text of each token by itself, for people.
+std::vector<std::string> display_pieces(const std::vector<std::int64_t>& ids, const Tokenizer& tokenizer);
 
 /// The text of response b, special tokens dropped.
 std::string response_text(const Trajectories& trajectories, std::int64_t b, const Tokenizer& tokenizer);

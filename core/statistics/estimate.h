@@ -1,17 +1,18 @@
 #pragma once
 
+#include <core/base/unknown.h>
+
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <vector>
 
 namespace drift {
 
-/// A mean over seeds. What is not known is NaN.
+/// A mean of some values. What is not known is NaN.
 struct Estimate {
-  double mean = std::numeric_limits<double>::quiet_NaN();
-  double error = std::numeric_limits<double>::quiet_NaN();  ///< standard error; one value has none
-  int count = 0;                                            ///< values that were known
+  double mean = kUnknown;
+  double error = kUnknown;  ///< standard error; one value has none
+  int count = 0;            ///< values that were known
 };
 
 /// Mean and standard error (sample standard deviation / sqrt(n)) of the values that are not NaN.

@@ -184,7 +184,7 @@ void SweepRunner::redraw() {
   }
   const std::int64_t done = steps_done();
   const double rate = static_cast<double>(done - steps_before_) / (drawn_ - began_);
-  const double left = rate > 0 ? static_cast<double>(all_steps_ - done) / rate : RunRecord::kUnknown;
+  const double left = rate > 0 ? static_cast<double>(all_steps_ - done) / rate : kUnknown;
   const std::string speed = rate > 0 ? "  " + describe_rate(rate, "step") : "";
   terminal_.show_live(std::to_string(finished_) + "/" + std::to_string(plan_.runs.size()) + " runs  " +
                       progress_bar(terminal_, done, all_steps_, kBarColumns) + "  " + format_duration(left) + " left" +

@@ -50,6 +50,7 @@ class PolicyTraining final : public Training {
              StepRecord& metrics) const;
   std::vector<std::int64_t> choose_groups(std::int64_t step, const Scored& scored, StepRecord& metrics) const;
   void update(std::int64_t step, const Scored& scored, StepRecord& metrics);
+  void take(const UpdateResult& result, StepRecord& metrics) const;
   std::vector<MaskPlan> draw_plans(std::int64_t step, const Trajectories& kept, const at::Tensor& sample_number) const;
   MaskPlan draw_plan(std::int64_t step, std::int64_t inner_iteration, const Trajectories& kept,
                      const at::Tensor& sample_number) const;

@@ -14,6 +14,7 @@ class Training {
   virtual ~Training() = default;
 
   /// Step `step` (1, 2, …). A pure function of the weights, the optimizer's state, the seed and the number of the step.
+  /// @return what is known of it, its seconds included.
   virtual StepRecord run(std::int64_t step) = 0;
 
   /// Everything that the next step depends on besides the weights and the seed; on the CPU.

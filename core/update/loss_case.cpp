@@ -1,5 +1,6 @@
 #include <core/update/loss_case.h>
 
+#include <core/base/unknown.h>
 #include <core/config/nearest.h>
 #include <core/io/json_text.h>
 #include <core/update/batch_totals.h>
@@ -17,7 +18,6 @@
 
 #include <cmath>
 #include <cstdio>
-#include <limits>
 
 namespace drift {
 namespace {
@@ -254,7 +254,7 @@ LossExpectation read_expectation(const Place& place) {
       row.array(place["views"].at(v)["masked"].text().size());
       std::vector<double> numbers;
       for (std::size_t i = 0; i < row.size(); ++i)
-        numbers.push_back(row.at(i).json().is_null() ? std::numeric_limits<double>::quiet_NaN() : row.at(i).number());
+        numbers.push_back(row.at(i).json().is_null() ? kUnknown : row.at(i).number());
       expected.gradient_FL.push_back(std::move(numbers));
     }
   }
@@ -313,8 +313,7 @@ LossCaseResult evaluate_case(const LossEstimator& loss, const LossInput& input) 
   result.loss = value.value.item<double>();
   for (const LossMetric& metric : value.metrics) {
     const double count = metric.count.item<double>();
-    result.metrics[metric.name] =
-        count > 0 ? metric.sum.item<double>() / count : std::numeric_limits<double>::quiet_NaN();
+    result.metrics[metric.name] = count > 0 ? metric.sum.item<double>() / count : kUnknown;
   }
   if (value.value.requires_grad()) {
     result.gradient_FL =

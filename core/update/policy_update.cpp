@@ -1,7 +1,7 @@
 #include <core/update/policy_update.h>
 
 #include <core/base/phase_timer.h>
-#include <core/rollout/response_text.h>
+#include <core/base/unknown.h>
 #include <core/update/batch_totals.h>
 
 #include <ATen/ops/_unique.h>
@@ -18,10 +18,8 @@ struct PolicyUpdate::Part : UpdateStep {
 
 /// Over the optimizer steps of one rollout.
 struct PolicyUpdate::Sum {
-  StepRecord* metrics;
-  double loss = 0, gradient_norm = 0;
-  std::int64_t forward_rows = 0, backward_rows = 0;
-  std::map<std::string, MetricSum> loss_metrics = {};
+  UpdateResult result;
+  std::map<std::string, MetricSum> metrics;
 };
 
 PolicyUpdate::PolicyUpdate(const Model& model, const Loaded<LossEstimator>& loss, ReferencePolicy* reference,
@@ -32,9 +30,9 @@ PolicyUpdate::PolicyUpdate(const Model& model, const Loaded<LossEstimator>& loss
 
 // The first optimizer step finds the weights as the rollout left them, so that its log-probabilities are the old
 // policy's for later inner iterations on the same views. All other scores are taken before it.
-void PolicyUpdate::run(const Trajectories& kept, const std::vector<MaskPlan>& plans, const at::Tensor& advantage_B,
-                       StepRecord& metrics) {
-  Sum sum{&metrics};
+UpdateResult PolicyUpdate::run(const Trajectories& kept, const std::vector<MaskPlan>& plans,
+                               const at::Tensor& advantage_B) {
+  Sum sum;
   std::vector<std::vector<Part>> parts;
   std::int64_t steps = 0;
   for (std::size_t p = 0; p < plans.size(); ++p) {
@@ -48,13 +46,12 @@ void PolicyUpdate::run(const Trajectories& kept, const std::vector<MaskPlan>& pl
       step(steps, part, sum);
     }
   }
-  metrics.loss = sum.loss / static_cast<double>(steps);
-  metrics.grad_norm = sum.gradient_norm / static_cast<double>(steps);
-  metrics.forward_rows = sum.forward_rows;
-  metrics.backward_rows = sum.backward_rows;
-  for (const auto& [name, metric] : sum.loss_metrics) {
-    metrics.loss_metrics[name] = metric.count > 0 ? metric.sum / metric.count : StepRecord::kUnknown;
+  sum.result.loss /= static_cast<double>(steps);
+  sum.result.gradient_norm /= static_cast<double>(steps);
+  for (const auto& [name, metric] : sum.metrics) {
+    sum.result.metrics[name] = metric.count > 0 ? metric.sum / metric.count : kUnknown;
   }
+  return sum.result;
 }
 
 std::vector<PolicyUpdate::Part> PolicyUpdate::parts_of(const Trajectories& kept, const at::Tensor& advantage_B,
@@ -69,15 +66,15 @@ std::vector<PolicyUpdate::Part> PolicyUpdate::parts_of(const Trajectories& kept,
       const PhaseTimer timer;
       part.old_policy =
           score_views(model_, part.trajectories, part.plan, all_views(part.plan), from_old_policy && needs_.entropy);
-      sum.metrics->seconds.old += timer.seconds();
-      sum.forward_rows += part.old_policy.rows;
+      sum.result.old_seconds += timer.seconds();
+      sum.result.forward_rows += part.old_policy.rows;
     }
     if (needs_.reference && !from_old_policy) {
       const PhaseTimer timer;
       part.reference =
           score_views(reference_->model(), part.trajectories, part.plan, all_views(part.plan), needs_.entropy);
-      sum.metrics->seconds.reference += timer.seconds();
-      sum.forward_rows += part.reference.rows;
+      sum.result.reference_seconds += timer.seconds();
+      sum.result.forward_rows += part.reference.rows;
     }
     parts.push_back(std::move(part));
   }
@@ -101,19 +98,32 @@ void PolicyUpdate::step(std::int64_t optimizer_steps, Part& part, Sum& sum) {
   const auto gradient = loss_.call("evaluate", [&](const LossEstimator& loss) {
     return policy_gradient(model_, loss, batch, settings_.memory_budget);
   });
-  sum.gradient_norm += optimizer_.step(gradient.gradients);
+  sum.result.gradient_norm += optimizer_.step(gradient.gradients);
   if (reference_ != nullptr) reference_->after_optimizer_step(optimizer_.steps(), model_);
-  sum.metrics->seconds.update += timer.seconds();
+  sum.result.gradient_seconds += timer.seconds();
   if (!part.old_policy.logprob_FL.defined()) part.old_policy.logprob_FL = gradient.current_FL;
 
-  sum.loss += gradient.loss;
-  sum.forward_rows += gradient.rows;
-  sum.backward_rows += gradient.backward_rows;
-  sum.metrics->two_pass = sum.metrics->two_pass || gradient.two_pass;
+  sum.result.loss += gradient.loss;
+  sum.result.forward_rows += gradient.rows;
+  sum.result.backward_rows += gradient.backward_rows;
+  sum.result.two_pass = sum.result.two_pass || gradient.two_pass;
   for (const auto& [name, metric] : gradient.metrics) {
-    sum.loss_metrics[name].sum += metric.sum;
-    sum.loss_metrics[name].count += metric.count;
+    sum.metrics[name].sum += metric.sum;
+    sum.metrics[name].count += metric.count;
   }
+}
+
+Trajectories select_responses(const Trajectories& trajectories, const at::Tensor& index) {
+  const auto take = [&](const at::Tensor& tensor) { return tensor.index_select(0, index); };
+  Trajectories selected;
+  selected.prompts = {take(trajectories.prompts.tokens_BP), take(trajectories.prompts.mask_BP),
+                      take(trajectories.prompts.group_B)};
+  selected.tokens_BL = take(trajectories.tokens_BL);
+  selected.valid_BL = take(trajectories.valid_BL);
+  selected.step_BL = take(trajectories.step_BL);
+  selected.commit_logprob_BL = take(trajectories.commit_logprob_BL);
+  selected.forwards_B = take(trajectories.forwards_B);
+  return selected;
 }
 
 UpdateStep update_step(const Trajectories& kept, const at::Tensor& advantage_B, const MaskPlan& plan, Coupling coupling,

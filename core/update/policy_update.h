@@ -6,13 +6,13 @@
 #include <drift/trajectories.h>
 
 #include <core/components/components.h>
-#include <core/record/step_record.h>
 #include <core/update/optimizer.h>
 #include <core/update/policy_gradient.h>
 #include <core/update/reference_policy.h>
 
 #include <cstdint>
-#include <optional>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace drift {
@@ -24,6 +24,19 @@ struct PolicyUpdateSettings {
   std::int64_t memory_budget = 0;     ///< bytes
 };
 
+/// What the optimizer steps on one rollout came to.
+struct UpdateResult {
+  double loss = 0;                                     ///< mean over the steps, as the norm
+  double gradient_norm = 0;                            ///< before clipping
+  std::map<std::string, double, std::less<>> metrics;  ///< what the loss reports
+  // Masked sequences that went through the model, those of the old and the reference policy included, and through it
+  // backwards. Equal contexts count once.
+  std::int64_t forward_rows = 0;
+  std::int64_t backward_rows = 0;
+  bool two_pass = false;  ///< PolicyGradient::two_pass of any step
+  double old_seconds = 0, reference_seconds = 0, gradient_seconds = 0;
+};
+
 /// The optimizer steps on one rollout.
 class PolicyUpdate {
  public:
@@ -33,9 +46,7 @@ class PolicyUpdate {
   /// @param kept         the responses that are trained on.
   /// @param plans        one for all inner iterations, or one for each. Not empty of views.
   /// @param advantage_B  of the kept responses.
-  /// @param metrics      gains loss, gradient norm, forwards, seconds and what the loss reports.
-  void run(const Trajectories& kept, const std::vector<MaskPlan>& plans, const at::Tensor& advantage_B,
-           StepRecord& metrics);
+  UpdateResult run(const Trajectories& kept, const std::vector<MaskPlan>& plans, const at::Tensor& advantage_B);
 
  private:
   struct Part;
@@ -51,6 +62,9 @@ class PolicyUpdate {
   PolicyUpdateSettings settings_;
   LossNeeds needs_;
 };
+
+/// The responses with these indices, with their prompts.
+Trajectories select_responses(const Trajectories& trajectories, const at::Tensor& index);
 
 /// What the loss of one optimizer step is computed from.
 struct UpdateStep {
