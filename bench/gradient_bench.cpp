@@ -13,11 +13,11 @@
 #include "bench/recipe.h"
 #include "bench/recording_model.h"
 
-#include <core/train/batch_totals.h>
-#include <core/train/optimizer.h>
-#include <core/train/policy_gradient.h>
-#include <core/train/row_graph.h>
-#include <core/train/view_rows.h>
+#include <core/update/batch_totals.h>
+#include <core/update/optimizer.h>
+#include <core/update/policy_gradient.h>
+#include <core/update/row_graph.h>
+#include <core/update/view_rows.h>
 
 #include <drift/masking_strategy.h>
 #include <drift/parallel.h>

@@ -2,8 +2,8 @@
 
 #include <core/base/model_policy.h>
 #include <core/io/checkpoint.h>
+#include <core/rollout/prompt_encoder.h>
 #include <core/text/tokenizer.h>
-#include <core/train/prompt_encoder.h>
 
 #include <drift/task.h>
 

@@ -3,9 +3,9 @@
 #include "bench/bare_model.h"
 
 #include <core/base/model_policy.h>
+#include <core/components/components.h>
 #include <core/config/run_config.h>
 #include <core/plugin/plugin_loader.h>
-#include <core/train/components.h>
 
 #include <drift/registry.h>
 #include <drift/rollout.h>

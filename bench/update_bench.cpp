@@ -23,8 +23,8 @@
 #include "bench/update_case.h"
 
 #include <core/base/memory.h>
-#include <core/train/optimizer.h>
-#include <core/train/phase_timer.h>
+#include <core/base/phase_timer.h>
+#include <core/update/optimizer.h>
 
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>

@@ -3,8 +3,8 @@
 #include <core/base/component_host.h>
 #include <core/config/run_config.h>
 #include <core/io/checkpoint.h>
-#include <core/train/batch_totals.h>
-#include <core/train/reference_policy.h>
+#include <core/update/batch_totals.h>
+#include <core/update/reference_policy.h>
 
 #include <drift/masking_strategy.h>
 

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <core/cli/load_run.h>
+#include <core/components/components.h>
 #include <core/data/item_statistics.h>
+#include <core/rollout/prompt_encoder.h>
 #include <core/text/tokenizer.h>
-#include <core/train/components.h>
-#include <core/train/prompt_encoder.h>
 
 #include <cstdint>
 #include <memory>

@@ -1,10 +1,9 @@
 #include <core/base/model_policy.h>
 #include <core/cli/load_run.h>
-#include <core/eval/held_out.h>
+#include <core/components/components.h>
+#include <core/rollout/prompt_encoder.h>
+#include <core/rollout/response_text.h>
 #include <core/text/tokenizer.h>
-#include <core/train/components.h>
-#include <core/train/prompt_batch.h>
-#include <core/train/prompt_encoder.h>
 
 #include <ATen/core/grad_mode.h>
 

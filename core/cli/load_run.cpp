@@ -1,6 +1,6 @@
 #include <core/cli/load_run.h>
 
-#include <core/train/components.h>
+#include <core/components/components.h>
 
 #include <algorithm>
 #include <iostream>

@@ -1,8 +1,8 @@
 #include <core/base/component_host.h>
 #include <core/cli/load_run.h>
+#include <core/components/components.h>
 #include <core/config/nearest.h>
-#include <core/train/components.h>
-#include <core/train/loss_case.h>
+#include <core/update/loss_case.h>
 
 #include <nlohmann/json.hpp>
 

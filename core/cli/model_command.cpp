@@ -1,8 +1,8 @@
 #include <core/cli/load_run.h>
+#include <core/components/components.h>
 #include <core/eval/logit_check.h>
 #include <core/io/checkpoint.h>
 #include <core/report/format.h>
-#include <core/train/components.h>
 
 #include <c10/core/ScalarType.h>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,5 @@
 #include <core/cli/load_run.h>
+#include <core/components/compatibility.h>
 #include <core/plugin/plugin_report.h>
 
 #include <iostream>

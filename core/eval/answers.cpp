@@ -1,8 +1,8 @@
 #include <core/eval/answers.h>
 
 #include <core/base/model_policy.h>
-#include <core/train/phase_timer.h>
-#include <core/train/prompt_batch.h>
+#include <core/base/phase_timer.h>
+#include <core/rollout/response_text.h>
 
 #include <ATen/core/grad_mode.h>
 

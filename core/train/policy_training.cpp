@@ -1,10 +1,10 @@
 #include <core/train/policy_training.h>
 
+#include <core/base/log.h>
 #include <core/base/model_policy.h>
-#include <core/report/log.h>
-#include <core/train/phase_timer.h>
-#include <core/train/prompt_batch.h>
-#include <core/train/truncation.h>
+#include <core/base/phase_timer.h>
+#include <core/rollout/response_text.h>
+#include <core/rollout/truncation.h>
 
 #include <drift/error.h>
 
@@ -105,10 +105,11 @@ StepRecord PolicyTraining::run(std::int64_t step) {
   const PhaseTimer timer;
   StepRecord metrics;
   metrics.step = step;
+  metrics.seconds.emplace();
   metrics.learning_rate = optimizer_.learning_rate();
   const Scored scored = roll_out(step, metrics);
   update(step, scored, metrics);
-  metrics.seconds.total = timer.seconds();
+  metrics.seconds->total = timer.seconds();
   return metrics;
 }
 
@@ -132,23 +133,22 @@ PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& m
     input.prompts = prompts_.encode(items, group_size_, rollout.response_length());
     rollout.generate(input, scored.trajectories);
   });
-  metrics.seconds.rollout = rollout_timer.seconds();
+  metrics.seconds->rollout = rollout_timer.seconds();
 
   const PhaseTimer reward_timer;
   score(items, scored.trajectories, scored, metrics);
-  metrics.seconds.reward = reward_timer.seconds();
+  metrics.seconds->reward = reward_timer.seconds();
 
   const std::int64_t responses = prompts_per_step_ * group_size_;
   const double tokens = scored.trajectories.valid_BL.sum().item<double>();
   std::int64_t solved = 0;
   for (const std::int64_t one : scored.solved) solved += one;
   metrics.groups = prompts_per_step_;
-  metrics.update_responses = responses;
   metrics.reward = scored.reward_B.mean().item<double>();
   metrics.solved = static_cast<double>(solved) / static_cast<double>(responses);
   metrics.response_length = tokens / static_cast<double>(responses);
   metrics.forwards_per_response = scored.trajectories.forwards_B.to(at::kDouble).mean().item<double>();
-  metrics.tokens_per_second = tokens / metrics.seconds.rollout;
+  metrics.tokens_per_second = tokens / metrics.seconds->rollout;
   return scored;
 }
 
@@ -223,7 +223,20 @@ void PolicyTraining::update(std::int64_t step, const Scored& scored, StepRecord&
 
   const auto advantage_B = advantages(scored.reward_B.index_select(0, sample_number), group_size_, advantage_);
   if (restarts_optimizer_) optimizer_.restart();
-  policy_update_.run(kept, plans, advantage_B, metrics);
+  take(policy_update_.run(kept, plans, advantage_B), metrics);
+}
+
+void PolicyTraining::take(const UpdateResult& result, StepRecord& metrics) const {
+  const auto responses = static_cast<double>(prompts_per_step_ * group_size_);
+  metrics.loss = result.loss;
+  metrics.grad_norm = result.gradient_norm;
+  metrics.loss_metrics = result.metrics;
+  metrics.update_forwards_per_response = static_cast<double>(result.forward_rows) / responses;
+  metrics.update_backwards_per_response = static_cast<double>(result.backward_rows) / responses;
+  metrics.two_pass = result.two_pass;
+  metrics.seconds->old = result.old_seconds;
+  metrics.seconds->reference = result.reference_seconds;
+  metrics.seconds->update = result.gradient_seconds;
 }
 
 /// One plan for all inner iterations, or one for each, as the strategy wants it.

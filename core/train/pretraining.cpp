@@ -1,9 +1,8 @@
 #include <core/train/pretraining.h>
 
-#include <core/train/batch_totals.h>
-#include <core/train/phase_timer.h>
-#include <core/train/policy_gradient.h>
-#include <core/train/prompt_batch.h>
+#include <core/base/phase_timer.h>
+#include <core/update/batch_totals.h>
+#include <core/update/policy_gradient.h>
 
 #include <drift/error.h>
 #include <drift/loss_estimator.h>
@@ -111,13 +110,12 @@ StepRecord Pretraining::run(std::int64_t step) {
   const auto gradient = policy_gradient(model_, LikelihoodLoss(), batch, memory_budget_);
   metrics.grad_norm = optimizer_.step(gradient.gradients);
   metrics.loss = gradient.loss;
-  metrics.update_responses = batch_size_;
-  metrics.forward_rows = gradient.rows;
-  metrics.backward_rows = gradient.backward_rows;
-  metrics.seconds.update = update_timer.seconds();
-  metrics.seconds.total = timer.seconds();
+  metrics.update_forwards_per_response = static_cast<double>(gradient.rows) / static_cast<double>(batch_size_);
+  metrics.update_backwards_per_response =
+      static_cast<double>(gradient.backward_rows) / static_cast<double>(batch_size_);
+  metrics.seconds = StepSeconds{.update = update_timer.seconds(), .total = timer.seconds()};
   const std::int64_t sequence = trajectories.prompts.tokens_BP.size(1) + response_length_;
-  metrics.tokens_per_second = static_cast<double>(batch_size_ * sequence) / metrics.seconds.total;
+  metrics.tokens_per_second = static_cast<double>(batch_size_ * sequence) / metrics.seconds->total;
   return metrics;
 }
 

@@ -1,9 +1,9 @@
 #include <core/train/training_plan.h>
 
 #include <core/base/memory.h>
-#include <core/train/batch_totals.h>
-#include <core/train/policy_scores.h>
-#include <core/train/update_passes.h>
+#include <core/update/batch_totals.h>
+#include <core/update/policy_scores.h>
+#include <core/update/update_passes.h>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>

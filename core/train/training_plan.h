@@ -3,8 +3,8 @@
 #include <drift/model.h>
 
 #include <core/config/run_config.h>
+#include <core/rollout/prompt_encoder.h>
 #include <core/train/policy_training.h>
-#include <core/train/prompt_encoder.h>
 
 #include <cstdint>
 #include <optional>

@@ -7,8 +7,8 @@
 #include <core/base/model_policy.h>
 #include <core/kernels/linear_log_softmax.h>
 #include <core/nn/sampling.h>
-#include <core/train/batch_totals.h>
-#include <core/train/policy_gradient.h>
+#include <core/update/batch_totals.h>
+#include <core/update/policy_gradient.h>
 
 #include <drift/random.h>
 #include <drift/rollout.h>

@@ -6,8 +6,8 @@
 #include <core/base/component_host.h>
 #include <core/io/checkpoint.h>
 #include <core/io/safetensors.h>
-#include <core/train/batch_totals.h>
-#include <core/train/policy_gradient.h>
+#include <core/update/batch_totals.h>
+#include <core/update/policy_gradient.h>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>

@@ -1,6 +1,6 @@
 #include "tests/support/rollouts.h"
 
-#include <core/train/batch_totals.h>
+#include <core/update/batch_totals.h>
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/from_blob.h>

@@ -1,8 +1,8 @@
 // The gradient that the trainer uses, against the plainest computation of the same thing, however the work is split.
 
-#include <core/train/batch_totals.h>
-#include <core/train/gradient_sum.h>
-#include <core/train/policy_gradient.h>
+#include <core/update/batch_totals.h>
+#include <core/update/gradient_sum.h>
+#include <core/update/policy_gradient.h>
 #include <drift/error.h>
 
 #include "tests/support/tiny_model.h"

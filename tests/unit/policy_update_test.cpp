@@ -1,7 +1,7 @@
 // The optimizer steps on one rollout: how the views are dealt out, and which policy the KL compares with.
 
-#include <core/train/policy_update.h>
-#include <core/train/reference_policy.h>
+#include <core/update/policy_update.h>
+#include <core/update/reference_policy.h>
 #include <drift/error.h>
 
 #include "tests/support/tiny_model.h"
@@ -72,17 +72,15 @@ struct PolicyUpdateTest : ::testing::Test {
     optimizer_settings.epsilon = 1e-8;
   }
 
-  StepRecord run(const PolicyUpdateSettings& changed, const std::vector<MaskPlan>& plans,
-                 ReferencePolicy* reference = nullptr) {
+  UpdateResult run(const PolicyUpdateSettings& changed, const std::vector<MaskPlan>& plans,
+                   ReferencePolicy* reference = nullptr) {
     PolicyUpdateSettings settings = changed;
     settings.group_size = 2;
     settings.memory_budget = std::int64_t{1} << 30;
     const Loaded<LossEstimator> loss(std::make_unique<WatchingLoss>(reference != nullptr), "watching", "test");
     optimizer.emplace(model.parameters(), optimizer_settings);
-    StepRecord metrics;
-    PolicyUpdate(model, loss, reference, *optimizer, settings)
-        .run(trajectories, plans, at::arange(kResponses, at::kFloat) - 1.5F, metrics);
-    return metrics;
+    return PolicyUpdate(model, loss, reference, *optimizer, settings)
+        .run(trajectories, plans, at::arange(kResponses, at::kFloat) - 1.5F);
   }
 
   static Loaded<Model> another_model() {
@@ -109,18 +107,18 @@ TEST_F(PolicyUpdateTest, AResponseWhoseViewsBelongTogetherIsNotTornApart) {
 }
 
 TEST_F(PolicyUpdateTest, EveryPartIsAnOptimizerStepOnItsOwnViews) {
-  const auto metrics = run({.views_per_update = 3}, {plan});
+  const auto result = run({.views_per_update = 3}, {plan});
   EXPECT_EQ(optimizer->steps(), 3);
-  EXPECT_NEAR(metrics.loss_metrics.at("views"), (3 + 3 + 2) / 3.0, 1e-12);
+  EXPECT_NEAR(result.metrics.at("views"), (3 + 3 + 2) / 3.0, 1e-12);
 }
 
 TEST_F(PolicyUpdateTest, TheOldPolicyIsTheOneBeforeTheFirstStepForEveryPart) {
   const auto once = run({}, {plan});
-  EXPECT_EQ(once.loss_metrics.at("to_old"), 0);
+  EXPECT_EQ(once.metrics.at("to_old"), 0);
   // Later parts and later iterations see a policy that has moved.
-  EXPECT_GT(run({.views_per_update = 3}, {plan}).loss_metrics.at("to_old"), 1e-3);
-  EXPECT_GT(run({.inner_iterations = 2}, {plan}).loss_metrics.at("to_old"), 1e-3);
-  EXPECT_GT(run({.inner_iterations = 2}, {plan, plan}).loss_metrics.at("to_old"), 1e-3);
+  EXPECT_GT(run({.views_per_update = 3}, {plan}).metrics.at("to_old"), 1e-3);
+  EXPECT_GT(run({.inner_iterations = 2}, {plan}).metrics.at("to_old"), 1e-3);
+  EXPECT_GT(run({.inner_iterations = 2}, {plan, plan}).metrics.at("to_old"), 1e-3);
 }
 
 TEST_F(PolicyUpdateTest, ForwardsAndBackwardsAreCounted) {
@@ -137,9 +135,9 @@ TEST_F(PolicyUpdateTest, ForwardsAndBackwardsAreCounted) {
 
 TEST_F(PolicyUpdateTest, TheOldPolicyAsReferenceCostsNoForward) {
   ReferencePolicy old({ReferenceKind::kOld}, {});
-  const auto metrics = run({.inner_iterations = 2}, {plan}, &old);
-  EXPECT_EQ(metrics.forward_rows, metrics.backward_rows);
-  EXPECT_EQ(metrics.loss_metrics.at("to_reference"), metrics.loss_metrics.at("to_old"));
+  const auto result = run({.inner_iterations = 2}, {plan}, &old);
+  EXPECT_EQ(result.forward_rows, result.backward_rows);
+  EXPECT_EQ(result.metrics.at("to_reference"), result.metrics.at("to_old"));
 }
 
 TEST_F(PolicyUpdateTest, AFrozenReferenceStays) {

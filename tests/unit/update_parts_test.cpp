@@ -2,8 +2,8 @@
 // shares of the views, add up to those of all views in one step. For every loss, whatever it divides by, however the
 // views are dealt out.
 
-#include <core/train/policy_gradient.h>
-#include <core/train/policy_update.h>
+#include <core/update/policy_gradient.h>
+#include <core/update/policy_update.h>
 
 #include "tests/support/plugins.h"
 #include "tests/support/tiny_model.h"
