@@ -69,6 +69,7 @@ void prepare_device(const RunConfig& config) {
   setenv("LRU_CACHE_CAPACITY", "16", /*overwrite=*/0);
   setenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "512", /*overwrite=*/0);
   const auto& run = config.section("run");
+  set_component_seed(static_cast<std::uint64_t>(run.get<std::int64_t>("seed")));
   auto threads = run.get<std::int64_t>("threads");
   if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
   at::set_num_threads(static_cast<int>(threads));

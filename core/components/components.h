@@ -96,7 +96,7 @@ Loaded<Model> open_initial_model(const Registry& registry, const RunConfig& conf
 
 std::int64_t parameter_count(const Model& model);
 
-/// Apply `[run] threads` and make `[run] device` ready. @throws Error if the device is not there.
+/// Apply `[run] seed` and `threads` and make `[run] device` ready. @throws Error if the device is not there.
 void prepare_device(const RunConfig& config);
 
 }  // namespace drift

@@ -98,7 +98,7 @@ void take_number(StepRecord& record, const std::string& name, const Json& value)
   } else if (name.starts_with(kRewardPart)) {
     record.reward_parts[name.substr(kRewardPart.size())] = value.get<double>();
   } else if (name != "step" && name != "seconds") {
-    record.loss_metrics[name] = value.get<double>();
+    record.plugin_metrics[name] = value.get<double>();
   }
 }
 
@@ -141,7 +141,7 @@ double StepRecord::value(std::string_view name) const {
   if (name == "live_groups") return live_groups ? static_cast<double>(*live_groups) : kUnknown;
   if (name == "kept_groups") return kept_groups ? static_cast<double>(*kept_groups) : kUnknown;
   if (name.starts_with(kRewardPart)) return found_in(reward_parts, name.substr(kRewardPart.size()));
-  return found_in(loss_metrics, name);
+  return found_in(plugin_metrics, name);
 }
 
 std::string to_json_line(const StepRecord& record) {
@@ -158,7 +158,7 @@ std::string to_json_line(const StepRecord& record) {
   line["two_pass"] = record.two_pass;
   line["skipped"] = record.skipped;
   for (const auto& [label, value] : record.reward_parts) line[std::string(kRewardPart) + label] = number(value);
-  for (const auto& [name, value] : record.loss_metrics) line[name] = number(value);
+  for (const auto& [name, value] : record.plugin_metrics) line[name] = number(value);
   if (record.seconds) line["seconds"] = json_of(*record.seconds);
   if (record.held_out) line["held_out"] = json_of(*record.held_out);
   return line.dump();

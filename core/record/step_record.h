@@ -56,10 +56,11 @@ struct StepRecord {
   double update_forwards_per_response = kUnknown;
   double update_backwards_per_response = kUnknown;
   bool two_pass = false;
-  bool skipped = false;                                     ///< no group was live: no optimizer step
-  std::map<std::string, double, std::less<>> loss_metrics;  ///< kl, token_utility, …
-  std::optional<StepSeconds> seconds;                       ///< none where nothing was trained
-  std::optional<HeldOutResult> held_out;                    ///< where the step was evaluated
+  bool skipped = false;  ///< no group was live: no optimizer step
+  /// What plugins report: the loss by plain names (kl, token_utility, …), other components as COMPONENT/name.
+  std::map<std::string, double, std::less<>> plugin_metrics;
+  std::optional<StepSeconds> seconds;     ///< none where nothing was trained
+  std::optional<HeldOutResult> held_out;  ///< where the step was evaluated
 
   /// A number by its name in metrics.jsonl, "reward.LABEL" and those of the loss included.
   double value(std::string_view name) const;
@@ -68,7 +69,7 @@ struct StepRecord {
 /// One line of metrics.jsonl, without the line break.
 std::string to_json_line(const StepRecord& record);
 
-/// What to_json_line() wrote. A number of another name counts as the loss's: another version of Drift may have written
+/// What to_json_line() wrote. A number of another name counts as a plugin's: another version of Drift may have written
 /// the line.
 /// @throws Error if it is no such line.
 StepRecord parse_step(std::string_view line);

@@ -1,5 +1,6 @@
 #include <core/train/policy_training.h>
 
+#include <core/base/component_host.h>
 #include <core/base/log.h>
 #include <core/base/model_policy.h>
 #include <core/base/phase_timer.h>
@@ -109,6 +110,7 @@ StepRecord PolicyTraining::run(std::int64_t step) {
   metrics.learning_rate = optimizer_.learning_rate();
   const Scored scored = roll_out(step, metrics);
   update(step, scored, metrics);
+  metrics.plugin_metrics.merge(take_component_metrics());
   metrics.seconds->total = timer.seconds();
   return metrics;
 }
@@ -230,7 +232,7 @@ void PolicyTraining::take(const UpdateResult& result, StepRecord& metrics) const
   const auto responses = static_cast<double>(prompts_per_step_ * group_size_);
   metrics.loss = result.loss;
   metrics.grad_norm = result.gradient_norm;
-  metrics.loss_metrics = result.metrics;
+  metrics.plugin_metrics = result.metrics;
   metrics.update_forwards_per_response = static_cast<double>(result.forward_rows) / responses;
   metrics.update_backwards_per_response = static_cast<double>(result.backward_rows) / responses;
   metrics.two_pass = result.two_pass;

@@ -5,8 +5,8 @@
 #include "tests/support/tiny_model.h"
 
 #include <core/base/model_policy.h>
+#include <core/interface/sampling_operators.h>
 #include <core/kernels/linear_log_softmax.h>
-#include <core/nn/sampling.h>
 #include <core/update/batch_totals.h>
 #include <core/update/policy_gradient.h>
 

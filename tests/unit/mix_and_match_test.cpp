@@ -4,7 +4,7 @@
 #include "tests/support/rollouts.h"
 #include "tests/support/support.h"
 
-#include <core/base/component_host.h>
+#include <core/base/log.h>
 
 #include <ATen/ops/ones.h>
 #include <gmock/gmock.h>
@@ -83,7 +83,7 @@ TEST(MixAndMatch, EveryPairGivesAFiniteLossWithAGradient) {
 // Coupled-GRPO's loss can be computed on any plan, but is what its paper means on complementary masks.
 TEST(MixAndMatch, ALossForPairsSaysWhenAPlanHasNone) {
   std::vector<std::string> warnings;
-  host_services().set_log([&](LogLevel, const std::string& line) { warnings.push_back(line); });
+  set_warning_listener([&](const std::string& line) { warnings.push_back(line); });
   const auto strategies = all<MaskingStrategy>();
   for (const char* coupled : {"coupled_grpo", "espo", "coupled_random_masking", "tracerl_coupled", "d1"}) {
     test::create<LossEstimator>("coupled_grpo", "coupled_grpo")->evaluate(random_input(*strategies.at(coupled)));
@@ -92,7 +92,7 @@ TEST(MixAndMatch, ALossForPairsSaysWhenAPlanHasNone) {
   for (int run = 0; run < 2; ++run) {
     test::create<LossEstimator>("coupled_grpo", "coupled_grpo")->evaluate(random_input(*strategies.at("rldf")));
   }
-  host_services().set_log({});
+  set_warning_listener({});
   EXPECT_THAT(warnings, ElementsAre(AllOf(HasSubstr("loss `coupled_grpo`: "), HasSubstr("biased"))));
 }
 

@@ -1,4 +1,4 @@
-#include <core/nn/sampling.h>
+#include <core/interface/sampling_operators.h>
 
 #include <drift/random.h>
 

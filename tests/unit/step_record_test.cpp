@@ -22,7 +22,7 @@ StepRecord whole_step() {
   step.response_length = 20;
   step.update_forwards_per_response = 2;
   step.two_pass = true;
-  step.loss_metrics = {{"clipped", kUnknown}, {"kl", 0.75}};
+  step.plugin_metrics = {{"clipped", kUnknown}, {"kl", 0.75}};
   step.seconds = StepSeconds{.rollout = 1, .reward = 0.5, .update = 2, .total = 4.25};
   step.held_out = HeldOutResult{0.5, 0.125, 16, 32, 7.5};
   return step;

@@ -1,5 +1,14 @@
 #pragma once
 
+// The prompt once for a group of four, then only the block that is being written:
+//
+//     const auto of_prompt = policy.make_cache(/*rows=*/1, P);
+//     policy.logits(prompt_forward, {of_prompt.get(), &prompt_window});
+//     const auto cache = of_prompt->branch(at::zeros({4}, at::kLong), /*shared=*/P, /*positions=*/P + L);
+//     drift::CacheWindow window;
+//     window.begin_B = block_begin_B;  // each response where it is
+//     const auto sampled = policy.sample(block_forward, {cache.get(), &window}, row_M, uniform_M, options);
+
 #include <drift/export.h>
 #include <drift/model.h>
 #include <drift/reserved.h>

@@ -1,5 +1,17 @@
 #pragma once
 
+// A loss is a function of log-probabilities:
+//
+//     class Reinforce final : public drift::LossEstimator {
+//      public:
+//       explicit Reinforce(const drift::Params&) {}
+//       drift::Coupling coupling() const override { return drift::Coupling::kView; }
+//       void needs(drift::LossNeeds& needs) const override { needs.old = false; }
+//       drift::Loss evaluate(const drift::LossInput& in) const override {
+//         return in.token_mean(-in.token_advantage() * in.log_probs.current_FL);
+//       }
+//     };
+
 #include <drift/component.h>
 #include <drift/mask_plan.h>
 #include <drift/params.h>

@@ -1,7 +1,15 @@
 #pragma once
 
-// Terms that losses have in common (docs/spec/algorithms.md 1.6). Each brings the parameters that it reads, so
-// that they mean the same wherever they appear: a loss declares joined({RatioClip::params(…), KlTerm::params(…), …}).
+// Terms that losses have in common (docs/spec/algorithms.md 1.6). Each brings the parameters that it reads, so that
+// they mean the same wherever they appear:
+//
+//     registry.add<MyLoss>("my_loss", "…", joined({RatioClip::params(0.2, 0.2), KlTerm::params(0.04, "k3")}));
+//
+//     MyLoss::MyLoss(const Params& params) : clip_(params), kl_(params) {}
+//
+//     const auto log_ratio_FL = log_ratio(current_FL, old_FL, target_FL, clip_.log_ratio_clamp());
+//     auto loss_FL = clip_.loss(log_ratio_FL, in.token_advantage());
+//     if (kl_.needed()) loss_FL = loss_FL + kl_.beta() * kl_.estimate(log_ratio(reference_FL, current_FL, …));
 
 #include <drift/export.h>
 #include <drift/loss_estimator.h>

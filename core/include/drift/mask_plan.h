@@ -1,5 +1,14 @@
 #pragma once
 
+// The plan of one response of four tokens: a view that masks all of it and scores all, and one that masks and scores
+// the last two. PlanBuilder makes such tensors view by view.
+//
+//     sample_F   0  0
+//     forward_F  0  1
+//     masked_FL  1 1 1 1    0 0 1 1
+//     target_FL  1 1 1 1    0 0 1 1
+//     forwards   2
+
 #include <drift/reserved.h>
 
 #include <ATen/core/Tensor.h>
@@ -19,8 +28,8 @@ struct MaskPlan {
   at::Tensor weight_F;          ///< float32, weight of what the view contributes: of its loss, or, where a loss adds up
                                 ///< log-probabilities over views, of those; undefined: 1
   at::Tensor prompt_masked_FP;  ///< bool, prompt positions replaced by the mask token; undefined: none
-  at::Tensor attended_FL;       ///< bool, response positions that others attend to; undefined: all
   std::int64_t forwards = 0;    ///< K: the estimator's sum has this many forwards per response
+  at::Tensor attended_FL;       ///< bool, response positions that others attend to; undefined: all
   Reserved<at::Tensor, 6> reserved_tensors = {};
   Reserved<std::int64_t, 4> reserved_numbers = {};
 };

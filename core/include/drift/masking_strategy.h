@@ -1,5 +1,20 @@
 #pragma once
 
+// A strategy says which contexts are scored:
+//
+//     void OneMask::plan(const drift::MaskingInput& input, drift::MaskPlan& plan) const {
+//       const drift::Responses responses(input);
+//       drift::PlanBuilder builder(responses.length(), responses.prompt_length());
+//       for (std::int64_t b = 0; b < responses.size(); ++b) {
+//         builder.begin_view(b, 0);
+//         for (std::int64_t i = 0; i < responses.length(); ++i) {
+//           const drift::RandomPoint point{input.step, responses[b].number, i, 0};
+//           if (responses[b].valid[i] && input.random.uniform(point) < share_) builder.mask(i), builder.score(i);
+//         }
+//       }
+//       plan = builder.finish(1);
+//     }
+
 #include <drift/component.h>
 #include <drift/mask_plan.h>
 #include <drift/params.h>

@@ -1,5 +1,21 @@
 #pragma once
 
+// A backbone is everything up to the LM head:
+//
+//     class MyModel final : public drift::Model {
+//      public:
+//       MyModel(const drift::ModelConfig& config, const drift::Params& params);  // allocates the parameters
+//       at::Tensor forward(const drift::ForwardInput& in) const override {
+//         auto x = at::embedding(embedding_VH_, in.tokens_BS);
+//         for (const Layer& layer : layers_) x = layer(x, in.key_mask_BS);
+//         x = x.reshape({-1, traits_.hidden_size});
+//         return in.rows_N.defined() ? x.index_select(0, in.rows_N) : x;
+//       }
+//       …
+//     };
+//
+// What not every model can do is a capability (component.h): CachedForward, BlockAttention, Adapters, ScoredRows.
+
 #include <drift/component.h>
 #include <drift/params.h>
 #include <drift/random.h>
@@ -72,6 +88,8 @@ struct ForwardInput {
   at::Tensor tokens_BS;    ///< int64
   at::Tensor key_mask_BS;  ///< bool, false = padding that no query attends to; undefined: no padding
   at::Tensor rows_N;       ///< int64 indices b * S + s of the hidden rows that are wanted; undefined: all B * S
+  /// Keep no more than each block's input for the backward and compute the rest again there. A model may ignore it.
+  bool recompute_blocks = false;
   /// int64, with BlockAttention only: the place of each token in its sequence, which rotary angles and the like are
   /// made of. Undefined: 0, 1, 2, … along the row.
   at::Tensor positions_BS = {};
@@ -79,8 +97,6 @@ struct ForwardInput {
   at::Tensor block_BS = {};
   /// bool, with Adapters only: false = the row sees the weights without adapters. Undefined: all rows with.
   at::Tensor adapted_B = {};
-  /// Keep no more than each block's input for the backward and compute the rest again there. A model may ignore it.
-  bool recompute_blocks = false;
   Reserved<at::Tensor, 6> reserved_tensors = {};
   Reserved<std::int64_t, 4> reserved_numbers = {};
 };

@@ -1,5 +1,17 @@
 #pragma once
 
+// A parameter is declared once, where the component is registered, and read in the constructor:
+//
+//     registry.add<MyLoss>("my_loss", "One sentence.",
+//                          {{"width", 4.0, "curvature of the weight", drift::above(0)},
+//                           {"steps", 8, "draws for each response", drift::between(1, 64)},
+//                           {"weights", std::vector<double>{1, 0.5}, "of the terms", drift::at_least(0)},
+//                           {"norm", kNorms, Norm::kToken, "what a mean is taken over"},
+//                           drift::path("table", "", "file of the weights")});
+//
+//     MyLoss::MyLoss(const drift::Params& params)
+//         : width_(params.get<double>("width")), norm_(params.get("norm", kNorms)) {}
+
 #include <drift/export.h>
 
 #include <array>

@@ -1,5 +1,14 @@
 #pragma once
 
+// A plan view by view, without tensors (an example in masking_strategy.h):
+//
+//     drift::PlanBuilder builder(responses.length(), responses.prompt_length());
+//     builder.begin_view(/*sample=*/b, /*forward=*/0);
+//     builder.mask(3);
+//     builder.score(3);
+//     builder.weigh(0.5);
+//     plan = builder.finish(/*forwards=*/1);
+
 #include <drift/export.h>
 #include <drift/mask_plan.h>
 #include <drift/masking_strategy.h>

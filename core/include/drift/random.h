@@ -1,5 +1,12 @@
 #pragma once
 
+// The same value wherever, whenever and in whatever order it is asked for:
+//
+//     const drift::RandomStream random = input.random.child("masks");
+//     for (std::int64_t i = 0; i < length; ++i) {
+//       if (random.uniform({input.step, response.number, i, draw}) < share) builder.mask(i);
+//     }
+
 #include <drift/export.h>
 
 #include <cstdint>

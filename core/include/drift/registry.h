@@ -1,5 +1,15 @@
 #pragma once
 
+// What a plugin brings, said once when it is loaded (plugin.h):
+//
+//     DRIFT_PLUGIN("soft_clip", "1.0.0", "Apache-2.0") {
+//       registry.add<SoftClip>("soft_clip", "PPO with a smooth clip.", {{"width", 4.0, "curvature of the weight"}});
+//       for (const Script& script : scripts) {  // names that are found at run time
+//         registry.add(drift::ComponentKind::kReward, script.name, script.doc, script.params,
+//                      [script](const drift::ComponentContext& context) { return script.open(context); });
+//       }
+//     }
+
 #include <drift/component.h>
 #include <drift/export.h>
 #include <drift/host.h>

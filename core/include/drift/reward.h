@@ -1,5 +1,14 @@
 #pragma once
 
+// A reward judges a text:
+//
+//     void Contains::score(const drift::RewardRequest& request, drift::RewardResult& result) const {
+//       result.solved = request.response.find(request.item->reference) != std::string_view::npos;
+//       result.value = result.solved ? 1 : 0;
+//       result.status = result.solved ? drift::RewardStatus::kOk : drift::RewardStatus::kWrong;
+//       result.reason = result.solved ? "has the answer" : "lacks the answer";
+//     }
+
 #include <drift/component.h>
 #include <drift/params.h>
 #include <drift/reserved.h>

@@ -1,5 +1,18 @@
 #pragma once
 
+// A rollout writes responses; the policy predicts tokens at masked positions (policy.h):
+//
+//     void LeftToRight::generate(const drift::RolloutInput& input, drift::Trajectories& made) const {
+//       for (std::int64_t i = 0; i < length_; ++i) {
+//         forward.tokens_BS = at::cat({input.prompts.tokens_BP, made.tokens_BL}, 1).to(input.policy->device());
+//         forward.rows_N = next_N + i;  // b * S + P + i
+//         const auto sampled = input.policy->sample(forward, {}, all_B, uniform_B, options);
+//         made.tokens_BL.select(1, i).copy_(sampled.token_M);
+//         made.step_BL.select(1, i).fill_(i);
+//         …
+//       }
+//     }
+
 #include <drift/component.h>
 #include <drift/model.h>
 #include <drift/params.h>

@@ -1,5 +1,14 @@
 #pragma once
 
+// Two draws from the first row of logits and one from the second, from the same random numbers on every device:
+//
+//     const auto row_M = at::tensor({0, 0, 1}, at::kLong);
+//     const auto uniform_M = drift::uniform(input.random, input.step, sample_M, position_M, draw_M);
+//     drift::SamplingOptions options;
+//     options.temperature = 1;
+//     options.forbidden_ids = policy.traits().forbidden_output_ids;
+//     const auto sampled = drift::sample_tokens(logits_NV, row_M, uniform_M, options);
+
 #include <drift/export.h>
 #include <drift/random.h>
 #include <drift/reserved.h>

@@ -1,5 +1,14 @@
 #pragma once
 
+// A task makes problems:
+//
+//     void Sums::training_item(std::int64_t index, const drift::RandomStream& random, drift::TaskItem& item) const {
+//       const auto a = random.below(100, {index, 0, 0, 0}), b = random.below(100, {index, 0, 0, 1});
+//       item.id = "train/" + std::to_string(index);
+//       item.prompt = std::to_string(a) + " + " + std::to_string(b) + " = ";
+//       item.reference = std::to_string(a + b);
+//     }
+
 #include <drift/component.h>
 #include <drift/params.h>
 #include <drift/random.h>

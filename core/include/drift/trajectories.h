@@ -1,5 +1,13 @@
 #pragma once
 
+// A response of four positions that was written in three denoising steps, the second of which committed two tokens:
+//
+//     tokens_BL          17   4  23   0     0: padding
+//     valid_BL            1   1   1   0
+//     step_BL             0   1   1   2
+//     commit_logprob_BL  -.1 -.3 -.2  0.
+//     forwards_B          3
+
 #include <drift/reserved.h>
 
 #include <ATen/core/Tensor.h>

@@ -1,14 +1,10 @@
-#include <core/base/tensor_random.h>
+#include <core/interface/random_operators.h>
 
-#include <core/base/philox.h>
-
-#include <drift/sampling.h>
+#include <core/interface/philox.h>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/bitwise_left_shift.h>
 #include <ATen/ops/bitwise_right_shift.h>
-#include <ATen/ops/broadcast_tensors.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/full_like.h>
 
 #include <array>
@@ -42,20 +38,6 @@ at::Tensor uniform_with_operators(const RandomStream& random, std::int64_t step,
   // The upper 53 of 64 bits.
   const auto bits = at::bitwise_left_shift(counter[0], 21) | at::bitwise_right_shift(counter[1], 11);
   return bits.to(at::kDouble) * 0x1p-53;
-}
-
-at::Tensor uniform(const RandomStream& random, std::int64_t step, const at::Tensor& sample_M,
-                   const at::Tensor& position_M, const at::Tensor& draw_M) {
-  const auto points = at::broadcast_tensors({sample_M.to(at::kLong), position_M.to(at::kLong), draw_M.to(at::kLong)});
-  if (!sample_M.is_cpu()) return uniform_with_operators(random, step, points[0], points[1], points[2]);
-  const auto sample = points[0].contiguous(), position = points[1].contiguous(), draw = points[2].contiguous();
-  auto result = at::empty(sample.sizes(), at::kDouble);
-  for (std::int64_t m = 0; m < result.numel(); ++m) {
-    result.data_ptr<double>()[m] =
-        random.uniform({step, sample.const_data_ptr<std::int64_t>()[m], position.const_data_ptr<std::int64_t>()[m],
-                        draw.const_data_ptr<std::int64_t>()[m]});
-  }
-  return result;
 }
 
 }  // namespace drift
