@@ -51,6 +51,7 @@ const std::vector<Listed> kCommands = {
     {"plugin info", "NAME"},
     {"plugin check", "FILE"},
     {"plugin pairs", "CONFIG.toml"},
+    {"plugin presets", "NAME"},
     {"reward", "NAME"},
     {"loss", "NAME"},
     {"config show", "CONFIG.toml"},
