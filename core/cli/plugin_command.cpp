@@ -1,6 +1,6 @@
 #include <core/cli/load_run.h>
-#include <core/components/compatibility.h>
 #include <core/plugin/plugin_report.h>
+#include <core/plugin/preset_table.h>
 
 #include <iostream>
 
@@ -27,6 +27,12 @@ int run_plugin_info(const CommandLine& line) {
 
 int run_plugin_check(const CommandLine& line) {
   std::cout << plugin_check(line.name);
+  return 0;
+}
+
+int run_plugin_presets(const CommandLine& line) {
+  const auto plugins = plugins_of(line);
+  std::cout << preset_tables(plugins->registry, line.name);
   return 0;
 }
 

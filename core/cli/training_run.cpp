@@ -3,7 +3,6 @@
 #include <core/base/log.h>
 #include <core/base/memory.h>
 #include <core/cli/run_files.h>
-#include <core/config/preset_notes.h>
 #include <core/eval/held_out.h>
 #include <core/io/checkpoint.h>
 #include <core/record/metrics_reader.h>
@@ -157,7 +156,7 @@ int run_training(const CommandLine& line, ConfigPurpose purpose, const MakeTrain
   Terminal terminal(std::cout, detect_terminal(1));
   RunDisplay display(terminal);
   display.header(header(config, *model, purpose, *folder, resumed));
-  for (const std::string& note : preset_notes(config, run.plugins->registry)) log_warning(note);
+  for (const std::string& note : config.preset_notes()) log_warning(note);
   if (!training_task.note.empty()) {
     log_info(training_task.note);
     display.message(training_task.note);

@@ -1,6 +1,7 @@
 #include <core/config/merge.h>
 #include <core/config/nearest.h>
 #include <core/config/places.h>
+#include <core/config/preset_notes.h>
 #include <core/config/run_config.h>
 
 #include <drift/error.h>
@@ -46,7 +47,9 @@ std::string did_you_mean(const std::string& name) { return name.empty() ? "" : "
 class Resolver {
  public:
   Resolver(const ConfigDocument& document, const Registry& registry, ConfigPurpose purpose)
-      : document_(document), registry_(registry), purpose_(purpose), merged_(merge_layers(document, registry)) {}
+      : document_(document), registry_(registry), purpose_(purpose), merged_(merge_layers(document, registry)) {
+    if (merged_.preset) document_.lines.insert(merged_.preset->lines.begin(), merged_.preset->lines.end());
+  }
 
   RunConfig run() {
     mistakes_ = find_misplaced(document_, merged_);
@@ -65,6 +68,8 @@ class Resolver {
       throw ConfigError(std::move(mistakes_));
     }
     config_.set_aside_ = merged_.set_aside;
+    if (merged_.preset) config_.preset_notes_ = preset_notes(*merged_.preset, config_.sections_);
+    config_.preset_notes_.insert(config_.preset_notes_.end(), lacking_.begin(), lacking_.end());
     return std::move(config_);
   }
 
@@ -242,8 +247,12 @@ class Resolver {
     const std::string name(name_of(key));
     const std::vector<std::string> known = names_of(specs);
     if (std::ranges::count(known, name) > 0) return;
-    // A preset is written for one rollout and meets others: what the chosen one does not have, it does not need.
-    if (leaf.origin.kind == Origin::Kind::kPreset && component != nullptr && !key.starts_with("algorithm.")) return;
+    if (component != nullptr && may_lack(key, leaf, *component)) {
+      lacking_.push_back(key + (leaf.value ? " = " + to_toml(*leaf.value) : "") + " (" + leaf.origin.text() +
+                         ") has no effect: " + std::string(kind_name(component->kind)) + " `" + component->name +
+                         "` has no such parameter");
+      return;
+    }
     if (find_section(key) != nullptr) {
       mistake(leaf.origin, leaf.origin.key, "`" + key + "` is a section, not a value").label =
           "write [" + key + "] and its values below";
@@ -266,6 +275,16 @@ class Resolver {
                    "    (drift plugin info " + component->name + ")"};
     if (schema.keys.size() > 1)
       wrong.notes.push_back("keys of every [" + schema.name + "]: " + joined(names_of(schema.keys)));
+  }
+
+  /// A preset is written for one rollout and meets others. What it sets for those is no mistake, if it is marked as
+  /// optional or another one has it. Its masking strategy and loss are named by the bundle.
+  bool may_lack(const std::string& key, const ConfigLeaf& leaf, const ComponentEntry& component) const {
+    if (leaf.origin.kind != Origin::Kind::kPreset) return false;
+    if (merged_.preset->optional.contains(key)) return true;
+    return !key.starts_with("algorithm.") && std::ranges::any_of(registry_.components(), [&](const auto& other) {
+      return other.kind == component.kind && std::ranges::count(other.params, name_of(key), &ParamSpec::name) > 0;
+    });
   }
 
   void name_run(ResolvedValue& name) {
@@ -355,11 +374,12 @@ class Resolver {
     }
   }
 
-  const ConfigDocument& document_;
+  ConfigDocument document_;  // its own: the preset's lines come to those of the files
   const Registry& registry_;
   ConfigPurpose purpose_;
   MergedConfig merged_;
   RunConfig config_;
+  std::vector<std::string> lacking_;
   std::vector<Diagnostic> mistakes_;
 };
 

@@ -2,9 +2,27 @@
 
 #include <algorithm>
 #include <cctype>
+#include <sstream>
 #include <utility>
 
 namespace drift {
+
+std::vector<std::string> split_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+/// TOML++ says "Error while parsing array: encountered end-of-file"; what went wrong is the part after the colon.
+std::string toml_syntax_message(const toml::parse_error& error) {
+  const std::string description(error.description());
+  const auto colon = description.find(": ");
+  return "not valid TOML: " + (colon == std::string::npos ? description : description.substr(colon + 2));
+}
 
 std::string toml_key(std::string_view key) {
   const bool bare = !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {

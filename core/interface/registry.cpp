@@ -18,19 +18,6 @@ std::string_view kind_name(ComponentKind kind) {
   return "component of unknown kind";
 }
 
-std::vector<BundleSetting> changed(std::vector<BundleSetting> settings, const std::vector<BundleSetting>& changes) {
-  for (const BundleSetting& change : changes) {
-    const auto found = std::find_if(settings.begin(), settings.end(),
-                                    [&](const BundleSetting& setting) { return setting.key == change.key; });
-    if (found == settings.end()) {
-      settings.push_back(change);
-    } else {
-      found->value = change.value;
-    }
-  }
-  return settings;
-}
-
 void Registry::add(ComponentKind kind, std::string_view name, std::string_view doc, ParamSpecs params,
                    ComponentFactory create) {
   if (const ComponentEntry* other = find(kind, name)) {

@@ -50,6 +50,7 @@ const std::vector<Listed> kCommands = {
     {"plugin list", "CONFIG.toml"},
     {"plugin info", "NAME"},
     {"plugin check", "FILE"},
+    {"plugin presets", "NAME"},
     {"reward", "NAME"},
     {"loss", "NAME"},
     {"config show", "CONFIG.toml"},

@@ -15,6 +15,9 @@ namespace drift::test {
 /// The registry after loading lib/drift/plugins/libNAME.so of the build tree. Loaded once per process.
 const Registry& load_plugin(const std::string& name);
 
+/// The registry after loading every plugin of the build tree.
+const Registry& all_plugins();
+
 /// A component of `plugin` with the given parameters over its defaults.
 template <class Interface>
 std::unique_ptr<Interface> create(const std::string& plugin, const std::string& component,

@@ -50,24 +50,18 @@ struct ComponentEntry {
   std::string plugin;  ///< name of the plugin that registered it
 };
 
-/// A setting that a bundle brings, for example {"advantage.std", "sample"}. The key is a key of the run's TOML, or
-/// `note.` and such a key: a text on the value that the preset gives to it ("train.learning_rate = 3e-06 (preset …) was
-/// " + text), said at the start of a run that takes this value over.
-struct BundleSetting {
-  std::string key;
-  ParamValue value;
-};
-
-/// `settings` with `changes` in place of, or after, the settings of the same key: presets that differ in a few values.
-DRIFT_API std::vector<BundleSetting> changed(std::vector<BundleSetting> settings,
-                                             const std::vector<BundleSetting>& changes);
-
-/// Settings under a name: `paper`, `class_defaults`, …
+/// Settings of an algorithm under a name (`paper`, `class_defaults`, …), as the plugin carries them: a TOML file,
+/// unread. The program reads it where a run chooses the preset; docs/plugin_abi.md says what it holds.
 struct BundlePreset {
   std::string name;
-  std::string doc;
-  std::vector<BundleSetting> settings;
+  std::string origin;  ///< the file that the text comes from, for messages: "plugins/my_method/presets/paper.toml"
+  std::string text;
 };
+
+/// The presets that drift_add_plugin() compiled into this plugin: every presets/NAME.toml beside its CMakeLists.txt.
+/// Defined in the plugin, not in libdrift. @param first  the bundle's default; the others follow in the order of their
+/// names. @throws Error if there is no such file.
+std::vector<BundlePreset> plugin_presets(std::string_view first);
 
 /// An algorithm: its masking strategy, its loss and the settings its paper uses. Each part can still be swapped by
 /// name.
