@@ -37,5 +37,9 @@ function(_drift_precompiled_set name)
     add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/${name}.cpp)
     target_link_libraries(${name} PRIVATE drift::torch nlohmann_json::nlohmann_json)
     target_precompile_headers(${name} PRIVATE ${ARGN})
+    # ccache takes this text for the 400 MB that it stands for. What flags decide, ccache knows from the flags.
+    file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${name}.dir/cmake_pch.hxx.gch.sum
+         CONTENT "${ARGN} ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${DRIFT_LIBTORCH_VERSION} \
+${nlohmann_json_VERSION} ${GTest_VERSION}" @ONLY)
   endif()
 endfunction()

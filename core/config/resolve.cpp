@@ -14,13 +14,15 @@ namespace drift {
 namespace {
 
 std::string article_and_type(const ParamValue& declared) {
-  static const char* names[] = {"true or false", "an integer", "a number", "a text in quotes", "a list of texts"};
+  static const char* names[] = {"true or false",   "an integer",         "a number",         "a text in quotes",
+                                "a list of texts", "a list of integers", "a list of numbers"};
   return names[declared.index()];
 }
 
 std::string found_type(const ConfigLeaf& leaf) {
   if (!leaf.value) return leaf.found;
-  static const char* names[] = {"true or false", "an integer", "a number with a point", "a text", "a list of texts"};
+  static const char* names[] = {"true or false",   "an integer",         "a number with a point", "a text",
+                                "a list of texts", "a list of integers", "a list of numbers"};
   return std::holds_alternative<bool>(*leaf.value) ? to_toml(*leaf.value) : names[leaf.value->index()];
 }
 
@@ -198,22 +200,19 @@ class Resolver {
     const ConfigLeaf* leaf = merged_.find(key);
     if (leaf == nullptr) return resolved;
     resolved.origin = leaf->origin;
-    if (leaf->value && leaf->value->index() == spec.default_value.index()) {
-      resolved.value = *leaf->value;
-    } else if (leaf->value && std::holds_alternative<std::int64_t>(*leaf->value) &&
-               std::holds_alternative<double>(spec.default_value)) {
-      resolved.value = static_cast<double>(std::get<std::int64_t>(*leaf->value));
-    } else {
+    auto accepted = leaf->value ? spec.as_declared(*leaf->value) : std::nullopt;
+    if (!accepted) {
       report_type(spec, key, *leaf);
       return resolved;
     }
+    resolved.value = std::move(*accepted);
     if (const std::string wrong = spec.range.violation(resolved.value); !wrong.empty()) {
       Diagnostic& out = mistake(leaf->origin, leaf->origin.value, "`" + key + "` " + wrong);
       const auto* text = std::get_if<std::string>(&resolved.value);
       out.label = text == nullptr ? "" : did_you_mean(nearest_name(*text, spec.range.choices));
       out.notes = {describe(spec)};
     }
-    make_absolute(spec.name, *leaf, resolved.value);
+    if (spec.is_path) make_absolute(*leaf, resolved.value);
     return resolved;
   }
 
@@ -225,21 +224,12 @@ class Resolver {
   }
 
   /// Paths count from the file that sets them, and the resolved file lies elsewhere.
-  static void make_absolute(const std::string& name, const ConfigLeaf& leaf, ParamValue& value) {
+  static void make_absolute(const ConfigLeaf& leaf, ParamValue& value) {
     const auto absolute = [&](std::string& path) {
       if (!path.empty()) path = (leaf.folder / path).lexically_normal().string();
     };
-    if (auto* path = std::get_if<std::string>(&value); path != nullptr && ends_in(name, {"path", "file", "folder"}))
-      absolute(*path);
-    if (auto* paths = std::get_if<std::vector<std::string>>(&value);
-        paths != nullptr && ends_in(name, {"paths", "files", "folders"})) {
-      std::ranges::for_each(*paths, absolute);
-    }
-  }
-
-  static bool ends_in(std::string_view name, std::initializer_list<std::string_view> words) {
-    return std::ranges::any_of(
-        words, [&](std::string_view word) { return name == word || name.ends_with("_" + std::string(word)); });
+    if (auto* path = std::get_if<std::string>(&value)) absolute(*path);
+    if (auto* paths = std::get_if<std::vector<std::string>>(&value)) std::ranges::for_each(*paths, absolute);
   }
 
   void check_known(const std::string& key, const ConfigLeaf& leaf, const SectionSchema& schema,

@@ -44,24 +44,37 @@ std::string toml_kind(const toml::node& node) {
     case toml::node_type::date: return "a date";
     case toml::node_type::time: return "a time";
     case toml::node_type::date_time: return "a date and time";
-    case toml::node_type::array: return "a list that does not hold texts only";
+    case toml::node_type::array: return "a list of different things";
     default: return "";
   }
 }
+
+namespace {
+
+template <class T>
+std::vector<T> items_of(const toml::array& array) {
+  std::vector<T> items;
+  for (const toml::node& item : array) items.push_back(*item.value<T>());
+  return items;
+}
+
+/// A list of texts, of integers or of numbers; of other or different things: nothing.
+std::optional<ParamValue> list_value(const toml::array& array) {
+  const auto all = [&](const auto& fits) { return std::all_of(array.begin(), array.end(), fits); };
+  if (all([](const toml::node& item) { return item.is_string(); })) return items_of<std::string>(array);
+  if (all([](const toml::node& item) { return item.is_integer(); })) return items_of<std::int64_t>(array);
+  if (all([](const toml::node& item) { return item.is_number(); })) return items_of<double>(array);
+  return std::nullopt;
+}
+
+}  // namespace
 
 std::optional<ParamValue> toml_value(const toml::node& node) {
   if (const auto* value = node.as_boolean()) return ParamValue(value->get());
   if (const auto* value = node.as_integer()) return ParamValue(std::int64_t{value->get()});
   if (const auto* value = node.as_floating_point()) return ParamValue(value->get());
   if (const auto* value = node.as_string()) return ParamValue(value->get());
-  if (const auto* array = node.as_array()) {
-    std::vector<std::string> items;
-    for (const toml::node& item : *array) {
-      if (!item.is_string()) return std::nullopt;
-      items.push_back(item.as_string()->get());
-    }
-    return ParamValue(std::move(items));
-  }
+  if (const auto* array = node.as_array()) return list_value(*array);
   return std::nullopt;
 }
 

@@ -97,24 +97,23 @@ std::string toml(const std::vector<T>& values) {
   return "[" + join(parts, ", ") + "]";
 }
 
-/// Integers where numbers are declared; an empty list is a list of whatever is declared.
-ParamValue as_declared(const ParamValue& value, const ParamValue& declared) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value); integer && std::holds_alternative<double>(declared)) {
-    return static_cast<double>(*integer);
-  }
-  const auto* integers = std::get_if<std::vector<std::int64_t>>(&value);
-  if (integers && std::holds_alternative<std::vector<double>>(declared)) {
-    return std::vector<double>(integers->begin(), integers->end());
-  }
-  const auto* texts = std::get_if<std::vector<std::string>>(&value);
-  if (texts && texts->empty()) {
-    if (std::holds_alternative<std::vector<double>>(declared)) return std::vector<double>();
-    if (std::holds_alternative<std::vector<std::int64_t>>(declared)) return std::vector<std::int64_t>();
-  }
-  return value;
-}
-
 }  // namespace
+
+std::optional<ParamValue> ParamSpec::as_declared(const ParamValue& value) const {
+  if (value.index() == default_value.index()) return value;
+  const bool numbers = std::holds_alternative<std::vector<double>>(default_value);
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+    if (std::holds_alternative<double>(default_value)) return static_cast<double>(*integer);
+  } else if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value)) {
+    if (numbers) return std::vector<double>(integers->begin(), integers->end());
+    if (integers->empty() && std::holds_alternative<std::vector<std::string>>(default_value))
+      return std::vector<std::string>();
+  } else if (const auto* texts = std::get_if<std::vector<std::string>>(&value); texts && texts->empty()) {
+    if (numbers) return std::vector<double>();
+    if (std::holds_alternative<std::vector<std::int64_t>>(default_value)) return std::vector<std::int64_t>();
+  }
+  return std::nullopt;
+}
 
 std::string ParamRange::violation(const ParamValue& value) const {
   const auto first_of = [&](const auto& values, const auto& check) {
@@ -151,10 +150,11 @@ Params::Params(const ParamSpecs& specs, const std::map<std::string, ParamValue>&
     const auto spec =
         std::find_if(specs.begin(), specs.end(), [&wanted = name](const ParamSpec& s) { return s.name == wanted; });
     if (spec == specs.end()) throw Error("unknown parameter `" + name + "`");
-    const ParamValue typed = as_declared(value, spec->default_value);
-    if (typed.index() != spec->default_value.index()) {
+    const auto accepted = spec->as_declared(value);
+    if (!accepted) {
       throw Error("parameter `" + name + "` must be " + type_name(spec->default_value) + ", not " + type_name(value));
     }
+    const ParamValue& typed = *accepted;
     if (const std::string wrong = spec->range.violation(typed); !wrong.empty()) {
       throw Error("parameter `" + name + "` " + wrong + ", not " + to_toml(typed));
     }

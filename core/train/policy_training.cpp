@@ -4,6 +4,7 @@
 #include <core/base/log.h>
 #include <core/base/model_policy.h>
 #include <core/base/phase_timer.h>
+#include <core/base/trainable.h>
 #include <core/rollout/response_text.h>
 #include <core/rollout/truncation.h>
 
@@ -70,7 +71,7 @@ PolicyTraining::PolicyTraining(const RunConfig& config, const Model& model, cons
     : model_(model),
       prompts_(prompts),
       components_(std::move(components)),
-      optimizer_(model.parameters(),
+      optimizer_(trainable_parameters(model),
                  OptimizerSettings::from(config.section("train"),
                                          config.section("train").get<std::int64_t>("steps") *
                                              config.section("train").get<std::int64_t>("inner_iterations"))),

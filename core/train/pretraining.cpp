@@ -1,6 +1,7 @@
 #include <core/train/pretraining.h>
 
 #include <core/base/phase_timer.h>
+#include <core/base/trainable.h>
 #include <core/update/batch_totals.h>
 #include <core/update/policy_gradient.h>
 
@@ -37,8 +38,9 @@ Pretraining::Pretraining(const RunConfig& config, const Model& model, const Prom
     : model_(model),
       prompts_(prompts),
       task_(std::move(task)),
-      optimizer_(model.parameters(), OptimizerSettings::from(config.section("pretrain"),
-                                                             config.section("pretrain").get<std::int64_t>("steps"))),
+      optimizer_(
+          trainable_parameters(model),
+          OptimizerSettings::from(config.section("pretrain"), config.section("pretrain").get<std::int64_t>("steps"))),
       random_(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "pretrain"),
       batch_size_(config.section("pretrain").get<std::int64_t>("batch_size")),
       response_length_(config.section("pretrain").get<std::int64_t>("response_length")),

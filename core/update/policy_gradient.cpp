@@ -4,6 +4,7 @@
 #include <drift/parallel.h>
 
 #include <core/base/phase_timer.h>
+#include <core/base/trainable.h>
 #include <core/update/gradient_sum.h>
 #include <core/update/row_graph.h>
 #include <core/update/update_passes.h>
@@ -114,7 +115,7 @@ class GradientComputation {
  private:
   static std::vector<at::Tensor> tensors(const Model& model) {
     std::vector<at::Tensor> list;
-    for (const auto& parameter : model.parameters()) list.push_back(parameter.tensor);
+    for (const auto& parameter : trainable_parameters(model)) list.push_back(parameter.tensor);
     return list;
   }
 
@@ -199,7 +200,7 @@ class GradientComputation {
   /// The head's gradient goes to the parameter that it is, or through the graph that made it.
   void add_head(std::size_t worker) {
     at::Tensor gradient_VH = std::exchange(heads_[worker].gradient_VH, at::Tensor());
-    if (!gradient_VH.defined()) return;
+    if (!gradient_VH.defined() || !head_VH_.requires_grad()) return;
     const auto& all = gradients_.parameters();
     const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.is_same(head_VH_); });
     const auto share = static_cast<std::int64_t>(worker);

@@ -45,7 +45,7 @@ struct GradientSeconds {
 struct PolicyGradient {
   double loss = 0;
   std::map<std::string, MetricSum> metrics;
-  std::vector<at::Tensor> gradients;  ///< in the order of Model::parameters(), float32 at least
+  std::vector<at::Tensor> gradients;  ///< in the order of trainable_parameters(), float32 at least
   at::Tensor current_FL;              ///< detached: what old_policy is at later inner iterations
   std::int64_t rows = 0;              ///< distinct masked sequences that went through the model, each time counted
   std::int64_t backward_rows = 0;     ///< those that were pulled back through it

@@ -273,6 +273,26 @@ TEST(GradientSum, KeepsParametersApartThatAutogradGivesOneGradient) {
   EXPECT_EQ(total[1][0].item<float>(), 1.0f);
 }
 
+// Frozen parameters get no gradient, and the others what they get without frozen ones.
+TEST_F(PolicyGradientTest, OnlyTrainableParametersHaveGradients) {
+  const test::TinyModel model(kVocabulary, 5, at::kDouble);
+  const auto all = policy_gradient(model, CoupledLoss(Coupling::kSample, false), batch, kPlenty).gradients;
+  const std::vector<NamedTensor> parameters = model.parameters();
+  for (const char* frozen : {"mix", "head"}) {
+    SCOPED_TRACE(frozen);
+    const auto found = std::find_if(parameters.begin(), parameters.end(),
+                                    [&](const NamedTensor& parameter) { return parameter.name == frozen; });
+    found->tensor.set_requires_grad(false);
+    const auto some = policy_gradient(model, CoupledLoss(Coupling::kSample, false), batch, kPlenty).gradients;
+    found->tensor.set_requires_grad(true);
+    ASSERT_EQ(some.size(), all.size() - 1);
+    auto gradient = some.begin();
+    for (std::size_t p = 0; p < all.size(); ++p) {
+      if (parameters[p].name != frozen) EXPECT_TRUE(at::allclose(*gradient++, all[p], 1e-12, 1e-14)) << p;
+    }
+  }
+}
+
 class NanLoss final : public LossEstimator {
  public:
   Coupling coupling() const override { return Coupling::kBatch; }

@@ -38,9 +38,12 @@ MaskPlan two_views(const Trajectories& trajectories) {
 /// -A lp plus the KL to whatever the core calls the reference; reports what it was told.
 class WatchingLoss final : public LossEstimator {
  public:
-  explicit WatchingLoss(bool reference) : reference_(reference) {}
+  explicit WatchingLoss(bool reference, bool old = true) : reference_(reference), old_(old) {}
   Coupling coupling() const override { return Coupling::kView; }
-  void needs(LossNeeds& needs) const override { needs.reference = reference_; }
+  void needs(LossNeeds& needs) const override {
+    needs.reference = reference_;
+    needs.old = old_;
+  }
   Loss evaluate(const LossInput& input) const override {
     auto value_FL = -input.advantage_F1() * input.log_probs.current_FL;
     Loss loss;
@@ -52,13 +55,16 @@ class WatchingLoss final : public LossEstimator {
     } else {
       loss = input.token_mean(value_FL);
     }
-    loss.add_mean("to_old", (input.log_probs.old_FL - input.log_probs.current_FL).abs(), input.plan.target_FL);
+    EXPECT_EQ(input.log_probs.old_FL.defined(), old_);
+    if (old_) {
+      loss.add_mean("to_old", (input.log_probs.old_FL - input.log_probs.current_FL).abs(), input.plan.target_FL);
+    }
     loss.add_mean("views", at::full({1}, input.plan.sample_F.size(0), at::kDouble), at::ones({1}, at::kBool));
     return loss;
   }
 
  private:
-  bool reference_;
+  bool reference_, old_;
 };
 
 struct PolicyUpdateTest : ::testing::Test {
@@ -73,11 +79,11 @@ struct PolicyUpdateTest : ::testing::Test {
   }
 
   UpdateResult run(const PolicyUpdateSettings& changed, const std::vector<MaskPlan>& plans,
-                   ReferencePolicy* reference = nullptr) {
+                   ReferencePolicy* reference = nullptr, bool old = true) {
     PolicyUpdateSettings settings = changed;
     settings.group_size = 2;
     settings.memory_budget = std::int64_t{1} << 30;
-    const Loaded<LossEstimator> loss(std::make_unique<WatchingLoss>(reference != nullptr), "watching", "test");
+    const Loaded<LossEstimator> loss(std::make_unique<WatchingLoss>(reference != nullptr, old), "watching", "test");
     optimizer.emplace(model.parameters(), optimizer_settings);
     return PolicyUpdate(model, loss, reference, *optimizer, settings)
         .run(trajectories, plans, at::arange(kResponses, at::kFloat) - 1.5F);
@@ -131,6 +137,14 @@ TEST_F(PolicyUpdateTest, ForwardsAndBackwardsAreCounted) {
   EXPECT_EQ(twice.backward_rows, 2 * rows);
   ReferencePolicy reference({ReferenceKind::kFrozen}, another_model());
   EXPECT_EQ(run({}, {plan}, &reference).forward_rows, 2 * rows);
+}
+
+TEST_F(PolicyUpdateTest, ALossThatNeedsNoOldPolicyPaysForNone) {
+  const auto with = run({.views_per_update = 3}, {plan}),
+             without = run({.views_per_update = 3}, {plan}, nullptr, false);
+  EXPECT_GT(with.forward_rows, with.backward_rows) << "later parts score the old policy before the weights move";
+  EXPECT_EQ(without.forward_rows, without.backward_rows);
+  EXPECT_EQ(without.loss, with.loss);
 }
 
 TEST_F(PolicyUpdateTest, TheOldPolicyAsReferenceCostsNoForward) {

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -102,6 +103,10 @@ struct DRIFT_API ParamSpec {
       if (enumerator == value) default_value = std::string(text);
     }
   }
+
+  /// `value` as the type that is declared: integers count where numbers are declared, an empty list as a list of
+  /// anything. Empty if it is of another type. The range is not checked.
+  std::optional<ParamValue> as_declared(const ParamValue& value) const;
 
   ParamSpec as_path() && {
     is_path = true;

@@ -56,6 +56,7 @@ struct BundlePreset {
   std::string name;
   std::string origin;  ///< the file that the text comes from, for messages: "plugins/my_method/presets/paper.toml"
   std::string text;
+  Reserved<std::string, 2> reserved_texts = {};
 };
 
 /// The presets that drift_add_plugin() compiled into this plugin: every presets/NAME.toml beside its CMakeLists.txt.
@@ -73,6 +74,7 @@ struct Bundle {
   std::string loss;                   ///< name of a loss estimator
   std::vector<BundlePreset> presets;  ///< the first one is the default
   std::string plugin;
+  Reserved<std::string, 4> reserved_texts = {};
 };
 
 /// What is registered. A plugin sees it while it registers; created by the host.
