@@ -162,6 +162,14 @@ Params::Params(const ParamSpecs& specs, const std::map<std::string, ParamValue>&
   }
 }
 
+void Parameters::declare(ParamSpec spec) {
+  const auto same = [&](const ParamSpec& other) { return other.name == spec.name; };
+  if (std::any_of(declared_->begin(), declared_->end(), same)) {
+    throw Error("the component declares parameter `" + spec.name + "` twice");
+  }
+  declared_->push_back(std::move(spec));
+}
+
 const ParamValue& Params::at(std::string_view name) const {
   const auto found = values_.find(name);
   if (found == values_.end()) {

@@ -6,6 +6,24 @@
 
 namespace drift {
 
+namespace {
+
+class SilentHost final : public Host {
+ public:
+  void log(LogLevel, std::string_view) override {}
+  void warn_once(std::string_view) override {}
+  void metric(std::string_view, double, double) override {}
+  RandomStream random(std::string_view name) const override { return RandomStream(0, name); }
+  std::int64_t threads() const override { return 1; }
+};
+
+}  // namespace
+
+Host& Registry::declaration_host() {
+  static SilentHost host;
+  return host;
+}
+
 std::string_view kind_name(ComponentKind kind) {
   switch (kind) {
     case ComponentKind::kModel: return "model";

@@ -111,8 +111,7 @@ struct LossNeeds {
   Reserved<std::int64_t, 4> reserved_numbers = {};
 };
 
-/// A pure differentiable function of log-probabilities: a loss never runs the model. Registered with a constructor
-/// (const Params&) or (const Params&, Host&).
+/// A pure differentiable function of log-probabilities: a loss never runs the model. Constructors: registry.h.
 class DRIFT_API LossEstimator : public Component {
  public:
   static constexpr ComponentKind kKind = ComponentKind::kLossEstimator;

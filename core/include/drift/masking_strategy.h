@@ -45,8 +45,7 @@ enum class PlanRefresh : std::uint32_t {
   kEachInnerIteration = 1,
 };
 
-/// Chooses which masked contexts are scored, and at which positions. Registered with a constructor (const Params&) or
-/// (const Params&, Host&).
+/// Chooses which masked contexts are scored, and at which positions. Constructors: registry.h.
 class DRIFT_API MaskingStrategy : public Component {
  public:
   static constexpr ComponentKind kKind = ComponentKind::kMaskingStrategy;

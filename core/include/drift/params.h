@@ -1,16 +1,16 @@
 #pragma once
 
-// A parameter is declared once, where the component is registered, and read in the constructor:
+// A parameter is declared once, beside the member that it fills:
 //
-//     registry.add<MyLoss>("my_loss", "One sentence.",
-//                          {{"width", 4.0, "curvature of the weight", drift::above(0)},
-//                           {"steps", 8, "draws for each response", drift::between(1, 64)},
-//                           {"weights", std::vector<double>{1, 0.5}, "of the terms", drift::at_least(0)},
-//                           {"norm", kNorms, Norm::kToken, "what a mean is taken over"},
-//                           drift::path("table", "", "file of the weights")});
+//     explicit MyLoss(drift::Parameters& parameters)
+//         : width_(parameters("width", 4.0, "curvature of the weight", drift::above(0))),
+//           steps_(parameters("steps", 8, "draws for each response", drift::between(1, 64))),
+//           weights_(parameters("weights", std::vector<double>{1, 0.5}, "of the terms", drift::at_least(0))),
+//           norm_(parameters("norm", kNorms, Norm::kToken, "what a mean is taken over")),
+//           table_(parameters(drift::path("table", "", "file of the weights"))) {}
 //
-//     MyLoss::MyLoss(const drift::Params& params)
-//         : width_(params.get<double>("width")), norm_(params.get("norm", kNorms)) {}
+// A component that cannot be made without files or memory (a model, a task) declares them where it is registered
+// instead, and reads them from drift::Params.
 
 #include <drift/export.h>
 
@@ -164,6 +164,55 @@ class DRIFT_API Params {
   [[noreturn]] static void wrong_type(std::string_view name, const ParamValue& value);
 
   std::map<std::string, ParamValue, std::less<>> values_;
+};
+
+/// What a component's constructor declares and reads in one go. When the component is registered, a first object is
+/// made to collect the declarations; it sees the defaults and is destroyed at once. The others see the run's values.
+class DRIFT_API Parameters {
+ public:
+  /// Collects declarations.
+  explicit Parameters(ParamSpecs& declared) : declared_(&declared) {}
+  /// Gives values.
+  explicit Parameters(const Params& values) : values_(&values) {}
+
+  /// @throws Error if the name was declared before (a mistake of the author).
+  bool operator()(std::string_view name, bool value, std::string_view doc) {
+    return take<bool>(ParamSpec(name, value, doc));
+  }
+  template <class Integer, std::enable_if_t<std::is_integral_v<Integer> && !std::is_same_v<Integer, bool>, int> = 0>
+  std::int64_t operator()(std::string_view name, Integer value, std::string_view doc, ParamRange range = {}) {
+    return take<std::int64_t>(ParamSpec(name, value, doc, std::move(range)));
+  }
+  double operator()(std::string_view name, double value, std::string_view doc, ParamRange range = {}) {
+    return take<double>(ParamSpec(name, value, doc, std::move(range)));
+  }
+  std::string operator()(std::string_view name, const char* value, std::string_view doc, ParamRange range = {}) {
+    return take<std::string>(ParamSpec(name, value, doc, std::move(range)));
+  }
+  template <class T>
+  std::vector<T> operator()(std::string_view name, std::vector<T> value, std::string_view doc, ParamRange range = {}) {
+    return take<std::vector<T>>(ParamSpec(name, std::move(value), doc, std::move(range)));
+  }
+  template <class E, std::size_t N>
+  E operator()(std::string_view name, const Choices<E, N>& choices, E value, std::string_view doc) {
+    take<std::string>(ParamSpec(name, choices, value, doc));
+    return values_ == nullptr ? value : values_->get(name, choices);
+  }
+  /// A text declared as a whole: a path.
+  std::string operator()(ParamSpec text) { return take<std::string>(std::move(text)); }
+
+ private:
+  template <class T>
+  T take(ParamSpec spec) {
+    if (values_ != nullptr) return values_->get<T>(spec.name);
+    T value = std::get<T>(spec.default_value);
+    declare(std::move(spec));
+    return value;
+  }
+  void declare(ParamSpec spec);
+
+  ParamSpecs* declared_ = nullptr;
+  const Params* values_ = nullptr;
 };
 
 }  // namespace drift

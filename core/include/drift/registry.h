@@ -3,7 +3,7 @@
 // What a plugin brings, said once when it is loaded (plugin.h):
 //
 //     DRIFT_PLUGIN("soft_clip", "1.0.0", "Apache-2.0") {
-//       registry.add<SoftClip>("soft_clip", "PPO with a smooth clip.", {{"width", 4.0, "curvature of the weight"}});
+//       registry.add<SoftClip>("soft_clip", "PPO with a smooth clip.");
 //       for (const Script& script : scripts) {  // names that are found at run time
 //         registry.add(drift::ComponentKind::kReward, script.name, script.doc, script.params,
 //                      [script](const drift::ComponentContext& context) { return script.open(context); });
@@ -85,15 +85,22 @@ class DRIFT_API Registry {
   void add(ComponentKind kind, std::string_view name, std::string_view doc, ParamSpecs params, ComponentFactory create);
   void add_bundle(Bundle bundle);
 
-  /// Register class T under a name. T's constructor takes (const Params&), a model's (const ModelConfig&, const
-  /// Params&), and, behind these, a Host& if it wants one.
+  /// Register class T under a name. T's constructor takes (Parameters&), which declares the parameters too, or (const
+  /// Params&), a model's (const ModelConfig&, const Params&); and, behind these, a Host& if it wants one.
   template <class T>
   void add(std::string_view name, std::string_view doc, ParamSpecs params = {}) {
+    if constexpr (std::is_constructible_v<T, Parameters&> || std::is_constructible_v<T, Parameters&, Host&>) {
+      Parameters declaration(params);
+      make<T>(declaration_host(), declaration);
+    }
     add(T::kKind, name, doc, std::move(params), [](const ComponentContext& context) -> std::unique_ptr<Component> {
-      if constexpr (T::kKind != ComponentKind::kModel) {
-        return make<T>(*context.host, *context.params);
-      } else {
+      if constexpr (T::kKind == ComponentKind::kModel) {
         return make<T>(*context.host, *context.model_config, *context.params);
+      } else if constexpr (std::is_constructible_v<T, Parameters&> || std::is_constructible_v<T, Parameters&, Host&>) {
+        Parameters values(*context.params);
+        return make<T>(*context.host, values);
+      } else {
+        return make<T>(*context.host, *context.params);
       }
     });
   }
@@ -107,13 +114,16 @@ class DRIFT_API Registry {
 
  private:
   template <class T, class... Arguments>
-  static std::unique_ptr<Component> make(Host& host, const Arguments&... arguments) {
-    if constexpr (std::is_constructible_v<T, const Arguments&..., Host&>) {
+  static std::unique_ptr<Component> make(Host& host, Arguments&... arguments) {
+    if constexpr (std::is_constructible_v<T, Arguments&..., Host&>) {
       return std::make_unique<T>(arguments..., host);
     } else {
       return std::make_unique<T>(arguments...);
     }
   }
+
+  /// Of objects that are made to collect declarations: says nothing, counts nothing.
+  static Host& declaration_host();
 
   friend class PluginLoader;
   std::vector<ComponentEntry> components_;

@@ -50,7 +50,7 @@ struct RewardResult {
   Reserved<std::int64_t, 4> reserved_numbers = {};
 };
 
-/// Judges a response. Registered with a constructor (const Params&) or (const Params&, Host&).
+/// Judges a response. Constructors: registry.h.
 class DRIFT_API Reward : public Component {
  public:
   static constexpr ComponentKind kKind = ComponentKind::kReward;

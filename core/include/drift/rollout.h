@@ -39,7 +39,7 @@ struct RolloutInput {
   Reserved<std::int64_t, 4> reserved_numbers = {};
 };
 
-/// Writes responses by denoising. Registered with a constructor (const Params&) or (const Params&, Host&).
+/// Writes responses by denoising. Constructors: registry.h.
 class DRIFT_API Rollout : public Component {
  public:
   static constexpr ComponentKind kKind = ComponentKind::kRollout;

@@ -31,8 +31,7 @@ struct TaskItem {
   Reserved<std::int64_t, 4> reserved_numbers = {};
 };
 
-/// Where problems come from: a generator or a dataset. Registered with a constructor (const Params&)
-/// or (const Params&, Host&).
+/// Where problems come from: a generator or a dataset. Constructors: registry.h.
 class DRIFT_API Task : public Component {
  public:
   static constexpr ComponentKind kKind = ComponentKind::kTask;

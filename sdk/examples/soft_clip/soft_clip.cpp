@@ -6,7 +6,8 @@ namespace {
 
 class SoftClip final : public drift::LossEstimator {
  public:
-  explicit SoftClip(const drift::Params& params) : width_(params.get<double>("width")) {}
+  explicit SoftClip(drift::Parameters& parameters)
+      : width_(parameters("width", 4.0, "curvature of the weight", drift::at_least(0))) {}
 
   // The ratio is taken token by token, so any split of the views into micro-batches gives the same gradient.
   drift::Coupling coupling() const override { return drift::Coupling::kView; }
@@ -23,7 +24,4 @@ class SoftClip final : public drift::LossEstimator {
 
 }  // namespace
 
-DRIFT_PLUGIN("soft_clip", "1.0.0", "Apache-2.0") {
-  registry.add<SoftClip>("soft_clip", "PPO with a smooth clip.",
-                         {{"width", 4.0, "curvature of the weight", drift::at_least(0)}});
-}
+DRIFT_PLUGIN("soft_clip", "1.0.0", "Apache-2.0") { registry.add<SoftClip>("soft_clip", "PPO with a smooth clip."); }

@@ -161,20 +161,18 @@ class OneMask final : public MaskingStrategy {
 
 class ClippedLoss final : public LossEstimator {
  public:
-  explicit ClippedLoss(const Params& params) : clip_(params), kl_(params), norm_(params) {}
-  static ParamSpecs parameters() {
-    return joined({RatioClip::params(0.2, 0.2), KlTerm::params(0.1, "k3"), LossNorm::params("token")});
-  }
+  explicit ClippedLoss(Parameters& parameters)
+      : clip_(parameters, 0.2, 0.2), kl_(parameters, 0.1, KlEstimator::kK3), norm_(parameters, LossNormKind::kToken) {}
   Coupling coupling() const override { return Coupling::kView; }
   void needs(LossNeeds& needs) const override { needs.entropy = true; }
   Loss evaluate(const LossInput& in) const override {
     const auto ratio_FL =
         log_ratio(in.log_probs.current_FL, in.log_probs.old_FL, in.plan.target_FL, clip_.log_ratio_clamp());
-    const auto token_FL = clip_.loss(ratio_FL, in.token_advantage()) - 0.01 * in.log_probs.entropy_FL;
-    const auto weight_F1 = norm_.weight_B(in).index_select(0, in.plan.sample_F).unsqueeze(1);
     Loss loss;
-    loss.value = (token_FL * weight_F1 * in.plan.target_FL.to(token_FL.scalar_type())).sum();
-    loss.add_mean("ratio", ratio_FL.exp(), in.plan.target_FL);
+    const auto token_FL =
+        clip_.loss(ratio_FL, in.token_advantage(), in.plan.target_FL, loss) - 0.01 * in.log_probs.entropy_FL;
+    const auto weight_F1 = norm_.weight_B(in).index_select(0, in.plan.sample_F).unsqueeze(1);
+    loss.value = sum_where(token_FL * weight_F1, in.plan.target_FL).sum();
     return loss;
   }
 
@@ -216,7 +214,7 @@ DRIFT_PLUGIN("everything", "1.0.0", "Apache-2.0") {
   registry.add<TinyModel>("tiny", "A model with three capabilities.");
   registry.add<LeftToRight>("left_to_right", "Four tokens.");
   registry.add<OneMask>("one_mask", "All tokens masked, once.");
-  registry.add<ClippedLoss>("clipped", "A clipped ratio.", ClippedLoss::parameters());
+  registry.add<ClippedLoss>("clipped", "A clipped ratio.");
   registry.add<IsReference>("is_reference", "The answer, letter by letter.");
   registry.add<Numbers>("numbers", "Three items.");
   for (const std::string name : {"found_first", "found_second"}) {  // as a bridge to another language would
