@@ -40,9 +40,9 @@ struct Recomputed : torch::autograd::Function<Recomputed> {
     }
     const auto capsule = context->saved_data["body"].toCapsule();
     const auto output = static_cast<const BodyHolder&>(*capsule).body(inputs);
-    auto pulled = torch::autograd::grad({output}, differentiable, output_gradients);
+    auto computed = torch::autograd::grad({output}, differentiable, output_gradients);
     variable_list gradients{at::Tensor()};  // of the body
-    auto next = pulled.begin();
+    auto next = computed.begin();
     for (const auto& input : inputs) gradients.push_back(input.requires_grad() ? std::move(*next++) : at::Tensor());
     return gradients;
   }

@@ -13,8 +13,8 @@ class GradientSum {
  public:
   GradientSum(std::vector<at::Tensor> parameters, std::int64_t workers);
 
-  /// Pull `gradient_E` back through the graph of `output_E` and add to this worker's share. Workers may call at the
-  /// same time.
+  /// Take `gradient_E` backwards through the graph of `output_E` and add to this worker's share. Workers may call at
+  /// the same time.
   void backward(std::int64_t worker, const std::vector<at::Tensor>& outputs,
                 const std::vector<at::Tensor>& output_gradients);
 

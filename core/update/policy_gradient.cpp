@@ -68,12 +68,13 @@ class GradientComputation {
       const auto scores = empty_scores(some);
       if (chunk.fits) {
         each_head([&](RowGraph& shard, HeadWorker& head) { shard.score(head, flat, scores); });
-        const auto pull = evaluate(some, scores);
-        each_head([&](RowGraph& shard, HeadWorker& head) { shard.pull(head, pull); });
+        const auto gradient = evaluate(some, scores);
+        each_head([&](RowGraph& shard, HeadWorker& head) { shard.backward(head, gradient); });
       } else {
         each_head([&](RowGraph& shard, HeadWorker& head) { shard.score_in_parts(head, flat, logit_rows(), scores); });
-        const auto pull = evaluate(some, scores);
-        each_head([&](RowGraph& shard, HeadWorker& head) { shard.pull_in_parts(head, flat, logit_rows(), pull); });
+        const auto gradient = evaluate(some, scores);
+        each_head(
+            [&](RowGraph& shard, HeadWorker& head) { shard.backward_in_parts(head, flat, logit_rows(), gradient); });
       }
     }
     timed(result_.seconds.backward, [&] {
@@ -87,7 +88,7 @@ class GradientComputation {
     PolicyScores scores;
     timed(result_.seconds.forward,
           [&] { scores = score_views(model_, *batch_.trajectories, *batch_.plan, views, needs_.entropy); });
-    const auto pull = evaluate(views, scores);
+    const auto gradient = evaluate(views, scores);
     const auto rows = distinct_view_rows(model_.traits(), *batch_.trajectories, *batch_.plan, views);
     result_.two_pass = true;
     result_.rows += 2 * static_cast<std::int64_t>(rows.size());
@@ -98,7 +99,7 @@ class GradientComputation {
       for_shards(rows, [&](std::size_t worker, std::int64_t begin, std::int64_t end) {
         for (std::int64_t first = begin; first < end; first += rows_at_once) {
           RowGraph part(model_, *batch_.trajectories, rows, first, std::min(end, first + rows_at_once), pass.recompute);
-          part.pull_in_parts(heads_[worker], flat, logit_rows(), pull);
+          part.backward_in_parts(heads_[worker], flat, logit_rows(), gradient);
           backward(worker, part);
         }
       });
@@ -166,7 +167,7 @@ class GradientComputation {
   }
 
   /// The loss of these views, and what it asks of their scores.
-  ScorePull evaluate(const Views& views, const PolicyScores& current) {
+  ScoreGradient evaluate(const Views& views, const PolicyScores& current) {
     const PhaseTimer timer;
     result_.current_FL.index_copy_(0, index_tensor(views, head_VH_.device()), current.logprob_FL);
     const LossInput input = loss_input(views, current);
@@ -184,13 +185,13 @@ class GradientComputation {
     }
     std::vector<at::Tensor> leaves{input.log_probs.current_FL};
     if (needs_.entropy) leaves.push_back(input.log_probs.entropy_FL);
-    std::vector<at::Tensor> pulled(leaves.size());
+    std::vector<at::Tensor> gradients(leaves.size());
     if (loss.value.requires_grad())
-      pulled = torch::autograd::grad({loss.value}, leaves, {}, std::nullopt, false, /*allow_unused=*/true);
-    for (std::size_t i = 0; i < pulled.size(); ++i)
-      pulled[i] = pulled[i].defined() ? pulled[i].detach() : at::zeros_like(leaves[i]).detach();
+      gradients = torch::autograd::grad({loss.value}, leaves, {}, std::nullopt, false, /*allow_unused=*/true);
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      gradients[i] = gradients[i].defined() ? gradients[i].detach() : at::zeros_like(leaves[i]).detach();
     result_.seconds.loss += timer.seconds();
-    return {pulled[0], needs_.entropy ? pulled[1] : at::Tensor()};
+    return {gradients[0], needs_.entropy ? gradients[1] : at::Tensor()};
   }
 
   void backward(std::size_t worker, const RowGraph& rows) {

@@ -48,7 +48,7 @@ struct PolicyGradient {
   std::vector<at::Tensor> gradients;  ///< in the order of trainable_parameters(), float32 at least
   at::Tensor current_FL;              ///< detached: what old_policy is at later inner iterations
   std::int64_t rows = 0;              ///< distinct masked sequences that went through the model, each time counted
-  std::int64_t backward_rows = 0;     ///< those that were pulled back through it
+  std::int64_t backward_rows = 0;     ///< those that went backwards through it
   GradientSeconds seconds;
   bool two_pass = false;  ///< a coupled unit did not fit: log-probabilities first, gradients again in parts
 };
@@ -58,7 +58,7 @@ struct PolicyGradient {
 /// of its three products is computed once. What a coupled unit needs beyond the budget is paid by work, for the same
 /// gradient: activations inside the blocks are computed again in the backward, or, where that does not suffice, the
 /// unit's log-probabilities are computed without gradients first, the loss gives d loss / d log-prob, and every part is
-/// computed again with gradients and pulled back with its share.
+/// computed again with gradients and goes backwards with its share.
 ///
 /// @param memory_budget  bytes for activations; at least one row is always computed.
 /// @throws Error if the loss is not finite.

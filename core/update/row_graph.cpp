@@ -12,20 +12,20 @@ namespace {
 
 constexpr Range kAllRows{0, std::numeric_limits<std::int64_t>::max()};
 
-at::Tensor chosen_pulls(const at::Tensor& pull_FL, const at::Tensor& flat_E) {
-  return pull_FL.defined() ? pull_FL.view({-1}).index_select(0, flat_E) : pull_FL;
+at::Tensor chosen_gradients(const at::Tensor& gradient_FL, const at::Tensor& flat_E) {
+  return gradient_FL.defined() ? gradient_FL.view({-1}).index_select(0, flat_E) : gradient_FL;
 }
 
 }  // namespace
 
-at::Tensor HeadWorker::backward(const at::Tensor& weight_VH, const at::Tensor& logprob_pull_E,
-                                const at::Tensor& entropy_pull_E) {
+at::Tensor HeadWorker::backward(const at::Tensor& weight_VH, const at::Tensor& logprob_gradient_E,
+                                const at::Tensor& entropy_gradient_E) {
   const bool first = !gradient_VH.defined();
   if (first) {
     const auto type = at::toOpMathType(weight_VH.scalar_type());
     gradient_VH = at::empty(weight_VH.sizes(), weight_VH.options().dtype(type).requires_grad(false));
   }
-  return head.backward(logprob_pull_E, entropy_pull_E, gradient_VH, /*overwrite=*/first);
+  return head.backward(logprob_gradient_E, entropy_gradient_E, gradient_VH, /*overwrite=*/first);
 }
 
 RowGraph::RowGraph(const Model& model, const Trajectories& trajectories, const std::vector<ViewRow>& rows,
@@ -50,12 +50,14 @@ void RowGraph::score(HeadWorker& worker, Range flat, const PolicyScores& scores)
   scores.put(chosen_.flat_E, worker.head.forward(hidden_rows(chosen_), chosen_.targets, scores.entropy_FL.defined()));
 }
 
-void RowGraph::pull(HeadWorker& worker, const ScorePull& pull) { pull_chosen(worker, chosen_, pull); }
+void RowGraph::backward(HeadWorker& worker, const ScoreGradient& gradient) {
+  backward_chosen(worker, chosen_, gradient);
+}
 
-void RowGraph::pull_chosen(HeadWorker& worker, const TargetSet& chosen, const ScorePull& pull) {
+void RowGraph::backward_chosen(HeadWorker& worker, const TargetSet& chosen, const ScoreGradient& gradient) {
   const at::NoGradGuard no_gradient;
-  auto gradient_NH = worker.backward(head_VH_, chosen_pulls(pull.logprob_FL, chosen.flat_E),
-                                     chosen_pulls(pull.entropy_FL, chosen.flat_E));
+  auto gradient_NH = worker.backward(head_VH_, chosen_gradients(gradient.logprob_FL, chosen.flat_E),
+                                     chosen_gradients(gradient.entropy_FL, chosen.flat_E));
   if (is_all(chosen) && !gradient_NH_.defined()) {
     gradient_NH_ = std::move(gradient_NH);
     return;
@@ -79,10 +81,11 @@ void RowGraph::score_in_parts(HeadWorker& worker, Range flat, std::int64_t logit
   });
 }
 
-void RowGraph::pull_in_parts(HeadWorker& worker, Range flat, std::int64_t logit_rows, const ScorePull& pull) {
+void RowGraph::backward_in_parts(HeadWorker& worker, Range flat, std::int64_t logit_rows,
+                                 const ScoreGradient& gradient) {
   for_parts(flat, logit_rows, [&](const TargetSet& chosen) {
-    worker.head.forward(hidden_rows(chosen), chosen.targets, pull.entropy_FL.defined());
-    pull_chosen(worker, chosen, pull);
+    worker.head.forward(hidden_rows(chosen), chosen.targets, gradient.entropy_FL.defined());
+    backward_chosen(worker, chosen, gradient);
   });
 }
 

@@ -12,7 +12,7 @@
 namespace drift {
 
 /// d loss / d log-prob and d loss / d entropy, [F, L] of some views.
-struct ScorePull {
+struct ScoreGradient {
   at::Tensor logprob_FL;
   at::Tensor entropy_FL;  ///< undefined where the loss has no use for entropies
 };
@@ -23,7 +23,8 @@ struct HeadWorker {
   kernels::LinearLogSoftmax head;
   at::Tensor gradient_VH;  ///< undefined until something was added
 
-  at::Tensor backward(const at::Tensor& weight_VH, const at::Tensor& logprob_pull_E, const at::Tensor& entropy_pull_E);
+  at::Tensor backward(const at::Tensor& weight_VH, const at::Tensor& logprob_gradient_E,
+                      const at::Tensor& entropy_gradient_E);
 };
 
 /// Rows [begin, end) between their forward and their backward: the graph of everything below the LM head is alive, the
@@ -33,21 +34,21 @@ class RowGraph {
   RowGraph(const Model& model, const Trajectories& trajectories, const std::vector<ViewRow>& rows, std::int64_t begin,
            std::int64_t end, bool recompute);
 
-  /// Scores into `scores` (of the views that `flat` spans); the logits are kept for pull().
+  /// Scores into `scores` (of the views that `flat` spans); the logits are kept for backward().
   void score(HeadWorker& worker, Range flat, const PolicyScores& scores);
-  void pull(HeadWorker& worker, const ScorePull& pull);
+  void backward(HeadWorker& worker, const ScoreGradient& gradient);
 
-  /// The same for any number of targets: scores alone, and the logits again where they are pulled.
+  /// The same for any number of targets: scores alone, and the logits again for the backward.
   void score_in_parts(HeadWorker& worker, Range flat, std::int64_t logit_rows, const PolicyScores& scores) const;
-  void pull_in_parts(HeadWorker& worker, Range flat, std::int64_t logit_rows, const ScorePull& pull);
+  void backward_in_parts(HeadWorker& worker, Range flat, std::int64_t logit_rows, const ScoreGradient& gradient);
 
   const at::Tensor& hidden_NH() const { return hidden_NH_; }  ///< with its graph
-  at::Tensor gradient_NH() const;                             ///< what was pulled back to it
+  at::Tensor gradient_NH() const;                             ///< d loss / d hidden, added up
 
  private:
   bool is_all(const TargetSet& chosen) const { return chosen.rows_N.size(0) == batch_.hidden_rows; }
   at::Tensor hidden_rows(const TargetSet& chosen) const;
-  void pull_chosen(HeadWorker& worker, const TargetSet& chosen, const ScorePull& pull);
+  void backward_chosen(HeadWorker& worker, const TargetSet& chosen, const ScoreGradient& gradient);
   template <class Body>
   void for_parts(Range flat, std::int64_t logit_rows, const Body& body) const;
 

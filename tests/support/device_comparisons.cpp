@@ -142,13 +142,14 @@ struct HeadResult {
 };
 
 HeadResult run_head(const at::Tensor& hidden_NH, const at::Tensor& weight_VH, const kernels::TokenTargets& targets,
-                    const at::Tensor& logprob_pull_E, const at::Tensor& entropy_pull_E, at::Device device) {
+                    const at::Tensor& logprob_gradient_E, const at::Tensor& entropy_gradient_E, at::Device device) {
   kernels::LinearLogSoftmax head(weight_VH.to(device));
   const kernels::TokenTargets there{targets.row_E.to(device), targets.token_E.to(device)};
   const auto scores = head.forward(hidden_NH.to(device), there, /*want_entropy=*/true);
   const auto weight_gradient = at::full(weight_VH.sizes(), std::nan(""), scores.logprob_E.options());
-  const auto hidden_gradient = head.backward(logprob_pull_E.to(device), entropy_pull_E.to(device), weight_gradient,
-                                             /*overwrite=*/true);
+  const auto hidden_gradient =
+      head.backward(logprob_gradient_E.to(device), entropy_gradient_E.to(device), weight_gradient,
+                    /*overwrite=*/true);
   const auto alone = head.score(hidden_NH.to(device), there, /*want_entropy=*/true);
   EXPECT_LT(distance(alone.logprob_E, scores.logprob_E.cpu()), 1e-2);
   EXPECT_LT(distance(alone.entropy_E, scores.entropy_E.cpu()), 1e-2);
@@ -212,12 +213,12 @@ void compare_policy_gradients(at::Device device) {
 void compare_heads(at::Device device) {
   const kernels::TokenTargets targets{at::tensor({0L, 2L, 2L, 2L, 8L, 8L}, at::kLong),
                                       at::tensor({7L, 7L, 4098L, 7L, 0L, 4098L}, at::kLong)};
-  const auto pull_E = at::randn({6}), entropy_pull_E = at::randn({6});
+  const auto gradient_E = at::randn({6}), entropy_gradient_E = at::randn({6});
   for (const auto type : {at::kFloat, at::kBFloat16}) {
     SCOPED_TRACE(type == at::kFloat ? "float32" : "bfloat16");
     const auto hidden = at::randn({9, 16}).to(type), weight = at::randn({4099, 16}).to(type);
-    const auto want = run_head(hidden, weight, targets, pull_E, entropy_pull_E, at::kCPU);
-    const auto got = run_head(hidden, weight, targets, pull_E, entropy_pull_E, device);
+    const auto want = run_head(hidden, weight, targets, gradient_E, entropy_gradient_E, at::kCPU);
+    const auto got = run_head(hidden, weight, targets, gradient_E, entropy_gradient_E, device);
     // Logits of up to 16 are rounded to 1/16 in bfloat16, and sums of another order may fall on the other side.
     const double tolerance = type == at::kFloat ? 1e-4 : 1.0 / 8;
     EXPECT_EQ(got.scores.logprob_E.scalar_type(), at::kFloat);

@@ -9,6 +9,8 @@
 #include <core/update/batch_totals.h>
 #include <core/update/policy_gradient.h>
 
+#include <drift/cached_forward.h>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/allclose.h>

@@ -68,7 +68,9 @@ TEST(AlgorithmPlugins, AMisspeltSettingOfAPresetIsFound) {
     const BundlePreset preset{"mine", "mine.toml", "description = \"of the test\"\n" + line + "\n"};
     bundle.presets = {preset};
     Registry registry;
-    for (const ComponentEntry& entry : test::all_plugins().components()) registry.add(entry);
+    for (const ComponentEntry& entry : test::all_plugins().components()) {
+      registry.add(entry.kind, entry.name, entry.doc, entry.params, entry.create);
+    }
     registry.add_bundle(bundle);
     const auto mistakes = preset_mistakes(bundle, preset, registry, kRun);
     ASSERT_EQ(mistakes.size(), 1u) << line;

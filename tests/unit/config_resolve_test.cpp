@@ -17,11 +17,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 void add(Registry& registry, ComponentKind kind, const std::string& name, ParamSpecs params = {}) {
-  ComponentEntry entry;
-  entry.kind = kind;
-  entry.name = name;
-  entry.params = std::move(params);
-  registry.add(std::move(entry));
+  registry.add(kind, name, "", std::move(params), {});
 }
 
 /// A preset as a plugin carries it; `settings` begin in the second line of its file.
@@ -36,7 +32,7 @@ Registry make_registry() {
   add(registry, ComponentKind::kModel, "other_toy");
   add(registry, ComponentKind::kTask, "sums", {{"digits", 3, "digits of a number", between(1, 9)}});
   add(registry, ComponentKind::kTask, "words",
-      {{"word_file", "", "one word a line"}, {"more_files", std::vector<std::string>{}, "further ones"}});
+      {path("word_file", "", "one word a line"), paths("more_files", "further ones")});
   add(registry, ComponentKind::kReward, "sums", {{"strict", false, "refuse spaces"}});
   add(registry, ComponentKind::kReward, "words");
   add(registry, ComponentKind::kRollout, "blocks",

@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/support/plugins.h"
+#include "tests/support/dataset_files.h"
 #include "tests/support/support.h"
 
 namespace drift {

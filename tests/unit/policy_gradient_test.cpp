@@ -276,14 +276,14 @@ TEST(GradientSum, KeepsParametersApartThatAutogradGivesOneGradient) {
 // Frozen parameters get no gradient, and the others what they get without frozen ones.
 TEST_F(PolicyGradientTest, OnlyTrainableParametersHaveGradients) {
   const test::TinyModel model(kVocabulary, 5, at::kDouble);
-  const auto all = policy_gradient(model, CoupledLoss(Coupling::kSample, false), batch, kPlenty).gradients;
+  const auto all = policy_gradient(model, TestLoss(Coupling::kSample), batch, kPlenty).gradients;
   const std::vector<NamedTensor> parameters = model.parameters();
   for (const char* frozen : {"mix", "head"}) {
     SCOPED_TRACE(frozen);
     const auto found = std::find_if(parameters.begin(), parameters.end(),
                                     [&](const NamedTensor& parameter) { return parameter.name == frozen; });
     found->tensor.set_requires_grad(false);
-    const auto some = policy_gradient(model, CoupledLoss(Coupling::kSample, false), batch, kPlenty).gradients;
+    const auto some = policy_gradient(model, TestLoss(Coupling::kSample), batch, kPlenty).gradients;
     found->tensor.set_requires_grad(true);
     ASSERT_EQ(some.size(), all.size() - 1);
     auto gradient = some.begin();

@@ -17,11 +17,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 void add(Registry& registry, ComponentKind kind, const std::string& name, ParamSpecs params = {}) {
-  ComponentEntry entry;
-  entry.kind = kind;
-  entry.name = name;
-  entry.params = std::move(params);
-  registry.add(std::move(entry));
+  registry.add(kind, name, "", std::move(params), {});
 }
 
 Registry make_registry() {

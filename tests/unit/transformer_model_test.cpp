@@ -9,6 +9,7 @@
 
 #include "tests/support/plugins.h"
 
+#include <drift/cached_forward.h>
 #include <drift/error.h>
 
 #include <ATen/TensorOperators.h>
@@ -57,8 +58,8 @@ TEST_P(Backbone, RecomputedBlocksGiveTheSameGradients) {
   pads[0][0] = false;
   const auto gradients = [&](const at::Tensor& rows_N, bool recompute) {
     const auto hidden = model->forward({tokens, pads, rows_N, recompute});
-    const auto pull = at::arange(hidden.numel(), hidden.options()).sin().view_as(hidden);
-    return torch::autograd::grad({hidden}, parameters, {pull}, std::nullopt, false, /*allow_unused=*/true);
+    const auto incoming = at::arange(hidden.numel(), hidden.options()).sin().view_as(hidden);
+    return torch::autograd::grad({hidden}, parameters, {incoming}, std::nullopt, false, /*allow_unused=*/true);
   };
   for (const auto& rows_N : {at::Tensor(), rows}) {
     const auto kept = gradients(rows_N, false), again = gradients(rows_N, true);
