@@ -86,6 +86,7 @@ std::string bundle_text(const Bundle& bundle, const PluginLoader& loader) {
 void check_presets(const Bundle& bundle, const Registry& registry, std::vector<std::string>& problems) {
   for (const BundlePreset& preset : bundle.presets) {
     for (const Diagnostic& mistake : preset_mistakes(bundle, preset, registry)) {
+      if (mistake.file != preset.origin) continue;  // said for the preset that this one extends
       problems.push_back("preset `" + preset.name + "` of `" + bundle.name + "`: " + mistake.message + "    (" +
                          mistake.file + ":" + std::to_string(mistake.span.line) + ")");
     }
