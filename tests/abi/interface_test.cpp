@@ -105,7 +105,7 @@ class Plugin {
     UpdateBatch batch;
     batch.trajectories = &trajectories;
     batch.plan = &plan;
-    batch.advantage_B = at::tensor({1.0, -0.5, -0.5}, at::kDouble);
+    batch.advantage_B = at::tensor(std::vector<double>{1.0, -0.5, -0.5}, at::kDouble);
     batch.totals = batch_totals(plan, 3, 3, 1);
     batch.scored_B = scored_positions(plan, 3);
     take_component_metrics();

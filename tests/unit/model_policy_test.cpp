@@ -3,6 +3,7 @@
 #include "tests/support/tiny_model.h"
 
 #include <core/base/model_policy.h>
+#include <core/update/view_rows.h>
 
 #include <drift/error.h>
 
@@ -21,7 +22,7 @@ constexpr std::int64_t kVocabulary = 9;
 ForwardInput positions(const std::vector<std::int64_t>& wanted) {
   ForwardInput input;
   input.tokens_BS = at::arange(2, 8, at::kLong).view({1, 6});
-  input.rows_N = at::tensor(wanted, at::kLong);
+  input.rows_N = index_tensor(wanted);
   return input;
 }
 
@@ -41,8 +42,8 @@ TEST(ModelPolicy, SamplesFromItsLogits) {
   const ModelPolicy policy(model);
   SamplingOptions options;
   options.temperature = 1;
-  const auto row_M = at::tensor({0, 0, 1}, at::kLong);
-  const auto uniform_M = at::tensor({0.1, 0.9, 0.5}, at::kDouble);
+  const auto row_M = index_tensor({0, 0, 1});
+  const auto uniform_M = at::tensor(std::vector<double>{0.1, 0.9, 0.5}, at::kDouble);
   const auto sampled = policy.sample(positions({3, 4}), {}, row_M, uniform_M, options);
   const auto expected = sample_tokens(policy.logits(positions({3, 4}), {}), row_M, uniform_M, options);
   EXPECT_TRUE(sampled.token_M.equal(expected.token_M));

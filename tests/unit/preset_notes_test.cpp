@@ -24,7 +24,7 @@ class PresetNotes : public testing::Test {
                                      {ComponentKind::kRollout, "writer"},
                                      {ComponentKind::kReward, "judge"},
                                      {ComponentKind::kTask, "puzzle"}})
-      registry_.add({kind, name, "of the test", {}, nullptr, ""});
+      registry_.add(kind, name, "of the test", {}, {});
     Bundle bundle;
     bundle.name = "method";
     bundle.masking = "states";

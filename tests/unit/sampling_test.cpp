@@ -1,5 +1,6 @@
 #include <core/interface/random_operators.h>
 #include <core/interface/sampling_operators.h>
+#include <core/update/view_rows.h>
 
 #include <drift/random.h>
 
@@ -117,8 +118,7 @@ TEST(SampleTokens, SurvivesTheEndsOfTheUniform) {
 // The random numbers of a rollout on a device are those of the CPU, bit by bit.
 TEST(Uniform, IsTheStreamsValueAtEveryPointOnEveryDevice) {
   const RandomStream random(7, "rollout");
-  const auto sample_M = index_tensor({0, 1, 5, 70000}),
-             position_M = index_tensor({3, 3, 0, 4000000000});
+  const auto sample_M = index_tensor({0, 1, 5, 70000}), position_M = index_tensor({3, 3, 0, 4000000000});
   const auto draw_M = index_tensor({0, 2, 9, 1});
   const auto values = uniform(random, 3, sample_M, position_M, draw_M);
   const auto operators = uniform_with_operators(random, 3, sample_M, position_M, draw_M);

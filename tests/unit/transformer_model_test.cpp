@@ -6,6 +6,7 @@
 
 #include <core/base/component_host.h>
 #include <core/io/checkpoint.h>
+#include <core/update/view_rows.h>
 
 #include "tests/support/plugins.h"
 
@@ -115,8 +116,7 @@ TEST_P(Backbone, RowsAtTheirOwnPlacesAreWhatTheyAreAlone) {
   const std::vector<std::int64_t> begin = {2, 8, 15}, attended = {24, 14, 21};
   const auto together = cached.make_cache(3, 24);
   cached.forward_window({tokens, {}, {}}, {at::zeros({3}, at::kLong)}, *together);
-  const auto batch = cached.forward_window({changed, {}, {}},
-                                           {at::tensor(begin, at::kLong), at::tensor(attended, at::kLong)}, *together);
+  const auto batch = cached.forward_window({changed, {}, {}}, {index_tensor(begin), index_tensor(attended)}, *together);
   for (std::int64_t b = 0; b < 3; ++b) {
     const auto alone = cached.make_cache(1, 24);
     cached.forward_window({tokens.narrow(0, b, 1), {}, {}}, {at::zeros({1}, at::kLong)}, *alone);
@@ -131,7 +131,7 @@ TEST_P(Backbone, ResponsesShareTheKeysOfTheirPrompt) {
   const auto model = open();
   const auto& cached = *capability<CachedForward>(*model);
   const auto prompts = some_tokens(2, 10), responses = some_tokens(4, 6);
-  const auto group = at::tensor({0, 0, 1, 1}, at::kLong);
+  const auto group = index_tensor({0, 0, 1, 1});
   const auto begin_P = at::zeros({2}, at::kLong), begin_B = at::full({4}, 10, at::kLong);
 
   const auto of_prompts = cached.make_cache(2, 10);
@@ -148,7 +148,7 @@ TEST_P(Backbone, ResponsesShareTheKeysOfTheirPrompt) {
   EXPECT_TRUE(near(from_shared, cached.forward_window({responses, {}, {}}, {begin_B}, *copied)));
 
   // Two rows are done; one of the others is taken twice.
-  const auto kept_rows = at::tensor({3, 1, 3}, at::kLong);
+  const auto kept_rows = index_tensor({3, 1, 3});
   const auto some = shared->select(kept_rows);
   const auto from_some =
       cached.forward_window({responses.index_select(0, kept_rows), {}, {}}, {at::full({3}, 10, at::kLong)}, *some);

@@ -1,8 +1,8 @@
 #pragma once
 
-// Two draws from the first row of logits and one from the second, from the same random numbers on every device:
+// One draw from the first row of logits and two from the second, from the same random numbers on every device:
 //
-//     const auto row_M = at::tensor({0, 0, 1}, at::kLong);
+//     const auto row_M = at::arange(3, at::kLong).clamp_max(1);
 //     const auto uniform_M = drift::uniform(input.random, input.step, sample_M, position_M, draw_M);
 //     drift::SamplingOptions options;
 //     options.temperature = 1;
