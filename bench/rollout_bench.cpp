@@ -13,6 +13,7 @@
 #include "bench/recipe.h"
 #include "bench/recording_model.h"
 
+#include <drift/export.h>
 #include <drift/sampling.h>
 
 #include <ATen/Parallel.h>
@@ -197,4 +198,4 @@ void run(int count, char** arguments) {
 }  // namespace
 }  // namespace drift::bench
 
-int main(int count, char** arguments) { return drift::bench::guarded(drift::bench::run, count, arguments); }
+DRIFT_API int main(int count, char** arguments) { return drift::bench::guarded(drift::bench::run, count, arguments); }
