@@ -19,6 +19,7 @@
 #include <core/update/row_graph.h>
 #include <core/update/view_rows.h>
 
+#include <drift/export.h>
 #include <drift/masking_strategy.h>
 #include <drift/parallel.h>
 
@@ -219,4 +220,4 @@ void run(int count, char** arguments) {
 }  // namespace
 }  // namespace drift::bench
 
-int main(int count, char** arguments) { return drift::bench::guarded(drift::bench::run, count, arguments); }
+DRIFT_API int main(int count, char** arguments) { return drift::bench::guarded(drift::bench::run, count, arguments); }

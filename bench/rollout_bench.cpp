@@ -15,6 +15,7 @@
 
 #include <core/base/model_policy.h>
 
+#include <drift/export.h>
 #include <drift/sampling.h>
 
 #include <ATen/Parallel.h>
@@ -200,4 +201,4 @@ void run(int count, char** arguments) {
 }  // namespace
 }  // namespace drift::bench
 
-int main(int count, char** arguments) { return drift::bench::guarded(drift::bench::run, count, arguments); }
+DRIFT_API int main(int count, char** arguments) { return drift::bench::guarded(drift::bench::run, count, arguments); }

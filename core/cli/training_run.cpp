@@ -1,7 +1,6 @@
 #include <core/cli/training_run.h>
 
 #include <core/base/log.h>
-#include <core/base/memory.h>
 #include <core/cli/run_files.h>
 #include <core/eval/held_out.h>
 #include <core/io/checkpoint.h>
@@ -130,7 +129,6 @@ RunClosing closing(const LoopResult& result, const RunFolder& folder, const std:
 }  // namespace
 
 int run_training(const CommandLine& line, ConfigPurpose purpose, const MakeTraining& make_training) {
-  keep_freed_memory();
   const LoadedRun run = load_run(line, purpose);
   const RunConfig& config = run.config;
   prepare_device(config);

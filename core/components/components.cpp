@@ -1,14 +1,10 @@
 #include <core/components/components.h>
 
 #include <core/base/device.h>
+#include <core/base/threads.h>
 #include <core/io/checkpoint.h>
 
-#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
-
-#include <malloc.h>
-#include <cstdlib>
-#include <thread>
 
 namespace drift {
 namespace {
@@ -59,20 +55,9 @@ std::int64_t parameter_count(const Model& model) {
 }
 
 void prepare_device(const RunConfig& config) {
-  // Activations come and go in every layer. Memory that goes back to the system each time comes back as page faults,
-  // which took a sixth of a small model's step.
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
-  mallopt(M_TRIM_THRESHOLD, 256 << 20);
-  // bfloat16 products go through oneDNN, which compiles and keeps one for every shape; a rollout has a new shape at
-  // every step. Its default of 1024, kept again by every thread, came to 0.8 GiB beside a model of one. Read at first
-  // use.
-  setenv("LRU_CACHE_CAPACITY", "16", /*overwrite=*/0);
-  setenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "512", /*overwrite=*/0);
   const auto& run = config.section("run");
   set_component_seed(static_cast<std::uint64_t>(run.get<std::int64_t>("seed")));
-  auto threads = run.get<std::int64_t>("threads");
-  if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
-  at::set_num_threads(static_cast<int>(threads));
+  use_threads(run.get<std::int64_t>("threads"));
   device_of(config);
 }
 
