@@ -7,6 +7,12 @@
 #include <core/update/batch_totals.h>
 #include <core/update/policy_gradient.h>
 
+#include <drift/cached_forward.h>
+#include <drift/masking_strategy.h>
+#include <drift/reward.h>
+#include <drift/rollout.h>
+#include <drift/task.h>
+
 #include <tests/support/support.h>
 
 #include <ATen/TensorOperators.h>
