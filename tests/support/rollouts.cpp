@@ -13,7 +13,9 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 namespace drift::test {
@@ -168,14 +170,16 @@ std::int64_t find_view(const MaskPlan& plan, std::int64_t forward, std::int64_t 
 std::vector<double> shown_steps(const MaskPlan& plan, const Trajectories& trajectories) {
   std::vector<double> steps;
   for (std::int64_t view = 0; view < plan.sample_F.size(0); ++view) {
-    const auto masked = numbers(plan.masked_FL, view);
+    const auto masked = numbers(plan.masked_FL, view), scored = numbers(plan.target_FL, view);
     const std::int64_t response = plan.sample_F[view].item<std::int64_t>();
     const auto step = numbers(trajectories.step_BL, response), valid = numbers(trajectories.valid_BL, response);
     double earliest = std::numeric_limits<double>::infinity();
+    double earliest_scored = earliest;
     for (std::size_t i = 0; i < masked.size(); ++i) {
       if (masked[i] != 0 && valid[i] != 0) earliest = std::min(earliest, step[i]);
+      if (scored[i] != 0) earliest_scored = std::min(earliest_scored, step[i]);
     }
-    steps.push_back(earliest);
+    steps.push_back(std::isinf(earliest) ? earliest_scored : earliest);
   }
   return steps;
 }

@@ -140,8 +140,9 @@ TEST_F(PolicyUpdateTest, ForwardsAndBackwardsAreCounted) {
 }
 
 TEST_F(PolicyUpdateTest, ALossThatNeedsNoOldPolicyPaysForNone) {
-  const auto with = run({.views_per_update = 3}, {plan}),
-             without = run({.views_per_update = 3}, {plan}, nullptr, false);
+  const auto with = run({.views_per_update = 3}, {plan});
+  model.initialize(RandomStream(1, "tiny"));  // as it was before
+  const auto without = run({.views_per_update = 3}, {plan}, nullptr, false);
   EXPECT_GT(with.forward_rows, with.backward_rows) << "later parts score the old policy before the weights move";
   EXPECT_EQ(without.forward_rows, without.backward_rows);
   EXPECT_EQ(without.loss, with.loss);

@@ -23,7 +23,7 @@ void add(Registry& registry, ComponentKind kind, const std::string& name, ParamS
 Registry make_registry() {
   Registry registry;
   add(registry, ComponentKind::kModel, "toy");
-  add(registry, ComponentKind::kTask, "sums", {{"digits", 3, "digits of a number"}, {"words_file", "", "words"}});
+  add(registry, ComponentKind::kTask, "sums", {{"digits", 3, "digits of a number"}, path("words_file", "", "words")});
   add(registry, ComponentKind::kReward, "sums");
   add(registry, ComponentKind::kRollout, "blocks", {{"length", 20, "response positions", at_least(1)}});
   for (const char* name : {"plain", "clever"}) {
