@@ -139,22 +139,22 @@ void BareModel::attention_backward(const Kept& kept, const at::Tensor& gradient,
 
 at::Tensor BareModel::layer_backward(const Layer& layer, const at::Tensor& gradient, const ForwardSize& size,
                                      bool is_last, Attention attention, const Kept& kept) const {
-  // d y of every product y = x w^T is pulled back to x and to w.
-  const auto pull = [](const at::Tensor& dy, const at::Tensor& x, const at::Tensor& w) {
+  // d y of every product y = x w^T has a gradient by x and by w.
+  const auto backward = [](const at::Tensor& dy, const at::Tensor& x, const at::Tensor& w) {
     at::mm(dy.t(), x);
     return at::mm(dy, w);
   };
   const std::int64_t rows = size.sequences * size.tokens;
-  const auto d_inner = pull(gradient, kept.up, layer.down);
-  pull(d_inner, kept.middle, layer.gate);
-  const auto d_middle = pull(d_inner, kept.middle, layer.up);
-  auto d_attended = pull(d_middle, kept.attended_rows, layer.out);
+  const auto d_inner = backward(gradient, kept.up, layer.down);
+  backward(d_inner, kept.middle, layer.gate);
+  const auto d_middle = backward(d_inner, kept.middle, layer.up);
+  auto d_attended = backward(d_middle, kept.attended_rows, layer.out);
   if (is_last) d_attended = values_.narrow(0, 0, rows);
   at::Tensor dq = d_attended, dk = d_attended, dv = d_attended;
   if (attention != Attention::kNone) attention_backward(kept, d_attended, attention, dq, dk, dv);
-  pull(as_rows(dk, rows), kept.x, layer.k);
-  pull(as_rows(dv, rows), kept.x, layer.v);
-  return pull(as_rows(dq, rows), kept.x, layer.q);
+  backward(as_rows(dk, rows), kept.x, layer.k);
+  backward(as_rows(dv, rows), kept.x, layer.v);
+  return backward(as_rows(dq, rows), kept.x, layer.q);
 }
 
 void BareModel::forward_backward(const ForwardSize& size, Attention attention) const {

@@ -11,9 +11,11 @@
 #include "bench/parts.h"
 #include "bench/recipe.h"
 
+#include <core/base/threads.h>
 #include <core/nn/transformer.h>
 
-#include <ATen/Parallel.h>
+#include <drift/export.h>
+
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
@@ -147,7 +149,7 @@ void measure(const Settings& settings, const std::string& type) {
 
 void run(int count, char** arguments) {
   const Settings settings = settings_from(count, arguments);
-  at::set_num_threads(settings.threads);
+  use_threads(settings.threads);
   const ModelShape& shape = settings.shape;
   std::printf(
       "%lld layers, hidden %lld, heads %lld, inner %lld; %lld sequences of %lld tokens; %d threads, %d rounds\n",
@@ -160,4 +162,4 @@ void run(int count, char** arguments) {
 }  // namespace
 }  // namespace drift::bench
 
-int main(int count, char** arguments) { return drift::bench::guarded(drift::bench::run, count, arguments); }
+DRIFT_API int main(int count, char** arguments) { return drift::bench::guarded(drift::bench::run, count, arguments); }

@@ -9,10 +9,12 @@
 #include "bench/measure.h"
 #include "bench/recipe.h"
 
+#include <core/base/threads.h>
 #include <core/io/atomic.h>
 #include <core/io/checkpoint.h>
 #include <core/io/tensor_pieces.h>
 
+#include <drift/export.h>
 #include <drift/parallel.h>
 
 #include <ATen/Parallel.h>
@@ -22,12 +24,15 @@
 #include <boost/program_options.hpp>
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <functional>
 #include <stdexcept>
+#include <string>
 
 namespace drift::bench {
 namespace {
@@ -81,6 +86,14 @@ void plain_copy(const fs::path& folder) {
   if (failed) throw std::runtime_error("the files could not be read");
 }
 
+/// Its memory goes back to the system: each round fills fresh pages, as a program that opens its first checkpoint.
+Case with_fresh_memory(const std::string& name, const std::function<void()>& run) {
+  return {name, [run] {
+            run();
+            ::malloc_trim(0);
+          }};
+}
+
 void measure_opening(int rounds, double gigabytes, const fs::path& where) {
   const auto tensors = static_cast<std::int64_t>(gigabytes * 1e9 / (kRows * kColumns * 2));
   AtomicFolder folder(where / "checkpoint_bench");
@@ -91,11 +104,11 @@ void measure_opening(int rounds, double gigabytes, const fs::path& where) {
     for (std::int64_t i = 0; i < tensors; ++i) parameters.push_back({"layer." + std::to_string(i), ones});
     write_checkpoint_files(folder.path(), parameters, "{}", {}, 1'000'000'000);
   }
-  const Measurement measured(
-      {{"plain copy", [&] { plain_copy(folder.path()); }},
-       {"open as bfloat16", [&] { load_parameters(folder.path(), model(tensors, at::kBFloat16)); }},
-       {"open as float32", [&] { load_parameters(folder.path(), model(tensors, at::kFloat)); }}},
-      rounds);
+  const auto open_as = [&](at::ScalarType type) { load_parameters(folder.path(), model(tensors, type)); };
+  const Measurement measured({with_fresh_memory("plain copy", [&] { plain_copy(folder.path()); }),
+                              with_fresh_memory("open as bfloat16", [&] { open_as(at::kBFloat16); }),
+                              with_fresh_memory("open as float32", [&] { open_as(at::kFloat); })},
+                             rounds);
   std::printf("%.2f GB of bfloat16 in the page cache, %d threads, %d rounds\n", bytes / 1e9, at::get_num_threads(),
               rounds);
   for (const char* name : {"plain copy", "open as bfloat16", "open as float32"}) {
@@ -114,11 +127,11 @@ void run(int count, char** arguments) {
       "folder", options::value<std::string>()->default_value(std::filesystem::temp_directory_path().string()));
   options::variables_map values;
   options::store(options::parse_command_line(count, arguments, known), values);
-  if (values["threads"].as<int>() > 0) at::set_num_threads(values["threads"].as<int>());
+  use_threads(values["threads"].as<int>());
   measure_opening(values["rounds"].as<int>(), values["gigabytes"].as<double>(), values["folder"].as<std::string>());
 }
 
 }  // namespace
 }  // namespace drift::bench
 
-int main(int count, char** arguments) { return drift::bench::guarded(drift::bench::run, count, arguments); }
+DRIFT_API int main(int count, char** arguments) { return drift::bench::guarded(drift::bench::run, count, arguments); }

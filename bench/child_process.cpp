@@ -1,5 +1,6 @@
 #include "bench/child_process.h"
 
+#include <cstdlib>
 #include <stdexcept>
 
 #include <sys/wait.h>
@@ -7,7 +8,7 @@
 
 namespace drift::bench {
 
-ChildProcess::ChildProcess(const std::vector<std::string>& arguments) {
+ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const std::vector<std::string>& variables) {
   int down[2], up[2];
   if (::pipe(down) != 0 || ::pipe(up) != 0) throw std::runtime_error("cannot create a pipe");
   id_ = ::fork();
@@ -19,6 +20,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& arguments) {
     std::vector<char*> list;
     for (const std::string& one : arguments) list.push_back(const_cast<char*>(one.c_str()));
     list.push_back(nullptr);
+    for (const std::string& one : variables) ::putenv(const_cast<char*>(one.c_str()));
     ::execv("/proc/self/exe", list.data());
     ::_exit(127);
   }

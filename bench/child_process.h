@@ -12,7 +12,8 @@ namespace drift::bench {
 /// their memory stays apart.
 class ChildProcess {
  public:
-  explicit ChildProcess(const std::vector<std::string>& arguments);
+  /// @param variables  of the child's environment, as "NAME=VALUE", before those of this process
+  explicit ChildProcess(const std::vector<std::string>& arguments, const std::vector<std::string>& variables = {});
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;

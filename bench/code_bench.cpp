@@ -2,6 +2,7 @@
 // some of them hostile. Every verdict is checked.
 
 #include <drift/error.h>
+#include <drift/export.h>
 
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -166,7 +167,7 @@ Settings read_settings(int argc, char** argv) {
 }  // namespace
 }  // namespace drift::bench
 
-int main(int argc, char** argv) {
+DRIFT_API int main(int argc, char** argv) {
   try {
     drift::bench::run(drift::bench::read_settings(argc, argv));
   } catch (const std::exception& error) {

@@ -15,6 +15,8 @@
 #include <core/kernels/swiglu.h>
 #include <core/nn/transformer.h>
 
+#include <drift/export.h>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/ones_like.h>
@@ -111,3 +113,10 @@ BENCHMARK(swiglu<forward_backward, kernels::swiglu_reference>)->Apply(types);
 
 }  // namespace
 }  // namespace drift::bench
+
+DRIFT_API int main(int count, char** arguments) {
+  benchmark::Initialize(&count, arguments);
+  if (benchmark::ReportUnrecognizedArguments(count, arguments)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

@@ -13,12 +13,13 @@
 #include "bench/recipe.h"
 #include "bench/recording_model.h"
 
-#include <core/train/batch_totals.h>
-#include <core/train/optimizer.h>
-#include <core/train/policy_gradient.h>
-#include <core/train/row_graph.h>
-#include <core/train/view_rows.h>
+#include <core/update/batch_totals.h>
+#include <core/update/optimizer.h>
+#include <core/update/policy_gradient.h>
+#include <core/update/row_graph.h>
+#include <core/update/view_rows.h>
 
+#include <drift/export.h>
 #include <drift/masking_strategy.h>
 #include <drift/parallel.h>
 
@@ -110,19 +111,19 @@ LossInput loss_input(const Update& update, const at::Tensor& current_FL) {
 }
 
 /// Scores of some rows with their graph; with `backward` also their gradients.
-void score_and_pull(const Model& model, const Trajectories& trajectories, const std::vector<ViewRow>& rows,
-                    std::int64_t views, std::int64_t workers, bool backward) {
+void score_and_backward(const Model& model, const Trajectories& trajectories, const std::vector<ViewRow>& rows,
+                        std::int64_t views, std::int64_t workers, bool backward) {
   std::vector<at::Tensor> parameters;
   for (const auto& parameter : model.parameters()) parameters.push_back(parameter.tensor);
   const std::int64_t length = trajectories.tokens_BL.size(1);
   const PolicyScores scores(views, length, at::kFloat, /*want_entropy=*/false);
-  const ScorePull pull{at::ones_like(scores.logprob_FL), {}};
+  const ScoreGradient gradient{at::ones_like(scores.logprob_FL), {}};
   parallel_rows(workers, static_cast<std::int64_t>(rows.size()), [&](std::int64_t, auto begin, auto end) {
     HeadWorker head(model.lm_head_VH());
     RowGraph graph(model, trajectories, rows, begin, end, /*recompute=*/false);
     graph.score(head, {0, views * length}, scores);
     if (!backward) return;
-    graph.pull(head, pull);
+    graph.backward(head, gradient);
     torch::autograd::grad({graph.hidden_NH()}, parameters, {graph.gradient_NH()}, std::nullopt, false, true);
   });
 }
@@ -193,13 +194,14 @@ void run(int count, char** arguments) {
       bare_case("bare, all views, scaled_dot_product_attention", all, Attention::kScaledDotProduct),
       bare_case("bare, all views, three calls", all, Attention::kThreeCalls),
       {"scores with their graph, and the backward",
-       [&] { score_and_pull(model, update.trajectories, rows, view_count, workers, true); }},
-      {"  of which the scores", [&] { score_and_pull(model, update.trajectories, rows, view_count, workers, false); }},
+       [&] { score_and_backward(model, update.trajectories, rows, view_count, workers, true); }},
+      {"  of which the scores",
+       [&] { score_and_backward(model, update.trajectories, rows, view_count, workers, false); }},
       bare_case("  products", merged, Attention::kNone),
       {"  rows as a batch",
        [&] {
          parallel_rows(workers, static_cast<std::int64_t>(rows.size()), [&](std::int64_t, auto begin, auto end) {
-           make_row_batch(model.traits(), update.trajectories, rows, begin, end, at::kCPU);
+           make_row_batch(model, update.trajectories, rows, begin, end, at::kCPU);
          });
        }},
       {"distinct contexts of the views",
@@ -218,4 +220,4 @@ void run(int count, char** arguments) {
 }  // namespace
 }  // namespace drift::bench
 
-int main(int count, char** arguments) { return drift::bench::guarded(drift::bench::run, count, arguments); }
+DRIFT_API int main(int count, char** arguments) { return drift::bench::guarded(drift::bench::run, count, arguments); }

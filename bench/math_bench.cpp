@@ -10,6 +10,7 @@
 #include <tests/support/hostile_answers.h>
 
 #include <drift/error.h>
+#include <drift/export.h>
 
 #include <boost/algorithm/string/replace.hpp>
 #include <nlohmann/json.hpp>
@@ -152,7 +153,7 @@ void measure_hostile(const math_reward::MathReward& reward, const math_reward::M
 
 }  // namespace
 
-int main(int argc, char** argv) {
+DRIFT_API int main(int argc, char** argv) {
   try {
     if (argc > 2) throw drift::Error("usage: math_bench [DATASET.json]");
     const auto judgements = judgements_of(argc == 2 ? truths_of(argv[1]) : committed_truths());

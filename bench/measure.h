@@ -19,7 +19,7 @@ struct Spread {
 Spread spread(std::vector<double> values);
 
 /// kProcessor: what all threads of the process used, which other programs on the machine hardly change. Threads that
-/// wait count as long as they spin (OMP_WAIT_POLICY=passive: hardly).
+/// wait sleep, and hardly count.
 enum class Clock { kWall, kProcessor };
 
 /// Times of several cases in one process, taken in turn: what disturbs the machine for a while disturbs all alike.

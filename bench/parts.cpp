@@ -48,7 +48,7 @@ std::int64_t Parts::rows_after_attention(const ForwardSize& size, std::int64_t l
 }
 
 // One call for all layers: the engine's own start-up is not the part's.
-void Parts::pull(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs) {
+void Parts::backward(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs) {
   if (!at::GradMode::is_enabled()) return;
   std::vector<at::Tensor> gradients;
   for (const auto& output : outputs) gradients.push_back(output.detach());
@@ -67,7 +67,7 @@ void Parts::attention(const ForwardSize& size) const {
     const auto v = inputs.back().view({size.sequences, size.tokens, shape_.heads, shape_.dimension()}).transpose(1, 2);
     outputs.push_back(nn::attention(q, k, v, {}));
   }
-  pull(outputs, inputs);
+  backward(outputs, inputs);
 }
 
 void Parts::norms(const ForwardSize& size) const {
@@ -81,7 +81,7 @@ void Parts::norms(const ForwardSize& size) const {
     norm(rows_after_attention(size, layer));
   }
   if (shape_.vocabulary > 0) norm(size.rows);
-  pull(outputs, inputs);
+  backward(outputs, inputs);
 }
 
 void Parts::rotary(const ForwardSize& size) const {
@@ -90,7 +90,7 @@ void Parts::rotary(const ForwardSize& size) const {
     inputs.push_back(rows(hidden_, size.sequences * size.tokens));
     outputs.push_back(kernels::rotate_heads(inputs.back(), table_.cosine_SD2, table_.sine_SD2, shape_.heads));
   }
-  pull(outputs, inputs);
+  backward(outputs, inputs);
 }
 
 void Parts::swiglu(const ForwardSize& size) const {
@@ -100,13 +100,13 @@ void Parts::swiglu(const ForwardSize& size) const {
     inputs.insert(inputs.end(), {gate, up});
     outputs.push_back(kernels::swiglu(gate, up));
   }
-  pull(outputs, inputs);
+  backward(outputs, inputs);
 }
 
 void Parts::embedding(const ForwardSize& size) const {
   const auto embedded = at::embedding(embedding_VH_, tokens_.narrow(0, 0, size.sequences * size.tokens));
   const auto wanted = wanted_.narrow(0, 0, size.rows);
-  pull({embedded.index_select(0, wanted), embedded.index_select(0, wanted)}, {embedding_VH_});
+  backward({embedded.index_select(0, wanted), embedded.index_select(0, wanted)}, {embedding_VH_});
 }
 
 // A sum in the forward; in the backward the sum of the two gradients that meet.
@@ -118,7 +118,7 @@ void Parts::residuals(const ForwardSize& size) const {
       outputs.push_back(inputs.back() + inputs.back().view_as(inputs.back()));
     }
   }
-  pull(outputs, inputs);
+  backward(outputs, inputs);
 }
 
 }  // namespace drift::bench

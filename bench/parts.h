@@ -27,7 +27,7 @@ class Parts {
   void embedding(const ForwardSize& size) const;  // and the selection of rows in the last layer
   at::Tensor rows(const at::Tensor& values, std::int64_t count) const;
   std::int64_t rows_after_attention(const ForwardSize& size, std::int64_t layer) const;
-  static void pull(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs);
+  static void backward(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& inputs);
 
   ModelShape shape_;
   nn::RotaryTable table_;

@@ -1,8 +1,9 @@
 #include "bench/recipe.h"
 
+#include <core/base/model_policy.h>
 #include <core/io/checkpoint.h>
+#include <core/rollout/prompt_encoder.h>
 #include <core/text/tokenizer.h>
-#include <core/train/prompt_encoder.h>
 
 #include <drift/task.h>
 
@@ -52,6 +53,7 @@ Recipe::Recipe(int count, char** arguments) {
   }
   prepare_device(config_);
   model_ = open_initial_model(registry_, config_);
+  policy_.emplace(*model_);
 }
 
 ModelShape Recipe::shape() const {
@@ -78,7 +80,7 @@ Prompts Recipe::prompts() const {
 
 RolloutInput Recipe::rollout_input() const {
   RolloutInput input;
-  input.model = &*model_;
+  input.policy = &*policy_;
   input.prompts = prompts();
   input.random = RandomStream(1, "rollout");
   return input;

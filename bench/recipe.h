@@ -2,9 +2,10 @@
 
 #include "bench/bare_model.h"
 
+#include <core/base/model_policy.h>
+#include <core/components/components.h>
 #include <core/config/run_config.h>
 #include <core/plugin/plugin_loader.h>
-#include <core/train/components.h>
 
 #include <drift/registry.h>
 #include <drift/rollout.h>
@@ -40,6 +41,7 @@ class Recipe {
   RunConfig config_;
   bool random_weights_ = false;
   Loaded<Model> model_;
+  std::optional<ModelPolicy> policy_;
 };
 
 /// What main() returns: 0, or after an error, which is printed, 1 (2 where the configuration is mistaken).

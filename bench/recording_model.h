@@ -24,6 +24,8 @@ class RecordingModel final : public Model {
  public:
   explicit RecordingModel(const Model& model) : model_(model) {}
 
+  at::Device device() const override { return model_.lm_head_VH().device(); }
+  at::ScalarType dtype() const override { return model_.lm_head_VH().scalar_type(); }
   const ModelTraits& traits() const override { return model_.traits(); }
   at::Tensor forward(const ForwardInput& input) const override;
   at::Tensor lm_head_VH() const override { return model_.lm_head_VH(); }

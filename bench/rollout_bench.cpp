@@ -13,6 +13,9 @@
 #include "bench/recipe.h"
 #include "bench/recording_model.h"
 
+#include <core/base/model_policy.h>
+
+#include <drift/export.h>
 #include <drift/sampling.h>
 
 #include <ATen/Parallel.h>
@@ -121,7 +124,8 @@ void run(int count, char** arguments) {
   const RolloutInput input = recipe.rollout_input();
   RecordingModel recorder(recipe.model());
   RolloutInput recorded_input = input;
-  recorded_input.model = &recorder;
+  const ModelPolicy recorded_policy(recorder);
+  recorded_input.policy = &recorded_policy;
   Trajectories trajectories;
   rollout->generate(recorded_input, trajectories);
   const Recording recording = recorder.recording(input.prompts.tokens_BP);
@@ -197,4 +201,4 @@ void run(int count, char** arguments) {
 }  // namespace
 }  // namespace drift::bench
 
-int main(int count, char** arguments) { return drift::bench::guarded(drift::bench::run, count, arguments); }
+DRIFT_API int main(int count, char** arguments) { return drift::bench::guarded(drift::bench::run, count, arguments); }

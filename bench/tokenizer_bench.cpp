@@ -4,6 +4,7 @@
 #include <core/text/tokenizer.h>
 
 #include <drift/error.h>
+#include <drift/export.h>
 
 #include <nlohmann/json.hpp>
 
@@ -41,7 +42,7 @@ void measure(const char* tokenizer_path, const char* text_path) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+DRIFT_API int main(int argc, char** argv) {
   try {
     if (argc != 3) throw drift::Error("usage: tokenizer_bench TOKENIZER TEXT_FILE");
     measure(argv[1], argv[2]);

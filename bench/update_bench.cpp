@@ -22,11 +22,12 @@
 #include "bench/recipe.h"
 #include "bench/update_case.h"
 
-#include <core/base/memory.h>
-#include <core/train/optimizer.h>
-#include <core/train/phase_timer.h>
+#include <core/base/phase_timer.h>
+#include <core/base/threads.h>
+#include <core/update/optimizer.h>
 
-#include <ATen/Parallel.h>
+#include <drift/export.h>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
@@ -233,7 +234,6 @@ class Server {
 };
 
 void serve(const Settings& settings) {
-  if (settings.serve == "drift" && !settings.fresh_memory) keep_freed_memory();
   Server server(settings, update_shape(settings.shapes.front()),
                 settings.types.front() == "float32" ? at::kFloat : at::kBFloat16);
   for (std::string line; std::getline(std::cin, line);) {
@@ -326,7 +326,7 @@ void measure(const Settings& settings, const std::string& name, ChildProcess& dr
 
 void run(int count, char** arguments) {
   const Settings settings = settings_from(count, arguments);
-  at::set_num_threads(settings.threads);
+  use_threads(settings.threads);
   if (!settings.serve.empty()) return serve(settings);
   const auto gradients = std::filesystem::temp_directory_path() / ("update_bench." + std::to_string(::getpid()));
   for (const std::string& shape : settings.shapes) {
@@ -351,10 +351,13 @@ void run(int count, char** arguments) {
                                       "--gradients",
                                       gradients.string()};
         if (settings.drift_only) list.push_back("--drift-only");
-        if (settings.fresh_memory) list.push_back("--fresh-memory");
         if (!settings.assignments.empty()) list.push_back("--set");
         list.insert(list.end(), settings.assignments.begin(), settings.assignments.end());
-        return std::make_unique<ChildProcess>(list);
+        // Any setting of the user's own leaves the allocator as it is; this one changes nothing.
+        const bool plain_allocator = name == "plain" || settings.fresh_memory;
+        return std::make_unique<ChildProcess>(
+            list, plain_allocator ? std::vector<std::string>{"GLIBC_TUNABLES=glibc.malloc.perturb=0"}
+                                  : std::vector<std::string>{});
       };
       const auto drift = side("drift");
       const auto plain = settings.drift_only ? nullptr : side("plain");
@@ -368,4 +371,4 @@ void run(int count, char** arguments) {
 }  // namespace
 }  // namespace drift::bench
 
-int main(int count, char** arguments) { return drift::bench::guarded(drift::bench::run, count, arguments); }
+DRIFT_API int main(int count, char** arguments) { return drift::bench::guarded(drift::bench::run, count, arguments); }

@@ -1,9 +1,10 @@
 #include "bench/update_case.h"
 
+#include <core/base/component_host.h>
 #include <core/config/run_config.h>
 #include <core/io/checkpoint.h>
-#include <core/train/batch_totals.h>
-#include <core/train/reference_policy.h>
+#include <core/update/batch_totals.h>
+#include <core/update/reference_policy.h>
 
 #include <drift/masking_strategy.h>
 
@@ -105,7 +106,7 @@ UpdateCases::UpdateCases(const UpdateShape& shape, at::ScalarType type) : shape_
   const ComponentEntry* entry = registry_.find(ComponentKind::kModel, "llada");
   if (entry == nullptr) throw std::runtime_error("the plugin llada is not built");
   const ModelConfig config{config_json(shape), type, at::kCPU};
-  auto made = entry->create(Params(entry->params, {}), &config);
+  auto made = make_component(*entry, Params(entry->params, {}), &config);
   model_.reset(dynamic_cast<Model*>(made.release()));
   const at::NoGradGuard no_gradient;
   model_->initialize(RandomStream(1, "update bench"));

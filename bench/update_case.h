@@ -1,8 +1,8 @@
 #pragma once
 
+#include <core/components/components.h>
 #include <core/plugin/plugin_loader.h>
-#include <core/train/components.h>
-#include <core/train/policy_gradient.h>
+#include <core/update/policy_gradient.h>
 
 #include <drift/registry.h>
 

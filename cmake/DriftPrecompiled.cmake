@@ -1,7 +1,8 @@
 # drift_precompile(TARGET [TESTS])
 # Headers that most files include are compiled once: reading LibTorch's tensor class costs a file more than its own text.
-# Only headers of other projects belong here, so that editing Drift never compiles them again. libdrift exports its
-# functions and hence has a set of its own; plugins, program and benchmarks share one, tests (with GoogleMock) another.
+# Only headers of other projects belong here, so that editing Drift never compiles them again. libdrift_nn and
+# libdrift_core, which export all their functions, share one set; libdrift, plugins, program and benchmarks another; tests
+# (with GoogleMock) a third.
 # -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON builds without, which shows a missing #include.
 set(DRIFT_PRECOMPILED_HEADERS
     <ATen/TensorOperators.h> <ATen/core/Tensor.h> <ATen/ops/arange.h> <ATen/ops/empty.h> <ATen/ops/full.h> <ATen/ops/ones.h>
@@ -15,8 +16,10 @@ set(CMAKE_CXX_COMPILE_OPTIONS_PIE -fPIC)
 
 function(drift_precompile target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "TESTS" "" "")
-  if(target STREQUAL drift)
-    target_precompile_headers(drift PRIVATE ${DRIFT_PRECOMPILED_HEADERS})
+  if(target MATCHES "^drift_(nn|core)$")
+    _drift_precompiled_set(drift_core_precompiled ${DRIFT_PRECOMPILED_HEADERS})
+    set_target_properties(drift_core_precompiled PROPERTIES CXX_VISIBILITY_PRESET default VISIBILITY_INLINES_HIDDEN OFF)
+    target_precompile_headers(${target} REUSE_FROM drift_core_precompiled)
   elseif(arg_TESTS)
     _drift_precompiled_set(drift_test_precompiled ${DRIFT_PRECOMPILED_HEADERS} <gmock/gmock.h>)
     target_link_libraries(drift_test_precompiled PRIVATE GTest::gmock)
@@ -34,5 +37,9 @@ function(_drift_precompiled_set name)
     add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/${name}.cpp)
     target_link_libraries(${name} PRIVATE drift::torch nlohmann_json::nlohmann_json)
     target_precompile_headers(${name} PRIVATE ${ARGN})
+    # ccache takes this text for the 400 MB that it stands for. What flags decide, ccache knows from the flags.
+    file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${name}.dir/cmake_pch.hxx.gch.sum
+         CONTENT "${ARGN} ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${DRIFT_LIBTORCH_VERSION} \
+${nlohmann_json_VERSION} ${GTest_VERSION}" @ONLY)
   endif()
 endfunction()

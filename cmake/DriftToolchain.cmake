@@ -3,7 +3,7 @@ find_program(DRIFT_CCACHE ccache)
 if(DRIFT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # Clones share results, with precompiled headers too.
   set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
-      CCACHE_SLOPPINESS=pch_defines,time_macros ${DRIFT_CCACHE})
+      CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_PCH_EXTSUM=1 ${DRIFT_CCACHE})
 endif()
 
 find_program(DRIFT_MOLD mold)

@@ -4,12 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
-#include <limits>
 #include <string>
-
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 namespace drift {
 namespace {
@@ -42,13 +37,5 @@ std::optional<std::int64_t> available_memory(at::Device device) {
 }
 
 std::int64_t resident_memory() { return kilobytes_of("/proc/self/status", "VmRSS").value_or(0); }
-
-void keep_freed_memory() {
-#ifdef __GLIBC__
-  // No allocation is a mapping of its own, and the heap's free end stays.
-  ::mallopt(M_MMAP_MAX, 0);
-  ::mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
-#endif
-}
 
 }  // namespace drift

@@ -14,9 +14,4 @@ std::optional<std::int64_t> available_memory(at::Device device);
 /// Bytes of this process that lie in memory now.
 std::int64_t resident_memory();
 
-/// Keep the memory that is freed for what is allocated next, instead of giving it back to the system. Tensors of a
-/// training step are freed and allocated again by the thousand; fresh pages of the system have to be cleared first.
-/// For the whole process; to be called once, at its start.
-void keep_freed_memory();
-
 }  // namespace drift

@@ -89,7 +89,7 @@ int run_tokenize(const CommandLine& line);
 int run_plugin_list(const CommandLine& line);
 int run_plugin_info(const CommandLine& line);
 int run_plugin_check(const CommandLine& line);
-int run_plugin_pairs(const CommandLine& line);
+int run_plugin_presets(const CommandLine& line);
 int run_reward(const CommandLine& line);
 int run_loss(const CommandLine& line);
 int run_config_show(const CommandLine& line);

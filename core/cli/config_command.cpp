@@ -1,6 +1,5 @@
 #include <core/cli/load_run.h>
 #include <core/config/nearest.h>
-#include <core/config/preset_notes.h>
 
 #include <iostream>
 #include <map>
@@ -38,7 +37,7 @@ ConfigPurpose purpose_of(const CommandLine& line) {
 int run_config_show(const CommandLine& line) {
   const LoadedRun run = load_run(line, purpose_of(line));
   std::cout << run.config.resolved_toml();
-  const auto notes = preset_notes(run.config, run.plugins->registry);
+  const auto& notes = run.config.preset_notes();
   if (!notes.empty()) std::cout << "\n# Notes of the preset:\n";
   for (const std::string& note : notes) std::cout << "#   " << note << "\n";
   return 0;

@@ -25,7 +25,7 @@ void DataSource::open_prompts() {
 }
 
 std::vector<TaskItem> DataSource::training_items(std::int64_t generated) const {
-  const ListedTask* listed = list();
+  const TrainingList* listed = list();
   const auto seed = static_cast<std::uint64_t>(config().section("run").get<std::int64_t>("seed"));
   const RandomStream random = RandomStream(seed, "train").child("task");
   std::vector<TaskItem> items(static_cast<std::size_t>(listed ? listed->training_size() : generated));

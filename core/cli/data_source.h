@@ -1,10 +1,10 @@
 #pragma once
 
 #include <core/cli/load_run.h>
+#include <core/components/components.h>
 #include <core/data/item_statistics.h>
+#include <core/rollout/prompt_encoder.h>
 #include <core/text/tokenizer.h>
-#include <core/train/components.h>
-#include <core/train/prompt_encoder.h>
 
 #include <cstdint>
 #include <memory>
@@ -29,7 +29,7 @@ class DataSource {
   const Loaded<Task>& task() const { return task_; }
 
   /// Null for a task that makes its items.
-  const ListedTask* list() const { return dynamic_cast<const ListedTask*>(&*task_); }
+  const TrainingList* list() const { return capability<TrainingList>(*task_); }
   /// Training items: the whole list, or the first `generated` that a run of this seed meets.
   std::vector<TaskItem> training_items(std::int64_t generated) const;
   std::vector<TaskItem> held_out_items() const;

@@ -1,5 +1,7 @@
 #include <core/cli/load_run.h>
 
+#include <core/base/component_host.h>
+
 #include <drift/abi.h>
 
 #include <ATen/detail/CUDAHooksInterface.h>
@@ -70,9 +72,12 @@ Finding check_cuda() {
 }
 
 Finding check_threads() {
-  const char* variable = std::getenv("OMP_NUM_THREADS");
-  const std::string cores = std::to_string(std::thread::hardware_concurrency()) + " cores";
-  return {State::kOk, "threads", cores + (variable != nullptr ? std::string(", OMP_NUM_THREADS=") + variable : ""), ""};
+  std::string text = std::to_string(std::thread::hardware_concurrency()) + " cores";
+  // How threads wait for each other: the launcher's choice, or the user's own.
+  for (const char* variable : {"OMP_NUM_THREADS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT"}) {
+    if (const char* value = std::getenv(variable)) text += std::string(", ") + variable + "=" + value;
+  }
+  return {State::kOk, "threads", text, ""};
 }
 
 /// Makes each reward as a run would: one that needs something of the machine, a sandbox say, tries it.
@@ -81,7 +86,7 @@ void check_rewards(const Registry& registry, std::vector<Finding>& findings) {
   for (const ComponentEntry& entry : registry.components()) {
     if (entry.kind != ComponentKind::kReward) continue;
     try {
-      entry.create(Params(entry.params), nullptr);
+      make_component(entry, Params(entry.params));
       ready += (ready.empty() ? "" : ", ") + entry.name;
     } catch (const Error& error) {
       findings.push_back(

@@ -3,7 +3,6 @@
 #include <core/base/device.h>
 #include <core/base/memory.h>
 #include <core/cli/run_files.h>
-#include <core/config/preset_notes.h>
 #include <core/io/checkpoint.h>
 #include <core/report/format.h>
 #include <core/train/training_plan.h>
@@ -177,7 +176,7 @@ int run_dry(const CommandLine& line, const MakeComponents& make_components) {
   const auto available = device ? available_memory(*device) : std::nullopt;
   const Disk disk = disk_of(plan, path);
   const auto in_the_way = obstacles(config, plan, disk, available, path, line.resume);
-  const auto notes = preset_notes(config, run.plugins->registry);
+  const auto& notes = config.preset_notes();
   if (line.json) {
     std::cout << json_of(plan, disk, available, in_the_way, notes).dump(1) << "\n";
     return in_the_way.empty() ? 0 : 1;

@@ -1,10 +1,10 @@
 #include <core/cli/eval_suite.h>
 #include <core/cli/load_run.h>
+#include <core/components/components.h>
 #include <core/eval/evaluation.h>
 #include <core/io/atomic.h>
 #include <core/io/folder_lock.h>
 #include <core/report/terminal.h>
-#include <core/train/components.h>
 
 #include <cstdio>
 #include <iostream>

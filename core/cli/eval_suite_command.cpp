@@ -1,5 +1,6 @@
 #include <core/cli/eval_suite.h>
 #include <core/cli/load_run.h>
+#include <core/components/components.h>
 #include <core/config/cell_mistakes.h>
 #include <core/config/nearest.h>
 #include <core/eval/evaluation.h>
@@ -7,7 +8,6 @@
 #include <core/io/folder_lock.h>
 #include <core/report/format.h>
 #include <core/report/terminal.h>
-#include <core/train/components.h>
 
 #include <algorithm>
 #include <iostream>

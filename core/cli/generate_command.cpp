@@ -1,9 +1,9 @@
+#include <core/base/model_policy.h>
 #include <core/cli/load_run.h>
-#include <core/eval/held_out.h>
+#include <core/components/components.h>
+#include <core/rollout/prompt_encoder.h>
+#include <core/rollout/response_text.h>
 #include <core/text/tokenizer.h>
-#include <core/train/components.h>
-#include <core/train/prompt_batch.h>
-#include <core/train/prompt_encoder.h>
 
 #include <ATen/core/grad_mode.h>
 
@@ -69,7 +69,8 @@ int run_generate(const CommandLine& line) {
   const auto rollout = create_component<Rollout>(run.plugins->registry, config, "rollout");
 
   RolloutInput input;
-  input.model = &*model;
+  const ModelPolicy policy(*model);
+  input.policy = &policy;
   input.prompts = single_prompt(ids);
   input.random = RandomStream(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "generate");
   Trajectories made;

@@ -1,7 +1,6 @@
 #include <core/cli/load_run.h>
 
-#include <core/train/compatibility.h>
-#include <core/train/components.h>
+#include <core/components/components.h>
 
 #include <algorithm>
 #include <iostream>
@@ -25,40 +24,8 @@ std::unique_ptr<Plugins> load_plugins(const std::vector<std::filesystem::path>& 
   return plugins;
 }
 
-namespace {
-
-/// The value of `section.name` in the configuration.
-const ResolvedValue& component_name(const RunConfig& config, std::string_view section) {
-  for (const ResolvedSection& found : config.sections()) {
-    if (found.name == section) return found.values.front();
-  }
-  throw Error("the configuration has no section [" + std::string(section) + "]");
-}
-
-// Two parts may each be right and not go together: told like any other mistake in the file, before anything is opened.
-void check_parts_fit(const ConfigDocument& document, const Registry& registry, const RunConfig& config) {
-  const auto masking = create_component<MaskingStrategy>(registry, config, "algorithm.masking");
-  const auto loss = create_component<LossEstimator>(registry, config, "algorithm.loss");
-  const std::string why = mismatch(*masking, *loss);
-  if (why.empty()) return;
-  const ResolvedValue* chosen = &component_name(config, "algorithm");
-  for (const char* section : {"algorithm.masking", "algorithm.loss"}) {
-    const ResolvedValue& name = component_name(config, section);
-    if (name.origin.kind == Origin::Kind::kFile || name.origin.kind == Origin::Kind::kCommandLine) chosen = &name;
-  }
-  Diagnostic wrong =
-      document.at(chosen->origin, chosen->origin.value,
-                  "loss `" + loss.name() + "` and masking strategy `" + masking.name() + "` do not go together");
-  wrong.notes = {"the loss " + why, "which masking strategy goes with which loss: drift plugin pairs"};
-  throw ConfigError({std::move(wrong)});
-}
-
-}  // namespace
-
 RunConfig resolve_run(const ConfigDocument& document, const Registry& registry, ConfigPurpose purpose) {
-  RunConfig config = resolve_config(document, registry, purpose);
-  if (purpose == ConfigPurpose::kTrain) check_parts_fit(document, registry, config);
-  return config;
+  return resolve_config(document, registry, purpose);
 }
 
 std::unique_ptr<Plugins> load_plugins_for(const std::vector<ConfigDocument>& documents) {

@@ -1,7 +1,8 @@
+#include <core/base/component_host.h>
 #include <core/cli/load_run.h>
+#include <core/components/components.h>
 #include <core/config/nearest.h>
-#include <core/train/components.h>
-#include <core/train/loss_case.h>
+#include <core/update/loss_case.h>
 
 #include <nlohmann/json.hpp>
 
@@ -97,7 +98,7 @@ int run_loss(const CommandLine& line) {
   const ComponentEntry& entry = find_loss(plugins->registry, line.name);
   bool as_expected = true;
   for (const LossCase& one : chosen_cases(line, entry)) {
-    const auto loss = entry.create(Params(entry.params, one.parameters), nullptr);
+    const auto loss = make_component(entry, Params(entry.params, one.parameters));
     const auto result = evaluate_case(dynamic_cast<const LossEstimator&>(*loss), one.input);
     const auto wrong = differences(result, one.expected);
     as_expected = as_expected && wrong.empty();

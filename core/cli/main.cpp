@@ -3,6 +3,8 @@
 #include <core/config/nearest.h>
 #include <core/report/terminal.h>
 
+#include <drift/export.h>
+
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -112,7 +114,7 @@ void print_error(const std::string& what, const std::string& hint, bool colour) 
 }  // namespace
 }  // namespace drift
 
-int main(int argc, char** argv) {
+DRIFT_API int main(int argc, char** argv) {
   using namespace drift;
   const TerminalOptions terminal = detect_terminal(2);
   const bool colour = terminal.is_terminal && terminal.color;

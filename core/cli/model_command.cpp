@@ -1,8 +1,8 @@
 #include <core/cli/load_run.h>
+#include <core/components/components.h>
 #include <core/eval/logit_check.h>
 #include <core/io/checkpoint.h>
 #include <core/report/format.h>
-#include <core/train/components.h>
 
 #include <c10/core/ScalarType.h>
 #include <nlohmann/json.hpp>
@@ -30,13 +30,11 @@ std::string gibibytes(std::int64_t bytes) {
   return format_decimal(static_cast<double>(bytes) / (1 << 20), 2) + " MiB";
 }
 
-const char* row_name(PredictionRow row) {
-  switch (row) {
-    case PredictionRow::kSame: return "its own";
-    case PredictionRow::kPrevious: return "the one before";
-    case PredictionRow::kPreviousWithinResponse: return "the one before; where scored, the first response token's own";
-  }
-  return "?";
+std::string row_name(const Model& model) {
+  std::string name = model.traits().prediction_row == PredictionRow::kSame ? "its own" : "the one before";
+  const auto* scored = capability<ScoredRows>(model);
+  if (scored != nullptr && scored->scored_rows_before(0) == 0) name += "; where scored, the first response token's own";
+  return name;
 }
 
 std::string ranges_text(const ModelTraits& traits) {
@@ -78,7 +76,7 @@ void print_info(const Loaded<Model>& model, const std::filesystem::path& folder)
   print_row("mask, pad, end ids", std::to_string(traits.mask_id) + ", " + std::to_string(traits.pad_id) + ", " +
                                       std::to_string(traits.end_id));
   print_row("never written", ranges_text(traits));
-  print_row("row that predicts", row_name(traits.prediction_row));
+  print_row("row that predicts", row_name(*model));
   for (const ChatFormat& format : traits.chat_formats) print_chat(format);
   std::printf("\n%-12s %14s %14s\n", "type", "to run", "to train");
   for (const MemoryOfType& type : kTypes) {
@@ -102,7 +100,7 @@ Json info_json(const Loaded<Model>& model, const std::filesystem::path& folder) 
   json["pad_id"] = traits.pad_id;
   json["end_id"] = traits.end_id;
   json["forbidden_output_ids"] = traits.forbidden_output_ids;
-  json["prediction_row"] = row_name(traits.prediction_row);
+  json["prediction_row"] = row_name(*model);
   for (const ChatFormat& format : traits.chat_formats) json["chat_formats"].push_back(format.name);
   for (const WeightTypeSummary& type : summarize_checkpoint(folder).types) {
     json["on_disk"][c10::getDtypeNames(type.dtype).first] = {{"tensors", type.total.tensors},

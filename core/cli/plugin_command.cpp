@@ -1,6 +1,6 @@
 #include <core/cli/load_run.h>
 #include <core/plugin/plugin_report.h>
-#include <core/train/compatibility.h>
+#include <core/plugin/preset_table.h>
 
 #include <iostream>
 
@@ -30,9 +30,9 @@ int run_plugin_check(const CommandLine& line) {
   return 0;
 }
 
-int run_plugin_pairs(const CommandLine& line) {
+int run_plugin_presets(const CommandLine& line) {
   const auto plugins = plugins_of(line);
-  std::cout << compatibility_table(plugins->registry);
+  std::cout << preset_tables(plugins->registry, line.name);
   return 0;
 }
 

@@ -1,6 +1,6 @@
 #include <core/cli/load_run.h>
 #include <core/io/json_lines.h>
-#include <core/train/judge.h>
+#include <core/rollout/judge.h>
 
 #include <nlohmann/json.hpp>
 

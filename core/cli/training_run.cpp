@@ -1,14 +1,13 @@
 #include <core/cli/training_run.h>
 
-#include <core/base/memory.h>
+#include <core/base/log.h>
 #include <core/cli/run_files.h>
-#include <core/config/preset_notes.h>
 #include <core/eval/held_out.h>
 #include <core/io/checkpoint.h>
+#include <core/record/metrics_reader.h>
 #include <core/report/html_report.h>
-#include <core/report/log.h>
-#include <core/report/metrics_reader.h>
 #include <core/report/profile.h>
+#include <core/report/run_display.h>
 #include <core/report/terminal.h>
 #include <core/train/training_task.h>
 
@@ -25,7 +24,6 @@ LoopSettings loop_settings(const RunConfig& config, ConfigPurpose purpose, const
   const auto& section = config.section(purpose == ConfigPurpose::kTrain ? "train" : "pretrain");
   const auto& evaluation = config.section("evaluation");
   LoopSettings settings;
-  settings.kind = purpose == ConfigPurpose::kTrain ? RunKind::kTrain : RunKind::kPretrain;
   settings.steps = section.get<std::int64_t>("steps");
   settings.checkpoint_every = section.get<std::int64_t>("checkpoint_every");
   settings.keep_checkpoints = section.get<std::int64_t>("keep_checkpoints");
@@ -60,19 +58,22 @@ struct Evaluator {
   Loaded<Task> task;
   Judge judge;
   Loaded<Rollout> rollout;
+  std::vector<AnsweredItem> answers;  ///< of the last evaluation
 };
 
 std::optional<Evaluator> make_evaluator(const LoadedRun& run) {
   if (!run.config.has("evaluation.rollout") || !run.config.has("reward")) return std::nullopt;
   const auto& registry = run.plugins->registry;
-  Evaluator evaluator{create_component<Task>(registry, run.config, "task"), Judge(registry, run.config),
-                      create_component<Rollout>(registry, run.config, "evaluation.rollout")};
+  Evaluator evaluator{create_component<Task>(registry, run.config, "task"),
+                      Judge(registry, run.config),
+                      create_component<Rollout>(registry, run.config, "evaluation.rollout"),
+                      {}};
   if (evaluator.task->held_out_size() == 0) return std::nullopt;
   return evaluator;
 }
 
-TrainingLoop::Evaluate make_evaluate(const std::optional<Evaluator>& evaluator, const RunConfig& config,
-                                     const Model& model, const PromptEncoder& prompts, RunDisplay& display) {
+TrainingLoop::Evaluate make_evaluate(std::optional<Evaluator>& evaluator, const RunConfig& config, const Model& model,
+                                     const PromptEncoder& prompts, RunDisplay& display) {
   if (!evaluator) return {};
   const Params& evaluation = config.section("evaluation");
   HeldOutSettings held_out;
@@ -86,11 +87,10 @@ TrainingLoop::Evaluate make_evaluate(const std::optional<Evaluator>& evaluator, 
   held_out.items = evaluation.get<std::int64_t>("items");
   held_out.batch_size = evaluation.get<std::int64_t>("batch_size");
   held_out.progress = [&](std::int64_t done, std::int64_t total) { display.activity("evaluation", done, total); };
-  return [held_out] {
-    auto evaluation = evaluate_held_out(held_out);
-    log_info("held-out accuracy " + std::to_string(evaluation.result.accuracy) + " on " +
-             std::to_string(evaluation.result.items) + " items");
-    return evaluation;
+  return [held_out, &answers = evaluator->answers] {
+    const HeldOutResult result = evaluate_held_out(held_out, answers);
+    log_info("held-out accuracy " + std::to_string(result.accuracy) + " on " + std::to_string(result.items) + " items");
+    return result;
   };
 }
 
@@ -102,12 +102,11 @@ void begin_files(const RunFolder& folder, const LoadedRun& run, const std::optio
   folder.write_file("plugins.json", plugins_json(run.plugins->loader));
 }
 
-void end_files(const RunFolder& folder, const RunConfig& config, const LoopResult& result, const Tokenizer& tokenizer) {
+void end_files(const RunFolder& folder, const RunConfig& config, const LoopResult& result,
+               const std::optional<Evaluator>& evaluator, const Tokenizer& tokenizer) {
   folder.write_file("summary.json", summary_json(config, result));
-  if (result.last_evaluation) {
-    folder.write_file("samples.json",
-                      samples_json(*result.last_evaluation, result.last_step, tokenizer, kSamplesOfEach));
-  }
+  if (result.after)
+    folder.write_file("samples.json", samples_json(evaluator->answers, result.last_step, tokenizer, kSamplesOfEach));
   write_report(folder.path());
   log_info((result.signal == 0 ? "finished at step " : "stopped at step ") + std::to_string(result.last_step));
 }
@@ -116,9 +115,8 @@ RunClosing closing(const LoopResult& result, const RunFolder& folder, const std:
   RunClosing closing;
   closing.last_step = result.last_step;
   closing.interrupted = result.signal != 0;
-  if (result.before)
-    closing.before = HeldOut{result.before->accuracy, result.before->standard_error, result.before->items};
-  if (result.after) closing.after = HeldOut{result.after->accuracy, result.after->standard_error, result.after->items};
+  closing.before = result.before;
+  closing.after = result.after;
   closing.seconds = result.seconds;
   closing.peak_memory_mib = peak_memory_mib();
   closing.profile = profile_table(read_metrics(folder.path() / "metrics.jsonl"));
@@ -131,7 +129,6 @@ RunClosing closing(const LoopResult& result, const RunFolder& folder, const std:
 }  // namespace
 
 int run_training(const CommandLine& line, ConfigPurpose purpose, const MakeTraining& make_training) {
-  keep_freed_memory();
   const LoadedRun run = load_run(line, purpose);
   const RunConfig& config = run.config;
   prepare_device(config);
@@ -149,7 +146,7 @@ int run_training(const CommandLine& line, ConfigPurpose purpose, const MakeTrain
   auto training_task = open_training_task(run.plugins->registry, config, prompts);
   const auto model = resumed ? open_model(run.plugins->registry, config, resumed->folder)
                              : open_initial_model(run.plugins->registry, config);
-  const auto evaluator = make_evaluator(run);
+  auto evaluator = make_evaluator(run);
   const auto training = make_training(run, *model, prompts, std::move(training_task.task));
   if (!folder) folder.emplace(RunFolder::create(path));
   begin_files(*folder, run, resumed);
@@ -157,14 +154,16 @@ int run_training(const CommandLine& line, ConfigPurpose purpose, const MakeTrain
   Terminal terminal(std::cout, detect_terminal(1));
   RunDisplay display(terminal);
   display.header(header(config, *model, purpose, *folder, resumed));
-  for (const std::string& note : preset_notes(config, run.plugins->registry)) log_warning(note);
+  for (const std::string& note : config.preset_notes()) log_warning(note);
   if (!training_task.note.empty()) {
     log_info(training_task.note);
     display.message(training_task.note);
   }
-  TrainingLoop loop(settings, *training, *model, *folder, display,
-                    make_evaluate(evaluator, config, *model, prompts, display));
+  TrainingLoop loop(settings, *training, *model, *folder, make_evaluate(evaluator, config, *model, prompts, display),
+                    [&](const StepRecord& step) { display.step(step); });
   if (resumed) loop.resume(*resumed);
+  display.begin({purpose == ConfigPurpose::kTrain ? RunKind::kTrain : RunKind::kPretrain,
+                 (resumed ? resumed->state.step : 0) + 1, settings.steps, evaluator.has_value()});
   LoopResult result;
   try {
     result = loop.run();
@@ -172,7 +171,7 @@ int run_training(const CommandLine& line, ConfigPurpose purpose, const MakeTrain
     log_error(error.what());
     throw;
   }
-  end_files(*folder, config, result, tokenizer);
+  end_files(*folder, config, result, evaluator, tokenizer);
   display.close(closing(result, *folder, resume_command(purpose, path)));
   return result.signal == 0 ? 0 : 128 + result.signal;
 }

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <core/cli/load_run.h>
-#include <core/train/components.h>
+#include <core/components/components.h>
+#include <core/rollout/prompt_encoder.h>
 #include <core/train/loop.h>
-#include <core/train/prompt_encoder.h>
 #include <core/train/training.h>
 
 #include <functional>

@@ -9,23 +9,6 @@
 namespace drift {
 namespace {
 
-std::vector<std::string> split_lines(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    lines.push_back(line);
-  }
-  return lines;
-}
-
-/// TOML++ says "Error while parsing array: encountered end-of-file"; what went wrong is the part after the colon.
-std::string syntax_message(const toml::parse_error& error) {
-  const std::string description(error.description());
-  const auto colon = description.find(": ");
-  return "not valid TOML: " + (colon == std::string::npos ? description : description.substr(colon + 2));
-}
-
 class Loader {
  public:
   /// @param further  extended by the first file that is loaded, after those that it names
@@ -59,7 +42,7 @@ class Loader {
       add(toml::parse(std::string_view(content), std::string_view(shown)), file);
     } catch (const toml::parse_error& error) {
       const Origin origin{Origin::Kind::kFile, shown, {}, {}};
-      mistakes.push_back(document.at(origin, toml_span(error.source()), syntax_message(error)));
+      mistakes.push_back(document.at(origin, toml_span(error.source()), toml_syntax_message(error)));
     }
     open_.pop_back();
     done_.push_back(identity);
@@ -194,9 +177,9 @@ ConfigOverride ConfigOverride::from_set(const std::string& assignment) {
 Diagnostic ConfigDocument::at(const Origin& origin, const TextSpan& span, std::string message) const {
   Diagnostic diagnostic;
   diagnostic.message = std::move(message);
-  diagnostic.file = origin.where;
+  diagnostic.file = origin.preset_file.empty() ? origin.where : origin.preset_file;
   diagnostic.span = span;
-  const auto found = lines.find(origin.where);
+  const auto found = lines.find(diagnostic.file);
   if (span.line > 0 && found != lines.end()) {
     if (span.line <= found->second.size()) diagnostic.source_line = found->second[span.line - 1];
   }

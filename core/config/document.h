@@ -24,10 +24,11 @@ struct Origin {
   };
   Kind kind = Kind::kDefault;
   std::string where;
-  TextSpan key;    ///< the key in the file, or in the flag
-  TextSpan value;  ///< the value, likewise
+  TextSpan key;                  ///< the key in the file, or in the flag
+  TextSpan value;                ///< the value, likewise
+  std::string preset_file = {};  ///< kPreset: the file that `key` and `value` stand in
 
-  /// One line for people: "run.toml:14", "--set train.steps=20", "preset `paper` of …", "default".
+  /// One line for people: "run.toml:14", "--set train.steps=20", "preset paper of …", "default".
   std::string text() const;
 };
 

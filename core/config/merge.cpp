@@ -1,5 +1,4 @@
 #include <core/config/merge.h>
-#include <core/config/preset_notes.h>
 
 #include <nlohmann/json.hpp>
 
@@ -111,20 +110,24 @@ class Merger {
   void add_preset() {
     const Bundle* bundle = registry_.find_bundle(merged.text("algorithm.name"));
     if (bundle == nullptr) return;
-    const BundlePreset* preset = preset_in_force(*bundle, merged.text("algorithm.preset"));
-    if (preset == nullptr) return;
+    const BundlePreset* file = preset_in_force(*bundle, merged.text("algorithm.preset"));
+    if (file == nullptr) return;
     const bool own_masking = in_force("algorithm.masking.name", {}) == bundle->masking;
     const bool own_loss = in_force("algorithm.loss.name", {}) == bundle->loss;
-    const Origin origin{Origin::Kind::kPreset, "preset " + preset->name + " of " + bundle->name, {}, {}};
-    for (const BundleSetting& setting : preset->settings) {
-      if (is_note(setting.key)) continue;
-      const auto section = section_of(setting.key);
-      // Settings for a part that was swapped were not meant for the one in its place.
-      if ((section == "algorithm.masking" && !own_masking) || (section == "algorithm.loss" && !own_loss)) continue;
-      merged.leaves.try_emplace(setting.key, ConfigLeaf{setting.value, "", origin, std::filesystem::current_path()});
-      for (auto table = section; !table.empty(); table = section_of(table)) {
-        merged.tables.try_emplace(std::string(table), origin);
-      }
+    // Settings for a part that was swapped were not meant for the one in its place.
+    const auto swapped = [&](std::string_view section) {
+      return (section == "algorithm.masking" && !own_masking) || (section == "algorithm.loss" && !own_loss);
+    };
+    const Preset& preset = merged.preset.emplace(read_preset(*bundle, *file));
+    for (const auto& [key, leaf] : preset.layer.leaves) {
+      const std::string section(section_of(key));
+      if (!swapped(section)) merged.leaves.try_emplace(key, leaf);
+      if (merged.leaves.contains(key)) continue;
+      merged.set_aside.push_back(key + " (" + leaf.origin.text() +
+                                 "): " + merged.find(section + ".name")->origin.text() + " names another " + section);
+    }
+    for (const auto& [table, origin] : preset.layer.tables) {
+      if (!swapped(table)) merged.tables.try_emplace(table, origin);
     }
   }
 
@@ -141,13 +144,6 @@ const ConfigLeaf* MergedConfig::find(std::string_view key) const {
 std::string MergedConfig::text(std::string_view key) const {
   const ConfigLeaf* leaf = find(key);
   return leaf == nullptr ? "" : text_of(*leaf);
-}
-
-const BundlePreset* preset_in_force(const Bundle& bundle, std::string_view name) {
-  for (const BundlePreset& preset : bundle.presets) {
-    if (name.empty() || preset.name == name) return &preset;
-  }
-  return nullptr;
 }
 
 MergedConfig merge_layers(const ConfigDocument& document, const Registry& registry) {

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <core/config/document.h>
+#include <core/config/preset.h>
 
 #include <drift/registry.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +17,7 @@ namespace drift {
 struct MergedConfig {
   std::map<std::string, ConfigLeaf> leaves;
   std::map<std::string, Origin> tables;
+  std::optional<Preset> preset;        ///< of the algorithm
   std::vector<std::string> set_aside;  ///< for people, one line each
 
   /// Null if nothing is written there.
@@ -23,10 +26,7 @@ struct MergedConfig {
   std::string text(std::string_view key) const;
 };
 
-/// See resolve_config for the rules.
+/// See resolve_config for the rules. @throws ConfigError if the preset's file has mistakes
 MergedConfig merge_layers(const ConfigDocument& document, const Registry& registry);
-
-/// The preset that is in force: the one that is named, else the first. Null if there is none of that name.
-const BundlePreset* preset_in_force(const Bundle& bundle, std::string_view name);
 
 }  // namespace drift

@@ -1,6 +1,7 @@
 #include <core/config/merge.h>
 #include <core/config/nearest.h>
 #include <core/config/places.h>
+#include <core/config/preset_notes.h>
 #include <core/config/run_config.h>
 
 #include <drift/error.h>
@@ -13,13 +14,15 @@ namespace drift {
 namespace {
 
 std::string article_and_type(const ParamValue& declared) {
-  static const char* names[] = {"true or false", "an integer", "a number", "a text in quotes", "a list of texts"};
+  static const char* names[] = {"true or false",   "an integer",         "a number",         "a text in quotes",
+                                "a list of texts", "a list of integers", "a list of numbers"};
   return names[declared.index()];
 }
 
 std::string found_type(const ConfigLeaf& leaf) {
   if (!leaf.value) return leaf.found;
-  static const char* names[] = {"true or false", "an integer", "a number with a point", "a text", "a list of texts"};
+  static const char* names[] = {"true or false",   "an integer",         "a number with a point", "a text",
+                                "a list of texts", "a list of integers", "a list of numbers"};
   return std::holds_alternative<bool>(*leaf.value) ? to_toml(*leaf.value) : names[leaf.value->index()];
 }
 
@@ -46,7 +49,9 @@ std::string did_you_mean(const std::string& name) { return name.empty() ? "" : "
 class Resolver {
  public:
   Resolver(const ConfigDocument& document, const Registry& registry, ConfigPurpose purpose)
-      : document_(document), registry_(registry), purpose_(purpose), merged_(merge_layers(document, registry)) {}
+      : document_(document), registry_(registry), purpose_(purpose), merged_(merge_layers(document, registry)) {
+    if (merged_.preset) document_.lines.insert(merged_.preset->lines.begin(), merged_.preset->lines.end());
+  }
 
   RunConfig run() {
     mistakes_ = find_misplaced(document_, merged_);
@@ -65,6 +70,8 @@ class Resolver {
       throw ConfigError(std::move(mistakes_));
     }
     config_.set_aside_ = merged_.set_aside;
+    if (merged_.preset) config_.preset_notes_ = preset_notes(*merged_.preset, config_.sections_);
+    config_.preset_notes_.insert(config_.preset_notes_.end(), lacking_.begin(), lacking_.end());
     return std::move(config_);
   }
 
@@ -193,22 +200,19 @@ class Resolver {
     const ConfigLeaf* leaf = merged_.find(key);
     if (leaf == nullptr) return resolved;
     resolved.origin = leaf->origin;
-    if (leaf->value && leaf->value->index() == spec.default_value.index()) {
-      resolved.value = *leaf->value;
-    } else if (leaf->value && std::holds_alternative<std::int64_t>(*leaf->value) &&
-               std::holds_alternative<double>(spec.default_value)) {
-      resolved.value = static_cast<double>(std::get<std::int64_t>(*leaf->value));
-    } else {
+    auto accepted = leaf->value ? spec.as_declared(*leaf->value) : std::nullopt;
+    if (!accepted) {
       report_type(spec, key, *leaf);
       return resolved;
     }
+    resolved.value = std::move(*accepted);
     if (const std::string wrong = spec.range.violation(resolved.value); !wrong.empty()) {
       Diagnostic& out = mistake(leaf->origin, leaf->origin.value, "`" + key + "` " + wrong);
       const auto* text = std::get_if<std::string>(&resolved.value);
       out.label = text == nullptr ? "" : did_you_mean(nearest_name(*text, spec.range.choices));
       out.notes = {describe(spec)};
     }
-    make_absolute(spec.name, *leaf, resolved.value);
+    if (spec.is_path) make_absolute(*leaf, resolved.value);
     return resolved;
   }
 
@@ -220,21 +224,12 @@ class Resolver {
   }
 
   /// Paths count from the file that sets them, and the resolved file lies elsewhere.
-  static void make_absolute(const std::string& name, const ConfigLeaf& leaf, ParamValue& value) {
+  static void make_absolute(const ConfigLeaf& leaf, ParamValue& value) {
     const auto absolute = [&](std::string& path) {
       if (!path.empty()) path = (leaf.folder / path).lexically_normal().string();
     };
-    if (auto* path = std::get_if<std::string>(&value); path != nullptr && ends_in(name, {"path", "file", "folder"}))
-      absolute(*path);
-    if (auto* paths = std::get_if<std::vector<std::string>>(&value);
-        paths != nullptr && ends_in(name, {"paths", "files", "folders"})) {
-      std::ranges::for_each(*paths, absolute);
-    }
-  }
-
-  static bool ends_in(std::string_view name, std::initializer_list<std::string_view> words) {
-    return std::ranges::any_of(
-        words, [&](std::string_view word) { return name == word || name.ends_with("_" + std::string(word)); });
+    if (auto* path = std::get_if<std::string>(&value)) absolute(*path);
+    if (auto* paths = std::get_if<std::vector<std::string>>(&value)) std::ranges::for_each(*paths, absolute);
   }
 
   void check_known(const std::string& key, const ConfigLeaf& leaf, const SectionSchema& schema,
@@ -242,8 +237,12 @@ class Resolver {
     const std::string name(name_of(key));
     const std::vector<std::string> known = names_of(specs);
     if (std::ranges::count(known, name) > 0) return;
-    // A preset is written for one rollout and meets others: what the chosen one does not have, it does not need.
-    if (leaf.origin.kind == Origin::Kind::kPreset && component != nullptr && !key.starts_with("algorithm.")) return;
+    if (component != nullptr && may_lack(key, leaf, *component)) {
+      lacking_.push_back(key + (leaf.value ? " = " + to_toml(*leaf.value) : "") + " (" + leaf.origin.text() +
+                         ") has no effect: " + std::string(kind_name(component->kind)) + " `" + component->name +
+                         "` has no such parameter");
+      return;
+    }
     if (find_section(key) != nullptr) {
       mistake(leaf.origin, leaf.origin.key, "`" + key + "` is a section, not a value").label =
           "write [" + key + "] and its values below";
@@ -266,6 +265,16 @@ class Resolver {
                    "    (drift plugin info " + component->name + ")"};
     if (schema.keys.size() > 1)
       wrong.notes.push_back("keys of every [" + schema.name + "]: " + joined(names_of(schema.keys)));
+  }
+
+  /// A preset is written for one rollout and meets others. What it sets for those is no mistake, if it is marked as
+  /// optional or another one has it. Its masking strategy and loss are named by the bundle.
+  bool may_lack(const std::string& key, const ConfigLeaf& leaf, const ComponentEntry& component) const {
+    if (leaf.origin.kind != Origin::Kind::kPreset) return false;
+    if (merged_.preset->optional.contains(key)) return true;
+    return !key.starts_with("algorithm.") && std::ranges::any_of(registry_.components(), [&](const auto& other) {
+      return other.kind == component.kind && std::ranges::count(other.params, name_of(key), &ParamSpec::name) > 0;
+    });
   }
 
   void name_run(ResolvedValue& name) {
@@ -355,11 +364,12 @@ class Resolver {
     }
   }
 
-  const ConfigDocument& document_;
+  ConfigDocument document_;  // its own: the preset's lines come to those of the files
   const Registry& registry_;
   ConfigPurpose purpose_;
   MergedConfig merged_;
   RunConfig config_;
+  std::vector<std::string> lacking_;
   std::vector<Diagnostic> mistakes_;
 };
 

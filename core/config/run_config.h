@@ -45,6 +45,10 @@ class RunConfig {
 
   const std::vector<ResolvedSection>& sections() const { return sections_; }
 
+  /// What the algorithm's preset has to say to who takes it over, one line each: its notes on values that the run takes
+  /// from it (one that a file or the command line sets is the user's own), and settings that the run's components lack.
+  const std::vector<std::string>& preset_notes() const { return preset_notes_; }
+
   /// A TOML file that alone reproduces the run: every value, its origin as a comment. `drift config show` prints it.
   std::string resolved_toml() const;
 
@@ -52,6 +56,7 @@ class RunConfig {
   friend class Resolver;
   std::vector<ResolvedSection> sections_;
   std::vector<std::string> set_aside_;  ///< one line for each value that a change of component left without meaning
+  std::vector<std::string> preset_notes_;
 };
 
 /// Where the document asks to look for plugins, absolute; to be loaded before resolve_config.

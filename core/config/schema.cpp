@@ -44,13 +44,13 @@ std::vector<SectionSchema> make_sections() {
                       all});
   sections.push_back({"plugins",
                       "where plugins are looked for first",
-                      {{"paths", std::vector<std::string>{}, "plugin files, or folders that hold them"}},
+                      {paths("paths", "plugin files, or folders that hold them")},
                       std::nullopt,
                       all});
   sections.push_back({"model",
                       "the backbone and its checkpoint",
                       {{"name", "", "the backbone's family; default: what the checkpoint's config.json says"},
-                       {"path", "", "checkpoint folder in the Hugging Face layout"},
+                       path("path", "", "checkpoint folder in the Hugging Face layout"),
                        {"dtype", "float32",
                         "type of weights and activations; with bfloat16, the sums of norms, rotary angles, log-softmax "
                         "and, in training, gradient sums, master weights and moments stay float32",

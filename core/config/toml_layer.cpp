@@ -2,9 +2,27 @@
 
 #include <algorithm>
 #include <cctype>
+#include <sstream>
 #include <utility>
 
 namespace drift {
+
+std::vector<std::string> split_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+/// TOML++ says "Error while parsing array: encountered end-of-file"; what went wrong is the part after the colon.
+std::string toml_syntax_message(const toml::parse_error& error) {
+  const std::string description(error.description());
+  const auto colon = description.find(": ");
+  return "not valid TOML: " + (colon == std::string::npos ? description : description.substr(colon + 2));
+}
 
 std::string toml_key(std::string_view key) {
   const bool bare = !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
@@ -26,24 +44,37 @@ std::string toml_kind(const toml::node& node) {
     case toml::node_type::date: return "a date";
     case toml::node_type::time: return "a time";
     case toml::node_type::date_time: return "a date and time";
-    case toml::node_type::array: return "a list that does not hold texts only";
+    case toml::node_type::array: return "a list of different things";
     default: return "";
   }
 }
+
+namespace {
+
+template <class T>
+std::vector<T> items_of(const toml::array& array) {
+  std::vector<T> items;
+  for (const toml::node& item : array) items.push_back(*item.value<T>());
+  return items;
+}
+
+/// A list of texts, of integers or of numbers; of other or different things: nothing.
+std::optional<ParamValue> list_value(const toml::array& array) {
+  const auto all = [&](const auto& fits) { return std::all_of(array.begin(), array.end(), fits); };
+  if (all([](const toml::node& item) { return item.is_string(); })) return items_of<std::string>(array);
+  if (all([](const toml::node& item) { return item.is_integer(); })) return items_of<std::int64_t>(array);
+  if (all([](const toml::node& item) { return item.is_number(); })) return items_of<double>(array);
+  return std::nullopt;
+}
+
+}  // namespace
 
 std::optional<ParamValue> toml_value(const toml::node& node) {
   if (const auto* value = node.as_boolean()) return ParamValue(value->get());
   if (const auto* value = node.as_integer()) return ParamValue(std::int64_t{value->get()});
   if (const auto* value = node.as_floating_point()) return ParamValue(value->get());
   if (const auto* value = node.as_string()) return ParamValue(value->get());
-  if (const auto* array = node.as_array()) {
-    std::vector<std::string> items;
-    for (const toml::node& item : *array) {
-      if (!item.is_string()) return std::nullopt;
-      items.push_back(item.as_string()->get());
-    }
-    return ParamValue(std::move(items));
-  }
+  if (const auto* array = node.as_array()) return list_value(*array);
   return std::nullopt;
 }
 

@@ -11,8 +11,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace drift {
+
+std::vector<std::string> split_lines(const std::string& text);
+
+/// What TOML++ found wrong, without its own words on where.
+std::string toml_syntax_message(const toml::parse_error& error);
 
 /// A key as TOML writes it, so that points inside quotes do not look like sections.
 std::string toml_key(std::string_view key);

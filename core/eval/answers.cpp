@@ -1,7 +1,8 @@
 #include <core/eval/answers.h>
 
-#include <core/train/phase_timer.h>
-#include <core/train/prompt_batch.h>
+#include <core/base/model_policy.h>
+#include <core/base/phase_timer.h>
+#include <core/rollout/response_text.h>
 
 #include <ATen/core/grad_mode.h>
 
@@ -50,7 +51,8 @@ std::vector<AnsweredItem> write_answers(const AnswerSettings& settings, std::int
   for (std::int64_t number = first; number < first + count; ++number)
     items.push_back(std::move(held_out_items(*settings.task, number / settings.samples, 1).front()));
   RolloutInput input;
-  input.model = settings.model;
+  const ModelPolicy policy(*settings.model);
+  input.policy = &policy;
   input.random = RandomStream(settings.seed, "held out");
   input.first_sample = first;
   input.cancelled = settings.cancelled;

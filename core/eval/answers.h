@@ -7,9 +7,9 @@
 #include <drift/rollout.h>
 #include <drift/task.h>
 
-#include <core/train/components.h>
-#include <core/train/judge.h>
-#include <core/train/prompt_encoder.h>
+#include <core/components/components.h>
+#include <core/rollout/judge.h>
+#include <core/rollout/prompt_encoder.h>
 
 #include <atomic>
 #include <cstdint>

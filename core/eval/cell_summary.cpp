@@ -1,7 +1,7 @@
 #include <core/eval/cell_summary.h>
 
 #include <core/report/format.h>
-#include <core/sweep/statistics.h>
+#include <core/statistics/estimate.h>
 
 #include <algorithm>
 #include <charconv>

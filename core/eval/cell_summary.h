@@ -2,20 +2,18 @@
 
 // What the records of a cell come to.
 
+#include <core/base/unknown.h>
 #include <core/eval/cell.h>
 #include <core/eval/response_record.h>
-#include <core/eval/significance.h>
 #include <core/report/text_table.h>
+#include <core/statistics/significance.h>
 
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 namespace drift {
 
 struct CellSummary {
-  static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-
   EvaluationCell cell;
   std::int64_t wanted = 0;                ///< responses of the whole cell
   std::int64_t answered = 0;              ///< that are there

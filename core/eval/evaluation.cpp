@@ -1,12 +1,12 @@
 #include <core/eval/evaluation.h>
 
+#include <core/base/stop_signal.h>
 #include <core/config/cell_mistakes.h>
 #include <core/eval/answers.h>
 #include <core/io/checkpoint.h>
 #include <core/io/checksum.h>
 #include <core/report/format.h>
 #include <core/report/progress.h>
-#include <core/train/stop_signal.h>
 
 #include <algorithm>
 #include <iterator>

@@ -1,7 +1,7 @@
 #include <core/eval/held_out.h>
 
-#include <core/train/phase_timer.h>
-#include <core/train/prompt_batch.h>
+#include <core/base/phase_timer.h>
+#include <core/rollout/response_text.h>
 
 #include <nlohmann/json.hpp>
 
@@ -10,51 +10,44 @@
 
 namespace drift {
 
-HeldOutEvaluation evaluate_held_out(const HeldOutSettings& settings) {
+HeldOutResult evaluate_held_out(const HeldOutSettings& settings, std::vector<AnsweredItem>& answers) {
   const PhaseTimer timer;
   const std::int64_t available = (*settings.answers.task)->held_out_size(), samples = settings.answers.samples;
   const std::int64_t items = settings.items == 0 ? available : std::min(settings.items, available);
   const std::int64_t total = items * samples;
 
-  HeldOutEvaluation evaluation;
+  answers.clear();
   std::int64_t solved = 0, judged = 0, forwards = 0;
   for (std::int64_t first = 0; first < total; first += settings.batch_size) {
     const std::int64_t count = std::min(settings.batch_size, total - first);
-    std::vector<AnsweredItem> answers = write_answers(settings.answers, first, count);
+    std::vector<AnsweredItem> batch = write_answers(settings.answers, first, count);
     if (settings.answers.cancelled != nullptr && *settings.answers.cancelled) return {};
-    judge_answers(*settings.judge, answers);
-    for (AnsweredItem& answered : answers) {
+    judge_answers(*settings.judge, batch);
+    for (AnsweredItem& answered : batch) {
       solved += answered.judgement.solved ? 1 : 0;
       judged += answered.judgement.status == RewardStatus::kInfrastructure ? 0 : 1;
       forwards += answered.forwards;
-      evaluation.answers.push_back(std::move(answered));
+      answers.push_back(std::move(answered));
     }
     if (settings.progress) settings.progress(first + count, total);
   }
   const auto n = static_cast<double>(std::max<std::int64_t>(1, judged));
-  auto& result = evaluation.result;
+  HeldOutResult result;
   result.items = judged / samples;
   result.accuracy = static_cast<double>(solved) / n;
   // The samples of one item are not independent: items count, not responses.
   result.standard_error = std::sqrt(result.accuracy * (1.0 - result.accuracy) * static_cast<double>(samples) / n);
   result.forwards_per_response = static_cast<double>(forwards) / static_cast<double>(std::max<std::int64_t>(1, total));
   result.seconds = timer.seconds();
-  return evaluation;
+  return result;
 }
 
-std::vector<std::string> display_pieces(const std::vector<std::int64_t>& ids, const Tokenizer& tokenizer) {
-  std::vector<std::string> pieces;
-  for (const std::int64_t id : ids)
-    pieces.push_back(written_text(std::span(&id, 1), tokenizer, /*skip_special=*/false));
-  return pieces;
-}
-
-std::string samples_json(const HeldOutEvaluation& evaluation, std::int64_t step, const Tokenizer& tokenizer,
+std::string samples_json(const std::vector<AnsweredItem>& answers, std::int64_t step, const Tokenizer& tokenizer,
                          std::int64_t count) {
   auto samples = nlohmann::ordered_json::array();
   for (const bool solved : {true, false}) {
     std::int64_t taken = 0;
-    for (const AnsweredItem& answered : evaluation.answers) {
+    for (const AnsweredItem& answered : answers) {
       if (answered.judgement.solved != solved || taken == count) continue;
       ++taken;
       std::vector<double> probabilities;

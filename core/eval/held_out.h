@@ -1,9 +1,9 @@
 #pragma once
 
 #include <core/eval/answers.h>
+#include <core/record/held_out_result.h>
+#include <core/rollout/judge.h>
 #include <core/text/tokenizer.h>
-#include <core/train/judge.h>
-#include <core/train/step_record.h>
 
 #include <cstdint>
 #include <functional>
@@ -11,11 +11,6 @@
 #include <vector>
 
 namespace drift {
-
-struct HeldOutEvaluation {
-  HeldOutResult result;
-  std::vector<AnsweredItem> answers;  ///< in the order of their numbers
-};
 
 struct HeldOutSettings {
   AnswerSettings answers;
@@ -27,13 +22,11 @@ struct HeldOutSettings {
 
 /// Answer held-out items and judge the responses; those that could not be judged do not count. Nothing of a training
 /// run's randomness is touched.
-HeldOutEvaluation evaluate_held_out(const HeldOutSettings& settings);
-
-/// The text of each token as the report shows it.
-std::vector<std::string> display_pieces(const std::vector<std::int64_t>& ids, const Tokenizer& tokenizer);
+/// @param answers  become those of this evaluation, in the order of their numbers
+HeldOutResult evaluate_held_out(const HeldOutSettings& settings, std::vector<AnsweredItem>& answers);
 
 /// samples.json for the report: up to `count` solved and `count` failed answers.
-std::string samples_json(const HeldOutEvaluation& evaluation, std::int64_t step, const Tokenizer& tokenizer,
+std::string samples_json(const std::vector<AnsweredItem>& answers, std::int64_t step, const Tokenizer& tokenizer,
                          std::int64_t count);
 
 }  // namespace drift

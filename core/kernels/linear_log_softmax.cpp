@@ -70,25 +70,26 @@ DRIFT_MULTIVERSION void add_tile(const T* logits, std::int64_t stride, std::int6
   }
 }
 
-/// d loss / d logit of one row: p (a + b (ln p + H)), with a = -sum of the targets' pulls and b = -pull of the entropy.
-struct RowPull {
+/// d loss / d logit of one row: p (a + b (ln p + H)), with a = -sum of the targets' gradients and b = -gradient of the
+/// entropy.
+struct RowGradient {
   float log_total, a, b, entropy;
 };
 
-DRIFT_ALWAYS_INLINE float pulled(float logit, const RowPull& pull) {
-  const float log_p = logit - pull.log_total;
-  return vector_exp(log_p) * (pull.a + pull.b * (log_p + pull.entropy));
+DRIFT_ALWAYS_INLINE float gradient_of(float logit, const RowGradient& row) {
+  const float log_p = logit - row.log_total;
+  return vector_exp(log_p) * (row.a + row.b * (log_p + row.entropy));
 }
 
 template <class T>
-DRIFT_MULTIVERSION void pull_row(T* logits, std::int64_t width, RowPull pull) {
-  if (pull.b == 0) {
+DRIFT_MULTIVERSION void backward_row(T* logits, std::int64_t width, RowGradient row) {
+  if (row.b == 0) {
 #pragma omp simd
     for (std::int64_t i = 0; i < width; ++i)
-      logits[i] = narrow<T>(vector_exp(widen(logits[i]) - pull.log_total) * pull.a);
+      logits[i] = narrow<T>(vector_exp(widen(logits[i]) - row.log_total) * row.a);
   } else {
 #pragma omp simd
-    for (std::int64_t i = 0; i < width; ++i) logits[i] = narrow<T>(pulled(widen(logits[i]), pull));
+    for (std::int64_t i = 0; i < width; ++i) logits[i] = narrow<T>(gradient_of(widen(logits[i]), row));
   }
 }
 
@@ -186,10 +187,11 @@ TokenScores LinearLogSoftmax::run_fused(bool want_entropy, bool keep) {
   return scores;
 }
 
-at::Tensor LinearLogSoftmax::backward(const at::Tensor& logprob_pull_E, const at::Tensor& entropy_pull_E,
+at::Tensor LinearLogSoftmax::backward(const at::Tensor& logprob_gradient_E, const at::Tensor& entropy_gradient_E,
                                       const at::Tensor& weight_gradient_VH, bool overwrite) {
   const at::NoGradGuard no_gradient;
-  has_fused_path(weight_VH_) ? pull_fused(logprob_pull_E, entropy_pull_E) : pull_plain(logprob_pull_E, entropy_pull_E);
+  has_fused_path(weight_VH_) ? backward_fused(logprob_gradient_E, entropy_gradient_E)
+                             : backward_plain(logprob_gradient_E, entropy_gradient_E);
   auto gradient_VH = weight_gradient_VH;
   if (gradient_VH.scalar_type() == logits_NV_.scalar_type()) {
     overwrite ? at::mm_out(gradient_VH, logits_NV_.t(), hidden_NH_)
@@ -203,30 +205,31 @@ at::Tensor LinearLogSoftmax::backward(const at::Tensor& logprob_pull_E, const at
       overwrite ? sum.copy_(part) : sum.add_(part);
     }
   }
-  auto hidden_pull_NH = at::mm(logits_NV_, weight_VH_);
+  auto hidden_gradient_NH = at::mm(logits_NV_, weight_VH_);
   logits_NV_ = hidden_NH_ = at::Tensor();
-  return hidden_pull_NH;
+  return hidden_gradient_NH;
 }
 
-void LinearLogSoftmax::pull_plain(const at::Tensor& logprob_pull_E, const at::Tensor& entropy_pull_E) {
+void LinearLogSoftmax::backward_plain(const at::Tensor& logprob_gradient_E, const at::Tensor& entropy_gradient_E) {
   auto log_p_NV = logits_NV_.to(log_total_N_.scalar_type()) - log_total_N_.unsqueeze(1);
-  const auto sum_by_row = [&](const at::Tensor& pull_E) {
-    return at::zeros_like(log_total_N_).index_add_(0, targets_.row_E, pull_E).unsqueeze(1);
+  const auto sum_by_row = [&](const at::Tensor& gradient_E) {
+    return at::zeros_like(log_total_N_).index_add_(0, targets_.row_E, gradient_E).unsqueeze(1);
   };
-  auto factor = -sum_by_row(logprob_pull_E);
-  if (entropy_pull_E.defined()) factor = factor - sum_by_row(entropy_pull_E) * (log_p_NV + entropy_N_.unsqueeze(1));
+  auto factor = -sum_by_row(logprob_gradient_E);
+  if (entropy_gradient_E.defined())
+    factor = factor - sum_by_row(entropy_gradient_E) * (log_p_NV + entropy_N_.unsqueeze(1));
   auto gradient_NV = log_p_NV.exp_().mul_(factor);
-  gradient_NV.index_put_({targets_.row_E, targets_.token_E}, logprob_pull_E, /*accumulate=*/true);
+  gradient_NV.index_put_({targets_.row_E, targets_.token_E}, logprob_gradient_E, /*accumulate=*/true);
   logits_NV_.copy_(gradient_NV);
 }
 
-void LinearLogSoftmax::pull_fused(const at::Tensor& logprob_pull_E, const at::Tensor& entropy_pull_E) {
+void LinearLogSoftmax::backward_fused(const at::Tensor& logprob_gradient_E, const at::Tensor& entropy_gradient_E) {
   const std::int64_t rows = logits_NV_.size(0), vocabulary = logits_NV_.size(1);
   const auto begin_of = offsets(targets_.row_E, rows);
-  const auto pull_E = logprob_pull_E.contiguous();
-  const auto entropy_E = entropy_pull_E.defined() ? entropy_pull_E.contiguous() : entropy_pull_E;
-  const float* pull = pull_E.const_data_ptr<float>();
-  const float* entropy_pull = entropy_E.defined() ? entropy_E.const_data_ptr<float>() : nullptr;
+  const auto gradient_E = logprob_gradient_E.contiguous();
+  const auto entropy_E = entropy_gradient_E.defined() ? entropy_gradient_E.contiguous() : entropy_gradient_E;
+  const float* gradient = gradient_E.const_data_ptr<float>();
+  const float* entropy_gradient = entropy_E.defined() ? entropy_E.const_data_ptr<float>() : nullptr;
   const float* target_logit = target_logit_E_.const_data_ptr<float>();
   const std::int64_t* token = targets_.token_E.const_data_ptr<std::int64_t>();
   with_element_type(logits_NV_.scalar_type(), [&](auto type) {
@@ -236,18 +239,19 @@ void LinearLogSoftmax::pull_fused(const at::Tensor& logprob_pull_E, const at::Te
       for (std::int64_t row = begin; row < end; ++row) {
         const std::int64_t first = begin_of[static_cast<std::size_t>(row)];
         const std::int64_t last = begin_of[static_cast<std::size_t>(row) + 1];
-        RowPull of_row{log_total_N_.const_data_ptr<float>()[row], 0, 0,
-                       entropy_pull ? entropy_N_.const_data_ptr<float>()[row] : 0};
+        RowGradient of_row{log_total_N_.const_data_ptr<float>()[row], 0, 0,
+                           entropy_gradient ? entropy_N_.const_data_ptr<float>()[row] : 0};
         for (std::int64_t e = first; e < last; ++e) {
-          of_row.a -= pull[e];
-          if (entropy_pull) of_row.b -= entropy_pull[e];
+          of_row.a -= gradient[e];
+          if (entropy_gradient) of_row.b -= entropy_gradient[e];
         }
         T* row_logits = logits + row * vocabulary;
-        pull_row(row_logits, vocabulary, of_row);
+        backward_row(row_logits, vocabulary, of_row);
         // A target's own token: in float32 before it is rounded, however many targets of the row it is.
         for (std::int64_t e = first; e < last; ++e) {
-          float value = pulled(target_logit[e], of_row);
-          for (std::int64_t other = first; other < last; ++other) value += token[other] == token[e] ? pull[other] : 0;
+          float value = gradient_of(target_logit[e], of_row);
+          for (std::int64_t other = first; other < last; ++other)
+            value += token[other] == token[e] ? gradient[other] : 0;
           row_logits[token[e]] = narrow<T>(value);
         }
       }

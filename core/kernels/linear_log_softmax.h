@@ -33,19 +33,19 @@ class LinearLogSoftmax {
   /// Scores, and the logits are kept for one backward().
   TokenScores forward(const at::Tensor& hidden_NH, const TokenTargets& targets, bool want_entropy);
 
-  /// Pull d loss / d log-prob (and d loss / d entropy, or undefined) of the last forward() back.
+  /// From d loss / d log-prob (and d loss / d entropy, or undefined) of the last forward().
   /// @param weight_gradient_VH  of the scores' type: the weight's gradient is added to it, or with `overwrite` written
   /// there.
   /// @return d loss / d hidden, [N, H]
-  at::Tensor backward(const at::Tensor& logprob_pull_E, const at::Tensor& entropy_pull_E,
+  at::Tensor backward(const at::Tensor& logprob_gradient_E, const at::Tensor& entropy_gradient_E,
                       const at::Tensor& weight_gradient_VH, bool overwrite);
 
  private:
   TokenScores run(const at::Tensor& hidden_NH, const TokenTargets& targets, bool want_entropy, bool keep);
   TokenScores run_plain(bool want_entropy);
   TokenScores run_fused(bool want_entropy, bool keep);
-  void pull_plain(const at::Tensor& logprob_pull_E, const at::Tensor& entropy_pull_E);
-  void pull_fused(const at::Tensor& logprob_pull_E, const at::Tensor& entropy_pull_E);
+  void backward_plain(const at::Tensor& logprob_gradient_E, const at::Tensor& entropy_gradient_E);
+  void backward_fused(const at::Tensor& logprob_gradient_E, const at::Tensor& entropy_gradient_E);
   at::Tensor buffer(std::int64_t rows, std::int64_t columns);
 
   at::Tensor weight_VH_;

@@ -44,10 +44,10 @@ DRIFT_MULTIVERSION void backward_rows(const T* gradient, const T* x, const T* we
     float dot = 0;
 #pragma omp simd reduction(+ : dot)
     for (std::int64_t i = 0; i < width; ++i) dot += widen(g[i]) * widen(weight[i]) * widen(in[i]);
-    const float pull = dot * r * r / static_cast<float>(width);
+    const float through_norm = dot * r * r / static_cast<float>(width);
 #pragma omp simd
     for (std::int64_t i = 0; i < width; ++i) {
-      out[i] = narrow<T>(r * (widen(g[i]) * widen(weight[i]) - widen(in[i]) * pull));
+      out[i] = narrow<T>(r * (widen(g[i]) * widen(weight[i]) - widen(in[i]) * through_norm));
       dweight[i] += widen(g[i]) * widen(in[i]) * r;
     }
   }

@@ -40,9 +40,9 @@ struct Recomputed : torch::autograd::Function<Recomputed> {
     }
     const auto capsule = context->saved_data["body"].toCapsule();
     const auto output = static_cast<const BodyHolder&>(*capsule).body(inputs);
-    auto pulled = torch::autograd::grad({output}, differentiable, output_gradients);
+    auto computed = torch::autograd::grad({output}, differentiable, output_gradients);
     variable_list gradients{at::Tensor()};  // of the body
-    auto next = pulled.begin();
+    auto next = computed.begin();
     for (const auto& input : inputs) gradients.push_back(input.requires_grad() ? std::move(*next++) : at::Tensor());
     return gradients;
   }
@@ -61,14 +61,14 @@ void for_each_weight(Weights& weights, const Body& body) {
 }  // namespace
 
 at::Tensor recomputed_block(const at::Tensor& x, const BlockWeights& weights, const BlockShape& shape,
-                            const RotaryTable& rotary, const at::Tensor& key_mask_BS, const at::Tensor& rows_N) {
+                            const RotaryTable& rotary, const at::Tensor& attention_mask, const at::Tensor& rows_N) {
   variable_list inputs{x};
   for_each_weight(weights, [&](const at::Tensor& one) { inputs.push_back(one); });
-  const Body body = [weights, shape, rotary, key_mask_BS, rows_N](const variable_list& given) {
+  const Body body = [weights, shape, rotary, attention_mask, rows_N](const variable_list& given) {
     BlockWeights own = weights;
     auto next = given.begin() + 1;
     for_each_weight(own, [&](at::Tensor& one) { one = *next++; });
-    return transformer_block(given.front(), own, shape, rotary, key_mask_BS, rows_N);
+    return transformer_block(given.front(), own, shape, rotary, attention_mask, rows_N);
   };
   return Recomputed::apply(body, at::TensorList(inputs));
 }

@@ -12,6 +12,8 @@
 #include <ATen/ops/outer.h>
 #include <ATen/ops/pow.h>
 
+#include <tuple>
+
 namespace drift::nn {
 namespace {
 
@@ -29,34 +31,45 @@ RotaryTable::RotaryTable(std::int64_t length, std::int64_t head_dimension, doubl
   const auto exponents = at::arange(0, head_dimension, 2, wide) / static_cast<double>(head_dimension);
   const auto frequencies = 1.0 / at::pow(theta, exponents);
   const auto angles = at::outer(at::arange(length, wide), frequencies);
+  sequence = length;
   cosine_SD2 = angles.cos().to(options);
   sine_SD2 = angles.sin().to(options);
 }
 
 RotaryTable RotaryTable::window(std::int64_t begin, std::int64_t length) const {
   RotaryTable part;
+  part.sequence = length;
   part.cosine_SD2 = cosine_SD2.narrow(0, begin, length);
   part.sine_SD2 = sine_SD2.narrow(0, begin, length);
   return part;
 }
 
+RotaryTable RotaryTable::at_positions(const at::Tensor& positions_BS) const {
+  RotaryTable part;
+  part.sequence = positions_BS.size(1);
+  const auto flat = positions_BS.reshape({-1});
+  part.cosine_SD2 = cosine_SD2.index_select(0, flat);
+  part.sine_SD2 = sine_SD2.index_select(0, flat);
+  return part;
+}
+
+at::Tensor RotaryTable::rotate(const at::Tensor& x, std::int64_t heads) const {
+  const auto turned = kernels::rotate_heads(x, cosine_SD2, sine_SD2, heads);
+  if (cosine_SD2.size(0) == sequence) return turned;
+  // The kernel took all sequences for one.
+  return turned.view({heads, -1, sequence, turned.size(3)}).transpose(0, 1);
+}
+
 at::Tensor transformer_block(const at::Tensor& x, const BlockWeights& weights, const BlockShape& shape,
-                             const RotaryTable& rotary, const at::Tensor& key_mask_BS, const at::Tensor& rows_N,
-                             const KeptPositions* kept) {
+                             const RotaryTable& rotary, const at::Tensor& attention_mask, const at::Tensor& rows_N,
+                             const KeepKeysAndValues& keep) {
   const auto normed = kernels::rms_norm(x, weights.attention_norm, shape.norm_epsilon);
-  const auto q = kernels::rotate_heads(project(normed, weights.q, weights.q_bias), rotary.cosine_SD2, rotary.sine_SD2,
-                                       shape.heads);
-  auto k = kernels::rotate_heads(project(normed, weights.k, weights.k_bias), rotary.cosine_SD2, rotary.sine_SD2,
-                                 shape.kv_heads);
-  const std::int64_t sequence = rotary.cosine_SD2.size(0);
-  auto v = project(normed, weights.v, weights.v_bias).view({-1, sequence, shape.kv_heads, q.size(3)}).transpose(1, 2);
-  if (kept) {
-    kept->keys_BGSD.narrow(2, kept->begin, sequence).copy_(k);
-    kept->values_BGSD.narrow(2, kept->begin, sequence).copy_(v);
-    k = kept->keys_BGSD.narrow(2, 0, kept->attended);
-    v = kept->values_BGSD.narrow(2, 0, kept->attended);
-  }
-  auto attended = attention(q, k, v, key_mask_BS);
+  const auto q = rotary.rotate(project(normed, weights.q, weights.q_bias), shape.heads);
+  auto k = rotary.rotate(project(normed, weights.k, weights.k_bias), shape.kv_heads);
+  auto v =
+      project(normed, weights.v, weights.v_bias).view({-1, rotary.sequence, shape.kv_heads, q.size(3)}).transpose(1, 2);
+  if (keep) std::tie(k, v) = keep(k, v);
+  auto attended = attention(q, k, v, attention_mask);
   auto residual = x;
   if (rows_N.defined()) {
     attended = attended.index_select(0, rows_N);

@@ -3,19 +3,27 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <string>
-#include <vector>
+#include <functional>
+#include <utility>
 
 namespace drift::nn {
 
-/// Cosines and sines of the rotary angles of positions 0 … length - 1, built as the originals do: inverse frequencies
-/// and angles in float32 (in float64 for a table of that type).
+/// Cosines and sines of rotary angles, built as the originals do: inverse frequencies and angles in float32 (in float64
+/// for a table of that type).
 struct RotaryTable {
   RotaryTable() = default;
+  /// Of the positions 0 … length - 1.
   RotaryTable(std::int64_t length, std::int64_t head_dimension, double theta, at::TensorOptions options);
-  /// The positions [begin, begin + length).
+  /// The positions [begin, begin + length), the same for every sequence.
   RotaryTable window(std::int64_t begin, std::int64_t length) const;
-  at::Tensor cosine_SD2;
+  /// The positions of each token of some sequences: int64 [B, S].
+  RotaryTable at_positions(const at::Tensor& positions_BS) const;
+
+  /// x [B * S, heads * D], turned, heads first: [B, heads, S, D].
+  at::Tensor rotate(const at::Tensor& x, std::int64_t heads) const;
+
+  std::int64_t sequence = 0;  ///< S
+  at::Tensor cosine_SD2;      ///< [S, D / 2], or [B * S, D / 2] where sequences differ
   at::Tensor sine_SD2;
 };
 
@@ -32,20 +40,16 @@ struct BlockShape {
   double norm_epsilon = 0;
 };
 
-/// The kept keys and values of one block: those of the computed positions are written at `begin`, then positions
-/// [0, attended) are attended to.
-struct KeptPositions {
-  at::Tensor keys_BGSD, values_BGSD;
-  std::int64_t begin = 0;
-  std::int64_t attended = 0;
-};
+/// Where a block's keys and values go, and what its queries attend to instead of them: a cache's part in a forward.
+using KeepKeysAndValues =
+    std::function<std::pair<at::Tensor, at::Tensor>(const at::Tensor& keys, const at::Tensor& values)>;
 
-/// One transformer block: x + attention(norm(x)), then + swiglu(norm(x)). x [B * S, H] for sequences of the table's
-/// length. `key_mask_BS` as in ForwardInput; with `kept`, of [0, attended). `rows_N` (indices into B * S, or undefined
-/// for all): only these rows are computed after the attention, [N, H].
+/// One transformer block: x + attention(norm(x)), then + swiglu(norm(x)). x [B * S, H]. `attention_mask` as in
+/// attention(), over the keys that are attended to. `rows_N` (indices into B * S, or undefined for all): only these
+/// rows are computed after the attention, [N, H].
 at::Tensor transformer_block(const at::Tensor& x, const BlockWeights& weights, const BlockShape& shape,
-                             const RotaryTable& rotary, const at::Tensor& key_mask_BS, const at::Tensor& rows_N,
-                             const KeptPositions* kept = nullptr);
+                             const RotaryTable& rotary, const at::Tensor& attention_mask, const at::Tensor& rows_N,
+                             const KeepKeysAndValues& keep = {});
 
 /// Bytes of activations that transformer_block keeps for the backward, per sequence of `sequence` tokens.
 std::int64_t block_activation_bytes(std::int64_t sequence, std::int64_t hidden, std::int64_t feed_forward,

@@ -68,13 +68,10 @@ void TransformerModel::check_length(std::int64_t sequence) const {
               "shorten the prompt or rollout.length");
 }
 
-// Padding on the left shifts all positions of a row alike; rotary angles only see differences, and padded keys are
-// masked: positions may count from the padded row's start.
-at::Tensor TransformerModel::run_blocks(const ForwardInput& input, const at::Tensor& key_mask_BS, std::int64_t begin,
-                                        const KeyValueCache* cache) const {
-  const RotaryTable rotary = rotary_.window(begin, input.tokens_BS.size(1));
+at::Tensor TransformerModel::run_blocks(const ForwardInput& input, const RotaryTable& rotary,
+                                        const at::Tensor& attention_mask, TransformerCache* cache,
+                                        const CachePlaces* places) const {
   const BlockShape block_shape{shape_.heads, shape_.kv_heads, shape_.norm_epsilon};
-  const auto masked_BS = shape_.attend_to_padding ? at::Tensor() : key_mask_BS;
   const auto tokens = input.tokens_BS.reshape({-1});
   // Where most rows of the table are not looked up, a dense gradient would be mostly zeros to fill and to add.
   const bool sparse_gradient = tokens.numel() < shape_.vocabulary;
@@ -82,43 +79,53 @@ at::Tensor TransformerModel::run_blocks(const ForwardInput& input, const at::Ten
   const bool recompute = input.recompute_blocks && cache == nullptr && c10::GradMode::is_enabled();
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
     const auto rows_N = layer + 1 == blocks_.size() ? input.rows_N : at::Tensor();
-    KeptPositions kept;
-    if (cache) kept = {cache->keys_BGSD[layer], cache->values_BGSD[layer], begin, cache->attended};
-    x = recompute
-            ? recomputed_block(x, blocks_[layer], block_shape, rotary, masked_BS, rows_N)
-            : transformer_block(x, blocks_[layer], block_shape, rotary, masked_BS, rows_N, cache ? &kept : nullptr);
+    KeepKeysAndValues keep;
+    if (cache) {
+      keep = [&](const at::Tensor& keys, const at::Tensor& values) {
+        return cache->update(layer, keys, values, *places);
+      };
+    }
+    x = recompute ? recomputed_block(x, blocks_[layer], block_shape, rotary, attention_mask, rows_N)
+                  : transformer_block(x, blocks_[layer], block_shape, rotary, attention_mask, rows_N, keep);
   }
   return kernels::rms_norm(x, final_norm_H_, shape_.norm_epsilon);
 }
 
+// Padding on the left shifts all positions of a row alike; rotary angles only see differences, and padded keys are
+// masked: positions may count from the padded row's start.
 at::Tensor TransformerModel::forward(const ForwardInput& input) const {
-  check_length(input.tokens_BS.size(1));
-  return run_blocks(input, input.key_mask_BS, 0, nullptr);
-}
-
-KeyValueCache TransformerModel::make_cache(std::int64_t batch, std::int64_t sequence) const {
+  const std::int64_t sequence = input.tokens_BS.size(1);
   check_length(sequence);
-  KeyValueCache cache;
-  cache.attended = sequence;
-  const auto options = embedding_VH_.options().requires_grad(false);
-  for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
-    for (auto* kept : {&cache.keys_BGSD, &cache.values_BGSD}) {
-      kept->push_back(at::empty({batch, shape_.kv_heads, sequence, shape_.hidden / shape_.heads}, options));
-    }
+  const auto rotary =
+      input.positions_BS.defined() ? rotary_.at_positions(input.positions_BS) : rotary_.window(0, sequence);
+  auto mask = shape_.attend_to_padding ? at::Tensor() : input.key_mask_BS;
+  if (input.block_BS.defined()) {
+    const auto sees_BQS = input.block_BS.unsqueeze(2) >= input.block_BS.unsqueeze(1);
+    mask = mask.defined() ? sees_BQS & mask.unsqueeze(1) : sees_BQS;
   }
-  return cache;
+  return run_blocks(input, rotary, mask, nullptr, nullptr);
 }
 
-at::Tensor TransformerModel::forward_window(const ForwardInput& input, std::int64_t begin, KeyValueCache& cache) const {
+std::unique_ptr<KeyValueCache> TransformerModel::make_cache(std::int64_t rows, std::int64_t positions) const {
+  check_length(positions);
+  return std::make_unique<TransformerCache>(shape_.layers, rows, shape_.kv_heads, positions,
+                                            shape_.hidden / shape_.heads, embedding_VH_.options().requires_grad(false));
+}
+
+at::Tensor TransformerModel::forward_window(const ForwardInput& input, const CacheWindow& window,
+                                            KeyValueCache& cache) const {
   const at::NoGradGuard no_gradient;
-  const std::int64_t window = input.tokens_BS.size(1), kept_positions = cache.keys_BGSD.front().size(2);
-  if (begin < 0 || begin + window > kept_positions || cache.attended > kept_positions) {
-    throw Error("the window [" + std::to_string(begin) + ", " + std::to_string(begin + window) +
-                ") or the attended positions [0, " + std::to_string(cache.attended) + ") lie outside the cache of " +
-                std::to_string(kept_positions) + " positions");
+  if (input.positions_BS.defined() || input.block_BS.defined()) {
+    throw Error("a forward with a cache takes its positions from the window, and attends in both directions");
   }
-  const auto key_mask_BS = cache.key_mask_BS.defined() ? cache.key_mask_BS.narrow(1, 0, cache.attended) : at::Tensor();
-  return run_blocks(input, key_mask_BS, begin, &cache);
+  auto& kept = dynamic_cast<TransformerCache&>(cache);
+  const std::int64_t tokens = input.tokens_BS.size(1);
+  CacheWindow seen = window;
+  if (shape_.attend_to_padding) seen.key_mask_BS = at::Tensor();
+  const CachePlaces places = kept.places(seen, tokens);
+  const auto rotary =
+      places.begin >= 0 ? rotary_.window(places.begin, tokens) : rotary_.at_positions(places.positions_BW);
+  return run_blocks(input, rotary, places.key_mask_BS, &kept, &places);
 }
 
 std::vector<NamedTensor> TransformerModel::parameters() const {

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <drift/cached_forward.h>
 #include <drift/model.h>
 
+#include <core/nn/key_value_cache.h>
 #include <core/nn/transformer.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -38,15 +41,17 @@ struct TensorNames {
 
 /// A backbone of pre-norm blocks with rotary angles, RMS norms and SwiGLU. A family adds its traits, its config.json
 /// and its random initialisation.
-class TransformerModel : public WindowModel {
+class TransformerModel : public Model, public CachedForward, public BlockAttention {
  public:
   const ModelTraits& traits() const override { return traits_; }
+  at::Device device() const override { return embedding_VH_.device(); }
+  at::ScalarType dtype() const override { return embedding_VH_.scalar_type(); }
   at::Tensor forward(const ForwardInput& input) const override;
   at::Tensor lm_head_VH() const override { return shape_.tied_head ? embedding_VH_ : head_VH_; }
   std::vector<NamedTensor> parameters() const override;
   std::int64_t training_bytes_per_row(std::int64_t sequence) const override;
-  KeyValueCache make_cache(std::int64_t batch, std::int64_t sequence) const override;
-  at::Tensor forward_window(const ForwardInput& input, std::int64_t begin, KeyValueCache& cache) const override;
+  std::unique_ptr<KeyValueCache> make_cache(std::int64_t rows, std::int64_t positions) const override;
+  at::Tensor forward_window(const ForwardInput& input, const CacheWindow& window, KeyValueCache& cache) const override;
 
  protected:
   /// Allocates the parameters. `traits` without what the shape says: vocabulary_size, hidden_size, layers and
@@ -57,8 +62,8 @@ class TransformerModel : public WindowModel {
   const TransformerShape& shape() const { return shape_; }
 
  private:
-  at::Tensor run_blocks(const ForwardInput& input, const at::Tensor& key_mask_BS, std::int64_t begin,
-                        const KeyValueCache* cache) const;
+  at::Tensor run_blocks(const ForwardInput& input, const RotaryTable& rotary, const at::Tensor& attention_mask,
+                        TransformerCache* cache, const CachePlaces* places) const;
   void check_length(std::int64_t sequence) const;
 
   TransformerShape shape_;

@@ -1,6 +1,9 @@
 #include <core/plugin/plugin_report.h>
 
+#include <core/base/component_host.h>
 #include <core/config/nearest.h>
+#include <core/config/preset.h>
+#include <core/config/preset_check.h>
 
 #include <drift/error.h>
 
@@ -64,14 +67,30 @@ std::string bundle_text(const Bundle& bundle, const PluginLoader& loader) {
                             {"plugin", plugin_line(loader, bundle.plugin)}};
   if (bundle.paper.empty()) parts.erase(parts.begin());
   std::string text = "algorithm `" + bundle.name + "`\n  " + bundle.doc + "\n" + table(parts, "  ");
-  for (const BundlePreset& preset : bundle.presets) {
-    text += "\n  preset `" + preset.name + "`" + (&preset == &bundle.presets.front() ? " (default)" : "");
-    text += preset.doc.empty() ? "\n" : ": " + preset.doc + "\n";
+  for (const BundlePreset& file : bundle.presets) {
+    const Preset preset = read_preset(bundle, file);
+    text += "\n  preset `" + preset.name + "`" + (&file == &bundle.presets.front() ? " (default)" : "") + ": " +
+            preset.description + "\n";
     std::vector<Row> rows;
-    for (const BundleSetting& setting : preset.settings) rows.push_back({setting.key, "=", to_toml(setting.value)});
+    for (const auto& [key, leaf] : preset.layer.leaves) {
+      rows.push_back({key, "=", leaf.value ? to_toml(*leaf.value) : leaf.found,
+                      preset.optional.contains(key) ? "where there is such a parameter" : ""});
+    }
     text += rows.empty() ? "    no settings of its own\n" : table(rows, "    ");
+    for (const auto& [key, note] : preset.notes) text += "    note: " + key + " was " + note + "\n";
   }
   return text;
+}
+
+/// What is wrong with an algorithm's presets: the first line of each mistake and its place.
+void check_presets(const Bundle& bundle, const Registry& registry, std::vector<std::string>& problems) {
+  for (const BundlePreset& preset : bundle.presets) {
+    for (const Diagnostic& mistake : preset_mistakes(bundle, preset, registry)) {
+      if (mistake.file != preset.origin) continue;  // said for the preset that this one extends
+      problems.push_back("preset `" + preset.name + "` of `" + bundle.name + "`: " + mistake.message + "    (" +
+                         mistake.file + ":" + std::to_string(mistake.span.line) + ")");
+    }
+  }
 }
 
 /// What is wrong with the declaration of a component, one line each.
@@ -92,7 +111,7 @@ void check_component(const ComponentEntry& entry, std::vector<std::string>& prob
   const bool needs_files = entry.kind == ComponentKind::kModel || entry.kind == ComponentKind::kTask;
   if (!defaults_fit || needs_files) return;
   try {
-    entry.create(Params(entry.params), nullptr);
+    make_component(entry, Params(entry.params));
   } catch (const std::exception& error) {
     problems.push_back(name + " cannot be created with its defaults: " + error.what());
   }
@@ -148,6 +167,7 @@ std::string plugin_check(const std::filesystem::path& file) {
 
   std::vector<std::string> problems;
   for (const ComponentEntry& entry : registry.components()) check_component(entry, problems);
+  for (const Bundle& bundle : registry.bundles()) check_presets(bundle, registry, problems);
   if (registry.components().empty() && registry.bundles().empty()) problems.push_back("it registers nothing");
   if (!problems.empty()) {
     std::string what = "plugin `" + plugin.name + "` loads, but is not in order\n  --> " + plugin.path.string();

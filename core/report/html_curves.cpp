@@ -8,24 +8,30 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace drift {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
-
 double number(const Json& object, const char* name) {
   const auto found = object.find(name);
-  return found != object.end() && found->is_number() ? found->get<double>() : kNotKnown;
+  return found != object.end() && found->is_number() ? found->get<double>() : kUnknown;
+}
+
+/// Of one phase; unknown where the step has none of that name.
+double seconds_of(const StepRecord& step, const std::string& phase) {
+  if (!step.seconds) return kUnknown;
+  for (const PhaseSeconds& one : step.seconds->phases()) {
+    if (one.name == phase) return one.seconds;
+  }
+  return kUnknown;
 }
 
 class Curves {
  public:
-  Curves(const std::vector<StepMetrics>& steps, const Json& summary) : metrics_(steps), summary_(summary) {
-    for (const StepMetrics& step : steps) steps_.push_back(static_cast<double>(step.step));
+  Curves(const std::vector<StepRecord>& steps, const Json& summary) : metrics_(steps), summary_(summary) {
+    for (const StepRecord& step : steps) steps_.push_back(static_cast<double>(step.step));
   }
 
   std::string html() {
@@ -54,9 +60,9 @@ class Curves {
   }
 
  private:
-  Series of(const char* name) const {
+  Series of(const std::string& name) const {
     Series series{spoken_name(name), {}, {}};
-    for (const StepMetrics& step : metrics_) series.y.push_back(step.value(name));
+    for (const StepRecord& step : metrics_) series.y.push_back(step.value(name));
     return series;
   }
 
@@ -77,10 +83,9 @@ class Curves {
       chart.series.pop_back();
       chart.note = "share of solved responses: the same";
     }
-    for (const auto& [name, value] : metrics_.back().values) {
-      if (!name.starts_with("reward.")) continue;
-      chart.series.push_back(of(name.c_str()));
-      chart.series.back().name = "reward: " + name.substr(std::string("reward.").size());
+    for (const auto& [label, value] : metrics_.back().reward_parts) {
+      chart.series.push_back(of("reward." + label));
+      chart.series.back().name = "reward: " + label;
     }
     add(std::move(chart));
   }
@@ -97,7 +102,7 @@ class Curves {
     if (metrics_.front().step > 0 && !std::isnan(number(summary, "before"))) {
       point(0, number(summary, "before"), number(summary, "before_standard_error"));
     }
-    for (const StepMetrics& step : metrics_) {
+    for (const StepRecord& step : metrics_) {
       if (step.held_out) point(static_cast<double>(step.step), step.held_out->accuracy, step.held_out->standard_error);
     }
     if (chart.x.empty()) return;
@@ -112,10 +117,10 @@ class Curves {
                 .minimum = 0,
                 .noisy = true};
     double groups = 0;
-    for (const StepMetrics& step : metrics_) groups = std::max(groups, step.value("groups"));
+    for (const StepRecord& step : metrics_) groups = std::max(groups, step.value("groups"));
     if (groups > 0) chart.maximum = groups;
     const auto skipped =
-        std::count_if(metrics_.begin(), metrics_.end(), [](const StepMetrics& step) { return step.skipped; });
+        std::count_if(metrics_.begin(), metrics_.end(), [](const StepRecord& step) { return step.skipped; });
     if (skipped > 0)
       chart.note = std::to_string(skipped) + (skipped == 1 ? " step" : " steps") + " without an optimizer step";
     add(std::move(chart));
@@ -125,22 +130,20 @@ class Curves {
     Chart chart{.title = "Time", .unit = "seconds a step", .minimum = 0, .stacked = true};
     for (const PhaseShare& share : phase_shares(metrics_)) {
       Series series{phase_name(share.name), {}, {}};
-      for (const StepMetrics& step : metrics_) {
-        const auto phase = std::find_if(step.phases.begin(), step.phases.end(),
-                                        [&](const PhaseSeconds& one) { return one.name == share.name; });
-        series.y.push_back(phase == step.phases.end() ? kNotKnown : phase->seconds);
+      for (const StepRecord& step : metrics_) {
+        series.y.push_back(seconds_of(step, share.name));
       }
       if (share.mean_seconds > 0) chart.series.push_back(std::move(series));
     }
     if (chart.series.empty()) {
       Series series{"seconds", {}, {}};
-      for (const StepMetrics& step : metrics_) series.y.push_back(step.seconds);
+      for (const StepRecord& step : metrics_) series.y.push_back(step.seconds ? step.seconds->total : kUnknown);
       chart.series = {std::move(series)};
     }
     add(std::move(chart));
   }
 
-  const std::vector<StepMetrics>& metrics_;
+  const std::vector<StepRecord>& metrics_;
   const Json& summary_;
   std::vector<double> steps_;
   std::string html_;
@@ -148,7 +151,7 @@ class Curves {
 
 }  // namespace
 
-std::string html_curves(const std::vector<StepMetrics>& steps, const nlohmann::ordered_json& summary) {
+std::string html_curves(const std::vector<StepRecord>& steps, const nlohmann::ordered_json& summary) {
   return Curves(steps, summary).html();
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <core/report/metrics_reader.h>
+#include <core/record/metrics_reader.h>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -11,6 +11,6 @@ namespace drift {
 
 /// A chart for every quantity that the steps have, one <figure> after the other. Empty without a step. `summary` gives
 /// the evaluation before the first step.
-std::string html_curves(const std::vector<StepMetrics>& steps, const nlohmann::ordered_json& summary);
+std::string html_curves(const std::vector<StepRecord>& steps, const nlohmann::ordered_json& summary);
 
 }  // namespace drift

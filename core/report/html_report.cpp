@@ -1,13 +1,13 @@
 #include <core/report/html_report.h>
 
 #include <core/io/atomic.h>
+#include <core/record/metrics_reader.h>
 #include <core/report/format.h>
 #include <core/report/html.h>
 #include <core/report/html_curves.h>
 #include <core/report/html_page.h>
 #include <core/report/html_samples.h>
 #include <core/report/html_tables.h>
-#include <core/report/metrics_reader.h>
 #include <core/report/profile.h>
 #include <core/report/svg_chart.h>
 #include <drift/error.h>
@@ -18,18 +18,15 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
-#include <limits>
 
 namespace drift {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
-
 struct Run {
   std::string name;
-  std::vector<StepMetrics> steps;
+  std::vector<StepRecord> steps;
   Json summary = Json::object();
   std::string settings;  // HTML, as the two below
   std::string plugins;
@@ -50,7 +47,7 @@ void with_json(const std::filesystem::path& path, const std::function<void(JsonT
 
 double number(const Json& object, const char* name) {
   const auto found = object.find(name);
-  return found != object.end() && found->is_number() ? found->get<double>() : kNotKnown;
+  return found != object.end() && found->is_number() ? found->get<double>() : kUnknown;
 }
 
 // ---- The first screen ----
@@ -107,20 +104,20 @@ std::string held_out_card(const Json& held_out, const std::string& cost) {
          (errors.empty() ? "" : "; standard error " + errors + " points") + "</p>" + cost + "</div>";
 }
 
-double mean(const std::vector<StepMetrics>& steps, std::size_t begin, std::size_t end, const char* name) {
+double mean(const std::vector<StepRecord>& steps, std::size_t begin, std::size_t end, const char* name) {
   double sum = 0;
   int known = 0;
   for (std::size_t at = begin; at < end; ++at) {
     if (const double value = steps[at].value(name); !std::isnan(value)) sum += value, ++known;
   }
-  return known > 0 ? sum / known : kNotKnown;
+  return known > 0 ? sum / known : kUnknown;
 }
 
 // Where nothing was held out: what training itself tells.
-std::string training_card(const std::vector<StepMetrics>& steps) {
+std::string training_card(const std::vector<StepRecord>& steps) {
   if (steps.empty()) return "<div class=\"card\"><h3>No step is finished yet</h3></div>";
-  const bool rewarded = std::any_of(steps.begin(), steps.end(),
-                                    [](const StepMetrics& step) { return !std::isnan(step.value("reward")); });
+  const bool rewarded =
+      std::any_of(steps.begin(), steps.end(), [](const StepRecord& step) { return !std::isnan(step.value("reward")); });
   const char* name = rewarded ? "reward" : "loss";
   const std::size_t tenth = std::max<std::size_t>(1, steps.size() / 10);
   const double first = mean(steps, 0, tenth, name), last = mean(steps, steps.size() - tenth, steps.size(), name);
@@ -130,7 +127,7 @@ std::string training_card(const std::vector<StepMetrics>& steps) {
          " steps</p></div>";
 }
 
-std::string profile_card(const std::vector<StepMetrics>& steps) {
+std::string profile_card(const std::vector<StepRecord>& steps) {
   std::string rows;
   for (const PhaseShare& share : phase_shares(steps)) {
     rows += "<tr><th>" + escape_html(phase_name(share.name)) + "</th><td class=\"number\">" +

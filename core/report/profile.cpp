@@ -3,7 +3,6 @@
 #include <core/report/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 namespace drift {
@@ -20,17 +19,18 @@ std::string padded_left(const std::string& text, std::size_t width) {
 
 }  // namespace
 
-std::vector<PhaseShare> phase_shares(const std::vector<StepMetrics>& steps) {
+std::vector<PhaseShare> phase_shares(const std::vector<StepRecord>& steps) {
   std::vector<PhaseShare> shares;
   double measured_steps = 0;
-  for (const StepMetrics& step : steps) {
-    if (step.phases.empty()) continue;
+  for (const StepRecord& step : steps) {
+    const auto phases = step.seconds ? step.seconds->phases() : std::vector<PhaseSeconds>();
+    if (phases.empty()) continue;
     ++measured_steps;
-    for (const PhaseSeconds& phase : step.phases) {
+    for (const PhaseSeconds& phase : phases) {
       auto known =
           std::find_if(shares.begin(), shares.end(), [&](const PhaseShare& share) { return share.name == phase.name; });
       if (known == shares.end()) known = shares.insert(shares.end(), {phase.name, 0, 0});
-      if (!std::isnan(phase.seconds)) known->mean_seconds += phase.seconds;
+      known->mean_seconds += phase.seconds;
     }
   }
   double total = 0;
@@ -48,7 +48,7 @@ std::vector<PhaseShare> phase_shares(const std::vector<StepMetrics>& steps) {
 
 std::string phase_name(const std::string& key) { return key == "old" || key == "reference" ? key + " policy" : key; }
 
-std::string profile_table(const std::vector<StepMetrics>& steps) {
+std::string profile_table(const std::vector<StepRecord>& steps) {
   std::string table;
   const auto shares = phase_shares(steps);
   const auto row = [&](const std::string& label, const std::string& name, double seconds, double share) {

@@ -2,7 +2,7 @@
 
 // Where the time of a step goes.
 
-#include <core/report/metrics_reader.h>
+#include <core/record/step_record.h>
 
 #include <string>
 #include <vector>
@@ -16,12 +16,12 @@ struct PhaseShare {
 };
 
 /// Mean over the steps that were measured, longest phase first, "other" last. Empty if none was.
-std::vector<PhaseShare> phase_shares(const std::vector<StepMetrics>& steps);
+std::vector<PhaseShare> phase_shares(const std::vector<StepRecord>& steps);
 
 /// How a phase of the metrics is called: "old" -> "old policy".
 std::string phase_name(const std::string& key);
 
 /// The same as an aligned text without a newline at its end; empty if nothing was measured.
-std::string profile_table(const std::vector<StepMetrics>& steps);
+std::string profile_table(const std::vector<StepRecord>& steps);
 
 }  // namespace drift

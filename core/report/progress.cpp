@@ -1,10 +1,10 @@
 #include <core/report/progress.h>
 
+#include <core/base/unknown.h>
 #include <core/report/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace drift {
 namespace {
@@ -21,14 +21,14 @@ void RateEstimator::update(std::int64_t done, double now) {
 }
 
 double RateEstimator::rate() const {
-  if (reports_.empty()) return std::numeric_limits<double>::quiet_NaN();
+  if (reports_.empty()) return kUnknown;
   const double seconds = reports_.back().at - reports_.front().at;
   const auto done = static_cast<double>(reports_.back().done - reports_.front().done);
-  return seconds > 0 && done > 0 ? done / seconds : std::numeric_limits<double>::quiet_NaN();
+  return seconds > 0 && done > 0 ? done / seconds : kUnknown;
 }
 
 double RateEstimator::seconds_left(std::int64_t total) const {
-  if (reports_.empty()) return std::numeric_limits<double>::quiet_NaN();
+  if (reports_.empty()) return kUnknown;
   return static_cast<double>(std::max<std::int64_t>(0, total - reports_.back().done)) / rate();
 }
 

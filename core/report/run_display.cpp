@@ -1,7 +1,7 @@
 #include <core/report/run_display.h>
 
+#include <core/base/log.h>
 #include <core/report/format.h>
-#include <core/report/log.h>
 
 #include <algorithm>
 #include <cmath>
@@ -20,37 +20,53 @@ struct Column {
   int rank;  // where the table is too wide, the highest rank goes first
   bool train;
   bool pretrain;
-  std::string (*text)(const StepRow& row, double seconds_left);
+  double (*value)(const StepRecord& step);  // a row shows its mean over some steps; none: the seconds that are left
+  std::string (*text)(double value, const StepRecord& last);
 };
 
-std::string held_out_text(const StepRow& row) {
-  return row.held_out ? format_percent(row.held_out->accuracy) + "%" : "";
+std::string step_text(double, const StepRecord& last) { return std::to_string(last.step); }
+std::string held_out_text(double, const StepRecord& last) {
+  return last.held_out ? format_percent(last.held_out->accuracy) + "%" : "";
 }
-std::string percent_text(double fraction) { return std::isnan(fraction) ? "-" : format_percent(fraction) + "%"; }
-std::string live_text(const StepRow& row) {
-  return std::isnan(row.live_groups) ? "-" : format_decimal(row.live_groups, 0) + "/" + std::to_string(row.groups);
+std::string live_text(double live, const StepRecord& last) {
+  return std::isnan(live) ? "-" : format_decimal(live, 0) + "/" + std::to_string(last.groups);
 }
-std::string rate_text(double rate) {
+std::string percent_text(double fraction, const StepRecord&) {
+  return std::isnan(fraction) ? "-" : format_percent(fraction) + "%";
+}
+std::string rate_text(double rate, const StepRecord&) {
   char buffer[32];
   std::snprintf(buffer, sizeof buffer, "%.2g", rate);
   return std::isnan(rate) ? "-" : buffer;
 }
+std::string decimal_text(double value, const StepRecord&) { return format_decimal(value, 3); }
+std::string adaptive_text(double value, const StepRecord&) { return format_adaptive(value); }
+std::string count_text(double value, const StepRecord&) { return format_count(value); }
+std::string seconds_text(double value, const StepRecord&) { return format_seconds(value); }
+std::string left_text(double value, const StepRecord&) { return format_duration(value); }
 
+double rollout_seconds(const StepRecord& step) { return step.seconds ? step.seconds->rollout : kUnknown; }
+// The gradient, and what it needs of other policies.
+double update_seconds(const StepRecord& step) {
+  return step.seconds ? step.seconds->update + step.seconds->old + step.seconds->reference : kUnknown;
+}
+
+using Step = StepRecord;
 const Column kTable[] = {
-    {"step", 5, 0, true, true, [](const StepRow& row, double) { return std::to_string(row.step); }},
-    {"reward", 6, 1, true, false, [](const StepRow& row, double) { return format_decimal(row.reward, 3); }},
-    {"solved", 6, 1, true, false, [](const StepRow& row, double) { return percent_text(row.solved); }},
-    {"held-out", 8, 3, true, true, [](const StepRow& row, double) { return held_out_text(row); }},
-    {"loss", 8, 2, true, true, [](const StepRow& row, double) { return format_adaptive(row.loss); }},
-    {"kl", 7, 7, true, false, [](const StepRow& row, double) { return format_adaptive(row.kl); }},
-    {"live", 5, 4, true, false, [](const StepRow& row, double) { return live_text(row); }},
-    {"utility", 7, 8, true, false, [](const StepRow& row, double) { return format_decimal(row.token_utility, 3); }},
-    {"grad", 6, 9, true, true, [](const StepRow& row, double) { return format_count(row.grad_norm); }},
-    {"lr", 7, 5, false, true, [](const StepRow& row, double) { return rate_text(row.learning_rate); }},
-    {"rollout", 7, 6, true, false, [](const StepRow& row, double) { return format_seconds(row.rollout_seconds); }},
-    {"update", 7, 6, true, false, [](const StepRow& row, double) { return format_seconds(row.update_seconds); }},
-    {"tokens/s", 9, 5, true, true, [](const StepRow& row, double) { return format_count(row.tokens_per_second); }},
-    {"left", 7, 0, true, true, [](const StepRow&, double left) { return format_duration(left); }},
+    {"step", 5, 0, true, true, nullptr, step_text},
+    {"reward", 6, 1, true, false, [](const Step& step) { return step.reward; }, decimal_text},
+    {"solved", 6, 1, true, false, [](const Step& step) { return step.solved; }, percent_text},
+    {"held-out", 8, 3, true, true, nullptr, held_out_text},
+    {"loss", 8, 2, true, true, [](const Step& step) { return step.loss; }, adaptive_text},
+    {"kl", 7, 7, true, false, [](const Step& step) { return step.value("kl"); }, adaptive_text},
+    {"live", 5, 4, true, false, [](const Step& step) { return step.value("live_groups"); }, live_text},
+    {"utility", 7, 8, true, false, [](const Step& step) { return step.value("token_utility"); }, decimal_text},
+    {"grad", 6, 9, true, true, [](const Step& step) { return step.grad_norm; }, count_text},
+    {"lr", 7, 5, false, true, [](const Step& step) { return step.learning_rate; }, rate_text},
+    {"rollout", 7, 6, true, false, rollout_seconds, seconds_text},
+    {"update", 7, 6, true, false, update_seconds, seconds_text},
+    {"tokens/s", 9, 5, true, true, [](const Step& step) { return step.tokens_per_second; }, count_text},
+    {"left", 7, 0, true, true, nullptr, left_text},
 };
 constexpr int kGap = 1;
 
@@ -86,31 +102,16 @@ std::int64_t round_interval(std::int64_t steps) {
   }
 }
 
-// The last step, with the mean of what is known of each value.
-StepRow mean_of(const std::vector<StepRow>& rows) {
-  static constexpr double StepRow::*kValues[] = {&StepRow::reward,
-                                                 &StepRow::solved,
-                                                 &StepRow::loss,
-                                                 &StepRow::kl,
-                                                 &StepRow::live_groups,
-                                                 &StepRow::token_utility,
-                                                 &StepRow::grad_norm,
-                                                 &StepRow::learning_rate,
-                                                 &StepRow::rollout_seconds,
-                                                 &StepRow::update_seconds,
-                                                 &StepRow::tokens_per_second};
-  StepRow mean = rows.back();
-  for (double StepRow::*value : kValues) {
-    double sum = 0;
-    int known = 0;
-    for (const StepRow& row : rows) {
-      if (std::isnan(row.*value)) continue;
-      sum += row.*value;
-      ++known;
-    }
-    mean.*value = known > 0 ? sum / known : kUnknown;
+// Over the steps of which it is known.
+double mean_of(const std::vector<StepRecord>& steps, double (*value)(const StepRecord&)) {
+  double sum = 0;
+  int known = 0;
+  for (const StepRecord& step : steps) {
+    if (std::isnan(value(step))) continue;
+    sum += value(step);
+    ++known;
   }
-  return mean;
+  return known > 0 ? sum / known : kUnknown;
 }
 
 std::string join_header(const Terminal& terminal, const std::vector<std::string>& parts) {
@@ -167,15 +168,15 @@ void RunDisplay::begin(const RunPlan& plan) {
   redraw({}, true);
 }
 
-void RunDisplay::step(const StepRow& row) {
+void RunDisplay::step(const StepRecord& step) {
   const double now = terminal_.now();
-  if (row.step < plan_.first_step) rate_ = {};  // the time of the evaluation before the first step tells nothing
-  rate_.update(row.step, now);
-  done_ = row.step;
-  last_reward_ = row.reward;
-  pending_.push_back(row);
-  const bool due =
-      row.step % row_every_ == 0 || row.step == plan_.steps || row.held_out || now - printed_at_ >= kSecondsBetweenRows;
+  if (step.step < plan_.first_step) rate_ = {};  // the time of the evaluation before the first step tells nothing
+  rate_.update(step.step, now);
+  done_ = step.step;
+  last_reward_ = step.reward;
+  pending_.push_back(step);
+  const bool due = step.step % row_every_ == 0 || step.step == plan_.steps || step.held_out ||
+                   now - printed_at_ >= kSecondsBetweenRows;
   if (due) print_row();
   redraw({}, due);
 }
@@ -195,12 +196,14 @@ void RunDisplay::print_titles() {
 
 void RunDisplay::print_row() {
   if (rows_since_titles_ == kRowsBetweenTitles) print_titles();
-  const StepRow mean = mean_of(pending_);
+  const StepRecord& last = pending_.back();
+  const double left = rate_.seconds_left(plan_.steps);
   std::string line;
   for (const int index : columns_) {
-    const std::string text = kTable[index].text(mean, rate_.seconds_left(plan_.steps));
+    const Column& column = kTable[index];
+    const std::string text = column.text(column.value == nullptr ? left : mean_of(pending_, column.value), last);
     // Before the first step there is nothing but the evaluation.
-    line += right_aligned(mean.step == 0 && text == "-" ? "" : text, kTable[index].width);
+    line += right_aligned(last.step == 0 && text == "-" ? "" : text, column.width);
   }
   terminal_.print(line);
   pending_.clear();

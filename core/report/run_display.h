@@ -2,19 +2,17 @@
 
 // What a run prints: a header line, a table of steps above a live line, warnings, a closing summary.
 
-#include <core/report/held_out.h>
+#include <core/base/unknown.h>
+#include <core/record/step_record.h>
 #include <core/report/progress.h>
 #include <core/report/terminal.h>
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace drift {
-
-inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 /// First line of a run. Empty or zero fields are left out.
 struct RunHeader {
@@ -28,24 +26,6 @@ struct RunHeader {
   int threads = 0;
   std::string run_folder = {};
   std::int64_t resumed_at = 0;  ///< last finished step of the run that goes on
-};
-
-/// What is told of a step. Values that a run does not have stay unknown.
-struct StepRow {
-  std::int64_t step = 0;     ///< 1, 2, …; 0 for the evaluation before the first one
-  double reward = kUnknown;  ///< mean over the responses
-  double solved = kUnknown;  ///< share of the responses, in [0, 1]
-  double loss = kUnknown;
-  double kl = kUnknown;
-  double live_groups = kUnknown;  ///< groups with differing rewards
-  std::int64_t groups = 0;
-  double token_utility = kUnknown;
-  double grad_norm = kUnknown;
-  double learning_rate = kUnknown;
-  double rollout_seconds = kUnknown;
-  double update_seconds = kUnknown;
-  double tokens_per_second = kUnknown;
-  std::optional<HeldOut> held_out = {};  ///< where the step was evaluated
 };
 
 /// Which columns a run has.
@@ -62,7 +42,7 @@ struct RunPlan {
 struct RunClosing {
   std::int64_t last_step = 0;
   bool interrupted = false;
-  std::optional<HeldOut> before = {}, after = {};
+  std::optional<HeldOutResult> before = {}, after = {};
   std::string decoding = {};  ///< how the held-out items were answered: "greedy"
   double seconds = kUnknown;
   double peak_memory_mib = kUnknown;
@@ -88,7 +68,7 @@ class RunDisplay {
 
   /// A finished step. Each printed row is the mean over the steps since the row before it; rows come every few steps,
   /// at every evaluation, at the last step, and at least every twenty seconds.
-  void step(const StepRow& row);
+  void step(const StepRecord& step);
 
   /// What the current step is busy with, on the live line alone: ("rollout", 32, 128).
   void activity(std::string_view what, std::int64_t done, std::int64_t total);
@@ -107,7 +87,7 @@ class RunDisplay {
   RunPlan plan_;
   std::vector<int> columns_;  // indices into the table of columns, those that fit
   std::int64_t row_every_ = 1;
-  std::vector<StepRow> pending_;  // steps since the last printed row
+  std::vector<StepRecord> pending_;  // steps since the last printed row
   RateEstimator rate_;
   double printed_at_ = 0;
   int rows_since_titles_ = 0;

@@ -1,5 +1,6 @@
 #include <core/report/svg_chart.h>
 
+#include <core/base/unknown.h>
 #include <core/report/format.h>
 #include <core/report/html.h>
 
@@ -61,7 +62,7 @@ double mean_of_known(const std::vector<double>& values, std::size_t begin, std::
     sum += values[at];
     ++known;
   }
-  return known > 0 ? sum / known : std::numeric_limits<double>::quiet_NaN();
+  return known > 0 ? sum / known : kUnknown;
 }
 
 std::vector<double> in_buckets(const std::vector<double>& values, std::size_t bucket) {

@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <string_view>
 
 namespace drift {
 namespace {
@@ -24,23 +23,11 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-/// This process's, and threads that wait without keeping a core busy: other children want it.
-std::vector<std::string> environment() {
-  std::vector<std::string> all;
-  bool chosen = false;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    all.emplace_back(*entry);
-    chosen = chosen || all.back().starts_with("OMP_WAIT_POLICY=");
-  }
-  if (!chosen) all.emplace_back("OMP_WAIT_POLICY=passive");
-  return all;
-}
-
 }  // namespace
 
 ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::filesystem::path& output) {
-  std::vector<std::string> arguments = command, variables = environment();
-  const std::vector<char*> argv = pointers_to(arguments), envp = pointers_to(variables);
+  std::vector<std::string> arguments = command;
+  const std::vector<char*> argv = pointers_to(arguments);
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   const int out = ::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (out < 0) {
@@ -60,7 +47,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::f
     ::dup2(nothing, STDIN_FILENO);
     ::dup2(out, STDOUT_FILENO);
     ::dup2(out, STDERR_FILENO);
-    ::execve(argv[0], argv.data(), envp.data());
+    ::execv(argv[0], argv.data());
     ::_exit(127);
   }
   const int error_number = errno;

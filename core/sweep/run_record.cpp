@@ -1,7 +1,8 @@
 #include <core/sweep/run_record.h>
 
 #include <core/io/atomic.h>
-#include <core/sweep/statistics.h>
+#include <core/record/metrics_reader.h>
+#include <core/statistics/estimate.h>
 
 #include <drift/error.h>
 
@@ -28,26 +29,26 @@ bool is_there(const fs::path& path) {
 
 double number(const Json& object, const char* name) {
   const auto found = object.find(name);
-  return found != object.end() && found->is_number() ? found->get<double>() : RunRecord::kUnknown;
+  return found != object.end() && found->is_number() ? found->get<double>() : kUnknown;
 }
 
-double mean_of(const std::vector<StepMetrics>& metrics, const char* name) {
+double mean_of(const std::vector<StepRecord>& metrics, const char* name) {
   std::vector<double> values;
-  for (const StepMetrics& step : metrics) values.push_back(step.value(name));
+  for (const StepRecord& step : metrics) values.push_back(step.value(name));
   return estimate(values).mean;
 }
 
-double at_the_end(const std::vector<StepMetrics>& metrics, const char* name) {
+double at_the_end(const std::vector<StepRecord>& metrics, const char* name) {
   std::vector<double> values;
-  for (const StepMetrics& step : metrics) {
+  for (const StepRecord& step : metrics) {
     if (step.step > 0) values.push_back(step.value(name));
   }
   return mean_of_last_tenth(values);
 }
 
-double mean_seconds(const std::vector<StepMetrics>& metrics) {
+double mean_seconds(const std::vector<StepRecord>& metrics) {
   std::vector<double> values;
-  for (const StepMetrics& step : metrics) values.push_back(step.seconds);
+  for (const StepRecord& step : metrics) values.push_back(step.seconds ? step.seconds->total : kUnknown);
   return estimate(values).mean;
 }
 

@@ -2,11 +2,11 @@
 
 // What a run's folder says about the run.
 
-#include <core/report/metrics_reader.h>
+#include <core/base/unknown.h>
+#include <core/record/step_record.h>
 
 #include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -24,12 +24,10 @@ enum class RunStatus {
 std::string status_name(RunStatus status);
 
 struct RunRecord {
-  static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-
   RunStatus status = RunStatus::kNew;
   std::int64_t step = 0;  ///< the last one in its metrics
   std::string problem;    ///< why it failed, one line
-  std::vector<StepMetrics> metrics;
+  std::vector<StepRecord> metrics;
 
   // Of a finished run; what it does not have is unknown.
   double held_out = kUnknown;  ///< accuracy after the last step, in [0, 1]

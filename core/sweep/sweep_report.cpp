@@ -14,14 +14,14 @@
 namespace drift {
 namespace {
 
-using ValueOf = std::function<double(const StepMetrics&)>;
+using ValueOf = std::function<double(const StepRecord&)>;
 using ByStep = std::map<std::int64_t, std::vector<double>>;
 
 ValueOf named(const char* name) {
-  return [name](const StepMetrics& step) { return step.value(name); };
+  return [name](const StepRecord& step) { return step.value(name); };
 }
 
-double held_out(const StepMetrics& step) { return step.held_out ? 100 * step.held_out->accuracy : RunRecord::kUnknown; }
+double held_out(const StepRecord& step) { return step.held_out ? 100 * step.held_out->accuracy : kUnknown; }
 
 /// The curves of the cells that share pictures.
 class GroupCurves {
@@ -48,7 +48,7 @@ class GroupCurves {
         named("update_backwards_per_response"));
     add({.title = "Response length", .unit = "tokens", .minimum = 0, .noisy = true}, named("response_length"));
     add({.title = "Time", .unit = "seconds a step", .minimum = 0, .noisy = true},
-        [](const StepMetrics& step) { return step.seconds; });
+        [](const StepRecord& step) { return step.seconds ? step.seconds->total : kUnknown; });
     return html_;
   }
 
@@ -58,7 +58,7 @@ class GroupCurves {
   ByStep values_of(std::size_t row, const ValueOf& value) const {
     ByStep values;
     for (const SeedRun& seed : results_.plan->seeds[row]) {
-      for (const StepMetrics& step : record(seed).metrics) {
+      for (const StepRecord& step : record(seed).metrics) {
         if (const double known = value(step); std::isfinite(known)) values[step.step].push_back(known);
       }
     }
@@ -85,9 +85,9 @@ class GroupCurves {
     for (const auto& [step, none] : steps) {
       const auto found = line.find(step);
       const bool known = found != line.end();
-      series.y.push_back(known ? estimate(found->second).mean : RunRecord::kUnknown);
-      series.low.push_back(known ? std::ranges::min(found->second) : RunRecord::kUnknown);
-      series.high.push_back(known ? std::ranges::max(found->second) : RunRecord::kUnknown);
+      series.y.push_back(known ? estimate(found->second).mean : kUnknown);
+      series.low.push_back(known ? std::ranges::min(found->second) : kUnknown);
+      series.high.push_back(known ? std::ranges::max(found->second) : kUnknown);
     }
     return series;
   }
@@ -96,7 +96,7 @@ class GroupCurves {
   bool solved_differs() const {
     for (const std::size_t row : rows_) {
       for (const SeedRun& seed : results_.plan->seeds[row]) {
-        for (const StepMetrics& step : record(seed).metrics) {
+        for (const StepRecord& step : record(seed).metrics) {
           if (std::isfinite(step.value("solved")) && step.value("solved") != step.value("reward")) return true;
         }
       }

@@ -2,8 +2,8 @@
 
 // What the runs of a sweep came to: a row for every cell.
 
+#include <core/statistics/estimate.h>
 #include <core/sweep/run_record.h>
-#include <core/sweep/statistics.h>
 #include <core/sweep/sweep_plan.h>
 
 #include <filesystem>
@@ -22,12 +22,12 @@ struct ResultRow {
   Estimate measure;     ///< as SweepFile::measure says; shares in per cent
   Estimate difference;  ///< to the baseline of the group, seed by seed, in the measure's unit; unknown for the baseline
   Estimate reward;      ///< training reward over the last tenth of the steps
-  double seconds_per_step = RunRecord::kUnknown;  ///< these and the following: means over the runs
-  double seconds = RunRecord::kUnknown;           ///< of a run, evaluations not counted
-  double rollout_forwards = RunRecord::kUnknown;  ///< a response, as the two below
-  double update_forwards = RunRecord::kUnknown;
-  double update_backwards = RunRecord::kUnknown;
-  double peak_memory_mib = RunRecord::kUnknown;  ///< the largest of the runs
+  double seconds_per_step = kUnknown;  ///< these and the following: means over the runs
+  double seconds = kUnknown;           ///< of a run, evaluations not counted
+  double rollout_forwards = kUnknown;  ///< a response, as the two below
+  double update_forwards = kUnknown;
+  double update_backwards = kUnknown;
+  double peak_memory_mib = kUnknown;  ///< the largest of the runs
 };
 
 struct SweepResults {

@@ -1,11 +1,11 @@
 #include <core/sweep/sweep_runner.h>
 
+#include <core/base/stop_signal.h>
 #include <core/io/atomic.h>
 #include <core/report/format.h>
 #include <core/report/progress.h>
 #include <core/sweep/run_record.h>
 #include <core/sweep/sweep_results.h>
-#include <core/train/stop_signal.h>
 
 #include <drift/error.h>
 
@@ -184,7 +184,7 @@ void SweepRunner::redraw() {
   }
   const std::int64_t done = steps_done();
   const double rate = static_cast<double>(done - steps_before_) / (drawn_ - began_);
-  const double left = rate > 0 ? static_cast<double>(all_steps_ - done) / rate : RunRecord::kUnknown;
+  const double left = rate > 0 ? static_cast<double>(all_steps_ - done) / rate : kUnknown;
   const std::string speed = rate > 0 ? "  " + describe_rate(rate, "step") : "";
   terminal_.show_live(std::to_string(finished_) + "/" + std::to_string(plan_.runs.size()) + " runs  " +
                       progress_bar(terminal_, done, all_steps_, kBarColumns) + "  " + format_duration(left) + " left" +

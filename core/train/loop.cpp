@@ -1,8 +1,8 @@
 #include <core/train/loop.h>
 
-#include <core/report/log.h>
-#include <core/train/phase_timer.h>
-#include <core/train/stop_signal.h>
+#include <core/base/log.h>
+#include <core/base/phase_timer.h>
+#include <core/base/stop_signal.h>
 
 #include <drift/error.h>
 
@@ -28,37 +28,16 @@ double parsed(const std::map<std::string, std::string>& values, const std::strin
   return value;
 }
 
-HeldOut shown(const HeldOutResult& result) { return {result.accuracy, result.standard_error, result.items}; }
-
-StepRow row_of(const StepRecord& metrics) {
-  StepRow row;
-  row.step = metrics.step;
-  row.reward = metrics.reward;
-  row.solved = metrics.solved;
-  row.loss = metrics.loss;
-  row.kl = metrics.loss_metric("kl");
-  row.live_groups = metrics.live_groups >= 0 ? static_cast<double>(metrics.live_groups) : kUnknown;
-  row.groups = metrics.groups;
-  row.token_utility = metrics.loss_metric("token_utility");
-  row.grad_norm = metrics.grad_norm;
-  row.learning_rate = metrics.learning_rate;
-  row.rollout_seconds = metrics.seconds.rollout;
-  row.update_seconds = metrics.seconds.update + metrics.seconds.old + metrics.seconds.reference;
-  row.tokens_per_second = metrics.tokens_per_second;
-  if (metrics.held_out) row.held_out = shown(*metrics.held_out);
-  return row;
-}
-
 }  // namespace
 
 TrainingLoop::TrainingLoop(const LoopSettings& settings, Training& training, const Model& model,
-                           const RunFolder& folder, RunDisplay& display, Evaluate evaluate)
+                           const RunFolder& folder, Evaluate evaluate, Observe observe)
     : settings_(settings),
       training_(training),
       model_(model),
       folder_(folder),
-      display_(display),
-      evaluate_(std::move(evaluate)) {}
+      evaluate_(std::move(evaluate)),
+      observe_(std::move(observe)) {}
 
 void TrainingLoop::resume(const ResumePoint& point) {
   training_.load_state(point.state.tensors);
@@ -78,7 +57,6 @@ void TrainingLoop::resume(const ResumePoint& point) {
 LoopResult TrainingLoop::run() {
   const StopSignal stop;
   folder_.truncate_metrics(result_.checkpoint.empty() ? -1 : result_.last_step);
-  display_.begin({settings_.kind, result_.last_step + 1, settings_.steps, static_cast<bool>(evaluate_)});
   if (result_.checkpoint.empty() && evaluate_ && settings_.evaluate_before) {
     guarded("evaluation before the first step", [&] {
       StepRecord metrics;
@@ -121,7 +99,7 @@ void TrainingLoop::train_step(std::int64_t step) {
   const PhaseTimer timer;
   StepRecord metrics = training_.run(step);
   result_.last_step = step;
-  metrics.seconds.total += unaccounted_;
+  metrics.seconds->total += unaccounted_;
   warn(metrics);
   result_.seconds += timer.seconds();
   const bool last = step == settings_.steps;
@@ -137,15 +115,13 @@ void TrainingLoop::train_step(std::int64_t step) {
 }
 
 void TrainingLoop::evaluate(StepRecord& metrics) {
-  auto evaluation = evaluate_();
-  metrics.held_out = evaluation.result;
-  result_.after = evaluation.result;
-  result_.last_evaluation = std::move(evaluation);
+  metrics.held_out = evaluate_();
+  result_.after = metrics.held_out;
 }
 
 void TrainingLoop::record(const StepRecord& metrics) {
-  folder_.append_metrics(metrics.to_json());
-  display_.step(row_of(metrics));
+  folder_.append_metrics(to_json_line(metrics));
+  observe_(metrics);
 }
 
 void TrainingLoop::save(std::int64_t step) {
@@ -169,15 +145,16 @@ void TrainingLoop::save(std::int64_t step) {
 
 // A run that cannot learn should say so while there is time to do something about it.
 void TrainingLoop::warn(const StepRecord& metrics) {
-  if (metrics.live_groups < 0) return;
+  if (!metrics.live_groups) return;
   skipped_in_a_row_ = metrics.skipped ? skipped_in_a_row_ + 1 : 0;
   const std::string at = "step " + std::to_string(metrics.step) + ": ";
   if (skipped_in_a_row_ == 1 || (skipped_in_a_row_ > 0 && skipped_in_a_row_ % 10 == 0)) {
     log_warning(at + "all rewards of each group are equal" +
                 (skipped_in_a_row_ > 1 ? ", for " + std::to_string(skipped_in_a_row_) + " steps now" : "") +
                 "; there is nothing to learn, the optimizer step is skipped");
-  } else if (metrics.step <= 5 && metrics.groups > 0 && 10 * metrics.live_groups < metrics.groups && !metrics.skipped) {
-    log_warning(at + "only " + std::to_string(metrics.live_groups) + " of " + std::to_string(metrics.groups) +
+  } else if (metrics.step <= 5 && metrics.groups > 0 && 10 * *metrics.live_groups < metrics.groups &&
+             !metrics.skipped) {
+    log_warning(at + "only " + std::to_string(*metrics.live_groups) + " of " + std::to_string(metrics.groups) +
                 " groups have differing rewards; a higher rollout.temperature, larger groups or other problems would "
                 "teach more");
   }

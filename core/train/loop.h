@@ -2,9 +2,8 @@
 
 #include <drift/model.h>
 
-#include <core/eval/held_out.h>
 #include <core/io/run_folder.h>
-#include <core/report/run_display.h>
+#include <core/record/step_record.h>
 #include <core/train/training.h>
 
 #include <cstdint>
@@ -18,7 +17,6 @@ namespace drift {
 
 /// What the loop needs to know of a run, whatever is trained.
 struct LoopSettings {
-  RunKind kind = RunKind::kTrain;
   std::int64_t steps = 0;
   std::int64_t checkpoint_every = 0;  ///< 0: only at the end
   std::int64_t keep_checkpoints = 1;
@@ -35,19 +33,20 @@ struct LoopResult {
   std::int64_t last_step = 0;
   int signal = 0;  ///< that stopped it, or 0
   std::optional<HeldOutResult> before, after;
-  std::optional<HeldOutEvaluation> last_evaluation;  ///< with its answers
-  double seconds = 0;                                ///< of training, over all starts
-  std::filesystem::path checkpoint;                  ///< the last one that was written; empty: none
+  double seconds = 0;                ///< of training, over all starts
+  std::filesystem::path checkpoint;  ///< the last one that was written; empty: none
 };
 
 /// Step after step: train, evaluate, write the metrics, save; go on from a checkpoint exactly; stop on a signal.
 class TrainingLoop {
  public:
-  using Evaluate = std::function<HeldOutEvaluation()>;
+  using Evaluate = std::function<HeldOutResult()>;
+  using Observe = std::function<void(const StepRecord& step)>;
 
   /// @param evaluate  empty: the run has no held-out items.
+  /// @param observe   is told of every step when its metrics are on disk, of the evaluation before the first one too
   TrainingLoop(const LoopSettings& settings, Training& training, const Model& model, const RunFolder& folder,
-               RunDisplay& display, Evaluate evaluate);
+               Evaluate evaluate, Observe observe);
 
   /// Before run(): put the optimizer and the counters where the checkpoint left them. The weights are the caller's.
   void resume(const ResumePoint& point);
@@ -66,8 +65,8 @@ class TrainingLoop {
   Training& training_;
   const Model& model_;
   const RunFolder& folder_;
-  RunDisplay& display_;
   Evaluate evaluate_;
+  Observe observe_;
   LoopResult result_;
   double unaccounted_ = 0;  // seconds since the last step that no phase has: writing and showing its metrics
   std::int64_t skipped_in_a_row_ = 0;

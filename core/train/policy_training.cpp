@@ -1,9 +1,12 @@
 #include <core/train/policy_training.h>
 
-#include <core/report/log.h>
-#include <core/train/phase_timer.h>
-#include <core/train/prompt_batch.h>
-#include <core/train/truncation.h>
+#include <core/base/component_host.h>
+#include <core/base/log.h>
+#include <core/base/model_policy.h>
+#include <core/base/phase_timer.h>
+#include <core/base/trainable.h>
+#include <core/rollout/response_text.h>
+#include <core/rollout/truncation.h>
 
 #include <drift/error.h>
 
@@ -68,7 +71,7 @@ PolicyTraining::PolicyTraining(const RunConfig& config, const Model& model, cons
     : model_(model),
       prompts_(prompts),
       components_(std::move(components)),
-      optimizer_(model.parameters(),
+      optimizer_(trainable_parameters(model),
                  OptimizerSettings::from(config.section("train"),
                                          config.section("train").get<std::int64_t>("steps") *
                                              config.section("train").get<std::int64_t>("inner_iterations"))),
@@ -104,10 +107,12 @@ StepRecord PolicyTraining::run(std::int64_t step) {
   const PhaseTimer timer;
   StepRecord metrics;
   metrics.step = step;
+  metrics.seconds.emplace();
   metrics.learning_rate = optimizer_.learning_rate();
   const Scored scored = roll_out(step, metrics);
   update(step, scored, metrics);
-  metrics.seconds.total = timer.seconds();
+  metrics.plugin_metrics.merge(take_component_metrics());
+  metrics.seconds->total = timer.seconds();
   return metrics;
 }
 
@@ -122,7 +127,8 @@ PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& m
   }
   Scored scored;
   RolloutInput input;
-  input.model = &model_;
+  const ModelPolicy policy(model_);
+  input.policy = &policy;
   input.random = random_.child("rollout");
   input.step = step;
   components_.rollout.call("generate", [&](const Rollout& rollout) {
@@ -130,23 +136,22 @@ PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& m
     input.prompts = prompts_.encode(items, group_size_, rollout.response_length());
     rollout.generate(input, scored.trajectories);
   });
-  metrics.seconds.rollout = rollout_timer.seconds();
+  metrics.seconds->rollout = rollout_timer.seconds();
 
   const PhaseTimer reward_timer;
   score(items, scored.trajectories, scored, metrics);
-  metrics.seconds.reward = reward_timer.seconds();
+  metrics.seconds->reward = reward_timer.seconds();
 
   const std::int64_t responses = prompts_per_step_ * group_size_;
   const double tokens = scored.trajectories.valid_BL.sum().item<double>();
   std::int64_t solved = 0;
   for (const std::int64_t one : scored.solved) solved += one;
   metrics.groups = prompts_per_step_;
-  metrics.update_responses = responses;
   metrics.reward = scored.reward_B.mean().item<double>();
   metrics.solved = static_cast<double>(solved) / static_cast<double>(responses);
   metrics.response_length = tokens / static_cast<double>(responses);
   metrics.forwards_per_response = scored.trajectories.forwards_B.to(at::kDouble).mean().item<double>();
-  metrics.tokens_per_second = tokens / metrics.seconds.rollout;
+  metrics.tokens_per_second = tokens / metrics.seconds->rollout;
   return scored;
 }
 
@@ -221,7 +226,20 @@ void PolicyTraining::update(std::int64_t step, const Scored& scored, StepRecord&
 
   const auto advantage_B = advantages(scored.reward_B.index_select(0, sample_number), group_size_, advantage_);
   if (restarts_optimizer_) optimizer_.restart();
-  policy_update_.run(kept, plans, advantage_B, metrics);
+  take(policy_update_.run(kept, plans, advantage_B), metrics);
+}
+
+void PolicyTraining::take(const UpdateResult& result, StepRecord& metrics) const {
+  const auto responses = static_cast<double>(prompts_per_step_ * group_size_);
+  metrics.loss = result.loss;
+  metrics.grad_norm = result.gradient_norm;
+  metrics.plugin_metrics = result.metrics;
+  metrics.update_forwards_per_response = static_cast<double>(result.forward_rows) / responses;
+  metrics.update_backwards_per_response = static_cast<double>(result.backward_rows) / responses;
+  metrics.two_pass = result.two_pass;
+  metrics.seconds->old = result.old_seconds;
+  metrics.seconds->reference = result.reference_seconds;
+  metrics.seconds->update = result.gradient_seconds;
 }
 
 /// One plan for all inner iterations, or one for each, as the strategy wants it.
@@ -267,13 +285,12 @@ void PolicyTraining::check(const MaskPlan& plan, const Trajectories& kept) const
   require(is_mask(plan.masked_FL, length), "masked_FL must be bool [F, L]");
   require(is_mask(plan.target_FL, length), "target_FL must be bool [F, L]");
   require(!plan.committed_FL.defined() || is_mask(plan.committed_FL, length), "committed_FL must be bool [F, L]");
-  require(!plan.hidden_FL.defined() || is_mask(plan.hidden_FL, length), "hidden_FL must be bool [F, L]");
+  require(!plan.attended_FL.defined() || is_mask(plan.attended_FL, length), "attended_FL must be bool [F, L]");
   require(!plan.prompt_masked_FP.defined() || is_mask(plan.prompt_masked_FP, kept.prompts.tokens_BP.size(1)),
           "prompt_masked_FP must be bool [F, P]");
-  for (const auto* numbers : {&plan.forward_F, &plan.step_F}) {
-    require(numbers->defined() && numbers->scalar_type() == at::kLong && numbers->sizes() == at::IntArrayRef({views}),
-            "forward_F and step_F must be int64 [F]");
-  }
+  require(plan.forward_F.defined() && plan.forward_F.scalar_type() == at::kLong &&
+              plan.forward_F.sizes() == at::IntArrayRef({views}),
+          "forward_F must be int64 [F]");
   require(plan.forwards >= 1, "forwards (K) must be at least 1");
   if (views == 0) return;
   require(plan.sample_F.min().item<std::int64_t>() >= 0 &&

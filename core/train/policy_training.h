@@ -7,15 +7,15 @@
 #include <drift/rollout.h>
 #include <drift/task.h>
 
+#include <core/components/components.h>
 #include <core/config/run_config.h>
+#include <core/rollout/judge.h>
+#include <core/rollout/prompt_encoder.h>
 #include <core/train/advantage.h>
-#include <core/train/components.h>
 #include <core/train/group_filter.h>
-#include <core/train/judge.h>
-#include <core/train/policy_update.h>
-#include <core/train/prompt_encoder.h>
-#include <core/train/reference_policy.h>
 #include <core/train/training.h>
+#include <core/update/policy_update.h>
+#include <core/update/reference_policy.h>
 
 #include <optional>
 #include <vector>
@@ -50,6 +50,7 @@ class PolicyTraining final : public Training {
              StepRecord& metrics) const;
   std::vector<std::int64_t> choose_groups(std::int64_t step, const Scored& scored, StepRecord& metrics) const;
   void update(std::int64_t step, const Scored& scored, StepRecord& metrics);
+  void take(const UpdateResult& result, StepRecord& metrics) const;
   std::vector<MaskPlan> draw_plans(std::int64_t step, const Trajectories& kept, const at::Tensor& sample_number) const;
   MaskPlan draw_plan(std::int64_t step, std::int64_t inner_iteration, const Trajectories& kept,
                      const at::Tensor& sample_number) const;

@@ -1,9 +1,9 @@
 #include <core/train/pretraining.h>
 
-#include <core/train/batch_totals.h>
-#include <core/train/phase_timer.h>
-#include <core/train/policy_gradient.h>
-#include <core/train/prompt_batch.h>
+#include <core/base/phase_timer.h>
+#include <core/base/trainable.h>
+#include <core/update/batch_totals.h>
+#include <core/update/policy_gradient.h>
 
 #include <drift/error.h>
 #include <drift/loss_estimator.h>
@@ -38,8 +38,9 @@ Pretraining::Pretraining(const RunConfig& config, const Model& model, const Prom
     : model_(model),
       prompts_(prompts),
       task_(std::move(task)),
-      optimizer_(model.parameters(), OptimizerSettings::from(config.section("pretrain"),
-                                                             config.section("pretrain").get<std::int64_t>("steps"))),
+      optimizer_(
+          trainable_parameters(model),
+          OptimizerSettings::from(config.section("pretrain"), config.section("pretrain").get<std::int64_t>("steps"))),
       random_(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "pretrain"),
       batch_size_(config.section("pretrain").get<std::int64_t>("batch_size")),
       response_length_(config.section("pretrain").get<std::int64_t>("response_length")),
@@ -81,7 +82,6 @@ MaskPlan Pretraining::draw_plan(std::int64_t step) const {
   plan.forwards = 1;
   plan.sample_F = at::arange(batch_size_, at::kLong);
   plan.forward_F = at::zeros({batch_size_}, at::kLong);
-  plan.step_F = at::full({batch_size_}, -1, at::kLong);
   plan.masked_FL = at::empty({batch_size_, response_length_}, at::kBool);
   plan.weight_F = at::empty({batch_size_}, at::kFloat);
   for (std::int64_t b = 0; b < batch_size_; ++b) {
@@ -112,13 +112,12 @@ StepRecord Pretraining::run(std::int64_t step) {
   const auto gradient = policy_gradient(model_, LikelihoodLoss(), batch, memory_budget_);
   metrics.grad_norm = optimizer_.step(gradient.gradients);
   metrics.loss = gradient.loss;
-  metrics.update_responses = batch_size_;
-  metrics.forward_rows = gradient.rows;
-  metrics.backward_rows = gradient.backward_rows;
-  metrics.seconds.update = update_timer.seconds();
-  metrics.seconds.total = timer.seconds();
+  metrics.update_forwards_per_response = static_cast<double>(gradient.rows) / static_cast<double>(batch_size_);
+  metrics.update_backwards_per_response =
+      static_cast<double>(gradient.backward_rows) / static_cast<double>(batch_size_);
+  metrics.seconds = StepSeconds{.update = update_timer.seconds(), .total = timer.seconds()};
   const std::int64_t sequence = trajectories.prompts.tokens_BP.size(1) + response_length_;
-  metrics.tokens_per_second = static_cast<double>(batch_size_ * sequence) / metrics.seconds.total;
+  metrics.tokens_per_second = static_cast<double>(batch_size_ * sequence) / metrics.seconds->total;
   return metrics;
 }
 

@@ -4,9 +4,9 @@
 #include <drift/random.h>
 #include <drift/task.h>
 
+#include <core/components/components.h>
 #include <core/config/run_config.h>
-#include <core/train/components.h>
-#include <core/train/prompt_encoder.h>
+#include <core/rollout/prompt_encoder.h>
 #include <core/train/training.h>
 
 namespace drift {

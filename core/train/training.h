@@ -1,7 +1,7 @@
 #pragma once
 
-#include <core/train/optimizer.h>
-#include <core/train/step_record.h>
+#include <core/record/step_record.h>
+#include <core/update/optimizer.h>
 
 #include <cstdint>
 #include <vector>
@@ -14,6 +14,7 @@ class Training {
   virtual ~Training() = default;
 
   /// Step `step` (1, 2, …). A pure function of the weights, the optimizer's state, the seed and the number of the step.
+  /// @return what is known of it, its seconds included.
   virtual StepRecord run(std::int64_t step) = 0;
 
   /// Everything that the next step depends on besides the weights and the seed; on the CPU.

@@ -1,9 +1,9 @@
 #include <core/train/training_plan.h>
 
 #include <core/base/memory.h>
-#include <core/train/batch_totals.h>
-#include <core/train/policy_scores.h>
-#include <core/train/update_passes.h>
+#include <core/update/batch_totals.h>
+#include <core/update/policy_scores.h>
+#include <core/update/update_passes.h>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
@@ -211,9 +211,11 @@ TrainingPlan plan_training(const RunConfig& config, const Model& shapes, bool on
       std::max(plan.prompts_per_step, std::min(kMostPromptsLookedAt, plan.steps * plan.prompts_per_step));
   auto items = first_items(components.task, random.child("task"), looked_at);
   plan.prompt_lengths = measure(items, prompts);
-  const auto* costed = dynamic_cast<const CostedRollout*>(&*components.rollout);
-  plan.rollout_is_known = costed != nullptr;
-  if (costed != nullptr) costed->cost(shapes, plan.prompt_lengths.longest, plan.responses(), on_cpu, plan.rollout);
+  const auto* estimate = capability<RolloutCostEstimate>(*components.rollout);
+  plan.rollout_is_known = estimate != nullptr;
+  if (estimate != nullptr) {
+    estimate->estimate_cost(shapes, plan.prompt_lengths.longest, plan.responses(), on_cpu, plan.rollout);
+  }
 
   items.resize(static_cast<std::size_t>(plan.prompts_per_step));
   UpdatePlanner update(config, shapes, components);

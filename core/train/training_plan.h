@@ -3,8 +3,8 @@
 #include <drift/model.h>
 
 #include <core/config/run_config.h>
+#include <core/rollout/prompt_encoder.h>
 #include <core/train/policy_training.h>
-#include <core/train/prompt_encoder.h>
 
 #include <cstdint>
 #include <optional>
@@ -26,7 +26,7 @@ struct UpdateCost {
   std::int64_t scored_tokens = 0;    ///< over all of them
   std::int64_t optimizer_steps = 0;  ///< per rollout
   std::int64_t forward_rows = 0;     ///< sequences through the model, the old and the reference policy's included
-  std::int64_t backward_rows = 0;    ///< sequences pulled back through it
+  std::int64_t backward_rows = 0;    ///< sequences that go backwards through it
   std::int64_t passes = 0;           ///< that they are divided into
   bool recomputes = false;           ///< activations do not fit the budget: blocks are computed again in the backward
   bool scores_first = false;         ///< nor does that suffice: a coupled unit is scored first, then computed in parts

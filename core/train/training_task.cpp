@@ -3,7 +3,7 @@
 namespace drift {
 namespace {
 
-std::vector<std::int64_t> short_prompts(const ListedTask& task, const PromptEncoder& prompts, std::int64_t most) {
+std::vector<std::int64_t> short_prompts(const TrainingList& task, const PromptEncoder& prompts, std::int64_t most) {
   std::vector<std::int64_t> kept;
   TaskItem item;
   for (std::int64_t i = 0; i < task.training_size(); ++i) {
@@ -13,7 +13,7 @@ std::vector<std::int64_t> short_prompts(const ListedTask& task, const PromptEnco
   return kept;
 }
 
-std::string limit_prompts(ListedTask& task, const PromptEncoder& prompts, std::int64_t most) {
+std::string limit_prompts(TrainingList& task, const PromptEncoder& prompts, std::int64_t most) {
   const std::int64_t before = task.training_size();
   const auto kept = short_prompts(task, prompts, most);
   const auto left_out = before - static_cast<std::int64_t>(kept.size());
@@ -29,7 +29,7 @@ std::string limit_prompts(ListedTask& task, const PromptEncoder& prompts, std::i
 
 TrainingTask open_training_task(const Registry& registry, const RunConfig& config, const PromptEncoder& prompts) {
   TrainingTask training{create_component<Task>(registry, config, "task"), {}};
-  auto* listed = dynamic_cast<ListedTask*>(&*training.task);
+  auto* listed = capability<TrainingList>(*training.task);
   const auto most = config.section("task").get<std::int64_t>("max_prompt_tokens");
   if (listed == nullptr && most > 0) {
     throw Error("task.max_prompt_tokens chooses from a list of items, and the task `" + training.task.name() +

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <core/train/components.h>
-#include <core/train/prompt_encoder.h>
+#include <core/components/components.h>
+#include <core/rollout/prompt_encoder.h>
 
 #include <string>
 

@@ -7,27 +7,40 @@
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/index_add.h>
 #include <ATen/ops/sum.h>
-#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 
 #include <cmath>
 
 namespace drift::rldf {
 
-RldfLoss::RldfLoss(const Params& params)
-    : threshold_(params.get<double>("low_prob_threshold")),
-      keep_decoded_(params.get<bool>("keep_decoded")),
-      token_norm_(params.get<std::string>("norm") == "token"),
-      clip_(params),
-      kl_(params),
-      entropy_coefficient_(params.get<double>("entropy_coefficient")),
-      entropy_relative_(params.get<std::string>("entropy_mode") == "ref_delta") {
-  const auto filter = params.get<std::string>("filter_on");
-  filter_ = filter == "current" ? Filter::kCurrent : filter == "old" ? Filter::kOld : Filter::kAuto;
-  const auto form = params.get<std::string>("form");
-  form_ = form == "reinforce" ? Form::kReinforce : form == "ppo" ? Form::kPpo : Form::kAuto;
-}
+namespace {
+
+constexpr Choices<Filter, 3> kFilters{{{"auto", Filter::kAuto}, {"current", Filter::kCurrent}, {"old", Filter::kOld}}};
+constexpr Choices<Form, 3> kForms{{{"auto", Form::kAuto}, {"reinforce", Form::kReinforce}, {"ppo", Form::kPpo}}};
+constexpr Choices<bool, 2> kTokenNorm{{{"sample", false}, {"token", true}}};
+constexpr Choices<bool, 2> kEntropyRelative{{{"ref_delta", true}, {"absolute", false}}};
+
+}  // namespace
+
+RldfLoss::RldfLoss(Parameters& parameters)
+    : threshold_(parameters("low_prob_threshold", 0.2,
+                            "theta: tokens less likely than this are dropped; 0 drops none, > 1 all but those just "
+                            "decoded",
+                            at_least(0))),
+      keep_decoded_(parameters("keep_decoded", true, "keep unlikely tokens that this very step committed")),
+      filter_(parameters("filter_on", kFilters, Filter::kAuto,
+                         "policy whose probability theta is compared with; auto: current if one update per rollout, "
+                         "else old")),
+      token_norm_(parameters("norm", kTokenNorm, false,
+                             "mean over each response's tokens, or over the tokens of all responses")),
+      form_(
+          parameters("form", kForms, Form::kAuto, "policy term; auto: reinforce if one update per rollout, else ppo")),
+      entropy_coefficient_(
+          parameters("entropy_coefficient", 0.0, "weight of the entropy term; a positive one is a penalty")),
+      entropy_relative_(parameters("entropy_mode", kEntropyRelative, true,
+                                   "entropy term: distance to the reference's entropy, or the entropy itself")),
+      clip_(parameters, 0.2, 0.2),
+      kl_(parameters, 0.01, KlEstimator::kK3) {}
 
 Coupling RldfLoss::coupling() const {
   // `token` divides by the number of effective tokens of all responses, which the current policy decides.
@@ -40,7 +53,7 @@ void RldfLoss::needs(LossNeeds& needs) const {
 }
 
 Loss RldfLoss::evaluate(const LossInput& in) const {
-  const auto advantage_F1 = in.advantage_F1();
+  const auto advantage = in.token_advantage();
   const auto effective_FL = effective_set(in);  // E_f
   const auto count_F = effective_FL.sum(1);     // |E_f,b|
   Loss loss;
@@ -49,25 +62,19 @@ Loss RldfLoss::evaluate(const LossInput& in) const {
   if (uses_ratio(in)) {
     const auto log_ratio_FL =
         log_ratio(in.log_probs.current_FL, in.log_probs.old_FL.detach(), effective_FL, clip_.log_ratio_clamp());
-    token_loss_FL = clip_.loss(log_ratio_FL, advantage_F1);  // eq. (ppo_loss)
-    loss.add_mean("clip_fraction", clip_.active(log_ratio_FL, advantage_F1).to(log_ratio_FL.scalar_type()),
-                  effective_FL);
+    token_loss_FL = clip_.loss(log_ratio_FL, advantage);  // eq. (ppo_loss)
+    loss.add_mean("clip_fraction", clip_.active(log_ratio_FL, advantage).to(log_ratio_FL.scalar_type()), effective_FL);
   } else {
-    token_loss_FL = -in.log_probs.current_FL * advantage_F1;  // eq. (reinforce_loss)
+    token_loss_FL = -in.log_probs.current_FL * advantage;  // eq. (reinforce_loss)
   }
-  if (in.log_probs.reference_FL.defined()) {
-    const auto kl_FL = kl_.estimate(
-        log_ratio(in.log_probs.reference_FL.detach(), in.log_probs.current_FL, effective_FL, clip_.log_ratio_clamp()));
-    if (kl_.needed()) token_loss_FL = token_loss_FL + kl_.beta() * kl_FL;  // eq. (policy_obj)
-    loss.add_mean("kl", kl_FL, effective_FL);
-  }
+  token_loss_FL = kl_.added_to(token_loss_FL, in.log_probs.reference_FL, in.log_probs.current_FL, effective_FL,
+                               clip_.log_ratio_clamp(), loss);  // eq. (policy_obj)
   if (in.log_probs.entropy_FL.defined()) {
     if (entropy_coefficient_ != 0) token_loss_FL = token_loss_FL + entropy_coefficient_ * entropy_term(in);
     loss.add_mean("entropy", in.log_probs.entropy_FL, effective_FL);
   }
 
-  const auto kept_FL = at::where(effective_FL, token_loss_FL, at::zeros_like(token_loss_FL));
-  loss.value = (kept_FL.sum(1) * view_scale(in, count_F)).sum();
+  loss.value = (sum_where(token_loss_FL, effective_FL) * view_scale(in, count_F)).sum();
 
   // sum |E| / (sum_b n_valid_b * K): each call brings its share of the batch's denominator.
   const auto share = in.plan.target_FL.sum().to(at::kDouble) / static_cast<double>(in.totals.targets);

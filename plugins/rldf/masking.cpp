@@ -19,6 +19,11 @@ constexpr double kUniformTemperature = 1e4;
 constexpr double kUniformDeviation = 1e-8;
 constexpr double kSmallestProbability = 1e-10;
 
+constexpr Choices<bool, 2> kFill{{{"fill", true}, {"truncate", false}}};
+constexpr Choices<bool, 2> kPadsFollow{{{"trajectory", true}, {"zero", false}}};
+constexpr Choices<bool, 2> kSoftmaxWeights{{{"none", false}, {"softmax", true}}};
+constexpr Choices<bool, 2> kCommittedOnly{{{"x0", false}, {"xt-1", true}}};
+
 /// A step at which at least one valid token was committed. Its place in the list is its dense number.
 struct Candidate {
   std::int32_t raw_step;
@@ -55,14 +60,23 @@ double sample_deviation(const std::vector<double>& values) {
 
 }  // namespace
 
-TrajectoryMasking::TrajectoryMasking(const Params& params)
-    : k_(params.get<std::int64_t>("k")),
-      temperature_(params.get<double>("sample_temperature")),
-      fill_(params.get<std::string>("short_trajectory") == "fill"),
-      skip_single_step_(params.get<bool>("skip_single_step")),
-      pads_follow_trajectory_(params.get<std::string>("pad_steps") == "trajectory"),
-      softmax_weights_(params.get<std::string>("step_weighting") == "softmax"),
-      committed_targets_only_(params.get<std::string>("target") == "xt-1") {}
+TrajectoryMasking::TrajectoryMasking(Parameters& parameters)
+    : k_(parameters("k", 16, "denoising steps scored per response", between(1, 4096))),
+      temperature_(parameters("sample_temperature", 1.0, "tau: 0 takes the least confident steps, inf draws uniformly",
+                              or_infinite(at_least(0)))),
+      fill_(parameters("short_trajectory", kFill, true,
+                       "fewer than k steps: draw some again, or average over those there are")),
+      skip_single_step_(parameters("skip_single_step", false,
+                                   "give no signal to responses that were written in one step, as the original does")),
+      pads_follow_trajectory_(
+          parameters("pad_steps", kPadsFollow, true,
+                     "padding is masked until its own step, or (original) in the first state only")),
+      softmax_weights_(
+          parameters("step_weighting", kSoftmaxWeights, false,
+                     "weight of the selected steps in the loss: equal, or by the softmax of their surprisal")),
+      committed_targets_only_(
+          parameters("target", kCommittedOnly, false,
+                     "tokens that are scored: all that are masked, or those this very step committed")) {}
 
 void TrajectoryMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
   const Responses responses(input);
@@ -82,7 +96,7 @@ void TrajectoryMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
     for (std::size_t f = 0; f < selected.size(); ++f) {
       const std::int64_t s = selected[f];
       const std::int32_t raw_step = candidates[s].raw_step;
-      builder.begin_view(b, static_cast<std::int64_t>(f), s);
+      builder.begin_view(b, static_cast<std::int64_t>(f));
       builder.weigh(weights[f]);
       for (std::int64_t i = 0; i < length; ++i) {
         const bool valid = response.valid[i];

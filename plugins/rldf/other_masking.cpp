@@ -52,8 +52,10 @@ MaskPlan build(const MaskingInput& input, std::int64_t forwards, Add add) {
 
 }  // namespace
 
-RandomMasking::RandomMasking(const Params& params)
-    : k_(params.get<std::int64_t>("k")), mask_ratio_(params.get<double>("mask_ratio")) {}
+RandomMasking::RandomMasking(Parameters& parameters)
+    : k_(parameters("k", 4, "masks per response", between(1, 4096))),
+      mask_ratio_(parameters("mask_ratio", 0.3, "share of the valid tokens that is masked, at least one",
+                             {.minimum = 0, .maximum = 1, .minimum_excluded = true})) {}
 
 void RandomMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
   plan = build(input, k_, [&](PlanBuilder& builder, std::int64_t b, std::int64_t sample, const auto& valid) {
@@ -64,8 +66,6 @@ void RandomMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
     }
   });
 }
-
-void CoupledRandomMasking::offers(PlanOffers& offers) const { offers.complementary_views = true; }
 
 void CoupledRandomMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
   plan = build(input, 2, [&](PlanBuilder& builder, std::int64_t b, std::int64_t sample, const auto& valid) {

@@ -14,7 +14,7 @@ namespace drift::rldf {
 /// Scores a response in states of its own denoising trajectory, preferring the steps the model was least sure of.
 class TrajectoryMasking final : public MaskingStrategy {
  public:
-  explicit TrajectoryMasking(const Params& params);
+  explicit TrajectoryMasking(Parameters& parameters);
   void plan(const MaskingInput& input, MaskPlan& plan) const override;
 
  private:
@@ -39,7 +39,7 @@ class TrajectoryMasking final : public MaskingStrategy {
 /// k independent masks over a share of the valid tokens.
 class RandomMasking final : public MaskingStrategy {
  public:
-  explicit RandomMasking(const Params& params);
+  explicit RandomMasking(Parameters& parameters);
   void plan(const MaskingInput& input, MaskPlan& plan) const override;
 
  private:
@@ -50,30 +50,31 @@ class RandomMasking final : public MaskingStrategy {
 /// Two complementary random masks over the valid tokens.
 class CoupledRandomMasking final : public MaskingStrategy {
  public:
-  explicit CoupledRandomMasking(const Params&) {}
-  void offers(PlanOffers& offers) const override;
+  explicit CoupledRandomMasking(Parameters&) {}
   void plan(const MaskingInput& input, MaskPlan& plan) const override;
 };
 
 /// One view with all valid tokens masked.
 class AllMasking final : public MaskingStrategy {
  public:
-  explicit AllMasking(const Params&) {}
+  explicit AllMasking(Parameters&) {}
   void plan(const MaskingInput& input, MaskPlan& plan) const override;
 };
+
+/// Whose probability the threshold is compared with, and which policy term is taken; auto: by the number of updates per
+/// rollout.
+enum class Filter { kAuto, kCurrent, kOld };
+enum class Form { kAuto, kReinforce, kPpo };
 
 /// REINFORCE or clipped ratio on the tokens that the model does not find too unlikely, plus KL and entropy terms.
 class RldfLoss final : public LossEstimator {
  public:
-  explicit RldfLoss(const Params& params);
+  explicit RldfLoss(Parameters& parameters);
   Coupling coupling() const override;
   void needs(LossNeeds& needs) const override;
   Loss evaluate(const LossInput& input) const override;
 
  private:
-  enum class Filter { kAuto, kCurrent, kOld };
-  enum class Form { kAuto, kReinforce, kPpo };
-
   bool uses_ratio(const LossInput& input) const;
   at::Tensor effective_set(const LossInput& input) const;
   at::Tensor entropy_term(const LossInput& input) const;
@@ -84,10 +85,10 @@ class RldfLoss final : public LossEstimator {
   Filter filter_;
   bool token_norm_;
   Form form_;
-  RatioClip clip_;
-  KlTerm kl_;
   double entropy_coefficient_;
   bool entropy_relative_;
+  RatioClip clip_;
+  KlTerm kl_;
 };
 
 }  // namespace drift::rldf

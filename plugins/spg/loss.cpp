@@ -3,6 +3,8 @@
 
 #include "spg.h"
 
+#include <drift/loss_terms.h>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
@@ -21,35 +23,36 @@
 
 namespace drift::spg {
 
-SandwichedBounds::SandwichedBounds(const Params& params)
-    : beta_u_(params.get<double>("beta_u")),
-      mix_weight_(params.get<double>("mix_weight")),
-      micro_batch_(params.get<std::int64_t>("micro_batch")) {
-  const auto name = params.get<std::string>("negative");
-  negative_ = name == "mix"    ? Negative::kMix
-              : name == "eubo" ? Negative::kEubo
-              : name == "elbo" ? Negative::kElbo
-                               : Negative::kZero;
-}
+namespace {
+
+constexpr Choices<Negative, 4> kNegatives{
+    {{"mix", Negative::kMix}, {"eubo", Negative::kEubo}, {"elbo", Negative::kElbo}, {"zero", Negative::kZero}}};
+
+}  // namespace
+
+SandwichedBounds::SandwichedBounds(Parameters& parameters)
+    : negative_(parameters("negative", kNegatives, Negative::kMix,
+                           "bound of responses without a positive advantage; zero: they do not count")),
+      beta_u_(parameters("beta_u", 1.5, "exponent of the upper bound: the greater, the looser", at_least(1))),
+      mix_weight_(parameters("mix_weight", 0.5, "w: share of the upper bound in the mixture", between(0, 1))),
+      micro_batch_(parameters("micro_batch", 0,
+                              "neighbouring responses that are weighed by their lengths together, 0 = all",
+                              at_least(0))) {}
 
 Loss SandwichedBounds::evaluate(const LossInput& in) const {
   const auto& target_FL = in.plan.target_FL;
   const auto& current_FL = in.log_probs.current_FL;
-  const auto& sample_F = in.plan.sample_F;
   const auto advantage_B = in.advantage_B.to(current_FL.scalar_type());
-  const auto over_views_B = [&](const at::Tensor& value_F) {
-    return at::zeros({advantage_B.size(0)}, value_F.options()).index_add(0, sample_F, value_F);
-  };
   const auto targets_F = target_FL.sum(1).to(current_FL.scalar_type());
-  const auto copies_B = over_views_B(at::ones_like(targets_F));
+  const auto copies_B = sum_over_views(in, at::ones_like(targets_F));
 
   // A view's weight is 1 / t_hat = n / |T|; all of a response's views say the same n.
   const auto inverse_share_F =
       in.plan.weight_F.defined() ? in.plan.weight_F.to(targets_F.scalar_type()) : at::ones_like(targets_F);
-  const auto length_B = over_views_B(inverse_share_F * targets_F) / copies_B.clamp_min(1);
+  const auto length_B = sum_over_views(in, inverse_share_F * targets_F) / copies_B.clamp_min(1);
 
-  const auto kept_FL = at::where(target_FL, current_FL, at::zeros_like(current_FL));
-  const auto elbo_B = over_views_B(kept_FL.sum(1) / targets_F.clamp_min(1)) / copies_B.clamp_min(1);
+  const auto elbo_B =
+      sum_over_views(in, sum_where(current_FL, target_FL) / targets_F.clamp_min(1)) / copies_B.clamp_min(1);
   const auto upper_B = eubo_B(in, inverse_share_F, copies_B);
   const auto negative_B = negative_ == Negative::kMix    ? mix_weight_ * upper_B + (1 - mix_weight_) * elbo_B
                           : negative_ == Negative::kEubo ? upper_B

@@ -18,15 +18,29 @@ struct CopyMasking::Copy {
   std::int64_t valid;   ///< n: positions through the end token
 };
 
-CopyMasking::CopyMasking(const Params& params)
-    : by_block_(params.get<std::string>("mode").starts_with("block_")),
-      all_(params.get<std::string>("mode").ends_with("all")),
-      copies_(params.get<std::int64_t>("num_t")),
-      block_(params.get<std::int64_t>("block")),
-      end_id_(params.get<std::int64_t>("end_id")),
-      min_t_(params.get<double>("min_t")),
-      max_t_(params.get<double>("max_t")),
-      p_mask_prompt_(params.get<double>("p_mask_prompt")) {
+namespace {
+
+constexpr Choices<Mode, 4> kModes{{{"block_random", Mode::kBlockRandom},
+                                   {"block_all", Mode::kBlockAll},
+                                   {"random", Mode::kRandom},
+                                   {"all", Mode::kAll}}};
+
+}  // namespace
+
+CopyMasking::CopyMasking(Parameters& parameters)
+    : mode_(parameters("mode", kModes, Mode::kBlockRandom,
+                       "what a copy masks: some of a random block and all behind it, or some, or all")),
+      copies_(parameters("num_t", 2, "copies per response", between(1, 4096))),
+      block_(parameters("block", 32, "positions per block", at_least(1))),
+      min_t_(parameters("min_t", 0.0, "random modes: smallest share that is masked; at least one token is",
+                        between(0, 1))),
+      max_t_(parameters("max_t", 1.0, "random modes: largest share that is masked", between(0, 1))),
+      p_mask_prompt_(parameters("p_mask_prompt", 0.15,
+                                "probability that a token of the prompt or of an earlier block is masked",
+                                between(0, 1))),
+      end_id_(parameters("end_id", -1,
+                         "token that ends the valid part of a response, itself valid; -1 = the model's end token",
+                         at_least(-1))) {
   if (min_t_ > max_t_) throw Error("min_t is above max_t", "the share of masked tokens is drawn between the two");
 }
 
@@ -42,7 +56,7 @@ void CopyMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
                       responses.positions_through_end(b, end_id_ >= 0 ? end_id_ : input.end_id)};
       // [begin, end): the valid positions of which some are masked. What follows is masked altogether.
       std::int64_t begin = 0, end = copy.valid;
-      if (by_block_) {
+      if (mode_ == Mode::kBlockRandom || mode_ == Mode::kBlockAll) {
         begin = drawn_block(input, copy, length) * block_;
         end = std::min(begin + block_, copy.valid);
       }
@@ -79,7 +93,7 @@ std::vector<std::int64_t> CopyMasking::drawn_positions(const MaskingInput& input
                                                        std::int64_t end) const {
   std::vector<std::int64_t> positions(static_cast<std::size_t>(end - begin));
   std::iota(positions.begin(), positions.end(), begin);
-  if (all_) return positions;
+  if (mode_ == Mode::kBlockAll || mode_ == Mode::kAll) return positions;
   const auto share = [&](double t) { return static_cast<std::int64_t>(static_cast<double>(end - begin) * t); };
   const std::int64_t fewest = std::max<std::int64_t>(share(min_t_), 1), most = std::max(share(max_t_), fewest);
   const std::int64_t count =

@@ -11,11 +11,17 @@
 
 namespace drift::spg {
 
+/// What a copy masks.
+enum class Mode { kBlockRandom, kBlockAll, kRandom, kAll };
+
+/// What bounds the likelihood of responses that shall become less likely.
+enum class Negative { kMix, kEubo, kElbo, kZero };
+
 /// Several masked copies of a response, block by block. A copy's weight is 1 / t_hat, the valid tokens by the masked
 /// ones among them.
 class CopyMasking final : public MaskingStrategy {
  public:
-  explicit CopyMasking(const Params& params);
+  explicit CopyMasking(Parameters& parameters);
   PlanRefresh refresh() const override { return PlanRefresh::kEachInnerIteration; }
   void plan(const MaskingInput& input, MaskPlan& plan) const override;
 
@@ -25,22 +31,22 @@ class CopyMasking final : public MaskingStrategy {
                                             std::int64_t end) const;
   std::int64_t drawn_block(const MaskingInput& input, const Copy& copy, std::int64_t length) const;
 
-  bool by_block_, all_;
-  std::int64_t copies_, block_, end_id_;
+  Mode mode_;
+  std::int64_t copies_, block_;
   double min_t_, max_t_, p_mask_prompt_;
+  std::int64_t end_id_;
 };
 
 /// A lower bound of the log-likelihood for responses to be made likelier, an upper bound for the others.
 class SandwichedBounds final : public LossEstimator {
  public:
-  explicit SandwichedBounds(const Params& params);
+  explicit SandwichedBounds(Parameters& parameters);
   /// Responses are weighed by their lengths, which the plan's views say.
   Coupling coupling() const override { return Coupling::kBatch; }
+  void needs(LossNeeds& needs) const override { needs.old = false; }
   Loss evaluate(const LossInput& input) const override;
 
  private:
-  enum class Negative { kMix, kEubo, kElbo, kZero };
-
   at::Tensor eubo_B(const LossInput& input, const at::Tensor& inverse_share_F, const at::Tensor& copies_B) const;
   at::Tensor normaliser_B(const at::Tensor& length_B) const;
 

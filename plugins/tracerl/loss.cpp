@@ -4,22 +4,29 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full_like.h>
-#include <ATen/ops/index_add.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/sum.h>
-#include <ATen/ops/where.h>
-#include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 
 namespace drift::tracerl {
 
-TraceLoss::TraceLoss(const Params& params)
-    : clip_(params),
-      kl_(params),
-      by_length_(params.get<std::string>("norm") == "length"),
-      kl_sum_(params.get<std::string>("kl_norm") == "sum"),
-      kl_by_length_(params.get<std::string>("kl_norm") == "length"),
-      per_response_(params.get<std::string>("weighting") == "response") {}
+namespace {
+
+constexpr Choices<PolicyNorm, 2> kPolicyNorms{{{"targets", PolicyNorm::kTargets}, {"length", PolicyNorm::kLength}}};
+constexpr Choices<KlNorm, 3> kKlNorms{
+    {{"targets", KlNorm::kTargets}, {"sum", KlNorm::kSum}, {"length", KlNorm::kLength}}};
+constexpr Choices<bool, 2> kPerResponse{{{"rows", false}, {"response", true}}};
+
+}  // namespace
+
+TraceLoss::TraceLoss(Parameters& parameters)
+    : norm_(parameters("norm", kPolicyNorms, PolicyNorm::kTargets,
+                       "the policy term of a view: mean over its targets, or sum by the response length")),
+      kl_norm_(parameters("kl_norm", kKlNorms, KlNorm::kTargets,
+                          "the KL of a view: mean over its targets, their sum, or the sum by the response length")),
+      per_response_(
+          parameters("weighting", kPerResponse, false, "what counts the same: every view, or every response")),
+      clip_(parameters, 0.2, 0.2),
+      kl_(parameters, 0.01, KlEstimator::kK3) {}
 
 Coupling TraceLoss::coupling() const {
   // `response` divides by the number of a response's views.
@@ -33,25 +40,22 @@ Loss TraceLoss::evaluate(const LossInput& in) const {
   const auto& current_FL = in.log_probs.current_FL;
   const auto targets_F = target_FL.sum(1).clamp_min(1).to(current_FL.scalar_type());  // |T|
   const auto length_F = at::full_like(targets_F, static_cast<double>(target_FL.size(1)));
-  const auto sum_F = [&](const at::Tensor& values_FL) {
-    return at::where(target_FL, values_FL, at::zeros_like(values_FL)).sum(1);
-  };
   Loss loss;
 
   const auto log_ratio_FL = log_ratio(current_FL, in.log_probs.old_FL.detach(), target_FL, clip_.log_ratio_clamp());
-  auto view_loss_F = sum_F(clip_.loss(log_ratio_FL, in.advantage_F1())) / (by_length_ ? length_F : targets_F);
+  const auto policy_FL = clip_.loss(log_ratio_FL, in.token_advantage(), target_FL, loss);
+  auto view_loss_F = sum_where(policy_FL, target_FL) / (norm_ == PolicyNorm::kLength ? length_F : targets_F);
   if (in.log_probs.reference_FL.defined()) {
     // D = ln(current / reference): e^-D - 1 + D, the reference being the old policy in the original.
     const auto kl_FL =
         kl_.estimate(log_ratio(in.log_probs.reference_FL.detach(), current_FL, target_FL, clip_.log_ratio_clamp()));
-    const auto divisor_F = kl_sum_ ? at::ones_like(targets_F) : kl_by_length_ ? length_F : targets_F;
-    if (kl_.needed()) view_loss_F = view_loss_F + kl_.beta() * sum_F(kl_FL) / divisor_F;
+    const auto divisor_F = kl_norm_ == KlNorm::kSum      ? at::ones_like(targets_F)
+                           : kl_norm_ == KlNorm::kLength ? length_F
+                                                         : targets_F;
+    if (kl_.needed()) view_loss_F = view_loss_F + kl_.beta() * sum_where(kl_FL, target_FL) / divisor_F;
     loss.add_mean("kl", kl_FL, target_FL);
   }
   loss.value = (view_loss_F * view_weight_F(in)).sum();
-
-  loss.add_mean("ratio", log_ratio_FL.exp(), target_FL);
-  loss.add_mean("clip_fraction", clip_.active(log_ratio_FL, in.advantage_F1()).to(current_FL.scalar_type()), target_FL);
   return loss;
 }
 
@@ -62,8 +66,7 @@ at::Tensor TraceLoss::view_weight_F(const LossInput& in) const {
   const auto type = in.log_probs.current_FL.scalar_type();
   auto views_F = at::full_like(in.plan.sample_F, in.totals.views);
   if (per_response_) {
-    const auto views_B = at::zeros({in.advantage_B.size(0)}, in.plan.sample_F.options())
-                             .index_add(0, in.plan.sample_F, at::ones_like(in.plan.sample_F));
+    const auto views_B = sum_over_views(in, at::ones_like(in.plan.sample_F));
     views_F = views_B.index_select(0, in.plan.sample_F) * in.totals.responses;
   }
   const auto weight_F = views_F.clamp_min(1).to(type).reciprocal();

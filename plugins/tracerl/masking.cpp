@@ -37,8 +37,15 @@ std::vector<bool> scorable(const Response& response, std::int64_t length, std::i
   return positions;
 }
 
-TraceMasking::TraceMasking(const Params& params)
-    : shrink_(params.get<std::int64_t>("shrink")), kept_pads_(params.get<std::int64_t>("post_num")) {}
+std::int64_t kept_pads(Parameters& parameters) {
+  return parameters("post_num", 0, "padding tokens that are scored, counted from the first; -1: all of them",
+                    at_least(-1));
+}
+
+TraceMasking::TraceMasking(Parameters& parameters)
+    : shrink_(parameters("shrink", 8, "s: denoising steps that are predicted at once, from the state before the first",
+                         at_least(1))),
+      kept_pads_(kept_pads(parameters)) {}
 
 void TraceMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
   const Responses responses(input);
@@ -61,7 +68,7 @@ void TraceMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
       bool any = false;
       for (std::int64_t i = 0; i < length; ++i) any = any || is_target(i);
       if (!any) continue;
-      builder.begin_view(b, views++, from);
+      builder.begin_view(b, views++);
       for (std::int64_t i = 0; i < length; ++i) {
         if (step_of(response, i) >= from) builder.mask(i);
         if (is_target(i)) builder.score(i, response.step[i] == from);

@@ -7,11 +7,11 @@
 
 namespace drift::tracerl {
 
-RandomTraceMasking::RandomTraceMasking(const Params& params, bool coupled)
-    : lower_(params.get<double>("lower_p")),
-      upper_(params.get<double>("upper_p")),
-      masks_(params.get<std::int64_t>("mask_times")),
-      kept_pads_(params.get<std::int64_t>("post_num")),
+RandomTraceMasking::RandomTraceMasking(Parameters& parameters, bool coupled)
+    : lower_(parameters("lower_p", 0.1, "smallest mask ratio", between(0, 1))),
+      upper_(parameters("upper_p", 0.9, "largest mask ratio; each mask draws its own", between(0, 1))),
+      masks_(parameters("mask_times", 35, "masks per response", between(1, 4096))),
+      kept_pads_(kept_pads(parameters)),
       coupled_(coupled) {
   if (lower_ > upper_) throw Error("lower_p is above upper_p", "the mask ratio is drawn between the two");
 }

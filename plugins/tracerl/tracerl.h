@@ -19,7 +19,7 @@ std::vector<bool> scorable(const Response& response, std::int64_t length, std::i
 /// Scores a response in the states of its own denoising trajectory, `shrink` steps at a time.
 class TraceMasking final : public MaskingStrategy {
  public:
-  explicit TraceMasking(const Params& params);
+  explicit TraceMasking(Parameters& parameters);
   void plan(const MaskingInput& input, MaskPlan& plan) const override;
 
  private:
@@ -29,11 +29,11 @@ class TraceMasking final : public MaskingStrategy {
 /// Random masks of random ratios; `coupled` adds the complement of each.
 class RandomTraceMasking : public MaskingStrategy {
  public:
-  explicit RandomTraceMasking(const Params& params) : RandomTraceMasking(params, /*coupled=*/false) {}
+  explicit RandomTraceMasking(Parameters& parameters) : RandomTraceMasking(parameters, /*coupled=*/false) {}
   void plan(const MaskingInput& input, MaskPlan& plan) const override;
 
  protected:
-  RandomTraceMasking(const Params& params, bool coupled);
+  RandomTraceMasking(Parameters& parameters, bool coupled);
 
  private:
   double lower_, upper_;
@@ -43,14 +43,19 @@ class RandomTraceMasking : public MaskingStrategy {
 
 class CoupledTraceMasking final : public RandomTraceMasking {
  public:
-  explicit CoupledTraceMasking(const Params& params) : RandomTraceMasking(params, /*coupled=*/true) {}
-  void offers(PlanOffers& offers) const override { offers.complementary_views = true; }
+  explicit CoupledTraceMasking(Parameters& parameters) : RandomTraceMasking(parameters, /*coupled=*/true) {}
 };
+
+/// Padding tokens that a masking strategy scores: parameter `post_num`.
+std::int64_t kept_pads(Parameters& parameters);
+
+enum class PolicyNorm { kTargets, kLength };
+enum class KlNorm { kTargets, kSum, kLength };
 
 /// PPO's clipped ratio and a KL, view by view ("row" in the original).
 class TraceLoss final : public LossEstimator {
  public:
-  explicit TraceLoss(const Params& params);
+  explicit TraceLoss(Parameters& parameters);
   Coupling coupling() const override;
   void needs(LossNeeds& needs) const override;
   Loss evaluate(const LossInput& input) const override;
@@ -58,9 +63,11 @@ class TraceLoss final : public LossEstimator {
  private:
   at::Tensor view_weight_F(const LossInput& input) const;
 
+  PolicyNorm norm_;
+  KlNorm kl_norm_;
+  bool per_response_;
   RatioClip clip_;
   KlTerm kl_;
-  bool by_length_, kl_sum_, kl_by_length_, per_response_;
 };
 
 }  // namespace drift::tracerl

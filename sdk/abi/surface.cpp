@@ -1,8 +1,10 @@
 // Everything that the public headers promise, reachable from one function, so that its debug information can be
 // recorded and compared: sdk/abi/record, tests/abi/recorded_abi_test.cpp. Never part of libdrift.
 #include <drift/abi.h>
+#include <drift/cached_forward.h>
 #include <drift/component.h>
 #include <drift/error.h>
+#include <drift/host.h>
 #include <drift/loss_estimator.h>
 #include <drift/loss_terms.h>
 #include <drift/mask_plan.h>
@@ -12,8 +14,10 @@
 #include <drift/params.h>
 #include <drift/plan_builder.h>
 #include <drift/plugin.h>
+#include <drift/policy.h>
 #include <drift/random.h>
 #include <drift/registry.h>
+#include <drift/reserved.h>
 #include <drift/reward.h>
 #include <drift/rollout.h>
 #include <drift/sampling.h>
@@ -22,20 +26,25 @@
 
 namespace drift {
 
-DRIFT_API void components(Component&, Model&, WindowModel&, Rollout&, MaskingStrategy&, LossEstimator&, Reward&, Task&,
-                          ListedTask&, CostedRollout&, ComponentKind) {}
+DRIFT_API void components(Component&, Model&, Rollout&, MaskingStrategy&, LossEstimator&, Reward&, Task&,
+                          ComponentKind) {}
 
-DRIFT_API void values(ModelTraits&, ChatFormat&, ModelConfig&, KeyValueCache&, NamedTensor&, ForwardInput&,
+DRIFT_API void capabilities(CachedForward&, KeyValueCache&, BlockAttention&, Adapters&, ScoredRows&,
+                            RolloutCostEstimate&, TrainingList&) {}
+
+DRIFT_API void host(Host&, Policy&, ComponentContext&, LogLevel) {}
+
+DRIFT_API void values(ModelTraits&, ChatFormat&, ModelConfig&, CacheWindow&, ForwardCache&, NamedTensor&, ForwardInput&,
                       RolloutInput&, RolloutCost&, Prompts&, Trajectories&, MaskingInput&, MaskPlan&, LossInput&,
                       LogProbs&, BatchTotals&, Loss&, LossMetric&, LossNeeds&, RewardRequest&, RewardResult&, TaskItem&,
-                      SamplingOptions&, SampledTokens&, PlanOffers&, Response&) {}
+                      SamplingOptions&, SampledTokens&, Response&) {}
 
 DRIFT_API void helpers(Responses&, PlanBuilder&, RatioClip&, KlTerm&, LossNorm&) {}
 
 DRIFT_API void enumerations(PredictionRow, PlanRefresh, Coupling, RewardStatus, Confidence, KlEstimator) {}
 
 DRIFT_API void declarations(Params&, ParamSpec&, ParamRange&, ParamValue&, Registry&, ComponentEntry&, ComponentFactory,
-                            Bundle&, BundlePreset&, BundleSetting&) {}
+                            Bundle&, BundlePreset&) {}
 
 DRIFT_API void boundary(DriftPluginDescriptor&, DriftPluginEntry&, DriftPluginTier, DriftSanitizer, Error&,
                         RandomStream&, RandomPoint&) {}

@@ -1,5 +1,6 @@
 // Loading plugins, and the broken-plugin set: each gives one clear message, runs no code, and stops no other plugin.
 
+#include <core/base/component_host.h>
 #include <core/plugin/plugin_loader.h>
 
 #include <drift/loss_estimator.h>
@@ -245,7 +246,7 @@ TEST(PluginLoader, LoadsAPluginAndRegistersWhatItBrings) {
   const ComponentEntry* entry = registry.find(ComponentKind::kLossEstimator, "soft_clip");
   ASSERT_NE(entry, nullptr);
   EXPECT_EQ(entry->plugin, "soft_clip");
-  const auto component = entry->create(Params(entry->params), nullptr);
+  const auto component = make_component(*entry, Params(entry->params));
   const auto* loss = dynamic_cast<const LossEstimator*>(component.get());
   ASSERT_NE(loss, nullptr) << "the host asks for interfaces by dynamic_cast";
   EXPECT_EQ(loss->coupling(), Coupling::kView);
@@ -255,7 +256,7 @@ TEST(PluginLoader, ExceptionsOfAComponentKeepTheirTypeAndHint) {
   Registry registry;
   PluginLoader loader(registry);
   loader.load_file(test::built_plugin("test_probe"));
-  const auto component = registry.find(ComponentKind::kLossEstimator, "probe")->create({}, nullptr);
+  const auto component = make_component(*registry.find(ComponentKind::kLossEstimator, "probe"), {});
   try {
     dynamic_cast<const LossEstimator&>(*component).evaluate({});
     FAIL() << "no exception";

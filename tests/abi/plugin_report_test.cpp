@@ -63,9 +63,13 @@ TEST_F(PluginReport, InfoShowsAnAlgorithmsPartsAndPresets) {
                 .loss = "soft_clip",
                 .presets = {},
                 .plugin = ""};
-  bundle.presets.push_back(
-      {"paper", "as published", {{"train.learning_rate", 1e-6}, {"advantage.std", std::string("sample")}}});
-  bundle.presets.push_back({"plain", "", {}});
+  bundle.presets = {{"paper", "paper.toml", R"(description = "as published"
+train.learning_rate = 1e-6
+advantage.std = "sample"
+optional.rollout.top_p = 0.9
+notes.train.learning_rate = "for adapters"
+)"},
+                    {"plain", "plain.toml", "description = \"nothing\"\n"}};
   registry.add_bundle(bundle);
   EXPECT_EQ(plugin_info(registry, loader, "mine"),
             "algorithm `mine`\n"
@@ -76,10 +80,12 @@ TEST_F(PluginReport, InfoShowsAnAlgorithmsPartsAndPresets) {
             "  plugin   built in\n"
             "\n"
             "  preset `paper` (default): as published\n"
-            "    train.learning_rate  =  1e-06\n"
             "    advantage.std        =  \"sample\"\n"
+            "    rollout.top_p        =  0.9       where there is such a parameter\n"
+            "    train.learning_rate  =  1e-06\n"
+            "    note: train.learning_rate was for adapters\n"
             "\n"
-            "  preset `plain`\n"
+            "  preset `plain`: nothing\n"
             "    no settings of its own\n");
 }
 

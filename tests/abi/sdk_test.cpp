@@ -2,6 +2,7 @@
 // tree.
 
 #include <core/plugin/plugin_loader.h>
+#include <core/plugin/plugin_report.h>
 
 #include <tests/support/training_run.h>
 
@@ -86,6 +87,47 @@ TEST_F(Sdk, FindsItsLibrariesWhereverItLies) {
 }
 
 TEST_F(Sdk, BuildsAPluginOutOfTree) { expect_good_plugin(build_example(prefix_, "build")); }
+
+TEST_F(Sdk, CompilesPresetsIntoAPluginOutOfTree) {
+  const auto source = folder_->path() / "my_method";
+  test::write_file(source / "CMakeLists.txt", R"(cmake_minimum_required(VERSION 3.25)
+project(my_method LANGUAGES CXX)
+find_package(drift REQUIRED)
+drift_add_plugin(my_method plugin.cpp)
+)");
+  test::write_file(source / "plugin.cpp", R"(#include <drift/plugin.h>
+DRIFT_PLUGIN("my_method", "1.0.0", "Apache-2.0") {
+  registry.add_bundle({.name = "my_method", .doc = "", .paper = "", .masking = "my_masking", .loss = "my_loss",
+                       .presets = drift::plugin_presets("paper"), .plugin = {}});
+}
+)");
+  const std::string text = "description = \"\u00e4s; published\"\n[train]\nsteps = 3  # \"${x}\" \\ @y@ [z]\n";
+  test::write_file(source / "presets/paper.toml", text);
+  test::write_file(source / "presets/other.toml", "description = \"misspelt\"\n[train]\nstpes = 4\n");
+  const auto build = folder_->path() / "build_presets";
+  const std::string make = cmake() + " -S " + source.string() + " -B " + build.string() +
+                           " -DCMAKE_PREFIX_PATH=" + prefix_.string() + " && " + cmake() + " --build " + build.string();
+  const auto built = run(make);
+  ASSERT_EQ(built.status, 0) << built.output << built.error;
+  Registry registry;
+  PluginLoader loader(registry);
+  loader.load_file(build / "libmy_method.so");
+  const auto& presets = registry.find_bundle("my_method")->presets;
+  ASSERT_THAT(presets, SizeIs(2));
+  EXPECT_EQ(presets[0].name, "paper") << "the default";
+  EXPECT_EQ(presets[0].origin, "my_method/presets/paper.toml");
+  EXPECT_EQ(presets[0].text, text);
+  try {
+    plugin_check(build / "libmy_method.so");
+    FAIL() << "no exception";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("preset `other` of `my_method`: unknown key `stpes` in [train]    "
+                                        "(my_method/presets/other.toml:3)"));
+  }
+  test::write_file(source / "presets/other.toml", "description = \"changed\"\n");
+  ASSERT_EQ(run(make).status, 0);
+  EXPECT_THAT(test::read_file(build / "libmy_method.so"), HasSubstr("\"changed\"")) << "is not compiled again";
+}
 
 TEST_F(Sdk, TheBuildTreeIsAnSdkToo) { expect_good_plugin(build_example(test::build_dir(), "build_in_tree")); }
 

@@ -50,7 +50,7 @@ const std::vector<Listed> kCommands = {
     {"plugin list", "CONFIG.toml"},
     {"plugin info", "NAME"},
     {"plugin check", "FILE"},
-    {"plugin pairs", "CONFIG.toml"},
+    {"plugin presets", "NAME"},
     {"reward", "NAME"},
     {"loss", "NAME"},
     {"config show", "CONFIG.toml"},
@@ -60,9 +60,7 @@ const std::vector<Listed> kCommands = {
 };
 
 /// What may be left out.
-bool needs_its_argument(const Listed& command) {
-  return !command.argument.empty() && command.name != "plugin list" && command.name != "plugin pairs";
-}
+bool needs_its_argument(const Listed& command) { return !command.argument.empty() && command.name != "plugin list"; }
 
 TEST(CliUsage, HelpListsEveryCommandAndTeachesWithOneExample) {
   const auto help = drift("--help");
@@ -92,7 +90,7 @@ TEST(CliUsage, EveryCommandsHelpTeachesWithOneExample) {
     EXPECT_THAT(help.output, HasSubstr("\nexample: drift " + command.name));
   }
   const auto plugin = drift("plugin --help");
-  for (const char* word : {"list", "info", "check", "pairs"})
+  for (const char* word : {"list", "info", "check"})
     EXPECT_EQ(count(std::string("\nusage: drift plugin ") + word, plugin.output), 1u) << word;
 }
 

@@ -1,4 +1,4 @@
-// `drift loss` and `drift plugin pairs`, as an author of losses uses them.
+// `drift loss`, as an author of losses uses them.
 
 #include "tests/support/support.h"
 
@@ -91,31 +91,6 @@ TEST_F(LossCommand, UnknownNamesGetTheNearestOne) {
   EXPECT_THAT(loss("rldf --case case.json --variant mistake").error, HasSubstr("did you mean `mistaken`?"));
   EXPECT_EQ(loss("rldf").status, 2);
   EXPECT_EQ(loss("rldf --case nowhere.json").status, 1);
-}
-
-// What goes with what: the table in the documentation is the one that the program prints.
-TEST(MixAndMatch, TheDocumentHoldsTheTableOfTheProgram) {
-  const std::string page = test::read_file(test::source_dir() / "docs/mix_and_match.md");
-  const std::string begin = "<!-- drift plugin pairs -->\n";
-  const auto from = page.find(begin) + begin.size();
-  const std::string table = page.substr(from, page.find("<!-- end -->") - from);
-  const auto printed = test::run_command(test::program().string() + " plugin pairs");
-  EXPECT_EQ(printed.status, 0) << printed.error;
-  EXPECT_EQ(table, printed.output) << "paste the output of `drift plugin pairs`";
-}
-
-TEST(MixAndMatch, PartsThatDoNotFitAreRefusedBeforeTraining) {
-  const auto quickstart = (test::source_dir() / "configs/quickstart.toml").string();
-  const auto refused = test::run_command(test::program().string() + " train " + quickstart +
-                                         " --out /nonexistent/run --set algorithm.loss.name=coupled_grpo");
-  EXPECT_EQ(refused.status, 2);
-  EXPECT_THAT(refused.error, HasSubstr("loss `coupled_grpo` and masking strategy `rldf` do not go together"));
-  EXPECT_THAT(refused.error, HasSubstr("pairs"));
-  EXPECT_THAT(refused.error, HasSubstr("drift plugin pairs"));
-  const auto allowed =
-      test::run_command(test::program().string() + " config show " + quickstart +
-                        " --set algorithm.loss.name=coupled_grpo --set algorithm.masking.name=coupled_random_masking");
-  EXPECT_EQ(allowed.status, 0) << allowed.error;
 }
 
 }  // namespace

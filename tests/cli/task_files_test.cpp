@@ -72,9 +72,9 @@ TEST(TaskFiles, AreThePapersSettings) {
     expect(settings, "prompt.format", "\"rldf_release\"", "puzzle.toml");
     expect(settings, "prompt.instruction", "\"This is the problem:\\n{question}\"", "puzzle.toml");
     expect(settings, "rollout.name", "\"block\"", file);
-    expect(settings, "rollout.length", "256", file);
-    expect(settings, "rollout.block", "32", file);
-    expect(settings, "rollout.threshold", "0.9", file);
+    EXPECT_EQ(settings.at("rollout.length").value, "256") << "of the rollout, or of the preset that is chosen";
+    EXPECT_EQ(settings.at("rollout.block").value, "32") << "of the rollout, or of the preset that is chosen";
+    EXPECT_EQ(settings.at("rollout.threshold").value, "0.9") << "of the rollout, or of the preset that is chosen";
     expect(settings, "evaluation.rollout.temperature", "0.0", file);
   }
 }

@@ -4,6 +4,8 @@
 #include "tests/support/plugins.h"
 #include "tests/support/support.h"
 
+#include <core/config/preset.h>
+
 #include <gmock/gmock.h>
 
 #include <set>
@@ -17,25 +19,27 @@ using testing::IsEmpty;
 
 const fs::path kFixtures = test::source_dir() / "tests/golden/presets";
 
-struct Preset {
+struct Checked {
   std::string algorithm, name;
   test::Settings settings;
 };
 
-std::vector<Preset> all_presets() {
-  std::vector<Preset> all;
+std::vector<Checked> all_presets() {
+  std::vector<Checked> all;
   for (const char* plugin : {"rldf", "d1", "espo", "tracerl", "coupled_grpo", "wd1", "spg"}) {
     for (const Bundle& bundle : test::load_plugin(plugin).bundles()) {
-      for (const BundlePreset& preset : bundle.presets) {
+      for (const BundlePreset& file : bundle.presets) {
+        const Preset preset = read_preset(bundle, file);
         all.push_back({bundle.name, preset.name, {}});
-        for (const BundleSetting& setting : preset.settings) all.back().settings[setting.key] = setting.value;
+        for (const auto& [key, leaf] : preset.layer.leaves) all.back().settings[key] = leaf.value.value();
+        for (const auto& [key, text] : preset.notes) all.back().settings["note." + key] = text;
       }
     }
   }
   return all;
 }
 
-fs::path fixture_of(const Preset& preset) { return kFixtures / preset.algorithm / (preset.name + ".toml"); }
+fs::path fixture_of(const Checked& preset) { return kFixtures / preset.algorithm / (preset.name + ".toml"); }
 
 /// A preset made from another one may keep values that its own schedule and reference do not read.
 void drop_what_has_no_effect(test::Settings& settings) {
@@ -60,7 +64,7 @@ std::vector<std::string> lines(test::Settings settings) {
 }
 
 TEST(Presets, HoldWhatFollowsFromTheOriginalsFiles) {
-  for (const Preset& preset : all_presets()) {
+  for (const Checked& preset : all_presets()) {
     SCOPED_TRACE(preset.algorithm + "/" + preset.name);
     if (!fs::exists(fixture_of(preset))) continue;  // the next test says so
     const test::Original original(fixture_of(preset));
@@ -73,7 +77,7 @@ TEST(Presets, HoldWhatFollowsFromTheOriginalsFiles) {
 
 TEST(Presets, HaveAFixtureEachAndEveryFixtureHasItsPreset) {
   std::set<fs::path> expected, found;
-  for (const Preset& preset : all_presets()) expected.insert(fixture_of(preset));
+  for (const Checked& preset : all_presets()) expected.insert(fixture_of(preset));
   for (const auto& file : fs::recursive_directory_iterator(kFixtures)) {
     if (file.is_regular_file() && file.path().parent_path().filename() != "bases") found.insert(file.path());
   }
@@ -82,7 +86,7 @@ TEST(Presets, HaveAFixtureEachAndEveryFixtureHasItsPreset) {
 
 TEST(Presets, ANoteOnALearningRateSpeaksOfAdapters) {
   int notes = 0;
-  for (const Preset& preset : all_presets()) {
+  for (const Checked& preset : all_presets()) {
     const auto note = preset.settings.find("note.train.learning_rate");
     if (note == preset.settings.end()) continue;
     ++notes;

@@ -1,6 +1,6 @@
 // Every file of configs/prompts with every backbone's turns, byte by byte.
 
-#include <core/train/prompt_encoder.h>
+#include <core/rollout/prompt_encoder.h>
 
 #include <core/config/document.h>
 #include <core/config/schema.h>

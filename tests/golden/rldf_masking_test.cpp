@@ -6,6 +6,9 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
+#include <set>
+#include <vector>
 
 namespace drift {
 namespace {
@@ -50,15 +53,34 @@ std::size_t steps_of(const std::string& name) {
   return test::find_case(golden(), "response " + name).row("surprisal").size();
 }
 
+/// The step that each view shows, counted among the steps at which a valid token was committed.
+std::vector<double> dense_steps(const MaskPlan& plan, const Trajectories& trajectories) {
+  std::vector<double> steps = test::shown_steps(plan, trajectories);
+  for (std::size_t view = 0; view < steps.size(); ++view) {
+    const std::int64_t response = plan.sample_F[static_cast<std::int64_t>(view)].item<std::int64_t>();
+    const auto step = test::numbers(trajectories.step_BL, response),
+               valid = test::numbers(trajectories.valid_BL, response);
+    std::set<double> before;
+    for (std::size_t i = 0; i < step.size(); ++i) {
+      if (valid[i] != 0 && step[i] < steps[view]) before.insert(step[i]);
+    }
+    steps[view] = static_cast<double>(before.size());
+  }
+  return steps;
+}
+
 /// w of every candidate. All candidates are selected, each is weighed by w, and the weights add up to k.
 std::vector<double> step_weights(const std::string& name, double temperature) {
   const auto k = static_cast<std::int64_t>(steps_of(name));
   const auto strategy =
       masking({{"k", k}, {"sample_temperature", temperature}, {"step_weighting", std::string("softmax")}});
-  const MaskPlan plan = test::draw_plan(*strategy, test::make_trajectories({response(name)}));
+  const auto trajectories = test::make_trajectories({response(name)});
+  const MaskPlan plan = test::draw_plan(*strategy, trajectories);
+  const auto steps = dense_steps(plan, trajectories);
   std::vector<double> weights(static_cast<std::size_t>(k));
   for (std::int64_t f = 0; f < k; ++f) {
-    weights[plan.step_F[f].item<std::int64_t>()] = plan.weight_F[f].item<double>() / static_cast<double>(k);
+    weights[static_cast<std::size_t>(steps[static_cast<std::size_t>(f)])] =
+        plan.weight_F[f].item<double>() / static_cast<double>(k);
   }
   return weights;
 }
@@ -92,8 +114,8 @@ TEST(RldfMaskingGolden, StepsAreIncludedAsOftenAsSamplingWithoutReplacementSays)
   for (int rollout = 0; rollout < kRollouts; ++rollout) {
     const MaskPlan plan = test::draw_plan(*strategy, trajectories, rollout);
     const auto* sample = plan.sample_F.const_data_ptr<std::int64_t>();
-    const auto* step = plan.step_F.const_data_ptr<std::int64_t>();
-    for (int f = 0; f < 4; ++f) frequency[sample[f]][step[f]] += 1.0 / kRollouts;
+    const auto step = dense_steps(plan, trajectories);
+    for (std::size_t f = 0; f < 4; ++f) frequency[sample[f]][static_cast<std::size_t>(step[f])] += 1.0 / kRollouts;
   }
   const double tolerance = 4 * 0.5 / std::sqrt(kRollouts);  // four standard errors
   EXPECT_THAT(frequency[0],
@@ -116,7 +138,7 @@ TEST(RldfMaskingGolden, MasksShowTheStateBeforeTheSelectedStep) {
         const std::string key = std::string(b == 0 ? "A_" : "B_") + std::to_string(f);
         const std::int64_t view = test::find_view(plan, f, b);
         ASSERT_GE(view, 0);
-        EXPECT_EQ(plan.step_F[view].item<double>(), expected.row(b == 0 ? "steps_A" : "steps_B")[f]) << key;
+        EXPECT_EQ(dense_steps(plan, trajectories)[view], expected.row(b == 0 ? "steps_A" : "steps_B")[f]) << key;
         const auto masked = test::numbers(plan.masked_FL, view);
         EXPECT_THAT(masked, ElementsAreArray(expected.row("masked_" + key))) << key;
         EXPECT_THAT(test::numbers(plan.committed_FL, view), ElementsAreArray(expected.row("committed_" + key))) << key;
@@ -133,9 +155,9 @@ TEST(RldfMaskingGolden, FewOrEqualCandidatesAreSelectedByTheirRules) {
     if (!expected.has("fixed")) continue;
     SCOPED_TRACE(expected.name);
     const auto strategy = masking(expected);
-    const MaskPlan plan =
-        test::draw_plan(*strategy, test::make_trajectories({one_token_steps(expected.row("surprisal"))}));
-    auto selected = test::numbers(plan.step_F);
+    const auto trajectories = test::make_trajectories({one_token_steps(expected.row("surprisal"))});
+    const MaskPlan plan = test::draw_plan(*strategy, trajectories);
+    auto selected = dense_steps(plan, trajectories);
     const bool truncated = expected.settings.count("short_trajectory") != 0;
     EXPECT_EQ(selected.size(), truncated ? expected.row("fixed").size() : static_cast<std::size_t>(plan.forwards));
     for (std::size_t f = 0; f < selected.size(); ++f)

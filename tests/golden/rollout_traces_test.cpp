@@ -3,6 +3,7 @@
 #include <drift/model.h>
 #include <drift/rollout.h>
 
+#include <core/base/model_policy.h>
 #include <core/io/safetensors.h>
 
 #include "tests/support/golden_backbones.h"
@@ -34,7 +35,8 @@ Trajectories decode(const Model& model, const std::map<std::string, ParamValue>&
                     const at::Tensor& prompt_mask) {
   const auto rollout = test::create<Rollout>("block", "block", settings);
   RolloutInput input;
-  input.model = &model;
+  const ModelPolicy policy(model);
+  input.policy = &policy;
   input.prompts = {prompt_ids, prompt_mask, at::arange(prompt_ids.size(0), at::kLong)};
   Trajectories trajectories;
   const at::NoGradGuard no_gradient;

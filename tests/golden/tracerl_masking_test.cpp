@@ -18,10 +18,11 @@ TEST(TracerlMaskingGolden, SlicesAreMaskedAndScoredAsInTheOriginal) {
     const auto* entry = test::load_plugin("tracerl").find(ComponentKind::kMaskingStrategy, "tracerl");
     for (const auto& [key, text] : expected.settings) values[key] = test::param_from_text(*entry, key, text);
     const auto strategy = test::create<MaskingStrategy>("tracerl", "tracerl", values);
-    const MaskPlan plan = test::draw_plan(*strategy, test::make_trajectories({kResponse}));
+    const auto trajectories = test::make_trajectories({kResponse});
+    const MaskPlan plan = test::draw_plan(*strategy, trajectories);
 
     const auto& first_steps = expected.row("first_step");
-    EXPECT_THAT(test::numbers(plan.step_F), ElementsAreArray(first_steps)) << expected.name;
+    EXPECT_THAT(test::shown_steps(plan, trajectories), ElementsAreArray(first_steps)) << expected.name;
     EXPECT_EQ(plan.forwards, static_cast<std::int64_t>(first_steps.size())) << expected.name;
     for (std::size_t f = 0; f < first_steps.size(); ++f) {
       const auto view = test::find_view(plan, static_cast<std::int64_t>(f), 0);

@@ -2,10 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <map>
 #include <regex>
 #include <set>
@@ -21,8 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::ElementsAre;
-using testing::ElementsAreArray;
-using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
 
@@ -189,12 +185,6 @@ TEST(Walls, NothingLeadsOutOfTheTree) {
 /// Folder -> the folders that its files include, or may include.
 using Includes = std::map<std::string, std::set<std::string>>;
 
-/// Cycles that exist and are to be removed, each from its first folder by the alphabet. Never add to this list.
-const std::vector<std::string> kKnownCycles = {
-    "core/eval -> core/sweep -> core/train -> core/eval",
-    "core/eval -> core/train -> core/eval",
-};
-
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream stream(text);
@@ -296,28 +286,6 @@ RealIncludes real_includes(const Includes& table) {
   return real;
 }
 
-/// Every way around that passes a folder at most once, from its first folder by the alphabet.
-std::vector<std::string> cycles_of(const Includes& includes) {
-  std::vector<std::string> cycles, path;
-  const std::function<void(const std::string&)> follow = [&](const std::string& folder) {
-    path.push_back(folder);
-    const auto found = includes.find(folder);
-    for (const std::string& next : found == includes.end() ? std::set<std::string>{} : found->second) {
-      if (next == path.front()) {
-        std::string cycle;
-        for (const std::string& one : path) cycle += one + " -> ";
-        cycles.push_back(cycle + next);
-      } else if (next > path.front() && std::find(path.begin(), path.end(), next) == path.end()) {
-        follow(next);
-      }
-    }
-    path.pop_back();
-  };
-  for (const auto& [folder, others] : includes) follow(folder);
-  std::sort(cycles.begin(), cycles.end());
-  return cycles;
-}
-
 class Architecture : public testing::Test {
  protected:
   const std::string page_ = read_file(source_dir() / "docs/architecture.md");
@@ -338,12 +306,6 @@ TEST(ArchitecturePage, ItsPictureIsRead) {
               ElementsAre(Pair("b", 0), Pair("core/a", 1)));
 }
 
-TEST(ArchitecturePage, CyclesAreFound) {
-  EXPECT_THAT(cycles_of({{"a", {"b"}}, {"b", {"c"}}}), IsEmpty());
-  EXPECT_THAT(cycles_of({{"a", {"b"}}, {"b", {"a", "c"}}, {"c", {"a", "b"}}}),
-              ElementsAre("a -> b -> a", "a -> b -> c -> a", "b -> c -> b"));
-}
-
 TEST_F(Architecture, EveryFileLiesInAFolderOfTheTable) {
   EXPECT_THAT(real_.outside, IsEmpty());
   for (const auto& [folder, allowed] : table_) EXPECT_TRUE(fs::is_directory(source_dir() / folder)) << folder;
@@ -362,18 +324,9 @@ TEST_F(Architecture, EveryAllowanceIsUsed) {
   EXPECT_THAT(unused, IsEmpty());
 }
 
-TEST_F(Architecture, NoCycleIsNewAndThePageNamesTheKnownOnes) {
-  EXPECT_THAT(cycles_of(real_.folders), ElementsAreArray(kKnownCycles))
-      << "a cycle that is gone leaves kKnownCycles and the page";
-  for (const std::string& cycle : kKnownCycles) EXPECT_THAT(page_, HasSubstr("\n    " + cycle + "\n"));
-}
-
+// No folder includes one of its own band, so that there is no cycle either.
 TEST_F(Architecture, InThePictureFoldersStandAboveWhatTheyInclude) {
   const auto band = picture_of(page_, table_);
-  const auto in_known_cycle = [](const std::string& folder) {
-    return std::any_of(kKnownCycles.begin(), kKnownCycles.end(),
-                       [&](const std::string& cycle) { return cycle.find(folder + " ->") != std::string::npos; });
-  };
   std::vector<std::string> breaches;
   for (const auto& [folder, allowed] : table_) {
     if (!band.contains(folder)) breaches.push_back(folder + " is missing");
@@ -381,7 +334,6 @@ TEST_F(Architecture, InThePictureFoldersStandAboveWhatTheyInclude) {
   ASSERT_THAT(breaches, IsEmpty());
   for (const auto& [folder, others] : real_.folders) {
     for (const std::string& other : others) {
-      if (in_known_cycle(folder) && in_known_cycle(other)) continue;
       if (band.at(folder) >= band.at(other)) breaches.push_back(folder + " -> " + other);
     }
   }

@@ -17,6 +17,29 @@
 
 namespace drift::test {
 
+/// The task `dataset` and its list, under one name.
+class DatasetTask final : public Task, public TrainingList {
+ public:
+  explicit DatasetTask(std::unique_ptr<Task> task) : task_(std::move(task)), list_(capability<TrainingList>(*task_)) {}
+
+  void training_item(std::int64_t index, const RandomStream& random, TaskItem& item) const override {
+    task_->training_item(index, random, item);
+  }
+  std::int64_t held_out_size() const override { return task_->held_out_size(); }
+  void held_out_item(std::int64_t index, TaskItem& item) const override { task_->held_out_item(index, item); }
+  std::int64_t training_size() const override { return list_->training_size(); }
+  void listed_item(std::int64_t index, TaskItem& item) const override { list_->listed_item(index, item); }
+  void keep(const std::vector<std::int64_t>& indices) override { list_->keep(indices); }
+
+ private:
+  std::unique_ptr<Task> task_;
+  TrainingList* list_;
+};
+
+inline std::unique_ptr<DatasetTask> open_dataset(const std::map<std::string, ParamValue>& values) {
+  return std::make_unique<DatasetTask>(create<Task>("dataset", "dataset", values));
+}
+
 class DatasetFiles : public testing::Test {
  protected:
   using Values = std::map<std::string, ParamValue>;
@@ -28,15 +51,15 @@ class DatasetFiles : public testing::Test {
   }
 
   /// A task that trains on one file.
-  std::unique_ptr<ListedTask> open(const std::string& file, Values values = {}) const {
+  std::unique_ptr<DatasetTask> open(const std::string& file, Values values = {}) const {
     values.emplace("training_files", Files{file});
-    return create<ListedTask>("dataset", "dataset", values);
+    return open_dataset(values);
   }
 
   /// What is said against the files; "" if nothing.
   static std::string error_of(const Values& values) {
     try {
-      create<ListedTask>("dataset", "dataset", values);
+      open_dataset(values);
     } catch (const Error& error) {
       return std::string(error.what()) + "\n= " + error.hint();
     }
@@ -47,17 +70,17 @@ class DatasetFiles : public testing::Test {
     return error_of(values);
   }
 
-  static std::vector<TaskItem> training(const ListedTask& task) {
+  static std::vector<TaskItem> training(const DatasetTask& task) {
     std::vector<TaskItem> items(static_cast<std::size_t>(task.training_size()));
     for (std::size_t i = 0; i < items.size(); ++i) task.listed_item(static_cast<std::int64_t>(i), items[i]);
     return items;
   }
-  static std::vector<std::string> prompts(const ListedTask& task) {
+  static std::vector<std::string> prompts(const DatasetTask& task) {
     std::vector<std::string> texts;
     for (const TaskItem& item : training(task)) texts.push_back(item.prompt);
     return texts;
   }
-  static TaskItem first(const ListedTask& task) { return training(task).at(0); }
+  static TaskItem first(const DatasetTask& task) { return training(task).at(0); }
 
   /// `count` questions q0, q1, …
   std::string numbered(int count) const {

@@ -4,10 +4,11 @@
 #include "tests/support/plugins.h"
 #include "tests/support/tiny_model.h"
 
+#include <core/base/model_policy.h>
+#include <core/interface/sampling_operators.h>
 #include <core/kernels/linear_log_softmax.h>
-#include <core/nn/sampling.h>
-#include <core/train/batch_totals.h>
-#include <core/train/policy_gradient.h>
+#include <core/update/batch_totals.h>
+#include <core/update/policy_gradient.h>
 
 #include <drift/random.h>
 #include <drift/rollout.h>
@@ -59,7 +60,7 @@ class SquaredLoss final : public LossEstimator {
   Loss evaluate(const LossInput& input) const override {
     auto term_FL = input.advantage_F1() * (input.log_probs.current_FL - input.log_probs.old_FL).exp();
     if (with_entropy_) term_FL = term_FL + 0.3 * input.log_probs.entropy_FL;
-    const auto sum_F = at::where(input.targets_FL(), term_FL, at::zeros({}, term_FL.options())).sum(1);
+    const auto sum_F = at::where(input.plan.target_FL, term_FL, at::zeros({}, term_FL.options())).sum(1);
     Loss loss;
     if (coupling_ == Coupling::kView) {
       loss.value = sum_F.square().sum();
@@ -69,7 +70,7 @@ class SquaredLoss final : public LossEstimator {
     } else {
       loss.value = sum_F.sum().square();
     }
-    loss.add_mean("term", term_FL, input.targets_FL());
+    loss.add_mean("term", term_FL, input.plan.target_FL);
     return loss;
   }
 
@@ -84,8 +85,7 @@ MaskPlan three_views(const Trajectories& trajectories) {
   plan.forwards = 3;
   plan.sample_F = at::arange(kResponses, at::kLong).repeat_interleave(3);
   plan.forward_F = at::arange(3, at::kLong).repeat({kResponses});
-  plan.step_F = plan.forward_F.clone();
-  plan.masked_FL = trajectories.step_BL.index_select(0, plan.sample_F).to(at::kLong) >= plan.step_F.unsqueeze(1);
+  plan.masked_FL = trajectories.step_BL.index_select(0, plan.sample_F).to(at::kLong) >= plan.forward_F.unsqueeze(1);
   plan.target_FL = plan.masked_FL.logical_and(trajectories.valid_BL.index_select(0, plan.sample_F));
   return plan;
 }
@@ -142,13 +142,14 @@ struct HeadResult {
 };
 
 HeadResult run_head(const at::Tensor& hidden_NH, const at::Tensor& weight_VH, const kernels::TokenTargets& targets,
-                    const at::Tensor& logprob_pull_E, const at::Tensor& entropy_pull_E, at::Device device) {
+                    const at::Tensor& logprob_gradient_E, const at::Tensor& entropy_gradient_E, at::Device device) {
   kernels::LinearLogSoftmax head(weight_VH.to(device));
   const kernels::TokenTargets there{targets.row_E.to(device), targets.token_E.to(device)};
   const auto scores = head.forward(hidden_NH.to(device), there, /*want_entropy=*/true);
   const auto weight_gradient = at::full(weight_VH.sizes(), std::nan(""), scores.logprob_E.options());
-  const auto hidden_gradient = head.backward(logprob_pull_E.to(device), entropy_pull_E.to(device), weight_gradient,
-                                             /*overwrite=*/true);
+  const auto hidden_gradient =
+      head.backward(logprob_gradient_E.to(device), entropy_gradient_E.to(device), weight_gradient,
+                    /*overwrite=*/true);
   const auto alone = head.score(hidden_NH.to(device), there, /*want_entropy=*/true);
   EXPECT_LT(distance(alone.logprob_E, scores.logprob_E.cpu()), 1e-2);
   EXPECT_LT(distance(alone.entropy_E, scores.entropy_E.cpu()), 1e-2);
@@ -170,7 +171,8 @@ Trajectories generate(const Model& model, const char* remasking) {
                                         {"temperature", 0.8},
                                         {"remasking", std::string(remasking)}});
   RolloutInput input;
-  input.model = &model;
+  const ModelPolicy policy(model);
+  input.policy = &policy;
   input.prompts = make_trajectories(16, kGroup, kPrompt, kLength, kTokens, 0).prompts;
   input.random = RandomStream(11, "rollout");
   input.step = 3;
@@ -211,12 +213,12 @@ void compare_policy_gradients(at::Device device) {
 void compare_heads(at::Device device) {
   const kernels::TokenTargets targets{at::tensor({0L, 2L, 2L, 2L, 8L, 8L}, at::kLong),
                                       at::tensor({7L, 7L, 4098L, 7L, 0L, 4098L}, at::kLong)};
-  const auto pull_E = at::randn({6}), entropy_pull_E = at::randn({6});
+  const auto gradient_E = at::randn({6}), entropy_gradient_E = at::randn({6});
   for (const auto type : {at::kFloat, at::kBFloat16}) {
     SCOPED_TRACE(type == at::kFloat ? "float32" : "bfloat16");
     const auto hidden = at::randn({9, 16}).to(type), weight = at::randn({4099, 16}).to(type);
-    const auto want = run_head(hidden, weight, targets, pull_E, entropy_pull_E, at::kCPU);
-    const auto got = run_head(hidden, weight, targets, pull_E, entropy_pull_E, device);
+    const auto want = run_head(hidden, weight, targets, gradient_E, entropy_gradient_E, at::kCPU);
+    const auto got = run_head(hidden, weight, targets, gradient_E, entropy_gradient_E, device);
     // Logits of up to 16 are rounded to 1/16 in bfloat16, and sums of another order may fall on the other side.
     const double tolerance = type == at::kFloat ? 1e-4 : 1.0 / 8;
     EXPECT_EQ(got.scores.logprob_E.scalar_type(), at::kFloat);

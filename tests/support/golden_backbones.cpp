@@ -3,10 +3,13 @@
 #include "tests/support/plugins.h"
 #include "tests/support/support.h"
 
+#include <core/base/component_host.h>
 #include <core/io/checkpoint.h>
 #include <core/io/safetensors.h>
-#include <core/train/batch_totals.h>
-#include <core/train/policy_gradient.h>
+#include <core/update/batch_totals.h>
+#include <core/update/policy_gradient.h>
+
+#include <drift/cached_forward.h>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
@@ -43,15 +46,19 @@ GoldenBackboneCase read_case(const nlohmann::json& json, const std::filesystem::
 
 /// A full forward that keeps keys and values, then a window against what the mode lets it see.
 at::Tensor windowed_logits(const Model& model, const SafetensorsFile& file, const GoldenBackboneCase& golden) {
-  const auto& windowed = dynamic_cast<const WindowModel&>(model);
+  const auto& cached = *capability<CachedForward>(model);
   const auto head_VH = model.lm_head_VH();
   const auto all_BS = file.tensor("input_ids_full").to(head_VH.device());
   const auto window_BW = file.tensor("input_ids").to(head_VH.device());
-  auto cache = windowed.make_cache(all_BS.size(0), all_BS.size(1));
-  if (file.find("attention_mask")) cache.key_mask_BS = file.tensor("attention_mask").ne(0).to(head_VH.device());
-  windowed.forward_window({all_BS, {}, {}}, 0, cache);
-  if (golden.mode != "cache_dual") cache.attended = golden.window_end;
-  const auto hidden = windowed.forward_window({window_BW, {}, {}}, golden.window_begin, cache);
+  const auto places = [&](std::int64_t place) { return at::full({all_BS.size(0)}, place, all_BS.options()); };
+  const auto cache = cached.make_cache(all_BS.size(0), all_BS.size(1));
+  CacheWindow window;
+  window.begin_B = places(0);
+  if (file.find("attention_mask")) window.key_mask_BS = file.tensor("attention_mask").ne(0).to(head_VH.device());
+  cached.forward_window({all_BS, {}, {}}, window, *cache);
+  window.begin_B = places(golden.window_begin);
+  if (golden.mode != "cache_dual") window.attended_B = places(golden.window_end);
+  const auto hidden = cached.forward_window({window_BW, {}, {}}, window, *cache);
   return at::mm(hidden, head_VH.t()).view({window_BW.size(0), window_BW.size(1), -1});
 }
 
@@ -70,7 +77,6 @@ MaskPlan one_view_each(const SafetensorsFile& file) {
   const std::int64_t batch = file.tensor("completion_ids").size(0);
   MaskPlan plan;
   plan.sample_F = at::arange(batch, at::kLong);
-  plan.step_F = at::zeros({batch}, at::kLong);
   plan.masked_FL = file.tensor("should_mask").ne(0);
   plan.target_FL = file.tensor("completion_mask").ne(0);
   return plan;
@@ -110,7 +116,7 @@ std::unique_ptr<Model> open_checkpoint(const std::string& family, const std::fil
                                        const std::map<std::string, ParamValue>& settings) {
   const ModelConfig config{read_config_json(folder), dtype, device};
   const ComponentEntry* entry = load_plugin(family).find(ComponentKind::kModel, family);
-  auto made = entry->create(Params(entry->params, settings), &config);
+  auto made = make_component(*entry, Params(entry->params, settings), &config);
   std::unique_ptr<Model> model(dynamic_cast<Model*>(made.release()));
   const at::NoGradGuard no_gradient;
   load_parameters(folder, model->parameters());

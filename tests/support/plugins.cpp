@@ -19,6 +19,17 @@ const Registry& load_plugin(const std::string& name) {
   return *registry;
 }
 
+const Registry& all_plugins() {
+  static Registry registry;
+  static PluginLoader loader(registry);  // what it has loaded stays
+  static const bool loaded = [] {
+    loader.load_folder({build_dir() / "lib/drift/plugins", "the build"});
+    return loader.refused().empty();
+  }();
+  if (!loaded) throw std::runtime_error("a plugin of the build is refused: " + loader.refused().front().message);
+  return registry;
+}
+
 ParamValue param_from_text(const ComponentEntry& component, const std::string& name, const std::string& text) {
   for (const ParamSpec& spec : component.params) {
     if (spec.name != name) continue;

@@ -4,6 +4,8 @@
 
 #include <drift/registry.h>
 
+#include <core/base/component_host.h>
+
 #include <map>
 #include <memory>
 #include <string>
@@ -13,13 +15,16 @@ namespace drift::test {
 /// The registry after loading lib/drift/plugins/libNAME.so of the build tree. Loaded once per process.
 const Registry& load_plugin(const std::string& name);
 
+/// The registry after loading every plugin of the build tree.
+const Registry& all_plugins();
+
 /// A component of `plugin` with the given parameters over its defaults.
 template <class Interface>
 std::unique_ptr<Interface> create(const std::string& plugin, const std::string& component,
                                   const std::map<std::string, ParamValue>& values = {}) {
   const ComponentEntry* entry = load_plugin(plugin).find(Interface::kKind, component);
   if (entry == nullptr) throw std::runtime_error("plugin `" + plugin + "` has no " + component);
-  auto made = entry->create(Params(entry->params, values), nullptr);
+  auto made = make_component(*entry, Params(entry->params, values));
   auto* typed = dynamic_cast<Interface*>(made.get());
   if (typed == nullptr) throw std::runtime_error(component + " of plugin `" + plugin + "` has another type");
   made.release();

@@ -1,6 +1,6 @@
 #include "tests/support/rollouts.h"
 
-#include <core/train/batch_totals.h>
+#include <core/update/batch_totals.h>
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/from_blob.h>
@@ -13,7 +13,9 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 namespace drift::test {
@@ -146,9 +148,9 @@ LossInput select_views(const LossInput& all, const std::vector<std::int64_t>& vi
   const auto index = index_tensor(views);
   LossInput some = all;
   for (auto* tensor :
-       {&some.plan.sample_F, &some.plan.forward_F, &some.plan.step_F, &some.plan.masked_FL, &some.plan.target_FL,
-        &some.plan.committed_FL, &some.plan.weight_F, &some.plan.prompt_masked_FP, &some.plan.hidden_FL,
-        &some.log_probs.current_FL, &some.log_probs.old_FL, &some.log_probs.reference_FL, &some.log_probs.entropy_FL,
+       {&some.plan.sample_F, &some.plan.forward_F, &some.plan.masked_FL, &some.plan.target_FL, &some.plan.committed_FL,
+        &some.plan.weight_F, &some.plan.prompt_masked_FP, &some.plan.attended_FL, &some.log_probs.current_FL,
+        &some.log_probs.old_FL, &some.log_probs.reference_FL, &some.log_probs.entropy_FL,
         &some.log_probs.reference_entropy_FL}) {
     *tensor = select_rows(*tensor, index);
   }
@@ -165,12 +167,28 @@ std::int64_t find_view(const MaskPlan& plan, std::int64_t forward, std::int64_t 
   return -1;
 }
 
+std::vector<double> shown_steps(const MaskPlan& plan, const Trajectories& trajectories) {
+  std::vector<double> steps;
+  for (std::int64_t view = 0; view < plan.sample_F.size(0); ++view) {
+    const auto masked = numbers(plan.masked_FL, view), scored = numbers(plan.target_FL, view);
+    const std::int64_t response = plan.sample_F[view].item<std::int64_t>();
+    const auto step = numbers(trajectories.step_BL, response), valid = numbers(trajectories.valid_BL, response);
+    double earliest = std::numeric_limits<double>::infinity();
+    double earliest_scored = earliest;
+    for (std::size_t i = 0; i < masked.size(); ++i) {
+      if (masked[i] != 0 && valid[i] != 0) earliest = std::min(earliest, step[i]);
+      if (scored[i] != 0) earliest_scored = std::min(earliest_scored, step[i]);
+    }
+    steps.push_back(std::isinf(earliest) ? earliest_scored : earliest);
+  }
+  return steps;
+}
+
 std::vector<std::string> views_of(const MaskPlan& plan, std::int64_t response) {
   std::vector<std::string> views;
   for (std::int64_t view = 0; view < plan.sample_F.size(0); ++view) {
     if (plan.sample_F[view].item<std::int64_t>() != response) continue;
     std::string text = std::to_string(plan.forward_F[view].item<std::int64_t>()) + " " +
-                       std::to_string(plan.step_F[view].item<std::int64_t>()) + " " +
                        (plan.weight_F.defined() ? std::to_string(plan.weight_F[view].item<double>()) : "1");
     for (const auto& rows : {plan.masked_FL, plan.target_FL, plan.committed_FL, plan.prompt_masked_FP}) {
       text += " ";

@@ -57,6 +57,10 @@ LossInput select_views(const LossInput& input, const std::vector<std::int64_t>& 
 /// Number of the view of `response` in `forward`; -1 if there is none.
 std::int64_t find_view(const MaskPlan& plan, std::int64_t forward, std::int64_t response);
 
+/// The denoising step whose state each view shows: the earliest commit of a valid token that it masks, or, where it
+/// masks none, of a token that it scores.
+std::vector<double> shown_steps(const MaskPlan& plan, const Trajectories& trajectories);
+
 /// Each view of a response as text: everything that a plan says of it except which response of the batch it is.
 std::vector<std::string> views_of(const MaskPlan& plan, std::int64_t response);
 

@@ -2,6 +2,7 @@
 
 // The Sudoku plugin as the program sees it, and an independent, naive idea of the game to check it against.
 
+#include <core/base/component_host.h>
 #include <core/plugin/plugin_loader.h>
 #include <drift/reward.h>
 #include <drift/task.h>
@@ -25,7 +26,7 @@ std::unique_ptr<T> make_sudoku(const std::map<std::string, ParamValue>& values =
     return loaded;
   }();
   const ComponentEntry* entry = registry.find(T::kKind, "sudoku");
-  auto component = entry->create(Params(entry->params, values), nullptr);
+  auto component = make_component(*entry, Params(entry->params, values));
   return std::unique_ptr<T>(dynamic_cast<T*>(component.release()));
 }
 

@@ -15,6 +15,8 @@ class TinyModel final : public Model {
   TinyModel(std::int64_t vocabulary, std::int64_t hidden, at::ScalarType type,
             PredictionRow row = PredictionRow::kSame);
 
+  at::Device device() const override { return head_VH_.device(); }
+  at::ScalarType dtype() const override { return head_VH_.scalar_type(); }
   const ModelTraits& traits() const override { return traits_; }
   at::Tensor forward(const ForwardInput& input) const override;
   at::Tensor lm_head_VH() const override { return head_VH_; }

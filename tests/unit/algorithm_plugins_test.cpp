@@ -4,14 +4,13 @@
 #include "tests/support/plugins.h"
 #include "tests/support/support.h"
 
-#include <core/config/preset_notes.h>
-#include <core/config/schema.h>
+#include <core/base/component_host.h>
+#include <core/config/preset_check.h>
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <set>
 
 namespace drift {
@@ -28,85 +27,68 @@ std::vector<std::string> algorithm_plugins() {
   return names;
 }
 
-/// A component of any plugin: a bundle may use another algorithm's masking strategy or loss by its name.
-const ComponentEntry* find(ComponentKind kind, const std::string& name) {
-  for (const std::string& plugin : algorithm_plugins()) {
-    if (const ComponentEntry* entry = test::load_plugin(plugin).find(kind, name)) return entry;
-  }
-  return nullptr;
-}
-
-/// All that a section of the run's TOML may hold: the core's keys and its component's parameters.
-ParamSpecs keys_of(const std::string& section, const Bundle& bundle) {
-  const SectionSchema* schema = find_section(section);
-  if (schema == nullptr) throw std::runtime_error("there is no section " + section);
-  ParamSpecs keys = schema->keys;
-  const ComponentEntry* component = nullptr;
-  if (section == "algorithm.masking") component = find(ComponentKind::kMaskingStrategy, bundle.masking);
-  if (section == "algorithm.loss") component = find(ComponentKind::kLossEstimator, bundle.loss);
-  if (section == "rollout") component = test::load_plugin("block").find(ComponentKind::kRollout, "block");
-  if (component != nullptr) keys.insert(keys.end(), component->params.begin(), component->params.end());
-  return keys;
-}
-
-/// Keys of presets that no component has yet: what the originals set, for the day on which a rollout takes them. The
-/// program passes over such a key of a preset; a key that is not in this list is misspelt.
-const std::map<std::string, std::string> kNotBuilt = {
-    {"rollout.top_p", "0.95 in Dream's sampler of RLDF, ESPO and Coupled-GRPO, 0.9 in TraceRL's for Dream"},
-    {"rollout.top_k", "50 in TraceRL's for Dream"},
-};
-
-bool has_setting(const BundlePreset& preset, const std::string& key) {
-  return std::ranges::count(preset.settings, key, &BundleSetting::key) > 0;
-}
-
 TEST(AlgorithmPlugins, EveryComponentCanBeMadeWithItsDefaults) {
   EXPECT_THAT(algorithm_plugins(), testing::Not(testing::IsEmpty()));
   for (const std::string& plugin : algorithm_plugins()) {
     for (const ComponentEntry& component : test::load_plugin(plugin).components())
-      EXPECT_NE(component.create(Params(component.params), nullptr), nullptr) << component.name;
+      EXPECT_NE(make_component(component, Params(component.params)), nullptr) << component.name;
   }
 }
 
 TEST(AlgorithmPlugins, EveryBundleNamesComponentsThatShipAndHasAPreset) {
-  for (const std::string& plugin : algorithm_plugins()) {
-    for (const Bundle& bundle : test::load_plugin(plugin).bundles()) {
-      EXPECT_NE(find(ComponentKind::kMaskingStrategy, bundle.masking), nullptr) << plugin;
-      EXPECT_NE(find(ComponentKind::kLossEstimator, bundle.loss), nullptr) << plugin;
-      EXPECT_FALSE(bundle.presets.empty()) << plugin;
+  for (const Bundle& bundle : test::all_plugins().bundles()) {
+    EXPECT_NE(test::all_plugins().find(ComponentKind::kMaskingStrategy, bundle.masking), nullptr) << bundle.name;
+    EXPECT_NE(test::all_plugins().find(ComponentKind::kLossEstimator, bundle.loss), nullptr) << bundle.name;
+    EXPECT_FALSE(bundle.presets.empty()) << bundle.name;
+  }
+}
+
+/// A run that names all that presets set parameters of.
+const std::vector<ConfigOverride> kRun = {{"", "model.name", "llada", true},
+                                          {"", "task.name", "sudoku", true},
+                                          {"", "reward.name", "sudoku", true},
+                                          {"", "rollout.name", "block", true}};
+
+TEST(AlgorithmPlugins, EverySettingOfAPresetIsAKeyOfTheConfigurationWithAnAllowedValue) {
+  for (const Bundle& bundle : test::all_plugins().bundles()) {
+    for (const BundlePreset& preset : bundle.presets) {
+      for (const Diagnostic& mistake : preset_mistakes(bundle, preset, test::all_plugins(), kRun))
+        ADD_FAILURE() << render(mistake, /*colour=*/false);
     }
   }
 }
 
-TEST(AlgorithmPlugins, EverySettingOfAPresetIsAKeyOfTheConfigurationWithAnAllowedValue) {
-  std::set<std::string> seen;
-  for (const std::string& plugin : algorithm_plugins()) {
-    for (const Bundle& bundle : test::load_plugin(plugin).bundles()) {
-      for (const BundlePreset& preset : bundle.presets) {
-        for (const BundleSetting& setting : preset.settings) {
-          if (is_note(setting.key)) {
-            EXPECT_TRUE(has_setting(preset, setting.key.substr(kNotePrefix.size()))) << plugin << ": " << setting.key;
-            continue;
-          }
-          if (kNotBuilt.contains(setting.key)) {
-            seen.insert(setting.key);
-            continue;
-          }
-          const auto dot = setting.key.rfind('.');
-          const std::string section = setting.key.substr(0, dot), name = setting.key.substr(dot + 1);
-          const ParamSpecs keys = keys_of(section, bundle);
-          EXPECT_NO_THROW(Params(keys, {{name, setting.value}}))
-              << plugin << ", preset " << preset.name << ": " << setting.key;
-        }
-      }
+// The counterpart, without which the test above could not fail.
+TEST(AlgorithmPlugins, AMisspeltSettingOfAPresetIsFound) {
+  Bundle bundle = *test::all_plugins().find_bundle("d1");
+  for (const std::string line :
+       {"train.stpes = 1", "trian.steps = 1", "rollout.tempreature = 1.0", "algorithm.loss.bta = 0.1",
+        "algorithm.masking.k = 4", "reward.truncation = true", "train.steps = \"many\"", "train.group_size = 1",
+        "notes.train.stepss = \"a text\"", "extends = \"trian\"", "algorithm.loss.name = \"d1\"", "[train"}) {
+    const BundlePreset preset{"mine", "mine.toml", "description = \"of the test\"\n" + line + "\n"};
+    bundle.presets = {preset};
+    Registry registry;
+    for (const ComponentEntry& entry : test::all_plugins().components()) {
+      registry.add(entry.kind, entry.name, entry.doc, entry.params, entry.create);
     }
+    registry.add_bundle(bundle);
+    const auto mistakes = preset_mistakes(bundle, preset, registry, kRun);
+    ASSERT_EQ(mistakes.size(), 1u) << line;
+    EXPECT_EQ(mistakes[0].span.line, 2u) << render(mistakes[0], false);
   }
-  const ParamSpecs& built = test::load_plugin("block").find(ComponentKind::kRollout, "block")->params;
-  for (const auto& [key, originals] : kNotBuilt) {
-    EXPECT_TRUE(seen.contains(key)) << key << " is in no preset: strike it off the list";
-    EXPECT_FALSE(std::ranges::count(built, key.substr(std::string("rollout.").size()), &ParamSpec::name))
-        << key << " is built by now (" << originals << "): strike it off the list";
+}
+
+TEST(AlgorithmPlugins, EveryFileOfAPresetIsInItsBundle) {
+  std::set<std::string> files, registered;
+  for (const auto& plugin : std::filesystem::directory_iterator(test::source_dir() / "plugins")) {
+    if (!std::filesystem::exists(plugin.path() / "presets")) continue;
+    for (const auto& file : std::filesystem::directory_iterator(plugin.path() / "presets"))
+      files.insert(std::filesystem::relative(file.path(), test::source_dir()).string());
   }
+  for (const Bundle& bundle : test::all_plugins().bundles()) {
+    for (const BundlePreset& preset : bundle.presets) registered.insert(preset.origin);
+  }
+  EXPECT_EQ(registered, files);
 }
 
 TEST(AlgorithmPlugins, TheAlgorithmsPageNamesEveryOptionComponentAndPreset) {

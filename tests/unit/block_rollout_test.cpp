@@ -6,6 +6,8 @@
 #include "tests/support/plugins.h"
 #include "tests/support/tiny_model.h"
 
+#include <core/base/model_policy.h>
+
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
@@ -42,7 +44,8 @@ Trajectories generate(const Model& model, const Prompts& given, const std::map<s
                       std::int64_t first_sample = 0) {
   const auto rollout = test::create<Rollout>("block", "block", values);
   RolloutInput input;
-  input.model = &model;
+  const ModelPolicy policy(model);
+  input.policy = &policy;
   input.prompts = given;
   input.random = RandomStream(11, "rollout");
   input.step = 3;

@@ -14,13 +14,15 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 void add(Registry& registry, ComponentKind kind, const std::string& name, ParamSpecs params = {}) {
-  ComponentEntry entry;
-  entry.kind = kind;
-  entry.name = name;
-  entry.params = std::move(params);
-  registry.add(std::move(entry));
+  registry.add(kind, name, "", std::move(params), {});
+}
+
+/// A preset as a plugin carries it; `settings` begin in the second line of its file.
+BundlePreset preset(const std::string& name, const std::string& settings) {
+  return {name, "presets/" + name + ".toml", "description = \"of the test\"\n" + settings};
 }
 
 /// A small world: two algorithms, two tasks.
@@ -30,13 +32,14 @@ Registry make_registry() {
   add(registry, ComponentKind::kModel, "other_toy");
   add(registry, ComponentKind::kTask, "sums", {{"digits", 3, "digits of a number", between(1, 9)}});
   add(registry, ComponentKind::kTask, "words",
-      {{"word_file", "", "one word a line"}, {"more_files", std::vector<std::string>{}, "further ones"}});
+      {path("word_file", "", "one word a line"), paths("more_files", "further ones")});
   add(registry, ComponentKind::kReward, "sums", {{"strict", false, "refuse spaces"}});
   add(registry, ComponentKind::kReward, "words");
   add(registry, ComponentKind::kRollout, "blocks",
       {{"length", 20, "response positions", at_least(1)},
        {"temperature", 1.0, "of sampling, 0 = greedy", at_least(0)},
        {"threshold", 0.9, "confidence from which on a token is committed", between(0, 1)}});
+  add(registry, ComponentKind::kRollout, "tall_blocks", {{"height", 1, "of a block", at_least(1)}});
   add(registry, ComponentKind::kMaskingStrategy, "steps",
       {{"mask_num", 16, "steps per response", at_least(1)},
        {"tau", 1.0, "of the selection", or_infinite(at_least(0))}});
@@ -51,26 +54,25 @@ Registry make_registry() {
                        .paper = "",
                        .masking = "steps",
                        .loss = "steps",
-                       .presets = {{"paper",
-                                    "",
-                                    {{"advantage.std", "population"},
-                                     {"algorithm.loss.beta", 0.01},
-                                     {"rollout.width", std::int64_t{2}}}},
-                                   {"release", "", {{"algorithm.masking.mask_num", std::int64_t{4}}}}},
+                       .presets = {preset("paper",
+                                          "advantage.std = \"population\"\nalgorithm.loss.beta = 0.01\n"
+                                          "optional.rollout.width = 2\n"),
+                                   preset("release", "algorithm.masking.mask_num = 4\n"),
+                                   preset("misspelt", "extends = \"release\"\n[train]\nstpes = 4\n")},
                        .plugin = "steps"});
   registry.add_bundle({.name = "everything",
                        .doc = "",
                        .paper = "",
                        .masking = "everything",
                        .loss = "smooth",
-                       .presets = {{"paper", "", {{"train.inner_iterations", std::int64_t{12}}}}},
+                       .presets = {preset("paper", "train.inner_iterations = 12\nrollout.height = 2\n")},
                        .plugin = "everything"});
   registry.add_bundle({.name = "borrowed",
                        .doc = "",
                        .paper = "",
                        .masking = "of_another_plugin",
                        .loss = "smooth",
-                       .presets = {{"paper", "", {{"algorithm.masking.p_prompt", 0.3}}}},
+                       .presets = {preset("paper", "algorithm.masking.p_prompt = 0.3\n")},
                        .plugin = "everything"});
   return registry;
 }
@@ -183,11 +185,28 @@ TEST_F(Config, APresetsSettingsForALossDoNotReachTheOneInItsPlace) {
   const RunConfig config = resolve_text("[algorithm.loss]\nname = \"smooth\"");
   EXPECT_EQ(config.component("algorithm.loss"), "smooth");
   EXPECT_EQ(config.section("algorithm.loss").get<double>("beta"), 2.0);
+  EXPECT_THAT(config.resolved_toml(), HasSubstr("algorithm.loss.beta (preset paper of steps): "));
 }
 
-TEST_F(Config, APresetsSettingForAnotherRolloutIsNoMistake) {
+TEST_F(Config, APresetsSettingForAnotherRolloutIsNoMistakeAndIsTold) {
   EXPECT_FALSE(resolve_text("").section("rollout").values().contains("width"));
+  EXPECT_THAT(resolve_text("").preset_notes(),
+              ElementsAre("rollout.width = 2 (preset paper of steps) has no effect: rollout `blocks` has no such "
+                          "parameter"));
+  EXPECT_THAT(resolve_text("[algorithm]\nname = \"everything\"").preset_notes(),
+              ElementsAre(HasSubstr("rollout.height = 2 (preset paper of everything) has no effect")))
+      << "it is another rollout's";
+  EXPECT_THAT(resolve_text("[algorithm]\nname = \"everything\"\n[rollout]\nname = \"tall_blocks\"").preset_notes(),
+              testing::IsEmpty());
   EXPECT_THAT(mistakes("[rollout]\nwidth = 2"), HasSubstr("unknown parameter `width` of rollout `blocks`"));
+}
+
+TEST_F(Config, AMisspeltKeyOfAPresetIsAMistakeInItsFile) {
+  EXPECT_THAT(mistakes("[algorithm]\npreset = \"misspelt\"\n"), StartsWith("error: unknown key `stpes` in [train]\n"
+                                                                           "  --> presets/misspelt.toml:4:1\n"
+                                                                           "   |\n"
+                                                                           " 4 | stpes = 4\n"
+                                                                           "   | ^^^^^ did you mean `steps`?\n"));
 }
 
 TEST_F(Config, EvaluationWritesAsTrainingDoesUnlessToldOtherwise) {
@@ -349,7 +368,7 @@ TEST_F(Config, UnknownComponentsBundlesAndPresets) {
 )");
   EXPECT_THAT(mistakes("[algorithm]\nname = \"step\"\n"), HasSubstr("unknown algorithm `step`"));
   EXPECT_THAT(mistakes("[algorithm]\npreset = \"papper\"\n"),
-              HasSubstr("did you mean `paper`?\n   = presets of `steps`: paper, release"));
+              HasSubstr("did you mean `paper`?\n   = presets of `steps`: paper, release, misspelt"));
 }
 
 TEST_F(Config, OnTheCommandLineTheFlagIsShown) {
@@ -384,7 +403,7 @@ error: no reward is named
 error: no rollout is named
   --> empty.toml
    = name it: [rollout] name = "blocks"
-   = rollouts: blocks    (drift plugin list)
+   = rollouts: blocks, tall_blocks    (drift plugin list)
 )");
 }
 

@@ -39,9 +39,6 @@ TEST(CoupledGrpoMasking, EachPairScoresEveryPositionExactlyOnce) {
       for (std::size_t i = 0; i < 40; ++i) EXPECT_EQ(first[i] + second[i], 1);
     }
   }
-  PlanOffers offers;
-  masking()->offers(offers);
-  EXPECT_TRUE(offers.complementary_views);
 }
 
 TEST(CoupledGrpoMasking, AllResponsesShareTAndMaskThatShare) {
@@ -142,12 +139,11 @@ TEST(CoupledGrpoLoss, VeryUnlikelyTokensGiveFiniteLossesAndGradients) {
   }
 }
 
-TEST(CoupledGrpoLoss, AsksForPairsAndForAReferenceOnlyWhereTheKlCounts) {
+TEST(CoupledGrpoLoss, AsksForAReferenceOnlyWhereTheKlCounts) {
   for (const double beta : {0.0, 0.01}) {
     LossNeeds needs;
     loss({{"beta", beta}})->needs(needs);
     EXPECT_EQ(needs.reference, beta > 0);
-    EXPECT_TRUE(needs.complementary_views);
   }
 }
 

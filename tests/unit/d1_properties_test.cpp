@@ -146,7 +146,6 @@ TEST(D1Loss, AsksForAReferenceOnlyWhereTheKlCounts) {
     LossNeeds needs;
     loss({{"beta", beta}})->needs(needs);
     EXPECT_EQ(needs.reference, beta > 0);
-    EXPECT_FALSE(needs.complementary_views);
   }
   EXPECT_EQ(loss()->coupling(), Coupling::kView);
 }
@@ -154,11 +153,11 @@ TEST(D1Loss, AsksForAReferenceOnlyWhereTheKlCounts) {
 // The port in dllm hides what follows the end; the original attends to it.
 TEST(D1Masking, WhatFollowsTheEndCanBeHiddenFromAttention) {
   const auto trajectories = responses();
-  EXPECT_FALSE(draw(*test::create<MaskingStrategy>("d1", "d1"), trajectories).hidden_FL.defined());
+  EXPECT_FALSE(draw(*test::create<MaskingStrategy>("d1", "d1"), trajectories).attended_FL.defined());
   const auto hiding = draw(*test::create<MaskingStrategy>("d1", "d1", {{"mask_post_eos_keys", true}}), trajectories);
-  EXPECT_EQ(test::numbers(hiding.hidden_FL, 0), (std::vector<double>{0, 0, 0, 0, 1, 1, 1, 1}));
-  EXPECT_EQ(test::numbers(hiding.hidden_FL, 1), (std::vector<double>(8, 0)));
-  EXPECT_EQ(test::numbers(hiding.hidden_FL), test::numbers(hiding.target_FL.logical_not()));
+  EXPECT_EQ(test::numbers(hiding.attended_FL, 0), (std::vector<double>{1, 1, 1, 1, 0, 0, 0, 0}));
+  EXPECT_EQ(test::numbers(hiding.attended_FL, 1), (std::vector<double>(8, 1)));
+  EXPECT_EQ(test::numbers(hiding.attended_FL), test::numbers(hiding.target_FL));
 }
 
 }  // namespace

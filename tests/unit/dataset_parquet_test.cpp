@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/support/plugins.h"
+#include "tests/support/dataset_files.h"
 #include "tests/support/support.h"
 
 namespace drift {
@@ -18,9 +18,9 @@ using Files = std::vector<std::string>;
 
 std::string fixture() { return (test::source_dir() / "tests/unit/dataset_fixture.parquet").string(); }
 
-std::unique_ptr<ListedTask> open(Values values, const std::string& file = fixture()) {
+std::unique_ptr<test::DatasetTask> open(Values values, const std::string& file = fixture()) {
   values.emplace("training_files", Files{file});
-  return test::create<ListedTask>("dataset", "dataset", values);
+  return test::open_dataset(values);
 }
 
 std::string error_of(const Values& values, const std::string& file = fixture()) {
@@ -39,7 +39,7 @@ class Parquet : public testing::Test {
     if (error.find("built without Parquet") != std::string::npos) GTEST_SKIP() << error;
   }
 
-  static TaskItem item(const ListedTask& task, std::int64_t index) {
+  static TaskItem item(const test::DatasetTask& task, std::int64_t index) {
     TaskItem read;
     task.listed_item(index, read);
     return read;

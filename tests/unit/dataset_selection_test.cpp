@@ -117,7 +117,7 @@ TEST_F(DatasetOverlap, IsToldTogetherWithBadRecords) {
 
 // ---- order ---------------------------------------------------------------------------------------------------------
 
-std::vector<std::string> round_of(const ListedTask& task, std::int64_t round, std::uint64_t seed = 1) {
+std::vector<std::string> round_of(const test::DatasetTask& task, std::int64_t round, std::uint64_t seed = 1) {
   std::vector<std::string> texts;
   TaskItem item;
   for (std::int64_t i = 0; i < task.training_size(); ++i) {
@@ -154,7 +154,7 @@ TEST_F(Dataset, EveryOrderIsAboutAsLikely) {
 TEST_F(Dataset, AnItemIsAFunctionOfItsNumber) {
   const auto task = open(numbered(50)), again = open(numbered(50));
   std::vector<std::string> forwards(120), backwards(120);
-  const auto fill = [](const ListedTask& from, std::vector<std::string>& to, bool reversed) {
+  const auto fill = [](const test::DatasetTask& from, std::vector<std::string>& to, bool reversed) {
     for (std::size_t i = 0; i < to.size(); ++i) {
       const std::size_t index = reversed ? to.size() - 1 - i : i;
       TaskItem item;

@@ -46,7 +46,7 @@ TEST_F(Dataset, ReadsALineForEachRecord) {
 TEST_F(Dataset, SeveralFilesAreOneSet) {
   const auto a = write("a.json", R"([{"question": "a", "ground_truth_answer": "1"}])");
   const auto b = write("b.jsonl", R"({"question": "b", "ground_truth_answer": "1"})");
-  const auto task = test::create<ListedTask>("dataset", "dataset", {{"training_files", Files{b, a}}});
+  const auto task = test::open_dataset({{"training_files", Files{b, a}}});
   EXPECT_THAT(prompts(*task), ElementsAre("b", "a"));
 }
 

@@ -122,7 +122,7 @@ TEST(EspoLoss, TheGradientOfK1IsThatOfTheKl) {
   for (std::size_t i = 0; i < k1.size(); ++i) EXPECT_NEAR(k1[i], k2[i] * (1 + difference) / difference, 1e-9);
 }
 
-TEST(EspoLoss, AFarReferenceKeepsItsPull) {
+TEST(EspoLoss, AFarReferenceKeepsItsGradient) {
   LossInput input = test::random_loss_input(draw(*masking(), test::equal_trajectories(2, 8)), 2);
   input.advantage_B = at::zeros_like(input.advantage_B);
   input.log_probs.reference_FL = input.log_probs.reference_FL - 100;
@@ -148,7 +148,6 @@ TEST(EspoLoss, AsksForAReferenceOnlyWhereTheKlCounts) {
     LossNeeds needs;
     loss({{"beta", beta}})->needs(needs);
     EXPECT_EQ(needs.reference, beta > 0);
-    EXPECT_FALSE(needs.complementary_views);
   }
 }
 

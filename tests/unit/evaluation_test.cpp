@@ -58,7 +58,7 @@ class CountingRollout final : public Rollout {
   std::int64_t response_length() const override { return length_; }
   void generate(const RolloutInput& input, Trajectories& trajectories) const override {
     ++g_batches;
-    const std::int64_t rows = input.prompts.tokens_BP.size(0), end = input.model->traits().end_id;
+    const std::int64_t rows = input.prompts.tokens_BP.size(0), end = input.policy->traits().end_id;
     trajectories.prompts = input.prompts;
     trajectories.tokens_BL = at::full({rows, length_}, end, at::kLong);
     for (std::int64_t b = 0; b < rows; ++b)

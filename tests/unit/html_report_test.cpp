@@ -1,8 +1,8 @@
+#include <core/record/metrics_reader.h>
 #include <core/report/html.h>
 #include <core/report/html_report.h>
 #include <core/report/html_samples.h>
 #include <core/report/html_tables.h>
-#include <core/report/metrics_reader.h>
 #include <core/report/profile.h>
 #include <core/report/svg_chart.h>
 
@@ -250,8 +250,9 @@ TEST(Metrics, NullAndMissingValuesAreUnknown) {
   EXPECT_EQ(steps[0].value("reward"), 0.5);
   EXPECT_TRUE(std::isnan(steps[0].value("kl")));
   EXPECT_TRUE(std::isnan(steps[0].value("never_heard_of")));
-  EXPECT_EQ(steps[0].seconds, 0.5);
-  EXPECT_EQ(steps[0].phases.size(), 3u);
+  ASSERT_TRUE(steps[0].seconds);
+  EXPECT_EQ(steps[0].seconds->total, 0.5);
+  EXPECT_EQ(steps[0].seconds->phases().size(), 3u);
   EXPECT_FALSE(steps[0].held_out);
 }
 

@@ -1,7 +1,7 @@
 // [reward] and [reward.added.LABEL]: several rewards judge a response, one of them decides whether it is solved.
 
 #include <core/config/run_config.h>
-#include <core/train/judge.h>
+#include <core/rollout/judge.h>
 
 #include <drift/registry.h>
 

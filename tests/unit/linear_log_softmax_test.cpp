@@ -41,30 +41,33 @@ struct Gradients {
   at::Tensor hidden_NH, weight_VH;
 };
 
-struct Pulls {
+struct Incoming {
   at::Tensor logprob_E, entropy_E;
 };
 
-Gradients fused(const at::Tensor& hidden, const at::Tensor& weight, const TokenTargets& where, const Pulls& pulls) {
+Gradients fused(const at::Tensor& hidden, const at::Tensor& weight, const TokenTargets& where,
+                const Incoming& incoming) {
   LinearLogSoftmax head(weight);
-  const auto scores = head.forward(hidden, where, pulls.entropy_E.defined());
+  const auto scores = head.forward(hidden, where, incoming.entropy_E.defined());
   const auto type = scores.logprob_E.scalar_type();
   auto weight_gradient = at::full(weight.sizes(), std::nan(""), weight.options().dtype(type).requires_grad(false));
-  const auto hidden_gradient = head.backward(pulls.logprob_E, pulls.entropy_E, weight_gradient, /*overwrite=*/true);
+  const auto hidden_gradient =
+      head.backward(incoming.logprob_E, incoming.entropy_E, weight_gradient, /*overwrite=*/true);
   return {scores, hidden_gradient, weight_gradient};
 }
 
-Gradients plain(const at::Tensor& hidden, const at::Tensor& weight, const TokenTargets& where, const Pulls& pulls) {
-  const auto scores = linear_log_softmax_reference(hidden, weight, where, pulls.entropy_E.defined());
-  auto value = (scores.logprob_E * pulls.logprob_E).sum();
-  if (pulls.entropy_E.defined()) value = value + (scores.entropy_E * pulls.entropy_E).sum();
+Gradients plain(const at::Tensor& hidden, const at::Tensor& weight, const TokenTargets& where,
+                const Incoming& incoming) {
+  const auto scores = linear_log_softmax_reference(hidden, weight, where, incoming.entropy_E.defined());
+  auto value = (scores.logprob_E * incoming.logprob_E).sum();
+  if (incoming.entropy_E.defined()) value = value + (scores.entropy_E * incoming.entropy_E).sum();
   const auto gradients = torch::autograd::grad({value}, {hidden, weight});
   return {scores, gradients[0], gradients[1]};
 }
 
-Pulls random_pulls(const TokenTargets& where, bool entropy, at::ScalarType type) {
-  const auto pulls = [&] { return at::randn(where.row_E.sizes(), type); };
-  return {pulls(), entropy ? pulls() : at::Tensor()};
+Incoming random_incoming(const TokenTargets& where, bool entropy, at::ScalarType type) {
+  const auto incoming = [&] { return at::randn(where.row_E.sizes(), type); };
+  return {incoming(), entropy ? incoming() : at::Tensor()};
 }
 
 at::Tensor leaf(at::IntArrayRef shape, at::ScalarType type) {
@@ -85,8 +88,8 @@ TEST_P(LinearLogSoftmaxTest, EqualsItsReference) {
       SCOPED_TRACE(std::to_string(rows) + " rows, vocabulary " + std::to_string(vocabulary));
       const auto hidden = leaf({rows, hidden_size}, type), weight = leaf({vocabulary, hidden_size}, type);
       const auto where = targets(rows, vocabulary);
-      const auto pulls = random_pulls(where, GetParam(), type);
-      const auto got = fused(hidden, weight, where, pulls), want = plain(hidden, weight, where, pulls);
+      const auto incoming = random_incoming(where, GetParam(), type);
+      const auto got = fused(hidden, weight, where, incoming), want = plain(hidden, weight, where, incoming);
       EXPECT_TRUE(at::allclose(got.scores.logprob_E, want.scores.logprob_E, tolerance, tolerance));
       if (GetParam()) {
         EXPECT_TRUE(at::allclose(got.scores.entropy_E, want.scores.entropy_E, tolerance, tolerance));
@@ -104,8 +107,8 @@ TEST_P(LinearLogSoftmaxTest, OfBfloat16LogitsIsComputedInFloat32) {
     const auto hidden = leaf({rows, hidden_size}, at::kBFloat16),
                weight = leaf({vocabulary, hidden_size}, at::kBFloat16);
     const auto where = targets(rows, vocabulary);
-    const auto pulls = random_pulls(where, GetParam(), at::kFloat);
-    const auto got = fused(hidden, weight, where, pulls), want = plain(hidden, weight, where, pulls);
+    const auto incoming = random_incoming(where, GetParam(), at::kFloat);
+    const auto got = fused(hidden, weight, where, incoming), want = plain(hidden, weight, where, incoming);
     EXPECT_EQ(got.scores.logprob_E.scalar_type(), at::kFloat);
     EXPECT_EQ(got.weight_VH.scalar_type(), at::kFloat);
     EXPECT_TRUE(at::allclose(got.scores.logprob_E, want.scores.logprob_E, 2e-5, 2e-5));
@@ -119,14 +122,14 @@ TEST_P(LinearLogSoftmaxTest, OfBfloat16LogitsIsComputedInFloat32) {
 
 TEST_P(LinearLogSoftmaxTest, GradientsAreThoseOfFiniteDifferences) {
   const auto where = targets(5, 11);
-  const auto pulls = random_pulls(where, GetParam(), at::kDouble);
+  const auto incoming = random_incoming(where, GetParam(), at::kDouble);
   const auto hidden = at::randn({5, 3}, at::kDouble), weight = at::randn({11, 3}, at::kDouble);
   const auto value = [&](const at::Tensor& h, const at::Tensor& w) {
     const auto scores = LinearLogSoftmax(w).score(h, where, GetParam());
-    const auto entropies = GetParam() ? (scores.entropy_E * pulls.entropy_E).sum() : at::zeros({}, at::kDouble);
-    return ((scores.logprob_E * pulls.logprob_E).sum() + entropies).item<double>();
+    const auto entropies = GetParam() ? (scores.entropy_E * incoming.entropy_E).sum() : at::zeros({}, at::kDouble);
+    return ((scores.logprob_E * incoming.logprob_E).sum() + entropies).item<double>();
   };
-  const auto got = fused(hidden, weight, where, pulls);
+  const auto got = fused(hidden, weight, where, incoming);
   constexpr double kStep = 1e-6;
   for (int trial = 0; trial < 5; ++trial) {
     const auto h = at::randn({5, 3}, at::kDouble), w = at::randn({11, 3}, at::kDouble);
@@ -155,11 +158,11 @@ TEST_P(LinearLogSoftmaxTest, DoesNotDependOnTheNumberOfThreads) {
   const int threads = at::get_num_threads();
   const auto hidden = leaf({64, 8}, at::kFloat), weight = leaf({4099, 8}, at::kFloat);
   const auto where = targets(64, 4099);
-  const auto pulls = random_pulls(where, GetParam(), at::kFloat);
+  const auto incoming = random_incoming(where, GetParam(), at::kFloat);
   at::set_num_threads(1);
-  const auto one = fused(hidden, weight, where, pulls);
+  const auto one = fused(hidden, weight, where, incoming);
   at::set_num_threads(2);
-  const auto two = fused(hidden, weight, where, pulls);
+  const auto two = fused(hidden, weight, where, incoming);
   at::set_num_threads(threads);
   EXPECT_TRUE(at::allclose(one.scores.logprob_E, two.scores.logprob_E, 1e-5, 1e-5));
   EXPECT_TRUE(at::allclose(one.weight_VH, two.weight_VH, 1e-5, 1e-5));
@@ -169,13 +172,13 @@ TEST(LinearLogSoftmax, WeightGradientsAddUp) {
   for (const auto type : {at::kFloat, at::kBFloat16, at::kDouble}) {
     const auto hidden = leaf({5, 7}, type), weight = leaf({11, 7}, type);
     const auto where = targets(5, 11);
-    const auto pulls = random_pulls(where, false, type == at::kDouble ? at::kDouble : at::kFloat);
-    const auto once = fused(hidden, weight, where, pulls);
+    const auto incoming = random_incoming(where, false, type == at::kDouble ? at::kDouble : at::kFloat);
+    const auto once = fused(hidden, weight, where, incoming);
     LinearLogSoftmax head(weight);
     auto sum = at::ones(once.weight_VH.sizes(), once.weight_VH.options());
     for (int i = 0; i < 2; ++i) {
       head.forward(hidden, where, false);
-      head.backward(pulls.logprob_E, {}, sum, /*overwrite=*/false);
+      head.backward(incoming.logprob_E, {}, sum, /*overwrite=*/false);
     }
     EXPECT_TRUE(at::allclose(sum, 1 + 2 * once.weight_VH, 1e-5, 1e-5));
   }

@@ -1,4 +1,4 @@
-#include <core/train/optimizer.h>
+#include <core/update/optimizer.h>
 
 #include <drift/error.h>
 

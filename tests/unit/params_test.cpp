@@ -34,6 +34,45 @@ TEST(Params, RefusesUnknownWrongTypeAndOutOfRange) {
   EXPECT_NO_THROW(Params(kSpecs, {{"tau", INFINITY}}));
 }
 
+enum class Fruit { kApple, kPear };
+constexpr Choices<Fruit, 2> kFruits{{{"apple", Fruit::kApple}, {"pear", Fruit::kPear}}};
+
+TEST(Params, AChoiceIsBoundToItsEnumerator) {
+  const ParamSpecs specs = {{"fruit", kFruits, Fruit::kPear, "what is eaten"}};
+  EXPECT_EQ(Params(specs).get("fruit", kFruits), Fruit::kPear);
+  EXPECT_EQ(Params(specs, {{"fruit", std::string("apple")}}).get("fruit", kFruits), Fruit::kApple);
+  EXPECT_THROW(Params(specs, {{"fruit", std::string("plum")}}), Error);
+  EXPECT_EQ(specs[0].range.describe(), "apple | pear");
+  constexpr Choices<Fruit, 1> kOther{{{"apple", Fruit::kApple}}};
+  EXPECT_THROW(Params(specs).get("fruit", kOther), Error) << "a text that the author forgot";
+}
+
+TEST(Params, ListsHoldNumbers) {
+  const ParamSpecs specs = {{"weights", std::vector<double>{1, 0.5}, "of the terms", between(0, 1)},
+                            {"sizes", std::vector<std::int64_t>{8}, "of the blocks", at_least(1)}};
+  const Params given(specs, {{"weights", std::vector<std::int64_t>{0, 1}}, {"sizes", std::vector<std::string>{}}});
+  EXPECT_EQ(given.get<std::vector<double>>("weights"), (std::vector<double>{0, 1})) << "integers serve as numbers";
+  EXPECT_TRUE(given.get<std::vector<std::int64_t>>("sizes").empty()) << "an empty list is a list of anything";
+  EXPECT_THROW(Params(specs, {{"weights", std::vector<double>{0.5, 1.5}}}), Error) << "each number is in the range";
+  EXPECT_THROW(Params(specs, {{"sizes", std::vector<double>{0.5}}}), Error);
+  EXPECT_THROW(Params(specs, {{"sizes", std::vector<std::string>{"8"}}}), Error);
+  EXPECT_EQ(to_toml(std::vector<double>{1, 0.5}), "[1.0, 0.5]");
+  EXPECT_EQ(to_toml(std::vector<std::int64_t>{8, 4}), "[8, 4]");
+  EXPECT_EQ(type_name(std::vector<double>{}), "list of numbers");
+}
+
+TEST(Params, TextsOfAListAreChosenFromToo) {
+  const ParamSpecs specs = {{"parts", std::vector<std::string>{}, "parts", one_of({"a", "b"})}};
+  EXPECT_NO_THROW(Params(specs, {{"parts", std::vector<std::string>{"b", "a"}}}));
+  EXPECT_THROW(Params(specs, {{"parts", std::vector<std::string>{"b", "c"}}}), Error);
+}
+
+TEST(Params, APathSaysThatItIsOne) {
+  EXPECT_TRUE(path("table", "", "file of the weights").is_path);
+  EXPECT_TRUE(paths("tables", "files of the weights").is_path);
+  EXPECT_FALSE(ParamSpec("path", "", "a text with that name").is_path);
+}
+
 TEST(Params, AnAuthorsMistakeIsNamed) {
   const Params params(kSpecs);
   EXPECT_THROW(params.get<double>("missing"), Error);

@@ -2,7 +2,8 @@
 // every run that was ever made with its seed: where that is meant, the values here change with it, and the changelog
 // says so. Which streams the program hands out is pinned in tests/cli/random_streams_test.cpp.
 
-#include <core/eval/significance.h>
+#include <core/base/model_policy.h>
+#include <core/statistics/significance.h>
 #include <core/train/group_filter.h>
 
 #include <drift/masking_strategy.h>
@@ -161,7 +162,8 @@ std::vector<std::string> rollout_of(const char* remasking) {
                                               {"temperature", 1.0},
                                               {"remasking", std::string(remasking)}});
   RolloutInput input;
-  input.model = &model;
+  const ModelPolicy policy(model);
+  input.policy = &policy;
   input.prompts = test::make_trajectories(4, 2, 5, 12, 9, 0).prompts;
   input.random = RandomStream(1, "train").child("rollout");
   input.step = 2;

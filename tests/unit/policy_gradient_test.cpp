@@ -1,8 +1,8 @@
 // The gradient that the trainer uses, against the plainest computation of the same thing, however the work is split.
 
-#include <core/train/batch_totals.h>
-#include <core/train/gradient_sum.h>
-#include <core/train/policy_gradient.h>
+#include <core/update/batch_totals.h>
+#include <core/update/gradient_sum.h>
+#include <core/update/policy_gradient.h>
 #include <drift/error.h>
 
 #include "tests/support/tiny_model.h"
@@ -37,7 +37,7 @@ class TestLoss final : public LossEstimator {
   Loss evaluate(const LossInput& input) const override {
     auto term_FL = input.advantage_F1() * (2 * input.log_probs.current_FL - input.log_probs.old_FL).exp();
     if (with_entropy_) term_FL = term_FL + 0.3 * input.log_probs.entropy_FL;
-    const auto masked_FL = at::where(input.targets_FL(), term_FL, at::zeros({}, term_FL.options()));
+    const auto masked_FL = at::where(input.plan.target_FL, term_FL, at::zeros({}, term_FL.options()));
     Loss loss;
     if (coupling_ == Coupling::kView) {
       loss = input.token_mean(term_FL);
@@ -48,7 +48,7 @@ class TestLoss final : public LossEstimator {
     } else {
       loss.value = masked_FL.sum().square() / (1 + input.log_probs.current_FL.square().sum());
     }
-    loss.add_mean("term", term_FL, input.targets_FL());
+    loss.add_mean("term", term_FL, input.plan.target_FL);
     return loss;
   }
 
@@ -63,8 +63,7 @@ MaskPlan three_views(const Trajectories& trajectories) {
   plan.forwards = 3;
   plan.sample_F = at::arange(kResponses, at::kLong).repeat_interleave(3);
   plan.forward_F = at::arange(3, at::kLong).repeat({kResponses});
-  plan.step_F = plan.forward_F.clone();
-  plan.masked_FL = trajectories.step_BL.index_select(0, plan.sample_F).to(at::kLong) >= plan.step_F.unsqueeze(1);
+  plan.masked_FL = trajectories.step_BL.index_select(0, plan.sample_F).to(at::kLong) >= plan.forward_F.unsqueeze(1);
   plan.target_FL = plan.masked_FL.logical_and(trajectories.valid_BL.index_select(0, plan.sample_F));
   return plan;
 }
@@ -274,6 +273,26 @@ TEST(GradientSum, KeepsParametersApartThatAutogradGivesOneGradient) {
   EXPECT_EQ(total[1][0].item<float>(), 1.0f);
 }
 
+// Frozen parameters get no gradient, and the others what they get without frozen ones.
+TEST_F(PolicyGradientTest, OnlyTrainableParametersHaveGradients) {
+  const test::TinyModel model(kVocabulary, 5, at::kDouble);
+  const auto all = policy_gradient(model, TestLoss(Coupling::kSample), batch, kPlenty).gradients;
+  const std::vector<NamedTensor> parameters = model.parameters();
+  for (const char* frozen : {"mix", "head"}) {
+    SCOPED_TRACE(frozen);
+    const auto found = std::find_if(parameters.begin(), parameters.end(),
+                                    [&](const NamedTensor& parameter) { return parameter.name == frozen; });
+    found->tensor.set_requires_grad(false);
+    const auto some = policy_gradient(model, TestLoss(Coupling::kSample), batch, kPlenty).gradients;
+    found->tensor.set_requires_grad(true);
+    ASSERT_EQ(some.size(), all.size() - 1);
+    auto gradient = some.begin();
+    for (std::size_t p = 0; p < all.size(); ++p) {
+      if (parameters[p].name != frozen) EXPECT_TRUE(at::allclose(*gradient++, all[p], 1e-12, 1e-14)) << p;
+    }
+  }
+}
+
 class NanLoss final : public LossEstimator {
  public:
   Coupling coupling() const override { return Coupling::kBatch; }
@@ -285,22 +304,22 @@ TEST_F(PolicyGradientTest, ALossThatIsNotFiniteIsAnError) {
   EXPECT_THROW(policy_gradient(model, NanLoss(), batch, kPlenty), Error);
 }
 
-TEST_F(PolicyGradientTest, HiddenPositionsAreMaskedAsKeysAndMakeAContextOfTheirOwn) {
+TEST_F(PolicyGradientTest, UnattendedPositionsAreMaskedAsKeysAndMakeAContextOfTheirOwn) {
   const test::TinyModel model(kVocabulary, 5, at::kDouble);
   const auto shown = distinct_view_rows(model.traits(), trajectories, plan, {0, 3});
   ASSERT_EQ(shown.size(), 1u);  // the all-masked state, which a group shares
-  plan.hidden_FL = at::zeros_like(plan.masked_FL);
-  plan.hidden_FL[3][kLength - 1] = true;
+  plan.attended_FL = at::ones_like(plan.masked_FL);
+  plan.attended_FL[3][kLength - 1] = false;
   const auto rows = distinct_view_rows(model.traits(), trajectories, plan, {0, 3});
   ASSERT_EQ(rows.size(), 2u);
-  const auto mask_BS = make_row_batch(model.traits(), trajectories, rows, 0, 2, at::kCPU).forward.key_mask_BS;
+  const auto mask_BS = make_row_batch(model, trajectories, rows, 0, 2, at::kCPU).forward.key_mask_BS;
   const auto response_BL = mask_BS.narrow(1, kPrompt, kLength);
   EXPECT_TRUE(response_BL[0].all().item<bool>());
-  EXPECT_TRUE(at::equal(response_BL[1], plan.hidden_FL[3].logical_not()));
+  EXPECT_TRUE(at::equal(response_BL[1], plan.attended_FL[3]));
 
-  const auto hidden = score_views(model, trajectories, plan, {3}, false).logprob_FL;
-  plan.hidden_FL = at::Tensor();
-  EXPECT_FALSE(at::allclose(hidden, score_views(model, trajectories, plan, {3}, false).logprob_FL));
+  const auto partly = score_views(model, trajectories, plan, {3}, false).logprob_FL;
+  plan.attended_FL = at::Tensor();
+  EXPECT_FALSE(at::allclose(partly, score_views(model, trajectories, plan, {3}, false).logprob_FL));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // The optimizer steps on one rollout: how the views are dealt out, and which policy the KL compares with.
 
-#include <core/train/policy_update.h>
-#include <core/train/reference_policy.h>
+#include <core/update/policy_update.h>
+#include <core/update/reference_policy.h>
 #include <drift/error.h>
 
 #include "tests/support/tiny_model.h"
@@ -30,8 +30,7 @@ MaskPlan two_views(const Trajectories& trajectories) {
   plan.forwards = 2;
   plan.sample_F = at::arange(kResponses, at::kLong).repeat_interleave(2);
   plan.forward_F = at::arange(2, at::kLong).repeat({kResponses});
-  plan.step_F = plan.forward_F.clone();
-  plan.masked_FL = trajectories.step_BL.index_select(0, plan.sample_F).to(at::kLong) >= plan.step_F.unsqueeze(1);
+  plan.masked_FL = trajectories.step_BL.index_select(0, plan.sample_F).to(at::kLong) >= plan.forward_F.unsqueeze(1);
   plan.target_FL = plan.masked_FL.logical_and(trajectories.valid_BL.index_select(0, plan.sample_F));
   return plan;
 }
@@ -39,9 +38,12 @@ MaskPlan two_views(const Trajectories& trajectories) {
 /// -A lp plus the KL to whatever the core calls the reference; reports what it was told.
 class WatchingLoss final : public LossEstimator {
  public:
-  explicit WatchingLoss(bool reference) : reference_(reference) {}
+  explicit WatchingLoss(bool reference, bool old = true) : reference_(reference), old_(old) {}
   Coupling coupling() const override { return Coupling::kView; }
-  void needs(LossNeeds& needs) const override { needs.reference = reference_; }
+  void needs(LossNeeds& needs) const override {
+    needs.reference = reference_;
+    needs.old = old_;
+  }
   Loss evaluate(const LossInput& input) const override {
     auto value_FL = -input.advantage_F1() * input.log_probs.current_FL;
     Loss loss;
@@ -49,17 +51,20 @@ class WatchingLoss final : public LossEstimator {
       value_FL = value_FL + (input.log_probs.reference_FL - input.log_probs.current_FL).square();
       loss = input.token_mean(value_FL);
       loss.add_mean("to_reference", (input.log_probs.reference_FL - input.log_probs.current_FL).abs(),
-                    input.targets_FL());
+                    input.plan.target_FL);
     } else {
       loss = input.token_mean(value_FL);
     }
-    loss.add_mean("to_old", (input.log_probs.old_FL - input.log_probs.current_FL).abs(), input.targets_FL());
+    EXPECT_EQ(input.log_probs.old_FL.defined(), old_);
+    if (old_) {
+      loss.add_mean("to_old", (input.log_probs.old_FL - input.log_probs.current_FL).abs(), input.plan.target_FL);
+    }
     loss.add_mean("views", at::full({1}, input.plan.sample_F.size(0), at::kDouble), at::ones({1}, at::kBool));
     return loss;
   }
 
  private:
-  bool reference_;
+  bool reference_, old_;
 };
 
 struct PolicyUpdateTest : ::testing::Test {
@@ -73,17 +78,15 @@ struct PolicyUpdateTest : ::testing::Test {
     optimizer_settings.epsilon = 1e-8;
   }
 
-  StepRecord run(const PolicyUpdateSettings& changed, const std::vector<MaskPlan>& plans,
-                 ReferencePolicy* reference = nullptr) {
+  UpdateResult run(const PolicyUpdateSettings& changed, const std::vector<MaskPlan>& plans,
+                   ReferencePolicy* reference = nullptr, bool old = true) {
     PolicyUpdateSettings settings = changed;
     settings.group_size = 2;
     settings.memory_budget = std::int64_t{1} << 30;
-    const Loaded<LossEstimator> loss(std::make_unique<WatchingLoss>(reference != nullptr), "watching", "test");
+    const Loaded<LossEstimator> loss(std::make_unique<WatchingLoss>(reference != nullptr, old), "watching", "test");
     optimizer.emplace(model.parameters(), optimizer_settings);
-    StepRecord metrics;
-    PolicyUpdate(model, loss, reference, *optimizer, settings)
-        .run(trajectories, plans, at::arange(kResponses, at::kFloat) - 1.5F, metrics);
-    return metrics;
+    return PolicyUpdate(model, loss, reference, *optimizer, settings)
+        .run(trajectories, plans, at::arange(kResponses, at::kFloat) - 1.5F);
   }
 
   static Loaded<Model> another_model() {
@@ -110,18 +113,18 @@ TEST_F(PolicyUpdateTest, AResponseWhoseViewsBelongTogetherIsNotTornApart) {
 }
 
 TEST_F(PolicyUpdateTest, EveryPartIsAnOptimizerStepOnItsOwnViews) {
-  const auto metrics = run({.views_per_update = 3}, {plan});
+  const auto result = run({.views_per_update = 3}, {plan});
   EXPECT_EQ(optimizer->steps(), 3);
-  EXPECT_NEAR(metrics.loss_metrics.at("views"), (3 + 3 + 2) / 3.0, 1e-12);
+  EXPECT_NEAR(result.metrics.at("views"), (3 + 3 + 2) / 3.0, 1e-12);
 }
 
 TEST_F(PolicyUpdateTest, TheOldPolicyIsTheOneBeforeTheFirstStepForEveryPart) {
   const auto once = run({}, {plan});
-  EXPECT_EQ(once.loss_metrics.at("to_old"), 0);
+  EXPECT_EQ(once.metrics.at("to_old"), 0);
   // Later parts and later iterations see a policy that has moved.
-  EXPECT_GT(run({.views_per_update = 3}, {plan}).loss_metrics.at("to_old"), 1e-3);
-  EXPECT_GT(run({.inner_iterations = 2}, {plan}).loss_metrics.at("to_old"), 1e-3);
-  EXPECT_GT(run({.inner_iterations = 2}, {plan, plan}).loss_metrics.at("to_old"), 1e-3);
+  EXPECT_GT(run({.views_per_update = 3}, {plan}).metrics.at("to_old"), 1e-3);
+  EXPECT_GT(run({.inner_iterations = 2}, {plan}).metrics.at("to_old"), 1e-3);
+  EXPECT_GT(run({.inner_iterations = 2}, {plan, plan}).metrics.at("to_old"), 1e-3);
 }
 
 TEST_F(PolicyUpdateTest, ForwardsAndBackwardsAreCounted) {
@@ -136,11 +139,20 @@ TEST_F(PolicyUpdateTest, ForwardsAndBackwardsAreCounted) {
   EXPECT_EQ(run({}, {plan}, &reference).forward_rows, 2 * rows);
 }
 
+TEST_F(PolicyUpdateTest, ALossThatNeedsNoOldPolicyPaysForNone) {
+  const auto with = run({.views_per_update = 3}, {plan});
+  model.initialize(RandomStream(1, "tiny"));  // as it was before
+  const auto without = run({.views_per_update = 3}, {plan}, nullptr, false);
+  EXPECT_GT(with.forward_rows, with.backward_rows) << "later parts score the old policy before the weights move";
+  EXPECT_EQ(without.forward_rows, without.backward_rows);
+  EXPECT_EQ(without.loss, with.loss);
+}
+
 TEST_F(PolicyUpdateTest, TheOldPolicyAsReferenceCostsNoForward) {
   ReferencePolicy old({ReferenceKind::kOld}, {});
-  const auto metrics = run({.inner_iterations = 2}, {plan}, &old);
-  EXPECT_EQ(metrics.forward_rows, metrics.backward_rows);
-  EXPECT_EQ(metrics.loss_metrics.at("to_reference"), metrics.loss_metrics.at("to_old"));
+  const auto result = run({.inner_iterations = 2}, {plan}, &old);
+  EXPECT_EQ(result.forward_rows, result.backward_rows);
+  EXPECT_EQ(result.metrics.at("to_reference"), result.metrics.at("to_old"));
 }
 
 TEST_F(PolicyUpdateTest, AFrozenReferenceStays) {

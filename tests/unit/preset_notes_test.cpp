@@ -1,6 +1,8 @@
 // What a preset says on its values is said to those who take them over, and to nobody else.
 
-#include <core/config/preset_notes.h>
+#include <core/config/run_config.h>
+
+#include <drift/registry.h>
 
 #include "tests/support/support.h"
 
@@ -22,17 +24,24 @@ class PresetNotes : public testing::Test {
                                      {ComponentKind::kRollout, "writer"},
                                      {ComponentKind::kReward, "judge"},
                                      {ComponentKind::kTask, "puzzle"}})
-      registry_.add({kind, name, "of the test", {}, nullptr, ""});
+      registry_.add(kind, name, "of the test", {}, {});
     Bundle bundle;
     bundle.name = "method";
     bundle.masking = "states";
     bundle.loss = "gradient";
-    bundle.presets = {{"adapters",
-                       "",
-                       {{"train.learning_rate", 3e-6},
-                        {"train.group_size", std::int64_t{6}},
-                        {"note.train.learning_rate", "chosen\nfor adapters"}}},
-                      {"plain", "", {{"train.learning_rate", 1e-6}}}};
+    bundle.presets = {{"adapters", "adapters.toml", R"(description = "small changes"
+train.learning_rate = 3e-6
+train.group_size = 6
+notes.train.learning_rate = "chosen\nfor adapters"
+)"},
+                      {"plain", "plain.toml", R"(description = "all weights"
+extends = "adapters"
+train.learning_rate = 1e-6
+)"},
+                      {"wide", "wide.toml", R"(description = "larger groups"
+extends = "adapters"
+train.group_size = 64
+)"}};
     registry_.add_bundle(bundle);
   }
 
@@ -49,7 +58,7 @@ algorithm.name = "method"
     return resolve_config(load_document(folder_.path() / "run.toml", overrides), registry_, ConfigPurpose::kTrain);
   }
   std::vector<std::string> notes(const std::string& more, const std::vector<std::string>& settings = {}) const {
-    return preset_notes(resolve(more, settings), registry_);
+    return resolve(more, settings).preset_notes();
   }
 
   Registry registry_;
@@ -67,7 +76,11 @@ TEST_F(PresetNotes, AreNotGivenOnAValueOfTheUsersOwn) {
   EXPECT_THAT(notes("", {"train.learning_rate=1e-6"}), IsEmpty());
 }
 
-TEST_F(PresetNotes, AreNotGivenByAnotherPreset) { EXPECT_THAT(notes("algorithm.preset = \"plain\"\n"), IsEmpty()); }
+TEST_F(PresetNotes, AreInheritedWithTheValueOnly) {
+  EXPECT_THAT(notes("algorithm.preset = \"plain\"\n"), IsEmpty());
+  EXPECT_THAT(notes("algorithm.preset = \"wide\"\n"),
+              ElementsAre("train.learning_rate = 3e-06 (preset wide of method) was chosen for adapters"));
+}
 
 TEST_F(PresetNotes, AreNoValues) {
   const std::string resolved = resolve("").resolved_toml();

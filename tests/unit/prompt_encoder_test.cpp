@@ -1,7 +1,7 @@
 // From a question to a prompt: instruction, turns, first words of the response, token ids, padding.
 
-#include <core/train/prompt_batch.h>
-#include <core/train/prompt_encoder.h>
+#include <core/rollout/prompt_encoder.h>
+#include <core/rollout/response_text.h>
 
 #include <core/config/schema.h>
 

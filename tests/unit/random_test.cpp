@@ -1,6 +1,6 @@
 #include <drift/random.h>
 
-#include <core/base/philox.h>
+#include <core/interface/philox.h>
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <core/eval/record_diff.h>
 #include <core/eval/record_file.h>
-#include <core/eval/significance.h>
+#include <core/statistics/significance.h>
 
 #include <drift/error.h>
 

@@ -47,7 +47,7 @@ LossInput random_input(std::int64_t inner_iterations = 1, const Values& masking 
 LossInput ratios(const std::vector<double>& log_ratio, double advantage) {
   const auto length = static_cast<std::int64_t>(log_ratio.size());
   LossInput input;
-  input.plan.sample_F = input.plan.forward_F = input.plan.step_F = at::zeros({1}, at::kLong);
+  input.plan.sample_F = input.plan.forward_F = at::zeros({1}, at::kLong);
   input.plan.masked_FL = input.plan.target_FL = at::ones({1, length}, at::kBool);
   input.plan.forwards = 1;
   input.log_probs.current_FL = test::matrix_tensor({log_ratio});

@@ -1,4 +1,4 @@
-#include <core/report/log.h>
+#include <core/base/log.h>
 #include <core/report/run_display.h>
 
 #include <gmock/gmock.h>
@@ -37,18 +37,16 @@ struct Screen {
   Terminal terminal;
 };
 
-StepRow row(std::int64_t step, double reward) {
-  StepRow row;
+StepRecord row(std::int64_t step, double reward) {
+  StepRecord row;
   row.step = step;
   row.reward = row.solved = reward;
   row.loss = -0.0312;
-  row.kl = 0;
+  row.plugin_metrics = {{"kl", 0}, {"token_utility", 0.583}};
   row.live_groups = 6;
   row.groups = 16;
-  row.token_utility = 0.583;
   row.grad_norm = 0.84;
-  row.rollout_seconds = 0.11;
-  row.update_seconds = 0.062;
+  row.seconds = StepSeconds{.rollout = 0.11, .old = 0.01, .update = 0.052};
   row.tokens_per_second = 21387;
   return row;
 }
@@ -98,8 +96,8 @@ TEST(RunDisplay, EvaluatedStepsAndSlowStepsHaveARowOfTheirOwn) {
   RunPlan plan = sixty_steps();
   plan.evaluates = true;
   display.begin(plan);
-  StepRow before;
-  before.held_out = HeldOut{0.318, 0.023, 400};
+  StepRecord before;
+  before.held_out = HeldOutResult{0.318, 0.023, 400};
   display.step(before);
   screen.seconds += 1;
   display.step(row(1, 0.5));  // neither due nor late
@@ -117,7 +115,7 @@ TEST(RunDisplay, UnknownValuesAreDashes) {
   RunPlan plan;
   plan.steps = 1;
   display.begin(plan);
-  StepRow skipped;
+  StepRecord skipped;
   skipped.step = 1;
   skipped.live_groups = 0;
   skipped.groups = 16;
@@ -133,7 +131,7 @@ TEST(RunDisplay, PretrainHasItsOwnColumns) {
   plan.kind = RunKind::kPretrain;
   plan.steps = 1;
   display.begin(plan);
-  StepRow step;
+  StepRecord step;
   step.step = 1;
   step.loss = 2.5;
   step.grad_norm = 1;
@@ -193,8 +191,8 @@ TEST(RunDisplay, ClosingTellsWhatWasLearnedAndWhereItLies) {
   RunDisplay display(screen.terminal);
   RunClosing closing;
   closing.last_step = 60;
-  closing.before = HeldOut{0.318, 0.0233, 400};
-  closing.after = HeldOut{0.865, 0.0171, 400};
+  closing.before = HeldOutResult{0.318, 0.0233, 400};
+  closing.after = HeldOutResult{0.865, 0.0171, 400};
   closing.decoding = "greedy";
   closing.seconds = 19.4;
   closing.peak_memory_mib = 412.4;

@@ -1,4 +1,6 @@
-#include <core/nn/sampling.h>
+#include <core/interface/random_operators.h>
+#include <core/interface/sampling_operators.h>
+#include <core/update/view_rows.h>
 
 #include <drift/random.h>
 
@@ -111,6 +113,28 @@ TEST(SampleTokens, SurvivesTheEndsOfTheUniform) {
       EXPECT_EQ(sampled.token_M[1].item<std::int64_t>(), 2) << temperature;
     }
   }
+}
+
+// The random numbers of a rollout on a device are those of the CPU, bit by bit.
+TEST(Uniform, IsTheStreamsValueAtEveryPointOnEveryDevice) {
+  const RandomStream random(7, "rollout");
+  const auto sample_M = index_tensor({0, 1, 5, 70000}), position_M = index_tensor({3, 3, 0, 4000000000});
+  const auto draw_M = index_tensor({0, 2, 9, 1});
+  const auto values = uniform(random, 3, sample_M, position_M, draw_M);
+  const auto operators = uniform_with_operators(random, 3, sample_M, position_M, draw_M);
+  EXPECT_TRUE(values.equal(operators));
+  for (std::int64_t m = 0; m < 4; ++m) {
+    const RandomPoint point{3, sample_M[m].item<std::int64_t>(), position_M[m].item<std::int64_t>(),
+                            draw_M[m].item<std::int64_t>()};
+    EXPECT_EQ(values[m].item<double>(), random.uniform(point));
+  }
+}
+
+TEST(Uniform, BroadcastsItsPoints) {
+  const auto values = uniform(RandomStream(1, "x"), 0, at::arange(3, at::kLong).unsqueeze(1), at::arange(4, at::kLong),
+                              at::zeros({}, at::kLong));
+  EXPECT_EQ(values.sizes(), at::IntArrayRef({3, 4}));
+  EXPECT_EQ(values[2][1].item<double>(), RandomStream(1, "x").uniform({0, 2, 1, 0}));
 }
 
 }  // namespace

@@ -17,17 +17,13 @@ using testing::HasSubstr;
 using testing::Not;
 
 void add(Registry& registry, ComponentKind kind, const std::string& name, ParamSpecs params = {}) {
-  ComponentEntry entry;
-  entry.kind = kind;
-  entry.name = name;
-  entry.params = std::move(params);
-  registry.add(std::move(entry));
+  registry.add(kind, name, "", std::move(params), {});
 }
 
 Registry make_registry() {
   Registry registry;
   add(registry, ComponentKind::kModel, "toy");
-  add(registry, ComponentKind::kTask, "sums", {{"digits", 3, "digits of a number"}, {"words_file", "", "words"}});
+  add(registry, ComponentKind::kTask, "sums", {{"digits", 3, "digits of a number"}, path("words_file", "", "words")});
   add(registry, ComponentKind::kReward, "sums");
   add(registry, ComponentKind::kRollout, "blocks", {{"length", 20, "response positions", at_least(1)}});
   for (const char* name : {"plain", "clever"}) {

@@ -1,7 +1,7 @@
 // What a sweep says of its runs: statistics by hand, and the tables and the report made of them.
 
 #include <core/report/svg_chart.h>
-#include <core/sweep/statistics.h>
+#include <core/statistics/estimate.h>
 #include <core/sweep/sweep_report.h>
 #include <core/sweep/sweep_results.h>
 #include <core/sweep/sweep_table.h>

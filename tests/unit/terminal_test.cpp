@@ -1,5 +1,5 @@
+#include <core/base/log.h>
 #include <core/report/format.h>
-#include <core/report/log.h>
 #include <core/report/terminal.h>
 
 #include <drift/error.h>

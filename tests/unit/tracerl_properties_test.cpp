@@ -57,7 +57,7 @@ TEST(TracerlMasking, SingleStepsScoreEachTokenInTheStateThatCommittedIt) {
   const auto trajectories = rollout();
   const MaskPlan plan = test::draw_plan(*slices(1), trajectories);
   const auto step_FL = trajectories.step_BL.index_select(0, plan.sample_F);
-  const auto at_F1 = plan.step_F.unsqueeze(1);
+  const auto at_F1 = test::vector_tensor(test::shown_steps(plan, trajectories)).unsqueeze(1);
   EXPECT_TRUE(plan.target_FL.equal((step_FL == at_F1) & trajectories.valid_BL.index_select(0, plan.sample_F)));
   EXPECT_TRUE(plan.masked_FL.equal((step_FL >= at_F1) | (step_FL < 0)));
   EXPECT_TRUE(plan.committed_FL.equal(plan.target_FL));
@@ -152,9 +152,6 @@ TEST(TracerlCoupledMasking, TheTwoViewsOfAMaskShareTheTokens) {
       EXPECT_EQ(test::numbers(pair.sum(0)), test::numbers(trajectories.valid_BL, b));
     }
   }
-  PlanOffers offers;
-  strategy->offers(offers);
-  EXPECT_TRUE(offers.complementary_views);
 }
 
 /// Random policies on the slices of a random rollout.
@@ -212,7 +209,7 @@ TEST(TracerlLoss, RowsCountTheSameOrResponsesDo) {
   // At unchanged weights a view's loss is -A: one response with three views, one with a single view.
   LossInput input;
   input.plan.sample_F = test::vector_tensor({0, 0, 0, 1}).to(at::kLong);
-  input.plan.forward_F = input.plan.step_F = at::zeros({4}, at::kLong);
+  input.plan.forward_F = at::zeros({4}, at::kLong);
   input.plan.masked_FL = input.plan.target_FL = at::ones({4, 2}, at::kBool);
   input.plan.forwards = 3;
   input.log_probs.current_FL = input.log_probs.old_FL = at::zeros({4, 2}, at::kDouble);

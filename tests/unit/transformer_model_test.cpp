@@ -4,10 +4,13 @@
 #include "tests/support/golden_backbones.h"
 #include "tests/support/support.h"
 
+#include <core/base/component_host.h>
 #include <core/io/checkpoint.h>
+#include <core/update/view_rows.h>
 
 #include "tests/support/plugins.h"
 
+#include <drift/cached_forward.h>
 #include <drift/error.h>
 
 #include <ATen/TensorOperators.h>
@@ -56,8 +59,8 @@ TEST_P(Backbone, RecomputedBlocksGiveTheSameGradients) {
   pads[0][0] = false;
   const auto gradients = [&](const at::Tensor& rows_N, bool recompute) {
     const auto hidden = model->forward({tokens, pads, rows_N, recompute});
-    const auto pull = at::arange(hidden.numel(), hidden.options()).sin().view_as(hidden);
-    return torch::autograd::grad({hidden}, parameters, {pull}, std::nullopt, false, /*allow_unused=*/true);
+    const auto incoming = at::arange(hidden.numel(), hidden.options()).sin().view_as(hidden);
+    return torch::autograd::grad({hidden}, parameters, {incoming}, std::nullopt, false, /*allow_unused=*/true);
   };
   for (const auto& rows_N : {at::Tensor(), rows}) {
     const auto kept = gradients(rows_N, false), again = gradients(rows_N, true);
@@ -84,38 +87,107 @@ TEST_P(Backbone, APaddedRowIsTheRowAlone) {
 
 TEST_P(Backbone, AWindowOverEverythingIsTheForward) {
   const auto model = open();
-  const auto& windowed = dynamic_cast<const WindowModel&>(*model);
+  const auto& cached = *capability<CachedForward>(*model);
   const auto tokens = some_tokens(3, 24);
-  auto cache = windowed.make_cache(3, 24);
-  cache.key_mask_BS = at::ones_like(tokens, at::kBool);
-  cache.key_mask_BS[1].narrow(0, 0, 5).fill_(false);
+  const auto cache = cached.make_cache(3, 24);
+  CacheWindow window{at::zeros({3}, at::kLong), {}, at::ones_like(tokens, at::kBool)};
+  window.key_mask_BS[1].narrow(0, 0, 5).fill_(false);
   const auto rows = at::arange(5, 72, 6, at::kLong);
-  EXPECT_TRUE(
-      near(windowed.forward_window({tokens, {}, rows}, 0, cache), model->forward({tokens, cache.key_mask_BS, rows})));
+  EXPECT_TRUE(near(cached.forward_window({tokens, {}, rows}, window, *cache),
+                   model->forward({tokens, window.key_mask_BS, rows})));
 }
 
 // Nothing changed since the cache was filled: computing a part again gives the same.
 TEST_P(Backbone, AnUnchangedWindowGivesWhatTheForwardGave) {
   const auto model = open();
-  const auto& windowed = dynamic_cast<const WindowModel&>(*model);
+  const auto& cached = *capability<CachedForward>(*model);
   const auto tokens = some_tokens(2, 24);
-  auto cache = windowed.make_cache(2, 24);
-  const auto all = windowed.forward_window({tokens, {}, {}}, 0, cache).view({2, 24, -1});
-  const auto window = windowed.forward_window({tokens.narrow(1, 8, 6), {}, {}}, 8, cache).view({2, 6, -1});
-  EXPECT_TRUE(near(window, all.narrow(1, 8, 6)));
+  const auto cache = cached.make_cache(2, 24);
+  const auto all = cached.forward_window({tokens, {}, {}}, {at::zeros({2}, at::kLong)}, *cache).view({2, 24, -1});
+  const auto part = cached.forward_window({tokens.narrow(1, 8, 6), {}, {}}, {at::full({2}, 8, at::kLong)}, *cache);
+  EXPECT_TRUE(near(part.view({2, 6, -1}), all.narrow(1, 8, 6)));
+}
+
+// Rows of a batch are where their own responses are: each its own window and its own horizon.
+TEST_P(Backbone, RowsAtTheirOwnPlacesAreWhatTheyAreAlone) {
+  const auto model = open();
+  const auto& cached = *capability<CachedForward>(*model);
+  const auto tokens = some_tokens(3, 24), changed = some_tokens(3, 6);
+  const std::vector<std::int64_t> begin = {2, 8, 15}, attended = {24, 14, 21};
+  const auto together = cached.make_cache(3, 24);
+  cached.forward_window({tokens, {}, {}}, {at::zeros({3}, at::kLong)}, *together);
+  const auto batch = cached.forward_window({changed, {}, {}}, {index_tensor(begin), index_tensor(attended)}, *together);
+  for (std::int64_t b = 0; b < 3; ++b) {
+    const auto alone = cached.make_cache(1, 24);
+    cached.forward_window({tokens.narrow(0, b, 1), {}, {}}, {at::zeros({1}, at::kLong)}, *alone);
+    const CacheWindow window{at::full({1}, begin[b], at::kLong), at::full({1}, attended[b], at::kLong)};
+    const auto row = cached.forward_window({changed.narrow(0, b, 1), {}, {}}, window, *alone);
+    EXPECT_TRUE(near(batch.view({3, 6, -1})[b], row)) << b;
+  }
+}
+
+// The prompt of a group is computed once; each response then adds its own keys and values.
+TEST_P(Backbone, ResponsesShareTheKeysOfTheirPrompt) {
+  const auto model = open();
+  const auto& cached = *capability<CachedForward>(*model);
+  const auto prompts = some_tokens(2, 10), responses = some_tokens(4, 6);
+  const auto group = index_tensor({0, 0, 1, 1});
+  const auto begin_P = at::zeros({2}, at::kLong), begin_B = at::full({4}, 10, at::kLong);
+
+  const auto of_prompts = cached.make_cache(2, 10);
+  cached.forward_window({prompts, {}, {}}, {begin_P}, *of_prompts);
+  const auto shared = of_prompts->branch(group, 10, 16);
+  EXPECT_EQ(shared->rows(), 4);
+  EXPECT_EQ(shared->positions(), 16);
+  EXPECT_EQ(shared->bytes() * 10, of_prompts->bytes() * 2 * 6) << "its own six positions a row";
+  const auto from_shared = cached.forward_window({responses, {}, {}}, {begin_B}, *shared);
+
+  const auto copied = cached.make_cache(4, 16);
+  const CacheWindow within_prompt{at::zeros({4}, at::kLong), at::full({4}, 10, at::kLong)};
+  cached.forward_window({prompts.index_select(0, group), {}, {}}, within_prompt, *copied);
+  EXPECT_TRUE(near(from_shared, cached.forward_window({responses, {}, {}}, {begin_B}, *copied)));
+
+  // Two rows are done; one of the others is taken twice.
+  const auto kept_rows = index_tensor({3, 1, 3});
+  const auto some = shared->select(kept_rows);
+  const auto from_some =
+      cached.forward_window({responses.index_select(0, kept_rows), {}, {}}, {at::full({3}, 10, at::kLong)}, *some);
+  EXPECT_TRUE(near(from_some.view({3, 6, -1}), from_shared.view({4, 6, -1}).index_select(0, kept_rows)));
+  EXPECT_THROW(cached.forward_window({responses, {}, {}}, {at::full({4}, 9, at::kLong)}, *shared), Error)
+      << "a shared position";
+}
+
+// Attention by blocks: what follows a block does not change it, and positions may be told.
+TEST_P(Backbone, ABlockSeesItselfAndWhatIsBeforeIt) {
+  const auto model = open();
+  ASSERT_NE(capability<BlockAttention>(*model), nullptr);
+  const auto tokens = some_tokens(2, 12);
+  ForwardInput blocks{tokens, {}, {}};
+  blocks.block_BS = at::arange(12, at::kLong).floor_divide(4).expand({2, 12});
+  const auto causal = model->forward(blocks).view({2, 12, -1});
+  EXPECT_TRUE(near(causal.narrow(1, 0, 4), model->forward({tokens.narrow(1, 0, 4), {}, {}}).view({2, 4, -1})));
+  EXPECT_TRUE(near(causal.narrow(1, 8, 4), model->forward({tokens, {}, {}}).view({2, 12, -1}).narrow(1, 8, 4)) ==
+              (model->traits().layers == 1))
+      << "the last block sees everything, but the blocks before it did not see it";
+
+  ForwardInput placed{tokens, {}, {}};
+  placed.positions_BS = at::arange(3, 15, at::kLong).expand({2, 12});
+  EXPECT_TRUE(near(model->forward(placed), model->forward({tokens, {}, {}}))) << "only differences count";
+  placed.positions_BS = at::arange(0, 24, 2, at::kLong).expand({2, 12});
+  EXPECT_FALSE(near(model->forward(placed), model->forward({tokens, {}, {}})));
 }
 
 TEST_P(Backbone, AWindowOutsideTheCacheIsRefused) {
   const auto model = open();
-  const auto& windowed = dynamic_cast<const WindowModel&>(*model);
-  auto cache = windowed.make_cache(1, 10);
-  EXPECT_THROW(windowed.forward_window({some_tokens(1, 5), {}, {}}, 6, cache), Error);
+  const auto& cached = *capability<CachedForward>(*model);
+  const auto cache = cached.make_cache(1, 10);
+  EXPECT_THROW(cached.forward_window({some_tokens(1, 5), {}, {}}, {at::full({1}, 6, at::kLong)}, *cache), Error);
 }
 
 TEST_P(Backbone, HasShapesWithoutMemory) {
   const ModelConfig config{read_config_json(folder()), at::kFloat, at::kMeta};
   const ComponentEntry* entry = test::load_plugin(GetParam()).find(ComponentKind::kModel, GetParam());
-  const auto made = entry->create(Params(entry->params), &config);
+  const auto made = make_component(*entry, Params(entry->params), &config);
   const auto& shapes_only = dynamic_cast<const Model&>(*made);
   const auto opened = open();
   const auto expected = opened->parameters();
@@ -138,7 +210,7 @@ TEST_P(Backbone, NamesEverySettingThatItCannotCompute) {
   }
   const ModelConfig config{text, at::kFloat, at::kMeta};
   try {
-    entry->create(Params(entry->params), &config);
+    make_component(*entry, Params(entry->params), &config);
     FAIL() << "it was accepted";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("`rope_scaling` = {\"type\":\"yarn\"}"),
@@ -153,8 +225,8 @@ TEST_P(Backbone, TakesTheUsersWordForAnUnknownSetting) {
   text.replace(text.find('{'), 1, R"({ "window_cut": 3,)");
   const ComponentEntry* entry = test::load_plugin(GetParam()).find(ComponentKind::kModel, GetParam());
   const ModelConfig config{text, at::kFloat, at::kMeta};
-  EXPECT_NO_THROW(
-      entry->create(Params(entry->params, {{"ignored_settings", std::vector<std::string>{"window_cut"}}}), &config));
+  EXPECT_NO_THROW(make_component(
+      *entry, Params(entry->params, {{"ignored_settings", std::vector<std::string>{"window_cut"}}}), &config));
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Backbone, testing::Values("llada", "dream"),

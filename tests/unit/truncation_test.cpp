@@ -1,6 +1,6 @@
 #include "tests/support/rollouts.h"
 
-#include <core/train/truncation.h>
+#include <core/rollout/truncation.h>
 
 #include <gmock/gmock.h>
 

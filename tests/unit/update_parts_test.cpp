@@ -2,8 +2,8 @@
 // shares of the views, add up to those of all views in one step. For every loss, whatever it divides by, however the
 // views are dealt out.
 
-#include <core/train/policy_gradient.h>
-#include <core/train/policy_update.h>
+#include <core/update/policy_gradient.h>
+#include <core/update/policy_update.h>
 
 #include "tests/support/plugins.h"
 #include "tests/support/tiny_model.h"
@@ -41,7 +41,6 @@ MaskPlan pairs_of_views(const Trajectories& trajectories, bool single = false) {
   plan.forwards = views;
   plan.sample_F = at::arange(kResponses, at::kLong).repeat_interleave(views);
   plan.forward_F = at::arange(views, at::kLong).repeat({kResponses});
-  plan.step_F = plan.forward_F.clone();
   const auto position_1L = at::arange(kLength, at::kLong).unsqueeze(0);
   const auto stride_F1 = (plan.forward_F / 2).to(at::kLong).unsqueeze(1) + 2 + plan.sample_F.unsqueeze(1) % 2;
   const auto first_FL = position_1L.remainder(stride_F1) == 0;

@@ -1,6 +1,6 @@
 // How an update is divided so that it fits its memory.
 
-#include <core/train/update_passes.h>
+#include <core/update/update_passes.h>
 
 #include "tests/support/tiny_model.h"
 

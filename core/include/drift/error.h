@@ -1,5 +1,13 @@
 #pragma once
 
+// throw drift::Error("rollout.length = 100 is not a multiple of rollout.block = 32",
+//                    "choose a block that divides the length");
+//
+// is printed as
+//
+//     error: rollout `block` of plugin `block`: rollout.length = 100 is not a multiple of rollout.block = 32
+//        = choose a block that divides the length
+
 #include <drift/export.h>
 
 #include <stdexcept>

@@ -1,8 +1,21 @@
 #pragma once
 
+// A loss is a function of log-probabilities:
+//
+//     class Reinforce final : public drift::LossEstimator {
+//      public:
+//       explicit Reinforce(const drift::Params&) {}
+//       drift::Coupling coupling() const override { return drift::Coupling::kView; }
+//       void needs(drift::LossNeeds& needs) const override { needs.old = false; }
+//       drift::Loss evaluate(const drift::LossInput& in) const override {
+//         return in.token_mean(-in.token_advantage() * in.log_probs.current_FL);
+//       }
+//     };
+
 #include <drift/component.h>
 #include <drift/mask_plan.h>
 #include <drift/params.h>
+#include <drift/reserved.h>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
@@ -23,11 +36,13 @@ enum class Coupling : std::uint32_t {
 /// Log-probabilities of the sampled tokens at the target positions, float32, 0 elsewhere. [F, L].
 struct LogProbs {
   at::Tensor current_FL;  ///< differentiable
-  at::Tensor old_FL;  ///< the policy that wrote the responses, same contexts; the detached current one while unchanged
+  at::Tensor old_FL;  ///< the policy that wrote the responses, same contexts; the detached current one while unchanged.
+                      ///< Undefined where a loss says that it needs none
   at::Tensor reference_FL;  ///< undefined unless LossNeeds::reference
   at::Tensor
       entropy_FL;  ///< entropy of the predicted distribution, differentiable; undefined unless LossNeeds::entropy
   at::Tensor reference_entropy_FL;  ///< undefined unless both
+  Reserved<at::Tensor, 6> reserved_tensors = {};
 };
 
 /// What the whole plan holds, of which a call may see only some views. A loss of Coupling::kBatch sees an optimizer
@@ -39,6 +54,7 @@ struct BatchTotals {
   std::int64_t targets = 0;          ///< scored positions of all views
   std::int64_t optimizer_steps = 1;  ///< per rollout: with more than one, the policy moves away from the old one
   std::int64_t views = 0;            ///< F of the plan
+  Reserved<std::int64_t, 6> reserved_numbers = {};
 };
 
 struct Loss;
@@ -51,26 +67,35 @@ struct DRIFT_API LossInput {
   at::Tensor valid_BL;     ///< bool, of all responses
   BatchTotals totals;
   at::Tensor scored_B;  ///< int64, of all responses: positions that at least one view of the plan scores
+  // float32, of all responses and tokens. Undefined: advantages are those of the responses, nobody estimates values.
+  at::Tensor advantage_BL;
+  at::Tensor value_BL;   ///< a value model's estimate before the token
+  at::Tensor return_BL;  ///< what the value is trained towards
+  Reserved<at::Tensor, 6> reserved_tensors = {};
+  Reserved<std::int64_t, 4> reserved_numbers = {};
 
-  at::Tensor advantage_F1() const;  ///< the advantage of each view's response
-  at::Tensor targets_FL() const { return plan.target_FL; }
+  /// The advantage of each view's response.
+  at::Tensor advantage_F1() const;
+  /// The advantage of each token, [F, L], or [F, 1] where it is that of the response: what a loss of tokens multiplies
+  /// by.
+  at::Tensor token_advantage() const;
 
   /// Sum over target positions / number of targets in the whole batch: the same for any split of the views.
   Loss token_mean(const at::Tensor& values_FL) const;
 };
 
-/// A number for metrics.jsonl: sum / count, each added up over all views first.
+/// A number for metrics.jsonl: sum / count, each added up over all views first. Final.
 struct LossMetric {
   std::string name;
   at::Tensor sum;    ///< 0-d
   at::Tensor count;  ///< 0-d
 };
 
-/// The value of a loss over the given views; values of different views add up to the loss of the batch. This structure
-/// is final: it does not grow.
+/// The value of a loss over the given views; values of different views add up to the loss of the batch.
 struct DRIFT_API Loss {
   at::Tensor value;  ///< 0-d, differentiable
   std::vector<LossMetric> metrics;
+  Reserved<at::Tensor, 3> reserved_tensors = {};
 
   /// Log the mean of `values` over the true positions of `where` (same shape).
   void add_mean(const std::string& name, const at::Tensor& values, const at::Tensor& where);
@@ -80,13 +105,13 @@ struct DRIFT_API Loss {
 
 /// What the core has to compute for a loss beyond the current log-probabilities.
 struct LossNeeds {
-  bool reference = false;            ///< log-probabilities of the reference policy
-  bool entropy = false;              ///< entropies at the targets
-  bool complementary_views = false;  ///< views in pairs of complementary masks: PlanOffers::complementary_views
+  bool old = true;         ///< log-probabilities of the policy that wrote the responses
+  bool reference = false;  ///< log-probabilities of the reference policy
+  bool entropy = false;    ///< entropies at the targets
+  Reserved<std::int64_t, 4> reserved_numbers = {};
 };
 
-/// A pure differentiable function of log-probabilities: a loss never runs the model. Registered with a constructor
-/// (const Params&).
+/// A pure differentiable function of log-probabilities: a loss never runs the model. Constructors: registry.h.
 class DRIFT_API LossEstimator : public Component {
  public:
   static constexpr ComponentKind kKind = ComponentKind::kLossEstimator;

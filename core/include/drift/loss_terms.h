@@ -1,7 +1,14 @@
 #pragma once
 
-// Terms that losses have in common (docs/spec/algorithms.md 1.6). Each brings the parameters that it reads, so
-// that they mean the same wherever they appear: a loss declares joined({RatioClip::params(…), KlTerm::params(…), …}).
+// Terms that losses have in common (docs/spec/algorithms.md 1.6). Each declares the parameters that it reads, so that
+// they mean the same wherever they appear:
+//
+//     explicit MyLoss(Parameters& parameters) : clip_(parameters, 0.2, 0.2), kl_(parameters, 0.04, KlEstimator::kK3) {}
+//
+//     const auto ratio_FL = log_ratio(current_FL, old_FL, target_FL, clip_.log_ratio_clamp());
+//     auto loss_FL = clip_.loss(ratio_FL, advantage, target_FL, loss);               // metrics: ratio, clip_fraction
+//     loss_FL = kl_.added_to(loss_FL, reference_FL, current_FL, target_FL, clip_.log_ratio_clamp(), loss);  // metric:
+//     kl loss.value = sum_where(loss_FL, target_FL).sum();
 
 #include <drift/export.h>
 #include <drift/loss_estimator.h>
@@ -10,33 +17,39 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <initializer_list>
+#include <memory>
 
 namespace drift {
-
-/// One list of parameters after the other.
-DRIFT_API ParamSpecs joined(std::initializer_list<ParamSpecs> lists);
 
 /// ln(numerator / denominator), 0 where `where` is false, no gradient beyond +-clamp: what is dropped must not reach
 /// exp(), whose infinite gradient would survive a multiplication by 0.
 DRIFT_API at::Tensor log_ratio(const at::Tensor& numerator, const at::Tensor& denominator, const at::Tensor& where,
                                double clamp);
 
+/// Sum over the true positions of `where` of each view: [F, L] to [F].
+DRIFT_API at::Tensor sum_where(const at::Tensor& values_FL, const at::Tensor& where_FL);
+
+/// Adds up the views of each response: [F] to [B], or [F, L] to [B, L].
+DRIFT_API at::Tensor sum_over_views(const LossInput& input, const at::Tensor& values_F);
+
 /// PPO's clipped ratio, r = exp(log_ratio): -min(r A, clip(r, 1 - eps_low, 1 + eps_high) A). Where r lies exactly on a
 /// bound the gradient passes.
 class DRIFT_API RatioClip {
  public:
-  /// `eps_low`, `eps_high`, `logratio_clamp`.
-  static ParamSpecs params(double eps_low, double eps_high);
-  explicit RatioClip(const Params& params);
+  /// Declares `eps_low`, `eps_high` (with these defaults) and `logratio_clamp`.
+  RatioClip(Parameters& parameters, double eps_low, double eps_high);
 
   at::Tensor loss(const at::Tensor& log_ratio, const at::Tensor& advantage) const;
+  /// The same, and its metrics `ratio` and `clip_fraction`, means over `where`.
+  at::Tensor loss(const at::Tensor& log_ratio, const at::Tensor& advantage, const at::Tensor& where,
+                  Loss& metrics) const;
   /// bool: where the clip stops the gradient: A > 0 and r > 1 + eps_high, or A < 0 and r < 1 - eps_low.
   at::Tensor active(const at::Tensor& log_ratio, const at::Tensor& advantage) const;
-  double log_ratio_clamp() const { return log_ratio_clamp_; }
+  double log_ratio_clamp() const;
 
  private:
-  double eps_low_, eps_high_, log_ratio_clamp_;
+  struct State;
+  std::shared_ptr<const State> state_;
 };
 
 enum class KlEstimator : std::uint32_t { kK1 = 1, kK2 = 2, kK3 = 3 };
@@ -45,19 +58,25 @@ enum class KlEstimator : std::uint32_t { kK1 = 1, kK2 = 2, kK3 = 3 };
 /// k1 = -d, k2 = d^2 / 2, k3 = e^d - 1 - d.
 class DRIFT_API KlTerm {
  public:
-  /// `beta`, `kl`. `estimator` is "k1", "k2" or "k3".
-  static ParamSpecs params(double beta, const char* estimator);
-  explicit KlTerm(const Params& params);
+  /// Declares `beta` and `kl`, with these defaults.
+  KlTerm(Parameters& parameters, double beta, KlEstimator estimator);
 
-  double beta() const { return beta_; }
-  bool needed() const { return beta_ > 0; }
-  KlEstimator estimator() const { return estimator_; }
+  double beta() const;
+  bool needed() const { return beta() > 0; }
+  KlEstimator estimator() const;
   at::Tensor estimate(const at::Tensor& d) const;
 
+  /// losses + beta KL, of log-probabilities (of tokens, say); and its metric `kl`, the mean over `where`. Without a
+  /// reference the losses as they are.
+  at::Tensor added_to(const at::Tensor& losses, const at::Tensor& reference, const at::Tensor& current,
+                      const at::Tensor& where, double log_ratio_clamp, Loss& metrics) const;
+
  private:
-  double beta_;
-  KlEstimator estimator_;
+  struct State;
+  std::shared_ptr<const State> state_;
 };
+
+enum class LossNormKind : std::uint32_t { kToken = 0, kSample = 1, kLength = 2 };
 
 /// How the losses of tokens become one number. n_b is the number of scored positions of response b
 /// (LossInput::scored_B), the mean over responses counts those without one.
@@ -67,17 +86,15 @@ class DRIFT_API KlTerm {
 /// With `micro_batch` = m > 0, `token` is taken over m neighbouring responses at a time, then averaged.
 class DRIFT_API LossNorm {
  public:
-  /// `norm`, `micro_batch`.
-  static ParamSpecs params(const char* norm);
-  explicit LossNorm(const Params& params);
+  /// Declares `norm`, with this default, and `micro_batch`.
+  LossNorm(Parameters& parameters, LossNormKind norm);
 
   /// What each token's loss is multiplied by before everything is added up: float, [B].
   at::Tensor weight_B(const LossInput& input) const;
 
  private:
-  enum class Norm { kToken, kSample, kLength };
-  Norm norm_;
-  std::int64_t micro_batch_;
+  struct State;
+  std::shared_ptr<const State> state_;
 };
 
 }  // namespace drift

@@ -1,5 +1,16 @@
 #pragma once
 
+// The plan of one response of four tokens: a view that masks all of it and scores all, and one that masks and scores
+// the last two. PlanBuilder makes such tensors view by view.
+//
+//     sample_F   0  0
+//     forward_F  0  1
+//     masked_FL  1 1 1 1    0 0 1 1
+//     target_FL  1 1 1 1    0 0 1 1
+//     forwards   2
+
+#include <drift/reserved.h>
+
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
@@ -11,7 +22,6 @@ namespace drift {
 struct MaskPlan {
   at::Tensor sample_F;          ///< int64, the response
   at::Tensor forward_F;         ///< int64 in [0, forwards): which forward of the estimator's sum this view belongs to
-  at::Tensor step_F;            ///< int64, the denoising step whose state the view shows; -1 if it shows none
   at::Tensor masked_FL;         ///< bool, response positions replaced by the mask token
   at::Tensor target_FL;         ///< bool, positions that are scored
   at::Tensor committed_FL;      ///< bool, targets committed by this very step (C_f); undefined: all targets
@@ -19,7 +29,9 @@ struct MaskPlan {
                                 ///< log-probabilities over views, of those; undefined: 1
   at::Tensor prompt_masked_FP;  ///< bool, prompt positions replaced by the mask token; undefined: none
   std::int64_t forwards = 0;    ///< K: the estimator's sum has this many forwards per response
-  at::Tensor hidden_FL;         ///< bool, response positions that no position attends to; undefined: none
+  at::Tensor attended_FL;       ///< bool, response positions that others attend to; undefined: all
+  Reserved<at::Tensor, 6> reserved_tensors = {};
+  Reserved<std::int64_t, 4> reserved_numbers = {};
 };
 
 }  // namespace drift

@@ -1,15 +1,32 @@
 #pragma once
 
+// A strategy says which contexts are scored:
+//
+//     void OneMask::plan(const drift::MaskingInput& input, drift::MaskPlan& plan) const {
+//       const drift::Responses responses(input);
+//       drift::PlanBuilder builder(responses.length(), responses.prompt_length());
+//       for (std::int64_t b = 0; b < responses.size(); ++b) {
+//         builder.begin_view(b, 0);
+//         for (std::int64_t i = 0; i < responses.length(); ++i) {
+//           const drift::RandomPoint point{input.step, responses[b].number, i, 0};
+//           if (responses[b].valid[i] && input.random.uniform(point) < share_) builder.mask(i), builder.score(i);
+//         }
+//       }
+//       plan = builder.finish(1);
+//     }
+
 #include <drift/component.h>
 #include <drift/mask_plan.h>
 #include <drift/params.h>
 #include <drift/random.h>
+#include <drift/reserved.h>
 #include <drift/trajectories.h>
 
 #include <cstdint>
 
 namespace drift {
 
+/// Created by the host.
 struct MaskingInput {
   const Trajectories* trajectories = nullptr;  ///< on the CPU
   RandomStream random{0, ""};                  ///< draw at RandomPoint{step, first_sample + b, position, draw}
@@ -18,13 +35,8 @@ struct MaskingInput {
   std::int64_t inner_iteration = 0;
   std::int64_t end_id = -1;  ///< the model's end token; may equal pad_id
   std::int64_t pad_id = -1;
-};
-
-/// What every plan of a strategy has, and a loss may rely on (LossNeeds).
-struct PlanOffers {
-  /// A response's views come in pairs, forward 2m and 2m + 1 or (behind a first forward that scores everything) 2m + 1
-  /// and 2m + 2, whose masks are complementary: of the positions scored, each is scored in exactly one of the two.
-  bool complementary_views = false;
+  Reserved<at::Tensor, 4> reserved_tensors = {};
+  Reserved<std::int64_t, 4> reserved_numbers = {};
 };
 
 /// How often a strategy draws its plan.
@@ -33,13 +45,12 @@ enum class PlanRefresh : std::uint32_t {
   kEachInnerIteration = 1,
 };
 
-/// Chooses which masked contexts are scored, and at which positions. Registered with a constructor (const Params&).
+/// Chooses which masked contexts are scored, and at which positions. Constructors: registry.h.
 class DRIFT_API MaskingStrategy : public Component {
  public:
   static constexpr ComponentKind kKind = ComponentKind::kMaskingStrategy;
 
   virtual PlanRefresh refresh() const { return PlanRefresh::kOncePerRollout; }
-  virtual void offers(PlanOffers&) const {}
 
   /// Fill `plan` (CPU tensors). Views may come in any order; a response without a training signal gets none.
   virtual void plan(const MaskingInput& input, MaskPlan& plan) const = 0;

@@ -1,8 +1,25 @@
 #pragma once
 
+// A backbone is everything up to the LM head:
+//
+//     class MyModel final : public drift::Model {
+//      public:
+//       MyModel(const drift::ModelConfig& config, const drift::Params& params);  // allocates the parameters
+//       at::Tensor forward(const drift::ForwardInput& in) const override {
+//         auto x = at::embedding(embedding_VH_, in.tokens_BS);
+//         for (const Layer& layer : layers_) x = layer(x, in.key_mask_BS);
+//         x = x.reshape({-1, traits_.hidden_size});
+//         return in.rows_N.defined() ? x.index_select(0, in.rows_N) : x;
+//       }
+//       …
+//     };
+//
+// What not every model can do is a capability (component.h): CachedForward, BlockAttention, Adapters, ScoredRows.
+
 #include <drift/component.h>
 #include <drift/params.h>
 #include <drift/random.h>
+#include <drift/reserved.h>
 
 #include <ATen/core/Tensor.h>
 
@@ -17,9 +34,6 @@ namespace drift {
 enum class PredictionRow : std::uint32_t {
   kSame = 0,      ///< row j
   kPrevious = 1,  ///< row j - 1: a head trained for next-token prediction; position 0 is never predicted
-  /// As kPrevious in rollouts; where log-probabilities are scored, the response's first position takes its own row and
-  /// the others row j - 1. A model declares it only to repeat results that were computed so.
-  kPreviousWithinResponse = 2,
 };
 
 /// How a family's text marks whose turn it is. Special tokens are written as the tokenizer writes them.
@@ -31,6 +45,8 @@ struct ChatFormat {
   std::string reply_begin;     ///< opens the turn that the model is to write
   std::string default_system;  ///< text of a system turn where the conversation begins with none; empty: none is added
   bool trims_text = false;     ///< white space around a turn's text is dropped
+  Reserved<std::string, 4> reserved_texts = {};
+  Reserved<std::int64_t, 2> reserved_numbers = {};
 };
 
 /// What a backbone declares so that nobody else hard-codes it.
@@ -47,6 +63,8 @@ struct ModelTraits {
   /// Half-open ranges of ids that a response may never hold, the mask id among them.
   std::vector<std::pair<std::int64_t, std::int64_t>> forbidden_output_ids;
   std::vector<ChatFormat> chat_formats;  ///< the first is the authors' own; empty: a model without turns
+  Reserved<std::string, 4> reserved_texts = {};
+  Reserved<std::int64_t, 8> reserved_numbers = {};
 };
 
 /// A model as it is opened. `config_json` is the checkpoint's config.json, with the original's own keys.
@@ -54,25 +72,38 @@ struct ModelConfig {
   std::string config_json;
   at::ScalarType dtype = at::kFloat;  ///< of parameters and hidden states: float32, bfloat16, or float64 for checks
   at::Device device = at::kCPU;       ///< meta: shapes and traits only, no memory is taken
+  Reserved<std::string, 4> reserved_texts = {};
+  Reserved<std::int64_t, 8> reserved_numbers = {};
 };
 
-/// A parameter under its name in the checkpoint. The tensor is the model's own storage, not a copy.
+/// A parameter under its name in the checkpoint. The tensor is the model's own storage, not a copy. One that requires
+/// gradients is trained; the others are frozen: read, saved, never changed. Final.
 struct NamedTensor {
   std::string name;
   at::Tensor tensor;
 };
 
-/// B sequences of S tokens, prompt and response in one row.
+/// B sequences of S tokens, prompt and response in one row. On the model's device.
 struct ForwardInput {
   at::Tensor tokens_BS;    ///< int64
   at::Tensor key_mask_BS;  ///< bool, false = padding that no query attends to; undefined: no padding
   at::Tensor rows_N;       ///< int64 indices b * S + s of the hidden rows that are wanted; undefined: all B * S
   /// Keep no more than each block's input for the backward and compute the rest again there. A model may ignore it.
   bool recompute_blocks = false;
+  /// int64, with BlockAttention only: the place of each token in its sequence, which rotary angles and the like are
+  /// made of. Undefined: 0, 1, 2, … along the row.
+  at::Tensor positions_BS = {};
+  /// int64, with BlockAttention only: a query attends to the keys whose block is not above its own. Undefined: to all.
+  at::Tensor block_BS = {};
+  /// bool, with Adapters only: false = the row sees the weights without adapters. Undefined: all rows with.
+  at::Tensor adapted_B = {};
+  Reserved<at::Tensor, 6> reserved_tensors = {};
+  Reserved<std::int64_t, 4> reserved_numbers = {};
 };
 
-/// A backbone: everything up to the LM head. Registered with a constructor (const ModelConfig&, const Params&) that
-/// allocates its parameters; the core then reads them from the checkpoint by name, or calls initialize().
+/// A backbone: everything up to the LM head. Registered with a constructor (const ModelConfig&, const Params&), and a
+/// Host& behind these if it wants one, that allocates its parameters; the core then reads them from the checkpoint by
+/// name, or calls initialize().
 ///
 /// Contract: positions count from the first token that the key mask keeps, so that row b of a batch gives what the same
 /// sequence gives alone (up to rounding). Attention is bidirectional.
@@ -82,11 +113,16 @@ class DRIFT_API Model : public Component {
 
   virtual const ModelTraits& traits() const = 0;
 
+  /// Of the parameters: where inputs have to lie, and the type of hidden states.
+  virtual at::Device device() const = 0;
+  virtual at::ScalarType dtype() const = 0;
+
   /// Final hidden states, after the last norm, at the wanted rows: [N, H]. Differentiable with respect to parameters()
   /// where gradients are enabled. Safe to call from several threads at once.
   virtual at::Tensor forward(const ForwardInput& input) const = 0;
 
-  /// Weight of the LM head, [V, H]; logits are hidden @ weight^T. The core applies it, at scored rows only.
+  /// Weight of the LM head, [V, H]; logits are hidden @ weight^T. Only the core reads it, and applies it at
+  /// scored rows: losses see log-probabilities, rollouts a Policy.
   virtual at::Tensor lm_head_VH() const = 0;
 
   /// Every tensor of the checkpoint, in a fixed order. Leaf tensors.
@@ -100,27 +136,30 @@ class DRIFT_API Model : public Component {
   virtual std::int64_t training_bytes_per_row(std::int64_t sequence) const = 0;
 };
 
-/// Keys and values of every layer for a batch of B sequences, as an earlier forward left them.
-struct KeyValueCache {
-  std::int64_t attended = 0;          ///< queries attend to positions [0, attended); set by whoever owns the cache
-  at::Tensor key_mask_BS;             ///< bool, as in ForwardInput; undefined: no padding
-  std::vector<at::Tensor> keys_BGSD;  ///< one a layer, rotated; G key heads of dimension D
-  std::vector<at::Tensor> values_BGSD;
+/// Capability of a model that computes with ForwardInput::positions_BS and ForwardInput::block_BS.
+class DRIFT_API BlockAttention {
+ public:
+  virtual ~BlockAttention() = default;
 };
 
-/// A backbone that can compute a window of positions against kept keys and values. The host asks for it with
-/// dynamic_cast; a model without it computes whole sequences.
-class DRIFT_API WindowModel : public Model {
+/// Capability of a model with adapters, which ForwardInput::adapted_B switches off: the frozen weights are then the
+/// reference policy, without a copy.
+class DRIFT_API Adapters {
  public:
-  /// An empty cache for B sequences of S positions.
-  virtual KeyValueCache make_cache(std::int64_t batch, std::int64_t sequence) const = 0;
+  virtual ~Adapters() = default;
 
-  /// Hidden states of the W tokens at positions [begin, begin + W): their keys and values replace those in the cache,
-  /// then they attend to positions [0, cache.attended). `input.tokens_BS` is [B, W], `input.rows_N` counts in it, and
-  /// the cache's key mask counts instead of the input's. With begin = 0 and all tokens it is forward() and fills the
-  /// cache: a prefix cache keeps `begin` where the block starts and all that follows in the window; a horizon lowers
-  /// `attended` to the window's end; a dual cache forwards the block alone and attends to everything. No gradients.
-  virtual at::Tensor forward_window(const ForwardInput& input, std::int64_t begin, KeyValueCache& cache) const = 0;
+  /// The adapters' tensors, which are among Model::parameters() too.
+  virtual std::vector<NamedTensor> adapter_parameters() const = 0;
+};
+
+/// Capability of a model whose log-probabilities are scored at other hidden rows than PredictionRow says. Only to
+/// repeat results that were computed so: rollouts keep to PredictionRow.
+class DRIFT_API ScoredRows {
+ public:
+  virtual ~ScoredRows() = default;
+
+  /// How many positions before response position 0 <= j < L the hidden row lies that scores it: 0 or 1.
+  virtual std::int64_t scored_rows_before(std::int64_t response_position) const = 0;
 };
 
 }  // namespace drift

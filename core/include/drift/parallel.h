@@ -1,5 +1,12 @@
 #pragma once
 
+// Rows that do not depend on each other, on all threads of the run:
+//
+//     const auto workers = drift::row_workers(model.traits().hidden_size, /*on_cpu=*/true);
+//     drift::parallel_rows(workers, rows, [&](std::int64_t worker, std::int64_t begin, std::int64_t end) {
+//       for (std::int64_t row = begin; row < end; ++row) work_on(row, scratch[worker]);
+//     });
+
 #include <drift/export.h>
 
 #include <cstdint>

@@ -1,24 +1,40 @@
 #pragma once
 
+// A parameter is declared once, beside the member that it fills:
+//
+//     explicit MyLoss(drift::Parameters& parameters)
+//         : width_(parameters("width", 4.0, "curvature of the weight", drift::above(0))),
+//           steps_(parameters("steps", 8, "draws for each response", drift::between(1, 64))),
+//           weights_(parameters("weights", std::vector<double>{1, 0.5}, "of the terms", drift::at_least(0))),
+//           norm_(parameters("norm", kNorms, Norm::kToken, "what a mean is taken over")),
+//           table_(parameters(drift::path("table", "", "file of the weights"))) {}
+//
+// A component that cannot be made without files or memory (a model, a task) declares them where it is registered
+// instead, and reads them from drift::Params.
+
 #include <drift/export.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
 namespace drift {
 
 /// A parameter's value. The alternative that a ParamSpec's default holds is the parameter's type.
-using ParamValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>>;
+using ParamValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>,
+                                std::vector<std::int64_t>, std::vector<double>>;
 
-/// Which values a parameter takes. Numbers: an interval; not finite values only where `allow_infinite`.
-/// Strings: one of `choices`, or anything where `choices` is empty.
+/// Which values a parameter takes. Numbers, those of a list too: an interval; not finite values only where
+/// `allow_infinite`. Texts, those of a list too: one of `choices`, or anything where `choices` is empty.
 struct DRIFT_API ParamRange {
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
@@ -46,12 +62,25 @@ inline ParamRange or_infinite(ParamRange range) {
   return range;
 }
 
+/// The texts that stand for the enumerators of E. Declared once and used twice, for the parameter and for its value:
+///
+///     constexpr drift::Choices<Schedule, 2> kSchedules{{{"dynamic", Schedule::kDynamic}, {"static",
+///     Schedule::kStatic}}};
+///     {"schedule", kSchedules, Schedule::kDynamic, "when a position is committed"}
+///     schedule_ = params.get("schedule", kSchedules);
+template <class E, std::size_t N>
+using Choices = std::array<std::pair<const char*, E>, N>;
+
 /// The one declaration of a parameter: the config checker, `drift plugin info` and the documentation come from it.
+/// Final.
 struct DRIFT_API ParamSpec {
   std::string name;
   ParamValue default_value;
   std::string doc;  ///< one line, without a full stop
   ParamRange range;
+  /// The text, or each text of a list, is a path: in a TOML file relative to the folder of that file, absolute in
+  /// Params.
+  bool is_path = false;
 
   ParamSpec(std::string_view name, bool value, std::string_view doc) : name(name), default_value(value), doc(doc) {}
   template <class Integer, std::enable_if_t<std::is_integral_v<Integer> && !std::is_same_v<Integer, bool>, int> = 0>
@@ -61,13 +90,41 @@ struct DRIFT_API ParamSpec {
       : name(name), default_value(value), doc(doc), range(std::move(range)) {}
   ParamSpec(std::string_view name, const char* value, std::string_view doc, ParamRange range = {})
       : name(name), default_value(std::string(value)), doc(doc), range(std::move(range)) {}
-  ParamSpec(std::string_view name, std::vector<std::string> value, std::string_view doc)
-      : name(name), default_value(std::move(value)), doc(doc) {}
+  ParamSpec(std::string_view name, std::vector<std::string> value, std::string_view doc, ParamRange range = {})
+      : name(name), default_value(std::move(value)), doc(doc), range(std::move(range)) {}
+  ParamSpec(std::string_view name, std::vector<std::int64_t> value, std::string_view doc, ParamRange range = {})
+      : name(name), default_value(std::move(value)), doc(doc), range(std::move(range)) {}
+  ParamSpec(std::string_view name, std::vector<double> value, std::string_view doc, ParamRange range = {})
+      : name(name), default_value(std::move(value)), doc(doc), range(std::move(range)) {}
+  template <class E, std::size_t N>
+  ParamSpec(std::string_view name, const Choices<E, N>& choices, E value, std::string_view doc) : name(name), doc(doc) {
+    for (const auto& [text, enumerator] : choices) {
+      range.choices.emplace_back(text);
+      if (enumerator == value) default_value = std::string(text);
+    }
+  }
+
+  /// `value` as the type that is declared: integers count where numbers are declared, an empty list as a list of
+  /// anything. Empty if it is of another type. The range is not checked.
+  std::optional<ParamValue> as_declared(const ParamValue& value) const;
+
+  ParamSpec as_path() && {
+    is_path = true;
+    return std::move(*this);
+  }
 };
+
+/// A parameter that is the path of a file or folder, or a list of them.
+inline ParamSpec path(std::string_view name, const char* value, std::string_view doc) {
+  return ParamSpec(name, value, doc).as_path();
+}
+inline ParamSpec paths(std::string_view name, std::string_view doc) {
+  return ParamSpec(name, std::vector<std::string>{}, doc).as_path();
+}
 
 using ParamSpecs = std::vector<ParamSpec>;
 
-/// "true / false", "integer", "number", "text" or "list of texts".
+/// "true / false", "integer", "number", "text", "list of texts", "list of integers" or "list of numbers".
 DRIFT_API std::string type_name(const ParamValue& value);
 /// As TOML writes it: 0.9, "text", ["a", "b"], true, inf.
 DRIFT_API std::string to_toml(const ParamValue& value);
@@ -80,15 +137,24 @@ class DRIFT_API Params {
   /// @throws Error naming the parameter if a value is not declared, of another type, or out of range.
   explicit Params(const ParamSpecs& specs, const std::map<std::string, ParamValue>& values = {});
 
-  /// T is bool, std::int64_t, double, std::string or std::vector<std::string>.
+  /// T is one of ParamValue's alternatives.
   /// @throws Error if no parameter of this name and type was declared (a mistake of the plugin's author).
   template <class T>
   T get(std::string_view name) const {
-    static_assert(std::is_same_v<T, bool> || std::is_same_v<T, std::int64_t> || std::is_same_v<T, double> ||
-                  std::is_same_v<T, std::string> || std::is_same_v<T, std::vector<std::string>>);
     const ParamValue& value = at(name);
     if (const T* typed = std::get_if<T>(&value)) return *typed;
     wrong_type(name, value);
+  }
+
+  /// The enumerator that the parameter's text stands for.
+  /// @throws Error as above, also where the parameter was declared with other choices.
+  template <class E, std::size_t N>
+  E get(std::string_view name, const Choices<E, N>& choices) const {
+    const auto text = get<std::string>(name);
+    for (const auto& [choice, enumerator] : choices) {
+      if (text == choice) return enumerator;
+    }
+    wrong_type(name, at(name));
   }
 
   const std::map<std::string, ParamValue, std::less<>>& values() const { return values_; }
@@ -98,6 +164,55 @@ class DRIFT_API Params {
   [[noreturn]] static void wrong_type(std::string_view name, const ParamValue& value);
 
   std::map<std::string, ParamValue, std::less<>> values_;
+};
+
+/// What a component's constructor declares and reads in one go. When the component is registered, a first object is
+/// made to collect the declarations; it sees the defaults and is destroyed at once. The others see the run's values.
+class DRIFT_API Parameters {
+ public:
+  /// Collects declarations.
+  explicit Parameters(ParamSpecs& declared) : declared_(&declared) {}
+  /// Gives values.
+  explicit Parameters(const Params& values) : values_(&values) {}
+
+  /// @throws Error if the name was declared before (a mistake of the author).
+  bool operator()(std::string_view name, bool value, std::string_view doc) {
+    return take<bool>(ParamSpec(name, value, doc));
+  }
+  template <class Integer, std::enable_if_t<std::is_integral_v<Integer> && !std::is_same_v<Integer, bool>, int> = 0>
+  std::int64_t operator()(std::string_view name, Integer value, std::string_view doc, ParamRange range = {}) {
+    return take<std::int64_t>(ParamSpec(name, value, doc, std::move(range)));
+  }
+  double operator()(std::string_view name, double value, std::string_view doc, ParamRange range = {}) {
+    return take<double>(ParamSpec(name, value, doc, std::move(range)));
+  }
+  std::string operator()(std::string_view name, const char* value, std::string_view doc, ParamRange range = {}) {
+    return take<std::string>(ParamSpec(name, value, doc, std::move(range)));
+  }
+  template <class T>
+  std::vector<T> operator()(std::string_view name, std::vector<T> value, std::string_view doc, ParamRange range = {}) {
+    return take<std::vector<T>>(ParamSpec(name, std::move(value), doc, std::move(range)));
+  }
+  template <class E, std::size_t N>
+  E operator()(std::string_view name, const Choices<E, N>& choices, E value, std::string_view doc) {
+    take<std::string>(ParamSpec(name, choices, value, doc));
+    return values_ == nullptr ? value : values_->get(name, choices);
+  }
+  /// A text declared as a whole: a path.
+  std::string operator()(ParamSpec text) { return take<std::string>(std::move(text)); }
+
+ private:
+  template <class T>
+  T take(ParamSpec spec) {
+    if (values_ != nullptr) return values_->get<T>(spec.name);
+    T value = std::get<T>(spec.default_value);
+    declare(std::move(spec));
+    return value;
+  }
+  void declare(ParamSpec spec);
+
+  ParamSpecs* declared_ = nullptr;
+  const Params* values_ = nullptr;
 };
 
 }  // namespace drift

@@ -1,15 +1,24 @@
 #pragma once
 
+// A plan view by view, without tensors (an example in masking_strategy.h):
+//
+//     drift::PlanBuilder builder(responses.length(), responses.prompt_length());
+//     builder.begin_view(/*sample=*/b, /*forward=*/0);
+//     builder.mask(3);
+//     builder.score(3);
+//     builder.weigh(0.5);
+//     plan = builder.finish(/*forwards=*/1);
+
 #include <drift/export.h>
 #include <drift/mask_plan.h>
 #include <drift/masking_strategy.h>
 
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 namespace drift {
 
-/// One response of a rollout, seen through plain pointers to its L positions.
+/// One response of a rollout, seen through plain pointers to its L positions. Final.
 struct Response {
   std::int64_t number;  ///< in the rollout: RandomPoint::sample of its draws
   const std::int64_t* tokens;
@@ -31,21 +40,24 @@ class DRIFT_API Responses {
   std::int64_t positions_through_end(std::int64_t b, std::int64_t end_id) const;
 
  private:
-  at::Tensor number_B_, tokens_BL_, valid_BL_, step_BL_, commit_logprob_BL_;
-  std::int64_t prompt_length_;
+  struct State;
+  std::shared_ptr<const State> state_;
 };
 
 /// Collects views one by one and turns them into a plan.
 class DRIFT_API PlanBuilder {
  public:
   PlanBuilder(std::int64_t length, std::int64_t prompt_length);
+  PlanBuilder(const PlanBuilder&) = delete;
+  PlanBuilder& operator=(const PlanBuilder&) = delete;
+  ~PlanBuilder();
 
-  /// A new view with nothing masked, nothing scored, weight 1. `step`: the denoising step whose state it shows, or -1.
-  void begin_view(std::int64_t sample, std::int64_t forward, std::int64_t step = -1);
+  /// A new view with nothing masked, nothing scored, everything attended to, weight 1.
+  void begin_view(std::int64_t sample, std::int64_t forward);
   // Of the newest view.
   void mask(std::int64_t position);
   void mask_prompt(std::int64_t position);
-  void hide(std::int64_t position);  ///< MaskPlan::hidden_FL
+  void leave_unattended(std::int64_t position);  ///< MaskPlan::attended_FL
   void score(std::int64_t position, bool committed = true);
   void weigh(double weight);
 
@@ -53,10 +65,8 @@ class DRIFT_API PlanBuilder {
   MaskPlan finish(std::int64_t forwards) const;
 
  private:
-  std::int64_t length_, prompt_length_;
-  std::vector<std::int64_t> sample_, forward_, step_;
-  std::vector<std::uint8_t> masked_, target_, committed_, prompt_masked_, hidden_;
-  std::vector<float> weight_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace drift

@@ -8,7 +8,7 @@
 /// body sees `drift::Registry& registry`:
 ///
 ///     DRIFT_PLUGIN("soft_clip", "1.0.0", "Apache-2.0") {
-///       registry.add<SoftClip>("soft_clip", "PPO with a smooth clip.", {{"width", 4.0, "curvature of the weight"}});
+///       registry.add<SoftClip>("soft_clip", "PPO with a smooth clip.");
 ///     }
 ///
 /// The body may throw (drift::Error, best): the host then refuses the plugin and keeps nothing of it. The licence is an

@@ -1,5 +1,12 @@
 #pragma once
 
+// The same value wherever, whenever and in whatever order it is asked for:
+//
+//     const drift::RandomStream random = input.random.child("masks");
+//     for (std::int64_t i = 0; i < length; ++i) {
+//       if (random.uniform({input.step, response.number, i, draw}) < share) builder.mask(i);
+//     }
+
 #include <drift/export.h>
 
 #include <cstdint>
@@ -33,6 +40,9 @@ class DRIFT_API RandomStream {
 
   /// Uniform in {0, …, bound - 1}; bound >= 1.
   std::int64_t below(std::int64_t bound, const RandomPoint& point) const;
+
+  /// The key of the generator, for those who compute the same bits elsewhere.
+  std::uint64_t key() const { return key_; }
 
  private:
   explicit RandomStream(std::uint64_t key) : key_(key) {}

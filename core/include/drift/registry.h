@@ -1,10 +1,23 @@
 #pragma once
 
+// What a plugin brings, said once when it is loaded (plugin.h):
+//
+//     DRIFT_PLUGIN("soft_clip", "1.0.0", "Apache-2.0") {
+//       registry.add<SoftClip>("soft_clip", "PPO with a smooth clip.");
+//       for (const Script& script : scripts) {  // names that are found at run time
+//         registry.add(drift::ComponentKind::kReward, script.name, script.doc, script.params,
+//                      [script](const drift::ComponentContext& context) { return script.open(context); });
+//       }
+//     }
+
 #include <drift/component.h>
 #include <drift/export.h>
-#include <drift/model.h>
+#include <drift/host.h>
 #include <drift/params.h>
+#include <drift/reserved.h>
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,37 +26,43 @@
 
 namespace drift {
 
-/// Creates a component. `model_config` is null for every kind but kModel.
-using ComponentFactory = std::unique_ptr<Component> (*)(const Params& params, const ModelConfig* model_config);
+struct ModelConfig;
 
-/// One registered component.
+/// What a component is made from. Lent for the call; `host` lives longer than the component.
+struct ComponentContext {
+  const Params* params = nullptr;             ///< every declared parameter
+  Host* host = nullptr;                       ///< never null
+  const ModelConfig* model_config = nullptr;  ///< null for every kind but kModel
+  Reserved<const void*, 5> reserved_pointers = {};
+};
+
+/// Creates a component. A closure, so that names which are found at run time (files of a script language, say) can be
+/// registered, each with what it needs.
+using ComponentFactory = std::function<std::unique_ptr<Component>(const ComponentContext&)>;
+
+/// One registered component. Created by the host.
 struct ComponentEntry {
   ComponentKind kind{};
   std::string name;
   std::string doc;  ///< one sentence
   ParamSpecs params;
-  ComponentFactory create = nullptr;
+  ComponentFactory create;
   std::string plugin;  ///< name of the plugin that registered it
 };
 
-/// A setting that a bundle brings, for example {"advantage.std", "sample"}. The key is a key of the run's TOML, or
-/// `note.` and such a key: a text on the value that the preset gives to it ("train.learning_rate = 3e-06 (preset …) was
-/// " + text), said at the start of a run that takes this value over.
-struct BundleSetting {
-  std::string key;
-  ParamValue value;
-};
-
-/// `settings` with `changes` in place of, or after, the settings of the same key: presets that differ in a few values.
-DRIFT_API std::vector<BundleSetting> changed(std::vector<BundleSetting> settings,
-                                             const std::vector<BundleSetting>& changes);
-
-/// Settings under a name: `paper`, `class_defaults`, …
+/// Settings of an algorithm under a name (`paper`, `class_defaults`, …), as the plugin carries them: a TOML file,
+/// unread. The program reads it where a run chooses the preset; docs/plugin_abi.md says what it holds.
 struct BundlePreset {
   std::string name;
-  std::string doc;
-  std::vector<BundleSetting> settings;
+  std::string origin;  ///< the file that the text comes from, for messages: "plugins/my_method/presets/paper.toml"
+  std::string text;
+  Reserved<std::string, 2> reserved_texts = {};
 };
+
+/// The presets that drift_add_plugin() compiled into this plugin: every presets/NAME.toml beside its CMakeLists.txt.
+/// Defined in the plugin, not in libdrift. @param first  the bundle's default; the others follow in the order of their
+/// names. @throws Error if there is no such file.
+std::vector<BundlePreset> plugin_presets(std::string_view first);
 
 /// An algorithm: its masking strategy, its loss and the settings its paper uses. Each part can still be swapped by
 /// name.
@@ -55,41 +74,57 @@ struct Bundle {
   std::string loss;                   ///< name of a loss estimator
   std::vector<BundlePreset> presets;  ///< the first one is the default
   std::string plugin;
+  Reserved<std::string, 4> reserved_texts = {};
 };
 
-/// What is registered. A plugin sees it once, while it registers.
+/// What is registered. A plugin sees it while it registers; created by the host.
 class DRIFT_API Registry {
  public:
+  /// @param doc  one sentence
   /// @throws Error if a component of this kind and name exists.
-  void add(ComponentEntry entry);
+  void add(ComponentKind kind, std::string_view name, std::string_view doc, ParamSpecs params, ComponentFactory create);
   void add_bundle(Bundle bundle);
 
-  /// Register class T under a name.
+  /// Register class T under a name. T's constructor takes (Parameters&), which declares the parameters too, or (const
+  /// Params&), a model's (const ModelConfig&, const Params&); and, behind these, a Host& if it wants one.
   template <class T>
   void add(std::string_view name, std::string_view doc, ParamSpecs params = {}) {
-    ComponentEntry entry;
-    entry.kind = T::kKind;
-    entry.name = name;
-    entry.doc = doc;
-    entry.params = std::move(params);
-    entry.create = [](const Params& values, [[maybe_unused]] const ModelConfig* config) -> std::unique_ptr<Component> {
+    if constexpr (std::is_constructible_v<T, Parameters&> || std::is_constructible_v<T, Parameters&, Host&>) {
+      Parameters declaration(params);
+      make<T>(declaration_host(), declaration);
+    }
+    add(T::kKind, name, doc, std::move(params), [](const ComponentContext& context) -> std::unique_ptr<Component> {
       if constexpr (T::kKind == ComponentKind::kModel) {
-        return std::make_unique<T>(*config, values);
+        return make<T>(*context.host, *context.model_config, *context.params);
+      } else if constexpr (std::is_constructible_v<T, Parameters&> || std::is_constructible_v<T, Parameters&, Host&>) {
+        Parameters values(*context.params);
+        return make<T>(*context.host, values);
       } else {
-        return std::make_unique<T>(values);
+        return make<T>(*context.host, *context.params);
       }
-    };
-    add(std::move(entry));
+    });
   }
 
-  const std::vector<ComponentEntry>& components() const { return components_; }
-  const std::vector<Bundle>& bundles() const { return bundles_; }
+  const std::vector<ComponentEntry>& components() const;
+  const std::vector<Bundle>& bundles() const;
 
   /// Null if there is none.
   const ComponentEntry* find(ComponentKind kind, std::string_view name) const;
   const Bundle* find_bundle(std::string_view name) const;
 
  private:
+  template <class T, class... Arguments>
+  static std::unique_ptr<Component> make(Host& host, Arguments&... arguments) {
+    if constexpr (std::is_constructible_v<T, Arguments&..., Host&>) {
+      return std::make_unique<T>(arguments..., host);
+    } else {
+      return std::make_unique<T>(arguments...);
+    }
+  }
+
+  /// Of objects that are made to collect declarations: says nothing, counts nothing.
+  static Host& declaration_host();
+
   friend class PluginLoader;
   std::vector<ComponentEntry> components_;
   std::vector<Bundle> bundles_;

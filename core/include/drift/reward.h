@@ -1,7 +1,17 @@
 #pragma once
 
+// A reward judges a text:
+//
+//     void Contains::score(const drift::RewardRequest& request, drift::RewardResult& result) const {
+//       result.solved = request.response.find(request.item->reference) != std::string_view::npos;
+//       result.value = result.solved ? 1 : 0;
+//       result.status = result.solved ? drift::RewardStatus::kOk : drift::RewardStatus::kWrong;
+//       result.reason = result.solved ? "has the answer" : "lacks the answer";
+//     }
+
 #include <drift/component.h>
 #include <drift/params.h>
+#include <drift/reserved.h>
 #include <drift/task.h>
 
 #include <cstdint>
@@ -27,6 +37,8 @@ struct RewardRequest {
   std::string_view response;  ///< decoded without clean-up, special tokens dropped
   const TaskItem* item = nullptr;
   bool truncated = false;  ///< the response ends because its positions did, not with an end token
+  Reserved<const void*, 4> reserved_pointers = {};
+  Reserved<std::int64_t, 4> reserved_numbers = {};
 };
 
 struct RewardResult {
@@ -34,9 +46,11 @@ struct RewardResult {
   bool solved = false;  ///< what accuracy counts, whatever the value is made of
   RewardStatus status = RewardStatus::kOk;
   std::string reason;  ///< one line for people
+  Reserved<std::string, 2> reserved_texts = {};
+  Reserved<std::int64_t, 4> reserved_numbers = {};
 };
 
-/// Judges a response. Registered with a constructor (const Params&).
+/// Judges a response. Constructors: registry.h.
 class DRIFT_API Reward : public Component {
  public:
   static constexpr ComponentKind kKind = ComponentKind::kReward;

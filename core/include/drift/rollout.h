@@ -1,9 +1,24 @@
 #pragma once
 
+// A rollout writes responses; the policy predicts tokens at masked positions (policy.h):
+//
+//     void LeftToRight::generate(const drift::RolloutInput& input, drift::Trajectories& made) const {
+//       for (std::int64_t i = 0; i < length_; ++i) {
+//         forward.tokens_BS = at::cat({input.prompts.tokens_BP, made.tokens_BL}, 1).to(input.policy->device());
+//         forward.rows_N = next_N + i;  // b * S + P + i
+//         const auto sampled = input.policy->sample(forward, {}, all_B, uniform_B, options);
+//         made.tokens_BL.select(1, i).copy_(sampled.token_M);
+//         made.step_BL.select(1, i).fill_(i);
+//         …
+//       }
+//     }
+
 #include <drift/component.h>
 #include <drift/model.h>
 #include <drift/params.h>
+#include <drift/policy.h>
 #include <drift/random.h>
+#include <drift/reserved.h>
 #include <drift/trajectories.h>
 
 #include <atomic>
@@ -11,17 +26,20 @@
 
 namespace drift {
 
+/// Created by the host.
 struct RolloutInput {
-  const Model* model = nullptr;
-  Prompts prompts;
+  const Policy* policy = nullptr;
+  Prompts prompts;                ///< on the CPU
   RandomStream random{0, ""};     ///< draw at RandomPoint{step, first_sample + b, position, denoising step}
   std::int64_t step = 0;          ///< optimisation step
   std::int64_t first_sample = 0;  ///< number of response 0, so that a split batch draws what the whole one draws
   const std::atomic<bool>* cancelled =
       nullptr;  ///< set from another thread: return soon, whatever is in the result; may be null
+  Reserved<at::Tensor, 4> reserved_tensors = {};
+  Reserved<std::int64_t, 4> reserved_numbers = {};
 };
 
-/// Writes responses by denoising. Registered with a constructor (const Params&).
+/// Writes responses by denoising. Constructors: registry.h.
 class DRIFT_API Rollout : public Component {
  public:
   static constexpr ComponentKind kKind = ComponentKind::kRollout;
@@ -29,8 +47,8 @@ class DRIFT_API Rollout : public Component {
   /// L, the number of response positions.
   virtual std::int64_t response_length() const = 0;
 
-  /// Fill `trajectories` for all responses. Response b depends only on its own prompt and random points: not on the
-  /// batch around it (up to rounding). Gradients are disabled by the caller.
+  /// Fill `trajectories` for all responses, with tensors on the CPU. Response b depends only on its own prompt and
+  /// random points: not on the batch around it (up to rounding). Gradients are disabled by the caller.
   virtual void generate(const RolloutInput& input, Trajectories& trajectories) const = 0;
 };
 
@@ -39,17 +57,20 @@ struct RolloutCost {
   std::int64_t least_forwards = 1;  ///< of one response
   std::int64_t most_forwards = 1;
   std::int64_t bytes = 0;  ///< activations and logits held at one time, weights excluded; an estimate on the high side
+  Reserved<std::int64_t, 6> reserved_numbers = {};
 };
 
-/// A rollout that knows its cost. The host asks for it with dynamic_cast.
-class DRIFT_API CostedRollout : public Rollout {
+/// Capability of a rollout that knows its cost.
+class DRIFT_API RolloutCostEstimate {
  public:
+  virtual ~RolloutCostEstimate() = default;
+
   /// @param model          its shapes; the parameters may lie on the meta device
   /// @param prompt_length  P, tokens of the longest prompt
   /// @param responses      written at once
   /// @param on_cpu         where the model will lie
-  virtual void cost(const Model& model, std::int64_t prompt_length, std::int64_t responses, bool on_cpu,
-                    RolloutCost& cost) const = 0;
+  virtual void estimate_cost(const Model& model, std::int64_t prompt_length, std::int64_t responses, bool on_cpu,
+                             RolloutCost& cost) const = 0;
 };
 
 }  // namespace drift

@@ -1,6 +1,17 @@
 #pragma once
 
+// One draw from the first row of logits and two from the second, from the same random numbers on every device:
+//
+//     const auto row_M = at::arange(3, at::kLong).clamp_max(1);
+//     const auto uniform_M = drift::uniform(input.random, input.step, sample_M, position_M, draw_M);
+//     drift::SamplingOptions options;
+//     options.temperature = 1;
+//     options.forbidden_ids = policy.traits().forbidden_output_ids;
+//     const auto sampled = drift::sample_tokens(logits_NV, row_M, uniform_M, options);
+
 #include <drift/export.h>
+#include <drift/random.h>
+#include <drift/reserved.h>
 
 #include <ATen/core/Tensor.h>
 
@@ -21,23 +32,31 @@ struct SamplingOptions {
   double temperature = 0;  ///< 0: the most likely token, the lower id where two are equal
   Confidence confidence = Confidence::kProbability;
   std::vector<std::pair<std::int64_t, std::int64_t>> forbidden_ids;  ///< half-open ranges that are never chosen
+  Reserved<at::Tensor, 2> reserved_tensors = {};
+  Reserved<std::int64_t, 6> reserved_numbers = {};
 };
 
-/// M predictions, on the CPU.
+/// M predictions, on the device of the logits.
 struct SampledTokens {
   at::Tensor token_M;       ///< int64
   at::Tensor logprob_M;     ///< float32, under softmax of the raw logits: temperature 1, nothing forbidden
   at::Tensor confidence_M;  ///< float32, from the same distribution
+  Reserved<at::Tensor, 4> reserved_tensors = {};
 };
 
 /// Draw one token for each m from the logits row `row_M[m]`: exactly from softmax(logits / temperature) over the
-/// allowed ids, by inversion of uniform_M[m]. Softmax in float32 with float64 sums. No host synchronisation but the
-/// copy of the result.
+/// allowed ids, by inversion of uniform_M[m]. Softmax in float32 with float64 sums. The host does not wait for the
+/// device.
 ///
 /// @param logits_NV  any floating type, any device.
-/// @param row_M      int64 in [0, N), on the CPU: several draws may share a row.
-/// @param uniform_M  float64 in [0, 1), on the CPU; not read at temperature 0.
+/// @param row_M      int64 in [0, N): several draws may share a row. Moved to the device of the logits.
+/// @param uniform_M  float64 in [0, 1), see uniform(); not read at temperature 0. Moved to the device of the logits.
 DRIFT_API SampledTokens sample_tokens(const at::Tensor& logits_NV, const at::Tensor& row_M, const at::Tensor& uniform_M,
                                       const SamplingOptions& options);
+
+/// random.uniform({step, sample_M[m], position_M[m], draw_M[m]}) for each m: float64 on the device of the three
+/// tensors, the same bits on every device. Integer tensors of equal shape or such that broadcast to it.
+DRIFT_API at::Tensor uniform(const RandomStream& random, std::int64_t step, const at::Tensor& sample_M,
+                             const at::Tensor& position_M, const at::Tensor& draw_M);
 
 }  // namespace drift

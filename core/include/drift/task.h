@@ -1,8 +1,18 @@
 #pragma once
 
+// A task makes problems:
+//
+//     void Sums::training_item(std::int64_t index, const drift::RandomStream& random, drift::TaskItem& item) const {
+//       const auto a = random.below(100, {index, 0, 0, 0}), b = random.below(100, {index, 0, 0, 1});
+//       item.id = "train/" + std::to_string(index);
+//       item.prompt = std::to_string(a) + " + " + std::to_string(b) + " = ";
+//       item.reference = std::to_string(a + b);
+//     }
+
 #include <drift/component.h>
 #include <drift/params.h>
 #include <drift/random.h>
+#include <drift/reserved.h>
 
 #include <cstdint>
 #include <string>
@@ -17,9 +27,11 @@ struct TaskItem {
   std::string reference;        ///< what the reward needs to judge an answer, in the reward's own form
   std::string demonstration;    ///< a response to imitate in `drift pretrain`; empty if the task has none
   std::string response_prefix;  ///< first words of the response, given to the model; empty: none
+  Reserved<std::string, 4> reserved_texts = {};
+  Reserved<std::int64_t, 4> reserved_numbers = {};
 };
 
-/// Where problems come from: a generator or a dataset. Registered with a constructor (const Params&).
+/// Where problems come from: a generator or a dataset. Constructors: registry.h.
 class DRIFT_API Task : public Component {
  public:
   static constexpr ComponentKind kKind = ComponentKind::kTask;
@@ -34,9 +46,12 @@ class DRIFT_API Task : public Component {
   virtual void held_out_item(std::int64_t index, TaskItem& item) const = 0;
 };
 
-/// A task whose training items are a fixed list, as a dataset's are: the host can look through them and choose some.
-class DRIFT_API ListedTask : public Task {
+/// Capability of a task whose training items are a fixed list, as a data set's are: the host can look through them and
+/// choose some.
+class DRIFT_API TrainingList {
  public:
+  virtual ~TrainingList() = default;
+
   virtual std::int64_t training_size() const = 0;
   /// Training item 0 <= index < training_size() in the order of the list, not shuffled.
   virtual void listed_item(std::int64_t index, TaskItem& item) const = 0;

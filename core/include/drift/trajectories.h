@@ -1,9 +1,18 @@
 #pragma once
 
+// A response of four positions that was written in three denoising steps, the second of which committed two tokens:
+//
+//     tokens_BL          17   4  23   0     0: padding
+//     valid_BL            1   1   1   0
+//     step_BL             0   1   1   2
+//     commit_logprob_BL  -.1 -.3 -.2  0.
+//     forwards_B          3
+
+#include <drift/reserved.h>
+
 #include <ATen/core/Tensor.h>
 
-#include <string>
-#include <vector>
+#include <cstdint>
 
 namespace drift {
 
@@ -12,6 +21,7 @@ struct Prompts {
   at::Tensor tokens_BP;  ///< int64, padded on the left
   at::Tensor mask_BP;    ///< bool, true = real token
   at::Tensor group_B;    ///< int64, 0-based number of the response's group
+  Reserved<at::Tensor, 2> reserved_tensors = {};
 };
 
 /// All that rollout knows about B responses of L positions (docs/spec/algorithms.md 1.1, 1.2).
@@ -23,6 +33,16 @@ struct Trajectories {
                          ///< Defined for padding too: it was masked until that step.
   at::Tensor commit_logprob_BL;  ///< float32, log-probability at commit time, temperature 1; 0 where never committed
   at::Tensor forwards_B;         ///< int64, forward evaluations that the response took part in
+
+  // What forward k of response b saw, where that is not the whole sequence computed anew: int32 [B, K] with K the most
+  // forwards of a response; undefined: all L positions, nothing from a cache. Positions of the response; the prompt is
+  // always attended to, and counts as computed where computed_begin_BK is negative.
+  at::Tensor attended_BK;        ///< positions [0, attended) were attended to
+  at::Tensor computed_begin_BK;  ///< positions [begin, end) were computed, the others read from a cache as an earlier
+  at::Tensor computed_end_BK;    ///< forward had left them
+
+  Reserved<at::Tensor, 6> reserved_tensors = {};
+  Reserved<std::int64_t, 4> reserved_numbers = {};
 };
 
 }  // namespace drift

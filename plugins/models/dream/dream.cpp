@@ -50,15 +50,13 @@ drift::nn::TransformerShape shape_of(const DreamConfig& config, const drift::Par
   return shape;
 }
 
-drift::ModelTraits traits_of(const DreamConfig& config, const drift::Params& params) {
+drift::ModelTraits traits_of(const DreamConfig& config) {
   drift::ModelTraits traits;
   traits.family = "Dream";
   traits.mask_id = config.mask_id;
   traits.pad_id = config.pad_id;
   traits.end_id = config.end_id;
-  traits.prediction_row = params.get<std::string>("scored_row") == "previous"
-                              ? drift::PredictionRow::kPrevious
-                              : drift::PredictionRow::kPreviousWithinResponse;
+  traits.prediction_row = drift::PredictionRow::kPrevious;
   // No token comes after the mask token but, in DiffuCoder, the padding.
   const std::int64_t first = config.mask_id, last = config.shape.vocabulary, pad = config.pad_id;
   if (pad > first) {
@@ -78,7 +76,8 @@ Dream::Dream(const drift::ModelConfig& model, const drift::Params& params)
             DreamConfig::parse(model.config_json, params.get<std::vector<std::string>>("ignored_settings"))) {}
 
 Dream::Dream(const drift::ModelConfig& model, const drift::Params& params, const DreamConfig& config)
-    : TransformerModel(shape_of(config, params), kNames, traits_of(config, params), model) {}
+    : TransformerModel(shape_of(config, params), kNames, traits_of(config), model),
+      within_response_(params.get<std::string>("scored_row") == "within_response") {}
 
 // The original's: normal draws of standard deviation 0.02, biases and the padding's embedding 0, norms 1.
 void Dream::initialize(const drift::RandomStream& random) {

@@ -50,8 +50,8 @@ drift::ParamSpecs CountdownTask::parameters() {
       {"correct_sums", 0.6, "share of correct demonstrations where + and - suffice", between(0, 1)},
       {"correct_products", 0.3, "share of correct demonstrations where * or / is needed", between(0, 1)},
       {"held_out_size", 400, "number of held-out puzzles; of a file, at most so many", between(1, 10000)},
-      {"held_out_file", "",
-       "JSON Lines of puzzles to evaluate on instead of drawn ones; none of them is a training puzzle"}};
+      drift::path("held_out_file", "",
+                  "JSON Lines of puzzles to evaluate on instead of drawn ones; none of them is a training puzzle")};
 }
 
 CountdownTask::CountdownTask(const drift::Params& params)

@@ -65,9 +65,9 @@ drift::ParamSpecs SudokuTask::parameters() {
        "those and all their solutions",
        drift::one_of({"grids", "puzzles", "solutions"})},
       {"held_out_size", 400, "number of held-out puzzles; of a file, at most so many", drift::between(1, 10000)},
-      {"held_out_file", "",
-       "CSV file of puzzles to evaluate on instead of drawn ones; with split = grids, those whose solutions are all "
-       "held out"}};
+      drift::path("held_out_file", "",
+                  "CSV file of puzzles to evaluate on instead of drawn ones; with split = grids, those whose solutions "
+                  "are all held out")};
 }
 
 SudokuTask::SudokuTask(const drift::Params& params)

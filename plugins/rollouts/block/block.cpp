@@ -6,7 +6,6 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 
-#include <map>
 #include <string>
 
 namespace {
@@ -19,13 +18,10 @@ std::int64_t rows_at_once(std::int64_t sequence, bool on_cpu) {
   return std::max<std::int64_t>(1, (on_cpu ? kTokensPerForward : kTokensPerForwardOnDevice) / sequence);
 }
 
-Remasking remasking_of(const std::string& name) {
-  static const std::map<std::string, Remasking> names = {{"low_confidence", Remasking::kLowConfidence},
-                                                         {"margin", Remasking::kMargin},
-                                                         {"negative_entropy", Remasking::kNegativeEntropy},
-                                                         {"random", Remasking::kRandom}};
-  return names.at(name);
-}
+constexpr drift::Choices<Remasking, 4> kRemasking{{{"low_confidence", Remasking::kLowConfidence},
+                                                   {"margin", Remasking::kMargin},
+                                                   {"negative_entropy", Remasking::kNegativeEntropy},
+                                                   {"random", Remasking::kRandom}}};
 
 }  // namespace
 
@@ -38,8 +34,7 @@ drift::ParamSpecs BlockRollout::parameters() {
        one_of({"dynamic", "static"})},
       {"threshold", 0.9, "dynamic: confidence from which a position is committed; the surest one always is"},
       {"steps", 0, "static: forwards for the whole response; 0 = one token per forward", at_least(0)},
-      {"remasking", "low_confidence", "which positions stay masked",
-       one_of({"low_confidence", "margin", "negative_entropy", "random"})},
+      {"remasking", kRemasking, Remasking::kLowConfidence, "which positions stay masked"},
       {"temperature", 1.0, "of the token draw; 0 = greedy", at_least(0)},
   };
 }
@@ -50,7 +45,7 @@ BlockRollout::BlockRollout(const drift::Params& params) {
   settings_.dynamic = params.get<std::string>("schedule") == "dynamic";
   settings_.threshold = params.get<double>("threshold");
   settings_.steps = params.get<std::int64_t>("steps");
-  settings_.remasking = remasking_of(params.get<std::string>("remasking"));
+  settings_.remasking = params.get("remasking", kRemasking);
   settings_.temperature = params.get<double>("temperature");
   if (settings_.steps == 0) settings_.steps = settings_.length;
   if (settings_.length % settings_.block != 0) {
@@ -68,8 +63,8 @@ void BlockRollout::generate(const drift::RolloutInput& input, drift::Trajectorie
   trajectories.commit_logprob_BL = at::empty({responses, length}, at::kFloat);
   trajectories.forwards_B = at::empty({responses}, at::kLong);
 
-  const auto& traits = input.model->traits();
-  const bool on_cpu = input.model->lm_head_VH().is_cpu();
+  const auto& traits = input.policy->traits();
+  const bool on_cpu = input.policy->device().is_cpu();
   const std::int64_t sequence = input.prompts.tokens_BP.size(1) + length;
   const std::int64_t at_once = rows_at_once(sequence, on_cpu);
   drift::parallel_rows(drift::row_workers(traits.hidden_size, on_cpu), responses,
@@ -82,8 +77,8 @@ void BlockRollout::generate(const drift::RolloutInput& input, drift::Trajectorie
       (trajectories.tokens_BL != traits.pad_id).logical_and(trajectories.tokens_BL != traits.mask_id);
 }
 
-void BlockRollout::cost(const drift::Model& model, std::int64_t prompt_length, std::int64_t responses, bool on_cpu,
-                        drift::RolloutCost& cost) const {
+void BlockRollout::estimate_cost(const drift::Model& model, std::int64_t prompt_length, std::int64_t responses,
+                                 bool on_cpu, drift::RolloutCost& cost) const {
   const auto& traits = model.traits();
   const std::int64_t blocks = settings_.length / settings_.block;
   cost.least_forwards = settings_.dynamic ? blocks : std::max(settings_.steps, blocks);

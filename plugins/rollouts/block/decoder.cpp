@@ -7,7 +7,6 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/mm.h>
 #include <ATen/ops/ones.h>
 
 #include <algorithm>
@@ -34,8 +33,8 @@ BlockDecoder::BlockDecoder(const BlockSettings& settings, const drift::RolloutIn
                            std::int64_t last)
     : settings_(settings),
       input_(input),
-      traits_(input.model->traits()),
-      sampling_{settings.temperature, confidence_of(settings.remasking), traits_.forbidden_output_ids},
+      traits_(input.policy->traits()),
+      sampling_{settings.temperature, confidence_of(settings.remasking), traits_.forbidden_output_ids, {}, {}},
       remasking_random_(input.random.child("remasking")) {
   for (std::int64_t index = first; index < last; ++index) {
     Row row;
@@ -89,8 +88,8 @@ std::vector<std::int64_t> BlockDecoder::masked_of_block(const Row& row) const {
   return masked;
 }
 
-// Rows of logits for the masked positions of each state's block, state after state.
-at::Tensor BlockDecoder::logits(const std::vector<std::vector<Row*>>& states) const {
+// One row for each masked position of each state's block, state after state.
+drift::ForwardInput BlockDecoder::forward_input(const std::vector<std::vector<Row*>>& states) const {
   const auto& prompts = input_.prompts;
   const std::int64_t prompt_length = prompts.tokens_BP.size(1), sequence = prompt_length + settings_.length;
   const auto count = static_cast<std::int64_t>(states.size());
@@ -103,10 +102,9 @@ at::Tensor BlockDecoder::logits(const std::vector<std::vector<Row*>>& states) co
     std::memcpy(to, prompts.tokens_BP.const_data_ptr<std::int64_t>() + row.index * prompt_length,
                 static_cast<std::size_t>(prompt_length) * sizeof(std::int64_t));
     std::memcpy(to + prompt_length, row.tokens.data(), row.tokens.size() * sizeof(std::int64_t));
-    const std::int64_t shift = traits_.prediction_row == drift::PredictionRow::kSame ? 0 : 1;
-    for (const std::int64_t i : masked_of_block(row)) wanted.push_back(s * sequence + prompt_length + i - shift);
+    for (const std::int64_t i : masked_of_block(row)) wanted.push_back(s * sequence + prompt_length + i);
   }
-  const auto device = input_.model->lm_head_VH().device();
+  const auto device = input_.policy->device();
   drift::ForwardInput forward;
   forward.tokens_BS = tokens.to(device);
   forward.rows_N = at::empty({static_cast<std::int64_t>(wanted.size())}, at::kLong);
@@ -118,11 +116,10 @@ at::Tensor BlockDecoder::logits(const std::vector<std::vector<Row*>>& states) co
     const auto response = at::ones({count, settings_.length}, at::kBool);
     forward.key_mask_BS = at::cat({prompts.mask_BP.index_select(0, index), response}, 1).to(device);
   }
-  return at::mm(input_.model->forward(forward), input_.model->lm_head_VH().t());
+  return forward;
 }
 
 void BlockDecoder::advance(const std::vector<std::vector<Row*>>& states) {
-  const auto logits_NV = logits(states);
   std::vector<std::int64_t> rows;
   std::vector<double> uniforms;
   std::int64_t first = 0;
@@ -142,7 +139,8 @@ void BlockDecoder::advance(const std::vector<std::vector<Row*>>& states) {
   auto uniform_M = at::empty({count}, at::kDouble);
   std::memcpy(row_M.data_ptr(), rows.data(), rows.size() * sizeof(std::int64_t));
   std::memcpy(uniform_M.data_ptr(), uniforms.data(), uniforms.size() * sizeof(double));
-  const auto sampled = drift::sample_tokens(logits_NV, row_M, uniform_M, sampling_);
+  auto sampled = input_.policy->sample(forward_input(states), {}, row_M, uniform_M, sampling_);
+  sampled = {sampled.token_M.cpu(), sampled.logprob_M.cpu(), sampled.confidence_M.cpu(), {}};
 
   std::int64_t offset = 0;
   for (const auto& state : states) {

@@ -43,7 +43,7 @@ class BlockDecoder {
 
   /// Rows in the same state: same prompt, same tokens.
   std::vector<std::vector<Row*>> distinct_states(const std::vector<Row*>& active) const;
-  at::Tensor logits(const std::vector<std::vector<Row*>>& states) const;
+  drift::ForwardInput forward_input(const std::vector<std::vector<Row*>>& states) const;
   void advance(const std::vector<std::vector<Row*>>& states);
   void commit(Row& row, const std::vector<std::int64_t>& masked, const drift::SampledTokens& sampled,
               std::int64_t offset);

@@ -8,7 +8,7 @@
 namespace dataset {
 
 /// Problems out of files, in the formats and by the column map of Settings.
-class DatasetTask final : public drift::ListedTask {
+class DatasetTask final : public drift::Task, public drift::TrainingList {
  public:
   static drift::ParamSpecs parameters();
   /// @throws drift::Error with everything that is wrong with the files.

@@ -6,14 +6,15 @@ namespace {
 
 class SoftClip final : public drift::LossEstimator {
  public:
-  explicit SoftClip(const drift::Params& params) : width_(params.get<double>("width")) {}
+  explicit SoftClip(drift::Parameters& parameters)
+      : width_(parameters("width", 4.0, "curvature of the weight", drift::at_least(0))) {}
 
   // The ratio is taken token by token, so any split of the views into micro-batches gives the same gradient.
   drift::Coupling coupling() const override { return drift::Coupling::kView; }
 
   drift::Loss evaluate(const drift::LossInput& in) const override {
     auto log_ratio_FL = in.log_probs.current_FL - in.log_probs.old_FL;
-    auto gain_FL = in.advantage_F1() * log_ratio_FL.exp() / (1 + width_ * log_ratio_FL.square());
+    auto gain_FL = in.token_advantage() * log_ratio_FL.exp() / (1 + width_ * log_ratio_FL.square());
     return in.token_mean(-gain_FL);
   }
 
@@ -23,7 +24,4 @@ class SoftClip final : public drift::LossEstimator {
 
 }  // namespace
 
-DRIFT_PLUGIN("soft_clip", "1.0.0", "Apache-2.0") {
-  registry.add<SoftClip>("soft_clip", "PPO with a smooth clip.",
-                         {{"width", 4.0, "curvature of the weight", drift::at_least(0)}});
-}
+DRIFT_PLUGIN("soft_clip", "1.0.0", "Apache-2.0") { registry.add<SoftClip>("soft_clip", "PPO with a smooth clip."); }

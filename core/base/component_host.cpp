@@ -1,0 +1,110 @@
+#include <core/base/component_host.h>
+
+#include <core/base/log.h>
+
+#include <drift/error.h>
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace drift {
+namespace {
+
+struct Ratio {
+  double sum = 0, count = 0;
+};
+
+struct Shared {
+  std::mutex mutex;
+  std::uint64_t seed = 0;
+  std::set<std::string> warned;
+  std::map<std::string, Ratio, std::less<>> metrics;
+};
+
+Shared& shared() {
+  static Shared all;
+  return all;
+}
+
+class ComponentHost final : public Host {
+ public:
+  ComponentHost(ComponentKind kind, std::string name) : kind_(kind_name(kind)), name_(std::move(name)) {}
+
+  void log(LogLevel level, std::string_view text) override {
+    level == LogLevel::kWarning ? log_warning(line(text)) : log_info(line(text));
+  }
+
+  void warn_once(std::string_view text) override {
+    {
+      const std::lock_guard lock(shared().mutex);
+      if (!shared().warned.insert(line(text)).second) return;
+    }
+    log_warning(line(text));
+  }
+
+  void metric(std::string_view name, double sum, double count) override {
+    const auto allowed = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    };
+    if (name.empty() || !std::all_of(name.begin(), name.end(), allowed)) {
+      throw Error("`" + std::string(name) + "` is not a name for a metric", "use letters, digits and `_`");
+    }
+    const std::lock_guard lock(shared().mutex);
+    Ratio& ratio = shared().metrics[name_ + "/" + std::string(name)];
+    ratio.sum += sum;
+    ratio.count += count;
+  }
+
+  RandomStream random(std::string_view name) const override {
+    const std::lock_guard lock(shared().mutex);
+    return RandomStream(shared().seed, kind_).child(name_).child(name);
+  }
+
+  std::int64_t threads() const override { return at::get_num_threads(); }
+
+ private:
+  std::string line(std::string_view text) const { return kind_ + " `" + name_ + "`: " + std::string(text); }
+
+  std::string kind_, name_;
+};
+
+Host& host_of(const ComponentEntry& entry) {
+  static std::map<std::pair<ComponentKind, std::string>, std::unique_ptr<ComponentHost>> hosts;
+  const std::lock_guard lock(shared().mutex);
+  auto& host = hosts[{entry.kind, entry.name}];
+  if (!host) host = std::make_unique<ComponentHost>(entry.kind, entry.name);
+  return *host;
+}
+
+}  // namespace
+
+std::unique_ptr<Component> make_component(const ComponentEntry& entry, const Params& params,
+                                          const ModelConfig* model_config) {
+  ComponentContext context;
+  context.params = &params;
+  context.host = &host_of(entry);
+  context.model_config = model_config;
+  return entry.create(context);
+}
+
+void set_component_seed(std::uint64_t seed) {
+  const std::lock_guard lock(shared().mutex);
+  shared().seed = seed;
+}
+
+std::map<std::string, double, std::less<>> take_component_metrics() {
+  const std::lock_guard lock(shared().mutex);
+  std::map<std::string, double, std::less<>> means;
+  for (const auto& [name, ratio] : shared().metrics) {
+    if (ratio.count != 0) means[name] = ratio.sum / ratio.count;
+  }
+  shared().metrics.clear();
+  return means;
+}
+
+}  // namespace drift

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <drift/host.h>
+#include <drift/registry.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace drift {
+
+/// Create a component with a host of its own, which is kept until the process ends.
+/// @param model_config  null for every kind but a model
+std::unique_ptr<Component> make_component(const ComponentEntry& entry, const Params& params,
+                                          const ModelConfig* model_config = nullptr);
+
+// What all hosts share: a process is one run.
+
+/// The seed of Host::random().
+void set_component_seed(std::uint64_t seed);
+
+/// What components reported by Host::metric() since the last call, as `COMPONENT/name`.
+std::map<std::string, double, std::less<>> take_component_metrics();
+
+}  // namespace drift

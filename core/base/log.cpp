@@ -1,0 +1,81 @@
+#include <core/base/log.h>
+
+#include <drift/error.h>
+
+#include <spdlog/logger.h>
+#include <spdlog/sinks/basic_file_sink.h>
+
+#include <cstdio>
+#include <memory>
+#include <mutex>
+
+namespace drift {
+namespace {
+
+struct Log {
+  std::mutex mutex;
+  std::shared_ptr<spdlog::logger> logger;  // null while no log is open
+  std::mutex listener_mutex;
+  WarningListener listener;
+};
+
+Log& the_log() {
+  static Log log;
+  return log;
+}
+
+void warn_on_standard_error(const std::string& text) { std::fprintf(stderr, "warning: %s\n", text.c_str()); }
+
+void write(spdlog::level::level_enum level, const std::string& text) {
+  Log& log = the_log();
+  const std::lock_guard lock(log.mutex);
+  // string_view: a text with braces is not a format.
+  if (log.logger) log.logger->log(level, spdlog::string_view_t(text.data(), text.size()));
+}
+
+}  // namespace
+
+void open_log(const std::filesystem::path& path) {
+  std::shared_ptr<spdlog::logger> logger;
+  try {
+    logger =
+        std::make_shared<spdlog::logger>("drift", std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string()));
+  } catch (const spdlog::spdlog_ex& error) {
+    throw Error("cannot write the log " + path.string() + ": " + error.what(), "choose a writable folder with --out");
+  }
+  logger->set_pattern("%Y-%m-%d %H:%M:%S.%e %-7l %v");
+  logger->set_level(spdlog::level::trace);
+  logger->flush_on(spdlog::level::trace);
+  // A log that cannot be written (a full disk) says so once and does not stop the run.
+  logger->set_error_handler([said = false](const std::string& error) mutable {
+    if (!said) warn_on_standard_error("the log is incomplete: " + error);
+    said = true;
+  });
+  Log& log = the_log();
+  const std::lock_guard lock(log.mutex);
+  log.logger = std::move(logger);
+}
+
+void close_log() {
+  Log& log = the_log();
+  const std::lock_guard lock(log.mutex);
+  log.logger.reset();
+}
+
+void log_info(const std::string& text) { write(spdlog::level::info, text); }
+void log_error(const std::string& text) { write(spdlog::level::err, text); }
+
+void log_warning(const std::string& text) {
+  write(spdlog::level::warn, text);
+  Log& log = the_log();
+  const std::lock_guard lock(log.listener_mutex);
+  log.listener ? log.listener(text) : warn_on_standard_error(text);
+}
+
+void set_warning_listener(WarningListener listener) {
+  Log& log = the_log();
+  const std::lock_guard lock(log.listener_mutex);
+  log.listener = std::move(listener);
+}
+
+}  // namespace drift

@@ -1,0 +1,47 @@
+#include <core/base/model_policy.h>
+
+#include <drift/error.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/mm.h>
+
+namespace drift {
+
+void check_capabilities(const Model& model, const ForwardInput& input) {
+  const auto refuse = [&](const char* what) {
+    throw Error("the model family " + model.traits().family + " " + what, "choose a model that can");
+  };
+  if ((input.positions_BS.defined() || input.block_BS.defined()) && !capability<BlockAttention>(model)) {
+    refuse("computes whole sequences with attention in both directions, not blocks of them");
+  }
+  if (input.adapted_B.defined() && !capability<Adapters>(model)) refuse("has no adapters to switch off");
+}
+
+ModelPolicy::ModelPolicy(const Model& model) : model_(model), cached_(capability<CachedForward>(model)) {}
+
+at::Tensor ModelPolicy::logits(const ForwardInput& input, const ForwardCache& cache) const {
+  check_capabilities(model_, input);
+  ForwardInput shifted = input;
+  if (traits().prediction_row == PredictionRow::kPrevious) shifted.rows_N = input.rows_N - 1;
+  at::Tensor hidden_NH;
+  if (cache.cache == nullptr) {
+    hidden_NH = model_.forward(shifted);
+  } else if (cached_ != nullptr && cache.window != nullptr) {
+    hidden_NH = cached_->forward_window(shifted, *cache.window, *cache.cache);
+  } else {
+    throw Error("a forward with a cache needs a model that has one, and the window that is computed",
+                "ask make_cache() first");
+  }
+  return at::mm(hidden_NH, model_.lm_head_VH().t());
+}
+
+SampledTokens ModelPolicy::sample(const ForwardInput& input, const ForwardCache& cache, const at::Tensor& row_M,
+                                  const at::Tensor& uniform_M, const SamplingOptions& options) const {
+  return sample_tokens(logits(input, cache), row_M, uniform_M, options);
+}
+
+std::unique_ptr<KeyValueCache> ModelPolicy::make_cache(std::int64_t rows, std::int64_t positions) const {
+  return cached_ ? cached_->make_cache(rows, positions) : nullptr;
+}
+
+}  // namespace drift

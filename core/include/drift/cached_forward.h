@@ -1,0 +1,81 @@
+#pragma once
+
+// The prompt once for a group of four, then only the block that is being written:
+//
+//     const auto of_prompt = policy.make_cache(/*rows=*/1, P);
+//     policy.logits(prompt_forward, {of_prompt.get(), &prompt_window});
+//     const auto cache = of_prompt->branch(at::zeros({4}, at::kLong), /*shared=*/P, /*positions=*/P + L);
+//     drift::CacheWindow window;
+//     window.begin_B = block_begin_B;  // each response where it is
+//     const auto sampled = policy.sample(block_forward, {cache.get(), &window}, row_M, uniform_M, options);
+
+#include <drift/export.h>
+#include <drift/model.h>
+#include <drift/reserved.h>
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+
+namespace drift {
+
+/// Keys and values of every layer for some rows of positions, as earlier forwards left them. Its layout is the model's
+/// own. A cache is used with the model that made it, by one thread at a time.
+class DRIFT_API KeyValueCache {
+ public:
+  KeyValueCache() = default;
+  KeyValueCache(const KeyValueCache&) = delete;
+  KeyValueCache& operator=(const KeyValueCache&) = delete;
+  virtual ~KeyValueCache() = default;
+
+  virtual std::int64_t rows() const = 0;
+  virtual std::int64_t positions() const = 0;
+
+  /// Bytes of its own keys and values, shared ones not counted.
+  virtual std::int64_t bytes() const = 0;
+
+  /// A new cache whose row r is a copy of row `row_R[r]` (int64, on the cache's device): rows that are done are left
+  /// out, a row is taken several times.
+  virtual std::unique_ptr<KeyValueCache> select(const at::Tensor& row_R) const = 0;
+
+  /// A new cache of `positions` positions whose row r begins with the first `shared` positions of row `row_R[r]`. These
+  /// are read from this cache and not copied, so that the responses of a group share their prompt's keys: no window of
+  /// either cache may cover them any more. The two may be destroyed in any order.
+  virtual std::unique_ptr<KeyValueCache> branch(const at::Tensor& row_R, std::int64_t shared,
+                                                std::int64_t positions) const = 0;
+};
+
+/// Which positions a forward computes, and which it attends to. Row b of the input is row b of the cache.
+struct CacheWindow {
+  at::Tensor begin_B;          ///< int64: the W tokens of row b are the positions [begin, begin + W)
+  at::Tensor attended_B = {};  ///< int64: queries attend to positions [0, attended); undefined: to all
+  at::Tensor key_mask_BS =
+      {};  ///< bool, over the cache's positions: false = padding that no query attends to; undefined: none
+  Reserved<at::Tensor, 4> reserved_tensors = {};
+  Reserved<std::int64_t, 4> reserved_numbers = {};
+};
+
+/// A cache and the window of a forward; without a cache the whole sequence is computed.
+struct ForwardCache {
+  KeyValueCache* cache = nullptr;
+  const CacheWindow* window = nullptr;
+};
+
+/// Capability of a model that computes a window of positions against kept keys and values.
+class DRIFT_API CachedForward {
+ public:
+  virtual ~CachedForward() = default;
+
+  virtual std::unique_ptr<KeyValueCache> make_cache(std::int64_t rows, std::int64_t positions) const = 0;
+
+  /// Hidden states of the W tokens of each row: their keys and values replace those in the cache, then they attend as
+  /// `window` says. `input.tokens_BS` is [B, W] and `input.rows_N` counts in it; the window's key mask counts, not the
+  /// input's. With begin 0 and all tokens it is Model::forward and fills the cache: a prefix cache begins where the
+  /// block starts and computes all that follows; a horizon lowers `attended` to the block's end; a dual cache computes
+  /// the block alone and attends to everything. No gradients.
+  virtual at::Tensor forward_window(const ForwardInput& input, const CacheWindow& window,
+                                    KeyValueCache& cache) const = 0;
+};
+
+}  // namespace drift

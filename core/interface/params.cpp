@@ -1,0 +1,187 @@
+#include <drift/params.h>
+
+#include <drift/error.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace drift {
+namespace {
+
+std::string number(double value) {
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  if (std::isnan(value)) return "nan";
+  char buffer[32];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+  return {buffer, end};
+}
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string joined;
+  for (const std::string& part : parts) joined.append(joined.empty() ? "" : separator).append(part);
+  return joined;
+}
+
+std::string in_quotes(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    switch (c) {
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\n': out += "\\n"; break;
+      case '\t': out += "\\t"; break;
+      case '\r': out += "\\r"; break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+          static const char* digits = "0123456789ABCDEF";
+          out += "\\u00";
+          out += digits[(c >> 4) & 15];
+          out += digits[c & 15];
+        } else {
+          out += c;
+        }
+    }
+  }
+  return out + "\"";
+}
+
+}  // namespace
+
+std::string ParamRange::describe() const {
+  if (!choices.empty()) return join(choices, " | ");
+  const bool low = std::isfinite(minimum);
+  const bool high = std::isfinite(maximum);
+  const std::string infinite = allow_infinite ? " or inf" : "";
+  if (low && high) {
+    return (minimum_excluded ? "(" : "[") + number(minimum) + ", " + number(maximum) + (maximum_excluded ? ")" : "]") +
+           infinite;
+  }
+  if (low) return (minimum_excluded ? "> " : ">= ") + number(minimum) + infinite;
+  if (high) return (maximum_excluded ? "< " : "<= ") + number(maximum) + infinite;
+  return "";
+}
+
+namespace {
+
+std::string violation_of_text(const ParamRange& range, const std::string& text) {
+  const auto& choices = range.choices;
+  if (choices.empty() || std::find(choices.begin(), choices.end(), text) != choices.end()) return {};
+  return "must be one of " + join(choices, ", ");
+}
+
+std::string violation_of_number(const ParamRange& range, double value) {
+  if (std::isnan(value)) return "must be a number, not nan";
+  if (std::isinf(value)) return range.allow_infinite && value > 0 ? "" : "must be finite";
+  const bool low = range.minimum_excluded ? value > range.minimum : value >= range.minimum;
+  const bool high = range.maximum_excluded ? value < range.maximum : value <= range.maximum;
+  if (low && high) return {};
+  const std::string allowed = range.describe();
+  return (allowed[0] == '[' || allowed[0] == '(' ? "must be in " : "must be ") + allowed;
+}
+
+/// Each of the alternatives of ParamValue, as TOML writes it.
+std::string toml(bool value) { return value ? "true" : "false"; }
+std::string toml(std::int64_t value) { return std::to_string(value); }
+std::string toml(double value) {
+  std::string text = number(value);
+  // TOML tells floats from integers by the point or the exponent; an exponent wants a digit before it.
+  if (text.find_first_of(".einf") == std::string::npos) text += ".0";
+  return text;
+}
+std::string toml(const std::string& value) { return in_quotes(value); }
+template <class T>
+std::string toml(const std::vector<T>& values) {
+  std::vector<std::string> parts;
+  for (const T& value : values) parts.push_back(toml(value));
+  return "[" + join(parts, ", ") + "]";
+}
+
+}  // namespace
+
+std::optional<ParamValue> ParamSpec::as_declared(const ParamValue& value) const {
+  if (value.index() == default_value.index()) return value;
+  const bool numbers = std::holds_alternative<std::vector<double>>(default_value);
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+    if (std::holds_alternative<double>(default_value)) return static_cast<double>(*integer);
+  } else if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value)) {
+    if (numbers) return std::vector<double>(integers->begin(), integers->end());
+    if (integers->empty() && std::holds_alternative<std::vector<std::string>>(default_value))
+      return std::vector<std::string>();
+  } else if (const auto* texts = std::get_if<std::vector<std::string>>(&value); texts && texts->empty()) {
+    if (numbers) return std::vector<double>();
+    if (std::holds_alternative<std::vector<std::int64_t>>(default_value)) return std::vector<std::int64_t>();
+  }
+  return std::nullopt;
+}
+
+std::string ParamRange::violation(const ParamValue& value) const {
+  const auto first_of = [&](const auto& values, const auto& check) {
+    for (const auto& one : values) {
+      if (const std::string wrong = check(one); !wrong.empty()) return wrong;
+    }
+    return std::string();
+  };
+  const auto of_text = [&](const std::string& text) { return violation_of_text(*this, text); };
+  const auto of_integer = [&](std::int64_t one) { return violation_of_number(*this, static_cast<double>(one)); };
+  const auto of_number = [&](double one) { return violation_of_number(*this, one); };
+  if (const auto* one = std::get_if<std::string>(&value)) return of_text(*one);
+  if (const auto* one = std::get_if<std::int64_t>(&value)) return of_integer(*one);
+  if (const auto* one = std::get_if<double>(&value)) return of_number(*one);
+  if (const auto* all = std::get_if<std::vector<std::string>>(&value)) return first_of(*all, of_text);
+  if (const auto* all = std::get_if<std::vector<std::int64_t>>(&value)) return first_of(*all, of_integer);
+  if (const auto* all = std::get_if<std::vector<double>>(&value)) return first_of(*all, of_number);
+  return {};
+}
+
+std::string type_name(const ParamValue& value) {
+  static const char* names[] = {"true / false",  "integer",          "number",         "text",
+                                "list of texts", "list of integers", "list of numbers"};
+  return names[value.index()];
+}
+
+std::string to_toml(const ParamValue& value) {
+  return std::visit([](const auto& one) { return toml(one); }, value);
+}
+
+Params::Params(const ParamSpecs& specs, const std::map<std::string, ParamValue>& values) {
+  for (const ParamSpec& spec : specs) values_[spec.name] = spec.default_value;
+  for (const auto& [name, value] : values) {
+    const auto spec =
+        std::find_if(specs.begin(), specs.end(), [&wanted = name](const ParamSpec& s) { return s.name == wanted; });
+    if (spec == specs.end()) throw Error("unknown parameter `" + name + "`");
+    const auto accepted = spec->as_declared(value);
+    if (!accepted) {
+      throw Error("parameter `" + name + "` must be " + type_name(spec->default_value) + ", not " + type_name(value));
+    }
+    const ParamValue& typed = *accepted;
+    if (const std::string wrong = spec->range.violation(typed); !wrong.empty()) {
+      throw Error("parameter `" + name + "` " + wrong + ", not " + to_toml(typed));
+    }
+    values_[name] = typed;
+  }
+}
+
+void Parameters::declare(ParamSpec spec) {
+  const auto same = [&](const ParamSpec& other) { return other.name == spec.name; };
+  if (std::any_of(declared_->begin(), declared_->end(), same)) {
+    throw Error("the component declares parameter `" + spec.name + "` twice");
+  }
+  declared_->push_back(std::move(spec));
+}
+
+const ParamValue& Params::at(std::string_view name) const {
+  const auto found = values_.find(name);
+  if (found == values_.end()) {
+    throw Error("the component reads parameter `" + std::string(name) + "`, which it does not declare",
+                "add it to the parameters where the plugin registers the component");
+  }
+  return found->second;
+}
+
+void Params::wrong_type(std::string_view name, const ParamValue& value) {
+  throw Error("the component reads parameter `" + std::string(name) + "` as another type than it declares (" +
+              type_name(value) + ")");
+}
+
+}  // namespace drift

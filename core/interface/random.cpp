@@ -1,0 +1,48 @@
+#include <drift/random.h>
+
+#include <core/interface/philox.h>
+
+#include <cassert>
+
+namespace drift {
+namespace {
+
+// The finaliser of SplitMix64 over FNV-1a, so that names that differ in one letter give unrelated keys.
+std::uint64_t mix(std::uint64_t key, std::string_view name) {
+  std::uint64_t hash = 0xCBF29CE484222325u ^ key;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  hash += 0x9E3779B97F4A7C15u;
+  hash = (hash ^ (hash >> 30)) * 0xBF58476D1CE4E5B9u;
+  hash = (hash ^ (hash >> 27)) * 0x94D049BB133111EBu;
+  return hash ^ (hash >> 31);
+}
+
+std::uint32_t narrow(std::int64_t value) {
+  assert(value >= 0 && value < (std::int64_t{1} << 32));
+  return static_cast<std::uint32_t>(value);
+}
+
+}  // namespace
+
+RandomStream::RandomStream(std::uint64_t seed, std::string_view name) : key_(mix(seed, name)) {}
+
+RandomStream RandomStream::child(std::string_view name) const { return RandomStream(mix(key_, name)); }
+
+std::uint64_t RandomStream::bits(const RandomPoint& point) const {
+  const auto words = philox({narrow(point.step), narrow(point.sample), narrow(point.position), narrow(point.draw)},
+                            {static_cast<std::uint32_t>(key_), static_cast<std::uint32_t>(key_ >> 32)});
+  return (std::uint64_t{words[0]} << 32) | words[1];
+}
+
+double RandomStream::uniform(const RandomPoint& point) const {
+  return static_cast<double>(bits(point) >> 11) * 0x1p-53;
+}
+
+std::int64_t RandomStream::below(std::int64_t bound, const RandomPoint& point) const {
+  assert(bound >= 1);
+  // High word of a 64 x 64 bit product; the bias is below 2^-32 for every bound that occurs.
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::int64_t>((static_cast<Wide>(bits(point)) * static_cast<std::uint64_t>(bound)) >> 64);
+}
+
+}  // namespace drift

@@ -1,0 +1,73 @@
+#include <drift/registry.h>
+
+#include <drift/error.h>
+
+#include <algorithm>
+
+namespace drift {
+
+namespace {
+
+class SilentHost final : public Host {
+ public:
+  void log(LogLevel, std::string_view) override {}
+  void warn_once(std::string_view) override {}
+  void metric(std::string_view, double, double) override {}
+  RandomStream random(std::string_view name) const override { return RandomStream(0, name); }
+  std::int64_t threads() const override { return 1; }
+};
+
+}  // namespace
+
+Host& Registry::declaration_host() {
+  static SilentHost host;
+  return host;
+}
+
+std::string_view kind_name(ComponentKind kind) {
+  switch (kind) {
+    case ComponentKind::kModel: return "model";
+    case ComponentKind::kRollout: return "rollout";
+    case ComponentKind::kMaskingStrategy: return "masking strategy";
+    case ComponentKind::kLossEstimator: return "loss";
+    case ComponentKind::kReward: return "reward";
+    case ComponentKind::kTask: return "task";
+  }
+  return "component of unknown kind";
+}
+
+void Registry::add(ComponentKind kind, std::string_view name, std::string_view doc, ParamSpecs params,
+                   ComponentFactory create) {
+  if (const ComponentEntry* other = find(kind, name)) {
+    throw Error("the " + std::string(kind_name(kind)) + " `" + std::string(name) +
+                    "` is already registered by plugin `" + other->plugin + "`",
+                "give one of the two another name");
+  }
+  components_.push_back(
+      {kind, std::string(name), std::string(doc), std::move(params), std::move(create), registering_plugin_});
+}
+
+void Registry::add_bundle(Bundle bundle) {
+  bundle.plugin = registering_plugin_;
+  if (const Bundle* other = find_bundle(bundle.name)) {
+    throw Error("the algorithm `" + bundle.name + "` is already registered by plugin `" + other->plugin + "`",
+                "give one of the two another name");
+  }
+  bundles_.push_back(std::move(bundle));
+}
+
+const std::vector<ComponentEntry>& Registry::components() const { return components_; }
+const std::vector<Bundle>& Registry::bundles() const { return bundles_; }
+
+const ComponentEntry* Registry::find(ComponentKind kind, std::string_view name) const {
+  const auto found = std::find_if(components_.begin(), components_.end(),
+                                  [&](const ComponentEntry& e) { return e.kind == kind && e.name == name; });
+  return found == components_.end() ? nullptr : &*found;
+}
+
+const Bundle* Registry::find_bundle(std::string_view name) const {
+  const auto found = std::find_if(bundles_.begin(), bundles_.end(), [&](const Bundle& b) { return b.name == name; });
+  return found == bundles_.end() ? nullptr : &*found;
+}
+
+}  // namespace drift

@@ -1,0 +1,55 @@
+// The start of every program of this tree: the one place that says how the process works with its machine. Threads of
+// OpenMP read their settings while the library is loaded, before main(). So a program is a shared library, and this
+// small executable, which needs nothing of LibTorch, makes the settings and then loads it (drift_add_program in
+// cmake/DriftProgram.cmake). What the environment already says stays.
+
+#include <dlfcn.h>
+#include <malloc.h>
+
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+void set_default(const char* variable, const char* value) { ::setenv(variable, value, /*overwrite=*/0); }
+
+/// A thread that waits for others sleeps. By default it first asks 300,000 times whether they are ready, and on a busy
+/// machine keeps the processor that they need (docs/benchmarks.md, "How threads wait").
+void choose_waiting() {
+  if (std::getenv("GOMP_SPINCOUNT") == nullptr) set_default("OMP_WAIT_POLICY", "passive");
+}
+
+/// Tensors of a training step are freed and allocated again by the thousand. Memory that goes back to the system each
+/// time comes back as page faults, which took a sixth of a small model's step.
+void choose_allocation() {
+  const char* tunables = std::getenv("GLIBC_TUNABLES");
+  if (tunables != nullptr && std::strstr(tunables, "glibc.malloc.") != nullptr) return;
+  // No allocation is a mapping of its own, and the heap's free end stays.
+  ::mallopt(M_MMAP_MAX, 0);
+  ::mallopt(M_TRIM_THRESHOLD, INT_MAX);
+}
+
+/// bfloat16 products go through oneDNN, which compiles and keeps one for every shape; a rollout has a new shape at
+/// every step. Its default of 1024, kept again by every thread, came to 0.8 GiB beside a model of one.
+void choose_caches() {
+  set_default("LRU_CACHE_CAPACITY", "16");
+  set_default("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "512");
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  choose_waiting();
+  choose_allocation();
+  choose_caches();
+  // Global, so that plugins find the libraries loaded here as if the executable were linked with them.
+  void* program = ::dlopen(DRIFT_PROGRAM, RTLD_LAZY | RTLD_GLOBAL);
+  void* entry = program == nullptr ? nullptr : ::dlsym(program, "main");
+  if (entry == nullptr) {
+    std::fprintf(stderr, "error: the program cannot be loaded: %s\n  = build or install it again\n", ::dlerror());
+    return 1;
+  }
+  return reinterpret_cast<int (*)(int, char**)>(entry)(count, arguments);
+}

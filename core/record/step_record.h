@@ -1,0 +1,77 @@
+#pragma once
+
+// What is known of a training step: what training fills in, the terminal shows, metrics.jsonl keeps and the reports
+// read.
+
+#include <core/base/unknown.h>
+#include <core/record/held_out_result.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace drift {
+
+/// Time that a step spent in one phase.
+struct PhaseSeconds {
+  std::string name;
+  double seconds = 0;
+};
+
+/// Wall-clock seconds of a step, phase by phase.
+struct StepSeconds {
+  double rollout = 0;
+  double reward = 0;
+  double old = 0;  ///< log-probabilities of the policy that wrote the responses, where the update does not yield them
+  double reference = 0;
+  double update = 0;  ///< forwards with gradients, loss, backwards, optimizer
+  double total = 0;
+
+  double other() const;
+  /// Those that are known, by name and without the total.
+  std::vector<PhaseSeconds> phases() const;
+};
+
+/// What is known of one training step. What a run does not have stays unknown.
+struct StepRecord {
+  std::int64_t step = 0;  ///< 1, 2, …; 0: the evaluation before the first step
+  double loss = kUnknown;
+  double reward = kUnknown;  ///< mean over all responses of the rollout
+  std::map<std::string, double, std::less<>>
+      reward_parts;             ///< by label, where there are several; without their weights
+  double solved = kUnknown;     ///< share of the responses, in [0, 1]
+  double grad_norm = kUnknown;  ///< mean over the optimizer steps, before clipping
+  double learning_rate = kUnknown;
+  std::int64_t groups = 0;
+  std::optional<std::int64_t> live_groups;  ///< groups with differing rewards
+  std::optional<std::int64_t> kept_groups;  ///< groups that were trained on
+  double response_length = kUnknown;
+  double forwards_per_response = kUnknown;
+  double tokens_per_second = kUnknown;  ///< valid response tokens per second of rollout; pretrain: tokens per second
+  // Masked sequences that went through the model in the update, those of the old and the reference policy included, and
+  // through it backwards. Equal contexts count once.
+  double update_forwards_per_response = kUnknown;
+  double update_backwards_per_response = kUnknown;
+  bool two_pass = false;
+  bool skipped = false;  ///< no group was live: no optimizer step
+  /// What plugins report: the loss by plain names (kl, token_utility, …), other components as COMPONENT/name.
+  std::map<std::string, double, std::less<>> plugin_metrics;
+  std::optional<StepSeconds> seconds;     ///< none where nothing was trained
+  std::optional<HeldOutResult> held_out;  ///< where the step was evaluated
+
+  /// A number by its name in metrics.jsonl, "reward.LABEL" and those of the loss included.
+  double value(std::string_view name) const;
+};
+
+/// One line of metrics.jsonl, without the line break.
+std::string to_json_line(const StepRecord& record);
+
+/// What to_json_line() wrote. A number of another name counts as a plugin's: another version of Drift may have written
+/// the line.
+/// @throws Error if it is no such line.
+StepRecord parse_step(std::string_view line);
+
+}  // namespace drift

@@ -1,0 +1,89 @@
+#include <core/rollout/judge.h>
+
+#include <core/base/at_once.h>
+
+#include <map>
+#include <tuple>
+
+namespace drift {
+namespace {
+
+constexpr int kAttempts = 2;
+
+/// For each request, the number of the first one that asks for the same.
+std::vector<std::size_t> first_of_the_same(std::span<const RewardRequest> requests) {
+  std::map<std::tuple<const TaskItem*, bool, std::string_view>, std::size_t> seen;
+  std::vector<std::size_t> first;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const RewardRequest& request = requests[i];
+    first.push_back(seen.try_emplace({request.item, request.truncated, request.response}, i).first->second);
+  }
+  return first;
+}
+
+}  // namespace
+
+std::string_view status_name(RewardStatus status) {
+  switch (status) {
+    case RewardStatus::kOk: return "ok";
+    case RewardStatus::kNoAnswer: return "no answer";
+    case RewardStatus::kParseError: return "parse error";
+    case RewardStatus::kWrong: return "wrong";
+    case RewardStatus::kTimeout: return "timeout";
+    case RewardStatus::kCrashed: return "crashed";
+    case RewardStatus::kResource: return "resource";
+    case RewardStatus::kForged: return "forged";
+    case RewardStatus::kInfrastructure: return "not judged";
+  }
+  return "unknown";
+}
+
+Judge::Judge(const Registry& registry, const RunConfig& config) {
+  const auto add = [&](const std::string& section, const std::string& label) {
+    rewards_.push_back(create_component<Reward>(registry, config, section));
+    labels_.push_back(label);
+    weights_.push_back(config.section(section).get<double>("weight"));
+  };
+  add("reward", config.component("reward"));
+  const std::string family = "reward.added.";
+  for (const ResolvedSection& section : config.sections()) {
+    if (section.name.starts_with(family)) add(section.name, section.name.substr(family.size()));
+  }
+}
+
+Judgement Judge::judge_one(const RewardRequest& request) const {
+  Judgement judgement;
+  for (std::size_t r = 0; r < rewards_.size(); ++r) {
+    RewardResult result;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      result = {};
+      rewards_[r].call("score", [&](const Reward& reward) { reward.score(request, result); });
+      if (result.status != RewardStatus::kInfrastructure) break;
+    }
+    judgement.value += weights_[r] * result.value;
+    if (r == 0) judgement.solved = result.solved;
+    if (r == 0 || (result.status == RewardStatus::kInfrastructure && judgement.status != result.status)) {
+      judgement.status = result.status;
+      judgement.reason = result.reason;
+    }
+    judgement.parts.push_back(std::move(result));
+  }
+  return judgement;
+}
+
+std::vector<Judgement> Judge::judge(std::span<const RewardRequest> requests) const {
+  const auto first = first_of_the_same(requests);
+  std::vector<std::size_t> different;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    if (first[i] == i) different.push_back(i);
+  }
+  std::vector<Judgement> judgements(requests.size());
+  for_each_at_once(different.size(),
+                   [&](std::size_t i) { judgements[different[i]] = judge_one(requests[different[i]]); });
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    if (first[i] != i) judgements[i] = judgements[first[i]];
+  }
+  return judgements;
+}
+
+}  // namespace drift

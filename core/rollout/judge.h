@@ -1,0 +1,52 @@
+#pragma once
+
+#include <drift/registry.h>
+#include <drift/reward.h>
+
+#include <core/components/components.h>
+#include <core/config/run_config.h>
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace drift {
+
+/// What all rewards of a run say of one response.
+struct Judgement {
+  double value = 0;                         ///< sum of weight times value over the rewards
+  bool solved = false;                      ///< by the reward of [reward] alone: what accuracy counts
+  RewardStatus status = RewardStatus::kOk;  ///< likewise; but kInfrastructure if any reward could not judge
+  std::string reason;                       ///< of the reward that decided the status
+  std::vector<RewardResult> parts;          ///< in the order of Judge::labels()
+};
+
+/// "ok", "no answer", "wrong", "timeout", …
+std::string_view status_name(RewardStatus status);
+
+/// The rewards of a run: [reward], and each [reward.added.LABEL] with its weight.
+class Judge {
+ public:
+  /// @throws Error if a reward cannot be made.
+  Judge(const Registry& registry, const RunConfig& config);
+
+  /// The name of [reward]'s component, then the labels of the added ones.
+  const std::vector<std::string>& labels() const { return labels_; }
+  /// In the order of labels().
+  const std::vector<double>& weights() const { return weights_; }
+
+  /// Judgements of the requests, in their order; several at a time. Equal responses to the same item are judged once,
+  /// so that they cannot get different rewards. What could not be judged is tried a second time.
+  /// @throws Error naming the reward and the item.
+  std::vector<Judgement> judge(std::span<const RewardRequest> requests) const;
+
+ private:
+  Judgement judge_one(const RewardRequest& request) const;
+
+  std::vector<Loaded<Reward>> rewards_;
+  std::vector<std::string> labels_;
+  std::vector<double> weights_;
+};
+
+}  // namespace drift

@@ -1,0 +1,46 @@
+#include <core/statistics/significance.h>
+
+#include <drift/random.h>
+
+#include <boost/math/distributions/binomial.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace drift {
+
+Interval wilson_interval(double share, double count) {
+  constexpr double kZ = 1.959963984540054;  // the normal distribution's 97.5 % quantile
+  constexpr double kSquare = kZ * kZ;
+  const double divisor = 1 + kSquare / count;
+  const double centre = (share + kSquare / (2 * count)) / divisor;
+  const double half = kZ * std::sqrt(share * (1 - share) / count + kSquare / (4 * count * count)) / divisor;
+  return {std::max(0.0, centre - half), std::min(1.0, centre + half)};
+}
+
+double mcnemar_p(std::int64_t only_first, std::int64_t only_second) {
+  const auto total = static_cast<double>(only_first + only_second);
+  if (total == 0) return 1;
+  const boost::math::binomial_distribution<double> coin(total, 0.5);
+  return std::min(1.0, 2 * boost::math::cdf(coin, static_cast<double>(std::min(only_first, only_second))));
+}
+
+double sign_flip_p(const std::vector<double>& differences, std::uint64_t seed, std::int64_t flips) {
+  double seen = 0;
+  for (const double difference : differences) seen += difference;
+  // Differences are multiples of 1 / samples: what rounding adds must not make equal sums unequal.
+  const double limit = std::abs(seen) - 1e-9;
+  const RandomStream random(seed, "sign flips");
+  std::int64_t as_far = 1;
+  for (std::int64_t flip = 0; flip < flips; ++flip) {
+    double sum = 0;
+    for (std::size_t i = 0; i < differences.size(); ++i) {
+      const bool negative = random.uniform({flip, static_cast<std::int64_t>(i), 0, 0}) < 0.5;
+      sum += negative ? -differences[i] : differences[i];
+    }
+    as_far += std::abs(sum) >= limit ? 1 : 0;
+  }
+  return static_cast<double>(as_far) / static_cast<double>(flips + 1);
+}
+
+}  // namespace drift

@@ -1,0 +1,71 @@
+#include <core/update/gradient_sum.h>
+
+#include <ATen/OpMathType.h>
+#include <ATen/ops/zeros_like.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <utility>
+
+namespace drift {
+namespace {
+
+at::ScalarType sum_type(const at::Tensor& tensor) { return at::toOpMathType(tensor.scalar_type()); }
+
+/// Adds `gradient`, or makes it the sum: no reference to it is left behind.
+void add_to(at::Tensor& sum, at::Tensor gradient) {
+  if (sum.defined()) {
+    sum.add_(gradient);
+  } else {
+    // Autograd may give one tensor to two parameters: then it cannot be added to in place.
+    const bool shared = gradient.use_count() > 1;
+    sum = gradient.to(sum_type(gradient), /*non_blocking=*/false, /*copy=*/shared);
+  }
+}
+
+/// Adds the looked-up rows of a table.
+void add_rows(at::Tensor& sum, const at::Tensor& parameter, const at::Tensor& gradient) {
+  if (!sum.defined()) sum = at::zeros_like(parameter, sum_type(parameter)).detach();
+  sum.index_add_(0, gradient._indices()[0], gradient._values().to(sum.scalar_type()));
+}
+
+}  // namespace
+
+GradientSum::GradientSum(std::vector<at::Tensor> parameters, std::int64_t workers)
+    : parameters_(std::move(parameters)),
+      shares_(static_cast<std::size_t>(workers), std::vector<Share>(parameters_.size())) {}
+
+void GradientSum::backward(std::int64_t worker, const std::vector<at::Tensor>& outputs,
+                           const std::vector<at::Tensor>& output_gradients) {
+  // torch::autograd::grad, not backward(): .grad is one place for all threads, and the order of additions into it is
+  // not fixed.
+  auto gradients = torch::autograd::grad(outputs, parameters_, output_gradients, /*retain_graph=*/std::nullopt,
+                                         /*create_graph=*/false, /*allow_unused=*/true);
+  for (std::size_t p = 0; p < parameters_.size(); ++p) {
+    if (gradients[p].defined()) add(worker, p, std::move(gradients[p]));
+  }
+}
+
+void GradientSum::add(std::int64_t worker, std::size_t parameter, at::Tensor gradient) {
+  Share& share = shares_[static_cast<std::size_t>(worker)][parameter];
+  if (gradient.is_sparse()) {
+    share.rows.push_back(std::move(gradient));
+  } else {
+    add_to(share.sum, std::move(gradient));
+  }
+}
+
+std::vector<at::Tensor> GradientSum::take_total() {
+  std::vector<at::Tensor> sums(parameters_.size());
+  for (std::size_t p = 0; p < sums.size(); ++p) {
+    for (auto& share : shares_) {
+      if (share[p].sum.defined()) add_to(sums[p], std::exchange(share[p].sum, at::Tensor()));
+    }
+    for (auto& share : shares_) {
+      for (const at::Tensor& rows : std::exchange(share[p].rows, {})) add_rows(sums[p], parameters_[p], rows);
+    }
+    if (!sums[p].defined()) sums[p] = at::zeros_like(parameters_[p], sum_type(parameters_[p])).detach();
+  }
+  return sums;
+}
+
+}  // namespace drift

@@ -1,0 +1,257 @@
+#include <core/update/policy_gradient.h>
+
+#include <drift/error.h>
+#include <drift/parallel.h>
+
+#include <core/base/phase_timer.h>
+#include <core/base/trainable.h>
+#include <core/update/gradient_sum.h>
+#include <core/update/row_graph.h>
+#include <core/update/update_passes.h>
+
+#include <ATen/OpMathType.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+namespace drift {
+namespace {
+
+at::Tensor select(const at::Tensor& tensor, const at::Tensor& index, at::Device device) {
+  return tensor.defined() ? tensor.index_select(0, index.to(tensor.device())).to(device) : tensor;
+}
+
+class GradientComputation {
+ public:
+  GradientComputation(const Model& model, const LossEstimator& loss, const UpdateBatch& batch,
+                      const UpdateMemory& memory)
+      : model_(model),
+        loss_(loss),
+        batch_(batch),
+        memory_(memory),
+        head_VH_(model.lm_head_VH()),
+        workers_(scoring_workers(model, model.lm_head_VH().is_cpu())),
+        length_(batch.trajectories->tokens_BL.size(1)),
+        gradients_(tensors(model), workers_),
+        heads_(static_cast<std::size_t>(workers_), HeadWorker(head_VH_)) {
+    loss.needs(needs_);
+    result_.current_FL = at::zeros({batch.plan->sample_F.size(0), length_}, score_options());
+  }
+
+  /// The graphs of all rows alive together; the LM head on some whole units at a time.
+  void one_pass(const UpdatePass& pass) {
+    const Views views = pass.views();
+    const auto rows = distinct_view_rows(model_.traits(), *batch_.trajectories, *batch_.plan, views);
+    result_.rows += static_cast<std::int64_t>(rows.size());
+    result_.backward_rows += static_cast<std::int64_t>(rows.size());
+    std::vector<std::unique_ptr<RowGraph>> shards(heads_.size());
+    timed(result_.seconds.forward, [&] {
+      for_shards(rows, [&](std::size_t worker, std::int64_t begin, std::int64_t end) {
+        shards[worker] = std::make_unique<RowGraph>(model_, *batch_.trajectories, rows, begin, end, pass.recompute);
+      });
+    });
+    const auto each_head = [&](const auto& body) {
+      timed(result_.seconds.head, [&] {
+        for_shards(rows,
+                   [&](std::size_t worker, std::int64_t, std::int64_t) { body(*shards[worker], heads_[worker]); });
+      });
+    };
+    for (const LogitChunk& chunk : chunk_units(pass.units, rows, length_, memory_.logit_rows)) {
+      const Views some(views.begin() + chunk.views.begin, views.begin() + chunk.views.end);
+      const Range flat{chunk.views.begin * length_, chunk.views.end * length_};
+      const auto scores = empty_scores(some);
+      if (chunk.fits) {
+        each_head([&](RowGraph& shard, HeadWorker& head) { shard.score(head, flat, scores); });
+        const auto gradient = evaluate(some, scores);
+        each_head([&](RowGraph& shard, HeadWorker& head) { shard.backward(head, gradient); });
+      } else {
+        each_head([&](RowGraph& shard, HeadWorker& head) { shard.score_in_parts(head, flat, logit_rows(), scores); });
+        const auto gradient = evaluate(some, scores);
+        each_head(
+            [&](RowGraph& shard, HeadWorker& head) { shard.backward_in_parts(head, flat, logit_rows(), gradient); });
+      }
+    }
+    timed(result_.seconds.backward, [&] {
+      for_shards(rows, [&](std::size_t worker, std::int64_t, std::int64_t) { backward(worker, *shards[worker]); });
+    });
+  }
+
+  /// Log-probabilities first, then each part again with its graph.
+  void two_pass(const UpdatePass& pass) {
+    const Views views = pass.views();
+    PolicyScores scores;
+    timed(result_.seconds.forward,
+          [&] { scores = score_views(model_, *batch_.trajectories, *batch_.plan, views, needs_.entropy); });
+    const auto gradient = evaluate(views, scores);
+    const auto rows = distinct_view_rows(model_.traits(), *batch_.trajectories, *batch_.plan, views);
+    result_.two_pass = true;
+    result_.rows += 2 * static_cast<std::int64_t>(rows.size());
+    result_.backward_rows += static_cast<std::int64_t>(rows.size());
+    const Range flat{0, static_cast<std::int64_t>(views.size()) * length_};
+    const std::int64_t rows_at_once = std::max<std::int64_t>(1, pass.rows_at_once / workers_);
+    timed(result_.seconds.backward, [&] {
+      for_shards(rows, [&](std::size_t worker, std::int64_t begin, std::int64_t end) {
+        for (std::int64_t first = begin; first < end; first += rows_at_once) {
+          RowGraph part(model_, *batch_.trajectories, rows, first, std::min(end, first + rows_at_once), pass.recompute);
+          part.backward_in_parts(heads_[worker], flat, logit_rows(), gradient);
+          backward(worker, part);
+        }
+      });
+    });
+  }
+
+  PolicyGradient finish() {
+    for (std::size_t worker = 0; worker < heads_.size(); ++worker) add_head(worker);
+    heads_.clear();  // logits go before the gradients of tables come
+    result_.gradients = gradients_.take_total();
+    return std::move(result_);
+  }
+
+ private:
+  static std::vector<at::Tensor> tensors(const Model& model) {
+    std::vector<at::Tensor> list;
+    for (const auto& parameter : trainable_parameters(model)) list.push_back(parameter.tensor);
+    return list;
+  }
+
+  template <class Body>
+  static void timed(double& seconds, const Body& body) {
+    const PhaseTimer timer;
+    body();
+    seconds += timer.seconds();
+  }
+
+  at::TensorOptions score_options() const {
+    return at::TensorOptions(at::toOpMathType(head_VH_.scalar_type())).device(head_VH_.device());
+  }
+  PolicyScores empty_scores(const Views& views) const {
+    return {static_cast<std::int64_t>(views.size()), length_, score_options(), needs_.entropy};
+  }
+  /// Of one worker.
+  std::int64_t logit_rows() const { return std::max<std::int64_t>(1, memory_.logit_rows / workers_); }
+
+  template <class Body>
+  void for_shards(const std::vector<ViewRow>& rows, const Body& body) const {
+    parallel_rows(workers_, static_cast<std::int64_t>(rows.size()),
+                  [&](std::int64_t worker, std::int64_t begin, std::int64_t end) {
+                    if (begin < end) body(static_cast<std::size_t>(worker), begin, end);
+                  });
+  }
+
+  LossInput loss_input(const Views& views, const PolicyScores& current) const {
+    const auto device = head_VH_.device();
+    const auto index = index_tensor(views);
+    LossInput input;
+    input.plan = select_views(*batch_.plan, views, device);
+    input.log_probs.current_FL = current.logprob_FL.clone().set_requires_grad(true);
+    const auto& old = batch_.old_policy.logprob_FL;
+    if (needs_.old) input.log_probs.old_FL = old.defined() ? select(old, index, device) : current.logprob_FL;
+    const bool old_is_reference = batch_.reference_is_old_policy;
+    input.log_probs.reference_FL = !old_is_reference ? select(batch_.reference.logprob_FL, index, device)
+                                   : old.defined()   ? select(old, index, device)
+                                                     : current.logprob_FL;
+    input.log_probs.reference_entropy_FL =
+        select(old_is_reference ? batch_.old_policy.entropy_FL : batch_.reference.entropy_FL, index, device);
+    if (needs_.entropy) input.log_probs.entropy_FL = current.entropy_FL.clone().set_requires_grad(true);
+    input.advantage_B = batch_.advantage_B.to(score_options());
+    input.valid_BL = batch_.trajectories->valid_BL.to(device);
+    input.totals = batch_.totals;
+    input.scored_B = batch_.scored_B.to(device);
+    return input;
+  }
+
+  /// The loss of these views, and what it asks of their scores.
+  ScoreGradient evaluate(const Views& views, const PolicyScores& current) {
+    const PhaseTimer timer;
+    result_.current_FL.index_copy_(0, index_tensor(views, head_VH_.device()), current.logprob_FL);
+    const LossInput input = loss_input(views, current);
+    Loss loss = loss_.evaluate(input);
+    if (batch_.share != 1) loss.value = loss.value / batch_.share;
+    const double value = loss.value.item<double>();
+    if (!std::isfinite(value)) {
+      throw Error("the loss is " + std::to_string(value),
+                  "the weights have diverged: go back to an earlier checkpoint with a lower learning rate");
+    }
+    result_.loss += value;
+    for (const LossMetric& metric : loss.metrics) {
+      result_.metrics[metric.name].sum += metric.sum.item<double>();
+      result_.metrics[metric.name].count += metric.count.item<double>();
+    }
+    std::vector<at::Tensor> leaves{input.log_probs.current_FL};
+    if (needs_.entropy) leaves.push_back(input.log_probs.entropy_FL);
+    std::vector<at::Tensor> gradients(leaves.size());
+    if (loss.value.requires_grad())
+      gradients = torch::autograd::grad({loss.value}, leaves, {}, std::nullopt, false, /*allow_unused=*/true);
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      gradients[i] = gradients[i].defined() ? gradients[i].detach() : at::zeros_like(leaves[i]).detach();
+    result_.seconds.loss += timer.seconds();
+    return {gradients[0], needs_.entropy ? gradients[1] : at::Tensor()};
+  }
+
+  void backward(std::size_t worker, const RowGraph& rows) {
+    gradients_.backward(static_cast<std::int64_t>(worker), {rows.hidden_NH()}, {rows.gradient_NH()});
+  }
+
+  /// The head's gradient goes to the parameter that it is, or through the graph that made it.
+  void add_head(std::size_t worker) {
+    at::Tensor gradient_VH = std::exchange(heads_[worker].gradient_VH, at::Tensor());
+    if (!gradient_VH.defined() || !head_VH_.requires_grad()) return;
+    const auto& all = gradients_.parameters();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.is_same(head_VH_); });
+    const auto share = static_cast<std::int64_t>(worker);
+    if (found != all.end()) {
+      gradients_.add(share, static_cast<std::size_t>(found - all.begin()), std::move(gradient_VH));
+    } else {
+      const auto head_VH = model_.lm_head_VH();
+      gradients_.backward(share, {head_VH}, {gradient_VH.to(head_VH.scalar_type())});
+    }
+  }
+
+  const Model& model_;
+  const LossEstimator& loss_;
+  const UpdateBatch& batch_;
+  const UpdateMemory memory_;
+  const at::Tensor head_VH_;
+  const std::int64_t workers_;
+  const std::int64_t length_;
+  LossNeeds needs_;
+  GradientSum gradients_;
+  std::vector<HeadWorker> heads_;  // one for each worker
+  PolicyGradient result_;
+};
+
+}  // namespace
+
+MaskPlan select_views(const MaskPlan& plan, const Views& views, at::Device device) {
+  const auto index = index_tensor(views);
+  MaskPlan selected;
+  selected.sample_F = select(plan.sample_F, index, device);
+  selected.forward_F = select(plan.forward_F, index, device);
+  selected.masked_FL = select(plan.masked_FL, index, device);
+  selected.target_FL = select(plan.target_FL, index, device);
+  selected.committed_FL = select(plan.committed_FL, index, device);
+  selected.weight_F = select(plan.weight_F, index, device);
+  selected.prompt_masked_FP = select(plan.prompt_masked_FP, index, device);
+  selected.attended_FL = select(plan.attended_FL, index, device);
+  selected.forwards = plan.forwards;
+  return selected;
+}
+
+PolicyGradient policy_gradient(const Model& model, const LossEstimator& loss, const UpdateBatch& batch,
+                               std::int64_t memory_budget) {
+  const std::int64_t sequence = batch.trajectories->prompts.tokens_BP.size(1) + batch.trajectories->tokens_BL.size(1);
+  const auto memory = divide_memory(model, sequence, batch.plan->target_FL.sum().item<std::int64_t>(), memory_budget);
+  GradientComputation computation(model, loss, batch, memory);
+  for (const UpdatePass& pass : plan_passes(*batch.plan, loss.coupling(), memory)) {
+    pass.scores_first ? computation.two_pass(pass) : computation.one_pass(pass);
+  }
+  return computation.finish();
+}
+
+}  // namespace drift

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <drift/loss_estimator.h>
+#include <drift/model.h>
+#include <drift/trajectories.h>
+
+#include <core/update/policy_scores.h>
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace drift {
+
+/// All that one update knows: the kept responses, their views, and what other policies think of them.
+struct UpdateBatch {
+  const Trajectories* trajectories = nullptr;
+  const MaskPlan* plan = nullptr;
+  at::Tensor advantage_B;
+  PolicyScores old_policy;  ///< logprob_FL undefined: the weights have not changed, old is the detached current
+  PolicyScores reference;   ///< undefined unless the loss needs it
+  BatchTotals totals;
+  at::Tensor scored_B;                   ///< LossInput::scored_B
+  double share = 1;                      ///< the loss is divided by it: UpdateStep::share
+  bool reference_is_old_policy = false;  ///< instead of `reference`
+};
+
+struct MetricSum {
+  double sum = 0;
+  double count = 0;
+};
+
+/// Where the time of a gradient went. Of rows that are scored first and computed again in parts, all but the first
+/// scores counts as `backward`.
+struct GradientSeconds {
+  double forward = 0;   ///< everything below the LM head
+  double head = 0;      ///< LM head and log-softmax, forward and backward
+  double loss = 0;      ///< the loss and d loss / d log-prob
+  double backward = 0;  ///< everything below the LM head
+};
+
+struct PolicyGradient {
+  double loss = 0;
+  std::map<std::string, MetricSum> metrics;
+  std::vector<at::Tensor> gradients;  ///< in the order of trainable_parameters(), float32 at least
+  at::Tensor current_FL;              ///< detached: what old_policy is at later inner iterations
+  std::int64_t rows = 0;              ///< distinct masked sequences that went through the model, each time counted
+  std::int64_t backward_rows = 0;     ///< those that went backwards through it
+  GradientSeconds seconds;
+  bool two_pass = false;  ///< a coupled unit did not fit: log-probabilities first, gradients again in parts
+};
+
+/// Value and exact gradient of the loss. Views are taken together as the loss's coupling demands and as the memory
+/// budget allows; the LM head is fused with the log-softmax and runs on scored positions, some at a time, so that each
+/// of its three products is computed once. What a coupled unit needs beyond the budget is paid by work, for the same
+/// gradient: activations inside the blocks are computed again in the backward, or, where that does not suffice, the
+/// unit's log-probabilities are computed without gradients first, the loss gives d loss / d log-prob, and every part is
+/// computed again with gradients and goes backwards with its share.
+///
+/// @param memory_budget  bytes for activations; at least one row is always computed.
+/// @throws Error if the loss is not finite.
+PolicyGradient policy_gradient(const Model& model, const LossEstimator& loss, const UpdateBatch& batch,
+                               std::int64_t memory_budget);
+
+/// The views of `plan` with these numbers, on `device`.
+MaskPlan select_views(const MaskPlan& plan, const std::vector<std::int64_t>& views, at::Device device);
+
+}  // namespace drift

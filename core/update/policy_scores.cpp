@@ -1,0 +1,80 @@
+#include <core/update/policy_scores.h>
+
+#include <drift/parallel.h>
+
+#include <ATen/OpMathType.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace drift {
+namespace {
+
+// Rows of one forward without gradients: full-speed products, activations of a layer in cache.
+constexpr std::int64_t kTokensPerForward = 8192;
+// Hidden rows that the LM head takes at once.
+constexpr std::int64_t kHiddenRows = 1024;
+// Parameters whose gradient is small beside the activations of a step, however many workers have one.
+constexpr std::int64_t kFewParameters = 16 << 20;
+
+}  // namespace
+
+PolicyScores::PolicyScores(std::int64_t views, std::int64_t length, at::TensorOptions options, bool want_entropy)
+    : logprob_FL(at::zeros({views, length}, options)) {
+  if (want_entropy) entropy_FL = at::zeros_like(logprob_FL);
+}
+
+void PolicyScores::put(const at::Tensor& flat_E, const kernels::TokenScores& scores) const {
+  logprob_FL.view({-1}).index_copy_(0, flat_E, scores.logprob_E);
+  if (entropy_FL.defined()) entropy_FL.view({-1}).index_copy_(0, flat_E, scores.entropy_E);
+}
+
+PolicyScores score_views(const Model& model, const Trajectories& trajectories, const MaskPlan& plan,
+                         const std::vector<std::int64_t>& views, bool want_entropy) {
+  const at::NoGradGuard no_gradient;
+  const auto rows = distinct_view_rows(model.traits(), trajectories, plan, views);
+  const std::int64_t length = trajectories.tokens_BL.size(1);
+  const std::int64_t sequence = trajectories.prompts.tokens_BP.size(1) + length;
+  const auto head_VH = model.lm_head_VH();
+  const auto device = head_VH.device();
+  const Range all_flat{0, static_cast<std::int64_t>(views.size()) * length};
+  const auto type = at::toOpMathType(head_VH.scalar_type());
+  PolicyScores scores(all_flat.end / length, length, head_VH.options().dtype(type).requires_grad(false), want_entropy);
+  scores.rows = static_cast<std::int64_t>(rows.size());
+
+  const std::int64_t rows_at_once = std::max<std::int64_t>(1, kTokensPerForward / sequence);
+  parallel_rows(scoring_workers(model, head_VH.is_cpu()), static_cast<std::int64_t>(rows.size()),
+                [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+                  kernels::LinearLogSoftmax head(head_VH);
+                  for (std::int64_t first = begin; first < end; first += rows_at_once) {
+                    const auto last = std::min(end, first + rows_at_once);
+                    const auto batch = make_row_batch(model, trajectories, rows, first, last, device);
+                    const auto hidden_NH = model.forward(batch.forward);
+                    for (std::int64_t n = 0; n < batch.hidden_rows; n += kHiddenRows) {
+                      const Range part{n, std::min(batch.hidden_rows, n + kHiddenRows)};
+                      const auto chosen = select_targets(batch, all_flat, part, device);
+                      scores.put(chosen.flat_E, head.score(hidden_NH.narrow(0, part.begin, part.end - part.begin),
+                                                           chosen.targets, want_entropy));
+                    }
+                  }
+                });
+  return scores;
+}
+
+std::int64_t scoring_workers(const Model& model, bool on_cpu) {
+  std::int64_t parameters = 0;
+  for (const auto& parameter : model.parameters()) parameters += parameter.tensor.numel();
+  if (parameters > kFewParameters) return 1;
+  return row_workers(model.traits().hidden_size, on_cpu);
+}
+
+std::vector<std::int64_t> all_views(const MaskPlan& plan) {
+  std::vector<std::int64_t> views(static_cast<std::size_t>(plan.sample_F.size(0)));
+  std::iota(views.begin(), views.end(), std::int64_t{0});
+  return views;
+}
+
+}  // namespace drift

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <drift/mask_plan.h>
+#include <drift/model.h>
+#include <drift/trajectories.h>
+
+#include <core/update/view_rows.h>
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace drift {
+
+/// Log-probabilities of the sampled tokens at the target positions, float32, 0 elsewhere: [F, L] in the order of the
+/// views.
+struct PolicyScores {
+  at::Tensor logprob_FL;
+  at::Tensor entropy_FL;  ///< undefined unless asked for
+  std::int64_t rows = 0;  ///< distinct masked sequences that went through the model
+
+  /// All 0.
+  PolicyScores(std::int64_t views, std::int64_t length, at::TensorOptions options, bool want_entropy);
+  PolicyScores() = default;
+  /// Write the scores of some targets where they belong; different workers write different places.
+  void put(const at::Tensor& flat_E, const kernels::TokenScores& scores) const;
+};
+
+/// Scores of the given views without gradients: for the old and the reference policy. Any number of views, in bounded
+/// memory.
+PolicyScores score_views(const Model& model, const Trajectories& trajectories, const MaskPlan& plan,
+                         const std::vector<std::int64_t>& views, bool want_entropy);
+
+/// Workers that share the rows of a model: as row_workers(), but 1 where each worker's own gradient of all parameters
+/// would be large; operations of such a model are long enough to share.
+std::int64_t scoring_workers(const Model& model, bool on_cpu);
+
+/// 0, 1, …, count - 1.
+std::vector<std::int64_t> all_views(const MaskPlan& plan);
+
+}  // namespace drift

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <drift/loss_estimator.h>
+#include <drift/mask_plan.h>
+#include <drift/model.h>
+#include <drift/trajectories.h>
+
+#include <core/components/components.h>
+#include <core/update/optimizer.h>
+#include <core/update/policy_gradient.h>
+#include <core/update/reference_policy.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace drift {
+
+struct PolicyUpdateSettings {
+  std::int64_t group_size = 0;
+  std::int64_t inner_iterations = 1;  ///< how often the whole plan is gone through
+  std::int64_t views_per_update = 0;  ///< optimizer step after so many views of the plan; 0: after all of them
+  std::int64_t memory_budget = 0;     ///< bytes
+};
+
+/// What the optimizer steps on one rollout came to.
+struct UpdateResult {
+  double loss = 0;                                     ///< mean over the steps, as the norm
+  double gradient_norm = 0;                            ///< before clipping
+  std::map<std::string, double, std::less<>> metrics;  ///< what the loss reports
+  // Masked sequences that went through the model, those of the old and the reference policy included, and through it
+  // backwards. Equal contexts count once.
+  std::int64_t forward_rows = 0;
+  std::int64_t backward_rows = 0;
+  bool two_pass = false;  ///< PolicyGradient::two_pass of any step
+  double old_seconds = 0, reference_seconds = 0, gradient_seconds = 0;
+};
+
+/// The optimizer steps on one rollout.
+class PolicyUpdate {
+ public:
+  PolicyUpdate(const Model& model, const Loaded<LossEstimator>& loss, ReferencePolicy* reference, Optimizer& optimizer,
+               const PolicyUpdateSettings& settings);
+
+  /// @param kept         the responses that are trained on.
+  /// @param plans        one for all inner iterations, or one for each. Not empty of views.
+  /// @param advantage_B  of the kept responses.
+  UpdateResult run(const Trajectories& kept, const std::vector<MaskPlan>& plans, const at::Tensor& advantage_B);
+
+ private:
+  struct Part;
+  struct Sum;
+  std::vector<Part> parts_of(const Trajectories& kept, const at::Tensor& advantage_B, const MaskPlan& plan,
+                             bool unchanged_weights, Sum& sum) const;
+  void step(std::int64_t optimizer_steps, Part& part, Sum& sum);
+
+  const Model& model_;
+  const Loaded<LossEstimator>& loss_;
+  ReferencePolicy* reference_;
+  Optimizer& optimizer_;
+  PolicyUpdateSettings settings_;
+  LossNeeds needs_;
+};
+
+/// The responses with these indices, with their prompts.
+Trajectories select_responses(const Trajectories& trajectories, const at::Tensor& index);
+
+/// What the loss of one optimizer step is computed from.
+struct UpdateStep {
+  Trajectories trajectories;
+  at::Tensor advantage_B;
+  MaskPlan plan;        ///< its views; sample_F indexes `trajectories`
+  BatchTotals totals;   ///< optimizer_steps is not set
+  at::Tensor scored_B;  ///< LossInput::scored_B
+  double share = 1;     ///< of the plan's views: the step's loss is divided by it
+};
+
+/// One optimizer step on some views of `plan`.
+///
+/// A loss that is a sum over views or over responses sees the totals of the whole plan, so that it gives these views
+/// the weights that they have there; their sum is divided by their share of the views. Whatever the loss divides by, a
+/// step's loss is then as large as the plan's, and the mean over the steps, each weighed by its share, is the plan's
+/// loss. A loss that couples the whole batch takes the responses of these views for its batch.
+UpdateStep update_step(const Trajectories& kept, const at::Tensor& advantage_B, const MaskPlan& plan, Coupling coupling,
+                       const std::vector<std::int64_t>& views, std::int64_t group_size);
+
+/// The views of each optimizer step: at least `views_per_update` views in the plan's order, the rest in the last one.
+/// Where the loss couples the views of a response, its views stay together.
+std::vector<std::vector<std::int64_t>> update_parts(const MaskPlan& plan, Coupling coupling,
+                                                    std::int64_t views_per_update);
+
+}  // namespace drift

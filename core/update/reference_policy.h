@@ -1,0 +1,51 @@
+#pragma once
+
+#include <drift/model.h>
+#include <drift/params.h>
+
+#include <core/components/components.h>
+#include <core/update/policy_scores.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace drift {
+
+/// Which policy the KL compares with.
+enum class ReferenceKind {
+  kFrozen,         ///< the model that the run began with
+  kMovingAverage,  ///< that model, moved towards the policy every so many optimizer steps
+  kOld,            ///< the policy that wrote the responses
+};
+
+struct ReferenceSettings {
+  ReferenceKind kind = ReferenceKind::kFrozen;
+  std::int64_t sync_steps = 64;  ///< optimizer steps between two moves
+  double mix = 0.6;              ///< reference <- mix policy + (1 - mix) reference
+
+  static ReferenceSettings from(const Params& section);
+};
+
+/// The reference policy of a run whose loss asks for one.
+class ReferencePolicy {
+ public:
+  /// @param model  a model of its own with the weights that the run began with; empty for kOld.
+  ReferencePolicy(const ReferenceSettings& settings, Loaded<Model> model);
+
+  bool is_old_policy() const { return settings_.kind == ReferenceKind::kOld; }
+  const Model& model() const { return *model_; }
+
+  /// After optimizer step `count` (1, 2, … since the run began).
+  void after_optimizer_step(std::int64_t count, const Model& policy);
+
+  /// The weights, where they are not those of the run's first model: "reference.NAME".
+  std::vector<NamedTensor> state() const;
+  /// @throws Error if a tensor is missing or misshapen.
+  void load_state(const std::vector<NamedTensor>& state);
+
+ private:
+  ReferenceSettings settings_;
+  Loaded<Model> model_;
+};
+
+}  // namespace drift

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <core/kernels/linear_log_softmax.h>
+#include <core/update/policy_scores.h>
+#include <core/update/view_rows.h>
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace drift {
+
+/// d loss / d log-prob and d loss / d entropy, [F, L] of some views.
+struct ScoreGradient {
+  at::Tensor logprob_FL;
+  at::Tensor entropy_FL;  ///< undefined where the loss has no use for entropies
+};
+
+/// One worker's LM head, and the sum of its gradient.
+struct HeadWorker {
+  HeadWorker(const at::Tensor& head_VH) : head(head_VH) {}
+  kernels::LinearLogSoftmax head;
+  at::Tensor gradient_VH;  ///< undefined until something was added
+
+  at::Tensor backward(const at::Tensor& weight_VH, const at::Tensor& logprob_gradient_E,
+                      const at::Tensor& entropy_gradient_E);
+};
+
+/// Rows [begin, end) between their forward and their backward: the graph of everything below the LM head is alive, the
+/// head runs on some of the scored positions at a time. `flat` ranges are those of the targets that a call is about.
+class RowGraph {
+ public:
+  RowGraph(const Model& model, const Trajectories& trajectories, const std::vector<ViewRow>& rows, std::int64_t begin,
+           std::int64_t end, bool recompute);
+
+  /// Scores into `scores` (of the views that `flat` spans); the logits are kept for backward().
+  void score(HeadWorker& worker, Range flat, const PolicyScores& scores);
+  void backward(HeadWorker& worker, const ScoreGradient& gradient);
+
+  /// The same for any number of targets: scores alone, and the logits again for the backward.
+  void score_in_parts(HeadWorker& worker, Range flat, std::int64_t logit_rows, const PolicyScores& scores) const;
+  void backward_in_parts(HeadWorker& worker, Range flat, std::int64_t logit_rows, const ScoreGradient& gradient);
+
+  const at::Tensor& hidden_NH() const { return hidden_NH_; }  ///< with its graph
+  at::Tensor gradient_NH() const;                             ///< d loss / d hidden, added up
+
+ private:
+  bool is_all(const TargetSet& chosen) const { return chosen.rows_N.size(0) == batch_.hidden_rows; }
+  at::Tensor hidden_rows(const TargetSet& chosen) const;
+  void backward_chosen(HeadWorker& worker, const TargetSet& chosen, const ScoreGradient& gradient);
+  template <class Body>
+  void for_parts(Range flat, std::int64_t logit_rows, const Body& body) const;
+
+  at::Tensor head_VH_;
+  RowBatch batch_;
+  at::Tensor hidden_NH_, gradient_NH_;
+  TargetSet chosen_;  // of the last score()
+};
+
+}  // namespace drift

@@ -1,0 +1,115 @@
+#include <core/update/update_passes.h>
+
+#include <core/update/policy_scores.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace drift {
+namespace {
+
+/// The smallest sets of views that a loss of this coupling can be asked about.
+std::vector<Views> coupled_units(const MaskPlan& plan, Coupling coupling) {
+  if (coupling == Coupling::kBatch) return {all_views(plan)};
+  const std::int64_t* sample = plan.sample_F.const_data_ptr<std::int64_t>();
+  Views order = all_views(plan);
+  // Neighbours share contexts, so views of one response go together even where the loss does not ask for it.
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return sample[a] < sample[b]; });
+  std::vector<Views> units;
+  for (const std::int64_t view : order) {
+    const bool joins = coupling == Coupling::kSample && !units.empty() && sample[units.back().front()] == sample[view];
+    if (!joins) units.emplace_back();
+    units.back().push_back(view);
+  }
+  return units;
+}
+
+std::int64_t count_views(const std::vector<Views>& units) {
+  std::int64_t count = 0;
+  for (const Views& unit : units) count += static_cast<std::int64_t>(unit.size());
+  return count;
+}
+
+}  // namespace
+
+UpdateMemory divide_memory(const Model& model, std::int64_t sequence, std::int64_t scored_tokens,
+                           std::int64_t memory_budget) {
+  UpdateMemory memory;
+  const auto& traits = model.traits();
+  const auto element = static_cast<std::int64_t>(model.lm_head_VH().element_size());
+  const std::int64_t logits = traits.vocabulary_size * element;
+  const std::int64_t for_logits = std::min(memory_budget / 4, scored_tokens * logits);
+  memory.logit_rows = std::max<std::int64_t>(1, for_logits / logits);
+
+  const std::int64_t for_rows = memory_budget - for_logits, graph = model.training_bytes_per_row(sequence);
+  memory.rows = for_rows / graph;
+  const std::int64_t layers = std::max<std::int64_t>(1, traits.layers);
+  // In a block that is computed again, its graph and about half as much of gradients live together.
+  const std::int64_t kept = layers * sequence * traits.hidden_size * element + graph / layers * 3 / 2;
+  memory.recomputed_rows = std::max<std::int64_t>(1, for_rows / kept);
+  return memory;
+}
+
+Views UpdatePass::views() const {
+  Views all;
+  for (const Views& unit : units) all.insert(all.end(), unit.begin(), unit.end());
+  return all;
+}
+
+std::vector<UpdatePass> plan_passes(const MaskPlan& plan, Coupling coupling, const UpdateMemory& memory) {
+  std::vector<UpdatePass> passes;
+  for (Views& unit : coupled_units(plan, coupling)) {
+    const auto size = static_cast<std::int64_t>(unit.size());
+    UpdatePass pass;
+    pass.recompute = size > memory.rows && (size <= memory.recomputed_rows || memory.rows == 0);
+    pass.rows_at_once = pass.recompute ? memory.recomputed_rows : memory.rows;
+    pass.scores_first = size > pass.rows_at_once;
+    const bool joins = !passes.empty() && !pass.scores_first && !passes.back().scores_first &&
+                       passes.back().recompute == pass.recompute &&
+                       count_views(passes.back().units) + size <= pass.rows_at_once;
+    if (!joins) passes.push_back(std::move(pass));
+    passes.back().units.push_back(std::move(unit));
+  }
+  return passes;
+}
+
+std::vector<LogitChunk> chunk_units(const std::vector<Views>& units, const std::vector<ViewRow>& rows,
+                                    std::int64_t length, std::int64_t logit_rows) {
+  // Of each unit: its targets by the hidden row that they read.
+  std::vector<std::size_t> unit_of_view;
+  for (std::size_t u = 0; u < units.size(); ++u) unit_of_view.insert(unit_of_view.end(), units[u].size(), u);
+  std::vector<std::vector<std::size_t>> reads(units.size());
+  std::size_t hidden_rows = 0;
+  for (const ViewRow& row : rows) {
+    std::int64_t last_position = -1;
+    for (const auto& target : row.targets) {
+      hidden_rows += target.position != last_position ? 1 : 0;
+      last_position = target.position;
+      reads[unit_of_view[static_cast<std::size_t>(target.flat / length)]].push_back(hidden_rows - 1);
+    }
+  }
+
+  std::vector<LogitChunk> chunks;
+  std::vector<std::size_t> chunk_of_row(hidden_rows, 0);  // the last that reads it, counted from 1
+  std::int64_t held = 0, view = 0;
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    const auto take = [&](std::size_t chunk) {
+      std::int64_t added = 0;
+      for (const std::size_t row : reads[u]) added += std::exchange(chunk_of_row[row], chunk) != chunk ? 1 : 0;
+      return added;
+    };
+    std::int64_t added = take(chunks.size());
+    if (chunks.empty() || held + added > logit_rows) {
+      chunks.push_back({{view, view}, true});
+      held = 0;
+      added = take(chunks.size());
+    }
+    held += added;
+    view += static_cast<std::int64_t>(units[u].size());
+    chunks.back().views.end = view;
+    chunks.back().fits = held <= logit_rows;
+  }
+  return chunks;
+}
+
+}  // namespace drift

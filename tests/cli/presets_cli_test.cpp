@@ -1,0 +1,54 @@
+// Presets as the program's user meets them: their tables, and what a run says of settings that it cannot follow.
+
+#include "tests/support/plugins.h"
+#include "tests/support/training_run.h"
+
+#include <gmock/gmock.h>
+
+namespace drift {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// What stands between the marks of `command` on a page; empty if there are none.
+std::string between_marks(const std::string& page, const std::string& command) {
+  const std::string begin = "<!-- " + command + " -->\n";
+  const auto start = page.find(begin);
+  if (start == std::string::npos) return {};
+  const auto from = start + begin.size();
+  return page.substr(from, page.find("<!-- end -->", from) - from);
+}
+
+TEST(PresetsOfTheProgram, TheirTablesStandOnTheAlgorithmsPages) {
+  for (const Bundle& bundle : test::all_plugins().bundles()) {
+    const std::string page = test::read_file(test::source_dir() / "docs/algorithms" / (bundle.name + ".md"));
+    const std::string command = "drift plugin presets " + bundle.name;
+    const auto printed = test::run_command(test::program().string() + " plugin presets " + bundle.name);
+    EXPECT_EQ(printed.status, 0) << printed.error;
+    EXPECT_EQ(between_marks(page, command), printed.output) << "paste the output of `" << command << "`";
+  }
+}
+
+TEST(PresetsOfTheProgram, AnUnknownAlgorithmIsAnsweredWithTheNearestName) {
+  const auto result = test::run_command(test::program().string() + " plugin presets rlfd");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.error,
+              testing::AllOf(HasSubstr("there is no algorithm `rlfd`"), HasSubstr("did you mean `rldf`?")));
+}
+
+TEST(PresetsOfTheProgram, ASettingThatTheRolloutLacksIsToldAtTheStart) {
+  const test::TrainingRuns runs;
+  const std::string told =
+      "rollout.top_p = 0.9 (preset rl_dream of tracerl) has no effect: rollout `block` has no such";
+  const std::string dream = " run.toml --algorithm tracerl --set algorithm.preset=rl_dream";
+  EXPECT_THAT(runs.drift("config show" + dream).output, HasSubstr(told));
+  EXPECT_THAT(runs.drift("config show run.toml --algorithm tracerl").output, Not(HasSubstr("has no effect")));
+  EXPECT_THAT(runs.drift("train" + dream + " --dry-run").output, HasSubstr("note: " + told));
+  const auto trained = runs.drift("train" + dream + " --steps 1 --out trained");
+  EXPECT_EQ(trained.status, 0) << trained.error;
+  EXPECT_THAT(trained.output + trained.error, HasSubstr(told));
+}
+
+}  // namespace
+}  // namespace drift

@@ -1,0 +1,57 @@
+// How the program sets its process up. libgomp tells on standard error what it read while it was loaded.
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <regex>
+#include <string>
+
+#include "tests/support/support.h"
+
+namespace drift::test {
+namespace {
+
+using testing::HasSubstr;
+
+/// The program without the waiting policy that tests set, with variables of its own before it.
+CommandResult drift(const std::string& variables, const std::string& arguments) {
+  return run_command("env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT " + variables + " " + program().string() + " " +
+                     arguments);
+}
+
+/// What libgomp says about one of its variables.
+std::string reported(const std::string& text, const std::string& variable) {
+  std::smatch match;
+  return std::regex_search(text, match, std::regex(variable + " = '([^']*)'")) ? match[1].str() : "";
+}
+
+TEST(Process, TheWaitingPolicyIsThereBeforeOpenMpIsLoaded) {
+  const auto told = drift("OMP_DISPLAY_ENV=verbose", "version");
+  EXPECT_EQ(told.status, 0);
+  // The policy's own line says PASSIVE where nothing is set, too.
+  EXPECT_EQ(reported(told.error, "GOMP_SPINCOUNT"), "0") << told.error;
+  EXPECT_THAT(drift("", "doctor").output, HasSubstr(", OMP_WAIT_POLICY=passive\n"));
+}
+
+TEST(Process, TheUsersWaitingPolicyWins) {
+  const auto active = drift("OMP_DISPLAY_ENV=verbose OMP_WAIT_POLICY=active", "version");
+  EXPECT_EQ(reported(active.error, "OMP_WAIT_POLICY"), "ACTIVE") << active.error;
+  EXPECT_EQ(reported(active.error, "GOMP_SPINCOUNT"), "30000000000") << active.error;
+  const auto counted = drift("OMP_DISPLAY_ENV=verbose GOMP_SPINCOUNT=777", "version");
+  EXPECT_EQ(reported(counted.error, "GOMP_SPINCOUNT"), "777") << counted.error;
+  EXPECT_THAT(drift("GOMP_SPINCOUNT=777", "doctor").output, HasSubstr(", GOMP_SPINCOUNT=777\n"));
+}
+
+TEST(Process, ALauncherWithoutItsProgramSaysWhatIsMissing) {
+  const TemporaryFolder folder;
+  // An empty file of the program's name is found first.
+  write_file(folder.path() / "libdrift_program.so", "");
+  const auto result = drift("LD_LIBRARY_PATH=" + folder.path().string(), "version");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_EQ(result.output, "");
+  EXPECT_THAT(result.error, HasSubstr("error: the program cannot be loaded: "));
+  EXPECT_THAT(result.error, HasSubstr("libdrift_program.so"));
+}
+
+}  // namespace
+}  // namespace drift::test

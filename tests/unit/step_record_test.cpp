@@ -1,0 +1,78 @@
+#include <core/record/step_record.h>
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+namespace drift {
+namespace {
+
+StepRecord whole_step() {
+  StepRecord step;
+  step.step = 3;
+  step.loss = -0.5;
+  step.reward = 0.25;
+  step.reward_parts = {{"format", 1}, {"puzzle", 0.125}};
+  step.solved = 0.375;
+  step.grad_norm = 1.5;
+  step.learning_rate = 0.1;
+  step.groups = 8;
+  step.live_groups = 0;
+  step.kept_groups = 4;
+  step.response_length = 20;
+  step.update_forwards_per_response = 2;
+  step.two_pass = true;
+  step.plugin_metrics = {{"clipped", kUnknown}, {"kl", 0.75}};
+  step.seconds = StepSeconds{.rollout = 1, .reward = 0.5, .update = 2, .total = 4.25};
+  step.held_out = HeldOutResult{0.5, 0.125, 16, 32, 7.5};
+  return step;
+}
+
+const std::string kWholeLine =
+    R"({"step":3,"loss":-0.5,"reward":0.25,"solved":0.375,"kl":0.75,"grad_norm":1.5,"token_utility":null,)"
+    R"("live_groups":0,"kept_groups":4,"groups":8,"response_length":20.0,"forwards_per_response":null,)"
+    R"("tokens_per_second":null,"learning_rate":0.1,"update_forwards_per_response":2.0,)"
+    R"("update_backwards_per_response":null,"two_pass":true,"skipped":false,"reward.format":1.0,)"
+    R"("reward.puzzle":0.125,"clipped":null,"seconds":{"rollout":1.0,"reward":0.5,"old":0.0,"reference":0.0,)"
+    R"("update":2.0,"other":0.75,"total":4.25},"held_out":{"accuracy":0.5,"standard_error":0.125,"items":16,)"
+    R"("forwards_per_response":32.0,"seconds":7.5}})";
+
+TEST(StepRecord, IsALineWhoseUnknownNumbersAreNull) { EXPECT_EQ(to_json_line(whole_step()), kWholeLine); }
+
+TEST(StepRecord, ReadBackItIsTheSame) {
+  const StepRecord read = parse_step(kWholeLine);
+  // What the loss could not tell is left out.
+  std::string line = kWholeLine;
+  const std::string unknown = R"("clipped":null,)";
+  EXPECT_EQ(to_json_line(read), line.erase(line.find(unknown), unknown.size()));
+  EXPECT_TRUE(std::isnan(read.value("clipped")));
+}
+
+TEST(StepRecord, WhatIsEvaluatedBeforeTheFirstStepHasNoTime) {
+  StepRecord before;
+  before.held_out = HeldOutResult{0.5, 0.125, 16, 32, 7.5};
+  const StepRecord read = parse_step(to_json_line(before));
+  EXPECT_FALSE(read.seconds);
+  EXPECT_FALSE(read.live_groups);
+  ASSERT_TRUE(read.held_out);
+  EXPECT_EQ(read.held_out->items, 16);
+}
+
+TEST(StepRecord, NumbersAreFoundByTheirName) {
+  const StepRecord step = whole_step();
+  EXPECT_EQ(step.value("reward"), 0.25);
+  EXPECT_EQ(step.value("reward.puzzle"), 0.125);
+  EXPECT_EQ(step.value("live_groups"), 0);
+  EXPECT_EQ(step.value("kl"), 0.75);
+  EXPECT_TRUE(std::isnan(step.value("token_utility")));
+}
+
+TEST(StepRecord, TheTotalAloneIsNoPhase) {
+  const StepRecord step = parse_step(R"({"step":1,"seconds":0.5})");
+  ASSERT_TRUE(step.seconds);
+  EXPECT_EQ(step.seconds->total, 0.5);
+  EXPECT_THAT(step.seconds->phases(), testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace drift
