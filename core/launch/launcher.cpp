@@ -45,7 +45,7 @@ int main(int count, char** arguments) {
   choose_allocation();
   choose_caches();
   // Global, so that plugins find the libraries loaded here as if the executable were linked with them.
-  void* program = ::dlopen(DRIFT_PROGRAM, RTLD_LAZY | RTLD_GLOBAL);
+  void* program = ::dlopen(DRIFT_PROGRAM, RTLD_NOW | RTLD_GLOBAL);
   void* entry = program == nullptr ? nullptr : ::dlsym(program, "main");
   if (entry == nullptr) {
     std::fprintf(stderr, "error: the program cannot be loaded: %s\n  = build or install it again\n", ::dlerror());
