@@ -90,6 +90,7 @@ class Plugin {
     std::map<std::string, double, std::less<>> metrics;
   };
   Step train_step() const {
+    take_component_metrics();
     const ModelConfig config{"{}", at::kDouble, at::kCPU};
     const auto model = make<Model>("tiny", &config);
     model->initialize(RandomStream(1, "initialize"));
@@ -114,7 +115,6 @@ class Plugin {
     batch.advantage_B = at::tensor(std::vector<double>{1.0, -0.5, -0.5}, at::kDouble);
     batch.totals = batch_totals(plan, 3, 3, 1);
     batch.scored_B = scored_positions(plan, 3);
-    take_component_metrics();
     return {trajectories.tokens_BL, policy_gradient(*model, *make<LossEstimator>("clipped"), batch, 1 << 20),
             take_component_metrics()};
   }
@@ -127,7 +127,10 @@ class Interface : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder_ = std::make_unique<test::TemporaryFolder>();
-    for (const char* version : {"today", "older"}) fs::copy(kHeaders, folder_->path() / version / "drift");
+    for (const char* version : {"today", "older"}) {
+      fs::create_directories(folder_->path() / version);
+      fs::copy(kHeaders, folder_->path() / version / "drift");
+    }
     const auto older = folder_->path() / "older" / "drift";
     take_out(older / "loss_estimator.h", {"return_BL", "value_BL", "advantage_BL", "reference_entropy_FL"});
     take_out(older / "mask_plan.h", {"attended_FL"});

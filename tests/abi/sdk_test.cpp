@@ -1,8 +1,11 @@
 // The SDK as its users meet it: the installed tree, moved to another place, builds a plugin that was never part of this
 // tree.
 
+#include <core/base/component_host.h>
 #include <core/plugin/plugin_loader.h>
 #include <core/plugin/plugin_report.h>
+
+#include <drift/cached_forward.h>
 
 #include <tests/support/training_run.h>
 
@@ -75,7 +78,9 @@ TEST_F(Sdk, HoldsHeadersLibraryPackageAndPlugins) {
 }
 
 TEST_F(Sdk, FindsItsLibrariesWhereverItLies) {
-  std::vector<fs::path> files = {library_folder() / "libdrift.so"};
+  std::vector<fs::path> files;
+  for (const char* library : {"libdrift.so", "libdrift_nn.so", "libdrift_core.so"})
+    files.push_back(library_folder() / library);
   for (const auto& plugin : fs::directory_iterator(library_folder() / "drift" / "plugins"))
     files.push_back(plugin.path());
   if (fs::exists(prefix_ / "bin" / "drift")) files.push_back(prefix_ / "bin" / "drift");
@@ -126,7 +131,34 @@ DRIFT_PLUGIN("my_method", "1.0.0", "Apache-2.0") {
   }
   test::write_file(source / "presets/other.toml", "description = \"changed\"\n");
   ASSERT_EQ(run(make).status, 0);
-  EXPECT_THAT(test::read_file(build / "libmy_method.so"), HasSubstr("\"changed\"")) << "is not compiled again";
+  const auto program = prefix_ / "bin" / "drift";
+  if (!fs::exists(program)) return;
+  const auto table = run("DRIFT_PLUGIN_PATH=" + build.string() + " " + program.string() + " plugin presets my_method");
+  EXPECT_THAT(table.output, HasSubstr("changed")) << table.error;
+}
+
+// A backbone of transformer blocks: LLaDA's sources, outside the tree.
+TEST_F(Sdk, BuildsABackboneOutOfTree) {
+  const auto source = folder_->path() / "my_backbone", build = folder_->path() / "build_backbone";
+  fs::copy(test::source_dir() / "plugins/models/llada", source);
+  test::write_file(source / "CMakeLists.txt", R"(cmake_minimum_required(VERSION 3.25)
+project(my_backbone LANGUAGES CXX)
+find_package(drift REQUIRED)
+find_package(nlohmann_json REQUIRED)
+drift_add_plugin(my_backbone config.cpp llada.cpp plugin.cpp)
+target_link_libraries(drift_plugin_my_backbone PRIVATE drift::nn nlohmann_json::nlohmann_json)
+)");
+  const auto built = run(cmake() + " -S " + source.string() + " -B " + build.string() +
+                         " -DCMAKE_PREFIX_PATH=" + prefix_.string() + " && " + cmake() + " --build " + build.string());
+  ASSERT_EQ(built.status, 0) << built.output << built.error;
+  Registry registry;
+  PluginLoader loader(registry);
+  loader.load_file(build / "libmy_backbone.so");
+  const ComponentEntry* entry = registry.find(ComponentKind::kModel, "llada");
+  const ModelConfig config{test::read_file(test::source_dir() / "tests/golden/data/ckpt/llada_a/config.json"),
+                           at::kFloat, at::kMeta};
+  const auto model = make_component(*entry, Params(entry->params), &config);
+  EXPECT_NE(capability<CachedForward>(*model), nullptr);
 }
 
 TEST_F(Sdk, TheBuildTreeIsAnSdkToo) { expect_good_plugin(build_example(test::build_dir(), "build_in_tree")); }
