@@ -10,6 +10,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <string>
+#include <system_error>
 
 namespace {
 
@@ -38,6 +41,13 @@ void choose_caches() {
   set_default("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "512");
 }
 
+/// The program's file, beside this executable wherever that is installed. dlopen() would look there by itself, but not
+/// where a sanitizer stands between.
+std::string program_file() {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / DRIFT_PROGRAM;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -45,7 +55,7 @@ int main(int count, char** arguments) {
   choose_allocation();
   choose_caches();
   // Global, so that plugins find the libraries loaded here as if the executable were linked with them.
-  void* program = ::dlopen(DRIFT_PROGRAM, RTLD_NOW | RTLD_GLOBAL);
+  void* program = ::dlopen(program_file().c_str(), RTLD_NOW | RTLD_GLOBAL);
   void* entry = program == nullptr ? nullptr : ::dlsym(program, "main");
   if (entry == nullptr) {
     std::fprintf(stderr, "error: the program cannot be loaded: %s\n  = build or install it again\n", ::dlerror());

@@ -172,7 +172,9 @@ TEST(CliUsage, TheSdkLiesInTheBuildFolderToo) {
 TEST(CliUsage, AProgramThatWasMovedAwaySaysWhereTheSdkComesFrom) {
   const test::TemporaryFolder folder;
   std::filesystem::create_directory(folder.path() / "bin");
+  std::filesystem::create_directory(folder.path() / "lib");
   std::filesystem::copy(test::program(), folder.path() / "bin/drift");
+  std::filesystem::copy(test::build_dir() / "lib/libdrift_program.so", folder.path() / "lib/libdrift_program.so");
   const auto result = test::run_command((folder.path() / "bin/drift").string() + " sdk --prefix");
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.error, HasSubstr("  = cmake --install "));

@@ -44,9 +44,8 @@ TEST(Process, TheUsersWaitingPolicyWins) {
 
 TEST(Process, ALauncherWithoutItsProgramSaysWhatIsMissing) {
   const TemporaryFolder folder;
-  // An empty file of the program's name is found first.
-  write_file(folder.path() / "libdrift_program.so", "");
-  const auto result = drift("LD_LIBRARY_PATH=" + folder.path().string(), "version");
+  std::filesystem::copy(program(), folder.path() / "drift");
+  const auto result = run_command((folder.path() / "drift").string() + " version");
   EXPECT_EQ(result.status, 1);
   EXPECT_EQ(result.output, "");
   EXPECT_THAT(result.error, HasSubstr("error: the program cannot be loaded: "));
