@@ -40,11 +40,12 @@ class ComponentHost final : public Host {
   }
 
   void warn_once(std::string_view text) override {
+    const std::string warning = line(text);
     {
       const std::lock_guard lock(shared().mutex);
-      if (!shared().warned.insert(line(text)).second) return;
+      if (!shared().warned.insert(warning).second) return;
     }
-    log_warning(line(text));
+    log_warning(warning);
   }
 
   void metric(std::string_view name, double sum, double count) override {

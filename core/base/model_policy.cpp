@@ -6,7 +6,9 @@
 #include <ATen/ops/mm.h>
 
 namespace drift {
+namespace {
 
+/// @throws Error if the input needs a capability that the model lacks.
 void check_capabilities(const Model& model, const ForwardInput& input) {
   const auto refuse = [&](const char* what) {
     throw Error("the model family " + model.traits().family + " " + what, "choose a model that can");
@@ -16,6 +18,8 @@ void check_capabilities(const Model& model, const ForwardInput& input) {
   }
   if (input.adapted_B.defined() && !capability<Adapters>(model)) refuse("has no adapters to switch off");
 }
+
+}  // namespace
 
 ModelPolicy::ModelPolicy(const Model& model) : model_(model), cached_(capability<CachedForward>(model)) {}
 

@@ -25,7 +25,4 @@ class ModelPolicy final : public Policy {
   const CachedForward* cached_;
 };
 
-/// @throws Error if the input needs a capability that the model lacks.
-void check_capabilities(const Model& model, const ForwardInput& input);
-
 }  // namespace drift

@@ -51,7 +51,7 @@ LoadedSuite load_suite(const SuiteFile& suite, const std::vector<SuiteCell>& cel
   for (std::size_t i = 0; i < cells.size(); ++i) {
     mistakes.collect(cells[i].cell.name(), [&] {
       loaded.cells.push_back(
-          {cells[i].cell, resolve_run(documents[i], loaded.plugins->registry, ConfigPurpose::kEval)});
+          {cells[i].cell, resolve_config(documents[i], loaded.plugins->registry, ConfigPurpose::kEval)});
     });
   }
   mistakes.throw_if_any();

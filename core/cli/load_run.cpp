@@ -1,7 +1,5 @@
 #include <core/cli/load_run.h>
 
-#include <core/components/components.h>
-
 #include <algorithm>
 #include <iostream>
 
@@ -24,10 +22,6 @@ std::unique_ptr<Plugins> load_plugins(const std::vector<std::filesystem::path>& 
   return plugins;
 }
 
-RunConfig resolve_run(const ConfigDocument& document, const Registry& registry, ConfigPurpose purpose) {
-  return resolve_config(document, registry, purpose);
-}
-
 std::unique_ptr<Plugins> load_plugins_for(const std::vector<ConfigDocument>& documents) {
   std::vector<std::filesystem::path> paths;
   for (const ConfigDocument& document : documents) {
@@ -45,7 +39,7 @@ LoadedRun load_run(const CommandLine& line, ConfigPurpose purpose) {
   const ConfigDocument document = load_document(line.config, line.overrides);
   LoadedRun run;
   run.plugins = load_plugins_for({document});
-  run.config = resolve_run(document, run.plugins->registry, purpose);
+  run.config = resolve_config(document, run.plugins->registry, purpose);
   return run;
 }
 

@@ -35,10 +35,6 @@ struct LoadedRun {
   RunConfig config;
 };
 
-/// The checked configuration of a document, and for training also that its parts go together.
-/// @throws ConfigError
-RunConfig resolve_run(const ConfigDocument& document, const Registry& registry, ConfigPurpose purpose);
-
 /// Read, load and check what the command line asks for.
 /// @throws ConfigError, Error
 LoadedRun load_run(const CommandLine& line, ConfigPurpose purpose);

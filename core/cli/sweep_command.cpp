@@ -33,7 +33,7 @@ LoadedSweep load_sweep(const CommandLine& line) {
   LoadedSweep sweep;
   sweep.plugins = load_plugins_for(documents);
   sweep.plan = plan_sweep(std::move(file), std::move(cells), std::move(documents), [&](const ConfigDocument& document) {
-    return resolve_run(document, sweep.plugins->registry, ConfigPurpose::kTrain);
+    return resolve_config(document, sweep.plugins->registry, ConfigPurpose::kTrain);
   });
   return sweep;
 }
