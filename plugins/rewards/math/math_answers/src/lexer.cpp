@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "number_reader.h"
 #include "vocabulary.h"
 
 namespace math_answers {
@@ -98,11 +97,9 @@ class Lexer {
   }
 
   void number() {
-    NumberReader reader(text_, at_, depth_ > 0);
     char* const kept = tokens_.digits_.data() + tokens_.digits_used_;
-    const std::size_t size = reader.read(kept, tokens_.digits_.size() - tokens_.digits_used_);
+    const std::size_t size = read_number(text_, at_, depth_ > 0, kept, tokens_.digits_.size() - tokens_.digits_used_);
     tokens_.digits_used_ += size;
-    at_ = reader.end();
     push({Sign::kNumber, 0, false, {kept, size}});
   }
 

@@ -35,4 +35,12 @@ class Tokens {
   std::size_t digits_used_ = 0;
 };
 
+/// Reads the decimal number at `at` as people write it: 1,000  1{,}000  1,\!000  1\,000  1 000  .5  0.1\overline{6}
+/// 1.5E-4. Groups count only if each has three digits and the first one to three; a plain comma within brackets
+/// separates (unless zeros follow), as in (100,101). Writes the digits, at most one point, repeating digits in round
+/// brackets, and an exponent after E to `out`; `at` moves behind the number.
+/// @return how many signs were written
+/// @throws Unreadable if there are more than `room`
+std::size_t read_number(std::string_view text, std::size_t& at, bool in_brackets, char* out, std::size_t room);
+
 }  // namespace math_answers
