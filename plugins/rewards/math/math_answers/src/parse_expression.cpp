@@ -70,6 +70,8 @@ bool Parser::starts_factor() const {
     case Sign::kOpenSquare:
     case Sign::kOpenBrace:
     case Sign::kOpenBar:
+    case Sign::kOpenFloor:
+    case Sign::kOpenCeiling:
     case Sign::kFraction:
     case Sign::kBinomial:
     case Sign::kRoot:
