@@ -28,7 +28,7 @@ class Recipe {
   ModelShape shape() const;
   int rounds() const { return rounds_; }
 
-  /// The prompts of the first optimisation step.
+  /// The prompts of the first training step.
   Prompts prompts() const;
   RolloutInput rollout_input() const;
   /// What was opened, for the head of the output.

@@ -119,7 +119,7 @@ TEST_F(FetchData, DownloadsWholeOrNotAtAll) {
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.output, HasSubstr("1 of 3 files are in "));
   EXPECT_THAT(result.error,
-              AllOf(HasSubstr("data/words/second.txt: refused: "), HasSubstr("data/third.json: cannot be "),
+              AllOf(HasSubstr("data/words/second.txt: refused: "), HasSubstr("data/third.json: could not be fetched "),
                     HasSubstr("net/cut-short.json\n"), HasSubstr("--from DIR")));
   EXPECT_THAT(files_below(data()), UnorderedElementsAre("first.json"));
 }
@@ -129,7 +129,7 @@ TEST_F(FetchData, AFileOfTheUsersIsLeftAlone) {
   put("net/first.json", "the first");
   const auto result = fetch("first.json");
   EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.error, HasSubstr("data/first.json: there is another file of this name"));
+  EXPECT_THAT(result.error, HasSubstr("data/first.json: a different file of this name exists"));
   EXPECT_EQ(read_file(data() / "first.json"), "mine");
 }
 

@@ -30,7 +30,7 @@ namespace drift {
 struct MaskingInput {
   const Trajectories* trajectories = nullptr;  ///< on the CPU
   RandomStream random{0, ""};                  ///< draw at RandomPoint{step, first_sample + b, position, draw}
-  std::int64_t step = 0;                       ///< optimisation step
+  std::int64_t step = 0;                       ///< training step
   at::Tensor sample_number_B;  ///< int64, the response's number in the rollout: RandomPoint::sample for response b
   std::int64_t inner_iteration = 0;
   std::int64_t end_id = -1;  ///< the model's end token; may equal pad_id

@@ -31,7 +31,7 @@ struct RolloutInput {
   const Policy* policy = nullptr;
   Prompts prompts;                ///< on the CPU
   RandomStream random{0, ""};     ///< draw at RandomPoint{step, first_sample + b, position, denoising step}
-  std::int64_t step = 0;          ///< optimisation step
+  std::int64_t step = 0;          ///< training step
   std::int64_t first_sample = 0;  ///< number of response 0, so that a split batch draws what the whole one draws
   const std::atomic<bool>* cancelled =
       nullptr;  ///< set from another thread: return soon, whatever is in the result; may be null
