@@ -1,6 +1,6 @@
 #pragma once
 
-// A strategy says which contexts are scored:
+// A strategy chooses the contexts that are scored:
 //
 //     void OneMask::plan(const drift::MaskingInput& input, drift::MaskPlan& plan) const {
 //       const drift::Responses responses(input);
