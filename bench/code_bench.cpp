@@ -138,7 +138,7 @@ void run(const Settings& settings) {
   reward.reset();
   rusage children{};
   ::getrusage(RUSAGE_CHILDREN, &children);
-  std::printf("%.1f programs a second: %zu in %.1f s, %lld at a time; processor time of the sandboxes %.1f s\n",
+  std::printf("%.1f programs per second: %zu in %.1f s, %lld at a time; processor time of the sandboxes %.1f s\n",
               static_cast<double>(judged.size()) / wall, judged.size(), wall, static_cast<long long>(settings.workers),
               seconds(children.ru_utime) + seconds(children.ru_stime));
   print_times("honest", judged, false);
@@ -155,9 +155,9 @@ Settings read_settings(int argc, char** argv) {
   Settings settings;
   po::options_description options("code_bench [options]");
   options.add_options()("programs", po::value(&settings.programs), "how many")("workers", po::value(&settings.workers),
-                                                                               "how many at a time")(
-      "hostile-every", po::value(&settings.hostile_every), "every so many is hostile; 0: none")(
-      "time-limit", po::value(&settings.time_limit), "processor seconds of a call");
+                                                                               "programs at a time")(
+      "hostile-every", po::value(&settings.hostile_every), "every Nth program is hostile; 0: none")(
+      "time-limit", po::value(&settings.time_limit), "processor seconds per call");
   po::variables_map given;
   po::store(po::parse_command_line(argc, argv, options), given);
   po::notify(given);

@@ -1,5 +1,5 @@
 // What the mathematics reward costs: judgements a second over truths in several spellings, right and wrong, on one
-// thread; and the dearest judgement of every hostile answer, at most 64 KiB each, in either order. Times are those of
+// thread; and the slowest judgement of every hostile answer, at most 64 KiB each, in either order. Times are those of
 // the processor in this thread, which other programs on the machine hardly change.
 //
 //   math_bench [DATASET.json]
@@ -114,13 +114,13 @@ void measure_speed(const std::string& name, const math_reward::MathReward& rewar
   std::sort(each.begin(), each.end());
   const drift::bench::Spread spread = drift::bench::spread(per_second);
   std::printf(
-      "%-14s %8.0f judgements a second (%.0f to %.0f); one: median %.1f us, 99 %% %.1f us, most %.0f us; %zu of %zu "
+      "%-14s %8.0f judgements per second (%.0f to %.0f); one: median %.1f us, 99 %% %.1f us, most %.0f us; %zu of %zu "
       "solved\n",
       name.c_str(), spread.median, spread.low, spread.high, each[each.size() / 2], each[each.size() * 99 / 100],
       each.back(), solved, each.size());
 }
 
-/// Milliseconds of the dearest of seven rounds.
+/// Milliseconds of the slowest of seven rounds.
 double worst(const math_reward::MathReward& reward, const Judgement& judgement) {
   double most = 0;
   drift::RewardResult result;
@@ -133,7 +133,7 @@ double worst(const math_reward::MathReward& reward, const Judgement& judgement) 
 }
 
 void measure_hostile(const math_reward::MathReward& reward, const math_reward::MathReward& legacy) {
-  std::printf("\n%-58s %10s %10s %10s\n", "hostile answer: the dearest of 7, in ms", "response", "truth", "legacy");
+  std::printf("\n%-58s %10s %10s %10s\n", "hostile answer: the slowest of 7, in ms", "response", "truth", "legacy");
   double most = 0, most_legacy = 0;
   for (const auto& hostile : drift::test::hostile_answers()) {
     Judgement forward, backward;

@@ -67,7 +67,7 @@ class PlainLlada {
   std::map<std::string, at::Tensor> weights_;
 };
 
-/// Log-probabilities of the sampled tokens of some views, 0 where they are no targets.
+/// Log-probabilities of the sampled tokens of some views, 0 where they are not targets.
 at::Tensor log_probs(const PlainLlada& model, const ModelTraits& traits, const Trajectories& responses,
                      const MaskPlan& plan) {
   const auto mask = at::full({}, traits.mask_id, at::kLong);

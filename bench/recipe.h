@@ -17,7 +17,7 @@ namespace drift::bench {
 /// What configs/quickstart.toml trains, opened as `drift train` opens it: the shipped small model where its weights
 /// are there, else one of the same shape with random weights.
 ///
-/// Options of the programs: `--config FILE`, `--set key=value` (as often as wanted), `--rounds N`.
+/// Options of the programs: `--config FILE`, `--set key=value` (repeatable), `--rounds N`.
 class Recipe {
  public:
   Recipe(int count, char** arguments);

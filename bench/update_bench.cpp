@@ -6,15 +6,14 @@
 //                                    [--rounds 1] [--set KEY=VALUE…] [--memory-budget-mib 512] [--drift-only]
 //                                    [--fresh-memory]
 //
-// --fresh-memory: Drift, too, gives freed memory back to the system, as glibc does by itself.
+// --fresh-memory: Drift also returns freed memory to the system, as glibc does by default.
 //
-// Either side is a process of its own, in which the weights are; they take turns. Share: of the rate of a square matrix
-// product of the same type, measured between the updates, by the clock and by processor time (which other programs on
-// the machine hardly change), counted on the products that are needed at all: three times those of a forward (blocks at
-// all positions of each view, with attention; LM head at its scored positions), and a forward of the reference policy
-// where the loss has one. Drift computes equal contexts once: where there are any, a second share counts them once,
-// too. Memory: most held during the first update, above what was held before it. Faults: of pages, in the timed
-// updates.
+// Each side is a separate process with its own weights; they take turns. Share: of the rate of a square matrix product
+// of the same type, measured between the updates, by the clock and by processor time (which other programs on the
+// machine hardly change), counted on the products that are needed at all: three times those of a forward (blocks at all
+// positions of each view, with attention; LM head at its scored positions), and a forward of the reference policy where
+// the loss has one. Drift computes equal contexts once: where there are any, a second share counts them once, too.
+// Memory: most held during the first update, above what was held before it. Faults: of pages, in the timed updates.
 
 #include "bench/child_process.h"
 #include "bench/measure.h"
@@ -96,7 +95,7 @@ std::int64_t status_bytes(const std::string& key) {
   for (std::string line; std::getline(status, line);) {
     if (line.starts_with(key + ":")) return std::stoll(line.substr(key.size() + 1)) * 1024;
   }
-  throw std::runtime_error("/proc/self/status does not tell " + key);
+  throw std::runtime_error("/proc/self/status does not have " + key);
 }
 
 std::int64_t page_faults() {

@@ -1,5 +1,5 @@
 # drift_precompile(TARGET [TESTS])
-# Headers that most files include are compiled once: reading LibTorch's tensor class costs a file more than its own text.
+# Headers that most files include are compiled once: reading LibTorch's tensor class takes longer than compiling the file's own text.
 # Only headers of other projects belong here, so that editing Drift never compiles them again. libdrift_nn and
 # libdrift_core, which export all their functions, share one set; libdrift, plugins, program and benchmarks another; tests
 # (with GoogleMock) a third.
@@ -37,7 +37,7 @@ function(_drift_precompiled_set name)
     add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/${name}.cpp)
     target_link_libraries(${name} PRIVATE drift::torch nlohmann_json::nlohmann_json)
     target_precompile_headers(${name} PRIVATE ${ARGN})
-    # ccache takes this text for the 400 MB that it stands for. What flags decide, ccache knows from the flags.
+    # ccache hashes this text instead of the 400 MB that it represents. The effect of flags it gets from the flags.
     file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${name}.dir/cmake_pch.hxx.gch.sum
          CONTENT "${ARGN} ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${DRIFT_LIBTORCH_VERSION} \
 ${nlohmann_json_VERSION} ${GTest_VERSION}" @ONLY)

@@ -11,7 +11,7 @@
 namespace drift {
 
 /// body(0) … body(count - 1), as many at a time as there are cores, in plain threads: the calls may wait, for processes
-/// of their own say. The first exception is thrown when those at work have ended; no further call is begun.
+/// of their own say. The first exception is thrown when the running calls have ended; no further call is started.
 template <class Body>
 void for_each_at_once(std::size_t count, const Body& body) {
   std::atomic<std::size_t> next = 0;

@@ -11,7 +11,7 @@
 
 namespace drift {
 
-/// Create a component with a host of its own, which is kept until the process ends.
+/// Create a component with its own host, which is kept until the process ends.
 /// @param model_config  null for every kind but a model
 std::unique_ptr<Component> make_component(const ComponentEntry& entry, const Params& params,
                                           const ModelConfig* model_config = nullptr);

@@ -12,7 +12,7 @@
 
 namespace drift {
 
-/// How some whole numbers are spread.
+/// The distribution of some integers.
 struct Spread {
   std::int64_t count = 0;
   std::int64_t minimum = 0, maximum = 0;
@@ -36,7 +36,7 @@ struct ItemStatistics {
   std::map<std::string, std::int64_t> answer_shapes;  ///< answer_shape() of the references
 };
 
-/// Tokens of an item's whole prompt; empty: they cannot be counted.
+/// Tokens of an item's complete prompt; empty: they cannot be counted.
 using CountTokens = std::function<std::int64_t(const TaskItem& item)>;
 
 ItemStatistics item_statistics(const std::vector<TaskItem>& items, const CountTokens& count_tokens);

@@ -14,7 +14,7 @@
 
 namespace drift {
 
-/// What a cell is answered with, beside the model.
+/// What answers a cell, besides the model.
 struct Evaluation::Parts {
   Parts(const Registry& registry, const RunConfig& config, const Tokenizer& tokenizer, const ModelTraits& traits)
       : prompts(config.section("prompt"), tokenizer, traits),
@@ -66,16 +66,16 @@ void check_records(const std::vector<ResponseRecord>& records, const std::vector
     const TaskItem& item = items[number / static_cast<std::size_t>(samples)];
     std::string wrong;
     if (record.id != item.id) {
-      wrong = "is of item `" + record.id + "`, where the task has `" + item.id + "` now";
+      wrong = "is of item `" + record.id + "`, but the task now has `" + item.id + "`";
     } else if (record.prompt_checksum != prompt_checksum(item, prompts)) {
-      wrong = "answers another prompt than item `" + item.id + "` has now";
+      wrong = "answers a different prompt from the present one of item `" + item.id + "`";
     } else if (record.reference != item.reference) {
-      wrong = "was judged by another reference than item `" + item.id + "` has now";
+      wrong = "was judged with a different reference from the present one of item `" + item.id + "`";
     } else {
       continue;
     }
     throw Error("response " + std::to_string(number + 1) + " of " + file.string() + " " + wrong,
-                "put the task's items back as they were, or choose another folder by --out");
+                "restore the task's items, or choose another folder with --out");
   }
 }
 
@@ -98,9 +98,9 @@ void check_same_model(const PlannedCell& first, const PlannedCell& other) {
         const std::string here =
             std::visit([&]<class T>(const T&) { return to_toml(ParamValue(params.get<T>(value.name))); }, value.value);
         if (here == to_toml(value.value)) continue;
-        throw Error("the cells are answered by one model, but " + std::string(section) + "." + value.name + " is " +
+        throw Error("one model answers all cells, but " + std::string(section) + "." + value.name + " is " +
                         to_toml(value.value) + " in " + first.cell.name() + " and " + here + " in " + other.cell.name(),
-                    "set it in the suite's own file or by --set");
+                    "set it in the suite's own file or with --set");
       }
     }
   }
@@ -164,14 +164,14 @@ void Evaluation::check_settings(const Work& work) const {
   if (!std::filesystem::exists(file, failed)) {
     if (!std::filesystem::exists(folder_.responses(name), failed)) return;
     throw Error(folder_.responses(name).string() + " is there, but not " + file.string() +
-                    ", which says what its responses were made with",
-                "choose another folder by --out");
+                    ", which says how its responses were made",
+                "choose another folder with --out");
   }
   const std::vector<std::string> lines = differences(read_settings(file), settings_of(work));
   if (lines.empty()) return;
-  // Without the cell's name: the same differences of many cells are told once.
-  throw Error(folder_.path.string() + " holds responses that were made otherwise:" + joined_lines(lines),
-              "go on as it was begun, or choose another folder by --out");
+  // Without the cell's name, so that equal differences of many cells are reported once.
+  throw Error(folder_.path.string() + " has responses made with other settings:" + joined_lines(lines),
+              "continue with the same settings, or choose another folder with --out");
 }
 
 std::int64_t Evaluation::missing() const {
@@ -252,8 +252,8 @@ int Evaluation::run(Terminal& terminal) {
       answer(work, writes ? &**model : nullptr, place + name, terminal);
     } catch (const Error& error) {
       const std::string safe = folder_.path.empty() ? ""
-                                                    : "what was answered before is safe in " + folder_.path.string() +
-                                                          "; the same command goes on from there";
+                                                    : "the earlier responses are safe in " + folder_.path.string() +
+                                                          "; the same command continues from there";
       throw Error(name + ": " + error.what(),
                   error.hint() + (error.hint().empty() || safe.empty() ? "" : "\n  = ") + safe);
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Writes and judges the responses of many cells with one model, and goes on where an earlier attempt stopped.
+// Writes and judges the responses of many cells with one model, and continues where an earlier attempt stopped.
 
 #include <core/eval/cell.h>
 #include <core/eval/cell_summary.h>
@@ -32,7 +32,7 @@ class Evaluation {
   /// @throws ConfigError with the mistakes of all cells
   Evaluation(const Registry& registry, std::vector<PlannedCell> cells, const std::filesystem::path& folder);
 
-  /// What tells the checkpoint from others; empty where there is no folder.
+  /// Identifies the checkpoint; empty if there is no folder.
   const std::string& model_checksum() const { return checkpoint_checksum_; }
 
   /// Responses that are still to be written or judged.

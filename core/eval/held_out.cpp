@@ -64,7 +64,7 @@ std::string samples_json(const std::vector<AnsweredItem>& answers, std::int64_t 
                          {"reason", answered.judgement.reason}});
     }
   }
-  // A token of its own may be no valid UTF-8.
+  // A single token may not be valid UTF-8.
   return samples.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -91,8 +91,8 @@ ResponseRecord parse_record(std::string_view line, const std::string& where) {
     }
     return record;
   } catch (const std::exception& error) {
-    throw Error(where + " is no record of a response: " + error.what(),
-                "the file was changed by something else; remove it to write its responses again");
+    throw Error(where + " is not a record of a response: " + error.what(),
+                "the file was changed by another program; remove it to write its responses again");
   }
 }
 

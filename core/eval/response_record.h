@@ -42,7 +42,7 @@ void set_judgement(ResponseRecord& record, const Judgement& judgement, const std
 /// One line, without the line break.
 std::string to_json_line(const ResponseRecord& record);
 
-/// @throws Error if the line is no such object; `where` names it.
+/// @throws Error if the line is not such an object; `where` names it.
 ResponseRecord parse_record(std::string_view line, const std::string& where);
 
 }  // namespace drift

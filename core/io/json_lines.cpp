@@ -20,7 +20,7 @@ void for_each_json_line(const std::filesystem::path& path, const std::string& hi
     try {
       const auto object = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
       if (object.is_discarded()) throw Error("the line is not valid JSON");
-      if (!object.is_object()) throw Error("the line is no JSON object");
+      if (!object.is_object()) throw Error("the line is not a JSON object");
       use(object);
     } catch (const Error& error) {
       throw Error(path.string() + ":" + std::to_string(number) + ": " + error.what(),

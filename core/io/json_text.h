@@ -13,8 +13,8 @@ namespace drift {
 
 /// Parse a text that must be an object.
 /// @param file  for messages
-/// @throws Error if it is no JSON object, or is nested deeper than 64 levels: what works through a value level by level
-/// (comparing, printing it) then cannot run out of stack, here or in a plugin that is handed the text.
+/// @throws Error if it is not a JSON object, or is nested deeper than 64 levels: code that processes a value level by
+/// level (comparing, printing it) then cannot run out of stack, here or in a plugin that is handed the text.
 nlohmann::json parse_json_object(std::string_view text, const std::string& file);
 
 /// The text of a JSON file. @throws Error if it cannot be read or is larger than 16 MB, far beyond any checkpoint's.

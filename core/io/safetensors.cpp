@@ -58,7 +58,7 @@ Mapped map_file(const std::filesystem::path& path) {
 }
 
 void sort_by_type(std::vector<NamedTensor>& tensors) {
-  // Larger types first: then each tensor lies at a multiple of its element size.
+  // Larger types first: then each tensor is at a multiple of its element size.
   std::stable_sort(tensors.begin(), tensors.end(), [](const NamedTensor& a, const NamedTensor& b) {
     return safetensors_dtype_rank(a.tensor.scalar_type()) > safetensors_dtype_rank(b.tensor.scalar_type());
   });
@@ -108,7 +108,7 @@ void refuse_unusable_names(const std::vector<NamedTensor>& tensors, const std::f
 SafetensorsFile::SafetensorsFile(std::filesystem::path path) : path_(std::move(path)) {
   const std::string file = path_.string();
   const Mapped mapped = map_file(path_);
-  const std::string damaged = "the file is cut off or no safetensors file: fetch or write it again";
+  const std::string damaged = "the file is truncated or not a safetensors file: fetch or write it again";
   if (mapped.size < kLengthBytes) {
     throw Error(file + ": a safetensors file begins with 8 bytes of header length, this file has " +
                     std::to_string(mapped.size),
@@ -158,7 +158,7 @@ at::Tensor SafetensorsFile::elements(const SafetensorsEntry& entry, std::int64_t
 
 at::Tensor SafetensorsFile::tensor(std::string_view name) const {
   const SafetensorsEntry* entry = find(name);
-  if (entry == nullptr) throw Error(path_.string() + " holds no tensor " + quoted_name(name));
+  if (entry == nullptr) throw Error(path_.string() + " has no tensor " + quoted_name(name));
   return elements(*entry, 0, entry->shape);
 }
 

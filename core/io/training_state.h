@@ -10,7 +10,7 @@
 
 namespace drift {
 
-/// What lies beside the weights so that a run goes on exactly: training_state.safetensors holds the tensors,
+/// The files besides the weights with which a run continues exactly: training_state.safetensors holds the tensors,
 /// training_state.json the rest, and the size and checksum of every file of the checkpoint.
 struct TrainingState {
   std::int64_t step = 0;  ///< finished training steps

@@ -35,7 +35,7 @@ std::int64_t tile_width(std::int64_t rows, std::int64_t vocabulary, std::int64_t
 struct RunningSums {
   float* largest;
   float* total;
-  float* weighted;  // null: not wanted
+  float* weighted;  // null: not needed
 };
 
 template <class T>

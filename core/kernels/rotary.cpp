@@ -11,7 +11,7 @@
 namespace drift::kernels {
 namespace {
 
-/// Where things lie: x by rows, dense; the other side [B, heads, S, D] with these strides, a head's components dense.
+/// The layouts: x by rows, dense; the other side [B, heads, S, D] with these strides, a head's components dense.
 struct Layout {
   explicit Layout(const at::Tensor& heads_first)
       : heads(heads_first.size(1)),
@@ -80,7 +80,7 @@ struct RotateHeads : torch::autograd::Function<RotateHeads> {
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
     const auto saved = context->get_saved_variables();
-    // Attention's backward may give heads last in memory: read where it lies.
+    // Attention's backward may return heads last in memory: read them in place.
     const auto gradient = gradients[0].stride(3) == 1 ? gradients[0] : gradients[0].contiguous();
     const Layout layout(gradient);
     auto dx = at::empty({gradient.size(0) * layout.sequence, layout.heads * layout.dimension}, gradient.options());

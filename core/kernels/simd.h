@@ -70,7 +70,7 @@ DRIFT_ALWAYS_INLINE float vector_exp(float x) {
                       r +
                   5.0000001201e-1f;
   const float mantissa = p * r * r + r + 1.0f;
-  // 2^n in two factors, since n = 128 has no exponent of its own.
+  // 2^n in two factors, since n = 128 is not a valid exponent.
   const std::int32_t exponent = std::bit_cast<std::int32_t>(shifted) - 0x4B400000;
   const std::int32_t half = exponent >> 1;
   return mantissa * std::bit_cast<float>((half + 127) << 23) * std::bit_cast<float>((exponent - half + 127) << 23);

@@ -29,20 +29,20 @@ void choose_waiting() {
 void choose_allocation() {
   const char* tunables = std::getenv("GLIBC_TUNABLES");
   if (tunables != nullptr && std::strstr(tunables, "glibc.malloc.") != nullptr) return;
-  // No allocation is a mapping of its own, and the heap's free end stays.
+  // No allocation is a separate mapping, and the heap's free end stays.
   ::mallopt(M_MMAP_MAX, 0);
   ::mallopt(M_TRIM_THRESHOLD, INT_MAX);
 }
 
 /// bfloat16 products go through oneDNN, which compiles and keeps one for every shape; a rollout has a new shape at
-/// every step. Its default of 1024, kept again by every thread, came to 0.8 GiB beside a model of one.
+/// every step. Its default of 1024, cached by every thread, took 0.8 GiB for a model of one GiB.
 void choose_caches() {
   set_default("LRU_CACHE_CAPACITY", "16");
   set_default("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "512");
 }
 
-/// The program's file, beside this executable wherever that is installed. dlopen() would look there by itself, but not
-/// where a sanitizer stands between.
+/// The program's file, next to this executable wherever that is installed. dlopen() would look there itself, but not
+/// with a sanitizer in between.
 std::string program_file() {
   std::error_code ignored;
   return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / DRIFT_PROGRAM;

@@ -137,8 +137,8 @@ class ConfigReader {
     for (std::size_t i = 0; i < std::min(problems_.size(), kMostShown); ++i) list += "\n  " + problems_[i];
     if (problems_.size() > kMostShown) list += "\n  … and " + std::to_string(problems_.size() - kMostShown) + " more";
     throw Error("config.json does not describe a " + family_ + " model that this plugin can compute:" + list,
-                "compare it with the config.json that the original model is published with; a key that has no part in "
-                "the numbers can be named in [model] ignored_settings");
+                "compare it with the config.json of the published model; a key that does not affect "
+                "the numbers can be listed in [model] ignored_settings");
   }
 
  private:

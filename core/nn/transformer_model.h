@@ -31,7 +31,7 @@ struct TransformerShape {
   bool attend_to_padding = false;  ///< key masks are not used, as some originals do; a row then depends on its padding
 };
 
-/// Names of a family's tensors in its checkpoints. `{layer}` stands for the block's number, from 0.
+/// Names of a family's tensors in its checkpoints. `{layer}` is the block's number, from 0.
 struct TensorNames {
   std::string embedding, final_norm, head;
   std::string attention_norm, query, key, value, attention_out;

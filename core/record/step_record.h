@@ -71,7 +71,7 @@ std::string to_json_line(const StepRecord& record);
 
 /// What to_json_line() wrote. A number of another name counts as a plugin's: another version of Drift may have written
 /// the line.
-/// @throws Error if it is no such line.
+/// @throws Error if it is not such a line.
 StepRecord parse_step(std::string_view line);
 
 }  // namespace drift

@@ -20,7 +20,7 @@ constexpr char kEscape = '\033';
 
 bool continues_code_point(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-// End of the piece at `at`: a whole style sequence (escape … 'm'), or one code point.
+// End of the piece at `at`: a complete style sequence (escape … 'm'), or one code point.
 std::size_t next_piece(std::string_view text, std::size_t at) {
   if (text[at] == kEscape) {
     const std::size_t close = text.find('m', at);
@@ -102,7 +102,7 @@ std::string truncate_to_width(std::string_view text, int columns) {
   int width = 0;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = next_piece(text, at);
-    // Styles stay, behind the cut too: the one that ends a colour is among them.
+    // Styles are kept, even after the cut: the one that ends a colour is among them.
     if (text[at] == kEscape || ++width <= columns) kept += text.substr(at, end - at);
     at = end;
   }

@@ -100,7 +100,7 @@ std::string laid_out(const Sample& sample) {
   return html + "</div>";
 }
 
-// The response after each forward: what it committed stands out, what is still masked is a dot.
+// The response after each forward: committed tokens are highlighted, masked ones are dots.
 std::string film(const Sample& sample) {
   if (sample.tokens.size() > kLongestFilmed || sample.last_step == 0 || sample.last_step >= kMostFrames) return {};
   std::string html = "<h4>after each forward</h4><div class=\"film\">";

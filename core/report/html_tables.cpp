@@ -20,7 +20,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
 }
 
-// First position of `wanted` outside of quoted texts.
+// First position of `wanted` outside quoted texts.
 std::size_t find_unquoted(std::string_view line, char wanted) {
   char quote = 0;
   for (std::size_t at = 0; at < line.size(); ++at) {

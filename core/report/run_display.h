@@ -73,7 +73,7 @@ class RunDisplay {
   /// What the current step is busy with, on the live line alone: ("rollout", 32, 128).
   void activity(std::string_view what, std::int64_t done, std::int64_t total);
 
-  /// A line for people: "finishing step 37, then saving; Ctrl-C again leaves at once".
+  /// A line for the user: "finishing step 37, then saving; Ctrl-C again exits immediately".
   void message(std::string_view text);
 
   void close(const RunClosing& closing);

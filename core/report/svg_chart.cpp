@@ -118,7 +118,7 @@ std::string axes(const Frame& frame) {
   svg += print("<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>", kLeft, kWidth - kRight, base,
                base);
   for (const double tick : axis_ticks(frame.x_low, frame.x_high, 6)) {
-    if (tick != std::floor(tick)) continue;  // steps are whole
+    if (tick != std::floor(tick)) continue;  // steps are integers
     svg += print("<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>", frame.x(tick), frame.x(tick),
                  base, base + 4);
     svg += print("<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">", frame.x(tick), base + 16) +

@@ -36,7 +36,7 @@ struct Chart {
 /// the page's script shows under the pointer. Empty if no value is known.
 std::string svg_chart(const Chart& chart);
 
-/// Steps that one drawn point stands for: more than one in long runs.
+/// Number of steps per drawn point: more than one in long runs.
 std::size_t chart_bucket(std::size_t steps);
 /// Steps of the moving mean of noisy charts; 1 where the run is too short for one.
 std::size_t smoothing_window(std::size_t steps);

@@ -19,8 +19,8 @@ struct TerminalOptions {
   std::function<double()> clock;  ///< monotonic seconds; empty: the machine's
 };
 
-/// What the stream behind a file descriptor can do: a terminal or not (CI and TERM=dumb count as not), NO_COLOR,
-/// the locale, the width.
+/// What the stream of a file descriptor can do: a terminal or not (CI and TERM=dumb count as not), NO_COLOR, the
+/// locale, the width.
 TerminalOptions detect_terminal(int file_descriptor);
 
 enum class Style { kPlain, kStrong, kFaint, kAccent, kWarning };

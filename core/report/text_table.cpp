@@ -75,7 +75,7 @@ struct Span {
   const std::string& text;
 };
 
-/// Of heading line `line`. An outer heading that changes ends the inner ones, too.
+/// Of heading line `line`. A change of an outer heading also ends the inner ones.
 std::vector<Span> spans_of(const TextTable& table, std::size_t line) {
   const std::vector<std::string>& headings = table.headings[line];
   const auto same = [&](std::size_t a, std::size_t b) {
@@ -136,7 +136,7 @@ class TextLayout {
   std::string title(std::size_t column) const {
     return shown(table_.titles[column]) + (marked_[column] && table_.is_number[column] ? " " : "");
   }
-  /// In a column where cells stand out, the others keep that place free: digits stay below digits.
+  /// In a column with marked cells, the others keep the mark's place free, so that digits are aligned.
   std::string cell(std::size_t row, std::size_t column) const {
     const std::string text = shown(table_.rows[row][column]);
     return marked_[column] ? text + (table_.emphasised.contains({row, column}) ? "*" : " ") : text;

@@ -15,7 +15,7 @@ namespace drift {
 /// rows than the vocabulary, and what it writes must not end a run.
 std::string written_text(std::span<const std::int64_t> ids, const Tokenizer& tokenizer, bool skip_special);
 
-/// The text of each token by itself, for people.
+/// The text of each single token, for display.
 std::vector<std::string> display_pieces(const std::vector<std::int64_t>& ids, const Tokenizer& tokenizer);
 
 /// The text of response b, special tokens dropped.

@@ -23,7 +23,7 @@ class AddedTokens {
 
   /// Cuts `text` (valid UTF-8); parts of text are not empty. A token with lstrip or rstrip takes the white space at its
   /// side, one with single_word counts only where no word character touches it.
-  /// @param with_special  whether special tokens count, too
+  /// @param with_special  whether special tokens count as well
   void split(std::string_view text, bool with_special, std::vector<Part>& parts) const;
 
  private:

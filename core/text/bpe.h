@@ -47,18 +47,18 @@ struct BpeModel {
   std::int32_t unknown = -1;   ///< the token of a character that cannot be spelt; -1: there is none
 };
 
-/// Words to token ids by byte-pair merges. Immutable; safe to use from several threads, each with a Scratch of its own.
+/// Words to token ids by byte-pair merges. Immutable; safe to use from several threads, each with its own Scratch.
 /// Source: Sennrich et al., "Neural machine translation of rare words with subword units"; ties, duplicates and
 /// fallbacks as the Hugging Face `tokenizers` library has them.
 class Bpe {
  public:
   explicit Bpe(BpeModel model);
 
-  /// Memory that is used again from word to word, with the words that were spelt lately. Belongs to one list of ids,
-  /// which only grows, and to words whose text stays where it is.
+  /// Memory reused from word to word, with the recently encoded words. Belongs to one list of ids, which only grows,
+  /// and to words whose text stays where it is.
   class Scratch {
    public:
-    /// @param bytes  about how much text will be spelt
+    /// @param bytes  about how much text will be encoded
     explicit Scratch(std::size_t bytes);
 
    private:

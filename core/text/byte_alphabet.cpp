@@ -7,7 +7,7 @@
 namespace drift {
 namespace {
 
-constexpr std::size_t kCodePoints = 0x144;  // the alphabet's code points lie below it: one or two bytes of UTF-8
+constexpr std::size_t kCodePoints = 0x144;  // the alphabet's code points are below it: one or two bytes of UTF-8
 
 bool is_printable(int byte) {
   return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || (byte >= 0xAE && byte <= 0xFF);
@@ -23,7 +23,7 @@ struct Alphabet {
   std::array<std::int16_t, kCodePoints> byte_of;  // by code point; -1: not in the alphabet
 };
 
-// Printable bytes stand for themselves, the others take the code points from 256 on, in order.
+// Printable bytes represent themselves, the others take the code points from 256 on, in order.
 Alphabet make_alphabet() {
   Alphabet alphabet;
   alphabet.byte_of.fill(-1);

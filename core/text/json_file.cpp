@@ -23,7 +23,7 @@ void JsonFile::take(const simdjson::padded_string& json) {
   if (error != simdjson::SUCCESS) {
     builder_->damaged(std::string("it is not valid JSON: ") + simdjson::error_message(error));
   }
-  if (!root_.is_object()) builder_->damaged("it holds no JSON object");
+  if (!root_.is_object()) builder_->damaged("it is not a JSON object");
 }
 
 std::optional<JsonValue> JsonFile::find(JsonValue object, std::string_view key) {

@@ -17,8 +17,8 @@ class SplitPattern {
   /// @throws Error naming the pattern and what is wrong with it or not supported
   explicit SplitPattern(const std::string& pattern);
 
-  /// Cuts each text: each match is a part, and so is what lies between matches. Parts are never empty.
-  /// @param texts  valid UTF-8, each looked at by itself
+  /// Cuts each text: each match is a part, and so is the text between matches. Parts are never empty.
+  /// @param texts  valid UTF-8, each processed separately
   /// @param parts  the parts, as views into the texts, are appended
   /// @throws Error if a match needs more steps or memory than any sensible pattern does
   void split(std::span<const std::string_view> texts, std::vector<std::string_view>& parts) const;

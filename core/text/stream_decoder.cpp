@@ -31,7 +31,7 @@ std::string StreamDecoder::push(std::int64_t id) {
 std::string StreamDecoder::flush() { return valid_utf8(std::exchange(waiting_, {})); }
 
 std::string clean_up_spaces(std::string text) {
-  // In this order, each over the whole text: an earlier replacement may make room for a later one.
+  // In this order, each over the entire text: an earlier replacement may enable a later one.
   constexpr std::pair<std::string_view, std::string_view> kReplacements[] = {
       {" .", "."},     {" ?", "?"},   {" !", "!"},   {" ,", ","},     {" ' ", "'"},
       {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};

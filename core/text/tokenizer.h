@@ -36,7 +36,7 @@ class Tokenizer {
   static Tokenizer parse(std::string_view json, const std::string& name);
 
   /// Bytes that are not valid UTF-8 are read as U+FFFD, one for each maximal invalid part. Added tokens (`<|mask|>`, …)
-  /// are recognised first, leftmost and longest; what lies between is normalised, cut by the patterns, and goes through
+  /// are recognised first, leftmost and longest; the text between is normalised, cut by the patterns, and goes through
   /// BPE.
   /// @throws Error naming the first character that the vocabulary cannot spell, and has no unknown token for; or the
   ///         pattern that takes too many steps
@@ -79,7 +79,7 @@ class Tokenizer {
   Bpe bpe_;
   bool nfc_;
   AddedTokens plain_tokens_;       // looked for in the text as it is
-  AddedTokens normalized_tokens_;  // looked for in what normalisation made of the rest
+  AddedTokens normalized_tokens_;  // searched in the normalised rest
   std::vector<SplitPattern> patterns_;
   std::vector<Piece> pieces_;  // by id
   Vocabulary added_;

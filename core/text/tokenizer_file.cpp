@@ -26,12 +26,12 @@ void TokenizerFileBuilder::fail(const std::string& what, const std::string& hint
 }
 
 void TokenizerFileBuilder::damaged(const std::string& what) const {
-  fail(what, "the file is damaged; copy it again from where the checkpoint came from");
+  fail(what, "the file is damaged; copy it again from the source of the checkpoint");
 }
 
 void TokenizerFileBuilder::unknown(const std::string& what) const {
   fail(what + " is not supported",
-       "byte-level BPE with NFC and split patterns is; take the tokenizer.json of a checkpoint that uses these");
+       "byte-level BPE with NFC and split patterns is; use the tokenizer.json of a checkpoint with these");
 }
 
 std::string_view TokenizerFileBuilder::text_of_owner(std::int32_t owner) const {

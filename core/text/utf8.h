@@ -6,7 +6,7 @@
 
 namespace drift {
 
-/// What stands at the beginning of some bytes (Unicode standard, table 3-7, "Well-formed UTF-8 byte sequences").
+/// What some bytes begin with (Unicode standard, table 3-7, "Well-formed UTF-8 byte sequences").
 struct Utf8Prefix {
   std::size_t length = 0;  ///< bytes read, at least 1
   bool complete = false;   ///< they are one well-formed character

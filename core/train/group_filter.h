@@ -23,7 +23,7 @@ struct GroupFilterSettings {
   double success_high = 1;  ///< … or above this; they never fill up a batch either
 };
 
-/// What a rollout gave, response by response; the `group_size` responses of a group stand together.
+/// The results of a rollout, response by response; the `group_size` responses of a group are adjacent.
 struct GroupFilterInput {
   at::Tensor rewards_B;         ///< any floating type
   at::Tensor steps_B;           ///< int64, number of denoising steps; read by kKeepConstantGroups only

@@ -37,7 +37,7 @@ struct LoopResult {
   std::filesystem::path checkpoint;  ///< the last one that was written; empty: none
 };
 
-/// Step after step: train, evaluate, write the metrics, save; go on from a checkpoint exactly; stop on a signal.
+/// Step after step: train, evaluate, write the metrics, save; continue exactly from a checkpoint; stop on a signal.
 class TrainingLoop {
  public:
   using Evaluate = std::function<HeldOutResult()>;

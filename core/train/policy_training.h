@@ -22,7 +22,7 @@
 
 namespace drift {
 
-/// What policy training is made of, besides the policy.
+/// The parts of policy training, besides the policy.
 struct PolicyComponents {
   Loaded<Task> task;
   Judge judge;

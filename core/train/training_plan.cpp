@@ -168,9 +168,9 @@ void plan_memory(const RunConfig& config, const Model& shapes, bool on_cpu, bool
   plan.always.push_back(
       {"gradients", gradients * count * kFloat,
        gradients > 1 ? "float32, one for each of " + std::to_string(gradients) + " workers" : "float32"});
-  plan.always.push_back({"program", resident_memory(), "as it is now, plugins and task included"});
+  plan.always.push_back({"program", resident_memory(), "as it is now, including plugins and task"});
 
-  plan.phases.push_back({"rollout", plan.rollout.bytes, "activations and logits of the rows at work"});
+  plan.phases.push_back({"rollout", plan.rollout.bytes, "activations and logits of the active rows"});
   plan.phases.push_back({"update", plan.update.bytes, "activations and logits, within train.memory_budget_mib"});
   plan.checkpoint_bytes = count * (element + (element < kFloat ? kFloat : 0) + 2 * kFloat);
   plan.checkpoints = config.section("train").get<std::int64_t>("keep_checkpoints");

@@ -60,7 +60,7 @@ struct TrainingPlan {
 };
 
 /// @param shapes  the model on the meta device
-/// @param on_cpu  where it will lie
+/// @param on_cpu  whether it will be on the CPU
 /// @throws Error if a component cannot do its part.
 TrainingPlan plan_training(const RunConfig& config, const Model& shapes, bool on_cpu, const PromptEncoder& prompts,
                            const PolicyComponents& components);

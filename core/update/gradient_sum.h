@@ -21,7 +21,7 @@ class GradientSum {
   /// Add the gradient of one parameter, dense or sparse, to this worker's share. The tensor may become the share.
   void add(std::int64_t worker, std::size_t parameter, at::Tensor gradient);
 
-  /// One gradient for each parameter; zeros where nothing was added. The sum begins anew.
+  /// One gradient for each parameter; zeros where nothing was added. Resets the sum.
   std::vector<at::Tensor> take_total();
 
   const std::vector<at::Tensor>& parameters() const { return parameters_; }

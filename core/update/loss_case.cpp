@@ -49,7 +49,7 @@ class Place {
     return value_.get<double>();
   }
   std::int64_t integer() const {
-    if (!value_.is_number_integer()) throw wrong("must be a whole number");
+    if (!value_.is_number_integer()) throw wrong("must be an integer");
     return value_.get<std::int64_t>();
   }
   std::string text() const {
@@ -66,7 +66,7 @@ class Place {
     return bits;
   }
   Error wrong(const std::string& what) const {
-    return Error(path_ + (path_.ends_with(": ") ? "" : ": ") + what, "docs/loss_cases.md has the format");
+    return Error(path_ + (path_.ends_with(": ") ? "" : ": ") + what, "docs/loss_cases.md describes the format");
   }
 
  private:
@@ -177,7 +177,7 @@ at::Tensor integers(const std::vector<std::int64_t>& values) { return at::tensor
 LossInput read_input(const Place& place) {
   const auto responses = place["advantage"].size();
   place["advantage"].array(responses);
-  if (responses == 0) throw place["advantage"].wrong("names no response");
+  if (responses == 0) throw place["advantage"].wrong("has no response");
   const Place views = place["views"];
   if (!views.json().is_array() || views.size() == 0) throw views.wrong("must be a list of at least one view");
   const std::size_t length = views.at(0)["masked"].text().size();
@@ -326,7 +326,7 @@ std::vector<std::string> differences(const LossCaseResult& result, const LossExp
   const auto compare = [&](const std::string& what, double got, double want) {
     if (std::abs(got - want) <= expected.tolerance) return;
     char text[96];
-    std::snprintf(text, sizeof text, " is %.10g where %.10g was expected", got, want);
+    std::snprintf(text, sizeof text, " is %.10g, but %.10g was expected", got, want);
     found.push_back(what + text);
   };
   if (expected.loss) compare("the loss", result.loss, *expected.loss);

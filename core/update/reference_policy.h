@@ -29,7 +29,7 @@ struct ReferenceSettings {
 /// The reference policy of a run whose loss asks for one.
 class ReferencePolicy {
  public:
-  /// @param model  a model of its own with the weights that the run began with; empty for kOld.
+  /// @param model  a separate model with the weights that the run began with; empty for kOld.
   ReferencePolicy(const ReferenceSettings& settings, Loaded<Model> model);
 
   bool is_old_policy() const { return settings_.kind == ReferenceKind::kOld; }

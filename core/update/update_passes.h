@@ -13,7 +13,7 @@ namespace drift {
 
 using Views = std::vector<std::int64_t>;
 
-/// What fits a memory budget at once; at least one of each, whatever the budget.
+/// What fits a memory budget at a time; at least one of each, whatever the budget.
 struct UpdateMemory {
   std::int64_t rows = 0;             ///< with the whole graph of each; 0 if not even one fits
   std::int64_t recomputed_rows = 1;  ///< where each block's input is kept and the rest is computed again
@@ -39,7 +39,7 @@ struct UpdatePass {
 /// first nothing, then one more forward of the blocks, then also one more of the LM head.
 std::vector<UpdatePass> plan_passes(const MaskPlan& plan, Coupling coupling, const UpdateMemory& memory);
 
-/// Whole units of a pass whose logits are held together, as a range of the pass's views.
+/// Complete units of a pass whose logits are in memory together, as a range of the pass's views.
 struct LogitChunk {
   Range views;
   bool fits = false;  ///< one unit may be too large

@@ -172,7 +172,7 @@ TEST_F(ShippedTasks, AreCheckedToTheirLastReference) {
   EXPECT_EQ(good.status, 0) << good.output;
   const auto overlap = drift("data check " + task("math-rldf") + " --set task.overlap=refuse");
   EXPECT_EQ(overlap.status, 1);
-  EXPECT_THAT(overlap.output, HasSubstr("248 training questions are in the evaluation set, too:"));
+  EXPECT_THAT(overlap.output, HasSubstr("248 training questions are also in the evaluation set:"));
 }
 
 /// Grids out of a file, as `drift data show --json` writes them: a run on a list.
@@ -229,7 +229,7 @@ TEST_F(ListedTraining, IsRefusedWhereNoItemIsLeft) {
   EXPECT_THAT(none.error, HasSubstr("7 of 7 training items have prompts of more than 20 tokens"));
   const auto no_list = runs_.drift("train run.toml --out a --set task.max_prompt_tokens=20");
   EXPECT_EQ(no_list.status, 1);
-  EXPECT_THAT(no_list.error, HasSubstr("task.max_prompt_tokens chooses from a list of items, and the task `sudoku`"));
+  EXPECT_THAT(no_list.error, HasSubstr("task.max_prompt_tokens selects from a list of items, but the task `sudoku`"));
   const auto nothing = runs_.drift(
       "train listed.toml --out a --set 'task.training_files=[]' --set "
       "'task.held_out_files=[\"grids.jsonl\"]'");

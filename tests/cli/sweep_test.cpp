@@ -156,7 +156,7 @@ TEST_F(Sweep, AFailingRunDoesNotStopTheOthersAndIsTriedAgain) {
   test::write_file(first / "checkpoints/last/nothing", "");  // no checkpoint, so that the run refuses to begin
   const auto result = sweep();
   EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.output, AllOf(HasSubstr("failed  k=1, seed 1: exit status 1"), HasSubstr("holds a run already"),
+  EXPECT_THAT(result.output, AllOf(HasSubstr("failed  k=1, seed 1: exit status 1"), HasSubstr("already has a run"),
                                    HasSubstr(first.filename().string() + "/output.txt"), HasSubstr("3/4  k=")));
   EXPECT_THAT(result.output, HasSubstr("1 run failed; the same command tries again"));
   EXPECT_THAT(test::read_file(out() / "runs.csv"), HasSubstr(",failed,exit status 1,"));

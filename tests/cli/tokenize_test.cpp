@@ -89,7 +89,7 @@ TEST_F(Tokenize, NamesTheRecordThatIsWrong) {
     return result.error.substr(0, result.error.find('\n'));
   };
   EXPECT_THAT(error_of("{\"text\": \"1\"", ""), HasSubstr("the line is not valid JSON"));
-  EXPECT_THAT(error_of("[1]", ""), HasSubstr("the line is no JSON object"));
+  EXPECT_THAT(error_of("[1]", ""), HasSubstr("the line is not a JSON object"));
   EXPECT_THAT(error_of("{\"Text\": \"1\"}", ""), HasSubstr("`text` is missing"));
   EXPECT_THAT(error_of("{\"text\": 1}", ""), HasSubstr("`text` is not a text"));
   EXPECT_THAT(error_of("{\"text\": \"a\"}", ""), HasSubstr("the vocabulary has no token for `a`"));

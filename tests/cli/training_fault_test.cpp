@@ -104,13 +104,13 @@ TEST_F(TrainingFault, FoldersThatHoldNoRunOfDrift) {
   test::write_file(runs_.path() / "photos/cat.txt", "");
   const auto foreign = runs_.train("photos", "--resume");
   EXPECT_EQ(foreign.status, 1);
-  EXPECT_THAT(foreign.error, HasSubstr("there is no run in photos to go on with\n  = start it without --resume"));
+  EXPECT_THAT(foreign.error, HasSubstr("there is no run in photos to continue\n  = start it without --resume"));
   EXPECT_EQ(std::distance(fs::directory_iterator(runs_.path() / "photos"), fs::directory_iterator()), 1);
 
   fs::remove(runs_.run("a/checkpoints/last/training_state.json"));
   const auto weights_only = resume();
   EXPECT_EQ(weights_only.status, 1);
-  EXPECT_THAT(weights_only.error, HasSubstr("holds no training state"));
+  EXPECT_THAT(weights_only.error, HasSubstr("has no training state"));
 }
 
 TEST_F(TrainingFault, AnotherConfigurationDoesNotGoOn) {
@@ -119,7 +119,7 @@ TEST_F(TrainingFault, AnotherConfigurationDoesNotGoOn) {
     const auto result = resume(other);
     EXPECT_EQ(result.status, 1);
     EXPECT_THAT(result.error, AllOf(HasSubstr("was written under another configuration"),
-                                    HasSubstr("go on with the run's own config.toml")));
+                                    HasSubstr("continue with the run's own config.toml")));
   }
   EXPECT_EQ(test::read_file(runs_.run("a/config.toml")), config);
   expect_that_it_goes_on();

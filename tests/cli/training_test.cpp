@@ -101,7 +101,7 @@ TEST_F(Training, AFolderThatHoldsARunIsRefused) {
   const auto second = runs_.train("a", "--steps 1");
   EXPECT_EQ(second.status, 1);
   EXPECT_EQ(second.error,
-            "error: folder a holds a run already\n  = go on with it by --resume, or choose another folder by --out\n");
+            "error: folder a already has a run\n  = continue it with --resume, or choose another folder with --out\n");
   EXPECT_EQ(test::read_file(runs_.run("a/metrics.jsonl")), metrics);
 }
 

@@ -21,7 +21,7 @@ void check_value(std::string_view value) {
   require(!value.empty() && value.size() <= kMaxValueBytes);
   require(!value_fault(value.substr(0, value.size() - 1)).empty());
   const std::string more = std::string(value) + "N";
-  require(more.size() > kMaxValueBytes || value_fault(more) == "has bytes behind it");
+  require(more.size() > kMaxValueBytes || value_fault(more) == "has bytes after it");
   const std::string fault = value_fault(std::string("l\1\0\0\0", 5) + std::string(value));
   require(fault.empty() || fault == "is nested too deep" || fault == "has too many parts" ||
           fault == "is larger than 1 MiB");

@@ -201,7 +201,7 @@ TEST_F(Threats, AValueThatKeepsTheTestBusy) {
   const RewardResult result = judge("def f(x):\n    return 10**9\n", {"assert sum(range(f(1) * 100)) == 0"}, kRunsOut);
   EXPECT_EQ(result.value, 0);
   EXPECT_EQ(result.status, kTimeout);
-  EXPECT_THAT(result.reason, HasSubstr("the test does not end with this value"));
+  EXPECT_THAT(result.reason, HasSubstr("the test does not finish with this value"));
   EXPECT_EQ(judge(kHonest, kAddsOne).value, 1);
 }
 

@@ -37,7 +37,7 @@ TEST(CodeWire, WhatIsNoValueIsRefused) {
   const auto refused = [](const std::string& value, const char* fault) { EXPECT_EQ(value_fault(value), fault); };
   refused("", "is cut off");
   refused("X", "has an unknown tag");
-  refused("NN", "has bytes behind it");
+  refused("NN", "has bytes after it");
   refused("f1234567", "is cut off");
   refused("l\1\0", "is cut off");
   refused(counted('l', 2, "N"), "is cut off");

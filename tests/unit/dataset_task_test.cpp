@@ -85,8 +85,8 @@ TEST_F(Dataset, BadRecordsAreToldAllAtOnce) {
        {"10 bad records:\n", "bad.json record 2 (line 3): `ground_truth_answer` is missing",
         "bad.json record 3 (line 4): `ground_truth_answer` is empty",
         "bad.json record 4 (line 5): `ground_truth_answer` is missing",
-        "bad.json record 5 (line 6): `question` is empty", "bad.json record 6 (line 7): `question` is no text",
-        "bad.json record 7 (line 8): this is no JSON object", "bad.json record 8 (line 9): not valid JSON: ",
+        "bad.json record 5 (line 6): `question` is empty", "bad.json record 6 (line 7): `question` is not a text",
+        "bad.json record 7 (line 8): this is not a JSON object", "bad.json record 8 (line 9): not valid JSON: ",
         "bad.json record 9 (line 10): not valid JSON: invalid string: ill-formed UTF-8 byte",
         "bad.json record 10 (line 11): not valid JSON: ", "bad.json record 11 (line 12): `prefix` is no text",
         "task.skip_bad = true"}) {
@@ -238,7 +238,7 @@ TEST_F(Dataset, ATypeSaysWhatARecordNeeds) {
   };
   EXPECT_EQ(error(R"("test_list": ["assert True"], "test_time_limit": 1, "test_method": "function")", "code_function"),
             "");
-  EXPECT_THAT(error(R"("test_list": [])", "code_function"), HasSubstr("`test_list` is no list of texts"));
+  EXPECT_THAT(error(R"("test_list": [])", "code_function"), HasSubstr("`test_list` is not a list"));
   EXPECT_THAT(error(R"("test_list": [" "])", "code_function"), HasSubstr("a text of `test_list` is empty"));
   EXPECT_THAT(error(R"("test_list": ["x"], "test_time_limit": 0)", "code_function"), HasSubstr("`test_time_limit`"));
   EXPECT_THAT(error(R"("test_list": ["x"], "test_method": "stdio")", "code_function"),

@@ -210,12 +210,12 @@ TEST_F(Evaluations, OtherSettingsAreSaidAndRefused) {
   run({"evaluation.items=2"});
   EXPECT_THAT(error_of({"rollout.threshold=0.75", "run.seed=3"}),
               AllOf(HasSubstr("evaluation.rollout.threshold: 0.5 there, 0.75 here"),
-                    HasSubstr("run.seed: 0 there, 3 here"), HasSubstr("choose another folder by --out")));
+                    HasSubstr("run.seed: 0 there, 3 here"), HasSubstr("choose another folder with --out")));
   EXPECT_EQ(error_of({"evaluation.batch_size=1", "run.threads=1"}), "no error");
   EXPECT_THAT(error_of({"model.path=" + (test::source_dir() / "assets/countdown-llada").string()}),
               AllOf(HasSubstr("another checkpoint"), HasSubstr("assets/sudoku-llada there")));
   std::filesystem::remove(out() / "cells/numbers-4.json");
-  EXPECT_THAT(error_of({}), HasSubstr("which says what its responses were made with"));
+  EXPECT_THAT(error_of({}), HasSubstr("which says how its responses were made"));
 }
 
 // The settings are the same where a task's file holds other items: what was answered tells.
@@ -229,9 +229,9 @@ TEST_F(Evaluations, OtherItemsAreSaidAndRefused) {
     test::write_file(file, changed);
     return error_of({});
   };
-  EXPECT_THAT(with("\"id\":\"1\"", "\"id\":\"7\""), HasSubstr("is of item `7`, where the task has `1` now"));
-  EXPECT_THAT(with("\"reference\":\"1\"", "\"reference\":\"7\""), HasSubstr("judged by another reference"));
-  EXPECT_THAT(with("\"prompt_checksum\":\"", "\"prompt_checksum\":\"x"), HasSubstr("answers another prompt"));
+  EXPECT_THAT(with("\"id\":\"1\"", "\"id\":\"7\""), HasSubstr("is of item `7`, but the task now has `1` now"));
+  EXPECT_THAT(with("\"reference\":\"1\"", "\"reference\":\"7\""), HasSubstr("judged with a different reference"));
+  EXPECT_THAT(with("\"prompt_checksum\":\"", "\"prompt_checksum\":\"x"), HasSubstr("answers a different prompt"));
 }
 
 TEST_F(Evaluations, WhatCouldNotBeJudgedIsJudgedNextTime) {

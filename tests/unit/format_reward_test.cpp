@@ -75,7 +75,7 @@ TEST(FormatReward, AResponseMayBeCutOff) {
   RewardResult result;
   reward->score({"so", nullptr, false}, result);
   EXPECT_EQ(result.value, 1);
-  EXPECT_EQ(result.reason, "the response ends by itself");
+  EXPECT_EQ(result.reason, "the response ends with an end token");
   reward->score({"so", nullptr, true}, result);
   EXPECT_EQ(result.value, 0);
   EXPECT_EQ(result.reason, "the response is cut off");

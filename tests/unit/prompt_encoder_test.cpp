@@ -108,7 +108,7 @@ TEST_F(Prompt, MistakesSayWhatToDo) {
   EXPECT_THAT(mistake({{"format", "chta"}}),
               testing::AllOf(HasSubstr("unknown chat format `chta`"), HasSubstr("did you mean `chat`?"),
                              HasSubstr("chat formats of Tiny: none, chat")));
-  EXPECT_THAT(mistake({{"instruction", "Solve it"}}), HasSubstr("write {question} where it belongs"));
+  EXPECT_THAT(mistake({{"instruction", "Solve it"}}), HasSubstr("write {question} where the question belongs"));
   EXPECT_THAT(mistake({{"system", "Be brief"}}), HasSubstr("[prompt] system needs a chat format"));
   EXPECT_THAT(mistake({{"trailing_newline", true}}), HasSubstr("[prompt] trailing_newline needs a chat format"));
 }

@@ -218,7 +218,7 @@ TEST(RunDisplay, AnInterruptedRunSaysHowToGoOn) {
   EXPECT_THAT(screen.text(), HasSubstr("\n    37  0.400"));
   EXPECT_THAT(screen.text(), EndsWith("stopped     after step 37 of 60\n"
                                       "checkpoint  runs/first/checkpoints/step-000037\n"
-                                      "go on with  drift train runs/first/config.toml --resume\n"));
+                                      "continue    drift train runs/first/config.toml --resume\n"));
 }
 
 TEST(Progress, InAPipeItSpeaksEveryTenSeconds) {

@@ -135,7 +135,7 @@ TEST_F(Run, StartsOnlyInAFolderWithoutARun) {
   write_file(path() / "notes.txt", "mine");
   make_run(10);
   EXPECT_THAT(error_of([&] { RunFolder::create(path()); }),
-              AllOf(HasSubstr("holds a run already"), HasSubstr("--resume"), HasSubstr("--out")));
+              AllOf(HasSubstr("already has a run"), HasSubstr("--resume"), HasSubstr("--out")));
   EXPECT_THAT(error_of([&] { RunFolder::open(folder_.path() / "none"); }),
               AllOf(HasSubstr("there is no run in"), HasSubstr("without --resume")));
   EXPECT_THAT(error_of([&] { RunFolder::open(folder_.path()); }), HasSubstr("there is no run in"));
@@ -172,8 +172,8 @@ TEST_F(Run, KilledBeforeTheFirstLinkFindsItsCheckpoint) {
 TEST_F(Run, ADamagedCheckpointIsReportedAndTheWholeOneNamed) {
   make_run(20);
   const fs::path broken = checkpoints() / "step-000020";
-  const std::string hint = "the newest whole checkpoint is " + (checkpoints() / "step-000010").string() +
-                           "; to go on from there: ln -sfn step-000010";
+  const std::string hint = "the newest complete checkpoint is " + (checkpoints() / "step-000010").string() +
+                           "; to continue from there: ln -sfn step-000010";
   for (const std::string name :
        {"model.safetensors", "training_state.safetensors", "config.json", "training_state.json"}) {
     SCOPED_TRACE(name);
@@ -194,7 +194,7 @@ TEST_F(Run, ADamagedCheckpointIsReportedAndTheWholeOneNamed) {
   fs::remove_all(broken);  // `last` points nowhere
   EXPECT_THAT(resume_error(), AllOf(HasSubstr("there is no checkpoint folder"), HasSubstr(hint)));
   fs::remove_all(checkpoints() / "step-000010");
-  EXPECT_THAT(resume_error(), HasSubstr("no other checkpoint of this run is whole"));
+  EXPECT_THAT(resume_error(), HasSubstr("no other checkpoint of this run is complete"));
 }
 
 TEST_F(Run, AllDamagedFilesAreListed) {
@@ -221,11 +221,11 @@ TEST_F(Run, AForeignCheckpointIsRefused) {
     EXPECT_THAT(resume_error(), HasSubstr("training_state.json is not a JSON object"));
   }
   write_file(state, "{}");
-  EXPECT_THAT(resume_error(), HasSubstr("training_state.json names no format"));
+  EXPECT_THAT(resume_error(), HasSubstr("training_state.json has no format"));
   write_file(state, "{\"format\":" + std::string(1'000'000, '[') + std::string(1'000'000, ']') + "}");
   EXPECT_THAT(resume_error(), HasSubstr("training_state.json is nested deeper than 64 levels"));
   fs::remove(state);
-  EXPECT_THAT(resume_error(), HasSubstr("holds no training state"));
+  EXPECT_THAT(resume_error(), HasSubstr("has no training state"));
 }
 
 TEST_F(Run, MetricsAreCutToTheCheckpointsStep) {

@@ -98,7 +98,7 @@ TEST(PublishedFigures, MistakesNameTheLine) {
   EXPECT_EQ(error_of("# a comment\n" + titles + "small,\"a, \"\"b\"\"\",base,sums,20,dynamic,+12.5\n"), "no error");
   EXPECT_THAT(error_of(titles + "small,a,best,sums,20,dynamic,1\n"), HasSubstr("figures.csv:2: unknown role `best`"));
   EXPECT_THAT(error_of(titles + "small,a,base,sums,20,dynamic\n"), HasSubstr(":2: 6 cells"));
-  EXPECT_THAT(error_of(titles + "small,a,base,sums,20,dynamic,many\n"), HasSubstr("`value` is no number: `many`"));
+  EXPECT_THAT(error_of(titles + "small,a,base,sums,20,dynamic,many\n"), HasSubstr("`value` is not a number: `many`"));
   EXPECT_THAT(error_of("backbone,method\n"), HasSubstr("the column `role` is missing"));
 }
 

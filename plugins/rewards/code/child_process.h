@@ -52,10 +52,11 @@ struct Command {
   std::string folder = {};  ///< working directory; empty: this process's
 };
 
-/// In a session of its own, with all signals as by default. Returns its process id; the caller waits for it.
+/// In a new session, with default signal handling. Returns its process id; the caller waits for it.
 pid_t spawn(const Command& command);
 
-/// What stands for a process whatever becomes of its number: readable once it has ended. None if it has ended already.
+/// A handle of a process that stays valid if its number is reused: readable once it has ended. None if it has ended
+/// already.
 Descriptor open_process(pid_t id);
 void kill_process(const Descriptor& process);
 

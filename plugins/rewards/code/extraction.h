@@ -16,8 +16,8 @@ struct Extraction {
 
 /// The code in a response. A block begins with a line of ``` and `python`, `py` or `python3`, and ends with a line of
 /// ```.
-/// @param prefix  what stands before the response. If it opens a block, the response continues that block, unless
-///                it holds a whole block of its own that defines what the tests call.
+/// @param prefix  the text before the response. If it opens a block, the response continues that block, unless
+///                it has a complete block of its own that defines what the tests call.
 /// @param tests   text in which the names of tested functions occur; empty: any name counts
 Extraction extract_code(std::string_view response, std::string_view prefix, std::string_view tests, Unclosed unclosed);
 

@@ -14,9 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Which files the interpreter has mapped after it has loaded the extension modules that bring libraries of their own:
-// asking the loader is surer than knowing where distributions put things. PT_INTERP (program header 3) names the
-// loader itself, by a path that may be a link: each folder on the way counts.
+// Which files the interpreter has mapped after it has loaded the extension modules that need further libraries: asking
+// the loader is surer than knowing where distributions put things. PT_INTERP (program header 3) names the loader
+// itself, by a path that may be a link: each folder on the way counts.
 constexpr const char* kDescribe = R"(
 import os, struct, sys, sysconfig
 for name in 'bz2 ctypes decimal hashlib lzma math random ssl sqlite3 zlib'.split():
@@ -54,9 +54,8 @@ bool is_inside(const std::string& path, const std::string& folder) { return path
 
 void add_folder(std::vector<std::string>& folders, const std::string& folder) {
   if (folder == "/" || folder == "/home" || folder == "/root") {
-    throw drift::Error(
-        "the Python interpreter has a library in " + folder + ", which cannot be shown to untrusted programs",
-        "use another interpreter: `python` of the reward");
+    throw drift::Error("the Python interpreter has a library in " + folder + ", which untrusted programs must not see",
+                       "set another interpreter: `python` of the reward");
   }
   for (const auto& known : folders) {
     if (folder == known || is_inside(folder, known)) return;
@@ -72,7 +71,7 @@ std::string locate(const std::string& python) {
   const std::string path = name.find('/') == std::string::npos ? find_program(name) : name;
   if (path.empty() || ::access(path.c_str(), X_OK) != 0) {
     throw drift::Error("there is no Python interpreter `" + name + "`",
-                       "install Debian's package python3, or name an interpreter: `python` of the reward");
+                       "install Debian's package python3, or set an interpreter: `python` of the reward");
   }
   return path;
 }
@@ -93,7 +92,7 @@ Interpreter find_interpreter(const std::string& python) {
   std::istringstream(found.version) >> major >> dot >> minor;
   if (major != 3 || minor < 11 || found.executable.empty()) {
     throw drift::Error(path + " is Python " + (found.version.empty() ? "of an unknown version" : found.version),
-                       "3.11 or later is needed: `python` of the reward");
+                       "set `python` of the reward to 3.11 or later");
   }
   bool shown = false;
   for (const auto& folder : found.read) shown |= is_inside(found.executable, folder);

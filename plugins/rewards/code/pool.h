@@ -13,7 +13,7 @@
 
 namespace code_reward {
 
-/// Threads that live as long as the pool, each with a judge of its own. A sandboxed process dies with the thread that
+/// Threads that live as long as the pool, each with its own judge. A sandboxed process dies with the thread that
 /// started it, so none is started anywhere else.
 class Pool {
  public:

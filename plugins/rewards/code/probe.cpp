@@ -37,8 +37,7 @@ os.write(4, b'done\n')
 while True: pass
 )";
 
-constexpr const char* kHint =
-    "do not run programs that you do not trust on this machine; docs/sandbox.md says what is needed";
+constexpr const char* kHint = "do not run untrusted programs on this machine; docs/sandbox.md says what is needed";
 
 SandboxAvailability attack(const Sandbox& sandbox) {
   SandboxedProgram program{.text = kAttacks};

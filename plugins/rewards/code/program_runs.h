@@ -14,7 +14,7 @@ enum class OutputComparison {
 
 bool same_output(std::string_view printed, std::string_view expected, OutputComparison comparison);
 
-/// Run the whole program once for each input, in a fresh process each. One verdict for each.
+/// Run the program once for each input, in a new process each time. One verdict for each.
 /// @throws InfrastructureError
 std::vector<Verdict> run_program(const Sandbox& sandbox, const SandboxLimits& limits, const std::string& source,
                                  const Item& item, double cpu_seconds, OutputComparison comparison);

@@ -55,7 +55,7 @@ std::string limit(const char* what, Resource resource, std::int64_t wanted) {
 
 void append(std::vector<std::string>& to, std::initializer_list<std::string> more) { to.insert(to.end(), more); }
 
-/// The number after "child-pid" in what bubblewrap tells; -1 while it has not told all (it would die of a closed pipe).
+/// The number after "child-pid" in bubblewrap's report; -1 while that is incomplete (a closed pipe would kill it).
 pid_t told_process(const std::string& information) {
   constexpr std::string_view kKey = "\"child-pid\":";
   const auto key = information.find(kKey);
@@ -103,7 +103,8 @@ std::vector<std::string> Sandbox::Impl::confinement(const SandboxLimits& limits)
   append(arguments, {"--unshare-cgroup-try", "--cap-drop", "ALL", "--hostname", "sandbox"});
   append(arguments, {"--uid", "65534", "--gid", "65534"});
   if (forbid_user_namespaces) append(arguments, {"--disable-userns"});
-  // The interpreter is the first process of its namespace: there is no other one to attack, and its death is the end.
+  // The interpreter is the first process of its namespace: there is no other one to attack, and its death ends the
+  // sandbox.
   append(arguments, {"--as-pid-1"});
   for (const auto& path : interpreter.read) append(arguments, {"--ro-bind", path, path});
   for (const auto& [path, target] : interpreter.links) append(arguments, {"--symlink", target, path});
@@ -120,7 +121,7 @@ std::vector<std::string> Sandbox::Impl::confinement(const SandboxLimits& limits)
   return arguments;
 }
 
-/// Tries it once, so that whatever forbids it is told here, in bubblewrap's words. Where /proc/sys is mounted
+/// Tries it once, so that whatever forbids it is reported here, in bubblewrap's words. If /proc/sys is mounted
 /// read-only, as in many containers, the filter of system calls alone forbids further user namespaces.
 void Sandbox::Impl::settle_confinement() {
   for (const bool forbid : {true, false}) {
@@ -190,7 +191,7 @@ pid_t await_process(const Descriptor& information) {
   return -1;
 }
 
-/// A folder of its own for a program that is not confined.
+/// A new folder for a program that is not confined.
 std::string temporary_folder() {
   std::string name = (std::filesystem::temp_directory_path() / "drift-program-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) {
@@ -247,7 +248,7 @@ SandboxedProcess Sandbox::start(const SandboxedProgram& program) const {
   go.write.close();
   if (!process->handle) {
     throw drift::Error(
-        "a program could not be started, though others were: the machine may be out of memory or processes");
+        "a program could not be started, although others were: the machine may be out of memory or processes");
   }
   process->to_program = std::move(in.write);
   process->from_program = std::move(out.read);

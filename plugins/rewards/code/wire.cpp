@@ -53,7 +53,7 @@ class ValueReader {
     return true;
   }
 
-  /// A length and so many bytes, which last() then holds.
+  /// A length and that many bytes, which last() then returns.
   bool sized(std::size_t most) {
     std::size_t length = 0;
     if (!size(length)) return false;
@@ -140,7 +140,7 @@ std::string value_fault(std::string_view bytes) {
   if (bytes.size() > kMaxValueBytes) return "is larger than 1 MiB";
   ValueReader reader(bytes);
   if (!reader.value(1, false)) return reader.fault();
-  return reader.left().empty() ? "" : "has bytes behind it";
+  return reader.left().empty() ? "" : "has bytes after it";
 }
 
 TupleWriter::TupleWriter(std::size_t count) : bytes_("t") { append_size(bytes_, count); }

@@ -25,9 +25,9 @@ inline constexpr std::size_t kMaxValueBytes = 1 << 20;
 inline constexpr std::size_t kMaxValueNodes = 100'000;
 inline constexpr int kMaxValueDepth = 64;
 inline constexpr std::size_t kMaxIntBytes = 1701;
-/// Sequence number and nonce, 8 bytes each: every request has its own and the reply repeats it.
+/// Sequence number and nonce, 8 bytes each: new for every request, repeated by the reply.
 inline constexpr std::size_t kStampBytes = 16;
-/// A value and what stands around it.
+/// A value and the bytes around it.
 inline constexpr std::size_t kMaxMessageBytes = kMaxValueBytes + 256;
 
 /// Why `bytes` is not exactly one value within the limits above that Python can build; empty if it is.

@@ -1,4 +1,4 @@
-# Values as bytes, between the judge and the worker; wire.h describes the format. Stands before worker.py and judge.py.
+# Values as bytes, between the judge and the worker; wire.h describes the format. Precedes worker.py and judge.py.
 
 
 class Unsupported(Exception):

@@ -46,7 +46,7 @@ bool Worker::load() {
   }
   if (!channel_->ready()) {
     channel_.reset();
-    throw InfrastructureError{"the sandboxed interpreter does not start"};
+    throw InfrastructureError{"the sandboxed interpreter did not start"};
   }
   std::optional<Reply> reply;
   fault_ = request('L', source_, cpu_seconds_, reply);
@@ -125,7 +125,8 @@ Answer Worker::ended(MessageStatus status) {
     case MessageStatus::kClosed: break;
   }
   if (end.signal == SIGXCPU) return no_answer(RewardStatus::kTimeout, "timeout");
-  if (end.signal == SIGKILL && !end.stopped) return no_answer(RewardStatus::kResource, "killed for what it used");
+  if (end.signal == SIGKILL && !end.stopped)
+    return no_answer(RewardStatus::kResource, "killed for using too many resources");
   const bool killed = end.signal != 0 && !end.stopped;
   return no_answer(RewardStatus::kCrashed, killed ? "crashed (" + signal_name(end.signal) + ")" : "the process ended");
 }

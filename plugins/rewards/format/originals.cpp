@@ -8,7 +8,7 @@ namespace {
 constexpr auto npos = std::string_view::npos;
 constexpr std::string_view kSpaces = " \t\r\n\v\f";
 
-// Behind the first `literal` at or after `from`; nowhere if there is a line end before it and none may be.
+// The place after the first `literal` at or after `from`; nowhere if a line end that is not allowed comes before it.
 std::size_t behind(std::string_view text, std::size_t from, std::string_view literal, bool one_line) {
   const std::size_t at = text.find(literal, from);
   if (at == npos || (one_line && text.substr(from, at - from).find('\n') != npos)) return npos;

@@ -9,15 +9,15 @@ namespace format {
 /// rldf_release's: 1 where a \boxed{ is opened, closed or not.
 double rldf_release_boxed(std::string_view response);
 
-/// d1's: ^<reasoning>\n.*?\n</reasoning>\n<answer>\n.*?\n</answer>\n$ fits. Published: a dot is no line end, so that
-/// only reasoning and answers of one line fit.
+/// d1's: ^<reasoning>\n.*?\n</reasoning>\n<answer>\n.*?\n</answer>\n$ matches. Published: a dot does not match a line
+/// end, so that only reasoning and answers of one line fit.
 double d1_strict(std::string_view response, bool published);
 
 /// d1's: <reasoning>.*?</reasoning>\s*<answer>.*?</answer> fits the beginning; published as above.
 double d1_soft(std::string_view response, bool published);
 
-/// d1's: a quarter for each of four tags that stands exactly once with its line ends, less 0.002 for each character
-/// behind the closing tag, which counts twice. Below 0 it is 0.
+/// d1's: a quarter for each of four tags that occurs exactly once with its line ends, less 0.002 for each character
+/// after the closing tag, which counts twice. At least 0.
 double d1_xml_count(std::string_view response);
 
 /// d1's: the answer, without white space around it, is digits and nothing else.

@@ -36,7 +36,7 @@ Finding find_box(std::string_view response) {
   bool is_there = false, last_is_closed = false;
   for (std::size_t i = 0; i < response.size(); ++i) {
     if (response[i] == '\\') {
-      ++i;  // a brace behind it is a sign
+      ++i;  // a brace after it is an ordinary character
     } else if (response[i] == '{') {
       std::string_view before = response.substr(0, i);
       before = before.substr(0, before.find_last_not_of(kSpaces) + 1);

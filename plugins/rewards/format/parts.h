@@ -10,7 +10,7 @@ struct Finding {
   std::string_view reason;
 };
 
-/// 1 if the last \boxed{} or \fbox{} is closed; braces behind a backslash do not count. Linear in the response, as all
+/// 1 if the last \boxed{} or \fbox{} is closed; braces after a backslash do not count. Linear in the response, as all
 /// of these.
 Finding find_box(std::string_view response);
 

@@ -9,7 +9,7 @@ namespace format {
 namespace {
 
 Finding find_end(bool truncated) {
-  return truncated ? Finding{0, "the response is cut off"} : Finding{1, "the response ends by itself"};
+  return truncated ? Finding{0, "the response is cut off"} : Finding{1, "the response ends with an end token"};
 }
 
 Finding look(const std::string& part, std::string_view response, bool truncated, bool published) {
@@ -23,14 +23,16 @@ Finding look(const std::string& part, std::string_view response, bool truncated,
                        : part == "d1_xml_count"     ? d1_xml_count(response)
                        : part == "d1_integer"       ? d1_integer(response)
                                                     : d1_boxed_in_answer(response, published);
-  return {value, value == 1 ? "the format fits" : value == 0 ? "the format does not fit" : "the format fits in part"};
+  return {value, value == 1   ? "the format matches"
+                 : value == 0 ? "the format does not match"
+                              : "the format matches in part"};
 }
 
 }  // namespace
 
 drift::ParamSpecs FormatReward::parameters() {
   return {
-      {"part", "boxed", "what is looked at; names with drift_ and d1_ repeat those projects' rewards",
+      {"part", "boxed", "what is checked; names with rldf_release_ and d1_ are those projects' rewards",
        drift::one_of({"boxed", "answer_tags", "code_block", "not_truncated", "rldf_release_boxed", "d1_strict",
                       "d1_soft", "d1_xml_count", "d1_integer", "d1_boxed_in_answer"})},
       {"style", "mended", "d1_strict, d1_soft, d1_boxed_in_answer: with the mistakes of the published code or without",

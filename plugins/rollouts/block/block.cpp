@@ -30,10 +30,10 @@ drift::ParamSpecs BlockRollout::parameters() {
   return {
       {"length", 256, "response positions, L", at_least(1)},
       {"block", 32, "positions per block; blocks are decoded from left to right", at_least(1)},
-      {"schedule", "dynamic", "dynamic: commit all that reach the threshold; static: a fixed number per step",
+      {"schedule", "dynamic", "dynamic: commit all positions that reach the threshold; static: a fixed number per step",
        one_of({"dynamic", "static"})},
-      {"threshold", 0.9, "dynamic: confidence from which a position is committed; the surest one always is"},
-      {"steps", 0, "static: forwards for the whole response; 0 = one token per forward", at_least(0)},
+      {"threshold", 0.9, "dynamic: confidence from which a position is committed; the most confident one always is"},
+      {"steps", 0, "static: forwards for the entire response; 0 = one token per forward", at_least(0)},
       {"remasking", kRemasking, Remasking::kLowConfidence, "which positions stay masked"},
       {"temperature", 1.0, "of the token draw; 0 = greedy", at_least(0)},
   };

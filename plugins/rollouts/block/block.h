@@ -3,7 +3,7 @@
 #include "decoder.h"
 
 /// Block-wise decoding with confidence remasking: LLaDA's semi-autoregressive sampler (static schedule) and Fast-dLLM's
-/// threshold rule (dynamic), without a cache: every state is computed whole, so what training scores is what was seen.
+/// threshold rule (dynamic), without a cache: every state is computed in full, so training scores what the rollout saw.
 class BlockRollout final : public drift::Rollout, public drift::RolloutCostEstimate {
  public:
   explicit BlockRollout(const drift::Params& params);

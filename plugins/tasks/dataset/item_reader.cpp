@@ -17,7 +17,7 @@ const Json& need(const Record& record, const std::string& column) {
 }
 
 const std::string& need_text(const Json& value, const std::string& column) {
-  if (!value.is_string()) throw drift::Error("`" + column + "` is no text");
+  if (!value.is_string()) throw drift::Error("`" + column + "` is not a text");
   return value.get_ref<const std::string&>();
 }
 
@@ -28,7 +28,7 @@ ItemReader::ItemReader(const Settings& settings)
       question_(settings.question_template, "question_template"),
       prefix_(settings.prefix_template, "prefix_template") {
   if (settings.answer_boxed && !settings.answer_after.empty())
-    throw drift::Error("`answer_after` and `answer_boxed` are both set", "the right answer is found by one of them");
+    throw drift::Error("`answer_after` and `answer_boxed` are both set", "set only one of them");
 }
 
 drift::TaskItem ItemReader::item(const Record& record) const {

@@ -65,7 +65,7 @@ class Loader {
       for (const std::string& path : *files) {
         const auto [known, is_new] = paths.emplace(std::filesystem::path(path).filename().string(), path);
         if (!is_new && known->second != path)
-          problems_.other(known->second + " and " + path + ": two files of one name, which ids begin with");
+          problems_.other(known->second + " and " + path + ": two files have the same name, with which ids begin");
       }
     }
   }

@@ -41,7 +41,7 @@ void read_records(const std::string& path, Problems& problems, const UseRecord& 
     read_parquet(path, file, problems, use);
 #else
     problems.other(path +
-                   ": this Drift was built without Parquet (scripts/setup fetches what it needs; then build again)");
+                   ": this Drift was built without Parquet (run scripts/setup, which fetches Arrow, then build again)");
 #endif
   } else {
     problems.other(path + ": the name must end in .json, .jsonl or .parquet");
