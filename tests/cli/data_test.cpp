@@ -111,7 +111,7 @@ TEST_F(Data, CheckIsContentWithGoodData) {
   EXPECT_EQ(result.status, 0) << result.error;
   EXPECT_THAT(result.output, HasSubstr("note   3 training items, 1 held-out items\n"));
   EXPECT_THAT(result.output, HasSubstr("nothing is wrong\n"));
-  EXPECT_EQ(drift("data check " + quickstart()).status, 0) << "generators are looked at, too";
+  EXPECT_EQ(drift("data check " + quickstart()).status, 0) << "generators are checked as well";
 }
 
 TEST_F(Data, CheckFindsBadRecordsAndOverlap) {
@@ -216,7 +216,7 @@ TEST_F(ListedTraining, LeavesOutLongPromptsAndSaysSo) {
               HasSubstr("prompts over max_prompt_tokens = 21, which training leaves out: 1\n"));
 }
 
-TEST_F(ListedTraining, GoesOnWithTheSameItems) {
+TEST_F(ListedTraining, ContinuesWithTheSameItems) {
   ASSERT_EQ(runs_.drift("train listed.toml --out a").status, 0);
   ASSERT_EQ(runs_.drift("train listed.toml --out b --steps 2").status, 0);
   EXPECT_EQ(runs_.drift("train listed.toml --out b --resume --steps 4").status, 0);
@@ -235,7 +235,7 @@ TEST_F(ListedTraining, IsRefusedWhereNoItemIsLeft) {
       "'task.held_out_files=[\"grids.jsonl\"]'");
   EXPECT_EQ(nothing.status, 1);
   EXPECT_THAT(nothing.error, HasSubstr("it has no training items"));
-  EXPECT_FALSE(std::filesystem::exists(runs_.run("a"))) << "nothing half-made stays behind";
+  EXPECT_FALSE(std::filesystem::exists(runs_.run("a"))) << "no partial files remain";
 }
 
 TEST_F(ListedTraining, ImitatesItsDemonstrations) {

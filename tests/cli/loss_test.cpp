@@ -45,7 +45,7 @@ TEST_F(LossCommand, PrintsTheLossItsPartsAndTheGradientPerToken) {
   EXPECT_THAT(result.output, HasSubstr("response 1, forward 0:   0.25000000   0.25000000"));
 }
 
-TEST_F(LossCommand, SaysWhatIsNotAsExpectedAndExitsWithOne) {
+TEST_F(LossCommand, ReportsUnexpectedValuesAndExitsWithOne) {
   const auto result = loss("rldf --case case.json --variant mistaken");
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.output, HasSubstr("not as expected: the loss is -0.1732867951 where 1 was expected"));

@@ -76,7 +76,7 @@ TEST_F(ModelCommand, VerifyFailsBeyondTheToleranceAndSaysWhere) {
   EXPECT_EQ(verify("wrong.safetensors", "--tolerance 0.6").status, 0);
 }
 
-TEST_F(ModelCommand, VerifyWantsAReferenceThatFits) {
+TEST_F(ModelCommand, VerifyNeedsAReferenceThatFits) {
   EXPECT_EQ(drift("model verify " + dream().string()).status, 2);
   EXPECT_EQ(verify("x.safetensors", "--tolerance near").status, 2);
   EXPECT_THAT(verify("nothing.safetensors").error, HasSubstr("nothing.safetensors"));

@@ -117,7 +117,7 @@ TEST_F(Tokenize, MistakesOfTheCommandLine) {
               StartsWith("error: cannot use the tokenizer nowhere/tokenizer.json: the file cannot be opened\n"));
 }
 
-TEST_F(Tokenize, ShowsBytesThatAreNoCharacter) {
+TEST_F(Tokenize, ShowsBytesThatAreNotCharacters) {
   const auto path = folder_.path() / "tokenizer.json";
   test::write_file(path,
                    R"({"decoder": {"type": "ByteLevel"}, "model": {"type": "BPE", "vocab": {"Ã": 0, "©": 1, "\"": 2}},

@@ -56,7 +56,7 @@ TEST_F(TrainingFault, AFileThatMayNotGrow) {
 }
 
 TEST_F(TrainingFault, AFullDisk) {
-  // A disk of its own, gone with the namespace; what is on it afterwards is copied out.
+  // A separate disk, which disappears with the namespace; its contents are copied out first.
   const std::string disk = (runs_.path() / "disk").string();
   fs::create_directory(disk);
   if (test::run_command("unshare -m mount -t tmpfs none " + disk).status != 0)
@@ -88,7 +88,7 @@ TEST_F(TrainingFault, AFolderThatCannotBeMade) {
   EXPECT_THAT(forbidden.error, AllOf(HasSubstr("locked/run"), HasSubstr("give yourself permission")));
 }
 
-TEST_F(TrainingFault, ADamagedCheckpointIsNamedTogetherWithAWholeOne) {
+TEST_F(TrainingFault, ADamagedCheckpointIsNamedTogetherWithACompleteOne) {
   flip_byte(runs_.run("a/checkpoints/last/model.safetensors"));
   const auto result = resume();
   EXPECT_EQ(result.status, 1);
@@ -113,7 +113,7 @@ TEST_F(TrainingFault, FoldersThatHoldNoRunOfDrift) {
   EXPECT_THAT(weights_only.error, HasSubstr("has no training state"));
 }
 
-TEST_F(TrainingFault, AnotherConfigurationDoesNotGoOn) {
+TEST_F(TrainingFault, AnotherConfigurationDoesNotContinue) {
   const std::string config = test::read_file(runs_.run("a/config.toml"));
   for (const std::string other : {"--seed 6", "--set train.learning_rate=1e-5", "--set rollout.temperature=0.5"}) {
     const auto result = resume(other);
@@ -134,7 +134,7 @@ TEST_F(TrainingFault, WeightsThatDiverge) {
   EXPECT_FALSE(fs::exists(runs_.run("b/checkpoints/step-000001"))) << "diverged weights are not saved";
 }
 
-TEST_F(TrainingFault, WeightsThatAreNoNumbers) {
+TEST_F(TrainingFault, WeightsThatAreNotNumbers) {
   const auto model = runs_.path() / "broken";
   fs::copy(test::base_checkpoint(), model);
   std::string weights = test::read_file(model / "model.safetensors");

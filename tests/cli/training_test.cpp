@@ -1,4 +1,4 @@
-// `drift train` from outside: what a run leaves behind, and that it can be repeated.
+// `drift train` from outside: the files of a run, and that it can be repeated.
 
 #include <tests/support/training_run.h>
 
@@ -112,7 +112,7 @@ TEST_F(Training, WithoutOutTheRunsNameNamesItsFolder) {
 }
 
 TEST_F(Training, WithEqualRewardsNothingIsLearnt) {
-  // Greedy responses to one prompt are all the same.
+  // Greedy responses to one prompt are equal.
   const auto result = runs_.train("a", "--steps 2 --set rollout.temperature=0 --set train.weight_decay=0.1");
   ASSERT_EQ(result.status, 0) << result.error;
   EXPECT_THAT(result.output + result.error,

@@ -16,7 +16,7 @@ using drift::fuzz::require;
 
 constexpr std::string_view kStamp = "0123456789abcdef";
 
-// A value ends where it says, and may stand in a list.
+// A value ends where it says, and may be in a list.
 void check_value(std::string_view value) {
   require(!value.empty() && value.size() <= kMaxValueBytes);
   require(!value_fault(value.substr(0, value.size() - 1)).empty());

@@ -1,4 +1,4 @@
-// scripts/fetch_data, on made-up files in a tree of its own: copied and downloaded, right, wrong and cut short.
+// scripts/fetch_data, on made-up files in a separate tree: copied and downloaded, right, wrong and truncated.
 
 #include <gmock/gmock.h>
 
@@ -111,7 +111,7 @@ TEST_F(FetchData, SaysWhatAFolderLacks) {
   EXPECT_TRUE(fs::exists(data() / "words/second.txt"));
 }
 
-TEST_F(FetchData, DownloadsWholeOrNotAtAll) {
+TEST_F(FetchData, DownloadsCompletelyOrNotAtAll) {
   list("third.json", "the third", "net/cut-short.json");
   put("net/first.json", "the first");
   put("net/published-second.txt", "an error page");
@@ -144,7 +144,7 @@ TEST_F(FetchData, ListSaysWhatIsThereAndChangesNothing) {
   EXPECT_THAT(files_below(data()), UnorderedElementsAre("first.json"));
 }
 
-TEST_F(FetchData, MistakesAreToldApart) {
+TEST_F(FetchData, MistakesAreDistinguished) {
   EXPECT_EQ(fetch("--help").status, 0);
   EXPECT_EQ(fetch("--form mine").status, 2);
   EXPECT_EQ(fetch("--from").status, 2);

@@ -100,7 +100,7 @@ TEST(Walls, TheCoreNamesNoAlgorithmModelOrTask) {
   EXPECT_THAT(breaches, IsEmpty());
 }
 
-TEST(Walls, NobodyIncludesTheWholeOfTorch) {
+TEST(Walls, NoFileIncludesAllOfTorch) {
   for (const char* folder : {"core", "plugins", "sdk", "tests"}) {
     EXPECT_THAT(includes_that(folder,
                               [](const std::string&, const std::string& included) {
@@ -128,7 +128,7 @@ TEST(Walls, TheCoreKnowsNoPlugin) {
       IsEmpty());
 }
 
-TEST(Walls, NobodyKnowsTheCommandLine) {
+TEST(Walls, NothingIncludesTheCommandLine) {
   const auto knows_it = [](const std::string& file, const std::string& included) {
     return included.starts_with("core/cli/") && !file.starts_with("core/cli/");
   };
@@ -136,7 +136,7 @@ TEST(Walls, NobodyKnowsTheCommandLine) {
   EXPECT_THAT(includes_that("plugins", knows_it), IsEmpty());
 }
 
-TEST(Walls, PluginsKnowThePublicHeadersAndBackbonesTheTransformerPartsToo) {
+TEST(Walls, PluginsIncludePublicHeadersAndBackbonesAlsoTheTransformerParts) {
   EXPECT_THAT(includes_that("plugins",
                             [](const std::string& file, const std::string& included) {
                               const bool transformer_part =
@@ -220,7 +220,7 @@ Includes table_of(const std::string& page) {
   return table;
 }
 
-/// The band of the page's first picture with a frame that each folder stands in, counted from the top.
+/// Each folder's band in the page's first picture with a frame, counted from the top.
 std::map<std::string, int> picture_of(const std::string& page, const Includes& table) {
   static const std::regex word("([a-z/]+)");
   std::map<std::string, int> bands;
@@ -236,7 +236,7 @@ std::map<std::string, int> picture_of(const std::string& page, const Includes& t
   return bands;
 }
 
-/// The folder of the table that a file lies in, the longest that fits; empty: none.
+/// The table's folder that contains a file, the longest that fits; empty: none.
 std::string folder_of(const std::string& file, const Includes& table) {
   std::string folder;
   for (const auto& [name, allowed] : table) {
@@ -306,7 +306,7 @@ TEST(ArchitecturePage, ItsPictureIsRead) {
               ElementsAre(Pair("b", 0), Pair("core/a", 1)));
 }
 
-TEST_F(Architecture, EveryFileLiesInAFolderOfTheTable) {
+TEST_F(Architecture, EveryFileIsInAFolderOfTheTable) {
   EXPECT_THAT(real_.outside, IsEmpty());
   for (const auto& [folder, allowed] : table_) EXPECT_TRUE(fs::is_directory(source_dir() / folder)) << folder;
 }
@@ -324,7 +324,7 @@ TEST_F(Architecture, EveryAllowanceIsUsed) {
   EXPECT_THAT(unused, IsEmpty());
 }
 
-// No folder includes one of its own band, so that there is no cycle either.
+// No folder includes one of its own band, so there are no cycles.
 TEST_F(Architecture, InThePictureFoldersStandAboveWhatTheyInclude) {
   const auto band = picture_of(page_, table_);
   std::vector<std::string> breaches;

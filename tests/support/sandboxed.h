@@ -31,7 +31,7 @@ def attempt(action, *arguments):
     return 'done'
 )";
 
-/// What a program told, why no more was waited for, and how it ended.
+/// A program's output, why waiting for more ended, and how the program ended.
 struct Told {
   std::string text;
   code_reward::ReadStatus status = code_reward::ReadStatus::kData;
@@ -67,7 +67,7 @@ inline const std::filesystem::path& own_temporary_folder() {
   return folder.path();
 }
 
-/// What programs that this process started could leave behind. Orphans come to this process, so that they are seen.
+/// Possible leftovers of programs that this process started. Orphans become children of this process, so they are seen.
 struct Belongings {
   std::size_t descriptors = 0;
   std::set<std::string> files;
@@ -92,7 +92,7 @@ struct Belongings {
   }
 };
 
-/// Skips where the machine cannot start a sandbox, and finds a test wanting that leaves something behind.
+/// Skips if the machine cannot start a sandbox, and fails a test that leaves something.
 class InSandbox : public testing::Test {
  protected:
   void SetUp() override {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs of the real program, small enough for a test: a base model made in seconds, and what a run leaves behind.
+// Runs of the real program, small enough for a test: a base model made in seconds, and the files of a run.
 
 #include "tests/support/support.h"
 
@@ -26,7 +26,7 @@ class TrainingRuns {
   const std::filesystem::path& path() const { return folder_.path(); }
   std::filesystem::path run(const std::string& name) const { return path() / name; }
 
-  /// The whole shell command: `cd folder && drift ARGUMENTS`.
+  /// The complete shell command: `cd folder && drift ARGUMENTS`.
   std::string command(const std::string& arguments) const;
   CommandResult drift(const std::string& arguments) const { return run_command(command(arguments)); }
   CommandResult train(const std::string& name, const std::string& options = "") const {
@@ -37,7 +37,7 @@ class TrainingRuns {
   TemporaryFolder folder_;
 };
 
-/// The program at work, to be watched and disturbed. Its output goes to FOLDER/output and FOLDER/error.
+/// The running program, to be watched and disturbed. Its output goes to FOLDER/output and FOLDER/error.
 class RunningProgram {
  public:
   RunningProgram(const std::filesystem::path& folder, const std::string& arguments);

@@ -58,7 +58,7 @@ TEST_F(CodeItems, WhatTheTaskPutsBeforeTheResponseIsThePrefix) {
   expect(judge_response("    return x + 1\n```", item), 1, "1 of 1 test passed (continues the prefix)");
 }
 
-// The prefix opens a helper; the tests call a function that the response writes behind it.
+// The prefix opens a helper; the tests call a function that the response writes after it.
 TEST_F(CodeItems, AHelperToContinue) {
   const auto item = code_item(
       {{"prefix", "```python\ndef is_even (x): \n    \"\"\" Count even numbers. \"\"\"\n\n"},

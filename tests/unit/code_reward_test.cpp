@@ -198,7 +198,7 @@ TEST_F(CodeReward, TestsCanBeSplitByLines) {
          "1 of 2 tests passed; test 2: wrong");
 }
 
-// The code before the solution defines `encode`; a solution that defines it anew changes nothing about the test.
+// The code before the solution defines `encode`; a solution that redefines it does not change the test.
 TEST_F(CodeReward, FunctionsOfThePrefixComeFromThePrefix) {
   const std::string prefix =
       "```python\nimport string\ndef encode(s):\n    return s[::-1]\n\ndef decode(s):\n    \"\"\" Undo encode. "
@@ -260,7 +260,7 @@ TEST_F(CodeReward, TheTimeLimitIsOfProcessorTime) {
   expect_solved(judge_response(in_block(code), code_item(reference), *reward_with({{"time_limit", 2.0}})));
 }
 
-// Many threads ask at once: a queue, and each gets the verdict that it gets alone.
+// Many threads ask concurrently: they queue, and each gets the same verdict as alone.
 TEST_F(CodeReward, ThreadsMayScoreTogether) {
   std::vector<std::string> reasons(12);
   std::vector<std::thread> threads;
@@ -296,7 +296,7 @@ TEST_F(CodeReward, AnItemThatCannotBeJudgedIsAnError) {
   refused({{"test_input", {"1"}}, {"test_output", {"1", "2"}}}, "has 1 inputs and 2 outputs");
 }
 
-TEST(CodeRewardWithoutSandbox, RefusesToRunUnlessToldOtherwise) {
+TEST(CodeRewardWithoutSandbox, RefusesToRunByDefault) {
   try {
     test::create<Reward>("code", "code", {{"python", "/nonexistent/python3"}});
     FAIL();

@@ -69,7 +69,7 @@ TEST_F(CodeSandbox, OutputIsCapturedAndInputIsAFile) {
   EXPECT_EQ(process.stop().code, 0);
 }
 
-TEST_F(CodeSandbox, StandardErrorAndWhatIsNotCapturedAreDropped) {
+TEST_F(CodeSandbox, StandardErrorAndUncapturedOutputAreDropped) {
   EXPECT_EQ(told(sandbox(), R"(
 import sys
 for stream in sys.stdout, sys.stderr:
@@ -96,7 +96,7 @@ TEST_F(CodeSandbox, ProcessorTimeEndsALoopAndTheWallClockASleep) {
   EXPECT_LT(sleep.end.cpu_seconds, 1);
 }
 
-TEST_F(CodeSandbox, TheKernelEndsALoopThatNobodyWatches) {
+TEST_F(CodeSandbox, TheKernelEndsAnUnwatchedLoop) {
   auto process = sandbox().start({.text = "while True: pass", .limits = {.cpu_seconds = 1}});
   EXPECT_EQ(process.wait(process.deadline(100, 100)), ReadStatus::kClosed);
   const ProcessEnd end = process.stop();
@@ -105,7 +105,7 @@ TEST_F(CodeSandbox, TheKernelEndsALoopThatNobodyWatches) {
 }
 
 // A reply that took too much processor time is late, even if this side looks only afterwards.
-TEST_F(CodeSandbox, WhatCameTooLateIsNotTaken) {
+TEST_F(CodeSandbox, LateOutputIsIgnored) {
   auto process = sandbox().start({.text = R"(
 import os, time
 while time.process_time() < 0.5: pass
@@ -118,7 +118,7 @@ os.read(3, 1))"});
   EXPECT_EQ(reply, "");
 }
 
-// Its wall clock stands still while others have the processors.
+// Its wall clock is paused while others have the processors.
 TEST_F(CodeSandbox, ABusyMachineEndsNoHonestProgram) {
   std::vector<SandboxedProcess> others;
   for (unsigned i = 0; i < std::min(64U, 4 * std::thread::hardware_concurrency()); ++i) {
@@ -147,7 +147,7 @@ TEST_F(CodeSandbox, SendingToOneThatDoesNotReadOrHasEndedSaysSo) {
   EXPECT_FALSE(gone.send("anyone?", gone.deadline(1)));  // and no SIGPIPE ends this test
 }
 
-TEST_F(CodeSandbox, WhatIsReadAtOnceIsBounded) {
+TEST_F(CodeSandbox, EachReadIsBounded) {
   auto process = sandbox().start({.text = "import os\nwhile True: os.write(4, b'x' * 65536)"});
   std::string reply;
   EXPECT_EQ(process.receive(reply, 1000, process.deadline(2, 60)), ReadStatus::kData);
@@ -195,8 +195,8 @@ TEST_F(CodeSandbox, StoppingTwiceTellsTheSame) {
   EXPECT_EQ(process.receive(reply, 10, process.deadline(1)), ReadStatus::kClosed);
 }
 
-// More programs than cores, each of which ends at once: before the thread that started it runs again.
-TEST_F(CodeSandbox, SeveralThreadsStartProgramsAtOnce) {
+// More programs than cores, each of which ends immediately: before the thread that started it runs again.
+TEST_F(CodeSandbox, SeveralThreadsStartProgramsConcurrently) {
   std::vector<std::thread> threads;
   std::vector<int> right(4);
   for (std::size_t t = 0; t < right.size(); ++t) {
@@ -217,7 +217,7 @@ TEST_F(CodeSandbox, ProgramsDieWithTheProcessThatStartedThem) {
     left->receive(reply, 4, left->deadline(5, 60));
     return reply;
   });
-  while (::waitpid(-1, nullptr, 0) > 0) {  // the orphan: ends at once, or this test never does
+  while (::waitpid(-1, nullptr, 0) > 0) {  // the orphan: ends immediately, or this test never does
   }
 }
 
@@ -226,7 +226,7 @@ TEST_F(CodeSandbox, ProgramsTooLongOrWithNulAreRefused) {
   EXPECT_THROW(sandbox().start({.text = std::string("pass\0pass", 9)}), drift::Error);
 }
 
-TEST(CodeSandboxElsewhere, AnInterpreterThatIsNotThereIsAnError) {
+TEST(CodeSandboxElsewhere, AMissingInterpreterIsAnError) {
   EXPECT_THROW(Sandbox({.python = "/nowhere/python3"}), drift::Error);
   const auto availability = probe_sandbox({.python = "/nowhere/python3"});
   EXPECT_FALSE(availability.works);

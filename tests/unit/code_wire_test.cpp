@@ -33,7 +33,7 @@ TEST(CodeWire, PlainValuesAreTaken) {
   }
 }
 
-TEST(CodeWire, WhatIsNoValueIsRefused) {
+TEST(CodeWire, BytesThatAreNotAValueAreRefused) {
   const auto refused = [](const std::string& value, const char* fault) { EXPECT_EQ(value_fault(value), fault); };
   refused("", "is cut off");
   refused("X", "has an unknown tag");
@@ -51,7 +51,7 @@ TEST(CodeWire, WhatIsNoValueIsRefused) {
   refused(sized('y', "module"), "has an unknown type");
 }
 
-TEST(CodeWire, WhatPythonCannotHashIsNoKey) {
+TEST(CodeWire, AValueThatPythonCannotHashIsNotAKey) {
   EXPECT_EQ(value_fault(counted('S', 1, counted('l', 0, ""))), "has a list as a key");
   EXPECT_EQ(value_fault(counted('Z', 1, counted('S', 0, ""))), "has a set as a key");
   EXPECT_EQ(value_fault(counted('d', 1, counted('d', 0, "") + "N")), "has a dict as a key");

@@ -89,7 +89,7 @@ TEST(CountdownTask, AnItemIsNumbersAndATargetBetweenTwoSpecialTokens) {
   EXPECT_EQ(puzzle.numbers.size(), 3u);
   EXPECT_EQ(item.id, joined(puzzle.numbers, ",") + "=" + std::to_string(puzzle.target));
   EXPECT_EQ(item.prompt, "<|startoftext|>" + item.id + "<|sep|>");
-  EXPECT_EQ(item.demonstration, "") << "nobody may imitate an answer to a held-out puzzle";
+  EXPECT_EQ(item.demonstration, "") << "no held-out puzzle may have an answer to imitate";
 }
 
 TEST(CountdownTask, EveryPuzzleHasASolutionByTheStrictestRules) {
@@ -180,7 +180,7 @@ TEST(CountdownTask, ItemsAreAFunctionOfSeedAndIndex) {
   EXPECT_NE(training_items(*task, 1, 2)[0].prompt, items[0].prompt);
   TaskItem far;
   task->training_item((std::int64_t{1} << 32) + 7, same_seed, far);
-  EXPECT_NE(far.prompt, items[7].prompt) << "items go on beyond 2^32";
+  EXPECT_NE(far.prompt, items[7].prompt) << "items continue beyond 2^32";
 }
 
 TEST(CountdownTask, HeldOutPuzzlesGrowAtTheEnd) {

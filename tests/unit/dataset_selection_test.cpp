@@ -109,7 +109,7 @@ TEST_F(DatasetOverlap, MayBeDroppedOrAllowed) {
   EXPECT_EQ(open(training_file_, {{"held_out_files", Files{held_out_}}, {"overlap", "allow"}})->training_size(), 2);
 }
 
-TEST_F(DatasetOverlap, IsToldTogetherWithBadRecords) {
+TEST_F(DatasetOverlap, IsReportedTogetherWithBadRecords) {
   test::write_file(training_file_, test::read_file(training_file_) + "\n{}");
   const std::string error = error_of(training_file_, {{"held_out_files", Files{held_out_}}});
   EXPECT_THAT(error, HasSubstr("1 bad record:\n  train.jsonl record 3 (line 3): `question` is missing\n1 training"));

@@ -40,7 +40,7 @@ TEST_F(Dataset, ReadsALineForEachRecord) {
                                "\xEF\xBB\xBF{\"question\": \"a\", \"ground_truth_answer\": \"1\"}\r\n\n"
                                "{\"question\": \"b\", \"ground_truth_answer\": \"2\"}"));
   EXPECT_THAT(prompts(*task), ElementsAre("a", "b"));
-  EXPECT_EQ(training(*task)[1].id, "sums.jsonl:2") << "the empty line is no record";
+  EXPECT_EQ(training(*task)[1].id, "sums.jsonl:2") << "the empty line is not a record";
 }
 
 TEST_F(Dataset, SeveralFilesAreOneSet) {
@@ -65,7 +65,7 @@ TEST_F(Dataset, HeldOutItemsAreAnotherSet) {
 
 // ---- what is wrong -------------------------------------------------------------------------------------------------
 
-TEST_F(Dataset, BadRecordsAreToldAllAtOnce) {
+TEST_F(Dataset, BadRecordsAreReportedTogether) {
   const std::string error = error_of(write("bad.json", R"([
 {"question": "good", "ground_truth_answer": "1"},
 {"question": "no truth"},
@@ -116,7 +116,7 @@ TEST_F(Dataset, ALongListOfBadRecordsIsCut) {
                                                          Not(HasSubstr("record 51 ")), HasSubstr("… and 10 more")));
 }
 
-TEST_F(Dataset, FilesThatCannotBeReadAreToldTogether) {
+TEST_F(Dataset, FilesThatCannotBeReadAreReportedTogether) {
   const std::string text = write("data.txt", "[]"), object = write("object.json", "{}"),
                     open = write("open.json", "[{},");
   const std::string cut = write("cut.json", R"([{"question": "a)"), tail = write("tail.json", "[] []");
@@ -134,7 +134,7 @@ TEST_F(Dataset, FilesThatCannotBeReadAreToldTogether) {
   EXPECT_THAT(error, HasSubstr("cannot read " + folder + ": Is a directory"));
 }
 
-TEST_F(Dataset, AnEmptyFileIsNotWhatItSays) {
+TEST_F(Dataset, AnEmptyFileIsAMistake) {
   EXPECT_THAT(error_of(write("empty.json", "")), HasSubstr("not a JSON array"));
   EXPECT_THAT(error_of(Values{}), HasSubstr("neither `training_files` nor `held_out_files` names a file"));
   const auto none = open(write("none.json", "[]"));
@@ -194,7 +194,7 @@ TEST_F(Dataset, ReferencesAreText) {
   EXPECT_EQ(reference(R"({"target": 23, "numbers": [30, 100, 93]})"), R"({"target":23,"numbers":[30,100,93]})");
 }
 
-TEST_F(Dataset, TheWholeRecordMayBeTheReference) {
+TEST_F(Dataset, TheEntireRecordMayBeTheReference) {
   const std::string record =
       R"({"question":"q","test_list":["assert f(1) == 2"],"test_time_limit":1,"test_method":"function","extra":null})";
   const auto item = first(*open(write("code.jsonl", record), {{"reference", "record"}}));

@@ -1,5 +1,5 @@
 // Evaluations from the inside: a task, a rollout and a reward of this test's own on a model that ships. What was begun
-// goes on, what cannot go on is said, and what could not be judged is judged later.
+// continues, or the reason why it cannot is reported, and what could not be judged is judged later.
 
 #include <core/config/diagnostic.h>
 #include <core/eval/evaluation.h>
@@ -173,7 +173,7 @@ TEST_F(Evaluations, WithoutAFolderNothingIsKept) {
   EXPECT_FALSE(std::filesystem::exists(out()));
 }
 
-TEST_F(Evaluations, GoOnWhereTheyStopped) {
+TEST_F(Evaluations, ContinueWhereTheyStopped) {
   run();
   const std::string whole = test::read_file(out() / "responses/numbers-4.jsonl");
   std::size_t third = 0;

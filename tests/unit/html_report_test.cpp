@@ -112,7 +112,7 @@ TEST(Report, HasACurveForWhatWasMeasuredAndNoneForWhatWasNot) {
   EXPECT_THAT(page, Not(HasSubstr("<b>Token utility")));
 }
 
-TEST(Report, RunsOfNoneAndOneStepArePagesToo) {
+TEST(Report, RunsOfNoStepAndOneStepAreAlsoPages) {
   const RunFolder empty;
   const std::string nothing = empty.report();
   EXPECT_EQ(markup_mistake(nothing), "");
@@ -256,7 +256,7 @@ TEST(Metrics, NullAndMissingValuesAreUnknown) {
   EXPECT_FALSE(steps[0].held_out);
 }
 
-TEST(Metrics, ALineThatIsNoStepIsNamed) {
+TEST(Metrics, ALineThatIsNotAStepIsNamed) {
   for (const char* bad : {"{\"step\":2,", "{\"loss\":1}", "[]", "{\"step\":2,\"seconds\":{\"rollout\":\"fast\"}}",
                           "{\"step\":2,\"held_out\":{}}"}) {
     const RunFolder run;

@@ -31,7 +31,7 @@ TEST(JsonText, OnlyObjectsOfBoundedDepthAreRead) {
   EXPECT_THAT(error_of("{\"a\":" + std::string(1'000'000, '[')), HasSubstr("nested deeper"));
 }
 
-TEST(JsonText, BracketsWithinTextsAreNoNesting) {
+TEST(JsonText, BracketsInTextsAreNotNesting) {
   const std::string brackets(200, '[');
   EXPECT_EQ(error_of("{\"" + brackets + "\\\"" + brackets + "\":\"" + brackets + "\\\\\"}"), "");
   EXPECT_THAT(error_of("{\"a\":\"\\\\\"," + brackets), HasSubstr("nested deeper"));

@@ -30,7 +30,7 @@ TEST(HostileAnswers, AreJudgedRightly) {
 }
 
 // As truths they are no better; a response to one of them may say what it likes.
-TEST(HostileAnswers, AreNoBetterAsTruths) {
+TEST(HostileAnswers, AreHarmlessAsTruthsToo) {
   for (const auto& hostile : test::hostile_answers()) {
     EXPECT_FALSE(judge(hostile.response, "\\boxed{17.25}").solved) << hostile.name;
     EXPECT_LE(hostile.response.size(), 64u << 10) << hostile.name;

@@ -76,7 +76,7 @@ TEST_F(Prompt, MayBeginTheResponse) {
   EXPECT_EQ(encoder({{"response_prefix", " = "}}).render("1 + 1"), "1 + 1 = ");
 }
 
-TEST_F(Prompt, MayHaveTheReplyOnALineOfItsOwn) {
+TEST_F(Prompt, MayHaveTheReplyOnASeparateLine) {
   EXPECT_EQ(encoder({{"format", "chat"}, {"trailing_newline", true}}).render("1 + 1", "It is"),
             "[user] 1 + 1.\n[assistant] \nIt is");
   traits_.chat_formats[0].reply_begin = "[assistant]\n";

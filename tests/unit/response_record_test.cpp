@@ -111,7 +111,7 @@ TEST_F(Records, AnotherBrokenLineIsAnErrorThatNamesIt) {
   }
 }
 
-TEST_F(Records, CanBeReplacedAllAtOnce) {
+TEST_F(Records, CanBeReplacedTogether) {
   RecordFile records(file());
   records.append({sample_record("a"), sample_record("b")});
   records.replace({sample_record("c")});

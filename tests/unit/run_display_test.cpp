@@ -186,7 +186,7 @@ TEST(RunDisplay, WarningsOfAnyRoomAppearInTheRunAboveTheLiveLine) {
   EXPECT_THAT(screen.text(), HasSubstr("\r\033[Kwarning: fewer than 10 % of the groups are live\n0/60"));
 }
 
-TEST(RunDisplay, ClosingTellsWhatWasLearnedAndWhereItLies) {
+TEST(RunDisplay, ClosingShowsWhatWasLearnedAndWhereItIs) {
   Screen screen(false);
   RunDisplay display(screen.terminal);
   RunClosing closing;
@@ -204,7 +204,7 @@ TEST(RunDisplay, ClosingTellsWhatWasLearnedAndWhereItLies) {
             "report      runs/first/report.html\n");
 }
 
-TEST(RunDisplay, AnInterruptedRunSaysHowToGoOn) {
+TEST(RunDisplay, AnInterruptedRunSaysHowToContinue) {
   Screen screen(false);
   RunDisplay display(screen.terminal);
   display.begin(sixty_steps());
@@ -221,7 +221,7 @@ TEST(RunDisplay, AnInterruptedRunSaysHowToGoOn) {
                                       "continue    drift train runs/first/config.toml --resume\n"));
 }
 
-TEST(Progress, InAPipeItSpeaksEveryTenSeconds) {
+TEST(Progress, InAPipeItPrintsEveryTenSeconds) {
   Screen screen(false);
   Progress progress(screen.terminal, "eval", 400, "item");
   for (int done = 10; done <= 400; done += 10) {

@@ -93,7 +93,7 @@ void expect_step(const std::optional<ResumePoint>& point, std::int64_t step) {
   EXPECT_TRUE(at::equal(model[0].tensor, expected.parameters[0].tensor));
 }
 
-TEST_F(Run, GoesOnFromItsLastCheckpoint) {
+TEST_F(Run, ContinuesFromItsLastCheckpoint) {
   make_run(20);
   expect_step(RunFolder::open(path()).resume_point(kHash), 20);
   EXPECT_EQ(read_file(path() / "config.toml"), "seed = 1\n");
@@ -158,7 +158,7 @@ TEST_F(Run, IsWrittenByOneProcessAtATime) {
   EXPECT_EQ(error_of([&] { RunFolder::open(path()); }), "");
 }
 
-TEST_F(Run, WithoutACheckpointThereIsNothingToGoOnFrom) {
+TEST_F(Run, WithoutACheckpointThereIsNothingToContinueFrom) {
   make_run(0);
   EXPECT_FALSE(RunFolder::open(path()).resume_point(kHash).has_value());
 }
@@ -169,7 +169,7 @@ TEST_F(Run, KilledBeforeTheFirstLinkFindsItsCheckpoint) {
   expect_step(RunFolder::open(path()).resume_point(kHash), 10);
 }
 
-TEST_F(Run, ADamagedCheckpointIsReportedAndTheWholeOneNamed) {
+TEST_F(Run, ADamagedCheckpointIsReportedAndACompleteOneNamed) {
   make_run(20);
   const fs::path broken = checkpoints() / "step-000020";
   const std::string hint = "the newest complete checkpoint is " + (checkpoints() / "step-000010").string() +
@@ -323,7 +323,7 @@ TEST_F(Run, AKillAtAnyInstantLosesNothingButTheStep) {
     if (child == 0) write_until_killed(path(), ends[1]);
     ::close(ends[1]);
     char byte = 0;
-    ASSERT_EQ(::read(ends[0], &byte, 1), 1) << "the child could not go on";
+    ASSERT_EQ(::read(ends[0], &byte, 1), 1) << "the child could not continue";
     ::close(ends[0]);
     ::usleep(static_cast<useconds_t>(random.below(30'000, {kill, 0, 0, 0})));
     ::kill(child, SIGKILL);
@@ -341,7 +341,7 @@ TEST_F(Run, AKillAtAnyInstantLosesNothingButTheStep) {
     EXPECT_EQ(read_file(path() / "metrics.jsonl"), lines);
     for (const std::string& name : names_in(checkpoints())) {
       EXPECT_THAT(name, ::testing::MatchesRegex("last|step-[0-9]*"));
-      EXPECT_EQ(error_of([&] { read_training_state(checkpoints() / name); }), "");  // each is whole, linked or not
+      EXPECT_EQ(error_of([&] { read_training_state(checkpoints() / name); }), "");  // each is complete, linked or not
     }
     EXPECT_LE(names_in(checkpoints()).size(), 4U);  // `last`, two kept, and one that was not yet removed or linked
   }

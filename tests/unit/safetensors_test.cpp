@@ -294,7 +294,7 @@ TEST_F(Safetensors, DeepNestingAndHugeLengthsCostNothing) {
   }
 }
 
-TEST_F(Safetensors, WhatIsNoFileIsRefused) {
+TEST_F(Safetensors, AnInvalidFileIsRefused) {
   EXPECT_THAT(error_of(folder_.path() / "missing"), HasSubstr("No such file"));
   EXPECT_THAT(error_of(folder_.path()), HasSubstr("Is a directory"));
   EXPECT_THAT(error_of("/dev/null"), HasSubstr("/dev/null"));

@@ -66,7 +66,7 @@ TEST(SudokuTask, AnItemIsAGridBetweenTwoSpecialTokens) {
   make_sudoku<Task>()->held_out_item(0, item);
   EXPECT_EQ(item.prompt, "<|startoftext|>" + test::lines(puzzle_of(item)) + "<|sep|>");
   EXPECT_EQ(item.id, puzzle_of(item) + "-" + solution_of(item));
-  EXPECT_EQ(item.demonstration, "") << "nobody may imitate an answer to a held-out puzzle";
+  EXPECT_EQ(item.demonstration, "") << "no held-out puzzle may have an answer to imitate";
 }
 
 TEST(SudokuTask, PromptsHaveTwentyOneTokensAndResponsesTwenty) {
@@ -172,7 +172,7 @@ TEST(SudokuTask, ItemsAreAFunctionOfSeedAndIndex) {
   EXPECT_NE(training_items(*task, 1, 2)[0].prompt, items[0].prompt);
   TaskItem far;
   task->training_item((std::int64_t{1} << 32) + 7, same_seed, far);
-  EXPECT_NE(far.prompt, items[7].prompt) << "items go on beyond 2^32";
+  EXPECT_NE(far.prompt, items[7].prompt) << "items continue beyond 2^32";
 }
 
 TEST(SudokuTask, HeldOutPuzzlesAreDistinctAndGrowAtTheEnd) {

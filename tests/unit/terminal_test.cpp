@@ -75,7 +75,7 @@ TEST(Terminal, WithoutATerminalThereIsNoLiveLine) {
   EXPECT_EQ(stream.str(), "done\n");
 }
 
-TEST(Terminal, OnATerminalTheLiveLineStandsBelowWhatIsPrinted) {
+TEST(Terminal, OnATerminalTheLiveLineIsBelowThePrintedLines) {
   std::ostringstream stream;
   TerminalOptions options;
   options.is_terminal = true;
@@ -127,7 +127,7 @@ class PseudoTerminal {
   int end_ = -1, other_end_ = -1;
 };
 
-TEST(Terminal, AFileIsNoTerminal) {
+TEST(Terminal, AFileIsNotATerminal) {
   const Environment term("TERM", "xterm"), ci("CI", nullptr), no_color("NO_COLOR", nullptr);
   const test::TemporaryFolder folder;
   const int file = open((folder.path() / "file").c_str(), O_CREAT | O_RDWR, 0600);

@@ -54,7 +54,7 @@ TEST(SplitPattern, CutsIntoWordsNumbersAndSpaces) {
   }
 }
 
-TEST(SplitPattern, KeepsWhatLiesBetweenMatches) {
+TEST(SplitPattern, KeepsTheTextBetweenMatches) {
   EXPECT_THAT(parts_of("b+", "abba"), ElementsAre("a", "bb", "a"));
   EXPECT_THAT(parts_of("x*", "aé"), ElementsAre("a", "é")) << "an empty match cuts";
   EXPECT_THAT(parts_of("(?<=a)", "aab"), ElementsAre("a", "a", "b"));
