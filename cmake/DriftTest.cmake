@@ -1,7 +1,7 @@
 # drift_add_test(FILE [LABELS label...] [LIBRARIES target...] [BOTH_LOCALES] [DATA filter])
 # One test program per file, one ctest entry per program. The label is fast unless another is given. Tests run in a UTF-8
-# locale, whatever the machine's is; with BOTH_LOCALES a second entry, NAME_ascii, runs in one without UTF-8, as a bare
-# container has it. DATA is a GoogleTest filter: the tests that read data/, which scripts/fetch_data fills. They are an
+# locale on every machine; with BOTH_LOCALES a second entry, NAME_ascii, runs in one without UTF-8, like that of a bare
+# container. DATA is a GoogleTest filter: the tests that read data/, which scripts/fetch_data fills. They are an
 # separate entry, NAME_data, with the additional label data; "*" is all of them, and then NAME has that label.
 function(drift_add_test file)
   cmake_parse_arguments(PARSE_ARGV 1 arg "BOTH_LOCALES" "TIMEOUT;DATA" "LABELS;LIBRARIES")
