@@ -31,7 +31,7 @@ struct ModelShape {
 
 enum class Attention {
   kNone,
-  kScaledDotProduct,  ///< at::scaled_dot_product_attention (its CPU kernel by name where a backward is wanted)
+  kScaledDotProduct,  ///< at::scaled_dot_product_attention (its CPU kernel by name if a backward is needed)
   kThreeCalls,        ///< product, softmax, product
 };
 

@@ -8,8 +8,8 @@
 
 namespace drift::bench {
 
-/// This program once more, with other arguments, answering lines with lines: what two sides of a comparison do to
-/// their memory stays apart.
+/// This program again, with other arguments, answering lines with lines: what two sides of a comparison do to their
+/// memory stays apart.
 class ChildProcess {
  public:
   /// @param variables  of the child's environment, as "NAME=VALUE", before those of this process

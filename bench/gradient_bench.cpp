@@ -1,6 +1,6 @@
 // How much of an update's time the matrix products and attentions need: the gradient of one update of the quickstart
 // (16 groups x 8 responses, k = 4, every group live) by policy_gradient() against the bare products and attentions of
-// its forward and backward, on the same threads, in one process, in turn; then what the rest is, part by part.
+// its forward and backward, on the same threads, in one process, in turn; then the rest, part by part.
 //
 //   build/release/bench/gradient_bench [--rounds 31] [--set run.threads=1] [--set model.path=DIR] [--config FILE]
 //

@@ -1,4 +1,4 @@
-// What the mathematics reward costs: judgements a second over truths in several spellings, right and wrong, on one
+// What the mathematics reward costs: judgements per second over truths in several spellings, right and wrong, on one
 // thread; and the slowest judgement of every hostile answer, at most 64 KiB each, in either order. Times are those of
 // the processor in this thread, which other programs on the machine hardly change.
 //

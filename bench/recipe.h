@@ -14,8 +14,8 @@
 
 namespace drift::bench {
 
-/// What configs/quickstart.toml trains, opened as `drift train` opens it: the shipped small model where its weights
-/// are there, else one of the same shape with random weights.
+/// What configs/quickstart.toml trains, opened like `drift train`: the shipped small model if its weights are there,
+/// else one of the same shape with random weights.
 ///
 /// Options of the programs: `--config FILE`, `--set key=value` (repeatable), `--rounds N`.
 class Recipe {
@@ -44,7 +44,7 @@ class Recipe {
   std::optional<ModelPolicy> policy_;
 };
 
-/// What main() returns: 0, or after an error, which is printed, 1 (2 where the configuration is mistaken).
+/// What main() returns: 0, or after an error, which is printed, 1 (2 if the configuration is wrong).
 int guarded(void (*run)(int, char**), int count, char** arguments);
 
 }  // namespace drift::bench

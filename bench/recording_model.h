@@ -11,7 +11,7 @@
 
 namespace drift::bench {
 
-/// A forward as it was asked for, and what came out.
+/// A requested forward and its result.
 struct RecordedForward {
   ForwardInput input;
   at::Tensor hidden_NH;

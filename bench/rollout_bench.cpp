@@ -1,6 +1,6 @@
 // How much of a rollout's time the matrix products and attentions need: the quickstart's rollout (16 prompts x 8
 // responses, prompt 21, length 20, block 5, threshold 0.9, temperature 1) against the bare sequence of the same
-// products and attentions, on the same threads, in one process, in turn; then what the rest is, part by part.
+// products and attentions, on the same threads, in one process, in turn; then the rest, part by part.
 //
 //   build/release/bench/rollout_bench [--rounds 31] [--set run.threads=1] [--set model.path=DIR] [--config FILE]
 //

@@ -12,8 +12,8 @@
 // of the same type, measured between the updates, by the clock and by processor time (which other programs on the
 // machine hardly change), counted on the products that are needed at all: three times those of a forward (blocks at all
 // positions of each view, with attention; LM head at its scored positions), and a forward of the reference policy where
-// the loss has one. Drift computes equal contexts once: where there are any, a second share counts them once, too.
-// Memory: most held during the first update, above what was held before it. Faults: of pages, in the timed updates.
+// the loss has one. Drift computes equal contexts once: if there are any, a second share counts them once. Memory: most
+// held during the first update, above what was held before it. Faults: of pages, in the timed updates.
 
 #include "bench/child_process.h"
 #include "bench/measure.h"

@@ -16,7 +16,7 @@ namespace drift {
 std::unique_ptr<Component> make_component(const ComponentEntry& entry, const Params& params,
                                           const ModelConfig* model_config = nullptr);
 
-// What all hosts share: a process is one run.
+// What all hosts share, as a process is one run.
 
 /// The seed of Host::random().
 void set_component_seed(std::uint64_t seed);

@@ -13,7 +13,7 @@ namespace drift {
 void open_log(const std::filesystem::path& path);
 void close_log();
 
-/// For the log alone; lost where no log is open.
+/// For the log alone; lost if no log is open.
 void log_info(const std::string& text);
 
 /// For the log and for the user: shown by the listener.

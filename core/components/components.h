@@ -19,7 +19,7 @@
 
 namespace drift {
 
-/// A component of a run, and whose it is. Calls go through call(), so that an error says where it came from.
+/// A component of a run, and its owner. Calls go through call(), so that an error says where it came from.
 template <class T>
 class Loaded {
  public:
@@ -86,7 +86,7 @@ Loaded<Model> open_model_shapes(const Registry& registry, const RunConfig& confi
 /// What the model of `[model]` declares: config.json is read, no memory is allocated for weights.
 ModelTraits read_model_traits(const Registry& registry, const RunConfig& config);
 
-/// Open the model that `[model]` names, with weights from `folder` (a checkpoint) or, where the configuration says so,
+/// Open the model that `[model]` names, with weights from `folder` (a checkpoint) or, if the configuration says so,
 /// random.
 /// @throws Error if the folder's files and the model do not fit together.
 Loaded<Model> open_model(const Registry& registry, const RunConfig& config, const std::filesystem::path& folder);

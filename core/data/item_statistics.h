@@ -30,7 +30,7 @@ struct Spread {
 struct ItemStatistics {
   std::int64_t items = 0;
   Spread question_characters, reference_characters;
-  std::optional<Spread> prompt_tokens;  ///< of the whole prompt, where it can be counted
+  std::optional<Spread> prompt_tokens;  ///< of the whole prompt, if it can be counted
   std::int64_t with_response_prefix = 0, with_demonstration = 0;
   std::int64_t repeated_questions = 0;                ///< items whose question an earlier one has
   std::map<std::string, std::int64_t> answer_shapes;  ///< answer_shape() of the references

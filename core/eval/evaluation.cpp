@@ -57,7 +57,7 @@ ResponseRecord record_of(const AnsweredItem& answered, const EvaluationCell& cel
   return record;
 }
 
-/// The records that are there must be those of the items as they are now.
+/// Existing records must belong to the present items.
 void check_records(const std::vector<ResponseRecord>& records, const std::vector<TaskItem>& items, std::int64_t samples,
                    const PromptEncoder& prompts, const std::filesystem::path& file) {
   const std::size_t count = std::min(records.size(), items.size() * static_cast<std::size_t>(samples));

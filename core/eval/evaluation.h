@@ -39,7 +39,7 @@ class Evaluation {
   std::int64_t missing() const;
 
   /// Cell by cell, until all is there or SIGINT or SIGTERM came; the batch at hand is finished then. The model is
-  /// opened where a response is missing.
+  /// opened if a response is missing.
   /// @return the signal, or 0
   int run(Terminal& terminal);
 
@@ -51,7 +51,7 @@ class Evaluation {
     PlannedCell plan;
     std::int64_t wanted = 0;  ///< responses
     std::optional<RecordFile> file;
-    std::vector<ResponseRecord> kept;  ///< where there is no file
+    std::vector<ResponseRecord> kept;  ///< if there is no file
 
     const std::vector<ResponseRecord>& records() const { return file ? file->records() : kept; }
     std::int64_t answered() const { return static_cast<std::int64_t>(records().size()); }

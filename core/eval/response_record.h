@@ -1,6 +1,6 @@
 #pragma once
 
-// What is kept of every response of an evaluation: a JSON object a line.
+// What is kept of every response of an evaluation: one JSON object per line.
 
 #include <core/eval/answers.h>
 
@@ -16,7 +16,7 @@ struct ResponseRecord {
   std::string id;  ///< of the item
   std::string task;
   std::int64_t length = 0;  ///< response positions
-  std::string schedule;     ///< empty where the evaluation has but one
+  std::string schedule;     ///< empty if the evaluation has only one
   std::int64_t sample = 0;
   std::string question;
   std::string prefix;           ///< first words of the response that the model was given
@@ -30,7 +30,7 @@ struct ResponseRecord {
   bool solved = false;
   RewardStatus status = RewardStatus::kOk;
   std::string reason;
-  std::map<std::string, RewardResult> rewards;  ///< one by one, where there are several
+  std::map<std::string, RewardResult> rewards;  ///< each one, if there are several
   double seconds = 0;
 
   bool is_judged() const { return status != RewardStatus::kInfrastructure; }

@@ -154,7 +154,7 @@ void carry_files(const fs::path& source, const fs::path& folder) {
   if (failed) throw_file_error("read", source, failed.value());
 }
 
-// The config's text with the type that its floating-point tensors have; as it is where it names none, or they have
+// The config's text with the type that its floating-point tensors have; as it is if it names none, or they have
 // several.
 std::string name_type(std::string config_json, const std::vector<NamedTensor>& parameters) {
   std::set<std::string> types;

@@ -24,7 +24,7 @@ class CheckpointWeights {
 
   /// Sorted by name.
   const std::vector<SafetensorsFile>& files() const { return files_; }
-  /// Text of the index; empty where there is a single file.
+  /// Text of the index; empty if there is a single file.
   const std::string& index() const { return index_; }
   /// The file that holds a tensor; null if none does.
   const SafetensorsFile* holder(const std::string& name) const;

@@ -66,7 +66,7 @@ struct Span {
   std::size_t end = 0;  ///< 0: there is none
 };
 
-// The value of a key of the object that begins at `at`; the last one where the key occurs twice, as parsers take it.
+// The value of a key of the object that begins at `at`; the last one if the key occurs twice, as parsers take it.
 Span find_value(std::string_view text, std::size_t at, std::string_view key) {
   Span found;
   at = skip_blanks(text, at + 1);

@@ -170,7 +170,7 @@ void SafetensorsFile::read_elements(const SafetensorsEntry& entry, std::int64_t 
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<std::uintptr_t>(data_ + entry.begin + first * element_size);
   const std::uintptr_t end = begin + static_cast<std::uintptr_t>(target.numel() * element_size);
-  // Pages that a neighbour shares come back from the file when it needs them. A failure costs memory alone.
+  // Pages that a neighbour shares come back from the file when it needs them. A failure only costs memory.
   const std::uintptr_t first_page = begin / page * page;
   ::madvise(reinterpret_cast<void*>(first_page), end - first_page, MADV_DONTNEED);
 }

@@ -15,7 +15,7 @@
 
 namespace drift {
 
-/// A safetensors file, opened for reading. The file is mapped into memory: opening reads its header alone, and a
+/// A safetensors file, opened for reading. The file is mapped into memory: opening reads only its header, and a
 /// tensor's pages are read when they are used.
 class SafetensorsFile {
  public:

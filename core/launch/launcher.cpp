@@ -1,7 +1,7 @@
 // The start of every program of this tree: the one place that says how the process works with its machine. Threads of
 // OpenMP read their settings while the library is loaded, before main(). So a program is a shared library, and this
 // small executable, which needs nothing of LibTorch, makes the settings and then loads it (drift_add_program in
-// cmake/DriftProgram.cmake). What the environment already says stays.
+// cmake/DriftProgram.cmake). Settings already in the environment are kept.
 
 #include <dlfcn.h>
 #include <malloc.h>

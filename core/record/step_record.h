@@ -39,11 +39,10 @@ struct StepSeconds {
 struct StepRecord {
   std::int64_t step = 0;  ///< 1, 2, …; 0: the evaluation before the first step
   double loss = kUnknown;
-  double reward = kUnknown;  ///< mean over all responses of the rollout
-  std::map<std::string, double, std::less<>>
-      reward_parts;             ///< by label, where there are several; without their weights
-  double solved = kUnknown;     ///< share of the responses, in [0, 1]
-  double grad_norm = kUnknown;  ///< mean over the optimizer steps, before clipping
+  double reward = kUnknown;                                 ///< mean over all responses of the rollout
+  std::map<std::string, double, std::less<>> reward_parts;  ///< by label, if there are several; without their weights
+  double solved = kUnknown;                                 ///< share of the responses, in [0, 1]
+  double grad_norm = kUnknown;                              ///< mean over the optimizer steps, before clipping
   double learning_rate = kUnknown;
   std::int64_t groups = 0;
   std::optional<std::int64_t> live_groups;  ///< groups with differing rewards
@@ -59,7 +58,7 @@ struct StepRecord {
   bool skipped = false;  ///< no group was live: no optimizer step
   /// What plugins report: the loss by plain names (kl, token_utility, …), other components as COMPONENT/name.
   std::map<std::string, double, std::less<>> plugin_metrics;
-  std::optional<StepSeconds> seconds;     ///< none where nothing was trained
+  std::optional<StepSeconds> seconds;     ///< none if nothing was trained
   std::optional<HeldOutResult> held_out;  ///< where the step was evaluated
 
   /// A number by its name in metrics.jsonl, "reward.LABEL" and those of the loss included.

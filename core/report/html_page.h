@@ -5,7 +5,7 @@
 
 namespace drift {
 
-/// A titled part of a report; empty where the content is.
+/// A titled part of a report; empty if the content is.
 /// @param content  HTML
 /// @param around   class of the element around the content, or empty
 /// @param note     text next to the title, or empty

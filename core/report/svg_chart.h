@@ -32,7 +32,7 @@ struct Chart {
   bool points = false;                 ///< few values: mark each of them, and draw the line over gaps
 };
 
-/// A <figure>: caption with the last value, axes with ticks, legend where there are several series, and the values that
+/// A <figure>: caption with the last value, axes with ticks, legend if there are several series, and the values that
 /// the page's script shows under the pointer. Empty if no value is known.
 std::string svg_chart(const Chart& chart);
 

@@ -26,7 +26,7 @@ enum class SpecialTokens {
 /// once.
 class Tokenizer {
  public:
-  /// Reads a checkpoint's tokenizer.json; where there is none, its vocab.json and merges.txt (see
+  /// Reads a checkpoint's tokenizer.json; if there is none, its vocab.json and merges.txt (see
   /// read_vocabulary_files).
   /// @param path  the folder, or a tokenizer.json
   /// @throws Error naming the file and what is wrong with it, also for kinds of tokenizer that are not known.

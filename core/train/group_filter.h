@@ -30,11 +30,11 @@ struct GroupFilterInput {
   std::int64_t group_size = 0;  ///< G
   RandomStream random{0, ""};   ///< drawn at RandomPoint{step, group, 0, 0}
   std::int64_t step = 0;
-  at::Tensor solved_B;  ///< bool; read where the settings bound the share of solved responses
+  at::Tensor solved_B;  ///< bool; read if the settings bound the share of solved responses
 };
 
 /// Chooses the groups that are trained on, of those within the bounds of success. A group varies if the sample standard
-/// deviation of its rewards exceeds 1e-8. Varying groups come first, a uniform choice of them where there are more than
+/// deviation of its rewards exceeds 1e-8. Varying groups come first, a uniform choice of them if there are more than
 /// max_groups. kKeepConstantGroups then fills up with groups that are all right (equal rewards above 0) in random
 /// order, then with groups that are all wrong, those with the largest mean number of steps first.
 /// @return group numbers, ascending.

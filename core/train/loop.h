@@ -28,7 +28,7 @@ struct LoopSettings {
   std::filesystem::path model_folder;  ///< whose tokenizer and other files a checkpoint carries along
 };
 
-/// What a run came to.
+/// The result of a run.
 struct LoopResult {
   std::int64_t last_step = 0;
   int signal = 0;  ///< that stopped it, or 0

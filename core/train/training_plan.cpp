@@ -154,7 +154,7 @@ class UpdatePlanner {
   UpdateCost cost_, last_;
 };
 
-/// A trained weight has its gradient, AdamW's two moments and, where it is narrower, its master in float32.
+/// A trained weight has its gradient, AdamW's two moments and, if it is narrower, its master in float32.
 void plan_memory(const RunConfig& config, const Model& shapes, bool on_cpu, bool has_reference, TrainingPlan& plan) {
   constexpr std::int64_t kFloat = 4;
   const auto element = static_cast<std::int64_t>(shapes.lm_head_VH().element_size());

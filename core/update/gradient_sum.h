@@ -30,7 +30,7 @@ class GradientSum {
   /// Of one worker and parameter. A table as large as a vocabulary gets few rows at a time: they are kept as they are,
   /// and the table is not made before the end.
   struct Share {
-    at::Tensor sum;  ///< undefined where nothing was added
+    at::Tensor sum;  ///< undefined if nothing was added
     std::vector<at::Tensor> rows;
   };
 

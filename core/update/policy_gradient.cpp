@@ -166,7 +166,7 @@ class GradientComputation {
     return input;
   }
 
-  /// The loss of these views, and what it asks of their scores.
+  /// The loss of these views, and what it needs of their scores.
   ScoreGradient evaluate(const Views& views, const PolicyScores& current) {
     const PhaseTimer timer;
     result_.current_FL.index_copy_(0, index_tensor(views, head_VH_.device()), current.logprob_FL);

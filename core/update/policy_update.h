@@ -24,7 +24,7 @@ struct PolicyUpdateSettings {
   std::int64_t memory_budget = 0;     ///< bytes
 };
 
-/// What the optimizer steps on one rollout came to.
+/// The results of the optimizer steps on one rollout.
 struct UpdateResult {
   double loss = 0;                                     ///< mean over the steps, as the norm
   double gradient_norm = 0;                            ///< before clipping

@@ -28,14 +28,14 @@ UpdateMemory divide_memory(const Model& model, std::int64_t sequence, std::int64
 /// Views whose rows go through the model together.
 struct UpdatePass {
   std::vector<Views> units;       ///< coupled views; each is complete
-  bool recompute = false;         ///< activations inside the blocks are computed again in the backward
+  bool recompute = false;         ///< activations inside the blocks are recomputed in the backward
   bool scores_first = false;      ///< the one unit does not fit: log-probabilities first, gradients in parts
   std::int64_t rows_at_once = 0;  ///< of the parts
 
   Views views() const;
 };
 
-/// All views of a plan in passes that fit. What a unit needs more memory for is paid by as little work as can be: at
+/// All views of a plan in passes that fit. A unit that needs more memory costs as little extra work as possible: at
 /// first nothing, then one more forward of the blocks, then also one more of the LM head.
 std::vector<UpdatePass> plan_passes(const MaskPlan& plan, Coupling coupling, const UpdateMemory& memory);
 

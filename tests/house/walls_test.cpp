@@ -245,8 +245,8 @@ std::string folder_of(const std::string& file, const Includes& table) {
   return folder;
 }
 
-/// The file of the source tree that an #include means; empty where it comes from elsewhere. What only an include folder
-/// of CMake finds is a plugin's own header: no other folder is one.
+/// The file of the source tree that an #include means; empty if it comes from elsewhere. What only an include folder of
+/// CMake finds is a plugin's own header: no other folder is one.
 std::string file_of(const std::string& includer, const std::string& included) {
   static const std::set<std::string> headers_of_plugins = [] {
     std::set<std::string> names;

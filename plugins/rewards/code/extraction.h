@@ -5,13 +5,13 @@
 
 namespace code_reward {
 
-/// What becomes of a block that is never closed.
+/// How to treat a block that is never closed.
 enum class Unclosed { kStrict, kLenient };
 
 struct Extraction {
   bool found = false;
   std::string code;
-  std::string rule;  ///< for people: where the code comes from, or why there is none
+  std::string rule;  ///< for the user: where the code comes from, or why there is none
 };
 
 /// The code in a response. A block begins with a line of ``` and `python`, `py` or `python3`, and ends with a line of

@@ -9,7 +9,7 @@ namespace code_reward {
 
 enum class OutputComparison {
   kCollapsed,   ///< equal when all white space counts as one space
-  kExactLines,  ///< the same lines, but for spaces at their ends and empty lines at the end
+  kExactLines,  ///< the same lines, except for spaces at their ends and empty lines at the end
 };
 
 bool same_output(std::string_view printed, std::string_view expected, OutputComparison comparison);

@@ -134,7 +134,7 @@ steady_clock::time_point SandboxedProcess::Impl::wall_clock() const {
   return now - std::chrono::nanoseconds(waited);
 }
 
-/// The child is bubblewrap, which waits for the program and ends as it did; or, where unsafe, the program.
+/// The child is bubblewrap, which waits for the program and ends as it did; or, if unsafe, the program.
 void SandboxedProcess::Impl::reap() {
   if (reaped) return;
   int status = 0;

@@ -19,7 +19,7 @@ class ValueReader {
  public:
   explicit ValueReader(std::string_view bytes) : left_(bytes) {}
 
-  /// Takes one value away from what is left. False after the first fault.
+  /// Removes one value from the remaining bytes. False after the first fault.
   bool value(int depth, bool hashable) {
     if (depth > kMaxValueDepth) return fail("is nested too deep");
     if (++nodes_ > kMaxValueNodes) return fail("has too many parts");
@@ -94,7 +94,7 @@ class ValueReader {
     return std::find(kNames.begin(), kNames.end(), last_) != kNames.end() || fail("has an unknown type");
   }
 
-  // `count` is not believed: every item takes a byte of what is left.
+  // `count` is not trusted: every item takes at least one of the remaining bytes.
   bool items(int depth, bool hashable) {
     std::size_t count = 0;
     if (!size(count)) return false;

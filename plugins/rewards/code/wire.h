@@ -8,7 +8,7 @@
 #include <vector>
 
 // What the parent reads and writes between judge and worker (wire.py is the other side). The worker runs model-written
-// code: nothing that comes from there is believed, and nothing of it is ever unpickled.
+// code: nothing from there is trusted, and nothing is ever unpickled.
 //
 // A value is a tag, and what it needs; counts and lengths are four bytes, the lowest first:
 //   N T F                    None, True, False
@@ -56,7 +56,7 @@ struct Reply {
       body;  ///< kValue: one value without fault. kLoadFailed, kRaised: an identifier. kUnsupported: any text
 };
 
-/// The reply in a message to the request `operation` (L, C or F) with this stamp. Nothing where the message is anything
+/// The reply in a message to the request `operation` (L, C or F) with this stamp. Nothing if the message is anything
 /// else: then the code under test has written it.
 std::optional<Reply> parse_reply(std::string_view message, char operation, std::string_view stamp);
 

@@ -103,7 +103,7 @@ Answer Worker::request(char operation, std::string_view body, double cpu_seconds
   const Deadline until = channel_->process().deadline(cpu_seconds);
   std::string message(1, operation);
   message.append(expected).append(body);
-  channel_->send(message, until);  // where it fails, receiving says why
+  channel_->send(message, until);  // if it fails, receiving reports why
   const MessageStatus status = channel_->receive(received_, until);
   if (status == MessageStatus::kMessage) {
     reply = parse_reply(received_, operation, expected);

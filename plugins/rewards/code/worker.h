@@ -17,7 +17,7 @@ struct InfrastructureError {
   std::string reason;
 };
 
-/// What a call came to.
+/// The result of a call.
 struct Answer {
   drift::RewardStatus status = drift::RewardStatus::kOk;  ///< kOk: there is a message for the judge
   std::string message;                                    ///< to the judge: V value, R exception, or X

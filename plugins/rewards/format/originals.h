@@ -23,7 +23,7 @@ double d1_xml_count(std::string_view response);
 /// d1's: the answer, without white space around it, is digits and nothing else.
 double d1_integer(std::string_view response);
 
-/// d1's for MATH: half for <answer>, half for a \boxed in it; 0.25 instead where there is none. Published: the box is
+/// d1's for MATH: half for <answer>, half for a \boxed in it; 0.25 instead if there is none. Published: the box is
 /// looked for under a misspelt name and never found.
 double d1_boxed_in_answer(std::string_view response, bool published);
 
