@@ -85,7 +85,7 @@ TEST_F(TrainingFault, AFolderThatCannotBeMade) {
   fs::permissions(runs_.path() / "locked", fs::perms::owner_read | fs::perms::owner_exec);
   const auto forbidden = runs_.train("locked/run");
   EXPECT_EQ(forbidden.status, 1);
-  EXPECT_THAT(forbidden.error, AllOf(HasSubstr("locked/run"), HasSubstr("give yourself permission")));
+  EXPECT_THAT(forbidden.error, AllOf(HasSubstr("locked/run"), HasSubstr("change the permissions")));
 }
 
 TEST_F(TrainingFault, ADamagedCheckpointIsNamedTogetherWithACompleteOne) {
@@ -118,7 +118,7 @@ TEST_F(TrainingFault, AnotherConfigurationDoesNotContinue) {
   for (const std::string other : {"--seed 6", "--set train.learning_rate=1e-5", "--set rollout.temperature=0.5"}) {
     const auto result = resume(other);
     EXPECT_EQ(result.status, 1);
-    EXPECT_THAT(result.error, AllOf(HasSubstr("was written under another configuration"),
+    EXPECT_THAT(result.error, AllOf(HasSubstr("was written with a different configuration"),
                                     HasSubstr("continue with the run's own config.toml")));
   }
   EXPECT_EQ(test::read_file(runs_.run("a/config.toml")), config);

@@ -214,7 +214,7 @@ TEST_F(Checkpoint, ASummaryCountsTensorsParametersAndBytesPerTypeAndFile) {
 
   write_file(folder / "model.safetensors.index.json",
              R"({"weight_map":{"norm.weight":"model-00002-of-00002.safetensors"}})");
-  EXPECT_THAT(error_of([&] { summarize_checkpoint(folder); }), HasSubstr("contradict their index"));
+  EXPECT_THAT(error_of([&] { summarize_checkpoint(folder); }), HasSubstr("do not match their index"));
 }
 
 TEST_F(Checkpoint, DeepNestingIsRefusedBeforeAnythingWorksThroughIt) {

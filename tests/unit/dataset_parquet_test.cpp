@@ -49,8 +49,7 @@ class Parquet : public testing::Test {
 // What a build without Arrow says, and one with it never does.
 TEST(ParquetOrNot, AnErrorSaysWhatToDo) {
   EXPECT_THAT(error_of({}),
-              AnyOf(HasSubstr("this Drift was built without Parquet (scripts/setup fetches what it needs"),
-                    HasSubstr("bad records")));
+              AnyOf(HasSubstr("this Drift was built without Parquet (run scripts/setup"), HasSubstr("bad records")));
 }
 
 TEST_F(Parquet, RowsAreRecords) {

@@ -65,7 +65,7 @@ TEST_F(Dataset, ItemsAreChosenByTheirSolvedShare) {
               HasSubstr("name `solved_share_column` or `solved_share_file`"));
   EXPECT_THAT(error_of(file, {{"solved_share_column", "question"}, {"solved_share_low", 0.1}}),
               HasSubstr("`question` is not a share between 0 and 1"));
-  EXPECT_THAT(error_of(file, {{"solved_share_file", file}}), HasSubstr("a response wants `id`, a text, and `solved`"));
+  EXPECT_THAT(error_of(file, {{"solved_share_file", file}}), HasSubstr("a response needs `id`, a text, and `solved`"));
 }
 
 TEST_F(Dataset, AChoiceFromOutsideStays) {

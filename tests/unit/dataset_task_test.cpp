@@ -88,7 +88,7 @@ TEST_F(Dataset, BadRecordsAreReportedTogether) {
         "bad.json record 5 (line 6): `question` is empty", "bad.json record 6 (line 7): `question` is not a text",
         "bad.json record 7 (line 8): this is not a JSON object", "bad.json record 8 (line 9): not valid JSON: ",
         "bad.json record 9 (line 10): not valid JSON: invalid string: ill-formed UTF-8 byte",
-        "bad.json record 10 (line 11): not valid JSON: ", "bad.json record 11 (line 12): `prefix` is no text",
+        "bad.json record 10 (line 11): not valid JSON: ", "bad.json record 11 (line 12): `prefix` is not a text",
         "task.skip_bad = true"}) {
     EXPECT_THAT(error, HasSubstr(line));
   }
@@ -162,7 +162,7 @@ TEST_F(Dataset, IdsAreUnique) {
   EXPECT_EQ(first(*open(file)).id, "ids.jsonl:1");
   std::filesystem::create_directory(folder_.path() / "other");
   const auto other = write("other/ids.jsonl", "");
-  EXPECT_THAT(error_of(Values{{"training_files", Files{file, other}}}), HasSubstr("two files of one name"));
+  EXPECT_THAT(error_of(Values{{"training_files", Files{file, other}}}), HasSubstr("two files have the same name"));
 }
 
 // ---- the column map ------------------------------------------------------------------------------------------------

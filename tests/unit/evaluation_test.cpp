@@ -252,7 +252,7 @@ TEST_F(Evaluations, WhatCouldNotBeJudgedIsJudgedNextTime) {
 }
 
 TEST_F(Evaluations, APromptThatDoesNotFitIsSaidBeforeAnythingIsWritten) {
-  EXPECT_THAT(error_of({"rollout.length=2000"}), HasSubstr("more than the model's context"));
+  EXPECT_THAT(error_of({"rollout.length=2000"}), HasSubstr("exceeds the model's context"));
   EXPECT_FALSE(std::filesystem::exists(out()));
 }
 

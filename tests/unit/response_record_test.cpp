@@ -107,7 +107,7 @@ TEST_F(Records, AnotherBrokenLineIsAnErrorThatNamesIt) {
     RecordFile broken(file());
     FAIL();
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("cell.jsonl:2"), HasSubstr("no record of a response")));
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("cell.jsonl:2"), HasSubstr("not a record of a response")));
   }
 }
 

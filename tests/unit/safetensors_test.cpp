@@ -168,7 +168,7 @@ TEST_F(Safetensors, AFileCutOffAnywhereIsRefused) {
     EXPECT_NE(error_of(raw_bytes(bytes.substr(0, length))), "")
         << "cut to " << length << " of " << bytes.size() << " bytes";
   }
-  EXPECT_THAT(error_of(raw_bytes(bytes + "x")), HasSubstr("its tensors hold 17 bytes, but the file has 18"));
+  EXPECT_THAT(error_of(raw_bytes(bytes + "x")), HasSubstr("its tensors have 17 bytes, but the file has 18"));
   EXPECT_EQ(error_of(raw_bytes(bytes)), "");
 }
 
@@ -254,7 +254,7 @@ TEST_F(Safetensors, HostileHeadersAreRefusedWithTheTensorAndTheReason) {
       {R"({"x":{"dtype":"F32","shape":[4294967296,4294967296,4294967296],"data_offsets":[0,8]}})", data,
        "needs too many bytes"},
       {R"({"x":{"dtype":"F32","shape":[9223372036854775808],"data_offsets":[0,8]}})", data, "above 2^63 - 1"},
-      {R"({"x":{"dtype":"F32","shape":[7,0],"data_offsets":[0,8]}})", data, "but its data_offsets hold 8"},
+      {R"({"x":{"dtype":"F32","shape":[7,0],"data_offsets":[0,8]}})", data, "but its data_offsets span 8"},
       {R"({"x":{"dtype":"F32","shape":[9223372036854775807,0],"data_offsets":[0,0]}})", "", "needs too many bytes"},
       {R"({"x":{"dtype":"F32","shape":[0,4611686018427387904,8],"data_offsets":[0,0]}})", "", "needs too many bytes"},
       {R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"extra":1}})", data, "unknown field `extra`"},
