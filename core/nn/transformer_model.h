@@ -13,7 +13,7 @@
 
 namespace drift::nn {
 
-/// What decides the shapes and the numbers of a backbone of transformer blocks.
+/// The settings that determine the shapes and the numbers of a backbone of transformer blocks.
 struct TransformerShape {
   std::int64_t vocabulary = 0;  ///< rows of the embedding and of the head
   std::int64_t hidden = 0;

@@ -25,7 +25,7 @@ struct PhaseSeconds {
 struct StepSeconds {
   double rollout = 0;
   double reward = 0;
-  double old = 0;  ///< log-probabilities of the policy that wrote the responses, where the update does not yield them
+  double old = 0;  ///< log-probabilities of the policy that wrote the responses, if the update does not yield them
   double reference = 0;
   double update = 0;  ///< forwards with gradients, loss, backwards, optimizer
   double total = 0;
@@ -35,7 +35,7 @@ struct StepSeconds {
   std::vector<PhaseSeconds> phases() const;
 };
 
-/// What is known of one training step. What a run does not have stays unknown.
+/// What is known of one training step. Values that a run does not have stay unknown.
 struct StepRecord {
   std::int64_t step = 0;  ///< 1, 2, …; 0: the evaluation before the first step
   double loss = kUnknown;
@@ -59,7 +59,7 @@ struct StepRecord {
   /// What plugins report: the loss by plain names (kl, token_utility, …), other components as COMPONENT/name.
   std::map<std::string, double, std::less<>> plugin_metrics;
   std::optional<StepSeconds> seconds;     ///< none if nothing was trained
-  std::optional<HeldOutResult> held_out;  ///< where the step was evaluated
+  std::optional<HeldOutResult> held_out;  ///< if the step was evaluated
 
   /// A number by its name in metrics.jsonl, "reward.LABEL" and those of the loss included.
   double value(std::string_view name) const;

@@ -9,7 +9,7 @@ namespace drift {
 
 /// Fixed point: (0.7304, 3) -> "0.730".
 std::string format_decimal(double value, int digits);
-/// Three decimals where they say enough, else two significant digits: "-0.031", "2.4e-05", "12345".
+/// Three decimals if that is enough, else two significant digits: "-0.031", "2.4e-05", "12345".
 std::string format_adaptive(double value);
 /// A fraction as per cent without the sign: 0.421 -> "42.1".
 std::string format_percent(double fraction);

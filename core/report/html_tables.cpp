@@ -43,7 +43,7 @@ std::string setting_row(std::string_view line) {
   const std::string_view origin =
       comment == std::string_view::npos ? std::string_view() : trimmed(line.substr(comment + 1));
   const std::size_t equals = find_unquoted(setting, '=');
-  if (equals == std::string_view::npos) return {};  // a line that is a comment alone
+  if (equals == std::string_view::npos) return {};  // a line with only a comment
   return std::string(origin == "default" ? "<tr class=\"default\">" : "<tr>") + "<th>" +
          escape_html(trimmed(setting.substr(0, equals))) + "</th><td><code>" +
          escape_html(trimmed(setting.substr(equals + 1))) + "</code></td><td>" + escape_html(origin) + "</td></tr>";

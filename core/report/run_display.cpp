@@ -17,7 +17,7 @@ constexpr int kBarColumns = 24;
 struct Column {
   const char* title;
   int width;
-  int rank;  // where the table is too wide, the highest rank goes first
+  int rank;  // if the table is too wide, the highest rank is removed first
   bool train;
   bool pretrain;
   double (*value)(const StepRecord& step);  // a row shows its mean over some steps; none: the seconds that are left

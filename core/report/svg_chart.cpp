@@ -73,7 +73,7 @@ std::vector<double> in_buckets(const std::vector<double>& values, std::size_t bu
   return means;
 }
 
-// Centred moving mean; unknown where the value itself is, so that gaps stay gaps.
+// Centred moving mean; unknown where the value is unknown, so that gaps stay gaps.
 std::vector<double> smoothed(const std::vector<double>& values, std::size_t window) {
   std::vector<double> means(values.size());
   for (std::size_t at = 0; at < values.size(); ++at) {

@@ -38,7 +38,7 @@ std::string svg_chart(const Chart& chart);
 
 /// Number of steps per drawn point: more than one in long runs.
 std::size_t chart_bucket(std::size_t steps);
-/// Steps of the moving mean of noisy charts; 1 where the run is too short for one.
+/// Steps of the moving mean of noisy charts; 1 if the run is too short for one.
 std::size_t smoothing_window(std::size_t steps);
 
 /// Round numbers in [low, high], about `count` of them, for the ticks of an axis.

@@ -14,7 +14,7 @@ namespace drift {
 struct TerminalOptions {
   bool is_terminal = false;  ///< the last line may be redrawn
   bool color = false;
-  bool unicode = true;            ///< else ASCII alone
+  bool unicode = true;            ///< else ASCII only
   std::function<int()> columns;   ///< width at this moment; empty: unlimited
   std::function<double()> clock;  ///< monotonic seconds; empty: the machine's
 };
@@ -41,12 +41,12 @@ class Terminal {
   /// width; redrawn at most ten times a second unless `at_once`.
   void show_live(std::string_view text, bool at_once = false);
 
-  /// `text` in a style, where the stream has colours. Widths must be filled up before.
+  /// `text` in a style, if the stream has colours. Pad to the width first.
   std::string styled(std::string_view text, Style style) const;
 
   bool is_terminal() const { return options_.is_terminal; }
   bool unicode() const { return options_.unicode; }
-  /// Columns, or 0 where unlimited.
+  /// Columns, or 0 if unlimited.
   int columns() const { return options_.columns ? options_.columns() : 0; }
   double now() const { return options_.clock(); }
 

@@ -36,12 +36,12 @@ class MergeTable {
   std::size_t size_ = 0;
 };
 
-/// What a tokenizer file says about spelling a word in tokens.
+/// How a tokenizer file divides a word into tokens.
 struct BpeModel {
   Vocabulary vocabulary;  ///< pieces as the file writes them
   MergeTable merges;
   bool byte_level = true;      ///< pieces are written in the byte alphabet, and a word is spelt byte by byte
-  bool byte_fallback = false;  ///< a character without a piece is spelt as <0x0A>, …, where the vocabulary has these
+  bool byte_fallback = false;  ///< a character without a piece is encoded as <0x0A>, …, if the vocabulary has these
   bool ignore_merges = false;  ///< a word that is a piece is that piece, merges or not
   bool fuse_unknown = false;   ///< neighbouring unknown characters are one unknown token
   std::int32_t unknown = -1;   ///< the token of a character that cannot be spelt; -1: there is none

@@ -32,7 +32,7 @@ class JsonFile {
   simdjson::dom::array list(JsonValue value, const std::string& name) const;
   /// The text of a key.
   std::string_view text(JsonValue object, std::string_view key) const;
-  /// A flag; `otherwise` where it is not written.
+  /// A flag; `otherwise` if it is missing.
   bool flag(JsonValue object, std::string_view key, bool otherwise) const;
   /// A token id. @param piece  whose id it is, for the message
   std::int32_t id(JsonValue value, std::string_view piece) const;

@@ -38,7 +38,7 @@ SplitPattern::SplitPattern(const std::string& pattern) : pattern_(pattern) {
                             &code, &offset, nullptr),
               &pcre2_code_free);
   if (!code_) throw Error("the pattern `" + pattern + "` is not valid: " + message_of(code));
-  pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);  // where it fails, matching is interpreted
+  pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);  // if it fails, matching is interpreted
 }
 
 /// The next match in a text.

@@ -30,7 +30,7 @@ class SplitPattern {
 };
 
 /// The same pattern for PCRE2. Characters classes, groups, look-around, alternatives and repetition are taken over;
-/// what the two libraries understand differently is rewritten (white space, scripts) or refused (intersections of
+/// syntax that the two libraries read differently is rewritten (white space, scripts) or refused (intersections of
 /// classes, anchors, word boundaries, possessive or lazy intervals).
 /// @throws Error naming the construct and its place in the pattern
 std::string translate_pattern(std::string_view pattern);

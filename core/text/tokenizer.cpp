@@ -12,7 +12,7 @@
 namespace drift {
 namespace {
 
-// A byte in words, with the character that it belongs to where that can be shown.
+// A byte in words, with its character if that can be shown.
 std::string describe_byte(std::string_view text, std::size_t offset) {
   char hexadecimal[8];
   std::snprintf(hexadecimal, sizeof hexadecimal, "0x%02X", static_cast<unsigned char>(text[offset]));

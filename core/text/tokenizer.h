@@ -29,7 +29,7 @@ class Tokenizer {
   /// Reads a checkpoint's tokenizer.json; if there is none, its vocab.json and merges.txt (see
   /// read_vocabulary_files).
   /// @param path  the folder, or a tokenizer.json
-  /// @throws Error naming the file and what is wrong with it, also for kinds of tokenizer that are not known.
+  /// @throws Error naming the file and what is wrong with it, also for unknown kinds of tokenizers.
   static Tokenizer open(const std::filesystem::path& path);
 
   /// The same for the text of a tokenizer.json. @param name  what errors call it
@@ -78,7 +78,7 @@ class Tokenizer {
 
   Bpe bpe_;
   bool nfc_;
-  AddedTokens plain_tokens_;       // looked for in the text as it is
+  AddedTokens plain_tokens_;       // searched for in the unchanged text
   AddedTokens normalized_tokens_;  // searched in the normalised rest
   std::vector<SplitPattern> patterns_;
   std::vector<Piece> pieces_;  // by id

@@ -16,13 +16,13 @@ struct AddedToken {
   std::int32_t id = -1;
   std::string text;
   bool special = false;      ///< dropped by decode(…, skip_special)
-  bool single_word = false;  ///< only where no letter, digit or underscore is next to it
+  bool single_word = false;  ///< only if no letter, digit or underscore is next to it
   bool lstrip = false;       ///< takes the white space before it
   bool rstrip = false;       ///< takes the white space after it
   bool normalized = false;   ///< looked for after normalisation instead of before
 };
 
-/// What a tokenizer's files say, checked.
+/// The checked contents of a tokenizer's files.
 struct TokenizerFile {
   BpeModel model;
   std::vector<AddedToken> added;      ///< each text and each id once; their ids may lie in the model's vocabulary
