@@ -2,6 +2,7 @@
 
 #include <core/base/stop_signal.h>
 #include <core/io/atomic.h>
+#include <core/io/file_error.h>
 #include <core/process/threads.h>
 #include <core/report/format.h>
 #include <core/report/progress.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <limits>
 #include <sstream>
@@ -121,7 +123,9 @@ bool SweepRunner::start(std::size_t number) {
   write_file_atomically(folder / "settings.toml", run.config.resolved_toml());
   const fs::path output = folder / "output.txt";
   const std::uintmax_t before = size_of(output);
-  const Descriptor out(::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666), output.string());
+  const int file = ::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0) throw_file_error("write", output, errno);
+  const Descriptor out(file, output.string());
   ChildCommand command{.arguments = {kThisProgram, "train", (folder / "settings.toml").string(), "--out",
                                      folder.string(), "--set", "run.threads=" + std::to_string(threads_for(run))},
                        .descriptors = {{out.get(), STDOUT_FILENO}, {out.get(), STDERR_FILENO}},
