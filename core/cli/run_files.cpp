@@ -1,6 +1,8 @@
 #include <core/cli/run_files.h>
 
 #include <core/io/checksum.h>
+#include <core/io/json.h>
+#include <core/process/child_process.h>
 
 #include <ATen/Parallel.h>
 
@@ -49,7 +51,7 @@ std::string plugins_json(const PluginLoader& loader) {
                     {"path", plugin.path.string()},
                     {"sha256", plugin.sha256}});
   }
-  return list.dump(1) + "\n";
+  return json_text(list, 1) + "\n";
 }
 
 std::string summary_json(const RunConfig& config, const LoopResult& result) {
@@ -77,12 +79,22 @@ std::string summary_json(const RunConfig& config, const LoopResult& result) {
     held_out["items"] = result.after->items;
     summary["held_out"] = held_out;
   }
-  return summary.dump(1) + "\n";
+  return json_text(summary, 1) + "\n";
+}
+
+std::string shell_command(std::vector<std::string> words, const std::vector<ConfigOverride>& settings) {
+  for (const ConfigOverride& setting : settings) {
+    if (setting.literal) continue;
+    const auto space = setting.flag.find(' ');  // "--set KEY=VALUE"
+    words.push_back(setting.flag.substr(0, space));
+    if (space != std::string::npos) words.push_back(setting.flag.substr(space + 1));
+  }
+  return shell_command(words);
 }
 
 std::string resume_command(ConfigPurpose purpose, const std::filesystem::path& folder) {
-  return std::string("drift ") + (purpose == ConfigPurpose::kTrain ? "train " : "pretrain ") +
-         (folder / "config.toml").string() + " --out " + folder.string() + " --resume";
+  return shell_command({"drift", purpose == ConfigPurpose::kTrain ? "train" : "pretrain",
+                        (folder / "config.toml").string(), "--out", folder.string(), "--resume"});
 }
 
 double peak_memory_mib() {

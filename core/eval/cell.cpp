@@ -1,7 +1,7 @@
 #include <core/eval/cell.h>
 
 #include <core/io/atomic.h>
-#include <core/io/json_text.h>
+#include <core/io/json.h>
 
 #include <drift/error.h>
 
@@ -68,11 +68,11 @@ void write_settings(const std::filesystem::path& file, const CellSettings& setti
                                        {"checkpoint_checksum", settings.checkpoint_checksum},
                                        {"responses", settings.responses},
                                        {"settings", settings.values}};
-  write_file_atomically(file, json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  write_file_atomically(file, json_text(json, 1) + "\n");
 }
 
 CellSettings read_settings(const std::filesystem::path& file) {
-  const nlohmann::json json = parse_json_object(read_json_text(file), file.string());
+  const nlohmann::json json = read_json_object(file);
   try {
     return {json.at("checkpoint"), json.at("checkpoint_checksum"), json.at("responses"), json.at("settings")};
   } catch (const nlohmann::json::exception& error) {

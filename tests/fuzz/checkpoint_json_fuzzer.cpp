@@ -4,7 +4,7 @@
 #include <core/io/atomic.h>
 #include <core/io/checkpoint.h>
 #include <core/io/checkpoint_weights.h>
-#include <core/io/json_text.h>
+#include <core/io/json.h>
 #include <core/io/safetensors.h>
 #include <plugins/models/dream/config.h>
 #include <plugins/models/llada/config.h>

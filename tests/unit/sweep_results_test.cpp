@@ -96,7 +96,7 @@ TEST(TextTables, EscapeInLatex) {
 
 TEST(TextTables, EscapeInMarkdownAndHtml) {
   EXPECT_EQ(to_markdown(kTable),
-            "| setting | 50% & _more_ |\n|---|---:|\n| a, \"b\" | -1.5 ± 0.2 |\n| x\\|y\\z |  |\n");
+            "| setting | 50% & _more_ |\n| --- | ---: |\n| a, \"b\" | -1.5 ± 0.2 |\n| x\\|y\\z | |\n");
   EXPECT_THAT(to_html(kTable), HasSubstr("<th class=\"number\">50% &amp; _more_</th>"));
 }
 

@@ -14,7 +14,6 @@ Pool::~Pool() {
     ending_ = true;
   }
   changed_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
 }
 
 void Pool::run(const Job& job) {

@@ -34,7 +34,7 @@ class Pool {
   std::condition_variable changed_;
   std::deque<std::packaged_task<void(Judge&)>> jobs_;
   bool ending_ = false;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
 };
 
 }  // namespace code_reward

@@ -1,5 +1,7 @@
 #include "reward.h"
 
+#include <core/process/threads.h>
+
 #include <drift/error.h>
 
 #include <algorithm>
@@ -89,10 +91,9 @@ CodeReward::CodeReward(const drift::Params& params)
   limits_.cpu_seconds = kProcessCpuSeconds;
   limits_.memory_bytes = params.get<std::int64_t>("memory_mib") << 20;
   const auto workers = static_cast<std::size_t>(params.get<std::int64_t>("workers"));
-  const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
   const JudgeOptions judging{.constant_asserts = params.get<bool>("constant_asserts"),
                              .by_lines = params.get<std::string>("split") == "lines"};
-  pool_ = std::make_unique<Pool>(workers == 0 ? processors : workers,
+  pool_ = std::make_unique<Pool>(workers == 0 ? drift::processor_cores() : workers,
                                  [this, judging] { return std::make_unique<Judge>(*sandbox_, limits_, judging); });
 }
 

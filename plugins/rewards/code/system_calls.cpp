@@ -1,6 +1,6 @@
 #include "system_calls.h"
 
-#include "child_process.h"
+#include <core/process/descriptor.h>
 
 #include <drift/error.h>
 
@@ -100,7 +100,7 @@ class Filter {
   }
 
   std::string exported() const {
-    const Descriptor file = memory_file();
+    const drift::Descriptor file = drift::memory_file();
     check(seccomp_export_bpf(context_.get(), file.get()), "the result");
     return contents_of(file);
   }

@@ -1,5 +1,7 @@
 #include "originals.h"
 
+#include <unicode/utf8.h>
+
 #include <algorithm>
 
 namespace format {
@@ -29,7 +31,7 @@ Pieces split(std::string_view text, std::string_view separator) {
 }
 
 double characters(std::string_view text) {
-  const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
+  const auto begins = [](char c) { return !U8_IS_TRAIL(c); };
   return static_cast<double>(std::count_if(text.begin(), text.end(), begins));
 }
 

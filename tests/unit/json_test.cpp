@@ -1,4 +1,4 @@
-#include <core/io/json_text.h>
+#include <core/io/json.h>
 
 #include <drift/error.h>
 

@@ -1,4 +1,4 @@
-#include <core/io/json_text.h>
+#include <core/io/json.h>
 
 #include <core/io/atomic.h>
 
@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <fstream>
 
 namespace drift {
 namespace {
@@ -81,20 +83,60 @@ Span find_value(std::string_view text, std::size_t at, std::string_view key) {
   return found;
 }
 
+/// The library says "[json.exception.parse_error.101] parse error at line 1, column 2: …; last read: 'TEXT'", and the
+/// text may be long.
+std::string syntax_message(const nlohmann::json::parse_error& error) {
+  const std::string what = error.what();
+  const auto begin = what.find("line ");
+  return begin == std::string::npos ? what : what.substr(begin, what.find("; last read") - begin);
+}
+
 }  // namespace
 
-nlohmann::json parse_json_object(std::string_view text, const std::string& file) {
-  const std::string hint = "the file is damaged: fetch or write it again";
+nlohmann::json parse_json_object(std::string_view text, const std::string& where, const std::string& hint) {
   // Counted in the text: the library's own means, a callback, searches an object's or list's members at the end of each
   // of them, which takes minutes for a list of many.
-  if (is_too_deep(text)) throw Error(file + " is nested deeper than " + std::to_string(kDeepest) + " levels", hint);
-  // Without exceptions: what is not JSON gives a discarded value.
-  nlohmann::json json = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
-  if (!json.is_object()) throw Error(file + " is not a JSON object", hint);
-  return json;
+  if (is_too_deep(text)) throw Error(where + " is nested deeper than " + std::to_string(kDeepest) + " levels", hint);
+  try {
+    nlohmann::json json = nlohmann::json::parse(text);
+    if (json.is_object()) return json;
+  } catch (const nlohmann::json::parse_error& error) {
+    throw Error(where + " is not a JSON object: " + syntax_message(error), hint);
+  }
+  throw Error(where + " is not a JSON object", hint);
 }
 
 std::string read_json_text(const std::filesystem::path& path) { return read_whole_file(path, kLongest); }
+
+nlohmann::json read_json_object(const std::filesystem::path& path) {
+  return parse_json_object(read_json_text(path), path.string());
+}
+
+void for_each_json_line(const std::filesystem::path& path, const std::string& hint,
+                        const std::function<void(const nlohmann::json&)>& use) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error("cannot read " + path.string(), hint);
+  std::int64_t number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    if (skip_blanks(line, 0) == line.size()) continue;
+    try {
+      use(parse_json_object(line, "the line", hint));
+    } catch (const Error& error) {
+      throw Error(path.string() + ":" + std::to_string(number) + ": " + error.what(),
+                  error.hint().empty() ? hint : error.hint());
+    }
+  }
+  if (file.bad()) throw Error("cannot read " + path.string());
+}
+
+std::string json_text(const nlohmann::json& value, int indent) {
+  return value.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string json_text(const nlohmann::ordered_json& value, int indent) {
+  return value.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
 
 std::string replace_json_value(std::string_view text, const std::vector<std::string_view>& keys,
                                std::string_view value) {

@@ -10,10 +10,14 @@
 
 namespace drift {
 
-/// body(0) … body(count - 1), as many at a time as there are cores, in plain threads: the calls may wait, for processes
-/// of their own say. The first exception is thrown when those at work have ended; no further call is begun.
+/// Processor cores that this process may use, at least 1.
+inline std::size_t processor_cores() { return std::max(1U, std::thread::hardware_concurrency()); }
+
+/// body(0) … body(count - 1), `threads` of them at a time, in plain threads: the calls may wait, for processes of their
+/// own say. The first exception is thrown when those at work have ended; no further call is begun. What is made of
+/// tensor operations goes through drift::parallel_rows() instead.
 template <class Body>
-void for_each_at_once(std::size_t count, const Body& body) {
+void for_each_at_once(std::size_t count, const Body& body, std::size_t threads = processor_cores()) {
   std::atomic<std::size_t> next = 0;
   std::exception_ptr failure;
   std::mutex guard;
@@ -29,9 +33,8 @@ void for_each_at_once(std::size_t count, const Body& body) {
     }
   };
   {
-    const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
     std::vector<std::jthread> helpers;
-    for (std::size_t i = 1; i < std::min(cores, count); ++i) helpers.emplace_back(work);
+    for (std::size_t i = 1; i < std::min(threads, count); ++i) helpers.emplace_back(work);
     work();
   }
   if (failure) std::rethrow_exception(failure);
