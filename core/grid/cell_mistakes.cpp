@@ -1,4 +1,4 @@
-#include <core/config/cell_mistakes.h>
+#include <core/grid/cell_mistakes.h>
 
 #include <algorithm>
 #include <utility>
