@@ -46,8 +46,7 @@ std::string what_differs(const LoadedRun& run, ConfigPurpose purpose, const std:
     const auto there = identity.settings(begun, IdentityOf::kTraining);
     const auto here = identity.settings(run.config, IdentityOf::kTraining);
     const auto lines = differences({there.begin(), there.end()}, {here.begin(), here.end()});
-    return lines.empty() ? "\n       a file that the configuration names, or the checkpoint, is not what it was"
-                         : listed(lines);
+    return lines.empty() ? "\n       a file that the configuration names is not what it was" : listed(lines);
   } catch (const Error&) {
     return {};  // the components have other parameters now
   }

@@ -284,9 +284,7 @@ class Resolver {
       name.value = stem.empty() ? "run" : stem;
       name.origin = {Origin::Kind::kDerived, "the file's name", {}, {}};
     }
-    const std::string chosen = text(name);
-    const bool plain = std::ranges::none_of(chosen, [](unsigned char c) { return c == '/' || c < 0x20; });
-    if (!plain || chosen == "." || chosen == "..") {
+    if (!is_plain_name(text(name))) {
       mistake(name.origin, name.origin.value, "`run.name` must be a plain name, good for a folder").notes = {
           "the run's folder is runs/NAME; --out puts it elsewhere"};
     }

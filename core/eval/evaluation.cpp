@@ -2,7 +2,7 @@
 
 #include <core/base/stop_signal.h>
 #include <core/eval/answers.h>
-#include <core/grid/cell_mistakes.h>
+#include <core/grid/grid.h>
 #include <core/io/checkpoint.h>
 #include <core/io/checksum.h>
 #include <core/report/format.h>
@@ -79,18 +79,15 @@ void check_records(const std::vector<ResponseRecord>& records, const std::vector
 
 /// The weights are opened once: what says how must be the same everywhere.
 void check_same_model(const PlannedCell& first, const PlannedCell& other) {
-  for (const char* section : {"model", "run"}) {
-    for (const ResolvedSection& there : first.config.sections()) {
-      if (there.name != section) continue;
-      for (const ResolvedValue& value : there.values) {
-        if (there.name == "run" && value.name != "device" && value.name != "threads") continue;
-        const auto& params = other.config.section(section);
-        const std::string here = to_toml(params.values().find(value.name)->second);
-        if (here == to_toml(value.value)) continue;
-        throw Error("the cells are answered by one model, but " + std::string(section) + "." + value.name + " is " +
-                        to_toml(value.value) + " in " + first.cell.name() + " and " + here + " in " + other.cell.name(),
-                    "set it in the suite's own file or by --set");
-      }
+  for (const ResolvedSection& section : first.config.sections()) {
+    for (const ResolvedValue& value : section.values) {
+      const std::string key = section.name + "." + value.name;
+      if (section.name != "model" && key != "run.device" && key != "run.threads") continue;
+      const std::string there = to_toml(value.value), here = to_toml(other.config.find(key)->value);
+      if (there == here) continue;
+      throw Error("the cells are answered by one model, but " + key + " is " + there + " in " + first.cell.name() +
+                      " and " + here + " in " + other.cell.name(),
+                  "set it in the suite's own file or by --set");
     }
   }
 }
@@ -110,19 +107,16 @@ Evaluation::Evaluation(const Registry& registry, std::vector<PlannedCell> cells,
       checkpoint_checksum_(folder.empty() ? "" : checkpoint_checksum(checkpoint_)),
       tokenizer_(Tokenizer::open(checkpoint_)),
       traits_(read_model_traits(registry, cells.front().config)) {
-  CellMistakes mistakes(cells.size());
+  std::vector<std::string> names;
+  for (const PlannedCell& cell : cells) names.push_back(cell.cell.name());
   Identity identity;
-  for (PlannedCell& cell : cells) {
+  for_every_cell(names, [&](std::size_t cell) {
     Work work;
-    work.plan = std::move(cell);
-    const std::string name = work.plan.cell.name();
-    mistakes.collect(name, [&] {
-      check(work, identity);
-      cells_.push_back(std::move(work));
-      check_same_model(cells_.front().plan, cells_.back().plan);
-    });
-  }
-  mistakes.throw_if_any();
+    work.plan = std::move(cells[cell]);
+    check(work, identity);
+    cells_.push_back(std::move(work));
+    check_same_model(cells_.front().plan, cells_.back().plan);
+  });
 }
 
 void Evaluation::check(Work& work, Identity& identity) {

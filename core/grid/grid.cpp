@@ -1,7 +1,5 @@
 #include <core/grid/grid.h>
 
-#include <core/grid/cell_mistakes.h>
-
 #include <algorithm>
 
 namespace drift {
@@ -42,6 +40,42 @@ ConfigDocument cell_document(const Grid& grid, const GridCell& cell) {
   return document;
 }
 
+/// The mistakes of many configurations, each once.
+class Mistakes {
+ public:
+  void add(const std::string& cell, const Diagnostic& diagnostic) {
+    const std::string text = render(diagnostic, false);
+    auto same = std::ranges::find(found_, text, &Found::text);
+    if (same == found_.end()) same = found_.insert(found_.end(), {text, diagnostic, {}});
+    if (same->cells.empty() || same->cells.back() != cell) same->cells.push_back(cell);
+  }
+
+  void throw_if_any(std::size_t cells) {
+    std::vector<Diagnostic> all;
+    for (Found& found : found_) {
+      if (found.cells.size() < cells) found.diagnostic.notes.push_back(where(found.cells, cells));
+      all.push_back(std::move(found.diagnostic));
+    }
+    if (!all.empty()) throw ConfigError(std::move(all));
+  }
+
+ private:
+  struct Found {
+    std::string text;
+    Diagnostic diagnostic;
+    std::vector<std::string> cells;
+  };
+
+  static std::string where(const std::vector<std::string>& found, std::size_t cells) {
+    constexpr std::size_t kNamed = 3;
+    std::string text = "in " + std::to_string(found.size()) + " of " + std::to_string(cells) + " cells: ";
+    for (std::size_t i = 0; i < std::min(found.size(), kNamed); ++i) text += (i > 0 ? "; " : "") + found[i];
+    return text + (found.size() > kNamed ? "; …" : "");
+  }
+
+  std::vector<Found> found_;
+};
+
 }  // namespace
 
 std::string GridAxis::label(std::size_t value) const {
@@ -73,10 +107,27 @@ std::vector<ConfigDocument> cell_documents(const Grid& grid, const std::vector<G
   return documents;
 }
 
+void for_every_cell(const std::vector<std::string>& labels, const std::function<void(std::size_t)>& action) {
+  Mistakes mistakes;
+  for (std::size_t cell = 0; cell < labels.size(); ++cell) {
+    try {
+      action(cell);
+    } catch (const ConfigError& error) {
+      for (const Diagnostic& diagnostic : error.diagnostics()) mistakes.add(labels[cell], diagnostic);
+    } catch (const Error& error) {
+      Diagnostic diagnostic;
+      diagnostic.message = error.what();
+      if (!error.hint().empty()) diagnostic.notes = {error.hint()};
+      mistakes.add(labels[cell], diagnostic);
+    }
+  }
+  mistakes.throw_if_any(labels.size());
+}
+
 void for_every_cell(const std::vector<GridCell>& cells, const std::function<void(std::size_t)>& action) {
-  CellMistakes mistakes(cells.size());
-  for (std::size_t cell = 0; cell < cells.size(); ++cell) mistakes.collect(cells[cell].label, [&] { action(cell); });
-  mistakes.throw_if_any();
+  std::vector<std::string> labels;
+  for (const GridCell& cell : cells) labels.push_back(cell.label);
+  for_every_cell(labels, action);
 }
 
 }  // namespace drift

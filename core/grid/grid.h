@@ -59,7 +59,9 @@ std::vector<GridCell> expand_grid(const Grid& grid);
 /// @throws ConfigError with the mistakes of all cells, each of them once
 std::vector<ConfigDocument> cell_documents(const Grid& grid, const std::vector<GridCell>& cells);
 
-/// Call action(number) for every cell. @throws ConfigError with all that it finds wrong, each mistake once
+/// Call action(number) for every one of some cells. What it finds wrong, in a ConfigError or in an Error, is a mistake
+/// of the cell. @throws ConfigError with all of them, each once, with the cells that it is in unless it is in every one
+void for_every_cell(const std::vector<std::string>& labels, const std::function<void(std::size_t)>& action);
 void for_every_cell(const std::vector<GridCell>& cells, const std::function<void(std::size_t)>& action);
 
 }  // namespace drift

@@ -118,9 +118,4 @@ std::string value_name(const ParamValue& value) {
   return name;
 }
 
-bool is_plain_name(const std::string& name) {
-  return std::ranges::none_of(name, [](unsigned char c) { return c == '/' || c < 0x20; }) && name != "." &&
-         name != "..";
-}
-
 }  // namespace drift

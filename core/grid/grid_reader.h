@@ -67,7 +67,4 @@ class GridReader {
 /// As people write it: 1e-4, not 1e-04.
 std::string value_name(const ParamValue& value);
 
-/// Good for a file or a folder.
-bool is_plain_name(const std::string& name);
-
 }  // namespace drift

@@ -4,10 +4,9 @@
 #include <core/report/text_table.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <string>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 namespace drift {
@@ -22,46 +21,36 @@ class ColumnTable {
 
   /// Aligned to the left.
   template <class Value>
-  ColumnTable& text(std::string title, const Value& value) {
-    return add(std::move(title), false, texts_of(value));
+  ColumnTable& text(const std::string& title, const Value& value) {
+    return add(title, false, true, value);
   }
   /// Aligned to the right.
   template <class Value>
-  ColumnTable& number(std::string title, const Value& value) {
-    return add(std::move(title), true, texts_of(value));
+  ColumnTable& number(const std::string& title, const Value& value) {
+    return add(title, true, true, value);
   }
   /// The same, left out where it is empty in every row.
   template <class Value>
-  ColumnTable& known_number(std::string title, const Value& value) {
-    auto texts = texts_of(value);
-    const bool is_empty = std::ranges::all_of(texts, [](const std::string& text) { return text.empty(); });
-    return is_empty ? *this : add(std::move(title), true, std::move(texts));
+  ColumnTable& known_number(const std::string& title, const Value& value) {
+    return add(title, true, false, value);
   }
 
   const TextTable& table() const { return table_; }
 
  private:
-  template <class Value>
-  std::vector<std::string> texts_of(const Value& value) const {
-    std::vector<std::string> texts;
-    for (const Row& row : rows_) {
-      const auto& found = std::invoke(value, row);
-      using Found = std::decay_t<decltype(found)>;
-      if constexpr (std::is_floating_point_v<Found>) {
-        texts.push_back(format_exact(found));
-      } else if constexpr (std::is_integral_v<Found>) {
-        texts.push_back(std::to_string(found));
-      } else {
-        texts.push_back(found);
-      }
-    }
-    return texts;
-  }
+  static std::string cell(const std::string& text) { return text; }
+  static std::string cell(double number) { return format_exact(number); }
+  static std::string cell(std::int64_t number) { return std::to_string(number); }
+  static std::string cell(int number) { return std::to_string(number); }
 
-  ColumnTable& add(std::string title, bool is_number, std::vector<std::string> texts) {
-    table_.titles.push_back(std::move(title));
+  template <class Value>
+  ColumnTable& add(const std::string& title, bool is_number, bool may_be_empty, const Value& value) {
+    std::vector<std::string> texts;
+    for (const Row& row : rows_) texts.push_back(cell(std::invoke(value, row)));
+    if (!may_be_empty && std::ranges::all_of(texts, [](const std::string& text) { return text.empty(); })) return *this;
+    table_.titles.push_back(title);
     table_.is_number.push_back(is_number);
-    for (std::size_t row = 0; row < texts.size(); ++row) table_.rows[row].push_back(std::move(texts[row]));
+    for (std::size_t row = 0; row < texts.size(); ++row) table_.rows[row].push_back(texts[row]);
     return *this;
   }
 
