@@ -1,6 +1,5 @@
 #include <core/cli/run_files.h>
 
-#include <core/io/checksum.h>
 #include <core/io/json.h>
 #include <core/process/child_process.h>
 
@@ -9,37 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include <sys/resource.h>
-#include <algorithm>
-#include <array>
 
 namespace drift {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-bool numbers_depend_on(const ResolvedSection& section, std::string_view name) {
-  if (section.name == "plugins" || section.name.starts_with("evaluation")) return false;
-  if (section.name == "run") return name == "seed";
-  if (section.name != "train" && section.name != "pretrain") return true;
-  // A run may be made longer, unless its learning rate falls towards its end.
-  if (name == "steps") return section.params.get<std::string>("schedule") != "constant";
-  constexpr std::array<std::string_view, 3> kBookkeeping = {"checkpoint_every", "keep_checkpoints",
-                                                            "memory_budget_mib"};
-  return std::find(kBookkeeping.begin(), kBookkeeping.end(), name) == kBookkeeping.end();
-}
-
 }  // namespace
-
-std::string config_hash(const RunConfig& config) {
-  std::string text;
-  for (const ResolvedSection& section : config.sections()) {
-    for (const ResolvedValue& value : section.values) {
-      if (numbers_depend_on(section, value.name))
-        text += section.name + "." + value.name + "=" + to_toml(value.value) + "\n";
-    }
-  }
-  return checksum(text);
-}
 
 std::string plugins_json(const PluginLoader& loader) {
   auto list = Json::array();

@@ -12,10 +12,6 @@
 
 namespace drift {
 
-/// Over every setting that the numbers of a run depend on: not its name, when it evaluates or saves, or where it runs,
-/// and not its length unless the learning rate falls towards it.
-std::string config_hash(const RunConfig& config);
-
 /// Every loaded plugin with version, file and checksum.
 std::string plugins_json(const PluginLoader& loader);
 

@@ -29,11 +29,11 @@ struct LoadedSweep {
 
 LoadedSweep load_sweep(const CommandLine& line) {
   SweepFile file = read_sweep_file(line.config, line.overrides);
-  std::vector<SweepCell> cells = expand_grid(file);
+  std::vector<GridCell> cells = expand_grid(file);
   std::vector<ConfigDocument> documents = cell_documents(file, cells);
   LoadedSweep sweep;
   sweep.plugins = load_plugins_for(documents);
-  sweep.plan = plan_sweep(std::move(file), std::move(cells), std::move(documents), [&](const ConfigDocument& document) {
+  sweep.plan = plan_sweep(std::move(file), std::move(cells), documents, [&](const ConfigDocument& document) {
     return resolve_config(document, sweep.plugins->registry, ConfigPurpose::kTrain);
   });
   return sweep;

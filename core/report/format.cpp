@@ -3,6 +3,7 @@
 #include <unicode/utf8.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
@@ -50,6 +51,11 @@ std::string format_adaptive(double value) {
   if (size == 0 || (size >= 0.001 && size < 100)) return format_decimal(value, 3);
   if (size >= 100 && size < 100000) return format_decimal(value, size < 1000 ? 1 : 0);
   return print_text("%.1e", value);
+}
+
+std::string format_exact(double value) {
+  char buffer[32];
+  return std::isnan(value) ? "" : std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
 }
 
 std::string format_percent(double fraction) { return format_decimal(100 * fraction, 1); }

@@ -11,6 +11,8 @@ namespace drift {
 std::string format_decimal(double value, int digits);
 /// Three decimals where they say enough, else two significant digits: "-0.031", "2.4e-05", "12345".
 std::string format_adaptive(double value);
+/// As many digits as it takes to read the same number again; empty if it is not known.
+std::string format_exact(double value);
 /// A fraction as per cent without the sign: 0.421 -> "42.1".
 std::string format_percent(double fraction);
 /// Three significant digits with thousands separators: 21387 -> "21,400".

@@ -7,7 +7,6 @@
 #include <core/report/format.h>
 #include <core/report/progress.h>
 #include <core/sweep/run_record.h>
-#include <core/sweep/sweep_results.h>
 
 #include <drift/error.h>
 
@@ -51,11 +50,11 @@ std::string last_lines(const fs::path& file, std::uintmax_t before) {
   return all;
 }
 
-std::string result_text(const fs::path& folder, SweepMeasure measure) {
-  const double value = measure_of(read_run(folder), measure);
+std::string result_text(const fs::path& folder, const SweepMeasure& measure) {
+  const double value = measure.of(read_run(folder));
+  const std::string unit = measure.unit;
   if (std::isnan(value)) return {};
-  const std::string unit = measure_unit(measure);
-  return "  " + measure_name(measure) + " " + format_decimal(value, measure_digits(measure)) +
+  return "  " + std::string(measure.name) + " " + format_decimal(value, measure.digits) +
          (unit.empty() ? "" : " " + unit);
 }
 
