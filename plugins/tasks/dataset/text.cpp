@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace dataset {
+namespace drift::dataset {
 namespace {
 
 constexpr std::string_view kSpace = " \t\n\v\f\r";
@@ -75,4 +75,4 @@ std::string_view signature(std::string_view program) {
   return {};
 }
 
-}  // namespace dataset
+}  // namespace drift::dataset
