@@ -15,7 +15,7 @@
 #include "tests/support/child.h"
 #include "tests/support/sandboxed.h"
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 using drift::test::Belongings;
@@ -259,4 +259,4 @@ TEST(CodeSandboxElsewhere, TheProbeTellsWhenTheKernelForbidsIt) {
 }
 
 }  // namespace
-}  // namespace code_reward
+}  // namespace drift::code

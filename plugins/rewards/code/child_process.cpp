@@ -16,7 +16,7 @@
 #include <sstream>
 #include <system_error>
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 constexpr int kFirstOwnDescriptor = 10;
@@ -186,4 +186,4 @@ std::string find_program(const std::string& name) {
   return {};
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

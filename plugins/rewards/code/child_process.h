@@ -9,7 +9,7 @@
 // Starting a child process without fork(): a copy of a process with a hundred threads and tens of gigabytes mapped is
 // slow, and can lock up. No descriptor is inherited except those named.
 
-namespace code_reward {
+namespace drift::code {
 
 /// An open file descriptor. All of this process's are close-on-exec and 10 or above, so that none is in the way when
 /// the child's are put in their places.
@@ -66,4 +66,4 @@ std::string run(std::vector<std::string> arguments);
 /// The file that PATH leads to; empty if there is none.
 std::string find_program(const std::string& name);
 
-}  // namespace code_reward
+}  // namespace drift::code

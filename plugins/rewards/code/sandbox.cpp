@@ -19,7 +19,7 @@
 #include <filesystem>
 #include <system_error>
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 // Descriptors of the child. Bubblewrap reads the last two and closes them.
@@ -257,4 +257,4 @@ SandboxedProcess Sandbox::start(const SandboxedProgram& program) const {
   return SandboxedProcess(std::move(process));
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

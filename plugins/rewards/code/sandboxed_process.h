@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace code_reward {
+namespace drift::code {
 
 struct SandboxedProcess::Impl {
   Impl() = default;
@@ -37,4 +37,4 @@ struct SandboxedProcess::Impl {
   ProcessEnd end;
 };
 
-}  // namespace code_reward
+}  // namespace drift::code
