@@ -57,7 +57,7 @@ TEST(PuzzlePrompts, OfThePaperCountTheNumbers) {
 }
 
 TEST(PuzzlePrompts, OnlyRawOnesHaveDemonstrations) {
-  for (const char* plugin : {"countdown", "sudoku"}) {
+  for (const std::string plugin : {"countdown", "sudoku"}) {
     for (const char* prompt : {"raw", "paper", "d1", "espo"}) {
       TaskItem item;
       test::create<Task>(plugin + "_task", plugin, {{"prompt", prompt}})
