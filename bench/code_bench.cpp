@@ -124,8 +124,8 @@ double seconds(const timeval& time) {
 void run(const Settings& settings) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const Leftovers before = Leftovers::now();
-  auto reward = std::make_unique<code_reward::CodeReward>(
-      Params(code_reward::CodeReward::parameters(), {{"workers", settings.workers}}));
+  auto reward =
+      std::make_unique<code::CodeReward>(Params(code::CodeReward::parameters(), {{"workers", settings.workers}}));
   const auto start = Clock::now();
   const std::vector<Judged> judged = judge_all(*reward, settings);
   const double wall = std::chrono::duration<double>(Clock::now() - start).count();

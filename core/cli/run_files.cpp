@@ -1,7 +1,6 @@
 #include <core/cli/run_files.h>
 
 #include <core/io/json.h>
-#include <core/process/child_process.h>
 
 #include <ATen/Parallel.h>
 

@@ -16,7 +16,7 @@
 #include "tests/support/child.h"
 #include "tests/support/sandboxed.h"
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 using drift::test::Belongings;
@@ -255,4 +255,4 @@ TEST(CodeSandboxElsewhere, TheProbeTellsWhenTheKernelForbidsIt) {
 }
 
 }  // namespace
-}  // namespace code_reward
+}  // namespace drift::code

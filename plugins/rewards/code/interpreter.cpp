@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <sstream>
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 namespace fs = std::filesystem;
@@ -107,4 +107,4 @@ Interpreter find_interpreter(const std::string& python) {
   return found;
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -9,7 +9,7 @@
 #include <map>
 #include <mutex>
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 using drift::RewardResult;
@@ -186,4 +186,4 @@ void CodeReward::weigh(const Outcome& outcome, const drift::RewardRequest& reque
   result.reason += "; test " + std::to_string(failed - outcome.verdicts.data() + 1) + ": " + failed->reason;
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

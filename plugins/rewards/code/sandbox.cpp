@@ -20,7 +20,7 @@
 #include <filesystem>
 #include <system_error>
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 // Descriptors of the child. Bubblewrap reads the last two and closes them.
@@ -258,4 +258,4 @@ SandboxedProcess Sandbox::start(const SandboxedProgram& program) const {
   return SandboxedProcess(std::move(process));
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

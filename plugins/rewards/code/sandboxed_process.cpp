@@ -14,7 +14,7 @@
 #include <fstream>
 #include <system_error>
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 using std::chrono::steady_clock;
@@ -188,4 +188,4 @@ ReadStatus SandboxedProcess::wait(const Deadline& until) {
 
 ProcessEnd SandboxedProcess::stop() { return impl_->stop(); }
 
-}  // namespace code_reward
+}  // namespace drift::code

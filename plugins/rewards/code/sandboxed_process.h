@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace code_reward {
+namespace drift::code {
 
 using drift::ChildProcess;
 using drift::Descriptor;
@@ -40,4 +40,4 @@ struct SandboxedProcess::Impl {
   ProcessEnd end;
 };
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
+#include <seccomp.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 
@@ -14,9 +15,7 @@
 #include <initializer_list>
 #include <memory>
 
-#include <seccomp.h>
-
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 // Names that an architecture does not have (fork on aarch64, say) are passed over.
@@ -142,4 +141,4 @@ std::string system_call_filter(bool threads) {
   return filter.exported();
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

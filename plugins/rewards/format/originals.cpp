@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace format {
+namespace drift::format {
 namespace {
 
 constexpr auto npos = std::string_view::npos;
@@ -96,4 +96,4 @@ double d1_boxed_in_answer(std::string_view response, bool published) {
   return (open != npos ? 0.5 : 0) + (is_boxed ? 0.5 : 0.25);
 }
 
-}  // namespace format
+}  // namespace drift::format

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace dataset {
+namespace drift::dataset {
 namespace {
 
 constexpr std::string_view kSpace = " \t\n\v\f\r";
@@ -76,4 +76,4 @@ std::string_view signature(std::string_view program) {
   return {};
 }
 
-}  // namespace dataset
+}  // namespace drift::dataset

@@ -1,8 +1,8 @@
-#include "prompt.h"
+#include "puzzle.h"
 
 #include <map>
 
-namespace sudoku {
+namespace drift::sudoku {
 namespace {
 
 // How a prompt shows the puzzle.
@@ -132,4 +132,4 @@ std::string prompt_of(const Grid& clues, const std::string& name) {
   return prompt.before + (prompt.in_lines ? to_lines(clues, prompt.separator) : to_text(clues)) + prompt.after;
 }
 
-}  // namespace sudoku
+}  // namespace drift::sudoku

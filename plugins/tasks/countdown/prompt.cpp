@@ -1,10 +1,10 @@
-#include "prompt.h"
+#include "puzzle.h"
 
 #include <boost/algorithm/string/replace.hpp>
 
 #include <map>
 
-namespace countdown {
+namespace drift::countdown {
 namespace {
 
 constexpr const char* kPaper = R"(Please solve the following Countdown puzzle.
@@ -76,4 +76,4 @@ std::string prompt_of(const Puzzle& puzzle, const std::string& name) {
   return text;
 }
 
-}  // namespace countdown
+}  // namespace drift::countdown

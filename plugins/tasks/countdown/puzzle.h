@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace countdown {
+namespace drift::countdown {
 
 struct Puzzle {
   std::vector<std::int64_t> numbers;
@@ -21,7 +21,16 @@ std::string name_of(const Puzzle& puzzle);
 std::string key_of(Puzzle puzzle);
 
 /// Puzzles of a file of JSON Lines as d1 and ESPO publish them: {"input": "30,100,93", "output": "23"}.
-/// @throws drift::Error naming the line that is not so, or that repeats a puzzle.
+/// @throws Error naming the line that is not so, or that repeats a puzzle.
 std::vector<Puzzle> read_puzzle_file(const std::filesystem::path& path);
 
-}  // namespace countdown
+/// The names of the prompts: what [task] prompt may be.
+std::vector<std::string> prompt_names();
+
+/// The question that a model reads, without the words and turns of [prompt]. `name` is one of prompt_names():
+/// raw: for small models, the puzzle between two special tokens;
+/// paper: the RLDF paper's appendix;
+/// d1, espo: both projects' training; d1_eval: d1's evaluation, which asks for the answer in a box.
+std::string prompt_of(const Puzzle& puzzle, const std::string& name);
+
+}  // namespace drift::countdown

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace countdown {
+namespace drift::countdown {
 
 /// The search looks at every expression: about 200 for 3 numbers, 10,000 for 4.
 constexpr std::size_t kMostNumbers = 4;
@@ -25,7 +25,7 @@ struct Solution {
 std::optional<Solution> simplest_solution(const std::vector<std::int64_t>& numbers, std::int64_t target,
                                           const std::string& operators);
 
-/// Rules by which a puzzle must have a solution; those of the reward.
+/// Rules by which a puzzle must have a solution; those of the reward `countdown`.
 struct Rules {
   bool all_numbers = true;        ///< a solution uses every number
   bool positive_integers = true;  ///< so are its steps
@@ -35,4 +35,4 @@ struct Rules {
 bool is_solvable(const std::vector<std::int64_t>& numbers, std::int64_t target, const std::string& operators,
                  const Rules& rules);
 
-}  // namespace countdown
+}  // namespace drift::countdown

@@ -1,13 +1,18 @@
-#include "task.h"
+#include "puzzle.h"
+#include "search.h"
 
 #include <drift/error.h>
+#include <drift/plugin.h>
+#include <drift/task.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
-#include "prompt.h"
-
-namespace countdown {
+namespace drift::countdown {
 namespace {
 
 // The held-out puzzles are the same in every run, whatever its seed; so is what may be one.
@@ -20,20 +25,54 @@ constexpr std::int64_t kMostDraws = 100'000;
 // What is drawn for a puzzle; each has its own position of the random point. Numbers take positions from kNumbers on.
 enum Position : std::int64_t { kTarget = 0, kDemonstration = 1, kNumbers = 2 };
 
-drift::RandomPoint point_of_item(std::int64_t index) {
+RandomPoint point_of_item(std::int64_t index) {
   return {.step = index & 0xFFFFFFFF, .sample = index >> 32};  // a field holds 32 bits
 }
 
-drift::RandomPoint at(drift::RandomPoint point, std::int64_t position) {
+RandomPoint at(RandomPoint point, std::int64_t position) {
   point.position = position;
   return point;
 }
 
-}  // namespace
+/// Random Countdown puzzles, each with a solution by the chosen rules. A puzzle is held out or not by its numbers, in
+/// any order, together with its target: by a hash of them or, where there is a file of held-out puzzles, by that file.
+class CountdownTask final : public Task {
+ public:
+  static ParamSpecs parameters();
+  explicit CountdownTask(const Params& params);
 
-drift::ParamSpecs CountdownTask::parameters() {
-  using drift::between;
-  using drift::one_of;
+  void training_item(std::int64_t index, const RandomStream& random, TaskItem& item) const override;
+  std::int64_t held_out_size() const override { return static_cast<std::int64_t>(held_out_.size()); }
+  void held_out_item(std::int64_t index, TaskItem& item) const override;
+
+ private:
+  struct Solved {
+    Puzzle puzzle;
+    std::optional<Solution> solution;  ///< with all numbers and positive integers throughout, where there is one
+  };
+
+  Puzzle draw(const RandomStream& random, RandomPoint point) const;
+  bool is_held_out(const Puzzle& puzzle) const;
+  Solved draw_solvable(const RandomStream& random, RandomPoint point, bool held_out) const;
+  std::vector<Puzzle> draw_held_out(std::size_t size) const;
+  void read_held_out(const std::string& file, std::size_t size);
+  void render(const Puzzle& puzzle, TaskItem& item) const;
+  std::string demonstration(const Solved& solved, double chance) const;
+  void check_ranges() const;
+
+  std::size_t count_;
+  std::int64_t number_low_, number_high_;
+  std::int64_t target_low_, target_high_;
+  bool sorted_;
+  std::string operators_;
+  Rules rules_;
+  std::string prompt_;
+  double correct_sums_, correct_products_;
+  std::vector<Puzzle> held_out_;
+  std::set<std::string> file_keys_;  ///< key_of every puzzle of the file; empty: no file, the hash decides
+};
+
+ParamSpecs CountdownTask::parameters() {
   return {
       {"count", 3, "numbers of a puzzle", between(2, kMostNumbers)},
       {"number_low", 1, "smallest number", between(1, 1000)},
@@ -50,11 +89,11 @@ drift::ParamSpecs CountdownTask::parameters() {
       {"correct_sums", 0.6, "share of correct demonstrations where + and - suffice", between(0, 1)},
       {"correct_products", 0.3, "share of correct demonstrations where * or / is needed", between(0, 1)},
       {"held_out_size", 400, "number of held-out puzzles; of a file, at most so many", between(1, 10000)},
-      drift::path("held_out_file", "",
-                  "JSON Lines of puzzles to evaluate on instead of drawn ones; none of them is a training puzzle")};
+      path("held_out_file", "",
+           "JSON Lines of puzzles to evaluate on instead of drawn ones; none of them is a training puzzle")};
 }
 
-CountdownTask::CountdownTask(const drift::Params& params)
+CountdownTask::CountdownTask(const Params& params)
     : count_(static_cast<std::size_t>(params.get<std::int64_t>("count"))),
       number_low_(params.get<std::int64_t>("number_low")),
       number_high_(params.get<std::int64_t>("number_high")),
@@ -74,42 +113,40 @@ CountdownTask::CountdownTask(const drift::Params& params)
   } else {
     read_held_out(file, size);
   }
-  draw_solvable(drift::RandomStream(kHeldOutSeed, "countdown training puzzles"), {}, false);  // there are some
+  draw_solvable(RandomStream(kHeldOutSeed, "countdown training puzzles"), {}, false);  // there are some
 }
 
 void CountdownTask::check_ranges() const {
   const auto check = [](const std::string& what, std::int64_t low, std::int64_t high) {
     if (low <= high) return;
-    throw drift::Error(
-        what + "_low = " + std::to_string(low) + " is more than " + what + "_high = " + std::to_string(high),
-        "set both, the smaller one as " + what + "_low");
+    throw Error(what + "_low = " + std::to_string(low) + " is more than " + what + "_high = " + std::to_string(high),
+                "set both, the smaller one as " + what + "_low");
   };
   check("number", number_low_, number_high_);
   check("target", target_low_, target_high_);
   const std::set<char> different(operators_.begin(), operators_.end());
   const bool known = operators_.find_first_not_of("+-*/") == std::string::npos;
   if (operators_.empty() || !known || different.size() != operators_.size()) {
-    throw drift::Error("operators = \"" + operators_ + "\" is not a choice of + - * /",
-                       "for example operators = \"+-*\"");
+    throw Error("operators = \"" + operators_ + "\" is not a choice of + - * /", "for example operators = \"+-*\"");
   }
 }
 
-void CountdownTask::training_item(std::int64_t index, const drift::RandomStream& random, drift::TaskItem& item) const {
+void CountdownTask::training_item(std::int64_t index, const RandomStream& random, TaskItem& item) const {
   const Solved solved = draw_solvable(random, point_of_item(index), false);
   render(solved.puzzle, item);
   if (prompt_ != "raw") return;
   item.demonstration = demonstration(solved, random.uniform(at(point_of_item(index), kDemonstration)));
 }
 
-void CountdownTask::held_out_item(std::int64_t index, drift::TaskItem& item) const {
+void CountdownTask::held_out_item(std::int64_t index, TaskItem& item) const {
   if (index < 0 || index >= held_out_size()) {
-    throw drift::Error("there is no held-out item " + std::to_string(index) + ", only " +
-                       std::to_string(held_out_size()) + " from 0 on");
+    throw Error("there is no held-out item " + std::to_string(index) + ", only " + std::to_string(held_out_size()) +
+                " from 0 on");
   }
   render(held_out_[static_cast<std::size_t>(index)], item);
 }
 
-Puzzle CountdownTask::draw(const drift::RandomStream& random, drift::RandomPoint point) const {
+Puzzle CountdownTask::draw(const RandomStream& random, RandomPoint point) const {
   Puzzle puzzle;
   puzzle.target = target_low_ + random.below(target_high_ - target_low_ + 1, at(point, kTarget));
   for (std::size_t i = 0; i < count_; ++i) {
@@ -122,13 +159,12 @@ Puzzle CountdownTask::draw(const drift::RandomStream& random, drift::RandomPoint
 
 bool CountdownTask::is_held_out(const Puzzle& puzzle) const {
   if (!file_keys_.empty()) return file_keys_.contains(key_of(puzzle));
-  static const drift::RandomStream split(kHeldOutSeed, "countdown split");
+  static const RandomStream split(kHeldOutSeed, "countdown split");
   return split.child(key_of(puzzle)).below(kHeldOutOf, {}) == 0;
 }
 
 // A puzzle that cannot be used is thrown away whole and drawn again.
-CountdownTask::Solved CountdownTask::draw_solvable(const drift::RandomStream& random, drift::RandomPoint point,
-                                                   bool held_out) const {
+CountdownTask::Solved CountdownTask::draw_solvable(const RandomStream& random, RandomPoint point, bool held_out) const {
   for (point.draw = 0; point.draw < kMostDraws; ++point.draw) {
     const Puzzle puzzle = draw(random, point);
     if (is_held_out(puzzle) != held_out) continue;
@@ -138,15 +174,14 @@ CountdownTask::Solved CountdownTask::draw_solvable(const drift::RandomStream& ra
       return {puzzle, std::move(solution)};
     }
   }
-  throw drift::Error(std::to_string(kMostDraws) + " random puzzles of " + std::to_string(count_) + " numbers from " +
-                         std::to_string(number_low_) + " to " + std::to_string(number_high_) + " with targets from " +
-                         std::to_string(target_low_) + " to " + std::to_string(target_high_) +
-                         " hold none that can be used",
-                     "widen the ranges, or allow more operators");
+  throw Error(std::to_string(kMostDraws) + " random puzzles of " + std::to_string(count_) + " numbers from " +
+                  std::to_string(number_low_) + " to " + std::to_string(number_high_) + " with targets from " +
+                  std::to_string(target_low_) + " to " + std::to_string(target_high_) + " hold none that can be used",
+              "widen the ranges, or allow more operators");
 }
 
 std::vector<Puzzle> CountdownTask::draw_held_out(std::size_t size) const {
-  const drift::RandomStream random(kHeldOutSeed, "countdown held-out puzzles");
+  const RandomStream random(kHeldOutSeed, "countdown held-out puzzles");
   const std::int64_t most_items = 20 * static_cast<std::int64_t>(size) + 1000;
   std::vector<Puzzle> puzzles;
   std::set<std::string> seen;
@@ -155,9 +190,9 @@ std::vector<Puzzle> CountdownTask::draw_held_out(std::size_t size) const {
     if (seen.insert(key_of(puzzle)).second) puzzles.push_back(std::move(puzzle));
   }
   if (puzzles.size() < size) {
-    throw drift::Error("these settings give only " + std::to_string(puzzles.size()) +
-                           " different held-out puzzles, not " + std::to_string(size),
-                       "lower held_out_size, or widen the ranges of numbers and targets");
+    throw Error("these settings give only " + std::to_string(puzzles.size()) + " different held-out puzzles, not " +
+                    std::to_string(size),
+                "lower held_out_size, or widen the ranges of numbers and targets");
   }
   return puzzles;
 }
@@ -175,7 +210,7 @@ std::string CountdownTask::demonstration(const Solved& solved, double chance) co
   return solved.solution && chance < correct ? solved.solution->text : joined(solved.puzzle.numbers, "+");
 }
 
-void CountdownTask::render(const Puzzle& puzzle, drift::TaskItem& item) const {
+void CountdownTask::render(const Puzzle& puzzle, TaskItem& item) const {
   item.id = name_of(puzzle);
   item.prompt = prompt_of(puzzle, prompt_);
   item.reference =
@@ -183,4 +218,12 @@ void CountdownTask::render(const Puzzle& puzzle, drift::TaskItem& item) const {
   item.demonstration.clear();
 }
 
-}  // namespace countdown
+}  // namespace
+}  // namespace drift::countdown
+
+DRIFT_PLUGIN("countdown_task", "1.0.0", "Apache-2.0") {
+  using drift::countdown::CountdownTask;
+  registry.add<CountdownTask>("countdown",
+                              "Random Countdown puzzles that can be solved; one in 8 held out, or a file's.",
+                              CountdownTask::parameters());
+}

@@ -4,7 +4,7 @@
 #include <deque>
 #include <tuple>
 
-namespace countdown {
+namespace drift::countdown {
 namespace {
 
 // A number, or two expressions joined by an operator.
@@ -167,4 +167,4 @@ std::optional<Solution> simplest_solution(const std::vector<std::int64_t>& numbe
   return search.best();
 }
 
-}  // namespace countdown
+}  // namespace drift::countdown

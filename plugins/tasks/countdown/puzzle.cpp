@@ -2,18 +2,19 @@
 
 #include <drift/error.h>
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
-namespace countdown {
+namespace drift::countdown {
 namespace {
 
-constexpr std::int64_t kLargest = 1'000'000'000;  // as in an expression
+constexpr std::int64_t kLargest = 1'000'000'000;  // what the reward reads in an expression
 
 std::optional<std::int64_t> parse_number(std::string_view text) {
   std::int64_t value = 0;
@@ -62,8 +63,8 @@ std::string key_of(Puzzle puzzle) {
 std::vector<Puzzle> read_puzzle_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file)
-    throw drift::Error("cannot open the puzzle file " + path.string(),
-                       "set held_out_file; plugins/rewards/countdown/README.md says where such a file comes from");
+    throw Error("cannot open the puzzle file " + path.string(),
+                "set held_out_file; plugins/tasks/countdown/README.md says where such a file comes from");
   std::vector<Puzzle> puzzles;
   std::map<std::string, int> line_of;
   std::string line;
@@ -71,18 +72,18 @@ std::vector<Puzzle> read_puzzle_file(const std::filesystem::path& path) {
     const std::string where = path.string() + ":" + std::to_string(number);
     auto puzzle = parse_line(line);
     if (!puzzle) {
-      throw drift::Error(where + ": this is not a puzzle of positive numbers and their target",
-                         R"(a line reads {"input": "30,100,93", "output": "23"})");
+      throw Error(where + ": this is not a puzzle of positive numbers and their target",
+                  R"(a line reads {"input": "30,100,93", "output": "23"})");
     }
     const auto [first, is_new] = line_of.emplace(key_of(*puzzle), number);
     if (!is_new) {
-      throw drift::Error(where + ": the puzzle of line " + std::to_string(first->second) + " again",
-                         "each puzzle may stand once, in whatever order its numbers are");
+      throw Error(where + ": the puzzle of line " + std::to_string(first->second) + " again",
+                  "each puzzle may stand once, in whatever order its numbers are");
     }
     puzzles.push_back(std::move(*puzzle));
   }
-  if (puzzles.empty()) throw drift::Error("the puzzle file " + path.string() + " is empty");
+  if (puzzles.empty()) throw Error("the puzzle file " + path.string() + " is empty");
   return puzzles;
 }
 
-}  // namespace countdown
+}  // namespace drift::countdown
