@@ -1,8 +1,8 @@
 #include "interpreter.h"
 
-#include <core/process/child_process.h>
-
 #include <drift/error.h>
+
+#include <core/process/child_process.h>
 
 #include <unistd.h>
 

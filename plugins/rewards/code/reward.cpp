@@ -1,8 +1,8 @@
 #include "reward.h"
 
-#include <core/process/threads.h>
-
 #include <drift/error.h>
+
+#include <core/process/threads.h>
 
 #include <algorithm>
 #include <cctype>

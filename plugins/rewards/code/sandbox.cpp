@@ -4,9 +4,9 @@
 #include "sandboxed_process.h"
 #include "system_calls.h"
 
-#include <core/process/child_process.h>
-
 #include <drift/error.h>
+
+#include <core/process/child_process.h>
 
 #include <poll.h>
 #include <sys/resource.h>

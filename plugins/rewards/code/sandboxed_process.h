@@ -1,8 +1,8 @@
 #pragma once
 
-#include <core/process/child_process.h>
-
 #include "sandbox.h"
+
+#include <core/process/child_process.h>
 
 #include <string>
 

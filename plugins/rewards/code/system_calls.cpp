@@ -1,8 +1,8 @@
 #include "system_calls.h"
 
-#include <core/process/descriptor.h>
-
 #include <drift/error.h>
+
+#include <core/process/descriptor.h>
 
 #include <fcntl.h>
 #include <linux/prctl.h>
