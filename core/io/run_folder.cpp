@@ -153,7 +153,8 @@ fs::path RunFolder::save_checkpoint(const RunCheckpoint& checkpoint, std::int64_
   return checkpoints() / name;
 }
 
-std::optional<ResumePoint> RunFolder::resume_point(const std::string& config_hash) const {
+std::optional<ResumePoint> RunFolder::resume_point(const std::string& config_hash,
+                                                   const std::function<std::string()>& what_differs) const {
   const fs::path last = checkpoints() / kLast;
   std::error_code failed;
   fs::path folder = last;
@@ -172,9 +173,10 @@ std::optional<ResumePoint> RunFolder::resume_point(const std::string& config_has
                 (error.hint().empty() ? "" : error.hint() + "; ") + name_whole_checkpoint(checkpoints(), folder));
   }
   if (point.state.config_hash != config_hash) {
-    throw Error("checkpoint " + folder.string() + " was written with a different configuration (" +
-                    point.state.config_hash + ", this one is " + config_hash + ")",
-                "continue with the run's own config.toml, or start a new run in another folder with --out");
+    throw Error("checkpoint " + folder.string() + " was written under another configuration (" +
+                    point.state.config_hash + ", this one is " + config_hash + ")" +
+                    (what_differs ? what_differs() : ""),
+                "go on with the run's own config.toml, or start a new run in another folder by --out");
   }
   return point;
 }
