@@ -7,8 +7,8 @@
 
 namespace drift::bench {
 
-/// This program once more, with other arguments, answering lines with lines: what two sides of a comparison do to
-/// their memory stays apart.
+/// This program again, with other arguments, answering lines with lines: what two sides of a comparison do to their
+/// memory stays apart.
 class Counterpart {
  public:
   /// @param variables  of its environment, as "NAME=VALUE", before those of this process

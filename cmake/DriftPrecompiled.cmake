@@ -1,5 +1,5 @@
 # drift_precompile(TARGET [TESTS] [PLAIN])
-# Headers that most files include are compiled once: reading LibTorch's tensor class costs a file more than its own text.
+# Headers that most files include are compiled once: reading LibTorch's tensor class takes longer than compiling the file's own text.
 # Only headers of other projects belong here, so that editing Drift never compiles them again. A file pays 3 s for
 # the set with tensors whether it needs them or not, and 0.5 s for the plain one: PLAIN is for targets without tensors.
 # libdrift_nn and libdrift_core, which export all their functions, have sets of their own; so have tests (with GoogleMock).

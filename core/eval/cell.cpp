@@ -25,8 +25,8 @@ CellSettings read_settings(const std::filesystem::path& file) {
   try {
     return {json.at("checkpoint"), json.at("checkpoint_checksum"), json.at("responses"), json.at("settings")};
   } catch (const nlohmann::json::exception& error) {
-    throw Error(file.string() + " does not say what its cell was made with: " + error.what(),
-                "the file was changed by something else; choose another folder by --out");
+    throw Error(file.string() + " does not say how its cell was made: " + error.what(),
+                "the file was changed by another program; choose another folder with --out");
   }
 }
 

@@ -85,9 +85,9 @@ void check_same_model(const PlannedCell& first, const PlannedCell& other) {
       if (section.name != "model" && key != "run.device" && key != "run.threads") continue;
       const std::string there = to_toml(value.value), here = to_toml(other.config.find(key)->value);
       if (there == here) continue;
-      throw Error("the cells are answered by one model, but " + key + " is " + there + " in " + first.cell.name() +
-                      " and " + here + " in " + other.cell.name(),
-                  "set it in the suite's own file or by --set");
+      throw Error("one model answers all cells, but " + key + " is " + there + " in " + first.cell.name() + " and " +
+                      here + " in " + other.cell.name(),
+                  "set it in the suite's own file or with --set");
     }
   }
 }
@@ -159,9 +159,9 @@ void Evaluation::check_settings(const Work& work) const {
   if (there.checkpoint_checksum != here.checkpoint_checksum)
     lines.insert(lines.begin(), "another checkpoint: " + there.checkpoint + " there, " + here.checkpoint + " here");
   if (lines.empty()) return;
-  // Without the cell's name: the same differences of many cells are told once.
-  throw Error(folder_.path.string() + " holds responses that were made otherwise:" + listed(lines),
-              "go on as it was begun, or choose another folder by --out");
+  // Without the cell's name, so that equal differences of many cells are reported once.
+  throw Error(folder_.path.string() + " has responses made with other settings:" + listed(lines),
+              "continue with the same settings, or choose another folder with --out");
 }
 
 std::int64_t Evaluation::missing() const {

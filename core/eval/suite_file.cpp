@@ -87,11 +87,11 @@ class SuiteReader : GridReader {
     const std::string name = text(table, "name", "task", kTaskExample);
     const std::string file = text(table, "file", "task", kTaskExample);
     if (!is_plain_name(name) || name.starts_with('.'))
-      mistake(table.get("name")->source(), "the task's name must be a plain one, good for a file");
+      mistake(table.get("name")->source(), "the task's name must be usable as a file name");
     const std::vector<GridValue> lengths = read_lengths(table, all_lengths);
     if (lengths.empty())
       mistake(table.source(), "no lengths for this task").notes = {
-          "give it `lengths`, or give them to all tasks in [suite]: lengths = [128, 256, 512]"};
+          "set its `lengths`, or set them for all tasks in [suite]: lengths = [128, 256, 512]"};
     for (GridValue column : lengths) {
       const toml::node* named = table.get("file");
       column.extends = {file_at(file, (named == nullptr ? table : *named).source())};

@@ -192,10 +192,10 @@ std::vector<TitledTable> layout_tables(const SuiteResults& results) {
 }
 
 std::vector<std::string> table_notes(const SuiteResults& results) {
-  std::vector<std::string> notes = {"Per cent of the items that are solved. *: the best of its column."};
+  std::vector<std::string> notes = {"Per cent of items solved. *: the best of its column."};
   const bool incomplete = std::ranges::any_of(results.cells, [](const CellSummary& cell) { return !cell.complete(); });
   if (incomplete)
-    notes.emplace_back("~ or empty: responses are missing or could not be judged; the same command goes on.");
+    notes.emplace_back("~ or empty: responses are missing or could not be judged; the same command continues.");
   const bool beside = std::ranges::any_of(results.cells, [&](const CellSummary& cell) {
     return std::ranges::any_of(results.published,
                                [&](const PublishedFigure& figure) { return figure.cell.name() == cell.cell.name(); });
@@ -206,7 +206,8 @@ std::vector<std::string> table_notes(const SuiteResults& results) {
   } else if (!results.suite->published.empty()) {
     notes.push_back(results.suite->published.filename().string() + " has no figures of these tasks and this backbone.");
   }
-  notes.emplace_back("95 % interval: Wilson's; forwards, tokens: a response; cut off: no end token; time: of writing.");
+  notes.emplace_back(
+      "95 % interval: Wilson's; forwards, tokens: per response; cut off: no end token; time: of writing.");
   return notes;
 }
 

@@ -48,10 +48,10 @@ struct Grid {
 /// One point of the grid: a value of every axis.
 struct GridCell {
   std::vector<std::size_t> values;  ///< index of the value, one an axis
-  std::string label;                ///< "small, k=4"; the grid's name where there are no axes
+  std::string label;                ///< "small, k=4"; the grid's name if there are no axes
 };
 
-/// Every combination; the last axis varies fastest. One cell where there are no axes.
+/// Every combination; the last axis varies fastest. One cell if there are no axes.
 std::vector<GridCell> expand_grid(const Grid& grid);
 
 /// The configuration of every cell, not yet checked: what the file extends, what the cell's values extend, the file

@@ -25,7 +25,7 @@ MarkedAnswer last_box(std::string_view response) {
   MarkedAnswer box;
   for (std::size_t i = 0; i < response.size(); ++i) {
     if (response[i] == '\\') {
-      ++i;  // a brace behind it is a sign
+      ++i;  // a brace after it is an ordinary character
     } else if (response[i] == '{') {
       open.push_back({begins_box(response.substr(0, i)), i + 1});
       if (open.back().is_box) box.opened = true, box.closed = false;

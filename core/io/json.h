@@ -26,7 +26,7 @@ nlohmann::json read_json_object(const std::filesystem::path& path);
 
 /// Call use(object) for every line of a file of JSON Lines; empty lines are none.
 /// @param hint  what a line should look like, for messages
-/// @throws Error naming file and line if the file cannot be read, a line is no JSON object, or `use` throws an Error
+/// @throws Error naming file and line if the file cannot be read, a line is not a JSON object, or `use` throws an Error
 void for_each_json_line(const std::filesystem::path& path, const std::string& hint,
                         const std::function<void(const nlohmann::json&)>& use);
 

@@ -173,10 +173,10 @@ std::optional<ResumePoint> RunFolder::resume_point(const std::string& config_has
                 (error.hint().empty() ? "" : error.hint() + "; ") + name_whole_checkpoint(checkpoints(), folder));
   }
   if (point.state.config_hash != config_hash) {
-    throw Error("checkpoint " + folder.string() + " was written under another configuration (" +
+    throw Error("checkpoint " + folder.string() + " was written with a different configuration (" +
                     point.state.config_hash + ", this one is " + config_hash + ")" +
                     (what_differs ? what_differs() : ""),
-                "go on with the run's own config.toml, or start a new run in another folder by --out");
+                "continue with the run's own config.toml, or start a new run in another folder with --out");
   }
   return point;
 }

@@ -62,8 +62,8 @@ class RunFolder {
   /// @return its folder
   std::filesystem::path save_checkpoint(const RunCheckpoint& checkpoint, std::int64_t keep) const;
 
-  /// The checkpoint to go on from, every file compared with its checksum; nothing if the run never wrote one.
-  /// @throws Error if it is damaged (the hint names the newest whole one and how to choose it: the decision is the
+  /// The checkpoint to continue from, every file checked against its checksum; nothing if the run never wrote one.
+  /// @throws Error if it is damaged (the hint names the newest complete one and how to choose it: the decision is the
   /// user's), of another format, or of another configuration; what_differs() then says in which settings, or nothing.
   std::optional<ResumePoint> resume_point(const std::string& config_hash,
                                           const std::function<std::string()>& what_differs = {}) const;

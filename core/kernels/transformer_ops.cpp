@@ -137,7 +137,7 @@ struct RotateHeads : torch::autograd::Function<RotateHeads> {
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
     const auto saved = context->get_saved_variables();
-    // Attention's backward may give heads last in memory: read where it lies.
+    // Attention's backward may return heads last in memory: read them in place.
     const auto gradient = gradients[0].stride(3) == 1 ? gradients[0] : gradients[0].contiguous();
     const HeadsLayout layout = layout_of(gradient);
     auto dx = at::empty({gradient.size(0) * layout.sequence, layout.heads * layout.dimension}, gradient.options());

@@ -53,8 +53,8 @@ void end_with_parent() {
   ::unsetenv("DRIFT_PARENT");
 }
 
-/// The program's file, beside this executable wherever that is installed. dlopen() would look there by itself, but not
-/// where a sanitizer stands between.
+/// The program's file, next to this executable wherever that is installed. dlopen() would look there itself, but not
+/// with a sanitizer in between.
 std::string program_file() {
   std::error_code ignored;
   return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / DRIFT_PROGRAM;

@@ -15,7 +15,7 @@ constexpr const char* kDash = "-";
 
 constexpr char kEscape = '\033';
 
-// End of the piece at `at`: a whole style sequence (escape … 'm'), or one code point.
+// End of the piece at `at`: a complete style sequence (escape … 'm'), or one code point.
 std::size_t next_piece(std::string_view text, std::size_t at) {
   if (text[at] == kEscape) {
     const std::size_t close = text.find('m', at);

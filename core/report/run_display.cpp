@@ -252,7 +252,7 @@ void RunDisplay::close(const RunClosing& closing) {
   if (!time.empty()) line("time", time);
   if (!closing.checkpoint.empty()) line("checkpoint", closing.checkpoint);
   if (!closing.report.empty()) line("report", closing.report);
-  if (!closing.resume_command.empty()) line("go on with", closing.resume_command);
+  if (!closing.resume_command.empty()) line("continue", closing.resume_command);
   std::string text = to_text(table);
   if (!text.empty()) text.pop_back();
   if (!text.empty()) terminal_.print(text);

@@ -112,7 +112,7 @@ std::string axes(const Frame& frame) {
   svg += print_text("<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>", kLeft, kWidth - kRight,
                     base, base);
   for (const double tick : axis_ticks(frame.x_low, frame.x_high, 6)) {
-    if (tick != std::floor(tick)) continue;  // steps are whole
+    if (tick != std::floor(tick)) continue;  // steps are integers
     svg += print_text("<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>", frame.x(tick),
                       frame.x(tick), base, base + 4);
     svg += print_text("<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">", frame.x(tick), base + 16) +
@@ -217,7 +217,7 @@ std::string lines(const Chart& chart, const Frame& frame, std::size_t window) {
   return svg;
 }
 
-/// Four digits of each; null where it is not known.
+/// Four digits of each; null if it is not known.
 nlohmann::json rounded(const std::vector<double>& values) {
   auto list = nlohmann::json::array();
   for (const double value : values) list.push_back(std::isfinite(value) ? std::stod(print_text("%.4g", value)) : value);

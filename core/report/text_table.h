@@ -27,7 +27,7 @@ struct TextTable {
 /// @param unicode  else "+-" for "±" and "Delta" for "Δ"
 /// @param indent   what every line begins with
 std::string to_text(const TextTable& table, bool unicode = true, const std::string& indent = "");
-/// RFC 4180, but for line feeds alone as line ends. A column's headings stand before its title.
+/// RFC 4180, except for plain line feeds as line ends. A column's headings come before its title.
 std::string to_csv(const TextTable& table);
 /// A `tabular` that needs no package; every special character escaped, emphasised cells in bold.
 std::string to_latex(const TextTable& table);

@@ -47,7 +47,7 @@ class GroupCurves {
     add({.title = "Update backwards", .unit = "a response", .minimum = 0, .noisy = true},
         named("update_backwards_per_response"));
     add({.title = "Response length", .unit = "tokens", .minimum = 0, .noisy = true}, named("response_length"));
-    add({.title = "Time", .unit = "seconds a step", .minimum = 0, .noisy = true},
+    add({.title = "Time", .unit = "seconds per step", .minimum = 0, .noisy = true},
         [](const StepRecord& step) { return step.seconds ? step.seconds->total : kUnknown; });
     return html_;
   }

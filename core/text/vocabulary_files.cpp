@@ -78,7 +78,7 @@ class Reader {
       std::int32_t id = -1;
       const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
       if (error != std::errc() || end != key.data() + key.size() || id < 0 || id >= kTokenIdLimit) {
-        builder_.damaged("the key " + quoted_name(key) + " of added_tokens_decoder is no token id");
+        builder_.damaged("the key " + quoted_name(key) + " of added_tokens_decoder is not a token id");
       }
       keep(json.added_token(token, content, id));
     }

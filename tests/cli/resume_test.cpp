@@ -101,7 +101,7 @@ TEST_F(Resume, InAnotherTypeIsRefused) {
   ASSERT_EQ(runs_.train("killed", "--steps 1 --dtype bfloat16").status, 0);
   const auto other = runs_.train("killed", "--steps 2 --resume");
   EXPECT_EQ(other.status, 1);
-  EXPECT_THAT(other.error, testing::HasSubstr("another configuration"));
+  EXPECT_THAT(other.error, testing::HasSubstr("a different configuration"));
   EXPECT_THAT(other.error, testing::HasSubstr("\n       model.dtype: \"bfloat16\" there, \"float32\" here\n"));
 }
 

@@ -137,7 +137,7 @@ TEST(Walls, NothingIncludesTheCommandLine) {
   EXPECT_THAT(includes_that("plugins", knows_it), IsEmpty());
 }
 
-TEST(Walls, PluginsKnowThePublicHeadersAndBackbonesTheTransformerPartsToo) {
+TEST(Walls, PluginsIncludePublicHeadersAndBackbonesAlsoTheTransformerParts) {
   EXPECT_THAT(
       includes_that("plugins",
                     [](const std::string& file, const std::string& included) {
@@ -259,8 +259,8 @@ std::string folder_of(const std::string& file, const Includes& table) {
   return folder;
 }
 
-/// The file of the source tree that an #include means; empty where it comes from elsewhere. What only an include folder
-/// of CMake finds is a plugin's own header, or one of a library below it: no other folder is one. Of several with that
+/// The file of the source tree that an #include means; empty if it comes from elsewhere. What only an include folder of
+/// CMake finds is a plugin's own header, or one of a library below it: no other folder is one. Of several with that
 /// name it is the one next to the includer.
 std::string file_of(const std::string& includer, const std::string& included) {
   static const std::map<std::string, std::set<std::string>> headers_of_plugins = [] {

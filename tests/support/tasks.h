@@ -53,7 +53,7 @@ inline void expect_items_of_seed_and_index(const Task& task, const Task& other) 
   EXPECT_NE(training_items(task, 1, 2)[0].prompt, items[0].prompt);
   TaskItem far;
   task.training_item((std::int64_t{1} << 32) + 7, same_seed, far);
-  EXPECT_NE(far.prompt, items[7].prompt) << "items go on beyond 2^32";
+  EXPECT_NE(far.prompt, items[7].prompt) << "items continue beyond 2^32";
 }
 
 /// A larger number of held-out items adds some at the end, and there are no others.

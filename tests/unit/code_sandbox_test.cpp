@@ -196,8 +196,8 @@ TEST_F(CodeSandbox, StoppingTwiceTellsTheSame) {
   EXPECT_EQ(process.receive(reply, 10, process.deadline(1)), ReadStatus::kClosed);
 }
 
-// More programs than cores, each of which ends at once: before the thread that started it runs again.
-TEST_F(CodeSandbox, SeveralThreadsStartProgramsAtOnce) {
+// More programs than cores, each of which ends immediately: before the thread that started it runs again.
+TEST_F(CodeSandbox, SeveralThreadsStartProgramsConcurrently) {
   std::vector<std::string> answers(100);
   drift::for_each_at_once(
       answers.size(), [&](std::size_t i) { answers[i] = told(sandbox(), "tell(6 * 7)").text; }, /*threads=*/4);

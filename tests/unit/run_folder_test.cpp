@@ -208,7 +208,7 @@ TEST_F(Run, AllDamagedFilesAreListed) {
 TEST_F(Run, AForeignCheckpointIsRefused) {
   make_run(10);
   EXPECT_THAT(resume_error("beef"),
-              AllOf(HasSubstr("another configuration (c0ffee, this one is beef)"), HasSubstr("config.toml")));
+              AllOf(HasSubstr("a different configuration (c0ffee, this one is beef)"), HasSubstr("config.toml")));
 
   const fs::path state = checkpoints() / "step-000010/training_state.json";
   const std::string text = read_file(state);

@@ -8,7 +8,7 @@ namespace {
 /// The rows of the published vocabulary, and the mask token that the original's own programs write into their code.
 constexpr std::int64_t kPublishedRows = 126464, kPublishedMaskId = 126336;
 
-/// `n_kv_heads`, or where it is null what `multi_query_attention` says; the two must not contradict each other.
+/// `n_kv_heads`, or if it is null what `multi_query_attention` says; the two must not contradict each other.
 std::int64_t key_value_heads(nn::ConfigReader& reader, std::int64_t heads) {
   const bool one = reader.flag("multi_query_attention", false);
   if (!reader.has("n_kv_heads")) return one ? 1 : heads;
@@ -18,7 +18,7 @@ std::int64_t key_value_heads(nn::ConfigReader& reader, std::int64_t heads) {
   return count;
 }
 
-/// `mlp_hidden_size`, or where it is null `mlp_ratio` times the hidden size.
+/// `mlp_hidden_size`, or if it is null `mlp_ratio` times the hidden size.
 std::int64_t feed_forward_size(nn::ConfigReader& reader, std::int64_t hidden) {
   constexpr std::int64_t kDefaultRatio = 4, kLargest = 1 << 24;
   if (reader.has("mlp_hidden_size")) return reader.integer("mlp_hidden_size", 1, kLargest);

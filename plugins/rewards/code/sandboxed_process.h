@@ -28,7 +28,7 @@ struct SandboxedProcess::Impl {
   ProcessEnd stop();
 
   bool confined = true;
-  ChildProcess child;       ///< what is waited for: bubblewrap, or the program where unsafe
+  ChildProcess child;       ///< what is waited for: bubblewrap, or the program if unsafe
   pid_t program = -1;       ///< the interpreter
   Descriptor handle;        ///< pidfd of the interpreter: readable once it has ended
   Descriptor to_program;    ///< its descriptor 3

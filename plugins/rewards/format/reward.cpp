@@ -63,5 +63,6 @@ class FormatReward final : public Reward {
 }  // namespace drift::format
 
 DRIFT_PLUGIN("format", "1.0.0", "Apache-2.0") {
-  registry.add<drift::format::FormatReward>("format", "Judges how a response is written: to be added with a weight.");
+  registry.add<drift::format::FormatReward>(
+      "format", "Judges the form of a response; to be added to another reward with a weight.");
 }

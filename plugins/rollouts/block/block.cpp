@@ -26,7 +26,7 @@ constexpr Choices<Remasking, 4> kRemasking{{{"low_confidence", Remasking::kLowCo
                                             {"random", Remasking::kRandom}}};
 
 /// Block-wise decoding with confidence remasking: LLaDA's semi-autoregressive sampler (static schedule) and Fast-dLLM's
-/// threshold rule (dynamic), without a cache: every state is computed whole, so what training scores is what was seen.
+/// threshold rule (dynamic), without a cache: every state is computed in full, so training scores what the rollout saw.
 class BlockRollout final : public Rollout, public RolloutCostEstimate {
  public:
   explicit BlockRollout(Parameters& parameters);
@@ -44,12 +44,13 @@ BlockRollout::BlockRollout(Parameters& parameters) {
   settings_.length = parameters("length", 256, "response positions, L", at_least(1));
   settings_.block = parameters("block", 32, "positions per block; blocks are decoded from left to right", at_least(1));
   settings_.dynamic =
-      parameters("schedule", "dynamic", "dynamic: commit all that reach the threshold; static: a fixed number per step",
+      parameters("schedule", "dynamic",
+                 "dynamic: commit all positions that reach the threshold; static: a fixed number per step",
                  one_of({"dynamic", "static"})) == "dynamic";
-  settings_.threshold =
-      parameters("threshold", 0.9, "dynamic: confidence from which a position is committed; the surest one always is");
+  settings_.threshold = parameters(
+      "threshold", 0.9, "dynamic: confidence from which a position is committed; the most confident one always is");
   settings_.steps =
-      parameters("steps", 0, "static: forwards for the whole response; 0 = one token per forward", at_least(0));
+      parameters("steps", 0, "static: forwards for the entire response; 0 = one token per forward", at_least(0));
   settings_.remasking = parameters("remasking", kRemasking, Remasking::kLowConfidence, "which positions stay masked");
   settings_.temperature = parameters("temperature", 1.0, "of the token draw; 0 = greedy", at_least(0));
   if (settings_.steps == 0) settings_.steps = settings_.length;

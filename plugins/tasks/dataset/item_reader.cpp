@@ -18,7 +18,7 @@ const Json& need(const Record& record, const std::string& column) {
 }
 
 const std::string& need_text(const Json& value, const std::string& column) {
-  if (!value.is_string()) throw Error("`" + column + "` is no text");
+  if (!value.is_string()) throw Error("`" + column + "` is not a text");
   return value.get_ref<const std::string&>();
 }
 
@@ -34,7 +34,7 @@ bool is_texts(const Json* value) {
 
 std::string fault_of_function_tests(const Json& record) {
   const Json* tests = find(record, "test_list");
-  if (!is_texts(tests)) return "`test_list` is no list of texts with at least one";
+  if (!is_texts(tests)) return "`test_list` is not a list of one or more texts";
   const bool empty = std::any_of(tests->begin(), tests->end(),
                                  [](const Json& test) { return trimmed(test.get_ref<const std::string&>()).empty(); });
   return empty ? "a text of `test_list` is empty" : "";
@@ -42,8 +42,8 @@ std::string fault_of_function_tests(const Json& record) {
 
 std::string fault_of_stdio_tests(const Json& record) {
   const Json *input = find(record, "test_input"), *output = find(record, "test_output");
-  if (!is_texts(input)) return "`test_input` is no list of texts with at least one";
-  if (!is_texts(output)) return "`test_output` is no list of texts with at least one";
+  if (!is_texts(input)) return "`test_input` is not a list of one or more texts";
+  if (!is_texts(output)) return "`test_output` is not a list of one or more texts";
   if (input->size() == output->size()) return "";
   return "`test_input` has " + std::to_string(input->size()) + " texts, `test_output` " +
          std::to_string(output->size());
@@ -54,7 +54,7 @@ std::string fault_of_tests(const Json& record, const char* method) {
     return "`test_method` is " + named->dump() + ", not \"" + method + "\"";
   if (const Json* limit = find(record, "test_time_limit");
       limit != nullptr && !(limit->is_number() && limit->get<double>() > 0))
-    return "`test_time_limit` is no number of seconds above 0";
+    return "`test_time_limit` is not a number of seconds above 0";
   return std::string_view(method) == "function" ? fault_of_function_tests(record) : fault_of_stdio_tests(record);
 }
 
@@ -84,7 +84,7 @@ ItemReader::ItemReader(const Settings& settings)
       question_(settings.question_template, "question_template"),
       prefix_(settings.prefix_template, "prefix_template") {
   if (settings.answer_boxed && !settings.answer_after.empty())
-    throw Error("`answer_after` and `answer_boxed` are both set", "the right answer is found by one of them");
+    throw Error("`answer_after` and `answer_boxed` are both set", "set only one of them");
 }
 
 TaskItem ItemReader::item(const Record& record) const {

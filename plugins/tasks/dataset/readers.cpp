@@ -43,7 +43,7 @@ std::optional<Json> parse_object(std::string_view text, const Place& place, Prob
   try {
     Json fields = Json::parse(text, check_depth);
     if (fields.is_object()) return fields;
-    problems.bad_record(place, "this is no JSON object");
+    problems.bad_record(place, "this is not a JSON object");
   } catch (const Json::exception& error) {
     // "… syntax error while parsing value - invalid literal; last read: …": what was read may be no text at all.
     std::string why = error.what();
@@ -132,7 +132,7 @@ class ArraySplitter {
 void read_json_array(std::string_view text, const std::string& file, Problems& problems, const UseRecord& use) {
   ArraySplitter elements(text);
   if (!elements.begin()) {
-    problems.other(file + ": not a JSON array of records (the name of a file with one object a line ends in .jsonl)");
+    problems.other(file + ": not a JSON array of records (the name of a file with one object per line ends in .jsonl)");
     return;
   }
   Place place{file, 0, 0};

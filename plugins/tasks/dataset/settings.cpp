@@ -3,8 +3,8 @@
 namespace drift::dataset {
 
 ParamSpecs Settings::parameters() {
-  return {paths("training_files", "what is trained on: .json (an array of objects), .jsonl or .parquet"),
-          paths("held_out_files", "what is evaluated on"),
+  return {paths("training_files", "files to train on: .json (an array of objects), .jsonl or .parquet"),
+          paths("held_out_files", "files to evaluate on"),
           paths("dedupe_against_files", "further evaluation sets that training questions must not be in"),
           {"overlap", "refuse",
            "training questions that are also in an evaluation set: refuse the run, drop them, allow them",

@@ -43,7 +43,7 @@ std::optional<double> SolvedShares::find(const Record& record, const std::string
   const Json* value = find_column(record.fields, column_);
   if (value == nullptr) return std::nullopt;
   if (!value->is_number() || value->get<double>() < 0 || value->get<double>() > 1)
-    throw Error("`" + column_ + "` is no share between 0 and 1");
+    throw Error("`" + column_ + "` is not a share between 0 and 1");
   return value->get<double>();
 }
 

@@ -17,7 +17,7 @@ class SolvedShares {
 
   /// Whether there is anything to choose by.
   bool given() const { return !column_.empty() || !responses_.empty(); }
-  /// In [0, 1]; nothing where the item was never asked. @throws Error if the column holds no share.
+  /// In [0, 1]; nothing if the item was never asked. @throws Error if the column holds no share.
   std::optional<double> find(const Record& record, const std::string& id) const;
 
  private:

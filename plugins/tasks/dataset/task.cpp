@@ -99,6 +99,6 @@ void DatasetTask::keep(const std::vector<std::int64_t>& indices) {
 }  // namespace drift::dataset
 
 DRIFT_PLUGIN("dataset", "1.0.0", "Apache-2.0") {
-  registry.add<drift::dataset::DatasetTask>("dataset", "Problems out of files: JSON, JSON Lines, Parquet.",
+  registry.add<drift::dataset::DatasetTask>("dataset", "Problems from files: JSON, JSON Lines, Parquet.",
                                             drift::dataset::Settings::parameters());
 }

@@ -15,7 +15,7 @@ using Grid = std::array<char, 16>;
 
 struct Puzzle {
   Grid clues;
-  Grid solution;  ///< one of them, where there are several
+  Grid solution;  ///< one of them, if there are several
 };
 
 /// All 288 grids that keep the rules, in lexicographic order.
