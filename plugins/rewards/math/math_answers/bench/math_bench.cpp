@@ -6,9 +6,12 @@
 //
 // The truths are `ground_truth_answer` of a data set's records, or else tests/answers.txt.
 
-#include <math_answers.h>
+#include "extraction.h"
+#include "files.h"
+#include "hostile_answers.h"
 
 #include <boost/algorithm/string/replace.hpp>
+#include <math_answers.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -20,10 +23,6 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
-
-#include "extraction.h"
-#include "files.h"
-#include "hostile_answers.h"
 
 namespace {
 
