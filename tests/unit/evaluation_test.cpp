@@ -243,7 +243,7 @@ TEST_F(Evaluations, OtherItemsAreSaidAndRefused) {
     test::write_file(file, changed);
     return error_of({});
   };
-  EXPECT_THAT(with("\"id\":\"1\"", "\"id\":\"7\""), HasSubstr("is of item `7`, but the task now has `1` now"));
+  EXPECT_THAT(with("\"id\":\"1\"", "\"id\":\"7\""), HasSubstr("is of item `7`, but the task now has `1`"));
   EXPECT_THAT(with("\"reference\":\"1\"", "\"reference\":\"7\""), HasSubstr("judged with a different reference"));
   EXPECT_THAT(with("\"prompt_checksum\":\"", "\"prompt_checksum\":\"x"), HasSubstr("answers a different prompt"));
 }

@@ -243,7 +243,7 @@ tasks = [{ name = "a/b", file = "a.toml" }, { name = "c", fil = "c.toml", length
     EXPECT_THAT(text,
                 AllOf(HasSubstr("unknown key `schedule`"), HasSubstr("did you mean `schedules`?"),
                       HasSubstr("`lengths` must be a list of integers"), HasSubstr("`published` must be a text")));
-    EXPECT_THAT(text, AllOf(HasSubstr("no lengths for this task"), HasSubstr("must be a plain one, good for a file"),
+    EXPECT_THAT(text, AllOf(HasSubstr("no lengths for this task"), HasSubstr("must be usable as a file name"),
                             HasSubstr("unknown key `fil` in a task"), HasSubstr("this task has no file")));
   }
 }
