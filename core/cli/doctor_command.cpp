@@ -1,6 +1,6 @@
 #include <core/cli/load_run.h>
 
-#include <core/base/component_host.h>
+#include <core/boundary/guarded.h>
 
 #include <drift/abi.h>
 
@@ -86,7 +86,7 @@ void check_rewards(const Registry& registry, std::vector<Finding>& findings) {
   for (const ComponentEntry& entry : registry.components()) {
     if (entry.kind != ComponentKind::kReward) continue;
     try {
-      make_component(entry, Params(entry.params));
+      make_guarded<Reward>(entry, Params(entry.params));
       ready += (ready.empty() ? "" : ", ") + entry.name;
     } catch (const Error& error) {
       findings.push_back(

@@ -34,14 +34,17 @@ std::vector<SectionSchema> make_sections() {
   const std::vector<ConfigPurpose> all = {kTrain, kPretrain, kEval, kGenerate, kModelOnly, kJudge, kData};
   const ParamSpec name = {"name", "", "which one, of those that the plugins bring"};
   std::vector<SectionSchema> sections;
-  sections.push_back({"run",
-                      "the run itself",
-                      {{"name", "", "name of the run and of its folder; default: the file's name"},
-                       {"seed", 0, "the run's seed", at_least(0)},
-                       {"device", "cpu", "where tensors live", one_of({"cpu", "cuda"})},
-                       {"threads", 0, "processor threads, 0 = all cores", at_least(0)}},
-                      std::nullopt,
-                      all});
+  sections.push_back(
+      {"run",
+       "the run itself",
+       {{"name", "", "name of the run and of its folder; default: the file's name"},
+        {"seed", 0, "the run's seed", at_least(0)},
+        {"device", "cpu", "where tensors live", one_of({"cpu", "cuda"})},
+        {"threads", 0, "processor threads, 0 = all cores", at_least(0)},
+        {"call_timeout", 3600.0, "seconds after which a call into a plugin that does not return is named, 0 = never",
+         at_least(0)}},
+       std::nullopt,
+       all});
   sections.push_back({"plugins",
                       "where plugins are looked for first",
                       {paths("paths", "plugin files, or folders that hold them")},

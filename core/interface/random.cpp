@@ -2,7 +2,9 @@
 
 #include <core/interface/philox.h>
 
-#include <cassert>
+#include <drift/error.h>
+
+#include <string>
 
 namespace drift {
 namespace {
@@ -17,8 +19,12 @@ std::uint64_t mix(std::uint64_t key, std::string_view name) {
   return hash ^ (hash >> 31);
 }
 
+[[noreturn]] void refuse(std::int64_t value) {
+  throw Error("a random point holds " + std::to_string(value), "every field of RandomPoint must be in [0, 2^32)");
+}
+
 std::uint32_t narrow(std::int64_t value) {
-  assert(value >= 0 && value < (std::int64_t{1} << 32));
+  if (value < 0 || value >= (std::int64_t{1} << 32)) refuse(value);
   return static_cast<std::uint32_t>(value);
 }
 
@@ -39,7 +45,7 @@ double RandomStream::uniform(const RandomPoint& point) const {
 }
 
 std::int64_t RandomStream::below(std::int64_t bound, const RandomPoint& point) const {
-  assert(bound >= 1);
+  if (bound < 1) throw Error("RandomStream::below(" + std::to_string(bound) + ")", "the bound must be at least 1");
   // High word of a 64 x 64 bit product; the bias is below 2^-32 for every bound that occurs.
   __extension__ using Wide = unsigned __int128;
   return static_cast<std::int64_t>((static_cast<Wide>(bits(point)) * static_cast<std::uint64_t>(bound)) >> 64);
