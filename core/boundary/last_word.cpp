@@ -102,7 +102,7 @@ void on_fatal_signal(int number, siginfo_t* info, void*) {
 }
 
 void on_exit() {
-  const CallAtWork call = likely_call();
+  const CallAtWork call = getpid() == g_process ? likely_call() : CallAtWork{};
   if (call.callee == nullptr) return;
   const std::string text = named(call) + ": it called exit(), which would have ended the run as if all were well";
   log_error(text);

@@ -166,6 +166,7 @@ TEST_F(PluginFault, RunsThatCannotLearnSaySoOnceAndHowOften) {
   expect("algorithm.masking.fault=no_views", "step 1: ", "the masking strategy `faulty` gives no views");
   expect("algorithm.loss.fault=zero", "step 1: ", "the loss `faulty` has no gradient, though advantages differ");
   expect("reward.fault=none_solved", "before the first step: ", "the model solves none of the held-out items");
+  expect("reward.fault=solved_once", "step 2: ", "held-out accuracy fell to 0, and was not 0 before");
   const auto frozen = train("model.fault=frozen");
   EXPECT_EQ(frozen.status, 1);
   EXPECT_THAT(frozen.error, HasSubstr("the model has no parameters to train"));

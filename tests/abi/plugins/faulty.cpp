@@ -24,6 +24,7 @@
 
 #include <sys/stat.h>
 #include <unistd.h>
+#include <atomic>
 #include <cmath>
 #include <csignal>
 #include <cstdint>
@@ -104,10 +105,14 @@ class FaultyReward final : public Reward, Faulty {
     result.value = is("equal") ? 0 : sum / 997.0;
     result.solved = !is("none_solved") && !is("equal");
     result.reason = is("bytes") ? "cut\xe2\x80" : "of its bytes";
+    if (is("solved_once")) result.solved = calls_++ == 0;
     if (is("nan")) result.value = kNan;
     if (is("large")) result.value = 2;
     if (is("status")) result.status = static_cast<RewardStatus>(77);
   }
+
+ private:
+  mutable std::atomic<int> calls_ = 0;
 };
 
 /// Four random digits; the model is asked once.
