@@ -16,7 +16,7 @@
 // too. Memory: most held during the first update, above what was held before it. Faults: of pages, in the timed
 // updates.
 
-#include "bench/child_process.h"
+#include "bench/counterpart.h"
 #include "bench/measure.h"
 #include "bench/plain_update.h"
 #include "bench/recipe.h"
@@ -250,7 +250,7 @@ void serve(const Settings& settings) {
   }
 }
 
-Json ask(ChildProcess& child, const std::string& line) {
+Json ask(Counterpart& child, const std::string& line) {
   const auto json = Json::parse(child.ask(line));
   if (json.contains("error")) throw std::runtime_error(line + ": " + json["error"].get<std::string>());
   return json;
@@ -282,7 +282,7 @@ void print_side(const char* name, const std::vector<Json>& answers, const Json& 
               faults.median);
 }
 
-void measure(const Settings& settings, const std::string& name, ChildProcess& drift, ChildProcess* plain) {
+void measure(const Settings& settings, const std::string& name, Counterpart& drift, Counterpart* plain) {
   std::vector<Json> ours, theirs;
   if (plain != nullptr) theirs.push_back(ask(*plain, name + " first"));
   const Json first = ask(drift, name + " first");
@@ -337,8 +337,7 @@ void run(int count, char** arguments) {
                   static_cast<long long>(size.inner), static_cast<long long>(size.vocabulary), settings.threads,
                   static_cast<long long>(settings.memory_budget_mib));
       const auto side = [&](const std::string& name) {
-        std::vector<std::string> list{arguments[0],
-                                      "--shape",
+        std::vector<std::string> list{"--shape",
                                       shape,
                                       "--dtype",
                                       type,
@@ -355,7 +354,7 @@ void run(int count, char** arguments) {
         list.insert(list.end(), settings.assignments.begin(), settings.assignments.end());
         // Any setting of the user's own leaves the allocator as it is; this one changes nothing.
         const bool plain_allocator = name == "plain" || settings.fresh_memory;
-        return std::make_unique<ChildProcess>(
+        return std::make_unique<Counterpart>(
             list, plain_allocator ? std::vector<std::string>{"GLIBC_TUNABLES=glibc.malloc.perturb=0"}
                                   : std::vector<std::string>{});
       };

@@ -34,9 +34,10 @@ void require_tensor(const char* name, const at::Tensor& tensor, at::ScalarType t
   const bool fits = tensor.defined() && tensor.scalar_type() == type && tensor.sizes() == sizes &&
                     tensor.device().type() == device.type() && tensor.layout() == at::kStrided;
   if (fits) return;
-  throw Error("`" + std::string(name) + "` must be " + type_words(type) + " " + shape_words(sizes) + " on " +
-                  at::Device(device.type()).str() + ", not " + tensor_words(tensor),
-              hint);
+  std::string text = "`";
+  text.append(name).append("` must be ").append(type_words(type)).append(" ").append(shape_words(sizes));
+  text.append(" on ").append(at::Device(device.type()).str()).append(", not ").append(tensor_words(tensor));
+  throw Error(text, hint);
 }
 
 void require_if_defined(const char* name, at::Tensor& tensor, at::ScalarType type, at::IntArrayRef sizes,

@@ -1,6 +1,7 @@
 #include <core/cli/command.h>
 #include <core/config/nearest.h>
 #include <core/eval/record_diff.h>
+#include <core/io/json.h>
 #include <core/report/format.h>
 #include <core/report/terminal.h>
 #include <core/report/text_table.h>
@@ -90,7 +91,7 @@ void print_changes(const CellComparison& cell) {
 int run_eval_diff(const CommandLine& line) {
   const Comparison comparison = compare_evaluations(line.results[0], line.results[1]);
   if (line.json) {
-    std::cout << json_of(comparison).dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
+    std::cout << json_text(json_of(comparison), 1) << "\n";
     return 0;
   }
   std::cout << "before  " << line.results[0].string() << "\nafter   " << line.results[1].string() << "\n\n"

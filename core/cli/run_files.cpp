@@ -1,43 +1,19 @@
 #include <core/cli/run_files.h>
 
-#include <core/io/checksum.h>
+#include <core/io/json.h>
 
 #include <ATen/Parallel.h>
 
 #include <nlohmann/json.hpp>
 
 #include <sys/resource.h>
-#include <algorithm>
-#include <array>
 
 namespace drift {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-bool numbers_depend_on(const ResolvedSection& section, std::string_view name) {
-  if (section.name == "plugins" || section.name.starts_with("evaluation")) return false;
-  if (section.name == "run") return name == "seed";
-  if (section.name != "train" && section.name != "pretrain") return true;
-  // A run may be made longer, unless its learning rate falls towards its end.
-  if (name == "steps") return section.params.get<std::string>("schedule") != "constant";
-  constexpr std::array<std::string_view, 3> kBookkeeping = {"checkpoint_every", "keep_checkpoints",
-                                                            "memory_budget_mib"};
-  return std::find(kBookkeeping.begin(), kBookkeeping.end(), name) == kBookkeeping.end();
-}
-
 }  // namespace
-
-std::string config_hash(const RunConfig& config) {
-  std::string text;
-  for (const ResolvedSection& section : config.sections()) {
-    for (const ResolvedValue& value : section.values) {
-      if (numbers_depend_on(section, value.name))
-        text += section.name + "." + value.name + "=" + to_toml(value.value) + "\n";
-    }
-  }
-  return checksum(text);
-}
 
 std::string plugins_json(const PluginLoader& loader) {
   auto list = Json::array();
@@ -49,7 +25,7 @@ std::string plugins_json(const PluginLoader& loader) {
                     {"path", plugin.path.string()},
                     {"sha256", plugin.sha256}});
   }
-  return list.dump(1) + "\n";
+  return json_text(list, 1) + "\n";
 }
 
 std::string summary_json(const RunConfig& config, const LoopResult& result) {
@@ -78,12 +54,22 @@ std::string summary_json(const RunConfig& config, const LoopResult& result) {
     held_out["items"] = result.after->items;
     summary["held_out"] = held_out;
   }
-  return summary.dump(1) + "\n";
+  return json_text(summary, 1) + "\n";
+}
+
+std::string shell_command(std::vector<std::string> words, const std::vector<ConfigOverride>& settings) {
+  for (const ConfigOverride& setting : settings) {
+    if (setting.literal) continue;
+    const auto space = setting.flag.find(' ');  // "--set KEY=VALUE"
+    words.push_back(setting.flag.substr(0, space));
+    if (space != std::string::npos) words.push_back(setting.flag.substr(space + 1));
+  }
+  return shell_command(words);
 }
 
 std::string resume_command(ConfigPurpose purpose, const std::filesystem::path& folder) {
-  return std::string("drift ") + (purpose == ConfigPurpose::kTrain ? "train " : "pretrain ") +
-         (folder / "config.toml").string() + " --out " + folder.string() + " --resume";
+  return shell_command({"drift", purpose == ConfigPurpose::kTrain ? "train" : "pretrain",
+                        (folder / "config.toml").string(), "--out", folder.string(), "--resume"});
 }
 
 double peak_memory_mib() {

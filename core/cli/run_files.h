@@ -12,16 +12,15 @@
 
 namespace drift {
 
-/// Over every setting that the numbers of a run depend on: not its name, when it evaluates or saves, or where it runs,
-/// and not its length unless the learning rate falls towards it.
-std::string config_hash(const RunConfig& config);
-
 /// Every loaded plugin with version, file and checksum.
 std::string plugins_json(const PluginLoader& loader);
 
 std::string summary_json(const RunConfig& config, const LoopResult& result);
 
 /// What the user types to go on.
+/// A command of this program as a shell takes it, with the settings that were given on the command line behind it;
+/// those that are literal were not given there.
+std::string shell_command(std::vector<std::string> words, const std::vector<ConfigOverride>& settings);
 std::string resume_command(ConfigPurpose purpose, const std::filesystem::path& folder);
 
 /// Largest resident memory of this process so far.

@@ -1,4 +1,5 @@
 #include <core/cli/load_run.h>
+#include <core/cli/run_files.h>
 #include <core/config/nearest.h>
 #include <core/config/schema.h>
 #include <core/io/atomic.h>
@@ -28,11 +29,11 @@ struct LoadedSweep {
 
 LoadedSweep load_sweep(const CommandLine& line) {
   SweepFile file = read_sweep_file(line.config, line.overrides);
-  std::vector<SweepCell> cells = expand_grid(file);
+  std::vector<GridCell> cells = expand_grid(file);
   std::vector<ConfigDocument> documents = cell_documents(file, cells);
   LoadedSweep sweep;
   sweep.plugins = load_plugins_for(documents);
-  sweep.plan = plan_sweep(std::move(file), std::move(cells), std::move(documents), [&](const ConfigDocument& document) {
+  sweep.plan = plan_sweep(std::move(file), std::move(cells), documents, [&](const ConfigDocument& document) {
     return resolve_config(document, sweep.plugins->registry, ConfigPurpose::kTrain);
   });
   return sweep;
@@ -72,10 +73,9 @@ void list_runs(const SweepPlan& plan, const SweepFolder& folder, Terminal& termi
 }
 
 std::string command_to_go_on(const CommandLine& line, const SweepFolder& folder) {
-  std::string command = "drift sweep " + line.config.string() + " --out " + folder.path.string();
-  if (line.jobs > 1) command += " --jobs " + std::to_string(line.jobs);
-  for (const ConfigOverride& setting : line.overrides) command += " " + setting.flag;
-  return command;
+  std::vector<std::string> words = {"drift", "sweep", line.config.string(), "--out", folder.path.string()};
+  if (line.jobs > 1) words.insert(words.end(), {"--jobs", std::to_string(line.jobs)});
+  return shell_command(words, line.overrides);
 }
 
 /// The plugins that a run's components come from.

@@ -4,6 +4,7 @@
 #include <core/boundary/last_word.h>
 #include <core/cli/run_files.h>
 #include <core/eval/held_out.h>
+#include <core/grid/identity.h>
 #include <core/io/checkpoint.h>
 #include <core/record/metrics_reader.h>
 #include <core/report/html_report.h>
@@ -21,7 +22,8 @@ namespace {
 
 constexpr std::int64_t kSamplesOfEach = 4;
 
-LoopSettings loop_settings(const RunConfig& config, ConfigPurpose purpose, const std::filesystem::path& model_folder) {
+LoopSettings loop_settings(const RunConfig& config, ConfigPurpose purpose, const std::filesystem::path& model_folder,
+                           Identity& identity) {
   const auto& section = config.section(purpose == ConfigPurpose::kTrain ? "train" : "pretrain");
   const auto& evaluation = config.section("evaluation");
   LoopSettings settings;
@@ -31,10 +33,24 @@ LoopSettings loop_settings(const RunConfig& config, ConfigPurpose purpose, const
   settings.evaluate_every = evaluation.get<std::int64_t>("every");
   settings.evaluate_before = evaluation.get<bool>("before");
   settings.seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
-  settings.config_hash = config_hash(config);
+  settings.config_hash = identity.key(config, IdentityOf::kTraining);
   settings.model_config_json = read_config_json(model_folder);
   settings.model_folder = model_folder;
   return settings;
+}
+
+/// In which settings the run differs from the one that its folder holds.
+std::string what_differs(const LoadedRun& run, ConfigPurpose purpose, const std::filesystem::path& folder,
+                         Identity& identity) {
+  try {
+    const RunConfig begun = resolve_config(load_document(folder / "config.toml", {}), run.plugins->registry, purpose);
+    const auto there = identity.settings(begun, IdentityOf::kTraining);
+    const auto here = identity.settings(run.config, IdentityOf::kTraining);
+    const auto lines = differences({there.begin(), there.end()}, {here.begin(), here.end()});
+    return lines.empty() ? "\n       a file that the configuration names is not what it was" : listed(lines);
+  } catch (const Error&) {
+    return {};  // the components have other parameters now
+  }
 }
 
 RunHeader header(const RunConfig& config, const Model& model, ConfigPurpose purpose, const RunFolder& folder,
@@ -137,12 +153,15 @@ int run_training(const CommandLine& line, ConfigPurpose purpose, const MakeTrain
   prepare_device(config);
   const auto path = run_path(line, config);
   const std::filesystem::path model_folder = config.section("model").get<std::string>("path");
-  const auto settings = loop_settings(config, purpose, model_folder);
+  Identity identity;
+  const auto settings = loop_settings(config, purpose, model_folder, identity);
 
   // A new run gets its folder only when everything that it is made of could be opened.
   std::optional<RunFolder> folder;
   if (line.resume) folder.emplace(RunFolder::open(path));
-  const auto resumed = line.resume ? folder->resume_point(settings.config_hash) : std::nullopt;
+  const auto resumed = line.resume ? folder->resume_point(settings.config_hash,
+                                                          [&] { return what_differs(run, purpose, path, identity); })
+                                   : std::nullopt;
   // What is wrong with the tokenizer, the prompt or the data is said before the weights are read.
   const Tokenizer tokenizer = Tokenizer::open(model_folder);
   const PromptEncoder prompts(config.section("prompt"), tokenizer, read_model_traits(run.plugins->registry, config));

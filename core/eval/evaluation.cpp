@@ -1,8 +1,8 @@
 #include <core/eval/evaluation.h>
 
 #include <core/base/stop_signal.h>
-#include <core/config/cell_mistakes.h>
 #include <core/eval/answers.h>
+#include <core/grid/grid.h>
 #include <core/io/checkpoint.h>
 #include <core/io/checksum.h>
 #include <core/report/format.h>
@@ -29,8 +29,6 @@ struct Evaluation::Parts {
 };
 
 namespace {
-
-constexpr std::size_t kDifferencesShown = 8;
 
 std::string prompt_checksum(const TaskItem& item, const PromptEncoder& prompts) {
   return checksum(prompts.render(item.prompt, item.response_prefix));
@@ -79,29 +77,17 @@ void check_records(const std::vector<ResponseRecord>& records, const std::vector
   }
 }
 
-std::string joined_lines(const std::vector<std::string>& lines) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(lines.size(), kDifferencesShown); ++i) text += "\n       " + lines[i];
-  return lines.size() > kDifferencesShown
-             ? text + "\n       and " + std::to_string(lines.size() - kDifferencesShown) + " more"
-             : text;
-}
-
 /// The weights are opened once: what says how must be the same everywhere.
 void check_same_model(const PlannedCell& first, const PlannedCell& other) {
-  for (const char* section : {"model", "run"}) {
-    for (const ResolvedSection& there : first.config.sections()) {
-      if (there.name != section) continue;
-      for (const ResolvedValue& value : there.values) {
-        if (there.name == "run" && value.name != "device" && value.name != "threads") continue;
-        const auto& params = other.config.section(section);
-        const std::string here =
-            std::visit([&]<class T>(const T&) { return to_toml(ParamValue(params.get<T>(value.name))); }, value.value);
-        if (here == to_toml(value.value)) continue;
-        throw Error("the cells are answered by one model, but " + std::string(section) + "." + value.name + " is " +
-                        to_toml(value.value) + " in " + first.cell.name() + " and " + here + " in " + other.cell.name(),
-                    "set it in the suite's own file or by --set");
-      }
+  for (const ResolvedSection& section : first.config.sections()) {
+    for (const ResolvedValue& value : section.values) {
+      const std::string key = section.name + "." + value.name;
+      if (section.name != "model" && key != "run.device" && key != "run.threads") continue;
+      const std::string there = to_toml(value.value), here = to_toml(other.config.find(key)->value);
+      if (there == here) continue;
+      throw Error("the cells are answered by one model, but " + key + " is " + there + " in " + first.cell.name() +
+                      " and " + here + " in " + other.cell.name(),
+                  "set it in the suite's own file or by --set");
     }
   }
 }
@@ -121,21 +107,19 @@ Evaluation::Evaluation(const Registry& registry, std::vector<PlannedCell> cells,
       checkpoint_checksum_(folder.empty() ? "" : checkpoint_checksum(checkpoint_)),
       tokenizer_(Tokenizer::open(checkpoint_)),
       traits_(read_model_traits(registry, cells.front().config)) {
-  CellMistakes mistakes(cells.size());
-  for (PlannedCell& cell : cells) {
+  std::vector<std::string> names;
+  for (const PlannedCell& cell : cells) names.push_back(cell.cell.name());
+  Identity identity;
+  for_every_cell(names, [&](std::size_t cell) {
     Work work;
-    work.plan = std::move(cell);
-    const std::string name = work.plan.cell.name();
-    mistakes.collect(name, [&] {
-      check(work);
-      cells_.push_back(std::move(work));
-      check_same_model(cells_.front().plan, cells_.back().plan);
-    });
-  }
-  mistakes.throw_if_any();
+    work.plan = std::move(cells[cell]);
+    check(work, identity);
+    cells_.push_back(std::move(work));
+    check_same_model(cells_.front().plan, cells_.back().plan);
+  });
 }
 
-void Evaluation::check(Work& work) {
+void Evaluation::check(Work& work, Identity& identity) {
   const RunConfig& config = work.plan.config;
   const Parts parts(registry_, config, tokenizer_, traits_);
   const std::int64_t available = parts.task->held_out_size();
@@ -147,14 +131,12 @@ void Evaluation::check(Work& work) {
   work.plan.cell.length = parts.rollout->response_length();
   parts.prompts.encode(asked, 1, work.plan.cell.length);  // what does not fit into the context is said now
   if (folder_.path.empty()) return;
+  const auto settings = identity.settings(config, IdentityOf::kResponses);
+  work.settings = {checkpoint_.string(), checkpoint_checksum_, work.wanted, {settings.begin(), settings.end()}};
   check_settings(work);
   const auto file = folder_.responses(work.plan.cell.name());
   work.file.emplace(file);
   check_records(work.file->records(), asked, samples, parts.prompts, file);
-}
-
-CellSettings Evaluation::settings_of(const Work& work) const {
-  return {checkpoint_.string(), checkpoint_checksum_, work.wanted, values_that_count(work.plan.config)};
 }
 
 void Evaluation::check_settings(const Work& work) const {
@@ -167,10 +149,18 @@ void Evaluation::check_settings(const Work& work) const {
                     ", which says what its responses were made with",
                 "choose another folder by --out");
   }
-  const std::vector<std::string> lines = differences(read_settings(file), settings_of(work));
+  CellSettings there = read_settings(file);
+  const CellSettings& here = work.settings;
+  // What an earlier version took for a setting that counts is no difference.
+  std::erase_if(there.values, [&](const auto& setting) {
+    return !here.values.contains(setting.first) && work.plan.config.find(setting.first) != nullptr;
+  });
+  std::vector<std::string> lines = differences(there.values, here.values);
+  if (there.checkpoint_checksum != here.checkpoint_checksum)
+    lines.insert(lines.begin(), "another checkpoint: " + there.checkpoint + " there, " + here.checkpoint + " here");
   if (lines.empty()) return;
   // Without the cell's name: the same differences of many cells are told once.
-  throw Error(folder_.path.string() + " holds responses that were made otherwise:" + joined_lines(lines),
+  throw Error(folder_.path.string() + " holds responses that were made otherwise:" + listed(lines),
               "go on as it was begun, or choose another folder by --out");
 }
 
@@ -185,7 +175,7 @@ void Evaluation::begin(Work& work) const {
   const std::string name = work.plan.cell.name();
   for (const auto& file : {folder_.responses(name), folder_.settings(name)})
     std::filesystem::create_directories(file.parent_path());
-  write_settings(folder_.settings(name), settings_of(work));
+  write_settings(folder_.settings(name), work.settings);
 }
 
 void Evaluation::judge_again(Work& work, const Parts& parts) const {

@@ -5,6 +5,7 @@
 #include <core/eval/cell.h>
 #include <core/eval/cell_summary.h>
 #include <core/eval/record_file.h>
+#include <core/grid/identity.h>
 #include <core/report/terminal.h>
 #include <core/text/tokenizer.h>
 
@@ -50,6 +51,7 @@ class Evaluation {
   struct Work {
     PlannedCell plan;
     std::int64_t wanted = 0;  ///< responses
+    CellSettings settings;    ///< where there is a file
     std::optional<RecordFile> file;
     std::vector<ResponseRecord> kept;  ///< where there is no file
 
@@ -60,9 +62,8 @@ class Evaluation {
   };
   struct Parts;
 
-  void check(Work& work);
+  void check(Work& work, Identity& identity);
   void check_settings(const Work& work) const;
-  CellSettings settings_of(const Work& work) const;
   void begin(Work& work) const;
   void judge_again(Work& work, const Parts& parts) const;
   void answer(Work& work, const Model* model, const std::string& title, Terminal& terminal) const;

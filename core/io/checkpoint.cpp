@@ -1,10 +1,11 @@
 #include <core/io/checkpoint.h>
 
+#include <core/base/quote.h>
 #include <core/io/atomic.h>
 #include <core/io/checkpoint_weights.h>
 #include <core/io/checksum.h>
 #include <core/io/file_error.h>
-#include <core/io/json_text.h>
+#include <core/io/json.h>
 #include <core/io/safetensors.h>
 #include <core/io/tensor_pieces.h>
 #include <core/io/weight_layout.h>

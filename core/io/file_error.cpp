@@ -58,19 +58,4 @@ void throw_file_error(std::string_view action, const std::filesystem::path& path
   throw Error(what, advice(error_number));
 }
 
-std::string quoted_name(std::string_view name) {
-  constexpr std::size_t kLongest = 200;
-  std::string text = "`";
-  for (const char c : name.substr(0, kLongest)) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      std::array<char, 8> code{};
-      std::snprintf(code.data(), code.size(), "\\x%02x", static_cast<unsigned char>(c));
-      text += code.data();
-    } else {
-      text += c;
-    }
-  }
-  return text + (name.size() > kLongest ? "…`" : "`");
-}
-
 }  // namespace drift

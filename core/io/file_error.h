@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
 #include <string_view>
 
 namespace drift {
@@ -10,8 +9,5 @@ namespace drift {
 /// what to do.
 /// @param error_number  the call's errno
 [[noreturn]] void throw_file_error(std::string_view action, const std::filesystem::path& path, int error_number);
-
-/// A name that came out of a file, fit for a message: in backquotes, control characters escaped, very long names cut.
-std::string quoted_name(std::string_view name);
 
 }  // namespace drift

@@ -153,7 +153,8 @@ fs::path RunFolder::save_checkpoint(const RunCheckpoint& checkpoint, std::int64_
   return checkpoints() / name;
 }
 
-std::optional<ResumePoint> RunFolder::resume_point(const std::string& config_hash) const {
+std::optional<ResumePoint> RunFolder::resume_point(const std::string& config_hash,
+                                                   const std::function<std::string()>& what_differs) const {
   const fs::path last = checkpoints() / kLast;
   std::error_code failed;
   fs::path folder = last;
@@ -173,7 +174,8 @@ std::optional<ResumePoint> RunFolder::resume_point(const std::string& config_has
   }
   if (point.state.config_hash != config_hash) {
     throw Error("checkpoint " + folder.string() + " was written under another configuration (" +
-                    point.state.config_hash + ", this one is " + config_hash + ")",
+                    point.state.config_hash + ", this one is " + config_hash + ")" +
+                    (what_differs ? what_differs() : ""),
                 "go on with the run's own config.toml, or start a new run in another folder by --out");
   }
   return point;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -63,8 +64,9 @@ class RunFolder {
 
   /// The checkpoint to go on from, every file compared with its checksum; nothing if the run never wrote one.
   /// @throws Error if it is damaged (the hint names the newest whole one and how to choose it: the decision is the
-  /// user's), of another format, or of another configuration.
-  std::optional<ResumePoint> resume_point(const std::string& config_hash) const;
+  /// user's), of another format, or of another configuration; what_differs() then says in which settings, or nothing.
+  std::optional<ResumePoint> resume_point(const std::string& config_hash,
+                                          const std::function<std::string()>& what_differs = {}) const;
 
  private:
   explicit RunFolder(const std::filesystem::path& path);

@@ -1,5 +1,6 @@
 #include <core/io/safetensors.h>
 
+#include <core/base/quote.h>
 #include <core/io/atomic.h>
 #include <core/io/file_error.h>
 #include <core/io/tensor_pieces.h>

@@ -1,6 +1,6 @@
 #include <core/io/safetensors_header.h>
 
-#include <core/io/file_error.h>
+#include <core/base/quote.h>
 
 #include <drift/error.h>
 

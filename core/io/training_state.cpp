@@ -3,7 +3,7 @@
 #include <core/io/atomic.h>
 #include <core/io/checksum.h>
 #include <core/io/file_error.h>
-#include <core/io/json_text.h>
+#include <core/io/json.h>
 #include <core/io/safetensors.h>
 
 #include <drift/error.h>
@@ -69,7 +69,7 @@ nlohmann::json read_state_json(const fs::path& folder) {
     throw Error("checkpoint " + folder.string() + " holds no training state (" + kStateFile + ")",
                 "weights alone can start a new run, but no run can go on from them");
   }
-  const nlohmann::json json = parse_json_object(read_json_text(path), path.string());
+  const nlohmann::json json = read_json_object(path);
   if (!json.contains("format"))
     throw Error("checkpoint " + folder.string() + " is damaged: " + kStateFile + " names no format");
   if (json["format"] != kFormat) {
@@ -91,7 +91,7 @@ void write_training_state(const fs::path& folder, const TrainingState& state) {
                          {"seed", state.seed},     {"config_hash", state.config_hash},
                          {"values", state.values}, {"files", checksums_of(folder)}};
   json["checksum"] = checksum(text_without_checksum(json));
-  write_file_atomically(folder / kStateFile, json.dump(2) + "\n");
+  write_file_atomically(folder / kStateFile, json_text(json, 2) + "\n");
 }
 
 TrainingState read_training_state(const fs::path& folder) {

@@ -1,5 +1,6 @@
 #include <core/kernels/linear_log_softmax.h>
 
+#include <core/kernels/fused_path.h>
 #include <core/kernels/simd.h>
 
 #include <ATen/OpMathType.h>

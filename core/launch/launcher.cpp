@@ -5,8 +5,11 @@
 
 #include <dlfcn.h>
 #include <malloc.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <climits>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -41,6 +44,15 @@ void choose_caches() {
   set_default("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "512");
 }
 
+/// A process that was to end with its parent (ChildCommand::ends_with_parent) finds the parent's number here.
+void end_with_parent() {
+  const char* parent = std::getenv("DRIFT_PARENT");
+  if (parent == nullptr) return;
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (std::to_string(::getppid()) != parent) std::raise(SIGTERM);  // it has ended already
+  ::unsetenv("DRIFT_PARENT");
+}
+
 /// The program's file, beside this executable wherever that is installed. dlopen() would look there by itself, but not
 /// where a sanitizer stands between.
 std::string program_file() {
@@ -51,6 +63,7 @@ std::string program_file() {
 }  // namespace
 
 int main(int count, char** arguments) {
+  end_with_parent();
   choose_waiting();
   choose_allocation();
   choose_caches();

@@ -5,6 +5,7 @@
 #include <core/config/nearest.h>
 #include <core/config/preset.h>
 #include <core/config/preset_check.h>
+#include <core/report/text_table.h>
 
 #include <drift/error.h>
 
@@ -16,22 +17,6 @@ namespace drift {
 namespace {
 
 using Row = std::vector<std::string>;
-
-/// Columns as wide as their widest cell, two spaces apart; the last one is not padded.
-std::string table(const std::vector<Row>& rows, const std::string& indent) {
-  std::vector<std::size_t> widths;
-  for (const Row& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    std::string line = indent;
-    for (std::size_t i = 0; i < row.size(); ++i) line += row[i] + std::string(widths[i] - row[i].size() + 2, ' ');
-    text += line.erase(line.find_last_not_of(' ') + 1) + "\n";
-  }
-  return text;
-}
 
 const LoadedPlugin* find_plugin(const PluginLoader& loader, const std::string& name) {
   const auto found = std::find_if(loader.loaded().begin(), loader.loaded().end(),
@@ -53,7 +38,7 @@ std::string parameter_table(const ParamSpecs& specs, const std::string& indent) 
     rows.push_back(
         {spec.name, type_name(spec.default_value), to_toml(spec.default_value), spec.range.describe(), spec.doc});
   }
-  return table(rows, indent);
+  return to_text({.rows = rows}, /*unicode=*/true, indent);
 }
 
 std::string component_text(const ComponentEntry& entry, const PluginLoader& loader) {
@@ -67,7 +52,8 @@ std::string bundle_text(const Bundle& bundle, const PluginLoader& loader) {
                             {"loss", bundle.loss},
                             {"plugin", plugin_line(loader, bundle.plugin)}};
   if (bundle.paper.empty()) parts.erase(parts.begin());
-  std::string text = "algorithm `" + bundle.name + "`\n  " + bundle.doc + "\n" + table(parts, "  ");
+  std::string text =
+      "algorithm `" + bundle.name + "`\n  " + bundle.doc + "\n" + to_text({.rows = parts}, /*unicode=*/true, "  ");
   for (const BundlePreset& file : bundle.presets) {
     const Preset preset = read_preset(bundle, file);
     text += "\n  preset `" + preset.name + "`" + (&file == &bundle.presets.front() ? " (default)" : "") + ": " +
@@ -77,7 +63,7 @@ std::string bundle_text(const Bundle& bundle, const PluginLoader& loader) {
       rows.push_back({key, "=", leaf.value ? to_toml(*leaf.value) : leaf.found,
                       preset.optional.contains(key) ? "where there is such a parameter" : ""});
     }
-    text += rows.empty() ? "    no settings of its own\n" : table(rows, "    ");
+    text += rows.empty() ? "    no settings of its own\n" : to_text({.rows = rows}, /*unicode=*/true, "    ");
     for (const auto& [key, note] : preset.notes) text += "    note: " + key + " was " + note + "\n";
   }
   return text;
@@ -139,7 +125,7 @@ std::string plugin_list(const Registry& registry, const PluginLoader& loader) {
   for (const ComponentEntry* entry : entries) add(kind_name(entry->kind), entry->name, entry->plugin);
   if (rows.empty()) return "no plugin is loaded\n";
   rows.insert(rows.begin(), {"kind", "name", "version", "tier", "plugin file"});
-  return table(rows, "");
+  return to_text({.rows = rows});
 }
 
 std::string plugin_info(const Registry& registry, const PluginLoader& loader, std::string_view name) {
@@ -188,7 +174,7 @@ std::string plugin_check(const std::filesystem::path& file) {
     rows.push_back({std::string(kind_name(entry.kind)),
                     entry.name + ", " + std::to_string(count) + (count == 1 ? " parameter" : " parameters")});
   }
-  return table(rows, "") + "ok: " + plugin.path.string() + "\n";
+  return to_text({.rows = rows}) + "ok: " + plugin.path.string() + "\n";
 }
 
 }  // namespace drift

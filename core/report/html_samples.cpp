@@ -1,5 +1,6 @@
 #include <core/report/html_samples.h>
 
+#include <core/io/json.h>
 #include <core/report/format.h>
 #include <core/report/html.h>
 
@@ -130,7 +131,7 @@ std::string verdict(const nlohmann::json& sample) {
   if (const auto reward = sample.find("reward"); reward != sample.end() && reward->is_number()) {
     html += " <span>reward " + format_decimal(reward->get<double>(), 2) + "</span>";
   }
-  if (sample.contains("step")) html += " <span>after step " + escape_html(sample["step"].dump()) + "</span>";
+  if (sample.contains("step")) html += " <span>after step " + escape_html(json_text(sample["step"])) + "</span>";
   if (const std::string reason = sample.value("reason", std::string()); !reason.empty())
     html += " <span>" + escape_html(reason) + "</span>";
   return html + "</h3>";

@@ -1,5 +1,6 @@
 #include <core/report/html_tables.h>
 
+#include <core/io/json.h>
 #include <core/report/format.h>
 #include <core/report/html.h>
 
@@ -63,7 +64,7 @@ std::string scalar_text(const Json& value) {
     for (const Json& item : value) text += (text.empty() ? "" : ", ") + scalar_text(item);
     return text;
   }
-  return value.is_null() ? "-" : value.dump();
+  return value.is_null() ? "-" : json_text(value);
 }
 
 std::string fact(const std::string& key, const Json& value) {

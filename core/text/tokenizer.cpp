@@ -16,8 +16,7 @@ namespace {
 std::string describe_byte(std::string_view text, std::size_t offset) {
   char hexadecimal[8];
   std::snprintf(hexadecimal, sizeof hexadecimal, "0x%02X", static_cast<unsigned char>(text[offset]));
-  std::size_t begin = offset;
-  while (begin > 0 && offset - begin < 3 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
+  const std::size_t begin = begin_of_character(text, offset);
   const std::size_t length = utf8_character_length(text.substr(begin));
   const bool shown = begin + length > offset && static_cast<unsigned char>(text[begin]) > ' ' && text[begin] != 0x7F;
   const std::string byte = "byte " + std::string(hexadecimal);

@@ -72,9 +72,6 @@ class TokenizerFileBuilder {
   std::string joined_;
 };
 
-/// "`text`", cut where it is long: for messages.
-std::string in_backticks(std::string_view text);
-
 /// @param name  what errors call the text
 /// @throws Error naming the key if it is missing, damaged, or of a kind that is not known
 TokenizerFile parse_tokenizer_json(std::string_view json, const std::string& name);

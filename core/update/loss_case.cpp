@@ -3,7 +3,7 @@
 #include <core/base/unknown.h>
 #include <core/boundary/plugin_call.h>
 #include <core/config/nearest.h>
-#include <core/io/json_text.h>
+#include <core/io/json.h>
 #include <core/update/batch_totals.h>
 
 #include <drift/error.h>
@@ -278,12 +278,10 @@ LossCase read_case(const Json& json, const std::string& where, const std::string
   return read;
 }
 
-Json read_file(const std::filesystem::path& file) { return parse_json_object(read_json_text(file), file.string()); }
-
 }  // namespace
 
 std::vector<LossCase> read_loss_cases(const std::filesystem::path& file, const ComponentEntry& entry) {
-  const Json json = read_file(file);
+  const Json json = read_json_object(file);
   Json base = json;
   base.erase("variants");
   const bool has_variants = json.contains("variants") && json["variants"].is_object() && !json["variants"].empty();
@@ -300,7 +298,7 @@ std::vector<LossCase> read_loss_cases(const std::filesystem::path& file, const C
 }
 
 std::string loss_of_case(const std::filesystem::path& file) {
-  const Json json = read_file(file);
+  const Json json = read_json_object(file);
   return Place(json, file.string() + ": ")["loss"].text();
 }
 

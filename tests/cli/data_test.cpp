@@ -60,8 +60,8 @@ TEST_F(Data, StatsCountItemsAndLengths) {
   ASSERT_EQ(result.status, 0) << result.error;
   EXPECT_EQ(result.error, "");
   EXPECT_THAT(result.output, HasSubstr("training, items: 3\n"));
-  EXPECT_THAT(result.output, HasSubstr("question, characters   median 7   5 % 7   95 % 9   from 7 to 9\n"));
-  EXPECT_THAT(result.output, HasSubstr("answers                JSON 3\n"));
+  EXPECT_THAT(result.output, HasSubstr("question, characters  median 7   5 % 7   95 % 9   from 7 to 9\n"));
+  EXPECT_THAT(result.output, HasSubstr("answers               JSON 3\n"));
   EXPECT_THAT(result.output, HasSubstr("held out, items: 1\n"));
   EXPECT_THAT(result.output, HasSubstr("questions in both: 0\n"));
   EXPECT_THAT(result.output, HasSubstr("tokens are not counted: no model is named: --model FOLDER\n"));

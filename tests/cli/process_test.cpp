@@ -42,6 +42,12 @@ TEST(Process, TheUsersWaitingPolicyWins) {
   EXPECT_THAT(drift("GOMP_SPINCOUNT=777", "doctor").output, HasSubstr(", GOMP_SPINCOUNT=777\n"));
 }
 
+// The parent that is named ended before the program could ask to end with it.
+TEST(Process, AProgramThatOutlivedItsParentEnds) {
+  EXPECT_EQ(drift("DRIFT_PARENT=1", "version").status, 128 + 15);
+  EXPECT_EQ(run_command("DRIFT_PARENT=$$ " + program().string() + " version; exit $?").status, 0);
+}
+
 TEST(Process, ALauncherWithoutItsProgramSaysWhatIsMissing) {
   const TemporaryFolder folder;
   std::filesystem::copy(program(), folder.path() / "drift");

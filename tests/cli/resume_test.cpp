@@ -101,7 +101,20 @@ TEST_F(Resume, InAnotherTypeIsRefused) {
   ASSERT_EQ(runs_.train("killed", "--steps 1 --dtype bfloat16").status, 0);
   const auto other = runs_.train("killed", "--steps 2 --resume");
   EXPECT_EQ(other.status, 1);
-  EXPECT_THAT(other.error, testing::HasSubstr("configuration"));
+  EXPECT_THAT(other.error, testing::HasSubstr("another configuration"));
+  EXPECT_THAT(other.error, testing::HasSubstr("\n       model.dtype: \"bfloat16\" there, \"float32\" here\n"));
+}
+
+TEST_F(Resume, TheModelCountsByItsContentWhereverItLies) {
+  for (const char* folder : {"here", "there"})
+    fs::copy(test::source_dir() / "assets/sudoku-llada", runs_.path() / folder, fs::copy_options::recursive);
+  ASSERT_EQ(runs_.train("killed", "--steps 1 --model here").status, 0);
+  const auto moved = runs_.train("killed", "--steps 2 --model there --resume");
+  EXPECT_EQ(moved.status, 0) << moved.error;
+  test::write_file(runs_.path() / "there/config.json", test::read_file(runs_.path() / "there/config.json") + "\n");
+  const auto other = runs_.train("killed", "--steps 3 --model there --resume");
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.error, testing::HasSubstr("a file that the configuration names"));
 }
 
 TEST_F(Resume, WithInnerIterationsAndAReferencePolicy) {

@@ -1,5 +1,6 @@
 // A sweep from the outside: it runs a grid, repeats nothing, goes on after being killed, and tells what failed.
 
+#include <core/sweep/run_record.h>
 #include <tests/support/training_run.h>
 
 #include <gmock/gmock.h>
@@ -7,8 +8,10 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace drift {
@@ -146,6 +149,21 @@ TEST_F(Sweep, CtrlCLetsTheRunsSaveAndSaysHowToGoOn) {
   ASSERT_EQ(run_folders().size(), 1u);
   const auto summary = nlohmann::json::parse(test::read_file(run_folders()[0] / "summary.json"));
   EXPECT_EQ(summary.at("interrupted"), true);
+}
+
+TEST_F(Sweep, ItsRunsEndWithIt) {
+  write_sweep(kGrid, "1000000");
+  test::RunningProgram program(runs_.path(), "sweep grid.toml --out out");
+  ASSERT_TRUE(program.wait_until([&] {
+    const auto folders = run_folders();
+    return !folders.empty() && fs::exists(folders[0] / "checkpoints/last");
+  })) << program.output()
+      << program.error();
+  program.send(SIGKILL);
+  program.wait();
+  const fs::path run = run_folders()[0];
+  while (is_in_use(run)) std::this_thread::sleep_for(std::chrono::milliseconds(10));  // else until ctest's limit
+  EXPECT_EQ(nlohmann::json::parse(test::read_file(run / "summary.json")).at("interrupted"), true);
 }
 
 TEST_F(Sweep, AFailingRunDoesNotStopTheOthersAndIsTriedAgain) {

@@ -19,7 +19,7 @@ using ParamValues = std::map<std::string, ParamValue>;
 
 /// Empty where programs can be kept in a sandbox; else why not.
 inline std::string missing_sandbox() {
-  static const auto here = code_reward::probe_sandbox();
+  static const auto here = code::probe_sandbox();
   return here.works ? "" : here.why;
 }
 

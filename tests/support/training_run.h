@@ -4,9 +4,9 @@
 
 #include "tests/support/support.h"
 
-#include <nlohmann/json.hpp>
+#include <core/process/child_process.h>
 
-#include <sys/types.h>
+#include <nlohmann/json.hpp>
 
 #include <functional>
 #include <string>
@@ -41,23 +41,19 @@ class TrainingRuns {
 class RunningProgram {
  public:
   RunningProgram(const std::filesystem::path& folder, const std::string& arguments);
-  ~RunningProgram();  ///< kills what still runs
-  RunningProgram(const RunningProgram&) = delete;
-  RunningProgram& operator=(const RunningProgram&) = delete;
 
-  void send(int signal) const;
+  void send(int signal) const { process_.send(signal); }
   /// Until condition() holds; false if the program ended, or nothing happened in a minute.
   bool wait_until(const std::function<bool()>& condition);
-  bool is_running();
+  bool is_running() { return !process_.end(); }
   /// Exit status; 128 + signal when killed.
-  int wait();
+  int wait() { return process_.wait().status(); }
   std::string output() const { return read_file(folder_ / "output"); }
   std::string error() const { return read_file(folder_ / "error"); }
 
  private:
   std::filesystem::path folder_;
-  pid_t process_ = -1;
-  int status_ = 0;
+  ChildProcess process_;
 };
 
 /// The lines of a run's metrics.jsonl.

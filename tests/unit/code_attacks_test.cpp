@@ -15,7 +15,7 @@
 #include "sandbox.h"
 #include "tests/support/sandboxed.h"
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 using drift::test::kPrologue;
@@ -383,4 +383,4 @@ os.close(4))",
 }
 
 }  // namespace
-}  // namespace code_reward
+}  // namespace drift::code

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 using testing::HasSubstr;
@@ -120,4 +120,4 @@ TEST(CodeExtraction, AnyTextIsTaken) {
 }
 
 }  // namespace
-}  // namespace code_reward
+}  // namespace drift::code

@@ -1,10 +1,10 @@
 // Python functions of models, judged end to end: the plugin, its judge and its sandbox.
 
+#include <core/process/threads.h>
+
 #include <drift/error.h>
 
 #include <gmock/gmock.h>
-
-#include <thread>
 
 #include "tests/support/code.h"
 
@@ -263,16 +263,14 @@ TEST_F(CodeReward, TheTimeLimitIsOfProcessorTime) {
 // Many threads ask at once: a queue, and each gets the verdict that it gets alone.
 TEST_F(CodeReward, ThreadsMayScoreTogether) {
   std::vector<std::string> reasons(12);
-  std::vector<std::thread> threads;
+  const auto judge_one = [&](std::size_t i) {
+    const std::string code = "def f(x):\n    return x if x < " + std::to_string(i % 3) + " else -1";
+    reasons[i] = judge_code(code, {"assert f(0) == 0", "assert f(1) == 1"}).reason;
+  };
+  drift::for_each_at_once(reasons.size(), judge_one, reasons.size());
   for (std::size_t i = 0; i < reasons.size(); ++i) {
-    threads.emplace_back([&reasons, i] {
-      const std::string code = "def f(x):\n    return x if x < " + std::to_string(i % 3) + " else -1";
-      reasons[i] = judge_code(code, {"assert f(0) == 0", "assert f(1) == 1"}).reason;
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  for (std::size_t i = 0; i < reasons.size(); ++i) {
-    EXPECT_THAT(reasons[i], StartsWith(std::to_string(i % 3) + " of 2 tests passed"));
+    const std::string passed = std::to_string(i % 3);
+    EXPECT_THAT(reasons[i], StartsWith(passed + " of 2 tests passed"));
   }
 }
 

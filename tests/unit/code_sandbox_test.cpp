@@ -1,5 +1,7 @@
 // What starts, feeds, limits and stops Python programs. What hostile programs try: code_attacks_test.cpp.
 
+#include <core/process/threads.h>
+
 #include <gmock/gmock.h>
 
 #include <drift/error.h>
@@ -8,14 +10,13 @@
 #include <csignal>
 #include <filesystem>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "sandbox.h"
 #include "tests/support/child.h"
 #include "tests/support/sandboxed.h"
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 using drift::test::Belongings;
@@ -121,7 +122,7 @@ os.read(3, 1))"});
 // Its wall clock stands still while others have the processors.
 TEST_F(CodeSandbox, ABusyMachineEndsNoHonestProgram) {
   std::vector<SandboxedProcess> others;
-  for (unsigned i = 0; i < std::min(64U, 4 * std::thread::hardware_concurrency()); ++i) {
+  for (std::size_t i = 0; i < std::min<std::size_t>(64, 4 * drift::processor_cores()); ++i) {
     others.push_back(sandbox().start({.text = "while True: pass"}));
   }
   auto honest = sandbox().start({.text = R"(
@@ -197,15 +198,10 @@ TEST_F(CodeSandbox, StoppingTwiceTellsTheSame) {
 
 // More programs than cores, each of which ends at once: before the thread that started it runs again.
 TEST_F(CodeSandbox, SeveralThreadsStartProgramsAtOnce) {
-  std::vector<std::thread> threads;
-  std::vector<int> right(4);
-  for (std::size_t t = 0; t < right.size(); ++t) {
-    threads.emplace_back([&right, t] {
-      for (int i = 0; i < 25; ++i) right[t] += told(sandbox(), "tell(6 * 7)").text == "42\n";
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  EXPECT_THAT(right, testing::Each(25));
+  std::vector<std::string> answers(100);
+  drift::for_each_at_once(
+      answers.size(), [&](std::size_t i) { answers[i] = told(sandbox(), "tell(6 * 7)").text; }, /*threads=*/4);
+  EXPECT_THAT(answers, testing::Each("42\n"));
 }
 
 // Whatever ends this process, its programs end too: here one that would sleep for ever, in a child that just goes.
@@ -259,4 +255,4 @@ TEST(CodeSandboxElsewhere, TheProbeTellsWhenTheKernelForbidsIt) {
 }
 
 }  // namespace
-}  // namespace code_reward
+}  // namespace drift::code

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 using testing::ElementsAre;
@@ -113,4 +113,4 @@ TEST(CodeWire, ATupleOfTextsIsReadAgain) {
 }
 
 }  // namespace
-}  // namespace code_reward
+}  // namespace drift::code

@@ -218,6 +218,20 @@ TEST_F(Evaluations, OtherSettingsAreSaidAndRefused) {
   EXPECT_THAT(error_of({}), HasSubstr("which says what its responses were made with"));
 }
 
+TEST_F(Evaluations, ASettingThatDoesNotCountAnyMoreIsNoDifference) {
+  run({"evaluation.items=2"});
+  const auto file = out() / "cells/numbers-4.json";
+  const std::string settings = "\"settings\": {", before = test::read_file(file);
+  const auto with = [&](const std::string& setting) {
+    std::string changed = before;
+    changed.insert(changed.find(settings) + settings.size(), setting + ",");
+    test::write_file(file, changed);
+    return error_of({});
+  };
+  EXPECT_EQ(with(R"("rollout.threshold": "0.75")"), "no error");
+  EXPECT_THAT(with(R"("reward.strict": "true")"), HasSubstr("reward.strict: true there, nothing here"));
+}
+
 // The settings are the same where a task's file holds other items: what was answered tells.
 TEST_F(Evaluations, OtherItemsAreSaidAndRefused) {
   run({"evaluation.items=2"});

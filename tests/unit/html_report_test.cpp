@@ -291,10 +291,10 @@ TEST(Profile, SharesOfAStepLongestFirstOtherLast) {
             "{\"step\":1,\"seconds\":{\"other\":0.1,\"old\":0.1,\"rollout\":0.2,\"total\":0.4}}\n"
             "{\"step\":2,\"seconds\":{\"other\":0.1,\"old\":0.1,\"rollout\":0.4,\"total\":0.6}}\n");
   EXPECT_EQ(profile_table(read_metrics(run.folder.path() / "metrics.jsonl")),
-            "profile     rollout             0.30 s   60.0 %\n"
-            "            old policy          0.10 s   20.0 %\n"
-            "            other               0.10 s   20.0 %\n"
-            "            a step              0.50 s  100.0 %");
+            "rollout     0.30 s   60.0 %\n"
+            "old policy  0.10 s   20.0 %\n"
+            "other       0.10 s   20.0 %\n"
+            "a step      0.50 s  100.0 %\n");
   EXPECT_EQ(profile_table({}), "");
 }
 

@@ -1,8 +1,6 @@
 // Every fused kernel against its reference in plain tensor operations: values and gradients.
 
-#include <core/kernels/rms_norm.h>
-#include <core/kernels/rotary.h>
-#include <core/kernels/swiglu.h>
+#include <core/kernels/transformer_ops.h>
 #include <core/nn/attention.h>
 #include <core/nn/transformer.h>
 

@@ -199,9 +199,9 @@ TEST(RunDisplay, ClosingTellsWhatWasLearnedAndWhereItLies) {
   closing.report = "runs/first/report.html";
   display.close(closing);
   EXPECT_EQ(screen.text(),
-            "eval        400 held-out items, greedy:  31.8 % -> 86.5 %   (standard error 2.3, 1.7)\n"
-            "time        0:19, peak memory 412 MiB\n"
-            "report      runs/first/report.html\n");
+            "eval    400 held-out items, greedy:  31.8 % -> 86.5 %   (standard error 2.3, 1.7)\n"
+            "time    0:19, peak memory 412 MiB\n"
+            "report  runs/first/report.html\n");
 }
 
 TEST(RunDisplay, AnInterruptedRunSaysHowToGoOn) {

@@ -134,7 +134,8 @@ Large,theirs,proposed,sums,20,dynamic,99.0
     results_.suite = &suite_;
     results_.name = "ours/last";
     results_.published = figures_of(read_published(folder_.path() / "figures.csv"), "small");
-    for (const SuiteCell& cell : cells_of(suite_)) results_.cells.push_back(summary(cell.cell, 3, 6));
+    for (const GridCell& cell : cells_of(suite_))
+      results_.cells.push_back(summary(evaluation_cell(suite_, cell), 3, 6));
     results_.cells[0] = summary(results_.cells[0].cell, 2, 4);                // 50.0, as the best of the others
     results_.cells[2] = summary(results_.cells[2].cell, 4, 4, /*wanted=*/8);  // 100.0, but not complete
     results_.cells[7] = summary(results_.cells[7].cell, 0, 0, 4);             // nothing yet
@@ -221,7 +222,7 @@ TEST_F(SuiteTables, WithoutFiguresThereAreOwnRowsAlone) {
 
 TEST_F(SuiteTables, CellsComeScheduleByScheduleAndTaskByTask) {
   std::vector<std::string> names;
-  for (const SuiteCell& cell : cells_of(suite_)) names.push_back(cell.cell.name());
+  for (const GridCell& cell : cells_of(suite_)) names.push_back(cell.label);
   EXPECT_THAT(names, ElementsAre("sums-20-dynamic", "sums-40-dynamic", "grids-20-dynamic", "rhymes-8-dynamic",
                                  "sums-20-static", "sums-40-static", "grids-20-static", "rhymes-8-static"));
 }

@@ -3,7 +3,7 @@
 #include <drift/plugin.h>
 
 DRIFT_PLUGIN("dream", "0.1.0", "Apache-2.0") {
-  registry.add<Dream>(
+  registry.add<drift::dream::Dream>(
       "dream",
       "Dream, a masked diffusion transformer (Ye et al. 2025): Dream-7B, Dream-Coder, DiffuCoder, smaller ones.",
       {{"padding", "masked",

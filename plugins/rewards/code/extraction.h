@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace code_reward {
+namespace drift::code {
 
 /// What becomes of a block that is never closed.
 enum class Unclosed { kStrict, kLenient };
@@ -28,4 +28,4 @@ struct PrefixCode {
 };
 PrefixCode code_of_prefix(std::string_view prefix);
 
-}  // namespace code_reward
+}  // namespace drift::code

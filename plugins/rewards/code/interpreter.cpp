@@ -1,15 +1,15 @@
 #include "interpreter.h"
 
-#include "child_process.h"
-
 #include <drift/error.h>
+
+#include <core/process/child_process.h>
 
 #include <unistd.h>
 
 #include <filesystem>
 #include <sstream>
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 namespace fs = std::filesystem;
@@ -69,7 +69,7 @@ std::string locate(const std::string& python) {
   constexpr const char* kSystemPython = "/usr/bin/python3";
   if (python.empty() && ::access(kSystemPython, X_OK) == 0) return kSystemPython;
   const std::string name = python.empty() ? "python3" : python;
-  const std::string path = name.find('/') == std::string::npos ? find_program(name) : name;
+  const std::string path = name.find('/') == std::string::npos ? drift::find_program(name) : name;
   if (path.empty() || ::access(path.c_str(), X_OK) != 0) {
     throw drift::Error("there is no Python interpreter `" + name + "`",
                        "install Debian's package python3, or name an interpreter: `python` of the reward");
@@ -82,7 +82,8 @@ std::string locate(const std::string& python) {
 Interpreter find_interpreter(const std::string& python) {
   const std::string path = locate(python);
   Interpreter found;
-  std::istringstream lines(run({path, "-I", "-B", "-c", kDescribe}));
+  std::istringstream lines(
+      drift::output_of({.arguments = {path, "-I", "-B", "-c", kDescribe}, .environment = drift::kPlainEnvironment}));
   for (std::string key, value; lines >> key && std::getline(lines >> std::ws, value);) {
     if (key == "version") found.version = value;
     if (key == "executable") found.executable = value;
@@ -106,4 +107,4 @@ Interpreter find_interpreter(const std::string& python) {
   return found;
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 using nlohmann::json;
@@ -120,4 +120,4 @@ Item read_item(const drift::TaskItem* task_item) {
   return item;
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -1,12 +1,12 @@
 #include "judge.h"
 
+#include "programs.h"
+
 #include <drift/error.h>
 
 #include <chrono>
 
-#include "programs.h"
-
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 using drift::RewardStatus;
@@ -126,4 +126,4 @@ std::vector<Verdict> Judge::run(const TestText& text, Worker& worker) {
   return verdicts;
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

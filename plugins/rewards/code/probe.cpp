@@ -5,7 +5,7 @@
 #include <exception>
 #include <string>
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 // One attack a line: what it is, and Python that does it and raises nothing if it did harm. Each is a row of the list
@@ -80,4 +80,4 @@ SandboxAvailability probe_sandbox(const SandboxOptions& options) {
   }
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

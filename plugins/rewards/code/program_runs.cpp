@@ -1,5 +1,7 @@
 #include "program_runs.h"
 
+#include "programs.h"
+
 #include <drift/error.h>
 
 #include <boost/algorithm/string/split.hpp>
@@ -8,9 +10,7 @@
 #include <csignal>
 #include <sstream>
 
-#include "programs.h"
-
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 using drift::RewardStatus;
@@ -93,4 +93,4 @@ std::vector<Verdict> run_program(const Sandbox& sandbox, const SandboxLimits& li
   return verdicts;
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <string>
-
 #include "item.h"
 #include "judge.h"
 
-namespace code_reward {
+#include <string>
+
+namespace drift::code {
 
 enum class OutputComparison {
   kCollapsed,   ///< equal when all white space counts as one space
@@ -19,4 +19,4 @@ bool same_output(std::string_view printed, std::string_view expected, OutputComp
 std::vector<Verdict> run_program(const Sandbox& sandbox, const SandboxLimits& limits, const std::string& source,
                                  const Item& item, double cpu_seconds, OutputComparison comparison);
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -2,12 +2,14 @@
 
 #include <drift/error.h>
 
+#include <core/process/threads.h>
+
 #include <algorithm>
 #include <cctype>
 #include <map>
 #include <mutex>
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 using drift::RewardResult;
@@ -89,10 +91,9 @@ CodeReward::CodeReward(const drift::Params& params)
   limits_.cpu_seconds = kProcessCpuSeconds;
   limits_.memory_bytes = params.get<std::int64_t>("memory_mib") << 20;
   const auto workers = static_cast<std::size_t>(params.get<std::int64_t>("workers"));
-  const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
   const JudgeOptions judging{.constant_asserts = params.get<bool>("constant_asserts"),
                              .by_lines = params.get<std::string>("split") == "lines"};
-  pool_ = std::make_unique<Pool>(workers == 0 ? processors : workers,
+  pool_ = std::make_unique<Pool>(workers == 0 ? drift::processor_cores() : workers,
                                  [this, judging] { return std::make_unique<Judge>(*sandbox_, limits_, judging); });
 }
 
@@ -185,4 +186,4 @@ void CodeReward::weigh(const Outcome& outcome, const drift::RewardRequest& reque
   result.reason += "; test " + std::to_string(failed - outcome.verdicts.data() + 1) + ": " + failed->reason;
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

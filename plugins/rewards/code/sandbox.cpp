@@ -1,11 +1,12 @@
 #include "sandbox.h"
 
-#include "child_process.h"
 #include "interpreter.h"
 #include "sandboxed_process.h"
 #include "system_calls.h"
 
 #include <drift/error.h>
+
+#include <core/process/child_process.h>
 
 #include <poll.h>
 #include <sys/resource.h>
@@ -19,7 +20,7 @@
 #include <filesystem>
 #include <system_error>
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 // Descriptors of the child. Bubblewrap reads the last two and closes them.
@@ -36,7 +37,7 @@ constexpr const char* kHowToAllow =
     "allow user namespaces, in a container also mounts (docs/sandbox.md has the options)";
 
 std::string required(const char* program, const char* package) {
-  std::string path = find_program(program);
+  std::string path = drift::find_program(program);
   if (path.empty()) {
     throw drift::Error(std::string("the code reward needs ") + program + ", which is not in PATH",
                        std::string("install Debian's package ") + package);
@@ -80,7 +81,7 @@ struct Sandbox::Impl {
   void settle_confinement();
   std::vector<std::string> limits(const SandboxLimits& limits) const;
   std::vector<std::string> confinement(const SandboxLimits& limits) const;
-  Command command(const SandboxedProgram& program) const;
+  drift::ChildCommand command(const SandboxedProgram& program) const;
 };
 
 std::vector<std::string> Sandbox::Impl::limits(const SandboxLimits& limits) const {
@@ -128,7 +129,7 @@ void Sandbox::Impl::settle_confinement() {
     std::vector<std::string> attempt = confinement({});
     append(attempt, {"--", interpreter.executable, "-S", "-c", "pass"});
     try {
-      run(std::move(attempt));
+      drift::output_of({.arguments = attempt, .environment = drift::kPlainEnvironment});
       return;
     } catch (const drift::Error& error) {
       if (!forbid) throw drift::Error(std::string("the sandbox cannot start: ") + error.what(), kHowToAllow);
@@ -136,12 +137,12 @@ void Sandbox::Impl::settle_confinement() {
   }
 }
 
-Command Sandbox::Impl::command(const SandboxedProgram& program) const {
+drift::ChildCommand Sandbox::Impl::command(const SandboxedProgram& program) const {
   if (program.text.size() > kMaxText || program.text.find('\0') != std::string::npos) {
     throw drift::Error("a program for the sandbox must be at most " + std::to_string(kMaxText) + " bytes without NUL",
                        "send longer texts through its descriptor 3");
   }
-  Command command;
+  drift::ChildCommand command;
   command.arguments = limits(program.limits);
   if (!options.unsafe) {
     for (auto& argument : confinement(program.limits)) command.arguments.push_back(std::move(argument));
@@ -204,46 +205,46 @@ std::string temporary_folder() {
 SandboxedProcess Sandbox::start(const SandboxedProgram& program) const {
   auto process = std::make_unique<SandboxedProcess::Impl>();
   process->confined = !impl_->options.unsafe;
-  Command command = impl_->command(program);
-  Pipe in = make_pipe();
-  Pipe out = make_pipe();
+  drift::ChildCommand command = impl_->command(program);
+  Pipe in = drift::make_pipe();
+  Pipe out = drift::make_pipe();
   command.descriptors = {{in.read.get(), kToProgram}, {out.write.get(), kFromProgram}};
   Descriptor input;
   if (!program.standard_input.empty()) {
-    input = sealed_file(program.standard_input);
+    input = drift::sealed_file(program.standard_input);
     command.descriptors.emplace_back(input.get(), 0);
   }
   Pipe output;
   if (program.capture_output) {
-    output = make_pipe();
+    output = drift::make_pipe();
     command.descriptors.emplace_back(output.write.get(), 1);
-    set_nonblocking(output.read);
+    drift::set_nonblocking(output.read);
   }
   Pipe filter;
   Pipe information;
   Pipe go;
   if (process->confined) {
-    filter = make_pipe();
+    filter = drift::make_pipe();
     // A pipe holds 64 KiB without a reader; the filter has a few.
     if (::write(filter.write.get(), impl_->filter.data(), impl_->filter.size()) !=
         static_cast<ssize_t>(impl_->filter.size())) {
       throw drift::Error("cannot hand over the filter of system calls");
     }
     filter.write.close();
-    information = make_pipe();
+    information = drift::make_pipe();
     command.descriptors.emplace_back(filter.read.get(), kFilter);
     command.descriptors.emplace_back(information.write.get(), kInformation);
-    go = make_pipe();
+    go = drift::make_pipe();
     command.descriptors.emplace_back(go.read.get(), kGo);
   } else {
     command.folder = process->folder = temporary_folder();
   }
-  process->child = spawn(command);
+  process->child = ChildProcess(command);
   information.write.close();
-  process->program = process->confined ? await_process(information.read) : process->child;
+  process->program = process->confined ? await_process(information.read) : process->child.id();
   // The process waits until we hold it: a short program on a busy machine would have ended, and its number be
   // another's.
-  if (process->program > 0) process->handle = open_process(process->program);
+  if (process->program > 0) process->handle = drift::open_process(process->program);
   go.write.close();
   if (!process->handle) {
     throw drift::Error(
@@ -252,9 +253,9 @@ SandboxedProcess Sandbox::start(const SandboxedProgram& program) const {
   process->to_program = std::move(in.write);
   process->from_program = std::move(out.read);
   process->output = std::move(output.read);
-  set_nonblocking(process->to_program);
-  set_nonblocking(process->from_program);
+  drift::set_nonblocking(process->to_program);
+  drift::set_nonblocking(process->from_program);
   return SandboxedProcess(std::move(process));
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -20,7 +20,7 @@
 // The program reads frames from descriptor 3 and writes them to descriptor 4 (os.read, os.write). It is its own only
 // process and, unless `threads` is set, its only thread.
 
-namespace code_reward {
+namespace drift::code {
 
 struct SandboxOptions {
   std::string python = {};  ///< the interpreter, 3.11 or later; empty: /usr/bin/python3, else the first python3 in PATH
@@ -145,4 +145,4 @@ struct SandboxAvailability {
 /// finds the sandbox working only if each of them fails to do harm. Takes about a second; never throws.
 SandboxAvailability probe_sandbox(const SandboxOptions& options = {});
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -1,13 +1,16 @@
 #pragma once
 
-#include "child_process.h"
 #include "sandbox.h"
 
-#include <sys/types.h>
+#include <core/process/child_process.h>
 
 #include <string>
 
-namespace code_reward {
+namespace drift::code {
+
+using drift::ChildProcess;
+using drift::Descriptor;
+using drift::Pipe;
 
 struct SandboxedProcess::Impl {
   Impl() = default;
@@ -25,7 +28,7 @@ struct SandboxedProcess::Impl {
   ProcessEnd stop();
 
   bool confined = true;
-  pid_t child = -1;         ///< what is waited for: bubblewrap, or the program where unsafe
+  ChildProcess child;       ///< what is waited for: bubblewrap, or the program where unsafe
   pid_t program = -1;       ///< the interpreter
   Descriptor handle;        ///< pidfd of the interpreter: readable once it has ended
   Descriptor to_program;    ///< its descriptor 3
@@ -37,4 +40,4 @@ struct SandboxedProcess::Impl {
   ProcessEnd end;
 };
 
-}  // namespace code_reward
+}  // namespace drift::code

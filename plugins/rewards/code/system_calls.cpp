@@ -1,12 +1,13 @@
 #include "system_calls.h"
 
-#include "child_process.h"
-
 #include <drift/error.h>
+
+#include <core/process/descriptor.h>
 
 #include <fcntl.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
+#include <seccomp.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 
@@ -14,9 +15,7 @@
 #include <initializer_list>
 #include <memory>
 
-#include <seccomp.h>
-
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 // Names that an architecture does not have (fork on aarch64, say) are passed over.
@@ -100,7 +99,7 @@ class Filter {
   }
 
   std::string exported() const {
-    const Descriptor file = memory_file();
+    const drift::Descriptor file = drift::memory_file();
     check(seccomp_export_bpf(context_.get(), file.get()), "the result");
     return contents_of(file);
   }
@@ -142,4 +141,4 @@ std::string system_call_filter(bool threads) {
   return filter.exported();
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace code_reward {
+namespace drift::code {
 
 /// The filter of system calls as the kernel takes it (an array of sock_filter), for this machine's architecture.
 /// A list of what is allowed: what a single Python process does to compute and to use its own files. What attacks need
@@ -12,4 +12,4 @@ namespace code_reward {
 /// @throws drift::Error if libseccomp cannot make one for this architecture.
 std::string system_call_filter(bool threads);
 
-}  // namespace code_reward
+}  // namespace drift::code

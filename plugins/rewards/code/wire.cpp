@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 constexpr std::size_t kSizeBytes = 4;
@@ -192,4 +192,4 @@ std::optional<Reply> parse_reply(std::string_view message, char operation, std::
   return reply;
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -19,7 +19,7 @@
 //   d count pairs            dict
 //   y length name            one of the types bool, int, float, …, object themselves
 
-namespace code_reward {
+namespace drift::code {
 
 inline constexpr std::size_t kMaxValueBytes = 1 << 20;
 inline constexpr std::size_t kMaxValueNodes = 100'000;
@@ -60,4 +60,4 @@ struct Reply {
 /// else: then the code under test has written it.
 std::optional<Reply> parse_reply(std::string_view message, char operation, std::string_view stamp);
 
-}  // namespace code_reward
+}  // namespace drift::code

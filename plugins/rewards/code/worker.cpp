@@ -1,5 +1,7 @@
 #include "worker.h"
 
+#include "programs.h"
+
 #include <drift/error.h>
 
 #include <sys/random.h>
@@ -7,9 +9,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "programs.h"
-
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 using drift::RewardStatus;
@@ -141,4 +141,4 @@ std::string Worker::stamp() {
   return bytes;
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "channel.h"
+#include "wire.h"
+
 #include <drift/reward.h>
 
 #include <cstdint>
@@ -7,10 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "channel.h"
-#include "wire.h"
-
-namespace code_reward {
+namespace drift::code {
 
 /// A process could not be started or did not come up: nothing that the code under test has done.
 struct InfrastructureError {
@@ -62,4 +62,4 @@ class Worker {
   std::uint64_t sequence_ = 0;
 };
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -4,7 +4,7 @@
 
 // The format rewards of other projects, as shares of their highest value, in [0, 1]. `published`: with the original's
 // mistakes. Characters are code points, as in Python. Linear in the response.
-namespace format {
+namespace drift::format {
 
 /// rldf_release's: 1 where a \boxed{ is opened, closed or not.
 double rldf_release_boxed(std::string_view response);
@@ -27,4 +27,4 @@ double d1_integer(std::string_view response);
 /// looked for under a misspelt name and never found.
 double d1_boxed_in_answer(std::string_view response, bool published);
 
-}  // namespace format
+}  // namespace drift::format

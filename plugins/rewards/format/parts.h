@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace format {
+namespace drift::format {
 
 /// What a look at a response says, in words: "the last \boxed{} is not closed".
 struct Finding {
@@ -21,4 +21,4 @@ Finding find_answer_tags(std::string_view response);
 /// any case) and ends with a line of ```.
 Finding find_code_block(std::string_view response);
 
-}  // namespace format
+}  // namespace drift::format

@@ -1,10 +1,10 @@
 #include "problems.h"
 
-#include <drift/error.h>
-
 #include "text.h"
 
-namespace dataset {
+#include <drift/error.h>
+
+namespace drift::dataset {
 namespace {
 
 constexpr std::size_t kMostLines = 50;
@@ -52,7 +52,7 @@ void Problems::throw_if_any(bool refuse_bad_records, bool refuse_overlaps) const
     for (const std::string& text : texts) all += (all.empty() ? "" : between) + text;
     return all;
   };
-  if (!parts.empty()) throw drift::Error(joined(parts, "\n"), joined(hints, "; "));
+  if (!parts.empty()) throw Error(joined(parts, "\n"), joined(hints, "; "));
 }
 
-}  // namespace dataset
+}  // namespace drift::dataset

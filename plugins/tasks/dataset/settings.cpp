@@ -1,14 +1,11 @@
 #include "settings.h"
 
-namespace dataset {
+namespace drift::dataset {
 
-drift::ParamSpecs Settings::parameters() {
-  using drift::at_least;
-  using drift::between;
-  using drift::one_of;
-  return {drift::paths("training_files", "what is trained on: .json (an array of objects), .jsonl or .parquet"),
-          drift::paths("held_out_files", "what is evaluated on"),
-          drift::paths("dedupe_against_files", "further evaluation sets that training questions must not be in"),
+ParamSpecs Settings::parameters() {
+  return {paths("training_files", "what is trained on: .json (an array of objects), .jsonl or .parquet"),
+          paths("held_out_files", "what is evaluated on"),
+          paths("dedupe_against_files", "further evaluation sets that training questions must not be in"),
           {"overlap", "refuse",
            "training questions that are in an evaluation set, too: refuse the run, drop them, allow them",
            one_of({"refuse", "drop", "allow"})},
@@ -30,14 +27,14 @@ drift::ParamSpecs Settings::parameters() {
           {"minimum_characters", 0, "leave out shorter training questions", at_least(0)},
           {"maximum_characters", 0, "leave out longer training questions, 0 = none", at_least(0)},
           {"solved_share_column", "", "column with the share of responses that solve a training item"},
-          drift::path("solved_share_file", "",
-                      "or JSON Lines with `id` and `solved` of every response, as drift eval writes them"),
+          path("solved_share_file", "",
+               "or JSON Lines with `id` and `solved` of every response, as drift eval writes them"),
           {"solved_share_low", 0.0, "leave out training items with a smaller share", between(0, 1)},
           {"solved_share_high", 1.0, "leave out training items with a larger share", between(0, 1)},
           {"shuffle", true, "training items in a new random order in every round; false: as in the files"}};
 }
 
-Settings Settings::from(const drift::Params& params) {
+Settings Settings::from(const Params& params) {
   const auto text = [&](const char* name) { return params.get<std::string>(name); };
   const auto files = [&](const char* name) { return params.get<std::vector<std::string>>(name); };
   Settings settings;
@@ -69,4 +66,4 @@ Settings Settings::from(const drift::Params& params) {
   return settings;
 }
 
-}  // namespace dataset
+}  // namespace drift::dataset

@@ -1,11 +1,11 @@
 #include "solved_share.h"
 
-#include <drift/error.h>
-
 #include "columns.h"
 #include "readers.h"
 
-namespace dataset {
+#include <drift/error.h>
+
+namespace drift::dataset {
 
 SolvedShares::SolvedShares(const Settings& settings, Problems& problems) : column_(settings.solved_share_column) {
   const bool has_file = !settings.solved_share_file.empty();
@@ -43,8 +43,8 @@ std::optional<double> SolvedShares::find(const Record& record, const std::string
   const Json* value = find_column(record.fields, column_);
   if (value == nullptr) return std::nullopt;
   if (!value->is_number() || value->get<double>() < 0 || value->get<double>() > 1)
-    throw drift::Error("`" + column_ + "` is no share between 0 and 1");
+    throw Error("`" + column_ + "` is no share between 0 and 1");
   return value->get<double>();
 }
 
-}  // namespace dataset
+}  // namespace drift::dataset
