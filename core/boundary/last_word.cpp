@@ -104,10 +104,15 @@ void on_fatal_signal(int number, siginfo_t* info, void*) {
 void on_exit() {
   const CallAtWork call = getpid() == g_process ? likely_call() : CallAtWork{};
   if (call.callee == nullptr) return;
-  const std::string text = named(call) + ": it called exit(), which would have ended the run as if all were well";
-  log_error(text);
+  // The log's own object may be gone by now.
+  Line line;
+  line.add("\nerror: ");
+  line.add(call);
+  line.add(
+      ": it called exit(), which would have ended the run as if all were well\n  = throw a drift::Error instead\n");
   std::fflush(nullptr);
-  std::fprintf(stderr, "\nerror: %s\n  = throw a drift::Error instead\n", text.c_str());
+  line.write_to(STDERR_FILENO);
+  line.write_to(g_log);
   _exit(1);
 }
 

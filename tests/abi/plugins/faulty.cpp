@@ -205,7 +205,7 @@ class FaultyLoss final : public LossEstimator, Faulty {
     if (is("gradient")) return in.token_mean((current_FL - current_FL).sqrt());
     Loss loss = in.token_mean(-in.token_advantage() * current_FL);
     loss.add_ratio(is("metric name") ? "../x" : "reward", at::ones({}), at::ones({}));
-    if (is("nothing")) loss.value = {};
+    if (is("nothing")) loss.value = at::Tensor();
     if (is("vector")) loss.value = loss.value.expand({2});
     if (is("integer")) loss.value = at::ones({}, at::kLong);
     if (is("nan")) loss.value = loss.value * kNan;
