@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace drift {
 
@@ -16,7 +17,10 @@ namespace drift {
 std::unique_ptr<Component> make_component(const ComponentEntry& entry, const Params& params,
                                           const ModelConfig* model_config = nullptr);
 
-// What all hosts share, as a process is one run.
+/// Letters, digits and `_`. @throws Error
+void check_metric_name(std::string_view name);
+
+// What all hosts share: a process is one run.
 
 /// The seed of Host::random().
 void set_component_seed(std::uint64_t seed);

@@ -31,9 +31,7 @@ std::vector<TaskItem> DataSource::training_items(std::int64_t generated) const {
   std::vector<TaskItem> items(static_cast<std::size_t>(listed ? listed->training_size() : generated));
   for (std::size_t i = 0; i < items.size(); ++i) {
     const auto index = static_cast<std::int64_t>(i);
-    task_.call("training items", [&](const Task& task) {
-      return listed ? listed->listed_item(index, items[i]) : task.training_item(index, random, items[i]);
-    });
+    listed ? listed->listed_item(index, items[i]) : task_->training_item(index, random, items[i]);
   }
   return items;
 }

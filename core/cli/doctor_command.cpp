@@ -1,4 +1,4 @@
-#include <core/base/component_host.h>
+#include <core/boundary/guarded.h>
 #include <core/cli/load_run.h>
 #include <core/process/child_process.h>
 #include <core/process/threads.h>
@@ -81,7 +81,7 @@ void check_rewards(const Registry& registry, std::vector<Finding>& findings) {
   for (const ComponentEntry& entry : registry.components()) {
     if (entry.kind != ComponentKind::kReward) continue;
     try {
-      make_component(entry, Params(entry.params));
+      make_guarded<Reward>(entry, Params(entry.params));
       ready += (ready.empty() ? "" : ", ") + entry.name;
     } catch (const Error& error) {
       findings.push_back(

@@ -76,7 +76,7 @@ int run_generate(const CommandLine& line) {
   input.random = RandomStream(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "generate");
   Trajectories made;
   const at::NoGradGuard no_gradient;
-  rollout.call("generate", [&](const Rollout& r) { r.generate(input, made); });
+  rollout->generate(input, made);
   const std::string text = response_text(made, 0, tokenizer);
   if (line.json) {
     print_json(made, text);

@@ -1,4 +1,4 @@
-#include <core/base/component_host.h>
+#include <core/boundary/guarded.h>
 #include <core/cli/load_run.h>
 #include <core/components/components.h>
 #include <core/config/nearest.h>
@@ -96,8 +96,8 @@ int run_loss(const CommandLine& line) {
   const ComponentEntry& entry = find_loss(plugins->registry, line.name);
   bool as_expected = true;
   for (const LossCase& one : chosen_cases(line, entry)) {
-    const auto loss = make_component(entry, Params(entry.params, one.parameters));
-    const auto result = evaluate_case(dynamic_cast<const LossEstimator&>(*loss), one.input);
+    const auto loss = make_guarded<LossEstimator>(entry, Params(entry.params, one.parameters));
+    const auto result = evaluate_case(*loss, one.input);
     const auto wrong = differences(result, one.expected);
     as_expected = as_expected && wrong.empty();
     if (line.json) {

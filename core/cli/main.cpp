@@ -1,3 +1,5 @@
+#include <core/boundary/last_word.h>
+#include <core/boundary/plugin_call.h>
 #include <core/cli/command.h>
 #include <core/config/diagnostic.h>
 #include <core/config/nearest.h>
@@ -5,13 +7,10 @@
 
 #include <drift/export.h>
 
-#include <c10/util/Exception.h>
-
 #include <algorithm>
 #include <csignal>
 #include <exception>
 #include <iostream>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -120,6 +119,7 @@ DRIFT_API int main(int argc, char** argv) {
   const bool colour = terminal.is_terminal && terminal.color;
   // A file-size limit is then a failed write, which is reported, and not a signal that ends the program.
   std::signal(SIGXFSZ, SIG_IGN);
+  watch_plugins();
   try {
     const int status = dispatch({argv + 1, argv + argc});
     if (!std::cout.flush())
@@ -131,14 +131,9 @@ DRIFT_API int main(int argc, char** argv) {
   } catch (const UsageError& error) {
     print_error(error.what(), error.hint(), colour);
     return kMistaken;
-  } catch (const Error& error) {
+  } catch (const std::exception&) {
+    const Error error = describe_exception();
     print_error(error.what(), error.hint(), colour);
-  } catch (const std::bad_alloc&) {
-    print_error("out of memory", "a smaller memory_budget_mib, fewer prompts_per_step, or a shorter rollout", colour);
-  } catch (const c10::Error& error) {
-    print_error(error.what_without_backtrace(), "", colour);
-  } catch (const std::exception& error) {
-    print_error(error.what(), "", colour);
   }
   return kFailed;
 }

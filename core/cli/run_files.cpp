@@ -42,6 +42,7 @@ std::string summary_json(const RunConfig& config, const LoopResult& result) {
   summary["seconds"] = result.seconds;
   summary["peak_memory_mib"] = peak_memory_mib();
   summary["checkpoint"] = result.checkpoint.filename().string();
+  if (!result.warnings.empty()) summary["warnings"] = result.warnings;
   if (result.after) {
     Json held_out;
     if (result.before) {

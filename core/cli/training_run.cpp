@@ -1,6 +1,7 @@
 #include <core/cli/training_run.h>
 
 #include <core/base/log.h>
+#include <core/boundary/last_word.h>
 #include <core/cli/run_files.h>
 #include <core/eval/held_out.h>
 #include <core/grid/identity.h>
@@ -112,6 +113,7 @@ TrainingLoop::Evaluate make_evaluate(std::optional<Evaluator>& evaluator, const 
 
 void begin_files(const RunFolder& folder, const LoadedRun& run, const std::optional<ResumePoint>& resumed) {
   open_log(folder.path() / "log.txt");
+  set_last_word_log(folder.path() / "log.txt");
   log_info(std::string("drift " DRIFT_VERSION ", ") + std::to_string(at::get_num_threads()) + " threads, " +
            (resumed ? "going on from " + resumed->folder.string() : "a new run"));
   folder.write_file("config.toml", run.config.resolved_toml());
@@ -135,6 +137,7 @@ RunClosing closing(const LoopResult& result, const RunFolder& folder, const std:
   closing.after = result.after;
   closing.seconds = result.seconds;
   closing.peak_memory_mib = peak_memory_mib();
+  closing.warnings.assign(result.warnings.begin(), result.warnings.end());
   closing.profile = profile_table(read_metrics(folder.path() / "metrics.jsonl"));
   closing.checkpoint = result.checkpoint.string();
   closing.report = (folder.path() / "report.html").string();

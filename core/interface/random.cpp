@@ -1,8 +1,10 @@
 #include <drift/random.h>
 
+#include <drift/error.h>
+
 #include <ATen/core/PhiloxRNGEngine.h>
 
-#include <cassert>
+#include <string>
 
 namespace drift {
 namespace {
@@ -17,9 +19,15 @@ std::uint64_t mix(std::uint64_t key, std::string_view name) {
   return hash ^ (hash >> 31);
 }
 
+[[noreturn]] void refuse(std::int64_t value) {
+  throw Error("a random point holds " + std::to_string(value), "every field of RandomPoint must be in [0, 2^32)");
+}
+
 /// Two of the counter's four words, as ATen's generator takes them.
 std::uint64_t words(std::int64_t low, std::int64_t high) {
-  assert(low >= 0 && low < (std::int64_t{1} << 32) && high >= 0 && high < (std::int64_t{1} << 32));
+  for (const std::int64_t word : {low, high}) {
+    if (word < 0 || word >= (std::int64_t{1} << 32)) refuse(word);
+  }
   return static_cast<std::uint64_t>(low) | static_cast<std::uint64_t>(high) << 32;
 }
 
@@ -40,7 +48,7 @@ double RandomStream::uniform(const RandomPoint& point) const {
 }
 
 std::int64_t RandomStream::below(std::int64_t bound, const RandomPoint& point) const {
-  assert(bound >= 1);
+  if (bound < 1) throw Error("RandomStream::below(" + std::to_string(bound) + ")", "the bound must be at least 1");
   // High word of a 64 x 64 bit product; the bias is below 2^-32 for every bound that occurs.
   __extension__ using Wide = unsigned __int128;
   return static_cast<std::int64_t>((static_cast<Wide>(bits(point)) * static_cast<std::uint64_t>(bound)) >> 64);

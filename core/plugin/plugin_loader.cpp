@@ -1,5 +1,7 @@
 #include <core/plugin/plugin_loader.h>
 
+#include <core/boundary/last_word.h>
+#include <core/boundary/plugin_call.h>
 #include <core/plugin/handshake.h>
 #include <core/plugin/sha256.h>
 
@@ -22,7 +24,9 @@ using EntryFunction = const DriftPluginEntry*();
 /// Libraries are never unloaded: components, their type information and exceptions in flight live in them.
 const DriftPluginEntry* load(const fs::path& file, const std::string& name) {
   static auto& kept = *new std::vector<boost::dll::shared_library>;
+  const PluginCall call(callee("plugin `" + name + "`"), "loading");
   boost::dll::shared_library library;
+  watch_exit();
   try {
     library.load(file, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
   } catch (const std::exception& error) {
@@ -33,6 +37,7 @@ const DriftPluginEntry* load(const fs::path& file, const std::string& name) {
     throw Error("plugin `" + name + "` does not export " DRIFT_PLUGIN_SYMBOL "\n  --> " + file.string(),
                 "build it by drift_add_plugin(), which exports it");
   }
+  watch_exit();  // before what the plugin itself does at exit
   const DriftPluginEntry* entry = library.get<EntryFunction>(DRIFT_PLUGIN_SYMBOL)();
   kept.push_back(std::move(library));
   return entry;
@@ -147,13 +152,11 @@ void PluginLoader::register_components(const std::string& name, const fs::path& 
   };
   registry_.registering_plugin_ = name;
   try {
+    const PluginCall call(callee("plugin `" + name + "`"), "registration");
     function(&registry_);
-  } catch (const Error& error) {
-    failed(error.what(), error.hint());
-  } catch (const std::exception& error) {
-    failed(error.what(), "");
   } catch (...) {
-    failed("it threw something that is not a std::exception", "");
+    const Error error = describe_exception();
+    failed(error.what(), error.hint());
   }
   registry_.registering_plugin_.clear();
 }

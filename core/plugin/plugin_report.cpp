@@ -1,6 +1,7 @@
 #include <core/plugin/plugin_report.h>
 
 #include <core/base/component_host.h>
+#include <core/boundary/plugin_call.h>
 #include <core/config/nearest.h>
 #include <core/config/preset.h>
 #include <core/config/preset_check.h>
@@ -97,9 +98,10 @@ void check_component(const ComponentEntry& entry, std::vector<std::string>& prob
   const bool needs_files = entry.kind == ComponentKind::kModel || entry.kind == ComponentKind::kTask;
   if (!defaults_fit || needs_files) return;
   try {
+    const PluginCall call(callee(name + " of plugin `" + entry.plugin + "`"), "constructor");
     make_component(entry, Params(entry.params));
-  } catch (const std::exception& error) {
-    problems.push_back(name + " cannot be created with its defaults: " + error.what());
+  } catch (...) {
+    problems.push_back(name + " cannot be created with its defaults: " + describe_exception().what());
   }
 }
 

@@ -55,22 +55,25 @@ struct StepRecord {
   double update_forwards_per_response = kUnknown;
   double update_backwards_per_response = kUnknown;
   bool two_pass = false;
-  bool skipped = false;  ///< no group was live: no optimizer step
-  /// What plugins report: the loss by plain names (kl, token_utility, …), other components as COMPONENT/name.
-  std::map<std::string, double, std::less<>> plugin_metrics;
-  std::optional<StepSeconds> seconds;     ///< none if nothing was trained
-  std::optional<HeldOutResult> held_out;  ///< if the step was evaluated
+  bool skipped = false;                                       ///< no group was live: no optimizer step
+  std::map<std::string, double, std::less<>> loss_metrics;    ///< what the loss reports: loss/NAME in metrics.jsonl
+  std::map<std::string, double, std::less<>> plugin_metrics;  ///< what other components report, as COMPONENT/name
+  /// Why the step taught nothing or little: texts that are the same in each such step, so that they can be counted. Not
+  /// in metrics.jsonl.
+  std::vector<std::string> warnings;
+  std::optional<StepSeconds> seconds;     ///< none where nothing was trained
+  std::optional<HeldOutResult> held_out;  ///< where the step was evaluated
 
-  /// A number by its name in metrics.jsonl, "reward.LABEL" and those of the loss included.
+  /// A number by its name in metrics.jsonl, "reward.LABEL", "loss/NAME" and "COMPONENT/name" included.
   double value(std::string_view name) const;
 };
 
 /// One line of metrics.jsonl, without the line break.
 std::string to_json_line(const StepRecord& record);
 
-/// What to_json_line() wrote. A number of another name counts as a plugin's: another version of Drift may have written
-/// the line.
-/// @throws Error if it is not such a line.
+/// What to_json_line() wrote. A plain name that is not known is a metric of the loss, as in runs from before these had
+/// names of their own.
+/// @throws Error if it is no such line.
 StepRecord parse_step(std::string_view line);
 
 }  // namespace drift

@@ -39,10 +39,10 @@ class Curves {
     rewards();
     held_out();
     add({.title = "Loss", .series = {of("loss")}, .noisy = true});
-    add({.title = "KL to the reference", .unit = "nats", .series = {of("kl")}, .minimum = 0, .noisy = true});
+    add({.title = "KL to the reference", .unit = "nats", .series = {of("loss/kl")}, .minimum = 0, .noisy = true});
     add({.title = "Token utility",
          .unit = "share of tokens scored",
-         .series = {of("token_utility")},
+         .series = {of("loss/token_utility")},
          .minimum = 0,
          .noisy = true});
     live_groups();

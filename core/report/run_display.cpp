@@ -55,9 +55,9 @@ const Column kTable[] = {
     {"solved", 6, 1, true, false, [](const Step& step) { return step.solved; }, percent_text},
     {"held-out", 8, 3, true, true, nullptr, held_out_text},
     {"loss", 8, 2, true, true, [](const Step& step) { return step.loss; }, adaptive_text},
-    {"kl", 7, 7, true, false, [](const Step& step) { return step.value("kl"); }, adaptive_text},
+    {"kl", 7, 7, true, false, [](const Step& step) { return step.value("loss/kl"); }, adaptive_text},
     {"live", 5, 4, true, false, [](const Step& step) { return step.value("live_groups"); }, live_text},
-    {"utility", 7, 8, true, false, [](const Step& step) { return step.value("token_utility"); }, decimal_text},
+    {"utility", 7, 8, true, false, [](const Step& step) { return step.value("loss/token_utility"); }, decimal_text},
     {"grad", 6, 9, true, true, [](const Step& step) { return step.grad_norm; }, count_text},
     {"lr", 7, 5, false, true, [](const Step& step) { return step.learning_rate; }, rate_text},
     {"rollout", 7, 6, true, false, rollout_seconds, seconds_text},
@@ -244,6 +244,8 @@ void RunDisplay::close(const RunClosing& closing) {
     }
     line("eval", text + "   (standard error " + errors + ")");
   }
+  for (const auto& [text, count] : closing.warnings)
+    line("warning", std::to_string(count) + (count == 1 ? " time: " : " times: ") + text);
   std::istringstream profile(closing.profile);
   for (std::string text, label = "profile"; std::getline(profile, text); label.clear()) line(label, text);
   std::string time = std::isnan(closing.seconds) ? "" : format_duration(closing.seconds);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace drift {
@@ -46,8 +47,9 @@ struct RunClosing {
   std::string decoding = {};  ///< how the held-out items were answered: "greedy"
   double seconds = kUnknown;
   double peak_memory_mib = kUnknown;
-  std::string profile = {};     ///< profile_table()
-  std::string checkpoint = {};  ///< the last one on disk
+  std::vector<std::pair<std::string, std::int64_t>> warnings = {};  ///< what went wrong in how many steps
+  std::string profile = {};                                         ///< profile_table()
+  std::string checkpoint = {};                                      ///< the last one on disk
   std::string report = {};
   std::string resume_command = {};
 };

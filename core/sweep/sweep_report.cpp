@@ -36,10 +36,10 @@ class GroupCurves {
       add({.title = "Solved", .unit = "share of the training responses", .minimum = 0, .maximum = 1, .noisy = true},
           named("solved"));
     add({.title = "Loss", .noisy = true}, named("loss"));
-    add({.title = "KL to the reference", .unit = "nats", .minimum = 0, .noisy = true}, named("kl"));
+    add({.title = "KL to the reference", .unit = "nats", .minimum = 0, .noisy = true}, named("loss/kl"));
     add({.title = "Gradient norm", .unit = "before clipping", .minimum = 0, .noisy = true}, named("grad_norm"));
     add({.title = "Token utility", .unit = "share of tokens scored", .minimum = 0, .noisy = true},
-        named("token_utility"));
+        named("loss/token_utility"));
     add({.title = "Rollout forwards", .unit = "a response", .minimum = 0, .noisy = true},
         named("forwards_per_response"));
     add({.title = "Update forwards", .unit = "a response", .minimum = 0, .noisy = true},

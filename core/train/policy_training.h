@@ -54,7 +54,6 @@ class PolicyTraining final : public Training {
   std::vector<MaskPlan> draw_plans(std::int64_t step, const Trajectories& kept, const at::Tensor& sample_number) const;
   MaskPlan draw_plan(std::int64_t step, std::int64_t inner_iteration, const Trajectories& kept,
                      const at::Tensor& sample_number) const;
-  void check(const MaskPlan& plan, const Trajectories& kept) const;
 
   const Model& model_;
   const PromptEncoder& prompts_;

@@ -37,10 +37,8 @@ TrainingTask open_training_task(const Registry& registry, const RunConfig& confi
                 "set max_prompt_tokens = 0");
   }
   if (listed == nullptr) return training;
-  training.task.call("training items", [&](Task&) {
-    if (listed->training_size() == 0) throw Error("it has no training items");
-    if (most > 0) training.note = limit_prompts(*listed, prompts, most);
-  });
+  if (listed->training_size() == 0) throw Error("the task `" + training.task.name() + "` has no training items");
+  if (most > 0) training.note = limit_prompts(*listed, prompts, most);
   return training;
 }
 

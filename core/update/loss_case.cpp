@@ -1,6 +1,7 @@
 #include <core/update/loss_case.h>
 
 #include <core/base/unknown.h>
+#include <core/boundary/plugin_call.h>
 #include <core/config/nearest.h>
 #include <core/io/json.h>
 #include <core/update/batch_totals.h>
@@ -312,8 +313,10 @@ LossCaseResult evaluate_case(const LossEstimator& loss, const LossInput& input) 
     result.metrics[metric.name] = count > 0 ? metric.sum.item<double>() / count : kUnknown;
   }
   if (value.value.requires_grad()) {
-    result.gradient_FL =
-        torch::autograd::grad({value.value}, {leaf.log_probs.current_FL}, {}, std::nullopt, false, true).front();
+    in_plugin(loss, "gradient", [&] {
+      result.gradient_FL =
+          torch::autograd::grad({value.value}, {leaf.log_probs.current_FL}, {}, std::nullopt, false, true).front();
+    });
   }
   if (!result.gradient_FL.defined()) result.gradient_FL = at::zeros_like(input.log_probs.current_FL);
   return result;

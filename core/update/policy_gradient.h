@@ -50,6 +50,8 @@ struct PolicyGradient {
   std::int64_t rows = 0;              ///< distinct masked sequences that went through the model, each time counted
   std::int64_t backward_rows = 0;     ///< those that went backwards through it
   GradientSeconds seconds;
+  /// d loss / d log-prob is not 0 everywhere, or every advantage is.
+  bool has_gradient = false;
   bool two_pass = false;  ///< a coupled unit did not fit: log-probabilities first, gradients again in parts
 };
 
@@ -61,7 +63,7 @@ struct PolicyGradient {
 /// computed again with gradients and goes backwards with its share.
 ///
 /// @param memory_budget  bytes for activations; at least one row is always computed.
-/// @throws Error if the loss is not finite.
+/// @throws Error if the log-probabilities, the loss or its gradient are not finite.
 PolicyGradient policy_gradient(const Model& model, const LossEstimator& loss, const UpdateBatch& batch,
                                std::int64_t memory_budget);
 

@@ -33,7 +33,8 @@ struct UpdateResult {
   // backwards. Equal contexts count once.
   std::int64_t forward_rows = 0;
   std::int64_t backward_rows = 0;
-  bool two_pass = false;  ///< PolicyGradient::two_pass of any step
+  bool two_pass = false;      ///< PolicyGradient::two_pass of any step
+  bool has_gradient = false;  ///< PolicyGradient::has_gradient of any step
   double old_seconds = 0, reference_seconds = 0, gradient_seconds = 0;
 };
 

@@ -61,7 +61,8 @@ struct RunFolder {
 
 std::string step_line(int step, const std::string& more = "") {
   return "{\"step\":" + std::to_string(step) +
-         ",\"loss\":-0.01,\"reward\":0.5,\"solved\":0.25,\"kl\":null,\"live_groups\":6,\"groups\":16,\"skipped\":false,"
+         ",\"loss\":-0.01,\"reward\":0.5,\"solved\":0.25,\"loss/"
+         "kl\":null,\"live_groups\":6,\"groups\":16,\"skipped\":false,"
          "\"seconds\":{\"rollout\":0.3,\"update\":0.1,\"other\":0.1,\"total\":0.5}" +
          more + "}\n";
 }
@@ -248,7 +249,7 @@ TEST(Metrics, NullAndMissingValuesAreUnknown) {
   const auto steps = read_metrics(run.folder.path() / "metrics.jsonl");
   ASSERT_EQ(steps.size(), 1u);
   EXPECT_EQ(steps[0].value("reward"), 0.5);
-  EXPECT_TRUE(std::isnan(steps[0].value("kl")));
+  EXPECT_TRUE(std::isnan(steps[0].value("loss/kl")));
   EXPECT_TRUE(std::isnan(steps[0].value("never_heard_of")));
   ASSERT_TRUE(steps[0].seconds);
   EXPECT_EQ(steps[0].seconds->total, 0.5);

@@ -42,7 +42,7 @@ StepRecord row(std::int64_t step, double reward) {
   row.step = step;
   row.reward = row.solved = reward;
   row.loss = -0.0312;
-  row.plugin_metrics = {{"kl", 0}, {"token_utility", 0.583}};
+  row.loss_metrics = {{"kl", 0}, {"token_utility", 0.583}};
   row.live_groups = 6;
   row.groups = 16;
   row.grad_norm = 0.84;
