@@ -1,4 +1,4 @@
-#include <core/cli/command.h>
+#include <core/cli/load_run.h>
 #include <core/config/diagnostic.h>
 #include <core/config/nearest.h>
 #include <core/report/terminal.h>
@@ -12,8 +12,6 @@
 #include <exception>
 #include <iostream>
 #include <new>
-#include <string>
-#include <vector>
 
 namespace drift {
 namespace {
@@ -21,89 +19,93 @@ namespace {
 constexpr int kFailed = 1;
 constexpr int kMistaken = 2;  // the command line or the configuration
 
-std::string help() {
+std::string overview() {
   std::string text =
       "drift: reinforcement learning for masked diffusion language models\n\nusage: drift COMMAND [options]\n\n";
   for (const Command& command : commands()) {
-    std::string left = "  " + command.name + (command.argument.empty() ? "" : " " + command.argument);
+    std::string left = "  " + command.name + " " + command.options.arguments();
     left.resize(std::max<std::size_t>(30, left.size() + 2), ' ');
     text += left + command.summary + "\n";
   }
   return text + "\nexample: drift train configs/quickstart.toml\nmore:    drift COMMAND --help\n";
 }
 
-std::string help(const Command& command) {
-  const std::string argument = command.argument.empty()    ? ""
-                               : command.argument_required ? " " + command.argument
-                                                           : " [" + command.argument + "]";
-  return "drift " + command.name + ": " + command.summary + "\n\nusage: drift " + command.name + argument +
-         " [options]\n\n" + command.help + "\n\n" + describe_options(command) + "\nexample: drift " + command.example +
-         "\n";
+std::string help_of(const Command& command) {
+  std::string example;
+  for (const char c : with_installed_names(command.example))
+    example += c == '\n' ? "\n         drift " : std::string(1, c);
+  const std::string arguments = command.options.arguments();
+  return "drift " + command.name + ": " + command.summary + "\n\nusage: drift " + command.name +
+         (arguments.empty() ? "" : " ") + arguments + " [options]\n\n" + command.help + "\n\n" +
+         command.options.describe() + "\nexample: drift " + example + "\n";
 }
 
-const Command* find_command(std::string_view name) {
-  const auto found = std::ranges::find_if(commands(), [&](const Command& c) { return c.name == name; });
+const Command* find_command(const std::string& name) {
+  const auto found = std::ranges::find(commands(), name, &Command::name);
   return found == commands().end() ? nullptr : &*found;
 }
 
-bool is_help(const std::string& argument) { return argument == "--help" || argument == "-h" || argument == "help"; }
+bool asks_for_help(const std::string& word) { return word == "--help" || word == "-h"; }
 
-/// "plugin" of "plugin list": the commands that start so, without that word; empty if there are none.
-std::vector<std::string> second_words(const std::string& first) {
+/// The words that continue `beginning`, "" or "plugin ", to a command.
+std::vector<std::string> continuations(const std::string& beginning) {
   std::vector<std::string> words;
   for (const Command& command : commands()) {
-    if (command.name.starts_with(first + " ")) words.push_back(command.name.substr(first.size() + 1));
+    if (!command.name.starts_with(beginning)) continue;
+    const std::string rest = command.name.substr(beginning.size());
+    if (const std::string word = rest.substr(0, rest.find(' ')); std::ranges::count(words, word) == 0)
+      words.push_back(word);
   }
   return words;
 }
 
-[[noreturn]] void unknown_command(const std::string& prefix, const std::string& name,
-                                  const std::vector<std::string>& known) {
-  const std::string nearest = nearest_name(name, known);
-  throw UsageError("unknown command `" + prefix + name + "`",
-                   (nearest.empty() ? "" : "did you mean `drift " + prefix + nearest + "`?\n  = ") +
+[[noreturn]] void unknown_command(const std::string& first, const std::string& second) {
+  const bool is_family = !continuations(first + " ").empty();
+  const std::string beginning = is_family ? first + " " : "", word = is_family ? second : first;
+  const auto known = continuations(beginning);
+  if (word.empty())
+    throw UsageError("`drift " + first + "` expects one of: " + joined(known), "drift " + first + " --help");
+  const std::string nearest = nearest_name(word, known);
+  throw UsageError("unknown command `" + beginning + word + "`",
+                   (nearest.empty() ? "" : "did you mean `drift " + beginning + nearest + "`?\n  = ") +
                        "commands: " + joined(known) + "    (drift --help)");
 }
 
-int dispatch(std::vector<std::string> arguments) {
-  if (arguments.empty() || is_help(arguments[0])) {
-    std::cout << help();
-    return arguments.empty() ? kMistaken : 0;
+/// The help of a command and of those whose names begin with its name: `drift plugin --help`.
+int print_help(const std::string& name) {
+  std::string text;
+  for (const Command& command : commands()) {
+    if (command.name == name || command.name.starts_with(name + " "))
+      text += (text.empty() ? "" : "\n") + help_of(command);
   }
-  if (arguments[0] == "--version") arguments[0] = "version";
-  std::string name = arguments[0];
-  arguments.erase(arguments.begin());
-  if (const std::vector<std::string> words = second_words(name); !words.empty()) {
-    const Command* alone = find_command(name);  // "eval" is a command, and "eval diff" another
-    if (!arguments.empty() && is_help(arguments[0])) {
-      if (alone != nullptr) std::cout << help(*alone) << "\n";
-      for (const std::string& word : words)
-        std::cout << (word == words[0] ? "" : "\n") << help(*find_command(name + " " + word));
-      return 0;
-    }
-    const bool second = !arguments.empty() && find_command(name + " " + arguments[0]) != nullptr;
-    if (arguments.empty() && alone == nullptr)
-      throw UsageError("`drift " + name + "` wants one of: " + joined(words), "drift " + name + " --help");
-    if (!second && alone == nullptr) unknown_command(name + " ", arguments[0], words);
-    if (second) {
-      name += " " + arguments[0];
-      arguments.erase(arguments.begin());
-    }
+  if (text.empty()) unknown_command(name, "");
+  std::cout << text;
+  return 0;
+}
+
+int run_command(std::vector<std::string> words) {
+  if (words.empty() || (words.size() == 1 && (asks_for_help(words[0]) || words[0] == "help"))) {
+    std::cout << overview();
+    return words.empty() ? kMistaken : 0;
   }
-  const Command* command = find_command(name);
+  if (words[0] == "--version") words[0] = "version";
+  if (words[0] == "help") {
+    // `drift help plugin info` is `drift plugin info --help`.
+    words.erase(words.begin());
+    words.push_back("--help");
+  }
+  const bool help = std::ranges::any_of(words, asks_for_help);
+  const std::string first = words[0], second = words.size() > 1 ? words[1] : "";
+  const Command* command = find_command(first + " " + second);
+  words.erase(words.begin(), words.begin() + (command == nullptr ? 1 : 2));
   if (command == nullptr) {
-    std::vector<std::string> known;
-    for (const Command& each : commands()) {
-      const std::string first = each.name.substr(0, each.name.find(' '));
-      if (std::ranges::find(known, first) == known.end()) known.push_back(first);
-    }
-    unknown_command("", name, known);
+    if (asks_for_help(second) || second == "help") return print_help(first);
+    command = find_command(first);  // `eval` is a command, and `eval diff` another
   }
-  if (std::ranges::any_of(arguments, [](const std::string& a) { return a == "--help" || a == "-h"; })) {
-    std::cout << help(*command);
-    return 0;
-  }
-  return command->run(parse_arguments(*command, arguments));
+  if (command == nullptr) unknown_command(first, second);
+  if (help) return print_help(command->name);
+  command->options.parse(*command, words);
+  return command->run();
 }
 
 void print_error(const std::string& what, const std::string& hint, bool colour) {
@@ -121,7 +123,7 @@ DRIFT_API int main(int argc, char** argv) {
   // A file-size limit is then a failed write, which is reported, and not a signal that ends the program.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
-    const int status = dispatch({argv + 1, argv + argc});
+    const int status = run_command({argv + 1, argv + argc});
     if (!std::cout.flush())
       throw Error("standard output cannot be written", "the disk may be full, or the reader gone");
     return status;

@@ -1,9 +1,9 @@
 #include <core/cli/training_run.h>
 
 #include <core/base/log.h>
-#include <core/cli/run_files.h>
 #include <core/eval/held_out.h>
 #include <core/io/checkpoint.h>
+#include <core/io/checksum.h>
 #include <core/record/metrics_reader.h>
 #include <core/report/html_report.h>
 #include <core/report/profile.h>
@@ -12,13 +12,95 @@
 #include <core/train/training_task.h>
 
 #include <ATen/Parallel.h>
+#include <nlohmann/json.hpp>
 
+#include <sys/resource.h>
+#include <algorithm>
+#include <array>
 #include <iostream>
 
 namespace drift {
 namespace {
 
 constexpr std::int64_t kSamplesOfEach = 4;
+
+using Json = nlohmann::ordered_json;
+
+bool numbers_depend_on(const ResolvedSection& section, std::string_view name) {
+  if (section.name == "plugins" || section.name.starts_with("evaluation")) return false;
+  if (section.name == "run") return name == "seed";
+  if (section.name != "train" && section.name != "pretrain") return true;
+  // A run may be made longer, unless its learning rate falls towards its end.
+  if (name == "steps") return section.params.get<std::string>("schedule") != "constant";
+  constexpr std::array<std::string_view, 3> kBookkeeping = {"checkpoint_every", "keep_checkpoints",
+                                                            "memory_budget_mib"};
+  return std::find(kBookkeeping.begin(), kBookkeeping.end(), name) == kBookkeeping.end();
+}
+
+/// Over every setting that the numbers of a run depend on: not its name, when it evaluates or saves, or where it runs,
+/// and not its length unless the learning rate falls towards its end.
+std::string config_hash(const RunConfig& config) {
+  std::string text;
+  for (const ResolvedSection& section : config.sections()) {
+    for (const ResolvedValue& value : section.values) {
+      if (numbers_depend_on(section, value.name))
+        text += section.name + "." + value.name + "=" + to_toml(value.value) + "\n";
+    }
+  }
+  return checksum(text);
+}
+
+std::string plugins_json(const PluginLoader& loader) {
+  auto list = Json::array();
+  for (const LoadedPlugin& plugin : loader.loaded()) {
+    list.push_back({{"name", plugin.name},
+                    {"version", plugin.version},
+                    {"licence", plugin.licence},
+                    {"tier", plugin.tier},
+                    {"path", plugin.path.string()},
+                    {"sha256", plugin.sha256}});
+  }
+  return list.dump(1) + "\n";
+}
+
+double peak_memory_mib() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024.0;
+}
+
+std::string summary_json(const RunConfig& config, const LoopResult& result) {
+  Json summary;
+  summary["version"] = DRIFT_VERSION;
+  if (config.has("algorithm")) summary["algorithm"] = config.component("algorithm");
+  summary["model"] = config.component("model");
+  summary["task"] = config.component("task");
+  summary["seed"] = config.section("run").get<std::int64_t>("seed");
+  summary["device"] = config.section("run").get<std::string>("device");
+  summary["threads"] = at::get_num_threads();
+  summary["steps"] = result.last_step;
+  summary["interrupted"] = result.signal != 0;
+  summary["seconds"] = result.seconds;
+  summary["peak_memory_mib"] = peak_memory_mib();
+  summary["checkpoint"] = result.checkpoint.filename().string();
+  if (result.after) {
+    Json held_out;
+    if (result.before) {
+      held_out["before"] = result.before->accuracy;
+      held_out["before_standard_error"] = result.before->standard_error;
+    }
+    held_out["after"] = result.after->accuracy;
+    held_out["standard_error"] = result.after->standard_error;
+    held_out["items"] = result.after->items;
+    summary["held_out"] = held_out;
+  }
+  return summary.dump(1) + "\n";
+}
+
+std::string resume_command(ConfigPurpose purpose, const std::filesystem::path& folder) {
+  return std::string("drift ") + (purpose == ConfigPurpose::kTrain ? "train " : "pretrain ") +
+         (folder / "config.toml").string() + " --out " + folder.string() + " --resume";
+}
 
 LoopSettings loop_settings(const RunConfig& config, ConfigPurpose purpose, const std::filesystem::path& model_folder) {
   const auto& section = config.section(purpose == ConfigPurpose::kTrain ? "train" : "pretrain");
@@ -97,7 +179,7 @@ TrainingLoop::Evaluate make_evaluate(std::optional<Evaluator>& evaluator, const 
 void begin_files(const RunFolder& folder, const LoadedRun& run, const std::optional<ResumePoint>& resumed) {
   open_log(folder.path() / "log.txt");
   log_info(std::string("drift " DRIFT_VERSION ", ") + std::to_string(at::get_num_threads()) + " threads, " +
-           (resumed ? "going on from " + resumed->folder.string() : "a new run"));
+           (resumed ? "continuing from " + resumed->folder.string() : "a new run"));
   folder.write_file("config.toml", run.config.resolved_toml());
   folder.write_file("plugins.json", plugins_json(run.plugins->loader));
 }
@@ -128,18 +210,30 @@ RunClosing closing(const LoopResult& result, const RunFolder& folder, const std:
 
 }  // namespace
 
-int run_training(const CommandLine& line, ConfigPurpose purpose, const MakeTraining& make_training) {
-  const LoadedRun run = load_run(line, purpose);
+void add_training(OptionList& list, TrainingOptions& options, const std::vector<std::string>& short_forms) {
+  list.argument("CONFIG.toml", options.config.file);
+  add_settings(list, options.config, short_forms);
+  list.add("out", "FOLDER", "the run's folder; default: runs/ and the run's name", options.out);
+  list.add_switch("resume", "continue from the run's last checkpoint", options.resume);
+}
+
+std::filesystem::path run_path(const TrainingOptions& options, const RunConfig& config) {
+  return options.out.empty() ? "runs" / std::filesystem::path(config.section("run").get<std::string>("name"))
+                             : options.out;
+}
+
+int run_training(const TrainingOptions& options, ConfigPurpose purpose, const MakeTraining& make_training) {
+  const LoadedRun run = load_run(options.config, purpose);
   const RunConfig& config = run.config;
   prepare_device(config);
-  const auto path = run_path(line, config);
+  const auto path = run_path(options, config);
   const std::filesystem::path model_folder = config.section("model").get<std::string>("path");
   const auto settings = loop_settings(config, purpose, model_folder);
 
   // A new run gets its folder only when everything that it is made of could be opened.
   std::optional<RunFolder> folder;
-  if (line.resume) folder.emplace(RunFolder::open(path));
-  const auto resumed = line.resume ? folder->resume_point(settings.config_hash) : std::nullopt;
+  if (options.resume) folder.emplace(RunFolder::open(path));
+  const auto resumed = options.resume ? folder->resume_point(settings.config_hash) : std::nullopt;
   // What is wrong with the tokenizer, the prompt or the data is said before the weights are read.
   const Tokenizer tokenizer = Tokenizer::open(model_folder);
   const PromptEncoder prompts(config.section("prompt"), tokenizer, read_model_traits(run.plugins->registry, config));

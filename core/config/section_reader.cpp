@@ -21,8 +21,7 @@ void SectionReader::check_keys(const toml::table& table, const std::string& wher
     const std::string name(key.str());
     if (std::ranges::count(known, name) > 0) continue;
     Diagnostic& wrong = mistake(key.source(), "unknown key `" + name + "` in " + where);
-    const std::string nearest = nearest_name(name, known);
-    if (!nearest.empty()) wrong.label = "did you mean `" + nearest + "`?";
+    wrong.label = did_you_mean(name, known);
     wrong.notes = {"keys of " + where + ": " + joined(known)};
   }
 }
@@ -31,7 +30,7 @@ std::string SectionReader::text(const toml::table& table, const char* key) {
   const toml::node* node = table.get(key);
   if (node == nullptr) return {};
   if (const auto* value = node->as_string(); value != nullptr && !value->get().empty()) return value->get();
-  mistake(node->source(), "`" + std::string(key) + "` must be a text in quotes, and not an empty one");
+  mistake(node->source(), "`" + std::string(key) + "` must be a text in quotes, not an empty one");
   return {};
 }
 
