@@ -116,8 +116,10 @@ Command make_command(const CommandText& text, int (*run)(const Options&), void (
   return {text, list, [run, options] { return run(*options); }};
 }
 
-/// All of them, in the order in which --help lists them.
-const std::vector<Command>& commands();
+constexpr int kMistaken = 2;  ///< exit status where the command line or the configuration is wrong
+
+/// Find the command and run it, or print help. @return the exit status. @throws UsageError, and what commands throw
+int run_command_line(std::vector<std::string> words);
 
 /// A command line that cannot be understood: exit status 2.
 class UsageError : public Error {

@@ -1,8 +1,14 @@
-#include <core/cli/command.h>
+#include <core/cli/load_run.h>
+#include <core/config/nearest.h>
+
+#include <algorithm>
+#include <iostream>
 
 namespace drift {
+namespace {
 
 const std::vector<Command>& commands() {
+  // In the order of --help.
   static const std::vector<Command> all = {
       train_command(),       pretrain_command(),    sweep_command(),        eval_command(),
       eval_diff_command(),   generate_command(),    model_info_command(),   model_verify_command(),
@@ -11,6 +17,97 @@ const std::vector<Command>& commands() {
       reward_command(),      loss_command(),        config_show_command(),  doctor_command(),
       sdk_command(),         version_command()};
   return all;
+}
+
+std::string overview() {
+  std::string text =
+      "drift: reinforcement learning for masked diffusion language models\n\nusage: drift COMMAND [options]\n\n";
+  for (const Command& command : commands()) {
+    std::string left = "  " + command.name + " " + command.options.arguments();
+    left.resize(std::max<std::size_t>(30, left.size() + 2), ' ');
+    text += left + command.summary + "\n";
+  }
+  return text + "\nexample: drift train configs/quickstart.toml\nmore:    drift COMMAND --help\n";
+}
+
+std::string help_of(const Command& command) {
+  std::string example;
+  for (const char c : with_installed_names(command.example))
+    example += c == '\n' ? "\n         drift " : std::string(1, c);
+  const std::string arguments = command.options.arguments();
+  return "drift " + command.name + ": " + command.summary + "\n\nusage: drift " + command.name +
+         (arguments.empty() ? "" : " ") + arguments + " [options]\n\n" + command.help + "\n\n" +
+         command.options.describe() + "\nexample: drift " + example + "\n";
+}
+
+const Command* find_command(const std::string& name) {
+  const auto found = std::ranges::find(commands(), name, &Command::name);
+  return found == commands().end() ? nullptr : &*found;
+}
+
+bool asks_for_help(const std::string& word) { return word == "--help" || word == "-h"; }
+
+/// The words that continue `beginning`, "" or "plugin ", to a command.
+std::vector<std::string> continuations(const std::string& beginning) {
+  std::vector<std::string> words;
+  for (const Command& command : commands()) {
+    if (!command.name.starts_with(beginning)) continue;
+    const std::string rest = command.name.substr(beginning.size());
+    if (const std::string word = rest.substr(0, rest.find(' ')); std::ranges::count(words, word) == 0)
+      words.push_back(word);
+  }
+  return words;
+}
+
+[[noreturn]] void unknown_command(const std::string& first, const std::string& second) {
+  const bool is_family = !continuations(first + " ").empty();
+  const std::string beginning = is_family ? first + " " : "", word = is_family ? second : first;
+  const auto known = continuations(beginning);
+  if (word.empty())
+    throw UsageError("`drift " + first + "` expects one of: " + joined(known), "drift " + first + " --help");
+  const std::string nearest = nearest_name(word, known);
+  throw UsageError("unknown command `" + beginning + word + "`",
+                   (nearest.empty() ? "" : "did you mean `drift " + beginning + nearest + "`?\n  = ") +
+                       "commands: " + joined(known) + "    (drift --help)");
+}
+
+/// The help of a command and of those whose names begin with its name: `drift plugin --help`.
+int print_help(const std::string& name) {
+  std::string text;
+  for (const Command& command : commands()) {
+    if (command.name == name || command.name.starts_with(name + " "))
+      text += (text.empty() ? "" : "\n") + help_of(command);
+  }
+  if (text.empty()) unknown_command(name, "");
+  std::cout << text;
+  return 0;
+}
+
+}  // namespace
+
+int run_command_line(std::vector<std::string> words) {
+  if (words.size() > 1 && words[0] == "help") {
+    // `drift help plugin info` is `drift plugin info --help`.
+    words.erase(words.begin());
+    words.push_back("--help");
+  }
+  if (words.empty() || asks_for_help(words[0]) || words[0] == "help") {
+    std::cout << overview();
+    return words.empty() ? kMistaken : 0;
+  }
+  if (words[0] == "--version") words[0] = "version";
+  const bool help = std::ranges::any_of(words, asks_for_help);
+  const std::string first = words[0], second = words.size() > 1 ? words[1] : "";
+  const Command* command = find_command(first + " " + second);
+  words.erase(words.begin(), words.begin() + (command == nullptr ? 1 : 2));
+  if (command == nullptr) {
+    if (asks_for_help(second) || second == "help") return print_help(first);
+    command = find_command(first);  // `eval` is a command, and `eval diff` another
+  }
+  if (command == nullptr) unknown_command(first, second);
+  if (help) return print_help(command->name);
+  command->options.parse(*command, words);
+  return command->run();
 }
 
 }  // namespace drift
