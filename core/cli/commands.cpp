@@ -24,7 +24,7 @@ std::string overview() {
       "drift: reinforcement learning for masked diffusion language models\n\nusage: drift COMMAND [options]\n\n";
   for (const Command& command : commands()) {
     std::string left = "  " + command.name + " " + command.options.arguments();
-    left.resize(std::max<std::size_t>(30, left.size() + 2), ' ');
+    left.resize(32, ' ');
     text += left + command.summary + "\n";
   }
   return text + "\nexample: drift train configs/quickstart.toml\nmore:    drift COMMAND --help\n";

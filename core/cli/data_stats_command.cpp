@@ -137,7 +137,7 @@ Command data_stats_command() {
        "data stats configs/quickstart.toml"},
       print_statistics, [](OptionList& list, StatsOptions& options) {
         add_data(list, options.data);
-        list.add("items", "N", "training items to look at, where a generator makes them", options.items);
+        list.add("items", "N", "training items, if a generator makes them", options.items);
       });
 }
 

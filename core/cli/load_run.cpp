@@ -46,7 +46,7 @@ void add_short_form(OptionList& list, ConfigOptions& options, const std::string&
 
 void add_settings(OptionList& list, ConfigOptions& options, const std::vector<std::string>& short_forms) {
   Option& set = list.add_custom(
-      "set", "KEY=VALUE", "change any value, such as train.steps=20; repeatable",
+      "set", "KEY=VALUE", "change any value: run.seed=3; repeatable, the last one wins",
       [&options](const std::string& text) { options.overrides.push_back(ConfigOverride::from_set(text)); });
   set.repeatable = set.is_setting = true;
   for (const std::string& name : short_forms) add_short_form(list, options, name, kShortForms.at(name));

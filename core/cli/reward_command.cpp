@@ -129,10 +129,10 @@ Command reward_command() {
        "Prints\n"
        "score, verdict and reason of each. --set reward.KEY=VALUE sets a parameter of the reward. A file with\n"
        "[reward.added.LABEL] sections adds further rewards. Exit status 1 if a response could not be judged.",
-       R"(reward math --in /dev/stdin <<< '{"response": "\boxed{0.5}", "reference": "\frac{1}{2}"}')"},
+       R"(reward math --in /dev/stdin <<< '{"response": "\\boxed{0.5}", "reference": "\\frac{1}{2}"}')"},
       judge_records, [](OptionList& list, RewardOptions& options) {
         list.argument("NAME", options.name);
-        list.add("in", "FILE.jsonl", "JSON Lines: one response on each line", options.in).required = true;
+        list.add("in", "FILE.jsonl", "JSON Lines: a record on each line", options.in).required = true;
         list.add_switch("json", "print JSON instead of text", options.json);
         add_config(list, options.config);
       });
