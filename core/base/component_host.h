@@ -11,12 +11,12 @@
 
 namespace drift {
 
-/// Create a component with a host of its own, which is kept until the process ends.
+/// Create a component with its own host, which is kept until the process ends.
 /// @param model_config  null for every kind but a model
 std::unique_ptr<Component> make_component(const ComponentEntry& entry, const Params& params,
                                           const ModelConfig* model_config = nullptr);
 
-// What all hosts share: a process is one run.
+// What all hosts share, as a process is one run.
 
 /// The seed of Host::random().
 void set_component_seed(std::uint64_t seed);

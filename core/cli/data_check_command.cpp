@@ -1,5 +1,6 @@
-#include <core/base/at_once.h>
 #include <core/cli/data_source.h>
+#include <core/io/json.h>
+#include <core/process/threads.h>
 #include <core/report/format.h>
 
 #include <nlohmann/json.hpp>
@@ -134,7 +135,7 @@ int check(const DataOptions& options) {
     }
   }
   if (options.json) {
-    std::cout << Json{{"ok", !wrong}, {"findings", list}}.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    std::cout << json_text(Json{{"ok", !wrong}, {"findings", list}}, 2) << "\n";
   } else {
     std::cout << (wrong ? "the data cannot be used as it is\n" : "nothing is wrong\n");
   }

@@ -1,4 +1,5 @@
 #include <core/cli/data_source.h>
+#include <core/io/json.h>
 #include <core/text/chat.h>
 #include <core/text/utf8.h>
 
@@ -62,7 +63,7 @@ void print_json(const DataSource& source, const Shown& shown) {
                {"reference", shown.item.reference},
                {"demonstration", shown.item.demonstration}};
   if (source.prompts()) json["token_ids"] = source.prompts()->ids(shown.item.prompt, shown.item.response_prefix);
-  std::cout << json.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
+  std::cout << json_text(json) << "\n";
 }
 
 std::vector<Shown> choose(const DataSource& source, const ShowOptions& options) {

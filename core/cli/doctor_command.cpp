@@ -1,6 +1,9 @@
 #include <core/base/component_host.h>
 #include <core/base/device.h>
 #include <core/cli/load_run.h>
+#include <core/process/child_process.h>
+#include <core/process/threads.h>
+#include <core/report/text_table.h>
 
 #include <drift/abi.h>
 
@@ -13,9 +16,7 @@
 
 #include <cstdlib>
 #include <iostream>
-#include <sstream>
 #include <string>
-#include <thread>
 
 namespace drift {
 namespace {
@@ -30,21 +31,16 @@ struct Finding {
   std::string remedy;
 };
 
-std::string find_program(std::initializer_list<const char*> names) {
-  const char* path = std::getenv("PATH");
+std::string first_program(std::initializer_list<const char*> names) {
   for (const char* name : names) {
-    std::istringstream folders(path == nullptr ? "" : path);
-    for (std::string folder; std::getline(folders, folder, ':');) {
-      const std::string file = folder + "/" + name;
-      if (access(file.c_str(), X_OK) == 0) return file;
-    }
+    if (std::string file = find_program(name); !file.empty()) return file;
   }
   return {};
 }
 
 Finding check_compiler() {
-  const std::string compiler = find_program({"c++", "g++", "clang++"});
-  const std::string cmake = find_program({"cmake"});
+  const std::string compiler = first_program({"c++", "g++", "clang++"});
+  const std::string cmake = first_program({"cmake"});
   if (!compiler.empty() && !cmake.empty()) return {State::kOk, "compiler", compiler + ", " + cmake, ""};
   const std::string missing = std::string(compiler.empty() ? "no C++ compiler" : "") +
                               (compiler.empty() && cmake.empty() ? ", " : "") + (cmake.empty() ? "no cmake" : "");
@@ -72,7 +68,7 @@ Finding check_cuda() {
 }
 
 Finding check_threads() {
-  std::string text = std::to_string(std::thread::hardware_concurrency()) + " cores";
+  std::string text = std::to_string(processor_cores()) + " cores";
   // How threads wait for each other: the launcher's choice, or the user's own.
   for (const char* variable : {"OMP_NUM_THREADS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT"}) {
     if (const char* value = std::getenv(variable)) text += std::string(", ") + variable + "=" + value;
@@ -139,15 +135,15 @@ int examine() {
   findings.push_back(check_runs_folder());
 
   bool healthy = true;
+  TextTable table;
   for (const Finding& finding : findings) {
-    const char* state = finding.state == State::kOk ? "ok     " : finding.state == State::kNote ? "note   " : "problem";
-    std::string subject = finding.subject;
-    subject.resize(10, ' ');
-    std::cout << state << "  " << subject << finding.text << "\n";
-    if (!finding.remedy.empty()) std::cout << "         " << std::string(10, ' ') << "= " << finding.remedy << "\n";
+    const char* state = finding.state == State::kOk ? "ok" : finding.state == State::kNote ? "note" : "problem";
+    table.rows.push_back({state, finding.subject, finding.text});
+    if (!finding.remedy.empty()) table.rows.push_back({"", "", "= " + finding.remedy});
     healthy = healthy && finding.state != State::kProblem;
   }
-  std::cout << (healthy ? "Everything that is needed works.\n" : "There are problems: see the lines that say so.\n");
+  std::cout << to_text(table)
+            << (healthy ? "Everything that is needed works.\n" : "There are problems: see the lines that say so.\n");
   return healthy ? 0 : 1;
 }
 

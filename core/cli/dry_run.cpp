@@ -3,14 +3,15 @@
 #include <core/base/device.h>
 #include <core/base/memory.h>
 #include <core/io/checkpoint.h>
+#include <core/io/json.h>
 #include <core/report/format.h>
+#include <core/report/text_table.h>
 #include <core/train/training_plan.h>
 #include <core/train/training_task.h>
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <iostream>
 
 namespace drift {
@@ -28,9 +29,8 @@ std::string range_text(std::int64_t low, std::int64_t high) {
   return low == high ? format_integer(low) : format_integer(low) + " to " + format_integer(high);
 }
 
-void row(const char* name, const std::string& text) { std::printf("%-12s %s\n", name, text.c_str()); }
-
-void print_work(const TrainingPlan& plan) {
+void add_work(const TrainingPlan& plan, TextTable& table) {
+  const auto row = [&](const char* name, const std::string& text) { table.rows.push_back({name, text}); };
   const std::int64_t responses = plan.responses(), rollouts = plan.steps * responses;
   row("prompts", format_decimal(plan.prompt_lengths.mean, 0) + " tokens on average, " +
                      format_integer(plan.prompt_lengths.longest) + " at most    (the first " +
@@ -60,14 +60,14 @@ void print_work(const TrainingPlan& plan) {
       format_integer(plan.evaluations) + " times " + format_integer(plan.held_out_items) + " held-out items");
 }
 
-void print_memory(const TrainingPlan& plan, const std::string& device, std::optional<std::int64_t> available) {
-  const auto line = [](const std::string& name, std::int64_t bytes, const std::string& note) {
-    std::printf("  %-18s %10s   %s\n", name.c_str(), bytes_text(bytes).c_str(), note.c_str());
-  };
-  std::printf("\nmemory (%s)\n", device.c_str());
-  for (const MemoryPart& part : plan.always) line(part.name, part.bytes, part.note);
-  for (const MemoryPart& part : plan.phases) line(part.name, part.bytes, part.note + "; one phase at a time");
-  line("total", plan.memory_bytes(), available ? "available: " + bytes_text(*available) : "available: unknown here");
+TextTable memory_table(const TrainingPlan& plan, std::optional<std::int64_t> available) {
+  TextTable table{.is_number = {false, true}};
+  for (const MemoryPart& part : plan.always) table.rows.push_back({part.name, bytes_text(part.bytes), part.note});
+  for (const MemoryPart& part : plan.phases)
+    table.rows.push_back({part.name, bytes_text(part.bytes), part.note + "; one phase at a time"});
+  table.rows.push_back({"total", bytes_text(plan.memory_bytes()),
+                        available ? "available: " + bytes_text(*available) : "available: unknown here"});
+  return table;
 }
 
 struct Disk {
@@ -176,23 +176,24 @@ int run_dry(const TrainingOptions& options, bool json, const MakeComponents& mak
   const auto in_the_way = obstacles(config, plan, disk, available, path, options.resume);
   const auto& notes = config.preset_notes();
   if (json) {
-    std::cout << json_of(plan, disk, available, in_the_way, notes).dump(1) << "\n";
+    std::cout << json_text(json_of(plan, disk, available, in_the_way, notes), 1) << "\n";
     return in_the_way.empty() ? 0 : 1;
   }
-  row("algorithm", config.section("algorithm").get<std::string>("name") + ", masking " + components.masking.name() +
-                       ", loss " + components.loss.name());
-  row("model", config.component("model") + ", " + format_parameters(plan.parameters) + " parameters, " +
-                   config.section("model").get<std::string>("dtype") + ", " + folder.string());
-  row("task", components.task.name() + ", reward " + components.judge.labels().front());
-  if (!training_task.note.empty()) row("", training_task.note);
-  print_work(plan);
-  print_memory(plan, device_name, available);
-  std::printf("\ndisk\n  %-18s %10s   %lld kept and one being written; free: %s\n", "checkpoints",
-              bytes_text(disk.needed).c_str(), static_cast<long long>(plan.checkpoints), bytes_text(disk.free).c_str());
-  std::printf("\n");
-  for (const std::string& note : notes) std::printf("note: %s\n", note.c_str());
-  for (const std::string& obstacle : in_the_way) std::printf("does not fit: %s\n", obstacle.c_str());
-  if (in_the_way.empty()) std::printf("Everything fits. Nothing was written.\n");
+  TextTable work{
+      .rows = {{"algorithm", config.section("algorithm").get<std::string>("name") + ", masking " +
+                                 components.masking.name() + ", loss " + components.loss.name()},
+               {"model", config.component("model") + ", " + format_parameters(plan.parameters) + " parameters, " +
+                             config.section("model").get<std::string>("dtype") + ", " + folder.string()},
+               {"task", components.task.name() + ", reward " + components.judge.labels().front()}}};
+  if (!training_task.note.empty()) work.rows.push_back({"", training_task.note});
+  add_work(plan, work);
+  const std::string kept = std::to_string(plan.checkpoints) + " kept and one being written";
+  std::cout << to_text(work) << "\nmemory (" << device_name << ")\n"
+            << to_text(memory_table(plan, available), /*unicode=*/true, "  ") << "\ndisk\n  checkpoints  "
+            << bytes_text(disk.needed) << "  " << kept << "; free: " << bytes_text(disk.free) << "\n\n";
+  for (const std::string& note : notes) std::cout << "note: " << note << "\n";
+  for (const std::string& obstacle : in_the_way) std::cout << "does not fit: " << obstacle << "\n";
+  if (in_the_way.empty()) std::cout << "Everything fits. Nothing was written.\n";
   return in_the_way.empty() ? 0 : 1;
 }
 

@@ -5,33 +5,24 @@
 #include <core/eval/evaluation.h>
 #include <core/io/atomic.h>
 #include <core/io/folder_lock.h>
+#include <core/report/format.h>
 #include <core/report/terminal.h>
 
-#include <cstdio>
 #include <iostream>
 #include <optional>
 
 namespace drift {
 namespace {
 
-void print_row(const char* name, const std::string& value) { std::printf("%-20s %s\n", name, value.c_str()); }
-
-void print_summary(const CellSummary& cell, const std::string& checkpoint) {
-  char solved[64];
-  std::snprintf(solved, sizeof solved, "%.1f %%   (standard error %.1f)", 100 * cell.accuracy,
-                100 * cell.standard_error);
-  const auto decimal = [](double value, const char* unit) {
-    char text[64];
-    std::snprintf(text, sizeof text, "%.2f%s", value, unit);
-    return std::string(text);
-  };
-  print_row("checkpoint", checkpoint);
-  print_row("task", cell.cell.task);
-  print_row("held-out items", std::to_string(cell.items));
-  print_row("solved", solved);
-  print_row("forwards / response", decimal(cell.forwards, ""));
-  print_row("tokens / s", decimal(cell.tokens_per_second, ""));
-  print_row("time", decimal(cell.seconds, " s"));
+std::vector<std::vector<std::string>> summary_rows(const CellSummary& cell, const std::string& checkpoint) {
+  return {
+      {"checkpoint", checkpoint},
+      {"task", cell.cell.task},
+      {"held-out items", std::to_string(cell.items)},
+      {"solved", format_percent(cell.accuracy) + " %   (standard error " + format_percent(cell.standard_error) + ")"},
+      {"forwards / response", format_decimal(cell.forwards, 2)},
+      {"tokens / s", format_decimal(cell.tokens_per_second, 2)},
+      {"time", format_decimal(cell.seconds, 2) + " s"}};
 }
 
 void check_suite_options(const EvalOptions& options) {
@@ -67,13 +58,14 @@ int evaluate(const EvalOptions& options) {
   }
   const CellSummary summary = evaluation.summaries().front();
   if (!options.out.empty()) write_file_atomically(options.out / "cells.csv", to_csv(summary_numbers({summary})));
-  if (signal == 0) print_summary(summary, folder);
+  TextTable shown;
+  if (signal == 0) shown.rows = summary_rows(summary, folder);
   if (!options.out.empty())
-    print_row("responses", EvaluationFolder{options.out}.responses(summary.cell.name()).string());
-  if (signal != 0) {
-    if (!options.out.empty()) print_row("continue with", command_to_continue(options, options.out));
-    return 128 + signal;
-  }
+    shown.rows.push_back({"responses", EvaluationFolder{options.out}.responses(summary.cell.name()).string()});
+  if (signal != 0 && !options.out.empty())
+    shown.rows.push_back({"continue with", command_to_continue(options, options.out)});
+  std::cout << to_text(shown);
+  if (signal != 0) return 128 + signal;
   if (summary.unjudged == 0) return 0;
   std::cerr << summary.unjudged << " responses could not be judged and do not count"
             << (options.out.empty() ? "\n" : "; the same command judges them again\n");
@@ -83,13 +75,13 @@ int evaluate(const EvalOptions& options) {
 }  // namespace
 
 std::string command_to_continue(const EvalOptions& options, const std::filesystem::path& out) {
-  std::string command = "drift eval " + options.checkpoint.folder.string();
-  if (!options.suite.empty()) command += " --suite " + options.suite.string();
-  if (!options.tasks.empty()) command += " --tasks " + joined(options.tasks, ",");
-  if (!options.checkpoint.config.file.empty()) command += " --config " + options.checkpoint.config.file.string();
-  command += " --out " + out.string();
-  for (const ConfigOverride& setting : options.checkpoint.config.overrides) command += " " + setting.flag;
-  return command;
+  const auto& [config, settings] = options.checkpoint.config;
+  std::vector<std::string> words = {"drift", "eval", options.checkpoint.folder.string()};
+  if (!options.suite.empty()) words.insert(words.end(), {"--suite", options.suite.string()});
+  if (!options.tasks.empty()) words.insert(words.end(), {"--tasks", joined(options.tasks, ",")});
+  if (!config.empty()) words.insert(words.end(), {"--config", config.string()});
+  words.insert(words.end(), {"--out", out.string()});
+  return shell_command(words, settings);
 }
 
 Command eval_command() {

@@ -1,6 +1,7 @@
 #include <core/cli/command.h>
 #include <core/config/nearest.h>
 #include <core/eval/record_diff.h>
+#include <core/io/json.h>
 #include <core/report/format.h>
 #include <core/report/terminal.h>
 #include <core/report/text_table.h>
@@ -93,7 +94,7 @@ void print_changes(const CellComparison& cell) {
 int compare(const EvalDiffOptions& options) {
   const Comparison comparison = compare_evaluations(options.before, options.after);
   if (options.json) {
-    std::cout << json_of(comparison).dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
+    std::cout << json_text(json_of(comparison), 1) << "\n";
     return 0;
   }
   std::cout << "before  " << options.before.string() << "\nafter   " << options.after.string() << "\n\n"

@@ -1,7 +1,6 @@
 #include <core/cli/eval_suite.h>
 #include <core/cli/load_run.h>
 #include <core/components/components.h>
-#include <core/config/cell_mistakes.h>
 #include <core/config/nearest.h>
 #include <core/eval/evaluation.h>
 #include <core/eval/suite_tables.h>
@@ -18,18 +17,19 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The cells of the tasks that --tasks names, or all.
-std::vector<SuiteCell> chosen_cells(const SuiteFile& suite, const std::vector<std::string>& tasks) {
+std::vector<GridCell> chosen_cells(const SuiteFile& suite, const std::vector<std::string>& tasks) {
   std::vector<std::string> known;
-  for (const SuiteTable& table : suite.tables) {
-    for (const SuiteTask& task : table.tasks) known.push_back(task.name);
+  for (const EvaluationCell& column : suite.columns) {
+    if (std::ranges::count(known, column.task) == 0) known.push_back(column.task);
   }
   for (const std::string& task : tasks) {
     if (std::ranges::count(known, task) > 0) continue;
     throw UsageError("the suite has no task `" + task + "`", name_hint(task, known, "tasks"));
   }
-  std::vector<SuiteCell> cells = cells_of(suite);
-  std::erase_if(
-      cells, [&](const SuiteCell& cell) { return !tasks.empty() && std::ranges::count(tasks, cell.cell.task) == 0; });
+  std::vector<GridCell> cells = cells_of(suite);
+  std::erase_if(cells, [&](const GridCell& cell) {
+    return !tasks.empty() && std::ranges::count(tasks, evaluation_cell(suite, cell).task) == 0;
+  });
   return cells;
 }
 
@@ -38,21 +38,14 @@ struct LoadedSuite {
   std::vector<PlannedCell> cells;
 };
 
-LoadedSuite load_suite(const SuiteFile& suite, const std::vector<SuiteCell>& cells) {
-  CellMistakes mistakes(cells.size());
-  std::vector<ConfigDocument> documents;
-  for (const SuiteCell& cell : cells)
-    mistakes.collect(cell.cell.name(), [&] { documents.push_back(cell_document(suite, cell)); });
-  mistakes.throw_if_any();
+LoadedSuite load_suite(const SuiteFile& suite, const std::vector<GridCell>& cells) {
+  const std::vector<ConfigDocument> documents = cell_documents(suite, cells);
   LoadedSuite loaded;
   loaded.plugins = load_plugins_for(documents);
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    mistakes.collect(cells[i].cell.name(), [&] {
-      loaded.cells.push_back(
-          {cells[i].cell, resolve_config(documents[i], loaded.plugins->registry, ConfigPurpose::kEval)});
-    });
-  }
-  mistakes.throw_if_any();
+  for_every_cell(cells, [&](std::size_t cell) {
+    loaded.cells.push_back({evaluation_cell(suite, cells[cell]),
+                            resolve_config(documents[cell], loaded.plugins->registry, ConfigPurpose::kEval)});
+  });
   return loaded;
 }
 
@@ -86,11 +79,12 @@ SuiteResults collect(const SuiteFile& suite, const Evaluation& evaluation, const
   SuiteResults results;
   results.suite = &suite;
   const std::vector<CellSummary> own = evaluation.summaries();
-  for (const SuiteCell& cell : cells_of(suite)) {
+  for (const GridCell& cell : cells_of(suite)) {
     const auto found =
-        std::ranges::find_if(own, [&](const CellSummary& summary) { return summary.cell.name() == cell.cell.name(); });
-    results.cells.push_back(found != own.end() ? *found
-                                               : earlier_summary(cell.cell, folder, evaluation.model_checksum()));
+        std::ranges::find_if(own, [&](const CellSummary& summary) { return summary.cell.name() == cell.label; });
+    results.cells.push_back(found != own.end()
+                                ? *found
+                                : earlier_summary(evaluation_cell(suite, cell), folder, evaluation.model_checksum()));
   }
   return results;
 }
@@ -108,7 +102,7 @@ std::string title(const SuiteFile& suite, std::size_t cells, std::int64_t missin
 
 int run_eval_suite(const EvalOptions& options) {
   const SuiteFile suite = read_suite_file(options.suite, options.checkpoint.run().overrides);
-  const std::vector<SuiteCell> cells = chosen_cells(suite, options.tasks);
+  const std::vector<GridCell> cells = chosen_cells(suite, options.tasks);
   LoadedSuite loaded = load_suite(suite, cells);
   std::vector<PublishedFigure> published;
   if (!suite.published.empty()) published = read_published(suite.published);

@@ -1,6 +1,7 @@
 #include <core/base/model_policy.h>
 #include <core/cli/load_run.h>
 #include <core/components/components.h>
+#include <core/io/json.h>
 #include <core/rollout/prompt_encoder.h>
 #include <core/rollout/response_text.h>
 #include <core/text/tokenizer.h>
@@ -49,7 +50,7 @@ void print_json(const Trajectories& made, const std::string& text) {
   object["commit_logprob"] = first_row<float>(made.commit_logprob_BL);
   object["forwards"] = made.forwards_B.item<std::int64_t>();
   object["text"] = text;
-  std::cout << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  std::cout << json_text(object) << "\n";
 }
 
 // The response as it stood after each forward, a dot for every position that was still masked.

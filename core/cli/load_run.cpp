@@ -1,4 +1,5 @@
 #include <core/cli/load_run.h>
+#include <core/process/child_process.h>
 
 #include <algorithm>
 #include <iostream>
@@ -71,6 +72,14 @@ ConfigOptions CheckpointOptions::run() const {
   run.overrides.push_back({folder.string(), "model.path", folder.string(), /*literal=*/true});
   run.overrides.push_back({folder.string(), "model.initialize", "checkpoint", /*literal=*/true});
   return run;
+}
+
+std::string shell_command(std::vector<std::string> words, const std::vector<ConfigOverride>& settings) {
+  for (const ConfigOverride& setting : settings) {
+    const auto space = setting.flag.find(' ');  // "--set KEY=VALUE"
+    words.insert(words.end(), {setting.flag.substr(0, space), setting.flag.substr(space + 1)});
+  }
+  return shell_command(words);
 }
 
 fs::path program_path() { return fs::read_symlink("/proc/self/exe"); }

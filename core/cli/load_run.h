@@ -39,6 +39,9 @@ struct CheckpointOptions {
 
 void add_checkpoint(OptionList& list, CheckpointOptions& options, const std::vector<std::string>& short_forms = {});
 
+/// A command of this program as a shell takes it, followed by the settings that were given on its command line.
+std::string shell_command(std::vector<std::string> words, const std::vector<ConfigOverride>& settings);
+
 /// What is registered, and which plugins brought it.
 struct Plugins {
   Registry registry;

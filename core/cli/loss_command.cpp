@@ -2,11 +2,13 @@
 #include <core/cli/load_run.h>
 #include <core/components/components.h>
 #include <core/config/nearest.h>
+#include <core/io/json.h>
+#include <core/report/format.h>
+#include <core/report/text_table.h>
 #include <core/update/loss_case.h>
 
 #include <nlohmann/json.hpp>
 
-#include <cstdio>
 #include <iostream>
 
 namespace drift {
@@ -43,41 +45,37 @@ std::vector<LossCase> chosen_cases(const LossOptions& options, const ComponentEn
               name_hint(options.variant, names, "variants"));
 }
 
-std::string number(double value, int width = 0) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%*.8f", width, value);
-  return text;
-}
+std::string number(double value) { return print_text("%.8f", value); }
 
 void print_result(const LossCase& of, const LossCaseResult& result) {
-  std::cout << (of.variant.empty() ? "case" : "variant `" + of.variant + "`") << "\n";
-  const auto line = [&](const std::string& name, double value, std::optional<double> expected) {
-    std::printf("  %-20s %14.8f", name.c_str(), value);
-    if (expected) std::printf("   expected %14.8f", *expected);
-    std::printf("\n");
+  TextTable values{.is_number = {false, true, false, true}};
+  const auto add = [&](const std::string& name, double value, std::optional<double> expected) {
+    values.rows.push_back({name, number(value), expected ? "expected" : "", expected ? number(*expected) : ""});
   };
-  std::cout << std::flush;
-  line("loss", result.loss, of.expected.loss);
+  add("loss", result.loss, of.expected.loss);
   for (const auto& [name, value] : result.metrics) {
     const auto expected = of.expected.metrics.find(name);
-    line(name, value, expected == of.expected.metrics.end() ? std::nullopt : std::optional(expected->second));
+    add(name, value, expected == of.expected.metrics.end() ? std::nullopt : std::optional(expected->second));
   }
 
   const auto gradient_FL = result.gradient_FL.contiguous();
   const std::int64_t views = gradient_FL.size(0), length = gradient_FL.size(1);
-  std::printf("  d loss / d log-probability, positions 0 to %lld\n", static_cast<long long>(length - 1));
+  const MaskPlan& plan = of.input.plan;
+  TextTable gradient;
+  gradient.is_number.assign(static_cast<std::size_t>(length) + 1, true);
   for (std::int64_t v = 0; v < views; ++v) {
-    std::printf("    response %lld, forward %lld:",
-                static_cast<long long>(of.input.plan.sample_F.const_data_ptr<std::int64_t>()[v]),
-                static_cast<long long>(of.input.plan.forward_F.const_data_ptr<std::int64_t>()[v]));
+    auto& row = gradient.rows.emplace_back();
+    row.push_back("response " + std::to_string(plan.sample_F.const_data_ptr<std::int64_t>()[v]) + ", forward " +
+                  std::to_string(plan.forward_F.const_data_ptr<std::int64_t>()[v]) + ":");
     for (std::int64_t i = 0; i < length; ++i) {
-      const bool scored = of.input.plan.target_FL.const_data_ptr<bool>()[v * length + i];
-      const double value = gradient_FL.const_data_ptr<double>()[v * length + i];
-      std::printf("%s", scored ? (" " + number(value, 12)).c_str() : "            .");
+      const bool scored = plan.target_FL.const_data_ptr<bool>()[v * length + i];
+      row.push_back(scored ? number(gradient_FL.const_data_ptr<double>()[v * length + i]) : ".");
     }
-    std::printf("\n");
   }
-  std::fflush(stdout);
+  std::cout << (of.variant.empty() ? "case" : "variant `" + of.variant + "`") << "\n"
+            << to_text(values, /*unicode=*/true, "  ") << "  d loss / d log-probability, positions 0 to " << length - 1
+            << "\n"
+            << to_text(gradient, /*unicode=*/true, "    ");
 }
 
 Json json_of(const LossCase& of, const LossCaseResult& result, const std::vector<std::string>& wrong) {
@@ -106,7 +104,7 @@ int evaluate(const LossOptions& options) {
     const auto wrong = differences(result, one.expected);
     as_expected = as_expected && wrong.empty();
     if (options.json) {
-      std::cout << json_of(one, result, wrong).dump() << "\n";
+      std::cout << json_text(json_of(one, result, wrong)) << "\n";
       continue;
     }
     print_result(one, result);

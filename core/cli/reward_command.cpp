@@ -1,10 +1,11 @@
 #include <core/cli/load_run.h>
-#include <core/io/json_lines.h>
+#include <core/io/json.h>
+#include <core/report/format.h>
+#include <core/report/text_table.h>
 #include <core/rollout/judge.h>
 
 #include <nlohmann/json.hpp>
 
-#include <cstdio>
 #include <deque>
 #include <iostream>
 
@@ -26,7 +27,7 @@ struct Record {
   bool truncated = false;
 };
 
-std::string text_or_json(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+std::string text_or_json(const Json& value) { return value.is_string() ? value.get<std::string>() : json_text(value); }
 
 std::string text_of(const Json& object, const char* key) {
   return object.contains(key) ? text_or_json(object[key]) : std::string();
@@ -46,7 +47,7 @@ Record record_of(const Json& object, std::size_t number) {
   record.item.response_prefix = text_of(object, "prefix");
   Json rest = object;
   rest.erase("response");
-  record.item.reference = object.contains("reference") ? text_or_json(object["reference"]) : rest.dump();
+  record.item.reference = object.contains("reference") ? text_or_json(object["reference"]) : json_text(rest);
   return record;
 }
 
@@ -59,15 +60,13 @@ std::deque<Record> read_records(const std::filesystem::path& path) {
 }
 
 void print_table(const std::deque<Record>& records, const std::vector<Judgement>& judgements) {
-  std::size_t width = 6;
-  for (const Record& record : records) width = std::max(width, record.item.id.size());
-  std::printf("%-*s   score  verdict      reason\n", static_cast<int>(width), "record");
+  TextTable table{{"record", "score", "verdict", "reason"}, {false, true}};
   for (std::size_t i = 0; i < records.size(); ++i) {
     const Judgement& judgement = judgements[i];
     const std::string verdict = judgement.solved ? "solved" : std::string(status_name(judgement.status));
-    std::printf("%-*s  %6.3f  %-11s  %s\n", static_cast<int>(width), records[i].item.id.c_str(), judgement.value,
-                verdict.c_str(), judgement.reason.c_str());
+    table.rows.push_back({records[i].item.id, format_decimal(judgement.value, 3), verdict, judgement.reason});
   }
+  std::cout << to_text(table);
 }
 
 void print_json(const std::deque<Record>& records, const std::vector<Judgement>& judgements, const Judge& judge) {
@@ -80,7 +79,7 @@ void print_json(const std::deque<Record>& records, const std::vector<Judgement>&
                                    {"reason", judgement.reason}};
     for (std::size_t r = 0; judgement.parts.size() > 1 && r < judgement.parts.size(); ++r)
       line["parts"][judge.labels()[r]] = {{"score", judgement.parts[r].value}, {"reason", judgement.parts[r].reason}};
-    std::cout << line.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
+    std::cout << json_text(line) << "\n";
   }
 }
 
@@ -91,13 +90,15 @@ void print_means(const std::vector<Judgement>& judgements, const Judge& judge) {
     value += judgement.value;
     solved += judgement.solved ? 1 : 0;
   }
-  std::printf("%zu records: mean score %.4f, solved %.0f (%.2f %%)\n", judgements.size(), value / count, solved,
-              100 * solved / count);
+  std::cout << print_text("%zu records: mean score %.4f, solved %.0f (%.2f %%)\n", judgements.size(), value / count,
+                          solved, 100 * solved / count);
+  TextTable parts;
   for (std::size_t r = 0; judge.labels().size() > 1 && r < judge.labels().size(); ++r) {
     double part = 0;
     for (const Judgement& judgement : judgements) part += judgement.parts[r].value;
-    std::printf("  %-24s mean %.4f, weight %g\n", judge.labels()[r].c_str(), part / count, judge.weights()[r]);
+    parts.rows.push_back({judge.labels()[r], print_text("mean %.4f, weight %g", part / count, judge.weights()[r])});
   }
+  std::cout << to_text(parts, /*unicode=*/true, "  ");
 }
 
 int judge_records(const RewardOptions& options) {

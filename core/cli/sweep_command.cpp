@@ -36,11 +36,11 @@ struct LoadedSweep {
 
 LoadedSweep load_sweep(const SweepOptions& options) {
   SweepFile file = read_sweep_file(options.config.file, options.config.overrides);
-  std::vector<SweepCell> cells = expand_grid(file);
+  std::vector<GridCell> cells = expand_grid(file);
   std::vector<ConfigDocument> documents = cell_documents(file, cells);
   LoadedSweep sweep;
   sweep.plugins = load_plugins_for(documents);
-  sweep.plan = plan_sweep(std::move(file), std::move(cells), std::move(documents), [&](const ConfigDocument& document) {
+  sweep.plan = plan_sweep(std::move(file), std::move(cells), documents, [&](const ConfigDocument& document) {
     return resolve_config(document, sweep.plugins->registry, ConfigPurpose::kTrain);
   });
   return sweep;
@@ -80,10 +80,9 @@ void list_runs(const SweepPlan& plan, const SweepFolder& folder, Terminal& termi
 }
 
 std::string command_to_continue(const SweepOptions& options, const SweepFolder& folder) {
-  std::string command = "drift sweep " + options.config.file.string() + " --out " + folder.path.string();
-  if (options.jobs > 1) command += " --jobs " + std::to_string(options.jobs);
-  for (const ConfigOverride& setting : options.config.overrides) command += " " + setting.flag;
-  return command;
+  std::vector<std::string> words = {"drift", "sweep", options.config.file.string(), "--out", folder.path.string()};
+  if (options.jobs > 1) words.insert(words.end(), {"--jobs", std::to_string(options.jobs)});
+  return shell_command(words, options.config.overrides);
 }
 
 /// The plugins that a run's components come from.

@@ -1,5 +1,6 @@
 #include <core/cli/command.h>
-#include <core/io/json_lines.h>
+#include <core/io/json.h>
+#include <core/report/text_table.h>
 #include <core/text/tokenizer.h>
 #include <core/text/utf8.h>
 
@@ -31,10 +32,10 @@ struct TokenizeOptions {
 std::string shown(std::string_view bytes) {
   std::string text = "\"";
   while (!bytes.empty()) {
-    const Utf8Prefix character = read_utf8(bytes);
     const auto byte = static_cast<unsigned char>(bytes[0]);
-    const bool visible = character.complete && byte >= ' ' && byte != 0x7F;
-    const std::size_t length = visible ? character.length : 1;
+    const std::size_t character = byte >= ' ' && byte != 0x7F ? utf8_character_length(bytes) : 0;
+    const bool visible = character > 0;
+    const std::size_t length = visible ? character : 1;
     char escaped[8];
     std::snprintf(escaped, sizeof escaped, "\\x%02X", static_cast<unsigned>(byte));
     switch (bytes[0]) {
@@ -59,24 +60,20 @@ class Printer {
     if (options_.json) {
       Json object = {{"ids", ids}, {"pieces", Json::array()}};
       for (const std::int64_t id : ids) object["pieces"].push_back(valid_utf8(tokenizer_.piece(id)));
-      std::cout << object.dump() << "\n";
+      std::cout << json_text(object) << "\n";
       return;
     }
-    std::size_t width = 2;
-    for (const std::int64_t id : ids) width = std::max(width, std::to_string(id).size());
-    if (count_++ > 0) std::cout << "\n";
-    std::cout << std::string(width - 2, ' ') << "id  piece\n";
-    for (const std::int64_t id : ids) {
-      const std::string number = std::to_string(id);
-      std::cout << std::string(width - number.size(), ' ') << number << "  " << shown(tokenizer_.piece(id))
-                << (tokenizer_.is_special(id) ? "  special" : "") << "\n";
-    }
+    TextTable table{{"id", "piece", ""}, {true}};
+    for (const std::int64_t id : ids)
+      table.rows.push_back(
+          {std::to_string(id), shown(tokenizer_.piece(id)), tokenizer_.is_special(id) ? "special" : ""});
+    std::cout << (count_++ > 0 ? "\n" : "") << to_text(table);
   }
 
   void decode(const Ids& ids) {
     std::string text = tokenizer_.decode(ids, !options_.keep_special);
     if (options_.clean_up) text = clean_up_spaces(text);
-    std::cout << (options_.json ? Json{{"text", text}}.dump() : text) << "\n";
+    std::cout << (options_.json ? json_text(Json{{"text", text}}) : text) << "\n";
   }
 
  private:

@@ -2,8 +2,10 @@
 
 #include <core/base/log.h>
 #include <core/eval/held_out.h>
+#include <core/grid/identity.h>
 #include <core/io/checkpoint.h>
-#include <core/io/checksum.h>
+#include <core/io/json.h>
+#include <core/process/child_process.h>
 #include <core/record/metrics_reader.h>
 #include <core/report/html_report.h>
 #include <core/report/profile.h>
@@ -15,8 +17,6 @@
 #include <nlohmann/json.hpp>
 
 #include <sys/resource.h>
-#include <algorithm>
-#include <array>
 #include <iostream>
 
 namespace drift {
@@ -25,30 +25,6 @@ namespace {
 constexpr std::int64_t kSamplesOfEach = 4;
 
 using Json = nlohmann::ordered_json;
-
-bool numbers_depend_on(const ResolvedSection& section, std::string_view name) {
-  if (section.name == "plugins" || section.name.starts_with("evaluation")) return false;
-  if (section.name == "run") return name == "seed";
-  if (section.name != "train" && section.name != "pretrain") return true;
-  // A run may be made longer, unless its learning rate falls towards its end.
-  if (name == "steps") return section.params.get<std::string>("schedule") != "constant";
-  constexpr std::array<std::string_view, 3> kBookkeeping = {"checkpoint_every", "keep_checkpoints",
-                                                            "memory_budget_mib"};
-  return std::find(kBookkeeping.begin(), kBookkeeping.end(), name) == kBookkeeping.end();
-}
-
-/// Over every setting that the numbers of a run depend on: not its name, when it evaluates or saves, or where it runs,
-/// and not its length unless the learning rate falls towards its end.
-std::string config_hash(const RunConfig& config) {
-  std::string text;
-  for (const ResolvedSection& section : config.sections()) {
-    for (const ResolvedValue& value : section.values) {
-      if (numbers_depend_on(section, value.name))
-        text += section.name + "." + value.name + "=" + to_toml(value.value) + "\n";
-    }
-  }
-  return checksum(text);
-}
 
 std::string plugins_json(const PluginLoader& loader) {
   auto list = Json::array();
@@ -60,7 +36,7 @@ std::string plugins_json(const PluginLoader& loader) {
                     {"path", plugin.path.string()},
                     {"sha256", plugin.sha256}});
   }
-  return list.dump(1) + "\n";
+  return json_text(list, 1) + "\n";
 }
 
 double peak_memory_mib() {
@@ -94,15 +70,16 @@ std::string summary_json(const RunConfig& config, const LoopResult& result) {
     held_out["items"] = result.after->items;
     summary["held_out"] = held_out;
   }
-  return summary.dump(1) + "\n";
+  return json_text(summary, 1) + "\n";
 }
 
 std::string resume_command(ConfigPurpose purpose, const std::filesystem::path& folder) {
-  return std::string("drift ") + (purpose == ConfigPurpose::kTrain ? "train " : "pretrain ") +
-         (folder / "config.toml").string() + " --out " + folder.string() + " --resume";
+  return shell_command({"drift", purpose == ConfigPurpose::kTrain ? "train" : "pretrain",
+                        (folder / "config.toml").string(), "--out", folder.string(), "--resume"});
 }
 
-LoopSettings loop_settings(const RunConfig& config, ConfigPurpose purpose, const std::filesystem::path& model_folder) {
+LoopSettings loop_settings(const RunConfig& config, ConfigPurpose purpose, const std::filesystem::path& model_folder,
+                           Identity& identity) {
   const auto& section = config.section(purpose == ConfigPurpose::kTrain ? "train" : "pretrain");
   const auto& evaluation = config.section("evaluation");
   LoopSettings settings;
@@ -112,10 +89,24 @@ LoopSettings loop_settings(const RunConfig& config, ConfigPurpose purpose, const
   settings.evaluate_every = evaluation.get<std::int64_t>("every");
   settings.evaluate_before = evaluation.get<bool>("before");
   settings.seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
-  settings.config_hash = config_hash(config);
+  settings.config_hash = identity.key(config, IdentityOf::kTraining);
   settings.model_config_json = read_config_json(model_folder);
   settings.model_folder = model_folder;
   return settings;
+}
+
+/// In which settings the run differs from the one that its folder holds.
+std::string what_differs(const LoadedRun& run, ConfigPurpose purpose, const std::filesystem::path& folder,
+                         Identity& identity) {
+  try {
+    const RunConfig begun = resolve_config(load_document(folder / "config.toml", {}), run.plugins->registry, purpose);
+    const auto there = identity.settings(begun, IdentityOf::kTraining);
+    const auto here = identity.settings(run.config, IdentityOf::kTraining);
+    const auto lines = differences({there.begin(), there.end()}, {here.begin(), here.end()});
+    return lines.empty() ? "\n       a file that the configuration names is not what it was" : listed(lines);
+  } catch (const Error&) {
+    return {};  // the components have other parameters now
+  }
 }
 
 RunHeader header(const RunConfig& config, const Model& model, ConfigPurpose purpose, const RunFolder& folder,
@@ -228,12 +219,15 @@ int run_training(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   prepare_device(config);
   const auto path = run_path(options, config);
   const std::filesystem::path model_folder = config.section("model").get<std::string>("path");
-  const auto settings = loop_settings(config, purpose, model_folder);
+  Identity identity;
+  const auto settings = loop_settings(config, purpose, model_folder, identity);
 
   // A new run gets its folder only when everything that it is made of could be opened.
   std::optional<RunFolder> folder;
   if (options.resume) folder.emplace(RunFolder::open(path));
-  const auto resumed = options.resume ? folder->resume_point(settings.config_hash) : std::nullopt;
+  const auto resumed = options.resume ? folder->resume_point(settings.config_hash,
+                                                             [&] { return what_differs(run, purpose, path, identity); })
+                                      : std::nullopt;
   // What is wrong with the tokenizer, the prompt or the data is said before the weights are read.
   const Tokenizer tokenizer = Tokenizer::open(model_folder);
   const PromptEncoder prompts(config.section("prompt"), tokenizer, read_model_traits(run.plugins->registry, config));

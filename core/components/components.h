@@ -19,7 +19,7 @@
 
 namespace drift {
 
-/// A component of a run, and whose it is. Calls go through call(), so that an error says where it came from.
+/// A component of a run, and its owner. Calls go through call(), so that an error says where it came from.
 template <class T>
 class Loaded {
  public:
@@ -75,7 +75,7 @@ Loaded<T> create_component(const Registry& registry, const RunConfig& config, st
     throw failed(error.what(), {});
   }
   auto* typed = dynamic_cast<T*>(made.get());
-  if (typed == nullptr) throw failed("the plugin created a component of another kind", "rebuild the plugin");
+  if (typed == nullptr) throw failed("the plugin created a component of a different kind", "rebuild the plugin");
   made.release();
   return Loaded<T>(std::unique_ptr<T>(typed), name, entry->plugin);
 }
@@ -83,10 +83,10 @@ Loaded<T> create_component(const Registry& registry, const RunConfig& config, st
 /// The model of `[model]` on the meta device: traits, names and shapes, no memory for weights.
 Loaded<Model> open_model_shapes(const Registry& registry, const RunConfig& config);
 
-/// What the model of `[model]` declares: config.json is read, no memory is taken for weights.
+/// What the model of `[model]` declares: config.json is read, no memory is allocated for weights.
 ModelTraits read_model_traits(const Registry& registry, const RunConfig& config);
 
-/// Open the model that `[model]` names, with weights from `folder` (a checkpoint) or, where the configuration says so,
+/// Open the model that `[model]` names, with weights from `folder` (a checkpoint) or, if the configuration says so,
 /// random.
 /// @throws Error if the folder's files and the model do not fit together.
 Loaded<Model> open_model(const Registry& registry, const RunConfig& config, const std::filesystem::path& folder);

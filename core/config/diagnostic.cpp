@@ -1,5 +1,7 @@
 #include <core/config/diagnostic.h>
 
+#include <unicode/utf8.h>
+
 #include <algorithm>
 #include <string_view>
 
@@ -16,7 +18,7 @@ std::string indent(std::string_view line, std::uint32_t column) {
   std::string out;
   std::uint32_t at = 1;
   for (std::size_t i = 0; i < line.size() && at < column; ++i) {
-    if ((static_cast<unsigned char>(line[i]) & 0xC0) == 0x80) continue;  // inside a UTF-8 character
+    if (U8_IS_TRAIL(line[i])) continue;  // inside a UTF-8 character
     out += line[i] == '\t' ? '\t' : ' ';
     ++at;
   }

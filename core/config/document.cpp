@@ -210,4 +210,9 @@ std::string_view name_of(std::string_view key) {
   return section.empty() ? key : key.substr(section.size() + 1);
 }
 
+bool is_plain_name(std::string_view name) {
+  const auto fits = [](unsigned char c) { return c != '/' && c >= 0x20; };
+  return std::ranges::all_of(name, fits) && name != "." && name != "..";
+}
+
 }  // namespace drift

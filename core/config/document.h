@@ -88,4 +88,7 @@ ConfigDocument load_document(const std::filesystem::path& file, const std::vecto
 std::string_view section_of(std::string_view key);
 std::string_view name_of(std::string_view key);
 
+/// Good for a file or a folder.
+bool is_plain_name(std::string_view name);
+
 }  // namespace drift

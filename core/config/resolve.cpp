@@ -68,7 +68,7 @@ class Resolver {
       throw ConfigError(std::move(mistakes_));
     }
     config_.set_aside_ = merged_.set_aside;
-    if (merged_.preset) config_.preset_notes_ = preset_notes(*merged_.preset, config_.sections_);
+    if (merged_.preset) config_.preset_notes_ = preset_notes(*merged_.preset, config_);
     config_.preset_notes_.insert(config_.preset_notes_.end(), lacking_.begin(), lacking_.end());
     return std::move(config_);
   }
@@ -107,6 +107,7 @@ class Resolver {
     ResolvedSection section{schema.name, {}, {}};
     for (const ParamSpec& spec : specs) section.values.push_back(resolve(spec, schema.name));
     if (schema.component) section.values.front() = chosen;
+    for (ResolvedValue& value : section.values) value.role = schema.role_of(value.name);
     for (const auto& [key, leaf] : merged_.leaves) {
       if (section_of(key) == schema.name && complete) check_known(key, leaf, schema, component, specs);
     }
@@ -193,7 +194,7 @@ class Resolver {
   }
 
   ResolvedValue resolve(const ParamSpec& spec, const std::string& section) {
-    ResolvedValue resolved{spec.name, spec.default_value, {}};
+    ResolvedValue resolved{spec.name, spec.default_value, {}, spec.is_path};
     const std::string key = section + "." + spec.name;
     const ConfigLeaf* leaf = merged_.find(key);
     if (leaf == nullptr) return resolved;
@@ -281,9 +282,7 @@ class Resolver {
       name.value = stem.empty() ? "run" : stem;
       name.origin = {Origin::Kind::kDerived, "the file's name", {}, {}};
     }
-    const std::string chosen = text(name);
-    const bool plain = std::ranges::none_of(chosen, [](unsigned char c) { return c == '/' || c < 0x20; });
-    if (!plain || chosen == "." || chosen == "..") {
+    if (!is_plain_name(text(name))) {
       mistake(name.origin, name.origin.value, "`run.name` must be a plain folder name").notes = {
           "the run's folder is runs/NAME; --out chooses another"};
     }

@@ -18,6 +18,8 @@ struct ResolvedValue {
   std::string name;
   ParamValue value;
   Origin origin;
+  bool is_path = false;
+  KeyRole role = KeyRole::kResult;
 };
 
 struct ResolvedSection {
@@ -44,6 +46,9 @@ class RunConfig {
   std::string component(std::string_view section) const;
 
   const std::vector<ResolvedSection>& sections() const { return sections_; }
+
+  /// "train.learning_rate"; null if it is none of the run's.
+  const ResolvedValue* find(std::string_view key) const;
 
   /// What the algorithm's preset has to say to who takes it over, one line each: its notes on values that the run takes
   /// from it (one that a file or the command line sets is the user's own), and settings that the run's components lack.

@@ -11,7 +11,7 @@ namespace {
 
 template <class T>
 at::Tensor to_tensor(const std::vector<T>& values, at::IntArrayRef shape, at::ScalarType type) {
-  // from_blob wants a mutable pointer; the clone is what leaves this function.
+  // from_blob requires a mutable pointer; this function returns only the clone.
   return at::from_blob(const_cast<T*>(values.data()), shape, at::TensorOptions().dtype(type)).clone();
 }
 

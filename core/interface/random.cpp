@@ -1,6 +1,6 @@
 #include <drift/random.h>
 
-#include <core/interface/philox.h>
+#include <ATen/core/PhiloxRNGEngine.h>
 
 #include <cassert>
 
@@ -17,9 +17,10 @@ std::uint64_t mix(std::uint64_t key, std::string_view name) {
   return hash ^ (hash >> 31);
 }
 
-std::uint32_t narrow(std::int64_t value) {
-  assert(value >= 0 && value < (std::int64_t{1} << 32));
-  return static_cast<std::uint32_t>(value);
+/// Two of the counter's four words, as ATen's generator takes them.
+std::uint64_t words(std::int64_t low, std::int64_t high) {
+  assert(low >= 0 && low < (std::int64_t{1} << 32) && high >= 0 && high < (std::int64_t{1} << 32));
+  return static_cast<std::uint64_t>(low) | static_cast<std::uint64_t>(high) << 32;
 }
 
 }  // namespace
@@ -29,9 +30,9 @@ RandomStream::RandomStream(std::uint64_t seed, std::string_view name) : key_(mix
 RandomStream RandomStream::child(std::string_view name) const { return RandomStream(mix(key_, name)); }
 
 std::uint64_t RandomStream::bits(const RandomPoint& point) const {
-  const auto words = philox({narrow(point.step), narrow(point.sample), narrow(point.position), narrow(point.draw)},
-                            {static_cast<std::uint32_t>(key_), static_cast<std::uint32_t>(key_ >> 32)});
-  return (std::uint64_t{words[0]} << 32) | words[1];
+  at::philox_engine philox(key_, words(point.position, point.draw), words(point.step, point.sample));
+  const std::uint64_t high = philox();
+  return high << 32 | philox();
 }
 
 double RandomStream::uniform(const RandomPoint& point) const {

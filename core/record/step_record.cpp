@@ -1,5 +1,7 @@
 #include <core/record/step_record.h>
 
+#include <core/io/json.h>
+
 #include <drift/error.h>
 
 #include <nlohmann/json.hpp>
@@ -161,12 +163,12 @@ std::string to_json_line(const StepRecord& record) {
   for (const auto& [name, value] : record.plugin_metrics) line[name] = number(value);
   if (record.seconds) line["seconds"] = json_of(*record.seconds);
   if (record.held_out) line["held_out"] = json_of(*record.held_out);
-  return line.dump();
+  return json_text(line);
 }
 
 StepRecord parse_step(std::string_view line) {
   try {
-    return parse_object(Json::parse(line));
+    return parse_object(parse_json_object(line, "the line"));
   } catch (const nlohmann::json::exception& error) {
     throw Error(std::string("not the metrics of a step: ") + error.what());
   }

@@ -25,7 +25,7 @@ struct PhaseSeconds {
 struct StepSeconds {
   double rollout = 0;
   double reward = 0;
-  double old = 0;  ///< log-probabilities of the policy that wrote the responses, where the update does not yield them
+  double old = 0;  ///< log-probabilities of the policy that wrote the responses, if the update does not yield them
   double reference = 0;
   double update = 0;  ///< forwards with gradients, loss, backwards, optimizer
   double total = 0;
@@ -35,15 +35,14 @@ struct StepSeconds {
   std::vector<PhaseSeconds> phases() const;
 };
 
-/// What is known of one training step. What a run does not have stays unknown.
+/// What is known of one training step. Values that a run does not have stay unknown.
 struct StepRecord {
   std::int64_t step = 0;  ///< 1, 2, …; 0: the evaluation before the first step
   double loss = kUnknown;
-  double reward = kUnknown;  ///< mean over all responses of the rollout
-  std::map<std::string, double, std::less<>>
-      reward_parts;             ///< by label, where there are several; without their weights
-  double solved = kUnknown;     ///< share of the responses, in [0, 1]
-  double grad_norm = kUnknown;  ///< mean over the optimizer steps, before clipping
+  double reward = kUnknown;                                 ///< mean over all responses of the rollout
+  std::map<std::string, double, std::less<>> reward_parts;  ///< by label, if there are several; without their weights
+  double solved = kUnknown;                                 ///< share of the responses, in [0, 1]
+  double grad_norm = kUnknown;                              ///< mean over the optimizer steps, before clipping
   double learning_rate = kUnknown;
   std::int64_t groups = 0;
   std::optional<std::int64_t> live_groups;  ///< groups with differing rewards
@@ -59,8 +58,8 @@ struct StepRecord {
   bool skipped = false;  ///< no group was live: no optimizer step
   /// What plugins report: the loss by plain names (kl, token_utility, …), other components as COMPONENT/name.
   std::map<std::string, double, std::less<>> plugin_metrics;
-  std::optional<StepSeconds> seconds;     ///< none where nothing was trained
-  std::optional<HeldOutResult> held_out;  ///< where the step was evaluated
+  std::optional<StepSeconds> seconds;     ///< none if nothing was trained
+  std::optional<HeldOutResult> held_out;  ///< if the step was evaluated
 
   /// A number by its name in metrics.jsonl, "reward.LABEL" and those of the loss included.
   double value(std::string_view name) const;
@@ -71,7 +70,7 @@ std::string to_json_line(const StepRecord& record);
 
 /// What to_json_line() wrote. A number of another name counts as a plugin's: another version of Drift may have written
 /// the line.
-/// @throws Error if it is no such line.
+/// @throws Error if it is not such a line.
 StepRecord parse_step(std::string_view line);
 
 }  // namespace drift

@@ -52,7 +52,7 @@ struct RunClosing {
   std::string resume_command = {};
 };
 
-/// Shows one run. Warnings (log_warning) of any thread appear in it as long as it lives; all else comes from one
+/// Shows one run. Warnings (log_warning) of any thread appear in it during its lifetime; everything else comes from one
 /// thread.
 class RunDisplay {
  public:
@@ -70,10 +70,10 @@ class RunDisplay {
   /// at every evaluation, at the last step, and at least every twenty seconds.
   void step(const StepRecord& step);
 
-  /// What the current step is busy with, on the live line alone: ("rollout", 32, 128).
+  /// What the current step is busy with, on the live line only: ("rollout", 32, 128).
   void activity(std::string_view what, std::int64_t done, std::int64_t total);
 
-  /// A line for people: "finishing step 37, then saving; Ctrl-C again leaves at once".
+  /// A line for the user: "finishing step 37, then saving; Ctrl-C again exits immediately".
   void message(std::string_view text);
 
   void close(const RunClosing& closing);

@@ -1,6 +1,6 @@
 #include <core/rollout/judge.h>
 
-#include <core/base/at_once.h>
+#include <core/process/threads.h>
 
 #include <map>
 #include <tuple>

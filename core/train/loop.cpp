@@ -65,7 +65,7 @@ LoopResult TrainingLoop::run() {
       record(metrics);
     });
   }
-  // Killed after the last checkpoint, or asked to go on with a finished run: its result is still to be told.
+  // Killed after the last checkpoint, or asked to continue a finished run: its result must still be reported.
   if (result_.last_step >= settings_.steps && evaluate_) {
     guarded("evaluation after the last step", [&] {
       StepRecord metrics;
@@ -151,7 +151,7 @@ void TrainingLoop::warn(const StepRecord& metrics) {
   if (skipped_in_a_row_ == 1 || (skipped_in_a_row_ > 0 && skipped_in_a_row_ % 10 == 0)) {
     log_warning(at + "all rewards of each group are equal" +
                 (skipped_in_a_row_ > 1 ? ", for " + std::to_string(skipped_in_a_row_) + " steps now" : "") +
-                "; there is nothing to learn, the optimizer step is skipped");
+                "; there is nothing to learn, so the optimizer step is skipped");
   } else if (metrics.step <= 5 && metrics.groups > 0 && 10 * *metrics.live_groups < metrics.groups &&
              !metrics.skipped) {
     log_warning(at + "only " + std::to_string(*metrics.live_groups) + " of " + std::to_string(metrics.groups) +

@@ -28,7 +28,7 @@ struct LoopSettings {
   std::filesystem::path model_folder;  ///< whose tokenizer and other files a checkpoint carries along
 };
 
-/// What a run came to.
+/// The result of a run.
 struct LoopResult {
   std::int64_t last_step = 0;
   int signal = 0;  ///< that stopped it, or 0
@@ -37,7 +37,7 @@ struct LoopResult {
   std::filesystem::path checkpoint;  ///< the last one that was written; empty: none
 };
 
-/// Step after step: train, evaluate, write the metrics, save; go on from a checkpoint exactly; stop on a signal.
+/// Step after step: train, evaluate, write the metrics, save; continue exactly from a checkpoint; stop on a signal.
 class TrainingLoop {
  public:
   using Evaluate = std::function<HeldOutResult()>;

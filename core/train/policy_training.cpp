@@ -242,7 +242,7 @@ void PolicyTraining::take(const UpdateResult& result, StepRecord& metrics) const
   metrics.seconds->update = result.gradient_seconds;
 }
 
-/// One plan for all inner iterations, or one for each, as the strategy wants it.
+/// One plan for all inner iterations, or one for each, as the strategy requires.
 std::vector<MaskPlan> PolicyTraining::draw_plans(std::int64_t step, const Trajectories& kept,
                                                  const at::Tensor& sample_number) const {
   const bool redraws = components_.masking->refresh() == PlanRefresh::kEachInnerIteration;
@@ -274,7 +274,7 @@ MaskPlan PolicyTraining::draw_plan(std::int64_t step, std::int64_t inner_iterati
 // What a plugin's author gets wrong first: found here, by name, and not deep inside an indexing kernel.
 void PolicyTraining::check(const MaskPlan& plan, const Trajectories& kept) const {
   const auto require = [](bool holds, const std::string& what) {
-    if (!holds) throw Error("the plan is not valid: " + what, "see drift/mask_plan.h for what each field holds");
+    if (!holds) throw Error("the plan is not valid: " + what, "drift/mask_plan.h describes each field");
   };
   require(plan.sample_F.defined() && plan.sample_F.dim() == 1 && plan.sample_F.scalar_type() == at::kLong,
           "sample_F must be int64 [F]");
@@ -295,7 +295,7 @@ void PolicyTraining::check(const MaskPlan& plan, const Trajectories& kept) const
   if (views == 0) return;
   require(plan.sample_F.min().item<std::int64_t>() >= 0 &&
               plan.sample_F.max().item<std::int64_t>() < kept.tokens_BL.size(0),
-          "sample_F points beyond the responses");
+          "sample_F refers to responses that do not exist");
   require(plan.forward_F.min().item<std::int64_t>() >= 0 && plan.forward_F.max().item<std::int64_t>() < plan.forwards,
           "forward_F must be in [0, forwards)");
 }

@@ -22,7 +22,7 @@
 
 namespace drift {
 
-/// What policy training is made of, besides the policy.
+/// The parts of policy training, besides the policy.
 struct PolicyComponents {
   Loaded<Task> task;
   Judge judge;
@@ -32,7 +32,7 @@ struct PolicyComponents {
   std::optional<ReferencePolicy> reference;  ///< empty unless the loss asks for it
 };
 
-/// One optimisation step: prompts, rollout, rewards, advantages, masks, log-probabilities, loss, optimizer
+/// One training step: prompts, rollout, rewards, advantages, masks, log-probabilities, loss, optimizer
 /// (docs/spec/algorithms.md 1.8).
 class PolicyTraining final : public Training {
  public:

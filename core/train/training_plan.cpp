@@ -154,7 +154,7 @@ class UpdatePlanner {
   UpdateCost cost_, last_;
 };
 
-/// A trained weight has its gradient, AdamW's two moments and, where it is narrower, its master in float32.
+/// A trained weight has its gradient, AdamW's two moments and, if it is narrower, its master in float32.
 void plan_memory(const RunConfig& config, const Model& shapes, bool on_cpu, bool has_reference, TrainingPlan& plan) {
   constexpr std::int64_t kFloat = 4;
   const auto element = static_cast<std::int64_t>(shapes.lm_head_VH().element_size());
@@ -168,9 +168,9 @@ void plan_memory(const RunConfig& config, const Model& shapes, bool on_cpu, bool
   plan.always.push_back(
       {"gradients", gradients * count * kFloat,
        gradients > 1 ? "float32, one for each of " + std::to_string(gradients) + " workers" : "float32"});
-  plan.always.push_back({"program", resident_memory(), "as it is now, plugins and task included"});
+  plan.always.push_back({"program", resident_memory(), "as it is now, including plugins and task"});
 
-  plan.phases.push_back({"rollout", plan.rollout.bytes, "activations and logits of the rows at work"});
+  plan.phases.push_back({"rollout", plan.rollout.bytes, "activations and logits of the active rows"});
   plan.phases.push_back({"update", plan.update.bytes, "activations and logits, within train.memory_budget_mib"});
   plan.checkpoint_bytes = count * (element + (element < kFloat ? kFloat : 0) + 2 * kFloat);
   plan.checkpoints = config.section("train").get<std::int64_t>("keep_checkpoints");

@@ -44,7 +44,7 @@ class GradientComputation {
     result_.current_FL = at::zeros({batch.plan->sample_F.size(0), length_}, score_options());
   }
 
-  /// The graphs of all rows alive together; the LM head on some whole units at a time.
+  /// The graphs of all rows are alive together; the LM head runs on a few complete units at a time.
   void one_pass(const UpdatePass& pass) {
     const Views views = pass.views();
     const auto rows = distinct_view_rows(model_.traits(), *batch_.trajectories, *batch_.plan, views);
@@ -166,7 +166,7 @@ class GradientComputation {
     return input;
   }
 
-  /// The loss of these views, and what it asks of their scores.
+  /// The loss of these views, and what it needs of their scores.
   ScoreGradient evaluate(const Views& views, const PolicyScores& current) {
     const PhaseTimer timer;
     result_.current_FL.index_copy_(0, index_tensor(views, head_VH_.device()), current.logprob_FL);

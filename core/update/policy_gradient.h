@@ -55,9 +55,9 @@ struct PolicyGradient {
 
 /// Value and exact gradient of the loss. Views are taken together as the loss's coupling demands and as the memory
 /// budget allows; the LM head is fused with the log-softmax and runs on scored positions, some at a time, so that each
-/// of its three products is computed once. What a coupled unit needs beyond the budget is paid by work, for the same
-/// gradient: activations inside the blocks are computed again in the backward, or, where that does not suffice, the
-/// unit's log-probabilities are computed without gradients first, the loss gives d loss / d log-prob, and every part is
+/// of its three products is computed once. A coupled unit beyond the budget costs extra work, for the same gradient:
+/// activations inside the blocks are recomputed in the backward, or, if that is not enough, the unit's
+/// log-probabilities are computed without gradients first, the loss gives d loss / d log-prob, and every part is
 /// computed again with gradients and goes backwards with its share.
 ///
 /// @param memory_budget  bytes for activations; at least one row is always computed.

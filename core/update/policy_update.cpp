@@ -10,7 +10,7 @@
 
 namespace drift {
 
-/// One optimizer step and what the other policies think of its views.
+/// One optimizer step and the other policies' scores of its views.
 struct PolicyUpdate::Part : UpdateStep {
   PolicyScores old_policy;  // logprob_FL undefined: the weights are still those that wrote the responses
   PolicyScores reference;

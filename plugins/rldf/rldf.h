@@ -5,6 +5,7 @@
 #include <drift/loss_estimator.h>
 #include <drift/loss_terms.h>
 #include <drift/masking_strategy.h>
+#include <drift/plan_builder.h>
 
 #include <cstdint>
 #include <vector>
@@ -20,12 +21,10 @@ class TrajectoryMasking final : public MaskingStrategy {
  private:
   std::vector<std::int64_t> select(const std::vector<double>& surprisal, const MaskingInput& input,
                                    std::int64_t sample) const;
-  std::vector<std::int64_t> draw_order(const std::vector<double>& surprisal, const MaskingInput& input,
-                                       RandomPoint point) const;
-  std::vector<double> logits(const std::vector<double>& surprisal) const;
   std::vector<double> view_weights(const std::vector<double>& surprisal,
                                    const std::vector<std::int64_t>& selected) const;
-  bool uniform(const std::vector<double>& surprisal) const;
+  void add_state(PlanBuilder& builder, const Response& response, std::int64_t length, std::int32_t raw_step,
+                 bool first_state) const;
 
   std::int64_t k_;
   double temperature_;

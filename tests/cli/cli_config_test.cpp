@@ -23,7 +23,7 @@ class CliConfig : public testing::Test {
   test::TemporaryFolder folder_;
 };
 
-TEST_F(CliConfig, MistakesAreShownAllAtOnceWithTheirPlaces) {
+TEST_F(CliConfig, AllMistakesAreShownTogetherWithTheirPlaces) {
   write("run.toml", "[trian]\nsteps = 3\n\n[train]\nstpes = 4\n");
   const auto result = drift("train run.toml --steps 0 --set run.seed=-1");
   EXPECT_EQ(result.status, 2);

@@ -28,7 +28,7 @@ std::size_t count(const std::string& part, const std::string& text) {
   return found;
 }
 
-/// A command as `drift --help` lists it: "plugin info", and its argument.
+/// A command as `drift --help` lists it: "plugin info", and its arguments.
 struct Listed {
   std::string name;
   std::string argument;
@@ -82,7 +82,7 @@ TEST(CliUsage, EveryCommandsHelpTeachesWithOneExample) {
     const auto help = drift(command.name + " --help");
     EXPECT_EQ(help.status, 0);
     EXPECT_EQ(help.error, "");
-    // `drift eval --help` explains `eval diff`, too.
+    // `drift eval --help` also explains `eval diff`.
     const std::size_t explained = command.name == "eval" ? 2 : 1;
     EXPECT_EQ(count("\nexample: drift ", help.output), explained);
     EXPECT_EQ(count("\nusage: drift ", help.output), explained);
@@ -151,7 +151,7 @@ void expect_mistake(const std::string& arguments, const std::string& message) {
   EXPECT_THAT(result.error, HasSubstr(message)) << arguments;
 }
 
-TEST(CliUsage, EveryCommandExpectsItsArgumentsAndNoMore) {
+TEST(CliUsage, EveryCommandNeedsItsArgumentsAndNoMore) {
   for (const Listed& command : kCommands) {
     const std::string name = "`drift " + command.name + "`";
     const std::string example = "\n  = for example: drift " + command.name;
@@ -180,7 +180,7 @@ TEST(CliUsage, Version) {
   EXPECT_EQ(drift("--version").output, result.output);
 }
 
-TEST(CliUsage, TheSdkLiesInTheBuildFolderToo) {
+TEST(CliUsage, TheSdkIsAlsoInTheBuildFolder) {
   const auto result = drift("sdk --prefix");
   EXPECT_EQ(result.status, 0) << result.error;
   EXPECT_EQ(result.output, std::filesystem::canonical(test::build_dir()).string() + "\n");
@@ -228,12 +228,12 @@ TEST(CliUsage, DoctorSaysWhatWorks) {
   EXPECT_THAT(result.output,
               HasSubstr("ok       runs      " + (std::filesystem::canonical(folder.path()) / "runs").string() +
                         " (made by the first run)\n"));
-  EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "it leaves nothing behind";
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "it leaves nothing";
 }
 
 TEST(CliUsage, DoctorSaysWhereRunsCannotBeWritten) {
   if (geteuid() == 0) {
-    // The superuser may write everywhere but where there is no room for files.
+    // The superuser may write everywhere except where files are impossible.
     const auto result = test::run_command("cd /proc && " + test::program().string() + " doctor");
     EXPECT_EQ(result.status, 1) << result.output;
     EXPECT_THAT(result.output, HasSubstr("problem  runs      cannot write into /proc"));
@@ -288,7 +288,7 @@ TEST(CliUsage, NoColourOutsideATerminal) {
 }
 
 // The counterpart, without which the test above could not fail.
-TEST(CliUsage, ColourOnATerminalUnlessItIsNotWanted) {
+TEST(CliUsage, ColourOnATerminalUnlessDisabled) {
   if (test::run_command("script -qec true /dev/null").status != 0)
     GTEST_SKIP() << "no `script` to make a terminal with";
   const auto on_terminal = [](const std::string& environment, const std::string& arguments) {

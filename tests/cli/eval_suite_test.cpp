@@ -152,7 +152,7 @@ TEST_F(EvalSuite, OneFolderHoldsOneEvaluation) {
   const auto other = eval("out", "--set evaluation.rollout.threshold=0.5");
   EXPECT_EQ(other.status, 2);
   EXPECT_THAT(other.error, AllOf(HasSubstr("evaluation.rollout.threshold: 0.9 there, 0.5 here"),
-                                 HasSubstr("choose another folder by --out"), HasSubstr("in 2 of 6 cells")));
+                                 HasSubstr("choose another folder with --out"), HasSubstr("in 2 of 6 cells")));
   const auto model = drift("eval " + source("assets/sudoku-dream") + " --suite suite.toml --out out");
   EXPECT_EQ(model.status, 2);
   EXPECT_THAT(model.error, HasSubstr("another checkpoint"));

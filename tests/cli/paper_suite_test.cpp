@@ -125,7 +125,7 @@ class PaperSuite : public testing::Test {
 const std::vector<std::string> kCells = {"MATH500-8",   "GSM8K-8",     "AMC23-8",  "HumanEval-8", "MBPP-8",
                                          "Countdown-4", "Countdown-8", "Sudoku-4", "Sudoku-8"};
 
-TEST_F(PaperSuite, AnswersSevenTasksAndGoesOnWhereItWasStopped) {
+TEST_F(PaperSuite, AnswersSevenTasksAndContinuesWhereItWasStopped) {
   test::RunningProgram stopped(folder(), arguments("out"));
   const fs::path second = folder() / "out/responses/GSM8K-8-dynamic.jsonl";
   ASSERT_TRUE(stopped.wait_until([&] { return fs::exists(second) && fs::file_size(second) > 0; }))

@@ -88,8 +88,8 @@ TEST_F(Tokenize, NamesTheRecordThatIsWrong) {
     EXPECT_THAT(result.error, StartsWith("error: " + path + ":2: "));
     return result.error.substr(0, result.error.find('\n'));
   };
-  EXPECT_THAT(error_of("{\"text\": \"1\"", ""), HasSubstr("the line is not valid JSON"));
-  EXPECT_THAT(error_of("[1]", ""), HasSubstr("the line is no JSON object"));
+  EXPECT_THAT(error_of("{\"text\": \"1\"", ""), HasSubstr("the line is not a JSON object: line 1, column"));
+  EXPECT_THAT(error_of("[1]", ""), HasSubstr("the line is not a JSON object"));
   EXPECT_THAT(error_of("{\"Text\": \"1\"}", ""), HasSubstr("`text` is missing"));
   EXPECT_THAT(error_of("{\"text\": 1}", ""), HasSubstr("`text` is not a text"));
   EXPECT_THAT(error_of("{\"text\": \"a\"}", ""), HasSubstr("the vocabulary has no token for `a`"));
@@ -117,7 +117,7 @@ TEST_F(Tokenize, MistakesOfTheCommandLine) {
               StartsWith("error: cannot use the tokenizer nowhere/tokenizer.json: the file cannot be opened\n"));
 }
 
-TEST_F(Tokenize, ShowsBytesThatAreNoCharacter) {
+TEST_F(Tokenize, ShowsBytesThatAreNotCharacters) {
   const auto path = folder_.path() / "tokenizer.json";
   test::write_file(path,
                    R"({"decoder": {"type": "ByteLevel"}, "model": {"type": "BPE", "vocab": {"Ã": 0, "©": 1, "\"": 2}},

@@ -112,7 +112,7 @@ TEST(Report, HasACurveForWhatWasMeasuredAndNoneForWhatWasNot) {
   EXPECT_THAT(page, Not(HasSubstr("<b>Token utility")));
 }
 
-TEST(Report, RunsOfNoneAndOneStepArePagesToo) {
+TEST(Report, RunsOfNoStepAndOneStepAreAlsoPages) {
   const RunFolder empty;
   const std::string nothing = empty.report();
   EXPECT_EQ(markup_mistake(nothing), "");
@@ -256,7 +256,7 @@ TEST(Metrics, NullAndMissingValuesAreUnknown) {
   EXPECT_FALSE(steps[0].held_out);
 }
 
-TEST(Metrics, ALineThatIsNoStepIsNamed) {
+TEST(Metrics, ALineThatIsNotAStepIsNamed) {
   for (const char* bad : {"{\"step\":2,", "{\"loss\":1}", "[]", "{\"step\":2,\"seconds\":{\"rollout\":\"fast\"}}",
                           "{\"step\":2,\"held_out\":{}}"}) {
     const RunFolder run;
@@ -290,10 +290,10 @@ TEST(Profile, SharesOfAStepLongestFirstOtherLast) {
             "{\"step\":1,\"seconds\":{\"other\":0.1,\"old\":0.1,\"rollout\":0.2,\"total\":0.4}}\n"
             "{\"step\":2,\"seconds\":{\"other\":0.1,\"old\":0.1,\"rollout\":0.4,\"total\":0.6}}\n");
   EXPECT_EQ(profile_table(read_metrics(run.folder.path() / "metrics.jsonl")),
-            "profile     rollout             0.30 s   60.0 %\n"
-            "            old policy          0.10 s   20.0 %\n"
-            "            other               0.10 s   20.0 %\n"
-            "            a step              0.50 s  100.0 %");
+            "rollout     0.30 s   60.0 %\n"
+            "old policy  0.10 s   20.0 %\n"
+            "other       0.10 s   20.0 %\n"
+            "a step      0.50 s  100.0 %\n");
   EXPECT_EQ(profile_table({}), "");
 }
 

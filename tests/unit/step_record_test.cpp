@@ -67,7 +67,7 @@ TEST(StepRecord, NumbersAreFoundByTheirName) {
   EXPECT_TRUE(std::isnan(step.value("token_utility")));
 }
 
-TEST(StepRecord, TheTotalAloneIsNoPhase) {
+TEST(StepRecord, TheTotalAloneIsNotAPhase) {
   const StepRecord step = parse_step(R"({"step":1,"seconds":0.5})");
   ASSERT_TRUE(step.seconds);
   EXPECT_EQ(step.seconds->total, 0.5);

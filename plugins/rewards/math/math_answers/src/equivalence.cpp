@@ -1,0 +1,198 @@
+#include "comparison.h"
+#include "reading.h"
+
+#include <flint/flint.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+namespace math_answers {
+namespace {
+
+constexpr std::size_t kMostDigits = 18;
+
+// numerator / denominator, not in lowest terms; both below 10^18.
+struct PlainNumber {
+  std::int64_t numerator = 0;
+  std::int64_t denominator = 1;
+  bool decimal = false;  // written with a point
+};
+
+bool operator==(const PlainNumber& a, const PlainNumber& b) {
+  __extension__ using Wide = __int128;
+  return static_cast<Wide>(a.numerator) * b.denominator == static_cast<Wide>(b.numerator) * a.denominator;
+}
+
+// The value of what most answers look like: 12, -3.5, \frac{3}{4}, with spaces around. Nothing for anything else, or
+// for more than 18 digits; then the whole grammar must read it.
+class PlainReader {
+ public:
+  explicit PlainReader(std::string_view text) : rest_(text) {}
+
+  std::optional<PlainNumber> read() {
+    skip_spaces();
+    PlainNumber number;
+    const bool negative = take("-");
+    if (!(take("\\frac{") || take("\\dfrac{") || take("\\tfrac{") ? fraction(number) : decimal(number)))
+      return std::nullopt;
+    skip_spaces();
+    if (!rest_.empty()) return std::nullopt;
+    if (negative) number.numerator = -number.numerator;
+    return number;
+  }
+
+ private:
+  void skip_spaces() {
+    while (!rest_.empty() && rest_.front() == ' ') rest_.remove_prefix(1);
+  }
+
+  bool take(std::string_view sign) {
+    if (!rest_.starts_with(sign)) return false;
+    rest_.remove_prefix(sign.size());
+    return true;
+  }
+
+  // Append digits to `value`; false if there are none, or too many altogether.
+  bool digits(std::int64_t& value) {
+    std::size_t count = 0;
+    for (; count < rest_.size() && is_digit(rest_[count]); ++count) {
+      if (++digits_ > kMostDigits) return false;
+      value = 10 * value + (rest_[count] - '0');
+    }
+    rest_.remove_prefix(count);
+    return count > 0;
+  }
+
+  bool fraction(PlainNumber& number) {
+    const bool negative = take("-");
+    if (!digits(number.numerator) || !take("}{")) return false;
+    digits_ = 0;
+    number.denominator = 0;
+    if (negative) number.numerator = -number.numerator;
+    return digits(number.denominator) && take("}") && number.denominator != 0;
+  }
+
+  bool decimal(PlainNumber& number) {
+    if (!digits(number.numerator)) return false;
+    if (!take(".")) return true;
+    number.decimal = true;
+    const std::size_t whole = digits_;
+    if (!digits(number.numerator)) return false;
+    for (std::size_t i = whole; i < digits_; ++i) number.denominator *= 10;
+    return true;
+  }
+
+  std::string_view rest_;
+  std::size_t digits_ = 0;
+};
+
+constexpr std::size_t kLongestQuote = 60;
+
+// The start of an answer on one line, in ASCII.
+std::string quoted(std::string_view text) {
+  std::string quote(text.substr(0, kLongestQuote));
+  for (char& c : quote) c = c == '\n' || c == '\t' || c == '\r' ? ' ' : c < ' ' || c > '~' ? '?' : c;
+  if (text.size() > kLongestQuote) quote += "...";
+  return quote;
+}
+
+std::string not_equal(std::string_view truth, std::string_view prediction, const char* why = "") {
+  std::string reason = quoted(prediction) + " is not " + quoted(truth);
+  if (*why != '\0') reason += std::string(" (") + why + ")";
+  return reason;
+}
+
+// Two plain numbers; nothing where rounding decides.
+std::optional<Comparison> compare_plain(std::string_view truth, std::string_view prediction, const Options& options) {
+  const auto wanted = PlainReader(truth).read();
+  if (!wanted) return std::nullopt;
+  const auto given = PlainReader(prediction).read();
+  if (!given) return std::nullopt;
+  if (*wanted == *given) return Comparison{true, "equal as rational numbers", true, true};
+  if (wanted->decimal != given->decimal && options.decimal_places >= 0) return std::nullopt;
+  return Comparison{false, not_equal(truth, prediction), true, true};
+}
+
+// FLINT keeps a few hundred kilobytes for each thread that used it.
+struct ThreadCaches {
+  ~ThreadCaches() { flint_cleanup(); }
+};
+
+class Judgement {
+ public:
+  Judgement(std::string_view truth, std::string_view prediction, const Options& options)
+      : truth_(truth), prediction_(prediction), options_(options) {}
+
+  Comparison run() {
+    Comparison result = judge(ShortUnits::kDrop);
+    if (!result.equal && short_unit_) {
+      const Comparison other = judge(ShortUnits::kKeep);
+      if (other.equal) result = other;
+    }
+    if (!result.equal && written_alike()) {
+      result.equal = true;
+      result.reason = "written the same";
+    }
+    return result;
+  }
+
+ private:
+  Comparison judge(ShortUnits short_units) {
+    Tree tree;
+    Tokens truth_tokens;
+    Tokens prediction_tokens;
+    const Reading wanted = read_answer(truth_, short_units, truth_tokens, tree);
+    const Reading given = read_answer(prediction_, short_units, prediction_tokens, tree);
+    short_unit_ = wanted.short_unit || given.short_unit;
+    Comparison result{false, {}, wanted.parsed(), given.parsed()};
+    const bool wanted_words = wanted.parsed() && tree.kind(wanted.root) == Kind::kText;
+    const bool given_words = given.parsed() && tree.kind(given.root) == Kind::kText;
+    if (wanted_words || given_words) {
+      const std::string said = words(truth_);
+      result.equal = !said.empty() && said == words(prediction_);
+      result.reason = result.equal ? "the same words" : not_equal(truth_, prediction_);
+      return result;
+    }
+    if (!wanted.parsed()) {
+      result.reason = not_equal(truth_, prediction_, "the truth cannot be read");
+    } else if (!given.parsed()) {
+      result.reason = not_equal(truth_, prediction_, given.reason);
+    } else {
+      compare(tree, wanted.root, given.root, result);
+    }
+    return result;
+  }
+
+  void compare(Tree& tree, Place truth, Place prediction, Comparison& result) const {
+    Comparer comparer(tree, options_);
+    try {
+      result.equal = comparer.equal(truth, prediction);
+      const std::string how = comparer.how();
+      result.reason =
+          result.equal ? (how.empty() ? "equal" : "equal " + how) : not_equal(truth_, prediction_, comparer.how());
+    } catch (const Unreadable& limit) {
+      result.reason = not_equal(truth_, prediction_, limit.reason);
+    }
+  }
+
+  bool written_alike() const {
+    const std::string wanted = squeezed(truth_);
+    return !wanted.empty() && wanted == squeezed(prediction_);
+  }
+
+  std::string_view truth_;
+  std::string_view prediction_;
+  const Options& options_;
+  bool short_unit_ = false;
+};
+
+}  // namespace
+
+Comparison compare_answers(std::string_view truth, std::string_view prediction, const Options& options) {
+  if (auto plain = compare_plain(truth, prediction, options)) return *plain;
+  thread_local const ThreadCaches caches;
+  return Judgement(truth, prediction, options).run();
+}
+
+}  // namespace math_answers

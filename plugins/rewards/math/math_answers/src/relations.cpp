@@ -1,0 +1,223 @@
+// Equations, assignments and inequalities.
+
+#include "comparison.h"
+#include "evaluation.h"
+#include "parser.h"
+
+#include <algorithm>
+
+namespace math_answers {
+namespace {
+
+constexpr unsigned kPoints = 6;
+constexpr unsigned kSignDraws = 8;
+constexpr unsigned kSamples = 12;  // of equations that are not rational, the last third with negative variables
+constexpr int kFewestSamples = 4;
+constexpr slong kSamplePrecision = 256;
+constexpr slong kSampleDecided = -150;  // bits
+
+bool is_descending(Relation relation) { return relation == Relation::kGreater || relation == Relation::kGreaterEqual; }
+
+Relation turned(Relation relation) {
+  switch (relation) {
+    case Relation::kGreater: return Relation::kLess;
+    case Relation::kGreaterEqual: return Relation::kLessEqual;
+    default: return relation;
+  }
+}
+
+bool is_literal(const Tree& tree, Place at) {
+  switch (tree.kind(at)) {
+    case Kind::kNumber: return true;
+    case Kind::kPercent:
+    case Kind::kNegate: return is_literal(tree, tree.left(at));
+    case Kind::kQuotient: return is_literal(tree, tree.left(at)) && is_literal(tree, tree.right(at));
+    default: return false;
+  }
+}
+
+// An inequality with its operands in rising order.
+struct Rising {
+  std::vector<Place> operands;
+  std::vector<Relation> relations;  // before each but the first
+};
+
+Rising rising(const Tree& tree, Place at) {
+  Rising result;
+  result.operands = tree.children(at);
+  for (std::size_t i = 1; i < result.operands.size(); ++i)
+    result.relations.push_back(tree[result.operands[i]].relation);
+  if (!result.relations.empty() && is_descending(result.relations.front())) {
+    std::ranges::reverse(result.operands);
+    std::ranges::reverse(result.relations);
+    std::ranges::transform(result.relations, result.relations.begin(), turned);
+  }
+  return result;
+}
+
+}  // namespace
+
+bool Comparer::is_equation(Place at) const {
+  for (Place operand = tree_.right(at); operand != kNone; operand = tree_[operand].next) {
+    if (tree_[operand].relation != Relation::kEqual) return false;
+  }
+  return true;
+}
+
+bool Comparer::is_assignment(Place at) const { return is_equation(at) && is_name(tree_, tree_.left(at)); }
+
+Place Comparer::last(Place at) const { return tree_.children(at).back(); }
+
+bool Comparer::relations(Place truth, Place prediction) {
+  const bool wanted = tree_.kind(truth) == Kind::kRelation;
+  const bool given = tree_.kind(prediction) == Kind::kRelation;
+  if (!wanted) return with_value(truth, prediction);
+  if (!given) return from_relation(truth, prediction);
+  if (is_equation(truth) != is_equation(prediction)) return false;
+  return is_equation(truth) ? equations(truth, prediction) : inequalities(truth, prediction);
+}
+
+// The truth is a value: what does an equation give? Its last member, if the members before it are a name, or the same.
+bool Comparer::with_value(Place truth, Place relation) {
+  if (!is_equation(relation)) return regions(truth, relation);
+  if (!is_name(tree_, tree_.left(relation)) && has_variables(tree_, relation) && !consistent(relation)) return false;
+  return equal(truth, last(relation));
+}
+
+// The truth is an equation or inequality, the prediction a value.
+bool Comparer::from_relation(Place relation, Place prediction) {
+  if (!is_equation(relation)) {
+    const Kind kind = tree_.kind(prediction);
+    return kind != Kind::kList && kind != Kind::kSet && regions(relation, prediction);
+  }
+  if (is_assignment(relation)) return equal(last(relation), prediction);
+  // "0.56 = 56\%" says one number in two ways; "8 + 8 + 15 = 31" is wanted as it is.
+  const auto members = tree_.children(relation);
+  const bool restates = std::ranges::all_of(members, [&](Place member) { return is_literal(tree_, member); });
+  return restates && std::ranges::any_of(members, [&](Place member) { return equal(member, prediction); });
+}
+
+bool Comparer::consistent(Place chain) {
+  const auto members = tree_.children(chain);
+  for (std::size_t i = 0; i + 1 < members.size(); ++i) {
+    if (!equal(members[i], members[i + 1])) return false;
+  }
+  return true;
+}
+
+bool Comparer::operands_equal(const std::vector<Place>& truth, const std::vector<Place>& prediction) {
+  return std::ranges::equal(truth, prediction, [&](Place a, Place b) { return equal(a, b); });
+}
+
+bool Comparer::equations(Place truth, Place prediction) {
+  const auto ratio = proportional(truth, prediction);
+  if (ratio.value_or(false)) {
+    how_ = "as equations";
+    return true;
+  }
+  if (is_assignment(truth) && is_assignment(prediction)) {
+    return equal(tree_.left(truth), tree_.left(prediction)) && equal(last(truth), last(prediction));
+  }
+  if (ratio) return false;
+  const auto wanted = tree_.children(truth);
+  auto given = tree_.children(prediction);
+  if (operands_equal(wanted, given)) return true;
+  std::ranges::reverse(given);
+  return operands_equal(wanted, given);
+}
+
+// Both sides of an inequality may be multiplied by a positive number.
+bool Comparer::inequalities(Place truth, Place prediction) {
+  const Rising wanted = rising(tree_, truth);
+  const Rising given = rising(tree_, prediction);
+  if (wanted.relations != given.relations) return false;
+  if (operands_equal(wanted.operands, given.operands)) return true;
+  if (wanted.operands.size() != 2 || !proportional(truth, prediction).value_or(false)) return false;
+  if (wanted.relations.front() == Relation::kNotEqual) return true;
+  const bool same_side =
+      is_descending(tree_[tree_.right(truth)].relation) == is_descending(tree_[tree_.right(prediction)].relation);
+  return same_direction(truth, prediction) == same_side;
+}
+
+Place Comparer::difference(Place relation) {
+  const Place right = tree_.add(Kind::kNegate, tree_.share(tree_.right(relation)));
+  return tree_.add(Kind::kSum, tree_.share(tree_.left(relation)), right);
+}
+
+// Whether left side - right side of one is a constant, not zero, times that of the other. Nothing if it cannot be told.
+std::optional<bool> Comparer::proportional(Place truth, Place prediction) {
+  if (tree_.count(truth) != 2 || tree_.count(prediction) != 2) return std::nullopt;
+  const Place wanted = difference(truth);
+  const Place given = difference(prediction);
+  struct Values {
+    std::uint64_t wanted = 0, given = 0;
+  };
+  std::optional<Values> first[2];  // for each prime
+  for (unsigned draw = 0; draw < kPoints; ++draw) {
+    Values here;
+    const Outcome one = evaluate_modulo(tree_, wanted, draw, work_, here.wanted);
+    const Outcome other = evaluate_modulo(tree_, given, draw, work_, here.given);
+    if (one == Outcome::kTooLarge || other == Outcome::kTooLarge) return std::nullopt;
+    if (one == Outcome::kOther || other == Outcome::kOther) return proportional_at_points(wanted, given);
+    if (one == Outcome::kUndefined || other == Outcome::kUndefined) return std::nullopt;
+    if (here.wanted == 0 || here.given == 0) return false;
+    auto& reference = first[draw % 2];
+    if (!reference) reference = here;
+    const std::uint64_t prime = prime_of_draw(draw);
+    if (multiply_modulo(here.wanted, reference->given, prime) !=
+        multiply_modulo(here.given, reference->wanted, prime)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The same by real numbers, for equations with roots, sines and the like.
+std::optional<bool> Comparer::proportional_at_points(Place wanted, Place given) {
+  Ball first_wanted;
+  Ball first_given;
+  int samples = 0;
+  for (unsigned i = 0; i < kSamples; ++i) {
+    const SamplePoint point{i, 3 * i >= 2 * kSamples, 0, true};
+    Ball a;
+    Ball b;
+    Magnitude scale;
+    if (evaluate_ball(tree_, wanted, point, kSamplePrecision, work_, a, scale) != Outcome::kValue) continue;
+    if (evaluate_ball(tree_, given, point, kSamplePrecision, work_, b, scale) != Outcome::kValue) continue;
+    if (acb_contains_zero(a.get()) || acb_contains_zero(b.get())) continue;
+    if (samples++ == 0) {
+      acb_swap(first_wanted.get(), a.get());
+      acb_swap(first_given.get(), b.get());
+      continue;
+    }
+    acb_mul(a.get(), a.get(), first_given.get(), kSamplePrecision);
+    acb_mul(b.get(), b.get(), first_wanted.get(), kSamplePrecision);
+    Magnitude product;
+    acb_get_mag(product.get(), a.get());
+    acb_sub(a.get(), a.get(), b.get(), kSamplePrecision);
+    if (!acb_contains_zero(a.get())) return false;
+    if (!within(a, product, kSampleDecided)) --samples;
+  }
+  if (samples < kFewestSamples) return std::nullopt;
+  return true;
+}
+
+// Of proportional relations: whether the factor is positive.
+bool Comparer::same_direction(Place truth, Place prediction) {
+  const Place wanted = difference(truth);
+  const Place given = difference(prediction);
+  constexpr slong kPrecision = 128;
+  for (unsigned number = 0; number < kSignDraws; ++number) {
+    Ball a;
+    Ball b;
+    Magnitude scale;
+    if (evaluate_ball(tree_, wanted, {number, false}, kPrecision, work_, a, scale) != Outcome::kValue) continue;
+    if (evaluate_ball(tree_, given, {number, false}, kPrecision, work_, b, scale) != Outcome::kValue) continue;
+    arb_mul(a.real(), a.real(), b.real(), kPrecision);
+    if (arb_is_positive(a.real())) return true;
+    if (arb_is_negative(a.real())) return false;
+  }
+  return false;
+}
+
+}  // namespace math_answers

@@ -1,0 +1,282 @@
+#include "vocabulary.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace math_answers {
+namespace {
+
+// Words of one meaning, between spaces. A symbol's name is the word itself, or what follows its `=`.
+struct Group {
+  Sign sign = Sign::kEnd;
+  std::uint8_t detail = 0;
+  std::string_view words;
+};
+
+constexpr std::uint8_t detail(Relation relation) { return static_cast<std::uint8_t>(relation); }
+
+// In the order of Function.
+constexpr std::string_view kFunctions[] = {"sin",    "cos",    "tan",    "cot",    "sec", "csc", "arcsin", "arccos",
+                                           "arctan", "arccot", "arcsec", "arccsc", "ln",  "log", "exp"};
+constexpr std::string_view kFunctionWords =
+    "sin cos tan cot sec csc arcsin arccos arctan arccot arcsec arccsc ln log exp cosec=csc";
+
+constexpr Group kCommands[] = {
+    {Sign::kSkipped, 0,
+     "! $ ( ) [ ] big bigg Big Bigg bigl bigr biggl biggr Bigl Bigr Biggl Biggr boxed displaystyle ensuremath fbox "
+     "limits mathstrut middle nolimits scriptstyle strut textstyle"},
+    {Sign::kSpace, 0, ", : ; > cdots dots dotsc enspace ldots qquad quad thinspace"},
+    {Sign::kSymbol, 0,
+     "Delta Gamma Lambda Omega Phi Pi Psi Sigma Theta Upsilon Xi alpha beta chi delta epsilon eta gamma iota kappa "
+     "lambda mu nu omega phi psi rho sigma tau theta upsilon varepsilon=epsilon varphi=phi varpi varrho=rho "
+     "varsigma=sigma vartheta=theta xi zeta aleph angle bot ell hbar parallel perp square star top triangle"},
+    {Sign::kAccent, 0, "bar=overline dot hat overline overrightarrow tilde vec widehat widetilde"},
+    {Sign::kTextCommand, 0, "hbox mathrm mathsf mbox operatorname text textnormal textrm textsf texttt textup"},
+    {Sign::kTextCommand, 1, "bm boldsymbol emph mathbf mathcal mathit mathnormal textbf textit underline"},
+    {Sign::kBlackboard, 0, "mathbb"},
+    {Sign::kPhantom, 0, "hphantom phantom vphantom"},
+    {Sign::kPi, 0, "pi"},
+    {Sign::kInfinity, 0, "infty"},
+    {Sign::kEmptySet, 0, "emptyset varnothing"},
+    {Sign::kPercent, 0, "%"},
+    {Sign::kPlusMinus, 0, "pm"},
+    {Sign::kMinusPlus, 0, "mp"},
+    {Sign::kTimes, 0, "ast cdot times"},
+    {Sign::kSlash, 0, "div"},
+    {Sign::kColon, 0, "colon"},
+    {Sign::kPrime, 0, "prime"},
+    {Sign::kCircle, 0, "circ degree"},
+    {Sign::kFraction, 0, "cfrac dfrac frac tfrac"},
+    {Sign::kBinomial, 0, "binom dbinom tbinom"},
+    {Sign::kChoose, 0, "choose"},
+    {Sign::kRoot, 0, "sqrt"},
+    {Sign::kFunction, 0, kFunctionWords},
+    {Sign::kFunction, 0, "ctg=cot lg=log tg=tan"},
+    {Sign::kRelation, detail(Relation::kApproximately), "approx"},
+    {Sign::kRelation, detail(Relation::kMember), "in"},
+    {Sign::kRelation, detail(Relation::kNotEqual), "ne neq"},
+    {Sign::kRelation, detail(Relation::kLess), "lt"},
+    {Sign::kRelation, detail(Relation::kLessEqual), "le leq leqq leqslant"},
+    {Sign::kRelation, detail(Relation::kGreater), "gt"},
+    {Sign::kRelation, detail(Relation::kGreaterEqual), "ge geq geqq geqslant"},
+    {Sign::kUnion, 0, "cup"},
+    {Sign::kIntersection, 0, "cap"},
+    {Sign::kDifference, 0, "backslash setminus smallsetminus"},
+    {Sign::kAnd, 0, "land wedge"},
+    {Sign::kOr, 0, "lor vee"},
+    {Sign::kLeft, 0, "left"},
+    {Sign::kRight, 0, "right"},
+    {Sign::kOpenRound, 0, "lparen"},
+    {Sign::kCloseRound, 0, "rparen"},
+    {Sign::kOpenSquare, 0, "lbrack"},
+    {Sign::kCloseSquare, 0, "rbrack"},
+    {Sign::kOpenSet, 0, "{ lbrace"},
+    {Sign::kCloseSet, 0, "} rbrace"},
+    {Sign::kBar, 0, "mid vert"},
+    {Sign::kOpenBar, 0, "lvert"},
+    {Sign::kCloseBar, 0, "rvert"},
+    {Sign::kBegin, 0, "begin"},
+    {Sign::kClose, 0, "end"},
+    {Sign::kRowEnd, 0, "\\ cr"},
+    {Sign::kRule, 0, "hline"},
+};
+
+constexpr Group kWords[] = {
+    {Sign::kSymbol, 0, "alpha beta theta"},
+    {Sign::kFunction, 0, kFunctionWords},
+    {Sign::kRoot, 1, "sqrt"},
+    {Sign::kPi, 0, "pi"},
+    {Sign::kInfinity, 0, "inf infinity infty"},
+    {Sign::kDegrees, 0, "deg degree degrees"},
+    {Sign::kPercent, 0, "pct percent percentage"},
+    {Sign::kAnd, 0, "and"},
+    {Sign::kOr, 0, "or"},
+};
+
+// Those that cannot be seen are written as bytes: spaces, and a byte order mark.
+constexpr Group kUnicode[] = {
+    {Sign::kSpace, 0,
+     "\xC2\xA0 \xE2\x80\x82 \xE2\x80\x83 \xE2\x80\x85 \xE2\x80\x89 \xE2\x80\x8A \xE2\x80\xAF \xE3\x80\x80 …"},
+    {Sign::kSkipped, 0, "\xE2\x80\x8B \xE2\x81\xA0 \xE2\x81\xA1 \xE2\x81\xA2 \xEF\xBB\xBF £ ¥ €"},
+    {Sign::kSymbol, 0,
+     "Δ=Delta Θ=Theta Ω=Omega α=alpha β=beta γ=gamma δ=delta ε=epsilon ζ=zeta η=eta θ=theta ι=iota κ=kappa λ=lambda "
+     "μ=mu ν=nu ξ=xi ρ=rho σ=sigma τ=tau υ=upsilon φ=phi χ=chi ψ=psi ω=omega ϕ=phi ∆=triangle △=triangle ∠=angle"},
+    {Sign::kPi, 0, "π"},
+    {Sign::kInfinity, 0, "∞"},
+    {Sign::kReals, 0, "ℝ"},
+    {Sign::kEmptySet, 0, "∅ Ø"},
+    {Sign::kDegrees, 0, "° º"},
+    {Sign::kPlus, 0, "＋"},
+    {Sign::kMinus, 0, "− ‐ ‑ – ﹣ －"},
+    {Sign::kPlusMinus, 0, "±"},
+    {Sign::kMinusPlus, 0, "∓"},
+    {Sign::kTimes, 0, "× · ∗ ∙ ⋅ ✕"},
+    {Sign::kSlash, 0, "÷ ⁄ ∕ ／"},
+    {Sign::kColon, 0, "："},
+    {Sign::kPercent, 0, "％"},
+    {Sign::kPrime, 0, "’ ′"},
+    {Sign::kRoot, 1, "√"},
+    {Sign::kRelation, detail(Relation::kEqual), "＝"},
+    {Sign::kRelation, detail(Relation::kApproximately), "≈"},
+    {Sign::kRelation, detail(Relation::kNotEqual), "≠"},
+    {Sign::kRelation, detail(Relation::kLessEqual), "≤ ⩽"},
+    {Sign::kRelation, detail(Relation::kGreaterEqual), "≥ ⩾"},
+    {Sign::kRelation, detail(Relation::kMember), "∈"},
+    {Sign::kUnion, 0, "∪"},
+    {Sign::kIntersection, 0, "∩"},
+    {Sign::kDifference, 0, "∖"},
+    {Sign::kComma, 0, "、 ， ；"},
+    {Sign::kFullStop, 0, "。"},
+    {Sign::kOpenRound, 0, "（"},
+    {Sign::kCloseRound, 0, "）"},
+    {Sign::kOpenSquare, 0, "【"},
+    {Sign::kCloseSquare, 0, "】"},
+};
+
+// Units, and what the problems of school books count.
+constexpr std::string_view kUnits =
+    "acre acres adults annually apple apples arrangement arrangements bag bags ball balls bananas baskets bees bikes "
+    "birds bit bits blocks blueberries book books bottle bottles bowls box boxes boy boys bricks buck bucks bunches "
+    "bunnies bushels byte bytes cakes calories candies cans card cards carrots cars cartons cats cent centimeter "
+    "centimeters centimetre centimetres cents chairs chapters chickens child children classes cm coin coins "
+    "combination combinations committee committees cookie cookies cows crates crayons cubes cubic cucumbers cup "
+    "cupcakes cups customers daily day days diagonal diagonals digit digits dime dimes dm dogs dollar dollars dolls "
+    "donuts doors drinks edge edges egg eggs emails employees erasers euro euros feet fish floors flowers foot "
+    "friends ft gallon gallons game games gifts girl girls glasses gm gram grams grapes guests hamburgers hectare "
+    "hectares hertz hits horses hour hourly hours houses hr hrs hz in inch inches integer integers items jars joule "
+    "joules kg kids kilogram kilograms kilometer kilometers kilometre kilometres km kmh kph laps lb lbs legs lemons "
+    "lessons letters liter liters litre litres mangoes marble marbles meal meals members men messages meter meters "
+    "metre metres mg mile miles milligram milligrams milliliter milliliters millilitre millilitres millimeter "
+    "millimeters millimetre millimetres mins minute minutes ml mm month monthly months movies mph muffin muffins "
+    "multiple multiples newton newtons nickel nickels nm notebooks number numbers onions orange oranges ounce ounces "
+    "outcome outcomes oz packages packets packs page pages pairs paragraphs passengers path paths patients peaches "
+    "pears pencil pencils pennies penny pens people per permutation permutations person persons photos pictures piece "
+    "pieces pies pint pints pizza pizzas plants plates player players point points possibilities potatoes pound "
+    "pounds problems pumpkins quart quarter quarters quarts questions rabbits rad radian radians rectangle rectangles "
+    "rocks rooms rows rpm sandwich sandwiches seats second seconds secs servings sets sheep shells shirts shots side "
+    "sides slice slices sodas solution solutions songs sq square squares stamps step steps stickers strawberries "
+    "student students tables tablespoon tablespoons teacher teachers teaspoon teaspoons term terms tests ticket "
+    "tickets tiles times tomatoes ton tonne tonnes tons toys trees triangle triangles unit units usd value values "
+    "vertex vertices volt volts votes watermelons watt watts way ways week weekly weeks wheels windows women words "
+    "workers yard yards yd year years";
+
+// The word at the start of `words`, which loses it; empty at the end.
+std::string_view take_word(std::string_view& words) {
+  words.remove_prefix(std::min(words.find_first_not_of(' '), words.size()));
+  const std::string_view word = words.substr(0, words.find(' '));
+  words.remove_prefix(word.size());
+  return word;
+}
+
+using Table = std::unordered_map<std::string_view, Token>;
+
+template <std::size_t N>
+Table table_of(const Group (&groups)[N]) {
+  Table table;
+  for (const Group& group : groups) {
+    std::string_view words = group.words;
+    for (std::string_view word; !(word = take_word(words)).empty();) {
+      const std::size_t equals = word.find('=');
+      const std::string_view name = word.substr(equals == std::string_view::npos ? 0 : equals + 1);
+      Token token{group.sign, group.detail};
+      if (group.sign == Sign::kSymbol || group.sign == Sign::kAccent) token.text = name;
+      if (group.sign == Sign::kFunction) {
+        token.detail = static_cast<std::uint8_t>(std::ranges::find(kFunctions, name) - std::begin(kFunctions));
+      }
+      table.emplace(word.substr(0, equals), token);
+    }
+  }
+  return table;
+}
+
+std::optional<Token> find(const Table& table, std::string_view written) {
+  const auto found = table.find(written);
+  return found == table.end() ? std::nullopt : std::optional(found->second);
+}
+
+// `text` in lower case; empty if it is longer than any word here.
+class Folded {
+ public:
+  explicit Folded(std::string_view text) {
+    if (text.size() > folded_.size()) return;
+    std::ranges::transform(text, folded_.begin(), to_lower);
+    size_ = text.size();
+  }
+  std::string_view view() const { return {folded_.data(), size_}; }
+
+ private:
+  std::array<char, 16> folded_;
+  std::size_t size_ = 0;
+};
+
+std::string_view trim(std::string_view text, std::string_view signs) {
+  const auto first = text.find_first_not_of(signs);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(signs) - first + 1);
+}
+
+}  // namespace
+
+std::optional<Token> command(std::string_view name) {
+  static const Table table = table_of(kCommands);
+  return find(table, name);
+}
+
+std::optional<Token> plain_word(std::string_view word) {
+  static const Table table = table_of(kWords);
+  return find(table, word);
+}
+
+std::optional<Token> unicode_sign(std::string_view text, std::size_t& length) {
+  static const Table table = table_of(kUnicode);
+  for (length = 2; length <= 3 && length <= text.size(); ++length) {
+    if (auto found = find(table, text.substr(0, length))) return found;
+  }
+  return std::nullopt;
+}
+
+bool is_unit(std::string_view word) {
+  static const auto units = [] {
+    std::unordered_set<std::string_view> all;
+    std::string_view words = kUnits;
+    for (std::string_view unit; !(unit = take_word(words)).empty();) all.insert(unit);
+    return all;
+  }();
+  return word.size() > 1 && units.contains(Folded(word).view());
+}
+
+bool multiplies(std::string_view text) {
+  constexpr std::string_view kMultipliers[] = {"hundred", "thousand", "million", "billion", "trillion",
+                                               "dozen",   "half",     "halves",  "thirds",  "tenths"};
+  while (!text.empty()) {
+    const auto letters = static_cast<std::size_t>(std::ranges::find_if_not(text, is_letter) - text.begin());
+    const Folded word(text.substr(0, letters));
+    if (letters > 0 && std::ranges::find(kMultipliers, word.view()) != std::end(kMultipliers)) return true;
+    text.remove_prefix(std::max<std::size_t>(letters, 1));
+  }
+  return false;
+}
+
+bool is_short_unit(char letter) { return letter == 'm' || letter == 's' || letter == 'g' || letter == 'h'; }
+
+Sign conjunction(std::string_view text) {
+  const Folded word(trim(text, " ,;~\t\n"));
+  if (word.view() == "and") return Sign::kAnd;
+  return word.view() == "or" ? Sign::kOr : Sign::kEnd;
+}
+
+std::uint8_t meridiem(std::string_view text) {
+  const Folded word(trim(text, " ~\t\n"));
+  for (const std::string_view written : {"a.m.", "am", "a.m", "a. m."}) {
+    if (word.view() == written) return kMorning;
+  }
+  for (const std::string_view written : {"p.m.", "pm", "p.m", "p. m."}) {
+    if (word.view() == written) return kAfternoon;
+  }
+  return 0;
+}
+
+}  // namespace math_answers

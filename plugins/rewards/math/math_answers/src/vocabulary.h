@@ -1,0 +1,34 @@
+#pragma once
+
+#include "token.h"
+
+#include <optional>
+#include <string_view>
+
+namespace math_answers {
+
+/// What a LaTeX command means; `name` is without the backslash, and may be one sign (",", "{").
+std::optional<Token> command(std::string_view name);
+
+/// What a word written without a backslash means where it stands alone: sqrt, and, percent. Not units.
+std::optional<Token> plain_word(std::string_view word);
+
+/// What a sign outside ASCII at the start of `text` means; `length`: its bytes.
+std::optional<Token> unicode_sign(std::string_view text, std::size_t& length);
+
+/// Whether `word` (ASCII letters, any case) is a unit, or what is counted: miles, cm, students. At least two letters.
+bool is_unit(std::string_view word);
+
+/// Whether one of the words of `text` multiplies the number before it: 5 million, 3 dozen eggs.
+bool multiplies(std::string_view text);
+
+/// m, s, g, h: units only behind a plain number and a space.
+bool is_short_unit(char letter);
+
+/// "and" or "or" within commas and spaces: Sign::kAnd, Sign::kOr, otherwise kEnd.
+Sign conjunction(std::string_view text);
+
+/// a.m., PM and the like: kMorning, kAfternoon, otherwise 0.
+std::uint8_t meridiem(std::string_view text);
+
+}  // namespace math_answers
