@@ -14,7 +14,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::int64_t kGenerated = 1000;
+struct StatsOptions {
+  DataOptions data;
+  std::int64_t items = 1000;
+};
 
 /// One set of items under its name.
 struct ItemSet {
@@ -90,14 +93,12 @@ Json to_json(const ItemStatistics& found) {
   return json;
 }
 
-}  // namespace
-
-int run_data_stats(const CommandLine& line) {
-  DataSource source(line);
+int print_statistics(const StatsOptions& options) {
+  DataSource source(options.data);
   source.open_task();
   CountTokens count_tokens;
   if (source.prompts() != nullptr) count_tokens = [&](const TaskItem& item) { return source.count_tokens(item); };
-  const auto training = source.training_items(line.items.value_or(kGenerated));
+  const auto training = source.training_items(options.items);
   const auto held_out = source.held_out_items();
   const bool listed = source.list() != nullptr;
   const std::vector<ItemSet> sets = {
@@ -108,7 +109,7 @@ int run_data_stats(const CommandLine& line) {
   const auto over = most == 0 || !count_tokens ? 0
                                                : std::count_if(training.begin(), training.end(),
                                                                [&](const auto& i) { return count_tokens(i) > most; });
-  if (line.json) {
+  if (options.data.json) {
     const Json json = {{"task", source.task().name()},
                        {"training", to_json(sets[0].statistics)},
                        {"held_out", to_json(sets[1].statistics)},
@@ -125,6 +126,20 @@ int run_data_stats(const CommandLine& line) {
               << "\n";
   if (!count_tokens) std::cout << "tokens are not counted: " << source.missing_model() << "\n";
   return 0;
+}
+
+}  // namespace
+
+Command data_stats_command() {
+  return make_command<StatsOptions>(
+      {"data stats", "a task's items: how many, how long, answers, duplicates",
+       "Looks at every item of a list, or at the first items that a generator makes with this seed. Counts tokens if\n"
+       "the file or --model names a model's folder.",
+       "data stats configs/quickstart.toml"},
+      print_statistics, [](OptionList& list, StatsOptions& options) {
+        add_data(list, options.data);
+        list.add("items", "N", "training items, if a generator makes them", options.items);
+      });
 }
 
 }  // namespace drift

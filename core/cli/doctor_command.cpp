@@ -1,3 +1,4 @@
+#include <core/base/device.h>
 #include <core/boundary/guarded.h>
 #include <core/cli/load_run.h>
 #include <core/process/child_process.h>
@@ -43,27 +44,27 @@ Finding check_compiler() {
   if (!compiler.empty() && !cmake.empty()) return {State::kOk, "compiler", compiler + ", " + cmake, ""};
   const std::string missing = std::string(compiler.empty() ? "no C++ compiler" : "") +
                               (compiler.empty() && cmake.empty() ? ", " : "") + (cmake.empty() ? "no cmake" : "");
-  return {State::kNote, "compiler", missing,
-          "needed to build plugins, not to run: apt-get install g++ cmake ninja-build"};
+  return {State::kNote, "compiler", missing, "only needed to build plugins: apt-get install g++ cmake ninja-build"};
 }
 
 Finding check_libtorch() {
   Dl_info where{};
-  // Any function of LibTorch tells which file was loaded.
+  // Any function of LibTorch shows which file was loaded.
   const bool found = dladdr(reinterpret_cast<void*>(&c10::DeviceTypeName), &where) != 0;
   return {State::kOk, "LibTorch", std::string(TORCH_VERSION) + (found ? std::string(", ") + where.dli_fname : ""), ""};
 }
 
 Finding check_cuda() {
-  if (!at::CUDAHooksRegistry()->Has("CUDAHooks")) {
-    return {State::kNote, "CUDA", "not in this build", "for --device cuda, build where nvcc is on the PATH"};
+  if (!built_with_cuda()) {
+    return {State::kNote, "CUDA", "this build is without CUDA",
+            "for --device cuda, install the CUDA Toolkit and build again"};
   }
-  const auto& hooks = at::detail::getCUDAHooks();
-  if (!hooks.hasCUDA()) {
-    return {State::kProblem, "CUDA", "in this build, but no GPU answers",
-            "check nvidia-smi; --device cpu works without"};
+  try {
+    run_device("cuda");
+  } catch (const Error& error) {
+    return {State::kNote, "CUDA", std::string("this build is with CUDA, but ") + error.what(), error.hint()};
   }
-  return {State::kOk, "CUDA", std::to_string(hooks.deviceCount()) + " GPU", ""};
+  return {State::kOk, "CUDA", std::to_string(at::detail::getCUDAHooks().deviceCount()) + " GPU", ""};
 }
 
 Finding check_threads() {
@@ -92,7 +93,7 @@ void check_rewards(const Registry& registry, std::vector<Finding>& findings) {
 }
 
 void check_plugins(std::vector<Finding>& findings) {
-  const auto plugins = load_plugins({});
+  const auto plugins = load_plugins();
   std::string names;
   for (const LoadedPlugin& plugin : plugins->loader.loaded()) names += (names.empty() ? "" : ", ") + plugin.name;
   if (names.empty()) {
@@ -116,7 +117,7 @@ Finding check_runs_folder() {
   if (file < 0) {
     return {State::kProblem, "runs",
             "cannot write into " + std::filesystem::absolute(folder).lexically_normal().string(),
-            "work in a folder of your own, or name one: --out FOLDER"};
+            "work in a folder that you may write to, or name one: --out FOLDER"};
   }
   close(file);
   unlink(name.c_str());
@@ -124,9 +125,7 @@ Finding check_runs_folder() {
           std::filesystem::absolute("runs").string() + (folder == "runs" ? "" : " (made by the first run)"), ""};
 }
 
-}  // namespace
-
-int run_doctor(const CommandLine&) {
+int examine() {
   std::vector<Finding> findings = {{State::kOk, "drift", DRIFT_VERSION ", " + program_path().string(), ""}};
   findings.push_back(check_compiler());
   findings.push_back(check_libtorch());
@@ -144,9 +143,19 @@ int run_doctor(const CommandLine&) {
     healthy = healthy && finding.state != State::kProblem;
   }
   std::cout << to_text(table)
-            << (healthy ? "Everything that is needed works.\n"
-                        : "Something is wrong: see the lines that say problem.\n");
+            << (healthy ? "Everything that is needed works.\n" : "There are problems: see the lines that say so.\n");
   return healthy ? 0 : 1;
+}
+
+}  // namespace
+
+Command doctor_command() {
+  return {{"doctor", "what works here, what does not, and what to do",
+           "Checks the compiler, LibTorch, CUDA, threads, plugins, what rewards need (a sandbox) and the runs folder.\n"
+           "Exit status 1 if there is a problem.",
+           "doctor"},
+          {},
+          examine};
 }
 
 }  // namespace drift

@@ -1,8 +1,7 @@
-#include <core/cli/dry_run.h>
+#include <core/cli/training_run.h>
 
 #include <core/base/device.h>
 #include <core/base/memory.h>
-#include <core/cli/run_files.h>
 #include <core/io/checkpoint.h>
 #include <core/io/json.h>
 #include <core/report/format.h>
@@ -33,7 +32,7 @@ std::string range_text(std::int64_t low, std::int64_t high) {
 void add_work(const TrainingPlan& plan, TextTable& table) {
   const auto row = [&](const char* name, const std::string& text) { table.rows.push_back({name, text}); };
   const std::int64_t responses = plan.responses(), rollouts = plan.steps * responses;
-  row("prompts", format_decimal(plan.prompt_lengths.mean, 0) + " tokens in the mean, " +
+  row("prompts", format_decimal(plan.prompt_lengths.mean, 0) + " tokens on average, " +
                      format_integer(plan.prompt_lengths.longest) + " at most    (the first " +
                      format_integer(plan.prompt_lengths.prompts) + " of the run)");
   row("a step", format_integer(plan.prompts_per_step) + " prompts x " + format_integer(plan.group_size) +
@@ -43,17 +42,17 @@ void add_work(const TrainingPlan& plan, TextTable& table) {
                          range_text(plan.rollout.least_forwards * responses, plan.rollout.most_forwards * responses) +
                          " in all");
   } else {
-    row("  rollout", "the rollout plugin does not tell its cost");
+    row("  rollout", "unknown: the rollout plugin does not declare its cost");
   }
   const UpdateCost& update = plan.update;
   row("  update", format_integer(update.views) + " masked contexts with " + format_integer(update.scored_tokens) +
                       " scored tokens; " + format_integer(update.optimizer_steps) + " optimizer " +
                       (update.optimizer_steps == 1 ? "step" : "steps"));
-  row("", "at most " + format_integer(update.forward_rows) + " sequences forwards, " +
-              format_integer(update.backward_rows) + " backwards, in " + format_integer(update.passes) +
+  row("", "at most " + format_integer(update.forward_rows) + " sequences forward, " +
+              format_integer(update.backward_rows) + " backward, in " + format_integer(update.passes) +
               (update.passes == 1 ? " pass" : " passes"));
-  if (update.recomputes) row("", "activations do not fit the budget: blocks are computed again in the backward");
-  if (update.scores_first) row("", "coupled contexts do not fit the budget: scored first, then computed in parts");
+  if (update.recomputes) row("", "activations exceed the budget: blocks are computed again in the backward pass");
+  if (update.scores_first) row("", "coupled contexts exceed the budget: scored first, then computed in parts");
   row("the run", format_integer(plan.steps) + " steps: " + format_integer(rollouts) + " responses, " +
                      format_integer(rollouts * plan.response_length) + " response tokens at most, " +
                      format_integer(plan.steps * update.optimizer_steps) + " optimizer steps");
@@ -65,9 +64,9 @@ TextTable memory_table(const TrainingPlan& plan, std::optional<std::int64_t> ava
   TextTable table{.is_number = {false, true}};
   for (const MemoryPart& part : plan.always) table.rows.push_back({part.name, bytes_text(part.bytes), part.note});
   for (const MemoryPart& part : plan.phases)
-    table.rows.push_back({part.name, bytes_text(part.bytes), part.note + "; in turns"});
-  table.rows.push_back({"together", bytes_text(plan.memory_bytes()),
-                        available ? "available: " + bytes_text(*available) : "what is available cannot be told here"});
+    table.rows.push_back({part.name, bytes_text(part.bytes), part.note + "; one phase at a time"});
+  table.rows.push_back({"total", bytes_text(plan.memory_bytes()),
+                        available ? "available: " + bytes_text(*available) : "available: unknown here"});
   return table;
 }
 
@@ -94,21 +93,21 @@ std::string savings(const RunConfig& config, const TrainingPlan& plan) {
   return ways;
 }
 
-/// What stands in the way, one line each.
+/// What keeps the run from starting or finishing, one line each.
 std::vector<std::string> obstacles(const RunConfig& config, const TrainingPlan& plan, const Disk& disk,
                                    std::optional<std::int64_t> available, const fs::path& run, bool resume) {
   std::vector<std::string> found;
   if (available && plan.memory_bytes() > *available) {
-    found.push_back(bytes_text(plan.memory_bytes()) + " of memory are needed and " + bytes_text(*available) +
+    found.push_back(bytes_text(plan.memory_bytes()) + " of memory needed, " + bytes_text(*available) +
                     " available: " + savings(config, plan));
   }
   if (disk.needed > disk.free) {
-    found.push_back(bytes_text(disk.needed) + " of disk are needed for checkpoints and " + bytes_text(disk.free) +
+    found.push_back(bytes_text(disk.needed) + " of disk needed for checkpoints, " + bytes_text(disk.free) +
                     " free: fewer of them (train.keep_checkpoints), or another folder (--out)");
   }
   std::error_code ignored;
   if (!resume && fs::exists(run / "metrics.jsonl", ignored))
-    found.push_back("a run lies in " + run.string() + " already: --resume, or another --out");
+    found.push_back(run.string() + " already holds a run: use --resume or another --out");
   return found;
 }
 
@@ -156,8 +155,8 @@ std::optional<at::Device> find_device(const RunConfig& config) {
 
 }  // namespace
 
-int run_dry(const CommandLine& line, const MakeComponents& make_components) {
-  const LoadedRun run = load_run(line, ConfigPurpose::kTrain);
+int run_dry(const TrainingOptions& options, bool json, const MakeComponents& make_components) {
+  const LoadedRun run = load_run(options.config, ConfigPurpose::kTrain);
   const RunConfig& config = run.config;
   const auto device_name = config.section("run").get<std::string>("device");
   const auto device = find_device(config);
@@ -171,12 +170,12 @@ int run_dry(const CommandLine& line, const MakeComponents& make_components) {
   const PolicyComponents components = make_components(run, std::move(training_task.task));
   const TrainingPlan plan = plan_training(config, *shapes, device_name == "cpu", prompts, components);
 
-  const fs::path path = run_path(line, config);
+  const fs::path path = run_path(options, config);
   const auto available = device ? available_memory(*device) : std::nullopt;
   const Disk disk = disk_of(plan, path);
-  const auto in_the_way = obstacles(config, plan, disk, available, path, line.resume);
+  const auto in_the_way = obstacles(config, plan, disk, available, path, options.resume);
   const auto& notes = config.preset_notes();
-  if (line.json) {
+  if (json) {
     std::cout << json_text(json_of(plan, disk, available, in_the_way, notes), 1) << "\n";
     return in_the_way.empty() ? 0 : 1;
   }

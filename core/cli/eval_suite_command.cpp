@@ -24,9 +24,7 @@ std::vector<GridCell> chosen_cells(const SuiteFile& suite, const std::vector<std
   }
   for (const std::string& task : tasks) {
     if (std::ranges::count(known, task) > 0) continue;
-    const std::string nearest = nearest_name(task, known);
-    throw UsageError("the suite has no task `" + task + "`",
-                     (nearest.empty() ? "" : "did you mean `" + nearest + "`?\n  = ") + "tasks: " + joined(known));
+    throw UsageError("the suite has no task `" + task + "`", name_hint(task, known, "tasks"));
   }
   std::vector<GridCell> cells = cells_of(suite);
   std::erase_if(cells, [&](const GridCell& cell) {
@@ -71,8 +69,8 @@ CellSummary earlier_summary(const EvaluationCell& cell, const EvaluationFolder& 
   if (!fs::exists(folder.settings(cell.name()), failed)) return summarise(cell, {}, 0);
   const CellSettings settings = read_settings(folder.settings(cell.name()));
   if (settings.checkpoint_checksum != checksum) {
-    throw Error(folder.responses(cell.name()).string() + " is of another checkpoint: " + settings.checkpoint,
-                "choose another folder by --out");
+    throw Error(folder.responses(cell.name()).string() + " belongs to another checkpoint: " + settings.checkpoint,
+                "choose another folder with --out");
   }
   return summarise(cell, RecordFile(folder.responses(cell.name())).records(), settings.responses);
 }
@@ -102,16 +100,16 @@ std::string title(const SuiteFile& suite, std::size_t cells, std::int64_t missin
 
 }  // namespace
 
-int run_eval_suite(const CommandLine& line) {
-  const SuiteFile suite = read_suite_file(line.suite, line.overrides);
-  const std::vector<GridCell> cells = chosen_cells(suite, line.tasks);
+int run_eval_suite(const EvalOptions& options) {
+  const SuiteFile suite = read_suite_file(options.suite, options.checkpoint.run().overrides);
+  const std::vector<GridCell> cells = chosen_cells(suite, options.tasks);
   LoadedSuite loaded = load_suite(suite, cells);
   std::vector<PublishedFigure> published;
   if (!suite.published.empty()) published = read_published(suite.published);
   const RunConfig& config = loaded.cells.front().config;
   prepare_device(config);
-  const std::string family = config.component("model"), label = label_of(line.checkpoint);
-  const EvaluationFolder folder{line.out.empty() ? default_folder(suite, label) : line.out};
+  const std::string family = config.component("model"), label = label_of(options.checkpoint.folder);
+  const EvaluationFolder folder{options.out.empty() ? default_folder(suite, label) : options.out};
   const FolderLock lock(folder.path, "another evaluation");
   Evaluation evaluation(loaded.plugins->registry, std::move(loaded.cells), folder.path);
 
@@ -128,7 +126,7 @@ int run_eval_suite(const CommandLine& line) {
   const std::int64_t missing = evaluation.missing();
   if (missing > 0) {
     terminal.print(format_integer(missing) + " responses are missing or could not be judged");
-    terminal.print("go on with  " + command_to_go_on(line, folder.path));
+    terminal.print("continue with  " + command_to_continue(options, folder.path));
   }
   if (signal != 0) return 128 + signal;
   return missing > 0 ? 1 : 0;

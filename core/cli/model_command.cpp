@@ -16,6 +16,18 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+struct InfoOptions {
+  CheckpointOptions checkpoint;
+  bool json = false;
+};
+
+struct VerifyOptions {
+  CheckpointOptions checkpoint;
+  std::filesystem::path reference;
+  double tolerance = 1e-3;
+  double relative_tolerance = 1e-5;
+};
+
 struct MemoryOfType {
   const char* name;
   std::int64_t bytes_per_weight;
@@ -115,14 +127,12 @@ Json info_json(const Loaded<Model>& model, const std::filesystem::path& folder) 
   return json;
 }
 
-}  // namespace
-
-int run_model_info(const CommandLine& line) {
-  const LoadedRun run = load_run(line, ConfigPurpose::kModelOnly);
+int print_info(const InfoOptions& options) {
+  const LoadedRun run = load_run(options.checkpoint.run(), ConfigPurpose::kModelOnly);
   const std::filesystem::path folder = run.config.section("model").get<std::string>("path");
   const ModelConfig shapes_only{read_config_json(folder), at::kFloat, at::kMeta};
   const auto model = create_component<Model>(run.plugins->registry, run.config, "model", &shapes_only);
-  if (line.json) {
+  if (options.json) {
     std::cout << json_text(info_json(model, folder), 1) << "\n";
   } else {
     print_info(model, folder);
@@ -130,14 +140,14 @@ int run_model_info(const CommandLine& line) {
   return 0;
 }
 
-int run_model_verify(const CommandLine& line) {
-  const LoadedRun run = load_run(line, ConfigPurpose::kModelOnly);
+int verify(const VerifyOptions& options) {
+  const LoadedRun run = load_run(options.checkpoint.run(), ConfigPurpose::kModelOnly);
   prepare_device(run.config);
   const std::filesystem::path folder = run.config.section("model").get<std::string>("path");
   const auto model = open_model(run.plugins->registry, run.config, folder);
-  const auto reference = read_reference_logits(line.reference, model->traits());
-  const auto found = check_logits(*model, reference, line.relative_tolerance);
-  const bool passed = found.largest_excess <= line.tolerance;
+  const auto reference = read_reference_logits(options.reference, model->traits());
+  const auto found = check_logits(*model, reference, options.relative_tolerance);
+  const bool passed = found.largest_excess <= options.tolerance;
   std::cout << to_text(
       {.rows = {
            {"largest difference", print_text("%.3g    (mean %.3g)", found.largest_difference, found.mean_difference)},
@@ -146,9 +156,39 @@ int run_model_verify(const CommandLine& line) {
                          print_text(": %.6g, the reference has %.6g", found.worst_value, found.worst_reference)},
            {"equal arg-maxima",
             print_text("%.2f %% of ", 100 * found.equal_argmax) + std::to_string(found.rows) + " rows"},
-           {"tolerance", print_text("%.3g + %.3g x |reference|: %s", line.tolerance, line.relative_tolerance,
+           {"tolerance", print_text("%.3g + %.3g x |reference|: %s", options.tolerance, options.relative_tolerance,
                                     passed ? "kept" : "exceeded")}}});
   return passed ? 0 : 1;
+}
+
+}  // namespace
+
+Command model_info_command() {
+  return make_command<InfoOptions>({"model info", "what a checkpoint is: parameters, memory per type, traits",
+                                    "Reads config.json and the headers of the weights' files, not the weights.",
+                                    "model info runs/quickstart/checkpoints/last"},
+                                   print_info, [](OptionList& list, InfoOptions& options) {
+                                     list.add_switch("json", "print JSON instead of text", options.json);
+                                     add_checkpoint(list, options.checkpoint);
+                                   });
+}
+
+Command model_verify_command() {
+  return make_command<VerifyOptions>(
+      {"model verify", "compare a checkpoint's logits with those of another program",
+       "Computes the logits of the reference's input_ids. Prints the largest difference and its place, and the share\n"
+       "of rows whose arg-max is equal. Rows at padding do not count, nor those where the file's compare_mask is 0.\n"
+       "Exit status 1 beyond the tolerance.",
+       "model verify tests/golden/data/ckpt/MODEL_a --reference "
+       "tests/golden/data/forward/fwd_MODEL_a_plain.safetensors"},
+      verify, [](OptionList& list, VerifyOptions& options) {
+        list.add("reference", "FILE", "safetensors with input_ids, logits and perhaps attention_mask",
+                 options.reference)
+            .required = true;
+        list.add("tolerance", "X", "largest difference that passes", options.tolerance);
+        list.add("relative-tolerance", "X", "X times the reference's size is added to it", options.relative_tolerance);
+        add_checkpoint(list, options.checkpoint, {"dtype", "device"});
+      });
 }
 
 }  // namespace drift

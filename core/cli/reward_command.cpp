@@ -14,6 +14,13 @@ namespace {
 
 using Json = nlohmann::json;
 
+struct RewardOptions {
+  std::string name;
+  std::filesystem::path in;
+  bool json = false;
+  ConfigOptions config;
+};
+
 struct Record {
   TaskItem item;
   std::string response;
@@ -94,18 +101,16 @@ void print_means(const std::vector<Judgement>& judgements, const Judge& judge) {
   std::cout << to_text(parts, /*unicode=*/true, "  ");
 }
 
-}  // namespace
-
-int run_reward(const CommandLine& line) {
-  CommandLine named = line;
-  named.overrides.push_back({line.name, "reward.name", line.name, /*literal=*/true});
-  const LoadedRun run = load_run(named, ConfigPurpose::kJudge);
+int judge_records(const RewardOptions& options) {
+  ConfigOptions config = options.config;
+  config.overrides.push_back({options.name, "reward.name", options.name, /*literal=*/true});
+  const LoadedRun run = load_run(config, ConfigPurpose::kJudge);
   const Judge judge(run.plugins->registry, run.config);
-  const auto records = read_records(line.in);
+  const auto records = read_records(options.in);
   std::vector<RewardRequest> requests;
   for (const Record& record : records) requests.push_back({record.response, &record.item, record.truncated});
   const auto judgements = judge.judge(requests);
-  if (line.json) {
+  if (options.json) {
     print_json(records, judgements, judge);
   } else {
     print_table(records, judgements);
@@ -114,6 +119,24 @@ int run_reward(const CommandLine& line) {
   const bool judged = std::ranges::none_of(
       judgements, [](const Judgement& judgement) { return judgement.status == RewardStatus::kInfrastructure; });
   return judged ? 0 : 1;
+}
+
+}  // namespace
+
+Command reward_command() {
+  return make_command<RewardOptions>(
+      {"reward", "judge stored responses",
+       "A record is {\"response\": …, \"reference\": …}, or a response beside the fields of a dataset's record. "
+       "Prints\n"
+       "score, verdict and reason of each. --set reward.KEY=VALUE sets a parameter of the reward. A file with\n"
+       "[reward.added.LABEL] sections adds further rewards. Exit status 1 if a response could not be judged.",
+       R"(reward math --in /dev/stdin <<< '{"response": "\\boxed{0.5}", "reference": "\\frac{1}{2}"}')"},
+      judge_records, [](OptionList& list, RewardOptions& options) {
+        list.argument("NAME", options.name);
+        list.add("in", "FILE.jsonl", "JSON Lines: a record on each line", options.in).required = true;
+        list.add_switch("json", "print JSON instead of text", options.json);
+        add_config(list, options.config);
+      });
 }
 
 }  // namespace drift

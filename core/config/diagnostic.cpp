@@ -13,7 +13,7 @@ constexpr const char* kBlue = "\033[1;34m";
 constexpr std::size_t kLongestLine = 500;  // a longer one helps nobody
 constexpr const char* kBold = "\033[1m";
 
-/// What goes before the caret: as wide as `line` up to `column`, tabs kept so that the caret stands below its text.
+/// What goes before the caret: as wide as `line` up to `column`, tabs kept so that the caret is below its text.
 std::string indent(std::string_view line, std::uint32_t column) {
   std::string out;
   std::uint32_t at = 1;

@@ -38,6 +38,9 @@ struct ConfigLeaf {
   std::string found;                ///< what was written, for messages: "a date"
   Origin origin;
   std::filesystem::path folder;  ///< what a relative path in it counts from
+
+  /// The value as TOML has it; what was found where it is none.
+  std::string text() const { return value ? to_toml(*value) : found; }
 };
 
 /// One file, or the command line: dotted keys as TOML writes them ("algorithm.masking.k").

@@ -5,7 +5,7 @@
 namespace drift {
 namespace {
 
-/// The text stands in a comment of the resolved file, too, which it must not end.
+/// The text is also a comment of the resolved file, which it must not end.
 std::string on_one_line(std::string text) {
   std::ranges::replace_if(
       text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');

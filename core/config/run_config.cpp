@@ -25,8 +25,7 @@ bool RunConfig::has(std::string_view section) const { return section_named(secti
 
 const Params& RunConfig::section(std::string_view name) const {
   const ResolvedSection* found = section_named(sections_, name);
-  if (found == nullptr)
-    throw Error("this command reads section [" + std::string(name) + "], which it does not ask for");
+  if (found == nullptr) throw Error("this command reads section [" + std::string(name) + "] without declaring it");
   return found->params;
 }
 

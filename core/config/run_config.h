@@ -65,7 +65,7 @@ class RunConfig {
 };
 
 /// Where the document asks to look for plugins, absolute; to be loaded before resolve_config.
-/// @throws ConfigError if plugins.paths is no list of texts.
+/// @throws ConfigError if plugins.paths is not a list of texts.
 std::vector<std::filesystem::path> plugin_paths(const ConfigDocument& document);
 
 /// Check the whole document against the core's sections and what the registered components declare.

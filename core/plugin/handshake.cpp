@@ -69,7 +69,7 @@ DriftPluginDescriptor read_descriptor(const std::filesystem::path& file) {
                     file.string(),
                 "build it or copy it again");
   }
-  // What lies behind a shorter descriptor is not part of it.
+  // What follows a shorter descriptor is not part of it.
   if (descriptor.struct_size < sizeof(descriptor)) {
     std::memset(reinterpret_cast<char*>(&descriptor) + descriptor.struct_size, 0,
                 sizeof(descriptor) - descriptor.struct_size);

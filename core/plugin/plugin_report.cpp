@@ -60,8 +60,7 @@ std::string bundle_text(const Bundle& bundle, const PluginLoader& loader) {
             preset.description + "\n";
     std::vector<Row> rows;
     for (const auto& [key, leaf] : preset.layer.leaves) {
-      rows.push_back({key, "=", leaf.value ? to_toml(*leaf.value) : leaf.found,
-                      preset.optional.contains(key) ? "where there is such a parameter" : ""});
+      rows.push_back({key, "=", leaf.text(), preset.optional.contains(key) ? "if there is such a parameter" : ""});
     }
     text += rows.empty() ? "    no settings of its own\n" : to_text({.rows = rows}, /*unicode=*/true, "    ");
     for (const auto& [key, note] : preset.notes) text += "    note: " + key + " was " + note + "\n";
@@ -139,12 +138,8 @@ std::string plugin_info(const Registry& registry, const PluginLoader& loader, st
   for (const ComponentEntry& entry : registry.components())
     add(entry.name, entry.plugin, component_text(entry, loader));
   if (!text.empty()) return text;
-  const std::vector<std::string> known(names.begin(), names.end());
-  const std::string nearest = nearest_name(name, known);
   throw Error("there is no algorithm, component or plugin `" + std::string(name) + "`",
-              known.empty()     ? "no plugin is loaded    (drift doctor)"
-              : nearest.empty() ? "there are: " + joined(known) + "    (drift plugin list)"
-                                : "did you mean `" + nearest + "`?    (drift plugin list)");
+              name_hint(name, {names.begin(), names.end()}, "names") + "    (drift plugin list)");
 }
 
 std::string plugin_check(const std::filesystem::path& file) {
@@ -158,7 +153,7 @@ std::string plugin_check(const std::filesystem::path& file) {
   for (const Bundle& bundle : registry.bundles()) check_presets(bundle, registry, problems);
   if (registry.components().empty() && registry.bundles().empty()) problems.push_back("it registers nothing");
   if (!problems.empty()) {
-    std::string what = "plugin `" + plugin.name + "` loads, but is not in order\n  --> " + plugin.path.string();
+    std::string what = "plugin `" + plugin.name + "` loads, but has mistakes\n  --> " + plugin.path.string();
     for (const std::string& problem : problems) what += "\n       " + problem;
     throw Error(what, "correct the declarations in its DRIFT_PLUGIN(…)");
   }

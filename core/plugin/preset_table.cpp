@@ -26,7 +26,7 @@ std::vector<Column> columns_of(const std::vector<Preset>& presets) {
   std::vector<Column> columns;
   for (const Preset& preset : presets) {
     std::map<std::string, std::string> settings;
-    for (const auto& [key, leaf] : preset.layer.leaves) settings[key] = leaf.value ? to_toml(*leaf.value) : leaf.found;
+    for (const auto& [key, leaf] : preset.layer.leaves) settings[key] = leaf.text();
     auto same = columns.begin();
     while (same != columns.end() && same->settings != settings) ++same;
     if (same == columns.end()) same = columns.insert(same, Column{{}, std::move(settings)});
@@ -73,11 +73,8 @@ const Bundle& find_bundle(const Registry& registry, std::string_view algorithm) 
   if (const Bundle* bundle = registry.find_bundle(algorithm)) return *bundle;
   std::vector<std::string> names;
   for (const Bundle& bundle : registry.bundles()) names.push_back(bundle.name);
-  const std::string nearest = nearest_name(algorithm, names);
   throw Error("there is no algorithm `" + std::string(algorithm) + "`",
-              !nearest.empty() ? "did you mean `" + nearest + "`?    (drift plugin list)"
-              : names.empty()  ? "no plugin brings one    (drift plugin list)"
-                               : "algorithms: " + joined(names) + "    (drift plugin list)");
+              name_hint(algorithm, names, "algorithms") + "    (drift plugin list)");
 }
 
 }  // namespace

@@ -37,6 +37,13 @@ TEST_F(CliConfig, AllMistakesAreShownTogetherWithTheirPlaces) {
   EXPECT_THAT(result.error, HasSubstr("error: no task is named\n  --> run.toml\n"));
 }
 
+TEST_F(CliConfig, TheLastSettingOfTheCommandLineWins) {
+  write("run.toml", "");
+  const auto seed = [&](const std::string& options) { return drift("train run.toml " + options).error; };
+  EXPECT_THAT(seed("--seed -1 --set run.seed=-2"), HasSubstr("--> --set run.seed=-2\n"));
+  EXPECT_THAT(seed("--set run.seed=-2 --seed -1"), HasSubstr("--> --seed -1\n"));
+}
+
 TEST_F(CliConfig, BrokenTomlAndMissingFiles) {
   write("run.toml", "steps = = 3\n");
   const auto broken = drift("config show run.toml");

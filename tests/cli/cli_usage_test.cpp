@@ -47,7 +47,7 @@ const std::vector<Listed> kCommands = {
     {"data show", "CONFIG.toml"},
     {"data check", "CONFIG.toml"},
     {"tokenize", "PATH"},
-    {"plugin list", "CONFIG.toml"},
+    {"plugin list", "[CONFIG.toml]"},
     {"plugin info", "NAME"},
     {"plugin check", "FILE"},
     {"plugin presets", "NAME"},
@@ -87,11 +87,29 @@ TEST(CliUsage, EveryCommandsHelpTeachesWithOneExample) {
     EXPECT_EQ(count("\nexample: drift ", help.output), explained);
     EXPECT_EQ(count("\nusage: drift ", help.output), explained);
     EXPECT_THAT(help.output, StartsWith("drift " + command.name + ": "));
-    EXPECT_THAT(help.output, HasSubstr("\nexample: drift " + command.name));
+    EXPECT_THAT(help.output, testing::ContainsRegex("\n(example:|        ) drift " + command.name));
   }
   const auto plugin = drift("plugin --help");
   for (const char* word : {"list", "info", "check"})
     EXPECT_EQ(count(std::string("\nusage: drift plugin ") + word, plugin.output), 1u) << word;
+}
+
+TEST(CliUsage, HelpIsAlsoAWordBeforeTheCommand) {
+  for (const char* name : {"train", "plugin", "plugin info", "eval"}) {
+    const auto help = drift(std::string("help ") + name);
+    EXPECT_EQ(help.status, 0) << name;
+    EXPECT_NE(help.output, "") << name;
+    EXPECT_EQ(help.output, drift(std::string(name) + " --help").output) << name;
+  }
+  const auto unknown = drift("help trian");
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_THAT(unknown.error, HasSubstr("did you mean `drift train`?"));
+}
+
+TEST(CliUsage, HelpSaysDefaultsAndWhatChangesTheFile) {
+  EXPECT_THAT(drift("sweep --help").output, testing::ContainsRegex("--jobs N +runs at a time[^\n]*; default: 1\n"));
+  EXPECT_THAT(drift("model verify --help").output, testing::ContainsRegex("--tolerance X +[^\n]*; default: 0.001\n"));
+  EXPECT_THAT(drift("pretrain --help").output, HasSubstr("short for --set pretrain.steps="));
 }
 
 TEST(CliUsage, WithoutACommandTheHelpIsShown) {
@@ -111,7 +129,7 @@ TEST(CliUsage, AnUnknownCommand) {
             "config, doctor, sdk, "
             "version    (drift --help)\n");
   EXPECT_THAT(drift("plugin lst").error, HasSubstr("did you mean `drift plugin list`?"));
-  EXPECT_THAT(drift("config").error, HasSubstr("`drift config` wants one of: show"));
+  EXPECT_THAT(drift("config").error, HasSubstr("`drift config` expects one of: show"));
 }
 
 TEST(CliUsage, AnUnknownOption) {
@@ -137,7 +155,7 @@ TEST(CliUsage, EveryCommandNeedsItsArgumentsAndNoMore) {
   for (const Listed& command : kCommands) {
     const std::string name = "`drift " + command.name + "`";
     const std::string example = "\n  = for example: drift " + command.name;
-    if (needs_its_argument(command)) expect_mistake(command.name, name + " wants " + command.argument + example);
+    if (needs_its_argument(command)) expect_mistake(command.name, name + " expects " + command.argument + example);
     std::string enough = " a";
     if (command.argument.empty()) enough = "";
     if (command.name == "eval diff") enough = " a b";
@@ -148,9 +166,9 @@ TEST(CliUsage, EveryCommandNeedsItsArgumentsAndNoMore) {
 TEST(CliUsage, MissingAndSuperfluousValuesOfOptions) {
   expect_mistake("train a.toml --seed", "`drift train`: ");
   expect_mistake("train a.toml --seed 1 --seed 2", "`--seed` is given more than once");
-  expect_mistake("generate c", "wants one of --prompt and --token-ids");
-  expect_mistake("generate c --token-ids 1,x", "`x` is no token id");
-  expect_mistake("train a.toml --set train.steps", "--set wants KEY=VALUE");
+  expect_mistake("generate c", "expects one of --prompt and --token-ids");
+  expect_mistake("generate c --token-ids 1,x", "expects token ids such as 2,17,5, found `x`");
+  expect_mistake("train a.toml --set train.steps", "--set expects KEY=VALUE");
   expect_mistake("sdk", "--prefix");
 }
 
@@ -197,7 +215,7 @@ TEST(CliUsage, DoctorSaysWhatWorks) {
   }
   EXPECT_EQ(subjects, "drift compiler LibTorch CUDA threads plugins rewards runs ") << result.output;
   EXPECT_EQ(result.status, problem ? 1 : 0) << result.output;
-  EXPECT_EQ(last, problem ? "Something is wrong: see the lines that say problem." : "Everything that is needed works.");
+  EXPECT_EQ(last, problem ? "There are problems: see the lines that say so." : "Everything that is needed works.");
 
   EXPECT_THAT(result.output, HasSubstr(", " + test::program().string() + "\n"));
   const std::string loaded = "ok       LibTorch  2.11.0, ";

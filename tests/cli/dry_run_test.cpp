@@ -81,7 +81,7 @@ TEST_F(DryRun, AModelThatIsTooLargeIsReported) {
   const auto result = plan("--set 'model.path=\"" + large.string() + "\"' --set 'model.initialize=\"random\"'");
   EXPECT_EQ(result.status, 1) << result.error;
   EXPECT_THAT(result.output, HasSubstr("does not fit: "));
-  EXPECT_THAT(result.output, HasSubstr("of memory are needed"));
+  EXPECT_THAT(result.output, HasSubstr("of memory needed"));
 
   const auto misfit = plan("--set 'model.path=\"" + large.string() + "\"'");
   EXPECT_EQ(misfit.status, 1);
@@ -116,7 +116,7 @@ TEST_F(DryRun, AnExistingRunIsReported) {
   ASSERT_EQ(runs_.train("planned", "--steps 1").status, 0);
   const auto result = plan("");
   EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.output, HasSubstr("a run lies in planned already"));
+  EXPECT_THAT(result.output, HasSubstr("planned already holds a run"));
   EXPECT_EQ(plan("--resume").status, 0);
 }
 

@@ -128,7 +128,7 @@ TEST_F(EvalSuite, StoppedOrKilledItGoesOnToTheSameRecords) {
   stopped.send(SIGINT);
   EXPECT_EQ(stopped.wait(), 130) << stopped.error();
   EXPECT_THAT(stopped.error(), HasSubstr("stopping after this batch of responses"));
-  EXPECT_THAT(stopped.output(), AllOf(HasSubstr("responses are missing"), HasSubstr("go on with  drift eval"),
+  EXPECT_THAT(stopped.output(), AllOf(HasSubstr("responses are missing"), HasSubstr("continue with  drift eval"),
                                       HasSubstr(" --suite suite.toml --out out --set evaluation.items=80")));
   EXPECT_TRUE(fs::exists(folder() / "out/table.txt"));
 

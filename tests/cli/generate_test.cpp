@@ -98,7 +98,7 @@ TEST_F(Checkpoint, RefusesInvalidPrompts) {
   EXPECT_EQ(generate("--token-ids ''").status, 2);
   const auto huge = generate("--token-ids 6,99999999999999999999");
   EXPECT_EQ(huge.status, 2);
-  EXPECT_THAT(huge.error, HasSubstr("is no token id"));
+  EXPECT_THAT(huge.error, HasSubstr("expects token ids"));
 }
 
 TEST_F(Checkpoint, RefusesAPromptThatLeavesNoRoom) {

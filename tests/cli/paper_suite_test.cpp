@@ -132,7 +132,7 @@ TEST_F(PaperSuite, AnswersSevenTasksAndContinuesWhereItWasStopped) {
       << stopped.output() << stopped.error();
   stopped.send(SIGINT);
   EXPECT_EQ(stopped.wait(), 130) << stopped.error();
-  EXPECT_THAT(stopped.output(), HasSubstr("go on with  drift eval model --suite paper.toml --out out"));
+  EXPECT_THAT(stopped.output(), HasSubstr("continue with  drift eval model --suite paper.toml --out out"));
 
   const auto resumed = drift(arguments("out")), whole = drift(arguments("whole"));
   ASSERT_EQ(resumed.status, 0) << resumed.output << resumed.error;

@@ -145,7 +145,7 @@ TEST_F(Sweep, CtrlCLetsTheRunsSaveAndSaysHowToGoOn) {
   program.send(SIGINT);
   EXPECT_EQ(program.wait(), 128 + SIGINT);
   EXPECT_THAT(program.output(),
-              HasSubstr("go on with  drift sweep grid.toml --out out --set train.prompts_per_step=3"));
+              HasSubstr("continue with  drift sweep grid.toml --out out --set train.prompts_per_step=3"));
   ASSERT_EQ(run_folders().size(), 1u);
   const auto summary = nlohmann::json::parse(test::read_file(run_folders()[0] / "summary.json"));
   EXPECT_EQ(summary.at("interrupted"), true);

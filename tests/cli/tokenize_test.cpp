@@ -106,11 +106,11 @@ TEST_F(Tokenize, MistakesOfTheCommandLine) {
     EXPECT_EQ(result.status, 2) << options;
     return result.error;
   };
-  EXPECT_THAT(error_of("--decode 1,x"), StartsWith("error: `x` is no token id\n"));
-  EXPECT_THAT(error_of("--decode"), StartsWith("error: --decode wants ids, or a file that has them\n"));
-  EXPECT_THAT(error_of("--text 1 --in file"), HasSubstr("wants one of --text, --in and the ids of --decode"));
-  EXPECT_THAT(error_of("--decode 1 --in file"), HasSubstr("wants one of --text, --in and the ids of --decode"));
-  EXPECT_THAT(error_of("--in file --decode --text 1"), HasSubstr("wants one of"));
+  EXPECT_THAT(error_of("--decode 1,x"), StartsWith("error: --decode expects token ids such as 2,17,5, found `x`\n"));
+  EXPECT_THAT(error_of("--decode"), StartsWith("error: --decode expects token ids, or a file of them\n"));
+  EXPECT_THAT(error_of("--text 1 --in file"), HasSubstr("expects one of --text, --in and the ids of --decode"));
+  EXPECT_THAT(error_of("--decode 1 --in file"), HasSubstr("expects one of --text, --in and the ids of --decode"));
+  EXPECT_THAT(error_of("--in file --decode --text 1"), HasSubstr("expects one of"));
   const auto missing = test::run_command(test::program().string() + " tokenize nowhere --text 1");
   EXPECT_EQ(missing.status, 1);
   EXPECT_THAT(missing.error,
