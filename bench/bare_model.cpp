@@ -28,7 +28,7 @@ at::Tensor probabilities(const at::Tensor& q, const at::Tensor& k) {
   return at::softmax(at::baddbmm(at::empty({1, 1, 1}, q.options()), flat(q), flat(k).transpose(1, 2), 0, scale(q)), -1);
 }
 
-/// Whatever lies in the tensor as [rows, width], without a copy.
+/// The tensor's elements as [rows, width], without a copy.
 at::Tensor as_rows(const at::Tensor& t, std::int64_t rows) {
   const auto dense = t.is_contiguous() ? t : t.transpose(1, 2);
   return dense.is_contiguous() ? dense.view({rows, -1}) : dense.reshape({rows, -1});
@@ -72,7 +72,7 @@ BareModel::BareModel(const ModelShape& shape, std::int64_t largest_forward_token
   values_ = at::randn({largest_forward_tokens, shape.hidden}).to(shape.type);
 }
 
-// The products' outputs are read in whatever order they lie in: a change of order is no product.
+// The products' outputs are read in their memory order: changing the order is not part of a product.
 at::Tensor BareModel::attend(Kept& kept, const ForwardSize& size, Attention attention, bool keep) const {
   if (attention == Attention::kNone) return kept.v;
   const auto heads_first = [&](const at::Tensor& t) {

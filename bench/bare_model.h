@@ -19,7 +19,7 @@ using Work = std::vector<std::vector<ForwardSize>>;
 
 /// Call `body(size)` for each forward, the lists of different threads at the same time, as parallel_rows() does it.
 void for_each_forward(const Work& work, const std::function<void(const ForwardSize&)>& body);
-/// Likewise `body(list, i)`, for work that needs more than the sizes.
+/// The same for `body(list, i)`, for work that needs more than the sizes.
 void for_each_forward(const Work& work, const std::function<void(std::size_t, std::size_t)>& body);
 
 struct ModelShape {
@@ -31,7 +31,7 @@ struct ModelShape {
 
 enum class Attention {
   kNone,
-  kScaledDotProduct,  ///< at::scaled_dot_product_attention (its CPU kernel by name where a backward is wanted)
+  kScaledDotProduct,  ///< at::scaled_dot_product_attention (its CPU kernel by name if a backward is needed)
   kThreeCalls,        ///< product, softmax, product
 };
 

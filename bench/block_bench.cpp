@@ -1,6 +1,6 @@
 // How much of a large model's forward and backward the matrix products and attentions need: a stack of transformer
 // blocks, by default of the proportions of an 8 B model, against the bare products and attentions of the same shapes,
-// on the same threads, in one process, in turn; then what the rest is, part by part.
+// on the same threads, in one process, in turn; then the rest, part by part.
 //
 //   build/release/bench/block_bench [--types float32 bfloat16] [--layers 1] [--sequences 2] [--tokens 384]
 //                                   [--threads 2] [--rounds 7] [--hidden 4096] [--heads 32] [--inner 12288]

@@ -1,6 +1,8 @@
 // Programs judged per second, how long one takes, and what is left afterwards: the code reward on many small programs,
 // some of them hostile. Every verdict is checked.
 
+#include <core/process/threads.h>
+
 #include <drift/error.h>
 #include <drift/export.h>
 
@@ -12,7 +14,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -22,7 +23,6 @@
 #include <iostream>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "bench/code_programs.h"
@@ -92,17 +92,11 @@ Judged judge(const Reward& reward, const Program& program, std::int64_t index, d
 
 std::vector<Judged> judge_all(const Reward& reward, const Settings& settings) {
   std::vector<Judged> judged(static_cast<std::size_t>(settings.programs));
-  std::atomic<std::int64_t> next{0};
-  std::vector<std::thread> callers;
-  for (std::int64_t i = 0; i < settings.workers; ++i) {
-    callers.emplace_back([&] {
-      for (std::int64_t index; (index = next++) < settings.programs;) {
-        const Program program = program_number(index, settings.hostile_every);
-        judged[static_cast<std::size_t>(index)] = judge(reward, program, index, settings.time_limit);
-      }
-    });
-  }
-  for (auto& caller : callers) caller.join();
+  const auto judge_one = [&](std::size_t at) {
+    const auto index = static_cast<std::int64_t>(at);
+    judged[at] = judge(reward, program_number(index, settings.hostile_every), index, settings.time_limit);
+  };
+  for_each_at_once(judged.size(), judge_one, static_cast<std::size_t>(settings.workers));
   return judged;
 }
 
@@ -130,15 +124,15 @@ double seconds(const timeval& time) {
 void run(const Settings& settings) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const Leftovers before = Leftovers::now();
-  auto reward = std::make_unique<code_reward::CodeReward>(
-      Params(code_reward::CodeReward::parameters(), {{"workers", settings.workers}}));
+  auto reward =
+      std::make_unique<code::CodeReward>(Params(code::CodeReward::parameters(), {{"workers", settings.workers}}));
   const auto start = Clock::now();
   const std::vector<Judged> judged = judge_all(*reward, settings);
   const double wall = std::chrono::duration<double>(Clock::now() - start).count();
   reward.reset();
   rusage children{};
   ::getrusage(RUSAGE_CHILDREN, &children);
-  std::printf("%.1f programs a second: %zu in %.1f s, %lld at a time; processor time of the sandboxes %.1f s\n",
+  std::printf("%.1f programs per second: %zu in %.1f s, %lld at a time; processor time of the sandboxes %.1f s\n",
               static_cast<double>(judged.size()) / wall, judged.size(), wall, static_cast<long long>(settings.workers),
               seconds(children.ru_utime) + seconds(children.ru_stime));
   print_times("honest", judged, false);
@@ -155,9 +149,9 @@ Settings read_settings(int argc, char** argv) {
   Settings settings;
   po::options_description options("code_bench [options]");
   options.add_options()("programs", po::value(&settings.programs), "how many")("workers", po::value(&settings.workers),
-                                                                               "how many at a time")(
-      "hostile-every", po::value(&settings.hostile_every), "every so many is hostile; 0: none")(
-      "time-limit", po::value(&settings.time_limit), "processor seconds of a call");
+                                                                               "programs at a time")(
+      "hostile-every", po::value(&settings.hostile_every), "every Nth program is hostile; 0: none")(
+      "time-limit", po::value(&settings.time_limit), "processor seconds per call");
   po::variables_map given;
   po::store(po::parse_command_line(argc, argv, options), given);
   po::notify(given);

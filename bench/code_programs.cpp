@@ -58,7 +58,7 @@ constexpr std::array<Problem, 8> kProblems = {{
 
 struct Attack {
   const char* name;
-  const char* code;  // each test calls f; the tests want f(x) == x + 1
+  const char* code;  // each test calls f; the tests expect f(x) == x + 1
 };
 
 constexpr std::array<Attack, 24> kAttacks = {{

@@ -10,9 +10,7 @@
 
 #include "bench/bare_model.h"
 
-#include <core/kernels/rms_norm.h>
-#include <core/kernels/rotary.h>
-#include <core/kernels/swiglu.h>
+#include <core/kernels/transformer_ops.h>
 #include <core/nn/transformer.h>
 
 #include <drift/export.h>

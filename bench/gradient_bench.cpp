@@ -1,11 +1,11 @@
 // How much of an update's time the matrix products and attentions need: the gradient of one update of the quickstart
 // (16 groups x 8 responses, k = 4, every group live) by policy_gradient() against the bare products and attentions of
-// its forward and backward, on the same threads, in one process, in turn; then what the rest is, part by part.
+// its forward and backward, on the same threads, in one process, in turn; then the rest, part by part.
 //
 //   build/release/bench/gradient_bench [--rounds 31] [--set run.threads=1] [--set model.path=DIR] [--config FILE]
 //
 // The bare sequence is recorded from the real update. "merged": the contexts that were computed, equal ones once. "all
-// views": each view by itself, as a plain loop has it. Numbers are medians with quartiles; a difference of medians is
+// views": each view separately, as in a plain loop. Numbers are medians with quartiles; a difference of medians is
 // marked as such.
 
 #include "bench/measure.h"
@@ -36,7 +36,7 @@
 namespace drift::bench {
 namespace {
 
-/// Each view by itself, as evenly on the threads as the update has its rows.
+/// Each view separately, as evenly divided among the threads as the update's rows.
 Work all_views_work(const MaskPlan& plan, std::int64_t sequence, std::int64_t threads) {
   const auto targets_F = plan.target_FL.sum(1);
   const std::int64_t views = targets_F.size(0);
@@ -141,8 +141,8 @@ void report(const Measurement& measured, const std::vector<std::string>& parts) 
       print_shares(measured, {"  products", "  rows as a batch"}, whole) + print_shares(measured, parts, whole);
   print_line("  rest: log-sum, gathering, graph, allocation, dispatch", scored - known, whole);
   const double outside = print_shares(measured, {"distinct contexts of the views", "loss and its gradient"}, whole);
-  print_line("neither: sums of gradients, metrics, waiting for the slower thread", whole - scored - outside, whole);
-  std::printf("\nbeside policy_gradient, in the same phase\n");
+  print_line("remainder: sums of gradients, metrics, waiting for the slower thread", whole - scored - outside, whole);
+  std::printf("\nin the same phase, besides policy_gradient\n");
   print_line("optimizer step", measured.milliseconds("optimizer step"));
 }
 

@@ -58,9 +58,9 @@ Spread Measurement::ratio(const std::string& numerator, const std::string& denom
 
 void print_yardsticks(const Measurement& measured, const std::string& name,
                       const std::vector<std::string>& yardsticks) {
-  std::printf("\n%s and its yardsticks\n", name.c_str());
+  std::printf("\n%s and its baselines\n", name.c_str());
   print_line(name, measured.milliseconds(name));
-  std::printf("\n  time / time of %s: 1 = nothing but products and attentions\n", name.c_str());
+  std::printf("\n  time / time of %s: 1 = products and attentions only\n", name.c_str());
   for (const std::string& yardstick : yardsticks) {
     print_line(yardstick, measured.milliseconds(yardstick));
     print_ratio("  / " + name, measured.ratio(yardstick, name));

@@ -40,12 +40,12 @@ class Measurement {
   std::vector<Rounds> wall_, processor_;  // [case]
 };
 
-/// The time of `name`, then that of each yardstick and its ratio to it, by either clock.
+/// The time of `name`, then that of each baseline and its ratio to it, by both clocks.
 void print_yardsticks(const Measurement& measured, const std::string& name, const std::vector<std::string>& yardsticks);
 /// One line for each, with its share of `whole`. @return the sum of their medians.
 double print_shares(const Measurement& measured, const std::vector<std::string>& names, double whole);
 std::vector<std::string> names_of(const std::vector<Case>& cases);
-/// "  name   12.34 ms   (12.01 to 12.80)   45.6 %", the share being of `whole` where that is not 0.
+/// "  name   12.34 ms   (12.01 to 12.80)   45.6 %", the share being of `whole` if that is not 0.
 void print_line(const std::string& name, const Spread& milliseconds, double whole = 0);
 /// A number that is the difference of two medians.
 void print_line(const std::string& name, double milliseconds, double whole);

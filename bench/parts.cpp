@@ -1,8 +1,6 @@
 #include "bench/parts.h"
 
-#include <core/kernels/rms_norm.h>
-#include <core/kernels/rotary.h>
-#include <core/kernels/swiglu.h>
+#include <core/kernels/transformer_ops.h>
 #include <core/nn/attention.h>
 
 #include <ATen/TensorOperators.h>

@@ -9,7 +9,7 @@
 
 namespace drift::bench {
 
-/// The parts of a transformer's forward that are no products, each by itself on tensors of the right sizes; with
+/// The parts of a transformer's forward that are not products, each run alone on tensors of the right sizes; with
 /// gradients enabled also its backward.
 class Parts {
  public:

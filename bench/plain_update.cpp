@@ -1,8 +1,6 @@
 #include "bench/plain_update.h"
 
-#include <core/kernels/rms_norm.h>
-#include <core/kernels/rotary.h>
-#include <core/kernels/swiglu.h>
+#include <core/kernels/transformer_ops.h>
 #include <core/nn/transformer.h>
 
 #include <ATen/TensorOperators.h>
@@ -67,7 +65,7 @@ class PlainLlada {
   std::map<std::string, at::Tensor> weights_;
 };
 
-/// Log-probabilities of the sampled tokens of some views, 0 where they are no targets.
+/// Log-probabilities of the sampled tokens of some views, 0 where they are not targets.
 at::Tensor log_probs(const PlainLlada& model, const ModelTraits& traits, const Trajectories& responses,
                      const MaskPlan& plan) {
   const auto mask = at::full({}, traits.mask_id, at::kLong);

@@ -4,7 +4,7 @@
 
 namespace drift::bench {
 
-/// One update as the original code computes it, in plain LibTorch: for each forward the whole model, logits at all
+/// One update as the original code computes it, in plain LibTorch: for each forward the full model, logits at all
 /// positions, log-softmax over all of them in float32, then the sampled tokens; graphs alive as the original holds
 /// them; gradients summed by autograd in .grad. The loss itself is the same object.
 /// @return the gradients, and .grad is empty again.

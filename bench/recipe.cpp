@@ -89,7 +89,7 @@ RolloutInput Recipe::rollout_input() const {
 void Recipe::print_heading() const {
   const ModelShape size = shape();
   std::printf("model %s%s: %lld layers, hidden %lld, heads %lld, inner %lld, vocabulary %lld; %d threads, %d rounds\n",
-              model_folder(config_).c_str(), random_weights_ ? " (RANDOM WEIGHTS: none are there)" : "",
+              model_folder(config_).c_str(), random_weights_ ? " (RANDOM WEIGHTS: the folder has none)" : "",
               static_cast<long long>(size.layers), static_cast<long long>(size.hidden),
               static_cast<long long>(size.heads), static_cast<long long>(size.inner),
               static_cast<long long>(size.vocabulary), at::get_num_threads(), rounds_);

@@ -14,10 +14,10 @@
 
 namespace drift::bench {
 
-/// What configs/quickstart.toml trains, opened as `drift train` opens it: the shipped small model where its weights
-/// are there, else one of the same shape with random weights.
+/// What configs/quickstart.toml trains, opened like `drift train`: the shipped small model if its weights are there,
+/// else one of the same shape with random weights.
 ///
-/// Options of the programs: `--config FILE`, `--set key=value` (as often as wanted), `--rounds N`.
+/// Options of the programs: `--config FILE`, `--set key=value` (repeatable), `--rounds N`.
 class Recipe {
  public:
   Recipe(int count, char** arguments);
@@ -28,7 +28,7 @@ class Recipe {
   ModelShape shape() const;
   int rounds() const { return rounds_; }
 
-  /// The prompts of the first optimisation step.
+  /// The prompts of the first training step.
   Prompts prompts() const;
   RolloutInput rollout_input() const;
   /// What was opened, for the head of the output.
@@ -44,7 +44,7 @@ class Recipe {
   std::optional<ModelPolicy> policy_;
 };
 
-/// What main() returns: 0, or after an error, which is printed, 1 (2 where the configuration is mistaken).
+/// What main() returns: 0, or after an error, which is printed, 1 (2 if the configuration is wrong).
 int guarded(void (*run)(int, char**), int count, char** arguments);
 
 }  // namespace drift::bench

@@ -15,10 +15,10 @@ at::Tensor RecordingModel::forward(const ForwardInput& input) const {
     thread = &threads_[std::this_thread::get_id()];
   }
   if (replays_) {
-    if (thread->next == thread->forwards.size()) throw std::runtime_error("more forwards than were recorded");
+    if (thread->next == thread->forwards.size()) throw std::runtime_error("more forwards than recorded");
     const RecordedForward& recorded = thread->forwards[thread->next++];
     if (recorded.input.tokens_BS.sizes() != input.tokens_BS.sizes())
-      throw std::runtime_error("the rollout took another way than when it was recorded");
+      throw std::runtime_error("the rollout differs from the recorded one");
     return recorded.hidden_NH;
   }
   auto hidden_NH = model_.forward(input);

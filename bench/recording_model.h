@@ -11,7 +11,7 @@
 
 namespace drift::bench {
 
-/// A forward as it was asked for, and what came out.
+/// A requested forward and its result.
 struct RecordedForward {
   ForwardInput input;
   at::Tensor hidden_NH;
@@ -37,7 +37,7 @@ class RecordingModel final : public Model {
 
   /// From now on: the recorded answers again, on the same threads and in the same order.
   void replay();
-  /// Threads in the order in which their first sequences stand among `prompts_BP`.
+  /// Threads in the order of their first sequences in `prompts_BP`.
   Recording recording(const at::Tensor& prompts_BP) const;
 
  private:

@@ -1,6 +1,6 @@
 // How much of a rollout's time the matrix products and attentions need: the quickstart's rollout (16 prompts x 8
 // responses, prompt 21, length 20, block 5, threshold 0.9, temperature 1) against the bare sequence of the same
-// products and attentions, on the same threads, in one process, in turn; then what the rest is, part by part.
+// products and attentions, on the same threads, in one process, in turn; then the rest, part by part.
 //
 //   build/release/bench/rollout_bench [--rounds 31] [--set run.threads=1] [--set model.path=DIR] [--config FILE]
 //
@@ -33,10 +33,10 @@
 namespace drift::bench {
 namespace {
 
-/// Every response by itself, on the thread and in the forward in which the rollout had it. A response's masked
-/// positions are the rows that it wants and the draws that are made for it.
+/// Every response separately, on the same thread and in the same forward as in the rollout. A response's masked
+/// positions are its requested rows and its draws.
 Work all_rows(const Trajectories& trajectories, std::int64_t threads, std::int64_t block) {
-  constexpr std::int64_t kTokensPerForward = 4096;  // of the block rollout: how many rows it takes at once
+  constexpr std::int64_t kTokensPerForward = 4096;  // of the block rollout: how many rows it computes together
   const std::int64_t responses = trajectories.tokens_BL.size(0), length = trajectories.tokens_BL.size(1);
   const std::int64_t sequence = trajectories.prompts.tokens_BP.size(1) + length;
   const std::int64_t rows_at_once = std::max<std::int64_t>(1, kTokensPerForward / sequence);
@@ -89,7 +89,7 @@ std::vector<std::vector<Draws>> draws_of(const Recording& recording, const Work&
   std::vector<std::vector<Draws>> draws(recording.size());
   for (std::size_t list = 0; list < recording.size(); ++list) {
     if (recording[list].size() != all[list].size())
-      throw std::runtime_error("the rollout took other forwards than its trajectories say");
+      throw std::runtime_error("the rollout's forwards differ from those in its trajectories");
     for (std::size_t i = 0; i < recording[list].size(); ++i) {
       const auto logits = at::mm(recording[list][i].hidden_NH, head_VH.t());
       const std::int64_t count = all[list][i].rows;
@@ -111,10 +111,10 @@ void report(const Measurement& measured, const std::vector<std::string>& parts) 
   const double forward_parts =
       print_shares(measured, {"  products of the layers"}, whole) + print_shares(measured, parts, whole);
   print_line("  rest of the forwards: views, allocation, dispatch", forward - forward_parts, whole);
-  const double decoder = print_shares(measured, {"all but the forwards"}, whole);
+  const double decoder = print_shares(measured, {"everything except the forwards"}, whole);
   const double decoder_parts = print_shares(measured, {"  LM head", "  sampling", "  random numbers"}, whole);
   print_line("  bookkeeping: states, indices, commits", decoder - decoder_parts, whole);
-  print_line("neither: caches, waiting for the slower thread", whole - forward - decoder, whole);
+  print_line("remainder: caches, waiting for the slower thread", whole - forward - decoder, whole);
 }
 
 void run(int count, char** arguments) {
@@ -142,7 +142,7 @@ void run(int count, char** arguments) {
 
   const Totals merged_totals = totals(merged), all_totals = totals(all);
   recipe.print_heading();
-  std::printf("%lld responses of %lld + %lld tokens; %.2f forwards a response\n",
+  std::printf("%lld responses of %lld + %lld tokens; %.2f forwards per response\n",
               static_cast<long long>(trajectories.tokens_BL.size(0)),
               static_cast<long long>(input.prompts.tokens_BP.size(1)),
               static_cast<long long>(rollout->response_length()),
@@ -176,7 +176,7 @@ void run(int count, char** arguments) {
                    [&](std::size_t list, std::size_t i) { recipe.model().forward(recording[list][i].input); }),
       {"  products of the layers",
        [&] { for_each_forward(merged, [&](const ForwardSize& size) { bare.layers(size, Attention::kNone); }); }},
-      {"all but the forwards",
+      {"everything except the forwards",
        [&] {
          recorder.replay();
          rollout->generate(recorded_input, written);

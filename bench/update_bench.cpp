@@ -6,17 +6,16 @@
 //                                    [--rounds 1] [--set KEY=VALUE…] [--memory-budget-mib 512] [--drift-only]
 //                                    [--fresh-memory]
 //
-// --fresh-memory: Drift, too, gives freed memory back to the system, as glibc does by itself.
+// --fresh-memory: Drift also returns freed memory to the system, as glibc does by default.
 //
-// Either side is a process of its own, in which the weights are; they take turns. Share: of the rate of a square matrix
-// product of the same type, measured between the updates, by the clock and by processor time (which other programs on
-// the machine hardly change), counted on the products that are needed at all: three times those of a forward (blocks at
-// all positions of each view, with attention; LM head at its scored positions), and a forward of the reference policy
-// where the loss has one. Drift computes equal contexts once: where there are any, a second share counts them once,
-// too. Memory: most held during the first update, above what was held before it. Faults: of pages, in the timed
-// updates.
+// Each side is a separate process with its own weights; they take turns. Share: of the rate of a square matrix product
+// of the same type, measured between the updates, by the clock and by processor time (which other programs on the
+// machine hardly change), counted on the products that are needed at all: three times those of a forward (blocks at all
+// positions of each view, with attention; LM head at its scored positions), and a forward of the reference policy where
+// the loss has one. Drift computes equal contexts once: if there are any, a second share counts them once. Memory: most
+// held during the first update, above what was held before it. Faults: of pages, in the timed updates.
 
-#include "bench/child_process.h"
+#include "bench/counterpart.h"
 #include "bench/measure.h"
 #include "bench/plain_update.h"
 #include "bench/recipe.h"
@@ -96,7 +95,7 @@ std::int64_t status_bytes(const std::string& key) {
   for (std::string line; std::getline(status, line);) {
     if (line.starts_with(key + ":")) return std::stoll(line.substr(key.size() + 1)) * 1024;
   }
-  throw std::runtime_error("/proc/self/status does not tell " + key);
+  throw std::runtime_error("/proc/self/status does not have " + key);
 }
 
 std::int64_t page_faults() {
@@ -250,7 +249,7 @@ void serve(const Settings& settings) {
   }
 }
 
-Json ask(ChildProcess& child, const std::string& line) {
+Json ask(Counterpart& child, const std::string& line) {
   const auto json = Json::parse(child.ask(line));
   if (json.contains("error")) throw std::runtime_error(line + ": " + json["error"].get<std::string>());
   return json;
@@ -282,7 +281,7 @@ void print_side(const char* name, const std::vector<Json>& answers, const Json& 
               faults.median);
 }
 
-void measure(const Settings& settings, const std::string& name, ChildProcess& drift, ChildProcess* plain) {
+void measure(const Settings& settings, const std::string& name, Counterpart& drift, Counterpart* plain) {
   std::vector<Json> ours, theirs;
   if (plain != nullptr) theirs.push_back(ask(*plain, name + " first"));
   const Json first = ask(drift, name + " first");
@@ -337,8 +336,7 @@ void run(int count, char** arguments) {
                   static_cast<long long>(size.inner), static_cast<long long>(size.vocabulary), settings.threads,
                   static_cast<long long>(settings.memory_budget_mib));
       const auto side = [&](const std::string& name) {
-        std::vector<std::string> list{arguments[0],
-                                      "--shape",
+        std::vector<std::string> list{"--shape",
                                       shape,
                                       "--dtype",
                                       type,
@@ -355,7 +353,7 @@ void run(int count, char** arguments) {
         list.insert(list.end(), settings.assignments.begin(), settings.assignments.end());
         // Any setting of the user's own leaves the allocator as it is; this one changes nothing.
         const bool plain_allocator = name == "plain" || settings.fresh_memory;
-        return std::make_unique<ChildProcess>(
+        return std::make_unique<Counterpart>(
             list, plain_allocator ? std::vector<std::string>{"GLIBC_TUNABLES=glibc.malloc.perturb=0"}
                                   : std::vector<std::string>{});
       };

@@ -89,7 +89,7 @@ UpdateShape update_shape(const std::string& name) {
   throw std::invalid_argument("there is no shape `" + name + "`: head_heavy, balanced");
 }
 
-// Four masks a response where the number is free, as the release of the first has it.
+// Four masks per response if the number is free, as in the release of the first.
 const std::vector<UpdateAlgorithm>& update_algorithms() {
   static const std::vector<UpdateAlgorithm> all{
       {"rldf", GraphLife::kForward, {"algorithm.masking.k=4", "algorithm.loss.norm=sample"}},

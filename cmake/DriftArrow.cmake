@@ -20,7 +20,7 @@ function(_drift_find_arrow)
     list(APPEND candidates $ENV{HOME}/.cache/drift/arrow-${DRIFT_ARROW_VERSION}/pyarrow)
   endif()
   foreach(root ${candidates})
-    # In a wheel, the libraries bear only their whole names (libarrow.so.2600).
+    # In a wheel, the libraries have only their full names (libarrow.so.2600).
     file(GLOB arrow LIST_DIRECTORIES false ${root}/libarrow.so* ${root}/lib/libarrow.so*)
     file(GLOB parquet LIST_DIRECTORIES false ${root}/libparquet.so* ${root}/lib/libparquet.so*)
     if(arrow AND parquet AND EXISTS ${root}/include/parquet/arrow/reader.h)

@@ -1,6 +1,6 @@
 # Whether this build has `--device cuda`. LibTorch's own kernels do the work: nothing is compiled with nvcc and nothing
-# is linked to libtorch_cuda.so, which lies beside libtorch_cpu.so and is loaded when a run asks for the device. The
-# CUDA Toolkit is what says that this machine is meant for it.
+# is linked to libtorch_cuda.so, which is next to libtorch_cpu.so and is loaded when a run asks for the device. The
+# CUDA Toolkit indicates that this machine is meant for it.
 set_property(CACHE DRIFT_CUDA PROPERTY STRINGS AUTO ON OFF)
 find_program(DRIFT_NVCC nvcc HINTS ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES bin)
 find_file(DRIFT_LIBTORCH_CUDA libtorch_cuda.so PATHS ${DRIFT_LIBTORCH_ROOT}/lib NO_DEFAULT_PATH)

@@ -1,7 +1,7 @@
 # drift_add_plugin(NAME source...)
 # One shared library that exports one symbol and is placed where the program looks for plugins. The same file is
 # part of the installed SDK, so that a plugin's CMakeLists.txt is one call in the tree and out of it. Files presets/*.toml
-# beside that CMakeLists.txt are compiled into the library; drift::plugin_presets() gives them.
+# next to that CMakeLists.txt are compiled into the library; drift::plugin_presets() gives them.
 set(DRIFT_PLUGIN_MAP ${CMAKE_CURRENT_LIST_DIR}/DriftPlugin.map)
 
 # Where the folder presets/ holds files: writes FILE, the definition of drift::plugin_presets(), and sets VARIABLE to FILE.
@@ -71,7 +71,7 @@ function(drift_add_plugin name)
   # Hidden visibility does not reach inline functions and type information of headers that ask to be visible.
   target_link_options(drift_plugin_${name} PRIVATE LINKER:--version-script=${DRIFT_PLUGIN_MAP} LINKER:-z,defs)
   if(COMMAND drift_precompile)  # in the tree
-    drift_precompile(drift_plugin_${name})
+    drift_precompile(drift_plugin_${name} ${DRIFT_PLUGIN_HEADERS})
   endif()
   if(DRIFT_PLUGIN_OUTPUT_DIRECTORY)
     set_target_properties(drift_plugin_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${DRIFT_PLUGIN_OUTPUT_DIRECTORY})

@@ -1,8 +1,8 @@
 # drift_add_test(FILE [LABELS label...] [LIBRARIES target...] [BOTH_LOCALES] [DATA filter])
 # One test program per file, one ctest entry per program. The label is fast unless another is given. Tests run in a UTF-8
-# locale, whatever the machine's is; with BOTH_LOCALES a second entry, NAME_ascii, runs in one without UTF-8, as a bare
-# container has it. DATA is a GoogleTest filter: the tests that read data/, which scripts/fetch_data fills. They are an
-# entry of their own, NAME_data, with the label data besides; "*" is all of them, and then NAME has that label.
+# locale on every machine; with BOTH_LOCALES a second entry, NAME_ascii, runs in one without UTF-8, like that of a bare
+# container. DATA is a GoogleTest filter: the tests that read data/, which scripts/fetch_data fills. They are an
+# separate entry, NAME_data, with the additional label data; "*" is all of them, and then NAME has that label.
 function(drift_add_test file)
   cmake_parse_arguments(PARSE_ARGV 1 arg "BOTH_LOCALES" "TIMEOUT;DATA" "LABELS;LIBRARIES")
   cmake_path(GET file STEM name)
@@ -14,7 +14,14 @@ function(drift_add_test file)
   endif()
   add_executable(${name} ${file})
   target_link_libraries(${name} PRIVATE drift::core drift_test_support GTest::gmock_main ${arg_LIBRARIES})
-  drift_precompile(${name} TESTS)
+  file(STRINGS ${file} sees_tensors LIMIT_COUNT 1 REGEX
+       "#include .(ATen/|core/(components|eval|kernels|nn|rollout|train|update)/|tests/support/(golden_backbones|plugins|rollouts|tiny_model))")
+  if(sees_tensors)
+    drift_precompile(${name} TESTS)
+  else()
+    drift_precompile(${name} TESTS PLAIN)
+  endif()
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   set(entries ${name})
   if(arg_DATA AND NOT arg_DATA STREQUAL "*")

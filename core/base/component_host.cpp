@@ -49,12 +49,11 @@ class ComponentHost final : public Host {
   }
 
   void metric(std::string_view name, double sum, double count) override {
-    const auto allowed = [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-    };
-    if (name.empty() || !std::all_of(name.begin(), name.end(), allowed)) {
-      throw Error("`" + std::string(name) + "` is not a name for a metric", "use letters, digits and `_`");
-    }
+    check_metric_name(name);
+    if (name_ == "loss")
+      throw Error(
+          "a component that is called `loss` cannot report metrics: in metrics.jsonl, `loss/NAME` is the loss's",
+          "give it another name");
     const std::lock_guard lock(shared().mutex);
     Ratio& ratio = shared().metrics[name_ + "/" + std::string(name)];
     ratio.sum += sum;
@@ -83,6 +82,14 @@ Host& host_of(const ComponentEntry& entry) {
 }
 
 }  // namespace
+
+void check_metric_name(std::string_view name) {
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  if (name.empty() || !std::ranges::all_of(name, allowed))
+    throw Error("`" + std::string(name) + "` is not a name for a metric", "use letters, digits and `_`");
+}
 
 std::unique_ptr<Component> make_component(const ComponentEntry& entry, const Params& params,
                                           const ModelConfig* model_config) {

@@ -8,13 +8,17 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace drift {
 
-/// Create a component with a host of its own, which is kept until the process ends.
+/// Create a component with its own host, which is kept until the process ends.
 /// @param model_config  null for every kind but a model
 std::unique_ptr<Component> make_component(const ComponentEntry& entry, const Params& params,
                                           const ModelConfig* model_config = nullptr);
+
+/// Letters, digits and `_`. @throws Error
+void check_metric_name(std::string_view name);
 
 // What all hosts share: a process is one run.
 

@@ -10,7 +10,7 @@ namespace drift {
 namespace {
 
 // The library registers its kernels and hooks with the dispatcher while it is loaded; nothing has to be called. It is
-// tried once, and dlerror() tells why it failed only once, too.
+// tried once, and dlerror() reports the reason only once as well.
 void load_cuda() {
   static const std::string failure = [] {
     if (dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) != nullptr) return std::string();
@@ -36,7 +36,7 @@ bool built_with_cuda() {
 at::Device run_device(const std::string& name) {
   if (name == "cpu") return at::kCPU;
   if (!built_with_cuda()) {
-    throw Error("this build of Drift has no CUDA: nvcc was not there when it was configured",
+    throw Error("this build of Drift has no CUDA: nvcc was not found when it was configured",
                 "install the CUDA Toolkit and build again, or use --device cpu");
   }
   load_cuda();

@@ -6,8 +6,8 @@
 
 namespace drift {
 
-/// The device that `name` ("cpu" or "cuda") stands for, made ready: LibTorch's CUDA library is loaded when it is first
-/// asked for, so that runs on the CPU neither wait for it nor carry it.
+/// The device called `name` ("cpu" or "cuda"), made ready: LibTorch's CUDA library is loaded when it is first asked
+/// for, so that runs on the CPU neither wait for it nor carry it.
 /// @throws Error that says why there is no such device: a build without CUDA, no driver, no GPU.
 at::Device run_device(const std::string& name);
 

@@ -13,13 +13,13 @@ namespace drift {
 void open_log(const std::filesystem::path& path);
 void close_log();
 
-/// For the log alone; lost where no log is open.
+/// For the log alone; lost if no log is open.
 void log_info(const std::string& text);
 
 /// For the log and for the user: shown by the listener.
 void log_warning(const std::string& text);
 
-/// For the log alone: the program prints the error that ends it by itself.
+/// For the log only: the program itself prints the error that ends it.
 void log_error(const std::string& text);
 
 using WarningListener = std::function<void(const std::string& text)>;

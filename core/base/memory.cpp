@@ -9,7 +9,7 @@
 namespace drift {
 namespace {
 
-/// The number behind `name` in a file of lines "NAME: NUMBER kB", in bytes.
+/// The number after `name` in a file of lines "NAME: NUMBER kB", in bytes.
 std::optional<std::int64_t> kilobytes_of(const char* path, const std::string& name) {
   std::ifstream file(path);
   for (std::string word; file >> word;) {

@@ -7,11 +7,11 @@
 
 namespace drift {
 
-/// Bytes that a program could still take on the device: on the CPU what the system calls available, within the limit
-/// of the process's control group; on a GPU what is free. Nothing where it cannot be told.
+/// Bytes that a program could still take on the device: on the CPU what the system calls available, within the limit of
+/// the process's control group; on a GPU what is free. Nothing if it is unknown.
 std::optional<std::int64_t> available_memory(at::Device device);
 
-/// Bytes of this process that lie in memory now.
+/// Bytes of this process that are in memory now.
 std::int64_t resident_memory();
 
 }  // namespace drift

@@ -11,10 +11,10 @@ namespace {
 /// @throws Error if the input needs a capability that the model lacks.
 void check_capabilities(const Model& model, const ForwardInput& input) {
   const auto refuse = [&](const char* what) {
-    throw Error("the model family " + model.traits().family + " " + what, "choose a model that can");
+    throw Error("the model family " + model.traits().family + " " + what, "choose a model that supports it");
   };
   if ((input.positions_BS.defined() || input.block_BS.defined()) && !capability<BlockAttention>(model)) {
-    refuse("computes whole sequences with attention in both directions, not blocks of them");
+    refuse("computes entire sequences with attention in both directions, not blocks of them");
   }
   if (input.adapted_B.defined() && !capability<Adapters>(model)) refuse("has no adapters to switch off");
 }
@@ -33,8 +33,7 @@ at::Tensor ModelPolicy::logits(const ForwardInput& input, const ForwardCache& ca
   } else if (cached_ != nullptr && cache.window != nullptr) {
     hidden_NH = cached_->forward_window(shifted, *cache.window, *cache.cache);
   } else {
-    throw Error("a forward with a cache needs a model that has one, and the window that is computed",
-                "ask make_cache() first");
+    throw Error("a forward with a cache needs a model with caches and the window to compute", "ask make_cache() first");
   }
   return at::mm(hidden_NH, model_.lm_head_VH().t());
 }

@@ -16,7 +16,7 @@ struct sigaction g_previous_interrupt, g_previous_terminate;
 void on_signal(int signal) {
   if (g_received != 0) _exit(128 + signal);
   g_received = signal;
-  for (const char* text : {"\nstopping after this ", g_step, ", then saving; once more to leave at once\n"}) {
+  for (const char* text : {"\nstopping after this ", g_step, ", then saving; once more to exit immediately\n"}) {
     [[maybe_unused]] const auto written = write(STDERR_FILENO, text, std::strlen(text));
   }
 }

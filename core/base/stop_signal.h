@@ -3,7 +3,7 @@
 namespace drift {
 
 /// SIGINT and SIGTERM while it lives: the first one is remembered, and the work ends after the current step; a second
-/// one ends the process at once. What was there before comes back with the destructor.
+/// one ends the process immediately. The destructor restores the previous handlers.
 class StopSignal {
  public:
   /// @param step  what is finished first, for the message; must outlive it

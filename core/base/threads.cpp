@@ -1,15 +1,13 @@
 #include <core/base/threads.h>
 
-#include <ATen/Parallel.h>
+#include <core/process/threads.h>
 
-#include <algorithm>
-#include <thread>
+#include <ATen/Parallel.h>
 
 namespace drift {
 
 void use_threads(std::int64_t count) {
-  if (count == 0) count = std::max(1U, std::thread::hardware_concurrency());
-  at::set_num_threads(static_cast<int>(count));
+  at::set_num_threads(static_cast<int>(count == 0 ? static_cast<std::int64_t>(processor_cores()) : count));
 }
 
 }  // namespace drift

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <drift/error.h>
 #include <drift/model.h>
 
 #include <vector>
@@ -7,9 +8,12 @@
 namespace drift {
 
 /// What a run trains: the parameters that require gradients. The others are frozen.
+/// @throws Error if all are.
 inline std::vector<NamedTensor> trainable_parameters(const Model& model) {
   auto parameters = model.parameters();
   std::erase_if(parameters, [](const NamedTensor& parameter) { return !parameter.tensor.requires_grad(); });
+  if (parameters.empty())
+    throw Error("the model has no parameters to train: none requires gradients", "drift/model.h: NamedTensor");
   return parameters;
 }
 

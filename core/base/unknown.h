@@ -4,7 +4,7 @@
 
 namespace drift {
 
-/// A number that nobody knows: shown as "-", written as null, left out of means. Ask std::isnan.
+/// An unknown number: shown as "-", written as null, left out of means. Test it with std::isnan.
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace drift

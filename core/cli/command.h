@@ -1,66 +1,125 @@
 #pragma once
 
-#include <core/config/document.h>
-
 #include <drift/error.h>
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace drift {
 
-/// What the user typed, for every command; each command reads what it declares in commands.cpp.
-struct CommandLine {
-  std::filesystem::path config;      ///< CONFIG.toml or --config; for a run's checkpoint the run's own; empty: none
-  std::filesystem::path checkpoint;  ///< CHECKPOINT_DIR, as it was typed
-  std::string name;                  ///< NAME, FILE or PATH of `plugin info`, `plugin check`, `tokenize`
-  std::vector<ConfigOverride> overrides;  ///< --set and the short forms; for a checkpoint also model.path
-  std::filesystem::path out;              ///< --out; empty: runs/NAME
-  bool resume = false;
-  std::int64_t jobs = 1;                ///< --jobs of `sweep`: runs at a time
-  bool dry_run = false;                 ///< --dry-run of `train` and `sweep`
-  bool report = false;                  ///< --report of `sweep`
-  std::string purpose;                  ///< --for of `config show`
-  std::optional<std::string> prompt;    ///< --prompt
-  std::vector<std::int64_t> token_ids;  ///< --token-ids, --decode
-  std::optional<std::string> text;      ///< --text of `tokenize`
-  bool decode = false;                  ///< --decode; its ids, if it has any, are token_ids
-  std::filesystem::path in;             ///< --in, --case
-  std::optional<std::int64_t> items;    ///< --items of `data`
-  std::string id;                       ///< --id of `data show`
-  bool clean_up = false;                ///< --clean-up
-  bool keep_special = false;
-  bool json = false;
-  bool show_steps = false;
-  bool prefix = false;              ///< --prefix of `sdk`
-  std::filesystem::path reference;  ///< --reference
-  std::string variant;              ///< --variant
-  double tolerance = 0;             ///< --tolerance
-  double relative_tolerance = 0;    ///< --relative-tolerance
+struct Command;
 
-  std::filesystem::path suite;                 ///< --suite of `eval`
-  std::vector<std::string> tasks;              ///< --tasks of `eval`; empty: all
-  std::vector<std::filesystem::path> results;  ///< the two of `eval diff`
+/// One option of a command.
+struct Option {
+  std::string name;   ///< without the two dashes
+  std::string value;  ///< what --help calls its value; empty for a switch
+  std::string doc;
+  std::function<void(const std::string& text)> take;  ///< a mistake throws UsageError
+  std::optional<double> default_value = {};
+  bool required = false;
+  bool repeatable = false;
+  bool value_is_optional = false;  ///< without one, `take` gets an empty text
+  bool is_setting = false;         ///< changes a value of the TOML file; --help lists these together
 };
 
-/// One command: what parses it, what --help says, what runs it.
-struct Command {
-  std::string name;      ///< "train", "plugin info"
-  std::string argument;  ///< "CONFIG.toml"; empty: none
-  bool argument_required = false;
-  std::string summary;               ///< one line of `drift --help`
-  std::string help;                  ///< what it does, for `drift COMMAND --help`
-  std::string example;               ///< the line after the program's name
-  std::vector<std::string> options;  ///< names of options in options.cpp
-  int (*run)(const CommandLine&);    ///< @return the exit status
+/// Read the value of an option or argument into the member that it fills. @throws UsageError
+/// @param name  as messages show it: "--jobs"
+void read_value(const std::string& name, const std::string& text, std::string& member);
+void read_value(const std::string& name, const std::string& text, std::optional<std::string>& member);
+void read_value(const std::string& name, const std::string& text, std::filesystem::path& member);
+void read_value(const std::string& name, const std::string& text, std::int64_t& member);  ///< a count from 1
+void read_value(const std::string& name, const std::string& text, double& member);        ///< from 0
+/// Names or token ids with commas between.
+void read_value(const std::string& name, const std::string& text, std::vector<std::string>& member);
+void read_value(const std::string& name, const std::string& text, std::vector<std::int64_t>& member);
+
+/// What may follow a command's name: arguments, which are taken in the order in which they are declared, and options.
+class OptionList {
+ public:
+  template <typename Member>
+  void argument(const std::string& name, Member& member, bool required = true) {
+    arguments_.push_back(
+        {name, required, [name, &member](const std::string& text) { read_value(name, text, member); }});
+  }
+
+  /// An option that fills a member. --help adds the default of a number: what the member holds now.
+  template <typename Member>
+  Option& add(const std::string& name, const std::string& value, const std::string& doc, Member& member) {
+    Option& option = add_custom(name, value, doc,
+                                [name, &member](const std::string& text) { read_value("--" + name, text, member); });
+    if constexpr (std::is_arithmetic_v<Member>) option.default_value = static_cast<double>(member);
+    return option;
+  }
+  Option& add_switch(const std::string& name, const std::string& doc, bool& member) {
+    return add_custom(name, "", doc, [&member](const std::string&) { member = true; });
+  }
+  Option& add_custom(const std::string& name, const std::string& value, const std::string& doc,
+                     std::function<void(const std::string& text)> take) {
+    return options_.emplace_back(Option{name, value, doc, std::move(take)});
+  }
+
+  /// "CONFIG.toml"; what may be left out in brackets.
+  std::string arguments() const;
+  /// Every option with its explanation, for --help.
+  std::string describe() const;
+  /// Fill the members. @throws UsageError
+  void parse(const Command& command, const std::vector<std::string>& words) const;
+
+ private:
+  struct Argument {
+    std::string name;
+    bool required;
+    std::function<void(const std::string& text)> take;
+  };
+  std::vector<Argument> arguments_;
+  std::vector<Option> options_;
 };
 
-/// All of them, in the order in which --help lists them.
-const std::vector<Command>& commands();
+/// What a command says of itself.
+struct CommandText {
+  std::string name;     ///< "train", "plugin info"
+  std::string summary;  ///< one line of `drift --help`
+  std::string help;     ///< what it does, for `drift COMMAND --help`
+  std::string example;  ///< without "drift"; commands that must run before it stand on lines before it
+};
+
+struct Command : CommandText {
+  OptionList options;
+  std::function<int()> run;  ///< returns the exit status
+};
+
+/// A command with options of its own:
+///
+///     struct GreetOptions { std::string name; std::int64_t times = 1; };
+///     int greet(const GreetOptions& options);
+///
+///     Command greet_command() {
+///       return make_command<GreetOptions>(
+///           {"greet", "say hello", "Greets NAME.", "greet World --times 2"}, greet,
+///           [](OptionList& list, GreetOptions& options) {
+///             list.argument("NAME", options.name);
+///             list.add("times", "N", "how often", options.times);
+///           });
+///     }
+template <typename Options>
+Command make_command(const CommandText& text, int (*run)(const Options&), void (*declare)(OptionList&, Options&)) {
+  const auto options = std::make_shared<Options>();
+  OptionList list;
+  declare(list, *options);
+  return {text, list, [run, options] { return run(*options); }};
+}
+
+constexpr int kMistaken = 2;  ///< exit status where the command line or the configuration is wrong
+
+/// Find the command and run it, or print help. @return the exit status. @throws UsageError, and what commands throw
+int run_command_line(std::vector<std::string> words);
 
 /// A command line that cannot be understood: exit status 2.
 class UsageError : public Error {
@@ -68,33 +127,11 @@ class UsageError : public Error {
   using Error::Error;
 };
 
-/// @throws UsageError, ConfigError (a --set without =)
-CommandLine parse_arguments(const Command& command, const std::vector<std::string>& arguments);
-/// The options of a command, for its --help.
-std::string describe_options(const Command& command);
-
-// One file each: train_command.cpp, …
-int run_train(const CommandLine& line);
-int run_pretrain(const CommandLine& line);
-int run_sweep(const CommandLine& line);
-int run_eval(const CommandLine& line);
-int run_eval_diff(const CommandLine& line);
-int run_generate(const CommandLine& line);
-int run_model_info(const CommandLine& line);
-int run_model_verify(const CommandLine& line);
-int run_data_stats(const CommandLine& line);
-int run_data_show(const CommandLine& line);
-int run_data_check(const CommandLine& line);
-int run_tokenize(const CommandLine& line);
-int run_plugin_list(const CommandLine& line);
-int run_plugin_info(const CommandLine& line);
-int run_plugin_check(const CommandLine& line);
-int run_plugin_presets(const CommandLine& line);
-int run_reward(const CommandLine& line);
-int run_loss(const CommandLine& line);
-int run_config_show(const CommandLine& line);
-int run_doctor(const CommandLine& line);
-int run_sdk(const CommandLine& line);
-int run_version(const CommandLine& line);
+// Each is defined where the command is implemented: train_command.cpp, …
+Command train_command(), pretrain_command(), sweep_command(), eval_command(), eval_diff_command(), generate_command();
+Command model_info_command(), model_verify_command(), data_stats_command(), data_show_command(), data_check_command();
+Command tokenize_command(), reward_command(), loss_command(), config_show_command(), doctor_command();
+Command plugin_list_command(), plugin_info_command(), plugin_check_command(), plugin_presets_command();
+Command sdk_command(), version_command();
 
 }  // namespace drift

@@ -1,5 +1,6 @@
-#include <core/base/at_once.h>
 #include <core/cli/data_source.h>
+#include <core/io/json.h>
+#include <core/process/threads.h>
 #include <core/report/format.h>
 
 #include <nlohmann/json.hpp>
@@ -65,7 +66,7 @@ void check_prompts(const DataSource& source, const std::vector<TaskItem>& items,
   too_long.report(std::string(training ? "training" : "held-out") + " prompts that, with " + std::to_string(response) +
                       " tokens of the response, are longer than the model's context of " +
                       std::to_string(source.context_length()),
-                  training ? "leave them out by task.max_prompt_tokens" : "shorten rollout.length", findings);
+                  training ? "leave them out with task.max_prompt_tokens" : "shorten rollout.length", findings);
 }
 
 // A reference that the reward cannot read would end a run at its item.
@@ -75,7 +76,7 @@ void check_references(const DataSource& source, const std::vector<TaskItem>& ite
   try {
     reward = create_component<Reward>(source.registry(), source.config(), "reward");
   } catch (const Error& error) {  // such as a sandbox that this machine does not allow: no fault of the data
-    findings.push_back({false, std::string("references are not looked at: ") + error.what(), error.hint()});
+    findings.push_back({false, std::string("references are not checked: ") + error.what(), error.hint()});
     return;
   }
   std::vector<std::string> problems(items.size());
@@ -105,42 +106,51 @@ std::vector<Finding> findings_of(DataSource& source) {
   const auto training = source.training_items(kGenerated), held_out = source.held_out_items();
   findings.push_back({false,
                       format_integer(static_cast<long long>(training.size())) +
-                          (source.list() ? " training items, " : " of its training items looked at, ") +
+                          (source.list() ? " training items, " : " generated training items checked, ") +
                           format_integer(static_cast<long long>(held_out.size())) + " held-out items",
                       ""});
   if (const auto shared = shared_questions(training, held_out); shared > 0)
-    findings.push_back({false, std::to_string(shared) + " training questions are held-out questions, too", ""});
+    findings.push_back({false, std::to_string(shared) + " training questions are also held-out questions", ""});
   for (const auto* items : {&training, &held_out}) {
     check_prompts(source, *items, items == &training, findings);
     check_references(source, *items, findings);
   }
   if (source.prompts() == nullptr)
-    findings.push_back({false, "prompts are not looked at: " + source.missing_model(), ""});
+    findings.push_back({false, "prompts are not checked: " + source.missing_model(), ""});
   return findings;
 }
 
-}  // namespace
-
-int run_data_check(const CommandLine& line) {
-  DataSource source(line);
+int check(const DataOptions& options) {
+  DataSource source(options);
   const auto findings = findings_of(source);
   bool wrong = false;
   Json list = Json::array();
   for (const Finding& finding : findings) {
     wrong = wrong || finding.wrong;
-    if (line.json) {
+    if (options.json) {
       list.push_back({{"wrong", finding.wrong}, {"what", finding.what}, {"hint", finding.hint}});
     } else {
       std::cout << (finding.wrong ? "wrong  " : "note   ") << finding.what << "\n";
       if (!finding.hint.empty()) std::cout << "  = " << finding.hint << "\n";
     }
   }
-  if (line.json) {
-    std::cout << Json{{"ok", !wrong}, {"findings", list}}.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  if (options.json) {
+    std::cout << json_text(Json{{"ok", !wrong}, {"findings", list}}, 2) << "\n";
   } else {
     std::cout << (wrong ? "the data cannot be used as it is\n" : "nothing is wrong\n");
   }
   return wrong ? 1 : 0;
+}
+
+}  // namespace
+
+Command data_check_command() {
+  return make_command<DataOptions>(
+      {"data check", "everything that is wrong with a task's items",
+       "Finds bad records, training questions that are also held-out questions, prompts that do not fit into the\n"
+       "model's context, and references that the reward cannot read. Exit status 1 if something is wrong.",
+       "data check configs/quickstart.toml"},
+      check, [](OptionList& list, DataOptions& options) { add_data(list, options); });
 }
 
 }  // namespace drift

@@ -1,4 +1,5 @@
 #include <core/cli/data_source.h>
+#include <core/io/json.h>
 #include <core/text/chat.h>
 #include <core/text/utf8.h>
 
@@ -11,6 +12,12 @@ namespace drift {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+struct ShowOptions {
+  DataOptions data;
+  std::int64_t items = 1;
+  std::string id;
+};
 
 struct Shown {
   std::string set;
@@ -39,7 +46,7 @@ void print(const DataSource& source, const Shown& shown) {
   const bool whole = source.prompts() != nullptr;
   std::cout << shown.set << " item " << shown.item.id << "\n";
   print_text(whole ? "prompt, " + std::to_string(source.count_tokens(shown.item)) + " tokens"
-                   : "the user's words (the model's turns are not known: " + source.missing_model() + ")",
+                   : "the user's words (without the model's turns: " + source.missing_model() + ")",
              prompt_of(source, shown.item));
   if (!whole) print_text("the response begins with", shown.item.response_prefix);
   print_text("reference", shown.item.reference);
@@ -56,32 +63,45 @@ void print_json(const DataSource& source, const Shown& shown) {
                {"reference", shown.item.reference},
                {"demonstration", shown.item.demonstration}};
   if (source.prompts()) json["token_ids"] = source.prompts()->ids(shown.item.prompt, shown.item.response_prefix);
-  std::cout << json.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
+  std::cout << json_text(json) << "\n";
 }
 
-std::vector<Shown> choose(const DataSource& source, const CommandLine& line) {
-  const std::int64_t wanted = line.items.value_or(1);
+std::vector<Shown> choose(const DataSource& source, const ShowOptions& options) {
   std::vector<Shown> chosen;
   const auto take = [&](const std::string& set, std::vector<TaskItem> items) {
     std::int64_t taken = 0;
     for (TaskItem& item : items) {
-      if (line.id.empty() ? ++taken <= wanted : item.id == line.id) chosen.push_back({set, std::move(item)});
+      if (options.id.empty() ? ++taken <= options.items : item.id == options.id)
+        chosen.push_back({set, std::move(item)});
     }
   };
-  take("training", source.training_items(wanted));
+  take("training", source.training_items(options.items));
   take("held-out", source.held_out_items());
-  if (chosen.empty() && !line.id.empty())
-    throw Error("there is no item `" + line.id + "`", "drift data show --items 5 shows how they are called");
+  if (chosen.empty() && !options.id.empty())
+    throw Error("there is no item `" + options.id + "`", "drift data show --items 5 prints ids");
   return chosen;
+}
+
+int show(const ShowOptions& options) {
+  DataSource source(options.data);
+  source.open_task();
+  for (const Shown& shown : choose(source, options))
+    options.data.json ? print_json(source, shown) : print(source, shown);
+  return 0;
 }
 
 }  // namespace
 
-int run_data_show(const CommandLine& line) {
-  DataSource source(line);
-  source.open_task();
-  for (const Shown& shown : choose(source, line)) line.json ? print_json(source, shown) : print(source, shown);
-  return 0;
+Command data_show_command() {
+  return make_command<ShowOptions>(
+      {"data show", "items as the model reads them",
+       "Prints prompt, reference and demonstration of the first items of each set, or of one item.",
+       "data show configs/quickstart.toml --items 2"},
+      show, [](OptionList& list, ShowOptions& options) {
+        add_data(list, options.data);
+        list.add("items", "N", "items of each set", options.items);
+        list.add("id", "ID", "only the item with this id", options.id);
+      });
 }
 
 }  // namespace drift

@@ -6,7 +6,15 @@
 
 namespace drift {
 
-DataSource::DataSource(const CommandLine& line) : run_(load_run(line, ConfigPurpose::kData)) { open_prompts(); }
+void add_data(OptionList& list, DataOptions& options) {
+  list.argument("CONFIG.toml", options.config.file);
+  list.add_switch("json", "print JSON instead of text", options.json);
+  add_settings(list, options.config, {"task", "model", "seed"});
+}
+
+DataSource::DataSource(const DataOptions& options) : run_(load_run(options.config, ConfigPurpose::kData)) {
+  open_prompts();
+}
 
 void DataSource::open_task() { task_ = create_component<Task>(registry(), config(), "task"); }
 
@@ -15,7 +23,7 @@ void DataSource::open_prompts() {
       config().has("model") ? config().section("model").get<std::string>("path") : std::string();
   std::error_code ignored;
   if (folder.empty() || !std::filesystem::exists(folder / "config.json", ignored)) {
-    missing_model_ = folder.empty() ? "no model is named: --model FOLDER" : "there is no model at " + folder.string();
+    missing_model_ = folder.empty() ? "no model is named: --model FOLDER" : "no model at " + folder.string();
     return;
   }
   const ModelTraits traits = read_model_traits(registry(), config());
@@ -31,9 +39,7 @@ std::vector<TaskItem> DataSource::training_items(std::int64_t generated) const {
   std::vector<TaskItem> items(static_cast<std::size_t>(listed ? listed->training_size() : generated));
   for (std::size_t i = 0; i < items.size(); ++i) {
     const auto index = static_cast<std::int64_t>(i);
-    task_.call("training items", [&](const Task& task) {
-      return listed ? listed->listed_item(index, items[i]) : task.training_item(index, random, items[i]);
-    });
+    listed ? listed->listed_item(index, items[i]) : task_->training_item(index, random, items[i]);
   }
   return items;
 }

@@ -14,11 +14,19 @@
 
 namespace drift {
 
+/// What the `drift data` commands have in common.
+struct DataOptions {
+  ConfigOptions config;
+  bool json = false;
+};
+
+void add_data(OptionList& list, DataOptions& options);
+
 /// What the `drift data` commands look at: a task's items and, where the file names a model that is there, its prompts.
 class DataSource {
  public:
   /// @throws ConfigError
-  explicit DataSource(const CommandLine& line);
+  explicit DataSource(const DataOptions& options);
   DataSource(const DataSource&) = delete;
 
   const RunConfig& config() const { return run_.config; }

@@ -1,6 +1,9 @@
+#include <core/base/device.h>
+#include <core/boundary/guarded.h>
 #include <core/cli/load_run.h>
-
-#include <core/base/component_host.h>
+#include <core/process/child_process.h>
+#include <core/process/threads.h>
+#include <core/report/text_table.h>
 
 #include <drift/abi.h>
 
@@ -13,9 +16,7 @@
 
 #include <cstdlib>
 #include <iostream>
-#include <sstream>
 #include <string>
-#include <thread>
 
 namespace drift {
 namespace {
@@ -30,49 +31,44 @@ struct Finding {
   std::string remedy;
 };
 
-std::string find_program(std::initializer_list<const char*> names) {
-  const char* path = std::getenv("PATH");
+std::string first_program(std::initializer_list<const char*> names) {
   for (const char* name : names) {
-    std::istringstream folders(path == nullptr ? "" : path);
-    for (std::string folder; std::getline(folders, folder, ':');) {
-      const std::string file = folder + "/" + name;
-      if (access(file.c_str(), X_OK) == 0) return file;
-    }
+    if (std::string file = find_program(name); !file.empty()) return file;
   }
   return {};
 }
 
 Finding check_compiler() {
-  const std::string compiler = find_program({"c++", "g++", "clang++"});
-  const std::string cmake = find_program({"cmake"});
+  const std::string compiler = first_program({"c++", "g++", "clang++"});
+  const std::string cmake = first_program({"cmake"});
   if (!compiler.empty() && !cmake.empty()) return {State::kOk, "compiler", compiler + ", " + cmake, ""};
   const std::string missing = std::string(compiler.empty() ? "no C++ compiler" : "") +
                               (compiler.empty() && cmake.empty() ? ", " : "") + (cmake.empty() ? "no cmake" : "");
-  return {State::kNote, "compiler", missing,
-          "needed to build plugins, not to run: apt-get install g++ cmake ninja-build"};
+  return {State::kNote, "compiler", missing, "only needed to build plugins: apt-get install g++ cmake ninja-build"};
 }
 
 Finding check_libtorch() {
   Dl_info where{};
-  // Any function of LibTorch tells which file was loaded.
+  // Any function of LibTorch shows which file was loaded.
   const bool found = dladdr(reinterpret_cast<void*>(&c10::DeviceTypeName), &where) != 0;
   return {State::kOk, "LibTorch", std::string(TORCH_VERSION) + (found ? std::string(", ") + where.dli_fname : ""), ""};
 }
 
 Finding check_cuda() {
-  if (!at::CUDAHooksRegistry()->Has("CUDAHooks")) {
-    return {State::kNote, "CUDA", "not in this build", "for --device cuda, build where nvcc is on the PATH"};
+  if (!built_with_cuda()) {
+    return {State::kNote, "CUDA", "this build is without CUDA",
+            "for --device cuda, install the CUDA Toolkit and build again"};
   }
-  const auto& hooks = at::detail::getCUDAHooks();
-  if (!hooks.hasCUDA()) {
-    return {State::kProblem, "CUDA", "in this build, but no GPU answers",
-            "check nvidia-smi; --device cpu works without"};
+  try {
+    run_device("cuda");
+  } catch (const Error& error) {
+    return {State::kNote, "CUDA", std::string("this build is with CUDA, but ") + error.what(), error.hint()};
   }
-  return {State::kOk, "CUDA", std::to_string(hooks.deviceCount()) + " GPU", ""};
+  return {State::kOk, "CUDA", std::to_string(at::detail::getCUDAHooks().deviceCount()) + " GPU", ""};
 }
 
 Finding check_threads() {
-  std::string text = std::to_string(std::thread::hardware_concurrency()) + " cores";
+  std::string text = std::to_string(processor_cores()) + " cores";
   // How threads wait for each other: the launcher's choice, or the user's own.
   for (const char* variable : {"OMP_NUM_THREADS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT"}) {
     if (const char* value = std::getenv(variable)) text += std::string(", ") + variable + "=" + value;
@@ -86,7 +82,7 @@ void check_rewards(const Registry& registry, std::vector<Finding>& findings) {
   for (const ComponentEntry& entry : registry.components()) {
     if (entry.kind != ComponentKind::kReward) continue;
     try {
-      make_component(entry, Params(entry.params));
+      make_guarded<Reward>(entry, Params(entry.params));
       ready += (ready.empty() ? "" : ", ") + entry.name;
     } catch (const Error& error) {
       findings.push_back(
@@ -97,7 +93,7 @@ void check_rewards(const Registry& registry, std::vector<Finding>& findings) {
 }
 
 void check_plugins(std::vector<Finding>& findings) {
-  const auto plugins = load_plugins({});
+  const auto plugins = load_plugins();
   std::string names;
   for (const LoadedPlugin& plugin : plugins->loader.loaded()) names += (names.empty() ? "" : ", ") + plugin.name;
   if (names.empty()) {
@@ -121,7 +117,7 @@ Finding check_runs_folder() {
   if (file < 0) {
     return {State::kProblem, "runs",
             "cannot write into " + std::filesystem::absolute(folder).lexically_normal().string(),
-            "work in a folder of your own, or name one: --out FOLDER"};
+            "work in a folder that you may write to, or name one: --out FOLDER"};
   }
   close(file);
   unlink(name.c_str());
@@ -129,9 +125,7 @@ Finding check_runs_folder() {
           std::filesystem::absolute("runs").string() + (folder == "runs" ? "" : " (made by the first run)"), ""};
 }
 
-}  // namespace
-
-int run_doctor(const CommandLine&) {
+int examine() {
   std::vector<Finding> findings = {{State::kOk, "drift", DRIFT_VERSION ", " + program_path().string(), ""}};
   findings.push_back(check_compiler());
   findings.push_back(check_libtorch());
@@ -141,17 +135,27 @@ int run_doctor(const CommandLine&) {
   findings.push_back(check_runs_folder());
 
   bool healthy = true;
+  TextTable table;
   for (const Finding& finding : findings) {
-    const char* state = finding.state == State::kOk ? "ok     " : finding.state == State::kNote ? "note   " : "problem";
-    std::string subject = finding.subject;
-    subject.resize(10, ' ');
-    std::cout << state << "  " << subject << finding.text << "\n";
-    if (!finding.remedy.empty()) std::cout << "         " << std::string(10, ' ') << "= " << finding.remedy << "\n";
+    const char* state = finding.state == State::kOk ? "ok" : finding.state == State::kNote ? "note" : "problem";
+    table.rows.push_back({state, finding.subject, finding.text});
+    if (!finding.remedy.empty()) table.rows.push_back({"", "", "= " + finding.remedy});
     healthy = healthy && finding.state != State::kProblem;
   }
-  std::cout << (healthy ? "Everything that is needed works.\n"
-                        : "Something is wrong: see the lines that say problem.\n");
+  std::cout << to_text(table)
+            << (healthy ? "Everything that is needed works.\n" : "There are problems: see the lines that say so.\n");
   return healthy ? 0 : 1;
+}
+
+}  // namespace
+
+Command doctor_command() {
+  return {{"doctor", "what works here, what does not, and what to do",
+           "Checks the compiler, LibTorch, CUDA, threads, plugins, what rewards need (a sandbox) and the runs folder.\n"
+           "Exit status 1 if there is a problem.",
+           "doctor"},
+          {},
+          examine};
 }
 
 }  // namespace drift

@@ -1,17 +1,17 @@
-#include <core/cli/dry_run.h>
+#include <core/cli/training_run.h>
 
 #include <core/base/device.h>
 #include <core/base/memory.h>
-#include <core/cli/run_files.h>
 #include <core/io/checkpoint.h>
+#include <core/io/json.h>
 #include <core/report/format.h>
+#include <core/report/text_table.h>
 #include <core/train/training_plan.h>
 #include <core/train/training_task.h>
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <iostream>
 
 namespace drift {
@@ -29,11 +29,10 @@ std::string range_text(std::int64_t low, std::int64_t high) {
   return low == high ? format_integer(low) : format_integer(low) + " to " + format_integer(high);
 }
 
-void row(const char* name, const std::string& text) { std::printf("%-12s %s\n", name, text.c_str()); }
-
-void print_work(const TrainingPlan& plan) {
+void add_work(const TrainingPlan& plan, TextTable& table) {
+  const auto row = [&](const char* name, const std::string& text) { table.rows.push_back({name, text}); };
   const std::int64_t responses = plan.responses(), rollouts = plan.steps * responses;
-  row("prompts", format_decimal(plan.prompt_lengths.mean, 0) + " tokens in the mean, " +
+  row("prompts", format_decimal(plan.prompt_lengths.mean, 0) + " tokens on average, " +
                      format_integer(plan.prompt_lengths.longest) + " at most    (the first " +
                      format_integer(plan.prompt_lengths.prompts) + " of the run)");
   row("a step", format_integer(plan.prompts_per_step) + " prompts x " + format_integer(plan.group_size) +
@@ -43,17 +42,17 @@ void print_work(const TrainingPlan& plan) {
                          range_text(plan.rollout.least_forwards * responses, plan.rollout.most_forwards * responses) +
                          " in all");
   } else {
-    row("  rollout", "the rollout plugin does not tell its cost");
+    row("  rollout", "unknown: the rollout plugin does not declare its cost");
   }
   const UpdateCost& update = plan.update;
   row("  update", format_integer(update.views) + " masked contexts with " + format_integer(update.scored_tokens) +
                       " scored tokens; " + format_integer(update.optimizer_steps) + " optimizer " +
                       (update.optimizer_steps == 1 ? "step" : "steps"));
-  row("", "at most " + format_integer(update.forward_rows) + " sequences forwards, " +
-              format_integer(update.backward_rows) + " backwards, in " + format_integer(update.passes) +
+  row("", "at most " + format_integer(update.forward_rows) + " sequences forward, " +
+              format_integer(update.backward_rows) + " backward, in " + format_integer(update.passes) +
               (update.passes == 1 ? " pass" : " passes"));
-  if (update.recomputes) row("", "activations do not fit the budget: blocks are computed again in the backward");
-  if (update.scores_first) row("", "coupled contexts do not fit the budget: scored first, then computed in parts");
+  if (update.recomputes) row("", "activations exceed the budget: blocks are computed again in the backward pass");
+  if (update.scores_first) row("", "coupled contexts exceed the budget: scored first, then computed in parts");
   row("the run", format_integer(plan.steps) + " steps: " + format_integer(rollouts) + " responses, " +
                      format_integer(rollouts * plan.response_length) + " response tokens at most, " +
                      format_integer(plan.steps * update.optimizer_steps) + " optimizer steps");
@@ -61,15 +60,14 @@ void print_work(const TrainingPlan& plan) {
       format_integer(plan.evaluations) + " times " + format_integer(plan.held_out_items) + " held-out items");
 }
 
-void print_memory(const TrainingPlan& plan, const std::string& device, std::optional<std::int64_t> available) {
-  const auto line = [](const std::string& name, std::int64_t bytes, const std::string& note) {
-    std::printf("  %-18s %10s   %s\n", name.c_str(), bytes_text(bytes).c_str(), note.c_str());
-  };
-  std::printf("\nmemory (%s)\n", device.c_str());
-  for (const MemoryPart& part : plan.always) line(part.name, part.bytes, part.note);
-  for (const MemoryPart& part : plan.phases) line(part.name, part.bytes, part.note + "; in turns");
-  line("together", plan.memory_bytes(),
-       available ? "available: " + bytes_text(*available) : "what is available cannot be told here");
+TextTable memory_table(const TrainingPlan& plan, std::optional<std::int64_t> available) {
+  TextTable table{.is_number = {false, true}};
+  for (const MemoryPart& part : plan.always) table.rows.push_back({part.name, bytes_text(part.bytes), part.note});
+  for (const MemoryPart& part : plan.phases)
+    table.rows.push_back({part.name, bytes_text(part.bytes), part.note + "; one phase at a time"});
+  table.rows.push_back({"total", bytes_text(plan.memory_bytes()),
+                        available ? "available: " + bytes_text(*available) : "available: unknown here"});
+  return table;
 }
 
 struct Disk {
@@ -95,21 +93,21 @@ std::string savings(const RunConfig& config, const TrainingPlan& plan) {
   return ways;
 }
 
-/// What stands in the way, one line each.
+/// What keeps the run from starting or finishing, one line each.
 std::vector<std::string> obstacles(const RunConfig& config, const TrainingPlan& plan, const Disk& disk,
                                    std::optional<std::int64_t> available, const fs::path& run, bool resume) {
   std::vector<std::string> found;
   if (available && plan.memory_bytes() > *available) {
-    found.push_back(bytes_text(plan.memory_bytes()) + " of memory are needed and " + bytes_text(*available) +
+    found.push_back(bytes_text(plan.memory_bytes()) + " of memory needed, " + bytes_text(*available) +
                     " available: " + savings(config, plan));
   }
   if (disk.needed > disk.free) {
-    found.push_back(bytes_text(disk.needed) + " of disk are needed for checkpoints and " + bytes_text(disk.free) +
+    found.push_back(bytes_text(disk.needed) + " of disk needed for checkpoints, " + bytes_text(disk.free) +
                     " free: fewer of them (train.keep_checkpoints), or another folder (--out)");
   }
   std::error_code ignored;
   if (!resume && fs::exists(run / "metrics.jsonl", ignored))
-    found.push_back("a run lies in " + run.string() + " already: --resume, or another --out");
+    found.push_back(run.string() + " already holds a run: use --resume or another --out");
   return found;
 }
 
@@ -157,8 +155,8 @@ std::optional<at::Device> find_device(const RunConfig& config) {
 
 }  // namespace
 
-int run_dry(const CommandLine& line, const MakeComponents& make_components) {
-  const LoadedRun run = load_run(line, ConfigPurpose::kTrain);
+int run_dry(const TrainingOptions& options, bool json, const MakeComponents& make_components) {
+  const LoadedRun run = load_run(options.config, ConfigPurpose::kTrain);
   const RunConfig& config = run.config;
   const auto device_name = config.section("run").get<std::string>("device");
   const auto device = find_device(config);
@@ -172,29 +170,30 @@ int run_dry(const CommandLine& line, const MakeComponents& make_components) {
   const PolicyComponents components = make_components(run, std::move(training_task.task));
   const TrainingPlan plan = plan_training(config, *shapes, device_name == "cpu", prompts, components);
 
-  const fs::path path = run_path(line, config);
+  const fs::path path = run_path(options, config);
   const auto available = device ? available_memory(*device) : std::nullopt;
   const Disk disk = disk_of(plan, path);
-  const auto in_the_way = obstacles(config, plan, disk, available, path, line.resume);
+  const auto in_the_way = obstacles(config, plan, disk, available, path, options.resume);
   const auto& notes = config.preset_notes();
-  if (line.json) {
-    std::cout << json_of(plan, disk, available, in_the_way, notes).dump(1) << "\n";
+  if (json) {
+    std::cout << json_text(json_of(plan, disk, available, in_the_way, notes), 1) << "\n";
     return in_the_way.empty() ? 0 : 1;
   }
-  row("algorithm", config.section("algorithm").get<std::string>("name") + ", masking " + components.masking.name() +
-                       ", loss " + components.loss.name());
-  row("model", config.component("model") + ", " + format_parameters(plan.parameters) + " parameters, " +
-                   config.section("model").get<std::string>("dtype") + ", " + folder.string());
-  row("task", components.task.name() + ", reward " + components.judge.labels().front());
-  if (!training_task.note.empty()) row("", training_task.note);
-  print_work(plan);
-  print_memory(plan, device_name, available);
-  std::printf("\ndisk\n  %-18s %10s   %lld kept and one being written; free: %s\n", "checkpoints",
-              bytes_text(disk.needed).c_str(), static_cast<long long>(plan.checkpoints), bytes_text(disk.free).c_str());
-  std::printf("\n");
-  for (const std::string& note : notes) std::printf("note: %s\n", note.c_str());
-  for (const std::string& obstacle : in_the_way) std::printf("does not fit: %s\n", obstacle.c_str());
-  if (in_the_way.empty()) std::printf("Everything fits. Nothing was written.\n");
+  TextTable work{
+      .rows = {{"algorithm", config.section("algorithm").get<std::string>("name") + ", masking " +
+                                 components.masking.name() + ", loss " + components.loss.name()},
+               {"model", config.component("model") + ", " + format_parameters(plan.parameters) + " parameters, " +
+                             config.section("model").get<std::string>("dtype") + ", " + folder.string()},
+               {"task", components.task.name() + ", reward " + components.judge.labels().front()}}};
+  if (!training_task.note.empty()) work.rows.push_back({"", training_task.note});
+  add_work(plan, work);
+  const std::string kept = std::to_string(plan.checkpoints) + " kept and one being written";
+  std::cout << to_text(work) << "\nmemory (" << device_name << ")\n"
+            << to_text(memory_table(plan, available), /*unicode=*/true, "  ") << "\ndisk\n  checkpoints  "
+            << bytes_text(disk.needed) << "  " << kept << "; free: " << bytes_text(disk.free) << "\n\n";
+  for (const std::string& note : notes) std::cout << "note: " << note << "\n";
+  for (const std::string& obstacle : in_the_way) std::cout << "does not fit: " << obstacle << "\n";
+  if (in_the_way.empty()) std::cout << "Everything fits. Nothing was written.\n";
   return in_the_way.empty() ? 0 : 1;
 }
 

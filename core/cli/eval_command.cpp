@@ -1,80 +1,103 @@
 #include <core/cli/eval_suite.h>
 #include <core/cli/load_run.h>
 #include <core/components/components.h>
+#include <core/config/nearest.h>
 #include <core/eval/evaluation.h>
 #include <core/io/atomic.h>
 #include <core/io/folder_lock.h>
+#include <core/report/format.h>
 #include <core/report/terminal.h>
 
-#include <cstdio>
 #include <iostream>
 #include <optional>
 
 namespace drift {
 namespace {
 
-void print_row(const char* name, const std::string& value) { std::printf("%-20s %s\n", name, value.c_str()); }
-
-void print_summary(const CellSummary& cell, const std::string& checkpoint) {
-  char solved[64];
-  std::snprintf(solved, sizeof solved, "%.1f %%   (standard error %.1f)", 100 * cell.accuracy,
-                100 * cell.standard_error);
-  const auto decimal = [](double value, const char* unit) {
-    char text[64];
-    std::snprintf(text, sizeof text, "%.2f%s", value, unit);
-    return std::string(text);
-  };
-  print_row("checkpoint", checkpoint);
-  print_row("task", cell.cell.task);
-  print_row("held-out items", std::to_string(cell.items));
-  print_row("solved", solved);
-  print_row("forwards / response", decimal(cell.forwards, ""));
-  print_row("tokens / s", decimal(cell.tokens_per_second, ""));
-  print_row("time", decimal(cell.seconds, " s"));
+std::vector<std::vector<std::string>> summary_rows(const CellSummary& cell, const std::string& checkpoint) {
+  return {
+      {"checkpoint", checkpoint},
+      {"task", cell.cell.task},
+      {"held-out items", std::to_string(cell.items)},
+      {"solved", format_percent(cell.accuracy) + " %   (standard error " + format_percent(cell.standard_error) + ")"},
+      {"forwards / response", format_decimal(cell.forwards, 2)},
+      {"tokens / s", format_decimal(cell.tokens_per_second, 2)},
+      {"time", format_decimal(cell.seconds, 2) + " s"}};
 }
 
-}  // namespace
-
-std::string command_to_go_on(const CommandLine& line, const std::filesystem::path& out) {
-  std::string command = "drift eval " + line.checkpoint.string();
-  if (!line.suite.empty()) command += " --suite " + line.suite.string();
-  for (std::size_t i = 0; i < line.tasks.size(); ++i) command += (i == 0 ? " --tasks " : ",") + line.tasks[i];
-  if (line.suite.empty() && !line.config.empty()) command += " --config " + line.config.string();
-  command += " --out " + out.string();
-  for (const ConfigOverride& setting : line.overrides) {
-    if (!setting.literal) command += " " + setting.flag;  // the literal ones are the checkpoint's
+void check_suite_options(const EvalOptions& options) {
+  if (options.suite.empty()) {
+    if (!options.tasks.empty()) throw UsageError("--tasks chooses from a suite", "name the suite: --suite FILE");
+    return;
   }
-  return command;
+  const auto refuse = [](const std::string& option) {
+    throw UsageError("--" + option + " and --suite do not go together", "the suite names its tasks itself");
+  };
+  if (!options.checkpoint.config.file.empty()) refuse("config");
+  for (const ConfigOverride& setting : options.checkpoint.config.overrides) {
+    if (setting.flag.starts_with("--task ")) refuse("task");
+  }
 }
 
-int run_eval(const CommandLine& line) {
-  if (!line.suite.empty()) return run_eval_suite(line);
-  LoadedRun run = load_run(line, ConfigPurpose::kEval);
+int evaluate(const EvalOptions& options) {
+  check_suite_options(options);
+  if (!options.suite.empty()) return run_eval_suite(options);
+  LoadedRun run = load_run(options.checkpoint.run(), ConfigPurpose::kEval);
   prepare_device(run.config);
   std::optional<FolderLock> lock;
-  if (!line.out.empty()) lock.emplace(line.out, "another evaluation");
+  if (!options.out.empty()) lock.emplace(options.out, "another evaluation");
   const std::string folder = run.config.section("model").get<std::string>("path");
   std::vector<PlannedCell> cells(1);
   cells.front().cell.task = run.config.component("task");
   cells.front().config = std::move(run.config);
-  Evaluation evaluation(run.plugins->registry, std::move(cells), line.out);
+  Evaluation evaluation(run.plugins->registry, std::move(cells), options.out);
   int signal = 0;
   {
     Terminal progress(std::cerr, detect_terminal(2));
     signal = evaluation.run(progress);
   }
   const CellSummary summary = evaluation.summaries().front();
-  if (!line.out.empty()) write_file_atomically(line.out / "cells.csv", to_csv(summary_numbers({summary})));
-  if (signal == 0) print_summary(summary, folder);
-  if (!line.out.empty()) print_row("responses", EvaluationFolder{line.out}.responses(summary.cell.name()).string());
-  if (signal != 0) {
-    if (!line.out.empty()) print_row("go on with", command_to_go_on(line, line.out));
-    return 128 + signal;
-  }
+  if (!options.out.empty()) write_file_atomically(options.out / "cells.csv", to_csv(summary_numbers({summary})));
+  TextTable shown;
+  if (signal == 0) shown.rows = summary_rows(summary, folder);
+  if (!options.out.empty())
+    shown.rows.push_back({"responses", EvaluationFolder{options.out}.responses(summary.cell.name()).string()});
+  if (signal != 0 && !options.out.empty())
+    shown.rows.push_back({"continue with", command_to_continue(options, options.out)});
+  std::cout << to_text(shown);
+  if (signal != 0) return 128 + signal;
   if (summary.unjudged == 0) return 0;
   std::cerr << summary.unjudged << " responses could not be judged and do not count"
-            << (line.out.empty() ? "\n" : "; the same command judges them again\n");
+            << (options.out.empty() ? "\n" : "; the same command judges them again\n");
   return 1;
+}
+
+}  // namespace
+
+std::string command_to_continue(const EvalOptions& options, const std::filesystem::path& out) {
+  const auto& [config, settings] = options.checkpoint.config;
+  std::vector<std::string> words = {"drift", "eval", options.checkpoint.folder.string()};
+  if (!options.suite.empty()) words.insert(words.end(), {"--suite", options.suite.string()});
+  if (!options.tasks.empty()) words.insert(words.end(), {"--tasks", joined(options.tasks, ",")});
+  if (!config.empty()) words.insert(words.end(), {"--config", config.string()});
+  words.insert(words.end(), {"--out", out.string()});
+  return shell_command(words, settings);
+}
+
+Command eval_command() {
+  return make_command<EvalOptions>(
+      {"eval", "accuracy of a checkpoint on held-out items",
+       "Task, reward and rollout are those of the run that made the checkpoint, or of --config.\n"
+       "With --suite, prints the published tables with a row for this checkpoint. A suite always keeps its\n"
+       "responses; without --out they go into a folder in runs/eval/. Where responses are kept, the same command\n"
+       "continues an evaluation that was stopped.",
+       "eval runs/quickstart/checkpoints/last --set evaluation.items=100"},
+      evaluate, [](OptionList& list, EvalOptions& options) {
+        list.add("suite", "SUITE.toml", "evaluate on many tasks, lengths and schedules", options.suite);
+        list.add("tasks", "NAME,NAME", "only these tasks of the suite", options.tasks);
+        list.add("out", "FOLDER", "keep every response here, with its score and reason", options.out);
+        add_checkpoint(list, options.checkpoint, {"task", "seed", "dtype", "device"});
+      });
 }
 
 }  // namespace drift

@@ -1,6 +1,7 @@
 #include <core/cli/command.h>
 #include <core/config/nearest.h>
 #include <core/eval/record_diff.h>
+#include <core/io/json.h>
 #include <core/report/format.h>
 #include <core/report/terminal.h>
 #include <core/report/text_table.h>
@@ -15,6 +16,11 @@ namespace drift {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+struct EvalDiffOptions {
+  std::filesystem::path before, after;
+  bool json = false;
+};
 
 constexpr std::size_t kChangesShown = 20;
 constexpr std::size_t kReasonWidth = 60;
@@ -85,15 +91,13 @@ void print_changes(const CellComparison& cell) {
     std::cout << "  … and " << cell.changes.size() - kChangesShown << " more; --json lists all\n";
 }
 
-}  // namespace
-
-int run_eval_diff(const CommandLine& line) {
-  const Comparison comparison = compare_evaluations(line.results[0], line.results[1]);
-  if (line.json) {
-    std::cout << json_of(comparison).dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
+int compare(const EvalDiffOptions& options) {
+  const Comparison comparison = compare_evaluations(options.before, options.after);
+  if (options.json) {
+    std::cout << json_text(json_of(comparison), 1) << "\n";
     return 0;
   }
-  std::cout << "before  " << line.results[0].string() << "\nafter   " << line.results[1].string() << "\n\n"
+  std::cout << "before  " << options.before.string() << "\nafter   " << options.after.string() << "\n\n"
             << to_text(table_of(comparison), detect_terminal(1).unicode);
   for (const CellComparison& cell : comparison.cells) print_changes(cell);
   for (const CellComparison& cell : comparison.cells) {
@@ -103,6 +107,23 @@ int run_eval_diff(const CommandLine& line) {
   if (!comparison.only_before.empty()) std::cout << "only before: " << joined(comparison.only_before) << "\n";
   if (!comparison.only_after.empty()) std::cout << "only after: " << joined(comparison.only_after) << "\n";
   return 0;
+}
+
+}  // namespace
+
+Command eval_diff_command() {
+  return make_command<EvalDiffOptions>(
+      {"eval diff", "which items changed between two evaluations",
+       "RESULTS is the --out folder of an evaluation, or one file of responses in it. For every cell in both, prints\n"
+       "the two accuracies, their difference with a paired test, and the items that only one side solves.",
+       "eval runs/quickstart/checkpoints/step-000050 --out runs/eval/step-50\n"
+       "eval runs/quickstart/checkpoints/step-000060 --out runs/eval/step-60\n"
+       "eval diff runs/eval/step-50 runs/eval/step-60"},
+      compare, [](OptionList& list, EvalDiffOptions& options) {
+        list.argument("RESULTS", options.before);
+        list.argument("RESULTS", options.after);
+        list.add_switch("json", "print JSON instead of text, with all items that changed", options.json);
+      });
 }
 
 }  // namespace drift

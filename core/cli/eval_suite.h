@@ -1,16 +1,24 @@
 #pragma once
 
-#include <core/cli/command.h>
+#include <core/cli/load_run.h>
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace drift {
 
-/// `drift eval --suite`.
-int run_eval_suite(const CommandLine& line);
+struct EvalOptions {
+  CheckpointOptions checkpoint;
+  std::filesystem::path suite;
+  std::vector<std::string> tasks;  ///< of the suite; empty: all
+  std::filesystem::path out;
+};
 
-/// What the user types to go on with an evaluation.
-std::string command_to_go_on(const CommandLine& line, const std::filesystem::path& out);
+/// `drift eval --suite`.
+int run_eval_suite(const EvalOptions& options);
+
+/// What the user types to continue an evaluation.
+std::string command_to_continue(const EvalOptions& options, const std::filesystem::path& out);
 
 }  // namespace drift

@@ -1,7 +1,6 @@
 #include <core/cli/eval_suite.h>
 #include <core/cli/load_run.h>
 #include <core/components/components.h>
-#include <core/config/cell_mistakes.h>
 #include <core/config/nearest.h>
 #include <core/eval/evaluation.h>
 #include <core/eval/suite_tables.h>
@@ -18,20 +17,19 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The cells of the tasks that --tasks names, or all.
-std::vector<SuiteCell> chosen_cells(const SuiteFile& suite, const std::vector<std::string>& tasks) {
+std::vector<GridCell> chosen_cells(const SuiteFile& suite, const std::vector<std::string>& tasks) {
   std::vector<std::string> known;
-  for (const SuiteTable& table : suite.tables) {
-    for (const SuiteTask& task : table.tasks) known.push_back(task.name);
+  for (const EvaluationCell& column : suite.columns) {
+    if (std::ranges::count(known, column.task) == 0) known.push_back(column.task);
   }
   for (const std::string& task : tasks) {
     if (std::ranges::count(known, task) > 0) continue;
-    const std::string nearest = nearest_name(task, known);
-    throw UsageError("the suite has no task `" + task + "`",
-                     (nearest.empty() ? "" : "did you mean `" + nearest + "`?\n  = ") + "tasks: " + joined(known));
+    throw UsageError("the suite has no task `" + task + "`", name_hint(task, known, "tasks"));
   }
-  std::vector<SuiteCell> cells = cells_of(suite);
-  std::erase_if(
-      cells, [&](const SuiteCell& cell) { return !tasks.empty() && std::ranges::count(tasks, cell.cell.task) == 0; });
+  std::vector<GridCell> cells = cells_of(suite);
+  std::erase_if(cells, [&](const GridCell& cell) {
+    return !tasks.empty() && std::ranges::count(tasks, evaluation_cell(suite, cell).task) == 0;
+  });
   return cells;
 }
 
@@ -40,21 +38,14 @@ struct LoadedSuite {
   std::vector<PlannedCell> cells;
 };
 
-LoadedSuite load_suite(const SuiteFile& suite, const std::vector<SuiteCell>& cells) {
-  CellMistakes mistakes(cells.size());
-  std::vector<ConfigDocument> documents;
-  for (const SuiteCell& cell : cells)
-    mistakes.collect(cell.cell.name(), [&] { documents.push_back(cell_document(suite, cell)); });
-  mistakes.throw_if_any();
+LoadedSuite load_suite(const SuiteFile& suite, const std::vector<GridCell>& cells) {
+  const std::vector<ConfigDocument> documents = cell_documents(suite, cells);
   LoadedSuite loaded;
   loaded.plugins = load_plugins_for(documents);
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    mistakes.collect(cells[i].cell.name(), [&] {
-      loaded.cells.push_back(
-          {cells[i].cell, resolve_config(documents[i], loaded.plugins->registry, ConfigPurpose::kEval)});
-    });
-  }
-  mistakes.throw_if_any();
+  for_every_cell(cells, [&](std::size_t cell) {
+    loaded.cells.push_back({evaluation_cell(suite, cells[cell]),
+                            resolve_config(documents[cell], loaded.plugins->registry, ConfigPurpose::kEval)});
+  });
   return loaded;
 }
 
@@ -78,8 +69,8 @@ CellSummary earlier_summary(const EvaluationCell& cell, const EvaluationFolder& 
   if (!fs::exists(folder.settings(cell.name()), failed)) return summarise(cell, {}, 0);
   const CellSettings settings = read_settings(folder.settings(cell.name()));
   if (settings.checkpoint_checksum != checksum) {
-    throw Error(folder.responses(cell.name()).string() + " is of another checkpoint: " + settings.checkpoint,
-                "choose another folder by --out");
+    throw Error(folder.responses(cell.name()).string() + " belongs to another checkpoint: " + settings.checkpoint,
+                "choose another folder with --out");
   }
   return summarise(cell, RecordFile(folder.responses(cell.name())).records(), settings.responses);
 }
@@ -88,11 +79,12 @@ SuiteResults collect(const SuiteFile& suite, const Evaluation& evaluation, const
   SuiteResults results;
   results.suite = &suite;
   const std::vector<CellSummary> own = evaluation.summaries();
-  for (const SuiteCell& cell : cells_of(suite)) {
+  for (const GridCell& cell : cells_of(suite)) {
     const auto found =
-        std::ranges::find_if(own, [&](const CellSummary& summary) { return summary.cell.name() == cell.cell.name(); });
-    results.cells.push_back(found != own.end() ? *found
-                                               : earlier_summary(cell.cell, folder, evaluation.model_checksum()));
+        std::ranges::find_if(own, [&](const CellSummary& summary) { return summary.cell.name() == cell.label; });
+    results.cells.push_back(found != own.end()
+                                ? *found
+                                : earlier_summary(evaluation_cell(suite, cell), folder, evaluation.model_checksum()));
   }
   return results;
 }
@@ -108,16 +100,16 @@ std::string title(const SuiteFile& suite, std::size_t cells, std::int64_t missin
 
 }  // namespace
 
-int run_eval_suite(const CommandLine& line) {
-  const SuiteFile suite = read_suite_file(line.suite, line.overrides);
-  const std::vector<SuiteCell> cells = chosen_cells(suite, line.tasks);
+int run_eval_suite(const EvalOptions& options) {
+  const SuiteFile suite = read_suite_file(options.suite, options.checkpoint.run().overrides);
+  const std::vector<GridCell> cells = chosen_cells(suite, options.tasks);
   LoadedSuite loaded = load_suite(suite, cells);
   std::vector<PublishedFigure> published;
   if (!suite.published.empty()) published = read_published(suite.published);
   const RunConfig& config = loaded.cells.front().config;
   prepare_device(config);
-  const std::string family = config.component("model"), label = label_of(line.checkpoint);
-  const EvaluationFolder folder{line.out.empty() ? default_folder(suite, label) : line.out};
+  const std::string family = config.component("model"), label = label_of(options.checkpoint.folder);
+  const EvaluationFolder folder{options.out.empty() ? default_folder(suite, label) : options.out};
   const FolderLock lock(folder.path, "another evaluation");
   Evaluation evaluation(loaded.plugins->registry, std::move(loaded.cells), folder.path);
 
@@ -134,7 +126,7 @@ int run_eval_suite(const CommandLine& line) {
   const std::int64_t missing = evaluation.missing();
   if (missing > 0) {
     terminal.print(format_integer(missing) + " responses are missing or could not be judged");
-    terminal.print("go on with  " + command_to_go_on(line, folder.path));
+    terminal.print("continue with  " + command_to_continue(options, folder.path));
   }
   if (signal != 0) return 128 + signal;
   return missing > 0 ? 1 : 0;

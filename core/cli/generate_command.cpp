@@ -1,6 +1,7 @@
 #include <core/base/model_policy.h>
 #include <core/cli/load_run.h>
 #include <core/components/components.h>
+#include <core/io/json.h>
 #include <core/rollout/prompt_encoder.h>
 #include <core/rollout/response_text.h>
 #include <core/text/tokenizer.h>
@@ -14,10 +15,18 @@
 namespace drift {
 namespace {
 
-std::vector<std::int64_t> prompt_ids(const CommandLine& line, const RunConfig& config, const Tokenizer& tokenizer,
-                                     const ModelTraits& traits) {
+struct GenerateOptions {
+  CheckpointOptions checkpoint;
+  std::optional<std::string> prompt;
+  std::vector<std::int64_t> token_ids;
+  bool json = false;
+  bool show_steps = false;
+};
+
+std::vector<std::int64_t> prompt_ids(const GenerateOptions& options, const RunConfig& config,
+                                     const Tokenizer& tokenizer, const ModelTraits& traits) {
   const PromptEncoder prompts(config.section("prompt"), tokenizer, traits);
-  auto ids = line.prompt ? prompts.ids(*line.prompt) : line.token_ids;
+  auto ids = options.prompt ? prompts.ids(*options.prompt) : options.token_ids;
   if (ids.empty()) throw Error("the prompt is empty", "give --prompt TEXT or --token-ids 1,2,3");
   for (const std::int64_t id : ids) {
     if (id < 0 || id >= traits.vocabulary_size) {
@@ -41,7 +50,7 @@ void print_json(const Trajectories& made, const std::string& text) {
   object["commit_logprob"] = first_row<float>(made.commit_logprob_BL);
   object["forwards"] = made.forwards_B.item<std::int64_t>();
   object["text"] = text;
-  std::cout << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  std::cout << json_text(object) << "\n";
 }
 
 // The response as it stood after each forward, a dot for every position that was still masked.
@@ -56,15 +65,15 @@ void print_steps(const Trajectories& made, const Tokenizer& tokenizer) {
   }
 }
 
-}  // namespace
-
-int run_generate(const CommandLine& line) {
-  const LoadedRun run = load_run(line, ConfigPurpose::kGenerate);
+int generate(const GenerateOptions& options) {
+  if (options.prompt.has_value() == !options.token_ids.empty())
+    throw UsageError("`drift generate` expects one of --prompt and --token-ids", "for example: --prompt '2 + 2 ='");
+  const LoadedRun run = load_run(options.checkpoint.run(), ConfigPurpose::kGenerate);
   const auto& config = run.config;
   prepare_device(config);
   const std::filesystem::path folder = config.section("model").get<std::string>("path");
   const Tokenizer tokenizer = Tokenizer::open(folder);
-  const auto ids = prompt_ids(line, config, tokenizer, read_model_traits(run.plugins->registry, config));
+  const auto ids = prompt_ids(options, config, tokenizer, read_model_traits(run.plugins->registry, config));
   const auto model = open_model(run.plugins->registry, config, folder);
   const auto rollout = create_component<Rollout>(run.plugins->registry, config, "rollout");
 
@@ -75,15 +84,31 @@ int run_generate(const CommandLine& line) {
   input.random = RandomStream(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "generate");
   Trajectories made;
   const at::NoGradGuard no_gradient;
-  rollout.call("generate", [&](const Rollout& r) { r.generate(input, made); });
+  rollout->generate(input, made);
   const std::string text = response_text(made, 0, tokenizer);
-  if (line.json) {
+  if (options.json) {
     print_json(made, text);
   } else {
-    if (line.show_steps) print_steps(made, tokenizer);
+    if (options.show_steps) print_steps(made, tokenizer);
     std::cout << text << "\n";
   }
   return 0;
+}
+
+}  // namespace
+
+Command generate_command() {
+  return make_command<GenerateOptions>(
+      {"generate", "write responses to a prompt",
+       "The rollout is that of the run that made the checkpoint, of --config, or of --set.",
+       "generate runs/quickstart/checkpoints/last --prompt $'0040\\n4301\\n0004\\n1400' --show-steps"},
+      generate, [](OptionList& list, GenerateOptions& options) {
+        list.add("prompt", "TEXT", "the prompt", options.prompt);
+        list.add("token-ids", "1,2,3", "the prompt as token ids", options.token_ids);
+        list.add_switch("json", "print token ids, denoising steps and log-probabilities as JSON", options.json);
+        list.add_switch("show-steps", "print the response after every denoising step", options.show_steps);
+        add_checkpoint(list, options.checkpoint, {"seed", "dtype", "device"});
+      });
 }
 
 }  // namespace drift

@@ -1,18 +1,95 @@
 #include <core/cli/load_run.h>
+#include <core/process/child_process.h>
 
 #include <algorithm>
 #include <iostream>
+#include <map>
 
 namespace drift {
+namespace {
 
-std::filesystem::path program_path() { return std::filesystem::read_symlink("/proc/self/exe"); }
+namespace fs = std::filesystem;
 
-std::unique_ptr<Plugins> load_plugins(const std::vector<std::filesystem::path>& configured_paths) {
+struct ShortForm {
+  std::string value;
+  std::string key;
+  bool is_text;
+};
+
+const std::map<std::string, ShortForm> kShortForms = {
+    {"algorithm", {"NAME", "algorithm.name", true}},
+    {"model", {"FOLDER|NAME", "model.path", true}},
+    {"task", {"NAME", "task.name", true}},
+    {"seed", {"N", "run.seed", false}},
+    {"dtype", {"float32|bfloat16", "model.dtype", true}},
+    {"device", {"cpu|cuda", "run.device", true}},
+};
+
+void add_short_form(OptionList& list, ConfigOptions& options, const std::string& name, const ShortForm& form) {
+  std::string doc = "short for --set " + form.key + "=…";
+  if (name == "model") doc += "; a word that is not a folder sets model.name";
+  list.add_custom(name, form.value, doc,
+                  [&options, name, form](const std::string& value) {
+                    std::error_code ignored;
+                    const bool family =
+                        name == "model" && value.find('/') == value.npos && !fs::is_directory(value, ignored);
+                    options.overrides.push_back(
+                        {"--" + name + " " + value, family ? "model.name" : form.key, value, form.is_text});
+                  })
+      .is_setting = true;
+}
+
+}  // namespace
+
+void add_short_form(OptionList& list, ConfigOptions& options, const std::string& name, const std::string& key) {
+  add_short_form(list, options, name, ShortForm{"N", key, false});
+}
+
+void add_settings(OptionList& list, ConfigOptions& options, const std::vector<std::string>& short_forms) {
+  Option& set = list.add_custom(
+      "set", "KEY=VALUE", "change any value: run.seed=3; repeatable, the last one wins",
+      [&options](const std::string& text) { options.overrides.push_back(ConfigOverride::from_set(text)); });
+  set.repeatable = set.is_setting = true;
+  for (const std::string& name : short_forms) add_short_form(list, options, name, kShortForms.at(name));
+}
+
+void add_config(OptionList& list, ConfigOptions& options, const std::vector<std::string>& short_forms) {
+  list.add("config", "FILE", "a run's TOML file", options.file);
+  add_settings(list, options, short_forms);
+}
+
+void add_checkpoint(OptionList& list, CheckpointOptions& options, const std::vector<std::string>& short_forms) {
+  list.argument("CHECKPOINT_DIR", options.folder);
+  add_config(list, options.config, short_forms);
+}
+
+ConfigOptions CheckpointOptions::run() const {
+  ConfigOptions run = config;
+  // A run's checkpoints are RUN/checkpoints/NAME, and its resolved configuration is RUN/config.toml.
+  const fs::path own = (folder / ".." / ".." / "config.toml").lexically_normal();
+  std::error_code ignored;
+  if (run.file.empty() && fs::is_regular_file(own, ignored)) run.file = own;
+  run.overrides.push_back({folder.string(), "model.path", folder.string(), /*literal=*/true});
+  run.overrides.push_back({folder.string(), "model.initialize", "checkpoint", /*literal=*/true});
+  return run;
+}
+
+std::string shell_command(std::vector<std::string> words, const std::vector<ConfigOverride>& settings) {
+  for (const ConfigOverride& setting : settings) {
+    const auto space = setting.flag.find(' ');  // "--set KEY=VALUE"
+    words.insert(words.end(), {setting.flag.substr(0, space), setting.flag.substr(space + 1)});
+  }
+  return shell_command(words);
+}
+
+fs::path program_path() { return fs::read_symlink("/proc/self/exe"); }
+
+std::unique_ptr<Plugins> load_plugins(const std::vector<fs::path>& configured_paths) {
   auto plugins = std::make_unique<Plugins>();
-  std::vector<std::filesystem::path> folders;
-  for (const std::filesystem::path& path : configured_paths) {
+  std::vector<fs::path> folders;
+  for (const fs::path& path : configured_paths) {
     std::error_code ignored;
-    if (std::filesystem::is_regular_file(path, ignored)) {
+    if (fs::is_regular_file(path, ignored)) {
       plugins->loader.load_file(path, "[plugins] paths");
     } else {
       folders.push_back(path);
@@ -22,10 +99,14 @@ std::unique_ptr<Plugins> load_plugins(const std::vector<std::filesystem::path>& 
   return plugins;
 }
 
+std::unique_ptr<Plugins> load_plugins(const ConfigOptions& options) {
+  return load_plugins(plugin_paths(load_document(options.file, options.overrides)));
+}
+
 std::unique_ptr<Plugins> load_plugins_for(const std::vector<ConfigDocument>& documents) {
-  std::vector<std::filesystem::path> paths;
+  std::vector<fs::path> paths;
   for (const ConfigDocument& document : documents) {
-    for (const std::filesystem::path& path : plugin_paths(document)) {
+    for (const fs::path& path : plugin_paths(document)) {
       if (std::ranges::count(paths, path) == 0) paths.push_back(path);
     }
   }
@@ -35,8 +116,22 @@ std::unique_ptr<Plugins> load_plugins_for(const std::vector<ConfigDocument>& doc
   return plugins;
 }
 
-LoadedRun load_run(const CommandLine& line, ConfigPurpose purpose) {
-  const ConfigDocument document = load_document(line.config, line.overrides);
+std::string with_installed_names(std::string text) {
+  if (text.find("ALGORITHM") == text.npos && text.find("MODEL") == text.npos) return text;
+  const auto plugins = load_plugins();
+  const auto replace = [&](const std::string& word, const std::string& name) {
+    for (std::size_t at = 0; !name.empty() && (at = text.find(word, at)) != text.npos; at += name.size())
+      text.replace(at, word.size(), name);
+  };
+  if (!plugins->registry.bundles().empty()) replace("ALGORITHM", plugins->registry.bundles().front().name);
+  for (const ComponentEntry& entry : plugins->registry.components()) {
+    if (entry.kind == ComponentKind::kModel) replace("MODEL", entry.name);
+  }
+  return text;
+}
+
+LoadedRun load_run(const ConfigOptions& options, ConfigPurpose purpose) {
+  const ConfigDocument document = load_document(options.file, options.overrides);
   LoadedRun run;
   run.plugins = load_plugins_for({document});
   run.config = resolve_config(document, run.plugins->registry, purpose);

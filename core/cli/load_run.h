@@ -8,9 +8,39 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace drift {
+
+/// A TOML file and what the command line changes in it.
+struct ConfigOptions {
+  std::filesystem::path file;             ///< empty: none
+  std::vector<ConfigOverride> overrides;  ///< in the order of the command line: the last one wins
+};
+
+/// --set and those of its short forms that the command has: algorithm, model, task, seed, dtype, device.
+void add_settings(OptionList& list, ConfigOptions& options, const std::vector<std::string>& short_forms = {});
+
+/// Another short form: --`name` sets `key`, whose value is not a text.
+void add_short_form(OptionList& list, ConfigOptions& options, const std::string& name, const std::string& key);
+
+/// --config FILE with its settings, for commands whose argument is something else.
+void add_config(OptionList& list, ConfigOptions& options, const std::vector<std::string>& short_forms = {});
+
+/// CHECKPOINT_DIR, and the TOML file of the run that it is used in.
+struct CheckpointOptions {
+  std::filesystem::path folder;  ///< as it was typed
+  ConfigOptions config;          ///< likewise
+
+  /// `config` with this checkpoint as its model. Without --config the file is that of the run that made the checkpoint.
+  ConfigOptions run() const;
+};
+
+void add_checkpoint(OptionList& list, CheckpointOptions& options, const std::vector<std::string>& short_forms = {});
+
+/// A command of this program as a shell takes it, followed by the settings that were given on its command line.
+std::string shell_command(std::vector<std::string> words, const std::vector<ConfigOverride>& settings);
 
 /// What is registered, and which plugins brought it.
 struct Plugins {
@@ -24,10 +54,16 @@ std::filesystem::path program_path();
 /// Every plugin of the given files and folders and of the usual places. Those of a folder that are refused are in
 /// loader.refused().
 /// @throws Error if a file that was named is refused.
-std::unique_ptr<Plugins> load_plugins(const std::vector<std::filesystem::path>& configured_paths);
+std::unique_ptr<Plugins> load_plugins(const std::vector<std::filesystem::path>& configured_paths = {});
 
-/// Every plugin that any of the documents asks for; standard error tells of those that were refused.
+/// Those that a run of this file would have.
+std::unique_ptr<Plugins> load_plugins(const ConfigOptions& options);
+
+/// Every plugin that any of the documents asks for. Standard error names those that were refused.
 std::unique_ptr<Plugins> load_plugins_for(const std::vector<ConfigDocument>& documents);
+
+/// The text with ALGORITHM and MODEL replaced by the first ones that are installed: this folder names none itself.
+std::string with_installed_names(std::string text);
 
 /// A checked run: its plugins are loaded, its weights are not.
 struct LoadedRun {
@@ -37,6 +73,6 @@ struct LoadedRun {
 
 /// Read, load and check what the command line asks for.
 /// @throws ConfigError, Error
-LoadedRun load_run(const CommandLine& line, ConfigPurpose purpose);
+LoadedRun load_run(const ConfigOptions& options, ConfigPurpose purpose);
 
 }  // namespace drift

@@ -1,12 +1,14 @@
-#include <core/base/component_host.h>
+#include <core/boundary/guarded.h>
 #include <core/cli/load_run.h>
 #include <core/components/components.h>
 #include <core/config/nearest.h>
+#include <core/io/json.h>
+#include <core/report/format.h>
+#include <core/report/text_table.h>
 #include <core/update/loss_case.h>
 
 #include <nlohmann/json.hpp>
 
-#include <cstdio>
 #include <iostream>
 
 namespace drift {
@@ -14,65 +16,66 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+struct LossOptions {
+  std::string name;
+  std::filesystem::path file;
+  std::string variant;
+  bool json = false;
+  ConfigOptions config;
+};
+
 const ComponentEntry& find_loss(const Registry& registry, const std::string& name) {
   if (const ComponentEntry* entry = registry.find(ComponentKind::kLossEstimator, name)) return *entry;
   std::vector<std::string> names;
   for (const ComponentEntry& entry : registry.components()) {
     if (entry.kind == ComponentKind::kLossEstimator) names.push_back(entry.name);
   }
-  const std::string nearest = nearest_name(name, names);
-  throw Error("no plugin brings a loss `" + name + "`",
-              (nearest.empty() ? "" : "did you mean `" + nearest + "`?\n  = ") + "losses: " + joined(names));
+  throw Error("no plugin brings a loss `" + name + "`", name_hint(name, names, "losses"));
 }
 
-std::vector<LossCase> chosen_cases(const CommandLine& line, const ComponentEntry& entry) {
-  auto cases = read_loss_cases(line.in, entry);
-  if (line.variant.empty()) return cases;
+std::vector<LossCase> chosen_cases(const LossOptions& options, const ComponentEntry& entry) {
+  auto cases = read_loss_cases(options.file, entry);
+  if (options.variant.empty()) return cases;
   std::vector<std::string> names;
   for (LossCase& one : cases) {
-    if (one.variant == line.variant) return {std::move(one)};
+    if (one.variant == options.variant) return {std::move(one)};
     if (!one.variant.empty()) names.push_back(one.variant);
   }
-  const std::string nearest = nearest_name(line.variant, names);
-  throw Error("`" + line.in.string() + "` has no variant `" + line.variant + "`",
-              (nearest.empty() ? "" : "did you mean `" + nearest + "`?\n  = ") + "variants: " + joined(names));
+  throw Error("`" + options.file.string() + "` has no variant `" + options.variant + "`",
+              name_hint(options.variant, names, "variants"));
 }
 
-std::string number(double value, int width = 0) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%*.8f", width, value);
-  return text;
-}
+std::string number(double value) { return print_text("%.8f", value); }
 
 void print_result(const LossCase& of, const LossCaseResult& result) {
-  std::cout << (of.variant.empty() ? "case" : "variant `" + of.variant + "`") << "\n";
-  const auto line = [&](const std::string& name, double value, std::optional<double> expected) {
-    std::printf("  %-20s %14.8f", name.c_str(), value);
-    if (expected) std::printf("   expected %14.8f", *expected);
-    std::printf("\n");
+  TextTable values{.is_number = {false, true, false, true}};
+  const auto add = [&](const std::string& name, double value, std::optional<double> expected) {
+    values.rows.push_back({name, number(value), expected ? "expected" : "", expected ? number(*expected) : ""});
   };
-  std::cout << std::flush;
-  line("loss", result.loss, of.expected.loss);
+  add("loss", result.loss, of.expected.loss);
   for (const auto& [name, value] : result.metrics) {
     const auto expected = of.expected.metrics.find(name);
-    line(name, value, expected == of.expected.metrics.end() ? std::nullopt : std::optional(expected->second));
+    add(name, value, expected == of.expected.metrics.end() ? std::nullopt : std::optional(expected->second));
   }
 
   const auto gradient_FL = result.gradient_FL.contiguous();
   const std::int64_t views = gradient_FL.size(0), length = gradient_FL.size(1);
-  std::printf("  d loss / d log-probability, positions 0 to %lld\n", static_cast<long long>(length - 1));
+  const MaskPlan& plan = of.input.plan;
+  TextTable gradient;
+  gradient.is_number.assign(static_cast<std::size_t>(length) + 1, true);
   for (std::int64_t v = 0; v < views; ++v) {
-    std::printf("    response %lld, forward %lld:",
-                static_cast<long long>(of.input.plan.sample_F.const_data_ptr<std::int64_t>()[v]),
-                static_cast<long long>(of.input.plan.forward_F.const_data_ptr<std::int64_t>()[v]));
+    auto& row = gradient.rows.emplace_back();
+    row.push_back("response " + std::to_string(plan.sample_F.const_data_ptr<std::int64_t>()[v]) + ", forward " +
+                  std::to_string(plan.forward_F.const_data_ptr<std::int64_t>()[v]) + ":");
     for (std::int64_t i = 0; i < length; ++i) {
-      const bool scored = of.input.plan.target_FL.const_data_ptr<bool>()[v * length + i];
-      const double value = gradient_FL.const_data_ptr<double>()[v * length + i];
-      std::printf("%s", scored ? (" " + number(value, 12)).c_str() : "            .");
+      const bool scored = plan.target_FL.const_data_ptr<bool>()[v * length + i];
+      row.push_back(scored ? number(gradient_FL.const_data_ptr<double>()[v * length + i]) : ".");
     }
-    std::printf("\n");
   }
-  std::fflush(stdout);
+  std::cout << (of.variant.empty() ? "case" : "variant `" + of.variant + "`") << "\n"
+            << to_text(values, /*unicode=*/true, "  ") << "  d loss / d log-probability, positions 0 to " << length - 1
+            << "\n"
+            << to_text(gradient, /*unicode=*/true, "    ");
 }
 
 Json json_of(const LossCase& of, const LossCaseResult& result, const std::vector<std::string>& wrong) {
@@ -91,29 +94,45 @@ Json json_of(const LossCase& of, const LossCaseResult& result, const std::vector
   return json;
 }
 
-}  // namespace
-
-int run_loss(const CommandLine& line) {
-  const auto plugins = load_plugins(plugin_paths(load_document(line.config, line.overrides)));
-  const ComponentEntry& entry = find_loss(plugins->registry, line.name);
+int evaluate(const LossOptions& options) {
+  const auto plugins = load_plugins(options.config);
+  const ComponentEntry& entry = find_loss(plugins->registry, options.name);
   bool as_expected = true;
-  for (const LossCase& one : chosen_cases(line, entry)) {
-    const auto loss = make_component(entry, Params(entry.params, one.parameters));
-    const auto result = evaluate_case(dynamic_cast<const LossEstimator&>(*loss), one.input);
+  for (const LossCase& one : chosen_cases(options, entry)) {
+    const auto loss = make_guarded<LossEstimator>(entry, Params(entry.params, one.parameters));
+    const auto result = evaluate_case(*loss, one.input);
     const auto wrong = differences(result, one.expected);
     as_expected = as_expected && wrong.empty();
-    if (line.json) {
-      std::cout << json_of(one, result, wrong).dump() << "\n";
+    if (options.json) {
+      std::cout << json_text(json_of(one, result, wrong)) << "\n";
       continue;
     }
     print_result(one, result);
     for (const std::string& difference : wrong) std::cout << "  not as expected: " << difference << "\n";
     if (!one.loss.empty() && one.loss != entry.name) {
-      std::cout << "  written for loss `" << one.loss << "`: its parameters and expectations are left out\n";
+      std::cout << "  written for loss `" << one.loss << "`: its parameters and expected values do not apply\n";
     }
     std::cout << std::flush;
   }
   return as_expected ? 0 : 1;
+}
+
+}  // namespace
+
+Command loss_command() {
+  return make_command<LossOptions>(
+      {"loss", "evaluate one loss on stored numbers",
+       "Reads log-probabilities, masks, advantages and parameters. Prints the loss, its metrics, and its gradient at\n"
+       "every scored position. Exit status 1 if the file expects other values. The golden values of Drift's own\n"
+       "losses are such files.",
+       "loss ALGORITHM --case tests/golden/losses/ALGORITHM.json"},
+      evaluate, [](OptionList& list, LossOptions& options) {
+        list.argument("NAME", options.name);
+        list.add("case", "FILE.json", "the numbers, in the format of docs/loss_cases.md", options.file).required = true;
+        list.add("variant", "NAME", "one variant of the case, instead of all", options.variant);
+        list.add_switch("json", "print JSON instead of text", options.json);
+        add_config(list, options.config);
+      });
 }
 
 }  // namespace drift

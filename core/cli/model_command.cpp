@@ -2,18 +2,31 @@
 #include <core/components/components.h>
 #include <core/eval/logit_check.h>
 #include <core/io/checkpoint.h>
+#include <core/io/json.h>
 #include <core/report/format.h>
+#include <core/report/text_table.h>
 
 #include <c10/core/ScalarType.h>
 #include <nlohmann/json.hpp>
 
-#include <cstdio>
 #include <iostream>
 
 namespace drift {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+struct InfoOptions {
+  CheckpointOptions checkpoint;
+  bool json = false;
+};
+
+struct VerifyOptions {
+  CheckpointOptions checkpoint;
+  std::filesystem::path reference;
+  double tolerance = 1e-3;
+  double relative_tolerance = 1e-5;
+};
 
 struct MemoryOfType {
   const char* name;
@@ -46,44 +59,45 @@ std::string ranges_text(const ModelTraits& traits) {
   return text.empty() ? "none" : text;
 }
 
-void print_row(const char* name, const std::string& value) { std::printf("%-22s %s\n", name, value.c_str()); }
+using Row = std::vector<std::string>;
 
-void print_chat(const ChatFormat& format) {
+Row chat_row(const ChatFormat& format) {
   // Line breaks are shown, not made.
   std::string text = format.opening + format.turn_begin + "…" + format.turn_end + format.reply_begin;
   for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 3) text.replace(at, 1, "⏎");
-  print_row(("chat format `" + format.name + "`").c_str(), text);
+  return {"chat format", "`" + format.name + "`: " + text};
 }
 
-void print_weights(const CheckpointSummary& summary) {
-  for (const WeightTypeSummary& type : summary.types) {
-    const std::string files = std::to_string(summary.files.size()) + (summary.files.size() == 1 ? " file" : " files");
-    print_row("on disk", c10::getDtypeNames(type.dtype).first + ": " + format_integer(type.total.tensors) +
-                             " tensors, " + gibibytes(type.total.bytes) + "    (" + files + ")");
-  }
+Row weights_row(const CheckpointSummary& summary, const WeightTypeSummary& type) {
+  const std::string files = std::to_string(summary.files.size()) + (summary.files.size() == 1 ? " file" : " files");
+  return {"on disk", c10::getDtypeNames(type.dtype).first + ": " + format_integer(type.total.tensors) + " tensors, " +
+                         gibibytes(type.total.bytes) + "    (" + files + ")"};
 }
 
 void print_info(const Loaded<Model>& model, const std::filesystem::path& folder) {
   const ModelTraits& traits = model->traits();
   const std::int64_t count = parameter_count(*model);
-  print_row("checkpoint", folder.string());
-  print_row("family", traits.family + "    (model `" + model.name() + "`)");
-  print_row("parameters", format_integer(count) + "    (" + format_parameters(count) + ")");
-  print_weights(summarize_checkpoint(folder));
-  print_row("layers, hidden size", std::to_string(traits.layers) + ", " + std::to_string(traits.hidden_size));
-  print_row("vocabulary", format_integer(traits.vocabulary_size) + " rows of the LM head");
-  print_row("context", format_integer(traits.context_length) + " tokens");
-  print_row("mask, pad, end ids", std::to_string(traits.mask_id) + ", " + std::to_string(traits.pad_id) + ", " +
-                                      std::to_string(traits.end_id));
-  print_row("never written", ranges_text(traits));
-  print_row("row that predicts", row_name(*model));
-  for (const ChatFormat& format : traits.chat_formats) print_chat(format);
-  std::printf("\n%-12s %14s %14s\n", "type", "to run", "to train");
-  for (const MemoryOfType& type : kTypes) {
-    std::printf("%-12s %14s %14s\n", type.name, gibibytes(count * type.bytes_per_weight).c_str(),
-                gibibytes(count * type.bytes_per_trained_weight).c_str());
-  }
-  std::printf("to train: weights, gradient, AdamW's moments and float32 masters; activations come on top\n");
+  const CheckpointSummary disk = summarize_checkpoint(folder);
+  std::vector<Row> rows = {{"checkpoint", folder.string()},
+                           {"family", traits.family + "    (model `" + model.name() + "`)"},
+                           {"parameters", format_integer(count) + "    (" + format_parameters(count) + ")"}};
+  for (const WeightTypeSummary& type : disk.types) rows.push_back(weights_row(disk, type));
+  rows.insert(rows.end(),
+              {{"layers, hidden size", std::to_string(traits.layers) + ", " + std::to_string(traits.hidden_size)},
+               {"vocabulary", format_integer(traits.vocabulary_size) + " rows of the LM head"},
+               {"context", format_integer(traits.context_length) + " tokens"},
+               {"mask, pad, end ids", std::to_string(traits.mask_id) + ", " + std::to_string(traits.pad_id) + ", " +
+                                          std::to_string(traits.end_id)},
+               {"never written", ranges_text(traits)},
+               {"row that predicts", row_name(*model)}});
+  for (const ChatFormat& format : traits.chat_formats) rows.push_back(chat_row(format));
+  TextTable memory{{"type", "to run", "to train"}, {false, true, true}};
+  for (const MemoryOfType& type : kTypes)
+    memory.rows.push_back(
+        {type.name, gibibytes(count * type.bytes_per_weight), gibibytes(count * type.bytes_per_trained_weight)});
+  std::cout << to_text({.rows = rows}) << "\n"
+            << to_text(memory)
+            << "to train: weights, gradient, AdamW's moments and float32 masters; activations come on top\n";
 }
 
 Json info_json(const Loaded<Model>& model, const std::filesystem::path& folder) {
@@ -113,39 +127,68 @@ Json info_json(const Loaded<Model>& model, const std::filesystem::path& folder) 
   return json;
 }
 
-}  // namespace
-
-int run_model_info(const CommandLine& line) {
-  const LoadedRun run = load_run(line, ConfigPurpose::kModelOnly);
+int print_info(const InfoOptions& options) {
+  const LoadedRun run = load_run(options.checkpoint.run(), ConfigPurpose::kModelOnly);
   const std::filesystem::path folder = run.config.section("model").get<std::string>("path");
   const ModelConfig shapes_only{read_config_json(folder), at::kFloat, at::kMeta};
   const auto model = create_component<Model>(run.plugins->registry, run.config, "model", &shapes_only);
-  if (line.json) {
-    std::cout << info_json(model, folder).dump(1) << "\n";
+  if (options.json) {
+    std::cout << json_text(info_json(model, folder), 1) << "\n";
   } else {
     print_info(model, folder);
   }
   return 0;
 }
 
-int run_model_verify(const CommandLine& line) {
-  const LoadedRun run = load_run(line, ConfigPurpose::kModelOnly);
+int verify(const VerifyOptions& options) {
+  const LoadedRun run = load_run(options.checkpoint.run(), ConfigPurpose::kModelOnly);
   prepare_device(run.config);
   const std::filesystem::path folder = run.config.section("model").get<std::string>("path");
   const auto model = open_model(run.plugins->registry, run.config, folder);
-  const auto reference = read_reference_logits(line.reference, model->traits());
-  const auto found =
-      model.call("forward", [&](const Model& m) { return check_logits(m, reference, line.relative_tolerance); });
-  const bool passed = found.largest_excess <= line.tolerance;
-  std::printf("%-22s %.3g    (mean %.3g)\n", "largest difference", found.largest_difference, found.mean_difference);
-  std::printf("%-22s sequence %lld, position %lld, token %lld: %.6g, the reference has %.6g\n", "where",
-              static_cast<long long>(found.worst_sequence), static_cast<long long>(found.worst_position),
-              static_cast<long long>(found.worst_token), found.worst_value, found.worst_reference);
-  std::printf("%-22s %.2f %% of %lld rows\n", "equal arg-maxima", 100 * found.equal_argmax,
-              static_cast<long long>(found.rows));
-  std::printf("%-22s %.3g + %.3g x |reference|: %s\n", "tolerance", line.tolerance, line.relative_tolerance,
-              passed ? "kept" : "exceeded");
+  const auto reference = read_reference_logits(options.reference, model->traits());
+  const auto found = check_logits(*model, reference, options.relative_tolerance);
+  const bool passed = found.largest_excess <= options.tolerance;
+  std::cout << to_text(
+      {.rows = {
+           {"largest difference", print_text("%.3g    (mean %.3g)", found.largest_difference, found.mean_difference)},
+           {"where", "sequence " + std::to_string(found.worst_sequence) + ", position " +
+                         std::to_string(found.worst_position) + ", token " + std::to_string(found.worst_token) +
+                         print_text(": %.6g, the reference has %.6g", found.worst_value, found.worst_reference)},
+           {"equal arg-maxima",
+            print_text("%.2f %% of ", 100 * found.equal_argmax) + std::to_string(found.rows) + " rows"},
+           {"tolerance", print_text("%.3g + %.3g x |reference|: %s", options.tolerance, options.relative_tolerance,
+                                    passed ? "kept" : "exceeded")}}});
   return passed ? 0 : 1;
+}
+
+}  // namespace
+
+Command model_info_command() {
+  return make_command<InfoOptions>({"model info", "what a checkpoint is: parameters, memory per type, traits",
+                                    "Reads config.json and the headers of the weights' files, not the weights.",
+                                    "model info runs/quickstart/checkpoints/last"},
+                                   print_info, [](OptionList& list, InfoOptions& options) {
+                                     list.add_switch("json", "print JSON instead of text", options.json);
+                                     add_checkpoint(list, options.checkpoint);
+                                   });
+}
+
+Command model_verify_command() {
+  return make_command<VerifyOptions>(
+      {"model verify", "compare a checkpoint's logits with those of another program",
+       "Computes the logits of the reference's input_ids. Prints the largest difference and its place, and the share\n"
+       "of rows whose arg-max is equal. Rows at padding do not count, nor those where the file's compare_mask is 0.\n"
+       "Exit status 1 beyond the tolerance.",
+       "model verify tests/golden/data/ckpt/MODEL_a --reference "
+       "tests/golden/data/forward/fwd_MODEL_a_plain.safetensors"},
+      verify, [](OptionList& list, VerifyOptions& options) {
+        list.add("reference", "FILE", "safetensors with input_ids, logits and perhaps attention_mask",
+                 options.reference)
+            .required = true;
+        list.add("tolerance", "X", "largest difference that passes", options.tolerance);
+        list.add("relative-tolerance", "X", "X times the reference's size is added to it", options.relative_tolerance);
+        add_checkpoint(list, options.checkpoint, {"dtype", "device"});
+      });
 }
 
 }  // namespace drift

@@ -7,33 +7,74 @@
 namespace drift {
 namespace {
 
-std::unique_ptr<Plugins> plugins_of(const CommandLine& line) {
-  return load_plugins(plugin_paths(load_document(line.config, line.overrides)));
+struct NamedOptions {
+  std::string name;
+  ConfigOptions config;
+};
+
+void add_name(OptionList& list, NamedOptions& options) {
+  list.argument("NAME", options.name);
+  add_config(list, options.config);
 }
 
-}  // namespace
-
-int run_plugin_list(const CommandLine& line) {
-  const auto plugins = plugins_of(line);
+int print_list(const ConfigOptions& options) {
+  const auto plugins = load_plugins(options);
   std::cout << plugin_list(plugins->registry, plugins->loader);
   return 0;
 }
 
-int run_plugin_info(const CommandLine& line) {
-  const auto plugins = plugins_of(line);
-  std::cout << plugin_info(plugins->registry, plugins->loader, line.name);
+int print_info(const NamedOptions& options) {
+  const auto plugins = load_plugins(options.config);
+  std::cout << plugin_info(plugins->registry, plugins->loader, options.name);
   return 0;
 }
 
-int run_plugin_check(const CommandLine& line) {
-  std::cout << plugin_check(line.name);
+int print_presets(const NamedOptions& options) {
+  std::cout << preset_tables(load_plugins(options.config)->registry, options.name);
   return 0;
 }
 
-int run_plugin_presets(const CommandLine& line) {
-  const auto plugins = plugins_of(line);
-  std::cout << preset_tables(plugins->registry, line.name);
+int check(const std::filesystem::path& file) {
+  std::cout << plugin_check(file);
   return 0;
+}
+
+}  // namespace
+
+Command plugin_list_command() {
+  return make_command<ConfigOptions>(
+      {"plugin list", "everything that plugins provide",
+       "Lists kind, name, version, tier and file. Plugins are searched for in the file's [plugins] paths, in\n"
+       "DRIFT_PLUGIN_PATH, beside the program, and in the installed folder.",
+       "plugin list"},
+      print_list, [](OptionList& list, ConfigOptions& options) {
+        list.argument("CONFIG.toml", options.file, /*required=*/false);
+        add_settings(list, options);
+      });
+}
+
+Command plugin_info_command() {
+  return make_command<NamedOptions>(
+      {"plugin info", "one algorithm, component or plugin: its parameters and presets",
+       "Prints what it is, its paper, and every parameter with type, range and default.", "plugin info ALGORITHM"},
+      print_info, add_name);
+}
+
+Command plugin_check_command() {
+  return make_command<std::filesystem::path>(
+      {"plugin check", "judge a plugin's file and try what it registers",
+       "Reads the handshake, loads the file, and checks what it declares. Exit status 1 if something is wrong.",
+       "plugin check build/release/lib/drift/plugins/libblock.so"},
+      check, [](OptionList& list, std::filesystem::path& file) { list.argument("FILE", file); });
+}
+
+Command plugin_presets_command() {
+  return make_command<NamedOptions>({"plugin presets", "the presets of an algorithm, side by side",
+                                     "Prints Markdown tables: what each preset is, where the presets differ, and what "
+                                     "they share. The algorithm's page\n"
+                                     "in docs/algorithms contains them.",
+                                     "plugin presets ALGORITHM"},
+                                    print_presets, add_name);
 }
 
 }  // namespace drift

@@ -1,10 +1,11 @@
 #include <core/cli/load_run.h>
-#include <core/io/json_lines.h>
+#include <core/io/json.h>
+#include <core/report/format.h>
+#include <core/report/text_table.h>
 #include <core/rollout/judge.h>
 
 #include <nlohmann/json.hpp>
 
-#include <cstdio>
 #include <deque>
 #include <iostream>
 
@@ -13,13 +14,20 @@ namespace {
 
 using Json = nlohmann::json;
 
+struct RewardOptions {
+  std::string name;
+  std::filesystem::path in;
+  bool json = false;
+  ConfigOptions config;
+};
+
 struct Record {
   TaskItem item;
   std::string response;
   bool truncated = false;
 };
 
-std::string text_or_json(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+std::string text_or_json(const Json& value) { return value.is_string() ? value.get<std::string>() : json_text(value); }
 
 std::string text_of(const Json& object, const char* key) {
   return object.contains(key) ? text_or_json(object[key]) : std::string();
@@ -39,7 +47,7 @@ Record record_of(const Json& object, std::size_t number) {
   record.item.response_prefix = text_of(object, "prefix");
   Json rest = object;
   rest.erase("response");
-  record.item.reference = object.contains("reference") ? text_or_json(object["reference"]) : rest.dump();
+  record.item.reference = object.contains("reference") ? text_or_json(object["reference"]) : json_text(rest);
   return record;
 }
 
@@ -52,15 +60,13 @@ std::deque<Record> read_records(const std::filesystem::path& path) {
 }
 
 void print_table(const std::deque<Record>& records, const std::vector<Judgement>& judgements) {
-  std::size_t width = 6;
-  for (const Record& record : records) width = std::max(width, record.item.id.size());
-  std::printf("%-*s   score  verdict      reason\n", static_cast<int>(width), "record");
+  TextTable table{{"record", "score", "verdict", "reason"}, {false, true}};
   for (std::size_t i = 0; i < records.size(); ++i) {
     const Judgement& judgement = judgements[i];
     const std::string verdict = judgement.solved ? "solved" : std::string(status_name(judgement.status));
-    std::printf("%-*s  %6.3f  %-11s  %s\n", static_cast<int>(width), records[i].item.id.c_str(), judgement.value,
-                verdict.c_str(), judgement.reason.c_str());
+    table.rows.push_back({records[i].item.id, format_decimal(judgement.value, 3), verdict, judgement.reason});
   }
+  std::cout << to_text(table);
 }
 
 void print_json(const std::deque<Record>& records, const std::vector<Judgement>& judgements, const Judge& judge) {
@@ -73,7 +79,7 @@ void print_json(const std::deque<Record>& records, const std::vector<Judgement>&
                                    {"reason", judgement.reason}};
     for (std::size_t r = 0; judgement.parts.size() > 1 && r < judgement.parts.size(); ++r)
       line["parts"][judge.labels()[r]] = {{"score", judgement.parts[r].value}, {"reason", judgement.parts[r].reason}};
-    std::cout << line.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
+    std::cout << json_text(line) << "\n";
   }
 }
 
@@ -84,27 +90,27 @@ void print_means(const std::vector<Judgement>& judgements, const Judge& judge) {
     value += judgement.value;
     solved += judgement.solved ? 1 : 0;
   }
-  std::printf("%zu records: mean score %.4f, solved %.0f (%.2f %%)\n", judgements.size(), value / count, solved,
-              100 * solved / count);
+  std::cout << print_text("%zu records: mean score %.4f, solved %.0f (%.2f %%)\n", judgements.size(), value / count,
+                          solved, 100 * solved / count);
+  TextTable parts;
   for (std::size_t r = 0; judge.labels().size() > 1 && r < judge.labels().size(); ++r) {
     double part = 0;
     for (const Judgement& judgement : judgements) part += judgement.parts[r].value;
-    std::printf("  %-24s mean %.4f, weight %g\n", judge.labels()[r].c_str(), part / count, judge.weights()[r]);
+    parts.rows.push_back({judge.labels()[r], print_text("mean %.4f, weight %g", part / count, judge.weights()[r])});
   }
+  std::cout << to_text(parts, /*unicode=*/true, "  ");
 }
 
-}  // namespace
-
-int run_reward(const CommandLine& line) {
-  CommandLine named = line;
-  named.overrides.push_back({line.name, "reward.name", line.name, /*literal=*/true});
-  const LoadedRun run = load_run(named, ConfigPurpose::kJudge);
+int judge_records(const RewardOptions& options) {
+  ConfigOptions config = options.config;
+  config.overrides.push_back({options.name, "reward.name", options.name, /*literal=*/true});
+  const LoadedRun run = load_run(config, ConfigPurpose::kJudge);
   const Judge judge(run.plugins->registry, run.config);
-  const auto records = read_records(line.in);
+  const auto records = read_records(options.in);
   std::vector<RewardRequest> requests;
   for (const Record& record : records) requests.push_back({record.response, &record.item, record.truncated});
   const auto judgements = judge.judge(requests);
-  if (line.json) {
+  if (options.json) {
     print_json(records, judgements, judge);
   } else {
     print_table(records, judgements);
@@ -113,6 +119,24 @@ int run_reward(const CommandLine& line) {
   const bool judged = std::ranges::none_of(
       judgements, [](const Judgement& judgement) { return judgement.status == RewardStatus::kInfrastructure; });
   return judged ? 0 : 1;
+}
+
+}  // namespace
+
+Command reward_command() {
+  return make_command<RewardOptions>(
+      {"reward", "judge stored responses",
+       "A record is {\"response\": …, \"reference\": …}, or a response beside the fields of a dataset's record. "
+       "Prints\n"
+       "score, verdict and reason of each. --set reward.KEY=VALUE sets a parameter of the reward. A file with\n"
+       "[reward.added.LABEL] sections adds further rewards. Exit status 1 if a response could not be judged.",
+       R"(reward math --in /dev/stdin <<< '{"response": "\\boxed{0.5}", "reference": "\\frac{1}{2}"}')"},
+      judge_records, [](OptionList& list, RewardOptions& options) {
+        list.argument("NAME", options.name);
+        list.add("in", "FILE.jsonl", "JSON Lines: a record on each line", options.in).required = true;
+        list.add_switch("json", "print JSON instead of text", options.json);
+        add_config(list, options.config);
+      });
 }
 
 }  // namespace drift

@@ -20,19 +20,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
+struct SweepOptions {
+  ConfigOptions config;
+  fs::path out;
+  std::int64_t jobs = 1;
+  bool dry_run = false;
+  bool report = false;
+};
+
 /// The plan, and the plugins that its runs are made with.
 struct LoadedSweep {
   std::unique_ptr<Plugins> plugins;
   SweepPlan plan;
 };
 
-LoadedSweep load_sweep(const CommandLine& line) {
-  SweepFile file = read_sweep_file(line.config, line.overrides);
-  std::vector<SweepCell> cells = expand_grid(file);
+LoadedSweep load_sweep(const SweepOptions& options) {
+  SweepFile file = read_sweep_file(options.config.file, options.config.overrides);
+  std::vector<GridCell> cells = expand_grid(file);
   std::vector<ConfigDocument> documents = cell_documents(file, cells);
   LoadedSweep sweep;
   sweep.plugins = load_plugins_for(documents);
-  sweep.plan = plan_sweep(std::move(file), std::move(cells), std::move(documents), [&](const ConfigDocument& document) {
+  sweep.plan = plan_sweep(std::move(file), std::move(cells), documents, [&](const ConfigDocument& document) {
     return resolve_config(document, sweep.plugins->registry, ConfigPurpose::kTrain);
   });
   return sweep;
@@ -71,11 +79,10 @@ void list_runs(const SweepPlan& plan, const SweepFolder& folder, Terminal& termi
   terminal.print(text);
 }
 
-std::string command_to_go_on(const CommandLine& line, const SweepFolder& folder) {
-  std::string command = "drift sweep " + line.config.string() + " --out " + folder.path.string();
-  if (line.jobs > 1) command += " --jobs " + std::to_string(line.jobs);
-  for (const ConfigOverride& setting : line.overrides) command += " " + setting.flag;
-  return command;
+std::string command_to_continue(const SweepOptions& options, const SweepFolder& folder) {
+  std::vector<std::string> words = {"drift", "sweep", options.config.file.string(), "--out", folder.path.string()};
+  if (options.jobs > 1) words.insert(words.end(), {"--jobs", std::to_string(options.jobs)});
+  return shell_command(words, options.config.overrides);
 }
 
 /// The plugins that a run's components come from.
@@ -131,30 +138,47 @@ void write_results(const LoadedSweep& sweep, const SweepFolder& folder, Terminal
   terminal.print("report      " + (folder.path / "report.html").string());
 }
 
-}  // namespace
-
-int run_sweep(const CommandLine& line) {
-  const LoadedSweep sweep = load_sweep(line);
+int sweep(const SweepOptions& options) {
+  const LoadedSweep sweep = load_sweep(options);
   const SweepPlan& plan = sweep.plan;
-  const SweepFolder folder{line.out.empty() ? fs::path("runs") / plan.file.name : line.out};
+  const SweepFolder folder{options.out.empty() ? fs::path("runs") / plan.file.name : options.out};
   Terminal terminal(std::cout, detect_terminal(1));
   terminal.print(title(plan, folder, terminal));
-  if (line.dry_run) {
+  if (options.dry_run) {
     list_runs(plan, folder, terminal);
     return 0;
   }
   SweepOutcome outcome;
-  if (!line.report) {
+  if (!options.report) {
     const FolderLock lock(folder.path, "another sweep");
-    outcome = SweepRunner(plan, folder, static_cast<int>(line.jobs), terminal).run();
+    outcome = SweepRunner(plan, folder, static_cast<int>(options.jobs), terminal).run();
   }
   write_results(sweep, folder, terminal);
   if (outcome.failed > 0) terminal.print(count_of(outcome.failed, "run") + " failed; the same command tries again");
   if (outcome.signal != 0) {
-    terminal.print("go on with  " + command_to_go_on(line, folder));
+    terminal.print("continue with  " + command_to_continue(options, folder));
     return 128 + outcome.signal;
   }
   return outcome.failed > 0 ? 1 : 0;
+}
+
+}  // namespace
+
+Command sweep_command() {
+  return make_command<SweepOptions>(
+      {"sweep", "train a grid of runs and compare them",
+       "Runs every cell of the grid that is not finished yet: the same command continues a sweep that was stopped.\n"
+       "Ends with tables of mean and standard error over the seeds, and with a report of all learning curves.\n"
+       "Exit status 1 if a run failed.",
+       "sweep configs/sweeps/quick.toml --jobs 2"},
+      sweep, [](OptionList& list, SweepOptions& options) {
+        list.argument("SWEEP.toml", options.config.file);
+        add_settings(list, options.config);
+        list.add("out", "FOLDER", "the sweep's folder; default: runs/ and the sweep's name", options.out);
+        list.add("jobs", "N", "runs at a time; they share the machine's threads", options.jobs);
+        list.add_switch("dry-run", "list the runs and their state, and run nothing", options.dry_run);
+        list.add_switch("report", "write tables and report from the results so far, and run nothing", options.report);
+      });
 }
 
 }  // namespace drift

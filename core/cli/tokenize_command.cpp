@@ -1,5 +1,6 @@
 #include <core/cli/command.h>
-#include <core/io/json_lines.h>
+#include <core/io/json.h>
+#include <core/report/text_table.h>
 #include <core/text/tokenizer.h>
 #include <core/text/utf8.h>
 
@@ -16,14 +17,25 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Ids = std::vector<std::int64_t>;
 
+struct TokenizeOptions {
+  std::filesystem::path tokenizer;
+  std::optional<std::string> text;
+  std::filesystem::path in;
+  bool decode = false;
+  Ids ids;  ///< of --decode
+  bool keep_special = false;
+  bool clean_up = false;
+  bool json = false;
+};
+
 // A token between quotes; what cannot be shown is escaped, byte by byte.
 std::string shown(std::string_view bytes) {
   std::string text = "\"";
   while (!bytes.empty()) {
-    const Utf8Prefix character = read_utf8(bytes);
     const auto byte = static_cast<unsigned char>(bytes[0]);
-    const bool visible = character.complete && byte >= ' ' && byte != 0x7F;
-    const std::size_t length = visible ? character.length : 1;
+    const std::size_t character = byte >= ' ' && byte != 0x7F ? utf8_character_length(bytes) : 0;
+    const bool visible = character > 0;
+    const std::size_t length = visible ? character : 1;
     char escaped[8];
     std::snprintf(escaped, sizeof escaped, "\\x%02X", static_cast<unsigned>(byte));
     switch (bytes[0]) {
@@ -41,36 +53,32 @@ std::string shown(std::string_view bytes) {
 
 class Printer {
  public:
-  Printer(const Tokenizer& tokenizer, const CommandLine& line) : tokenizer_(tokenizer), line_(line) {}
+  Printer(const Tokenizer& tokenizer, const TokenizeOptions& options) : tokenizer_(tokenizer), options_(options) {}
 
   void encode(const std::string& text) {
     const Ids ids = tokenizer_.encode(text);
-    if (line_.json) {
+    if (options_.json) {
       Json object = {{"ids", ids}, {"pieces", Json::array()}};
       for (const std::int64_t id : ids) object["pieces"].push_back(valid_utf8(tokenizer_.piece(id)));
-      std::cout << object.dump() << "\n";
+      std::cout << json_text(object) << "\n";
       return;
     }
-    std::size_t width = 2;
-    for (const std::int64_t id : ids) width = std::max(width, std::to_string(id).size());
-    if (count_++ > 0) std::cout << "\n";
-    std::cout << std::string(width - 2, ' ') << "id  piece\n";
-    for (const std::int64_t id : ids) {
-      const std::string number = std::to_string(id);
-      std::cout << std::string(width - number.size(), ' ') << number << "  " << shown(tokenizer_.piece(id))
-                << (tokenizer_.is_special(id) ? "  special" : "") << "\n";
-    }
+    TextTable table{{"id", "piece", ""}, {true}};
+    for (const std::int64_t id : ids)
+      table.rows.push_back(
+          {std::to_string(id), shown(tokenizer_.piece(id)), tokenizer_.is_special(id) ? "special" : ""});
+    std::cout << (count_++ > 0 ? "\n" : "") << to_text(table);
   }
 
   void decode(const Ids& ids) {
-    std::string text = tokenizer_.decode(ids, !line_.keep_special);
-    if (line_.clean_up) text = clean_up_spaces(text);
-    std::cout << (line_.json ? Json{{"text", text}}.dump() : text) << "\n";
+    std::string text = tokenizer_.decode(ids, !options_.keep_special);
+    if (options_.clean_up) text = clean_up_spaces(text);
+    std::cout << (options_.json ? json_text(Json{{"text", text}}) : text) << "\n";
   }
 
  private:
   const Tokenizer& tokenizer_;
-  const CommandLine& line_;
+  const TokenizeOptions& options_;
   std::int64_t count_ = 0;
 };
 
@@ -91,21 +99,50 @@ Ids ids_of(const nlohmann::json& object) {
 
 const char* const kRecordHint = "every line is one JSON object: {\"text\": …}, with --decode {\"ids\": [ … ]}";
 
-}  // namespace
-
-int run_tokenize(const CommandLine& line) {
-  const Tokenizer tokenizer = Tokenizer::open(line.name);
-  Printer print(tokenizer, line);
-  if (!line.in.empty() && line.decode) {
-    for_each_json_line(line.in, kRecordHint, [&](const nlohmann::json& object) { print.decode(ids_of(object)); });
-  } else if (!line.in.empty()) {
-    for_each_json_line(line.in, kRecordHint, [&](const nlohmann::json& object) { print.encode(text_of(object)); });
-  } else if (line.decode) {
-    print.decode(line.token_ids);
+int tokenize(const TokenizeOptions& options) {
+  if ((options.text ? 1 : 0) + (options.in.empty() ? 0 : 1) + (options.ids.empty() ? 0 : 1) > 1)
+    throw UsageError("`drift tokenize` expects one of --text, --in and the ids of --decode", "leave out the others");
+  if (options.decode && options.text) throw UsageError("--decode does not take --text", "give ids: --decode 2,17,5");
+  if (options.decode && options.ids.empty() && options.in.empty())
+    throw UsageError("--decode expects token ids, or a file of them", "for example: --decode 2,17,5");
+  const Tokenizer tokenizer = Tokenizer::open(options.tokenizer);
+  Printer print(tokenizer, options);
+  if (!options.in.empty() && options.decode) {
+    for_each_json_line(options.in, kRecordHint, [&](const nlohmann::json& object) { print.decode(ids_of(object)); });
+  } else if (!options.in.empty()) {
+    for_each_json_line(options.in, kRecordHint, [&](const nlohmann::json& object) { print.encode(text_of(object)); });
+  } else if (options.decode) {
+    print.decode(options.ids);
   } else {
-    print.encode(line.text ? *line.text : std::string(std::istreambuf_iterator<char>(std::cin), {}));
+    print.encode(options.text ? *options.text : std::string(std::istreambuf_iterator<char>(std::cin), {}));
   }
   return 0;
+}
+
+}  // namespace
+
+Command tokenize_command() {
+  return make_command<TokenizeOptions>(
+      {"tokenize", "text to token ids and back, as a checkpoint's tokenizer has them",
+       "PATH is a checkpoint folder or a tokenizer.json.", "tokenize runs/quickstart/checkpoints/last --text 1234"},
+      tokenize, [](OptionList& list, TokenizeOptions& options) {
+        list.argument("PATH", options.tokenizer);
+        list.add("text", "TEXT", "the text; default: standard input", options.text);
+        Option& decode =
+            list.add("decode", "1,2,3", "turn token ids into text; without ids, those of --in", options.ids);
+        decode.value_is_optional = true;
+        decode.take = [&options, take_ids = decode.take](const std::string& ids) {
+          options.decode = true;
+          take_ids(ids);
+        };
+        list.add_switch("keep-special", "with --decode: keep special tokens in the text", options.keep_special);
+        list.add_switch("clean-up",
+                        "with --decode: remove the space before . ? ! , and in contractions, as some originals do",
+                        options.clean_up);
+        list.add("in", "FILE", "JSON Lines: a record with `text`, or with --decode with `ids`, on each line",
+                 options.in);
+        list.add_switch("json", "print JSON instead of text", options.json);
+      });
 }
 
 }  // namespace drift

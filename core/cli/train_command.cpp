@@ -1,6 +1,6 @@
-#include <core/cli/dry_run.h>
 #include <core/cli/training_run.h>
 #include <core/train/policy_training.h>
+#include <core/train/pretraining.h>
 
 namespace drift {
 namespace {
@@ -33,11 +33,52 @@ std::unique_ptr<Training> make_policy_training(const LoadedRun& run, const Model
   return std::make_unique<PolicyTraining>(config, model, prompts, std::move(components));
 }
 
+struct TrainOptions {
+  TrainingOptions training;
+  bool dry_run = false;
+  bool json = false;
+};
+
+int train(const TrainOptions& options) {
+  return options.dry_run ? run_dry(options.training, options.json, make_components)
+                         : run_training(options.training, ConfigPurpose::kTrain, make_policy_training);
+}
+
+int pretrain(const TrainingOptions& options) {
+  return run_training(options, ConfigPurpose::kPretrain,
+                      [](const LoadedRun& run, const Model& model, const PromptEncoder& prompts, Loaded<Task> task) {
+                        return std::make_unique<Pretraining>(run.config, model, prompts, std::move(task));
+                      });
+}
+
 }  // namespace
 
-int run_train(const CommandLine& line) {
-  return line.dry_run ? run_dry(line, make_components)
-                      : run_training(line, ConfigPurpose::kTrain, make_policy_training);
+Command train_command() {
+  return make_command<TrainOptions>(
+      {"train", "train a model with reinforcement learning",
+       "Trains the model that the file names. Metrics, checkpoints and a report go into the run's folder.\n"
+       "Ctrl-C finishes the step, saves a checkpoint, and prints the command that continues the run.\n"
+       "--dry-run prints the plan: steps, forwards, tokens, memory, disk. Its exit status is 1 if something does\n"
+       "not fit.",
+       "train configs/quickstart.toml --seed 2 --set train.steps=20 --out runs/seed-2"},
+      train, [](OptionList& list, TrainOptions& options) {
+        add_training(list, options.training, {"algorithm", "model", "task", "seed", "dtype", "device"});
+        add_short_form(list, options.training.config, "steps", "train.steps");
+        list.add_switch("dry-run", "check everything except the weights, print the plan, and write nothing",
+                        options.dry_run);
+        list.add_switch("json", "with --dry-run: print the plan as JSON", options.json);
+      });
+}
+
+Command pretrain_command() {
+  return make_command<TrainingOptions>(
+      {"pretrain", "train a model on a task's demonstrations",
+       "Masked-diffusion likelihood training. It makes the checkpoint that `drift train` starts from.",
+       "pretrain configs/pretrain/quick.toml"},
+      pretrain, [](OptionList& list, TrainingOptions& options) {
+        add_training(list, options, {"model", "task", "seed", "dtype", "device"});
+        add_short_form(list, options.config, "steps", "pretrain.steps");
+      });
 }
 
 }  // namespace drift

@@ -1,9 +1,12 @@
 #include <core/cli/training_run.h>
 
 #include <core/base/log.h>
-#include <core/cli/run_files.h>
+#include <core/boundary/last_word.h>
 #include <core/eval/held_out.h>
+#include <core/grid/identity.h>
 #include <core/io/checkpoint.h>
+#include <core/io/json.h>
+#include <core/process/child_process.h>
 #include <core/record/metrics_reader.h>
 #include <core/report/html_report.h>
 #include <core/report/profile.h>
@@ -12,7 +15,9 @@
 #include <core/train/training_task.h>
 
 #include <ATen/Parallel.h>
+#include <nlohmann/json.hpp>
 
+#include <sys/resource.h>
 #include <iostream>
 
 namespace drift {
@@ -20,7 +25,63 @@ namespace {
 
 constexpr std::int64_t kSamplesOfEach = 4;
 
-LoopSettings loop_settings(const RunConfig& config, ConfigPurpose purpose, const std::filesystem::path& model_folder) {
+using Json = nlohmann::ordered_json;
+
+std::string plugins_json(const PluginLoader& loader) {
+  auto list = Json::array();
+  for (const LoadedPlugin& plugin : loader.loaded()) {
+    list.push_back({{"name", plugin.name},
+                    {"version", plugin.version},
+                    {"licence", plugin.licence},
+                    {"tier", plugin.tier},
+                    {"path", plugin.path.string()},
+                    {"sha256", plugin.sha256}});
+  }
+  return json_text(list, 1) + "\n";
+}
+
+double peak_memory_mib() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024.0;
+}
+
+std::string summary_json(const RunConfig& config, const LoopResult& result) {
+  Json summary;
+  summary["version"] = DRIFT_VERSION;
+  if (config.has("algorithm")) summary["algorithm"] = config.component("algorithm");
+  summary["model"] = config.component("model");
+  summary["task"] = config.component("task");
+  summary["seed"] = config.section("run").get<std::int64_t>("seed");
+  summary["device"] = config.section("run").get<std::string>("device");
+  summary["threads"] = at::get_num_threads();
+  summary["steps"] = result.last_step;
+  summary["interrupted"] = result.signal != 0;
+  summary["seconds"] = result.seconds;
+  summary["peak_memory_mib"] = peak_memory_mib();
+  summary["checkpoint"] = result.checkpoint.filename().string();
+  if (!result.warnings.empty()) summary["warnings"] = result.warnings;
+  if (result.after) {
+    Json held_out;
+    if (result.before) {
+      held_out["before"] = result.before->accuracy;
+      held_out["before_standard_error"] = result.before->standard_error;
+    }
+    held_out["after"] = result.after->accuracy;
+    held_out["standard_error"] = result.after->standard_error;
+    held_out["items"] = result.after->items;
+    summary["held_out"] = held_out;
+  }
+  return json_text(summary, 1) + "\n";
+}
+
+std::string resume_command(ConfigPurpose purpose, const std::filesystem::path& folder) {
+  return shell_command({"drift", purpose == ConfigPurpose::kTrain ? "train" : "pretrain",
+                        (folder / "config.toml").string(), "--out", folder.string(), "--resume"});
+}
+
+LoopSettings loop_settings(const RunConfig& config, ConfigPurpose purpose, const std::filesystem::path& model_folder,
+                           Identity& identity) {
   const auto& section = config.section(purpose == ConfigPurpose::kTrain ? "train" : "pretrain");
   const auto& evaluation = config.section("evaluation");
   LoopSettings settings;
@@ -30,10 +91,24 @@ LoopSettings loop_settings(const RunConfig& config, ConfigPurpose purpose, const
   settings.evaluate_every = evaluation.get<std::int64_t>("every");
   settings.evaluate_before = evaluation.get<bool>("before");
   settings.seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
-  settings.config_hash = config_hash(config);
+  settings.config_hash = identity.key(config, IdentityOf::kTraining);
   settings.model_config_json = read_config_json(model_folder);
   settings.model_folder = model_folder;
   return settings;
+}
+
+/// In which settings the run differs from the one that its folder holds.
+std::string what_differs(const LoadedRun& run, ConfigPurpose purpose, const std::filesystem::path& folder,
+                         Identity& identity) {
+  try {
+    const RunConfig begun = resolve_config(load_document(folder / "config.toml", {}), run.plugins->registry, purpose);
+    const auto there = identity.settings(begun, IdentityOf::kTraining);
+    const auto here = identity.settings(run.config, IdentityOf::kTraining);
+    const auto lines = differences({there.begin(), there.end()}, {here.begin(), here.end()});
+    return lines.empty() ? "\n       a file that the configuration names is not what it was" : listed(lines);
+  } catch (const Error&) {
+    return {};  // the components have other parameters now
+  }
 }
 
 RunHeader header(const RunConfig& config, const Model& model, ConfigPurpose purpose, const RunFolder& folder,
@@ -96,8 +171,9 @@ TrainingLoop::Evaluate make_evaluate(std::optional<Evaluator>& evaluator, const 
 
 void begin_files(const RunFolder& folder, const LoadedRun& run, const std::optional<ResumePoint>& resumed) {
   open_log(folder.path() / "log.txt");
+  set_last_word_log(folder.path() / "log.txt");
   log_info(std::string("drift " DRIFT_VERSION ", ") + std::to_string(at::get_num_threads()) + " threads, " +
-           (resumed ? "going on from " + resumed->folder.string() : "a new run"));
+           (resumed ? "continuing from " + resumed->folder.string() : "a new run"));
   folder.write_file("config.toml", run.config.resolved_toml());
   folder.write_file("plugins.json", plugins_json(run.plugins->loader));
 }
@@ -119,6 +195,7 @@ RunClosing closing(const LoopResult& result, const RunFolder& folder, const std:
   closing.after = result.after;
   closing.seconds = result.seconds;
   closing.peak_memory_mib = peak_memory_mib();
+  closing.warnings.assign(result.warnings.begin(), result.warnings.end());
   closing.profile = profile_table(read_metrics(folder.path() / "metrics.jsonl"));
   closing.checkpoint = result.checkpoint.string();
   closing.report = (folder.path() / "report.html").string();
@@ -128,18 +205,33 @@ RunClosing closing(const LoopResult& result, const RunFolder& folder, const std:
 
 }  // namespace
 
-int run_training(const CommandLine& line, ConfigPurpose purpose, const MakeTraining& make_training) {
-  const LoadedRun run = load_run(line, purpose);
+void add_training(OptionList& list, TrainingOptions& options, const std::vector<std::string>& short_forms) {
+  list.argument("CONFIG.toml", options.config.file);
+  add_settings(list, options.config, short_forms);
+  list.add("out", "FOLDER", "the run's folder; default: runs/ and the run's name", options.out);
+  list.add_switch("resume", "continue from the run's last checkpoint", options.resume);
+}
+
+std::filesystem::path run_path(const TrainingOptions& options, const RunConfig& config) {
+  return options.out.empty() ? "runs" / std::filesystem::path(config.section("run").get<std::string>("name"))
+                             : options.out;
+}
+
+int run_training(const TrainingOptions& options, ConfigPurpose purpose, const MakeTraining& make_training) {
+  const LoadedRun run = load_run(options.config, purpose);
   const RunConfig& config = run.config;
   prepare_device(config);
-  const auto path = run_path(line, config);
+  const auto path = run_path(options, config);
   const std::filesystem::path model_folder = config.section("model").get<std::string>("path");
-  const auto settings = loop_settings(config, purpose, model_folder);
+  Identity identity;
+  const auto settings = loop_settings(config, purpose, model_folder, identity);
 
   // A new run gets its folder only when everything that it is made of could be opened.
   std::optional<RunFolder> folder;
-  if (line.resume) folder.emplace(RunFolder::open(path));
-  const auto resumed = line.resume ? folder->resume_point(settings.config_hash) : std::nullopt;
+  if (options.resume) folder.emplace(RunFolder::open(path));
+  const auto resumed = options.resume ? folder->resume_point(settings.config_hash,
+                                                             [&] { return what_differs(run, purpose, path, identity); })
+                                      : std::nullopt;
   // What is wrong with the tokenizer, the prompt or the data is said before the weights are read.
   const Tokenizer tokenizer = Tokenizer::open(model_folder);
   const PromptEncoder prompts(config.section("prompt"), tokenizer, read_model_traits(run.plugins->registry, config));

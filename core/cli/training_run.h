@@ -4,6 +4,7 @@
 #include <core/components/components.h>
 #include <core/rollout/prompt_encoder.h>
 #include <core/train/loop.h>
+#include <core/train/policy_training.h>
 #include <core/train/training.h>
 
 #include <functional>
@@ -11,12 +12,30 @@
 
 namespace drift {
 
+/// What `train` and `pretrain` have in common.
+struct TrainingOptions {
+  ConfigOptions config;
+  std::filesystem::path out;
+  bool resume = false;
+};
+
+void add_training(OptionList& list, TrainingOptions& options, const std::vector<std::string>& short_forms);
+
+/// Where the run goes: --out, or runs/NAME.
+std::filesystem::path run_path(const TrainingOptions& options, const RunConfig& config);
+
 /// Makes what trains the model: the one thing in which `train` and `pretrain` differ.
 using MakeTraining = std::function<std::unique_ptr<Training>(const LoadedRun& run, const Model& model,
                                                              const PromptEncoder& prompts, Loaded<Task> task)>;
 
-/// A whole training run in its folder: begin or go on, train, evaluate, save, report.
+/// A whole training run in its folder: begin or continue, train, evaluate, save, report.
 /// @return the exit status: 0, or 128 + the signal that stopped it
-int run_training(const CommandLine& line, ConfigPurpose purpose, const MakeTraining& make_training);
+int run_training(const TrainingOptions& options, ConfigPurpose purpose, const MakeTraining& make_training);
+
+using MakeComponents = PolicyComponents (*)(const LoadedRun& run, Loaded<Task> task);
+
+/// `drift train --dry-run`: check everything but the weights' bytes, print the plan, write nothing.
+/// @return 0, or 1 if something would not fit.
+int run_dry(const TrainingOptions& options, bool json, const MakeComponents& make_components);
 
 }  // namespace drift

@@ -1,17 +1,47 @@
-#include <core/cli/command.h>
+#include <core/cli/load_run.h>
 
 #include <drift/abi.h>
 
 #include <iostream>
 
 namespace drift {
+namespace {
 
-int run_version(const CommandLine&) {
+int print_version() {
   std::cout << "drift " DRIFT_VERSION "\n"
             << "core ABI " << DRIFT_ABI_MAJOR << "." << DRIFT_ABI_MINOR << "\n"
             << "LibTorch " TORCH_VERSION "\n"
             << "built by " DRIFT_BUILD_COMPILER " for " DRIFT_BUILD_PLATFORM ", " DRIFT_BUILD_TYPE "\n";
   return 0;
+}
+
+int print_sdk_prefix(const bool&) {
+  const std::filesystem::path prefix = program_path().parent_path().parent_path();
+  if (!std::filesystem::exists(prefix / DRIFT_CMAKE_FOLDER)) {
+    throw Error("no SDK beside this program: " + (prefix / DRIFT_CMAKE_FOLDER).string() + " is missing",
+                "cmake --install BUILD_FOLDER --prefix FOLDER, then FOLDER/bin/drift sdk --prefix");
+  }
+  std::cout << prefix.string() << "\n";
+  return 0;
+}
+
+}  // namespace
+
+Command version_command() {
+  return {
+      {"version", "version, core ABI and LibTorch of this program", "Prints what a bug report should say.", "version"},
+      {},
+      print_version};
+}
+
+Command sdk_command() {
+  return make_command<bool>({"sdk", "where the SDK for plugins is",
+                             "Prints the folder that a plugin's CMake build takes as CMAKE_PREFIX_PATH:\n"
+                             "cmake -B build -DCMAKE_PREFIX_PATH=$(drift sdk --prefix)",
+                             "sdk --prefix"},
+                            print_sdk_prefix, [](OptionList& list, bool& prefix) {
+                              list.add_switch("prefix", "print the folder", prefix).required = true;
+                            });
 }
 
 }  // namespace drift

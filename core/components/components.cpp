@@ -1,7 +1,9 @@
 #include <core/components/components.h>
 
+#include <core/base/component_host.h>
 #include <core/base/device.h>
 #include <core/base/threads.h>
+#include <core/boundary/last_word.h>
 #include <core/io/checkpoint.h>
 
 #include <ATen/core/grad_mode.h>
@@ -57,6 +59,7 @@ std::int64_t parameter_count(const Model& model) {
 void prepare_device(const RunConfig& config) {
   const auto& run = config.section("run");
   set_component_seed(static_cast<std::uint64_t>(run.get<std::int64_t>("seed")));
+  set_call_timeout(run.get<double>("call_timeout"));
   use_threads(run.get<std::int64_t>("threads"));
   device_of(config);
 }

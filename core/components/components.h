@@ -9,7 +9,7 @@
 #include <drift/rollout.h>
 #include <drift/task.h>
 
-#include <core/base/component_host.h>
+#include <core/boundary/guarded.h>
 #include <core/config/run_config.h>
 
 #include <filesystem>
@@ -19,13 +19,12 @@
 
 namespace drift {
 
-/// A component of a run, and whose it is. Calls go through call(), so that an error says where it came from.
+/// A component of a run and its name. Calls are guarded: an error says whose it is.
 template <class T>
 class Loaded {
  public:
   Loaded() = default;
-  Loaded(std::unique_ptr<T> object, std::string name, std::string plugin)
-      : object_(std::move(object)), name_(std::move(name)), plugin_(std::move(plugin)) {}
+  Loaded(std::unique_ptr<T> object, std::string name) : object_(std::move(object)), name_(std::move(name)) {}
 
   explicit operator bool() const { return object_ != nullptr; }
   const T& operator*() const { return *object_; }
@@ -33,60 +32,29 @@ class Loaded {
   const T* operator->() const { return object_.get(); }
   const std::string& name() const { return name_; }
 
-  /// body(component); an exception gains the plugin, the component and the method's name.
-  template <class Body>
-  auto call(std::string_view method, const Body& body) const {
-    try {
-      return body(*object_);
-    } catch (const Error& error) {
-      throw Error(where(method) + error.what(), error.hint());
-    } catch (const std::exception& error) {
-      throw Error(where(method) + error.what());
-    }
-  }
-
  private:
-  std::string where(std::string_view method) const {
-    return std::string(kind_name(T::kKind)) + " `" + name_ + "` of plugin `" + plugin_ + "`, " + std::string(method) +
-           ": ";
-  }
-
   std::unique_ptr<T> object_;
-  std::string name_, plugin_;
+  std::string name_;
 };
 
 /// Create the component that a section of the configuration chooses.
-/// @throws Error with the plugin and component if its constructor throws.
+/// @throws Error with the plugin and component if it cannot be made.
 template <class T>
 Loaded<T> create_component(const Registry& registry, const RunConfig& config, std::string_view section,
                            const ModelConfig* model_config = nullptr) {
   const std::string name = config.component(section);
   const ComponentEntry* entry = registry.find(T::kKind, name);
   if (entry == nullptr) throw Error(std::string(kind_name(T::kKind)) + " `" + name + "` is not registered");
-  const auto failed = [&](const std::string& what, const std::string& hint) {
-    return Error(std::string(kind_name(T::kKind)) + " `" + name + "` of plugin `" + entry->plugin + "`: " + what, hint);
-  };
-  std::unique_ptr<Component> made;
-  try {
-    made = make_component(*entry, config.section(section), model_config);
-  } catch (const Error& error) {
-    throw failed(error.what(), error.hint());
-  } catch (const std::exception& error) {
-    throw failed(error.what(), {});
-  }
-  auto* typed = dynamic_cast<T*>(made.get());
-  if (typed == nullptr) throw failed("the plugin created a component of another kind", "rebuild the plugin");
-  made.release();
-  return Loaded<T>(std::unique_ptr<T>(typed), name, entry->plugin);
+  return Loaded<T>(make_guarded<T>(*entry, config.section(section), model_config), name);
 }
 
 /// The model of `[model]` on the meta device: traits, names and shapes, no memory for weights.
 Loaded<Model> open_model_shapes(const Registry& registry, const RunConfig& config);
 
-/// What the model of `[model]` declares: config.json is read, no memory is taken for weights.
+/// What the model of `[model]` declares: config.json is read, no memory is allocated for weights.
 ModelTraits read_model_traits(const Registry& registry, const RunConfig& config);
 
-/// Open the model that `[model]` names, with weights from `folder` (a checkpoint) or, where the configuration says so,
+/// Open the model that `[model]` names, with weights from `folder` (a checkpoint) or, if the configuration says so,
 /// random.
 /// @throws Error if the folder's files and the model do not fit together.
 Loaded<Model> open_model(const Registry& registry, const RunConfig& config, const std::filesystem::path& folder);

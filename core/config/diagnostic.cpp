@@ -1,5 +1,7 @@
 #include <core/config/diagnostic.h>
 
+#include <unicode/utf8.h>
+
 #include <algorithm>
 #include <string_view>
 
@@ -11,12 +13,12 @@ constexpr const char* kBlue = "\033[1;34m";
 constexpr std::size_t kLongestLine = 500;  // a longer one helps nobody
 constexpr const char* kBold = "\033[1m";
 
-/// What goes before the caret: as wide as `line` up to `column`, tabs kept so that the caret stands below its text.
+/// What goes before the caret: as wide as `line` up to `column`, tabs kept so that the caret is below its text.
 std::string indent(std::string_view line, std::uint32_t column) {
   std::string out;
   std::uint32_t at = 1;
   for (std::size_t i = 0; i < line.size() && at < column; ++i) {
-    if ((static_cast<unsigned char>(line[i]) & 0xC0) == 0x80) continue;  // inside a UTF-8 character
+    if (U8_IS_TRAIL(line[i])) continue;  // inside a UTF-8 character
     out += line[i] == '\t' ? '\t' : ' ';
     ++at;
   }

@@ -22,7 +22,7 @@ class Loader {
       mistake.message = "`" + file.string() + "` extends itself";
       std::string chain;
       for (auto it = found; it != open_.end(); ++it) chain += it->filename().string() + " -> ";
-      mistake.notes = {"the way round: " + chain + identity.filename().string()};
+      mistake.notes = {"the cycle: " + chain + identity.filename().string()};
       mistakes.push_back(mistake);
       return;
     }
@@ -94,7 +94,7 @@ class Loader {
   std::vector<std::filesystem::path> open_, done_;
 };
 
-/// `key = value` as one line of TOML; where the value is no TOML, it is text (--set model.path=runs/a).
+/// `key = value` as one line of TOML; a value that is not TOML is text (--set model.path=runs/a).
 ConfigLayer override_layer(const ConfigOverride& setting, std::vector<Diagnostic>& mistakes) {
   Origin origin{Origin::Kind::kCommandLine, setting.flag, {}, {}};
   const auto place = [&](const std::string& part) -> TextSpan {
@@ -135,7 +135,7 @@ ConfigLayer override_layer(const ConfigOverride& setting, std::vector<Diagnostic
                       .span = origin.value,
                       .source_line = {},
                       .label = {},
-                      .notes = {"texts in quotes, lists in brackets: [\"a\", \"b\"]"}});
+                      .notes = {"put texts in quotes and lists in brackets: [\"a\", \"b\"]"}});
   return {};
 }
 
@@ -164,7 +164,7 @@ std::string Origin::text() const {
 ConfigOverride ConfigOverride::from_set(const std::string& assignment) {
   const auto equals = assignment.find('=');
   if (equals == std::string::npos || equals == 0) {
-    throw ConfigError({{.message = "--set wants KEY=VALUE",
+    throw ConfigError({{.message = "--set expects KEY=VALUE",
                         .file = "--set " + assignment,
                         .span = {},
                         .source_line = {},
@@ -192,7 +192,7 @@ ConfigDocument load_document(const std::filesystem::path& file, const std::vecto
   loader.document.file = file.string();
   if (!file.empty()) {
     Diagnostic asked;
-    asked.notes = {"the run's TOML file; `drift config show FILE` prints what it resolves to"};
+    asked.notes = {"expected a run's TOML file"};
     loader.load(file, asked);
   }
   loader.document.layers.push_back(command_line_layer(overrides, loader.mistakes));
@@ -208,6 +208,11 @@ std::string_view section_of(std::string_view key) {
 std::string_view name_of(std::string_view key) {
   const std::string_view section = section_of(key);
   return section.empty() ? key : key.substr(section.size() + 1);
+}
+
+bool is_plain_name(std::string_view name) {
+  const auto fits = [](unsigned char c) { return c != '/' && c >= 0x20; };
+  return std::ranges::all_of(name, fits) && name != "." && name != "..";
 }
 
 }  // namespace drift

@@ -38,6 +38,9 @@ struct ConfigLeaf {
   std::string found;                ///< what was written, for messages: "a date"
   Origin origin;
   std::filesystem::path folder;  ///< what a relative path in it counts from
+
+  /// The value as TOML has it; what was found where it is none.
+  std::string text() const { return value ? to_toml(*value) : found; }
 };
 
 /// One file, or the command line: dotted keys as TOML writes them ("algorithm.masking.k").
@@ -84,5 +87,8 @@ ConfigDocument load_document(const std::filesystem::path& file, const std::vecto
 /// "a.b.c" -> "a.b" and "c"; a key without a point lies in section "".
 std::string_view section_of(std::string_view key);
 std::string_view name_of(std::string_view key);
+
+/// Good for a file or a folder.
+bool is_plain_name(std::string_view name);
 
 }  // namespace drift

@@ -32,7 +32,8 @@ Diagnostic unknown_section(const ConfigDocument& document, const std::string& ta
   Diagnostic wrong = document.at(origin, origin.key, "unknown section [" + table + "]");
   const std::string nearest = nearest_name(table, section_names());
   if (!nearest.empty()) wrong.label = "did you mean [" + nearest + "]?";
-  if (table == "sweep" || table.starts_with("sweep.")) wrong.label = "a sweep's file: drift sweep " + document.file;
+  if (table == "sweep" || table.starts_with("sweep."))
+    wrong.label = "this is a sweep's file: drift sweep " + document.file;
   wrong.notes = {"sections: " + joined(section_names())};
   return wrong;
 }
@@ -43,7 +44,7 @@ Diagnostic outside_any_section(const ConfigDocument& document, const std::string
     wrong.label = "write [" + key + "] and its values below";
     return wrong;
   }
-  Diagnostic wrong = document.at(origin, origin.key, "`" + key + "` lies outside any section");
+  Diagnostic wrong = document.at(origin, origin.key, "`" + key + "` is outside any section");
   wrong.label = home_of_key(key);
   wrong.notes = {"sections: " + joined(section_names())};
   return wrong;
@@ -60,7 +61,7 @@ std::vector<Diagnostic> find_misplaced(const ConfigDocument& document, const Mer
     const std::string section(section_of(key));
     if (section.empty()) mistakes.push_back(outside_any_section(document, key, leaf.origin));
     if (!is_family(section)) continue;
-    mistakes.push_back(document.at(leaf.origin, leaf.origin.key, "`" + key + "` lies outside any section"));
+    mistakes.push_back(document.at(leaf.origin, leaf.origin.key, "`" + key + "` is outside any section"));
     mistakes.back().label = "write [" + section + ".LABEL], with a label of your choice";
   }
   return mistakes;

@@ -40,11 +40,6 @@ class PresetReader {
     return mistakes_.emplace_back(document_.at(origin, span, message));
   }
 
-  static std::string did_you_mean(const std::string& name, const std::vector<std::string>& candidates) {
-    const std::string nearest = nearest_name(name, candidates);
-    return nearest.empty() ? "" : "did you mean `" + nearest + "`?";
-  }
-
   std::vector<std::string> keys() const {
     std::vector<std::string> keys;
     for (const auto& [key, leaf] : preset_.layer.leaves) keys.push_back(key);
@@ -77,8 +72,8 @@ class PresetReader {
     add_extended(table, file);  // first: this file goes over it
     preset_.description = text(table, "description", file);
     if (preset_.description.empty()) {
-      Diagnostic& wrong = mistake(origin(file, {}, {}), {1, 1, 1}, "a preset wants a description");
-      wrong.notes = {"at its top: description = \"the values of the paper\""};
+      Diagnostic& wrong = mistake(origin(file, {}, {}), {1, 1, 1}, "a preset needs a description");
+      wrong.notes = {"at its top, write: description = \"the values of the paper\""};
     }
     const ConfigLayer optional = subtable(table, "optional", file);
     const ConfigLayer notes = subtable(table, "notes", file);
@@ -97,14 +92,14 @@ class PresetReader {
       return mistake(origin(file, {}, {}), toml_span(node.source()), message);
     };
     if (std::ranges::count(open_, name) > 0) {
-      wrong("preset `" + name + "` extends itself").notes = {"the way round: " + joined(open_) + ", " + name};
+      wrong("preset `" + name + "` extends itself").notes = {"the cycle: " + joined(open_) + ", " + name};
       return;
     }
     const auto found = std::ranges::find(bundle_.presets, name, &BundlePreset::name);
     if (found != bundle_.presets.end()) return add(*found);
     std::vector<std::string> names;
     for (const BundlePreset& known : bundle_.presets) names.push_back(known.name);
-    Diagnostic& unknown = wrong("`extends` names `" + name + "`, which is no preset of `" + bundle_.name + "`");
+    Diagnostic& unknown = wrong("`extends` names `" + name + "`, which is not a preset of `" + bundle_.name + "`");
     unknown.label = did_you_mean(name, names);
     unknown.notes = {"presets of `" + bundle_.name + "`: " + joined(names)};
   }
@@ -115,7 +110,7 @@ class PresetReader {
     if (node == nullptr) return {};
     if (const auto* value = node->as_string(); value != nullptr && !value->get().empty()) return value->get();
     mistake(origin(file, {}, {}), toml_span(node->source()),
-            "`" + std::string(key) + "` must be a text in quotes, and not an empty one");
+            "`" + std::string(key) + "` must be a text in quotes, not an empty one");
     return {};
   }
 
@@ -133,7 +128,7 @@ class PresetReader {
     for (const auto& [key, leaf] : layer.leaves) {
       if (is_not_for_presets(key)) {
         mistake(leaf.origin, leaf.origin.key, "a preset cannot set `" + key + "`").notes = {
-            "its bundle names masking strategy and loss; the run's file, plugins and the rest"};
+            "the bundle names masking strategy and loss; the run's file names the rest"};
         continue;
       }
       preset_.layer.leaves.insert_or_assign(key, leaf);

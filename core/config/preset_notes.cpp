@@ -5,17 +5,7 @@
 namespace drift {
 namespace {
 
-/// The value of a key of the run, for example "train.learning_rate". Null if the run does not read it.
-const ResolvedValue* find_value(const std::vector<ResolvedSection>& sections, std::string_view key) {
-  for (const ResolvedSection& section : sections) {
-    if (section.name != section_of(key)) continue;
-    const auto found = std::ranges::find(section.values, name_of(key), &ResolvedValue::name);
-    if (found != section.values.end()) return &*found;
-  }
-  return nullptr;
-}
-
-/// The text stands in a comment of the resolved file, too, which it must not end.
+/// The text is also a comment of the resolved file, which it must not end.
 std::string on_one_line(std::string text) {
   std::ranges::replace_if(
       text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
@@ -24,10 +14,10 @@ std::string on_one_line(std::string text) {
 
 }  // namespace
 
-std::vector<std::string> preset_notes(const Preset& preset, const std::vector<ResolvedSection>& sections) {
+std::vector<std::string> preset_notes(const Preset& preset, const RunConfig& config) {
   std::vector<std::string> notes;
   for (const auto& [key, text] : preset.notes) {
-    const ResolvedValue* value = find_value(sections, key);
+    const ResolvedValue* value = config.find(key);
     if (value == nullptr || value->origin.kind != Origin::Kind::kPreset) continue;
     notes.push_back(key + " = " + to_toml(value->value) + " (" + value->origin.text() + ") was " + on_one_line(text));
   }

@@ -9,6 +9,6 @@
 namespace drift {
 
 /// The preset's notes on values that the run takes from it, one line each.
-std::vector<std::string> preset_notes(const Preset& preset, const std::vector<ResolvedSection>& sections);
+std::vector<std::string> preset_notes(const Preset& preset, const RunConfig& config);
 
 }  // namespace drift

@@ -41,8 +41,6 @@ std::string plural(ComponentKind kind) {
   }
 }
 
-std::string did_you_mean(const std::string& name) { return name.empty() ? "" : "did you mean `" + name + "`?"; }
-
 }  // namespace
 
 /// Fills a RunConfig section by section and collects every mistake on the way.
@@ -70,7 +68,7 @@ class Resolver {
       throw ConfigError(std::move(mistakes_));
     }
     config_.set_aside_ = merged_.set_aside;
-    if (merged_.preset) config_.preset_notes_ = preset_notes(*merged_.preset, config_.sections_);
+    if (merged_.preset) config_.preset_notes_ = preset_notes(*merged_.preset, config_);
     config_.preset_notes_.insert(config_.preset_notes_.end(), lacking_.begin(), lacking_.end());
     return std::move(config_);
   }
@@ -109,6 +107,7 @@ class Resolver {
     ResolvedSection section{schema.name, {}, {}};
     for (const ParamSpec& spec : specs) section.values.push_back(resolve(spec, schema.name));
     if (schema.component) section.values.front() = chosen;
+    for (ResolvedValue& value : section.values) value.role = schema.role_of(value.name);
     for (const auto& [key, leaf] : merged_.leaves) {
       if (section_of(key) == schema.name && complete) check_known(key, leaf, schema, component, specs);
     }
@@ -171,7 +170,7 @@ class Resolver {
       if (entry.kind == *schema.component) names.push_back(entry.name);
     }
     const std::string list = names.empty()
-                                 ? "no plugin brings a " + kind + "    (drift plugin list)"
+                                 ? "no plugin provides a " + kind + "    (drift plugin list)"
                                  : plural(*schema.component) + ": " + joined(names) + "    (drift plugin list)";
     if (!name.empty()) {
       if (schema.name == "evaluation.rollout" && chosen.origin.kind == Origin::Kind::kDerived)
@@ -179,8 +178,8 @@ class Resolver {
       const Origin place =
           chosen.origin.kind == Origin::Kind::kDerived ? merged_.find("algorithm.name")->origin : chosen.origin;
       Diagnostic& wrong = mistake(place, place.value, "unknown " + kind + " `" + name + "`");
-      wrong.label = chosen.origin.kind == Origin::Kind::kDerived ? "this algorithm wants it"
-                                                                 : did_you_mean(nearest_name(name, names));
+      wrong.label =
+          chosen.origin.kind == Origin::Kind::kDerived ? "this algorithm needs it" : did_you_mean(name, names);
       wrong.notes = {list};
       return;
     }
@@ -195,7 +194,7 @@ class Resolver {
   }
 
   ResolvedValue resolve(const ParamSpec& spec, const std::string& section) {
-    ResolvedValue resolved{spec.name, spec.default_value, {}};
+    ResolvedValue resolved{spec.name, spec.default_value, {}, spec.is_path};
     const std::string key = section + "." + spec.name;
     const ConfigLeaf* leaf = merged_.find(key);
     if (leaf == nullptr) return resolved;
@@ -209,7 +208,7 @@ class Resolver {
     if (const std::string wrong = spec.range.violation(resolved.value); !wrong.empty()) {
       Diagnostic& out = mistake(leaf->origin, leaf->origin.value, "`" + key + "` " + wrong);
       const auto* text = std::get_if<std::string>(&resolved.value);
-      out.label = text == nullptr ? "" : did_you_mean(nearest_name(*text, spec.range.choices));
+      out.label = text == nullptr ? "" : did_you_mean(*text, spec.range.choices);
       out.notes = {describe(spec)};
     }
     if (spec.is_path) make_absolute(*leaf, resolved.value);
@@ -253,7 +252,7 @@ class Resolver {
                                 own ? "unknown parameter `" + name + "` of " + std::string(kind_name(component->kind)) +
                                           " `" + component->name + "`"
                                     : "unknown key `" + name + "` in [" + schema.name + "]");
-    wrong.label = did_you_mean(nearest_name(name, known));
+    wrong.label = did_you_mean(name, known);
     if (wrong.label.empty()) wrong.label = home_of_key(name);
     if (!own) {
       wrong.notes = {"keys of [" + schema.name + "]: " + joined(known)};
@@ -267,7 +266,7 @@ class Resolver {
       wrong.notes.push_back("keys of every [" + schema.name + "]: " + joined(names_of(schema.keys)));
   }
 
-  /// A preset is written for one rollout and meets others. What it sets for those is no mistake, if it is marked as
+  /// A preset is written for one rollout and meets others. What it sets for those is not a mistake, if it is marked as
   /// optional or another one has it. Its masking strategy and loss are named by the bundle.
   bool may_lack(const std::string& key, const ConfigLeaf& leaf, const ComponentEntry& component) const {
     if (leaf.origin.kind != Origin::Kind::kPreset) return false;
@@ -283,11 +282,9 @@ class Resolver {
       name.value = stem.empty() ? "run" : stem;
       name.origin = {Origin::Kind::kDerived, "the file's name", {}, {}};
     }
-    const std::string chosen = text(name);
-    const bool plain = std::ranges::none_of(chosen, [](unsigned char c) { return c == '/' || c < 0x20; });
-    if (!plain || chosen == "." || chosen == "..") {
-      mistake(name.origin, name.origin.value, "`run.name` must be a plain name, good for a folder").notes = {
-          "the run's folder is runs/NAME; --out puts it elsewhere"};
+    if (!is_plain_name(text(name))) {
+      mistake(name.origin, name.origin.value, "`run.name` must be a plain folder name").notes = {
+          "the run's folder is runs/NAME; --out chooses another"};
     }
   }
 
@@ -296,12 +293,12 @@ class Resolver {
     ResolvedValue& preset = section.values[1];
     std::vector<std::string> names;
     for (const Bundle& bundle : registry_.bundles()) names.push_back(bundle.name);
-    const std::string list = names.empty() ? "no plugin brings an algorithm    (drift plugin list)"
+    const std::string list = names.empty() ? "no plugin provides an algorithm    (drift plugin list)"
                                            : "algorithms: " + joined(names) + "    (drift plugin list)";
     const Bundle* bundle = registry_.find_bundle(text(name));
     if (bundle == nullptr && !text(name).empty()) {
       Diagnostic& wrong = mistake(name.origin, name.origin.value, "unknown algorithm `" + text(name) + "`");
-      wrong.label = did_you_mean(nearest_name(text(name), names));
+      wrong.label = did_you_mean(text(name), names);
       wrong.notes = {list};
     } else if (bundle == nullptr && purpose_ == ConfigPurpose::kTrain && merged_.find("algorithm.name") == nullptr) {
       Diagnostic& wrong = mistakes_.emplace_back();
@@ -316,7 +313,7 @@ class Resolver {
       for (const BundlePreset& known : bundle->presets) presets.push_back(known.name);
       Diagnostic& wrong = mistake(preset.origin, preset.origin.value,
                                   "unknown preset `" + text(preset) + "` of algorithm `" + bundle->name + "`");
-      wrong.label = did_you_mean(nearest_name(text(preset), presets));
+      wrong.label = did_you_mean(text(preset), presets);
       wrong.notes = {"presets of `" + bundle->name + "`: " + joined(presets) + "    (drift plugin info " +
                      bundle->name + ")"};
     }

@@ -8,7 +8,7 @@
 namespace drift {
 namespace {
 
-const ResolvedSection* find(const std::vector<ResolvedSection>& sections, std::string_view name) {
+const ResolvedSection* section_named(const std::vector<ResolvedSection>& sections, std::string_view name) {
   const auto found =
       std::find_if(sections.begin(), sections.end(), [&](const ResolvedSection& s) { return s.name == name; });
   return found == sections.end() ? nullptr : &*found;
@@ -21,13 +21,19 @@ std::string padded(std::string text, std::size_t width) {
 
 }  // namespace
 
-bool RunConfig::has(std::string_view section) const { return find(sections_, section) != nullptr; }
+bool RunConfig::has(std::string_view section) const { return section_named(sections_, section) != nullptr; }
 
 const Params& RunConfig::section(std::string_view name) const {
-  const ResolvedSection* found = find(sections_, name);
-  if (found == nullptr)
-    throw Error("this command reads section [" + std::string(name) + "], which it does not ask for");
+  const ResolvedSection* found = section_named(sections_, name);
+  if (found == nullptr) throw Error("this command reads section [" + std::string(name) + "] without declaring it");
   return found->params;
+}
+
+const ResolvedValue* RunConfig::find(std::string_view key) const {
+  const ResolvedSection* section = section_named(sections_, section_of(key));
+  if (section == nullptr) return nullptr;
+  const auto found = std::ranges::find(section->values, name_of(key), &ResolvedValue::name);
+  return found == section->values.end() ? nullptr : &*found;
 }
 
 std::string RunConfig::component(std::string_view name) const { return section(name).get<std::string>("name"); }

@@ -18,6 +18,8 @@ struct ResolvedValue {
   std::string name;
   ParamValue value;
   Origin origin;
+  bool is_path = false;
+  KeyRole role = KeyRole::kResult;
 };
 
 struct ResolvedSection {
@@ -45,6 +47,9 @@ class RunConfig {
 
   const std::vector<ResolvedSection>& sections() const { return sections_; }
 
+  /// "train.learning_rate"; null if it is none of the run's.
+  const ResolvedValue* find(std::string_view key) const;
+
   /// What the algorithm's preset has to say to who takes it over, one line each: its notes on values that the run takes
   /// from it (one that a file or the command line sets is the user's own), and settings that the run's components lack.
   const std::vector<std::string>& preset_notes() const { return preset_notes_; }
@@ -60,7 +65,7 @@ class RunConfig {
 };
 
 /// Where the document asks to look for plugins, absolute; to be loaded before resolve_config.
-/// @throws ConfigError if plugins.paths is no list of texts.
+/// @throws ConfigError if plugins.paths is not a list of texts.
 std::vector<std::filesystem::path> plugin_paths(const ConfigDocument& document);
 
 /// Check the whole document against the core's sections and what the registered components declare.

@@ -1,19 +1,42 @@
 #include <core/config/schema.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace drift {
 namespace {
 
+using enum KeyRole;
+
+/// A key of the core's own. Its role is its section's unless it says another.
+struct Key : ParamSpec {
+  using ParamSpec::ParamSpec;
+  Key(ParamSpec spec) : ParamSpec(std::move(spec)) {}  // NOLINT: a path is a key, too
+  Key(KeyRole role, ParamSpec spec) : ParamSpec(std::move(spec)), role(role) {}
+
+  std::optional<KeyRole> role;
+};
+using Keys = std::vector<Key>;
+
+SectionSchema section(std::string name, std::string doc, KeyRole role, const Keys& keys,
+                      std::optional<ComponentKind> component, std::vector<ConfigPurpose> needed_for,
+                      bool is_family = false) {
+  SectionSchema schema{std::move(name), std::move(doc),        role,     {keys.begin(), keys.end()}, {},
+                       component,       std::move(needed_for), is_family};
+  for (const Key& key : keys) {
+    if (key.role) schema.roles[key.name] = *key.role;
+  }
+  return schema;
+}
+
 /// What training and pretraining share.
-ParamSpecs with_optimizer(ParamSpecs keys, double learning_rate) {
-  const ParamSpecs shared = {
-      {"checkpoint_every", 10, "steps between two checkpoints, 0 = only at the end", at_least(0)},
-      {"keep_checkpoints", 2, "how many of the latest checkpoints are kept", at_least(1)},
-      {"memory_budget_mib", 1024, "memory that a micro-batch may take, in MiB", at_least(1)},
+Keys with_optimizer(Keys keys, double learning_rate) {
+  const Keys shared = {
+      {kBookkeeping, {"checkpoint_every", 10, "steps between two checkpoints, 0 = only at the end", at_least(0)}},
+      {kBookkeeping, {"keep_checkpoints", 2, "latest checkpoints to keep", at_least(1)}},
+      {kMeasurement, {"memory_budget_mib", 1024, "memory that a micro-batch may take, in MiB", at_least(1)}},
       {"learning_rate", learning_rate, "AdamW's learning rate, at the top of the schedule", at_least(0)},
-      {"schedule", "constant", "how the learning rate goes on after the warm-up",
-       one_of({"constant", "linear", "cosine"})},
+      {"schedule", "constant", "the learning rate after the warm-up", one_of({"constant", "linear", "cosine"})},
       {"warmup_steps", 0, "steps over which the learning rate rises from 0", at_least(0)},
       {"final_fraction", 0.1, "the last learning rate of a linear or cosine schedule, as a fraction of the top",
        between(0, 1)},
@@ -32,165 +55,134 @@ std::vector<SectionSchema> make_sections() {
   using enum ComponentKind;
   const std::vector<ConfigPurpose> with_model = {kTrain, kPretrain, kEval, kGenerate, kModelOnly};
   const std::vector<ConfigPurpose> all = {kTrain, kPretrain, kEval, kGenerate, kModelOnly, kJudge, kData};
-  const ParamSpec name = {"name", "", "which one, of those that the plugins bring"};
-  std::vector<SectionSchema> sections;
-  sections.push_back({"run",
-                      "the run itself",
-                      {{"name", "", "name of the run and of its folder; default: the file's name"},
-                       {"seed", 0, "the run's seed", at_least(0)},
-                       {"device", "cpu", "where tensors live", one_of({"cpu", "cuda"})},
-                       {"threads", 0, "processor threads, 0 = all cores", at_least(0)}},
-                      std::nullopt,
-                      all});
-  sections.push_back({"plugins",
-                      "where plugins are looked for first",
-                      {paths("paths", "plugin files, or folders that hold them")},
-                      std::nullopt,
-                      all});
-  sections.push_back({"model",
-                      "the backbone and its checkpoint",
-                      {{"name", "", "the backbone's family; default: what the checkpoint's config.json says"},
-                       path("path", "", "checkpoint folder in the Hugging Face layout"),
-                       {"dtype", "float32",
-                        "type of weights and activations; with bfloat16, the sums of norms, rotary angles, log-softmax "
-                        "and, in training, gradient sums, master weights and moments stay float32",
-                        one_of({"float32", "bfloat16"})},
-                       {"initialize", "checkpoint", "where the weights come from", one_of({"checkpoint", "random"})}},
-                      kModel,
-                      with_model});
-  sections.push_back(
-      {"task",
-       "the problems",
-       {name,
-        {"max_prompt_tokens", 0, "train on the items of a list whose whole prompt has at most so many tokens, 0 = any",
-         at_least(0)}},
-       kTask,
-       {kTrain, kPretrain, kEval, kData}});
-  sections.push_back(
-      {"prompt",
-       "what stands around a question",
-       {{"format", "none", "the model's turns: one of its chat formats, or none    (drift model info)"},
-        {"instruction", "{question}", "the user's words, {question} where the question belongs"},
-        {"system", "", "text of a system turn before it"},
-        {"response_prefix", "", "first words of the response, given to the model where the item has none"},
-        {"trailing_newline", false, "a newline behind what opens the reply, where the format has none"},
-        {"special_tokens", "recognised",
-         "special tokens in the user's words: control ids, as the originals have them, or plain text",
-         one_of({"recognised", "text"})}},
-       std::nullopt,
-       {kTrain, kPretrain, kEval, kGenerate, kData}});
-  sections.push_back(
-      {"reward",
-       "what judges a response",
-       {{"name", "", "which one; default: the reward with the task's name"},
-        {"weight", 1.0, "factor of its value in the sum of all rewards"},
-        {"truncation_is_wrong", false, "in training, a response that fills its length is wrong: reward 0, not solved"},
-        {"truncation_margin", 5, "a response fills its length if at most so many positions are left", at_least(0)}},
-       kReward,
-       {kTrain, kEval, kJudge}});
-  sections.push_back({"reward.added",
-                      "a further reward; accuracy does not count it",
-                      {{"name", "", "which one; default: the reward with the section's name"},
-                       {"weight", 1.0, "factor of its value in the sum of all rewards"}},
-                      kReward,
-                      {},
-                      /*is_family=*/true});
-  sections.push_back({"rollout", "how responses are written", {name}, kRollout, {kTrain, kEval, kGenerate}});
-  sections.push_back({"evaluation",
-                      "accuracy on held-out items",
-                      {{"every", 0, "optimisation steps between two evaluations, 0 = only at the ends", at_least(0)},
-                       {"items", 0, "held-out items that are used, 0 = all", at_least(0)},
-                       {"samples", 1, "responses written to each of them", at_least(1)},
-                       {"batch_size", 64, "responses written at a time", at_least(1)},
-                       {"before", true, "evaluate before the first step, too"}},
-                      std::nullopt,
-                      {kTrain, kPretrain, kEval}});
-  sections.push_back({"evaluation.rollout",
-                      "how responses are written in evaluation, where it differs from [rollout]",
-                      {name},
-                      kRollout,
-                      {kTrain, kEval}});
-  sections.push_back({"algorithm",
-                      "the bundle: masking strategy, loss and the settings of its paper",
-                      {{"name", "", "which algorithm, of those that the plugins bring"},
-                       {"preset", "", "which of its presets; default: the first"}},
-                      std::nullopt,
-                      {kTrain}});
-  sections.push_back({"algorithm.masking",
-                      "which masked contexts are scored",
-                      {{"name", "", "which masking strategy; default: the algorithm's"}},
-                      kMaskingStrategy,
-                      {kTrain}});
-  sections.push_back({"algorithm.loss",
-                      "what is minimised",
-                      {{"name", "", "which loss; default: the algorithm's"}},
-                      kLossEstimator,
-                      {kTrain}});
-  sections.push_back(
-      {"advantage",
-       "from the rewards of a group to its advantages",
-       {{"baseline", "mean", "what is subtracted from a reward", one_of({"mean", "leave_one_out"})},
-        {"std", "sample", "which standard deviation divides it", one_of({"none", "sample", "population"})},
-        {"std_floor", 0.01, "the divisor is at least this", at_least(0)},
-        {"std_epsilon", 1e-8, "added to the standard deviation, before the floor", at_least(0)}},
-       std::nullopt,
-       {kTrain}});
-  sections.push_back(
-      {"filter",
-       "which groups are trained on",
-       {{"require_variance", true, "drop groups whose rewards are all equal"},
-        {"max_groups", 0, "groups kept per step, 0 = all", at_least(0)},
-        {"fill", "none", "what fills up to max_groups when too few groups vary", one_of({"none", "constant_groups"})},
-        {"success_low", 0.0, "drop groups with a smaller share of solved responses", between(0, 1)},
-        {"success_high", 1.0, "drop groups with a larger share of solved responses", between(0, 1)}},
-       std::nullopt,
-       {kTrain}});
-  sections.push_back({"reference",
-                      "the policy that the KL compares with, where the loss has one",
-                      {{"policy", "frozen",
-                        "the run's first model; that model, moved towards the policy (ema); or the policy that wrote "
-                        "the responses (old)",
-                        one_of({"frozen", "ema", "old"})},
-                       {"sync_steps", 64, "ema: optimizer steps between two moves", at_least(1)},
-                       {"mix", 0.6, "ema: reference <- mix policy + (1 - mix) reference", between(0, 1)}},
-                      std::nullopt,
-                      {kTrain}});
-  sections.push_back(
-      {"train",
-       "the optimisation",
-       with_optimizer(
-           {{"steps", 100, "optimisation steps (rollouts)", at_least(1)},
-            {"prompts_per_step", 8, "groups per step", at_least(1)},
-            {"group_size", 8, "responses per prompt", at_least(2)},
-            {"inner_iterations", 1, "times that each rollout is trained on", at_least(1)},
-            {"views_per_update", 0, "masked contexts per optimizer step, 0 = all of an inner iteration", at_least(0)},
-            {"optimizer_restart", "never",
-             "per_rollout: a rollout's updates begin without AdamW's moments and with master weights made anew",
-             one_of({"never", "per_rollout"})}},
-           1e-6),
-       std::nullopt,
-       {kTrain}});
-  sections.push_back(
-      {"pretrain",
-       "masked-diffusion likelihood training on a task's demonstrations",
-       with_optimizer({{"steps", 1000, "optimizer steps", at_least(1)},
-                       {"batch_size", 64, "demonstrations per step", at_least(1)},
-                       {"response_length", 256,
-                        "response positions; shorter demonstrations are filled with the end token", at_least(1)},
-                       {"minimum_mask_ratio",
-                        0.001,
-                        "smallest share of masked response tokens",
-                        {.minimum = 0, .maximum = 1, .minimum_excluded = true}}},
-                      1e-3),
-       std::nullopt,
-       {kPretrain}});
-  return sections;
+  const ParamSpec name = {"name", "", "which one of those that plugins provide"};
+  return {
+      section("run", "the run itself", kMeasurement,
+              {{kBookkeeping, {"name", "", "name of the run and of its folder; default: the file's name"}},
+               {kResult, {"seed", 0, "the run's seed", at_least(0)}},
+               {"device", "cpu", "where tensors live", one_of({"cpu", "cuda"})},
+               {"threads", 0, "processor threads, 0 = all cores", at_least(0)},
+               {kBookkeeping,
+                {"call_timeout", 3600.0,
+                 "seconds after which a call into a plugin that does not return is named, 0 = never", at_least(0)}}},
+              std::nullopt, all),
+      section("plugins", "where plugins are looked for first", kBookkeeping,
+              {paths("paths", "plugin files, or folders that hold them")}, std::nullopt, all),
+      section(
+          "model", "the backbone and its checkpoint", kResult,
+          {{"name", "", "the backbone's family; default: what the checkpoint's config.json says"},
+           path("path", "", "checkpoint folder in the Hugging Face layout"),
+           {"dtype", "float32",
+            "type of weights and activations; with bfloat16, the sums of norms, rotary angles, log-softmax "
+            "and, in training, gradient sums, master weights and moments stay float32",
+            one_of({"float32", "bfloat16"})},
+           {kTraining, {"initialize", "checkpoint", "where the weights come from", one_of({"checkpoint", "random"})}}},
+          kModel, with_model),
+      section("task", "the problems", kResult,
+              {name,
+               {kTraining,
+                {"max_prompt_tokens", 0,
+                 "leave out training items of a list whose whole prompt has more tokens, 0 = none", at_least(0)}}},
+              kTask, {kTrain, kPretrain, kEval, kData}),
+      section("prompt", "the text around a question", kResult,
+              {{"format", "none", "the model's turns: one of its chat formats, or none    (drift model info)"},
+               {"instruction", "{question}", "the user's words, {question} where the question belongs"},
+               {"system", "", "text of a system turn before it"},
+               {"response_prefix", "", "first words of the response, given to the model if the item has none"},
+               {"trailing_newline", false, "add a newline after the start of the reply if the format has none"},
+               {"special_tokens", "recognised",
+                "special tokens in the user's words: control ids, as the originals have them, or plain text",
+                one_of({"recognised", "text"})}},
+              std::nullopt, {kTrain, kPretrain, kEval, kGenerate, kData}),
+      section("reward", "what judges a response", kResult,
+              {{"name", "", "which one; default: the reward with the task's name"},
+               {"weight", 1.0, "factor of its value in the sum of all rewards"},
+               {kTraining,
+                {"truncation_is_wrong", false,
+                 "in training, a response that fills its length is wrong: reward 0, not solved"}},
+               {kTraining,
+                {"truncation_margin", 5, "a response fills its length if at most this many positions are left",
+                 at_least(0)}}},
+              kReward, {kTrain, kEval, kJudge}),
+      section("reward.added", "a further reward; accuracy does not count it", kResult,
+              {{"name", "", "which one; default: the reward with the section's name"},
+               {"weight", 1.0, "factor of its value in the sum of all rewards"}},
+              kReward, {}, /*is_family=*/true),
+      section("rollout", "how responses are written", kTraining, {name}, kRollout, {kTrain, kEval, kGenerate}),
+      section("evaluation", "accuracy on held-out items", kMeasurement,
+              {{"every", 0, "optimisation steps between two evaluations, 0 = only at the ends", at_least(0)},
+               {"items", 0, "held-out items to use, 0 = all", at_least(0)},
+               {kResponses, {"samples", 1, "responses per item", at_least(1)}},
+               {"batch_size", 64, "responses written at a time", at_least(1)},
+               {"before", true, "also evaluate before the first step"}},
+              std::nullopt, {kTrain, kPretrain, kEval}),
+      section("evaluation.rollout", "how responses are written in evaluation, if not as in [rollout]", kResponses,
+              {name}, kRollout, {kTrain, kEval}),
+      section("algorithm", "the bundle: masking strategy, loss and the settings of its paper", kTraining,
+              {{"name", "", "which algorithm of those that plugins provide"},
+               {"preset", "", "which of its presets; default: the first"}},
+              std::nullopt, {kTrain}),
+      section("algorithm.masking", "which masked contexts are scored", kTraining,
+              {{"name", "", "which masking strategy; default: the algorithm's"}}, kMaskingStrategy, {kTrain}),
+      section("algorithm.loss", "what is minimised", kTraining, {{"name", "", "which loss; default: the algorithm's"}},
+              kLossEstimator, {kTrain}),
+      section("advantage", "from the rewards of a group to its advantages", kTraining,
+              {{"baseline", "mean", "what is subtracted from a reward", one_of({"mean", "leave_one_out"})},
+               {"std", "sample", "which standard deviation divides it", one_of({"none", "sample", "population"})},
+               {"std_floor", 0.01, "the divisor is at least this", at_least(0)},
+               {"std_epsilon", 1e-8, "added to the standard deviation, before the floor", at_least(0)}},
+              std::nullopt, {kTrain}),
+      section(
+          "filter", "which groups are trained on", kTraining,
+          {{"require_variance", true, "drop groups whose rewards are all equal"},
+           {"max_groups", 0, "groups kept per step, 0 = all", at_least(0)},
+           {"fill", "none", "what fills up to max_groups if too few groups vary", one_of({"none", "constant_groups"})},
+           {"success_low", 0.0, "drop groups with a smaller share of solved responses", between(0, 1)},
+           {"success_high", 1.0, "drop groups with a larger share of solved responses", between(0, 1)}},
+          std::nullopt, {kTrain}),
+      section("reference", "the policy that the KL compares with, where the loss has one", kTraining,
+              {{"policy", "frozen",
+                "the run's first model; that model, moved towards the policy (ema); or the policy that wrote "
+                "the responses (old)",
+                one_of({"frozen", "ema", "old"})},
+               {"sync_steps", 64, "ema: optimizer steps between two moves", at_least(1)},
+               {"mix", 0.6, "ema: reference <- mix policy + (1 - mix) reference", between(0, 1)}},
+              std::nullopt, {kTrain}),
+      section("train", "the optimisation", kTraining,
+              with_optimizer(
+                  {{kLength, {"steps", 100, "optimisation steps (rollouts)", at_least(1)}},
+                   {"prompts_per_step", 8, "groups per step", at_least(1)},
+                   {"group_size", 8, "responses per prompt", at_least(2)},
+                   {"inner_iterations", 1, "times that each rollout is trained on", at_least(1)},
+                   {"views_per_update", 0, "masked contexts per optimizer step, 0 = all of an inner iteration",
+                    at_least(0)},
+                   {"optimizer_restart", "never",
+                    "per_rollout: a rollout's updates begin without AdamW's moments and with master weights made anew",
+                    one_of({"never", "per_rollout"})}},
+                  1e-6),
+              std::nullopt, {kTrain}),
+      section("pretrain", "masked-diffusion likelihood training on a task's demonstrations", kTraining,
+              with_optimizer({{kLength, {"steps", 1000, "optimizer steps", at_least(1)}},
+                              {"batch_size", 64, "demonstrations per step", at_least(1)},
+                              {"response_length", 256,
+                               "response positions; shorter demonstrations are filled with the end token", at_least(1)},
+                              {"minimum_mask_ratio",
+                               0.001,
+                               "smallest share of masked response tokens",
+                               {.minimum = 0, .maximum = 1, .minimum_excluded = true}}},
+                             1e-3),
+              std::nullopt, {kPretrain})};
 }
 
 }  // namespace
 
 bool SectionSchema::needed(ConfigPurpose purpose) const {
   return std::find(needed_for.begin(), needed_for.end(), purpose) != needed_for.end();
+}
+
+KeyRole SectionSchema::role_of(std::string_view key) const {
+  const auto found = roles.find(key);
+  return found == roles.end() ? role : found->second;
 }
 
 const std::vector<SectionSchema>& config_sections() {

@@ -3,6 +3,7 @@
 #include <drift/component.h>
 #include <drift/params.h>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,16 +15,30 @@ namespace drift {
 /// still checked where the files have them.
 enum class ConfigPurpose { kTrain, kPretrain, kEval, kGenerate, kModelOnly, kJudge, kData };
 
+/// What a value decides. Runs, checkpoints and responses are known again by the values that decide them
+/// (core/grid/identity.h).
+enum class KeyRole {
+  kResult,       ///< what training computes, and how items are answered and judged outside it
+  kTraining,     ///< what training computes
+  kLength,       ///< how long training goes on
+  kResponses,    ///< how items are answered and judged outside training
+  kMeasurement,  ///< no weight and no response, but when and on how much accuracy is measured, and what a step costs
+  kBookkeeping,  ///< no number: names, places, which checkpoints are kept
+};
+
 /// One section of a run's TOML.
 struct SectionSchema {
   std::string name;  ///< "train", "algorithm.loss"
   std::string doc;   ///< one line
+  KeyRole role;      ///< of the parameters of its component, and of the keys that `roles` does not have
   ParamSpecs keys;   ///< what the core reads; a component section adds what its component declares
+  std::map<std::string, KeyRole, std::less<>> roles;
   std::optional<ComponentKind> component;  ///< the kind that the key `name` chooses from
   std::vector<ConfigPurpose> needed_for;
   bool is_family = false;  ///< there may be any number of sections [name.LABEL]
 
   bool needed(ConfigPurpose purpose) const;
+  KeyRole role_of(std::string_view key) const;
 };
 
 /// Every section, in the order in which the resolved file has them.

@@ -41,7 +41,7 @@ using OriginOf = std::function<Origin(const toml::key&, const toml::node&)>;
 
 /// Every value of a table by its dotted key.
 ConfigLayer toml_layer(const toml::table& table, const OriginOf& origin_of, const std::filesystem::path& folder);
-/// The same for a table that stands in `file`.
+/// The same for a table of `file`.
 ConfigLayer toml_layer(const toml::table& table, const std::filesystem::path& file);
 
 }  // namespace drift

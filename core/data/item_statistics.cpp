@@ -1,5 +1,6 @@
 #include <core/data/item_statistics.h>
 
+#include <unicode/utf8.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -14,7 +15,7 @@ bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0;
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::int64_t count_characters(std::string_view text) {
-  return std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+  return std::count_if(text.begin(), text.end(), [](char c) { return !U8_IS_TRAIL(c); });
 }
 
 /// The smallest of 1, 2, 5, 10, 20, 50, … that is at least `width`.

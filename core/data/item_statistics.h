@@ -12,7 +12,7 @@
 
 namespace drift {
 
-/// How some whole numbers are spread.
+/// The distribution of some integers.
 struct Spread {
   std::int64_t count = 0;
   std::int64_t minimum = 0, maximum = 0;
@@ -30,13 +30,13 @@ struct Spread {
 struct ItemStatistics {
   std::int64_t items = 0;
   Spread question_characters, reference_characters;
-  std::optional<Spread> prompt_tokens;  ///< of the whole prompt, where it can be counted
+  std::optional<Spread> prompt_tokens;  ///< of the whole prompt, if it can be counted
   std::int64_t with_response_prefix = 0, with_demonstration = 0;
   std::int64_t repeated_questions = 0;                ///< items whose question an earlier one has
   std::map<std::string, std::int64_t> answer_shapes;  ///< answer_shape() of the references
 };
 
-/// Tokens of an item's whole prompt; empty: they cannot be counted.
+/// Tokens of an item's complete prompt; empty: they cannot be counted.
 using CountTokens = std::function<std::int64_t(const TaskItem& item)>;
 
 ItemStatistics item_statistics(const std::vector<TaskItem>& items, const CountTokens& count_tokens);

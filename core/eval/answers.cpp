@@ -39,7 +39,7 @@ AnsweredItem answer(const Trajectories& trajectories, std::int64_t b, TaskItem i
 std::vector<TaskItem> held_out_items(const Loaded<Task>& task, std::int64_t first, std::int64_t count) {
   std::vector<TaskItem> items(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < items.size(); ++i) {
-    task.call("held_out_item", [&](const Task& t) { t.held_out_item(first + static_cast<std::int64_t>(i), items[i]); });
+    task->held_out_item(first + static_cast<std::int64_t>(i), items[i]);
   }
   return items;
 }
@@ -57,10 +57,9 @@ std::vector<AnsweredItem> write_answers(const AnswerSettings& settings, std::int
   input.first_sample = first;
   input.cancelled = settings.cancelled;
   Trajectories trajectories;
-  settings.rollout->call("generate", [&](const Rollout& rollout) {
-    input.prompts = settings.prompts->encode(items, 1, rollout.response_length());
-    rollout.generate(input, trajectories);
-  });
+  const Rollout& rollout = **settings.rollout;
+  input.prompts = settings.prompts->encode(items, 1, rollout.response_length());
+  rollout.generate(input, trajectories);
   if (settings.cancelled != nullptr && *settings.cancelled) return {};
   std::vector<AnsweredItem> answers;
   for (std::int64_t b = 0; b < count; ++b) {

@@ -2,8 +2,6 @@
 
 // One cell of an evaluation: a task, answered with so many positions and in one way of decoding.
 
-#include <core/config/run_config.h>
-
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -33,19 +31,11 @@ struct EvaluationFolder {
 
 /// What a cell's responses were made with.
 struct CellSettings {
-  std::string checkpoint;           ///< its folder, for people
-  std::string checkpoint_checksum;  ///< of weights, configuration and tokenizer
-  std::int64_t responses = 0;       ///< that the cell has when it is complete
-  std::map<std::string, std::string>
-      values;  ///< key -> value as TOML, of all that the responses or their judgement depend on
+  std::string checkpoint;                     ///< its folder, for people
+  std::string checkpoint_checksum;            ///< of weights, configuration and tokenizer
+  std::int64_t responses = 0;                 ///< that the cell has when it is complete
+  std::map<std::string, std::string> values;  ///< Identity::settings, of the responses
 };
-
-/// Of a resolved configuration, everything that a response or its judgement could depend on: not where it runs, how
-/// many items are asked and in which batches. Files count through the items that come from them.
-std::map<std::string, std::string> values_that_count(const RunConfig& config);
-
-/// What differs, a line each: "evaluation.rollout.threshold: 0.9 there, 0.8 here". Empty if they go together.
-std::vector<std::string> differences(const CellSettings& there, const CellSettings& here);
 
 void write_settings(const std::filesystem::path& file, const CellSettings& settings);
 /// @throws Error if it is no such file.

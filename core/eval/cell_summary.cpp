@@ -1,10 +1,9 @@
 #include <core/eval/cell_summary.h>
 
-#include <core/report/format.h>
+#include <core/report/column_table.h>
 #include <core/statistics/estimate.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <string>
@@ -16,13 +15,15 @@ struct ItemShare {
   double solved = 0, value = 0, judged = 0;
 };
 
-std::string exact(double value) {
-  char buffer[32];
-  return std::isnan(value) ? "" : std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
-}
-
 std::string pair(double first, const char* between, double second) {
   return std::isnan(first) ? "-" : format_percent(first) + between + format_percent(second);
+}
+
+std::string items_text(const CellSummary& cell) {
+  const std::string items = cell.answered < cell.wanted
+                                ? format_integer(cell.answered) + " of " + format_integer(cell.wanted) + " responses"
+                                : format_integer(cell.items);
+  return items + (cell.unjudged > 0 ? ", " + format_integer(cell.unjudged) + " not judged" : "");
 }
 
 }  // namespace
@@ -78,40 +79,37 @@ CellSummary summarise(const EvaluationCell& cell, const std::vector<ResponseReco
 }
 
 TextTable summary_table(const std::vector<CellSummary>& cells) {
-  TextTable table{
-      {"cell", "accuracy %", "95 % interval", "tokens/s", "forwards", "tokens", "cut off %", "items", "time"},
-      {false, true, true, true, true, true, true, true, true},
-      {}};
-  for (const CellSummary& cell : cells) {
-    std::string items = format_integer(cell.items);
-    if (cell.answered < cell.wanted)
-      items = format_integer(cell.answered) + " of " + format_integer(cell.wanted) + " responses";
-    if (cell.unjudged > 0) items += ", " + format_integer(cell.unjudged) + " not judged";
-    table.rows.push_back({cell.cell.name(), pair(cell.accuracy, " ± ", cell.standard_error),
-                          pair(cell.interval.low, " to ", cell.interval.high), format_count(cell.tokens_per_second),
-                          format_decimal(cell.forwards, 1), format_decimal(cell.tokens, 1),
-                          format_percent(cell.truncated), items,
-                          cell.seconds >= 60 ? format_duration(cell.seconds) : format_seconds(cell.seconds)});
-  }
-  return table;
+  ColumnTable table(cells);
+  table.text("cell", [](const CellSummary& cell) { return cell.cell.name(); });
+  table.number("accuracy %", [](const CellSummary& cell) { return pair(cell.accuracy, " ± ", cell.standard_error); });
+  table.number("95 % interval",
+               [](const CellSummary& cell) { return pair(cell.interval.low, " to ", cell.interval.high); });
+  table.number("tokens/s", [](const CellSummary& cell) { return format_count(cell.tokens_per_second); });
+  table.number("forwards", [](const CellSummary& cell) { return format_decimal(cell.forwards, 1); });
+  table.number("tokens", [](const CellSummary& cell) { return format_decimal(cell.tokens, 1); });
+  table.number("cut off %", [](const CellSummary& cell) { return format_percent(cell.truncated); });
+  table.number("items", items_text);
+  table.number("time", [](const CellSummary& cell) {
+    return cell.seconds >= 60 ? format_duration(cell.seconds) : format_seconds(cell.seconds);
+  });
+  return table.table();
 }
 
 TextTable summary_numbers(const std::vector<CellSummary>& cells) {
-  TextTable table{{"cell", "task", "length", "schedule", "accuracy", "standard_error", "low_95", "high_95", "reward",
-                   "tokens_per_second", "forwards_per_response", "tokens_per_response", "truncated", "items",
-                   "responses", "responses_wanted", "not_judged", "seconds"},
-                  {},
-                  {}};
-  table.is_number.assign(table.titles.size(), true);
-  for (const CellSummary& cell : cells) {
-    table.rows.push_back({cell.cell.name(), cell.cell.task, std::to_string(cell.cell.length), cell.cell.schedule,
-                          exact(cell.accuracy), exact(cell.standard_error), exact(cell.interval.low),
-                          exact(cell.interval.high), exact(cell.value), exact(cell.tokens_per_second),
-                          exact(cell.forwards), exact(cell.tokens), exact(cell.truncated), std::to_string(cell.items),
-                          std::to_string(cell.answered), std::to_string(cell.wanted), std::to_string(cell.unjudged),
-                          exact(cell.seconds)});
-  }
-  return table;
+  ColumnTable table(cells);
+  table.text("cell", [](const CellSummary& cell) { return cell.cell.name(); });
+  table.text("task", [](const CellSummary& cell) { return cell.cell.task; });
+  table.number("length", [](const CellSummary& cell) { return cell.cell.length; });
+  table.text("schedule", [](const CellSummary& cell) { return cell.cell.schedule; });
+  table.number("accuracy", &CellSummary::accuracy).number("standard_error", &CellSummary::standard_error);
+  table.number("low_95", [](const CellSummary& cell) { return cell.interval.low; });
+  table.number("high_95", [](const CellSummary& cell) { return cell.interval.high; });
+  table.number("reward", &CellSummary::value).number("tokens_per_second", &CellSummary::tokens_per_second);
+  table.number("forwards_per_response", &CellSummary::forwards).number("tokens_per_response", &CellSummary::tokens);
+  table.number("truncated", &CellSummary::truncated).number("items", &CellSummary::items);
+  table.number("responses", &CellSummary::answered).number("responses_wanted", &CellSummary::wanted);
+  table.number("not_judged", &CellSummary::unjudged).number("seconds", &CellSummary::seconds);
+  return table.table();
 }
 
 }  // namespace drift

@@ -1,8 +1,8 @@
 #include <core/eval/evaluation.h>
 
 #include <core/base/stop_signal.h>
-#include <core/config/cell_mistakes.h>
 #include <core/eval/answers.h>
+#include <core/grid/grid.h>
 #include <core/io/checkpoint.h>
 #include <core/io/checksum.h>
 #include <core/report/format.h>
@@ -14,7 +14,7 @@
 
 namespace drift {
 
-/// What a cell is answered with, beside the model.
+/// What answers a cell, besides the model.
 struct Evaluation::Parts {
   Parts(const Registry& registry, const RunConfig& config, const Tokenizer& tokenizer, const ModelTraits& traits)
       : prompts(config.section("prompt"), tokenizer, traits),
@@ -29,8 +29,6 @@ struct Evaluation::Parts {
 };
 
 namespace {
-
-constexpr std::size_t kDifferencesShown = 8;
 
 std::string prompt_checksum(const TaskItem& item, const PromptEncoder& prompts) {
   return checksum(prompts.render(item.prompt, item.response_prefix));
@@ -57,7 +55,7 @@ ResponseRecord record_of(const AnsweredItem& answered, const EvaluationCell& cel
   return record;
 }
 
-/// The records that are there must be those of the items as they are now.
+/// Existing records must belong to the present items.
 void check_records(const std::vector<ResponseRecord>& records, const std::vector<TaskItem>& items, std::int64_t samples,
                    const PromptEncoder& prompts, const std::filesystem::path& file) {
   const std::size_t count = std::min(records.size(), items.size() * static_cast<std::size_t>(samples));
@@ -66,42 +64,30 @@ void check_records(const std::vector<ResponseRecord>& records, const std::vector
     const TaskItem& item = items[number / static_cast<std::size_t>(samples)];
     std::string wrong;
     if (record.id != item.id) {
-      wrong = "is of item `" + record.id + "`, where the task has `" + item.id + "` now";
+      wrong = "is of item `" + record.id + "`, but the task now has `" + item.id + "`";
     } else if (record.prompt_checksum != prompt_checksum(item, prompts)) {
-      wrong = "answers another prompt than item `" + item.id + "` has now";
+      wrong = "answers a different prompt from the present one of item `" + item.id + "`";
     } else if (record.reference != item.reference) {
-      wrong = "was judged by another reference than item `" + item.id + "` has now";
+      wrong = "was judged with a different reference from the present one of item `" + item.id + "`";
     } else {
       continue;
     }
     throw Error("response " + std::to_string(number + 1) + " of " + file.string() + " " + wrong,
-                "put the task's items back as they were, or choose another folder by --out");
+                "restore the task's items, or choose another folder with --out");
   }
-}
-
-std::string joined_lines(const std::vector<std::string>& lines) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(lines.size(), kDifferencesShown); ++i) text += "\n       " + lines[i];
-  return lines.size() > kDifferencesShown
-             ? text + "\n       and " + std::to_string(lines.size() - kDifferencesShown) + " more"
-             : text;
 }
 
 /// The weights are opened once: what says how must be the same everywhere.
 void check_same_model(const PlannedCell& first, const PlannedCell& other) {
-  for (const char* section : {"model", "run"}) {
-    for (const ResolvedSection& there : first.config.sections()) {
-      if (there.name != section) continue;
-      for (const ResolvedValue& value : there.values) {
-        if (there.name == "run" && value.name != "device" && value.name != "threads") continue;
-        const auto& params = other.config.section(section);
-        const std::string here =
-            std::visit([&]<class T>(const T&) { return to_toml(ParamValue(params.get<T>(value.name))); }, value.value);
-        if (here == to_toml(value.value)) continue;
-        throw Error("the cells are answered by one model, but " + std::string(section) + "." + value.name + " is " +
-                        to_toml(value.value) + " in " + first.cell.name() + " and " + here + " in " + other.cell.name(),
-                    "set it in the suite's own file or by --set");
-      }
+  for (const ResolvedSection& section : first.config.sections()) {
+    for (const ResolvedValue& value : section.values) {
+      const std::string key = section.name + "." + value.name;
+      if (section.name != "model" && key != "run.device" && key != "run.threads") continue;
+      const std::string there = to_toml(value.value), here = to_toml(other.config.find(key)->value);
+      if (there == here) continue;
+      throw Error("one model answers all cells, but " + key + " is " + there + " in " + first.cell.name() + " and " +
+                      here + " in " + other.cell.name(),
+                  "set it in the suite's own file or with --set");
     }
   }
 }
@@ -121,21 +107,19 @@ Evaluation::Evaluation(const Registry& registry, std::vector<PlannedCell> cells,
       checkpoint_checksum_(folder.empty() ? "" : checkpoint_checksum(checkpoint_)),
       tokenizer_(Tokenizer::open(checkpoint_)),
       traits_(read_model_traits(registry, cells.front().config)) {
-  CellMistakes mistakes(cells.size());
-  for (PlannedCell& cell : cells) {
+  std::vector<std::string> names;
+  for (const PlannedCell& cell : cells) names.push_back(cell.cell.name());
+  Identity identity;
+  for_every_cell(names, [&](std::size_t cell) {
     Work work;
-    work.plan = std::move(cell);
-    const std::string name = work.plan.cell.name();
-    mistakes.collect(name, [&] {
-      check(work);
-      cells_.push_back(std::move(work));
-      check_same_model(cells_.front().plan, cells_.back().plan);
-    });
-  }
-  mistakes.throw_if_any();
+    work.plan = std::move(cells[cell]);
+    check(work, identity);
+    cells_.push_back(std::move(work));
+    check_same_model(cells_.front().plan, cells_.back().plan);
+  });
 }
 
-void Evaluation::check(Work& work) {
+void Evaluation::check(Work& work, Identity& identity) {
   const RunConfig& config = work.plan.config;
   const Parts parts(registry_, config, tokenizer_, traits_);
   const std::int64_t available = parts.task->held_out_size();
@@ -147,14 +131,12 @@ void Evaluation::check(Work& work) {
   work.plan.cell.length = parts.rollout->response_length();
   parts.prompts.encode(asked, 1, work.plan.cell.length);  // what does not fit into the context is said now
   if (folder_.path.empty()) return;
+  const auto settings = identity.settings(config, IdentityOf::kResponses);
+  work.settings = {checkpoint_.string(), checkpoint_checksum_, work.wanted, {settings.begin(), settings.end()}};
   check_settings(work);
   const auto file = folder_.responses(work.plan.cell.name());
   work.file.emplace(file);
   check_records(work.file->records(), asked, samples, parts.prompts, file);
-}
-
-CellSettings Evaluation::settings_of(const Work& work) const {
-  return {checkpoint_.string(), checkpoint_checksum_, work.wanted, values_that_count(work.plan.config)};
 }
 
 void Evaluation::check_settings(const Work& work) const {
@@ -164,14 +146,22 @@ void Evaluation::check_settings(const Work& work) const {
   if (!std::filesystem::exists(file, failed)) {
     if (!std::filesystem::exists(folder_.responses(name), failed)) return;
     throw Error(folder_.responses(name).string() + " is there, but not " + file.string() +
-                    ", which says what its responses were made with",
-                "choose another folder by --out");
+                    ", which says how its responses were made",
+                "choose another folder with --out");
   }
-  const std::vector<std::string> lines = differences(read_settings(file), settings_of(work));
+  CellSettings there = read_settings(file);
+  const CellSettings& here = work.settings;
+  // What an earlier version took for a setting that counts is no difference.
+  std::erase_if(there.values, [&](const auto& setting) {
+    return !here.values.contains(setting.first) && work.plan.config.find(setting.first) != nullptr;
+  });
+  std::vector<std::string> lines = differences(there.values, here.values);
+  if (there.checkpoint_checksum != here.checkpoint_checksum)
+    lines.insert(lines.begin(), "another checkpoint: " + there.checkpoint + " there, " + here.checkpoint + " here");
   if (lines.empty()) return;
-  // Without the cell's name: the same differences of many cells are told once.
-  throw Error(folder_.path.string() + " holds responses that were made otherwise:" + joined_lines(lines),
-              "go on as it was begun, or choose another folder by --out");
+  // Without the cell's name, so that equal differences of many cells are reported once.
+  throw Error(folder_.path.string() + " has responses made with other settings:" + listed(lines),
+              "continue with the same settings, or choose another folder with --out");
 }
 
 std::int64_t Evaluation::missing() const {
@@ -185,7 +175,7 @@ void Evaluation::begin(Work& work) const {
   const std::string name = work.plan.cell.name();
   for (const auto& file : {folder_.responses(name), folder_.settings(name)})
     std::filesystem::create_directories(file.parent_path());
-  write_settings(folder_.settings(name), settings_of(work));
+  write_settings(folder_.settings(name), work.settings);
 }
 
 void Evaluation::judge_again(Work& work, const Parts& parts) const {
@@ -252,8 +242,8 @@ int Evaluation::run(Terminal& terminal) {
       answer(work, writes ? &**model : nullptr, place + name, terminal);
     } catch (const Error& error) {
       const std::string safe = folder_.path.empty() ? ""
-                                                    : "what was answered before is safe in " + folder_.path.string() +
-                                                          "; the same command goes on from there";
+                                                    : "the earlier responses are safe in " + folder_.path.string() +
+                                                          "; the same command continues from there";
       throw Error(name + ": " + error.what(),
                   error.hint() + (error.hint().empty() || safe.empty() ? "" : "\n  = ") + safe);
     }

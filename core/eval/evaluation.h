@@ -1,10 +1,11 @@
 #pragma once
 
-// Writes and judges the responses of many cells with one model, and goes on where an earlier attempt stopped.
+// Writes and judges the responses of many cells with one model, and continues where an earlier attempt stopped.
 
 #include <core/eval/cell.h>
 #include <core/eval/cell_summary.h>
 #include <core/eval/record_file.h>
+#include <core/grid/identity.h>
 #include <core/report/terminal.h>
 #include <core/text/tokenizer.h>
 
@@ -32,14 +33,14 @@ class Evaluation {
   /// @throws ConfigError with the mistakes of all cells
   Evaluation(const Registry& registry, std::vector<PlannedCell> cells, const std::filesystem::path& folder);
 
-  /// What tells the checkpoint from others; empty where there is no folder.
+  /// Identifies the checkpoint; empty if there is no folder.
   const std::string& model_checksum() const { return checkpoint_checksum_; }
 
   /// Responses that are still to be written or judged.
   std::int64_t missing() const;
 
   /// Cell by cell, until all is there or SIGINT or SIGTERM came; the batch at hand is finished then. The model is
-  /// opened where a response is missing.
+  /// opened if a response is missing.
   /// @return the signal, or 0
   int run(Terminal& terminal);
 
@@ -50,8 +51,9 @@ class Evaluation {
   struct Work {
     PlannedCell plan;
     std::int64_t wanted = 0;  ///< responses
+    CellSettings settings;    ///< where there is a file
     std::optional<RecordFile> file;
-    std::vector<ResponseRecord> kept;  ///< where there is no file
+    std::vector<ResponseRecord> kept;  ///< if there is no file
 
     const std::vector<ResponseRecord>& records() const { return file ? file->records() : kept; }
     std::int64_t answered() const { return static_cast<std::int64_t>(records().size()); }
@@ -60,9 +62,8 @@ class Evaluation {
   };
   struct Parts;
 
-  void check(Work& work);
+  void check(Work& work, Identity& identity);
   void check_settings(const Work& work) const;
-  CellSettings settings_of(const Work& work) const;
   void begin(Work& work) const;
   void judge_again(Work& work, const Parts& parts) const;
   void answer(Work& work, const Model* model, const std::string& title, Terminal& terminal) const;

@@ -1,6 +1,7 @@
 #include <core/eval/held_out.h>
 
 #include <core/base/phase_timer.h>
+#include <core/io/json.h>
 #include <core/rollout/response_text.h>
 
 #include <nlohmann/json.hpp>
@@ -64,8 +65,7 @@ std::string samples_json(const std::vector<AnsweredItem>& answers, std::int64_t 
                          {"reason", answered.judgement.reason}});
     }
   }
-  // A token of its own may be no valid UTF-8.
-  return samples.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text(samples, 1);
 }
 
 }  // namespace drift

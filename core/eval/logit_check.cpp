@@ -21,7 +21,7 @@
 namespace drift {
 namespace {
 
-constexpr std::int64_t kRowsAtOnce = 256;  // logits of so many rows are held, in float64
+constexpr std::int64_t kRowsAtOnce = 256;  // number of rows whose logits are in memory, in float64
 
 class ReferenceReader {
  public:
@@ -33,7 +33,7 @@ class ReferenceReader {
     if (reference.input_ids_BS.dim() != 2 || reference.input_ids_BS.numel() == 0) {
       fail("`input_ids` has the shape " + shape_text(reference.input_ids_BS.sizes()) + ", not [sequences, tokens]");
     }
-    if (at::isFloatingType(reference.input_ids_BS.scalar_type())) fail("`input_ids` holds no integers");
+    if (at::isFloatingType(reference.input_ids_BS.scalar_type())) fail("`input_ids` are not integers");
     reference.input_ids_BS = reference.input_ids_BS.to(at::kLong);
     const std::int64_t smallest = reference.input_ids_BS.min().item<std::int64_t>();
     const std::int64_t largest = reference.input_ids_BS.max().item<std::int64_t>();
@@ -46,15 +46,14 @@ class ReferenceReader {
     reference.compare_mask_BS = mask("compare_mask", rows);
     if (!reference.compare_mask_BS.defined()) reference.compare_mask_BS = reference.attention_mask_BS;
     reference.logits_BSV = require("logits", {rows[0], rows[1], traits_.vocabulary_size});
-    if (!at::isFloatingType(reference.logits_BSV.scalar_type())) fail("`logits` holds no floating-point numbers");
+    if (!at::isFloatingType(reference.logits_BSV.scalar_type())) fail("`logits` are not floating-point numbers");
     return reference;
   }
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error(
-        file_.path().string() + ": " + what,
-        "a reference holds `input_ids` [B, S], `logits` [B, S, V] and, for padded rows, `attention_mask` [B, S]");
+    throw Error(file_.path().string() + ": " + what,
+                "a reference has `input_ids` [B, S], `logits` [B, S, V] and, for padded rows, `attention_mask` [B, S]");
   }
 
   at::Tensor require(const char* name, at::IntArrayRef sizes) const {
@@ -114,7 +113,7 @@ class Comparer {
 
   LogitComparison result() const {
     LogitComparison result = result_;
-    if (result.rows == 0) throw Error("the reference has no row that counts");
+    if (result.rows == 0) throw Error("the reference has no row to compare");
     result.mean_difference = sum_ / static_cast<double>(elements_);
     result.equal_argmax = static_cast<double>(equal_) / static_cast<double>(result.rows);
     return result;

@@ -25,7 +25,7 @@ ReferenceLogits read_reference_logits(const std::filesystem::path& file, const M
 /// How far logits are from a reference.
 struct LogitComparison {
   std::int64_t rows = 0;          ///< that were compared
-  double largest_difference = 0;  ///< infinite where a logit is not finite
+  double largest_difference = 0;  ///< infinite if a logit is not finite
   double mean_difference = 0;
   double largest_excess = 0;  ///< of difference over relative_tolerance * |reference|
   double equal_argmax = 0;    ///< share of rows, in [0, 1]

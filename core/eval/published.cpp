@@ -43,7 +43,7 @@ T number(std::string_view text, const std::string& column) {
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size())
-    throw Error("`" + column + "` is no number: `" + std::string(text) + "`");
+    throw Error("`" + column + "` is not a number: `" + std::string(text) + "`");
   return value;
 }
 
@@ -90,7 +90,7 @@ std::vector<PublishedFigure> read_published(const std::filesystem::path& file) {
         continue;
       }
       if (cells.size() != titles.size())
-        throw Error(std::to_string(cells.size()) + " cells, where the first line has " + std::to_string(titles.size()));
+        throw Error(std::to_string(cells.size()) + " cells, but the first line has " + std::to_string(titles.size()));
       std::map<std::string, std::string> named;
       for (std::size_t i = 0; i < cells.size(); ++i) named[titles[i]] = cells[i];
       figures.push_back(figure_of(named));

@@ -1,6 +1,6 @@
 #pragma once
 
-// Figures of others, to set beside one's own.
+// Published figures, to compare with one's own.
 
 #include <core/eval/cell.h>
 

@@ -74,7 +74,7 @@ void check_same_items(const std::string& cell, const Side& before, const Side& a
   std::string text;
   if (!only_before.empty()) text += "\n       only the first has " + some_of(only_before);
   if (!only_after.empty()) text += "\n       only the second has " + some_of(only_after);
-  if (!others.empty()) text += "\n       another question or reference: " + some_of(others);
+  if (!others.empty()) text += "\n       a different question or reference: " + some_of(others);
   if (text.empty()) return;
   throw Error("the two evaluations of " + cell + " are not of the same items:" + text,
               "finish both, with the same task and evaluation.items; only equal items can be compared");
@@ -97,8 +97,8 @@ std::vector<std::string> cells_in(const fs::path& folder) {
       names.push_back(path.stem().string());
   }
   if (failed)
-    throw Error(folder.string() + " is no folder of an evaluation",
-                "it has a folder `responses`; drift eval --out writes it");
+    throw Error(folder.string() + " is not the folder of an evaluation",
+                "such a folder has a folder `responses`; drift eval --out writes it");
   std::ranges::sort(names);
   return names;
 }

@@ -37,7 +37,7 @@ struct CellComparison {
   std::int64_t other_responses = 0;    ///< responses that are not the same text
 };
 
-/// Exact McNemar test where each item has one sample on both sides, else a sign-flip test over the items.
+/// Exact McNemar test if each item has one sample on both sides, else a sign-flip test over the items.
 /// @throws Error if the sides do not have the same items and questions, naming those that are missing
 CellComparison compare_records(const std::string& cell, const std::vector<ResponseRecord>& before,
                                const std::vector<ResponseRecord>& after);

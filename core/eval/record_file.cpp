@@ -20,7 +20,7 @@ std::string lines_of(const std::vector<ResponseRecord>& records) {
   return text;
 }
 
-/// A file open for writing behind its first `offset` bytes; what was behind them is cut off.
+/// A file open for writing after its first `offset` bytes; anything after them is cut off.
 class Appender {
  public:
   Appender(const std::filesystem::path& path, std::int64_t offset) : path_(path) {

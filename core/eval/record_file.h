@@ -12,8 +12,8 @@ namespace drift {
 /// batch wrote is safe on disk when append() returns: a process that dies loses no more than the batch at hand.
 class RecordFile {
  public:
-  /// Reads what is there. A last line that is not whole does not count, and goes with the next append.
-  /// @throws Error naming file and line if another line is no record.
+  /// Reads the existing records. An incomplete last line does not count, and the next append removes it.
+  /// @throws Error naming file and line if another line is not a record.
   explicit RecordFile(std::filesystem::path path);
 
   const std::vector<ResponseRecord>& records() const { return records_; }

@@ -1,5 +1,7 @@
 #include <core/eval/response_record.h>
 
+#include <core/io/json.h>
+
 #include <nlohmann/json.hpp>
 
 #include <utility>
@@ -25,7 +27,7 @@ Json verdict_json(const RewardResult& result) {
           {"reason", result.reason}};
 }
 
-RewardResult verdict_of(const Json& json) {
+RewardResult verdict_of(const nlohmann::json& json) {
   return {json.at("value").get<double>(), json.at("solved").get<bool>(),
           status_of(json.at("status").get<std::string>()), json.at("reason").get<std::string>()};
 }
@@ -60,12 +62,12 @@ std::string to_json_line(const ResponseRecord& record) {
   json["seconds"] = record.seconds;
   json["prompt_checksum"] = record.prompt_checksum;
   json["token_ids"] = record.token_ids;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(json);
 }
 
 ResponseRecord parse_record(std::string_view line, const std::string& where) {
   try {
-    const Json json = Json::parse(line);
+    const nlohmann::json json = parse_json_object(line, "it");
     ResponseRecord record;
     json.at("id").get_to(record.id);
     json.at("task").get_to(record.task);
@@ -91,8 +93,8 @@ ResponseRecord parse_record(std::string_view line, const std::string& where) {
     }
     return record;
   } catch (const std::exception& error) {
-    throw Error(where + " is no record of a response: " + error.what(),
-                "the file was changed by something else; remove it to write its responses again");
+    throw Error(where + " is not a record of a response: " + error.what(),
+                "the file was changed by another program; remove it to write its responses again");
   }
 }
 

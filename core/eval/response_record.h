@@ -1,6 +1,6 @@
 #pragma once
 
-// What is kept of every response of an evaluation: a JSON object a line.
+// What is kept of every response of an evaluation: one JSON object per line.
 
 #include <core/eval/answers.h>
 
@@ -16,7 +16,7 @@ struct ResponseRecord {
   std::string id;  ///< of the item
   std::string task;
   std::int64_t length = 0;  ///< response positions
-  std::string schedule;     ///< empty where the evaluation has but one
+  std::string schedule;     ///< empty if the evaluation has only one
   std::int64_t sample = 0;
   std::string question;
   std::string prefix;           ///< first words of the response that the model was given
@@ -30,7 +30,7 @@ struct ResponseRecord {
   bool solved = false;
   RewardStatus status = RewardStatus::kOk;
   std::string reason;
-  std::map<std::string, RewardResult> rewards;  ///< one by one, where there are several
+  std::map<std::string, RewardResult> rewards;  ///< each one, if there are several
   double seconds = 0;
 
   bool is_judged() const { return status != RewardStatus::kInfrastructure; }
@@ -42,7 +42,7 @@ void set_judgement(ResponseRecord& record, const Judgement& judgement, const std
 /// One line, without the line break.
 std::string to_json_line(const ResponseRecord& record);
 
-/// @throws Error if the line is no such object; `where` names it.
+/// @throws Error if the line is not such an object; `where` names it.
 ResponseRecord parse_record(std::string_view line, const std::string& where);
 
 }  // namespace drift

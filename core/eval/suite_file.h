@@ -3,66 +3,38 @@
 // A suite's TOML: a run's file with a [suite] section that says which tasks are answered how. docs/evaluation.md
 // describes it.
 
-#include <core/config/document.h>
 #include <core/eval/cell.h>
+#include <core/grid/grid.h>
 
-#include <cstdint>
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 namespace drift {
 
-struct SuiteLength {
-  std::int64_t positions = 0;
-  Origin origin;
-};
-
-struct SuiteSchedule {
-  std::string name;
-  Origin origin;
-};
-
-struct SuiteTask {
-  std::string name;  ///< as the table prints it, and as files are named by
-  ExtendedFile file;
-  std::vector<SuiteLength> lengths;
-};
-
 /// Tasks whose columns stand in one table.
 struct SuiteTable {
   std::string name;       ///< may be empty
   bool together = false;  ///< the schedules stand side by side in one table, else below each other
-  std::vector<SuiteTask> tasks;
+  std::size_t first = 0;  ///< its columns: [first, end) of SuiteFile::columns
+  std::size_t end = 0;
 };
 
-struct SuiteFile {
-  std::filesystem::path file;
-  std::vector<ConfigOverride> overrides;  ///< the command line's, for every cell
-  std::string name;                       ///< the file's
-  std::vector<SuiteSchedule> schedules;   ///< empty: as the configuration has it
-  std::filesystem::path published;        ///< figures to set beside; empty: none
-  std::string backbone;                   ///< whose of them; empty: the model's family
+/// Its axes are two: the schedules (one without a name where the file lists none), and the columns.
+struct SuiteFile : Grid {
+  std::filesystem::path published;  ///< figures to set beside; empty: none
+  std::string backbone;             ///< whose of them; empty: the model's family
   std::vector<SuiteTable> tables;
+  std::vector<EvaluationCell> columns;  ///< tasks and lengths, table by table; their schedules are left out
 };
 
 /// @throws ConfigError with every mistake of the [suite] section, or with those of load_document
 SuiteFile read_suite_file(const std::filesystem::path& file, const std::vector<ConfigOverride>& overrides);
 
-/// A cell of a suite, and what its configuration is made of.
-struct SuiteCell {
-  EvaluationCell cell;
-  const SuiteTask* task = nullptr;
-  const SuiteLength* length = nullptr;
-  const SuiteSchedule* schedule = nullptr;  ///< null where the suite names none
-};
+/// All cells, schedule by schedule, then column by column; labelled as they are named.
+std::vector<GridCell> cells_of(const SuiteFile& suite);
 
-/// All cells, schedule by schedule, then task by task. The suite must outlive them.
-std::vector<SuiteCell> cells_of(const SuiteFile& suite);
-
-/// The configuration of a cell, not yet checked: the files that the suite's file extends, the task's file, the suite's
-/// file without [suite], length and schedule, the command line; the last wins.
-/// @throws ConfigError
-ConfigDocument cell_document(const SuiteFile& suite, const SuiteCell& cell);
+EvaluationCell evaluation_cell(const SuiteFile& suite, const GridCell& cell);
 
 }  // namespace drift

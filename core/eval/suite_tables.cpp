@@ -129,25 +129,25 @@ struct Columns {
   std::vector<EvaluationCell> cells;
 };
 
-std::vector<EvaluationCell> columns_of(const SuiteTable& table, const std::string& schedule) {
+std::vector<EvaluationCell> columns_of(const SuiteFile& suite, const SuiteTable& table, const std::string& schedule) {
   std::vector<EvaluationCell> cells;
-  for (const SuiteTask& task : table.tasks) {
-    for (const SuiteLength& length : task.lengths) cells.push_back({task.name, length.positions, schedule});
+  for (std::size_t column = table.first; column < table.end; ++column) {
+    cells.push_back(suite.columns[column]);
+    cells.back().schedule = schedule;
   }
   return cells;
 }
 
 /// One entry for each table that is shown.
 std::vector<Columns> shown_tables(const SuiteFile& suite, bool may_stand_together) {
-  std::vector<std::string> schedules;
-  for (const SuiteSchedule& schedule : suite.schedules) schedules.push_back(schedule.name);
-  if (schedules.empty()) schedules.emplace_back();
+  const std::vector<GridValue>& schedules = suite.axes.front().values;
   std::vector<Columns> all;
   for (const SuiteTable& table : suite.tables) {
     const bool together = table.together && may_stand_together && schedules.size() > 1;
     if (together) all.push_back({table.name, true, table.name, "", {}});
-    for (const std::string& schedule : schedules) {
-      const std::vector<EvaluationCell> cells = columns_of(table, schedule);
+    for (const GridValue& value : schedules) {
+      const std::string& schedule = value.name;
+      const std::vector<EvaluationCell> cells = columns_of(suite, table, schedule);
       const std::string title = table.name + (table.name.empty() || schedule.empty() ? "" : ", ") + schedule;
       if (!together) all.push_back({title, false, table.name, schedule, {}});
       all.back().cells.insert(all.back().cells.end(), cells.begin(), cells.end());
@@ -192,10 +192,10 @@ std::vector<TitledTable> layout_tables(const SuiteResults& results) {
 }
 
 std::vector<std::string> table_notes(const SuiteResults& results) {
-  std::vector<std::string> notes = {"Per cent of the items that are solved. *: the best of its column."};
+  std::vector<std::string> notes = {"Per cent of items solved. *: the best of its column."};
   const bool incomplete = std::ranges::any_of(results.cells, [](const CellSummary& cell) { return !cell.complete(); });
   if (incomplete)
-    notes.emplace_back("~ or empty: responses are missing or could not be judged; the same command goes on.");
+    notes.emplace_back("~ or empty: responses are missing or could not be judged; the same command continues.");
   const bool beside = std::ranges::any_of(results.cells, [&](const CellSummary& cell) {
     return std::ranges::any_of(results.published,
                                [&](const PublishedFigure& figure) { return figure.cell.name() == cell.cell.name(); });
@@ -206,7 +206,8 @@ std::vector<std::string> table_notes(const SuiteResults& results) {
   } else if (!results.suite->published.empty()) {
     notes.push_back(results.suite->published.filename().string() + " has no figures of these tasks and this backbone.");
   }
-  notes.emplace_back("95 % interval: Wilson's; forwards, tokens: a response; cut off: no end token; time: of writing.");
+  notes.emplace_back(
+      "95 % interval: Wilson's; forwards, tokens: per response; cut off: no end token; time: of writing.");
   return notes;
 }
 

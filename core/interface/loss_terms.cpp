@@ -110,7 +110,7 @@ at::Tensor KlTerm::added_to(const at::Tensor& losses, const at::Tensor& referenc
 LossNorm::LossNorm(Parameters& parameters, LossNormKind norm)
     : state_(std::make_shared<State>(
           State{parameters("norm", kNorms, norm,
-                           "mean over all tokens, over each response's tokens, or by the full response length"),
+                           "mean over all tokens, over each response's tokens, or divided by the full response length"),
                 parameters("micro_batch", 0, "responses whose tokens are averaged together under `token`, 0 = all",
                            at_least(0))})) {}
 

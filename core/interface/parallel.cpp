@@ -1,14 +1,20 @@
 #include <drift/parallel.h>
 
+#include <drift/error.h>
+
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <c10/core/GradMode.h>
 #include <c10/core/InferenceMode.h>
 
+#include <string>
+
 namespace drift {
 
 void parallel_rows(std::int64_t workers, std::int64_t count,
                    const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& body) {
+  if (!body) throw Error("parallel_rows() was given no body");
+  if (count < 0) throw Error("parallel_rows() was given " + std::to_string(count) + " rows");
   if (workers <= 1) {
     body(0, 0, count);
     return;

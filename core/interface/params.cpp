@@ -85,7 +85,7 @@ std::string toml(bool value) { return value ? "true" : "false"; }
 std::string toml(std::int64_t value) { return std::to_string(value); }
 std::string toml(double value) {
   std::string text = number(value);
-  // TOML tells floats from integers by the point or the exponent; an exponent wants a digit before it.
+  // TOML distinguishes floats from integers by the point or the exponent; an exponent needs a digit before it.
   if (text.find_first_of(".einf") == std::string::npos) text += ".0";
   return text;
 }

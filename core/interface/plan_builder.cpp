@@ -3,7 +3,11 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/from_blob.h>
 
+#include <drift/error.h>
+
 #include <algorithm>
+#include <cmath>
+#include <string>
 #include <vector>
 
 namespace drift {
@@ -11,7 +15,7 @@ namespace {
 
 template <class T>
 at::Tensor to_tensor(const std::vector<T>& values, at::IntArrayRef shape, at::ScalarType type) {
-  // from_blob wants a mutable pointer; the clone is what leaves this function.
+  // from_blob requires a mutable pointer; this function returns only the clone.
   return at::from_blob(const_cast<T*>(values.data()), shape, at::TensorOptions().dtype(type)).clone();
 }
 
@@ -19,8 +23,27 @@ void add_row(std::vector<std::uint8_t>& rows, std::int64_t length) {
   rows.resize(rows.size() + static_cast<std::size_t>(length), 0);
 }
 
-std::uint8_t& in_last_row(std::vector<std::uint8_t>& rows, std::int64_t length, std::int64_t position) {
+/// @param what  the call, for messages: "PlanBuilder::mask"
+std::uint8_t& in_last_row(const char* what, std::vector<std::uint8_t>& rows, std::int64_t length,
+                          std::int64_t position) {
+  if (position < 0 || position >= length) {
+    throw Error(std::string(what) + "(" + std::to_string(position) + "): there are " + std::to_string(length) +
+                " positions");
+  }
+  if (rows.empty()) throw Error(std::string(what) + " comes before the first begin_view()");
   return rows[rows.size() - static_cast<std::size_t>(length - position)];
+}
+
+/// One of the tensors of a MaskingInput as plain numbers.
+at::Tensor plain(const char* name, const at::Tensor& tensor, at::ScalarType type, std::int64_t dimensions) {
+  if (!tensor.defined() || tensor.scalar_type() != type || tensor.dim() != dimensions || !tensor.is_cpu())
+    throw Error("Responses: `" + std::string(name) + "` is not as drift/trajectories.h says");
+  return tensor.contiguous();
+}
+
+const Trajectories& trajectories_of(const MaskingInput& input) {
+  if (input.trajectories == nullptr) throw Error("Responses: the input has no trajectories");
+  return *input.trajectories;
 }
 
 }  // namespace
@@ -30,17 +53,26 @@ struct Responses::State {
   std::int64_t prompt_length;
 };
 
-Responses::Responses(const MaskingInput& input)
-    : state_(std::make_shared<State>(
-          State{input.sample_number_B.contiguous(), input.trajectories->tokens_BL.contiguous(),
-                input.trajectories->valid_BL.contiguous(), input.trajectories->step_BL.contiguous(),
-                input.trajectories->commit_logprob_BL.contiguous(), input.trajectories->prompts.tokens_BP.size(1)})) {}
+Responses::Responses(const MaskingInput& input) {
+  const Trajectories& from = trajectories_of(input);
+  state_ = std::make_shared<State>(State{
+      plain("sample_number_B", input.sample_number_B, at::kLong, 1), plain("tokens_BL", from.tokens_BL, at::kLong, 2),
+      plain("valid_BL", from.valid_BL, at::kBool, 2), plain("step_BL", from.step_BL, at::kInt, 2),
+      plain("commit_logprob_BL", from.commit_logprob_BL, at::kFloat, 2),
+      plain("prompts.tokens_BP", from.prompts.tokens_BP, at::kLong, 2).size(1)});
+  for (const at::Tensor* tensor : {&state_->valid_BL, &state_->step_BL, &state_->commit_logprob_BL}) {
+    if (tensor->sizes() != state_->tokens_BL.sizes()) throw Error("Responses: tensors of different shapes");
+  }
+  if (state_->number_B.size(0) != size()) throw Error("Responses: not one sample number for each response");
+}
 
 std::int64_t Responses::size() const { return state_->tokens_BL.size(0); }
 std::int64_t Responses::length() const { return state_->tokens_BL.size(1); }
 std::int64_t Responses::prompt_length() const { return state_->prompt_length; }
 
 Response Responses::operator[](std::int64_t b) const {
+  if (b < 0 || b >= size())
+    throw Error("Responses[" + std::to_string(b) + "]: there are " + std::to_string(size()) + " responses");
   const std::int64_t row = b * length();
   return {state_->number_B.const_data_ptr<std::int64_t>()[b], state_->tokens_BL.const_data_ptr<std::int64_t>() + row,
           state_->valid_BL.const_data_ptr<bool>() + row, state_->step_BL.const_data_ptr<std::int32_t>() + row,
@@ -62,6 +94,10 @@ struct PlanBuilder::State {
 };
 
 PlanBuilder::PlanBuilder(std::int64_t length, std::int64_t prompt_length) : state_(std::make_unique<State>()) {
+  if (length < 0 || prompt_length < 0) {
+    throw Error("PlanBuilder(" + std::to_string(length) + ", " + std::to_string(prompt_length) +
+                "): lengths cannot be negative");
+  }
   state_->length = length;
   state_->prompt_length = prompt_length;
 }
@@ -69,6 +105,10 @@ PlanBuilder::PlanBuilder(std::int64_t length, std::int64_t prompt_length) : stat
 PlanBuilder::~PlanBuilder() = default;
 
 void PlanBuilder::begin_view(std::int64_t sample, std::int64_t forward) {
+  if (sample < 0 || forward < 0) {
+    throw Error("PlanBuilder::begin_view(" + std::to_string(sample) + ", " + std::to_string(forward) +
+                "): both count from 0");
+  }
   state_->sample.push_back(sample);
   state_->forward.push_back(forward);
   state_->weight.push_back(1);
@@ -78,26 +118,38 @@ void PlanBuilder::begin_view(std::int64_t sample, std::int64_t forward) {
   add_row(state_->prompt_masked, state_->prompt_length);
 }
 
-void PlanBuilder::mask(std::int64_t position) { in_last_row(state_->masked, state_->length, position) = 1; }
+void PlanBuilder::mask(std::int64_t position) {
+  in_last_row("PlanBuilder::mask", state_->masked, state_->length, position) = 1;
+}
 
 void PlanBuilder::mask_prompt(std::int64_t position) {
-  in_last_row(state_->prompt_masked, state_->prompt_length, position) = 1;
+  in_last_row("PlanBuilder::mask_prompt", state_->prompt_masked, state_->prompt_length, position) = 1;
 }
 
 void PlanBuilder::leave_unattended(std::int64_t position) {
-  in_last_row(state_->unattended, state_->length, position) = 1;
+  in_last_row("PlanBuilder::leave_unattended", state_->unattended, state_->length, position) = 1;
 }
 
 void PlanBuilder::score(std::int64_t position, bool committed) {
-  in_last_row(state_->target, state_->length, position) = 1;
-  in_last_row(state_->committed, state_->length, position) = committed ? 1 : 0;
+  in_last_row("PlanBuilder::score", state_->target, state_->length, position) = 1;
+  in_last_row("PlanBuilder::score", state_->committed, state_->length, position) = committed ? 1 : 0;
 }
 
-void PlanBuilder::weigh(double weight) { state_->weight.back() = static_cast<float>(weight); }
+void PlanBuilder::weigh(double weight) {
+  if (state_->weight.empty()) throw Error("PlanBuilder::weigh comes before the first begin_view()");
+  if (!std::isfinite(static_cast<float>(weight)))
+    throw Error("PlanBuilder::weigh(" + std::to_string(weight) + "): a weight must be finite");
+  state_->weight.back() = static_cast<float>(weight);
+}
 
 MaskPlan PlanBuilder::finish(std::int64_t forwards) const {
   const State& state = *state_;
   const auto views = static_cast<std::int64_t>(state.sample.size());
+  const std::int64_t last = views == 0 ? 0 : *std::max_element(state.forward.begin(), state.forward.end());
+  if (forwards <= last) {
+    throw Error("PlanBuilder::finish(" + std::to_string(forwards) + "): there is a view of forward " +
+                std::to_string(last));
+  }
   const auto any = [](const std::vector<std::uint8_t>& rows) {
     return std::any_of(rows.begin(), rows.end(), [](std::uint8_t one) { return one != 0; });
   };

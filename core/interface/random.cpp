@@ -1,8 +1,10 @@
 #include <drift/random.h>
 
-#include <core/interface/philox.h>
+#include <drift/error.h>
 
-#include <cassert>
+#include <ATen/core/PhiloxRNGEngine.h>
+
+#include <string>
 
 namespace drift {
 namespace {
@@ -17,9 +19,16 @@ std::uint64_t mix(std::uint64_t key, std::string_view name) {
   return hash ^ (hash >> 31);
 }
 
-std::uint32_t narrow(std::int64_t value) {
-  assert(value >= 0 && value < (std::int64_t{1} << 32));
-  return static_cast<std::uint32_t>(value);
+[[noreturn]] void refuse(std::int64_t value) {
+  throw Error("a random point holds " + std::to_string(value), "every field of RandomPoint must be in [0, 2^32)");
+}
+
+/// Two of the counter's four words, as ATen's generator takes them.
+std::uint64_t words(std::int64_t low, std::int64_t high) {
+  for (const std::int64_t word : {low, high}) {
+    if (word < 0 || word >= (std::int64_t{1} << 32)) refuse(word);
+  }
+  return static_cast<std::uint64_t>(low) | static_cast<std::uint64_t>(high) << 32;
 }
 
 }  // namespace
@@ -29,9 +38,9 @@ RandomStream::RandomStream(std::uint64_t seed, std::string_view name) : key_(mix
 RandomStream RandomStream::child(std::string_view name) const { return RandomStream(mix(key_, name)); }
 
 std::uint64_t RandomStream::bits(const RandomPoint& point) const {
-  const auto words = philox({narrow(point.step), narrow(point.sample), narrow(point.position), narrow(point.draw)},
-                            {static_cast<std::uint32_t>(key_), static_cast<std::uint32_t>(key_ >> 32)});
-  return (std::uint64_t{words[0]} << 32) | words[1];
+  at::philox_engine philox(key_, words(point.position, point.draw), words(point.step, point.sample));
+  const std::uint64_t high = philox();
+  return high << 32 | philox();
 }
 
 double RandomStream::uniform(const RandomPoint& point) const {
@@ -39,7 +48,7 @@ double RandomStream::uniform(const RandomPoint& point) const {
 }
 
 std::int64_t RandomStream::below(std::int64_t bound, const RandomPoint& point) const {
-  assert(bound >= 1);
+  if (bound < 1) throw Error("RandomStream::below(" + std::to_string(bound) + ")", "the bound must be at least 1");
   // High word of a 64 x 64 bit product; the bias is below 2^-32 for every bound that occurs.
   __extension__ using Wide = unsigned __int128;
   return static_cast<std::int64_t>((static_cast<Wide>(bits(point)) * static_cast<std::uint64_t>(bound)) >> 64);

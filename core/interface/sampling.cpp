@@ -1,6 +1,7 @@
 #include <core/interface/random_operators.h>
 #include <core/interface/sampling_operators.h>
 
+#include <drift/error.h>
 #include <drift/sampling.h>
 
 #include <ATen/ops/broadcast_tensors.h>
@@ -9,11 +10,16 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
 namespace drift {
 namespace {
+
+void require(bool holds, const std::string& what) {
+  if (!holds) throw Error("sample_tokens(): " + what, "drift/sampling.h says what it takes");
+}
 
 /// What all draws from one row share.
 struct RowStatistics {
@@ -107,12 +113,14 @@ SampledTokens sample_on_cpu(const at::Tensor& logits_NV, const at::Tensor& row_M
     rows[n] =
         statistics(logits.const_data_ptr<float>() + static_cast<std::int64_t>(n) * size, size, options.confidence);
   }
+  const auto draws = row_M.cpu().contiguous(), uniforms = uniform_M.defined() ? uniform_M.cpu().contiguous() : row_M;
   auto result = empty_result(row_M.size(0));
   for (std::int64_t m = 0; m < row_M.size(0); ++m) {
-    const std::int64_t n = row_M.const_data_ptr<std::int64_t>()[m];
+    const std::int64_t n = draws.const_data_ptr<std::int64_t>()[m];
+    if (n < 0 || n >= logits.size(0)) require(false, "`row_M` holds " + std::to_string(n));
     const RowStatistics& row = rows[static_cast<std::size_t>(n)];
     const float* data = logits.const_data_ptr<float>() + n * size;
-    const double uniform = options.temperature == 0 ? 0 : uniform_M.const_data_ptr<double>()[m];
+    const double uniform = options.temperature == 0 ? 0 : uniforms.const_data_ptr<double>()[m];
     const std::int64_t token = choose(data, allowed, options.temperature, uniform);
     const auto logprob = static_cast<float>(data[token] - row.maximum - row.log_sum);
     result.token_M.data_ptr<std::int64_t>()[m] = token;
@@ -125,10 +133,30 @@ SampledTokens sample_on_cpu(const at::Tensor& logits_NV, const at::Tensor& row_M
   return result;
 }
 
+// Without waiting for a device: what lies there is not looked at.
+void check(const at::Tensor& logits_NV, const at::Tensor& row_M, const at::Tensor& uniform_M,
+           const SamplingOptions& options) {
+  require(logits_NV.defined() && logits_NV.dim() == 2 && logits_NV.size(1) > 0 &&
+              at::isFloatingType(logits_NV.scalar_type()),
+          "`logits_NV` must be of a floating-point type, [N, V]");
+  require(row_M.defined() && row_M.dim() == 1 && row_M.scalar_type() == at::kLong, "`row_M` must be int64 [M]");
+  require(options.temperature >= 0, "the temperature is " + std::to_string(options.temperature));
+  if (options.temperature > 0) {
+    require(uniform_M.defined() && uniform_M.scalar_type() == at::kDouble && uniform_M.sizes() == row_M.sizes(),
+            "`uniform_M` must be float64 [M]");
+  }
+  for (const auto& [begin, end] : options.forbidden_ids) {
+    require(begin >= 0 && begin <= end,
+            "`forbidden_ids` holds [" + std::to_string(begin) + ", " + std::to_string(end) + ")");
+  }
+  require(!allowed_ranges(options.forbidden_ids, logits_NV.size(1)).empty(), "`forbidden_ids` leaves no token");
+}
+
 }  // namespace
 
 SampledTokens sample_tokens(const at::Tensor& logits_NV, const at::Tensor& row_M, const at::Tensor& uniform_M,
                             const SamplingOptions& options) {
+  check(logits_NV, row_M, uniform_M, options);
   return logits_NV.is_cpu() ? sample_on_cpu(logits_NV, row_M, uniform_M, options)
                             : sample_with_operators(logits_NV, row_M, uniform_M, options);
 }

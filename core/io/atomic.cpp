@@ -202,7 +202,8 @@ std::string read_whole_file(const fs::path& path, std::size_t limit) {
   ::close(descriptor);
   if (got < 0) throw_file_error("read", path, error_number);
   if (content.size() > limit) {
-    throw Error(path.string() + " is larger than " + std::to_string(limit) + " bytes", "is it the right file?");
+    throw Error(path.string() + " is larger than " + std::to_string(limit) + " bytes",
+                "check that it is the right file");
   }
   return content;
 }

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-// Files and folders that appear under their name only when they are whole and safe on disk. Until then they lie beside
-// it as .NAME.tmp-PID. A failure removes the temporary, leaves what was there before as it was, and throws an Error.
+// Files and folders that appear under their name only when they are complete and safe on disk. Until then they are next
+// to it as .NAME.tmp-PID. A failure removes the temporary, leaves what was there before as it was, and throws an Error.
 
 namespace drift {
 
@@ -58,13 +58,13 @@ class AtomicFolder {
 /// Point the symbolic link `link` at `target` (as written, so usually relative), whatever it pointed at before.
 void replace_symlink_atomically(const std::filesystem::path& link, const std::filesystem::path& target);
 
-/// Remove a folder so that it is either whole or gone under its name.
+/// Remove a folder so that it is either complete or gone under its name.
 void remove_folder_atomically(const std::filesystem::path& path);
 
 /// Remove temporaries that killed processes left in `folder`. Only for the one process that may write there.
 void sweep_leftovers(const std::filesystem::path& folder);
 
-/// The whole of a file. @throws Error if it cannot be read, or is larger than `limit` bytes.
+/// The entire contents of a file. @throws Error if it cannot be read, or is larger than `limit` bytes.
 std::string read_whole_file(const std::filesystem::path& path, std::size_t limit = std::size_t{1} << 30);
 
 }  // namespace drift

@@ -1,10 +1,11 @@
 #include <core/io/checkpoint.h>
 
+#include <core/base/quote.h>
 #include <core/io/atomic.h>
 #include <core/io/checkpoint_weights.h>
 #include <core/io/checksum.h>
 #include <core/io/file_error.h>
-#include <core/io/json_text.h>
+#include <core/io/json.h>
 #include <core/io/safetensors.h>
 #include <core/io/tensor_pieces.h>
 #include <core/io/weight_layout.h>
@@ -37,7 +38,7 @@ void require_folder(const fs::path& folder) {
   std::error_code failed;
   if (fs::is_directory(folder, failed)) return;
   throw Error("there is no checkpoint folder " + folder.string(),
-              "give the folder that holds config.json and model.safetensors");
+              "give the folder that contains config.json and model.safetensors");
 }
 
 struct Piece {
@@ -154,7 +155,7 @@ void carry_files(const fs::path& source, const fs::path& folder) {
   if (failed) throw_file_error("read", source, failed.value());
 }
 
-// The config's text with the type that its floating-point tensors have; as it is where it names none, or they have
+// The config's text with the type that its floating-point tensors have; as it is if it names none, or they have
 // several.
 std::string name_type(std::string config_json, const std::vector<NamedTensor>& parameters) {
   std::set<std::string> types;
@@ -181,9 +182,9 @@ CheckpointSummary summarize_checkpoint(const fs::path& folder) {
   require_folder(folder);
   const CheckpointWeights weights(folder);
   if (!weights.problems().empty()) {
-    std::string what = "the weights in " + folder.string() + " contradict their index";
+    std::string what = "the weights in " + folder.string() + " do not match their index";
     for (const std::string& problem : weights.problems()) what += "\n  " + problem;
-    throw Error(what, "the folder is incomplete or mixed up: fetch it again");
+    throw Error(what, "the folder is incomplete or has files of another checkpoint: fetch it again");
   }
   CheckpointSummary summary;
   for (const SafetensorsFile& file : weights.files()) {
@@ -208,7 +209,7 @@ void require_fit(const CheckpointWeights& weights, const std::vector<NamedTensor
   std::string what = "the weights in " + folder.string() + " do not fit the model (" + std::to_string(problems.size()) +
                      (problems.size() == 1 ? " problem)" : " problems)");
   for (const std::string& problem : problems) what += "\n  " + problem;
-  throw Error(what, "is this the right checkpoint, and does its config.json belong to it?");
+  throw Error(what, "check that this is the right checkpoint and that its config.json belongs to it");
 }
 
 }  // namespace

@@ -34,14 +34,14 @@ struct WeightFileSummary {
   WeightTotal total;
 };
 
-/// What a checkpoint's weights are, from the headers of its files.
+/// The weights of a checkpoint, from the headers of its files.
 struct CheckpointSummary {
   WeightTotal total;
   std::vector<WeightTypeSummary> types;  ///< most bytes first
   std::vector<WeightFileSummary> files;  ///< by name; one, or the shards
 };
 
-/// Reads the headers alone: as quick for 16 GB as for 16 kB.
+/// Reads only the headers: as fast for 16 GB as for 16 kB.
 /// @throws Error if there are no weights, a file is damaged, or the index contradicts the shards.
 CheckpointSummary summarize_checkpoint(const std::filesystem::path& folder);
 
@@ -49,12 +49,12 @@ CheckpointSummary summarize_checkpoint(const std::filesystem::path& folder);
 /// @throws Error that lists every missing, surplus and misshapen tensor
 void check_parameters(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters);
 
-/// A checksum over everything that a model and its tokenizer are made of, wherever the folder lies; notes and code that
-/// lie beside them change nothing. Reads all weights.
+/// A checksum of all files of a model and its tokenizer, independent of the folder's location; notes and code that are
+/// next to them do not affect it. Reads all weights.
 std::string checkpoint_checksum(const std::filesystem::path& folder);
 
 /// Fill the parameters, of any device, from the folder's weights: with all threads, converting between floating-point
-/// types on the fly, and with a few megabytes a thread on top of what the parameters take.
+/// types on the fly, and with a few megabytes per thread in addition to the parameters.
 /// @throws Error as check_parameters does; then no parameter has been touched.
 void load_parameters(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters);
 
@@ -63,18 +63,18 @@ inline constexpr std::int64_t kMaxWeightFileBytes = 5'000'000'000;
 
 /// Write a checkpoint into an existing folder. `source` is the checkpoint that the parameters once came from, or empty.
 ///
-/// Where its weights have the same names and shapes, the new ones lie in the same files, in the same order and with the
+/// If its weights have the same names and shapes, the new ones are in the same files, in the same order and with the
 /// same headers and index; unchanged weights of unchanged type give the same bytes. Else they are written as
-/// model.safetensors, or as shards where that would be larger than `max_file_bytes`.
+/// model.safetensors, or as shards if that would be larger than `max_file_bytes`.
 ///
 /// Its other files (tokenizer, code, licence, …) are copied: all but weights in other formats, hidden files, training
-/// state and folders. config.json is `config_json` as it stands; only where the weights are not of the source's types
-/// does its "torch_dtype" or "dtype" follow them.
+/// state and folders. config.json is `config_json` unchanged; only if the weights do not have the source's types does
+/// its "torch_dtype" or "dtype" follow them.
 void write_checkpoint_files(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters,
                             const std::string& config_json, const std::filesystem::path& source = {},
                             std::int64_t max_file_bytes = kMaxWeightFileBytes);
 
-/// The same as a new folder, which appears when it is whole.
+/// The same as a new folder, which appears when it is complete.
 /// @throws Error if `folder` exists and is not empty.
 void save_checkpoint_folder(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters,
                             const std::string& config_json, const std::filesystem::path& source = {},

@@ -1,7 +1,7 @@
 #include <core/io/checkpoint_weights.h>
 
-#include <core/io/file_error.h>
-#include <core/io/json_text.h>
+#include <core/base/quote.h>
+#include <core/io/json.h>
 
 #include <drift/error.h>
 
@@ -19,7 +19,7 @@ std::string shard_name(const nlohmann::json& value, const std::string& index) {
   const std::string name = value.is_string() ? value.get<std::string>() : "";
   if (!name.ends_with(".safetensors") || name.find('/') != std::string::npos || name.find('\0') != std::string::npos) {
     throw Error(index + ": weight_map must name a .safetensors file in the same folder for every tensor, not " +
-                quoted_name(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
+                quoted_name(json_text(value)));
   }
   return name;
 }

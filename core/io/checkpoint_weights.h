@@ -24,7 +24,7 @@ class CheckpointWeights {
 
   /// Sorted by name.
   const std::vector<SafetensorsFile>& files() const { return files_; }
-  /// Text of the index; empty where there is a single file.
+  /// Text of the index; empty if there is a single file.
   const std::string& index() const { return index_; }
   /// The file that holds a tensor; null if none does.
   const SafetensorsFile* holder(const std::string& name) const;
@@ -42,7 +42,7 @@ class CheckpointWeights {
 
 /// Which shard holds each tensor: the `weight_map` of an index.
 /// @param file  for messages
-/// @throws Error if the text is no such index, or a shard is anything but the plain name of a .safetensors file: an
+/// @throws Error if the text is not such an index, or a shard is anything but the plain name of a .safetensors file: an
 /// index is text from outside and must not lead out of its folder.
 std::map<std::string, std::string> parse_weight_index(std::string_view json, const std::string& file);
 

@@ -37,12 +37,12 @@ std::string advice(int error_number) {
     case EDQUOT: return "free some space, or write to another disk; what was there before is intact";
     case EFBIG: return "the file is larger than this file system or the shell's limit (ulimit -f) allows";
     case EACCES:
-    case EPERM: return "give yourself permission (ls -ld shows who may), or choose another folder";
+    case EPERM: return "change the permissions (ls -ld shows them), or choose another folder";
     case EROFS: return "the file system is mounted read-only: choose another folder";
     case ENOENT: return "check the path";
     case ENOTDIR: return "a part of this path is a file where a folder is needed";
     case EISDIR: return "this is a folder where a file is needed";
-    case EIO: return "the disk reports a fault: look at the system's log (dmesg)";
+    case EIO: return "the disk reports an error: check the system's log (dmesg)";
     case EMFILE:
     case ENFILE: return "too many files are open: raise the limit (ulimit -n)";
     default: return "";
@@ -56,21 +56,6 @@ void throw_file_error(std::string_view action, const std::filesystem::path& path
       "cannot " + std::string(action) + " " + path.string() + ": " + std::generic_category().message(error_number);
   if (error_number == ENOSPC || error_number == EDQUOT) what += free_space(path);
   throw Error(what, advice(error_number));
-}
-
-std::string quoted_name(std::string_view name) {
-  constexpr std::size_t kLongest = 200;
-  std::string text = "`";
-  for (const char c : name.substr(0, kLongest)) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      std::array<char, 8> code{};
-      std::snprintf(code.data(), code.size(), "\\x%02x", static_cast<unsigned char>(c));
-      text += code.data();
-    } else {
-      text += c;
-    }
-  }
-  return text + (name.size() > kLongest ? "…`" : "`");
 }
 
 }  // namespace drift

@@ -22,7 +22,7 @@ FolderLock::FolderLock(const std::filesystem::path& folder, const std::string& w
   if (descriptor_ < 0) throw_file_error("write", file, errno);
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
   ::close(descriptor_);
-  throw Error(who + " is at work in " + folder.string(), "wait for it or stop it, or choose another folder by --out");
+  throw Error(who + " is working in " + folder.string(), "wait for it or stop it, or choose another folder with --out");
 }
 
 FolderLock::~FolderLock() { ::close(descriptor_); }

@@ -5,12 +5,12 @@
 
 namespace drift {
 
-/// A folder that one process at a time works in, for as long as this lives. The kernel lets go of the lock when the
+/// A folder in which one process at a time works, during this object's lifetime. The kernel releases the lock when the
 /// process ends, however it does.
 class FolderLock {
  public:
   /// Creates the folder if it is missing.
-  /// @param who  who else may be at work there, for messages: "another sweep"
+  /// @param who  who else may be working there, for messages: "another sweep"
   /// @throws Error if the folder is taken or cannot be written.
   FolderLock(const std::filesystem::path& folder, const std::string& who);
   ~FolderLock();

@@ -68,18 +68,18 @@ void create_folder(const fs::path& path) {
   if (failed) throw_file_error("create folder", path, failed.value());
 }
 
-// What to do when the checkpoint to go on from cannot be used.
+// What to do if the checkpoint to continue from cannot be used.
 std::string name_whole_checkpoint(const fs::path& checkpoints, const fs::path& broken) {
   for (const StepFolder& other : step_folders(checkpoints)) {
     if (other.path.filename() == broken.filename()) continue;
     try {
       read_training_state(other.path);
-      return "the newest whole checkpoint is " + other.path.string() + "; to go on from there: ln -sfn " +
+      return "the newest complete checkpoint is " + other.path.string() + "; to continue from there: ln -sfn " +
              other.path.filename().string() + " " + (checkpoints / kLast).string();
     } catch (const Error&) {  // not this one either
     }
   }
-  return "no other checkpoint of this run is whole: start a new run in another folder";
+  return "no other checkpoint of this run is complete: start a new run in another folder";
 }
 
 }  // namespace
@@ -88,8 +88,8 @@ RunFolder RunFolder::create(const fs::path& path) {
   create_folder(path);
   RunFolder run(path);
   if (holds_run(path)) {
-    throw Error("folder " + path.string() + " holds a run already",
-                "go on with it by --resume, or choose another folder by --out");
+    throw Error("folder " + path.string() + " already has a run",
+                "continue it with --resume, or choose another folder with --out");
   }
   create_folder(run.checkpoints());
   return run;
@@ -97,7 +97,7 @@ RunFolder RunFolder::create(const fs::path& path) {
 
 RunFolder RunFolder::open(const fs::path& path) {
   if (!holds_run(path))
-    throw Error("there is no run in " + path.string() + " to go on with", "start it without --resume");
+    throw Error("there is no run in " + path.string() + " to continue", "start it without --resume");
   RunFolder run(path);
   create_folder(run.checkpoints());
   sweep_leftovers(run.path_);
@@ -124,9 +124,9 @@ void RunFolder::lock() {
     if (error_number != EWOULDBLOCK) throw_file_error("lock", file, error_number);
     const std::string owner = read_whole_file(file);
     throw Error("the run in " + path_.string() + " is in use" + (owner.empty() ? "" : " by process " + owner),
-                "wait for that process or stop it, or choose another folder by --out");
+                "wait for that process or stop it, or choose another folder with --out");
   }
-  // For people alone: a number that could not be written is no reason to stop.
+  // For information only: failing to write the number is not a reason to stop.
   const std::string process = std::to_string(::getpid());
   if (::ftruncate(lock_, 0) == 0) [[maybe_unused]]
     const auto ignored = ::write(lock_, process.data(), process.size());
@@ -153,7 +153,8 @@ fs::path RunFolder::save_checkpoint(const RunCheckpoint& checkpoint, std::int64_
   return checkpoints() / name;
 }
 
-std::optional<ResumePoint> RunFolder::resume_point(const std::string& config_hash) const {
+std::optional<ResumePoint> RunFolder::resume_point(const std::string& config_hash,
+                                                   const std::function<std::string()>& what_differs) const {
   const fs::path last = checkpoints() / kLast;
   std::error_code failed;
   fs::path folder = last;
@@ -168,13 +169,14 @@ std::optional<ResumePoint> RunFolder::resume_point(const std::string& config_has
   try {
     point.state = read_training_state(folder);
   } catch (const Error& error) {
-    throw Error(std::string("the run cannot go on from its newest checkpoint: ") + error.what(),
+    throw Error(std::string("the run cannot continue from its newest checkpoint: ") + error.what(),
                 (error.hint().empty() ? "" : error.hint() + "; ") + name_whole_checkpoint(checkpoints(), folder));
   }
   if (point.state.config_hash != config_hash) {
-    throw Error("checkpoint " + folder.string() + " was written under another configuration (" +
-                    point.state.config_hash + ", this one is " + config_hash + ")",
-                "go on with the run's own config.toml, or start a new run in another folder by --out");
+    throw Error("checkpoint " + folder.string() + " was written with a different configuration (" +
+                    point.state.config_hash + ", this one is " + config_hash + ")" +
+                    (what_differs ? what_differs() : ""),
+                "continue with the run's own config.toml, or start a new run in another folder with --out");
   }
   return point;
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,7 +14,7 @@
 
 namespace drift {
 
-/// A checkpoint of a run: the model in the Hugging Face layout and the training state beside it.
+/// A checkpoint of a run: the model in the Hugging Face layout and the training state.
 struct RunCheckpoint {
   TrainingState state;
   std::vector<NamedTensor> parameters;
@@ -21,7 +22,7 @@ struct RunCheckpoint {
   std::filesystem::path source;  ///< folder whose other files (tokenizer, …) are carried along; may be empty
 };
 
-/// Where a run goes on.
+/// Where a run continues.
 struct ResumePoint {
   std::filesystem::path folder;  ///< the checkpoint: load_parameters() takes it
   TrainingState state;
@@ -33,14 +34,14 @@ struct ResumePoint {
 ///     config.toml plugins.json summary.json samples.json …   write_file()
 ///     metrics.jsonl                                           one object a step
 ///     checkpoints/step-000010/  …                             the last few
-///     checkpoints/last -> step-000010                         the one to go on from
+///     checkpoints/last -> step-000010                         the one to continue from
 ///
 /// Everything is written so that a kill at any instant leaves the old or the new state, never a mixture.
 class RunFolder {
  public:
   /// A new run. @throws Error if the folder holds a run, is in use or cannot be written.
   static RunFolder create(const std::filesystem::path& path);
-  /// A run to go on with. @throws Error if there is none, or it is in use.
+  /// A run to continue. @throws Error if there is none, or it is in use.
   static RunFolder open(const std::filesystem::path& path);
 
   RunFolder(RunFolder&& other) noexcept;
@@ -49,7 +50,7 @@ class RunFolder {
 
   const std::filesystem::path& path() const { return path_; }
 
-  /// Write a file of the run as a whole, over an older one.
+  /// Write a file of the run atomically, replacing an older one.
   void write_file(std::string_view name, std::string_view content) const;
 
   /// Append one line, an object with an integer `step`, without a line break; on disk when this returns.
@@ -61,10 +62,11 @@ class RunFolder {
   /// @return its folder
   std::filesystem::path save_checkpoint(const RunCheckpoint& checkpoint, std::int64_t keep) const;
 
-  /// The checkpoint to go on from, every file compared with its checksum; nothing if the run never wrote one.
-  /// @throws Error if it is damaged (the hint names the newest whole one and how to choose it: the decision is the
-  /// user's), of another format, or of another configuration.
-  std::optional<ResumePoint> resume_point(const std::string& config_hash) const;
+  /// The checkpoint to continue from, every file checked against its checksum; nothing if the run never wrote one.
+  /// @throws Error if it is damaged (the hint names the newest complete one and how to choose it: the decision is the
+  /// user's), of another format, or of another configuration; what_differs() then says in which settings, or nothing.
+  std::optional<ResumePoint> resume_point(const std::string& config_hash,
+                                          const std::function<std::string()>& what_differs = {}) const;
 
  private:
   explicit RunFolder(const std::filesystem::path& path);

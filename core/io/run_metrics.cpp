@@ -53,7 +53,7 @@ void RunFolder::append_metrics(std::string_view line) const {
     error_number = errno;
   } else {
     error_number = append(descriptor, std::string(line) + "\n");
-    // A line that did not fit leaves no half of itself behind.
+    // A line that did not fit leaves no partial line.
     if (error_number != 0 && ::ftruncate(descriptor, before.st_size) != 0) error_number = errno;
   }
   ::close(descriptor);

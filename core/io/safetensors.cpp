@@ -1,5 +1,6 @@
 #include <core/io/safetensors.h>
 
+#include <core/base/quote.h>
 #include <core/io/atomic.h>
 #include <core/io/file_error.h>
 #include <core/io/tensor_pieces.h>
@@ -58,7 +59,7 @@ Mapped map_file(const std::filesystem::path& path) {
 }
 
 void sort_by_type(std::vector<NamedTensor>& tensors) {
-  // Larger types first: then each tensor lies at a multiple of its element size.
+  // Larger types first: then each tensor is at a multiple of its element size.
   std::stable_sort(tensors.begin(), tensors.end(), [](const NamedTensor& a, const NamedTensor& b) {
     return safetensors_dtype_rank(a.tensor.scalar_type()) > safetensors_dtype_rank(b.tensor.scalar_type());
   });
@@ -108,7 +109,7 @@ void refuse_unusable_names(const std::vector<NamedTensor>& tensors, const std::f
 SafetensorsFile::SafetensorsFile(std::filesystem::path path) : path_(std::move(path)) {
   const std::string file = path_.string();
   const Mapped mapped = map_file(path_);
-  const std::string damaged = "the file is cut off or no safetensors file: fetch or write it again";
+  const std::string damaged = "the file is truncated or not a safetensors file: fetch or write it again";
   if (mapped.size < kLengthBytes) {
     throw Error(file + ": a safetensors file begins with 8 bytes of header length, this file has " +
                     std::to_string(mapped.size),
@@ -158,7 +159,7 @@ at::Tensor SafetensorsFile::elements(const SafetensorsEntry& entry, std::int64_t
 
 at::Tensor SafetensorsFile::tensor(std::string_view name) const {
   const SafetensorsEntry* entry = find(name);
-  if (entry == nullptr) throw Error(path_.string() + " holds no tensor " + quoted_name(name));
+  if (entry == nullptr) throw Error(path_.string() + " has no tensor " + quoted_name(name));
   return elements(*entry, 0, entry->shape);
 }
 
@@ -170,7 +171,7 @@ void SafetensorsFile::read_elements(const SafetensorsEntry& entry, std::int64_t 
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<std::uintptr_t>(data_ + entry.begin + first * element_size);
   const std::uintptr_t end = begin + static_cast<std::uintptr_t>(target.numel() * element_size);
-  // Pages that a neighbour shares come back from the file when it needs them. A failure costs memory alone.
+  // Pages that a neighbour shares come back from the file when it needs them. A failure only costs memory.
   const std::uintptr_t first_page = begin / page * page;
   ::madvise(reinterpret_cast<void*>(first_page), end - first_page, MADV_DONTNEED);
 }

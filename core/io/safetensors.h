@@ -15,7 +15,7 @@
 
 namespace drift {
 
-/// A safetensors file, opened for reading. The file is mapped into memory: opening reads its header alone, and a
+/// A safetensors file, opened for reading. The file is mapped into memory: opening reads only its header, and a
 /// tensor's pages are read when they are used.
 class SafetensorsFile {
  public:
@@ -24,7 +24,7 @@ class SafetensorsFile {
   explicit SafetensorsFile(std::filesystem::path path);
 
   const std::filesystem::path& path() const { return path_; }
-  /// In the order in which they lie in the file.
+  /// In their order in the file.
   const std::vector<SafetensorsEntry>& entries() const { return header_.entries; }
   const std::map<std::string, std::string>& metadata() const { return header_.metadata; }
 
@@ -35,13 +35,13 @@ class SafetensorsFile {
   /// @throws Error if there is none of this name.
   at::Tensor tensor(std::string_view name) const;
 
-  /// Fill `target` (any type, device and stride) with its own number of elements, the first being `first` in the
-  /// row-major order of the entry; converts between types. The pages of the file that held them are given back, so
-  /// that reading a file piece by piece never holds more of it in memory than the pieces at work. Several threads may
-  /// do it at once. Anything that was written into a tensor of tensor() on these pages is lost.
+  /// Fill `target` (any type, device and stride) with as many elements as it has, the first being `first` in the
+  /// row-major order of the entry; converts between types. The pages of the file that held them are given back, so that
+  /// reading a file in pieces never has more of it in memory than the current pieces. Several threads may do it
+  /// concurrently. Anything that was written into a tensor of tensor() on these pages is lost.
   void read_elements(const SafetensorsEntry& entry, std::int64_t first, const at::Tensor& target) const;
 
-  /// The header's JSON with its padding, as it stands in the file.
+  /// The header's JSON with its padding, as it is in the file.
   std::string_view header_text() const { return header_text_; }
 
  private:
@@ -62,7 +62,7 @@ void write_safetensors(const std::filesystem::path& path, const std::vector<Name
                        const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
 
 /// Write the tensors that `source` holds, in its order and with its metadata. Where no type differs its header is
-/// repeated as it stands, so that unchanged values give the same file to the last byte.
+/// repeated unchanged, so that unchanged values give the same file to the last byte.
 /// @param tensors  has each of the source's names, with the same shape; others are passed over
 void write_safetensors_like(const std::filesystem::path& path, const SafetensorsFile& source,
                             const std::vector<NamedTensor>& tensors);

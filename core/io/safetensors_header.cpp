@@ -1,6 +1,6 @@
 #include <core/io/safetensors_header.h>
 
-#include <core/io/file_error.h>
+#include <core/base/quote.h>
 
 #include <drift/error.h>
 
@@ -95,7 +95,7 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
 
   bool string(std::string& text) override {
     if (place_ == Place::kMetadata) {
-      if (!header_.metadata.emplace(field_, text).second) fail("the metadata hold " + quoted_name(field_) + " twice");
+      if (!header_.metadata.emplace(field_, text).second) fail("the metadata has " + quoted_name(field_) + " twice");
     } else if (place_ == Place::kTensor && field_ == "dtype") {
       const auto dtype = dtype_of(text);
       if (!dtype) fail(where() + " has the type " + quoted_name(text) + "; supported: " + supported_dtypes());
@@ -151,15 +151,14 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
   std::string where() const { return in_metadata_ ? "the metadata" : "tensor " + quoted_name(name_); }
 
   [[noreturn]] void fail(const std::string& problem) const {
-    throw Error(file_ + ": " + problem, "the file is damaged or no safetensors file: fetch or write it again");
+    throw Error(file_ + ": " + problem, "the file is damaged or not a safetensors file: fetch or write it again");
   }
 
   [[noreturn]] bool unexpected(const char* found) const {
     if (place_ == Place::kStart || (place_ == Place::kTop && name_.empty())) {
-      fail(std::string("its header holds ") + found + " where an object is expected");
+      fail(std::string("its header has ") + found + " where an object is expected");
     }
-    fail(where() + " holds " + found + " where it does not belong" +
-         (field_.empty() ? "" : ": " + quoted_name(field_)));
+    fail(where() + " has " + found + " where it does not belong" + (field_.empty() ? "" : ": " + quoted_name(field_)));
   }
 
   std::string file_;
@@ -190,7 +189,7 @@ std::optional<std::uint64_t> bytes_of(const SafetensorsEntry& entry) {
 }  // namespace
 
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes, const std::string& file) {
-  const std::string damaged = "the file is cut off or damaged: fetch or write it again";
+  const std::string damaged = "the file is truncated or damaged: fetch or write it again";
   HeaderReader reader(file);
   nlohmann::json::sax_parse(json.begin(), json.end(), &reader);
   SafetensorsHeader header = reader.take();
@@ -204,12 +203,12 @@ SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t 
     const auto bytes = bytes_of(entry);
     if (!bytes || *bytes != entry.end - entry.begin) {
       throw Error(tensor + " of type " + safetensors_dtype_name(entry.dtype) + " and shape " + shape_text(entry.shape) +
-                      " needs " + (bytes ? std::to_string(*bytes) : "too many") + " bytes, but its data_offsets hold " +
+                      " needs " + (bytes ? std::to_string(*bytes) : "too many") + " bytes, but its data_offsets span " +
                       std::to_string(entry.end - entry.begin),
                   damaged);
     }
     if (entry.end > data_bytes) {
-      throw Error(tensor + " ends at byte " + std::to_string(entry.end) + " of the data, but the file holds only " +
+      throw Error(tensor + " ends at byte " + std::to_string(entry.end) + " of the data, but the file has only " +
                       std::to_string(data_bytes),
                   damaged);
     }
@@ -222,7 +221,7 @@ SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t 
     filled = entry.end;
   }
   if (filled != data_bytes) {
-    throw Error(file + ": its tensors hold " + std::to_string(filled) + " bytes, but the file has " +
+    throw Error(file + ": its tensors have " + std::to_string(filled) + " bytes, but the file has " +
                     std::to_string(data_bytes) + " bytes of data",
                 damaged);
   }

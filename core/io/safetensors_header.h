@@ -40,7 +40,7 @@ std::string safetensors_dtype_name(at::ScalarType dtype);
 /// "[2, 29]", for messages.
 std::string shape_text(c10::IntArrayRef shape);
 
-/// Where a type stands in the format's order of tensors within a file; larger comes first.
+/// A type's place in the format's order of tensors within a file; larger comes first.
 int safetensors_dtype_rank(at::ScalarType dtype);
 
 }  // namespace drift

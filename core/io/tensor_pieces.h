@@ -7,11 +7,11 @@
 
 namespace drift {
 
-/// What one thread reads or writes at once: long enough for a disk, short enough for the memory it takes.
+/// The piece that a thread reads or writes at a time: long enough for a disk, short enough for memory.
 inline constexpr std::int64_t kPieceBytes = std::int64_t{4} << 20;
 
 /// A tensor in pieces of at most kPieceBytes that share its memory and follow each other in row-major order: runs of
-/// elements where it is contiguous, else runs of rows of its first dimension (at least one row).
+/// elements if it is contiguous, else runs of rows of its first dimension (at least one row).
 std::vector<at::Tensor> tensor_pieces(const at::Tensor& tensor);
 
 }  // namespace drift

@@ -3,7 +3,7 @@
 #include <core/io/atomic.h>
 #include <core/io/checksum.h>
 #include <core/io/file_error.h>
-#include <core/io/json_text.h>
+#include <core/io/json.h>
 #include <core/io/safetensors.h>
 
 #include <drift/error.h>
@@ -33,7 +33,7 @@ nlohmann::json checksums_of(const fs::path& folder) {
   return files;
 }
 
-// The text of a state without its own checksum: keys are sorted, so that it is always the same.
+// The text of a state without its checksum: keys are sorted, so it is always the same.
 std::string text_without_checksum(nlohmann::json json) {
   json.erase("checksum");
   return json.dump();
@@ -49,7 +49,7 @@ std::string difference(const fs::path& path, const nlohmann::json& expected) {
   }
   const std::string found = file_checksum(path);
   const std::string written = expected.at("xxh3").get<std::string>();
-  return found == written ? "" : "has the checksum " + found + ", written was " + written;
+  return found == written ? "" : "has the checksum " + found + ", but " + written + " was written";
 }
 
 void compare_files(const fs::path& folder, const nlohmann::json& files) {
@@ -66,19 +66,19 @@ nlohmann::json read_state_json(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored)) throw Error("there is no checkpoint folder " + folder.string());
   if (!fs::exists(path, ignored)) {
-    throw Error("checkpoint " + folder.string() + " holds no training state (" + kStateFile + ")",
-                "weights alone can start a new run, but no run can go on from them");
+    throw Error("checkpoint " + folder.string() + " has no training state (" + kStateFile + ")",
+                "weights alone can start a new run, but cannot continue one");
   }
-  const nlohmann::json json = parse_json_object(read_json_text(path), path.string());
+  const nlohmann::json json = read_json_object(path);
   if (!json.contains("format"))
-    throw Error("checkpoint " + folder.string() + " is damaged: " + kStateFile + " names no format");
+    throw Error("checkpoint " + folder.string() + " is damaged: " + kStateFile + " has no format");
   if (json["format"] != kFormat) {
     throw Error("checkpoint " + folder.string() + " has a training state of format " + json["format"].dump() +
                     "; this program reads format " + std::to_string(kFormat),
-                "go on with the version of Drift that wrote it");
+                "continue with the version of Drift that wrote it");
   }
   if (!json.contains("checksum") || json["checksum"] != checksum(text_without_checksum(json))) {
-    throw Error("checkpoint " + folder.string() + " is damaged: " + kStateFile + " is not what was written");
+    throw Error("checkpoint " + folder.string() + " is damaged: " + kStateFile + " differs from what was written");
   }
   return json;
 }
@@ -91,7 +91,7 @@ void write_training_state(const fs::path& folder, const TrainingState& state) {
                          {"seed", state.seed},     {"config_hash", state.config_hash},
                          {"values", state.values}, {"files", checksums_of(folder)}};
   json["checksum"] = checksum(text_without_checksum(json));
-  write_file_atomically(folder / kStateFile, json.dump(2) + "\n");
+  write_file_atomically(folder / kStateFile, json_text(json, 2) + "\n");
 }
 
 TrainingState read_training_state(const fs::path& folder) {

@@ -10,10 +10,10 @@
 
 namespace drift {
 
-/// What lies beside the weights so that a run goes on exactly: training_state.safetensors holds the tensors,
+/// The files besides the weights with which a run continues exactly: training_state.safetensors holds the tensors,
 /// training_state.json the rest, and the size and checksum of every file of the checkpoint.
 struct TrainingState {
-  std::int64_t step = 0;  ///< finished optimisation steps
+  std::int64_t step = 0;  ///< finished training steps
   std::uint64_t seed = 0;
   std::string config_hash;  ///< of the settings that the numbers depend on
   std::map<std::string, std::string> values;

@@ -2,7 +2,7 @@
 
 #include <core/io/atomic.h>
 #include <core/io/checkpoint_weights.h>
-#include <core/io/json_text.h>
+#include <core/io/json.h>
 #include <core/io/safetensors.h>
 
 #include <nlohmann/json.hpp>

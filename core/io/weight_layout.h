@@ -10,7 +10,7 @@ namespace drift {
 
 /// Write a checkpoint's weights into an existing folder: in the files, order and headers of the weights in `source`
 /// where these have the same names and shapes; else as model.safetensors or, above `max_file_bytes`, as shards of at
-/// most that size (a larger tensor has one of its own) with their index. Copies no more than a piece of a tensor at a
+/// most that size (a larger tensor gets a separate one) with their index. Copies no more than a piece of a tensor at a
 /// time.
 /// @param source  a checkpoint folder; may be empty or hold no weights
 /// @return whether every tensor has its type in `source`

@@ -1,5 +1,6 @@
 #include <core/kernels/linear_log_softmax.h>
 
+#include <core/kernels/fused_path.h>
 #include <core/kernels/simd.h>
 
 #include <ATen/OpMathType.h>
@@ -35,7 +36,7 @@ std::int64_t tile_width(std::int64_t rows, std::int64_t vocabulary, std::int64_t
 struct RunningSums {
   float* largest;
   float* total;
-  float* weighted;  // null: not wanted
+  float* weighted;  // null: not needed
 };
 
 template <class T>

@@ -27,7 +27,7 @@ class LinearLogSoftmax {
  public:
   explicit LinearLogSoftmax(at::Tensor weight_VH) : weight_VH_(weight_VH.detach()) {}
 
-  /// Scores alone: no more than a tile of the vocabulary is in memory.
+  /// Only scores: no more than a tile of the vocabulary is in memory.
   TokenScores score(const at::Tensor& hidden_NH, const TokenTargets& targets, bool want_entropy);
 
   /// Scores, and the logits are kept for one backward().

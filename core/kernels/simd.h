@@ -3,7 +3,6 @@
 // Plain loops over float32 or bfloat16, compiled once per instruction set and chosen when the library is loaded. Loops
 // compute in float32; widening and narrowing are written so that the compiler vectorises them.
 
-#include <ATen/core/Tensor.h>
 #include <c10/util/BFloat16.h>
 
 #include <algorithm>
@@ -23,17 +22,6 @@ namespace drift::kernels {
 /// Rows of this width per task: below, a second thread costs more than it saves.
 inline std::int64_t rows_per_task(std::int64_t width) {
   return std::max<std::int64_t>(1, (1 << 15) / std::max<std::int64_t>(1, width));
-}
-
-/// Whether the loops take tensors like this one.
-inline bool has_fused_path(const at::Tensor& x) {
-  return x.is_cpu() && (x.scalar_type() == at::kFloat || x.scalar_type() == at::kBFloat16);
-}
-
-/// Call `body(T())` with the C++ type of a tensor that has_fused_path().
-template <class Body>
-void with_element_type(at::ScalarType type, const Body& body) {
-  type == at::kFloat ? body(float()) : body(c10::BFloat16());
 }
 
 DRIFT_ALWAYS_INLINE float widen(float x) { return x; }
@@ -70,7 +58,7 @@ DRIFT_ALWAYS_INLINE float vector_exp(float x) {
                       r +
                   5.0000001201e-1f;
   const float mantissa = p * r * r + r + 1.0f;
-  // 2^n in two factors, since n = 128 has no exponent of its own.
+  // 2^n in two factors, since n = 128 is not a valid exponent.
   const std::int32_t exponent = std::bit_cast<std::int32_t>(shifted) - 0x4B400000;
   const std::int32_t half = exponent >> 1;
   return mantissa * std::bit_cast<float>((half + 127) << 23) * std::bit_cast<float>((exponent - half + 127) << 23);

@@ -1,12 +1,15 @@
 // The start of every program of this tree: the one place that says how the process works with its machine. Threads of
 // OpenMP read their settings while the library is loaded, before main(). So a program is a shared library, and this
 // small executable, which needs nothing of LibTorch, makes the settings and then loads it (drift_add_program in
-// cmake/DriftProgram.cmake). What the environment already says stays.
+// cmake/DriftProgram.cmake). Settings already in the environment are kept.
 
 #include <dlfcn.h>
 #include <malloc.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <climits>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -29,20 +32,29 @@ void choose_waiting() {
 void choose_allocation() {
   const char* tunables = std::getenv("GLIBC_TUNABLES");
   if (tunables != nullptr && std::strstr(tunables, "glibc.malloc.") != nullptr) return;
-  // No allocation is a mapping of its own, and the heap's free end stays.
+  // No allocation is a separate mapping, and the heap's free end stays.
   ::mallopt(M_MMAP_MAX, 0);
   ::mallopt(M_TRIM_THRESHOLD, INT_MAX);
 }
 
 /// bfloat16 products go through oneDNN, which compiles and keeps one for every shape; a rollout has a new shape at
-/// every step. Its default of 1024, kept again by every thread, came to 0.8 GiB beside a model of one.
+/// every step. Its default of 1024, cached by every thread, took 0.8 GiB for a model of one GiB.
 void choose_caches() {
   set_default("LRU_CACHE_CAPACITY", "16");
   set_default("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "512");
 }
 
-/// The program's file, beside this executable wherever that is installed. dlopen() would look there by itself, but not
-/// where a sanitizer stands between.
+/// A process that was to end with its parent (ChildCommand::ends_with_parent) finds the parent's number here.
+void end_with_parent() {
+  const char* parent = std::getenv("DRIFT_PARENT");
+  if (parent == nullptr) return;
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (std::to_string(::getppid()) != parent) std::raise(SIGTERM);  // it has ended already
+  ::unsetenv("DRIFT_PARENT");
+}
+
+/// The program's file, next to this executable wherever that is installed. dlopen() would look there itself, but not
+/// with a sanitizer in between.
 std::string program_file() {
   std::error_code ignored;
   return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / DRIFT_PROGRAM;
@@ -51,6 +63,7 @@ std::string program_file() {
 }  // namespace
 
 int main(int count, char** arguments) {
+  end_with_parent();
   choose_waiting();
   choose_allocation();
   choose_caches();

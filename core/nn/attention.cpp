@@ -15,8 +15,8 @@
 namespace drift::nn {
 namespace {
 
-// Up to about this length three plain calls, whose score matrix stays in cache, beat the blocked kernel on the CPU:
-// by 1.1 to 2 times, most where the length is no multiple of its block (docs/benchmarks.md).
+// Up to about this length three plain calls, whose score matrix stays in cache, beat the blocked kernel on the CPU: by
+// 1.1 to 2 times, most where the length is not a multiple of its block (docs/benchmarks.md).
 constexpr std::int64_t kShortSequence = 96;
 
 at::Tensor short_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias) {

@@ -13,7 +13,7 @@
 namespace drift::nn {
 
 /// Reads a backbone's config.json. Collects what is wrong, so that one message names all of it. Every key must be
-/// known: read, held to what the backbone computes, or declared to have no part in the numbers.
+/// known: read, checked against what the backbone computes, or declared not to affect the numbers.
 class ConfigReader {
  public:
   using Json = nlohmann::json;
@@ -64,7 +64,7 @@ class ConfigReader {
     return found != json_.end() && !found->is_null();
   }
 
-  /// An integer in [minimum, maximum] that must be there. 0 where it is not.
+  /// An integer in [minimum, maximum] that must be present; else 0.
   std::int64_t integer(const char* key, std::int64_t minimum, std::int64_t maximum) {
     known_.insert(key);
     if (!has(key)) {
@@ -81,7 +81,7 @@ class ConfigReader {
     return 0;
   }
 
-  /// A positive number that must be there. 1 where it is not.
+  /// A positive number that must be present; else 1.
   double positive_number(const char* key) {
     known_.insert(key);
     if (!has(key)) {
@@ -103,7 +103,7 @@ class ConfigReader {
     return absent;
   }
 
-  /// A key that, where present, must have one of these values because another would change the numbers.
+  /// A key that, if present, must have one of these values because another would change the numbers.
   void expect(const char* key, const std::vector<Json>& allowed) {
     known_.insert(key);
     const auto found = json_.find(key);
@@ -118,7 +118,7 @@ class ConfigReader {
   /// Keys that have no part in the numbers.
   void ignore(const std::vector<std::string_view>& keys) { known_.insert(keys.begin(), keys.end()); }
 
-  /// A condition on values that have been read; judged only where all of them were in order.
+  /// A condition on values that have been read; checked only if all of them were valid.
   void check(bool holds, const std::string& problem) {
     if (problems_.empty() && !holds) problems_.push_back(problem);
   }
@@ -137,8 +137,8 @@ class ConfigReader {
     for (std::size_t i = 0; i < std::min(problems_.size(), kMostShown); ++i) list += "\n  " + problems_[i];
     if (problems_.size() > kMostShown) list += "\n  … and " + std::to_string(problems_.size() - kMostShown) + " more";
     throw Error("config.json does not describe a " + family_ + " model that this plugin can compute:" + list,
-                "compare it with the config.json that the original model is published with; a key that has no part in "
-                "the numbers can be named in [model] ignored_settings");
+                "compare it with the config.json of the published model; a key that does not affect "
+                "the numbers can be listed in [model] ignored_settings");
   }
 
  private:

@@ -79,7 +79,7 @@ CachePlaces TransformerCache::places(const CacheWindow& window, std::int64_t tok
     const auto last = attended_B.defined() ? attended_B.max().item<std::int64_t>() : positions();
     if (least < shared_ || most + tokens > positions() || last > positions()) {
       throw Error("the window " + interval(least, most + tokens) + " or the attended positions " + interval(0, last) +
-                  " lie outside the cache's positions " + interval(shared_, positions()));
+                  " are outside the cache's positions " + interval(shared_, positions()));
     }
     if (least == most) places.begin = least;
     places.attended = last;

@@ -14,7 +14,7 @@ namespace drift::nn {
 /// The places of one forward's tokens in a cache, the same for every layer.
 struct CachePlaces {
   at::Tensor positions_BW;    ///< int64
-  std::int64_t begin = -1;    ///< of every row, where that is known without asking the device; else -1
+  std::int64_t begin = -1;    ///< of every row, if that is known without asking the device; else -1
   std::int64_t attended = 0;  ///< keys [0, attended) are handed to the attention
   at::Tensor key_mask_BS;     ///< bool, over these keys; undefined: all attended to
 };

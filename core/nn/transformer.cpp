@@ -1,8 +1,6 @@
 #include <core/nn/transformer.h>
 
-#include <core/kernels/rms_norm.h>
-#include <core/kernels/rotary.h>
-#include <core/kernels/swiglu.h>
+#include <core/kernels/transformer_ops.h>
 #include <core/nn/attention.h>
 
 #include <ATen/TensorOperators.h>
@@ -25,7 +23,7 @@ at::Tensor project(const at::Tensor& x, const at::Tensor& weight, const at::Tens
 
 RotaryTable::RotaryTable(std::int64_t length, std::int64_t head_dimension, double theta, at::TensorOptions options) {
   const auto type = c10::typeMetaToScalarType(options.dtype());
-  // On the CPU, whose cosines the originals' tables have; a table of shapes alone computes none.
+  // On the CPU, because the originals' tables have its cosines; a table with shapes only computes none.
   const auto device = options.device().is_meta() ? at::kMeta : at::kCPU;
   const auto wide = at::TensorOptions(type == at::kDouble ? at::kDouble : at::kFloat).device(device);
   const auto exponents = at::arange(0, head_dimension, 2, wide) / static_cast<double>(head_dimension);

@@ -23,7 +23,7 @@ struct RotaryTable {
   at::Tensor rotate(const at::Tensor& x, std::int64_t heads) const;
 
   std::int64_t sequence = 0;  ///< S
-  at::Tensor cosine_SD2;      ///< [S, D / 2], or [B * S, D / 2] where sequences differ
+  at::Tensor cosine_SD2;      ///< [S, D / 2], or [B * S, D / 2] if sequences differ
   at::Tensor sine_SD2;
 };
 

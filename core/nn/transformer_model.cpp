@@ -1,6 +1,6 @@
 #include <core/nn/transformer_model.h>
 
-#include <core/kernels/rms_norm.h>
+#include <core/kernels/transformer_ops.h>
 #include <core/nn/recomputed_block.h>
 
 #include <drift/error.h>

@@ -13,7 +13,7 @@
 
 namespace drift::nn {
 
-/// What decides the shapes and the numbers of a backbone of transformer blocks.
+/// The settings that determine the shapes and the numbers of a backbone of transformer blocks.
 struct TransformerShape {
   std::int64_t vocabulary = 0;  ///< rows of the embedding and of the head
   std::int64_t hidden = 0;
@@ -31,7 +31,7 @@ struct TransformerShape {
   bool attend_to_padding = false;  ///< key masks are not used, as some originals do; a row then depends on its padding
 };
 
-/// Names of a family's tensors in its checkpoints. `{layer}` stands for the block's number, from 0.
+/// Names of a family's tensors in its checkpoints. `{layer}` is the block's number, from 0.
 struct TensorNames {
   std::string embedding, final_norm, head;
   std::string attention_norm, query, key, value, attention_out;

@@ -38,7 +38,7 @@ class ElfFile {
   explicit ElfFile(const std::filesystem::path& path) : path_(path) {
     std::error_code error;
     if (!std::filesystem::is_regular_file(path, error)) {
-      throw Error("there is no plugin file " + path.string(), "give the path of a shared library (*.so)");
+      throw Error("no plugin file at " + path.string(), "give the path of a shared library (*.so)");
     }
     size_ = std::filesystem::file_size(path, error);
     stream_.open(path, std::ios::binary);

@@ -1,6 +1,7 @@
 #include <core/plugin/handshake.h>
 
 #include <core/plugin/elf_file.h>
+#include <core/report/text_table.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -68,7 +69,7 @@ DriftPluginDescriptor read_descriptor(const std::filesystem::path& file) {
                     file.string(),
                 "build it or copy it again");
   }
-  // What lies behind a shorter descriptor is not part of it.
+  // What follows a shorter descriptor is not part of it.
   if (descriptor.struct_size < sizeof(descriptor)) {
     std::memset(reinterpret_cast<char*>(&descriptor) + descriptor.struct_size, 0,
                 sizeof(descriptor) - descriptor.struct_size);
@@ -116,12 +117,10 @@ Error refusal(const std::filesystem::path& file, const DriftPluginDescriptor& pl
   const std::string name = descriptor_text(plugin.name);
   std::string what = "plugin `" + (name.empty() ? file.filename().string() : name) +
                      "` was built for another Drift\n  --> " + file.string();
-  const auto padded = [](const std::string& text) {
-    return text + std::string(text.size() < 18 ? 18 - text.size() : 1, ' ');
-  };
-  what += "\n       " + padded("field") + padded("this host") + "the plugin";
-  for (const HandshakeMismatch& row : mismatches)
-    what += "\n       " + padded(row.field) + padded(row.host) + row.plugin;
+  TextTable table{{"field", "this host", "the plugin"}};
+  for (const HandshakeMismatch& row : mismatches) table.rows.push_back({row.field, row.host, row.plugin});
+  what += "\n" + to_text(table, /*unicode=*/true, "       ");
+  what.pop_back();
   return Error(
       what,
       "rebuild it against this SDK:  cmake -B build -DCMAKE_PREFIX_PATH=$(drift sdk --prefix) && cmake --build build");

@@ -1,5 +1,7 @@
 #include <core/plugin/plugin_loader.h>
 
+#include <core/boundary/last_word.h>
+#include <core/boundary/plugin_call.h>
 #include <core/plugin/handshake.h>
 #include <core/plugin/sha256.h>
 
@@ -22,17 +24,20 @@ using EntryFunction = const DriftPluginEntry*();
 /// Libraries are never unloaded: components, their type information and exceptions in flight live in them.
 const DriftPluginEntry* load(const fs::path& file, const std::string& name) {
   static auto& kept = *new std::vector<boost::dll::shared_library>;
+  const PluginCall call(callee("plugin `" + name + "`"), "loading");
   boost::dll::shared_library library;
+  watch_exit();
   try {
     library.load(file, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
   } catch (const std::exception& error) {
     throw Error("plugin `" + name + "` cannot be loaded: " + error.what() + "\n  --> " + file.string(),
-                "a library it needs is missing, or it needs something that this libdrift does not have: rebuild it");
+                "rebuild it: a library that it needs is missing, or this libdrift lacks a symbol that it needs");
   }
   if (!library.has(DRIFT_PLUGIN_SYMBOL)) {
     throw Error("plugin `" + name + "` does not export " DRIFT_PLUGIN_SYMBOL "\n  --> " + file.string(),
-                "build it by drift_add_plugin(), which exports it");
+                "build it with drift_add_plugin(), which exports it");
   }
+  watch_exit();  // before what the plugin itself does at exit
   const DriftPluginEntry* entry = library.get<EntryFunction>(DRIFT_PLUGIN_SYMBOL)();
   kept.push_back(std::move(library));
   return entry;
@@ -43,7 +48,7 @@ void check_entry(const DriftPluginEntry* entry, const DriftPluginDescriptor& jud
   if (entry == nullptr || entry->struct_size < sizeof(DriftPluginEntry) || entry->descriptor == nullptr ||
       entry->register_components == nullptr || std::memcmp(entry->descriptor, &judged, sizeof(judged)) != 0) {
     throw Error("plugin `" + descriptor_text(judged.name) + "` is not what its file declares\n  --> " + file.string(),
-                "it was replaced while it was loaded, or is damaged: build or copy it again");
+                "the file is damaged, or was replaced during loading: build or copy it again");
   }
 }
 
@@ -143,17 +148,15 @@ void PluginLoader::register_components(const std::string& name, const fs::path& 
                              registry_.bundles_.end());
     registry_.registering_plugin_.clear();
     throw Error("plugin `" + name + "` failed to register: " + why + "\n  --> " + file.string(),
-                hint.empty() ? "nothing of it was kept; this is for the plugin's author to mend" : hint);
+                hint.empty() ? "nothing of it was kept; report this to the plugin's author" : hint);
   };
   registry_.registering_plugin_ = name;
   try {
+    const PluginCall call(callee("plugin `" + name + "`"), "registration");
     function(&registry_);
-  } catch (const Error& error) {
-    failed(error.what(), error.hint());
-  } catch (const std::exception& error) {
-    failed(error.what(), "");
   } catch (...) {
-    failed("it threw something that is not a std::exception", "");
+    const Error error = describe_exception();
+    failed(error.what(), error.hint());
   }
   registry_.registering_plugin_.clear();
 }

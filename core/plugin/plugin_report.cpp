@@ -1,9 +1,11 @@
 #include <core/plugin/plugin_report.h>
 
 #include <core/base/component_host.h>
+#include <core/boundary/plugin_call.h>
 #include <core/config/nearest.h>
 #include <core/config/preset.h>
 #include <core/config/preset_check.h>
+#include <core/report/text_table.h>
 
 #include <drift/error.h>
 
@@ -15,22 +17,6 @@ namespace drift {
 namespace {
 
 using Row = std::vector<std::string>;
-
-/// Columns as wide as their widest cell, two spaces apart; the last one is not padded.
-std::string table(const std::vector<Row>& rows, const std::string& indent) {
-  std::vector<std::size_t> widths;
-  for (const Row& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    std::string line = indent;
-    for (std::size_t i = 0; i < row.size(); ++i) line += row[i] + std::string(widths[i] - row[i].size() + 2, ' ');
-    text += line.erase(line.find_last_not_of(' ') + 1) + "\n";
-  }
-  return text;
-}
 
 const LoadedPlugin* find_plugin(const PluginLoader& loader, const std::string& name) {
   const auto found = std::find_if(loader.loaded().begin(), loader.loaded().end(),
@@ -52,7 +38,7 @@ std::string parameter_table(const ParamSpecs& specs, const std::string& indent) 
     rows.push_back(
         {spec.name, type_name(spec.default_value), to_toml(spec.default_value), spec.range.describe(), spec.doc});
   }
-  return table(rows, indent);
+  return to_text({.rows = rows}, /*unicode=*/true, indent);
 }
 
 std::string component_text(const ComponentEntry& entry, const PluginLoader& loader) {
@@ -66,17 +52,17 @@ std::string bundle_text(const Bundle& bundle, const PluginLoader& loader) {
                             {"loss", bundle.loss},
                             {"plugin", plugin_line(loader, bundle.plugin)}};
   if (bundle.paper.empty()) parts.erase(parts.begin());
-  std::string text = "algorithm `" + bundle.name + "`\n  " + bundle.doc + "\n" + table(parts, "  ");
+  std::string text =
+      "algorithm `" + bundle.name + "`\n  " + bundle.doc + "\n" + to_text({.rows = parts}, /*unicode=*/true, "  ");
   for (const BundlePreset& file : bundle.presets) {
     const Preset preset = read_preset(bundle, file);
     text += "\n  preset `" + preset.name + "`" + (&file == &bundle.presets.front() ? " (default)" : "") + ": " +
             preset.description + "\n";
     std::vector<Row> rows;
     for (const auto& [key, leaf] : preset.layer.leaves) {
-      rows.push_back({key, "=", leaf.value ? to_toml(*leaf.value) : leaf.found,
-                      preset.optional.contains(key) ? "where there is such a parameter" : ""});
+      rows.push_back({key, "=", leaf.text(), preset.optional.contains(key) ? "if there is such a parameter" : ""});
     }
-    text += rows.empty() ? "    no settings of its own\n" : table(rows, "    ");
+    text += rows.empty() ? "    no settings of its own\n" : to_text({.rows = rows}, /*unicode=*/true, "    ");
     for (const auto& [key, note] : preset.notes) text += "    note: " + key + " was " + note + "\n";
   }
   return text;
@@ -111,9 +97,10 @@ void check_component(const ComponentEntry& entry, std::vector<std::string>& prob
   const bool needs_files = entry.kind == ComponentKind::kModel || entry.kind == ComponentKind::kTask;
   if (!defaults_fit || needs_files) return;
   try {
+    const PluginCall call(callee(name + " of plugin `" + entry.plugin + "`"), "constructor");
     make_component(entry, Params(entry.params));
-  } catch (const std::exception& error) {
-    problems.push_back(name + " cannot be created with its defaults: " + error.what());
+  } catch (...) {
+    problems.push_back(name + " cannot be created with its defaults: " + describe_exception().what());
   }
 }
 
@@ -137,7 +124,7 @@ std::string plugin_list(const Registry& registry, const PluginLoader& loader) {
   for (const ComponentEntry* entry : entries) add(kind_name(entry->kind), entry->name, entry->plugin);
   if (rows.empty()) return "no plugin is loaded\n";
   rows.insert(rows.begin(), {"kind", "name", "version", "tier", "plugin file"});
-  return table(rows, "");
+  return to_text({.rows = rows});
 }
 
 std::string plugin_info(const Registry& registry, const PluginLoader& loader, std::string_view name) {
@@ -151,12 +138,8 @@ std::string plugin_info(const Registry& registry, const PluginLoader& loader, st
   for (const ComponentEntry& entry : registry.components())
     add(entry.name, entry.plugin, component_text(entry, loader));
   if (!text.empty()) return text;
-  const std::vector<std::string> known(names.begin(), names.end());
-  const std::string nearest = nearest_name(name, known);
   throw Error("there is no algorithm, component or plugin `" + std::string(name) + "`",
-              known.empty()     ? "no plugin is loaded    (drift doctor)"
-              : nearest.empty() ? "there are: " + joined(known) + "    (drift plugin list)"
-                                : "did you mean `" + nearest + "`?    (drift plugin list)");
+              name_hint(name, {names.begin(), names.end()}, "names") + "    (drift plugin list)");
 }
 
 std::string plugin_check(const std::filesystem::path& file) {
@@ -170,7 +153,7 @@ std::string plugin_check(const std::filesystem::path& file) {
   for (const Bundle& bundle : registry.bundles()) check_presets(bundle, registry, problems);
   if (registry.components().empty() && registry.bundles().empty()) problems.push_back("it registers nothing");
   if (!problems.empty()) {
-    std::string what = "plugin `" + plugin.name + "` loads, but is not in order\n  --> " + plugin.path.string();
+    std::string what = "plugin `" + plugin.name + "` loads, but has mistakes\n  --> " + plugin.path.string();
     for (const std::string& problem : problems) what += "\n       " + problem;
     throw Error(what, "correct the declarations in its DRIFT_PLUGIN(…)");
   }
@@ -186,7 +169,7 @@ std::string plugin_check(const std::filesystem::path& file) {
     rows.push_back({std::string(kind_name(entry.kind)),
                     entry.name + ", " + std::to_string(count) + (count == 1 ? " parameter" : " parameters")});
   }
-  return table(rows, "") + "ok: " + plugin.path.string() + "\n";
+  return to_text({.rows = rows}) + "ok: " + plugin.path.string() + "\n";
 }
 
 }  // namespace drift

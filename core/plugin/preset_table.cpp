@@ -2,6 +2,7 @@
 
 #include <core/config/nearest.h>
 #include <core/config/preset.h>
+#include <core/report/text_table.h>
 
 #include <drift/error.h>
 
@@ -21,26 +22,11 @@ struct Column {
 
 std::string code(const std::string& text) { return "`" + text + "`"; }
 
-/// | a | b |
-std::string line(const std::vector<std::string>& cells) {
-  std::string text = "|";
-  for (const std::string& cell : cells) {
-    text += " ";
-    for (const char c : cell) text += c == '|' ? std::string("\\|") : std::string(1, c);
-    text += cell.empty() ? "|" : " |";
-  }
-  return text + "\n";
-}
-
-std::string heading(const std::vector<std::string>& cells) {
-  return line(cells) + line(std::vector<std::string>(cells.size(), "---"));
-}
-
 std::vector<Column> columns_of(const std::vector<Preset>& presets) {
   std::vector<Column> columns;
   for (const Preset& preset : presets) {
     std::map<std::string, std::string> settings;
-    for (const auto& [key, leaf] : preset.layer.leaves) settings[key] = leaf.value ? to_toml(*leaf.value) : leaf.found;
+    for (const auto& [key, leaf] : preset.layer.leaves) settings[key] = leaf.text();
     auto same = columns.begin();
     while (same != columns.end() && same->settings != settings) ++same;
     if (same == columns.end()) same = columns.insert(same, Column{{}, std::move(settings)});
@@ -60,19 +46,18 @@ std::optional<std::string> shared_value(const std::vector<Column>& columns, cons
 
 std::string differences(const std::vector<Column>& columns, const std::set<std::string>& keys,
                         const std::set<std::string>& optional) {
-  std::string text;
+  if (keys.empty()) return {};
+  TextTable table{{"setting"}};
+  for (const Column& column : columns) table.titles.push_back(joined(column.presets));
   for (const std::string& key : keys) {
-    std::vector<std::string> cells = {code(key) + (optional.contains(key) ? ", optional" : "")};
+    auto& cells = table.rows.emplace_back();
+    cells.push_back(code(key) + (optional.contains(key) ? ", optional" : ""));
     for (const Column& column : columns) {
       const auto found = column.settings.find(key);
       cells.push_back(found == column.settings.end() ? "" : found->second);
     }
-    text += line(cells);
   }
-  if (text.empty()) return text;
-  std::vector<std::string> names = {"setting"};
-  for (const Column& column : columns) names.push_back(joined(column.presets));
-  return "\n" + heading(names) + text;
+  return "\n" + to_markdown(table);
 }
 
 /// One line for each section.
@@ -88,11 +73,8 @@ const Bundle& find_bundle(const Registry& registry, std::string_view algorithm) 
   if (const Bundle* bundle = registry.find_bundle(algorithm)) return *bundle;
   std::vector<std::string> names;
   for (const Bundle& bundle : registry.bundles()) names.push_back(bundle.name);
-  const std::string nearest = nearest_name(algorithm, names);
   throw Error("there is no algorithm `" + std::string(algorithm) + "`",
-              !nearest.empty() ? "did you mean `" + nearest + "`?    (drift plugin list)"
-              : names.empty()  ? "no plugin brings one    (drift plugin list)"
-                               : "algorithms: " + joined(names) + "    (drift plugin list)");
+              name_hint(algorithm, names, "algorithms") + "    (drift plugin list)");
 }
 
 }  // namespace
@@ -102,10 +84,10 @@ std::string preset_tables(const Registry& registry, std::string_view algorithm) 
   if (bundle.presets.empty()) return "no presets\n";
   std::vector<Preset> presets;
   std::set<std::string> optional;
-  std::string text = heading({"preset", "what it is"});
+  TextTable list{{"preset", "what it is"}};
   for (const BundlePreset& file : bundle.presets) {
     presets.push_back(read_preset(bundle, file));
-    text += line({code(file.name) + (presets.size() == 1 ? ", the default" : ""), presets.back().description});
+    list.rows.push_back({code(file.name) + (presets.size() == 1 ? ", the default" : ""), presets.back().description});
     optional.insert(presets.back().optional.begin(), presets.back().optional.end());
   }
   const std::vector<Column> columns = columns_of(presets);
@@ -119,7 +101,7 @@ std::string preset_tables(const Registry& registry, std::string_view algorithm) 
     differing.erase(key);
     shared[std::string(section_of(key))].push_back(code(std::string(name_of(key)) + " = " + value));
   }
-  return text + differences(columns, differing, optional) + agreement(shared);
+  return to_markdown(list) + differences(columns, differing, optional) + agreement(shared);
 }
 
 }  // namespace drift

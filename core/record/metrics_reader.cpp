@@ -27,7 +27,7 @@ std::vector<StepRecord> read_metrics(const std::filesystem::path& path) {
       steps.push_back(std::move(step));
     } catch (const Error& error) {
       throw Error(path.string() + ":" + std::to_string(line_number) + ": " + error.what(),
-                  "the other lines are whole; remove this one to go on without it");
+                  "the other lines are intact; remove this one to continue without it");
     }
   }
   return steps;

@@ -1,5 +1,7 @@
 #include <core/record/step_record.h>
 
+#include <core/io/json.h>
+
 #include <drift/error.h>
 
 #include <nlohmann/json.hpp>
@@ -40,6 +42,7 @@ constexpr NamedPhase kPhases[] = {
 };
 
 constexpr std::string_view kRewardPart = "reward.";
+constexpr std::string_view kLossMetric = "loss/";
 
 double known_or_zero(double value) { return std::isnan(value) ? 0 : value; }
 
@@ -97,8 +100,12 @@ void take_number(StepRecord& record, const std::string& name, const Json& value)
     record.kept_groups = value.get<std::int64_t>();
   } else if (name.starts_with(kRewardPart)) {
     record.reward_parts[name.substr(kRewardPart.size())] = value.get<double>();
-  } else if (name != "step" && name != "seconds") {
+  } else if (name.starts_with(kLossMetric)) {
+    record.loss_metrics[name.substr(kLossMetric.size())] = value.get<double>();
+  } else if (name.find('/') != std::string::npos) {
     record.plugin_metrics[name] = value.get<double>();
+  } else if (name != "step" && name != "seconds") {
+    record.loss_metrics[name] = value.get<double>();
   }
 }
 
@@ -141,14 +148,14 @@ double StepRecord::value(std::string_view name) const {
   if (name == "live_groups") return live_groups ? static_cast<double>(*live_groups) : kUnknown;
   if (name == "kept_groups") return kept_groups ? static_cast<double>(*kept_groups) : kUnknown;
   if (name.starts_with(kRewardPart)) return found_in(reward_parts, name.substr(kRewardPart.size()));
+  if (name.starts_with(kLossMetric)) return found_in(loss_metrics, name.substr(kLossMetric.size()));
   return found_in(plugin_metrics, name);
 }
 
 std::string to_json_line(const StepRecord& record) {
   Json line;
   line["step"] = record.step;
-  for (const char* name : {"loss", "reward", "solved", "kl", "grad_norm", "token_utility"})
-    line[name] = number(record.value(name));
+  for (const char* name : {"loss", "reward", "solved", "grad_norm"}) line[name] = number(record.value(name));
   line["live_groups"] = count(record.live_groups);
   line["kept_groups"] = count(record.kept_groups);
   line["groups"] = record.groups;
@@ -158,15 +165,16 @@ std::string to_json_line(const StepRecord& record) {
   line["two_pass"] = record.two_pass;
   line["skipped"] = record.skipped;
   for (const auto& [label, value] : record.reward_parts) line[std::string(kRewardPart) + label] = number(value);
+  for (const auto& [name, value] : record.loss_metrics) line[std::string(kLossMetric) + name] = number(value);
   for (const auto& [name, value] : record.plugin_metrics) line[name] = number(value);
   if (record.seconds) line["seconds"] = json_of(*record.seconds);
   if (record.held_out) line["held_out"] = json_of(*record.held_out);
-  return line.dump();
+  return json_text(line);
 }
 
 StepRecord parse_step(std::string_view line) {
   try {
-    return parse_object(Json::parse(line));
+    return parse_object(parse_json_object(line, "the line"));
   } catch (const nlohmann::json::exception& error) {
     throw Error(std::string("not the metrics of a step: ") + error.what());
   }

@@ -25,7 +25,7 @@ struct PhaseSeconds {
 struct StepSeconds {
   double rollout = 0;
   double reward = 0;
-  double old = 0;  ///< log-probabilities of the policy that wrote the responses, where the update does not yield them
+  double old = 0;  ///< log-probabilities of the policy that wrote the responses, if the update does not yield them
   double reference = 0;
   double update = 0;  ///< forwards with gradients, loss, backwards, optimizer
   double total = 0;
@@ -35,15 +35,14 @@ struct StepSeconds {
   std::vector<PhaseSeconds> phases() const;
 };
 
-/// What is known of one training step. What a run does not have stays unknown.
+/// What is known of one training step. Values that a run does not have stay unknown.
 struct StepRecord {
   std::int64_t step = 0;  ///< 1, 2, …; 0: the evaluation before the first step
   double loss = kUnknown;
-  double reward = kUnknown;  ///< mean over all responses of the rollout
-  std::map<std::string, double, std::less<>>
-      reward_parts;             ///< by label, where there are several; without their weights
-  double solved = kUnknown;     ///< share of the responses, in [0, 1]
-  double grad_norm = kUnknown;  ///< mean over the optimizer steps, before clipping
+  double reward = kUnknown;                                 ///< mean over all responses of the rollout
+  std::map<std::string, double, std::less<>> reward_parts;  ///< by label, if there are several; without their weights
+  double solved = kUnknown;                                 ///< share of the responses, in [0, 1]
+  double grad_norm = kUnknown;                              ///< mean over the optimizer steps, before clipping
   double learning_rate = kUnknown;
   std::int64_t groups = 0;
   std::optional<std::int64_t> live_groups;  ///< groups with differing rewards
@@ -56,21 +55,24 @@ struct StepRecord {
   double update_forwards_per_response = kUnknown;
   double update_backwards_per_response = kUnknown;
   bool two_pass = false;
-  bool skipped = false;  ///< no group was live: no optimizer step
-  /// What plugins report: the loss by plain names (kl, token_utility, …), other components as COMPONENT/name.
-  std::map<std::string, double, std::less<>> plugin_metrics;
+  bool skipped = false;                                       ///< no group was live: no optimizer step
+  std::map<std::string, double, std::less<>> loss_metrics;    ///< what the loss reports: loss/NAME in metrics.jsonl
+  std::map<std::string, double, std::less<>> plugin_metrics;  ///< what other components report, as COMPONENT/name
+  /// Why the step taught nothing or little: texts that are the same in each such step, so that they can be counted. Not
+  /// in metrics.jsonl.
+  std::vector<std::string> warnings;
   std::optional<StepSeconds> seconds;     ///< none where nothing was trained
   std::optional<HeldOutResult> held_out;  ///< where the step was evaluated
 
-  /// A number by its name in metrics.jsonl, "reward.LABEL" and those of the loss included.
+  /// A number by its name in metrics.jsonl, "reward.LABEL", "loss/NAME" and "COMPONENT/name" included.
   double value(std::string_view name) const;
 };
 
 /// One line of metrics.jsonl, without the line break.
 std::string to_json_line(const StepRecord& record);
 
-/// What to_json_line() wrote. A number of another name counts as a plugin's: another version of Drift may have written
-/// the line.
+/// What to_json_line() wrote. A plain name that is not known is a metric of the loss, as in runs from before these had
+/// names of their own.
 /// @throws Error if it is no such line.
 StepRecord parse_step(std::string_view line);
 

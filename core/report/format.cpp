@@ -1,7 +1,11 @@
 #include <core/report/format.h>
 
+#include <unicode/utf8.h>
+
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <cstdarg>
 #include <cstdio>
 
 namespace drift {
@@ -9,33 +13,33 @@ namespace {
 
 constexpr const char* kDash = "-";
 
-template <class... Values>
-std::string print(const char* format, Values... values) {
-  char buffer[64];
-  std::snprintf(buffer, sizeof buffer, format, values...);
-  return buffer;
-}
-
 constexpr char kEscape = '\033';
 
-bool continues_code_point(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
-
-// End of the piece at `at`: a whole style sequence (escape … 'm'), or one code point.
+// End of the piece at `at`: a complete style sequence (escape … 'm'), or one code point.
 std::size_t next_piece(std::string_view text, std::size_t at) {
   if (text[at] == kEscape) {
     const std::size_t close = text.find('m', at);
     return close == std::string_view::npos ? at + 1 : close + 1;
   }
   std::size_t end = at + 1;
-  while (end < text.size() && continues_code_point(text[end])) ++end;
+  while (end < text.size() && U8_IS_TRAIL(text[end])) ++end;
   return end;
 }
 
 }  // namespace
 
+std::string print_text(const char* format, ...) {
+  char buffer[512];
+  va_list values;
+  va_start(values, format);
+  std::vsnprintf(buffer, sizeof buffer, format, values);
+  va_end(values);
+  return buffer;
+}
+
 std::string format_decimal(double value, int digits) {
   if (std::isnan(value)) return kDash;
-  std::string text = print("%.*f", digits, value);
+  std::string text = print_text("%.*f", digits, value);
   // A rounded negative number must not read as "-0.000".
   if (text[0] == '-' && text.find_first_of("123456789if") == std::string::npos) text.erase(0, 1);
   return text;
@@ -46,7 +50,12 @@ std::string format_adaptive(double value) {
   const double size = std::abs(value);
   if (size == 0 || (size >= 0.001 && size < 100)) return format_decimal(value, 3);
   if (size >= 100 && size < 100000) return format_decimal(value, size < 1000 ? 1 : 0);
-  return print("%.1e", value);
+  return print_text("%.1e", value);
+}
+
+std::string format_exact(double value) {
+  char buffer[32];
+  return std::isnan(value) ? "" : std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
 }
 
 std::string format_percent(double fraction) { return format_decimal(100 * fraction, 1); }
@@ -67,8 +76,8 @@ std::string format_count(double value) {
 }
 
 std::string format_parameters(long long count) {
-  if (count >= 100'000'000) return print("%.2f B", static_cast<double>(count) / 1e9);
-  if (count >= 10'000) return print("%.2f M", static_cast<double>(count) / 1e6);
+  if (count >= 100'000'000) return print_text("%.2f B", static_cast<double>(count) / 1e9);
+  if (count >= 10'000) return print_text("%.2f M", static_cast<double>(count) / 1e6);
   return format_integer(count);
 }
 
@@ -82,9 +91,9 @@ std::string format_duration(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0) return "-:--";
   const long long whole = std::llround(seconds);
   const long long days = whole / 86400, hours = whole / 3600 % 24, minutes = whole / 60 % 60;
-  if (days > 0) return print("%lld d %02lld:%02lld", days, hours, minutes);
-  if (hours > 0) return print("%lld:%02lld:%02lld", hours, minutes, whole % 60);
-  return print("%lld:%02lld", minutes, whole % 60);
+  if (days > 0) return print_text("%lld d %02lld:%02lld", days, hours, minutes);
+  if (hours > 0) return print_text("%lld:%02lld:%02lld", hours, minutes, whole % 60);
+  return print_text("%lld:%02lld", minutes, whole % 60);
 }
 
 int display_width(std::string_view text) {
@@ -97,12 +106,17 @@ int display_width(std::string_view text) {
   return width;
 }
 
+std::string aligned(const std::string& text, std::size_t width, bool to_the_right) {
+  const std::string space(width - std::min(width, static_cast<std::size_t>(display_width(text))), ' ');
+  return to_the_right ? space + text : text + space;
+}
+
 std::string truncate_to_width(std::string_view text, int columns) {
   std::string kept;
   int width = 0;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = next_piece(text, at);
-    // Styles stay, behind the cut too: the one that ends a colour is among them.
+    // Styles are kept, even after the cut: the one that ends a colour is among them.
     if (text[at] == kEscape || ++width <= columns) kept += text.substr(at, end - at);
     at = end;
   }

@@ -9,8 +9,10 @@ namespace drift {
 
 /// Fixed point: (0.7304, 3) -> "0.730".
 std::string format_decimal(double value, int digits);
-/// Three decimals where they say enough, else two significant digits: "-0.031", "2.4e-05", "12345".
+/// Three decimals if that is enough, else two significant digits: "-0.031", "2.4e-05", "12345".
 std::string format_adaptive(double value);
+/// As many digits as it takes to read the same number again; empty if it is not known.
+std::string format_exact(double value);
 /// A fraction as per cent without the sign: 0.421 -> "42.1".
 std::string format_percent(double fraction);
 /// Three significant digits with thousands separators: 21387 -> "21,400".
@@ -24,9 +26,14 @@ std::string format_seconds(double seconds);
 /// How long a wait is: "0:09", "12:30", "1:02:03", "2 d 03:10".
 std::string format_duration(double seconds);
 
+/// As printf does it, for what the functions above do not say; at most 511 bytes.
+[[gnu::format(printf, 1, 2)]] std::string print_text(const char* format, ...);
+
 /// Columns that UTF-8 text takes in a terminal: one per code point, none for style sequences.
 int display_width(std::string_view text);
 /// The first `columns` columns of UTF-8 text, all style sequences kept.
 std::string truncate_to_width(std::string_view text, int columns);
+/// UTF-8 text filled up with spaces to a width.
+std::string aligned(const std::string& text, std::size_t width, bool to_the_right);
 
 }  // namespace drift

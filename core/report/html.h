@@ -5,7 +5,7 @@
 
 namespace drift {
 
-/// Text for element content and attribute values of a page that is HTML and XML at once. Bytes that XML forbids become
+/// Text for element content and attribute values of a page that is both HTML and XML. Bytes that XML forbids become
 /// U+FFFD.
 std::string escape_html(std::string_view text);
 

@@ -39,10 +39,10 @@ class Curves {
     rewards();
     held_out();
     add({.title = "Loss", .series = {of("loss")}, .noisy = true});
-    add({.title = "KL to the reference", .unit = "nats", .series = {of("kl")}, .minimum = 0, .noisy = true});
+    add({.title = "KL to the reference", .unit = "nats", .series = {of("loss/kl")}, .minimum = 0, .noisy = true});
     add({.title = "Token utility",
          .unit = "share of tokens scored",
-         .series = {of("token_utility")},
+         .series = {of("loss/token_utility")},
          .minimum = 0,
          .noisy = true});
     live_groups();
@@ -54,7 +54,7 @@ class Curves {
     add({.title = "Forwards", .unit = "a response", .series = {of("forwards_per_response")}, .minimum = 0});
     add({.title = "Response length", .unit = "tokens", .series = {of("response_length")}, .minimum = 0});
     phases();
-    add({.title = "Speed", .unit = "tokens a second", .series = {of("tokens_per_second")}, .minimum = 0});
+    add({.title = "Speed", .unit = "tokens per second", .series = {of("tokens_per_second")}, .minimum = 0});
     add({.title = "Learning rate", .series = {of("learning_rate")}, .minimum = 0});
     return html_;
   }
@@ -81,7 +81,7 @@ class Curves {
     const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
     if (std::equal(chart.series[0].y.begin(), chart.series[0].y.end(), chart.series[1].y.begin(), same)) {
       chart.series.pop_back();
-      chart.note = "share of solved responses: the same";
+      chart.note = "the share of solved responses is the same";
     }
     for (const auto& [label, value] : metrics_.back().reward_parts) {
       chart.series.push_back(of("reward." + label));
@@ -127,7 +127,7 @@ class Curves {
   }
 
   void phases() {
-    Chart chart{.title = "Time", .unit = "seconds a step", .minimum = 0, .stacked = true};
+    Chart chart{.title = "Time", .unit = "seconds per step", .minimum = 0, .stacked = true};
     for (const PhaseShare& share : phase_shares(metrics_)) {
       Series series{phase_name(share.name), {}, {}};
       for (const StepRecord& step : metrics_) {

@@ -5,14 +5,14 @@
 
 namespace drift {
 
-/// A titled part of a report; empty where the content is.
+/// A titled part of a report; empty if the content is.
 /// @param content  HTML
 /// @param around   class of the element around the content, or empty
-/// @param note     text beside the title, or empty
+/// @param note     text next to the title, or empty
 std::string html_section(std::string_view title, std::string_view content, std::string_view around = {},
                          std::string_view note = {});
 
-/// A whole report: one file that needs no other, for screen (light and dark), phone and paper.
+/// A complete report: one file that needs no other, for screen (light and dark), phone and paper.
 /// @param body  HTML
 std::string html_page(std::string_view title, std::string_view subtitle, std::string_view body);
 

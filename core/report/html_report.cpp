@@ -33,7 +33,7 @@ struct Run {
   std::string samples;
 };
 
-// `use` gets the parsed file; what it finds wrong is the file's fault.
+// `use` gets the parsed file; an error that it finds is the file's.
 template <class JsonType>
 void with_json(const std::filesystem::path& path, const std::function<void(JsonType&)>& use) {
   if (!std::filesystem::exists(path)) return;
@@ -149,7 +149,7 @@ std::string curves_note(std::size_t steps) {
   return note;
 }
 
-// What ran, in one line: the summary's own words, where it has them.
+// What ran, in one line: in the summary's words, if it has them.
 std::string subtitle(const Json& summary) {
   std::string text;
   for (const char* key : {"algorithm", "model", "task", "device"}) {
@@ -178,7 +178,7 @@ void write_report(const std::filesystem::path& run_folder) {
   run.name = std::filesystem::weakly_canonical(run_folder).filename().string();
   run.steps = read_metrics(run_folder / "metrics.jsonl");
   with_json<Json>(run_folder / "summary.json", [&](Json& summary) {
-    summary.get_ref<const Json::object_t&>();  // throws where it is something else
+    summary.get_ref<const Json::object_t&>();  // throws if it is something else
     run.summary = summary;
   });
   with_json<Json>(run_folder / "plugins.json", [&](Json& plugins) { run.plugins = html_rows(plugins); });

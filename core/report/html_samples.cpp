@@ -1,5 +1,6 @@
 #include <core/report/html_samples.h>
 
+#include <core/io/json.h>
 #include <core/report/format.h>
 #include <core/report/html.h>
 
@@ -100,7 +101,7 @@ std::string laid_out(const Sample& sample) {
   return html + "</div>";
 }
 
-// The response after each forward: what it committed stands out, what is still masked is a dot.
+// The response after each forward: committed tokens are highlighted, masked ones are dots.
 std::string film(const Sample& sample) {
   if (sample.tokens.size() > kLongestFilmed || sample.last_step == 0 || sample.last_step >= kMostFrames) return {};
   std::string html = "<h4>after each forward</h4><div class=\"film\">";
@@ -130,7 +131,7 @@ std::string verdict(const nlohmann::json& sample) {
   if (const auto reward = sample.find("reward"); reward != sample.end() && reward->is_number()) {
     html += " <span>reward " + format_decimal(reward->get<double>(), 2) + "</span>";
   }
-  if (sample.contains("step")) html += " <span>after step " + escape_html(sample["step"].dump()) + "</span>";
+  if (sample.contains("step")) html += " <span>after step " + escape_html(json_text(sample["step"])) + "</span>";
   if (const std::string reason = sample.value("reason", std::string()); !reason.empty())
     html += " <span>" + escape_html(reason) + "</span>";
   return html + "</h3>";

@@ -1,5 +1,6 @@
 #include <core/report/html_tables.h>
 
+#include <core/io/json.h>
 #include <core/report/format.h>
 #include <core/report/html.h>
 
@@ -20,7 +21,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
 }
 
-// First position of `wanted` outside of quoted texts.
+// First position of `wanted` outside quoted texts.
 std::size_t find_unquoted(std::string_view line, char wanted) {
   char quote = 0;
   for (std::size_t at = 0; at < line.size(); ++at) {
@@ -43,7 +44,7 @@ std::string setting_row(std::string_view line) {
   const std::string_view origin =
       comment == std::string_view::npos ? std::string_view() : trimmed(line.substr(comment + 1));
   const std::size_t equals = find_unquoted(setting, '=');
-  if (equals == std::string_view::npos) return {};  // a line that is a comment alone
+  if (equals == std::string_view::npos) return {};  // a line with only a comment
   return std::string(origin == "default" ? "<tr class=\"default\">" : "<tr>") + "<th>" +
          escape_html(trimmed(setting.substr(0, equals))) + "</th><td><code>" +
          escape_html(trimmed(setting.substr(equals + 1))) + "</code></td><td>" + escape_html(origin) + "</td></tr>";
@@ -63,7 +64,7 @@ std::string scalar_text(const Json& value) {
     for (const Json& item : value) text += (text.empty() ? "" : ", ") + scalar_text(item);
     return text;
   }
-  return value.is_null() ? "-" : value.dump();
+  return value.is_null() ? "-" : json_text(value);
 }
 
 std::string fact(const std::string& key, const Json& value) {

@@ -14,7 +14,7 @@ std::string html_settings(std::string_view config_toml);
 /// @throws nlohmann::json::exception if it is something else.
 std::string html_rows(const nlohmann::ordered_json& objects);
 
-/// The members of an object but for those that the page shows elsewhere: the facts of the run.
+/// The members of an object except those that the page shows elsewhere: the facts of the run.
 std::string html_facts(const nlohmann::ordered_json& summary);
 
 }  // namespace drift

@@ -1,24 +1,11 @@
 #include <core/report/profile.h>
 
 #include <core/report/format.h>
+#include <core/report/text_table.h>
 
 #include <algorithm>
-#include <numeric>
 
 namespace drift {
-namespace {
-
-std::string padded_right(std::string text, std::size_t width) {
-  text.resize(std::max(text.size(), width), ' ');
-  return text;
-}
-
-std::string padded_left(const std::string& text, std::size_t width) {
-  return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
-}
-
-}  // namespace
-
 std::vector<PhaseShare> phase_shares(const std::vector<StepRecord>& steps) {
   std::vector<PhaseShare> shares;
   double measured_steps = 0;
@@ -49,19 +36,16 @@ std::vector<PhaseShare> phase_shares(const std::vector<StepRecord>& steps) {
 std::string phase_name(const std::string& key) { return key == "old" || key == "reference" ? key + " policy" : key; }
 
 std::string profile_table(const std::vector<StepRecord>& steps) {
-  std::string table;
-  const auto shares = phase_shares(steps);
-  const auto row = [&](const std::string& label, const std::string& name, double seconds, double share) {
-    table += (table.empty() ? "" : "\n") + padded_right(label, 12) + padded_right(name, 18) +
-             padded_left(format_seconds(seconds), 8) + padded_left(format_percent(share), 7) + " %";
-  };
+  auto shares = phase_shares(steps);
+  if (shares.empty()) return {};
+  PhaseShare whole{"a step", 0, 1};
+  for (const PhaseShare& share : shares) whole.mean_seconds += share.mean_seconds;
+  shares.push_back(whole);
+  TextTable table{.is_number = {false, true, true}};
   for (const PhaseShare& share : shares)
-    row(table.empty() ? "profile" : "", phase_name(share.name), share.mean_seconds, share.share);
-  if (shares.empty()) return table;
-  const double total = std::accumulate(shares.begin(), shares.end(), 0.0,
-                                       [](double sum, const PhaseShare& share) { return sum + share.mean_seconds; });
-  row("", "a step", total, 1);
-  return table;
+    table.rows.push_back(
+        {phase_name(share.name), format_seconds(share.mean_seconds), format_percent(share.share) + " %"});
+  return to_text(table);
 }
 
 }  // namespace drift

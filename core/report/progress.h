@@ -29,7 +29,7 @@ class RateEstimator {
   std::deque<Report> reports_;
 };
 
-/// "2.9 steps/s", or "4.2 s/step" where one takes longer than a second; empty where not known.
+/// "2.9 steps/s", or "4.2 s/step" if one takes longer than a second; empty if not known.
 std::string describe_rate(double rate, std::string_view singular);
 
 /// A bar of `columns` columns: "━━━━━━──────", or "######......" without Unicode.

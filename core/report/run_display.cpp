@@ -2,10 +2,11 @@
 
 #include <core/base/log.h>
 #include <core/report/format.h>
+#include <core/report/text_table.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+#include <sstream>
 
 namespace drift {
 namespace {
@@ -17,7 +18,7 @@ constexpr int kBarColumns = 24;
 struct Column {
   const char* title;
   int width;
-  int rank;  // where the table is too wide, the highest rank goes first
+  int rank;  // if the table is too wide, the highest rank is removed first
   bool train;
   bool pretrain;
   double (*value)(const StepRecord& step);  // a row shows its mean over some steps; none: the seconds that are left
@@ -34,11 +35,7 @@ std::string live_text(double live, const StepRecord& last) {
 std::string percent_text(double fraction, const StepRecord&) {
   return std::isnan(fraction) ? "-" : format_percent(fraction) + "%";
 }
-std::string rate_text(double rate, const StepRecord&) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.2g", rate);
-  return std::isnan(rate) ? "-" : buffer;
-}
+std::string rate_text(double rate, const StepRecord&) { return std::isnan(rate) ? "-" : print_text("%.2g", rate); }
 std::string decimal_text(double value, const StepRecord&) { return format_decimal(value, 3); }
 std::string adaptive_text(double value, const StepRecord&) { return format_adaptive(value); }
 std::string count_text(double value, const StepRecord&) { return format_count(value); }
@@ -58,9 +55,9 @@ const Column kTable[] = {
     {"solved", 6, 1, true, false, [](const Step& step) { return step.solved; }, percent_text},
     {"held-out", 8, 3, true, true, nullptr, held_out_text},
     {"loss", 8, 2, true, true, [](const Step& step) { return step.loss; }, adaptive_text},
-    {"kl", 7, 7, true, false, [](const Step& step) { return step.value("kl"); }, adaptive_text},
+    {"kl", 7, 7, true, false, [](const Step& step) { return step.value("loss/kl"); }, adaptive_text},
     {"live", 5, 4, true, false, [](const Step& step) { return step.value("live_groups"); }, live_text},
-    {"utility", 7, 8, true, false, [](const Step& step) { return step.value("token_utility"); }, decimal_text},
+    {"utility", 7, 8, true, false, [](const Step& step) { return step.value("loss/token_utility"); }, decimal_text},
     {"grad", 6, 9, true, true, [](const Step& step) { return step.grad_norm; }, count_text},
     {"lr", 7, 5, false, true, [](const Step& step) { return step.learning_rate; }, rate_text},
     {"rollout", 7, 6, true, false, rollout_seconds, seconds_text},
@@ -90,7 +87,7 @@ std::vector<int> columns_that_fit(const RunPlan& plan, int available) {
 }
 
 std::string right_aligned(const std::string& text, int width) {
-  return std::string(static_cast<std::size_t>(std::max(1, width + kGap - display_width(text))), ' ') + text;
+  return std::string(kGap, ' ') + aligned(text, static_cast<std::size_t>(width), true);
 }
 
 // About ten rows a run, at round numbers.
@@ -226,10 +223,9 @@ void RunDisplay::redraw(std::string_view activity, bool at_once) {
 void RunDisplay::close(const RunClosing& closing) {
   if (!pending_.empty()) print_row();
   terminal_.show_live({}, true);
+  TextTable table;
   const auto line = [&](std::string_view label, const std::string& text) {
-    std::string padded(label);
-    padded.resize(12, ' ');
-    terminal_.print(terminal_.styled(padded, Style::kStrong) + text);
+    table.rows.push_back({terminal_.styled(label, Style::kStrong), text});
   };
   if (closing.interrupted) {
     line("stopped", "after step " + std::to_string(closing.last_step) + " of " + std::to_string(plan_.steps));
@@ -248,14 +244,20 @@ void RunDisplay::close(const RunClosing& closing) {
     }
     line("eval", text + "   (standard error " + errors + ")");
   }
-  if (!closing.profile.empty()) terminal_.print(closing.profile);
+  for (const auto& [text, count] : closing.warnings)
+    line("warning", std::to_string(count) + (count == 1 ? " time: " : " times: ") + text);
+  std::istringstream profile(closing.profile);
+  for (std::string text, label = "profile"; std::getline(profile, text); label.clear()) line(label, text);
   std::string time = std::isnan(closing.seconds) ? "" : format_duration(closing.seconds);
   if (!std::isnan(closing.peak_memory_mib))
     time += (time.empty() ? "" : ", ") + ("peak memory " + format_decimal(closing.peak_memory_mib, 0) + " MiB");
   if (!time.empty()) line("time", time);
   if (!closing.checkpoint.empty()) line("checkpoint", closing.checkpoint);
   if (!closing.report.empty()) line("report", closing.report);
-  if (!closing.resume_command.empty()) line("go on with", closing.resume_command);
+  if (!closing.resume_command.empty()) line("continue", closing.resume_command);
+  std::string text = to_text(table);
+  if (!text.empty()) text.pop_back();
+  if (!text.empty()) terminal_.print(text);
 }
 
 }  // namespace drift

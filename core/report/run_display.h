@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace drift {
@@ -46,13 +47,14 @@ struct RunClosing {
   std::string decoding = {};  ///< how the held-out items were answered: "greedy"
   double seconds = kUnknown;
   double peak_memory_mib = kUnknown;
-  std::string profile = {};     ///< profile_table()
-  std::string checkpoint = {};  ///< the last one on disk
+  std::vector<std::pair<std::string, std::int64_t>> warnings = {};  ///< what went wrong in how many steps
+  std::string profile = {};                                         ///< profile_table()
+  std::string checkpoint = {};                                      ///< the last one on disk
   std::string report = {};
   std::string resume_command = {};
 };
 
-/// Shows one run. Warnings (log_warning) of any thread appear in it as long as it lives; all else comes from one
+/// Shows one run. Warnings (log_warning) of any thread appear in it during its lifetime; everything else comes from one
 /// thread.
 class RunDisplay {
  public:
@@ -70,10 +72,10 @@ class RunDisplay {
   /// at every evaluation, at the last step, and at least every twenty seconds.
   void step(const StepRecord& step);
 
-  /// What the current step is busy with, on the live line alone: ("rollout", 32, 128).
+  /// What the current step is busy with, on the live line only: ("rollout", 32, 128).
   void activity(std::string_view what, std::int64_t done, std::int64_t total);
 
-  /// A line for people: "finishing step 37, then saving; Ctrl-C again leaves at once".
+  /// A line for the user: "finishing step 37, then saving; Ctrl-C again exits immediately".
   void message(std::string_view text);
 
   void close(const RunClosing& closing);

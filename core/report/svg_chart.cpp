@@ -1,6 +1,7 @@
 #include <core/report/svg_chart.h>
 
 #include <core/base/unknown.h>
+#include <core/io/json.h>
 #include <core/report/format.h>
 #include <core/report/html.h>
 
@@ -21,13 +22,6 @@ constexpr std::size_t kMostPoints = 500;
 constexpr std::size_t kFewestSmoothed = 20;
 constexpr std::size_t kColours = 8;
 
-template <class... Values>
-std::string print(const char* format, Values... values) {
-  char buffer[512];
-  std::snprintf(buffer, sizeof buffer, format, values...);
-  return buffer;
-}
-
 // Classes of the style sheet. Where the colours are used up, they come again with dashes.
 std::string look_of(const Chart& chart, std::size_t number) {
   const std::size_t colour = chart.series[number].colour.value_or(number);
@@ -44,14 +38,14 @@ struct Frame {
 
 std::string short_number(double value) {
   const double size = std::abs(value);
-  if (size >= 1e6) return print("%.3gM", value / 1e6);
-  if (size >= 1e4) return print("%.4gk", value / 1e3);
+  if (size >= 1e6) return print_text("%.3gM", value / 1e6);
+  if (size >= 1e4) return print_text("%.4gk", value / 1e3);
   if (size > 0 && size < 1e-3) {
-    std::string text = print("%.1e", value);
+    std::string text = print_text("%.1e", value);
     if (const std::size_t zero = text.find(".0"); zero != std::string::npos) text.erase(zero, 2);
     return text;
   }
-  return print("%.4g", value);
+  return print_text("%.4g", value);
 }
 
 double mean_of_known(const std::vector<double>& values, std::size_t begin, std::size_t end) {
@@ -73,7 +67,7 @@ std::vector<double> in_buckets(const std::vector<double>& values, std::size_t bu
   return means;
 }
 
-// Centred moving mean; unknown where the value itself is, so that gaps stay gaps.
+// Centred moving mean; unknown where the value is unknown, so that gaps stay gaps.
 std::vector<double> smoothed(const std::vector<double>& values, std::size_t window) {
   std::vector<double> means(values.size());
   for (std::size_t at = 0; at < values.size(); ++at) {
@@ -109,23 +103,23 @@ Frame frame_of(const Chart& chart) {
 std::string axes(const Frame& frame) {
   std::string svg;
   for (const double tick : axis_ticks(frame.y_low, frame.y_high, 4)) {
-    svg += print("<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>", kLeft, kWidth - kRight,
-                 frame.y(tick), frame.y(tick));
-    svg += print("<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">", kLeft - 6, frame.y(tick) + 4) +
+    svg += print_text("<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>", kLeft, kWidth - kRight,
+                      frame.y(tick), frame.y(tick));
+    svg += print_text("<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">", kLeft - 6, frame.y(tick) + 4) +
            short_number(tick) + "</text>";
   }
   const double base = kHeight - kBottom;
-  svg += print("<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>", kLeft, kWidth - kRight, base,
-               base);
+  svg += print_text("<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>", kLeft, kWidth - kRight,
+                    base, base);
   for (const double tick : axis_ticks(frame.x_low, frame.x_high, 6)) {
-    if (tick != std::floor(tick)) continue;  // steps are whole
-    svg += print("<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>", frame.x(tick), frame.x(tick),
-                 base, base + 4);
-    svg += print("<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">", frame.x(tick), base + 16) +
+    if (tick != std::floor(tick)) continue;  // steps are integers
+    svg += print_text("<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>", frame.x(tick),
+                      frame.x(tick), base, base + 4);
+    svg += print_text("<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">", frame.x(tick), base + 16) +
            short_number(tick) + "</text>";
   }
-  svg +=
-      print("<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">step</text>", kWidth - kRight, kHeight - 4);
+  svg += print_text("<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">step</text>", kWidth - kRight,
+                    kHeight - 4);
   return svg;
 }
 
@@ -134,7 +128,8 @@ std::string line_path(const Frame& frame, const std::vector<double>& x, const st
   std::string path;
   bool pen_down = false;
   for (std::size_t at = 0; at < y.size(); ++at) {
-    if (std::isfinite(y[at])) path += print(pen_down ? "L%.1f %.1f" : "M%.1f %.1fh0", frame.x(x[at]), frame.y(y[at]));
+    if (std::isfinite(y[at]))
+      path += print_text(pen_down ? "L%.1f %.1f" : "M%.1f %.1fh0", frame.x(x[at]), frame.y(y[at]));
     pen_down = std::isfinite(y[at]) || (over_gaps && pen_down);
   }
   return path;
@@ -149,14 +144,14 @@ std::string band(const Chart& chart, const Series& series, const Frame& frame, s
   };
   for (std::size_t at = 0; at < series.low.size(); ++at) {
     if (std::isfinite(series.low[at])) {
-      upper += print("%s%.1f %.1f", upper.empty() ? "M" : "L", frame.x(chart.x[at]), frame.y(series.high[at]));
-      lower = print("L%.1f %.1f", frame.x(chart.x[at]), frame.y(series.low[at])) + lower;
+      upper += print_text("%s%.1f %.1f", upper.empty() ? "M" : "L", frame.x(chart.x[at]), frame.y(series.high[at]));
+      lower = print_text("L%.1f %.1f", frame.x(chart.x[at]), frame.y(series.low[at])) + lower;
     } else if (!chart.points) {
       close();
     }
   }
   close();
-  return path.empty() ? "" : print("<path class=\"band %s\" d=\"", look_of(chart, number).c_str()) + path + "\"/>";
+  return path.empty() ? "" : print_text("<path class=\"band %s\" d=\"", look_of(chart, number).c_str()) + path + "\"/>";
 }
 
 // One closed shape a series for each stretch of steps with a known value.
@@ -173,8 +168,8 @@ std::string stacked_areas(const Chart& chart, const Frame& frame) {
       if (is_known(at)) {
         const double height = chart.series[number].y[at];
         const double top = floor[at] + (std::isfinite(height) ? height : 0);
-        upper += print("%s%.1f %.1f", upper.empty() ? "M" : "L", frame.x(chart.x[at]), frame.y(top));
-        lower = print("L%.1f %.1f", frame.x(chart.x[at]), frame.y(floor[at])) + lower;
+        upper += print_text("%s%.1f %.1f", upper.empty() ? "M" : "L", frame.x(chart.x[at]), frame.y(top));
+        lower = print_text("L%.1f %.1f", frame.x(chart.x[at]), frame.y(floor[at])) + lower;
         floor[at] = top;
       }
       if (!upper.empty() && (at + 1 == chart.x.size() || !is_known(at + 1))) {
@@ -183,7 +178,7 @@ std::string stacked_areas(const Chart& chart, const Frame& frame) {
       }
     }
     // Its outline keeps an area of one step visible.
-    svg += print("<path class=\"area %s\" d=\"", look_of(chart, number).c_str()) + path + "\"/>";
+    svg += print_text("<path class=\"area %s\" d=\"", look_of(chart, number).c_str()) + path + "\"/>";
   }
   return svg;
 }
@@ -194,9 +189,9 @@ std::string error_bars(const Chart& chart, const Series& series, const Frame& fr
     if (!std::isfinite(series.y[at]) || !std::isfinite(series.error[at])) continue;
     const double x = frame.x(chart.x[at]), high = frame.y(series.y[at] + series.error[at]),
                  low = frame.y(series.y[at] - series.error[at]);
-    path += print("M%.1f %.1fV%.1fM%.1f %.1fh6M%.1f %.1fh6", x, high, low, x - 3, high, x - 3, low);
+    path += print_text("M%.1f %.1fV%.1fM%.1f %.1fh6M%.1f %.1fh6", x, high, low, x - 3, high, x - 3, low);
   }
-  return path.empty() ? "" : print("<path class=\"bars %s\" d=\"", look_of(chart, number).c_str()) + path + "\"/>";
+  return path.empty() ? "" : print_text("<path class=\"bars %s\" d=\"", look_of(chart, number).c_str()) + path + "\"/>";
 }
 
 std::string lines(const Chart& chart, const Frame& frame, std::size_t window) {
@@ -208,39 +203,34 @@ std::string lines(const Chart& chart, const Frame& frame, std::size_t window) {
     const Series& series = chart.series[number];
     const bool is_smoothed = window > 1 && series.low.empty();
     svg += error_bars(chart, series, frame, number);
-    svg += print("<path class=\"%s %s\" d=\"", is_smoothed ? "faint" : "line", look_of(chart, number).c_str()) +
+    svg += print_text("<path class=\"%s %s\" d=\"", is_smoothed ? "faint" : "line", look_of(chart, number).c_str()) +
            line_path(frame, chart.x, series.y, chart.points) + "\"/>";
     if (is_smoothed)
-      svg += print("<path class=\"line %s\" d=\"", look_of(chart, number).c_str()) +
+      svg += print_text("<path class=\"line %s\" d=\"", look_of(chart, number).c_str()) +
              line_path(frame, chart.x, smoothed(series.y, window)) + "\"/>";
     for (std::size_t at = 0; chart.points && at < series.y.size(); ++at) {
       if (std::isfinite(series.y[at]))
-        svg += print("<circle class=\"dot %s\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\"/>", look_of(chart, number).c_str(),
-                     frame.x(chart.x[at]), frame.y(series.y[at]));
+        svg += print_text("<circle class=\"dot %s\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\"/>",
+                          look_of(chart, number).c_str(), frame.x(chart.x[at]), frame.y(series.y[at]));
     }
   }
   return svg;
 }
 
-std::string json_numbers(const std::vector<double>& values) {
-  std::string text = "[";
-  for (const double value : values)
-    text += (text.size() > 1 ? "," : "") + (std::isfinite(value) ? print("%.4g", value) : "null");
-  return text + "]";
+/// Four digits of each; null if it is not known.
+nlohmann::json rounded(const std::vector<double>& values) {
+  auto list = nlohmann::json::array();
+  for (const double value : values) list.push_back(std::isfinite(value) ? std::stod(print_text("%.4g", value)) : value);
+  return list;
 }
 
 // What the script needs: steps, their place in the viewBox, and the values.
 std::string hover_data(const Chart& chart, const Frame& frame) {
   std::vector<double> places;
   for (const double x : chart.x) places.push_back(frame.x(x));
-  std::string steps;
-  for (const double x : chart.x) steps += (steps.empty() ? "" : ",") + print("%.0f", x);
-  std::string series;
-  for (const Series& one : chart.series) {
-    series += std::string(series.empty() ? "" : ",") + "{\"name\":" + nlohmann::json(one.name).dump() +
-              ",\"y\":" + json_numbers(one.y) + "}";
-  }
-  return "{\"x\":[" + steps + "],\"at\":" + json_numbers(places) + ",\"series\":[" + series + "]}";
+  auto series = nlohmann::json::array();
+  for (const Series& one : chart.series) series.push_back({{"name", one.name}, {"y", rounded(one.y)}});
+  return json_text(nlohmann::json{{"x", chart.x}, {"at", rounded(places)}, {"series", series}});
 }
 
 std::string caption(const Chart& chart) {
@@ -248,7 +238,7 @@ std::string caption(const Chart& chart) {
   for (const Series& series : chart.series) {
     const auto known = std::find_if(series.y.rbegin(), series.y.rend(), [](double y) { return std::isfinite(y); });
     if (chart.series.size() == 1 && known != series.y.rend())
-      last = std::abs(*known) < 1000 ? print("%.3g", *known) : format_count(*known);
+      last = std::abs(*known) < 1000 ? print_text("%.3g", *known) : format_count(*known);
   }
   return "<figcaption><b>" + escape_html(chart.title) + "</b> <small>" + escape_html(chart.unit) + "</small> <output>" +
          last + "</output></figcaption>";
@@ -257,7 +247,7 @@ std::string caption(const Chart& chart) {
 std::string legend(const Chart& chart) {
   std::string html;
   for (std::size_t number = 0; chart.series.size() > 1 && number < chart.series.size(); ++number) {
-    html += print("<span><i class=\"%s\"></i>", look_of(chart, number).c_str()) +
+    html += print_text("<span><i class=\"%s\"></i>", look_of(chart, number).c_str()) +
             escape_html(chart.series[number].name) + "</span>";
   }
   if (!chart.note.empty()) html += "<span>" + escape_html(chart.note) + "</span>";
@@ -310,10 +300,11 @@ std::string svg_chart(const Chart& whole) {
   }
   const Frame frame = frame_of(chart);
   return "<figure data-points=\"" + escape_html(hover_data(chart, frame)) + "\">" + caption(chart) +
-         print("<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"", kWidth, kHeight) +
+         print_text("<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"", kWidth, kHeight) +
          escape_html(chart.title) + "\">" + axes(frame) +
          (chart.stacked ? stacked_areas(chart, frame) : lines(chart, frame, window)) +
-         print("<line class=\"cursor\" x1=\"-9\" x2=\"-9\" y1=\"%.1f\" y2=\"%.1f\"/></svg>", kTop, kHeight - kBottom) +
+         print_text("<line class=\"cursor\" x1=\"-9\" x2=\"-9\" y1=\"%.1f\" y2=\"%.1f\"/></svg>", kTop,
+                    kHeight - kBottom) +
          legend(chart) + "</figure>\n";
 }
 

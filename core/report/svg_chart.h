@@ -32,13 +32,13 @@ struct Chart {
   bool points = false;                 ///< few values: mark each of them, and draw the line over gaps
 };
 
-/// A <figure>: caption with the last value, axes with ticks, legend where there are several series, and the values that
+/// A <figure>: caption with the last value, axes with ticks, legend if there are several series, and the values that
 /// the page's script shows under the pointer. Empty if no value is known.
 std::string svg_chart(const Chart& chart);
 
-/// Steps that one drawn point stands for: more than one in long runs.
+/// Number of steps per drawn point: more than one in long runs.
 std::size_t chart_bucket(std::size_t steps);
-/// Steps of the moving mean of noisy charts; 1 where the run is too short for one.
+/// Steps of the moving mean of noisy charts; 1 if the run is too short for one.
 std::size_t smoothing_window(std::size_t steps);
 
 /// Round numbers in [low, high], about `count` of them, for the ticks of an axis.

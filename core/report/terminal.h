@@ -14,13 +14,13 @@ namespace drift {
 struct TerminalOptions {
   bool is_terminal = false;  ///< the last line may be redrawn
   bool color = false;
-  bool unicode = true;            ///< else ASCII alone
+  bool unicode = true;            ///< else ASCII only
   std::function<int()> columns;   ///< width at this moment; empty: unlimited
   std::function<double()> clock;  ///< monotonic seconds; empty: the machine's
 };
 
-/// What the stream behind a file descriptor can do: a terminal or not (CI and TERM=dumb count as not), NO_COLOR,
-/// the locale, the width.
+/// What the stream of a file descriptor can do: a terminal or not (CI and TERM=dumb count as not), NO_COLOR, the
+/// locale, the width.
 TerminalOptions detect_terminal(int file_descriptor);
 
 enum class Style { kPlain, kStrong, kFaint, kAccent, kWarning };
@@ -37,16 +37,16 @@ class Terminal {
   /// Print one line (or several, separated by newlines) above the live line.
   void print(std::string_view text);
 
-  /// Redraw the live line; empty takes it away. Does nothing where the stream is not a terminal. `text` is cut to the
+  /// Redraw the live line; empty takes it away. Does nothing if the stream is not a terminal. `text` is cut to the
   /// width; redrawn at most ten times a second unless `at_once`.
   void show_live(std::string_view text, bool at_once = false);
 
-  /// `text` in a style, where the stream has colours. Widths must be filled up before.
+  /// `text` in a style, if the stream has colours. Pad to the width first.
   std::string styled(std::string_view text, Style style) const;
 
   bool is_terminal() const { return options_.is_terminal; }
   bool unicode() const { return options_.unicode; }
-  /// Columns, or 0 where unlimited.
+  /// Columns, or 0 if unlimited.
   int columns() const { return options_.columns ? options_.columns() : 0; }
   double now() const { return options_.clock(); }
 

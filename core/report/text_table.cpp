@@ -15,11 +15,6 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
   return text;
 }
 
-std::string padded(const std::string& text, std::size_t width, bool to_the_right) {
-  const std::string space(width - std::min(width, static_cast<std::size_t>(display_width(text))), ' ');
-  return to_the_right ? space + text : text + space;
-}
-
 /// Every row with `between` its cells, each cell as `cell` writes it.
 std::string join(const std::vector<std::string>& row, std::string_view between,
                  const std::function<std::string(std::size_t)>& cell) {
@@ -75,7 +70,7 @@ struct Span {
   const std::string& text;
 };
 
-/// Of heading line `line`. An outer heading that changes ends the inner ones, too.
+/// Of heading line `line`. A change of an outer heading also ends the inner ones.
 std::vector<Span> spans_of(const TextTable& table, std::size_t line) {
   const std::vector<std::string>& headings = table.headings[line];
   const auto same = [&](std::size_t a, std::size_t b) {
@@ -100,8 +95,11 @@ bool begins_group(const TextTable& table, std::size_t column) {
 /// Lays a table out in columns of one width.
 class TextLayout {
  public:
-  TextLayout(const TextTable& table, bool unicode) : table_(table), unicode_(unicode) {
-    for (std::size_t column = 0; column < table.titles.size(); ++column) {
+  TextLayout(const TextTable& table, bool unicode, const std::string& indent)
+      : table_(table), unicode_(unicode), indent_(indent) {
+    std::size_t columns = table.titles.size();
+    for (const auto& row : table.rows) columns = std::max(columns, row.size());
+    for (std::size_t column = 0; column < columns; ++column) {
       marked_.push_back(std::ranges::any_of(table.emphasised, [&](const auto& cell) { return cell.second == column; }));
       std::size_t width = width_of(title(column));
       for (std::size_t row = 0; row < table.rows.size(); ++row) width = std::max(width, width_of(cell(row, column)));
@@ -118,7 +116,7 @@ class TextLayout {
   std::string text() const {
     std::string text;
     for (std::size_t line = 0; line < table_.headings.size(); ++line) text += heading_line(line);
-    text += line([&](std::size_t column) { return title(column); });
+    if (!table_.titles.empty()) text += line([&](std::size_t column) { return title(column); });
     if (!table_.headings.empty()) text += rule();
     for (std::size_t row = 0; row < table_.rows.size(); ++row) {
       if (table_.rules.contains(row)) text += rule();
@@ -134,13 +132,17 @@ class TextLayout {
     return unicode_ ? text : replaced(replaced(text, "±", "+-"), "Δ", "Delta");
   }
   std::string title(std::size_t column) const {
-    return shown(table_.titles[column]) + (marked_[column] && table_.is_number[column] ? " " : "");
+    if (column >= table_.titles.size()) return {};
+    return shown(table_.titles[column]) + (marked_[column] && is_number(column) ? " " : "");
   }
-  /// In a column where cells stand out, the others keep that place free: digits stay below digits.
+  /// In a column with marked cells, the others keep the mark's place free, so that digits are aligned.
   std::string cell(std::size_t row, std::size_t column) const {
+    if (column >= table_.rows[row].size()) return {};
     const std::string text = shown(table_.rows[row][column]);
     return marked_[column] ? text + (table_.emphasised.contains({row, column}) ? "*" : " ") : text;
   }
+
+  bool is_number(std::size_t column) const { return column < table_.is_number.size() && table_.is_number[column]; }
 
   std::string separator(std::size_t column) const { return begins_group(table_, column) ? " | " : "  "; }
 
@@ -151,18 +153,17 @@ class TextLayout {
     return width;
   }
 
-  static std::string trimmed(std::string line) {
-    line.erase(line.find_last_not_of(' ') + 1);
-    return line + "\n";
+  std::string finished(const std::string& line) const {
+    return indent_ + line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
 
   std::string line(const std::function<std::string(std::size_t)>& cell) const {
     std::string text;
     for (std::size_t column = 0; column < widths_.size(); ++column) {
       if (column > 0) text += separator(column);
-      text += padded(cell(column), widths_[column], table_.is_number[column]);
+      text += aligned(cell(column), widths_[column], is_number(column));
     }
-    return trimmed(std::move(text));
+    return finished(text);
   }
 
   std::string heading_line(std::size_t line) const {
@@ -171,17 +172,16 @@ class TextLayout {
       if (span.first > 0) text += separator(span.first);
       const std::string heading = shown(span.text);
       const std::size_t width = width_between(span);
-      text += padded(std::string((width - width_of(heading)) / 2, ' ') + heading, width, false);
+      text += aligned(std::string((width - width_of(heading)) / 2, ' ') + heading, width, false);
     }
-    return trimmed(std::move(text));
+    return finished(text);
   }
 
-  std::string rule() const {
-    return std::string(width_between({0, widths_.size(), table_.titles.front()}), '-') + "\n";
-  }
+  std::string rule() const { return finished(std::string(width_between({0, widths_.size(), indent_}), '-')); }
 
   const TextTable& table_;
   const bool unicode_;
+  const std::string& indent_;
   std::vector<bool> marked_;  ///< columns in which a cell stands out
   std::vector<std::size_t> widths_;
 };
@@ -210,7 +210,9 @@ std::string latex_heading_line(const TextTable& table, std::size_t line) {
 
 }  // namespace
 
-std::string to_text(const TextTable& table, bool unicode) { return TextLayout(table, unicode).text(); }
+std::string to_text(const TextTable& table, bool unicode, const std::string& indent) {
+  return TextLayout(table, unicode, indent).text();
+}
 
 std::string to_csv(const TextTable& table) {
   const auto line = [](const std::vector<std::string>& row) {
@@ -243,13 +245,16 @@ std::string to_latex(const TextTable& table) {
 
 std::string to_markdown(const TextTable& table) {
   const auto line = [](const std::vector<std::string>& row) {
-    return "| " + join(row, " | ", [&](std::size_t column) { return replaced(row[column], "|", "\\|"); }) + " |\n";
+    std::string text = "|";
+    for (const std::string& cell : row) text += " " + replaced(cell, "|", "\\|") + (cell.empty() ? "|" : " |");
+    return text + "\n";
   };
-  std::vector<std::string> titles;
-  for (std::size_t column = 0; column < table.titles.size(); ++column) titles.push_back(full_title(table, column));
-  std::string text = line(titles) + "|";
-  for (const bool is_number : table.is_number) text += is_number ? "---:|" : "---|";
-  text += "\n";
+  std::vector<std::string> titles, rule;
+  for (std::size_t column = 0; column < table.titles.size(); ++column) {
+    titles.push_back(full_title(table, column));
+    rule.emplace_back(column < table.is_number.size() && table.is_number[column] ? "---:" : "---");
+  }
+  std::string text = line(titles) + line(rule);
   for (const auto& row : table.rows) text += line(row);
   return text;
 }

@@ -1,6 +1,6 @@
 #include <core/rollout/judge.h>
 
-#include <core/base/at_once.h>
+#include <core/process/threads.h>
 
 #include <map>
 #include <tuple>
@@ -57,7 +57,7 @@ Judgement Judge::judge_one(const RewardRequest& request) const {
     RewardResult result;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       result = {};
-      rewards_[r].call("score", [&](const Reward& reward) { reward.score(request, result); });
+      rewards_[r]->score(request, result);
       if (result.status != RewardStatus::kInfrastructure) break;
     }
     judgement.value += weights_[r] * result.value;

@@ -13,10 +13,10 @@
 
 namespace drift {
 
-/// What all rewards of a run say of one response.
+/// The verdicts of all rewards of a run on one response.
 struct Judgement {
   double value = 0;                         ///< sum of weight times value over the rewards
-  bool solved = false;                      ///< by the reward of [reward] alone: what accuracy counts
+  bool solved = false;                      ///< by the reward of [reward] only: what accuracy counts
   RewardStatus status = RewardStatus::kOk;  ///< likewise; but kInfrastructure if any reward could not judge
   std::string reason;                       ///< of the reward that decided the status
   std::vector<RewardResult> parts;          ///< in the order of Judge::labels()
@@ -37,7 +37,7 @@ class Judge {
   const std::vector<double>& weights() const { return weights_; }
 
   /// Judgements of the requests, in their order; several at a time. Equal responses to the same item are judged once,
-  /// so that they cannot get different rewards. What could not be judged is tried a second time.
+  /// so that they cannot get different rewards. Responses that could not be judged are tried a second time.
   /// @throws Error naming the reward and the item.
   std::vector<Judgement> judge(std::span<const RewardRequest> requests) const;
 

@@ -60,7 +60,7 @@ PromptEncoder::PromptEncoder(const Params& section, const Tokenizer& tokenizer, 
   needs_turns(trailing_newline, "trailing_newline");
   if (trailing_newline && !format_.reply_begin.ends_with('\n')) format_.reply_begin += '\n';
   if (instruction_.find("{question}") == std::string::npos) {
-    throw Error("[prompt] instruction has no place for the question", "write {question} where it belongs");
+    throw Error("[prompt] instruction has no {question}", "write {question} where the question belongs");
   }
 }
 
@@ -86,7 +86,7 @@ std::vector<ChatTurn> PromptEncoder::turns(const std::string& words) const {
 
 std::vector<std::int64_t> PromptEncoder::ids(const std::string& question, const std::string& item_prefix) const {
   if (!special_tokens_as_text_) return tokenizer_.encode(render(question, item_prefix));
-  // The user's words by themselves, between what the format puts before and behind them.
+  // The user's words alone, between what the format puts before and after them.
   const std::string text = join(question, {});
   const std::size_t behind = has_turns_ ? format_.turn_end.size() + format_.reply_begin.size() : 0;
   const std::size_t before = has_turns_ ? render_chat(format_, turns({})).size() - behind : 0;
@@ -108,7 +108,7 @@ Prompts PromptEncoder::encode(const std::vector<TaskItem>& items, std::int64_t g
     if (static_cast<std::int64_t>(encoded.back().size()) + response_length > context_length_) {
       throw Error("the prompt of item `" + item.id + "` has " + std::to_string(encoded.back().size()) +
                       " tokens; with " + std::to_string(response_length) +
-                      " of the response that is more than the model's context of " + std::to_string(context_length_),
+                      " of the response that exceeds the model's context of " + std::to_string(context_length_),
                   "shorten rollout.length or filter the task's items");
     }
   }

@@ -26,8 +26,8 @@ class PromptEncoder {
 
   const Tokenizer& tokenizer() const { return tokenizer_; }
 
-  /// The whole text that the model reads: the question in its turns, then the first words of the response, which are
-  /// the item's own or, where it has none, those of `[prompt] response_prefix`.
+  /// The complete text that the model reads: the question in its turns, then the first words of the response, which are
+  /// the item's own or, if it has none, those of `[prompt] response_prefix`.
   std::string render(const std::string& question, const std::string& item_prefix = {}) const;
 
   /// Its token ids.

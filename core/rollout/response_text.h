@@ -11,11 +11,11 @@
 
 namespace drift {
 
-/// What a model wrote, as text. An id that the tokenizer has no token for becomes U+FFFD: a model's head may have more
-/// rows than the vocabulary, and what it writes must not end a run.
+/// What a model wrote, as text. An id without a token becomes U+FFFD: a model's head may have more rows than the
+/// vocabulary, and what it writes must not end a run.
 std::string written_text(std::span<const std::int64_t> ids, const Tokenizer& tokenizer, bool skip_special);
 
-/// The text of each token by itself, for people.
+/// The text of each single token, for display.
 std::vector<std::string> display_pieces(const std::vector<std::int64_t>& ids, const Tokenizer& tokenizer);
 
 /// The text of response b, special tokens dropped.

@@ -8,7 +8,7 @@
 
 namespace drift {
 
-/// A mean of some values. What is not known is NaN.
+/// A mean of some values. Unknown values are NaN.
 struct Estimate {
   double mean = kUnknown;
   double error = kUnknown;  ///< standard error; one value has none

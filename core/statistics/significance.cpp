@@ -3,6 +3,7 @@
 #include <drift/random.h>
 
 #include <boost/math/distributions/binomial.hpp>
+#include <boost/math/distributions/normal.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -10,11 +11,11 @@
 namespace drift {
 
 Interval wilson_interval(double share, double count) {
-  constexpr double kZ = 1.959963984540054;  // the normal distribution's 97.5 % quantile
-  constexpr double kSquare = kZ * kZ;
-  const double divisor = 1 + kSquare / count;
-  const double centre = (share + kSquare / (2 * count)) / divisor;
-  const double half = kZ * std::sqrt(share * (1 - share) / count + kSquare / (4 * count * count)) / divisor;
+  static const double z = boost::math::quantile(boost::math::normal(), 0.975);
+  const double square = z * z;
+  const double divisor = 1 + square / count;
+  const double centre = (share + square / (2 * count)) / divisor;
+  const double half = z * std::sqrt(share * (1 - share) / count + square / (4 * count * count)) / divisor;
   return {std::max(0.0, centre - half), std::min(1.0, centre + half)};
 }
 

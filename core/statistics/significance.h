@@ -18,7 +18,7 @@ Interval wilson_interval(double share, double count);
 
 /// McNemar's test, exact and two-sided: of the items that only one side solved, each is on either side with
 /// probability 1/2.
-/// @return the p-value; 1 where there are none
+/// @return the p-value; 1 if there are none
 double mcnemar_p(std::int64_t only_first, std::int64_t only_second);
 
 /// Two-sided sign-flip test that paired differences have mean 0: the share of `flips` random sign patterns (and of the

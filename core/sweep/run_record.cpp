@@ -32,24 +32,13 @@ double number(const Json& object, const char* name) {
   return found != object.end() && found->is_number() ? found->get<double>() : kUnknown;
 }
 
-double mean_of(const std::vector<StepRecord>& metrics, const char* name) {
-  std::vector<double> values;
-  for (const StepRecord& step : metrics) values.push_back(step.value(name));
-  return estimate(values).mean;
-}
-
-double at_the_end(const std::vector<StepRecord>& metrics, const char* name) {
+template <class Value>
+std::vector<double> values_of(const std::vector<StepRecord>& metrics, std::int64_t first, const Value& value) {
   std::vector<double> values;
   for (const StepRecord& step : metrics) {
-    if (step.step > 0) values.push_back(step.value(name));
+    if (step.step >= first) values.push_back(value(step));
   }
-  return mean_of_last_tenth(values);
-}
-
-double mean_seconds(const std::vector<StepRecord>& metrics) {
-  std::vector<double> values;
-  for (const StepRecord& step : metrics) values.push_back(step.seconds ? step.seconds->total : kUnknown);
-  return estimate(values).mean;
+  return values;
 }
 
 /// The summary of a run that ended by itself; null if there is none.
@@ -82,13 +71,18 @@ void take_results(const fs::path& folder, RunRecord& record) {
   const Json summary = finished_summary(folder);
   if (const auto held_out = summary.find("held_out"); held_out != summary.end() && held_out->is_object())
     record.held_out = number(*held_out, "after");
-  record.reward = at_the_end(record.metrics, "reward");
-  record.solved = at_the_end(record.metrics, "solved");
+  const auto named = [&](const char* name, std::int64_t first = 0) {
+    return values_of(record.metrics, first, [&](const StepRecord& step) { return step.value(name); });
+  };
+  record.reward = mean_of_last_tenth(named("reward", 1));
+  record.solved = mean_of_last_tenth(named("solved", 1));
   record.seconds = number(summary, "seconds");
-  record.seconds_per_step = mean_seconds(record.metrics);
-  record.rollout_forwards = mean_of(record.metrics, "forwards_per_response");
-  record.update_forwards = mean_of(record.metrics, "update_forwards_per_response");
-  record.update_backwards = mean_of(record.metrics, "update_backwards_per_response");
+  record.seconds_per_step = estimate(values_of(record.metrics, 0, [](const StepRecord& step) {
+                              return step.seconds ? step.seconds->total : kUnknown;
+                            })).mean;
+  record.rollout_forwards = estimate(named("forwards_per_response")).mean;
+  record.update_forwards = estimate(named("update_forwards_per_response")).mean;
+  record.update_backwards = estimate(named("update_backwards_per_response")).mean;
   record.peak_memory_mib = number(summary, "peak_memory_mib");
   record.version = summary.value("version", "");
   record.threads = summary.value("threads", std::int64_t{0});

@@ -5,6 +5,7 @@
 #include <core/base/unknown.h>
 #include <core/record/step_record.h>
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -23,13 +24,8 @@ enum class RunStatus {
 /// "new", "partial", "failed", "finished"
 std::string status_name(RunStatus status);
 
-struct RunRecord {
-  RunStatus status = RunStatus::kNew;
-  std::int64_t step = 0;  ///< the last one in its metrics
-  std::string problem;    ///< why it failed, one line
-  std::vector<StepRecord> metrics;
-
-  // Of a finished run; what it does not have is unknown.
+/// What is measured of a finished run; what it does not have is unknown.
+struct RunNumbers {
   double held_out = kUnknown;  ///< accuracy after the last step, in [0, 1]
   double reward = kUnknown;    ///< mean over the last tenth of the steps, as `solved`
   double solved = kUnknown;
@@ -39,6 +35,47 @@ struct RunRecord {
   double update_forwards = kUnknown;
   double update_backwards = kUnknown;
   double peak_memory_mib = kUnknown;
+};
+
+/// One of them and its name in tables.
+struct RunNumber {
+  const char* name;
+  double RunNumbers::*value;
+};
+inline constexpr std::array<RunNumber, 9> kRunNumbers = {{
+    {"held_out_accuracy", &RunNumbers::held_out},
+    {"training_reward", &RunNumbers::reward},
+    {"training_solved", &RunNumbers::solved},
+    {"seconds", &RunNumbers::seconds},
+    {"seconds_per_step", &RunNumbers::seconds_per_step},
+    {"rollout_forwards_per_response", &RunNumbers::rollout_forwards},
+    {"update_forwards_per_response", &RunNumbers::update_forwards},
+    {"update_backwards_per_response", &RunNumbers::update_backwards},
+    {"peak_memory_mib", &RunNumbers::peak_memory_mib},
+}};
+
+/// What the cells of a sweep may be ranked by, and how it is shown.
+struct SweepMeasure {
+  const char* key;  ///< as the sweep's file has it
+  const char* name;
+  const char* unit;  ///< may be empty
+  int digits;        ///< after the point
+  double factor;     ///< to the unit
+  double RunNumbers::*value;
+
+  double of(const RunNumbers& run) const { return factor * run.*value; }
+};
+inline constexpr std::array<SweepMeasure, 3> kSweepMeasures = {{
+    {"held_out", "held-out accuracy", "%", 1, 100, &RunNumbers::held_out},
+    {"reward", "reward", "", 3, 1, &RunNumbers::reward},
+    {"solved", "solved", "%", 1, 100, &RunNumbers::solved},
+}};
+
+struct RunRecord : RunNumbers {
+  RunStatus status = RunStatus::kNew;
+  std::int64_t step = 0;  ///< the last one in its metrics
+  std::string problem;    ///< why it failed, one line
+  std::vector<StepRecord> metrics;
   std::string version;                         ///< of the Drift that made it
   std::map<std::string, std::string> plugins;  ///< that were loaded: name, SHA-256 of the file
   std::int64_t threads = 0;

@@ -13,20 +13,6 @@
 
 namespace drift {
 
-/// One point of the grid: a value of every axis.
-struct SweepCell {
-  std::vector<std::size_t> values;  ///< index of the value, one an axis
-  std::string label;                ///< "small, k=4"; the sweep's name where there are no axes
-};
-
-/// Every combination; the last axis varies fastest. One cell where there are no axes.
-std::vector<SweepCell> expand_grid(const SweepFile& sweep);
-
-/// The configuration of every cell before its seed is set: what the sweep's file extends, what the cell's values
-/// extend, the file itself without [sweep], the cell's settings, the command line; the last wins.
-/// @throws ConfigError with the mistakes of all cells, each of them once
-std::vector<ConfigDocument> cell_documents(const SweepFile& sweep, const std::vector<SweepCell>& cells);
-
 /// One run. Cells with the same settings share it.
 struct SweepRun {
   std::string key;    ///< of its settings; the name of its folder
@@ -43,7 +29,7 @@ struct SeedRun {
 
 struct SweepPlan {
   SweepFile file;
-  std::vector<SweepCell> cells;
+  std::vector<GridCell> cells;
   std::vector<std::vector<SeedRun>> seeds;  ///< one list a cell
   std::vector<SweepRun> runs;               ///< in the order in which they are made: all cells of the first seed first
 };
@@ -52,7 +38,7 @@ struct SweepPlan {
 using ResolveRun = std::function<RunConfig(const ConfigDocument& document)>;
 
 /// Check every cell with every seed. @throws ConfigError with the mistakes of all cells, each of them once
-SweepPlan plan_sweep(SweepFile sweep, std::vector<SweepCell> cells, std::vector<ConfigDocument> documents,
+SweepPlan plan_sweep(SweepFile sweep, std::vector<GridCell> cells, const std::vector<ConfigDocument>& documents,
                      const ResolveRun& resolve);
 
 }  // namespace drift

@@ -36,10 +36,10 @@ class GroupCurves {
       add({.title = "Solved", .unit = "share of the training responses", .minimum = 0, .maximum = 1, .noisy = true},
           named("solved"));
     add({.title = "Loss", .noisy = true}, named("loss"));
-    add({.title = "KL to the reference", .unit = "nats", .minimum = 0, .noisy = true}, named("kl"));
+    add({.title = "KL to the reference", .unit = "nats", .minimum = 0, .noisy = true}, named("loss/kl"));
     add({.title = "Gradient norm", .unit = "before clipping", .minimum = 0, .noisy = true}, named("grad_norm"));
     add({.title = "Token utility", .unit = "share of tokens scored", .minimum = 0, .noisy = true},
-        named("token_utility"));
+        named("loss/token_utility"));
     add({.title = "Rollout forwards", .unit = "a response", .minimum = 0, .noisy = true},
         named("forwards_per_response"));
     add({.title = "Update forwards", .unit = "a response", .minimum = 0, .noisy = true},
@@ -47,7 +47,7 @@ class GroupCurves {
     add({.title = "Update backwards", .unit = "a response", .minimum = 0, .noisy = true},
         named("update_backwards_per_response"));
     add({.title = "Response length", .unit = "tokens", .minimum = 0, .noisy = true}, named("response_length"));
-    add({.title = "Time", .unit = "seconds a step", .minimum = 0, .noisy = true},
+    add({.title = "Time", .unit = "seconds per step", .minimum = 0, .noisy = true},
         [](const StepRecord& step) { return step.seconds ? step.seconds->total : kUnknown; });
     return html_;
   }
@@ -127,13 +127,12 @@ std::string status_html(const RunRecord& record) {
 std::string run_row(const SweepResults& results, std::size_t cell, const SeedRun& seed) {
   const RunRecord& record = results.records[seed.run];
   const SweepRun& run = results.plan->runs[seed.run];
-  const double measure = measure_of(record, results.plan->file.measure);
+  const SweepMeasure& measure = results.plan->file.measure;
   const auto number = [](const std::string& text) { return "<td class=\"number\">" + text + "</td>"; };
-  std::string html = "<tr><td>" + escape_html(results.plan->cells[cell].label) + "</td>" +
-                     number(std::to_string(seed.seed)) + status_html(record) +
-                     number(std::to_string(record.step) + "/" + std::to_string(run.steps)) +
-                     number(format_decimal(measure, measure_digits(results.plan->file.measure))) +
-                     number(format_duration(record.seconds));
+  std::string html =
+      "<tr><td>" + escape_html(results.plan->cells[cell].label) + "</td>" + number(std::to_string(seed.seed)) +
+      status_html(record) + number(std::to_string(record.step) + "/" + std::to_string(run.steps)) +
+      number(format_decimal(measure.of(record), measure.digits)) + number(format_duration(record.seconds));
   const std::string folder = "runs/" + run.key;
   html += record.status == RunStatus::kFinished
               ? "<td><a href=\"" + folder + "/report.html\">" + folder + "</a></td></tr>"
@@ -142,11 +141,11 @@ std::string run_row(const SweepResults& results, std::size_t cell, const SeedRun
 }
 
 std::string runs_html(const SweepResults& results) {
-  const SweepMeasure measure = results.plan->file.measure;
+  const SweepMeasure& measure = results.plan->file.measure;
   std::string html =
       "<table><tr><th>cell</th><th class=\"number\">seed</th><th>status</th><th class=\"number\">step</th>"
       "<th class=\"number\">" +
-      escape_html(measure_name(measure) + " " + measure_unit(measure)) +
+      escape_html(std::string(measure.name) + " " + measure.unit) +
       "</th><th class=\"number\">time</th><th>folder</th></tr>";
   for (std::size_t cell = 0; cell < results.rows.size(); ++cell) {
     for (const SeedRun& seed : results.plan->seeds[cell]) html += run_row(results, cell, seed);

@@ -19,15 +19,10 @@ struct ResultRow {
   int finished = 0;                 ///< runs that are in the row
   int wanted = 0;                   ///< seeds of the cell
   bool is_baseline = false;
-  Estimate measure;     ///< as SweepFile::measure says; shares in per cent
+  Estimate measure;     ///< in the measure's unit
   Estimate difference;  ///< to the baseline of the group, seed by seed, in the measure's unit; unknown for the baseline
   Estimate reward;      ///< training reward over the last tenth of the steps
-  double seconds_per_step = kUnknown;  ///< these and the following: means over the runs
-  double seconds = kUnknown;           ///< of a run, evaluations not counted
-  double rollout_forwards = kUnknown;  ///< a response, as the two below
-  double update_forwards = kUnknown;
-  double update_backwards = kUnknown;
-  double peak_memory_mib = kUnknown;  ///< the largest of the runs
+  RunNumbers mean;      ///< over the runs, but for the memory: that of the largest
 };
 
 struct SweepResults {
@@ -38,16 +33,6 @@ struct SweepResults {
 
 /// Read every run's folder. The plan must outlive the results.
 SweepResults collect_results(const SweepPlan& plan, const std::filesystem::path& runs);
-
-/// The measure of one run, shares in per cent.
-double measure_of(const RunRecord& record, SweepMeasure measure);
-
-/// "held-out accuracy", "reward", "solved"
-std::string measure_name(SweepMeasure measure);
-/// "%", or empty for the reward
-std::string measure_unit(SweepMeasure measure);
-/// Decimals that the measure is shown with.
-int measure_digits(SweepMeasure measure);
 
 /// The rows of cells that share a picture, in the grid's order, by the place of their first cell.
 std::vector<std::vector<std::size_t>> groups_of(const std::vector<ResultRow>& rows);

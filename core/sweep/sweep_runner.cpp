@@ -2,18 +2,22 @@
 
 #include <core/base/stop_signal.h>
 #include <core/io/atomic.h>
+#include <core/io/file_error.h>
+#include <core/process/threads.h>
 #include <core/report/format.h>
 #include <core/report/progress.h>
 #include <core/sweep/run_record.h>
-#include <core/sweep/sweep_results.h>
 
 #include <drift/error.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <limits>
 #include <sstream>
-#include <thread>
 
 namespace drift {
 namespace {
@@ -46,11 +50,11 @@ std::string last_lines(const fs::path& file, std::uintmax_t before) {
   return all;
 }
 
-std::string result_text(const fs::path& folder, SweepMeasure measure) {
-  const double value = measure_of(read_run(folder), measure);
+std::string result_text(const fs::path& folder, const SweepMeasure& measure) {
+  const double value = measure.of(read_run(folder));
+  const std::string unit = measure.unit;
   if (std::isnan(value)) return {};
-  const std::string unit = measure_unit(measure);
-  return "  " + measure_name(measure) + " " + format_decimal(value, measure_digits(measure)) +
+  return "  " + std::string(measure.name) + " " + format_decimal(value, measure.digits) +
          (unit.empty() ? "" : " " + unit);
 }
 
@@ -81,9 +85,9 @@ SweepOutcome SweepRunner::run() {
     redraw();
     watch.wait(kSecondsBetweenLooks);
     for (std::size_t at = 0; at < active_.size();) {
-      const auto status = active_[at].process->status();
-      if (status) end(active_[at], *status);
-      status ? void(active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(at))) : void(++at);
+      const auto ended = active_[at].process.end();
+      if (ended) end(active_[at], ended->status());
+      ended ? void(active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(at))) : void(++at);
     }
   }
   terminal_.show_live({}, true);
@@ -116,17 +120,18 @@ bool SweepRunner::start(std::size_t number) {
   fs::create_directories(folder);
   write_problem(folder, "");
   write_file_atomically(folder / "settings.toml", run.config.resolved_toml());
-  std::vector<std::string> command = {kThisProgram,
-                                      "train",
-                                      (folder / "settings.toml").string(),
-                                      "--out",
-                                      folder.string(),
-                                      "--set",
-                                      "run.threads=" + std::to_string(threads_for(run))};
-  if (has_begun(folder)) command.emplace_back("--resume");
   const fs::path output = folder / "output.txt";
   const std::uintmax_t before = size_of(output);
-  active_.push_back({number, std::make_unique<ChildProcess>(command, output), before, terminal_.now()});
+  const int file = ::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0) throw_file_error("write", output, errno);
+  const Descriptor out(file, output.string());
+  ChildCommand command{.arguments = {kThisProgram, "train", (folder / "settings.toml").string(), "--out",
+                                     folder.string(), "--set", "run.threads=" + std::to_string(threads_for(run))},
+                       .descriptors = {{out.get(), STDOUT_FILENO}, {out.get(), STDERR_FILENO}},
+                       .end_signal = SIGTERM,
+                       .ends_with_parent = true};
+  if (has_begun(folder)) command.arguments.emplace_back("--resume");
+  active_.push_back({number, ChildProcess(command), before, terminal_.now()});
   return true;
 }
 
@@ -134,7 +139,7 @@ bool SweepRunner::start(std::size_t number) {
 int SweepRunner::threads_for(const SweepRun& run) const {
   const auto chosen = static_cast<int>(run.config.section("run").get<std::int64_t>("threads"));
   if (chosen != 0 || jobs_ == 1) return chosen;
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency() / jobs_));
+  return std::max(1, static_cast<int>(processor_cores() / jobs_));
 }
 
 void SweepRunner::end(const Active& active, int status) {
@@ -164,7 +169,7 @@ void SweepRunner::report_failure(const Active& active, int status) {
 void SweepRunner::pass_signal_on() {
   if (told_to_stop_) return;
   told_to_stop_ = true;
-  for (const Active& active : active_) active.process->send(StopSignal::received());
+  for (const Active& active : active_) active.process.send(StopSignal::received());
 }
 
 std::int64_t SweepRunner::steps_done() const {

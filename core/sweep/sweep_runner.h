@@ -1,14 +1,13 @@
 #pragma once
 
+#include <core/process/child_process.h>
 #include <core/report/terminal.h>
-#include <core/sweep/child_process.h>
 #include <core/sweep/sweep_plan.h>
 
 #include <cstdint>
 #include <deque>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -45,7 +44,7 @@ class SweepRunner {
  private:
   struct Active {
     std::size_t run;
-    std::unique_ptr<ChildProcess> process;
+    ChildProcess process;
     std::uintmax_t output_before;  ///< bytes of output.txt that earlier attempts wrote
     double started;
   };

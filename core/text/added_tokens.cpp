@@ -20,11 +20,7 @@ bool is_word(char32_t c) {
          u_hasBinaryProperty(code_point, UCHAR_JOIN_CONTROL) != 0;
 }
 
-std::size_t length_of_last(std::string_view text) {
-  std::size_t length = 1;
-  while (length < text.size() && (static_cast<unsigned char>(text[text.size() - length]) & 0xC0) == 0x80) ++length;
-  return length;
-}
+std::size_t length_of_last(std::string_view text) { return text.size() - begin_of_character(text, text.size() - 1); }
 
 bool begins_with_word(std::string_view text) {
   return !text.empty() && is_word(code_point_of(text.substr(0, utf8_character_length(text))));

@@ -13,7 +13,7 @@ namespace drift {
 /// Finds added tokens in a text: leftmost first, of several that begin there the longest.
 class AddedTokens {
  public:
-  /// @param tokens  whose texts are what is looked for
+  /// @param tokens  whose texts are searched for
   explicit AddedTokens(std::vector<AddedToken> tokens);
 
   struct Part {
@@ -22,8 +22,8 @@ class AddedTokens {
   };
 
   /// Cuts `text` (valid UTF-8); parts of text are not empty. A token with lstrip or rstrip takes the white space at its
-  /// side, one with single_word counts only where no word character touches it.
-  /// @param with_special  whether special tokens count, too
+  /// side, one with single_word counts only if no word character is next to it.
+  /// @param with_special  whether special tokens count as well
   void split(std::string_view text, bool with_special, std::vector<Part>& parts) const;
 
  private:

@@ -36,29 +36,29 @@ class MergeTable {
   std::size_t size_ = 0;
 };
 
-/// What a tokenizer file says about spelling a word in tokens.
+/// How a tokenizer file divides a word into tokens.
 struct BpeModel {
   Vocabulary vocabulary;  ///< pieces as the file writes them
   MergeTable merges;
   bool byte_level = true;      ///< pieces are written in the byte alphabet, and a word is spelt byte by byte
-  bool byte_fallback = false;  ///< a character without a piece is spelt as <0x0A>, …, where the vocabulary has these
+  bool byte_fallback = false;  ///< a character without a piece is encoded as <0x0A>, …, if the vocabulary has these
   bool ignore_merges = false;  ///< a word that is a piece is that piece, merges or not
   bool fuse_unknown = false;   ///< neighbouring unknown characters are one unknown token
   std::int32_t unknown = -1;   ///< the token of a character that cannot be spelt; -1: there is none
 };
 
-/// Words to token ids by byte-pair merges. Immutable; safe to use from several threads, each with a Scratch of its own.
+/// Words to token ids by byte-pair merges. Immutable; safe to use from several threads, each with its own Scratch.
 /// Source: Sennrich et al., "Neural machine translation of rare words with subword units"; ties, duplicates and
 /// fallbacks as the Hugging Face `tokenizers` library has them.
 class Bpe {
  public:
   explicit Bpe(BpeModel model);
 
-  /// Memory that is used again from word to word, with the words that were spelt lately. Belongs to one list of ids,
-  /// which only grows, and to words whose text stays where it is.
+  /// Memory reused from word to word, with the recently encoded words. Belongs to one list of ids, which only grows,
+  /// and to words whose text stays where it is.
   class Scratch {
    public:
-    /// @param bytes  about how much text will be spelt
+    /// @param bytes  about how much text will be encoded
     explicit Scratch(std::size_t bytes);
 
    private:

@@ -12,7 +12,7 @@ namespace drift {
 /// The character of a byte, as UTF-8: 'a' is "a", the newline is "Ċ", the space is "Ġ".
 const std::string& byte_character(unsigned char byte);
 
-/// The bytes that `piece` stands for; nothing if a character of it is not in the alphabet.
+/// The bytes that `piece` represents; nothing if a character of it is not in the alphabet.
 std::optional<std::string> bytes_of_piece(std::string_view piece);
 
 }  // namespace drift

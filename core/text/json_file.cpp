@@ -1,3 +1,4 @@
+#include <core/base/quote.h>
 #include <core/text/json_file.h>
 
 #include <new>
@@ -23,7 +24,7 @@ void JsonFile::take(const simdjson::padded_string& json) {
   if (error != simdjson::SUCCESS) {
     builder_->damaged(std::string("it is not valid JSON: ") + simdjson::error_message(error));
   }
-  if (!root_.is_object()) builder_->damaged("it holds no JSON object");
+  if (!root_.is_object()) builder_->damaged("it is not a JSON object");
 }
 
 std::optional<JsonValue> JsonFile::find(JsonValue object, std::string_view key) {
@@ -34,7 +35,7 @@ std::optional<JsonValue> JsonFile::find(JsonValue object, std::string_view key) 
 
 JsonValue JsonFile::member(JsonValue object, std::string_view key) const {
   const auto value = find(object, key);
-  if (!value) builder_->damaged("the key " + in_backticks(key) + " is missing");
+  if (!value) builder_->damaged("the key " + quoted_name(key) + " is missing");
   return *value;
 }
 
@@ -52,7 +53,7 @@ simdjson::dom::array JsonFile::list(JsonValue value, const std::string& name) co
 
 std::string_view JsonFile::text(JsonValue object, std::string_view key) const {
   std::string_view text;
-  if (member(object, key).get(text) != simdjson::SUCCESS) builder_->damaged(in_backticks(key) + " is not a text");
+  if (member(object, key).get(text) != simdjson::SUCCESS) builder_->damaged(quoted_name(key) + " is not a text");
   return text;
 }
 
@@ -60,14 +61,14 @@ bool JsonFile::flag(JsonValue object, std::string_view key, bool otherwise) cons
   const auto value = find(object, key);
   bool flag = otherwise;
   if (value && value->get(flag) != simdjson::SUCCESS)
-    builder_->damaged(in_backticks(key) + " is neither true nor false");
+    builder_->damaged(quoted_name(key) + " is neither true nor false");
   return flag;
 }
 
 std::int32_t JsonFile::id(JsonValue value, std::string_view piece) const {
   std::uint64_t id = 0;
   if (value.get(id) != simdjson::SUCCESS || id >= static_cast<std::uint64_t>(kTokenIdLimit)) {
-    builder_->damaged("the id of " + in_backticks(piece) + " is not a number between 0 and " +
+    builder_->damaged("the id of " + quoted_name(piece) + " is not a number between 0 and " +
                       std::to_string(kTokenIdLimit - 1));
   }
   return static_cast<std::int32_t>(id);

@@ -22,8 +22,8 @@ struct Character {
 // The first character of `text`.
 Character first_character(std::string_view text) {
   const auto byte = static_cast<unsigned char>(text[0]);
-  if (byte < 0xCC) return {text.substr(0, byte < 0x80 ? 1 : 2)};  // below U+0300, where the marks begin
-  const std::string_view bytes = text.substr(0, byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4);
+  if (byte < 0xCC) return {text.substr(0, 1 + U8_COUNT_TRAIL_BYTES(byte))};  // below U+0300, where the marks begin
+  const std::string_view bytes = text.substr(0, 1 + U8_COUNT_TRAIL_BYTES(byte));
   return {bytes, u_getCombiningClass(static_cast<UChar32>(code_point_of(bytes)))};
 }
 

@@ -49,13 +49,13 @@ class Translator {
 
   void group() {
     if (peek(1) != '?') {
-      if (peek(1) == '*') refuse(2, "verbs are not known");
+      if (peek(1) == '*') refuse(2, "verbs are not supported");
       return copy(1);
     }
     for (const std::string_view known : {"(?:", "(?i:", "(?=", "(?!", "(?>", "(?<=", "(?<!"}) {
       if (next_is(known)) return copy(known.size());
     }
-    refuse(3, "the groups that are known are (…), (?:…), (?i:…), (?>…) and the four kinds of look-around");
+    refuse(3, "supported groups are (…), (?:…), (?i:…), (?>…) and the four kinds of look-around");
   }
 
   // {n}, {n,}, {n,m}. Possessive and lazy intervals are read differently by the two libraries.
@@ -67,7 +67,7 @@ class Translator {
                         std::ranges::count(inside, ',') <= 1;
     if (end == pattern_.size() || !counts) refuse(1, "write {n}, {n,} or {n,m}, or a literal brace with a backslash");
     copy(end + 1 - at_);
-    if (peek() == '+' || peek() == '?') refuse(1, "an interval is followed by no second repetition");
+    if (peek() == '+' || peek() == '?') refuse(1, "an interval cannot be followed by another repetition");
   }
 
   void character_class() {
@@ -75,8 +75,8 @@ class Translator {
     if (peek() == '^') copy(1);
     if (peek() == ']') refuse(1, "an empty class matches nothing");
     while (at_ < pattern_.size() && peek() != ']') {
-      if (peek() == '[') refuse(1, "classes inside classes are not known");
-      if (next_is("&&")) refuse(2, "intersections of classes are not known");
+      if (peek() == '[') refuse(1, "classes inside classes are not supported");
+      if (next_is("&&")) refuse(2, "intersections of classes are not supported");
       if (peek() == '\\') {
         escape(/*in_class=*/true);
       } else {
@@ -108,7 +108,7 @@ class Translator {
         return replace(2, "[^" + std::string(kSpaces) + "]");
       case 'p':
       case 'P': return property();
-      default: refuse(2, "this escape is not known");
+      default: refuse(2, "this escape is not supported");
     }
   }
 

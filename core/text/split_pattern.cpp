@@ -38,7 +38,7 @@ SplitPattern::SplitPattern(const std::string& pattern) : pattern_(pattern) {
                             &code, &offset, nullptr),
               &pcre2_code_free);
   if (!code_) throw Error("the pattern `" + pattern + "` is not valid: " + message_of(code));
-  pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);  // where it fails, matching is interpreted
+  pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);  // if it fails, matching is interpreted
 }
 
 /// The next match in a text.
@@ -84,7 +84,7 @@ void SplitPattern::split(std::span<const std::string_view> texts, std::vector<st
       if (match.begin() > cut) parts.push_back(text.substr(cut, match.begin() - cut));
       if (match.end() > match.begin()) parts.push_back(text.substr(match.begin(), match.end() - match.begin()));
       cut = match.end();
-      // An empty match cuts, too; the search goes on behind the next character.
+      // An empty match also cuts; the search continues after the next character.
       from = match.end() > match.begin() ? cut : cut + utf8_character_length(text.substr(cut));
     }
     if (cut < text.size()) parts.push_back(text.substr(cut));

@@ -17,8 +17,8 @@ class SplitPattern {
   /// @throws Error naming the pattern and what is wrong with it or not supported
   explicit SplitPattern(const std::string& pattern);
 
-  /// Cuts each text: each match is a part, and so is what lies between matches. Parts are never empty.
-  /// @param texts  valid UTF-8, each looked at by itself
+  /// Cuts each text: each match is a part, and so is the text between matches. Parts are never empty.
+  /// @param texts  valid UTF-8, each processed separately
   /// @param parts  the parts, as views into the texts, are appended
   /// @throws Error if a match needs more steps or memory than any sensible pattern does
   void split(std::span<const std::string_view> texts, std::vector<std::string_view>& parts) const;
@@ -30,7 +30,7 @@ class SplitPattern {
 };
 
 /// The same pattern for PCRE2. Characters classes, groups, look-around, alternatives and repetition are taken over;
-/// what the two libraries understand differently is rewritten (white space, scripts) or refused (intersections of
+/// syntax that the two libraries read differently is rewritten (white space, scripts) or refused (intersections of
 /// classes, anchors, word boundaries, possessive or lazy intervals).
 /// @throws Error naming the construct and its place in the pattern
 std::string translate_pattern(std::string_view pattern);

@@ -1,28 +1,14 @@
 #include <core/text/tokenizer.h>
 #include <core/text/utf8.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace drift {
-namespace {
-
-// How many bytes at the end of `bytes` begin a character without completing it.
-std::size_t unfinished(std::string_view bytes) {
-  for (std::size_t length = 1; length <= std::min<std::size_t>(3, bytes.size()); ++length) {
-    const std::string_view end = bytes.substr(bytes.size() - length);
-    const Utf8Prefix prefix = read_utf8(end);
-    if (prefix.truncated && prefix.length == length) return length;
-  }
-  return 0;
-}
-
-}  // namespace
 
 std::string StreamDecoder::push(std::int64_t id) {
   if (skip_special_ && tokenizer_->is_special(id)) return {};
   waiting_ += tokenizer_->piece(id);
-  const std::size_t complete = waiting_.size() - unfinished(waiting_);
+  const std::size_t complete = complete_utf8_length(waiting_);
   std::string text = valid_utf8(std::string_view(waiting_).substr(0, complete));
   waiting_.erase(0, complete);
   return text;
@@ -31,7 +17,7 @@ std::string StreamDecoder::push(std::int64_t id) {
 std::string StreamDecoder::flush() { return valid_utf8(std::exchange(waiting_, {})); }
 
 std::string clean_up_spaces(std::string text) {
-  // In this order, each over the whole text: an earlier replacement may make room for a later one.
+  // In this order, each over the entire text: an earlier replacement may enable a later one.
   constexpr std::pair<std::string_view, std::string_view> kReplacements[] = {
       {" .", "."},     {" ?", "?"},   {" !", "!"},   {" ,", ","},     {" ' ", "'"},
       {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};

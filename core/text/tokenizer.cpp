@@ -12,12 +12,11 @@
 namespace drift {
 namespace {
 
-// A byte in words, with the character that it belongs to where that can be shown.
+// A byte in words, with its character if that can be shown.
 std::string describe_byte(std::string_view text, std::size_t offset) {
   char hexadecimal[8];
   std::snprintf(hexadecimal, sizeof hexadecimal, "0x%02X", static_cast<unsigned char>(text[offset]));
-  std::size_t begin = offset;
-  while (begin > 0 && offset - begin < 3 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
+  const std::size_t begin = begin_of_character(text, offset);
   const std::size_t length = utf8_character_length(text.substr(begin));
   const bool shown = begin + length > offset && static_cast<unsigned char>(text[begin]) > ' ' && text[begin] != 0x7F;
   const std::string byte = "byte " + std::string(hexadecimal);
@@ -71,7 +70,7 @@ const Tokenizer::Piece& Tokenizer::entry(std::int64_t id) const {
   throw Error("the token id " + std::to_string(id) +
                   (inside ? " has no token in the vocabulary"
                           : " is outside the vocabulary of " + std::to_string(vocabulary_size()) + " tokens"),
-              "use the tokenizer of the checkpoint that the ids come from");
+              "use the tokenizer of the checkpoint that made the ids");
 }
 
 std::optional<std::int64_t> Tokenizer::token_id(std::string_view text) const {
@@ -118,7 +117,7 @@ class Tokenizer::Encoder {
   }
 
  private:
-  // What BPE has spelt stays where it is until the end: the scratch memory remembers words by their place.
+  // The output of BPE stays in place until the end: the scratch memory refers to words by their place.
   std::string_view normalized(std::string_view text) {
     if (!tokenizer_.nfc_) return text;
     std::string storage;
@@ -145,7 +144,7 @@ class Tokenizer::Encoder {
     const std::size_t place = static_cast<std::size_t>(word.data() - text_.data()) + offset;
     throw Error("the vocabulary has no token for " + describe_byte(word, offset) +
                     (in_text ? " at byte " + std::to_string(place) + " of the text" : ""),
-                "write the text in the characters that this checkpoint's tokenizer knows");
+                "use only characters that this checkpoint's tokenizer can represent");
   }
 
   const Tokenizer& tokenizer_;

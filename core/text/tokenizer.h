@@ -26,17 +26,17 @@ enum class SpecialTokens {
 /// once.
 class Tokenizer {
  public:
-  /// Reads a checkpoint's tokenizer.json; where there is none, its vocab.json and merges.txt (see
+  /// Reads a checkpoint's tokenizer.json; if there is none, its vocab.json and merges.txt (see
   /// read_vocabulary_files).
   /// @param path  the folder, or a tokenizer.json
-  /// @throws Error naming the file and what is wrong with it, also for kinds of tokenizer that are not known.
+  /// @throws Error naming the file and what is wrong with it, also for unknown kinds of tokenizers.
   static Tokenizer open(const std::filesystem::path& path);
 
   /// The same for the text of a tokenizer.json. @param name  what errors call it
   static Tokenizer parse(std::string_view json, const std::string& name);
 
   /// Bytes that are not valid UTF-8 are read as U+FFFD, one for each maximal invalid part. Added tokens (`<|mask|>`, …)
-  /// are recognised first, leftmost and longest; what lies between is normalised, cut by the patterns, and goes through
+  /// are recognised first, leftmost and longest; the text between is normalised, cut by the patterns, and goes through
   /// BPE.
   /// @throws Error naming the first character that the vocabulary cannot spell, and has no unknown token for; or the
   ///         pattern that takes too many steps
@@ -78,8 +78,8 @@ class Tokenizer {
 
   Bpe bpe_;
   bool nfc_;
-  AddedTokens plain_tokens_;       // looked for in the text as it is
-  AddedTokens normalized_tokens_;  // looked for in what normalisation made of the rest
+  AddedTokens plain_tokens_;       // searched for in the unchanged text
+  AddedTokens normalized_tokens_;  // searched in the normalised rest
   std::vector<SplitPattern> patterns_;
   std::vector<Piece> pieces_;  // by id
   Vocabulary added_;

@@ -1,6 +1,6 @@
+#include <core/base/quote.h>
 #include <core/text/json_file.h>
 #include <core/text/tokenizer_file.h>
-#include <core/text/utf8.h>
 #include <core/text/vocabulary_files.h>
 #include <drift/error.h>
 
@@ -13,25 +13,17 @@ constexpr std::int32_t kFree = -1;
 
 }  // namespace
 
-std::string in_backticks(std::string_view text) {
-  constexpr std::size_t kLongest = 80;
-  if (text.size() <= kLongest) return "`" + std::string(text) + "`";
-  std::string cut(text.substr(0, kLongest));
-  while (!is_valid_utf8(cut) && cut.size() > kLongest - 4) cut.pop_back();
-  return "`" + cut + "…`";
-}
-
 void TokenizerFileBuilder::fail(const std::string& what, const std::string& hint) const {
   throw Error("cannot use the tokenizer " + name_ + ": " + what, hint);
 }
 
 void TokenizerFileBuilder::damaged(const std::string& what) const {
-  fail(what, "the file is damaged; copy it again from where the checkpoint came from");
+  fail(what, "the file is damaged; copy it again from the source of the checkpoint");
 }
 
 void TokenizerFileBuilder::unknown(const std::string& what) const {
   fail(what + " is not supported",
-       "byte-level BPE with NFC and split patterns is; take the tokenizer.json of a checkpoint that uses these");
+       "byte-level BPE with NFC and split patterns is; use the tokenizer.json of a checkpoint with these");
 }
 
 std::string_view TokenizerFileBuilder::text_of_owner(std::int32_t owner) const {
@@ -45,7 +37,7 @@ void TokenizerFileBuilder::claim(std::int32_t id, std::string_view text, std::in
   if (owner_[index] == kFree) owner_[index] = owner;
   const std::string_view other = text_of_owner(owner_[index]);
   if (other != text) {
-    damaged("the id " + std::to_string(id) + " belongs to " + in_backticks(other) + " and to " + in_backticks(text));
+    damaged("the id " + std::to_string(id) + " belongs to " + quoted_name(other) + " and to " + quoted_name(text));
   }
 }
 
@@ -54,7 +46,7 @@ void TokenizerFileBuilder::add_piece(std::string_view piece, std::int32_t id) {
   if (!vocabulary.add(piece, id)) {
     const std::int32_t known = vocabulary.find(piece);
     if (known == id) return;
-    damaged(in_backticks(piece) + " has the ids " + std::to_string(known) + " and " + std::to_string(id));
+    damaged(quoted_name(piece) + " has the ids " + std::to_string(known) + " and " + std::to_string(id));
   }
   claim(id, piece, static_cast<std::int32_t>(vocabulary.size() - 1));
 }
@@ -62,7 +54,7 @@ void TokenizerFileBuilder::add_piece(std::string_view piece, std::int32_t id) {
 void TokenizerFileBuilder::add_token(AddedToken token) {
   const std::int32_t known = find(token.text);
   if (known >= 0 && known != token.id) {
-    damaged(in_backticks(token.text) + " has the ids " + std::to_string(known) + " and " + std::to_string(token.id));
+    damaged(quoted_name(token.text) + " has the ids " + std::to_string(known) + " and " + std::to_string(token.id));
   }
   if (!added_.add(token.text, token.id)) return;
   file_.added.push_back(std::move(token));
@@ -85,7 +77,7 @@ void TokenizerFileBuilder::add_merge(std::string_view pair) {
 std::int32_t TokenizerFileBuilder::merged_piece(std::string_view piece) const {
   const std::int32_t id = file_.model.vocabulary.find(piece);
   if (id < 0)
-    damaged("merge " + std::to_string(merges_) + " needs " + in_backticks(piece) + ", which the vocabulary lacks");
+    damaged("merge " + std::to_string(merges_) + " needs " + quoted_name(piece) + ", which the vocabulary lacks");
   return id;
 }
 

@@ -16,13 +16,13 @@ struct AddedToken {
   std::int32_t id = -1;
   std::string text;
   bool special = false;      ///< dropped by decode(…, skip_special)
-  bool single_word = false;  ///< only where no letter, digit or underscore stands beside it
+  bool single_word = false;  ///< only if no letter, digit or underscore is next to it
   bool lstrip = false;       ///< takes the white space before it
   bool rstrip = false;       ///< takes the white space after it
   bool normalized = false;   ///< looked for after normalisation instead of before
 };
 
-/// What a tokenizer's files say, checked.
+/// The checked contents of a tokenizer's files.
 struct TokenizerFile {
   BpeModel model;
   std::vector<AddedToken> added;      ///< each text and each id once; their ids may lie in the model's vocabulary
@@ -72,14 +72,11 @@ class TokenizerFileBuilder {
   std::string joined_;
 };
 
-/// "`text`", cut where it is long: for messages.
-std::string in_backticks(std::string_view text);
-
 /// @param name  what errors call the text
 /// @throws Error naming the key if it is missing, damaged, or of a kind that is not known
 TokenizerFile parse_tokenizer_json(std::string_view json, const std::string& name);
 
-/// The files of a checkpoint: tokenizer.json; where there is none, vocab.json and merges.txt, with the added tokens
+/// The files of a checkpoint: tokenizer.json; if there is none, vocab.json and merges.txt, with the added tokens
 /// that tokenizer_config.json, added_tokens.json and special_tokens_map.json name.
 /// @param path  the folder, or a tokenizer.json
 /// @throws Error naming the file and the key

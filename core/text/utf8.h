@@ -1,24 +1,12 @@
 #pragma once
 
+// ICU's macros for UTF-8, in the few forms that texts are worked on here.
+
 #include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace drift {
-
-/// What stands at the beginning of some bytes (Unicode standard, table 3-7, "Well-formed UTF-8 byte sequences").
-struct Utf8Prefix {
-  std::size_t length = 0;  ///< bytes read, at least 1
-  bool complete = false;   ///< they are one well-formed character
-  /// They are not, but bytes that follow could make them one: the text was cut off inside a character.
-  bool truncated = false;
-};
-
-/// @param bytes  not empty
-Utf8Prefix read_utf8(std::string_view bytes);
-
-/// @param character  one well-formed character, as read_utf8 found it
-char32_t code_point_of(std::string_view character);
 
 bool is_valid_utf8(std::string_view bytes);
 
@@ -27,5 +15,14 @@ std::string valid_utf8(std::string_view bytes);
 
 /// Length in bytes of the well-formed UTF-8 character that `bytes` begins with; 0 if it begins with none.
 std::size_t utf8_character_length(std::string_view bytes);
+
+/// How many bytes stand before a character at the end of `bytes` that was begun and not completed.
+std::size_t complete_utf8_length(std::string_view bytes);
+
+/// @param character  begins with a well-formed character
+char32_t code_point_of(std::string_view character);
+
+/// Where the character begins that the byte at `offset` belongs to; at most three bytes before it.
+std::size_t begin_of_character(std::string_view bytes, std::size_t offset);
 
 }  // namespace drift

@@ -1,3 +1,4 @@
+#include <core/base/quote.h>
 #include <core/text/json_file.h>
 #include <core/text/patterns.h>
 #include <core/text/vocabulary_files.h>
@@ -52,7 +53,7 @@ class Reader {
   void read_merges() {
     reading("merges.txt");
     std::ifstream stream(path_, std::ios::binary);
-    if (!stream) builder_.fail("the file cannot be opened", "a vocab.json needs the merges.txt that was made with it");
+    if (!stream) builder_.fail("the file cannot be opened", "a vocab.json needs its merges.txt");
     std::ostringstream content;
     content << stream.rdbuf();
     const std::string text = std::move(content).str();
@@ -77,13 +78,13 @@ class Reader {
       std::int32_t id = -1;
       const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
       if (error != std::errc() || end != key.data() + key.size() || id < 0 || id >= kTokenIdLimit) {
-        builder_.damaged("the key " + in_backticks(key) + " of added_tokens_decoder is no token id");
+        builder_.damaged("the key " + quoted_name(key) + " of added_tokens_decoder is not a token id");
       }
       keep(json.added_token(token, content, id));
     }
   }
 
-  // {"<|endoftext|>": 151643, …}: their other properties stand elsewhere.
+  // {"<|endoftext|>": 151643, …}: their other properties are elsewhere.
   void read_added_tokens() {
     const JsonFile json(path_, builder_);
     for (const auto [text, value] : json.object(json.root(), "the file")) {
@@ -113,15 +114,15 @@ class Reader {
       return;
     }
     const std::int32_t piece = builder_.find(text);
-    if (piece < 0 && next_id_ >= kTokenIdLimit) builder_.damaged("there is no id left for " + in_backticks(text));
+    if (piece < 0 && next_id_ >= kTokenIdLimit) builder_.damaged("there is no id left for " + quoted_name(text));
     keep({.id = piece >= 0 ? piece : next_id_, .text = std::string(text), .special = true});
   }
 
-  // What a file that was read earlier says of a token stands, if the ids agree.
+  // If the ids agree, the properties from the file that was read earlier are kept.
   void keep(AddedToken token) {
     const auto [known, is_new] = tokens_.emplace(token.text, token);
     if (!is_new && known->second.id != token.id) {
-      builder_.damaged(in_backticks(token.text) + " has the ids " + std::to_string(known->second.id) + " and " +
+      builder_.damaged(quoted_name(token.text) + " has the ids " + std::to_string(known->second.id) + " and " +
                        std::to_string(token.id));
     }
     next_id_ = std::max(next_id_, token.id + 1);

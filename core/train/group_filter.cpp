@@ -34,7 +34,7 @@ bool varies(const double* rewards, std::int64_t count) {
   return std::sqrt(squares / static_cast<double>(count - 1)) > kSmallestDeviation;
 }
 
-/// For each group, whether its share of solved responses lies within the bounds.
+/// For each group, whether its share of solved responses is within the bounds.
 std::vector<bool> within_bounds(const GroupFilterInput& input, std::int64_t count,
                                 const GroupFilterSettings& settings) {
   std::vector<bool> within(static_cast<std::size_t>(count), true);

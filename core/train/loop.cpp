@@ -3,9 +3,11 @@
 #include <core/base/log.h>
 #include <core/base/phase_timer.h>
 #include <core/base/stop_signal.h>
+#include <core/boundary/plugin_call.h>
 
 #include <drift/error.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <new>
@@ -51,6 +53,7 @@ void TrainingLoop::resume(const ResumePoint& point) {
     before.standard_error = parsed(values, "before.standard_error");
     before.items = static_cast<std::int64_t>(parsed(values, "before.items"));
     result_.before = before;
+    best_accuracy_ = before.accuracy;
   }
 }
 
@@ -58,6 +61,7 @@ LoopResult TrainingLoop::run() {
   const StopSignal stop;
   folder_.truncate_metrics(result_.checkpoint.empty() ? -1 : result_.last_step);
   if (result_.checkpoint.empty() && evaluate_ && settings_.evaluate_before) {
+    set_current_step(0);
     guarded("evaluation before the first step", [&] {
       StepRecord metrics;
       evaluate(metrics);
@@ -65,17 +69,21 @@ LoopResult TrainingLoop::run() {
       record(metrics);
     });
   }
-  // Killed after the last checkpoint, or asked to go on with a finished run: its result is still to be told.
+  // Killed after the last checkpoint, or asked to continue a finished run: its result must still be reported.
   if (result_.last_step >= settings_.steps && evaluate_) {
+    set_current_step(result_.last_step);
     guarded("evaluation after the last step", [&] {
       StepRecord metrics;
+      metrics.step = result_.last_step;
       evaluate(metrics);
     });
   }
   while (result_.last_step < settings_.steps && StopSignal::received() == 0) {
     const std::int64_t step = result_.last_step + 1;
+    set_current_step(step);
     guarded("step " + std::to_string(step), [&] { train_step(step); });
   }
+  set_current_step(kNoStep);
   result_.signal = StopSignal::received();
   return result_;
 }
@@ -90,8 +98,8 @@ void TrainingLoop::guarded(const std::string& when, const std::function<void()>&
     throw Error(when + ": " + error.what(), error.hint() + (error.hint().empty() ? "" : "\n    ") + safe);
   } catch (const std::bad_alloc&) {
     throw;  // the program knows what to advise
-  } catch (const std::exception& error) {
-    throw Error(when + ": " + error.what(), safe);
+  } catch (const std::exception&) {
+    throw Error(when + ": " + describe_exception().what(), safe);
   }
 }
 
@@ -100,7 +108,7 @@ void TrainingLoop::train_step(std::int64_t step) {
   StepRecord metrics = training_.run(step);
   result_.last_step = step;
   metrics.seconds->total += unaccounted_;
-  warn(metrics);
+  for (const std::string& text : metrics.warnings) warn(step, text);
   result_.seconds += timer.seconds();
   const bool last = step == settings_.steps;
   const bool due = settings_.evaluate_every > 0 && step % settings_.evaluate_every == 0;
@@ -117,6 +125,7 @@ void TrainingLoop::train_step(std::int64_t step) {
 void TrainingLoop::evaluate(StepRecord& metrics) {
   metrics.held_out = evaluate_();
   result_.after = metrics.held_out;
+  judge(metrics.step, *metrics.held_out);
 }
 
 void TrainingLoop::record(const StepRecord& metrics) {
@@ -143,21 +152,24 @@ void TrainingLoop::save(std::int64_t step) {
   log_info("checkpoint " + result_.checkpoint.string());
 }
 
-// A run that cannot learn should say so while there is time to do something about it.
-void TrainingLoop::warn(const StepRecord& metrics) {
-  if (!metrics.live_groups) return;
-  skipped_in_a_row_ = metrics.skipped ? skipped_in_a_row_ + 1 : 0;
-  const std::string at = "step " + std::to_string(metrics.step) + ": ";
-  if (skipped_in_a_row_ == 1 || (skipped_in_a_row_ > 0 && skipped_in_a_row_ % 10 == 0)) {
-    log_warning(at + "all rewards of each group are equal" +
-                (skipped_in_a_row_ > 1 ? ", for " + std::to_string(skipped_in_a_row_) + " steps now" : "") +
-                "; there is nothing to learn, the optimizer step is skipped");
-  } else if (metrics.step <= 5 && metrics.groups > 0 && 10 * *metrics.live_groups < metrics.groups &&
-             !metrics.skipped) {
-    log_warning(at + "only " + std::to_string(*metrics.live_groups) + " of " + std::to_string(metrics.groups) +
-                " groups have differing rewards; a higher rollout.temperature, larger groups or other problems would "
-                "teach more");
-  }
+// A run that cannot learn says so while there is time to do something about it: each reason once, and how often at the
+// end.
+void TrainingLoop::warn(std::int64_t step, const std::string& text) {
+  if (++result_.warnings[text] > 1) return;
+  log_warning((step == 0 ? "before the first step: " : "step " + std::to_string(step) + ": ") + text);
+}
+
+void TrainingLoop::judge(std::int64_t step, const HeldOutResult& result) {
+  if (result.items == 0) return;
+  if (result.accuracy == 0 && step == 0)
+    warn(step,
+         "the model solves none of the held-out items; where it solves none of the training items either, there "
+         "is nothing to learn from: look at its answers (drift generate), the prompt and the reward");
+  if (result.accuracy == 0 && best_accuracy_ > 0)
+    warn(step,
+         "held-out accuracy fell to 0, and was not 0 before; the weights may have diverged: go back to an earlier "
+         "checkpoint with a lower learning rate");
+  best_accuracy_ = std::max(best_accuracy_, result.accuracy);
 }
 
 }  // namespace drift

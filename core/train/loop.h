@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,16 +29,17 @@ struct LoopSettings {
   std::filesystem::path model_folder;  ///< whose tokenizer and other files a checkpoint carries along
 };
 
-/// What a run came to.
+/// The result of a run.
 struct LoopResult {
   std::int64_t last_step = 0;
   int signal = 0;  ///< that stopped it, or 0
   std::optional<HeldOutResult> before, after;
-  double seconds = 0;                ///< of training, over all starts
-  std::filesystem::path checkpoint;  ///< the last one that was written; empty: none
+  double seconds = 0;                                 ///< of training, over all starts
+  std::filesystem::path checkpoint;                   ///< the last one that was written; empty: none
+  std::map<std::string, std::int64_t> warnings = {};  ///< why it learned nothing, and how often
 };
 
-/// Step after step: train, evaluate, write the metrics, save; go on from a checkpoint exactly; stop on a signal.
+/// Step after step: train, evaluate, write the metrics, save; continue exactly from a checkpoint; stop on a signal.
 class TrainingLoop {
  public:
   using Evaluate = std::function<HeldOutResult()>;
@@ -59,7 +61,8 @@ class TrainingLoop {
   void evaluate(StepRecord& metrics);
   void record(const StepRecord& metrics);
   void save(std::int64_t step);
-  void warn(const StepRecord& metrics);
+  void warn(std::int64_t step, const std::string& text);
+  void judge(std::int64_t step, const HeldOutResult& result);
 
   const LoopSettings& settings_;
   Training& training_;
@@ -69,7 +72,7 @@ class TrainingLoop {
   Observe observe_;
   LoopResult result_;
   double unaccounted_ = 0;  // seconds since the last step that no phase has: writing and showing its metrics
-  std::int64_t skipped_in_a_row_ = 0;
+  double best_accuracy_ = 0;
 };
 
 }  // namespace drift

@@ -52,6 +52,15 @@ PolicyUpdateSettings update_settings(const Params& section) {
   return settings;
 }
 
+// Constant texts: a warning is counted over the run by its text.
+constexpr const char* kEqualRewards =
+    "all rewards of each group are equal; there is nothing to learn, the optimizer step is skipped";
+constexpr const char* kNoGroupKept = "no group is left after [filter]; the optimizer step is skipped";
+constexpr const char* kFewLiveGroups =
+    "fewer than a tenth of the groups have differing rewards; a higher rollout.temperature, larger groups or other "
+    "problems would teach more";
+constexpr std::int64_t kEarlySteps = 5;
+
 RandomStream run_stream(const RunConfig& config) {
   return RandomStream(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "train");
 }
@@ -121,9 +130,8 @@ PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& m
   const auto task_random = random_.child("task");
   std::vector<TaskItem> items(static_cast<std::size_t>(prompts_per_step_));
   for (std::int64_t i = 0; i < prompts_per_step_; ++i) {
-    components_.task.call("training_item", [&](const Task& task) {
-      task.training_item((step - 1) * prompts_per_step_ + i, task_random, items[static_cast<std::size_t>(i)]);
-    });
+    components_.task->training_item((step - 1) * prompts_per_step_ + i, task_random,
+                                    items[static_cast<std::size_t>(i)]);
   }
   Scored scored;
   RolloutInput input;
@@ -131,11 +139,11 @@ PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& m
   input.policy = &policy;
   input.random = random_.child("rollout");
   input.step = step;
-  components_.rollout.call("generate", [&](const Rollout& rollout) {
+  {
     const at::NoGradGuard no_gradient;
-    input.prompts = prompts_.encode(items, group_size_, rollout.response_length());
-    rollout.generate(input, scored.trajectories);
-  });
+    input.prompts = prompts_.encode(items, group_size_, components_.rollout->response_length());
+    components_.rollout->generate(input, scored.trajectories);
+  }
   metrics.seconds->rollout = rollout_timer.seconds();
 
   const PhaseTimer reward_timer;
@@ -212,7 +220,12 @@ void PolicyTraining::update(std::int64_t step, const Scored& scored, StepRecord&
   const auto groups = choose_groups(step, scored, metrics);
   metrics.kept_groups = static_cast<std::int64_t>(groups.size());
   metrics.skipped = groups.empty();
-  if (metrics.skipped) return;
+  if (metrics.skipped) {
+    metrics.warnings.push_back(*metrics.live_groups == 0 ? kEqualRewards : kNoGroupKept);
+    return;
+  }
+  // Later, a model that solves nearly all is no reason to worry.
+  if (step <= kEarlySteps && 10 * *metrics.live_groups < metrics.groups) metrics.warnings.push_back(kFewLiveGroups);
 
   std::vector<at::Tensor> numbers;
   for (const std::int64_t group : groups) {
@@ -222,7 +235,11 @@ void PolicyTraining::update(std::int64_t step, const Scored& scored, StepRecord&
   const auto kept = select_responses(scored.trajectories, sample_number);
   const auto plans = draw_plans(step, kept, sample_number);
   metrics.skipped = plans.front().sample_F.size(0) == 0;
-  if (metrics.skipped) return;
+  if (metrics.skipped) {
+    metrics.warnings.push_back("the masking strategy `" + components_.masking.name() + "` gives no views of " +
+                               "these responses; there is nothing to learn, the optimizer step is skipped");
+    return;
+  }
 
   const auto advantage_B = advantages(scored.reward_B.index_select(0, sample_number), group_size_, advantage_);
   if (restarts_optimizer_) optimizer_.restart();
@@ -233,7 +250,10 @@ void PolicyTraining::take(const UpdateResult& result, StepRecord& metrics) const
   const auto responses = static_cast<double>(prompts_per_step_ * group_size_);
   metrics.loss = result.loss;
   metrics.grad_norm = result.gradient_norm;
-  metrics.plugin_metrics = result.metrics;
+  metrics.loss_metrics = result.metrics;
+  if (!result.has_gradient)
+    metrics.warnings.push_back("the loss `" + components_.loss.name() +
+                               "` has no gradient, though advantages differ; nothing is learned from these responses");
   metrics.update_forwards_per_response = static_cast<double>(result.forward_rows) / responses;
   metrics.update_backwards_per_response = static_cast<double>(result.backward_rows) / responses;
   metrics.two_pass = result.two_pass;
@@ -242,7 +262,7 @@ void PolicyTraining::take(const UpdateResult& result, StepRecord& metrics) const
   metrics.seconds->update = result.gradient_seconds;
 }
 
-/// One plan for all inner iterations, or one for each, as the strategy wants it.
+/// One plan for all inner iterations, or one for each, as the strategy requires.
 std::vector<MaskPlan> PolicyTraining::draw_plans(std::int64_t step, const Trajectories& kept,
                                                  const at::Tensor& sample_number) const {
   const bool redraws = components_.masking->refresh() == PlanRefresh::kEachInnerIteration;
@@ -264,40 +284,8 @@ MaskPlan PolicyTraining::draw_plan(std::int64_t step, std::int64_t inner_iterati
   input.end_id = model_.traits().end_id;
   input.pad_id = model_.traits().pad_id;
   MaskPlan plan;
-  components_.masking.call("plan", [&](const MaskingStrategy& masking) {
-    masking.plan(input, plan);
-    check(plan, kept);
-  });
+  components_.masking->plan(input, plan);
   return plan;
-}
-
-// What a plugin's author gets wrong first: found here, by name, and not deep inside an indexing kernel.
-void PolicyTraining::check(const MaskPlan& plan, const Trajectories& kept) const {
-  const auto require = [](bool holds, const std::string& what) {
-    if (!holds) throw Error("the plan is not valid: " + what, "see drift/mask_plan.h for what each field holds");
-  };
-  require(plan.sample_F.defined() && plan.sample_F.dim() == 1 && plan.sample_F.scalar_type() == at::kLong,
-          "sample_F must be int64 [F]");
-  const std::int64_t views = plan.sample_F.size(0), length = kept.tokens_BL.size(1);
-  const auto is_mask = [&](const at::Tensor& tensor, std::int64_t width) {
-    return tensor.defined() && tensor.scalar_type() == at::kBool && tensor.sizes() == at::IntArrayRef({views, width});
-  };
-  require(is_mask(plan.masked_FL, length), "masked_FL must be bool [F, L]");
-  require(is_mask(plan.target_FL, length), "target_FL must be bool [F, L]");
-  require(!plan.committed_FL.defined() || is_mask(plan.committed_FL, length), "committed_FL must be bool [F, L]");
-  require(!plan.attended_FL.defined() || is_mask(plan.attended_FL, length), "attended_FL must be bool [F, L]");
-  require(!plan.prompt_masked_FP.defined() || is_mask(plan.prompt_masked_FP, kept.prompts.tokens_BP.size(1)),
-          "prompt_masked_FP must be bool [F, P]");
-  require(plan.forward_F.defined() && plan.forward_F.scalar_type() == at::kLong &&
-              plan.forward_F.sizes() == at::IntArrayRef({views}),
-          "forward_F must be int64 [F]");
-  require(plan.forwards >= 1, "forwards (K) must be at least 1");
-  if (views == 0) return;
-  require(plan.sample_F.min().item<std::int64_t>() >= 0 &&
-              plan.sample_F.max().item<std::int64_t>() < kept.tokens_BL.size(0),
-          "sample_F points beyond the responses");
-  require(plan.forward_F.min().item<std::int64_t>() >= 0 && plan.forward_F.max().item<std::int64_t>() < plan.forwards,
-          "forward_F must be in [0, forwards)");
 }
 
 }  // namespace drift

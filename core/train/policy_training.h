@@ -22,7 +22,7 @@
 
 namespace drift {
 
-/// What policy training is made of, besides the policy.
+/// The parts of policy training, besides the policy.
 struct PolicyComponents {
   Loaded<Task> task;
   Judge judge;
@@ -32,7 +32,7 @@ struct PolicyComponents {
   std::optional<ReferencePolicy> reference;  ///< empty unless the loss asks for it
 };
 
-/// One optimisation step: prompts, rollout, rewards, advantages, masks, log-probabilities, loss, optimizer
+/// One training step: prompts, rollout, rewards, advantages, masks, log-probabilities, loss, optimizer
 /// (docs/spec/algorithms.md 1.8).
 class PolicyTraining final : public Training {
  public:
@@ -54,7 +54,6 @@ class PolicyTraining final : public Training {
   std::vector<MaskPlan> draw_plans(std::int64_t step, const Trajectories& kept, const at::Tensor& sample_number) const;
   MaskPlan draw_plan(std::int64_t step, std::int64_t inner_iteration, const Trajectories& kept,
                      const at::Tensor& sample_number) const;
-  void check(const MaskPlan& plan, const Trajectories& kept) const;
 
   const Model& model_;
   const PromptEncoder& prompts_;

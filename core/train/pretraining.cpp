@@ -52,9 +52,7 @@ Trajectories Pretraining::demonstrations(std::int64_t step) const {
   std::vector<TaskItem> items(static_cast<std::size_t>(batch_size_));
   const auto task_random = random_.child("task");
   for (std::int64_t i = 0; i < batch_size_; ++i) {
-    task_.call("training_item", [&](const Task& task) {
-      task.training_item((step - 1) * batch_size_ + i, task_random, items[static_cast<std::size_t>(i)]);
-    });
+    task_->training_item((step - 1) * batch_size_ + i, task_random, items[static_cast<std::size_t>(i)]);
   }
   Trajectories batch;
   batch.prompts = prompts_.encode(items, 1, response_length_);

@@ -21,7 +21,7 @@ constexpr std::int64_t kMostPromptsLookedAt = 512;
 std::vector<TaskItem> first_items(const Loaded<Task>& task, const RandomStream& random, std::int64_t count) {
   std::vector<TaskItem> items(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) {
-    task.call("training_item", [&](const Task& t) { t.training_item(i, random, items[static_cast<std::size_t>(i)]); });
+    task->training_item(i, random, items[static_cast<std::size_t>(i)]);
   }
   return items;
 }
@@ -90,7 +90,7 @@ class UpdatePlanner {
     input.end_id = model_.traits().end_id;
     input.pad_id = model_.traits().pad_id;
     MaskPlan plan;
-    components_.masking.call("plan", [&](const MaskingStrategy& masking) { masking.plan(input, plan); });
+    components_.masking->plan(input, plan);
     return plan;
   }
 
@@ -154,7 +154,7 @@ class UpdatePlanner {
   UpdateCost cost_, last_;
 };
 
-/// A trained weight has its gradient, AdamW's two moments and, where it is narrower, its master in float32.
+/// A trained weight has its gradient, AdamW's two moments and, if it is narrower, its master in float32.
 void plan_memory(const RunConfig& config, const Model& shapes, bool on_cpu, bool has_reference, TrainingPlan& plan) {
   constexpr std::int64_t kFloat = 4;
   const auto element = static_cast<std::int64_t>(shapes.lm_head_VH().element_size());
@@ -168,9 +168,9 @@ void plan_memory(const RunConfig& config, const Model& shapes, bool on_cpu, bool
   plan.always.push_back(
       {"gradients", gradients * count * kFloat,
        gradients > 1 ? "float32, one for each of " + std::to_string(gradients) + " workers" : "float32"});
-  plan.always.push_back({"program", resident_memory(), "as it is now, plugins and task included"});
+  plan.always.push_back({"program", resident_memory(), "as it is now, including plugins and task"});
 
-  plan.phases.push_back({"rollout", plan.rollout.bytes, "activations and logits of the rows at work"});
+  plan.phases.push_back({"rollout", plan.rollout.bytes, "activations and logits of the active rows"});
   plan.phases.push_back({"update", plan.update.bytes, "activations and logits, within train.memory_budget_mib"});
   plan.checkpoint_bytes = count * (element + (element < kFloat ? kFloat : 0) + 2 * kFloat);
   plan.checkpoints = config.section("train").get<std::int64_t>("keep_checkpoints");
@@ -203,8 +203,7 @@ TrainingPlan plan_training(const RunConfig& config, const Model& shapes, bool on
   plan.steps = train.get<std::int64_t>("steps");
   plan.prompts_per_step = train.get<std::int64_t>("prompts_per_step");
   plan.group_size = train.get<std::int64_t>("group_size");
-  components.rollout.call("response_length",
-                          [&](const Rollout& rollout) { plan.response_length = rollout.response_length(); });
+  plan.response_length = components.rollout->response_length();
 
   const RandomStream random(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "train");
   const std::int64_t looked_at =

@@ -28,7 +28,7 @@ struct UpdateCost {
   std::int64_t forward_rows = 0;     ///< sequences through the model, the old and the reference policy's included
   std::int64_t backward_rows = 0;    ///< sequences that go backwards through it
   std::int64_t passes = 0;           ///< that they are divided into
-  bool recomputes = false;           ///< activations do not fit the budget: blocks are computed again in the backward
+  bool recomputes = false;           ///< activations do not fit the budget: blocks are recomputed in the backward
   bool scores_first = false;         ///< nor does that suffice: a coupled unit is scored first, then computed in parts
   std::int64_t bytes = 0;            ///< activations and logits held at one time
 };
@@ -39,7 +39,7 @@ struct MemoryPart {
   std::string note;  ///< for people
 };
 
-/// What a training run will do and take, worked out before a weight is read.
+/// The work and memory of a training run, computed before any weight is read.
 struct TrainingPlan {
   std::int64_t parameters = 0;
   std::int64_t steps = 0, prompts_per_step = 0, group_size = 0;
@@ -60,7 +60,7 @@ struct TrainingPlan {
 };
 
 /// @param shapes  the model on the meta device
-/// @param on_cpu  where it will lie
+/// @param on_cpu  whether it will be on the CPU
 /// @throws Error if a component cannot do its part.
 TrainingPlan plan_training(const RunConfig& config, const Model& shapes, bool on_cpu, const PromptEncoder& prompts,
                            const PolicyComponents& components);

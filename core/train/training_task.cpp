@@ -32,15 +32,13 @@ TrainingTask open_training_task(const Registry& registry, const RunConfig& confi
   auto* listed = capability<TrainingList>(*training.task);
   const auto most = config.section("task").get<std::int64_t>("max_prompt_tokens");
   if (listed == nullptr && most > 0) {
-    throw Error("task.max_prompt_tokens chooses from a list of items, and the task `" + training.task.name() +
-                    "` makes its own",
+    throw Error("task.max_prompt_tokens selects from a list of items, but the task `" + training.task.name() +
+                    "` generates its items",
                 "set max_prompt_tokens = 0");
   }
   if (listed == nullptr) return training;
-  training.task.call("training items", [&](Task&) {
-    if (listed->training_size() == 0) throw Error("it has no training items");
-    if (most > 0) training.note = limit_prompts(*listed, prompts, most);
-  });
+  if (listed->training_size() == 0) throw Error("the task `" + training.task.name() + "` has no training items");
+  if (most > 0) training.note = limit_prompts(*listed, prompts, most);
   return training;
 }
 

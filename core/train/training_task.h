@@ -13,7 +13,7 @@ struct TrainingTask {
   std::string note;  ///< what was left out, for the log and the user; empty: nothing
 };
 
-/// Create `[task]` and leave only those of its listed items whose whole prompt, with turns and first words of the
+/// Create `[task]` and keep only those of its listed items whose complete prompt, with turns and first words of the
 /// response, has at most `max_prompt_tokens` tokens. Held-out items all stay.
 /// @throws Error if no training item is left, or the task has no list to choose from.
 TrainingTask open_training_task(const Registry& registry, const RunConfig& config, const PromptEncoder& prompts);

@@ -11,7 +11,7 @@ namespace {
 
 at::ScalarType sum_type(const at::Tensor& tensor) { return at::toOpMathType(tensor.scalar_type()); }
 
-/// Adds `gradient`, or makes it the sum: no reference to it is left behind.
+/// Adds `gradient`, or makes it the sum: no other reference to it remains.
 void add_to(at::Tensor& sum, at::Tensor gradient) {
   if (sum.defined()) {
     sum.add_(gradient);

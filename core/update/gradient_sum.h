@@ -21,7 +21,7 @@ class GradientSum {
   /// Add the gradient of one parameter, dense or sparse, to this worker's share. The tensor may become the share.
   void add(std::int64_t worker, std::size_t parameter, at::Tensor gradient);
 
-  /// One gradient for each parameter; zeros where nothing was added. The sum begins anew.
+  /// One gradient for each parameter; zeros where nothing was added. Resets the sum.
   std::vector<at::Tensor> take_total();
 
   const std::vector<at::Tensor>& parameters() const { return parameters_; }
@@ -30,7 +30,7 @@ class GradientSum {
   /// Of one worker and parameter. A table as large as a vocabulary gets few rows at a time: they are kept as they are,
   /// and the table is not made before the end.
   struct Share {
-    at::Tensor sum;  ///< undefined where nothing was added
+    at::Tensor sum;  ///< undefined if nothing was added
     std::vector<at::Tensor> rows;
   };
 

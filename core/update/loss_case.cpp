@@ -1,8 +1,9 @@
 #include <core/update/loss_case.h>
 
 #include <core/base/unknown.h>
+#include <core/boundary/plugin_call.h>
 #include <core/config/nearest.h>
-#include <core/io/json_text.h>
+#include <core/io/json.h>
 #include <core/update/batch_totals.h>
 
 #include <drift/error.h>
@@ -49,7 +50,7 @@ class Place {
     return value_.get<double>();
   }
   std::int64_t integer() const {
-    if (!value_.is_number_integer()) throw wrong("must be a whole number");
+    if (!value_.is_number_integer()) throw wrong("must be an integer");
     return value_.get<std::int64_t>();
   }
   std::string text() const {
@@ -66,7 +67,7 @@ class Place {
     return bits;
   }
   Error wrong(const std::string& what) const {
-    return Error(path_ + (path_.ends_with(": ") ? "" : ": ") + what, "docs/loss_cases.md has the format");
+    return Error(path_ + (path_.ends_with(": ") ? "" : ": ") + what, "docs/loss_cases.md describes the format");
   }
 
  private:
@@ -177,7 +178,7 @@ at::Tensor integers(const std::vector<std::int64_t>& values) { return at::tensor
 LossInput read_input(const Place& place) {
   const auto responses = place["advantage"].size();
   place["advantage"].array(responses);
-  if (responses == 0) throw place["advantage"].wrong("names no response");
+  if (responses == 0) throw place["advantage"].wrong("has no response");
   const Place views = place["views"];
   if (!views.json().is_array() || views.size() == 0) throw views.wrong("must be a list of at least one view");
   const std::size_t length = views.at(0)["masked"].text().size();
@@ -277,12 +278,10 @@ LossCase read_case(const Json& json, const std::string& where, const std::string
   return read;
 }
 
-Json read_file(const std::filesystem::path& file) { return parse_json_object(read_json_text(file), file.string()); }
-
 }  // namespace
 
 std::vector<LossCase> read_loss_cases(const std::filesystem::path& file, const ComponentEntry& entry) {
-  const Json json = read_file(file);
+  const Json json = read_json_object(file);
   Json base = json;
   base.erase("variants");
   const bool has_variants = json.contains("variants") && json["variants"].is_object() && !json["variants"].empty();
@@ -299,7 +298,7 @@ std::vector<LossCase> read_loss_cases(const std::filesystem::path& file, const C
 }
 
 std::string loss_of_case(const std::filesystem::path& file) {
-  const Json json = read_file(file);
+  const Json json = read_json_object(file);
   return Place(json, file.string() + ": ")["loss"].text();
 }
 
@@ -314,8 +313,10 @@ LossCaseResult evaluate_case(const LossEstimator& loss, const LossInput& input) 
     result.metrics[metric.name] = count > 0 ? metric.sum.item<double>() / count : kUnknown;
   }
   if (value.value.requires_grad()) {
-    result.gradient_FL =
-        torch::autograd::grad({value.value}, {leaf.log_probs.current_FL}, {}, std::nullopt, false, true).front();
+    in_plugin(loss, "gradient", [&] {
+      result.gradient_FL =
+          torch::autograd::grad({value.value}, {leaf.log_probs.current_FL}, {}, std::nullopt, false, true).front();
+    });
   }
   if (!result.gradient_FL.defined()) result.gradient_FL = at::zeros_like(input.log_probs.current_FL);
   return result;
@@ -326,7 +327,7 @@ std::vector<std::string> differences(const LossCaseResult& result, const LossExp
   const auto compare = [&](const std::string& what, double got, double want) {
     if (std::abs(got - want) <= expected.tolerance) return;
     char text[96];
-    std::snprintf(text, sizeof text, " is %.10g where %.10g was expected", got, want);
+    std::snprintf(text, sizeof text, " is %.10g, but %.10g was expected", got, want);
     found.push_back(what + text);
   };
   if (expected.loss) compare("the loss", result.loss, *expected.loss);

@@ -131,7 +131,7 @@ double Optimizer::step(std::vector<at::Tensor> gradients) {
   const double norm = std::sqrt(squares);
   if (!std::isfinite(norm)) {
     throw Error("the gradient's norm is " + std::to_string(norm),
-                "go back to an earlier checkpoint with a lower learning rate, or look at the loss's ratios");
+                "go back to an earlier checkpoint with a lower learning rate, or check the loss's ratios");
   }
   const double clip = self.settings.gradient_clip;
   const double scale = clip > 0 && norm > clip ? clip / norm : 1.0;
@@ -143,7 +143,7 @@ double Optimizer::step(std::vector<at::Tensor> gradients) {
     self.masters[p].mutable_grad() = at::Tensor();
     const auto& [name, tensor] = self.parameters[p];
     if (self.has_master(p)) tensor.copy_(self.masters[p]);
-    // Before anything is saved: a checkpoint of such weights would be no help.
+    // Before anything is saved: a checkpoint of such weights would be useless.
     if (!std::isfinite(at::norm(tensor).item<double>())) {
       throw Error("the optimizer step left `" + name + "` with a norm that is not finite",
                   "go back to an earlier checkpoint with a lower learning rate");
@@ -201,7 +201,7 @@ void Optimizer::load_state(const std::vector<NamedTensor>& state) {
       const auto stored = get(what + self.parameters[p].name);
       if (stored.sizes() != master.sizes()) {
         throw Error("`" + (what + self.parameters[p].name) +
-                    "` in the optimizer state has another shape than the parameter");
+                    "` in the optimizer state has a different shape from the parameter");
       }
       return stored.to(at::TensorOptions(master.device()).dtype(master.dtype()), /*non_blocking=*/false, /*copy=*/true);
     };

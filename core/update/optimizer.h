@@ -39,8 +39,8 @@ class Optimizer {
   /// parameter that is not finite.
   double step(std::vector<at::Tensor> gradients);
 
-  /// Forget the moments and make the masters anew from the parameters; the schedule goes on. What a master knew beyond
-  /// its parameter's type is lost.
+  /// Discard the moments and make new masters from the parameters; the schedule continues. The precision of a master
+  /// beyond its parameter's type is lost.
   void restart();
 
   /// Of the next update.

@@ -5,12 +5,16 @@
 
 #include <core/base/phase_timer.h>
 #include <core/base/trainable.h>
+#include <core/boundary/plugin_call.h>
 #include <core/update/gradient_sum.h>
 #include <core/update/row_graph.h>
 #include <core/update/update_passes.h>
 
 #include <ATen/OpMathType.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/abs.h>
+#include <ATen/ops/any.h>
+#include <ATen/ops/sum.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -44,7 +48,7 @@ class GradientComputation {
     result_.current_FL = at::zeros({batch.plan->sample_F.size(0), length_}, score_options());
   }
 
-  /// The graphs of all rows alive together; the LM head on some whole units at a time.
+  /// The graphs of all rows are alive together; the LM head runs on a few complete units at a time.
   void one_pass(const UpdatePass& pass) {
     const Views views = pass.views();
     const auto rows = distinct_view_rows(model_.traits(), *batch_.trajectories, *batch_.plan, views);
@@ -109,6 +113,8 @@ class GradientComputation {
   PolicyGradient finish() {
     for (std::size_t worker = 0; worker < heads_.size(); ++worker) add_head(worker);
     heads_.clear();  // logits go before the gradients of tables come
+    // Without advantages there is nothing to miss.
+    if (!result_.has_gradient) result_.has_gradient = !batch_.advantage_B.any().item<bool>();
     result_.gradients = gradients_.take_total();
     return std::move(result_);
   }
@@ -166,7 +172,7 @@ class GradientComputation {
     return input;
   }
 
-  /// The loss of these views, and what it asks of their scores.
+  /// The loss of these views, and what it needs of their scores.
   ScoreGradient evaluate(const Views& views, const PolicyScores& current) {
     const PhaseTimer timer;
     result_.current_FL.index_copy_(0, index_tensor(views, head_VH_.device()), current.logprob_FL);
@@ -174,28 +180,55 @@ class GradientComputation {
     Loss loss = loss_.evaluate(input);
     if (batch_.share != 1) loss.value = loss.value / batch_.share;
     const double value = loss.value.item<double>();
+    // A loss whose log-probabilities are finite has been found to be finite.
     if (!std::isfinite(value)) {
-      throw Error("the loss is " + std::to_string(value),
-                  "the weights have diverged: go back to an earlier checkpoint with a lower learning rate");
+      in_plugin(model_, "forward", [&] {
+        throw Error("log-probabilities are not finite, and the loss is " + std::to_string(value),
+                    "the weights have diverged: go back to an earlier checkpoint with a lower learning rate");
+      });
     }
     result_.loss += value;
     for (const LossMetric& metric : loss.metrics) {
       result_.metrics[metric.name].sum += metric.sum.item<double>();
       result_.metrics[metric.name].count += metric.count.item<double>();
     }
-    std::vector<at::Tensor> leaves{input.log_probs.current_FL};
-    if (needs_.entropy) leaves.push_back(input.log_probs.entropy_FL);
-    std::vector<at::Tensor> gradients(leaves.size());
-    if (loss.value.requires_grad())
-      gradients = torch::autograd::grad({loss.value}, leaves, {}, std::nullopt, false, /*allow_unused=*/true);
-    for (std::size_t i = 0; i < gradients.size(); ++i)
-      gradients[i] = gradients[i].defined() ? gradients[i].detach() : at::zeros_like(leaves[i]).detach();
+    const auto gradients = gradients_of(loss.value, input);
     result_.seconds.loss += timer.seconds();
     return {gradients[0], needs_.entropy ? gradients[1] : at::Tensor()};
   }
 
+  /// d loss / d log-prob and, where the loss needs entropies, d loss / d entropy.
+  std::vector<at::Tensor> gradients_of(const at::Tensor& value, const LossInput& input) {
+    std::vector<at::Tensor> leaves{input.log_probs.current_FL};
+    if (needs_.entropy) leaves.push_back(input.log_probs.entropy_FL);
+    std::vector<at::Tensor> gradients(leaves.size());
+    if (value.requires_grad()) {
+      in_plugin(loss_, "gradient", [&] {
+        gradients = torch::autograd::grad({value}, leaves, {}, std::nullopt, false, /*allow_unused=*/true);
+        if (std::ranges::none_of(gradients, [](const at::Tensor& one) { return one.defined(); }))
+          throw Error("the loss has a gradient, but not by the log-probabilities",
+                      "compute it from log_probs.current_FL, without detach() on the way");
+      });
+    }
+    double size = 0;
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      gradients[i] = gradients[i].defined() ? gradients[i].detach() : at::zeros_like(leaves[i]).detach();
+      size += gradients[i].abs().sum().item<double>();
+    }
+    if (!std::isfinite(size)) {
+      in_plugin(loss_, "gradient", [&] {
+        throw Error("the gradient of the loss is not finite, and the loss is",
+                    "the gradient of exp(), log() or a quotient passes through at::where(): bound what goes in");
+      });
+    }
+    result_.has_gradient = result_.has_gradient || size > 0;
+    return gradients;
+  }
+
   void backward(std::size_t worker, const RowGraph& rows) {
-    gradients_.backward(static_cast<std::int64_t>(worker), {rows.hidden_NH()}, {rows.gradient_NH()});
+    in_plugin(model_, "backward", [&] {
+      gradients_.backward(static_cast<std::int64_t>(worker), {rows.hidden_NH()}, {rows.gradient_NH()});
+    });
   }
 
   /// The head's gradient goes to the parameter that it is, or through the graph that made it.
@@ -209,7 +242,8 @@ class GradientComputation {
       gradients_.add(share, static_cast<std::size_t>(found - all.begin()), std::move(gradient_VH));
     } else {
       const auto head_VH = model_.lm_head_VH();
-      gradients_.backward(share, {head_VH}, {gradient_VH.to(head_VH.scalar_type())});
+      in_plugin(model_, "backward",
+                [&] { gradients_.backward(share, {head_VH}, {gradient_VH.to(head_VH.scalar_type())}); });
     }
   }
 

@@ -50,18 +50,20 @@ struct PolicyGradient {
   std::int64_t rows = 0;              ///< distinct masked sequences that went through the model, each time counted
   std::int64_t backward_rows = 0;     ///< those that went backwards through it
   GradientSeconds seconds;
+  /// d loss / d log-prob is not 0 everywhere, or every advantage is.
+  bool has_gradient = false;
   bool two_pass = false;  ///< a coupled unit did not fit: log-probabilities first, gradients again in parts
 };
 
 /// Value and exact gradient of the loss. Views are taken together as the loss's coupling demands and as the memory
 /// budget allows; the LM head is fused with the log-softmax and runs on scored positions, some at a time, so that each
-/// of its three products is computed once. What a coupled unit needs beyond the budget is paid by work, for the same
-/// gradient: activations inside the blocks are computed again in the backward, or, where that does not suffice, the
-/// unit's log-probabilities are computed without gradients first, the loss gives d loss / d log-prob, and every part is
+/// of its three products is computed once. A coupled unit beyond the budget costs extra work, for the same gradient:
+/// activations inside the blocks are recomputed in the backward, or, if that is not enough, the unit's
+/// log-probabilities are computed without gradients first, the loss gives d loss / d log-prob, and every part is
 /// computed again with gradients and goes backwards with its share.
 ///
 /// @param memory_budget  bytes for activations; at least one row is always computed.
-/// @throws Error if the loss is not finite.
+/// @throws Error if the log-probabilities, the loss or its gradient are not finite.
 PolicyGradient policy_gradient(const Model& model, const LossEstimator& loss, const UpdateBatch& batch,
                                std::int64_t memory_budget);
 

@@ -15,9 +15,9 @@ namespace {
 
 // Rows of one forward without gradients: full-speed products, activations of a layer in cache.
 constexpr std::int64_t kTokensPerForward = 8192;
-// Hidden rows that the LM head takes at once.
+// Hidden rows that the LM head computes at a time.
 constexpr std::int64_t kHiddenRows = 1024;
-// Parameters whose gradient is small beside the activations of a step, however many workers have one.
+// Parameters whose gradient is small compared with the activations of a step, however many workers have one.
 constexpr std::int64_t kFewParameters = 16 << 20;
 
 }  // namespace

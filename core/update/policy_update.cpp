@@ -10,7 +10,7 @@
 
 namespace drift {
 
-/// One optimizer step and what the other policies think of its views.
+/// One optimizer step and the other policies' scores of its views.
 struct PolicyUpdate::Part : UpdateStep {
   PolicyScores old_policy;  // logprob_FL undefined: the weights are still those that wrote the responses
   PolicyScores reference;
@@ -96,9 +96,7 @@ void PolicyUpdate::step(std::int64_t optimizer_steps, Part& part, Sum& sum) {
   batch.share = part.share;
 
   const PhaseTimer timer;
-  const auto gradient = loss_.call("evaluate", [&](const LossEstimator& loss) {
-    return policy_gradient(model_, loss, batch, settings_.memory_budget);
-  });
+  const auto gradient = policy_gradient(model_, *loss_, batch, settings_.memory_budget);
   sum.result.gradient_norm += optimizer_.step(gradient.gradients);
   if (reference_ != nullptr) reference_->after_optimizer_step(optimizer_.steps(), model_);
   sum.result.gradient_seconds += timer.seconds();
@@ -108,6 +106,7 @@ void PolicyUpdate::step(std::int64_t optimizer_steps, Part& part, Sum& sum) {
   sum.result.forward_rows += gradient.rows;
   sum.result.backward_rows += gradient.backward_rows;
   sum.result.two_pass = sum.result.two_pass || gradient.two_pass;
+  sum.result.has_gradient = sum.result.has_gradient || gradient.has_gradient;
   for (const auto& [name, metric] : gradient.metrics) {
     sum.metrics[name].sum += metric.sum;
     sum.metrics[name].count += metric.count;

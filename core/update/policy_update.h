@@ -24,7 +24,7 @@ struct PolicyUpdateSettings {
   std::int64_t memory_budget = 0;     ///< bytes
 };
 
-/// What the optimizer steps on one rollout came to.
+/// The results of the optimizer steps on one rollout.
 struct UpdateResult {
   double loss = 0;                                     ///< mean over the steps, as the norm
   double gradient_norm = 0;                            ///< before clipping
@@ -33,7 +33,8 @@ struct UpdateResult {
   // backwards. Equal contexts count once.
   std::int64_t forward_rows = 0;
   std::int64_t backward_rows = 0;
-  bool two_pass = false;  ///< PolicyGradient::two_pass of any step
+  bool two_pass = false;      ///< PolicyGradient::two_pass of any step
+  bool has_gradient = false;  ///< PolicyGradient::has_gradient of any step
   double old_seconds = 0, reference_seconds = 0, gradient_seconds = 0;
 };
 
@@ -78,10 +79,10 @@ struct UpdateStep {
 
 /// One optimizer step on some views of `plan`.
 ///
-/// A loss that is a sum over views or over responses sees the totals of the whole plan, so that it gives these views
+/// A loss that is a sum over views or over responses sees the totals of the complete plan, so that it gives these views
 /// the weights that they have there; their sum is divided by their share of the views. Whatever the loss divides by, a
 /// step's loss is then as large as the plan's, and the mean over the steps, each weighed by its share, is the plan's
-/// loss. A loss that couples the whole batch takes the responses of these views for its batch.
+/// loss. A loss that couples the entire batch uses the responses of these views as its batch.
 UpdateStep update_step(const Trajectories& kept, const at::Tensor& advantage_B, const MaskPlan& plan, Coupling coupling,
                        const std::vector<std::int64_t>& views, std::int64_t group_size);
 

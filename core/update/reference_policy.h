@@ -29,7 +29,7 @@ struct ReferenceSettings {
 /// The reference policy of a run whose loss asks for one.
 class ReferencePolicy {
  public:
-  /// @param model  a model of its own with the weights that the run began with; empty for kOld.
+  /// @param model  a separate model with the weights that the run began with; empty for kOld.
   ReferencePolicy(const ReferenceSettings& settings, Loaded<Model> model);
 
   bool is_old_policy() const { return settings_.kind == ReferenceKind::kOld; }
@@ -38,7 +38,7 @@ class ReferencePolicy {
   /// After optimizer step `count` (1, 2, … since the run began).
   void after_optimizer_step(std::int64_t count, const Model& policy);
 
-  /// The weights, where they are not those of the run's first model: "reference.NAME".
+  /// The weights, if they are not those of the run's first model: "reference.NAME".
   std::vector<NamedTensor> state() const;
   /// @throws Error if a tensor is missing or misshapen.
   void load_state(const std::vector<NamedTensor>& state);

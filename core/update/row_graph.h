@@ -14,7 +14,7 @@ namespace drift {
 /// d loss / d log-prob and d loss / d entropy, [F, L] of some views.
 struct ScoreGradient {
   at::Tensor logprob_FL;
-  at::Tensor entropy_FL;  ///< undefined where the loss has no use for entropies
+  at::Tensor entropy_FL;  ///< undefined if the loss has no use for entropies
 };
 
 /// One worker's LM head, and the sum of its gradient.

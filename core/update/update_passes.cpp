@@ -13,7 +13,7 @@ std::vector<Views> coupled_units(const MaskPlan& plan, Coupling coupling) {
   if (coupling == Coupling::kBatch) return {all_views(plan)};
   const std::int64_t* sample = plan.sample_F.const_data_ptr<std::int64_t>();
   Views order = all_views(plan);
-  // Neighbours share contexts, so views of one response go together even where the loss does not ask for it.
+  // Neighbours share contexts, so views of one response go together even if the loss does not require it.
   std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return sample[a] < sample[b]; });
   std::vector<Views> units;
   for (const std::int64_t view : order) {

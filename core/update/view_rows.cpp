@@ -34,7 +34,7 @@ std::vector<std::int64_t> masked_sequence(const ModelTraits& traits, const Traje
   return tokens;
 }
 
-/// Empty where everything is attended to.
+/// Empty if everything is attended to.
 std::vector<std::uint8_t> attended_positions(const MaskPlan& plan, std::int64_t view) {
   if (!plan.attended_FL.defined()) return {};
   const std::int64_t length = plan.attended_FL.size(1);
@@ -43,7 +43,7 @@ std::vector<std::uint8_t> attended_positions(const MaskPlan& plan, std::int64_t 
   return {begin, begin + length};
 }
 
-/// true = attended to, [N, S]; undefined where everything is.
+/// true = attended to, [N, S]; undefined if everything is.
 at::Tensor key_mask(const Prompts& prompts, const std::vector<std::int64_t>& samples, const std::vector<ViewRow>& rows,
                     std::int64_t begin, std::int64_t length) {
   const auto count = static_cast<std::int64_t>(samples.size());

@@ -31,7 +31,7 @@ struct ViewRow {
 };
 
 /// The distinct masked sequences of the given views (indices into the plan), in the order of first use. `plan` and
-/// `trajectories` on the CPU. `flat` counts within `views`: targets of views[v] lie at v * L + position.
+/// `trajectories` on the CPU. `flat` counts within `views`: targets of views[v] are at v * L + position.
 std::vector<ViewRow> distinct_view_rows(const ModelTraits& traits, const Trajectories& trajectories,
                                         const MaskPlan& plan, const std::vector<std::int64_t>& views);
 
@@ -62,7 +62,7 @@ struct Range {
   std::int64_t begin, end;
 };
 
-/// Targets whose `flat` lies in one range and whose hidden row lies in the other.
+/// Targets whose `flat` is in one range and whose hidden row is in the other.
 TargetSet select_targets(const RowBatch& batch, Range flat, Range hidden_rows, at::Device device);
 
 }  // namespace drift

@@ -31,13 +31,13 @@ class PairMasking final : public MaskingStrategy {
         t_high_(parameters("t_high", 0.8, "largest share", kInside)),
         pairs_(parameters("pairs", 1, "pairs of complementary masks, lambda", between(1, 1024))),
         include_full_mask_(
-            parameters("include_full_mask", true, "score every token from a fully masked response, too")),
+            parameters("include_full_mask", true, "also score every token from a fully masked response")),
         random_masking_(parameters("random_masking", true,
-                                   "draw new masks for every optimizer step; false: the same ones in the whole run")),
+                                   "draw new masks for every optimizer step; false: the same ones throughout the run")),
         end_id_(parameters("end_id", -1,
                            "token that ends the valid part of a response, itself valid; -1 = the model's end token",
                            at_least(-1))) {
-    if (t_low_ > t_high_) throw Error("t_low is greater than t_high", "give the range of t from the lower bound up");
+    if (t_low_ > t_high_) throw Error("t_low is greater than t_high", "the range of t starts at the lower bound");
   }
 
   PlanRefresh refresh() const override {
@@ -58,7 +58,7 @@ class PairMasking final : public MaskingStrategy {
     PlanBuilder builder(length, responses.prompt_length());
 
     for (std::int64_t b = 0; b < responses.size(); ++b) {
-      const std::int64_t scored = responses.positions_through_end(b, end_id);  // masks go on after it, scores do not
+      const std::int64_t scored = responses.positions_through_end(b, end_id);  // masks continue after it, scores do not
       if (include_full_mask_) add_view(builder, b, 0, 1, everything, scored);
       for (std::int64_t pair = 0; pair < pairs_; ++pair) {
         const std::int64_t draw = first_draw + pair;
@@ -135,8 +135,8 @@ class PairLoss final : public LossEstimator {
 
  private:
   /// A token's weighted log-probability: the mean of weight_f lp_f,i over the views that score it; 0 where none does.
-  /// With one pair and the full mask, 1/2 [lp0 + lp1 / t] where the first mask of the pair lies, 1/2 [lp0 + lp2 / (1 -
-  /// t)] elsewhere.
+  /// With one pair and the full mask, 1/2 [lp0 + lp1 / t] in the first mask of the pair, 1/2 [lp0 + lp2 / (1 - t)]
+  /// elsewhere.
   static at::Tensor weighted_log_prob(const LossInput& in, const at::Tensor& log_prob_FL, const at::Tensor& views_BL) {
     if (!log_prob_FL.defined()) return {};
     auto kept_FL = at::where(in.plan.target_FL, log_prob_FL, at::zeros_like(log_prob_FL));

@@ -1,5 +1,5 @@
-// d1's diffu-GRPO (docs/spec/d1.md): all tokens scored at once, from a fully masked response and a prompt of which the
-// policy sees most. The settings of the release are the files in presets/.
+// d1's diffu-GRPO (docs/spec/d1.md): all tokens scored in one forward, from a fully masked response and a prompt of
+// which the policy sees most. The settings of the release are the files in presets/.
 
 #include <drift/loss_estimator.h>
 #include <drift/loss_terms.h>
@@ -16,18 +16,17 @@ namespace {
 
 using namespace drift;
 
-/// One view per response: the whole response masked, the prompt masked at random (3.2).
+/// One view per response: the entire response masked, the prompt masked at random (3.2).
 class PromptMasking final : public MaskingStrategy {
  public:
   explicit PromptMasking(Parameters& parameters)
       : p_mask_prompt_(parameters("p_mask_prompt", 0.15,
-                                  "probability that a prompt token is masked; 0 shows the whole prompt",
+                                  "probability that a prompt token is masked; 0 shows the entire prompt",
                                   between(0, 1))),
         random_masking_(parameters("random_masking", true,
-                                   "draw new masks for every optimizer step; false: the same ones in the whole run")),
-        mask_post_eos_keys_(
-            parameters("mask_post_eos_keys", false,
-                       "no position attends to what follows the end token, as the port in dllm has it")),
+                                   "draw new masks for every optimizer step; false: the same ones throughout the run")),
+        mask_post_eos_keys_(parameters("mask_post_eos_keys", false,
+                                       "no position attends to what follows the end token, as in dllm's port")),
         end_id_(parameters("end_id", -1,
                            "token that ends the valid part of a response, itself valid; -1 = the model's end token",
                            at_least(-1))) {}
@@ -45,8 +44,9 @@ class PromptMasking final : public MaskingStrategy {
     for (std::int64_t b = 0; b < responses.size(); ++b) {
       builder.begin_view(b, 0);
 
-      // q': every prompt position on its own, padding and chat tokens too. Positions count back from the response, so
-      // that the padding of a batch moves no draw. Without random masking every rollout and iteration draws the same.
+      // q': every prompt position independently, including padding and chat tokens. Positions count back from the
+      // response, so that the padding of a batch moves no draw. Without random masking every rollout and iteration
+      // draws the same.
       RandomPoint point{0, responses[b].number, 0, 0};
       if (random_masking_) {
         point.step = input.step;
@@ -80,7 +80,7 @@ class TokenLoss final : public LossEstimator {
   explicit TokenLoss(Parameters& parameters)
       : clip_(parameters, 0.5, 0.5), kl_(parameters, 0.04, KlEstimator::kK3), norm_(parameters, LossNormKind::kToken) {}
 
-  /// The normalisers count tokens, which the plan fixes: every view stands alone.
+  /// The normalisers count tokens, which the plan determines: views are independent.
   Coupling coupling() const override { return Coupling::kView; }
   void needs(LossNeeds& needs) const override { needs.reference = kl_.needed(); }
 
@@ -114,11 +114,11 @@ class TokenLoss final : public LossEstimator {
 }  // namespace
 
 DRIFT_PLUGIN("d1", "1.0.0", "Apache-2.0") {
-  registry.add<PromptMasking>("d1", "One view: the whole response masked, each prompt token with a probability.");
+  registry.add<PromptMasking>("d1", "One view: the entire response masked, each prompt token with a probability.");
   registry.add<TokenLoss>("d1", "Clipped ratio of every valid token, plus KL.");
   registry.add_bundle({
       .name = "d1",
-      .doc = "diffu-GRPO: all tokens scored at once from a fully masked response and a randomly masked prompt.",
+      .doc = "diffu-GRPO: all tokens scored in one forward from a fully masked response and a randomly masked prompt.",
       .paper = "d1: Scaling Reasoning in Diffusion Large Language Models via Reinforcement Learning",
       .masking = "d1",
       .loss = "d1",

@@ -1,4 +1,4 @@
-// ESPO (docs/spec/espo.md): the action is the whole response, padding included; its likelihood is an ELBO from
+// ESPO (docs/spec/espo.md): the action is the entire response, padding included; its likelihood is an ELBO from
 // complementary masks. The settings of the release are the files in presets/.
 
 #include <drift/loss_estimator.h>
@@ -94,7 +94,7 @@ class StratifiedMasking final : public MaskingStrategy {
 enum class Length { kGenerated, kValid };
 constexpr Choices<Length, 2> kLengths{{{"gen_len", Length::kGenerated}, {"valid", Length::kValid}}};
 
-/// The clipped ratio and a KL of whole responses, from estimates of their ELBO (4.3 to 4.5).
+/// The clipped ratio and a KL per response, from estimates of the ELBO (4.3 to 4.5).
 class SequenceLoss final : public LossEstimator {
  public:
   explicit SequenceLoss(Parameters& parameters)
@@ -156,14 +156,15 @@ class SequenceLoss final : public LossEstimator {
     return in.plan.target_FL & in.valid_BL.index_select(0, in.plan.sample_F);
   }
 
-  /// KL of whole responses, from their ELBOs.
+  /// KL per response, from the ELBOs.
   at::Tensor divergence_B(const at::Tensor& current_B, const at::Tensor& reference_B) const {
     auto d_B = reference_B - current_B;
     // Only k3 has an exponential that could overflow.
     if (kl_.estimator() == KlEstimator::kK3) d_B = d_B.clamp(-clip_.log_ratio_clamp(), clip_.log_ratio_clamp());
     const auto kl_B = kl_.estimate(d_B);
     if (kl_.estimator() != KlEstimator::kK1) return kl_B;
-    // k1's own gradient is 0 in the mean; this term is 0 and brings the KL's: (ELBO - sg ELBO) sg(ELBO - ELBO_ref).
+    // k1's own gradient is 0 on average; this term is 0 and adds the KL's gradient: (ELBO - sg ELBO) sg(ELBO -
+    // ELBO_ref).
     return kl_B + (current_B - current_B.detach()) * (current_B - reference_B).detach();
   }
 
@@ -179,7 +180,7 @@ DRIFT_PLUGIN("espo", "1.0.0", "Apache-2.0") {
   registry.add<SequenceLoss>("espo", "Clipped ratio of the responses' ELBO per position, plus KL of the ELBOs.");
   registry.add_bundle({
       .name = "espo",
-      .doc = "The whole response as one action: sequence-level ratio of ELBO estimates from complementary masks.",
+      .doc = "The entire response as one action: sequence-level ratio of ELBO estimates from complementary masks.",
       .paper = "Principled RL for Diffusion LLMs Emerges from a Sequence-Level Perspective",
       .masking = "espo",
       .loss = "espo",

@@ -27,7 +27,7 @@ RldfLoss::RldfLoss(Parameters& parameters)
                             "theta: tokens less likely than this are dropped; 0 drops none, > 1 all but those just "
                             "decoded",
                             at_least(0))),
-      keep_decoded_(parameters("keep_decoded", true, "keep unlikely tokens that this very step committed")),
+      keep_decoded_(parameters("keep_decoded", true, "keep unlikely tokens that this step committed")),
       filter_(parameters("filter_on", kFilters, Filter::kAuto,
                          "policy whose probability theta is compared with; auto: current if one update per rollout, "
                          "else old")),

@@ -22,9 +22,9 @@ TrajectoryMasking::TrajectoryMasking(Parameters& parameters)
       temperature_(parameters("sample_temperature", 1.0, "tau: 0 takes the least confident steps, inf draws uniformly",
                               or_infinite(at_least(0)))),
       fill_(parameters("short_trajectory", kFill, true,
-                       "fewer than k steps: draw some again, or average over those there are")),
-      skip_single_step_(parameters("skip_single_step", false,
-                                   "give no signal to responses that were written in one step, as the original does")),
+                       "fewer than k steps: draw some again, or average over the existing ones")),
+      skip_single_step_(
+          parameters("skip_single_step", false, "as in the original, responses written in one step give no signal")),
       pads_follow_trajectory_(
           parameters("pad_steps", kPadsFollow, true,
                      "padding is masked until its own step, or (original) in the first state only")),
@@ -33,7 +33,7 @@ TrajectoryMasking::TrajectoryMasking(Parameters& parameters)
                      "weight of the selected steps in the loss: equal, or by the softmax of their surprisal")),
       committed_targets_only_(
           parameters("target", kCommittedOnly, false,
-                     "tokens that are scored: all that are masked, or those this very step committed")) {}
+                     "tokens that are scored: all masked ones, or those that this step committed")) {}
 
 void TrajectoryMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
   const Responses responses(input);

@@ -92,7 +92,7 @@ std::vector<std::int64_t> repeat_to(std::int64_t k, const std::vector<double>& s
     const auto order = draw_order(surprisal, temperature, random, point);
     steps.insert(steps.end(), order.begin(), order.begin() + k % n);
   } else {
-    for (std::int64_t f = n; f < k; ++f) {  // with replacement: each draw is the first of an order of its own
+    for (std::int64_t f = n; f < k; ++f) {  // with replacement: each draw is the first of a separate order
       point.draw = 1 + f - n;
       steps.push_back(draw_order(surprisal, temperature, random, point).front());
     }

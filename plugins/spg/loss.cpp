@@ -32,11 +32,11 @@ constexpr Choices<Negative, 4> kNegatives{
 
 SandwichedBounds::SandwichedBounds(Parameters& parameters)
     : negative_(parameters("negative", kNegatives, Negative::kMix,
-                           "bound of responses without a positive advantage; zero: they do not count")),
+                           "bound for responses without a positive advantage; zero: they do not count")),
       beta_u_(parameters("beta_u", 1.5, "exponent of the upper bound: the greater, the looser", at_least(1))),
       mix_weight_(parameters("mix_weight", 0.5, "w: share of the upper bound in the mixture", between(0, 1))),
       micro_batch_(parameters("micro_batch", 0,
-                              "neighbouring responses that are weighed by their lengths together, 0 = all",
+                              "neighbouring responses that are weighted by their lengths together, 0 = all",
                               at_least(0))) {}
 
 Loss SandwichedBounds::evaluate(const LossInput& in) const {

@@ -29,12 +29,12 @@ constexpr Choices<Mode, 4> kModes{{{"block_random", Mode::kBlockRandom},
 
 CopyMasking::CopyMasking(Parameters& parameters)
     : mode_(parameters("mode", kModes, Mode::kBlockRandom,
-                       "what a copy masks: some of a random block and all behind it, or some, or all")),
+                       "what a copy masks: some of a random block and everything after it, or some, or all")),
       copies_(parameters("num_t", 2, "copies per response", between(1, 4096))),
       block_(parameters("block", 32, "positions per block", at_least(1))),
-      min_t_(parameters("min_t", 0.0, "random modes: smallest share that is masked; at least one token is",
-                        between(0, 1))),
-      max_t_(parameters("max_t", 1.0, "random modes: largest share that is masked", between(0, 1))),
+      min_t_(
+          parameters("min_t", 0.0, "random modes: smallest masked share; at least one token is masked", between(0, 1))),
+      max_t_(parameters("max_t", 1.0, "random modes: largest masked share", between(0, 1))),
       p_mask_prompt_(parameters("p_mask_prompt", 0.15,
                                 "probability that a token of the prompt or of an earlier block is masked",
                                 between(0, 1))),
@@ -104,7 +104,7 @@ std::vector<std::int64_t> CopyMasking::drawn_positions(const MaskingInput& input
   return positions;
 }
 
-/// All blocks in random order, one for each copy. Those behind the end stand for one before it, by the remainder.
+/// All blocks in random order, one for each copy. Those after the end are mapped to one before it, by the remainder.
 std::int64_t CopyMasking::drawn_block(const MaskingInput& input, const Copy& copy, std::int64_t length) const {
   const auto blocks = [&](std::int64_t positions) { return (positions + block_ - 1) / block_; };
   const RandomStream random = input.random.child("block");

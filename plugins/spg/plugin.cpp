@@ -12,7 +12,9 @@ using namespace drift;
 Bundle bundle() {
   return {
       .name = "spg",
-      .doc = "Sandwiched policy gradient: raises a lower bound of what went well, lowers an upper bound of the rest.",
+      .doc =
+          "Sandwiched policy gradient: raises a lower bound for the good responses, lowers an upper bound for the "
+          "others.",
       .paper = "SPG: Sandwiched Policy Gradient for Masked Diffusion Language Models",
       .masking = "spg",
       .loss = "spg",
@@ -24,8 +26,8 @@ Bundle bundle() {
 }  // namespace
 
 DRIFT_PLUGIN("spg", "1.0.0", "Apache-2.0") {
-  registry.add<spg::CopyMasking>("spg", "Masked copies of a response: a random block and what follows it.");
-  registry.add<spg::SandwichedBounds>("spg",
-                                      "A lower bound of the likelihood for what went well, an upper for the rest.");
+  registry.add<spg::CopyMasking>("spg", "Masked copies of a response: a random block and everything after it.");
+  registry.add<spg::SandwichedBounds>(
+      "spg", "A lower bound of the likelihood for the good responses, an upper bound for the others.");
   registry.add_bundle(bundle());
 }

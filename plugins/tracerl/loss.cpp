@@ -20,11 +20,12 @@ constexpr Choices<bool, 2> kPerResponse{{{"rows", false}, {"response", true}}};
 
 TraceLoss::TraceLoss(Parameters& parameters)
     : norm_(parameters("norm", kPolicyNorms, PolicyNorm::kTargets,
-                       "the policy term of a view: mean over its targets, or sum by the response length")),
-      kl_norm_(parameters("kl_norm", kKlNorms, KlNorm::kTargets,
-                          "the KL of a view: mean over its targets, their sum, or the sum by the response length")),
+                       "the policy term of a view: mean over its targets, or sum divided by the response length")),
+      kl_norm_(
+          parameters("kl_norm", kKlNorms, KlNorm::kTargets,
+                     "the KL of a view: mean over its targets, their sum, or the sum divided by the response length")),
       per_response_(
-          parameters("weighting", kPerResponse, false, "what counts the same: every view, or every response")),
+          parameters("weighting", kPerResponse, false, "what has equal weight: every view, or every response")),
       clip_(parameters, 0.2, 0.2),
       kl_(parameters, 0.01, KlEstimator::kK3) {}
 

@@ -43,7 +43,7 @@ std::int64_t kept_pads(Parameters& parameters) {
 }
 
 TraceMasking::TraceMasking(Parameters& parameters)
-    : shrink_(parameters("shrink", 8, "s: denoising steps that are predicted at once, from the state before the first",
+    : shrink_(parameters("shrink", 8, "s: denoising steps predicted together, from the state before the first",
                          at_least(1))),
       kept_pads_(kept_pads(parameters)) {}
 
@@ -60,7 +60,7 @@ void TraceMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
     const auto count = static_cast<std::int64_t>(steps.size());
     std::int64_t views = 0;
     for (std::int64_t first = 0; first < count; first += shrink_) {
-      // A slice is predicted at once, from the state before its first step.
+      // A slice is predicted together, from the state before its first step.
       const std::int32_t from = steps[first], to = steps[std::min(first + shrink_, count) - 1];
       const auto is_target = [&](std::int64_t i) {
         return may_score[i] && step_of(response, i) >= from && step_of(response, i) <= to;

@@ -26,7 +26,8 @@ Bundle bundle() {
 }  // namespace
 
 DRIFT_PLUGIN("tracerl", "1.0.0", "Apache-2.0") {
-  registry.add<TraceMasking>("tracerl", "The denoising trajectory in slices of several steps, each predicted at once.");
+  registry.add<TraceMasking>("tracerl",
+                             "The denoising trajectory in slices of several steps, each predicted together.");
   registry.add<RandomTraceMasking>("tracerl_random", "Random masks of random ratios over a response.");
   registry.add<CoupledTraceMasking>("tracerl_coupled", "Random masks of random ratios, each with its complement.");
   registry.add<TraceLoss>("tracerl", "Clipped ratio and KL, averaged over views.");

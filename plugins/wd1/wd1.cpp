@@ -64,10 +64,10 @@ class WeightedLikelihood final : public LossEstimator {
 }  // namespace
 
 DRIFT_PLUGIN("wd1", "1.0.0", "Apache-2.0") {
-  registry.add<WeightedLikelihood>("wd1", "Log-likelihoods weighed by softmaxes of the advantages.");
+  registry.add<WeightedLikelihood>("wd1", "Log-likelihoods weighted by softmaxes of the advantages.");
   registry.add_bundle({
       .name = "wd1",
-      .doc = "Log-likelihoods weighed by softmaxes of the advantages, up and down; no ratio and no old policy.",
+      .doc = "Log-likelihoods weighted by softmaxes of the advantages, up and down; no ratio and no old policy.",
       .paper = "wd1: Weighted Policy Optimization for Reasoning in Diffusion Language Models",
       .masking = "d1",
       .loss = "wd1",

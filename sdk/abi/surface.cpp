@@ -1,6 +1,7 @@
 // Everything that the public headers promise, reachable from one function, so that its debug information can be
 // recorded and compared: sdk/abi/record, tests/abi/recorded_abi_test.cpp. Never part of libdrift.
 #include <drift/abi.h>
+#include <drift/answers.h>
 #include <drift/cached_forward.h>
 #include <drift/component.h>
 #include <drift/error.h>
@@ -37,7 +38,7 @@ DRIFT_API void host(Host&, Policy&, ComponentContext&, LogLevel) {}
 DRIFT_API void values(ModelTraits&, ChatFormat&, ModelConfig&, CacheWindow&, ForwardCache&, NamedTensor&, ForwardInput&,
                       RolloutInput&, RolloutCost&, Prompts&, Trajectories&, MaskingInput&, MaskPlan&, LossInput&,
                       LogProbs&, BatchTotals&, Loss&, LossMetric&, LossNeeds&, RewardRequest&, RewardResult&, TaskItem&,
-                      SamplingOptions&, SampledTokens&, Response&) {}
+                      SamplingOptions&, SampledTokens&, Response&, MarkedAnswer&) {}
 
 DRIFT_API void helpers(Responses&, PlanBuilder&, RatioClip&, KlTerm&, LossNorm&) {}
 

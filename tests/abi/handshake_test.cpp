@@ -76,9 +76,9 @@ TEST(Refusal, IsOneTableAndOneCommand) {
   EXPECT_STREQ(error.what(),
                "plugin `my_loss` was built for another Drift\n"
                "  --> /home/me/plugins/libmy_loss.so\n"
-               "       field             this host         the plugin\n"
-               "       core ABI          1.3               2.0\n"
-               "       LibTorch          2.11.0            2.9.1");
+               "       field     this host  the plugin\n"
+               "       core ABI  1.3        2.0\n"
+               "       LibTorch  2.11.0     2.9.1");
   EXPECT_EQ(
       error.hint(),
       "rebuild it against this SDK:  cmake -B build -DCMAKE_PREFIX_PATH=$(drift sdk --prefix) && cmake --build build");

@@ -135,7 +135,7 @@ TEST_F(BrokenPlugin, RandomBytes) {
     std::string bytes(1 + random() % 20000, '\0');
     for (char& byte : bytes) byte = static_cast<char>(random());
     EXPECT_THAT(load(bytes), HasSubstr("is not a plugin"));
-    // The same noise behind a believable start.
+    // The same noise after a plausible start.
     bytes.replace(0, 20, test::PluginBytes("test_probe").bytes().substr(0, 20));
     EXPECT_THAT(load(bytes), testing::AnyOf(HasSubstr("is not a plugin"), HasSubstr("is damaged")));
   }
@@ -198,11 +198,9 @@ TEST_F(BrokenPlugin, NoFileAndNoPermission) {
   EXPECT_THROW(loader.load_file(folder_.path()), Error);
 }
 
-TEST_F(BrokenPlugin, ARegistrationThatThrowsLeavesNothingBehind) {
+TEST_F(BrokenPlugin, ARegistrationThatThrowsLeavesNothing) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"error", "the weights are missing"},
-      {"standard", "index 7"},
-      {"number", "it threw something that is not a std::exception"}};
+      {"error", "the weights are missing"}, {"standard", "index 7"}, {"number", "it threw an exception of type `int`"}};
   for (const auto& [how, why] : cases) {
     setenv("DRIFT_PROBE_MISBEHAVE", how.c_str(), 1);
     EXPECT_THAT(load(test::PluginBytes("test_probe").bytes()),
@@ -305,7 +303,7 @@ TEST(PluginLoader, TakesOneFileSeenThroughTwoPathsOnce) {
   EXPECT_THAT(loader.refused(), IsEmpty());
 }
 
-TEST(PluginLoader, NamesAFolderThatSomebodyNamedAndThatIsNotThere) {
+TEST(PluginLoader, ReportsANamedFolderThatDoesNotExist) {
   Registry registry;
   PluginLoader loader(registry);
   loader.load_folder({"/nowhere/plugins", "DRIFT_PLUGIN_PATH", true});

@@ -81,7 +81,7 @@ notes.train.learning_rate = "for adapters"
             "\n"
             "  preset `paper` (default): as published\n"
             "    advantage.std        =  \"sample\"\n"
-            "    rollout.top_p        =  0.9       where there is such a parameter\n"
+            "    rollout.top_p        =  0.9       if there is such a parameter\n"
             "    train.learning_rate  =  1e-06\n"
             "    note: train.learning_rate was for adapters\n"
             "\n"
@@ -98,8 +98,8 @@ TEST_F(PluginReport, InfoOfAnUnknownNameSaysWhatThereIs) {
       return error.hint();
     }
   };
-  EXPECT_EQ(hint_for("soft_clap"), "did you mean `soft_clip`?    (drift plugin list)");
-  EXPECT_EQ(hint_for("entirely_different"), "there are: probe, soft_clip    (drift plugin list)");
+  EXPECT_EQ(hint_for("soft_clap"), "did you mean `soft_clip`?\n  = names: probe, soft_clip    (drift plugin list)");
+  EXPECT_EQ(hint_for("entirely_different"), "names: probe, soft_clip    (drift plugin list)");
 }
 
 TEST(PluginCheck, DescribesAPluginThatIsInOrder) {
@@ -115,7 +115,7 @@ TEST(PluginCheck, NamesEverythingThatIsWrong) {
   } catch (const Error& error) {
     EXPECT_THAT(
         error.what(),
-        AllOf(StartsWith("plugin `careless` loads, but is not in order\n"),
+        AllOf(StartsWith("plugin `careless` loads, but has mistakes\n"),
               HasSubstr("masking strategy `careless` has no documentation"),
               HasSubstr("masking strategy `careless` cannot be created with its defaults: the component reads "
                         "parameter `rate`"),

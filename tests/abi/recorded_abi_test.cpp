@@ -1,5 +1,4 @@
-// The recorded ABI (sdk/abi): the public headers are what was recorded, and a change that nobody meant is found and
-// named.
+// The recorded ABI (sdk/abi): the public headers match the record, and an unintended change is found and named.
 
 #include <tests/support/support.h>
 
@@ -76,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
                            "'drift::RewardStatus::kWrong' from value '3' to '9'"}),
     [](const auto& info) { return info.param.name; });
 
-// Exactly what is promised: a symbol that is gone breaks plugins, and one that nobody recorded would become a promise.
+// Exactly what is promised: a missing symbol breaks plugins, and an unrecorded one would become a promise.
 TEST(RecordedSymbols, AreWhatLibdriftExports) {
   const auto exported = test::run_command("nm -D --defined-only " + (test::build_dir() / "lib/libdrift.so").string() +
                                           " | awk '$2 ~ /^[TDBR]$/ { print $3 }'");  // not inline functions' copies

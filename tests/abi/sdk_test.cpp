@@ -77,7 +77,7 @@ TEST_F(Sdk, HoldsHeadersLibraryPackageAndPlugins) {
   }
 }
 
-TEST_F(Sdk, FindsItsLibrariesWhereverItLies) {
+TEST_F(Sdk, FindsItsLibrariesInAnyFolder) {
   std::vector<fs::path> files;
   for (const char* library : {"libdrift.so", "libdrift_nn.so", "libdrift_core.so"})
     files.push_back(library_folder() / library);
@@ -161,7 +161,7 @@ target_link_libraries(drift_plugin_my_backbone PRIVATE drift::nn nlohmann_json::
   EXPECT_NE(capability<CachedForward>(*model), nullptr);
 }
 
-TEST_F(Sdk, TheBuildTreeIsAnSdkToo) { expect_good_plugin(build_example(test::build_dir(), "build_in_tree")); }
+TEST_F(Sdk, TheBuildTreeIsAlsoAnSdk) { expect_good_plugin(build_example(test::build_dir(), "build_in_tree")); }
 
 TEST_F(Sdk, TheInstalledProgramLoadsItsPluginsAndTheAuthorsOwn) {
   const auto program = prefix_ / "bin" / "drift";

@@ -23,7 +23,7 @@ class CliConfig : public testing::Test {
   test::TemporaryFolder folder_;
 };
 
-TEST_F(CliConfig, MistakesAreShownAllAtOnceWithTheirPlaces) {
+TEST_F(CliConfig, AllMistakesAreShownTogetherWithTheirPlaces) {
   write("run.toml", "[trian]\nsteps = 3\n\n[train]\nstpes = 4\n");
   const auto result = drift("train run.toml --steps 0 --set run.seed=-1");
   EXPECT_EQ(result.status, 2);
@@ -35,6 +35,13 @@ TEST_F(CliConfig, MistakesAreShownAllAtOnceWithTheirPlaces) {
   EXPECT_THAT(result.error,
               HasSubstr("error: `run.seed` must be >= 0\n  --> --set run.seed=-1\n                     ^^\n"));
   EXPECT_THAT(result.error, HasSubstr("error: no task is named\n  --> run.toml\n"));
+}
+
+TEST_F(CliConfig, TheLastSettingOfTheCommandLineWins) {
+  write("run.toml", "");
+  const auto seed = [&](const std::string& options) { return drift("train run.toml " + options).error; };
+  EXPECT_THAT(seed("--seed -1 --set run.seed=-2"), HasSubstr("--> --set run.seed=-2\n"));
+  EXPECT_THAT(seed("--set run.seed=-2 --seed -1"), HasSubstr("--> --seed -1\n"));
 }
 
 TEST_F(CliConfig, BrokenTomlAndMissingFiles) {

@@ -28,7 +28,7 @@ std::size_t count(const std::string& part, const std::string& text) {
   return found;
 }
 
-/// A command as `drift --help` lists it: "plugin info", and what it wants.
+/// A command as `drift --help` lists it: "plugin info", and its arguments.
 struct Listed {
   std::string name;
   std::string argument;
@@ -47,7 +47,7 @@ const std::vector<Listed> kCommands = {
     {"data show", "CONFIG.toml"},
     {"data check", "CONFIG.toml"},
     {"tokenize", "PATH"},
-    {"plugin list", "CONFIG.toml"},
+    {"plugin list", "[CONFIG.toml]"},
     {"plugin info", "NAME"},
     {"plugin check", "FILE"},
     {"plugin presets", "NAME"},
@@ -82,16 +82,34 @@ TEST(CliUsage, EveryCommandsHelpTeachesWithOneExample) {
     const auto help = drift(command.name + " --help");
     EXPECT_EQ(help.status, 0);
     EXPECT_EQ(help.error, "");
-    // `drift eval --help` explains `eval diff`, too.
+    // `drift eval --help` also explains `eval diff`.
     const std::size_t explained = command.name == "eval" ? 2 : 1;
     EXPECT_EQ(count("\nexample: drift ", help.output), explained);
     EXPECT_EQ(count("\nusage: drift ", help.output), explained);
     EXPECT_THAT(help.output, StartsWith("drift " + command.name + ": "));
-    EXPECT_THAT(help.output, HasSubstr("\nexample: drift " + command.name));
+    EXPECT_THAT(help.output, testing::ContainsRegex("\n(example:|        ) drift " + command.name));
   }
   const auto plugin = drift("plugin --help");
   for (const char* word : {"list", "info", "check"})
     EXPECT_EQ(count(std::string("\nusage: drift plugin ") + word, plugin.output), 1u) << word;
+}
+
+TEST(CliUsage, HelpIsAlsoAWordBeforeTheCommand) {
+  for (const char* name : {"train", "plugin", "plugin info", "eval"}) {
+    const auto help = drift(std::string("help ") + name);
+    EXPECT_EQ(help.status, 0) << name;
+    EXPECT_NE(help.output, "") << name;
+    EXPECT_EQ(help.output, drift(std::string(name) + " --help").output) << name;
+  }
+  const auto unknown = drift("help trian");
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_THAT(unknown.error, HasSubstr("did you mean `drift train`?"));
+}
+
+TEST(CliUsage, HelpSaysDefaultsAndWhatChangesTheFile) {
+  EXPECT_THAT(drift("sweep --help").output, testing::ContainsRegex("--jobs N +runs at a time[^\n]*; default: 1\n"));
+  EXPECT_THAT(drift("model verify --help").output, testing::ContainsRegex("--tolerance X +[^\n]*; default: 0.001\n"));
+  EXPECT_THAT(drift("pretrain --help").output, HasSubstr("short for --set pretrain.steps="));
 }
 
 TEST(CliUsage, WithoutACommandTheHelpIsShown) {
@@ -111,7 +129,7 @@ TEST(CliUsage, AnUnknownCommand) {
             "config, doctor, sdk, "
             "version    (drift --help)\n");
   EXPECT_THAT(drift("plugin lst").error, HasSubstr("did you mean `drift plugin list`?"));
-  EXPECT_THAT(drift("config").error, HasSubstr("`drift config` wants one of: show"));
+  EXPECT_THAT(drift("config").error, HasSubstr("`drift config` expects one of: show"));
 }
 
 TEST(CliUsage, AnUnknownOption) {
@@ -133,11 +151,11 @@ void expect_mistake(const std::string& arguments, const std::string& message) {
   EXPECT_THAT(result.error, HasSubstr(message)) << arguments;
 }
 
-TEST(CliUsage, EveryCommandWantsItsArgumentsAndNoMore) {
+TEST(CliUsage, EveryCommandNeedsItsArgumentsAndNoMore) {
   for (const Listed& command : kCommands) {
     const std::string name = "`drift " + command.name + "`";
     const std::string example = "\n  = for example: drift " + command.name;
-    if (needs_its_argument(command)) expect_mistake(command.name, name + " wants " + command.argument + example);
+    if (needs_its_argument(command)) expect_mistake(command.name, name + " expects " + command.argument + example);
     std::string enough = " a";
     if (command.argument.empty()) enough = "";
     if (command.name == "eval diff") enough = " a b";
@@ -148,9 +166,9 @@ TEST(CliUsage, EveryCommandWantsItsArgumentsAndNoMore) {
 TEST(CliUsage, MissingAndSuperfluousValuesOfOptions) {
   expect_mistake("train a.toml --seed", "`drift train`: ");
   expect_mistake("train a.toml --seed 1 --seed 2", "`--seed` is given more than once");
-  expect_mistake("generate c", "wants one of --prompt and --token-ids");
-  expect_mistake("generate c --token-ids 1,x", "`x` is no token id");
-  expect_mistake("train a.toml --set train.steps", "--set wants KEY=VALUE");
+  expect_mistake("generate c", "expects one of --prompt and --token-ids");
+  expect_mistake("generate c --token-ids 1,x", "expects token ids such as 2,17,5, found `x`");
+  expect_mistake("train a.toml --set train.steps", "--set expects KEY=VALUE");
   expect_mistake("sdk", "--prefix");
 }
 
@@ -162,7 +180,7 @@ TEST(CliUsage, Version) {
   EXPECT_EQ(drift("--version").output, result.output);
 }
 
-TEST(CliUsage, TheSdkLiesInTheBuildFolderToo) {
+TEST(CliUsage, TheSdkIsAlsoInTheBuildFolder) {
   const auto result = drift("sdk --prefix");
   EXPECT_EQ(result.status, 0) << result.error;
   EXPECT_EQ(result.output, std::filesystem::canonical(test::build_dir()).string() + "\n");
@@ -197,7 +215,7 @@ TEST(CliUsage, DoctorSaysWhatWorks) {
   }
   EXPECT_EQ(subjects, "drift compiler LibTorch CUDA threads plugins rewards runs ") << result.output;
   EXPECT_EQ(result.status, problem ? 1 : 0) << result.output;
-  EXPECT_EQ(last, problem ? "Something is wrong: see the lines that say problem." : "Everything that is needed works.");
+  EXPECT_EQ(last, problem ? "There are problems: see the lines that say so." : "Everything that is needed works.");
 
   EXPECT_THAT(result.output, HasSubstr(", " + test::program().string() + "\n"));
   const std::string loaded = "ok       LibTorch  2.11.0, ";
@@ -210,12 +228,12 @@ TEST(CliUsage, DoctorSaysWhatWorks) {
   EXPECT_THAT(result.output,
               HasSubstr("ok       runs      " + (std::filesystem::canonical(folder.path()) / "runs").string() +
                         " (made by the first run)\n"));
-  EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "it leaves nothing behind";
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "it leaves nothing";
 }
 
 TEST(CliUsage, DoctorSaysWhereRunsCannotBeWritten) {
   if (geteuid() == 0) {
-    // The superuser may write everywhere but where there is no room for files.
+    // The superuser may write everywhere except where files are impossible.
     const auto result = test::run_command("cd /proc && " + test::program().string() + " doctor");
     EXPECT_EQ(result.status, 1) << result.output;
     EXPECT_THAT(result.output, HasSubstr("problem  runs      cannot write into /proc"));
@@ -270,7 +288,7 @@ TEST(CliUsage, NoColourOutsideATerminal) {
 }
 
 // The counterpart, without which the test above could not fail.
-TEST(CliUsage, ColourOnATerminalUnlessItIsNotWanted) {
+TEST(CliUsage, ColourOnATerminalUnlessDisabled) {
   if (test::run_command("script -qec true /dev/null").status != 0)
     GTEST_SKIP() << "no `script` to make a terminal with";
   const auto on_terminal = [](const std::string& environment, const std::string& arguments) {

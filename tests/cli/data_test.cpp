@@ -60,8 +60,8 @@ TEST_F(Data, StatsCountItemsAndLengths) {
   ASSERT_EQ(result.status, 0) << result.error;
   EXPECT_EQ(result.error, "");
   EXPECT_THAT(result.output, HasSubstr("training, items: 3\n"));
-  EXPECT_THAT(result.output, HasSubstr("question, characters   median 7   5 % 7   95 % 9   from 7 to 9\n"));
-  EXPECT_THAT(result.output, HasSubstr("answers                JSON 3\n"));
+  EXPECT_THAT(result.output, HasSubstr("question, characters  median 7   5 % 7   95 % 9   from 7 to 9\n"));
+  EXPECT_THAT(result.output, HasSubstr("answers               JSON 3\n"));
   EXPECT_THAT(result.output, HasSubstr("held out, items: 1\n"));
   EXPECT_THAT(result.output, HasSubstr("questions in both: 0\n"));
   EXPECT_THAT(result.output, HasSubstr("tokens are not counted: no model is named: --model FOLDER\n"));
@@ -111,7 +111,7 @@ TEST_F(Data, CheckIsContentWithGoodData) {
   EXPECT_EQ(result.status, 0) << result.error;
   EXPECT_THAT(result.output, HasSubstr("note   3 training items, 1 held-out items\n"));
   EXPECT_THAT(result.output, HasSubstr("nothing is wrong\n"));
-  EXPECT_EQ(drift("data check " + quickstart()).status, 0) << "generators are looked at, too";
+  EXPECT_EQ(drift("data check " + quickstart()).status, 0) << "generators are checked as well";
 }
 
 TEST_F(Data, CheckFindsBadRecordsAndOverlap) {
@@ -172,7 +172,7 @@ TEST_F(ShippedTasks, AreCheckedToTheirLastReference) {
   EXPECT_EQ(good.status, 0) << good.output;
   const auto overlap = drift("data check " + task("math-rldf") + " --set task.overlap=refuse");
   EXPECT_EQ(overlap.status, 1);
-  EXPECT_THAT(overlap.output, HasSubstr("248 training questions are in the evaluation set, too:"));
+  EXPECT_THAT(overlap.output, HasSubstr("248 training questions are also in the evaluation set:"));
 }
 
 /// Grids out of a file, as `drift data show --json` writes them: a run on a list.
@@ -216,7 +216,7 @@ TEST_F(ListedTraining, LeavesOutLongPromptsAndSaysSo) {
               HasSubstr("prompts over max_prompt_tokens = 21, which training leaves out: 1\n"));
 }
 
-TEST_F(ListedTraining, GoesOnWithTheSameItems) {
+TEST_F(ListedTraining, ContinuesWithTheSameItems) {
   ASSERT_EQ(runs_.drift("train listed.toml --out a").status, 0);
   ASSERT_EQ(runs_.drift("train listed.toml --out b --steps 2").status, 0);
   EXPECT_EQ(runs_.drift("train listed.toml --out b --resume --steps 4").status, 0);
@@ -229,13 +229,13 @@ TEST_F(ListedTraining, IsRefusedWhereNoItemIsLeft) {
   EXPECT_THAT(none.error, HasSubstr("7 of 7 training items have prompts of more than 20 tokens"));
   const auto no_list = runs_.drift("train run.toml --out a --set task.max_prompt_tokens=20");
   EXPECT_EQ(no_list.status, 1);
-  EXPECT_THAT(no_list.error, HasSubstr("task.max_prompt_tokens chooses from a list of items, and the task `sudoku`"));
+  EXPECT_THAT(no_list.error, HasSubstr("task.max_prompt_tokens selects from a list of items, but the task `sudoku`"));
   const auto nothing = runs_.drift(
       "train listed.toml --out a --set 'task.training_files=[]' --set "
       "'task.held_out_files=[\"grids.jsonl\"]'");
   EXPECT_EQ(nothing.status, 1);
   EXPECT_THAT(nothing.error, HasSubstr("it has no training items"));
-  EXPECT_FALSE(std::filesystem::exists(runs_.run("a"))) << "nothing half-made stays behind";
+  EXPECT_FALSE(std::filesystem::exists(runs_.run("a"))) << "no partial files remain";
 }
 
 TEST_F(ListedTraining, ImitatesItsDemonstrations) {

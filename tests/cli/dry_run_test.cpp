@@ -1,4 +1,4 @@
-// `drift train --dry-run`: the plan of a run, and what stands in its way.
+// `drift train --dry-run`: the plan of a run, and what prevents it.
 
 #include <tests/support/training_run.h>
 
@@ -69,7 +69,7 @@ TEST_F(DryRun, MemoryFollowsTheType) {
   EXPECT_EQ(full["AdamW's moments"], 8 * parameters);
 }
 
-TEST_F(DryRun, AModelThatIsTooLargeIsTold) {
+TEST_F(DryRun, AModelThatIsTooLargeIsReported) {
   // Eight thousand times the layers' size, and no weights: nothing of it is ever allocated.
   const fs::path large = runs_.path() / "large";
   fs::copy(test::base_checkpoint(), large);
@@ -81,7 +81,7 @@ TEST_F(DryRun, AModelThatIsTooLargeIsTold) {
   const auto result = plan("--set 'model.path=\"" + large.string() + "\"' --set 'model.initialize=\"random\"'");
   EXPECT_EQ(result.status, 1) << result.error;
   EXPECT_THAT(result.output, HasSubstr("does not fit: "));
-  EXPECT_THAT(result.output, HasSubstr("of memory are needed"));
+  EXPECT_THAT(result.output, HasSubstr("of memory needed"));
 
   const auto misfit = plan("--set 'model.path=\"" + large.string() + "\"'");
   EXPECT_EQ(misfit.status, 1);
@@ -112,11 +112,11 @@ TEST_F(DryRun, APresetsNoteOnItsLearningRateIsSaidWhereTheRunTakesIt) {
   EXPECT_THAT(test::read_file(runs_.run("trained") / "log.txt"), HasSubstr(note));
 }
 
-TEST_F(DryRun, ARunThatLiesThereIsTold) {
+TEST_F(DryRun, AnExistingRunIsReported) {
   ASSERT_EQ(runs_.train("planned", "--steps 1").status, 0);
   const auto result = plan("");
   EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.output, HasSubstr("a run lies in planned already"));
+  EXPECT_THAT(result.output, HasSubstr("planned already holds a run"));
   EXPECT_EQ(plan("--resume").status, 0);
 }
 

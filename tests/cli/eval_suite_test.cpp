@@ -128,7 +128,7 @@ TEST_F(EvalSuite, StoppedOrKilledItGoesOnToTheSameRecords) {
   stopped.send(SIGINT);
   EXPECT_EQ(stopped.wait(), 130) << stopped.error();
   EXPECT_THAT(stopped.error(), HasSubstr("stopping after this batch of responses"));
-  EXPECT_THAT(stopped.output(), AllOf(HasSubstr("responses are missing"), HasSubstr("go on with  drift eval"),
+  EXPECT_THAT(stopped.output(), AllOf(HasSubstr("responses are missing"), HasSubstr("continue with  drift eval"),
                                       HasSubstr(" --suite suite.toml --out out --set evaluation.items=80")));
   EXPECT_TRUE(fs::exists(folder() / "out/table.txt"));
 
@@ -152,7 +152,7 @@ TEST_F(EvalSuite, OneFolderHoldsOneEvaluation) {
   const auto other = eval("out", "--set evaluation.rollout.threshold=0.5");
   EXPECT_EQ(other.status, 2);
   EXPECT_THAT(other.error, AllOf(HasSubstr("evaluation.rollout.threshold: 0.9 there, 0.5 here"),
-                                 HasSubstr("choose another folder by --out"), HasSubstr("in 2 of 6 cells")));
+                                 HasSubstr("choose another folder with --out"), HasSubstr("in 2 of 6 cells")));
   const auto model = drift("eval " + source("assets/sudoku-dream") + " --suite suite.toml --out out");
   EXPECT_EQ(model.status, 2);
   EXPECT_THAT(model.error, HasSubstr("another checkpoint"));

@@ -88,7 +88,7 @@ TEST_F(Checkpoint, TakesTokenIdsAndShowsEveryStep) {
   EXPECT_THAT(result.output, HasSubstr("\u00b7")) << "what is still masked";
 }
 
-TEST_F(Checkpoint, RefusesPromptsThatAreNone) {
+TEST_F(Checkpoint, RefusesInvalidPrompts) {
   const auto outside = generate("--token-ids 6,23");
   EXPECT_EQ(outside.status, 1);
   EXPECT_THAT(outside.error, HasSubstr("token id 23 is outside the model's vocabulary of 23"));
@@ -98,7 +98,7 @@ TEST_F(Checkpoint, RefusesPromptsThatAreNone) {
   EXPECT_EQ(generate("--token-ids ''").status, 2);
   const auto huge = generate("--token-ids 6,99999999999999999999");
   EXPECT_EQ(huge.status, 2);
-  EXPECT_THAT(huge.error, HasSubstr("is no token id"));
+  EXPECT_THAT(huge.error, HasSubstr("expects token ids"));
 }
 
 TEST_F(Checkpoint, RefusesAPromptThatLeavesNoRoom) {

@@ -39,13 +39,13 @@ TEST_F(LossCommand, PrintsTheLossItsPartsAndTheGradientPerToken) {
   const auto result = loss("rldf --case case.json --variant 'larger advantage'");
   EXPECT_EQ(result.status, 0) << result.error;
   // mean of -2 ln 0.5 and (ln 0.25 + ln 0.5) / 2
-  EXPECT_THAT(result.output, HasSubstr("loss                     0.17328680   expected     0.17328680"));
+  EXPECT_THAT(result.output, HasSubstr("loss           0.17328680  expected  0.17328680"));
   EXPECT_THAT(result.output, HasSubstr("token_utility"));
-  EXPECT_THAT(result.output, HasSubstr("response 0, forward 0:  -1.00000000            ."));
-  EXPECT_THAT(result.output, HasSubstr("response 1, forward 0:   0.25000000   0.25000000"));
+  EXPECT_THAT(result.output, HasSubstr("response 0, forward 0:  -1.00000000           ."));
+  EXPECT_THAT(result.output, HasSubstr("response 1, forward 0:   0.25000000  0.25000000"));
 }
 
-TEST_F(LossCommand, SaysWhatIsNotAsExpectedAndExitsWithOne) {
+TEST_F(LossCommand, ReportsUnexpectedValuesAndExitsWithOne) {
   const auto result = loss("rldf --case case.json --variant mistaken");
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.output, HasSubstr("not as expected: the loss is -0.1732867951 where 1 was expected"));

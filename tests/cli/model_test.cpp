@@ -35,13 +35,12 @@ class ModelCommand : public testing::Test {
 TEST_F(ModelCommand, InfoSaysWhatACheckpointIs) {
   const auto result = drift("model info " + dream().string());
   ASSERT_EQ(result.status, 0) << result.error;
-  EXPECT_THAT(result.output, AllOf(HasSubstr("family                 Dream    (model `dream`)\n"),
-                                   HasSubstr("parameters             268,416    (0.27 M)\n"),
-                                   HasSubstr("on disk                float32: 39 tensors, 1.02 MiB    (3 files)\n"),
-                                   HasSubstr("mask, pad, end ids     270, 260, 260\n"),
-                                   HasSubstr("never written          270 to 287\n"),
-                                   HasSubstr("row that predicts      the one before\n"),
-                                   HasSubstr("bfloat16           0.51 MiB       4.61 MiB\n")));
+  EXPECT_THAT(result.output,
+              AllOf(HasSubstr("family               Dream    (model `dream`)\n"),
+                    HasSubstr("parameters           268,416    (0.27 M)\n"),
+                    HasSubstr("on disk              float32: 39 tensors, 1.02 MiB    (3 files)\n"),
+                    HasSubstr("mask, pad, end ids   270, 260, 260\n"), HasSubstr("never written        270 to 287\n"),
+                    HasSubstr("row that predicts    the one before\n"), HasSubstr("bfloat16  0.51 MiB  4.61 MiB\n")));
 }
 
 TEST_F(ModelCommand, InfoAsJson) {
@@ -59,7 +58,7 @@ TEST_F(ModelCommand, VerifyPassesWithinTheTolerance) {
   const auto result = verify(reference, "--tolerance 2.4e-4");
   ASSERT_EQ(result.status, 0) << result.error;
   EXPECT_THAT(result.output,
-              AllOf(HasSubstr("equal arg-maxima       100.00 % of 66 rows\n"), HasSubstr("|reference|: kept\n")));
+              AllOf(HasSubstr("equal arg-maxima    100.00 % of 66 rows\n"), HasSubstr("|reference|: kept\n")));
 }
 
 TEST_F(ModelCommand, VerifyFailsBeyondTheToleranceAndSaysWhere) {
@@ -70,13 +69,13 @@ TEST_F(ModelCommand, VerifyFailsBeyondTheToleranceAndSaysWhere) {
                     {{"input_ids", right.tensor("input_ids")}, {"logits", logits}});
   const auto result = verify("wrong.safetensors");
   EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.output, AllOf(HasSubstr("largest difference     0.5"),
-                                   HasSubstr("where                  sequence 1, position 7, token 42: "),
+  EXPECT_THAT(result.output, AllOf(HasSubstr("largest difference  0.5"),
+                                   HasSubstr("where               sequence 1, position 7, token 42: "),
                                    HasSubstr("|reference|: exceeded\n")));
   EXPECT_EQ(verify("wrong.safetensors", "--tolerance 0.6").status, 0);
 }
 
-TEST_F(ModelCommand, VerifyWantsAReferenceThatFits) {
+TEST_F(ModelCommand, VerifyNeedsAReferenceThatFits) {
   EXPECT_EQ(drift("model verify " + dream().string()).status, 2);
   EXPECT_EQ(verify("x.safetensors", "--tolerance near").status, 2);
   EXPECT_THAT(verify("nothing.safetensors").error, HasSubstr("nothing.safetensors"));

@@ -125,14 +125,14 @@ class PaperSuite : public testing::Test {
 const std::vector<std::string> kCells = {"MATH500-8",   "GSM8K-8",     "AMC23-8",  "HumanEval-8", "MBPP-8",
                                          "Countdown-4", "Countdown-8", "Sudoku-4", "Sudoku-8"};
 
-TEST_F(PaperSuite, AnswersSevenTasksAndGoesOnWhereItWasStopped) {
+TEST_F(PaperSuite, AnswersSevenTasksAndContinuesWhereItWasStopped) {
   test::RunningProgram stopped(folder(), arguments("out"));
   const fs::path second = folder() / "out/responses/GSM8K-8-dynamic.jsonl";
   ASSERT_TRUE(stopped.wait_until([&] { return fs::exists(second) && fs::file_size(second) > 0; }))
       << stopped.output() << stopped.error();
   stopped.send(SIGINT);
   EXPECT_EQ(stopped.wait(), 130) << stopped.error();
-  EXPECT_THAT(stopped.output(), HasSubstr("go on with  drift eval model --suite paper.toml --out out"));
+  EXPECT_THAT(stopped.output(), HasSubstr("continue with  drift eval model --suite paper.toml --out out"));
 
   const auto resumed = drift(arguments("out")), whole = drift(arguments("whole"));
   ASSERT_EQ(resumed.status, 0) << resumed.output << resumed.error;

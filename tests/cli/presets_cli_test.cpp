@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// What stands between the marks of `command` on a page; empty if there are none.
+/// The text between the marks of `command` on a page; empty if there are none.
 std::string between_marks(const std::string& page, const std::string& command) {
   const std::string begin = "<!-- " + command + " -->\n";
   const auto start = page.find(begin);
@@ -37,7 +37,7 @@ TEST(PresetsOfTheProgram, AnUnknownAlgorithmIsAnsweredWithTheNearestName) {
               testing::AllOf(HasSubstr("there is no algorithm `rlfd`"), HasSubstr("did you mean `rldf`?")));
 }
 
-TEST(PresetsOfTheProgram, ASettingThatTheRolloutLacksIsToldAtTheStart) {
+TEST(PresetsOfTheProgram, ASettingThatTheRolloutLacksIsReportedAtTheStart) {
   const test::TrainingRuns runs;
   const std::string told =
       "rollout.top_p = 0.9 (preset rl_dream of tracerl) has no effect: rollout `block` has no such";

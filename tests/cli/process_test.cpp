@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// The program without the waiting policy that tests set, with variables of its own before it.
+/// The program without the waiting policy that tests set, with other variables before it.
 CommandResult drift(const std::string& variables, const std::string& arguments) {
   return run_command("env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT " + variables + " " + program().string() + " " +
                      arguments);
@@ -28,7 +28,7 @@ std::string reported(const std::string& text, const std::string& variable) {
 TEST(Process, TheWaitingPolicyIsThereBeforeOpenMpIsLoaded) {
   const auto told = drift("OMP_DISPLAY_ENV=verbose", "version");
   EXPECT_EQ(told.status, 0);
-  // The policy's own line says PASSIVE where nothing is set, too.
+  // The policy's own line also says PASSIVE if nothing is set.
   EXPECT_EQ(reported(told.error, "GOMP_SPINCOUNT"), "0") << told.error;
   EXPECT_THAT(drift("", "doctor").output, HasSubstr(", OMP_WAIT_POLICY=passive\n"));
 }
@@ -40,6 +40,12 @@ TEST(Process, TheUsersWaitingPolicyWins) {
   const auto counted = drift("OMP_DISPLAY_ENV=verbose GOMP_SPINCOUNT=777", "version");
   EXPECT_EQ(reported(counted.error, "GOMP_SPINCOUNT"), "777") << counted.error;
   EXPECT_THAT(drift("GOMP_SPINCOUNT=777", "doctor").output, HasSubstr(", GOMP_SPINCOUNT=777\n"));
+}
+
+// The parent that is named ended before the program could ask to end with it.
+TEST(Process, AProgramThatOutlivedItsParentEnds) {
+  EXPECT_EQ(drift("DRIFT_PARENT=1", "version").status, 128 + 15);
+  EXPECT_EQ(run_command("DRIFT_PARENT=$$ " + program().string() + " version; exit $?").status, 0);
 }
 
 TEST(Process, ALauncherWithoutItsProgramSaysWhatIsMissing) {

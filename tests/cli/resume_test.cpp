@@ -1,4 +1,4 @@
-// A run that is killed at any instant goes on as if nothing had happened.
+// A run that is killed at any instant continues as if nothing had happened.
 
 #include <tests/support/training_run.h>
 
@@ -34,7 +34,7 @@ std::string step_folder(int step) {
 
 class Resume : public testing::Test {
  protected:
-  /// The options that start run `killed`, or go on with it where there is something to go on with.
+  /// The options that start run `killed`, or continue it if it can be continued.
   std::string start_or_resume(const std::string& command) const {
     const bool begun = fs::exists(runs_.run("killed/config.toml"));
     return command + " --out killed" + (begun ? " --resume" : "");
@@ -65,7 +65,7 @@ class Resume : public testing::Test {
 
   bool cut_off_a_checkpoint(const std::string& command) const {
     const auto checkpoints = runs_.run("killed/checkpoints");
-    // A checkpoint that was whole before the kill came moves the run on by a step; the other ones do not.
+    // A checkpoint that was complete before the kill moves the run on by a step; the others do not.
     for (int attempt = 0; attempt < 10; ++attempt) {
       test::RunningProgram program(runs_.path(), start_or_resume(command));
       program.wait_until([&] { return !is_being_written(checkpoints); });  // resuming sweeps what an earlier kill left
@@ -101,7 +101,20 @@ TEST_F(Resume, InAnotherTypeIsRefused) {
   ASSERT_EQ(runs_.train("killed", "--steps 1 --dtype bfloat16").status, 0);
   const auto other = runs_.train("killed", "--steps 2 --resume");
   EXPECT_EQ(other.status, 1);
-  EXPECT_THAT(other.error, testing::HasSubstr("configuration"));
+  EXPECT_THAT(other.error, testing::HasSubstr("a different configuration"));
+  EXPECT_THAT(other.error, testing::HasSubstr("\n       model.dtype: \"bfloat16\" there, \"float32\" here\n"));
+}
+
+TEST_F(Resume, TheModelCountsByItsContentWhereverItLies) {
+  for (const char* folder : {"here", "there"})
+    fs::copy(test::source_dir() / "assets/sudoku-llada", runs_.path() / folder, fs::copy_options::recursive);
+  ASSERT_EQ(runs_.train("killed", "--steps 1 --model here").status, 0);
+  const auto moved = runs_.train("killed", "--steps 2 --model there --resume");
+  EXPECT_EQ(moved.status, 0) << moved.error;
+  test::write_file(runs_.path() / "there/config.json", test::read_file(runs_.path() / "there/config.json") + "\n");
+  const auto other = runs_.train("killed", "--steps 3 --model there --resume");
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.error, testing::HasSubstr("a file that the configuration names"));
 }
 
 TEST_F(Resume, WithInnerIterationsAndAReferencePolicy) {
@@ -167,7 +180,7 @@ class Interrupted : public Resume {
     EXPECT_EQ(fs::read_symlink(runs_.run("killed/checkpoints/last")), step_folder(last));
     EXPECT_EQ(nlohmann::json::parse(test::read_file(runs_.run("killed/summary.json"))).at("interrupted"), true);
 
-    // What it says goes on as it stands.
+    // Its output continues unchanged.
     const std::string output = program.output();
     const auto begin = output.find("drift train ");
     ASSERT_NE(begin, std::string::npos) << output;
@@ -179,11 +192,11 @@ class Interrupted : public Resume {
   }
 };
 
-TEST_F(Interrupted, CtrlCFinishesTheStepSavesAndSaysHowToGoOn) { stop_and_go_on(SIGINT); }
+TEST_F(Interrupted, CtrlCFinishesTheStepSavesAndSaysHowToContinue) { stop_and_go_on(SIGINT); }
 
 TEST_F(Interrupted, SoDoesTerminate) { stop_and_go_on(SIGTERM); }
 
-TEST_F(Interrupted, ASecondCtrlCLeavesAtOnce) {
+TEST_F(Interrupted, ASecondCtrlCExitsImmediately) {
   const std::string run = "train run.toml --steps 3 --set train.prompts_per_step=256 --set evaluation.before=false";
   ASSERT_EQ(runs_.drift(run + " --out unbroken").status, 0);
   test::RunningProgram program(runs_.path(), run + " --out killed");
@@ -193,7 +206,7 @@ TEST_F(Interrupted, ASecondCtrlCLeavesAtOnce) {
   ASSERT_TRUE(program.wait_until([&] { return program.error().find("once more") != std::string::npos; }));
   program.send(SIGINT);
   EXPECT_EQ(program.wait(), 128 + SIGINT);
-  EXPECT_FALSE(fs::exists(runs_.run("killed/summary.json"))) << "it did not leave at once";
+  EXPECT_FALSE(fs::exists(runs_.run("killed/summary.json"))) << "it did not exit immediately";
   const auto resumed = runs_.drift(start_or_resume(run));
   ASSERT_EQ(resumed.status, 0) << resumed.error;
   expect_same_result();

@@ -72,7 +72,7 @@ weight = 0.5
 
 TEST_F(RewardCommand, MistakesSayWhereAndWhatToDo) {
   EXPECT_EQ(reward("sudoku").status, 2);
-  EXPECT_THAT(reward("sudoku").error, HasSubstr("wants --in FILE.jsonl"));
+  EXPECT_THAT(reward("sudoku").error, HasSubstr("expects --in FILE.jsonl"));
   const auto unknown = reward("sudok --in responses.jsonl");
   EXPECT_EQ(unknown.status, 2);
   EXPECT_THAT(unknown.error, HasSubstr("did you mean `sudoku`?"));

@@ -1,5 +1,6 @@
 // A sweep from the outside: it runs a grid, repeats nothing, goes on after being killed, and tells what failed.
 
+#include <core/sweep/run_record.h>
 #include <tests/support/training_run.h>
 
 #include <gmock/gmock.h>
@@ -7,8 +8,10 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace drift {
@@ -142,10 +145,25 @@ TEST_F(Sweep, CtrlCLetsTheRunsSaveAndSaysHowToGoOn) {
   program.send(SIGINT);
   EXPECT_EQ(program.wait(), 128 + SIGINT);
   EXPECT_THAT(program.output(),
-              HasSubstr("go on with  drift sweep grid.toml --out out --set train.prompts_per_step=3"));
+              HasSubstr("continue with  drift sweep grid.toml --out out --set train.prompts_per_step=3"));
   ASSERT_EQ(run_folders().size(), 1u);
   const auto summary = nlohmann::json::parse(test::read_file(run_folders()[0] / "summary.json"));
   EXPECT_EQ(summary.at("interrupted"), true);
+}
+
+TEST_F(Sweep, ItsRunsEndWithIt) {
+  write_sweep(kGrid, "1000000");
+  test::RunningProgram program(runs_.path(), "sweep grid.toml --out out");
+  ASSERT_TRUE(program.wait_until([&] {
+    const auto folders = run_folders();
+    return !folders.empty() && fs::exists(folders[0] / "checkpoints/last");
+  })) << program.output()
+      << program.error();
+  program.send(SIGKILL);
+  program.wait();
+  const fs::path run = run_folders()[0];
+  while (is_in_use(run)) std::this_thread::sleep_for(std::chrono::milliseconds(10));  // else until ctest's limit
+  EXPECT_EQ(nlohmann::json::parse(test::read_file(run / "summary.json")).at("interrupted"), true);
 }
 
 TEST_F(Sweep, AFailingRunDoesNotStopTheOthersAndIsTriedAgain) {
@@ -156,7 +174,7 @@ TEST_F(Sweep, AFailingRunDoesNotStopTheOthersAndIsTriedAgain) {
   test::write_file(first / "checkpoints/last/nothing", "");  // no checkpoint, so that the run refuses to begin
   const auto result = sweep();
   EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.output, AllOf(HasSubstr("failed  k=1, seed 1: exit status 1"), HasSubstr("holds a run already"),
+  EXPECT_THAT(result.output, AllOf(HasSubstr("failed  k=1, seed 1: exit status 1"), HasSubstr("already has a run"),
                                    HasSubstr(first.filename().string() + "/output.txt"), HasSubstr("3/4  k=")));
   EXPECT_THAT(result.output, HasSubstr("1 run failed; the same command tries again"));
   EXPECT_THAT(test::read_file(out() / "runs.csv"), HasSubstr(",failed,exit status 1,"));

@@ -88,8 +88,8 @@ TEST_F(Tokenize, NamesTheRecordThatIsWrong) {
     EXPECT_THAT(result.error, StartsWith("error: " + path + ":2: "));
     return result.error.substr(0, result.error.find('\n'));
   };
-  EXPECT_THAT(error_of("{\"text\": \"1\"", ""), HasSubstr("the line is not valid JSON"));
-  EXPECT_THAT(error_of("[1]", ""), HasSubstr("the line is no JSON object"));
+  EXPECT_THAT(error_of("{\"text\": \"1\"", ""), HasSubstr("the line is not a JSON object: line 1, column"));
+  EXPECT_THAT(error_of("[1]", ""), HasSubstr("the line is not a JSON object"));
   EXPECT_THAT(error_of("{\"Text\": \"1\"}", ""), HasSubstr("`text` is missing"));
   EXPECT_THAT(error_of("{\"text\": 1}", ""), HasSubstr("`text` is not a text"));
   EXPECT_THAT(error_of("{\"text\": \"a\"}", ""), HasSubstr("the vocabulary has no token for `a`"));
@@ -106,18 +106,18 @@ TEST_F(Tokenize, MistakesOfTheCommandLine) {
     EXPECT_EQ(result.status, 2) << options;
     return result.error;
   };
-  EXPECT_THAT(error_of("--decode 1,x"), StartsWith("error: `x` is no token id\n"));
-  EXPECT_THAT(error_of("--decode"), StartsWith("error: --decode wants ids, or a file that has them\n"));
-  EXPECT_THAT(error_of("--text 1 --in file"), HasSubstr("wants one of --text, --in and the ids of --decode"));
-  EXPECT_THAT(error_of("--decode 1 --in file"), HasSubstr("wants one of --text, --in and the ids of --decode"));
-  EXPECT_THAT(error_of("--in file --decode --text 1"), HasSubstr("wants one of"));
+  EXPECT_THAT(error_of("--decode 1,x"), StartsWith("error: --decode expects token ids such as 2,17,5, found `x`\n"));
+  EXPECT_THAT(error_of("--decode"), StartsWith("error: --decode expects token ids, or a file of them\n"));
+  EXPECT_THAT(error_of("--text 1 --in file"), HasSubstr("expects one of --text, --in and the ids of --decode"));
+  EXPECT_THAT(error_of("--decode 1 --in file"), HasSubstr("expects one of --text, --in and the ids of --decode"));
+  EXPECT_THAT(error_of("--in file --decode --text 1"), HasSubstr("expects one of"));
   const auto missing = test::run_command(test::program().string() + " tokenize nowhere --text 1");
   EXPECT_EQ(missing.status, 1);
   EXPECT_THAT(missing.error,
               StartsWith("error: cannot use the tokenizer nowhere/tokenizer.json: the file cannot be opened\n"));
 }
 
-TEST_F(Tokenize, ShowsBytesThatAreNoCharacter) {
+TEST_F(Tokenize, ShowsBytesThatAreNotCharacters) {
   const auto path = folder_.path() / "tokenizer.json";
   test::write_file(path,
                    R"({"decoder": {"type": "ByteLevel"}, "model": {"type": "BPE", "vocab": {"Ã": 0, "©": 1, "\"": 2}},

@@ -56,7 +56,7 @@ TEST_F(TrainingFault, AFileThatMayNotGrow) {
 }
 
 TEST_F(TrainingFault, AFullDisk) {
-  // A disk of its own, gone with the namespace; what is on it afterwards is copied out.
+  // A separate disk, which disappears with the namespace; its contents are copied out first.
   const std::string disk = (runs_.path() / "disk").string();
   fs::create_directory(disk);
   if (test::run_command("unshare -m mount -t tmpfs none " + disk).status != 0)
@@ -85,10 +85,10 @@ TEST_F(TrainingFault, AFolderThatCannotBeMade) {
   fs::permissions(runs_.path() / "locked", fs::perms::owner_read | fs::perms::owner_exec);
   const auto forbidden = runs_.train("locked/run");
   EXPECT_EQ(forbidden.status, 1);
-  EXPECT_THAT(forbidden.error, AllOf(HasSubstr("locked/run"), HasSubstr("give yourself permission")));
+  EXPECT_THAT(forbidden.error, AllOf(HasSubstr("locked/run"), HasSubstr("change the permissions")));
 }
 
-TEST_F(TrainingFault, ADamagedCheckpointIsNamedTogetherWithAWholeOne) {
+TEST_F(TrainingFault, ADamagedCheckpointIsNamedTogetherWithACompleteOne) {
   flip_byte(runs_.run("a/checkpoints/last/model.safetensors"));
   const auto result = resume();
   EXPECT_EQ(result.status, 1);
@@ -104,22 +104,22 @@ TEST_F(TrainingFault, FoldersThatHoldNoRunOfDrift) {
   test::write_file(runs_.path() / "photos/cat.txt", "");
   const auto foreign = runs_.train("photos", "--resume");
   EXPECT_EQ(foreign.status, 1);
-  EXPECT_THAT(foreign.error, HasSubstr("there is no run in photos to go on with\n  = start it without --resume"));
+  EXPECT_THAT(foreign.error, HasSubstr("there is no run in photos to continue\n  = start it without --resume"));
   EXPECT_EQ(std::distance(fs::directory_iterator(runs_.path() / "photos"), fs::directory_iterator()), 1);
 
   fs::remove(runs_.run("a/checkpoints/last/training_state.json"));
   const auto weights_only = resume();
   EXPECT_EQ(weights_only.status, 1);
-  EXPECT_THAT(weights_only.error, HasSubstr("holds no training state"));
+  EXPECT_THAT(weights_only.error, HasSubstr("has no training state"));
 }
 
-TEST_F(TrainingFault, AnotherConfigurationDoesNotGoOn) {
+TEST_F(TrainingFault, AnotherConfigurationDoesNotContinue) {
   const std::string config = test::read_file(runs_.run("a/config.toml"));
   for (const std::string other : {"--seed 6", "--set train.learning_rate=1e-5", "--set rollout.temperature=0.5"}) {
     const auto result = resume(other);
     EXPECT_EQ(result.status, 1);
-    EXPECT_THAT(result.error, AllOf(HasSubstr("was written under another configuration"),
-                                    HasSubstr("go on with the run's own config.toml")));
+    EXPECT_THAT(result.error, AllOf(HasSubstr("was written with a different configuration"),
+                                    HasSubstr("continue with the run's own config.toml")));
   }
   EXPECT_EQ(test::read_file(runs_.run("a/config.toml")), config);
   expect_that_it_goes_on();
@@ -134,7 +134,7 @@ TEST_F(TrainingFault, WeightsThatDiverge) {
   EXPECT_FALSE(fs::exists(runs_.run("b/checkpoints/step-000001"))) << "diverged weights are not saved";
 }
 
-TEST_F(TrainingFault, WeightsThatAreNoNumbers) {
+TEST_F(TrainingFault, WeightsThatAreNotNumbers) {
   const auto model = runs_.path() / "broken";
   fs::copy(test::base_checkpoint(), model);
   std::string weights = test::read_file(model / "model.safetensors");

@@ -4,7 +4,7 @@
 #include <core/io/atomic.h>
 #include <core/io/checkpoint.h>
 #include <core/io/checkpoint_weights.h>
-#include <core/io/json_text.h>
+#include <core/io/json.h>
 #include <core/io/safetensors.h>
 #include <plugins/models/dream/config.h>
 #include <plugins/models/llada/config.h>
@@ -76,8 +76,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   drift::fuzz::require(is_json || !is_index);
   if (!is_json) return 0;
   replace_value(text, parsed);
-  accepted([&] { LladaConfig::parse(text, {}); });
-  accepted([&] { DreamConfig::parse(text, {"quantisation"}); });
+  accepted([&] { drift::llada::LladaConfig::parse(text, {}); });
+  accepted([&] { drift::dream::DreamConfig::parse(text, {"quantisation"}); });
   if (is_index) open_and_save(text);
   return 0;
 }

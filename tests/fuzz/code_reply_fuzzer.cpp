@@ -8,27 +8,27 @@
 
 namespace {
 
-using code_reward::kMaxValueBytes;
-using code_reward::Reply;
-using code_reward::TupleWriter;
-using code_reward::value_fault;
+using drift::code::kMaxValueBytes;
+using drift::code::Reply;
+using drift::code::TupleWriter;
+using drift::code::value_fault;
 using drift::fuzz::require;
 
 constexpr std::string_view kStamp = "0123456789abcdef";
 
-// A value ends where it says, and may stand in a list.
+// A value ends where it says, and may be in a list.
 void check_value(std::string_view value) {
   require(!value.empty() && value.size() <= kMaxValueBytes);
   require(!value_fault(value.substr(0, value.size() - 1)).empty());
   const std::string more = std::string(value) + "N";
-  require(more.size() > kMaxValueBytes || value_fault(more) == "has bytes behind it");
+  require(more.size() > kMaxValueBytes || value_fault(more) == "has bytes after it");
   const std::string fault = value_fault(std::string("l\1\0\0\0", 5) + std::string(value));
   require(fault.empty() || fault == "is nested too deep" || fault == "has too many parts" ||
           fault == "is larger than 1 MiB");
 }
 
 void check_reply(std::string_view message, char operation) {
-  const auto reply = code_reward::parse_reply(message, operation, kStamp);
+  const auto reply = drift::code::parse_reply(message, operation, kStamp);
   if (!reply) return;
   require(message.substr(1, kStamp.size()) == kStamp);
   require(reply->kind != Reply::Kind::kDone || reply->body.empty());
@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // As if the stamp were right: chance would not find it.
   check_reply(std::string(1, bytes[0]).append(kStamp).append(bytes.substr(1)), 'C');
   if (value_fault(bytes).empty()) check_value(bytes);
-  if (const auto texts = code_reward::read_texts(bytes)) {
+  if (const auto texts = drift::code::read_texts(bytes)) {
     TupleWriter writer(texts->size());
     for (const std::string& text : *texts) writer.text(text);
     require(writer.take() == bytes);

@@ -13,15 +13,15 @@
 
 namespace {
 
-void use(const dataset::Record& record) {
+void use(const drift::dataset::Record& record) {
   drift::fuzz::require(record.fields.is_object() && record.place.record > 0 && record.place.line > 0);
   for (const auto& [column, value] : record.fields.items()) {
-    const std::string text = dataset::text_of(value);
-    drift::fuzz::require(dataset::Json::accept(dataset::Json(text).dump()));
-    drift::fuzz::require(dataset::last_boxed(text).size() <= text.size());
-    dataset::first_words(text);
-    dataset::signature(text);
-    dataset::find_column(record.fields, column + ".0|" + text);
+    const std::string text = drift::dataset::text_of(value);
+    drift::fuzz::require(drift::dataset::Json::accept(drift::dataset::Json(text).dump()));
+    drift::fuzz::require(drift::dataset::last_boxed(text).size() <= text.size());
+    drift::dataset::first_words(text);
+    drift::dataset::signature(text);
+    drift::dataset::find_column(record.fields, column + ".0|" + text);
   }
 }
 
@@ -29,15 +29,15 @@ void use(const dataset::Record& record) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  dataset::Problems problems;
-  dataset::read_json_array(bytes, "a.json", problems, use);
-  dataset::read_json_lines(bytes, "a.jsonl", problems, use);
+  drift::dataset::Problems problems;
+  drift::dataset::read_json_array(bytes, "a.json", problems, use);
+  drift::dataset::read_json_lines(bytes, "a.jsonl", problems, use);
   try {
     problems.throw_if_any(true, true);
   } catch (const drift::Error&) {
   }
   try {
-    dataset::Template(bytes, "question_template").fill(dataset::Json::object({{"a", {1, "b"}}}));
+    drift::dataset::Template(bytes, "question_template").fill(drift::dataset::Json::object({{"a", {1, "b"}}}));
   } catch (const drift::Error&) {
   }
   return 0;

@@ -62,7 +62,7 @@ TEST(CoupledGrpoMaskingGolden, TheFirstMaskOfAPairIsWhereTheUniformIsBelowT) {
   }
 }
 
-TEST(CoupledGrpoMaskingGolden, MasksGoOnBehindTheEndAndScoresDoNot) {
+TEST(CoupledGrpoMaskingGolden, MasksContinueAfterTheEndAndScoresDoNot) {
   const auto trajectories =
       test::token_trajectories({{1, 2, kEnd, kEnd, 3, 4, 5, 6}, {1, 1, 1, 1, 1, 1, 1, 1}, {kEnd, 1, 1, 1, 1, 1, 1, 1}});
   const MaskPlan plan = draw({{"t_low", 0.5}, {"t_high", 0.5}}, trajectories);

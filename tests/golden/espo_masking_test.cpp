@@ -36,7 +36,7 @@ TEST(EspoMaskingGolden, TheSizesOfAMicroBatchAreSpreadFromItsRandomFirst) {
         MaskingInput input = test::masking_input(trajectories);
         input.step = step;
         const auto all = mask_sizes(test::draw_plan(*strategy, input), 2 * micro_batch);
-        // The second micro-batch starts from a size of its own.
+        // The second micro-batch starts from a different size.
         for (const std::int64_t first : {std::int64_t{0}, micro_batch}) {
           if (all[static_cast<std::size_t>(first)] != sizes.front()) continue;
           EXPECT_EQ(std::vector<double>(all.begin() + first, all.begin() + first + micro_batch), sizes) << name;

@@ -27,7 +27,7 @@ struct Case {
   std::string name() const { return file + ", " + loss_case.variant; }
 };
 
-/// Every case and variant of every file. A plugin brings the loss of its own name.
+/// Every case and variant of every file. A plugin has the loss of the same name.
 const std::vector<Case>& all_cases() {
   static const auto cases = [] {
     std::vector<Case> read;
@@ -88,7 +88,7 @@ std::vector<std::vector<std::int64_t>> units(const LossInput& input, Coupling co
   return units;
 }
 
-TEST(LossCases, WhatTheCouplingLeavesApartAddsUpToTheWhole) {
+TEST(LossCases, UncoupledPartsAddUpToTheFullLoss) {
   for (const Case& one : all_cases()) {
     SCOPED_TRACE(one.name());
     const LossInput& input = one.loss_case.input;

@@ -39,7 +39,7 @@ int main() {
       "| case | mean size of a logit | original, float32: largest | float32: largest | mean | equal arg-maxima | "
       "bfloat16: largest | mean | equal arg-maxima |\n|---|---|---|---|---|---|---|---|---|\n");
   for (const auto& golden : drift::test::golden_backbone_cases("forward")) {
-    // The reference model here masks padding and computes whole sequences.
+    // The reference model here masks padding and computes entire sequences.
     if (golden.window_end == 0 && golden.mode != "leftpad_ignored") drift::test::print_case(golden);
   }
 }

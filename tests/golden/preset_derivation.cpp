@@ -172,7 +172,7 @@ Settings espo(const Original& o) {
                   {"algorithm.loss.length", "gen_len"s}}});
 }
 
-/// The range of t, the one pair and the full mask stand in the original's code.
+/// The range of t, the one pair and the full mask are in the original's code.
 Settings coupled_grpo(const Original& o) {
   Settings s = merged({trainer(o),
                        reference(o),

@@ -91,7 +91,7 @@ TEST(PublishedDream, HasItsTensorsAndTraits) {
   EXPECT_THAT(traits.forbidden_output_ids, ElementsAre(Pair(151666, 152064)));
 }
 
-// DiffuCoder pads with a token of its own, which comes after the mask token and may be written.
+// DiffuCoder has a separate padding token, which comes after the mask token and may be written.
 TEST(PublishedDream, OpensAsDiffuCoder) {
   auto config = dream_7b();
   config["pad_token_id"] = 151667;
@@ -101,7 +101,7 @@ TEST(PublishedDream, OpensAsDiffuCoder) {
   EXPECT_THAT(traits.forbidden_output_ids, ElementsAre(Pair(151666, 151667), Pair(151668, 152064)));
 }
 
-TEST(TiedHead, HasNoTensorOfItsOwn) {
+TEST(TiedHead, HasNoSeparateTensor) {
   auto llada = llada_8b();
   llada["weight_tying"] = true;
   const auto tied_llada = shapes_of("llada", llada);

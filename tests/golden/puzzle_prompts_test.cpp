@@ -32,7 +32,7 @@ TaskItem item_of(const std::string& plugin, std::map<std::string, ParamValue> va
   test::write_file(folder.path() / "puzzles", file);
   values["held_out_file"] = (folder.path() / "puzzles").string();
   TaskItem item;
-  test::create<Task>(plugin, plugin, values)->held_out_item(0, item);
+  test::create<Task>(plugin + "_task", plugin, values)->held_out_item(0, item);
   return item;
 }
 
@@ -57,10 +57,11 @@ TEST(PuzzlePrompts, OfThePaperCountTheNumbers) {
 }
 
 TEST(PuzzlePrompts, OnlyRawOnesHaveDemonstrations) {
-  for (const char* plugin : {"countdown", "sudoku"}) {
+  for (const std::string plugin : {"countdown", "sudoku"}) {
     for (const char* prompt : {"raw", "paper", "d1", "espo"}) {
       TaskItem item;
-      test::create<Task>(plugin, plugin, {{"prompt", prompt}})->training_item(0, RandomStream(1, "items"), item);
+      test::create<Task>(plugin + "_task", plugin, {{"prompt", prompt}})
+          ->training_item(0, RandomStream(1, "items"), item);
       EXPECT_EQ(item.demonstration.empty(), std::string(prompt) != "raw") << plugin << " " << prompt;
     }
   }

@@ -83,8 +83,8 @@ TEST(BlockRolloutGolden, APaddedRowIsWhatTheRowAloneIs) {
   EXPECT_TRUE(at::equal(got.tokens_BL, file.tensor("alone_tokens")));
 }
 
-// Dream predicts a position from the row before it; its original has decoding rules of its own, so what is compared
-// here is that padding and batch do not matter and that nothing illegal is written.
+// Dream predicts a position from the row before it; its original has different decoding rules, so what is compared here
+// is that padding and batch do not matter and that nothing illegal is written.
 TEST(BlockRollout, OnDreamARowIsTheRowAloneAndLegal) {
   const auto model = test::open_checkpoint("dream", data() / "ckpt/dream_a");
   const auto& traits = model->traits();

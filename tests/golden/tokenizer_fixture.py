@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes what tokenizer_golden_test compares with: ids as the Hugging Face `tokenizers` package gives them.
+"""Makes the data for tokenizer_golden_test: ids from the Hugging Face `tokenizers` package.
 
     pip install tokenizers==0.23.3
     tests/golden/tokenizer_fixture.py [--real TOKENIZER_JSON]
@@ -69,7 +69,7 @@ def agreeing_marks():
 
 
 def known(text):
-    """Whether both libraries know all of the text."""
+    """Whether both libraries know every character of the text."""
     return all(unicodedata.category(c) != "Cn" and (not unicodedata.combining(c) or c in OLD_MARKS) for c in text)
 
 

@@ -4,6 +4,7 @@
 #include <drift/error.h>
 #include <gmock/gmock.h>
 
+#include <unicode/utf8.h>
 #include <nlohmann/json.hpp>
 
 #include <charconv>
@@ -25,17 +26,10 @@ using Ids = std::vector<std::int64_t>;
 std::filesystem::path data_dir() { return test::source_dir() / "tests" / "golden" / "data" / "tokenizer"; }
 
 void append_utf8(std::uint32_t code_point, std::string& text) {
-  const auto byte = [](std::uint32_t value) { return static_cast<char>(value); };
-  if (code_point < 0x80) {
-    text += byte(code_point);
-  } else if (code_point < 0x800) {
-    text += {byte(0xC0 | code_point >> 6), byte(0x80 | (code_point & 0x3F))};
-  } else if (code_point < 0x10000) {
-    text += {byte(0xE0 | code_point >> 12), byte(0x80 | (code_point >> 6 & 0x3F)), byte(0x80 | (code_point & 0x3F))};
-  } else {
-    text += {byte(0xF0 | code_point >> 18), byte(0x80 | (code_point >> 12 & 0x3F)),
-             byte(0x80 | (code_point >> 6 & 0x3F)), byte(0x80 | (code_point & 0x3F))};
-  }
+  char bytes[U8_MAX_LENGTH];
+  std::size_t length = 0;
+  U8_APPEND_UNSAFE(bytes, length, code_point);
+  text.append(bytes, length);
 }
 
 // \\, \n, \r, \xHH for a byte, \u{H…} for a character.

@@ -1,4 +1,4 @@
-// scripts/fetch_data, on made-up files in a tree of its own: copied and downloaded, right, wrong and cut short.
+// scripts/fetch_data, on made-up files in a separate tree: copied and downloaded, right, wrong and truncated.
 
 #include <gmock/gmock.h>
 
@@ -111,7 +111,7 @@ TEST_F(FetchData, SaysWhatAFolderLacks) {
   EXPECT_TRUE(fs::exists(data() / "words/second.txt"));
 }
 
-TEST_F(FetchData, DownloadsWholeOrNotAtAll) {
+TEST_F(FetchData, DownloadsCompletelyOrNotAtAll) {
   list("third.json", "the third", "net/cut-short.json");
   put("net/first.json", "the first");
   put("net/published-second.txt", "an error page");
@@ -119,7 +119,7 @@ TEST_F(FetchData, DownloadsWholeOrNotAtAll) {
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.output, HasSubstr("1 of 3 files are in "));
   EXPECT_THAT(result.error,
-              AllOf(HasSubstr("data/words/second.txt: refused: "), HasSubstr("data/third.json: cannot be "),
+              AllOf(HasSubstr("data/words/second.txt: refused: "), HasSubstr("data/third.json: could not be fetched "),
                     HasSubstr("net/cut-short.json\n"), HasSubstr("--from DIR")));
   EXPECT_THAT(files_below(data()), UnorderedElementsAre("first.json"));
 }
@@ -129,7 +129,7 @@ TEST_F(FetchData, AFileOfTheUsersIsLeftAlone) {
   put("net/first.json", "the first");
   const auto result = fetch("first.json");
   EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.error, HasSubstr("data/first.json: there is another file of this name"));
+  EXPECT_THAT(result.error, HasSubstr("data/first.json: a different file of this name exists"));
   EXPECT_EQ(read_file(data() / "first.json"), "mine");
 }
 
@@ -144,7 +144,7 @@ TEST_F(FetchData, ListSaysWhatIsThereAndChangesNothing) {
   EXPECT_THAT(files_below(data()), UnorderedElementsAre("first.json"));
 }
 
-TEST_F(FetchData, MistakesAreToldApart) {
+TEST_F(FetchData, MistakesAreDistinguished) {
   EXPECT_EQ(fetch("--help").status, 0);
   EXPECT_EQ(fetch("--form mine").status, 2);
   EXPECT_EQ(fetch("--from").status, 2);

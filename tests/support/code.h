@@ -17,9 +17,9 @@ namespace drift::test {
 
 using ParamValues = std::map<std::string, ParamValue>;
 
-/// Empty where programs can be kept in a sandbox; else why not.
+/// Empty if programs can be kept in a sandbox; else why not.
 inline std::string missing_sandbox() {
-  static const auto here = code_reward::probe_sandbox();
+  static const auto here = code::probe_sandbox();
   return here.works ? "" : here.why;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // What a device computes against what the CPU computes, by the same sources. Each function fails the running test where
-// they differ. With the CPU itself for a device they run where there is no GPU, so that they are known to work.
+// they differ. With the CPU itself for a device they run if there is no GPU, so that they are known to work.
 
 #include <c10/core/Device.h>
 

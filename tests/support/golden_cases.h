@@ -8,7 +8,7 @@
 //       effective   0 2 3
 //
 // A case has a name, settings ("key value", after the first comma), and indented rows of numbers under a name. A "-" in
-// a row stands for a value that does not matter and reads as NaN.
+// a row means a value that does not matter and reads as NaN.
 
 #include <filesystem>
 #include <map>

@@ -31,11 +31,11 @@ def attempt(action, *arguments):
     return 'done'
 )";
 
-/// What a program told, why no more was waited for, and how it ended.
+/// A program's output, why waiting for more ended, and how the program ended.
 struct Told {
   std::string text;
-  code_reward::ReadStatus status = code_reward::ReadStatus::kData;
-  code_reward::ProcessEnd end;
+  code::ReadStatus status = code::ReadStatus::kData;
+  code::ProcessEnd end;
 };
 
 struct Patience {
@@ -44,16 +44,16 @@ struct Patience {
   std::size_t bytes = 1 << 20;
 };
 
-inline Told told(const code_reward::Sandbox& sandbox, const std::string& program,
-                 const code_reward::SandboxLimits& limits = {}, const Patience& patience = {}) {
+inline Told told(const code::Sandbox& sandbox, const std::string& program, const code::SandboxLimits& limits = {},
+                 const Patience& patience = {}) {
   auto process = sandbox.start({.text = kPrologue + program, .limits = limits});
   const auto until = process.deadline(patience.cpu_seconds, patience.wall_seconds);
   Told result;
-  while (result.status == code_reward::ReadStatus::kData && result.text.size() < patience.bytes) {
+  while (result.status == code::ReadStatus::kData && result.text.size() < patience.bytes) {
     result.status = process.receive(result.text, patience.bytes - result.text.size(), until);
   }
   // A program that has closed its descriptors is about to end; any other is stopped.
-  if (result.status == code_reward::ReadStatus::kClosed) process.wait(until);
+  if (result.status == code::ReadStatus::kClosed) process.wait(until);
   result.end = process.stop();
   return result;
 }
@@ -67,7 +67,7 @@ inline const std::filesystem::path& own_temporary_folder() {
   return folder.path();
 }
 
-/// What programs that this process started could leave behind. Orphans come to this process, so that they are seen.
+/// Possible leftovers of programs that this process started. Orphans become children of this process, so they are seen.
 struct Belongings {
   std::size_t descriptors = 0;
   std::set<std::string> files;
@@ -92,11 +92,11 @@ struct Belongings {
   }
 };
 
-/// Skips where the machine cannot start a sandbox, and finds a test wanting that leaves something behind.
+/// Skips if the machine cannot start a sandbox, and fails a test that leaves something.
 class InSandbox : public testing::Test {
  protected:
   void SetUp() override {
-    static const code_reward::SandboxAvailability availability = code_reward::probe_sandbox();
+    static const code::SandboxAvailability availability = code::probe_sandbox();
     if (!availability.works) GTEST_SKIP() << availability.why << "; " << availability.hint;
     before_ = Belongings::now();
   }
@@ -106,8 +106,8 @@ class InSandbox : public testing::Test {
     EXPECT_TRUE(Belongings::now() == before_) << "processes, files, mounts or descriptors are left";
   }
 
-  static const code_reward::Sandbox& sandbox() {
-    static const code_reward::Sandbox instance{{}};
+  static const code::Sandbox& sandbox() {
+    static const code::Sandbox instance{{}};
     return instance;
   }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 // Checkpoints as large as real ones that take next to no space on disk: all weights are zero, in files with holes. Who
-// reads them reads every page all the same.
+// reads them still reads every page.
 
 namespace drift::test {
 

@@ -1,9 +1,7 @@
 #pragma once
 
-// The Sudoku plugin as the program sees it, and an independent, naive idea of the game to check it against.
+// The Sudoku plugins as the program sees them, and an independent, naive idea of the game to check it against.
 
-#include <core/base/component_host.h>
-#include <core/plugin/plugin_loader.h>
 #include <drift/reward.h>
 #include <drift/task.h>
 
@@ -11,8 +9,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "tests/support/plugins.h"
 #include "tests/support/support.h"
 
 namespace drift::test {
@@ -20,14 +20,7 @@ namespace drift::test {
 /// Component `sudoku` of kind T with some parameters set.
 template <class T>
 std::unique_ptr<T> make_sudoku(const std::map<std::string, ParamValue>& values = {}) {
-  static const Registry& registry = []() -> const Registry& {
-    static Registry loaded;
-    PluginLoader(loaded).load_file(build_dir() / "lib" / "drift" / "plugins" / "libsudoku.so");
-    return loaded;
-  }();
-  const ComponentEntry* entry = registry.find(T::kKind, "sudoku");
-  auto component = make_component(*entry, Params(entry->params, values));
-  return std::unique_ptr<T>(dynamic_cast<T*>(component.release()));
+  return create<T>(std::is_same_v<T, Task> ? "sudoku_task" : "sudoku", "sudoku", values);
 }
 
 inline std::string puzzle_of(const TaskItem& item) { return nlohmann::json::parse(item.reference)["puzzle"]; }

@@ -1,6 +1,6 @@
 #include "tests/support/support.h"
 
-#include <sys/wait.h>
+#include <core/process/child_process.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -48,15 +48,8 @@ TemporaryFolder::~TemporaryFolder() {
 bool in_utf8_locale() { return from_environment("LC_ALL").string().ends_with("UTF-8"); }
 
 CommandResult run_command(const std::string& command) {
-  const TemporaryFolder folder;
-  const auto output = folder.path() / "output";
-  const auto error = folder.path() / "error";
-  const int raw = std::system(("( " + command + "\n) >" + output.string() + " 2>" + error.string()).c_str());
-  CommandResult result;
-  result.status = WIFEXITED(raw) ? WEXITSTATUS(raw) : 128 + WTERMSIG(raw);
-  result.output = read_file(output);
-  result.error = read_file(error);
-  return result;
+  CommandOutput result = run({.arguments = {"/bin/sh", "-c", command}});
+  return {result.end.status(), std::move(result.output), std::move(result.error)};
 }
 
 std::string read_file(const std::filesystem::path& path) {

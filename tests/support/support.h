@@ -1,6 +1,6 @@
 #pragma once
 
-// What several tests need: where things lie, temporary folders, commands, and benchmark data that may be missing.
+// What several tests need: paths, temporary folders, commands, and benchmark data that may be missing.
 
 #include <filesystem>
 #include <string>
@@ -35,7 +35,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// What a finished command left behind.
+/// The results of a finished command.
 struct CommandResult {
   int status = 0;      ///< exit status; 128 + signal when killed
   std::string output;  ///< standard output

@@ -1,8 +1,6 @@
 #include "tests/support/training_run.h"
 
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -92,37 +90,16 @@ std::string TrainingRuns::command(const std::string& arguments) const {
 }
 
 RunningProgram::RunningProgram(const fs::path& folder, const std::string& arguments) : folder_(folder) {
-  std::vector<std::string> words = {program().string()};
-  std::istringstream text(arguments);
-  for (std::string word; text >> word;) words.push_back(word);
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  const std::string output = (folder / "output").string(), error = (folder / "error").string();
-  process_ = ::fork();
-  if (process_ < 0) throw std::runtime_error("cannot fork");
-  if (process_ > 0) return;
-  const int out = ::open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
-  const int err = ::open(error.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
-  if (::chdir(folder.c_str()) != 0 || ::dup2(out, 1) < 0 || ::dup2(err, 2) < 0) ::_exit(126);
-  ::execv(argv[0], argv.data());
-  ::_exit(127);
-}
-
-RunningProgram::~RunningProgram() {
-  if (is_running()) {
-    send(SIGKILL);
-    wait();
-  }
-}
-
-void RunningProgram::send(int signal) const {
-  if (process_ > 0) ::kill(process_, signal);
-}
-
-bool RunningProgram::is_running() {
-  if (process_ > 0 && ::waitpid(process_, &status_, WNOHANG) == process_) process_ = -1;
-  return process_ > 0;
+  const auto file = [&](const char* name) {
+    return Descriptor(::open((folder / name).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), name);
+  };
+  const Descriptor output = file("output"), error = file("error");
+  ChildCommand command{.arguments = {program().string()},
+                       .descriptors = {{output.get(), STDOUT_FILENO}, {error.get(), STDERR_FILENO}},
+                       .folder = folder};
+  std::istringstream words(arguments);
+  for (std::string word; words >> word;) command.arguments.push_back(word);
+  process_ = ChildProcess(command);
 }
 
 bool RunningProgram::wait_until(const std::function<bool()>& condition) {
@@ -132,11 +109,6 @@ bool RunningProgram::wait_until(const std::function<bool()>& condition) {
     std::this_thread::sleep_for(std::chrono::microseconds(500));
   }
   return true;
-}
-
-int RunningProgram::wait() {
-  if (process_ > 0 && ::waitpid(process_, &status_, 0) == process_) process_ = -1;
-  return WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_);
 }
 
 std::vector<nlohmann::json> metrics_of(const fs::path& run) {

@@ -1,12 +1,12 @@
 #pragma once
 
-// Runs of the real program, small enough for a test: a base model made in seconds, and what a run leaves behind.
+// Runs of the real program, small enough for a test: a base model made in seconds, and the files of a run.
 
 #include "tests/support/support.h"
 
-#include <nlohmann/json.hpp>
+#include <core/process/child_process.h>
 
-#include <sys/types.h>
+#include <nlohmann/json.hpp>
 
 #include <functional>
 #include <string>
@@ -26,7 +26,7 @@ class TrainingRuns {
   const std::filesystem::path& path() const { return folder_.path(); }
   std::filesystem::path run(const std::string& name) const { return path() / name; }
 
-  /// The whole shell command: `cd folder && drift ARGUMENTS`.
+  /// The complete shell command: `cd folder && drift ARGUMENTS`.
   std::string command(const std::string& arguments) const;
   CommandResult drift(const std::string& arguments) const { return run_command(command(arguments)); }
   CommandResult train(const std::string& name, const std::string& options = "") const {
@@ -37,27 +37,23 @@ class TrainingRuns {
   TemporaryFolder folder_;
 };
 
-/// The program at work, to be watched and disturbed. Its output goes to FOLDER/output and FOLDER/error.
+/// The running program, to be watched and disturbed. Its output goes to FOLDER/output and FOLDER/error.
 class RunningProgram {
  public:
   RunningProgram(const std::filesystem::path& folder, const std::string& arguments);
-  ~RunningProgram();  ///< kills what still runs
-  RunningProgram(const RunningProgram&) = delete;
-  RunningProgram& operator=(const RunningProgram&) = delete;
 
-  void send(int signal) const;
+  void send(int signal) const { process_.send(signal); }
   /// Until condition() holds; false if the program ended, or nothing happened in a minute.
   bool wait_until(const std::function<bool()>& condition);
-  bool is_running();
+  bool is_running() { return !process_.end(); }
   /// Exit status; 128 + signal when killed.
-  int wait();
+  int wait() { return process_.wait().status(); }
   std::string output() const { return read_file(folder_ / "output"); }
   std::string error() const { return read_file(folder_ / "error"); }
 
  private:
   std::filesystem::path folder_;
-  pid_t process_ = -1;
-  int status_ = 0;
+  ChildProcess process_;
 };
 
 /// The lines of a run's metrics.jsonl.

@@ -51,7 +51,7 @@ class Atomic : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(Atomic, AFileIsReplacedAsAWhole) {
+TEST_F(Atomic, AFileIsReplacedAtomically) {
   write_file_atomically(path("file"), "old");
   {
     AtomicFile fresh(path("file"));

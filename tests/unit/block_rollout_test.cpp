@@ -130,7 +130,7 @@ TEST_F(BlockRolloutTest, ADynamicStepCommitsAllThatReachTheThresholdOrTheSurest)
   }
 }
 
-TEST_F(BlockRolloutTest, AThresholdNobodyReachesIsOneTokenAStep) {
+TEST_F(BlockRolloutTest, AnUnreachableThresholdGivesOneTokenPerStep) {
   const auto made = generate(model, prompts(2, 2), settings({{"threshold", 1.5}}));
   EXPECT_TRUE((made.forwards_B == kLength).all().item<bool>());
 }
@@ -143,7 +143,7 @@ TEST_F(BlockRolloutTest, StaticCommitsByTheSchedule) {
   for (const int step : {1, 2, 4, 5, 7, 8}) EXPECT_EQ((made.step_BL == step).sum().item<int>(), 1);
 }
 
-// Replays the recorded steps: the state before each step, computed whole, gives the recorded log-probabilities.
+// Replays the recorded steps: the state before each step, computed in full, gives the recorded log-probabilities.
 TEST_F(BlockRolloutTest, TheRecordReplays) {
   for (const auto row : {PredictionRow::kSame, PredictionRow::kPrevious}) {
     const test::TinyModel replayed(kVocabulary, 6, at::kFloat, row);

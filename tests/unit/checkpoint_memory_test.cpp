@@ -25,7 +25,7 @@ constexpr std::int64_t kRows = 14'800, kColumns = 4096;  // of bfloat16: 121 MB 
 
 std::string tensor_name(std::size_t i) { return "layer." + std::to_string(i) + ".weight"; }
 
-// What stands at the end of each tensor, where all else is zero.
+// The last value of each tensor; all others are zero.
 std::uint16_t mark(std::size_t i) { return static_cast<std::uint16_t>(0x4000 + i); }
 
 void mark_ends(const fs::path& folder) {
@@ -44,7 +44,7 @@ void mark_ends(const fs::path& folder) {
   }
 }
 
-// The most memory that this process has held at once, pages of mapped files among it.
+// The peak memory of this process, including pages of mapped files.
 std::int64_t peak_memory() { return counted_bytes("/proc/self/status", "VmHWM"); }
 
 TEST(CheckpointMemory, OpeningTakesTheFoldersSizeAndAtMostAGibibyteMore) {
@@ -78,7 +78,7 @@ TEST(CheckpointMemory, SavingHoldsNoCopyOfTheWeights) {
   constexpr std::int64_t kBytes = std::int64_t{256} << 20;
   const at::Tensor plain = at::ones({kBytes / 4 / 1024, 1024});
   const at::Tensor strided = at::ones({1024, kBytes / 4 / 1024}).t();
-  std::ofstream("/proc/self/clear_refs") << 5;  // from here on, the peak is counted anew
+  std::ofstream("/proc/self/clear_refs") << 5;  // restarts the measurement of the peak
   const std::int64_t before = counted_bytes("/proc/self/status", "VmRSS");
   save_checkpoint_folder(folder.path() / "saved", {{"plain", plain}, {"strided", strided}}, "{}");
   EXPECT_LT(peak_memory(), before + kBytes / 8);

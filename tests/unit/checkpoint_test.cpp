@@ -173,7 +173,7 @@ TEST_F(Checkpoint, EveryMisfitIsListedAndNothingIsLoaded) {
     EXPECT_EQ(tensor.tensor.detach().abs().sum().item<double>(), 0) << tensor.name;
 }
 
-TEST_F(Checkpoint, AnIndexThatLiesIsRefused) {
+TEST_F(Checkpoint, AWrongIndexIsRefused) {
   const fs::path folder = sharded();
   auto model = blank();
   const auto load = [&] { load_parameters(folder, model); };
@@ -214,7 +214,7 @@ TEST_F(Checkpoint, ASummaryCountsTensorsParametersAndBytesPerTypeAndFile) {
 
   write_file(folder / "model.safetensors.index.json",
              R"({"weight_map":{"norm.weight":"model-00002-of-00002.safetensors"}})");
-  EXPECT_THAT(error_of([&] { summarize_checkpoint(folder); }), HasSubstr("contradict their index"));
+  EXPECT_THAT(error_of([&] { summarize_checkpoint(folder); }), HasSubstr("do not match their index"));
 }
 
 TEST_F(Checkpoint, DeepNestingIsRefusedBeforeAnythingWorksThroughIt) {
@@ -258,9 +258,8 @@ TEST_F(Checkpoint, TheOtherFilesOfTheSourceAreCarriedAlong) {
   EXPECT_EQ(read_file(path("copy") / "link.json"), "{}");
 }
 
-// A checkpoint that nobody but a foreign program would write in this way: the header's keys in another order than the
-// data, blanks, overlong padding, an odd length; an index with fields and an order of its own; a shard with a name of
-// its own.
+// A checkpoint as only a foreign program would write it: the header's keys in another order than the data, blanks,
+// overlong padding, an odd length; an index with other fields in another order; a shard with a name of its own.
 class OddCheckpoint : public Checkpoint {
  protected:
   OddCheckpoint() {
@@ -312,7 +311,7 @@ TEST_F(OddCheckpoint, AnotherTypeChangesItsHeadersTheTotalAndTheNameOfTheTypeAlo
   EXPECT_TRUE(at::equal(two.tensor("b"), model[1].tensor));
 }
 
-TEST_F(OddCheckpoint, WeightsThatAreNotTheSourcesAreWrittenAfresh) {
+TEST_F(OddCheckpoint, WeightsThatDifferFromTheSourcesGetNewFiles) {
   auto model = load(at::kBFloat16);
   model.pop_back();
   save_checkpoint_folder(path("copy"), model, read_config_json(folder()), folder());

@@ -1,5 +1,5 @@
 // What hostile programs try, in the order of the list of threats in docs/sandbox.md. Each tells what its attempts came
-// to; a program beside it keeps giving right answers; nothing is left of it (InSandbox).
+// to; a program next to it keeps giving right answers; nothing is left of it (InSandbox).
 
 #include <gmock/gmock.h>
 
@@ -15,7 +15,7 @@
 #include "sandbox.h"
 #include "tests/support/sandboxed.h"
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 using drift::test::kPrologue;
@@ -27,7 +27,7 @@ using testing::StartsWith;
 
 class CodeAttacks : public drift::test::InSandbox {
  protected:
-  /// What the program told, while a neighbour goes on being right.
+  /// The program's output, while a neighbour keeps giving right answers.
   Told attack(const std::string& program, const SandboxLimits& limits = {}, const Patience& patience = {}) {
     auto neighbour =
         sandbox().start({.text = "import os\nwhile x := os.read(3, 9): os.write(4, b'%d' % (int(x) * 2))"});
@@ -209,7 +209,7 @@ tell(attempt(os.chmod, '/dev/null', 0o600), attempt(os.chown, '/dev/null', 65534
             "PermissionError OSError\n");
 }
 
-TEST_F(CodeAttacks, ReadingWhatIsNotItsOwn) {
+TEST_F(CodeAttacks, ReadingForeignFiles) {
   const auto secret = std::filesystem::temp_directory_path() / ("secret-" + std::to_string(::getpid()));
   std::ofstream(secret) << "42";
   const Told result =
@@ -383,4 +383,4 @@ os.close(4))",
 }
 
 }  // namespace
-}  // namespace code_reward
+}  // namespace drift::code

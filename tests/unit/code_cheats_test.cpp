@@ -1,4 +1,4 @@
-// Programs that want to be paid without solving the problem, and honest ones that look like them.
+// Programs that try to get a reward without solving the problem, and honest ones that look like them.
 
 #include "tests/support/code_threats.h"
 
@@ -196,16 +196,16 @@ INSTANTIATE_TEST_SUITE_P(
                   {"a = [1]\nassert f(a) == 2\nassert f(a) == 2\nassert a == [1]"}}),
     name_of);
 
-// A value can be chosen so that the test itself runs for ever: it fails, and the judge goes on with the next response.
+// A value can be chosen so that the test itself never ends: it fails, and the judge continues with the next response.
 TEST_F(Threats, AValueThatKeepsTheTestBusy) {
   const RewardResult result = judge("def f(x):\n    return 10**9\n", {"assert sum(range(f(1) * 100)) == 0"}, kRunsOut);
   EXPECT_EQ(result.value, 0);
   EXPECT_EQ(result.status, kTimeout);
-  EXPECT_THAT(result.reason, HasSubstr("the test does not end with this value"));
+  EXPECT_THAT(result.reason, HasSubstr("the test does not finish with this value"));
   EXPECT_EQ(judge(kHonest, kAddsOne).value, 1);
 }
 
-// Where threads are allowed, one that goes on after the last call ends with the process.
+// If threads are allowed, one that continues after the last call ends with the process.
 TEST_F(Threats, AThreadThatStays) {
   const auto threads = create<Reward>("code", "code", {{"threads", true}, {"workers", 1}});
   const std::string code =

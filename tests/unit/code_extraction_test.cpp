@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 using testing::HasSubstr;
@@ -82,7 +82,7 @@ TEST(CodeExtraction, AResponseContinuesThePrefix) {
   expect(extract("", kPrefix), kHeader, "continues the prefix, not closed");
 }
 
-TEST(CodeExtraction, AWholeBlockOfItsOwnReplacesThePrefix) {
+TEST(CodeExtraction, ACompleteBlockOfTheResponseReplacesThePrefix) {
   const std::string own = "```python\ndef f(x):\n    return x\n```\n";
   expect(extract(own, kPrefix), "def f(x):\n    return x\n", "its own block");
   expect(extract("    return 2 * x\n```\nOr:\n" + own, kPrefix), "def f(x):\n    return x\n", "its own block");
@@ -96,7 +96,7 @@ TEST(CodeExtraction, ABlockThatDefinesNothingTestedDoesNot) {
   expect(extract(body + "```\n```python\ndef f(x):\n    return", kPrefix), kHeader + body, "continues the prefix");
 }
 
-TEST(CodeExtraction, APrefixWithoutAnOpenBlockIsNoCode) {
+TEST(CodeExtraction, APrefixWithoutAnOpenBlockIsNotCode) {
   for (const char* prefix : {"Here it is:\n", "```python\nf = 1\n```\n", "```\n"}) {
     expect_none(extract("    return x\n```", prefix), "no code block");
     EXPECT_FALSE(code_of_prefix(prefix).open);
@@ -120,4 +120,4 @@ TEST(CodeExtraction, AnyTextIsTaken) {
 }
 
 }  // namespace
-}  // namespace code_reward
+}  // namespace drift::code

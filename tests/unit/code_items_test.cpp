@@ -58,7 +58,7 @@ TEST_F(CodeItems, WhatTheTaskPutsBeforeTheResponseIsThePrefix) {
   expect(judge_response("    return x + 1\n```", item), 1, "1 of 1 test passed (continues the prefix)");
 }
 
-// The prefix opens a helper; the tests call a function that the response writes behind it.
+// The prefix opens a helper; the tests call a function that the response writes after it.
 TEST_F(CodeItems, AHelperToContinue) {
   const auto item = code_item(
       {{"prefix", "```python\ndef is_even (x): \n    \"\"\" Count even numbers. \"\"\"\n\n"},
@@ -97,7 +97,7 @@ TEST_F(CodeItems, APromptATestAndAnEntryPoint) {
   expect(judge_response("    return 1\n", item), 0.5, "1 of 2 tests passed");
 }
 
-using Texts = std::vector<code_reward::TestText>;
+using Texts = std::vector<code::TestText>;
 
 // The test texts of a benchmark, one an item.
 Texts texts_of(const std::string& name) {
@@ -105,10 +105,9 @@ Texts texts_of(const std::string& name) {
   Texts texts;
   for (const auto& record : nlohmann::json::parse(file)) {
     const TaskItem task_item = code_item(record);
-    const code_reward::Item item = code_reward::read_item(&task_item);
+    const code::Item item = code::read_item(&task_item);
     EXPECT_EQ(item.tests.size(), 1U);
-    texts.push_back(
-        {"place", std::string(code_reward::code_of_prefix(item.prefix).code), item.setup, item.tests.at(0)});
+    texts.push_back({"place", std::string(code::code_of_prefix(item.prefix).code), item.setup, item.tests.at(0)});
     EXPECT_NE(texts.back().prefix, "");
   }
   return texts;
@@ -122,22 +121,22 @@ class CodeBenchmarks : public CodeItems {
     if (IsSkipped()) return;
     const auto missing = test::missing_data({"MBPP.json", "MBPP_train.json", "HumanEval.json"});
     if (!missing.empty()) GTEST_SKIP() << missing;
-    sandbox_.emplace(code_reward::SandboxOptions{});
+    sandbox_.emplace(code::SandboxOptions{});
   }
 
-  std::vector<code_reward::Verdict> run(const code_reward::TestText& text, const code_reward::JudgeOptions& options) {
+  std::vector<code::Verdict> run(const code::TestText& text, const code::JudgeOptions& options) {
     if (!worker_) {
-      worker_.emplace(*sandbox_, "pass", code_reward::SandboxLimits{}, 1);
+      worker_.emplace(*sandbox_, "pass", code::SandboxLimits{}, 1);
       EXPECT_TRUE(worker_->load());
     }
     auto& judge = judges_[{options.constant_asserts, options.by_lines}];
-    if (!judge) judge = std::make_unique<code_reward::Judge>(*sandbox_, code_reward::SandboxLimits{}, options);
+    if (!judge) judge = std::make_unique<code::Judge>(*sandbox_, code::SandboxLimits{}, options);
     return judge->run(text, *worker_);
   }
 
-  std::optional<code_reward::Sandbox> sandbox_;
-  std::optional<code_reward::Worker> worker_;
-  std::map<std::pair<bool, bool>, std::unique_ptr<code_reward::Judge>> judges_;
+  std::optional<code::Sandbox> sandbox_;
+  std::optional<code::Worker> worker_;
+  std::map<std::pair<bool, bool>, std::unique_ptr<code::Judge>> judges_;
 };
 
 // Every text falls into as many tests as it holds asserts; only constants pass.

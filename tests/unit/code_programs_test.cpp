@@ -8,8 +8,8 @@
 namespace drift {
 namespace {
 
-using code_reward::OutputComparison;
-using code_reward::same_output;
+using code::OutputComparison;
+using code::same_output;
 using test::code_item;
 using test::in_block;
 using test::judge_response;

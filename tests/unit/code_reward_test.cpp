@@ -1,10 +1,10 @@
 // Python functions of models, judged end to end: the plugin, its judge and its sandbox.
 
+#include <core/process/threads.h>
+
 #include <drift/error.h>
 
 #include <gmock/gmock.h>
-
-#include <thread>
 
 #include "tests/support/code.h"
 
@@ -198,7 +198,7 @@ TEST_F(CodeReward, TestsCanBeSplitByLines) {
          "1 of 2 tests passed; test 2: wrong");
 }
 
-// The code before the solution defines `encode`; a solution that defines it anew changes nothing about the test.
+// The code before the solution defines `encode`; a solution that redefines it does not change the test.
 TEST_F(CodeReward, FunctionsOfThePrefixComeFromThePrefix) {
   const std::string prefix =
       "```python\nimport string\ndef encode(s):\n    return s[::-1]\n\ndef decode(s):\n    \"\"\" Undo encode. "
@@ -260,19 +260,17 @@ TEST_F(CodeReward, TheTimeLimitIsOfProcessorTime) {
   expect_solved(judge_response(in_block(code), code_item(reference), *reward_with({{"time_limit", 2.0}})));
 }
 
-// Many threads ask at once: a queue, and each gets the verdict that it gets alone.
+// Many threads ask concurrently: they queue, and each gets the same verdict as alone.
 TEST_F(CodeReward, ThreadsMayScoreTogether) {
   std::vector<std::string> reasons(12);
-  std::vector<std::thread> threads;
+  const auto judge_one = [&](std::size_t i) {
+    const std::string code = "def f(x):\n    return x if x < " + std::to_string(i % 3) + " else -1";
+    reasons[i] = judge_code(code, {"assert f(0) == 0", "assert f(1) == 1"}).reason;
+  };
+  drift::for_each_at_once(reasons.size(), judge_one, reasons.size());
   for (std::size_t i = 0; i < reasons.size(); ++i) {
-    threads.emplace_back([&reasons, i] {
-      const std::string code = "def f(x):\n    return x if x < " + std::to_string(i % 3) + " else -1";
-      reasons[i] = judge_code(code, {"assert f(0) == 0", "assert f(1) == 1"}).reason;
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  for (std::size_t i = 0; i < reasons.size(); ++i) {
-    EXPECT_THAT(reasons[i], StartsWith(std::to_string(i % 3) + " of 2 tests passed"));
+    const std::string passed = std::to_string(i % 3);
+    EXPECT_THAT(reasons[i], StartsWith(passed + " of 2 tests passed"));
   }
 }
 
@@ -296,7 +294,7 @@ TEST_F(CodeReward, AnItemThatCannotBeJudgedIsAnError) {
   refused({{"test_input", {"1"}}, {"test_output", {"1", "2"}}}, "has 1 inputs and 2 outputs");
 }
 
-TEST(CodeRewardWithoutSandbox, RefusesToRunUnlessToldOtherwise) {
+TEST(CodeRewardWithoutSandbox, RefusesToRunByDefault) {
   try {
     test::create<Reward>("code", "code", {{"python", "/nonexistent/python3"}});
     FAIL();

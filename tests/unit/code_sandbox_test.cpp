@@ -1,5 +1,7 @@
 // What starts, feeds, limits and stops Python programs. What hostile programs try: code_attacks_test.cpp.
 
+#include <core/process/threads.h>
+
 #include <gmock/gmock.h>
 
 #include <drift/error.h>
@@ -8,14 +10,13 @@
 #include <csignal>
 #include <filesystem>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "sandbox.h"
 #include "tests/support/child.h"
 #include "tests/support/sandboxed.h"
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 using drift::test::Belongings;
@@ -69,7 +70,7 @@ TEST_F(CodeSandbox, OutputIsCapturedAndInputIsAFile) {
   EXPECT_EQ(process.stop().code, 0);
 }
 
-TEST_F(CodeSandbox, StandardErrorAndWhatIsNotCapturedAreDropped) {
+TEST_F(CodeSandbox, StandardErrorAndUncapturedOutputAreDropped) {
   EXPECT_EQ(told(sandbox(), R"(
 import sys
 for stream in sys.stdout, sys.stderr:
@@ -96,7 +97,7 @@ TEST_F(CodeSandbox, ProcessorTimeEndsALoopAndTheWallClockASleep) {
   EXPECT_LT(sleep.end.cpu_seconds, 1);
 }
 
-TEST_F(CodeSandbox, TheKernelEndsALoopThatNobodyWatches) {
+TEST_F(CodeSandbox, TheKernelEndsAnUnwatchedLoop) {
   auto process = sandbox().start({.text = "while True: pass", .limits = {.cpu_seconds = 1}});
   EXPECT_EQ(process.wait(process.deadline(100, 100)), ReadStatus::kClosed);
   const ProcessEnd end = process.stop();
@@ -105,7 +106,7 @@ TEST_F(CodeSandbox, TheKernelEndsALoopThatNobodyWatches) {
 }
 
 // A reply that took too much processor time is late, even if this side looks only afterwards.
-TEST_F(CodeSandbox, WhatCameTooLateIsNotTaken) {
+TEST_F(CodeSandbox, LateOutputIsIgnored) {
   auto process = sandbox().start({.text = R"(
 import os, time
 while time.process_time() < 0.5: pass
@@ -118,10 +119,10 @@ os.read(3, 1))"});
   EXPECT_EQ(reply, "");
 }
 
-// Its wall clock stands still while others have the processors.
+// Its wall clock is paused while others have the processors.
 TEST_F(CodeSandbox, ABusyMachineEndsNoHonestProgram) {
   std::vector<SandboxedProcess> others;
-  for (unsigned i = 0; i < std::min(64U, 4 * std::thread::hardware_concurrency()); ++i) {
+  for (std::size_t i = 0; i < std::min<std::size_t>(64, 4 * drift::processor_cores()); ++i) {
     others.push_back(sandbox().start({.text = "while True: pass"}));
   }
   auto honest = sandbox().start({.text = R"(
@@ -147,7 +148,7 @@ TEST_F(CodeSandbox, SendingToOneThatDoesNotReadOrHasEndedSaysSo) {
   EXPECT_FALSE(gone.send("anyone?", gone.deadline(1)));  // and no SIGPIPE ends this test
 }
 
-TEST_F(CodeSandbox, WhatIsReadAtOnceIsBounded) {
+TEST_F(CodeSandbox, EachReadIsBounded) {
   auto process = sandbox().start({.text = "import os\nwhile True: os.write(4, b'x' * 65536)"});
   std::string reply;
   EXPECT_EQ(process.receive(reply, 1000, process.deadline(2, 60)), ReadStatus::kData);
@@ -195,17 +196,12 @@ TEST_F(CodeSandbox, StoppingTwiceTellsTheSame) {
   EXPECT_EQ(process.receive(reply, 10, process.deadline(1)), ReadStatus::kClosed);
 }
 
-// More programs than cores, each of which ends at once: before the thread that started it runs again.
-TEST_F(CodeSandbox, SeveralThreadsStartProgramsAtOnce) {
-  std::vector<std::thread> threads;
-  std::vector<int> right(4);
-  for (std::size_t t = 0; t < right.size(); ++t) {
-    threads.emplace_back([&right, t] {
-      for (int i = 0; i < 25; ++i) right[t] += told(sandbox(), "tell(6 * 7)").text == "42\n";
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  EXPECT_THAT(right, testing::Each(25));
+// More programs than cores, each of which ends immediately: before the thread that started it runs again.
+TEST_F(CodeSandbox, SeveralThreadsStartProgramsConcurrently) {
+  std::vector<std::string> answers(100);
+  drift::for_each_at_once(
+      answers.size(), [&](std::size_t i) { answers[i] = told(sandbox(), "tell(6 * 7)").text; }, /*threads=*/4);
+  EXPECT_THAT(answers, testing::Each("42\n"));
 }
 
 // Whatever ends this process, its programs end too: here one that would sleep for ever, in a child that just goes.
@@ -217,7 +213,7 @@ TEST_F(CodeSandbox, ProgramsDieWithTheProcessThatStartedThem) {
     left->receive(reply, 4, left->deadline(5, 60));
     return reply;
   });
-  while (::waitpid(-1, nullptr, 0) > 0) {  // the orphan: ends at once, or this test never does
+  while (::waitpid(-1, nullptr, 0) > 0) {  // the orphan: ends immediately, or this test never does
   }
 }
 
@@ -226,7 +222,7 @@ TEST_F(CodeSandbox, ProgramsTooLongOrWithNulAreRefused) {
   EXPECT_THROW(sandbox().start({.text = std::string("pass\0pass", 9)}), drift::Error);
 }
 
-TEST(CodeSandboxElsewhere, AnInterpreterThatIsNotThereIsAnError) {
+TEST(CodeSandboxElsewhere, AMissingInterpreterIsAnError) {
   EXPECT_THROW(Sandbox({.python = "/nowhere/python3"}), drift::Error);
   const auto availability = probe_sandbox({.python = "/nowhere/python3"});
   EXPECT_FALSE(availability.works);
@@ -259,4 +255,4 @@ TEST(CodeSandboxElsewhere, TheProbeTellsWhenTheKernelForbidsIt) {
 }
 
 }  // namespace
-}  // namespace code_reward
+}  // namespace drift::code

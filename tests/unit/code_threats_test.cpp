@@ -12,7 +12,7 @@ using testing::Values;
 // Loads, then runs `attack` in each call, and is right only if it did not raise.
 std::string in_call(const std::string& attack) { return "import os\ndef f(x):\n" + attack + "    return x + 1\n"; }
 
-// Honest code behind an attack whose failure it catches.
+// Honest code after an attack whose failure it catches.
 std::string caught(const std::string& attack) {
   std::string lines = "import os\ntry:\n";
   lines += attack;

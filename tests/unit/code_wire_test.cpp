@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 using testing::ElementsAre;
@@ -33,11 +33,11 @@ TEST(CodeWire, PlainValuesAreTaken) {
   }
 }
 
-TEST(CodeWire, WhatIsNoValueIsRefused) {
+TEST(CodeWire, BytesThatAreNotAValueAreRefused) {
   const auto refused = [](const std::string& value, const char* fault) { EXPECT_EQ(value_fault(value), fault); };
   refused("", "is cut off");
   refused("X", "has an unknown tag");
-  refused("NN", "has bytes behind it");
+  refused("NN", "has bytes after it");
   refused("f1234567", "is cut off");
   refused("l\1\0", "is cut off");
   refused(counted('l', 2, "N"), "is cut off");
@@ -51,7 +51,7 @@ TEST(CodeWire, WhatIsNoValueIsRefused) {
   refused(sized('y', "module"), "has an unknown type");
 }
 
-TEST(CodeWire, WhatPythonCannotHashIsNoKey) {
+TEST(CodeWire, AValueThatPythonCannotHashIsNotAKey) {
   EXPECT_EQ(value_fault(counted('S', 1, counted('l', 0, ""))), "has a list as a key");
   EXPECT_EQ(value_fault(counted('Z', 1, counted('S', 0, ""))), "has a set as a key");
   EXPECT_EQ(value_fault(counted('d', 1, counted('d', 0, "") + "N")), "has a dict as a key");
@@ -113,4 +113,4 @@ TEST(CodeWire, ATupleOfTextsIsReadAgain) {
 }
 
 }  // namespace
-}  // namespace code_reward
+}  // namespace drift::code

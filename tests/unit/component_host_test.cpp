@@ -36,6 +36,7 @@ class ComponentHostTest : public testing::Test {
   ComponentHostTest() {
     registry_.add<Speaker>("speaker", "Speaks.");
     registry_.add<Speaker>("other", "Speaks.");
+    registry_.add<Speaker>("loss", "Speaks.");
     registry_.add<Silent>("silent", "Takes no host.");
     set_warning_listener([this](const std::string& line) { warnings_.push_back(line); });
     set_component_seed(3);
@@ -76,6 +77,7 @@ TEST_F(ComponentHostTest, AMetricIsAMeanOverTheStep) {
   host_of("speaker").metric("nothing", 0, 0);
   EXPECT_THAT(take_component_metrics(), ElementsAre(Pair("speaker/hits", 0.5), Pair("speaker/seconds", 0.5)));
   EXPECT_THAT(take_component_metrics(), IsEmpty()) << "the next step begins anew";
+  EXPECT_THROW(host_of("loss").metric("hits", 1), Error) << "`loss/hits` would be the loss's";
   for (const char* name : {"", "a/b", "a b"}) EXPECT_THROW(host_of("speaker").metric(name, 1), Error) << name;
 }
 

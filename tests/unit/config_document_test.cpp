@@ -106,7 +106,7 @@ TEST_F(Document, ACycle) {
    |
  1 | extends = ["b.toml"]
    |            ^^^^^^^^
-   = the way round: b.toml -> a.toml -> b.toml
+   = the cycle: b.toml -> a.toml -> b.toml
 )");
 }
 

@@ -173,7 +173,7 @@ TEST_F(Config, EachValueKnowsItsOrigin) {
   EXPECT_EQ(config.section("run").get<std::string>("name"), "run");
 }
 
-TEST_F(Config, APresetLiesBetweenDefaultsAndFiles) {
+TEST_F(Config, APresetOverridesDefaultsAndFilesOverrideIt) {
   EXPECT_EQ(resolve_text("").section("algorithm.loss").get<double>("beta"), 0.01);
   EXPECT_EQ(resolve_text("[algorithm.loss]\nbeta = 0.5").section("algorithm.loss").get<double>("beta"), 0.5);
   const RunConfig release = resolve_text("[algorithm]\npreset = \"release\"");
@@ -188,7 +188,7 @@ TEST_F(Config, APresetsSettingsForALossDoNotReachTheOneInItsPlace) {
   EXPECT_THAT(config.resolved_toml(), HasSubstr("algorithm.loss.beta (preset paper of steps): "));
 }
 
-TEST_F(Config, APresetsSettingForAnotherRolloutIsNoMistakeAndIsTold) {
+TEST_F(Config, APresetsSettingForAnotherRolloutIsReportedAndIsNotAMistake) {
   EXPECT_FALSE(resolve_text("").section("rollout").values().contains("width"));
   EXPECT_THAT(resolve_text("").preset_notes(),
               ElementsAre("rollout.width = 2 (preset paper of steps) has no effect: rollout `blocks` has no such "
@@ -209,7 +209,7 @@ TEST_F(Config, AMisspeltKeyOfAPresetIsAMistakeInItsFile) {
                                                                            "   | ^^^^^ did you mean `steps`?\n"));
 }
 
-TEST_F(Config, EvaluationWritesAsTrainingDoesUnlessToldOtherwise) {
+TEST_F(Config, EvaluationDecodesAsTrainingDoesByDefault) {
   const RunConfig config = resolve_text("[rollout]\nlength = 8\n[evaluation.rollout]\ntemperature = 0\n");
   EXPECT_EQ(config.section("evaluation.rollout").get<std::int64_t>("length"), 8);
   EXPECT_EQ(config.section("evaluation.rollout").get<double>("temperature"), 0.0);
@@ -380,7 +380,7 @@ TEST_F(Config, OnTheCommandLineTheFlagIsShown) {
   EXPECT_THAT(mistakes("", {"train.steps=0"}), HasSubstr("  --> --set train.steps=0\n                        ^\n"));
 }
 
-TEST_F(Config, AllMistakesAreFoundAtOnce) {
+TEST_F(Config, AllMistakesAreFoundTogether) {
   const std::string text = mistakes("[train]\nsteps = 0\nstpes = 1\n[trian]\n[run]\nseed = -1\n", {"rollout.length=x"});
   for (const char* part :
        {"`train.steps` must be", "unknown key `stpes`", "[trian]", "`run.seed` must be", "`rollout.length` must be"}) {

@@ -158,12 +158,6 @@ TEST(CountdownReward, TheLastClosedBoxCounts) {
   expect_solved(boxed(cut_off, {{"unclosed", "lenient"}}));
   expect(boxed("\\boxed{12*(7-3)", {{"unclosed", "lenient"}}), 0, RewardStatus::kNoAnswer, "is not closed");
   expect_solved(boxed("\\boxed{so \\boxed{12*(7-3)}"));
-  // Linear, whatever there is.
-  for (const char* piece : {"\\boxed{", "{", "}", "\\boxed{}", "\\boxed   "}) {
-    std::string response;
-    while (response.size() < 1 << 20) response += piece;
-    EXPECT_EQ(boxed(response, {{"unclosed", "lenient"}}).value, 0);
-  }
 }
 
 // What d1's evaluation asks for.

@@ -14,10 +14,13 @@
 
 #include "tests/support/plugins.h"
 #include "tests/support/support.h"
+#include "tests/support/tasks.h"
 
 namespace drift {
 namespace {
 
+using test::held_out_items;
+using test::training_items;
 using testing::HasSubstr;
 using Values = std::map<std::string, ParamValue>;
 
@@ -35,20 +38,7 @@ Values with(Values values, const std::string& name, const ParamValue& value) {
 }
 
 std::unique_ptr<Task> make_task(const Values& values = {}) {
-  return test::create<Task>("countdown", "countdown", values);
-}
-
-std::vector<TaskItem> training_items(const Task& task, std::int64_t count, std::uint64_t seed = 1) {
-  const RandomStream random(seed, "items");
-  std::vector<TaskItem> items(static_cast<std::size_t>(count));
-  for (std::int64_t i = 0; i < count; ++i) task.training_item(i, random, items[static_cast<std::size_t>(i)]);
-  return items;
-}
-
-std::vector<TaskItem> held_out_items(const Task& task) {
-  std::vector<TaskItem> items(static_cast<std::size_t>(task.held_out_size()));
-  for (std::int64_t i = 0; i < task.held_out_size(); ++i) task.held_out_item(i, items[static_cast<std::size_t>(i)]);
-  return items;
+  return test::create<Task>("countdown_task", "countdown", values);
 }
 
 struct Puzzle {
@@ -89,7 +79,7 @@ TEST(CountdownTask, AnItemIsNumbersAndATargetBetweenTwoSpecialTokens) {
   EXPECT_EQ(puzzle.numbers.size(), 3u);
   EXPECT_EQ(item.id, joined(puzzle.numbers, ",") + "=" + std::to_string(puzzle.target));
   EXPECT_EQ(item.prompt, "<|startoftext|>" + item.id + "<|sep|>");
-  EXPECT_EQ(item.demonstration, "") << "nobody may imitate an answer to a held-out puzzle";
+  EXPECT_EQ(item.demonstration, "") << "no held-out puzzle may have an answer to imitate";
 }
 
 TEST(CountdownTask, EveryPuzzleHasASolutionByTheStrictestRules) {
@@ -167,27 +157,12 @@ TEST(CountdownTask, NoPuzzleIsOnBothSides) {
 }
 
 TEST(CountdownTask, ItemsAreAFunctionOfSeedAndIndex) {
-  const auto task = make_task();
-  const auto other_instance = make_task({{"held_out_size", std::int64_t{1}}});
-  const auto items = training_items(*task, 50);
-  const RandomStream same_seed(1, "items");
-  for (std::int64_t i = 49; i >= 0; --i) {
-    TaskItem again;
-    other_instance->training_item(i, same_seed, again);
-    EXPECT_EQ(again.prompt, items[static_cast<std::size_t>(i)].prompt);
-    EXPECT_EQ(again.demonstration, items[static_cast<std::size_t>(i)].demonstration);
-  }
-  EXPECT_NE(training_items(*task, 1, 2)[0].prompt, items[0].prompt);
-  TaskItem far;
-  task->training_item((std::int64_t{1} << 32) + 7, same_seed, far);
-  EXPECT_NE(far.prompt, items[7].prompt) << "items go on beyond 2^32";
+  test::expect_items_of_seed_and_index(*make_task(), *make_task({{"held_out_size", std::int64_t{1}}}));
 }
 
 TEST(CountdownTask, HeldOutPuzzlesGrowAtTheEnd) {
-  const auto items = held_out_items(*make_task());
-  const auto fewer = held_out_items(*make_task({{"held_out_size", std::int64_t{100}}}));
-  ASSERT_EQ(items.size(), 400u);
-  for (std::size_t i = 0; i < fewer.size(); ++i) EXPECT_EQ(fewer[i].id, items[i].id);
+  EXPECT_EQ(make_task()->held_out_size(), 400);
+  test::expect_held_out_items_to_grow(*make_task(), *make_task({{"held_out_size", std::int64_t{100}}}));
 }
 
 // Two of three signs say whether + and - suffice: three numbers have at most eight sums.
@@ -369,25 +344,15 @@ TEST(CountdownTask, TheTestFileIsHeldOutWholly) {
   }
 }
 
-std::uint64_t fnv1a(const std::string& text) {
-  std::uint64_t hash = 0xCBF29CE484222325u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
-  return hash;
-}
-
 // The items of configs/tasks/countdown.toml, to the last byte: other ones make published figures incomparable.
 TEST(CountdownTask, TheSmallModelsItemsArePinned) {
   const auto task = make_task(
       {{"number_high", std::int64_t{20}}, {"target_high", std::int64_t{50}}, {"sorted", true}, {"operators", "+-*"}});
-  std::string all;
-  auto items = training_items(*task, 2000);
-  const auto held_out = held_out_items(*task);
-  items.insert(items.end(), held_out.begin(), held_out.end());
-  for (const TaskItem& item : items) {
-    all +=
-        item.id + "\n" + item.prompt + "\n" + item.reference + "\n" + item.demonstration + item.response_prefix + "\n";
+  std::vector<std::string> texts;
+  for (const auto& items : {training_items(*task, 2000), held_out_items(*task)}) {
+    for (const TaskItem& item : items) texts.push_back(test::text_of(item));
   }
-  EXPECT_EQ(fnv1a(all), 11120339746128861047u);
+  EXPECT_EQ(test::hash_of(texts), 11120339746128861047u);
 }
 
 TEST(CountdownTask, ImpossibleParametersAreErrors) {
@@ -400,9 +365,6 @@ TEST(CountdownTask, ImpossibleParametersAreErrors) {
   EXPECT_THAT(error_of({{"number_high", one}, {"target_low", nine}, {"target_high", nine}}), HasSubstr("hold none"));
   EXPECT_THAT(error_of({{"number_high", nine}, {"target_high", nine}}),
               HasSubstr("different held-out puzzles, not 400"));
-  TaskItem item;
-  EXPECT_THROW(make_task()->held_out_item(400, item), Error);
-  EXPECT_THROW(make_task()->held_out_item(-1, item), Error);
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ TEST(CoupledGrpoMasking, APlanDoesNotDependOnTheBatchAroundAResponse) {
     EXPECT_EQ(test::views_of(part, static_cast<std::int64_t>(b)), test::views_of(whole, some[b]));
 }
 
-TEST(CoupledGrpoMasking, EveryOptimizerStepHasItsOwnMasksUnlessToldOtherwise) {
+TEST(CoupledGrpoMasking, EveryOptimizerStepHasItsOwnMasksByDefault) {
   const auto trajectories = test::equal_trajectories(2, 30);
   EXPECT_EQ(masking()->refresh(), PlanRefresh::kEachInnerIteration);
   EXPECT_NE(test::views_of(draw(*masking(), trajectories, 0, 0), 1),
@@ -85,7 +85,7 @@ TEST(CoupledGrpoMasking, EveryOptimizerStepHasItsOwnMasksUnlessToldOtherwise) {
             test::views_of(draw(*constant, trajectories, 4, 1), 1));
 }
 
-// lp0 = lp1 = lp2 = c gives c (1 + 1/t) / 2 where the first mask lies, c (1 + 1/(1 - t)) / 2 elsewhere.
+// lp0 = lp1 = lp2 = c gives c (1 + 1/t) / 2 in the first mask, c (1 + 1/(1 - t)) / 2 elsewhere.
 TEST(CoupledGrpoLoss, AConstantLogProbabilityIsWeighedByTheMaskThatATokenIsIn) {
   constexpr double kT = 0.4, kC = -0.7;
   LossInput input =

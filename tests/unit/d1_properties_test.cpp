@@ -91,7 +91,7 @@ TEST(D1Masking, PromptTokensAreMaskedAsOftenAsAsked) {
 }
 
 TEST(D1Masking, WithTheWholePromptShownItIsAllMasking) {
-  const auto full = test::token_trajectories({{1, 2, 3}, {4, 5, 6}}, 5);  // no end token: the valid masks agree, too
+  const auto full = test::token_trajectories({{1, 2, 3}, {4, 5, 6}}, 5);  // no end token: the valid masks agree as well
   const auto strategy = masking({{"p_mask_prompt", 0.0}});
   EXPECT_EQ(strategy->refresh(), PlanRefresh::kOncePerRollout) << "nothing is drawn";
   const MaskPlan plan = draw(*strategy, full);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes dataset_fixture.parquet, which dataset_parquet_test reads: a small table as the hub keeps them, with every kind of
+"""Writes dataset_fixture.parquet, which dataset_parquet_test reads: a small table like the hub's, with every kind of
 column that a data set may have. Needs pyarrow.
 
     python3 tests/unit/dataset_fixture.py

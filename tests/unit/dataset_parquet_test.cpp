@@ -49,8 +49,7 @@ class Parquet : public testing::Test {
 // What a build without Arrow says, and one with it never does.
 TEST(ParquetOrNot, AnErrorSaysWhatToDo) {
   EXPECT_THAT(error_of({}),
-              AnyOf(HasSubstr("this Drift was built without Parquet (scripts/setup fetches what it needs"),
-                    HasSubstr("bad records")));
+              AnyOf(HasSubstr("this Drift was built without Parquet (run scripts/setup"), HasSubstr("bad records")));
 }
 
 TEST_F(Parquet, RowsAreRecords) {
@@ -84,10 +83,10 @@ TEST_F(Parquet, HasTheSameColumnMap) {
   EXPECT_EQ(item(*task, 1).prompt, "\u03C0 \u00D7 2\nlines\nassert True\n");
   EXPECT_EQ(item(*task, 0).response_prefix, "import os\ndef f0(a):\n");
   EXPECT_EQ(item(*task, 0).reference, "27");
-  EXPECT_EQ(item(*task, 3).reference, "1099511627776") << "where the first column holds null";
+  EXPECT_EQ(item(*task, 3).reference, "1099511627776") << "if the first column is null";
 }
 
-TEST_F(Parquet, BadRecordsAndFilesAreTold) {
+TEST_F(Parquet, BadRecordsAndFilesAreReported) {
   const std::string error = error_of({{"question_column", "text"}, {"reference_column", "answer"}});
   EXPECT_THAT(error, HasSubstr("2 bad records:\n  dataset_fixture.parquet record 3: `text` is empty\n"
                                "  dataset_fixture.parquet record 4: `text` is missing"));

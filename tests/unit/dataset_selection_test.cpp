@@ -64,8 +64,8 @@ TEST_F(Dataset, ItemsAreChosenByTheirSolvedShare) {
   EXPECT_THAT(error_of(file, {{"solved_share_low", 0.1}}),
               HasSubstr("name `solved_share_column` or `solved_share_file`"));
   EXPECT_THAT(error_of(file, {{"solved_share_column", "question"}, {"solved_share_low", 0.1}}),
-              HasSubstr("`question` is no share between 0 and 1"));
-  EXPECT_THAT(error_of(file, {{"solved_share_file", file}}), HasSubstr("a response wants `id`, a text, and `solved`"));
+              HasSubstr("`question` is not a share between 0 and 1"));
+  EXPECT_THAT(error_of(file, {{"solved_share_file", file}}), HasSubstr("a response needs `id`, a text, and `solved`"));
 }
 
 TEST_F(Dataset, AChoiceFromOutsideStays) {
@@ -92,7 +92,7 @@ class DatasetOverlap : public Dataset {
 TEST_F(DatasetOverlap, IsRefusedWhateverTheWhiteSpace) {
   for (const char* list : {"held_out_files", "dedupe_against_files"}) {
     const std::string error = error_of(training_file_, {{list, Files{held_out_}}});
-    EXPECT_THAT(error, HasSubstr("1 training question is in the evaluation set, too:\n"
+    EXPECT_THAT(error, HasSubstr("1 training question is also in the evaluation set:\n"
                                  "  train.jsonl record 2 (line 2) = test.json record 1 (line 1): What is $1 +1$ ?"))
         << list;
     EXPECT_THAT(error, HasSubstr("task.overlap = \"drop\""));
@@ -109,7 +109,7 @@ TEST_F(DatasetOverlap, MayBeDroppedOrAllowed) {
   EXPECT_EQ(open(training_file_, {{"held_out_files", Files{held_out_}}, {"overlap", "allow"}})->training_size(), 2);
 }
 
-TEST_F(DatasetOverlap, IsToldTogetherWithBadRecords) {
+TEST_F(DatasetOverlap, IsReportedTogetherWithBadRecords) {
   test::write_file(training_file_, test::read_file(training_file_) + "\n{}");
   const std::string error = error_of(training_file_, {{"held_out_files", Files{held_out_}}});
   EXPECT_THAT(error, HasSubstr("1 bad record:\n  train.jsonl record 3 (line 3): `question` is missing\n1 training"));
@@ -211,7 +211,7 @@ TEST_F(Benchmarks, TwoTruthsOfTheTrainingSetAreEmpty) {
 TEST_F(Benchmarks, OneTrainingSetHoldsHalfOfItsEvaluationSet) {
   const Values held_out = {{"held_out_files", Files{file("MATH500.json")}}};
   const std::string error = error_of(file("MATH_rldf.json"), held_out);
-  EXPECT_THAT(error, HasSubstr("248 training questions are in the evaluation set, too:\n  MATH_rldf.json record "));
+  EXPECT_THAT(error, HasSubstr("248 training questions are also in the evaluation set:\n  MATH_rldf.json record "));
   EXPECT_THAT(error, HasSubstr("… and 198 more"));
   Values dropped = held_out, other = held_out;
   dropped.emplace("overlap", "drop");

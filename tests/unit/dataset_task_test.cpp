@@ -40,7 +40,7 @@ TEST_F(Dataset, ReadsALineForEachRecord) {
                                "\xEF\xBB\xBF{\"question\": \"a\", \"ground_truth_answer\": \"1\"}\r\n\n"
                                "{\"question\": \"b\", \"ground_truth_answer\": \"2\"}"));
   EXPECT_THAT(prompts(*task), ElementsAre("a", "b"));
-  EXPECT_EQ(training(*task)[1].id, "sums.jsonl:2") << "the empty line is no record";
+  EXPECT_EQ(training(*task)[1].id, "sums.jsonl:2") << "the empty line is not a record";
 }
 
 TEST_F(Dataset, SeveralFilesAreOneSet) {
@@ -65,7 +65,7 @@ TEST_F(Dataset, HeldOutItemsAreAnotherSet) {
 
 // ---- what is wrong -------------------------------------------------------------------------------------------------
 
-TEST_F(Dataset, BadRecordsAreToldAllAtOnce) {
+TEST_F(Dataset, BadRecordsAreReportedTogether) {
   const std::string error = error_of(write("bad.json", R"([
 {"question": "good", "ground_truth_answer": "1"},
 {"question": "no truth"},
@@ -85,10 +85,10 @@ TEST_F(Dataset, BadRecordsAreToldAllAtOnce) {
        {"10 bad records:\n", "bad.json record 2 (line 3): `ground_truth_answer` is missing",
         "bad.json record 3 (line 4): `ground_truth_answer` is empty",
         "bad.json record 4 (line 5): `ground_truth_answer` is missing",
-        "bad.json record 5 (line 6): `question` is empty", "bad.json record 6 (line 7): `question` is no text",
-        "bad.json record 7 (line 8): this is no JSON object", "bad.json record 8 (line 9): not valid JSON: ",
+        "bad.json record 5 (line 6): `question` is empty", "bad.json record 6 (line 7): `question` is not a text",
+        "bad.json record 7 (line 8): this is not a JSON object", "bad.json record 8 (line 9): not valid JSON: ",
         "bad.json record 9 (line 10): not valid JSON: invalid string: ill-formed UTF-8 byte",
-        "bad.json record 10 (line 11): not valid JSON: ", "bad.json record 11 (line 12): `prefix` is no text",
+        "bad.json record 10 (line 11): not valid JSON: ", "bad.json record 11 (line 12): `prefix` is not a text",
         "task.skip_bad = true"}) {
     EXPECT_THAT(error, HasSubstr(line));
   }
@@ -116,7 +116,7 @@ TEST_F(Dataset, ALongListOfBadRecordsIsCut) {
                                                          Not(HasSubstr("record 51 ")), HasSubstr("… and 10 more")));
 }
 
-TEST_F(Dataset, FilesThatCannotBeReadAreToldTogether) {
+TEST_F(Dataset, FilesThatCannotBeReadAreReportedTogether) {
   const std::string text = write("data.txt", "[]"), object = write("object.json", "{}"),
                     open = write("open.json", "[{},");
   const std::string cut = write("cut.json", R"([{"question": "a)"), tail = write("tail.json", "[] []");
@@ -134,7 +134,7 @@ TEST_F(Dataset, FilesThatCannotBeReadAreToldTogether) {
   EXPECT_THAT(error, HasSubstr("cannot read " + folder + ": Is a directory"));
 }
 
-TEST_F(Dataset, AnEmptyFileIsNotWhatItSays) {
+TEST_F(Dataset, AnEmptyFileIsAMistake) {
   EXPECT_THAT(error_of(write("empty.json", "")), HasSubstr("not a JSON array"));
   EXPECT_THAT(error_of(Values{}), HasSubstr("neither `training_files` nor `held_out_files` names a file"));
   const auto none = open(write("none.json", "[]"));
@@ -162,7 +162,7 @@ TEST_F(Dataset, IdsAreUnique) {
   EXPECT_EQ(first(*open(file)).id, "ids.jsonl:1");
   std::filesystem::create_directory(folder_.path() / "other");
   const auto other = write("other/ids.jsonl", "");
-  EXPECT_THAT(error_of(Values{{"training_files", Files{file, other}}}), HasSubstr("two files of one name"));
+  EXPECT_THAT(error_of(Values{{"training_files", Files{file, other}}}), HasSubstr("two files have the same name"));
 }
 
 // ---- the column map ------------------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ TEST_F(Dataset, ReferencesAreText) {
   EXPECT_EQ(reference(R"({"target": 23, "numbers": [30, 100, 93]})"), R"({"target":23,"numbers":[30,100,93]})");
 }
 
-TEST_F(Dataset, TheWholeRecordMayBeTheReference) {
+TEST_F(Dataset, TheEntireRecordMayBeTheReference) {
   const std::string record =
       R"({"question":"q","test_list":["assert f(1) == 2"],"test_time_limit":1,"test_method":"function","extra":null})";
   const auto item = first(*open(write("code.jsonl", record), {{"reference", "record"}}));
@@ -238,7 +238,7 @@ TEST_F(Dataset, ATypeSaysWhatARecordNeeds) {
   };
   EXPECT_EQ(error(R"("test_list": ["assert True"], "test_time_limit": 1, "test_method": "function")", "code_function"),
             "");
-  EXPECT_THAT(error(R"("test_list": [])", "code_function"), HasSubstr("`test_list` is no list of texts"));
+  EXPECT_THAT(error(R"("test_list": [])", "code_function"), HasSubstr("`test_list` is not a list"));
   EXPECT_THAT(error(R"("test_list": [" "])", "code_function"), HasSubstr("a text of `test_list` is empty"));
   EXPECT_THAT(error(R"("test_list": ["x"], "test_time_limit": 0)", "code_function"), HasSubstr("`test_time_limit`"));
   EXPECT_THAT(error(R"("test_list": ["x"], "test_method": "stdio")", "code_function"),

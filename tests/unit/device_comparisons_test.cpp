@@ -1,5 +1,5 @@
-// The comparisons of tests/gpu with the CPU for a device: they work where there is no GPU, and tensor operations draw
-// what the CPU's loops draw.
+// The comparisons of tests/gpu with the CPU for a device: they work if there is no GPU, and tensor operations draw what
+// the CPU's loops draw.
 
 #include "tests/support/device_comparisons.h"
 

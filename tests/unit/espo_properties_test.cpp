@@ -38,7 +38,7 @@ double elbo(const LossInput& input, std::int64_t length) {
 }
 
 // 8 responses of 7 positions: the sizes of the masks are 0, …, 7 in some order, each once.
-TEST(EspoLoss, ConstantLogProbabilitiesGiveLTimesThemInTheMeanOverAllMaskSizes) {
+TEST(EspoLoss, ConstantLogProbabilitiesGiveLTimesThemOnAverageOverAllMaskSizes) {
   constexpr std::int64_t kLength = 7;
   constexpr double kC = -0.7;
   LossInput input = test::random_loss_input(draw(*masking(), test::equal_trajectories(8, kLength)), 8);
@@ -136,7 +136,7 @@ TEST(EspoLoss, AFarReferenceKeepsItsGradient) {
   }
 }
 
-TEST(EspoLoss, WeightsOfThePlanAreNotItsOwn) {
+TEST(EspoLoss, IgnoresTheWeightsOfThePlan) {
   LossInput input = test::random_loss_input(draw(*masking(), test::equal_trajectories(4, 8)), 4);
   const auto plain = test::gradient(*loss(), input);
   input.plan.weight_F = at::full_like(input.plan.sample_F, 3, at::TensorOptions(at::kFloat));

@@ -1,5 +1,5 @@
 // Evaluations from the inside: a task, a rollout and a reward of this test's own on a model that ships. What was begun
-// goes on, what cannot go on is said, and what could not be judged is judged later.
+// continues, or the reason why it cannot is reported, and what could not be judged is judged later.
 
 #include <core/config/diagnostic.h>
 #include <core/eval/evaluation.h>
@@ -173,7 +173,7 @@ TEST_F(Evaluations, WithoutAFolderNothingIsKept) {
   EXPECT_FALSE(std::filesystem::exists(out()));
 }
 
-TEST_F(Evaluations, GoOnWhereTheyStopped) {
+TEST_F(Evaluations, ContinueWhereTheyStopped) {
   run();
   const std::string whole = test::read_file(out() / "responses/numbers-4.jsonl");
   std::size_t third = 0;
@@ -210,12 +210,26 @@ TEST_F(Evaluations, OtherSettingsAreSaidAndRefused) {
   run({"evaluation.items=2"});
   EXPECT_THAT(error_of({"rollout.threshold=0.75", "run.seed=3"}),
               AllOf(HasSubstr("evaluation.rollout.threshold: 0.5 there, 0.75 here"),
-                    HasSubstr("run.seed: 0 there, 3 here"), HasSubstr("choose another folder by --out")));
+                    HasSubstr("run.seed: 0 there, 3 here"), HasSubstr("choose another folder with --out")));
   EXPECT_EQ(error_of({"evaluation.batch_size=1", "run.threads=1"}), "no error");
   EXPECT_THAT(error_of({"model.path=" + (test::source_dir() / "assets/countdown-llada").string()}),
               AllOf(HasSubstr("another checkpoint"), HasSubstr("assets/sudoku-llada there")));
   std::filesystem::remove(out() / "cells/numbers-4.json");
-  EXPECT_THAT(error_of({}), HasSubstr("which says what its responses were made with"));
+  EXPECT_THAT(error_of({}), HasSubstr("which says how its responses were made"));
+}
+
+TEST_F(Evaluations, ASettingThatDoesNotCountAnyMoreIsNoDifference) {
+  run({"evaluation.items=2"});
+  const auto file = out() / "cells/numbers-4.json";
+  const std::string settings = "\"settings\": {", before = test::read_file(file);
+  const auto with = [&](const std::string& setting) {
+    std::string changed = before;
+    changed.insert(changed.find(settings) + settings.size(), setting + ",");
+    test::write_file(file, changed);
+    return error_of({});
+  };
+  EXPECT_EQ(with(R"("rollout.threshold": "0.75")"), "no error");
+  EXPECT_THAT(with(R"("reward.strict": "true")"), HasSubstr("reward.strict: true there, nothing here"));
 }
 
 // The settings are the same where a task's file holds other items: what was answered tells.
@@ -229,9 +243,9 @@ TEST_F(Evaluations, OtherItemsAreSaidAndRefused) {
     test::write_file(file, changed);
     return error_of({});
   };
-  EXPECT_THAT(with("\"id\":\"1\"", "\"id\":\"7\""), HasSubstr("is of item `7`, where the task has `1` now"));
-  EXPECT_THAT(with("\"reference\":\"1\"", "\"reference\":\"7\""), HasSubstr("judged by another reference"));
-  EXPECT_THAT(with("\"prompt_checksum\":\"", "\"prompt_checksum\":\"x"), HasSubstr("answers another prompt"));
+  EXPECT_THAT(with("\"id\":\"1\"", "\"id\":\"7\""), HasSubstr("is of item `7`, but the task now has `1`"));
+  EXPECT_THAT(with("\"reference\":\"1\"", "\"reference\":\"7\""), HasSubstr("judged with a different reference"));
+  EXPECT_THAT(with("\"prompt_checksum\":\"", "\"prompt_checksum\":\"x"), HasSubstr("answers a different prompt"));
 }
 
 TEST_F(Evaluations, WhatCouldNotBeJudgedIsJudgedNextTime) {
@@ -252,7 +266,7 @@ TEST_F(Evaluations, WhatCouldNotBeJudgedIsJudgedNextTime) {
 }
 
 TEST_F(Evaluations, APromptThatDoesNotFitIsSaidBeforeAnythingIsWritten) {
-  EXPECT_THAT(error_of({"rollout.length=2000"}), HasSubstr("more than the model's context"));
+  EXPECT_THAT(error_of({"rollout.length=2000"}), HasSubstr("exceeds the model's context"));
   EXPECT_FALSE(std::filesystem::exists(out()));
 }
 

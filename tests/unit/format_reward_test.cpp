@@ -75,7 +75,7 @@ TEST(FormatReward, AResponseMayBeCutOff) {
   RewardResult result;
   reward->score({"so", nullptr, false}, result);
   EXPECT_EQ(result.value, 1);
-  EXPECT_EQ(result.reason, "the response ends by itself");
+  EXPECT_EQ(result.reason, "the response ends with an end token");
   reward->score({"so", nullptr, true}, result);
   EXPECT_EQ(result.value, 0);
   EXPECT_EQ(result.reason, "the response is cut off");
@@ -126,7 +126,8 @@ TEST(FormatReward, OfD1TagsAreCounted) {
   EXPECT_NEAR(value("d1_xml_count", whole + "\u00E4\u00F6"), 2 * (0.5 - 0.004), 1e-12) << "characters, not bytes";
   EXPECT_NEAR(value("d1_xml_count", "<reasoning>\na\n</reasoning>\n"), 2 * 0.25, 1e-12);
   EXPECT_NEAR(value("d1_xml_count", "<reasoning>\n<reasoning>\n\n</reasoning>\n"), 2 * 0.125, 1e-12) << "not once";
-  EXPECT_NEAR(value("d1_xml_count", "\n<answer>\n1"), 2 * (0.125 - 0.011), 1e-12) << "not closed: all of it is behind";
+  EXPECT_NEAR(value("d1_xml_count", "\n<answer>\n1"), 2 * (0.125 - 0.011), 1e-12)
+      << "not closed: all of it comes after";
   EXPECT_EQ(value("d1_xml_count", whole + std::string(1000, 'x')), 0) << "never below 0";
   EXPECT_EQ(value("d1_xml_count", ""), 0);
 }

@@ -44,12 +44,12 @@ TEST(GroupFilter, DropsGroupsOfEqualRewards) {
   EXPECT_THAT(kept_groups(groups("rw"), require_variance()), IsEmpty());
 }
 
-TEST(GroupFilter, KeepsEveryGroupWhereVarianceIsNotAskedFor) {
+TEST(GroupFilter, KeepsEveryGroupIfVarianceIsNotRequired) {
   EXPECT_THAT(kept_groups(groups("vrwv"), {false, 0, GroupFill::kNone}), ElementsAre(0, 1, 2, 3));
   EXPECT_THAT(kept_groups(groups("vrwv"), {false, 2, GroupFill::kNone}), SizeIs(2));
 }
 
-TEST(GroupFilter, ADifferenceInTheLastBitsIsNoVariance) {
+TEST(GroupFilter, ADifferenceInTheLastBitsIsNotVariance) {
   GroupFilterInput input = groups("v");
   input.rewards_B = test::vector_tensor({0.3, 0.1 + 0.2});
   EXPECT_THAT(kept_groups(input, require_variance()), IsEmpty());

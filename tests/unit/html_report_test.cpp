@@ -61,7 +61,8 @@ struct RunFolder {
 
 std::string step_line(int step, const std::string& more = "") {
   return "{\"step\":" + std::to_string(step) +
-         ",\"loss\":-0.01,\"reward\":0.5,\"solved\":0.25,\"kl\":null,\"live_groups\":6,\"groups\":16,\"skipped\":false,"
+         ",\"loss\":-0.01,\"reward\":0.5,\"solved\":0.25,\"loss/"
+         "kl\":null,\"live_groups\":6,\"groups\":16,\"skipped\":false,"
          "\"seconds\":{\"rollout\":0.3,\"update\":0.1,\"other\":0.1,\"total\":0.5}" +
          more + "}\n";
 }
@@ -112,7 +113,7 @@ TEST(Report, HasACurveForWhatWasMeasuredAndNoneForWhatWasNot) {
   EXPECT_THAT(page, Not(HasSubstr("<b>Token utility")));
 }
 
-TEST(Report, RunsOfNoneAndOneStepArePagesToo) {
+TEST(Report, RunsOfNoStepAndOneStepAreAlsoPages) {
   const RunFolder empty;
   const std::string nothing = empty.report();
   EXPECT_EQ(markup_mistake(nothing), "");
@@ -248,7 +249,7 @@ TEST(Metrics, NullAndMissingValuesAreUnknown) {
   const auto steps = read_metrics(run.folder.path() / "metrics.jsonl");
   ASSERT_EQ(steps.size(), 1u);
   EXPECT_EQ(steps[0].value("reward"), 0.5);
-  EXPECT_TRUE(std::isnan(steps[0].value("kl")));
+  EXPECT_TRUE(std::isnan(steps[0].value("loss/kl")));
   EXPECT_TRUE(std::isnan(steps[0].value("never_heard_of")));
   ASSERT_TRUE(steps[0].seconds);
   EXPECT_EQ(steps[0].seconds->total, 0.5);
@@ -256,7 +257,7 @@ TEST(Metrics, NullAndMissingValuesAreUnknown) {
   EXPECT_FALSE(steps[0].held_out);
 }
 
-TEST(Metrics, ALineThatIsNoStepIsNamed) {
+TEST(Metrics, ALineThatIsNotAStepIsNamed) {
   for (const char* bad : {"{\"step\":2,", "{\"loss\":1}", "[]", "{\"step\":2,\"seconds\":{\"rollout\":\"fast\"}}",
                           "{\"step\":2,\"held_out\":{}}"}) {
     const RunFolder run;
@@ -290,10 +291,10 @@ TEST(Profile, SharesOfAStepLongestFirstOtherLast) {
             "{\"step\":1,\"seconds\":{\"other\":0.1,\"old\":0.1,\"rollout\":0.2,\"total\":0.4}}\n"
             "{\"step\":2,\"seconds\":{\"other\":0.1,\"old\":0.1,\"rollout\":0.4,\"total\":0.6}}\n");
   EXPECT_EQ(profile_table(read_metrics(run.folder.path() / "metrics.jsonl")),
-            "profile     rollout             0.30 s   60.0 %\n"
-            "            old policy          0.10 s   20.0 %\n"
-            "            other               0.10 s   20.0 %\n"
-            "            a step              0.50 s  100.0 %");
+            "rollout     0.30 s   60.0 %\n"
+            "old policy  0.10 s   20.0 %\n"
+            "other       0.10 s   20.0 %\n"
+            "a step      0.50 s  100.0 %\n");
   EXPECT_EQ(profile_table({}), "");
 }
 

@@ -122,7 +122,7 @@ weight = -1.0
   EXPECT_EQ(judgements[1].parts[2].value, 1);
 }
 
-TEST_F(Judging, ARewardIsToldThatAResponseWasCutOff) {
+TEST_F(Judging, ARewardLearnsThatAResponseWasTruncated) {
   const Judge judge = this->judge("[reward]\nname = \"length\"\n");
   const std::vector<RewardRequest> requests = {{"12345", &item_, true}, {"12345", &item_, false}};
   const auto judgements = judge.judge(requests);
@@ -138,7 +138,7 @@ TEST_F(Judging, EqualResponsesAreJudgedOnceAndInfrastructureIsTriedAgain) {
   EXPECT_EQ(Moody::calls, 2) << "one failure, one success, four copies";
 }
 
-TEST_F(Judging, WhatNoRewardCouldJudgeIsNotWrong) {
+TEST_F(Judging, AResponseThatNoRewardCouldJudgeIsNotWrong) {
   const Judge judge = this->judge("[reward]\nname = \"equals\"\n[reward.added.moody]\n");
   const std::vector<RewardRequest> requests = {{"broken", &item_}};
   const auto judgements = judge.judge(requests);
@@ -157,7 +157,7 @@ TEST_F(Judging, ManyRequestsKeepTheirOrder) {
     EXPECT_DOUBLE_EQ(judgements[i].value, static_cast<double>(i) / 1000);
 }
 
-TEST_F(Judging, MistakesInAddedRewardsAreTold) {
+TEST_F(Judging, MistakesInAddedRewardsAreReported) {
   const std::string reward = "[reward]\nname = \"equals\"\n";
   EXPECT_THAT(mistakes(reward + "[reward.added]\nweight = 1.0\n"),
               HasSubstr("write [reward.added.LABEL], with a label of your choice"));

@@ -1,8 +1,6 @@
 // Every fused kernel against its reference in plain tensor operations: values and gradients.
 
-#include <core/kernels/rms_norm.h>
-#include <core/kernels/rotary.h>
-#include <core/kernels/swiglu.h>
+#include <core/kernels/transformer_ops.h>
 #include <core/nn/attention.h>
 #include <core/nn/transformer.h>
 
@@ -87,8 +85,8 @@ std::vector<Kernel> kernels_of(at::ScalarType type) {
   return all;
 }
 
-/// Small whole numbers and halves: sums of their squares are exact in float32, so that the order of adding, in which
-/// two implementations differ, cannot matter.
+/// Small integers and halves: sums of their squares are exact in float32, so that the order of adding, in which two
+/// implementations differ, cannot matter.
 at::Tensor short_numbers(at::IntArrayRef shape) { return at::randint(-16, 17, shape, at::kFloat) / 2; }
 
 TEST(Kernels, EqualTheirReferencesInFloat32) {
@@ -185,8 +183,8 @@ void expect_gradients_of_values(const Function& function, const std::vector<at::
   }
 }
 
-// The loops have no float64: there a kernel must fall back on something whose gradients are right, too.
-TEST(Kernels, ReferencesAndWhatStandsInForKernelsHaveTheGradientsOfTheirValues) {
+// The loops have no float64: there a kernel must fall back on code whose gradients are also right.
+TEST(Kernels, ReferencesAndFallbacksHaveTheGradientsOfTheirValues) {
   for (const Kernel& kernel : kernels_of(at::kDouble)) {
     std::vector<at::Tensor> inputs;
     for (const auto& shape : kernel.shapes[0]) inputs.push_back(at::randn(shape, at::kDouble).set_requires_grad(true));

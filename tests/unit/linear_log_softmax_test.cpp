@@ -21,7 +21,7 @@
 namespace drift::kernels {
 namespace {
 
-/// Hidden rows 0, 2 and the last are read: once, by three targets of which two want the same token, and at both ends of
+/// Hidden rows 0, 2 and the last are read: once, by three targets of which two have the same token, and at both ends of
 /// the vocabulary. The others are computed and not scored.
 TokenTargets targets(std::int64_t rows, std::int64_t vocabulary) {
   const std::int64_t middle = vocabulary / 2, last = vocabulary - 1;
@@ -145,7 +145,7 @@ TEST_P(LinearLogSoftmaxTest, ScoresAloneAreTheSame) {
     LinearLogSoftmax head(weight);
     const auto alone = head.score(hidden, targets(9, 4099), GetParam());
     const auto kept = head.forward(hidden, targets(9, 4099), GetParam());
-    // The products' last bits may depend on where their results lie.
+    // The products' last bits may depend on where their results are.
     const double tolerance = type == at::kFloat ? 1e-5 : 1.0 / 64;
     EXPECT_TRUE(at::allclose(alone.logprob_E, kept.logprob_E, tolerance, tolerance));
     if (GetParam()) {

@@ -53,7 +53,7 @@ TEST(Optimizer, IsAdamWWithDecoupledDecay) {
   }
 }
 
-TEST(Optimizer, ReportsTheNormBeforeClippingAndClipsTheWholeGradient) {
+TEST(Optimizer, ReportsTheNormBeforeClippingAndClipsTheEntireGradient) {
   auto given = settings();
   given.gradient_clip = 1.0;
   const auto clipped = parameter(0.0f), scaled = parameter(0.0f);
@@ -74,7 +74,7 @@ TEST(Optimizer, AGradientThatIsNotFiniteChangesNothing) {
 TEST(Optimizer, ARestartForgetsTheMomentsAndRoundsTheMasters) {
   const auto gradient = at::full({2}, 1.0, at::kFloat);
   auto given = settings();
-  given.learning_rate = 1e-4;  // less than bfloat16 shows beside 1
+  given.learning_rate = 1e-4;  // less than bfloat16 can resolve next to 1
   const auto kept = parameter(1.0f, at::kBFloat16), rounded = parameter(1.0f, at::kBFloat16);
   Optimizer going_on({kept}, given), restarting({rounded}, given);
   for (int step = 0; step < 40; ++step) {
@@ -84,7 +84,7 @@ TEST(Optimizer, ARestartForgetsTheMomentsAndRoundsTheMasters) {
   }
   EXPECT_LT(kept.tensor[0].item<double>(), 1) << "the master adds up small updates";
   EXPECT_EQ(rounded.tensor[0].item<double>(), 1) << "each update is lost with its master";
-  EXPECT_EQ(restarting.steps(), 40) << "the schedule goes on";
+  EXPECT_EQ(restarting.steps(), 40) << "the schedule continues";
 
   // A step after a restart is a first step: AdamW's first step is the learning rate whatever the gradient's size.
   const auto weight = parameter(1.0f);
@@ -157,7 +157,7 @@ TEST(Optimizer, OnlyNarrowParametersHaveMasters) {
               testing::ElementsAre("updates", "first_moment.weight", "second_moment.weight", "master.weight"));
 }
 
-TEST(Optimizer, GoesOnFromItsStateBitForBit) {
+TEST(Optimizer, ContinuesFromItsStateBitForBit) {
   auto given = settings();
   given.learning_rate = 0.001;
   given.schedule = "cosine";
@@ -174,7 +174,7 @@ TEST(Optimizer, GoesOnFromItsStateBitForBit) {
     for (int step = 3; step < 6; ++step) {
       first.step(gradient(step));
       second.step(gradient(step));
-      // The state, too: a bfloat16 weight could hide a difference of its master.
+      // The state as well: a bfloat16 weight could hide a difference in its master.
       const auto expected = first.state(), found = second.state();
       for (std::size_t t = 0; t < expected.size(); ++t)
         EXPECT_TRUE(at::equal(found[t].tensor, expected[t].tensor)) << expected[t].name;

@@ -61,7 +61,7 @@ TEST(Params, ListsHoldNumbers) {
   EXPECT_EQ(type_name(std::vector<double>{}), "list of numbers");
 }
 
-TEST(Params, TextsOfAListAreChosenFromToo) {
+TEST(Params, ChoicesAlsoApplyToTextsOfAList) {
   const ParamSpecs specs = {{"parts", std::vector<std::string>{}, "parts", one_of({"a", "b"})}};
   EXPECT_NO_THROW(Params(specs, {{"parts", std::vector<std::string>{"b", "a"}}}));
   EXPECT_THROW(Params(specs, {{"parts", std::vector<std::string>{"b", "c"}}}), Error);

@@ -214,7 +214,7 @@ std::vector<std::string> held_out_prompts(const Task& task, std::int64_t count) 
 }
 
 TEST(PinnedDraws, OfCountdownsPuzzles) {
-  const auto task = test::create<Task>("countdown", "countdown", {{"number_high", integer(20)}});
+  const auto task = test::create<Task>("countdown_task", "countdown", {{"number_high", integer(20)}});
   EXPECT_THAT(training_prompts(*task, 6),
               ElementsAre("<|startoftext|>9,2,14=21<|sep|> 9+14-2", "<|startoftext|>11,4,13=96<|sep|> 11+4+13",
                           "<|startoftext|>9,15,14=38<|sep|> 9+15+14", "<|startoftext|>13,8,16=26<|sep|> 13*16/8",
@@ -226,7 +226,7 @@ TEST(PinnedDraws, OfCountdownsPuzzles) {
 }
 
 TEST(PinnedDraws, OfSudokusPuzzles) {
-  const auto task = test::create<Task>("sudoku", "sudoku", {{"prompt", std::string("raw")}});
+  const auto task = test::create<Task>("sudoku_task", "sudoku", {{"prompt", std::string("raw")}});
   EXPECT_THAT(training_prompts(*task, 2),
               ElementsAre("<|startoftext|>0040\n4301\n0004\n1400<|sep|> 1243\n4321\n1234\n1423",
                           "<|startoftext|>3021\n1000\n0000\n2043<|sep|> 3421\n1234\n1234\n2143"));

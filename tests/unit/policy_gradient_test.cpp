@@ -79,7 +79,7 @@ struct PolicyGradientTest : ::testing::TestWithParam<Coupling> {
     batch.scored_B = scored_positions(plan, kResponses);
   }
 
-  /// Every view by itself, full logits, one graph.
+  /// Every view separately, full logits, one graph.
   std::vector<at::Tensor> plain_gradient(const Model& model, const LossEstimator& loss) const {
     LossInput input;
     input.plan = select_views(plan, all_views(plan), at::kCPU);

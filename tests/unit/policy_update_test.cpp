@@ -35,7 +35,7 @@ MaskPlan two_views(const Trajectories& trajectories) {
   return plan;
 }
 
-/// -A lp plus the KL to whatever the core calls the reference; reports what it was told.
+/// -A lp plus the KL to whatever the core calls the reference; reports what it was given.
 class WatchingLoss final : public LossEstimator {
  public:
   explicit WatchingLoss(bool reference, bool old = true) : reference_(reference), old_(old) {}
@@ -100,13 +100,13 @@ struct PolicyUpdateTest : ::testing::Test {
   std::optional<Optimizer> optimizer;
 };
 
-TEST_F(PolicyUpdateTest, ViewsAreDealtOutInOrderAndTheRestIsNotLost) {
+TEST_F(PolicyUpdateTest, ViewsAreDividedInOrderAndTheRestIsNotLost) {
   EXPECT_EQ(update_parts(plan, Coupling::kView, 0), (Parts{{0, 1, 2, 3, 4, 5, 6, 7}}));
   EXPECT_EQ(update_parts(plan, Coupling::kView, 3), (Parts{{0, 1, 2}, {3, 4, 5}, {6, 7}}));
   EXPECT_EQ(update_parts(plan, Coupling::kView, 8), (Parts{{0, 1, 2, 3, 4, 5, 6, 7}}));
 }
 
-TEST_F(PolicyUpdateTest, AResponseWhoseViewsBelongTogetherIsNotTornApart) {
+TEST_F(PolicyUpdateTest, AResponseWhoseViewsBelongTogetherIsNotSplit) {
   for (const auto coupling : {Coupling::kSample, Coupling::kBatch}) {
     EXPECT_EQ(update_parts(plan, coupling, 3), (Parts{{0, 1, 2, 3}, {4, 5, 6, 7}}));
   }

@@ -1,4 +1,4 @@
-// What a preset says on its values is said to those who take them over, and to nobody else.
+// A preset's notes on its values are printed for runs that use these values, and for no others.
 
 #include <core/config/run_config.h>
 
@@ -71,7 +71,7 @@ TEST_F(PresetNotes, AreGivenOnAValueThatTheRunTakesFromThePreset) {
   EXPECT_THAT(notes("algorithm.preset = \"adapters\"\ntrain.group_size = 4\n"), ElementsAre(said));
 }
 
-TEST_F(PresetNotes, AreNotGivenOnAValueOfTheUsersOwn) {
+TEST_F(PresetNotes, AreNotPrintedForTheUsersOwnValue) {
   EXPECT_THAT(notes("train.learning_rate = 3e-6\n"), IsEmpty());
   EXPECT_THAT(notes("", {"train.learning_rate=1e-6"}), IsEmpty());
 }
@@ -82,7 +82,7 @@ TEST_F(PresetNotes, AreInheritedWithTheValueOnly) {
               ElementsAre("train.learning_rate = 3e-06 (preset wide of method) was chosen for adapters"));
 }
 
-TEST_F(PresetNotes, AreNoValues) {
+TEST_F(PresetNotes, AreNotValues) {
   const std::string resolved = resolve("").resolved_toml();
   EXPECT_THAT(resolved, testing::Not(HasSubstr("[note")));
   EXPECT_THAT(resolved, HasSubstr("3e-06"));

@@ -74,9 +74,9 @@ TEST(Preset, ValuesKnowThePresetAndTheirPlace) {
 TEST(Preset, MistakesNameFileAndLine) {
   EXPECT_THAT(mistakes({"description = \"a\"\n[train\n"}), HasSubstr("--> presets/a.toml:2:"));
   EXPECT_THAT(mistakes({"[train]\nsteps = 3\n"}),
-              AllOf(HasSubstr("a preset wants a description"), HasSubstr("--> presets/a.toml:1:1")));
+              AllOf(HasSubstr("a preset needs a description"), HasSubstr("--> presets/a.toml:1:1")));
   EXPECT_THAT(mistakes({kBase, "description = \"b\"\nextends = \"aa\"\n"}),
-              AllOf(HasSubstr("`extends` names `aa`, which is no preset of `method`\n  --> presets/b.toml:2:11"),
+              AllOf(HasSubstr("`extends` names `aa`, which is not a preset of `method`\n  --> presets/b.toml:2:11"),
                     HasSubstr("did you mean `a`?"), HasSubstr("presets of `method`: a, b")));
   EXPECT_THAT(mistakes({"description = \"a\"\nextends = \"b\"\n", "description = \"b\"\nextends = \"a\"\n"}),
               AllOf(HasSubstr("preset `b` extends itself"), HasSubstr("--> presets/a.toml:2:11")));

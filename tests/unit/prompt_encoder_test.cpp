@@ -76,7 +76,7 @@ TEST_F(Prompt, MayBeginTheResponse) {
   EXPECT_EQ(encoder({{"response_prefix", " = "}}).render("1 + 1"), "1 + 1 = ");
 }
 
-TEST_F(Prompt, MayHaveTheReplyOnALineOfItsOwn) {
+TEST_F(Prompt, MayHaveTheReplyOnASeparateLine) {
   EXPECT_EQ(encoder({{"format", "chat"}, {"trailing_newline", true}}).render("1 + 1", "It is"),
             "[user] 1 + 1.\n[assistant] \nIt is");
   traits_.chat_formats[0].reply_begin = "[assistant]\n";
@@ -108,7 +108,7 @@ TEST_F(Prompt, MistakesSayWhatToDo) {
   EXPECT_THAT(mistake({{"format", "chta"}}),
               testing::AllOf(HasSubstr("unknown chat format `chta`"), HasSubstr("did you mean `chat`?"),
                              HasSubstr("chat formats of Tiny: none, chat")));
-  EXPECT_THAT(mistake({{"instruction", "Solve it"}}), HasSubstr("write {question} where it belongs"));
+  EXPECT_THAT(mistake({{"instruction", "Solve it"}}), HasSubstr("write {question} where the question belongs"));
   EXPECT_THAT(mistake({{"system", "Be brief"}}), HasSubstr("[prompt] system needs a chat format"));
   EXPECT_THAT(mistake({{"trailing_newline", true}}), HasSubstr("[prompt] trailing_newline needs a chat format"));
 }

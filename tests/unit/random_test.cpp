@@ -1,32 +1,41 @@
 #include <drift/random.h>
 
-#include <core/interface/philox.h>
-
+#include <ATen/core/PhiloxRNGEngine.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <set>
 
 namespace drift {
 namespace {
 
+/// Key and counter as ATen takes them, lowest word first, and the four words.
 struct KnownAnswer {
-  std::array<std::uint32_t, 4> counter;
-  std::array<std::uint32_t, 2> key;
+  std::uint64_t key, counter_23, counter_01;
   std::array<std::uint32_t, 4> words;
 };
 
 // Random123's tests/kat_vectors, lines "philox4x32 10".
-TEST(Philox, GivesThePublishedKnownAnswers) {
-  constexpr std::uint32_t kOnes = 0xffffffff;
-  for (const auto& [counter, key, words] : {
-           KnownAnswer{{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
-           KnownAnswer{{kOnes, kOnes, kOnes, kOnes}, {kOnes, kOnes}, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
-           KnownAnswer{{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
-                       {0xa4093822, 0x299f31d0},
+TEST(Philox, OfAtenGivesThePublishedKnownAnswers) {
+  constexpr std::uint64_t kOnes = ~std::uint64_t{0};
+  for (const auto& [key, counter_23, counter_01, words] : {
+           KnownAnswer{0, 0, 0, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+           KnownAnswer{kOnes, kOnes, kOnes, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+           KnownAnswer{0x299f31d0a4093822,
+                       0x0370734413198a2e,
+                       0x85a308d3243f6a88,
                        {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
        }) {
-    EXPECT_EQ(philox(counter, key), words);
+    at::philox_engine philox(key, counter_23, counter_01);
+    for (const std::uint32_t word : words) EXPECT_EQ(philox(), word);
   }
+}
+
+TEST(RandomStream, PlacesItsPointInTheCounter) {
+  const RandomStream stream(7, "rollout");
+  at::philox_engine philox(stream.key(), 3 | std::uint64_t{0xfffffffe} << 32, 0xffffffff | std::uint64_t{2} << 32);
+  const std::uint64_t high = philox();
+  EXPECT_EQ(stream.bits({0xffffffff, 2, 3, 0xfffffffe}), high << 32 | philox());
 }
 
 TEST(RandomStream, IsAPureFunctionOfSeedNameAndPoint) {

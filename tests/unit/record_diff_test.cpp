@@ -94,7 +94,7 @@ TEST(RecordDiff, OtherItemsAreRefused) {
               AllOf(HasSubstr("only the first has b (1)"), HasSubstr("only the second has c (1)")));
   auto changed = record("a", true);
   changed.reference = "another";
-  EXPECT_THAT(error_of({record("a", true)}, {changed}), HasSubstr("another question or reference: a (1)"));
+  EXPECT_THAT(error_of({record("a", true)}, {changed}), HasSubstr("a different question or reference: a (1)"));
 }
 
 TEST(RecordDiff, FoldersAreComparedCellByCell) {

@@ -107,11 +107,11 @@ TEST_F(Records, AnotherBrokenLineIsAnErrorThatNamesIt) {
     RecordFile broken(file());
     FAIL();
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("cell.jsonl:2"), HasSubstr("no record of a response")));
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("cell.jsonl:2"), HasSubstr("not a record of a response")));
   }
 }
 
-TEST_F(Records, CanBeReplacedAllAtOnce) {
+TEST_F(Records, CanBeReplacedTogether) {
   RecordFile records(file());
   records.append({sample_record("a"), sample_record("b")});
   records.replace({sample_record("c")});

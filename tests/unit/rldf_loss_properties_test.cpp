@@ -152,7 +152,7 @@ TEST(RldfLoss, ViewsInAnotherOrderGiveTheSameLoss) {
   }
 }
 
-TEST(RldfLoss, ResponsesWithoutAViewCountInTheMeanOverResponsesOnly) {
+TEST(RldfLoss, ResponsesWithoutAViewCountOnlyInTheMeanOverResponses) {
   LossInput input = random_input();
   const auto value = [&](const char* norm, std::int64_t responses) {
     input.totals.responses = responses;
@@ -200,7 +200,7 @@ TEST(RldfLoss, TheClipStopsTheGradientOnlyWhereItIsActive) {
 }
 
 TEST(RldfLoss, TheBoundsOfTheClipAreItsOwn) {
-  // 1.4 lies beyond 1 + 0.3 but not beyond 1 + 0.5; 0.6 beyond 1 - 0.3 but not beyond 1 - 0.5.
+  // 1.4 is beyond 1 + 0.3 but not beyond 1 + 0.5; 0.6 beyond 1 - 0.3 but not beyond 1 - 0.5.
   const LossInput above = ratios({std::log(1.4)}, 1);
   const LossInput below = ratios({std::log(0.6)}, -1);
   EXPECT_NEAR(test::gradient(*rldf(clip(0.5, 0.3)), above).front(), 0, 1e-12);
@@ -224,7 +224,7 @@ TEST(RldfLoss, AViewsWeightMultipliesItsShare) {
   }
 }
 
-TEST(RldfLoss, ExactlyOnABoundaryTheWholeGradientPasses) {
+TEST(RldfLoss, ExactlyOnABoundTheFullGradientPasses) {
   ASSERT_EQ(std::exp(std::log(1.5)), 1.5);
   ASSERT_EQ(std::exp(std::log(0.5)), 0.5);
   EXPECT_NEAR(test::gradient(*rldf(clip(0.5, 0.5)), ratios({std::log(1.5)}, 1)).front(), -1.5, 1e-12);

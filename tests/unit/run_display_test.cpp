@@ -42,7 +42,7 @@ StepRecord row(std::int64_t step, double reward) {
   row.step = step;
   row.reward = row.solved = reward;
   row.loss = -0.0312;
-  row.plugin_metrics = {{"kl", 0}, {"token_utility", 0.583}};
+  row.loss_metrics = {{"kl", 0}, {"token_utility", 0.583}};
   row.live_groups = 6;
   row.groups = 16;
   row.grad_norm = 0.84;
@@ -186,7 +186,7 @@ TEST(RunDisplay, WarningsOfAnyRoomAppearInTheRunAboveTheLiveLine) {
   EXPECT_THAT(screen.text(), HasSubstr("\r\033[Kwarning: fewer than 10 % of the groups are live\n0/60"));
 }
 
-TEST(RunDisplay, ClosingTellsWhatWasLearnedAndWhereItLies) {
+TEST(RunDisplay, ClosingShowsWhatWasLearnedAndWhereItIs) {
   Screen screen(false);
   RunDisplay display(screen.terminal);
   RunClosing closing;
@@ -199,12 +199,12 @@ TEST(RunDisplay, ClosingTellsWhatWasLearnedAndWhereItLies) {
   closing.report = "runs/first/report.html";
   display.close(closing);
   EXPECT_EQ(screen.text(),
-            "eval        400 held-out items, greedy:  31.8 % -> 86.5 %   (standard error 2.3, 1.7)\n"
-            "time        0:19, peak memory 412 MiB\n"
-            "report      runs/first/report.html\n");
+            "eval    400 held-out items, greedy:  31.8 % -> 86.5 %   (standard error 2.3, 1.7)\n"
+            "time    0:19, peak memory 412 MiB\n"
+            "report  runs/first/report.html\n");
 }
 
-TEST(RunDisplay, AnInterruptedRunSaysHowToGoOn) {
+TEST(RunDisplay, AnInterruptedRunSaysHowToContinue) {
   Screen screen(false);
   RunDisplay display(screen.terminal);
   display.begin(sixty_steps());
@@ -218,10 +218,10 @@ TEST(RunDisplay, AnInterruptedRunSaysHowToGoOn) {
   EXPECT_THAT(screen.text(), HasSubstr("\n    37  0.400"));
   EXPECT_THAT(screen.text(), EndsWith("stopped     after step 37 of 60\n"
                                       "checkpoint  runs/first/checkpoints/step-000037\n"
-                                      "go on with  drift train runs/first/config.toml --resume\n"));
+                                      "continue    drift train runs/first/config.toml --resume\n"));
 }
 
-TEST(Progress, InAPipeItSpeaksEveryTenSeconds) {
+TEST(Progress, InAPipeItPrintsEveryTenSeconds) {
   Screen screen(false);
   Progress progress(screen.terminal, "eval", 400, "item");
   for (int done = 10; done <= 400; done += 10) {

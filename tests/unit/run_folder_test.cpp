@@ -93,7 +93,7 @@ void expect_step(const std::optional<ResumePoint>& point, std::int64_t step) {
   EXPECT_TRUE(at::equal(model[0].tensor, expected.parameters[0].tensor));
 }
 
-TEST_F(Run, GoesOnFromItsLastCheckpoint) {
+TEST_F(Run, ContinuesFromItsLastCheckpoint) {
   make_run(20);
   expect_step(RunFolder::open(path()).resume_point(kHash), 20);
   EXPECT_EQ(read_file(path() / "config.toml"), "seed = 1\n");
@@ -135,7 +135,7 @@ TEST_F(Run, StartsOnlyInAFolderWithoutARun) {
   write_file(path() / "notes.txt", "mine");
   make_run(10);
   EXPECT_THAT(error_of([&] { RunFolder::create(path()); }),
-              AllOf(HasSubstr("holds a run already"), HasSubstr("--resume"), HasSubstr("--out")));
+              AllOf(HasSubstr("already has a run"), HasSubstr("--resume"), HasSubstr("--out")));
   EXPECT_THAT(error_of([&] { RunFolder::open(folder_.path() / "none"); }),
               AllOf(HasSubstr("there is no run in"), HasSubstr("without --resume")));
   EXPECT_THAT(error_of([&] { RunFolder::open(folder_.path()); }), HasSubstr("there is no run in"));
@@ -158,7 +158,7 @@ TEST_F(Run, IsWrittenByOneProcessAtATime) {
   EXPECT_EQ(error_of([&] { RunFolder::open(path()); }), "");
 }
 
-TEST_F(Run, WithoutACheckpointThereIsNothingToGoOnFrom) {
+TEST_F(Run, WithoutACheckpointThereIsNothingToContinueFrom) {
   make_run(0);
   EXPECT_FALSE(RunFolder::open(path()).resume_point(kHash).has_value());
 }
@@ -169,11 +169,11 @@ TEST_F(Run, KilledBeforeTheFirstLinkFindsItsCheckpoint) {
   expect_step(RunFolder::open(path()).resume_point(kHash), 10);
 }
 
-TEST_F(Run, ADamagedCheckpointIsReportedAndTheWholeOneNamed) {
+TEST_F(Run, ADamagedCheckpointIsReportedAndACompleteOneNamed) {
   make_run(20);
   const fs::path broken = checkpoints() / "step-000020";
-  const std::string hint = "the newest whole checkpoint is " + (checkpoints() / "step-000010").string() +
-                           "; to go on from there: ln -sfn step-000010";
+  const std::string hint = "the newest complete checkpoint is " + (checkpoints() / "step-000010").string() +
+                           "; to continue from there: ln -sfn step-000010";
   for (const std::string name :
        {"model.safetensors", "training_state.safetensors", "config.json", "training_state.json"}) {
     SCOPED_TRACE(name);
@@ -194,7 +194,7 @@ TEST_F(Run, ADamagedCheckpointIsReportedAndTheWholeOneNamed) {
   fs::remove_all(broken);  // `last` points nowhere
   EXPECT_THAT(resume_error(), AllOf(HasSubstr("there is no checkpoint folder"), HasSubstr(hint)));
   fs::remove_all(checkpoints() / "step-000010");
-  EXPECT_THAT(resume_error(), HasSubstr("no other checkpoint of this run is whole"));
+  EXPECT_THAT(resume_error(), HasSubstr("no other checkpoint of this run is complete"));
 }
 
 TEST_F(Run, AllDamagedFilesAreListed) {
@@ -208,7 +208,7 @@ TEST_F(Run, AllDamagedFilesAreListed) {
 TEST_F(Run, AForeignCheckpointIsRefused) {
   make_run(10);
   EXPECT_THAT(resume_error("beef"),
-              AllOf(HasSubstr("another configuration (c0ffee, this one is beef)"), HasSubstr("config.toml")));
+              AllOf(HasSubstr("a different configuration (c0ffee, this one is beef)"), HasSubstr("config.toml")));
 
   const fs::path state = checkpoints() / "step-000010/training_state.json";
   const std::string text = read_file(state);
@@ -221,11 +221,11 @@ TEST_F(Run, AForeignCheckpointIsRefused) {
     EXPECT_THAT(resume_error(), HasSubstr("training_state.json is not a JSON object"));
   }
   write_file(state, "{}");
-  EXPECT_THAT(resume_error(), HasSubstr("training_state.json names no format"));
+  EXPECT_THAT(resume_error(), HasSubstr("training_state.json has no format"));
   write_file(state, "{\"format\":" + std::string(1'000'000, '[') + std::string(1'000'000, ']') + "}");
   EXPECT_THAT(resume_error(), HasSubstr("training_state.json is nested deeper than 64 levels"));
   fs::remove(state);
-  EXPECT_THAT(resume_error(), HasSubstr("holds no training state"));
+  EXPECT_THAT(resume_error(), HasSubstr("has no training state"));
 }
 
 TEST_F(Run, MetricsAreCutToTheCheckpointsStep) {
@@ -323,7 +323,7 @@ TEST_F(Run, AKillAtAnyInstantLosesNothingButTheStep) {
     if (child == 0) write_until_killed(path(), ends[1]);
     ::close(ends[1]);
     char byte = 0;
-    ASSERT_EQ(::read(ends[0], &byte, 1), 1) << "the child could not go on";
+    ASSERT_EQ(::read(ends[0], &byte, 1), 1) << "the child could not continue";
     ::close(ends[0]);
     ::usleep(static_cast<useconds_t>(random.below(30'000, {kill, 0, 0, 0})));
     ::kill(child, SIGKILL);
@@ -341,7 +341,7 @@ TEST_F(Run, AKillAtAnyInstantLosesNothingButTheStep) {
     EXPECT_EQ(read_file(path() / "metrics.jsonl"), lines);
     for (const std::string& name : names_in(checkpoints())) {
       EXPECT_THAT(name, ::testing::MatchesRegex("last|step-[0-9]*"));
-      EXPECT_EQ(error_of([&] { read_training_state(checkpoints() / name); }), "");  // each is whole, linked or not
+      EXPECT_EQ(error_of([&] { read_training_state(checkpoints() / name); }), "");  // each is complete, linked or not
     }
     EXPECT_LE(names_in(checkpoints()).size(), 4U);  // `last`, two kept, and one that was not yet removed or linked
   }

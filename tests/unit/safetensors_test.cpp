@@ -168,7 +168,7 @@ TEST_F(Safetensors, AFileCutOffAnywhereIsRefused) {
     EXPECT_NE(error_of(raw_bytes(bytes.substr(0, length))), "")
         << "cut to " << length << " of " << bytes.size() << " bytes";
   }
-  EXPECT_THAT(error_of(raw_bytes(bytes + "x")), HasSubstr("its tensors hold 17 bytes, but the file has 18"));
+  EXPECT_THAT(error_of(raw_bytes(bytes + "x")), HasSubstr("its tensors have 17 bytes, but the file has 18"));
   EXPECT_EQ(error_of(raw_bytes(bytes)), "");
 }
 
@@ -248,21 +248,21 @@ TEST_F(Safetensors, HostileHeadersAreRefusedWithTheTensorAndTheReason) {
        data, "the name `x` occurs twice"},
       {R"({"x":{"dtype":"F32","dtype":"F32","shape":[2],"data_offsets":[0,8]}})", data, "two fields dtype"},
       {R"({"x":{"dtype":"F4","shape":[2],"data_offsets":[0,8]}})", data, "has the type `F4`; supported: BOOL, U8"},
-      {R"({"x":{"dtype":3,"shape":[2],"data_offsets":[0,8]}})", data, "holds a number"},
+      {R"({"x":{"dtype":3,"shape":[2],"data_offsets":[0,8]}})", data, "has a number"},
       {R"({"x":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", data, "a negative number"},
       {R"({"x":{"dtype":"F32","shape":[2.0],"data_offsets":[0,8]}})", data, "a fraction"},
       {R"({"x":{"dtype":"F32","shape":[4294967296,4294967296,4294967296],"data_offsets":[0,8]}})", data,
        "needs too many bytes"},
       {R"({"x":{"dtype":"F32","shape":[9223372036854775808],"data_offsets":[0,8]}})", data, "above 2^63 - 1"},
-      {R"({"x":{"dtype":"F32","shape":[7,0],"data_offsets":[0,8]}})", data, "but its data_offsets hold 8"},
+      {R"({"x":{"dtype":"F32","shape":[7,0],"data_offsets":[0,8]}})", data, "but its data_offsets span 8"},
       {R"({"x":{"dtype":"F32","shape":[9223372036854775807,0],"data_offsets":[0,0]}})", "", "needs too many bytes"},
       {R"({"x":{"dtype":"F32","shape":[0,4611686018427387904,8],"data_offsets":[0,0]}})", "", "needs too many bytes"},
       {R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"extra":1}})", data, "unknown field `extra`"},
       {R"({"x":{"dtype":"F32","shape":[2]}})", data, "needs the fields dtype, shape and data_offsets"},
-      {R"({"x":7})", data, "tensor `x` holds a number"},
+      {R"({"x":7})", data, "tensor `x` has a number"},
       {R"({"x":[[1]]})", data, "a list"},
       {R"({"x":{"dtype":{"a":1}}})", data, "an object"},
-      {R"({"__metadata__":{"a":{"b":1}}})", "", "the metadata holds an object"},
+      {R"({"__metadata__":{"a":{"b":1}}})", "", "the metadata has an object"},
       {R"({"__metadata__":{"a":"b","a":"c"}})", "", "twice"},
       {"{\"\xff\":1}", "", "not valid JSON"},
       {R"([1])", "", "does not begin with {"},
@@ -294,7 +294,7 @@ TEST_F(Safetensors, DeepNestingAndHugeLengthsCostNothing) {
   }
 }
 
-TEST_F(Safetensors, WhatIsNoFileIsRefused) {
+TEST_F(Safetensors, AnInvalidFileIsRefused) {
   EXPECT_THAT(error_of(folder_.path() / "missing"), HasSubstr("No such file"));
   EXPECT_THAT(error_of(folder_.path()), HasSubstr("Is a directory"));
   EXPECT_THAT(error_of("/dev/null"), HasSubstr("/dev/null"));

@@ -101,7 +101,7 @@ TEST(SpgMasking, BlockModesMaskFromARandomBlockOn) {
         });
     using Seen = std::set<std::pair<std::int64_t, std::int64_t>>;
     EXPECT_EQ(first_masked_block, (Seen{{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {2, 0}}))
-        << mode << ": blocks behind the end are none";
+        << mode << ": blocks after the end do not count";
   }
 }
 
@@ -198,7 +198,7 @@ TEST(SpgLoss, ResponsesAreWeighedByTheirValidLengthScoredOrNot) {
               ((0.75 * 12 - 0.5 * 7) / 19 - 0.25) / 2, 1e-6);
 }
 
-TEST(SpgLoss, WithEverythingMaskedTheUpperBoundLiesAboveTheLowerOne) {
+TEST(SpgLoss, WithEverythingMaskedTheUpperBoundIsAboveTheLowerOne) {
   // All tokens masked in both copies, p alike in both: both bounds are the log-likelihood itself.
   LossInput input;
   input.plan = plan_of(*masking({{"mode", text("all")}}), rollout());

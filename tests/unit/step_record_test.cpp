@@ -22,20 +22,20 @@ StepRecord whole_step() {
   step.response_length = 20;
   step.update_forwards_per_response = 2;
   step.two_pass = true;
-  step.plugin_metrics = {{"clipped", kUnknown}, {"kl", 0.75}};
+  step.loss_metrics = {{"clipped", kUnknown}, {"reward", 0.75}};
+  step.plugin_metrics = {{"code/timeouts", 2}};
   step.seconds = StepSeconds{.rollout = 1, .reward = 0.5, .update = 2, .total = 4.25};
   step.held_out = HeldOutResult{0.5, 0.125, 16, 32, 7.5};
   return step;
 }
 
 const std::string kWholeLine =
-    R"({"step":3,"loss":-0.5,"reward":0.25,"solved":0.375,"kl":0.75,"grad_norm":1.5,"token_utility":null,)"
-    R"("live_groups":0,"kept_groups":4,"groups":8,"response_length":20.0,"forwards_per_response":null,)"
-    R"("tokens_per_second":null,"learning_rate":0.1,"update_forwards_per_response":2.0,)"
-    R"("update_backwards_per_response":null,"two_pass":true,"skipped":false,"reward.format":1.0,)"
-    R"("reward.puzzle":0.125,"clipped":null,"seconds":{"rollout":1.0,"reward":0.5,"old":0.0,"reference":0.0,)"
-    R"("update":2.0,"other":0.75,"total":4.25},"held_out":{"accuracy":0.5,"standard_error":0.125,"items":16,)"
-    R"("forwards_per_response":32.0,"seconds":7.5}})";
+    R"({"step":3,"loss":-0.5,"reward":0.25,"solved":0.375,"grad_norm":1.5,"live_groups":0,"kept_groups":4,)"
+    R"("groups":8,"response_length":20.0,"forwards_per_response":null,"tokens_per_second":null,"learning_rate":0.1,)"
+    R"("update_forwards_per_response":2.0,"update_backwards_per_response":null,"two_pass":true,"skipped":false,)"
+    R"("reward.format":1.0,"reward.puzzle":0.125,"loss/clipped":null,"loss/reward":0.75,"code/timeouts":2.0,"seconds":{"rollout":1.0,)"
+    R"("reward":0.5,"old":0.0,"reference":0.0,"update":2.0,"other":0.75,"total":4.25},"held_out":{"accuracy":0.5,)"
+    R"("standard_error":0.125,"items":16,"forwards_per_response":32.0,"seconds":7.5}})";
 
 TEST(StepRecord, IsALineWhoseUnknownNumbersAreNull) { EXPECT_EQ(to_json_line(whole_step()), kWholeLine); }
 
@@ -43,9 +43,9 @@ TEST(StepRecord, ReadBackItIsTheSame) {
   const StepRecord read = parse_step(kWholeLine);
   // What the loss could not tell is left out.
   std::string line = kWholeLine;
-  const std::string unknown = R"("clipped":null,)";
+  const std::string unknown = R"("loss/clipped":null,)";
   EXPECT_EQ(to_json_line(read), line.erase(line.find(unknown), unknown.size()));
-  EXPECT_TRUE(std::isnan(read.value("clipped")));
+  EXPECT_TRUE(std::isnan(read.value("loss/clipped")));
 }
 
 TEST(StepRecord, WhatIsEvaluatedBeforeTheFirstStepHasNoTime) {
@@ -63,11 +63,13 @@ TEST(StepRecord, NumbersAreFoundByTheirName) {
   EXPECT_EQ(step.value("reward"), 0.25);
   EXPECT_EQ(step.value("reward.puzzle"), 0.125);
   EXPECT_EQ(step.value("live_groups"), 0);
-  EXPECT_EQ(step.value("kl"), 0.75);
-  EXPECT_TRUE(std::isnan(step.value("token_utility")));
+  EXPECT_EQ(step.value("loss/reward"), 0.75) << "the loss's own";
+  EXPECT_EQ(step.value("code/timeouts"), 2);
+  EXPECT_TRUE(std::isnan(step.value("loss/kl")));
+  EXPECT_EQ(parse_step(R"({"step":1,"kl":0.5})").value("loss/kl"), 0.5) << "a run from before these names";
 }
 
-TEST(StepRecord, TheTotalAloneIsNoPhase) {
+TEST(StepRecord, TheTotalAloneIsNotAPhase) {
   const StepRecord step = parse_step(R"({"step":1,"seconds":0.5})");
   ASSERT_TRUE(step.seconds);
   EXPECT_EQ(step.seconds->total, 0.5);

@@ -1,4 +1,4 @@
-// Ids to text, bit by bit and at once.
+// Ids to text, in pieces and in one go.
 
 #include <core/text/byte_alphabet.h>
 #include <core/text/tokenizer.h>
@@ -34,7 +34,7 @@ Ids ids_of(const std::string& text) {
   return ids;
 }
 
-TEST(StreamDecoder, ShowsWholeCharacters) {
+TEST(StreamDecoder, ShowsCompleteCharacters) {
   StreamDecoder stream(bytes(), /*skip_special=*/true);
   EXPECT_EQ(stream.push('a'), "a");
   EXPECT_EQ(stream.push(0xF0), "");

@@ -9,27 +9,17 @@
 #include <set>
 
 #include "tests/support/sudoku.h"
+#include "tests/support/tasks.h"
 
 namespace drift {
 namespace {
 
+using test::held_out_items;
 using test::make_sudoku;
 using test::puzzle_of;
 using test::solution_of;
+using test::training_items;
 using testing::HasSubstr;
-
-std::vector<TaskItem> training_items(const Task& task, std::int64_t count, std::uint64_t seed = 1) {
-  const RandomStream random(seed, "items");
-  std::vector<TaskItem> items(static_cast<std::size_t>(count));
-  for (std::int64_t i = 0; i < count; ++i) task.training_item(i, random, items[static_cast<std::size_t>(i)]);
-  return items;
-}
-
-std::vector<TaskItem> held_out_items(const Task& task) {
-  std::vector<TaskItem> items(static_cast<std::size_t>(task.held_out_size()));
-  for (std::int64_t i = 0; i < task.held_out_size(); ++i) task.held_out_item(i, items[static_cast<std::size_t>(i)]);
-  return items;
-}
 
 std::set<std::string> solution_grids(const std::vector<TaskItem>& items) {
   std::set<std::string> grids;
@@ -66,7 +56,7 @@ TEST(SudokuTask, AnItemIsAGridBetweenTwoSpecialTokens) {
   make_sudoku<Task>()->held_out_item(0, item);
   EXPECT_EQ(item.prompt, "<|startoftext|>" + test::lines(puzzle_of(item)) + "<|sep|>");
   EXPECT_EQ(item.id, puzzle_of(item) + "-" + solution_of(item));
-  EXPECT_EQ(item.demonstration, "") << "nobody may imitate an answer to a held-out puzzle";
+  EXPECT_EQ(item.demonstration, "") << "no held-out puzzle may have an answer to imitate";
 }
 
 TEST(SudokuTask, PromptsHaveTwentyOneTokensAndResponsesTwenty) {
@@ -131,57 +121,32 @@ TEST(SudokuTask, BothSidesHaveEveryRelabellingClass) {
   EXPECT_EQ(classes(solution_grids(training_items(*make_sudoku<Task>(), 10000))), 12u);
 }
 
-std::uint64_t fnv1a(const std::set<std::string>& texts) {
-  std::uint64_t hash = 0xCBF29CE484222325u;
-  for (const auto& text : texts) {
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
-  }
-  return hash;
-}
-
 TEST(SudokuTask, TheSplitAndTheHeldOutPuzzlesArePinned) {
-  EXPECT_EQ(fnv1a(held_out_grids()), 4208089776373548885u) << "another split makes published figures incomparable";
+  EXPECT_EQ(test::hash_of(held_out_grids()), 4208089776373548885u)
+      << "another split makes published figures incomparable";
   std::set<std::string> ids;
   for (const TaskItem& item : held_out_items(*make_sudoku<Task>())) ids.insert(item.id);
-  EXPECT_EQ(fnv1a(ids), 111330443332512179u) << "and so do other puzzles";
+  EXPECT_EQ(test::hash_of(ids), 111330443332512179u) << "and so do other puzzles";
 }
 
 // The items of configs/tasks/sudoku.toml, to the last byte.
 TEST(SudokuTask, TheSmallModelsItemsArePinned) {
   std::set<std::string> texts;
   for (const auto& items : {training_items(*make_sudoku<Task>(), 2000), held_out_items(*make_sudoku<Task>())}) {
-    for (const TaskItem& item : items) {
-      texts.insert(item.id + "\n" + item.prompt + "\n" + item.reference + "\n" + item.demonstration +
-                   item.response_prefix + "\n");
-    }
+    for (const TaskItem& item : items) texts.insert(test::text_of(item));
   }
-  EXPECT_EQ(fnv1a(texts), 11813806010008587740u);
+  EXPECT_EQ(test::hash_of(texts), 11813806010008587740u);
 }
 
 TEST(SudokuTask, ItemsAreAFunctionOfSeedAndIndex) {
-  const auto task = make_sudoku<Task>();
-  const auto other_instance = make_sudoku<Task>({{"held_out_size", std::int64_t{1}}});
-  const auto items = training_items(*task, 50);
-  const RandomStream same_seed(1, "items");
-  for (std::int64_t i = 49; i >= 0; --i) {
-    TaskItem again;
-    other_instance->training_item(i, same_seed, again);
-    EXPECT_EQ(again.prompt, items[static_cast<std::size_t>(i)].prompt);
-    EXPECT_EQ(again.demonstration, items[static_cast<std::size_t>(i)].demonstration);
-  }
-  EXPECT_NE(training_items(*task, 1, 2)[0].prompt, items[0].prompt);
-  TaskItem far;
-  task->training_item((std::int64_t{1} << 32) + 7, same_seed, far);
-  EXPECT_NE(far.prompt, items[7].prompt) << "items go on beyond 2^32";
+  test::expect_items_of_seed_and_index(*make_sudoku<Task>(), *make_sudoku<Task>({{"held_out_size", std::int64_t{1}}}));
 }
 
 TEST(SudokuTask, HeldOutPuzzlesAreDistinctAndGrowAtTheEnd) {
-  const auto items = held_out_items(*make_sudoku<Task>());
-  const auto fewer = held_out_items(*make_sudoku<Task>({{"held_out_size", std::int64_t{100}}}));
   std::set<std::string> ids;
-  for (const TaskItem& item : items) ids.insert(item.id);
+  for (const TaskItem& item : held_out_items(*make_sudoku<Task>())) ids.insert(item.id);
   EXPECT_EQ(ids.size(), 400u);
-  for (std::size_t i = 0; i < fewer.size(); ++i) EXPECT_EQ(fewer[i].id, items[i].id);
+  test::expect_held_out_items_to_grow(*make_sudoku<Task>(), *make_sudoku<Task>({{"held_out_size", std::int64_t{100}}}));
 }
 
 // Puzzles are drawn with a uniform number of blanks and thrown away when they have several solutions, so what is left
@@ -334,9 +299,6 @@ TEST(SudokuTask, ImpossibleParametersAreErrors) {
       << "60 grids with 16 cells each";
   EXPECT_THAT(error_of({{"split", "puzzles"}}), HasSubstr("split = \"puzzles\" needs a held_out_file"));
   EXPECT_THROW(make_sudoku<Task>({{"blanks_high", std::int64_t{13}}}), Error) << "no such puzzle has one solution";
-  TaskItem item;
-  EXPECT_THROW(make_sudoku<Task>()->held_out_item(400, item), Error);
-  EXPECT_THROW(make_sudoku<Task>()->held_out_item(-1, item), Error);
 }
 
 TEST(SudokuTask, AFileOfPuzzlesIsReadWithCare) {

@@ -98,7 +98,7 @@ TEST(PublishedFigures, MistakesNameTheLine) {
   EXPECT_EQ(error_of("# a comment\n" + titles + "small,\"a, \"\"b\"\"\",base,sums,20,dynamic,+12.5\n"), "no error");
   EXPECT_THAT(error_of(titles + "small,a,best,sums,20,dynamic,1\n"), HasSubstr("figures.csv:2: unknown role `best`"));
   EXPECT_THAT(error_of(titles + "small,a,base,sums,20,dynamic\n"), HasSubstr(":2: 6 cells"));
-  EXPECT_THAT(error_of(titles + "small,a,base,sums,20,dynamic,many\n"), HasSubstr("`value` is no number: `many`"));
+  EXPECT_THAT(error_of(titles + "small,a,base,sums,20,dynamic,many\n"), HasSubstr("`value` is not a number: `many`"));
   EXPECT_THAT(error_of("backbone,method\n"), HasSubstr("the column `role` is missing"));
 }
 
@@ -134,7 +134,8 @@ Large,theirs,proposed,sums,20,dynamic,99.0
     results_.suite = &suite_;
     results_.name = "ours/last";
     results_.published = figures_of(read_published(folder_.path() / "figures.csv"), "small");
-    for (const SuiteCell& cell : cells_of(suite_)) results_.cells.push_back(summary(cell.cell, 3, 6));
+    for (const GridCell& cell : cells_of(suite_))
+      results_.cells.push_back(summary(evaluation_cell(suite_, cell), 3, 6));
     results_.cells[0] = summary(results_.cells[0].cell, 2, 4);                // 50.0, as the best of the others
     results_.cells[2] = summary(results_.cells[2].cell, 4, 4, /*wanted=*/8);  // 100.0, but not complete
     results_.cells[7] = summary(results_.cells[7].cell, 0, 0, 4);             // nothing yet
@@ -221,7 +222,7 @@ TEST_F(SuiteTables, WithoutFiguresThereAreOwnRowsAlone) {
 
 TEST_F(SuiteTables, CellsComeScheduleByScheduleAndTaskByTask) {
   std::vector<std::string> names;
-  for (const SuiteCell& cell : cells_of(suite_)) names.push_back(cell.cell.name());
+  for (const GridCell& cell : cells_of(suite_)) names.push_back(cell.label);
   EXPECT_THAT(names, ElementsAre("sums-20-dynamic", "sums-40-dynamic", "grids-20-dynamic", "rhymes-8-dynamic",
                                  "sums-20-static", "sums-40-static", "grids-20-static", "rhymes-8-static"));
 }
@@ -242,7 +243,7 @@ tasks = [{ name = "a/b", file = "a.toml" }, { name = "c", fil = "c.toml", length
     EXPECT_THAT(text,
                 AllOf(HasSubstr("unknown key `schedule`"), HasSubstr("did you mean `schedules`?"),
                       HasSubstr("`lengths` must be a list of integers"), HasSubstr("`published` must be a text")));
-    EXPECT_THAT(text, AllOf(HasSubstr("no lengths for this task"), HasSubstr("must be a plain one, good for a file"),
+    EXPECT_THAT(text, AllOf(HasSubstr("no lengths for this task"), HasSubstr("must be usable as a file name"),
                             HasSubstr("unknown key `fil` in a task"), HasSubstr("this task has no file")));
   }
 }

@@ -61,14 +61,14 @@ name = "plain"
     SweepFile file = read_sweep_file(write("sweep.toml", "extends = [\"base.toml\"]\n" + content), overrides);
     auto cells = expand_grid(file);
     auto documents = cell_documents(file, cells);
-    return plan_sweep(std::move(file), std::move(cells), std::move(documents), [&](const ConfigDocument& document) {
+    return plan_sweep(std::move(file), std::move(cells), documents, [&](const ConfigDocument& document) {
       return resolve_config(document, registry_, ConfigPurpose::kTrain);
     });
   }
 
   std::vector<std::string> labels(const std::string& content) const {
     std::vector<std::string> texts;
-    for (const SweepCell& cell : plan(content).cells) texts.push_back(cell.label);
+    for (const GridCell& cell : plan(content).cells) texts.push_back(cell.label);
     return texts;
   }
 

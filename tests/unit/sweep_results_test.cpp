@@ -96,7 +96,7 @@ TEST(TextTables, EscapeInLatex) {
 
 TEST(TextTables, EscapeInMarkdownAndHtml) {
   EXPECT_EQ(to_markdown(kTable),
-            "| setting | 50% & _more_ |\n|---|---:|\n| a, \"b\" | -1.5 ± 0.2 |\n| x\\|y\\z |  |\n");
+            "| setting | 50% & _more_ |\n| --- | ---: |\n| a, \"b\" | -1.5 ± 0.2 |\n| x\\|y\\z | |\n");
   EXPECT_THAT(to_html(kTable), HasSubstr("<th class=\"number\">50% &amp; _more_</th>"));
 }
 
@@ -119,7 +119,7 @@ class Results : public testing::Test {
     }
   }
 
-  static SweepValue named(const std::string& name) { return {name, {}, {}}; }
+  static GridValue named(const std::string& name) { return {name, {}, {}}; }
 
   void finish(std::size_t cell, int seed, double accuracy) const {
     const auto run = folder_.path() / ("run" + std::to_string(3 * cell + static_cast<std::size_t>(seed) - 1));
@@ -155,8 +155,8 @@ TEST_F(Results, RowsAreMeansOverTheFinishedSeedsWithTheirPairedDifferences) {
   EXPECT_THAT(found.rows[1].difference.error, DoubleNear(3, 1e-9));
   EXPECT_EQ(found.rows[1].difference.count, 2);
   EXPECT_DOUBLE_EQ(found.rows[1].reward.mean, 1.0);  // step 2 of seeds 1 and 3
-  EXPECT_DOUBLE_EQ(found.rows[1].peak_memory_mib, 300);
-  EXPECT_DOUBLE_EQ(found.rows[1].seconds_per_step, 1.5);
+  EXPECT_DOUBLE_EQ(found.rows[1].mean.peak_memory_mib, 300);
+  EXPECT_DOUBLE_EQ(found.rows[1].mean.seconds_per_step, 1.5);
   EXPECT_TRUE(found.rows[2].is_baseline) << "every group has its own";
   EXPECT_EQ(found.rows[2].finished, 0);
 }
@@ -193,7 +193,7 @@ TEST_F(Results, TheCsvHasEveryNumberInAColumnOfItsOwn) {
 }
 
 TEST_F(Results, TheMeasureCanBeTheTrainingReward) {
-  plan_.file.measure = SweepMeasure::kReward;
+  plan_.file.measure = kSweepMeasures[1];
   for (std::size_t cell = 0; cell < 2; ++cell) finish(cell, 1, 0.5);
   const std::string text = to_text(result_table(results()), true);
   EXPECT_THAT(text, HasSubstr("runs  reward  difference  s/step"));

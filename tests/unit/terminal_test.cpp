@@ -1,4 +1,5 @@
 #include <core/base/log.h>
+#include <core/process/threads.h>
 #include <core/report/format.h>
 #include <core/report/terminal.h>
 
@@ -17,7 +18,6 @@
 #include <cstdlib>
 #include <optional>
 #include <sstream>
-#include <thread>
 #include <vector>
 
 namespace drift {
@@ -75,7 +75,7 @@ TEST(Terminal, WithoutATerminalThereIsNoLiveLine) {
   EXPECT_EQ(stream.str(), "done\n");
 }
 
-TEST(Terminal, OnATerminalTheLiveLineStandsBelowWhatIsPrinted) {
+TEST(Terminal, OnATerminalTheLiveLineIsBelowThePrintedLines) {
   std::ostringstream stream;
   TerminalOptions options;
   options.is_terminal = true;
@@ -127,7 +127,7 @@ class PseudoTerminal {
   int end_ = -1, other_end_ = -1;
 };
 
-TEST(Terminal, AFileIsNoTerminal) {
+TEST(Terminal, AFileIsNotATerminal) {
   const Environment term("TERM", "xterm"), ci("CI", nullptr), no_color("NO_COLOR", nullptr);
   const test::TemporaryFolder folder;
   const int file = open((folder.path() / "file").c_str(), O_CREAT | O_RDWR, 0600);
@@ -193,13 +193,8 @@ TEST(Log, WarningsReachTheListenerFromEveryThread) {
   open_log(folder.path() / "log.txt");
   int heard = 0;
   set_warning_listener([&](const std::string&) { ++heard; });
-  std::vector<std::thread> threads;
-  for (int thread = 0; thread < 4; ++thread) {
-    threads.emplace_back([] {
-      for (int line = 0; line < 25; ++line) log_warning("careful");
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  for_each_at_once(
+      100, [](std::size_t) { log_warning("careful"); }, /*threads=*/4);
   set_warning_listener({});
   close_log();
   EXPECT_EQ(heard, 100);

@@ -160,7 +160,7 @@ TEST(TokenizerFile, HostileContentIsRefusedWithTheReason) {
   EXPECT_THAT(with("/model", 5), HasSubstr("`type` is missing"));
   EXPECT_THAT(with("/decoder", 5), HasSubstr("`type` is missing"));
   EXPECT_THAT(with("/model/type", 5), HasSubstr("`type` is not a text"));
-  EXPECT_THAT(tokenizer_error("[]"), HasSubstr("no JSON object"));
+  EXPECT_THAT(tokenizer_error("[]"), HasSubstr("not a JSON object"));
   EXPECT_THAT(tokenizer_error("{}"), HasSubstr("decoder null"));
   EXPECT_THAT(tokenizer_error(std::string(1000000, '[')), HasSubstr("not valid JSON"));
   EXPECT_THAT(tokenizer_error(std::string("{\"model\": \"\xFF\"}")), HasSubstr("not valid JSON"));

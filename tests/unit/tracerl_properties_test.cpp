@@ -92,7 +92,8 @@ TEST(TracerlMasking, PaddingIsScoredAsFarAsPostNumSays) {
     EXPECT_THAT(scored(0), ElementsAre(1, 0, 1, 0, 0, 0)) << name;
     EXPECT_THAT(scored(1), ElementsAre(1, 1, 1, 0, 0, 0)) << name;
     EXPECT_THAT(scored(2), ElementsAre(1, 1, 1, 1, 0, 0)) << name;
-    EXPECT_THAT(scored(-1), ElementsAre(1, 1, 1, 1, 1, 0)) << name << ": what was never committed is no token";
+    EXPECT_THAT(scored(-1), ElementsAre(1, 1, 1, 1, 1, 0))
+        << name << ": a position that was never committed is not a token";
   }
 }
 

@@ -157,7 +157,7 @@ TEST_P(Backbone, ResponsesShareTheKeysOfTheirPrompt) {
       << "a shared position";
 }
 
-// Attention by blocks: what follows a block does not change it, and positions may be told.
+// Attention by blocks: what follows a block does not change it, and positions may be given.
 TEST_P(Backbone, ABlockSeesItselfAndWhatIsBeforeIt) {
   const auto model = open();
   ASSERT_NE(capability<BlockAttention>(*model), nullptr);

@@ -13,7 +13,7 @@ TEST(Truncation, AResponseFillsItsLengthIfAtMostTheMarginIsLeft) {
   const auto valid = test::matrix_tensor({{1, 1, 1, 1}, {1, 1, 1, 0}, {1, 1, 0, 0}, {0, 1, 1, 1}, {0, 0, 0, 0}});
   const auto filled = [&](std::int64_t margin) { return test::numbers(fills_its_length(valid.to(at::kBool), margin)); };
   EXPECT_THAT(filled(0), ElementsAre(1, 0, 0, 0, 0));
-  EXPECT_THAT(filled(1), ElementsAre(1, 1, 0, 1, 0)) << "padding within a response is taken out, too";
+  EXPECT_THAT(filled(1), ElementsAre(1, 1, 0, 1, 0)) << "padding within a response is also removed";
   EXPECT_THAT(filled(2), ElementsAre(1, 1, 1, 1, 0));
   EXPECT_THAT(filled(5), ElementsAre(1, 1, 1, 1, 1)) << "no response is shorter than that";
 }

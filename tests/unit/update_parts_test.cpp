@@ -104,7 +104,7 @@ struct UpdateParts : testing::Test {
   at::Tensor advantage_B = at::arange(kResponses, at::kDouble) - 2.2;
 };
 
-TEST_F(UpdateParts, AddUpToTheWholeForEveryLossAndNorm) {
+TEST_F(UpdateParts, AddUpToTheFullUpdateForEveryLossAndNorm) {
   std::vector<Setting> settings;
   for (const std::string loss : {"d1", "coupled_grpo"}) {
     for (const std::string norm : {"token", "sample", "length"}) {
@@ -131,7 +131,7 @@ TEST_F(UpdateParts, AddUpToTheWholeForEveryLossAndNorm) {
   }
 }
 
-// A loss that couples the whole batch takes a step's responses for its batch, and its steps weigh as much as what it
+// A loss that couples the entire batch uses a step's responses as its batch, and its steps weigh as much as what it
 // divides by: tokens, or the responses' lengths.
 TEST_F(UpdateParts, OfALossThatCouplesTheBatchAreBatchesThemselves) {
   plan = pairs_of_views(trajectories, /*single=*/true);

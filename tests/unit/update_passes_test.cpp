@@ -23,7 +23,7 @@ MaskPlan two_views_of_three() {
 
 UpdateMemory memory(std::int64_t rows, std::int64_t recomputed_rows) { return {rows, recomputed_rows, 1}; }
 
-TEST(UpdatePasses, TakeAsManyWholeUnitsAsFit) {
+TEST(UpdatePasses, TakeAsManyCompleteUnitsAsFit) {
   const auto passes = plan_passes(two_views_of_three(), Coupling::kSample, memory(5, 50));
   ASSERT_EQ(passes.size(), 2u);
   EXPECT_THAT(passes[0].units, ElementsAre(Views{0, 3}, Views{1, 4}));
@@ -68,7 +68,7 @@ std::vector<ViewRow> one_row_each(std::int64_t views, std::int64_t length) {
   return rows;
 }
 
-TEST(LogitChunks, HoldAsManyWholeUnitsAsFit) {
+TEST(LogitChunks, HaveAsManyCompleteUnitsAsFit) {
   const auto chunks = chunk_units({{7}, {8}, {9}}, one_row_each(3, 4), 4, 8);
   ASSERT_EQ(chunks.size(), 2u);
   EXPECT_EQ(chunks[0].views.end, 2);

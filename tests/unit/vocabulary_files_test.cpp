@@ -76,13 +76,13 @@ TEST_F(VocabularyFiles, MistakesNameTheFile) {
     EXPECT_THAT(message, HasSubstr((folder_.path() / name).string()));
     return message;
   };
-  EXPECT_THAT(with("vocab.json", "[]"), HasSubstr("holds no JSON object"));
+  EXPECT_THAT(with("vocab.json", "[]"), HasSubstr("is not a JSON object"));
   EXPECT_THAT(with("vocab.json", R"({"a": 0, "b": 0})"), HasSubstr("the id 0 belongs to `a` and to `b`"));
   EXPECT_THAT(with("merges.txt", "a b\na c\n"), HasSubstr("merge 1 needs `c`, which the vocabulary lacks"));
   EXPECT_THAT(with("merges.txt", "ab\n"), HasSubstr("merge 0 is not a pair"));
   EXPECT_THAT(with("tokenizer_config.json", "{"), HasSubstr("not valid JSON"));
   EXPECT_THAT(with("tokenizer_config.json", R"({"added_tokens_decoder": {"x": {"content": "<x>"}}})"),
-              HasSubstr("the key `x` of added_tokens_decoder is no token id"));
+              HasSubstr("the key `x` of added_tokens_decoder is not a token id"));
   EXPECT_THAT(with("tokenizer_config.json", R"({"added_tokens_decoder": {"20": {"content": ""}}})"),
               HasSubstr("an added token has no text"));
   EXPECT_THAT(with("added_tokens.json", R"({"<x>": -1})"), HasSubstr("the id of `<x>` is not a number"));

@@ -8,7 +8,7 @@
 // The boundary between a plugin's file and the host: what the host reads from the file before any code of the plugin
 // runs, and the one symbol that a plugin exports. Plain C data; grows only at its end (docs/plugin_abi.md).
 
-/// Core ABI. A plugin loads where the major number is equal and its minor number is not above the host's.
+/// Core ABI. A plugin loads if the major number is equal and its minor number is not above the host's.
 #define DRIFT_ABI_MAJOR 1
 #define DRIFT_ABI_MINOR 0
 
@@ -19,13 +19,13 @@
 
 extern "C" {
 
-/// What a plugin's boundary is made of. The numbers are never reused.
+/// The kinds of boundary that a plugin can have. The numbers are never reused.
 enum DriftPluginTier : std::uint32_t {
   DRIFT_TIER_TENSOR = 1,  ///< C++ classes of drift/*.h: needs an equal LibTorch and C++ ABI
   DRIFT_TIER_PURE = 2,    ///< plain arrays; kept for a later minor version
 };
 
-/// Sanitizers that change what memory looks like; bits.
+/// Sanitizers that change the layout of memory; bits.
 enum DriftSanitizer : std::uint32_t {
   DRIFT_SANITIZER_ADDRESS = 1,
   DRIFT_SANITIZER_THREAD = 2,
@@ -40,12 +40,12 @@ struct DriftPluginDescriptor {
   std::uint32_t tier;
   std::uint32_t cxx_abi_version;         ///< __GXX_ABI_VERSION
   std::uint32_t cxx11_abi;               ///< _GLIBCXX_USE_CXX11_ABI
-  std::uint32_t standard_library_debug;  ///< 1 with _GLIBCXX_DEBUG, whose containers have another layout
+  std::uint32_t standard_library_debug;  ///< 1 with _GLIBCXX_DEBUG, whose containers have a different layout
   std::uint32_t sanitizers;
   char standard_library[16];
   char libtorch_version[32];
   char platform[32];
-  char compiler[32];  ///< for people; never a reason to refuse
+  char compiler[32];  ///< for information; never a reason to refuse
   char name[64];
   char version[32];
   char licence[64];

@@ -1,6 +1,6 @@
 #pragma once
 
-// The prompt once for a group of four, then only the block that is being written:
+// Compute the prompt once for a group of four, then only the block that is being written:
 //
 //     const auto of_prompt = policy.make_cache(/*rows=*/1, P);
 //     policy.logits(prompt_forward, {of_prompt.get(), &prompt_window});
@@ -20,8 +20,8 @@
 
 namespace drift {
 
-/// Keys and values of every layer for some rows of positions, as earlier forwards left them. Its layout is the model's
-/// own. A cache is used with the model that made it, by one thread at a time.
+/// Keys and values of every layer for some rows of positions, from earlier forwards. The model defines the layout. Use
+/// a cache with the model that made it, from one thread at a time.
 class DRIFT_API KeyValueCache {
  public:
   KeyValueCache() = default;
@@ -32,16 +32,16 @@ class DRIFT_API KeyValueCache {
   virtual std::int64_t rows() const = 0;
   virtual std::int64_t positions() const = 0;
 
-  /// Bytes of its own keys and values, shared ones not counted.
+  /// Bytes of its own keys and values, without shared ones.
   virtual std::int64_t bytes() const = 0;
 
-  /// A new cache whose row r is a copy of row `row_R[r]` (int64, on the cache's device): rows that are done are left
-  /// out, a row is taken several times.
+  /// A new cache whose row r is a copy of row `row_R[r]` (int64, on the cache's device). Finished rows can be left out,
+  /// and a row can be taken several times.
   virtual std::unique_ptr<KeyValueCache> select(const at::Tensor& row_R) const = 0;
 
   /// A new cache of `positions` positions whose row r begins with the first `shared` positions of row `row_R[r]`. These
-  /// are read from this cache and not copied, so that the responses of a group share their prompt's keys: no window of
-  /// either cache may cover them any more. The two may be destroyed in any order.
+  /// are read from this cache and not copied, so that the responses of a group share their prompt's keys. From then on
+  /// no window of either cache may cover them. The two may be destroyed in any order.
   virtual std::unique_ptr<KeyValueCache> branch(const at::Tensor& row_R, std::int64_t shared,
                                                 std::int64_t positions) const = 0;
 };
@@ -56,24 +56,24 @@ struct CacheWindow {
   Reserved<std::int64_t, 4> reserved_numbers = {};
 };
 
-/// A cache and the window of a forward; without a cache the whole sequence is computed.
+/// A cache and the window of a forward. Without a cache the entire sequence is computed.
 struct ForwardCache {
   KeyValueCache* cache = nullptr;
   const CacheWindow* window = nullptr;
 };
 
-/// Capability of a model that computes a window of positions against kept keys and values.
+/// Capability of a model that computes a window of positions with cached keys and values.
 class DRIFT_API CachedForward {
  public:
   virtual ~CachedForward() = default;
 
   virtual std::unique_ptr<KeyValueCache> make_cache(std::int64_t rows, std::int64_t positions) const = 0;
 
-  /// Hidden states of the W tokens of each row: their keys and values replace those in the cache, then they attend as
-  /// `window` says. `input.tokens_BS` is [B, W] and `input.rows_N` counts in it; the window's key mask counts, not the
-  /// input's. With begin 0 and all tokens it is Model::forward and fills the cache: a prefix cache begins where the
-  /// block starts and computes all that follows; a horizon lowers `attended` to the block's end; a dual cache computes
-  /// the block alone and attends to everything. No gradients.
+  /// Hidden states of the W tokens of each row. Their keys and values replace those in the cache, then the tokens
+  /// attend according to `window`. `input.tokens_BS` is [B, W], and `input.rows_N` are indices into it; the window's
+  /// key mask is used, not the input's. With begin 0 and all tokens this is Model::forward and fills the cache. A
+  /// prefix cache begins where the block starts and computes everything after it; a horizon lowers `attended` to the
+  /// block's end; a dual cache computes only the block and attends to everything. No gradients.
   virtual at::Tensor forward_window(const ForwardInput& input, const CacheWindow& window,
                                     KeyValueCache& cache) const = 0;
 };

@@ -17,11 +17,10 @@ enum class ComponentKind : std::uint32_t {
   kTask = 6,
 };
 
-/// Base of everything a plugin registers. Components are created once per run, used from the thread that the method's
-/// documentation names (the training thread where it names none), and destroyed before exit.
-///
-/// The virtual functions of a component never change once released. What only some components can do is a capability: a
-/// small abstract class beside the base, which a component also derives from and the host asks for.
+/// Base of everything a plugin registers. A component is created once per run, used from the thread that the method's
+/// documentation names (by default the training thread), and destroyed before exit. The virtual functions of a
+/// component never change once released. A feature that only some components have is a capability: a small abstract
+/// class from which a component also derives, and for which the host asks.
 ///
 ///     class MyRollout : public drift::Rollout, public drift::RolloutCostEstimate { … };
 ///
@@ -33,8 +32,8 @@ class DRIFT_API Component {
   Component& operator=(const Component&) = delete;
   virtual ~Component() = default;
 
-  /// Whether a capability that the class derives from counts for this object. A component that wraps another one
-  /// derives from all that it can pass on, and says no to what the wrapped component lacks.
+  /// Whether this object has a capability that its class derives from. A component that wraps another one derives from
+  /// all capabilities that it can pass on, and returns false for those that the wrapped component lacks.
   virtual bool has_capability([[maybe_unused]] const std::type_info& capability) const { return true; }
 };
 

@@ -15,8 +15,8 @@
 
 namespace drift {
 
-/// Something the user can act on: what is wrong, and what to do about it. Thrown by the core and by plugins; the host
-/// adds the plugin, component and step where it was thrown. Programmer mistakes are assertions, not errors.
+/// An error that the user can act on: what is wrong, and what to do. Thrown by the core and by plugins; the host adds
+/// the plugin, component and step where it was thrown. Programming mistakes are assertions, not errors.
 class DRIFT_API Error : public std::runtime_error {
  public:
   /// @param what  one sentence: what is wrong, and where (file, line, key, step).

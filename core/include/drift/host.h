@@ -13,31 +13,30 @@ enum class LogLevel : std::uint32_t {
   kWarning = 1,  ///< log.txt and the terminal
 };
 
-/// The program that runs a component, as the component sees it. Each component has its own, which lives longer than the
-/// component; a component that wants it takes it in its constructor:
+/// The program that runs a component, as the component sees it. Each component has its own, which outlives it. A
+/// component that needs its host takes it in its constructor:
 ///
 ///     MyReward(const drift::Params& params, drift::Host& host) : host_(host) {}
 ///     …
 ///     host_.warn_once("the reference answer is empty: scored 0");
 ///     host_.metric("cache_hits", hits, requests);  // metrics.jsonl: "my_reward/cache_hits": hits / requests
-///
-/// Safe to use from several threads at once. Implemented by the host alone: a later version adds functions at the end.
+/// Safe to use from several threads concurrently. Only the host implements it: later versions add functions at the end.
 class DRIFT_API Host {
  public:
-  /// A line that begins with the component's kind and name.
+  /// Log a line that begins with the component's kind and name.
   virtual void log(LogLevel level, std::string_view text) = 0;
 
-  /// A warning, the first time that this component gives this text.
+  /// Log a warning, the first time that this component gives this text.
   virtual void warn_once(std::string_view text) = 0;
 
-  /// A number for metrics.jsonl, as `COMPONENT/name`: sum / count, each added up over the training step.
+  /// Report a number for metrics.jsonl, as `COMPONENT/name`: sum / count, each added up over the training step.
   /// @param name   of letters, digits and `_`
   virtual void metric(std::string_view name, double sum, double count = 1) = 0;
 
   /// A stream that depends on the run's seed, the component's kind and name, and `name`.
   virtual RandomStream random(std::string_view name) const = 0;
 
-  /// How many threads the run has. Work of many small rows is shared out by parallel_rows().
+  /// The number of threads of the run. parallel_rows() divides work on many small rows among them.
   virtual std::int64_t threads() const = 0;
 
  protected:

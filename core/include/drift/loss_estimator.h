@@ -26,18 +26,18 @@
 
 namespace drift {
 
-/// How far a loss couples views. The core then splits the work as memory allows (docs/spec/algorithms.md 1.8).
+/// Which views a loss couples. The core splits the work accordingly to fit memory (docs/spec/algorithms.md 1.8).
 enum class Coupling : std::uint32_t {
   kView = 0,    ///< the loss is a sum over views
   kSample = 1,  ///< the views of one response belong together
-  kBatch = 2,   ///< all views belong together (a normaliser that depends on the log-probabilities, say)
+  kBatch = 2,   ///< all views belong together (for example, a normaliser that depends on the log-probabilities)
 };
 
 /// Log-probabilities of the sampled tokens at the target positions, float32, 0 elsewhere. [F, L].
 struct LogProbs {
   at::Tensor current_FL;  ///< differentiable
   at::Tensor old_FL;  ///< the policy that wrote the responses, same contexts; the detached current one while unchanged.
-                      ///< Undefined where a loss says that it needs none
+                      ///< Undefined if the loss does not need it
   at::Tensor reference_FL;  ///< undefined unless LossNeeds::reference
   at::Tensor
       entropy_FL;  ///< entropy of the predicted distribution, differentiable; undefined unless LossNeeds::entropy
@@ -45,10 +45,10 @@ struct LogProbs {
   Reserved<at::Tensor, 6> reserved_tensors = {};
 };
 
-/// What the whole plan holds, of which a call may see only some views. A loss of Coupling::kBatch sees an optimizer
-/// step.
+/// Totals of the complete plan, of which a call may see only some views. A loss of Coupling::kBatch sees all views of
+/// an optimizer step.
 struct BatchTotals {
-  std::int64_t responses = 0;        ///< B: responses that were kept, those without a view included
+  std::int64_t responses = 0;        ///< B: kept responses, including those without a view
   std::int64_t group_size = 0;       ///< G
   std::int64_t forwards = 0;         ///< K of the plan
   std::int64_t targets = 0;          ///< scored positions of all views
@@ -59,7 +59,7 @@ struct BatchTotals {
 
 struct Loss;
 
-/// The views of one call: a whole coupled unit, or several.
+/// The views of one call: one or more complete coupled units.
 struct DRIFT_API LossInput {
   MaskPlan plan;
   LogProbs log_probs;
@@ -67,7 +67,7 @@ struct DRIFT_API LossInput {
   at::Tensor valid_BL;     ///< bool, of all responses
   BatchTotals totals;
   at::Tensor scored_B;  ///< int64, of all responses: positions that at least one view of the plan scores
-  // float32, of all responses and tokens. Undefined: advantages are those of the responses, nobody estimates values.
+  // float32, of all responses and tokens. Undefined: advantages are per response, and there is no value estimate.
   at::Tensor advantage_BL;
   at::Tensor value_BL;   ///< a value model's estimate before the token
   at::Tensor return_BL;  ///< what the value is trained towards
@@ -76,8 +76,7 @@ struct DRIFT_API LossInput {
 
   /// The advantage of each view's response.
   at::Tensor advantage_F1() const;
-  /// The advantage of each token, [F, L], or [F, 1] where it is that of the response: what a loss of tokens multiplies
-  /// by.
+  /// The advantage of each token, [F, L], or [F, 1] if it is the response's. A token loss multiplies by it.
   at::Tensor token_advantage() const;
 
   /// Sum over target positions / number of targets in the whole batch: the same for any split of the views.
@@ -103,7 +102,7 @@ struct DRIFT_API Loss {
   void add_ratio(const std::string& name, const at::Tensor& sum, const at::Tensor& count);
 };
 
-/// What the core has to compute for a loss beyond the current log-probabilities.
+/// What the core must compute for a loss besides the current log-probabilities.
 struct LossNeeds {
   bool old = true;         ///< log-probabilities of the policy that wrote the responses
   bool reference = false;  ///< log-probabilities of the reference policy
@@ -119,7 +118,7 @@ class DRIFT_API LossEstimator : public Component {
   virtual Coupling coupling() const = 0;
   virtual void needs(LossNeeds&) const {}
 
-  /// @return the loss over the given views. Must be finite where the log-probabilities are.
+  /// @return the loss over the given views. Must be finite if the log-probabilities are.
   virtual Loss evaluate(const LossInput& input) const = 0;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Terms that losses have in common (docs/spec/algorithms.md 1.6). Each declares the parameters that it reads, so that
-// they mean the same wherever they appear:
+// Terms that losses share (docs/spec/algorithms.md 1.6). Each declares the parameters that it reads, so that these mean
+// the same in every loss:
 //
 //     explicit MyLoss(Parameters& parameters) : clip_(parameters, 0.2, 0.2), kl_(parameters, 0.04, KlEstimator::kK3) {}
 //
@@ -21,26 +21,26 @@
 
 namespace drift {
 
-/// ln(numerator / denominator), 0 where `where` is false, no gradient beyond +-clamp: what is dropped must not reach
-/// exp(), whose infinite gradient would survive a multiplication by 0.
+/// ln(numerator / denominator), 0 where `where` is false, no gradient beyond +-clamp. Dropped values must not reach
+/// exp(): its infinite gradient would survive a multiplication by 0.
 DRIFT_API at::Tensor log_ratio(const at::Tensor& numerator, const at::Tensor& denominator, const at::Tensor& where,
                                double clamp);
 
-/// Sum over the true positions of `where` of each view: [F, L] to [F].
+/// Sum over the true positions of `where` in each view: [F, L] to [F].
 DRIFT_API at::Tensor sum_where(const at::Tensor& values_FL, const at::Tensor& where_FL);
 
 /// Adds up the views of each response: [F] to [B], or [F, L] to [B, L].
 DRIFT_API at::Tensor sum_over_views(const LossInput& input, const at::Tensor& values_F);
 
-/// PPO's clipped ratio, r = exp(log_ratio): -min(r A, clip(r, 1 - eps_low, 1 + eps_high) A). Where r lies exactly on a
-/// bound the gradient passes.
+/// PPO's clipped ratio, r = exp(log_ratio): -min(r A, clip(r, 1 - eps_low, 1 + eps_high) A). If r is exactly on a
+/// bound, the gradient passes.
 class DRIFT_API RatioClip {
  public:
   /// Declares `eps_low`, `eps_high` (with these defaults) and `logratio_clamp`.
   RatioClip(Parameters& parameters, double eps_low, double eps_high);
 
   at::Tensor loss(const at::Tensor& log_ratio, const at::Tensor& advantage) const;
-  /// The same, and its metrics `ratio` and `clip_fraction`, means over `where`.
+  /// The same, and adds the metrics `ratio` and `clip_fraction`, means over `where`.
   at::Tensor loss(const at::Tensor& log_ratio, const at::Tensor& advantage, const at::Tensor& where,
                   Loss& metrics) const;
   /// bool: where the clip stops the gradient: A > 0 and r > 1 + eps_high, or A < 0 and r < 1 - eps_low.
@@ -66,8 +66,8 @@ class DRIFT_API KlTerm {
   KlEstimator estimator() const;
   at::Tensor estimate(const at::Tensor& d) const;
 
-  /// losses + beta KL, of log-probabilities (of tokens, say); and its metric `kl`, the mean over `where`. Without a
-  /// reference the losses as they are.
+  /// losses + beta KL of log-probabilities (for example, of tokens); adds the metric `kl`, the mean over `where`.
+  /// Without a reference, the unchanged losses.
   at::Tensor added_to(const at::Tensor& losses, const at::Tensor& reference, const at::Tensor& current,
                       const at::Tensor& where, double log_ratio_clamp, Loss& metrics) const;
 
@@ -79,7 +79,7 @@ class DRIFT_API KlTerm {
 enum class LossNormKind : std::uint32_t { kToken = 0, kSample = 1, kLength = 2 };
 
 /// How the losses of tokens become one number. n_b is the number of scored positions of response b
-/// (LossInput::scored_B), the mean over responses counts those without one.
+/// (LossInput::scored_B); the mean over responses includes those without one.
 ///   token   sum over all / sum of n_b: every token counts the same
 ///   sample  mean over responses of sum / n_b: every response counts the same
 ///   length  mean over responses of sum / L
@@ -89,7 +89,7 @@ class DRIFT_API LossNorm {
   /// Declares `norm`, with this default, and `micro_batch`.
   LossNorm(Parameters& parameters, LossNormKind norm);
 
-  /// What each token's loss is multiplied by before everything is added up: float, [B].
+  /// The factor of each token's loss before all are added up: float, [B].
   at::Tensor weight_B(const LossInput& input) const;
 
  private:

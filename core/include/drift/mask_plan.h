@@ -1,7 +1,7 @@
 #pragma once
 
-// The plan of one response of four tokens: a view that masks all of it and scores all, and one that masks and scores
-// the last two. PlanBuilder makes such tensors view by view.
+// The plan of one response of four tokens: a view that masks and scores all of them, and one that masks and scores the
+// last two. PlanBuilder makes such tensors view by view.
 //
 //     sample_F   0  0
 //     forward_F  0  1
@@ -17,15 +17,15 @@
 
 namespace drift {
 
-/// Which masked contexts are scored: a flat list of F views, so that any batching of views is legal. Drawn once per
-/// rollout, stored, and shared by the current, old and reference policy (docs/spec/algorithms.md 1.5, 1.7).
+/// Which masked contexts are scored: a flat list of F views, which can be batched in any way. Drawn once per rollout,
+/// stored, and shared by the current, old and reference policy (docs/spec/algorithms.md 1.5, 1.7).
 struct MaskPlan {
   at::Tensor sample_F;          ///< int64, the response
   at::Tensor forward_F;         ///< int64 in [0, forwards): which forward of the estimator's sum this view belongs to
   at::Tensor masked_FL;         ///< bool, response positions replaced by the mask token
   at::Tensor target_FL;         ///< bool, positions that are scored
   at::Tensor committed_FL;      ///< bool, targets committed by this very step (C_f); undefined: all targets
-  at::Tensor weight_F;          ///< float32, weight of what the view contributes: of its loss, or, where a loss adds up
+  at::Tensor weight_F;          ///< float32, weight of the view's contribution: of its loss, or, if a loss adds up
                                 ///< log-probabilities over views, of those; undefined: 1
   at::Tensor prompt_masked_FP;  ///< bool, prompt positions replaced by the mask token; undefined: none
   std::int64_t forwards = 0;    ///< K: the estimator's sum has this many forwards per response

@@ -1,6 +1,6 @@
 #pragma once
 
-// A strategy says which contexts are scored:
+// A strategy chooses the contexts that are scored:
 //
 //     void OneMask::plan(const drift::MaskingInput& input, drift::MaskPlan& plan) const {
 //       const drift::Responses responses(input);
@@ -30,7 +30,7 @@ namespace drift {
 struct MaskingInput {
   const Trajectories* trajectories = nullptr;  ///< on the CPU
   RandomStream random{0, ""};                  ///< draw at RandomPoint{step, first_sample + b, position, draw}
-  std::int64_t step = 0;                       ///< optimisation step
+  std::int64_t step = 0;                       ///< training step
   at::Tensor sample_number_B;  ///< int64, the response's number in the rollout: RandomPoint::sample for response b
   std::int64_t inner_iteration = 0;
   std::int64_t end_id = -1;  ///< the model's end token; may equal pad_id

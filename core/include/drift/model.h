@@ -13,8 +13,8 @@
 //       }
 //       …
 //     };
-//
-// What not every model can do is a capability (component.h): CachedForward, BlockAttention, Adapters, ScoredRows.
+// Features that only some models have are capabilities (component.h): CachedForward, BlockAttention, Adapters,
+// ScoredRows.
 
 #include <drift/component.h>
 #include <drift/params.h>
@@ -36,20 +36,20 @@ enum class PredictionRow : std::uint32_t {
   kPrevious = 1,  ///< row j - 1: a head trained for next-token prediction; position 0 is never predicted
 };
 
-/// How a family's text marks whose turn it is. Special tokens are written as the tokenizer writes them.
+/// How a model family marks the turns of a conversation. Special tokens are written as in the tokenizer.
 struct ChatFormat {
-  std::string name;            ///< "chat" is the authors' own; a family may have others
+  std::string name;            ///< "chat" is the authors' format; a family may have others
   std::string opening;         ///< before the first turn
   std::string turn_begin;      ///< "{role}" stands for system, user or assistant
   std::string turn_end;        ///< after a turn's text
   std::string reply_begin;     ///< opens the turn that the model is to write
-  std::string default_system;  ///< text of a system turn where the conversation begins with none; empty: none is added
+  std::string default_system;  ///< text of a system turn if the conversation has none; empty: none is added
   bool trims_text = false;     ///< white space around a turn's text is dropped
   Reserved<std::string, 4> reserved_texts = {};
   Reserved<std::int64_t, 2> reserved_numbers = {};
 };
 
-/// What a backbone declares so that nobody else hard-codes it.
+/// What a backbone declares, so that no other code hard-codes it.
 struct ModelTraits {
   std::string family;                ///< for messages
   std::int64_t vocabulary_size = 0;  ///< V: rows of the LM head
@@ -60,18 +60,18 @@ struct ModelTraits {
   std::int64_t pad_id = -1;  ///< pads prompts on the left and ends responses; never counted as a valid token
   std::int64_t end_id = -1;  ///< ends a response; may equal pad_id
   PredictionRow prediction_row = PredictionRow::kSame;
-  /// Half-open ranges of ids that a response may never hold, the mask id among them.
+  /// Half-open ranges of ids that a response must never contain, including the mask id.
   std::vector<std::pair<std::int64_t, std::int64_t>> forbidden_output_ids;
-  std::vector<ChatFormat> chat_formats;  ///< the first is the authors' own; empty: a model without turns
+  std::vector<ChatFormat> chat_formats;  ///< the first is the authors' format; empty: a model without turns
   Reserved<std::string, 4> reserved_texts = {};
   Reserved<std::int64_t, 8> reserved_numbers = {};
 };
 
-/// A model as it is opened. `config_json` is the checkpoint's config.json, with the original's own keys.
+/// What a model is constructed from. `config_json` is the checkpoint's config.json, with the original's keys.
 struct ModelConfig {
   std::string config_json;
   at::ScalarType dtype = at::kFloat;  ///< of parameters and hidden states: float32, bfloat16, or float64 for checks
-  at::Device device = at::kCPU;       ///< meta: shapes and traits only, no memory is taken
+  at::Device device = at::kCPU;       ///< meta: shapes and traits only, without memory
   Reserved<std::string, 4> reserved_texts = {};
   Reserved<std::int64_t, 8> reserved_numbers = {};
 };
@@ -87,11 +87,11 @@ struct NamedTensor {
 struct ForwardInput {
   at::Tensor tokens_BS;    ///< int64
   at::Tensor key_mask_BS;  ///< bool, false = padding that no query attends to; undefined: no padding
-  at::Tensor rows_N;       ///< int64 indices b * S + s of the hidden rows that are wanted; undefined: all B * S
-  /// Keep no more than each block's input for the backward and compute the rest again there. A model may ignore it.
+  at::Tensor rows_N;       ///< int64 indices b * S + s of the requested hidden rows; undefined: all B * S
+  /// Keep only each block's input for the backward and recompute the rest there. A model may ignore it.
   bool recompute_blocks = false;
-  /// int64, with BlockAttention only: the place of each token in its sequence, which rotary angles and the like are
-  /// made of. Undefined: 0, 1, 2, … along the row.
+  /// int64, with BlockAttention only: the place of each token in its sequence, for rotary angles and the like.
+  /// Undefined: 0, 1, 2, … along the row.
   at::Tensor positions_BS = {};
   /// int64, with BlockAttention only: a query attends to the keys whose block is not above its own. Undefined: to all.
   at::Tensor block_BS = {};
@@ -101,28 +101,26 @@ struct ForwardInput {
   Reserved<std::int64_t, 4> reserved_numbers = {};
 };
 
-/// A backbone: everything up to the LM head. Registered with a constructor (const ModelConfig&, const Params&), and a
-/// Host& behind these if it wants one, that allocates its parameters; the core then reads them from the checkpoint by
-/// name, or calls initialize().
-///
-/// Contract: positions count from the first token that the key mask keeps, so that row b of a batch gives what the same
-/// sequence gives alone (up to rounding). Attention is bidirectional.
+/// A backbone: everything up to the LM head. Its constructor (const ModelConfig&, const Params&), with an optional
+/// Host& as the last argument, allocates the parameters; the core then reads them from the checkpoint by name, or calls
+/// initialize(). Contract: positions count from the first token that the key mask keeps, so that row b of a batch gives
+/// the same as its sequence alone (up to rounding). Attention is bidirectional.
 class DRIFT_API Model : public Component {
  public:
   static constexpr ComponentKind kKind = ComponentKind::kModel;
 
   virtual const ModelTraits& traits() const = 0;
 
-  /// Of the parameters: where inputs have to lie, and the type of hidden states.
+  /// Of the parameters: where inputs must be, and the type of hidden states.
   virtual at::Device device() const = 0;
   virtual at::ScalarType dtype() const = 0;
 
-  /// Final hidden states, after the last norm, at the wanted rows: [N, H]. Differentiable with respect to parameters()
-  /// where gradients are enabled. Safe to call from several threads at once.
+  /// Final hidden states, after the last norm, at the requested rows: [N, H]. Differentiable with respect to
+  /// parameters() if gradients are enabled. Safe to call from several threads concurrently.
   virtual at::Tensor forward(const ForwardInput& input) const = 0;
 
-  /// Weight of the LM head, [V, H]; logits are hidden @ weight^T. Only the core reads it, and applies it at
-  /// scored rows: losses see log-probabilities, rollouts a Policy.
+  /// Weight of the LM head, [V, H]; logits are hidden @ weight^T. Only the core reads it, and applies it at scored
+  /// rows: losses get log-probabilities, rollouts a Policy.
   virtual at::Tensor lm_head_VH() const = 0;
 
   /// Every tensor of the checkpoint, in a fixed order. Leaf tensors.
@@ -132,11 +130,11 @@ class DRIFT_API Model : public Component {
   virtual void initialize(const RandomStream& random) = 0;
 
   /// Bytes that one row of `sequence` tokens needs between forward and backward (activations kept for the gradient),
-  /// without the LM head. An estimate on the high side; the core chooses its micro-batches by it.
+  /// without the LM head. A generous estimate, from which the core chooses the size of its passes.
   virtual std::int64_t training_bytes_per_row(std::int64_t sequence) const = 0;
 };
 
-/// Capability of a model that computes with ForwardInput::positions_BS and ForwardInput::block_BS.
+/// Capability of a model that uses ForwardInput::positions_BS and ForwardInput::block_BS.
 class DRIFT_API BlockAttention {
  public:
   virtual ~BlockAttention() = default;
@@ -148,17 +146,17 @@ class DRIFT_API Adapters {
  public:
   virtual ~Adapters() = default;
 
-  /// The adapters' tensors, which are among Model::parameters() too.
+  /// The adapters' tensors, which are also in Model::parameters().
   virtual std::vector<NamedTensor> adapter_parameters() const = 0;
 };
 
-/// Capability of a model whose log-probabilities are scored at other hidden rows than PredictionRow says. Only to
-/// repeat results that were computed so: rollouts keep to PredictionRow.
+/// Capability of a model whose log-probabilities are scored at other hidden rows than those of PredictionRow. Only to
+/// repeat results that were computed that way: rollouts always use PredictionRow.
 class DRIFT_API ScoredRows {
  public:
   virtual ~ScoredRows() = default;
 
-  /// How many positions before response position 0 <= j < L the hidden row lies that scores it: 0 or 1.
+  /// How many positions before response position 0 <= j < L its scoring hidden row is: 0 or 1.
   virtual std::int64_t scored_rows_before(std::int64_t response_position) const = 0;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Rows that do not depend on each other, on all threads of the run:
+// Independent rows, on all threads of the run:
 //
 //     const auto workers = drift::row_workers(model.traits().hidden_size, /*on_cpu=*/true);
 //     drift::parallel_rows(workers, rows, [&](std::int64_t worker, std::int64_t begin, std::int64_t end) {
@@ -14,9 +14,9 @@
 
 namespace drift {
 
-/// Split `count` independent rows of work over the run's threads: `body(worker, begin, end)` runs once for each worker,
-/// at the same time, with tensor operations inside it on one thread. Worker w gets rows [count w / workers, count (w +
-/// 1) / workers). With `workers` = 1 the body runs on the calling thread and tensor operations use all threads.
+/// Split `count` independent rows of work over the run's threads. `body(worker, begin, end)` runs once for each worker,
+/// concurrently, with tensor operations inside it on one thread. Worker w gets rows [count w / workers, count (w + 1) /
+/// workers). With `workers` = 1 the body runs on the calling thread and tensor operations use all threads.
 ///
 /// Small models are faster with one thread per worker (an operation is too short to share), large ones with shared
 /// operations.

@@ -1,6 +1,6 @@
 #pragma once
 
-// A parameter is declared once, beside the member that it fills:
+// A parameter is declared once, next to the member that it sets:
 //
 //     explicit MyLoss(drift::Parameters& parameters)
 //         : width_(parameters("width", 4.0, "curvature of the weight", drift::above(0))),
@@ -8,8 +8,7 @@
 //           weights_(parameters("weights", std::vector<double>{1, 0.5}, "of the terms", drift::at_least(0))),
 //           norm_(parameters("norm", kNorms, Norm::kToken, "what a mean is taken over")),
 //           table_(parameters(drift::path("table", "", "file of the weights"))) {}
-//
-// A component that cannot be made without files or memory (a model, a task) declares them where it is registered
+// A component that cannot be created without files or memory (a model, a task) declares them at its registration
 // instead, and reads them from drift::Params.
 
 #include <drift/export.h>
@@ -33,8 +32,8 @@ namespace drift {
 using ParamValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>,
                                 std::vector<std::int64_t>, std::vector<double>>;
 
-/// Which values a parameter takes. Numbers, those of a list too: an interval; not finite values only where
-/// `allow_infinite`. Texts, those of a list too: one of `choices`, or anything where `choices` is empty.
+/// Which values a parameter takes. For numbers, also those in a list: an interval; infinite values only with
+/// `allow_infinite`. For texts, also those in a list: one of `choices`, or anything if `choices` is empty.
 struct DRIFT_API ParamRange {
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
@@ -45,7 +44,7 @@ struct DRIFT_API ParamRange {
 
   /// Empty if `value` is allowed; else what is allowed, for example "must be in [0, 1]".
   std::string violation(const ParamValue& value) const;
-  /// For people: "[0, 1]", ">= 1", "mean | loo", or empty.
+  /// For messages: "[0, 1]", ">= 1", "mean | loo", or empty.
   std::string describe() const;
 };
 
@@ -62,7 +61,7 @@ inline ParamRange or_infinite(ParamRange range) {
   return range;
 }
 
-/// The texts that stand for the enumerators of E. Declared once and used twice, for the parameter and for its value:
+/// The texts for the enumerators of E. Declared once and used twice, for the parameter and for its value:
 ///
 ///     constexpr drift::Choices<Schedule, 2> kSchedules{{{"dynamic", Schedule::kDynamic}, {"static",
 ///     Schedule::kStatic}}};
@@ -71,8 +70,7 @@ inline ParamRange or_infinite(ParamRange range) {
 template <class E, std::size_t N>
 using Choices = std::array<std::pair<const char*, E>, N>;
 
-/// The one declaration of a parameter: the config checker, `drift plugin info` and the documentation come from it.
-/// Final.
+/// The only declaration of a parameter: the config checker, `drift plugin info` and the documentation use it. Final.
 struct DRIFT_API ParamSpec {
   std::string name;
   ParamValue default_value;
@@ -104,8 +102,8 @@ struct DRIFT_API ParamSpec {
     }
   }
 
-  /// `value` as the type that is declared: integers count where numbers are declared, an empty list as a list of
-  /// anything. Empty if it is of another type. The range is not checked.
+  /// `value` as the declared type: an integer is accepted as a number, an empty list as a list of anything. Empty if it
+  /// is of another type. The range is not checked.
   std::optional<ParamValue> as_declared(const ParamValue& value) const;
 
   ParamSpec as_path() && {
@@ -114,7 +112,7 @@ struct DRIFT_API ParamSpec {
   }
 };
 
-/// A parameter that is the path of a file or folder, or a list of them.
+/// A parameter that is the path of a file or folder, or a list of paths.
 inline ParamSpec path(std::string_view name, const char* value, std::string_view doc) {
   return ParamSpec(name, value, doc).as_path();
 }
@@ -129,16 +127,16 @@ DRIFT_API std::string type_name(const ParamValue& value);
 /// As TOML writes it: 0.9, "text", ["a", "b"], true, inf.
 DRIFT_API std::string to_toml(const ParamValue& value);
 
-/// The values of one component's parameters: every declared one is there, of its declared type, within its range.
+/// The values of one component's parameters: all declared ones, with their declared types and in range.
 class DRIFT_API Params {
  public:
   Params() = default;
-  /// All defaults of `specs`, then `values` over them.
+  /// All defaults of `specs`, overridden by `values`.
   /// @throws Error naming the parameter if a value is not declared, of another type, or out of range.
   explicit Params(const ParamSpecs& specs, const std::map<std::string, ParamValue>& values = {});
 
   /// T is one of ParamValue's alternatives.
-  /// @throws Error if no parameter of this name and type was declared (a mistake of the plugin's author).
+  /// @throws Error if no parameter of this name and type was declared (a mistake by the plugin's author).
   template <class T>
   T get(std::string_view name) const {
     const ParamValue& value = at(name);
@@ -147,7 +145,7 @@ class DRIFT_API Params {
   }
 
   /// The enumerator that the parameter's text stands for.
-  /// @throws Error as above, also where the parameter was declared with other choices.
+  /// @throws Error as above, and if the parameter was declared with other choices.
   template <class E, std::size_t N>
   E get(std::string_view name, const Choices<E, N>& choices) const {
     const auto text = get<std::string>(name);
@@ -166,8 +164,9 @@ class DRIFT_API Params {
   std::map<std::string, ParamValue, std::less<>> values_;
 };
 
-/// What a component's constructor declares and reads in one go. When the component is registered, a first object is
-/// made to collect the declarations; it sees the defaults and is destroyed at once. The others see the run's values.
+/// A component's constructor declares and reads its parameters with it in one go. At registration a first object is
+/// created to collect the declarations; it gets the defaults and is destroyed immediately. Later ones get the run's
+/// values.
 class DRIFT_API Parameters {
  public:
   /// Collects declarations.
@@ -175,7 +174,7 @@ class DRIFT_API Parameters {
   /// Gives values.
   explicit Parameters(const Params& values) : values_(&values) {}
 
-  /// @throws Error if the name was declared before (a mistake of the author).
+  /// @throws Error if the name was declared before (a mistake by the author).
   bool operator()(std::string_view name, bool value, std::string_view doc) {
     return take<bool>(ParamSpec(name, value, doc));
   }
@@ -198,7 +197,7 @@ class DRIFT_API Parameters {
     take<std::string>(ParamSpec(name, choices, value, doc));
     return values_ == nullptr ? value : values_->get(name, choices);
   }
-  /// A text declared as a whole: a path.
+  /// A parameter with a complete ParamSpec: a path.
   std::string operator()(ParamSpec text) { return take<std::string>(std::move(text)); }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// A plan view by view, without tensors (an example in masking_strategy.h):
+// Make a plan view by view, without tensors (see also the example in masking_strategy.h):
 //
 //     drift::PlanBuilder builder(responses.length(), responses.prompt_length());
 //     builder.begin_view(/*sample=*/b, /*forward=*/0);
@@ -27,7 +27,7 @@ struct Response {
   const float* commit_logprob;
 };
 
-/// The responses that a plan is made for.
+/// The responses for which a plan is made.
 class DRIFT_API Responses {
  public:
   explicit Responses(const MaskingInput& input);
@@ -36,7 +36,7 @@ class DRIFT_API Responses {
   std::int64_t prompt_length() const;  ///< P
   Response operator[](std::int64_t b) const;
 
-  /// Positions up to and including the first token `end_id`; L where there is none (docs/spec/algorithms.md 1.3).
+  /// Positions up to and including the first token `end_id`; L if there is none (docs/spec/algorithms.md 1.3).
   std::int64_t positions_through_end(std::int64_t b, std::int64_t end_id) const;
 
  private:
@@ -44,7 +44,7 @@ class DRIFT_API Responses {
   std::shared_ptr<const State> state_;
 };
 
-/// Collects views one by one and turns them into a plan.
+/// Collects views and turns them into a plan.
 class DRIFT_API PlanBuilder {
  public:
   PlanBuilder(std::int64_t length, std::int64_t prompt_length);

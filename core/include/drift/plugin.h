@@ -4,15 +4,14 @@
 #include <drift/export.h>
 #include <drift/registry.h>
 
-/// Makes a shared library a plugin. Once per library, outside every namespace; the arguments are string literals, the
-/// body sees `drift::Registry& registry`:
+/// Makes a shared library a plugin. Use it once per library, outside every namespace; the arguments are string
+/// literals, and the body sees `drift::Registry& registry`:
 ///
 ///     DRIFT_PLUGIN("soft_clip", "1.0.0", "Apache-2.0") {
 ///       registry.add<SoftClip>("soft_clip", "PPO with a smooth clip.");
 ///     }
-///
-/// The body may throw (drift::Error, best): the host then refuses the plugin and keeps nothing of it. The licence is an
-/// SPDX name.
+/// The body may throw, preferably drift::Error: the host then refuses the plugin and keeps nothing of it. The licence
+/// is an SPDX name.
 #define DRIFT_PLUGIN(NAME, VERSION, LICENCE)                                                                     \
   static_assert(sizeof(NAME) > 1 && sizeof(VERSION) > 1 && sizeof(LICENCE) > 1,                                  \
                 "a plugin has a name, a version and a licence");                                                 \

@@ -1,6 +1,6 @@
 #pragma once
 
-// The same value wherever, whenever and in whatever order it is asked for:
+// A value is the same wherever, whenever and in whatever order it is drawn:
 //
 //     const drift::RandomStream random = input.random.child("masks");
 //     for (std::int64_t i = 0; i < length; ++i) {
@@ -14,17 +14,17 @@
 
 namespace drift {
 
-/// Where in a run a random value is used. Every field counts from 0 and must be below 2^32.
+/// The place in a run at which a random value is used. Every field counts from 0 and must be below 2^32.
 struct RandomPoint {
-  std::int64_t step = 0;      ///< optimisation step, or item number
+  std::int64_t step = 0;      ///< training step, or item number
   std::int64_t sample = 0;    ///< response within the step
   std::int64_t position = 0;  ///< token position, parameter element, …
   std::int64_t draw = 0;      ///< which draw at this point: denoising step, view, …
 };
 
-/// A named stream of counter-based random numbers (Philox 4x32-10): a value is a pure function of
-/// (seed, stream name, point). It never depends on batch size, thread, rank or the order of calls, so a stream has no
-/// state and may be shared between threads. Plugins draw from the streams they are given and from nothing else.
+/// A named stream of counter-based random numbers (Philox 4x32-10): a value is a pure function of (seed, stream name,
+/// point). It never depends on batch size, thread, rank or the order of calls, so a stream has no state and may be
+/// shared between threads. Plugins draw only from the streams that they are given.
 class DRIFT_API RandomStream {
  public:
   RandomStream(std::uint64_t seed, std::string_view name);
@@ -41,7 +41,7 @@ class DRIFT_API RandomStream {
   /// Uniform in {0, …, bound - 1}; bound >= 1.
   std::int64_t below(std::int64_t bound, const RandomPoint& point) const;
 
-  /// The key of the generator, for those who compute the same bits elsewhere.
+  /// The key of the generator, for code that computes the same bits elsewhere.
   std::uint64_t key() const { return key_; }
 
  private:

@@ -1,10 +1,10 @@
 #pragma once
 
-// What a plugin brings, said once when it is loaded (plugin.h):
+// A plugin registers its components once, when it is loaded (plugin.h):
 //
 //     DRIFT_PLUGIN("soft_clip", "1.0.0", "Apache-2.0") {
 //       registry.add<SoftClip>("soft_clip", "PPO with a smooth clip.");
-//       for (const Script& script : scripts) {  // names that are found at run time
+//       for (const Script& script : scripts) {  // names found at run time
 //         registry.add(drift::ComponentKind::kReward, script.name, script.doc, script.params,
 //                      [script](const drift::ComponentContext& context) { return script.open(context); });
 //       }
@@ -28,7 +28,7 @@ namespace drift {
 
 struct ModelConfig;
 
-/// What a component is made from. Lent for the call; `host` lives longer than the component.
+/// What a component is created from. Valid during the call; `host` outlives the component.
 struct ComponentContext {
   const Params* params = nullptr;             ///< every declared parameter
   Host* host = nullptr;                       ///< never null
@@ -36,8 +36,8 @@ struct ComponentContext {
   Reserved<const void*, 5> reserved_pointers = {};
 };
 
-/// Creates a component. A closure, so that names which are found at run time (files of a script language, say) can be
-/// registered, each with what it needs.
+/// Creates a component. A closure, so that names found at run time (for example, files of a script language) can be
+/// registered, each with its data.
 using ComponentFactory = std::function<std::unique_ptr<Component>(const ComponentContext&)>;
 
 /// One registered component. Created by the host.
@@ -50,21 +50,21 @@ struct ComponentEntry {
   std::string plugin;  ///< name of the plugin that registered it
 };
 
-/// Settings of an algorithm under a name (`paper`, `class_defaults`, …), as the plugin carries them: a TOML file,
-/// unread. The program reads it where a run chooses the preset; docs/plugin_abi.md says what it holds.
+/// Settings of an algorithm under a name (`paper`, `class_defaults`, …), as the text of a TOML file. The program parses
+/// it if a run chooses the preset; docs/plugin_abi.md describes its contents.
 struct BundlePreset {
   std::string name;
-  std::string origin;  ///< the file that the text comes from, for messages: "plugins/my_method/presets/paper.toml"
+  std::string origin;  ///< the file of the text, for messages: "plugins/my_method/presets/paper.toml"
   std::string text;
   Reserved<std::string, 2> reserved_texts = {};
 };
 
-/// The presets that drift_add_plugin() compiled into this plugin: every presets/NAME.toml beside its CMakeLists.txt.
-/// Defined in the plugin, not in libdrift. @param first  the bundle's default; the others follow in the order of their
+/// The presets that drift_add_plugin() compiled into this plugin: every presets/NAME.toml next to its CMakeLists.txt.
+/// Defined in the plugin, not in libdrift. @param first the bundle's default; the others follow in the order of their
 /// names. @throws Error if there is no such file.
 std::vector<BundlePreset> plugin_presets(std::string_view first);
 
-/// An algorithm: its masking strategy, its loss and the settings its paper uses. Each part can still be swapped by
+/// An algorithm: its masking strategy, its loss and the settings of its paper. A run can still replace each part by
 /// name.
 struct Bundle {
   std::string name;
@@ -77,7 +77,7 @@ struct Bundle {
   Reserved<std::string, 4> reserved_texts = {};
 };
 
-/// What is registered. A plugin sees it while it registers; created by the host.
+/// All registered components. A plugin sees it while it registers; created by the host.
 class DRIFT_API Registry {
  public:
   /// @param doc  one sentence
@@ -85,8 +85,8 @@ class DRIFT_API Registry {
   void add(ComponentKind kind, std::string_view name, std::string_view doc, ParamSpecs params, ComponentFactory create);
   void add_bundle(Bundle bundle);
 
-  /// Register class T under a name. T's constructor takes (Parameters&), which declares the parameters too, or (const
-  /// Params&), a model's (const ModelConfig&, const Params&); and, behind these, a Host& if it wants one.
+  /// Register class T under a name. T's constructor takes (Parameters&), which also declares the parameters, or (const
+  /// Params&), or for a model (const ModelConfig&, const Params&); and an optional Host& as the last argument.
   template <class T>
   void add(std::string_view name, std::string_view doc, ParamSpecs params = {}) {
     if constexpr (std::is_constructible_v<T, Parameters&> || std::is_constructible_v<T, Parameters&, Host&>) {
@@ -122,7 +122,7 @@ class DRIFT_API Registry {
     }
   }
 
-  /// Of objects that are made to collect declarations: says nothing, counts nothing.
+  /// For objects created to collect declarations: logs nothing, counts nothing.
   static Host& declaration_host();
 
   friend class PluginLoader;

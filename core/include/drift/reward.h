@@ -34,18 +34,18 @@ enum class RewardStatus : std::uint32_t {
 };
 
 struct RewardRequest {
-  std::string_view response;  ///< decoded without clean-up, special tokens dropped
+  std::string_view response;  ///< decoded without clean-up, without special tokens
   const TaskItem* item = nullptr;
-  bool truncated = false;  ///< the response ends because its positions did, not with an end token
+  bool truncated = false;  ///< the response ran out of positions before an end token
   Reserved<const void*, 4> reserved_pointers = {};
   Reserved<std::int64_t, 4> reserved_numbers = {};
 };
 
 struct RewardResult {
   double value = 0;     ///< in [0, 1]
-  bool solved = false;  ///< what accuracy counts, whatever the value is made of
+  bool solved = false;  ///< what accuracy counts, independent of the value
   RewardStatus status = RewardStatus::kOk;
-  std::string reason;  ///< one line for people
+  std::string reason;  ///< one line for the user
   Reserved<std::string, 2> reserved_texts = {};
   Reserved<std::int64_t, 4> reserved_numbers = {};
 };
@@ -55,7 +55,8 @@ class DRIFT_API Reward : public Component {
  public:
   static constexpr ComponentKind kKind = ComponentKind::kReward;
 
-  /// Deterministic: the same request, the same result, whatever the load. Safe to call from several threads at once.
+  /// Deterministic: the same request gives the same result, whatever the load. Safe to call from several threads
+  /// concurrently.
   virtual void score(const RewardRequest& request, RewardResult& result) const = 0;
 };
 

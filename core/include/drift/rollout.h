@@ -31,10 +31,9 @@ struct RolloutInput {
   const Policy* policy = nullptr;
   Prompts prompts;                ///< on the CPU
   RandomStream random{0, ""};     ///< draw at RandomPoint{step, first_sample + b, position, denoising step}
-  std::int64_t step = 0;          ///< optimisation step
-  std::int64_t first_sample = 0;  ///< number of response 0, so that a split batch draws what the whole one draws
-  const std::atomic<bool>* cancelled =
-      nullptr;  ///< set from another thread: return soon, whatever is in the result; may be null
+  std::int64_t step = 0;          ///< training step
+  std::int64_t first_sample = 0;  ///< number of response 0: parts of a batch draw the same as the full batch
+  const std::atomic<bool>* cancelled = nullptr;  ///< set from another thread: return soon, with any result; may be null
   Reserved<at::Tensor, 4> reserved_tensors = {};
   Reserved<std::int64_t, 4> reserved_numbers = {};
 };
@@ -48,15 +47,15 @@ class DRIFT_API Rollout : public Component {
   virtual std::int64_t response_length() const = 0;
 
   /// Fill `trajectories` for all responses, with tensors on the CPU. Response b depends only on its own prompt and
-  /// random points: not on the batch around it (up to rounding). Gradients are disabled by the caller.
+  /// random points, not on the rest of the batch (up to rounding). The caller disables gradients.
   virtual void generate(const RolloutInput& input, Trajectories& trajectories) const = 0;
 };
 
-/// What a rollout takes, known before it runs.
+/// The cost of a rollout, known before it runs.
 struct RolloutCost {
   std::int64_t least_forwards = 1;  ///< of one response
   std::int64_t most_forwards = 1;
-  std::int64_t bytes = 0;  ///< activations and logits held at one time, weights excluded; an estimate on the high side
+  std::int64_t bytes = 0;  ///< activations and logits in memory at a time, without weights; a generous estimate
   Reserved<std::int64_t, 6> reserved_numbers = {};
 };
 
@@ -65,10 +64,10 @@ class DRIFT_API RolloutCostEstimate {
  public:
   virtual ~RolloutCostEstimate() = default;
 
-  /// @param model          its shapes; the parameters may lie on the meta device
+  /// @param model          its shapes; the parameters may be on the meta device
   /// @param prompt_length  P, tokens of the longest prompt
-  /// @param responses      written at once
-  /// @param on_cpu         where the model will lie
+  /// @param responses      written together
+  /// @param on_cpu         whether the model will be on the CPU
   virtual void estimate_cost(const Model& model, std::int64_t prompt_length, std::int64_t responses, bool on_cpu,
                              RolloutCost& cost) const = 0;
 };

@@ -21,7 +21,7 @@
 
 namespace drift {
 
-/// How sure a prediction is: what rollouts order positions by (docs/spec/models_rollout.md 3.0).
+/// The confidence of a prediction, by which rollouts order positions (docs/spec/models_rollout.md 3.0).
 enum class Confidence : std::uint32_t {
   kProbability = 0,      ///< probability of the chosen token
   kMargin = 1,           ///< largest minus second largest probability
@@ -29,7 +29,7 @@ enum class Confidence : std::uint32_t {
 };
 
 struct SamplingOptions {
-  double temperature = 0;  ///< 0: the most likely token, the lower id where two are equal
+  double temperature = 0;  ///< 0: the most likely token, the lower id of equal ones
   Confidence confidence = Confidence::kProbability;
   std::vector<std::pair<std::int64_t, std::int64_t>> forbidden_ids;  ///< half-open ranges that are never chosen
   Reserved<at::Tensor, 2> reserved_tensors = {};
@@ -45,7 +45,7 @@ struct SampledTokens {
 };
 
 /// Draw one token for each m from the logits row `row_M[m]`: exactly from softmax(logits / temperature) over the
-/// allowed ids, by inversion of uniform_M[m]. Softmax in float32 with float64 sums. The host does not wait for the
+/// allowed ids, by inversion of uniform_M[m]. Softmax in float32 with float64 sums. Does not synchronise with the
 /// device.
 ///
 /// @param logits_NV  any floating type, any device.
@@ -55,7 +55,7 @@ DRIFT_API SampledTokens sample_tokens(const at::Tensor& logits_NV, const at::Ten
                                       const SamplingOptions& options);
 
 /// random.uniform({step, sample_M[m], position_M[m], draw_M[m]}) for each m: float64 on the device of the three
-/// tensors, the same bits on every device. Integer tensors of equal shape or such that broadcast to it.
+/// tensors, the same bits on every device. The tensors are integers of equal or broadcastable shapes.
 DRIFT_API at::Tensor uniform(const RandomStream& random, std::int64_t step, const at::Tensor& sample_M,
                              const at::Tensor& position_M, const at::Tensor& draw_M);
 

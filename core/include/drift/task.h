@@ -20,11 +20,11 @@
 
 namespace drift {
 
-/// One problem. Texts, UTF-8; special tokens appear in them as the tokenizer writes them.
+/// One problem. Texts are UTF-8; special tokens are written as in the tokenizer.
 struct TaskItem {
   std::string id;               ///< unique within the task, the same in every run
-  std::string prompt;           ///< the question; the words and turns around it are the configuration's, [prompt]
-  std::string reference;        ///< what the reward needs to judge an answer, in the reward's own form
+  std::string prompt;           ///< the question; [prompt] of the configuration adds the words and turns around it
+  std::string reference;        ///< what the reward needs to judge an answer, in the form that the reward expects
   std::string demonstration;    ///< a response to imitate in `drift pretrain`; empty if the task has none
   std::string response_prefix;  ///< first words of the response, given to the model; empty: none
   Reserved<std::string, 4> reserved_texts = {};
@@ -36,8 +36,8 @@ class DRIFT_API Task : public Component {
  public:
   static constexpr ComponentKind kKind = ComponentKind::kTask;
 
-  /// The training item of number `index` (0, 1, 2, … without end: generators make fresh ones, datasets go round).
-  /// A pure function of (random, index). Safe to call from several threads at once.
+  /// The training item of number `index` (0, 1, 2, … without end: generators make new ones, data sets start over). A
+  /// pure function of (random, index). Safe to call from several threads concurrently.
   virtual void training_item(std::int64_t index, const RandomStream& random, TaskItem& item) const = 0;
 
   /// Number of held-out items. None of them is ever a training item.
@@ -46,8 +46,8 @@ class DRIFT_API Task : public Component {
   virtual void held_out_item(std::int64_t index, TaskItem& item) const = 0;
 };
 
-/// Capability of a task whose training items are a fixed list, as a data set's are: the host can look through them and
-/// choose some.
+/// Capability of a task whose training items are a fixed list, like those of a data set: the host can inspect them and
+/// select some.
 class DRIFT_API TrainingList {
  public:
   virtual ~TrainingList() = default;
@@ -55,8 +55,8 @@ class DRIFT_API TrainingList {
   virtual std::int64_t training_size() const = 0;
   /// Training item 0 <= index < training_size() in the order of the list, not shuffled.
   virtual void listed_item(std::int64_t index, TaskItem& item) const = 0;
-  /// Leave only the items with these indices, rising: training_size, listed_item and training_item know no others from
-  /// now on. Called before the first training_item, from one thread.
+  /// Keep only the items with these ascending indices: training_size, listed_item and training_item then refer to these
+  /// alone. Called before the first training_item, from one thread.
   virtual void keep(const std::vector<std::int64_t>& indices) = 0;
 };
 

@@ -16,7 +16,7 @@
 
 namespace drift {
 
-/// B prompts of P tokens, one per response: the G responses of a group have equal prompts and stand together.
+/// B prompts of P tokens, one per response: the G responses of a group have equal prompts and are adjacent.
 struct Prompts {
   at::Tensor tokens_BP;  ///< int64, padded on the left
   at::Tensor mask_BP;    ///< bool, true = real token
@@ -24,21 +24,21 @@ struct Prompts {
   Reserved<at::Tensor, 2> reserved_tensors = {};
 };
 
-/// All that rollout knows about B responses of L positions (docs/spec/algorithms.md 1.1, 1.2).
+/// What a rollout records of B responses of L positions (docs/spec/algorithms.md 1.1, 1.2).
 struct Trajectories {
   Prompts prompts;
   at::Tensor tokens_BL;  ///< int64, the final tokens, always L of them
   at::Tensor valid_BL;   ///< bool, neither pad nor mask token
   at::Tensor step_BL;    ///< int32, forward (0-based, counted per response) that committed the position; -1 = never.
                          ///< Defined for padding too: it was masked until that step.
-  at::Tensor commit_logprob_BL;  ///< float32, log-probability at commit time, temperature 1; 0 where never committed
+  at::Tensor commit_logprob_BL;  ///< float32, log-probability at commit time, temperature 1; 0 if never committed
   at::Tensor forwards_B;         ///< int64, forward evaluations that the response took part in
 
-  // What forward k of response b saw, where that is not the whole sequence computed anew: int32 [B, K] with K the most
+  // What forward k of response b saw if it did not compute the entire sequence: int32 [B, K], K the largest number of
   // forwards of a response; undefined: all L positions, nothing from a cache. Positions of the response; the prompt is
-  // always attended to, and counts as computed where computed_begin_BK is negative.
+  // always attended to, and counts as computed if computed_begin_BK is negative.
   at::Tensor attended_BK;        ///< positions [0, attended) were attended to
-  at::Tensor computed_begin_BK;  ///< positions [begin, end) were computed, the others read from a cache as an earlier
+  at::Tensor computed_begin_BK;  ///< positions [begin, end) were computed, the others read from a cache, as an earlier
   at::Tensor computed_end_BK;    ///< forward had left them
 
   Reserved<at::Tensor, 6> reserved_tensors = {};

@@ -2,8 +2,10 @@
 
 #include <core/nn/config_reader.h>
 
+namespace drift::dream {
+
 DreamConfig DreamConfig::parse(const std::string& text, const std::vector<std::string>& ignored) {
-  drift::nn::ConfigReader reader(text, "Dream", ignored);
+  nn::ConfigReader reader(text, "Dream", ignored);
   DreamConfig config;
   auto& shape = config.shape;
   shape.hidden = reader.integer("hidden_size", 2, 1 << 20);
@@ -44,3 +46,5 @@ DreamConfig DreamConfig::parse(const std::string& text, const std::vector<std::s
   reader.finish();
   return config;
 }
+
+}  // namespace drift::dream

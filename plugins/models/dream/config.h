@@ -6,16 +6,20 @@
 #include <string>
 #include <vector>
 
+namespace drift::dream {
+
 /// Dream's config.json, by the original's keys. Class defaults of the original are never assumed: what decides the
 /// numbers must be in the file.
 struct DreamConfig {
-  drift::nn::TransformerShape shape;
+  nn::TransformerShape shape;
   std::int64_t mask_id = -1;
   std::int64_t end_id = -1;
   std::int64_t pad_id = -1;
 
   /// @param ignored  keys that the user says have no part in the numbers
-  /// @throws drift::Error naming every key that is missing, of the wrong type, unknown, or set to something that would
+  /// @throws Error naming every key that is missing, of the wrong type, unknown, or set to something that would
   /// change the numbers and is not supported.
   static DreamConfig parse(const std::string& json, const std::vector<std::string>& ignored);
 };
+
+}  // namespace drift::dream

@@ -5,9 +5,10 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 
+namespace drift::dream {
 namespace {
 
-const drift::nn::TensorNames kNames{
+const nn::TensorNames kNames{
     .embedding = "model.embed_tokens.weight",
     .final_norm = "model.norm.weight",
     .head = "lm_head.weight",
@@ -27,7 +28,7 @@ const drift::nn::TensorNames kNames{
 
 // "chat" is the tokenizer's template; "rldf_release" the prompt of that program, without a system turn and without the
 // line break after the reply's header.
-const std::vector<drift::ChatFormat> kChatFormats{
+const std::vector<ChatFormat> kChatFormats{
     {.name = "chat",
      .opening = {},
      .turn_begin = "<|im_start|>{role}\n",
@@ -44,19 +45,19 @@ const std::vector<drift::ChatFormat> kChatFormats{
      .trims_text = false},
 };
 
-drift::nn::TransformerShape shape_of(const DreamConfig& config, const drift::Params& params) {
+nn::TransformerShape shape_of(const DreamConfig& config, const Params& params) {
   auto shape = config.shape;
   shape.attend_to_padding = params.get<std::string>("padding") == "attended";
   return shape;
 }
 
-drift::ModelTraits traits_of(const DreamConfig& config) {
-  drift::ModelTraits traits;
+ModelTraits traits_of(const DreamConfig& config) {
+  ModelTraits traits;
   traits.family = "Dream";
   traits.mask_id = config.mask_id;
   traits.pad_id = config.pad_id;
   traits.end_id = config.end_id;
-  traits.prediction_row = drift::PredictionRow::kPrevious;
+  traits.prediction_row = PredictionRow::kPrevious;
   // No token comes after the mask token but, in DiffuCoder, the padding.
   const std::int64_t first = config.mask_id, last = config.shape.vocabulary, pad = config.pad_id;
   if (pad > first) {
@@ -71,16 +72,16 @@ drift::ModelTraits traits_of(const DreamConfig& config) {
 
 }  // namespace
 
-Dream::Dream(const drift::ModelConfig& model, const drift::Params& params)
+Dream::Dream(const ModelConfig& model, const Params& params)
     : Dream(model, params,
             DreamConfig::parse(model.config_json, params.get<std::vector<std::string>>("ignored_settings"))) {}
 
-Dream::Dream(const drift::ModelConfig& model, const drift::Params& params, const DreamConfig& config)
+Dream::Dream(const ModelConfig& model, const Params& params, const DreamConfig& config)
     : TransformerModel(shape_of(config, params), kNames, traits_of(config), model),
       within_response_(params.get<std::string>("scored_row") == "within_response") {}
 
 // The original's: normal draws of standard deviation 0.02, biases and the padding's embedding 0, norms 1.
-void Dream::initialize(const drift::RandomStream& random) {
+void Dream::initialize(const RandomStream& random) {
   constexpr double kStandardDeviation = 0.02;
   const at::NoGradGuard no_gradient;
   for (const auto& [name, tensor] : parameters()) {
@@ -89,8 +90,10 @@ void Dream::initialize(const drift::RandomStream& random) {
     } else if (tensor.dim() == 1) {
       tensor.fill_(1);
     } else {
-      drift::nn::fill_normal(tensor, kStandardDeviation, /*cut=*/0, random.child(name));
+      nn::fill_normal(tensor, kStandardDeviation, /*cut=*/0, random.child(name));
     }
   }
   parameters().front().tensor.select(0, shape().padding_row).zero_();
 }
+
+}  // namespace drift::dream

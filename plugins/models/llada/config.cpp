@@ -2,13 +2,14 @@
 
 #include <core/nn/config_reader.h>
 
+namespace drift::llada {
 namespace {
 
 /// The rows of the published vocabulary, and the mask token that the original's own programs write into their code.
 constexpr std::int64_t kPublishedRows = 126464, kPublishedMaskId = 126336;
 
-/// `n_kv_heads`, or where it is null what `multi_query_attention` says; the two must not contradict each other.
-std::int64_t key_value_heads(drift::nn::ConfigReader& reader, std::int64_t heads) {
+/// `n_kv_heads`, or if it is null what `multi_query_attention` says; the two must not contradict each other.
+std::int64_t key_value_heads(nn::ConfigReader& reader, std::int64_t heads) {
   const bool one = reader.flag("multi_query_attention", false);
   if (!reader.has("n_kv_heads")) return one ? 1 : heads;
   const std::int64_t count = reader.integer("n_kv_heads", 1, 1 << 16);
@@ -17,8 +18,8 @@ std::int64_t key_value_heads(drift::nn::ConfigReader& reader, std::int64_t heads
   return count;
 }
 
-/// `mlp_hidden_size`, or where it is null `mlp_ratio` times the hidden size.
-std::int64_t feed_forward_size(drift::nn::ConfigReader& reader, std::int64_t hidden) {
+/// `mlp_hidden_size`, or if it is null `mlp_ratio` times the hidden size.
+std::int64_t feed_forward_size(nn::ConfigReader& reader, std::int64_t hidden) {
   constexpr std::int64_t kDefaultRatio = 4, kLargest = 1 << 24;
   if (reader.has("mlp_hidden_size")) return reader.integer("mlp_hidden_size", 1, kLargest);
   const std::int64_t ratio = reader.has("mlp_ratio") ? reader.integer("mlp_ratio", 1, 1 << 10) : kDefaultRatio;
@@ -31,7 +32,7 @@ std::int64_t feed_forward_size(drift::nn::ConfigReader& reader, std::int64_t hid
 // Keys that the original's configuration class declares optional may be null or absent, and then mean what they mean
 // there. All others must be present: the class's defaults describe GPT-2.
 LladaConfig LladaConfig::parse(const std::string& text, const std::vector<std::string>& ignored) {
-  drift::nn::ConfigReader reader(text, "LLaDA", ignored);
+  nn::ConfigReader reader(text, "LLaDA", ignored);
   LladaConfig config;
   auto& shape = config.shape;
   shape.hidden = reader.integer("d_model", 2, 1 << 20);
@@ -78,3 +79,5 @@ LladaConfig LladaConfig::parse(const std::string& text, const std::vector<std::s
   reader.finish();
   return config;
 }
+
+}  // namespace drift::llada

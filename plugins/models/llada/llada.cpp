@@ -9,9 +9,10 @@
 #include <map>
 #include <string>
 
+namespace drift::llada {
 namespace {
 
-const drift::nn::TensorNames kNames{
+const nn::TensorNames kNames{
     .embedding = "model.transformer.wte.weight",
     .final_norm = "model.transformer.ln_f.weight",
     .head = "model.transformer.ff_out.weight",
@@ -31,7 +32,7 @@ const drift::nn::TensorNames kNames{
 
 // "chat" is the tokenizer's template; "rldf_release" the prompt of that program, without blank lines and with a second
 // start of text.
-const std::vector<drift::ChatFormat> kChatFormats{
+const std::vector<ChatFormat> kChatFormats{
     {.name = "chat",
      .opening = "<|startoftext|>",
      .turn_begin = "<|start_header_id|>{role}<|end_header_id|>\n\n",
@@ -48,19 +49,19 @@ const std::vector<drift::ChatFormat> kChatFormats{
      .trims_text = false},
 };
 
-drift::nn::TransformerShape shape_of(const LladaConfig& config, const drift::Params& params) {
+nn::TransformerShape shape_of(const LladaConfig& config, const Params& params) {
   auto shape = config.shape;
   shape.attend_to_padding = params.get<std::string>("padding") == "attended";
   return shape;
 }
 
-drift::ModelTraits traits_of(const LladaConfig& config) {
-  drift::ModelTraits traits;
+ModelTraits traits_of(const LladaConfig& config) {
+  ModelTraits traits;
   traits.family = "LLaDA";
   traits.mask_id = config.mask_id;
   traits.pad_id = config.pad_id;
   traits.end_id = config.end_id;
-  traits.prediction_row = drift::PredictionRow::kSame;
+  traits.prediction_row = PredictionRow::kSame;
   traits.forbidden_output_ids = {{config.mask_id, config.mask_id + 1}};
   // The published vocabulary: its last rows have no token.
   constexpr std::int64_t kPublishedRows = 126464, kPublishedTokens = 126349;
@@ -73,16 +74,16 @@ drift::ModelTraits traits_of(const LladaConfig& config) {
 
 }  // namespace
 
-Llada::Llada(const drift::ModelConfig& model, const drift::Params& params)
+Llada::Llada(const ModelConfig& model, const Params& params)
     : Llada(model, params,
             LladaConfig::parse(model.config_json, params.get<std::vector<std::string>>("ignored_settings"))) {}
 
-Llada::Llada(const drift::ModelConfig& model, const drift::Params& params, const LladaConfig& config)
+Llada::Llada(const ModelConfig& model, const Params& params, const LladaConfig& config)
     : TransformerModel(shape_of(config, params), kNames, traits_of(config), model) {}
 
 // The original's "mitchell": normal draws cut at three standard deviations of 1 / sqrt(d_model), and of
 // 1 / sqrt(2 (layer + 1) fan_in) for what writes to the residual.
-void Llada::initialize(const drift::RandomStream& random) {
+void Llada::initialize(const RandomStream& random) {
   constexpr double kCut = 3.0;
   const at::NoGradGuard no_gradient;
   std::map<std::string, double> to_residual;
@@ -99,6 +100,8 @@ void Llada::initialize(const drift::RandomStream& random) {
       continue;
     }
     const auto found = to_residual.find(name);
-    drift::nn::fill_normal(tensor, found == to_residual.end() ? base : found->second, kCut, random.child(name));
+    nn::fill_normal(tensor, found == to_residual.end() ? base : found->second, kCut, random.child(name));
   }
 }
+
+}  // namespace drift::llada

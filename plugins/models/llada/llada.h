@@ -4,13 +4,17 @@
 
 #include <core/nn/transformer_model.h>
 
+namespace drift::llada {
+
 /// LLaDA (Large Language Diffusion with mAsking): a llama-like transformer without a causal mask. Row j of the hidden
 /// states predicts the token at position j.
-class Llada final : public drift::nn::TransformerModel {
+class Llada final : public nn::TransformerModel {
  public:
-  Llada(const drift::ModelConfig& model, const drift::Params& params);
-  void initialize(const drift::RandomStream& random) override;
+  Llada(const ModelConfig& model, const Params& params);
+  void initialize(const RandomStream& random) override;
 
  private:
-  Llada(const drift::ModelConfig& model, const drift::Params& params, const LladaConfig& config);
+  Llada(const ModelConfig& model, const Params& params, const LladaConfig& config);
 };
+
+}  // namespace drift::llada

@@ -2,7 +2,7 @@
 
 #include "wire.h"
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 constexpr std::size_t kSizeBytes = 4;
@@ -52,4 +52,4 @@ MessageStatus Channel::fill(std::size_t bytes, const Deadline& until) {
   return MessageStatus::kMessage;
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "sandbox.h"
+
 #include <string>
 #include <string_view>
 
-#include "sandbox.h"
-
-namespace code_reward {
+namespace drift::code {
 
 enum class MessageStatus {
   kMessage,
@@ -35,4 +35,4 @@ class Channel {
   std::string received_;  ///< not yet taken
 };
 
-}  // namespace code_reward
+}  // namespace drift::code

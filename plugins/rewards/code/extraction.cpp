@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 constexpr std::string_view kFence = "```";
@@ -133,4 +133,4 @@ Extraction extract_code(std::string_view response, std::string_view prefix, std:
   return code(blocks.own.back().code, "the last block, not closed");
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -3,21 +3,21 @@
 #include <string>
 #include <string_view>
 
-namespace code_reward {
+namespace drift::code {
 
-/// What becomes of a block that is never closed.
+/// How to treat a block that is never closed.
 enum class Unclosed { kStrict, kLenient };
 
 struct Extraction {
   bool found = false;
   std::string code;
-  std::string rule;  ///< for people: where the code comes from, or why there is none
+  std::string rule;  ///< for the user: where the code comes from, or why there is none
 };
 
 /// The code in a response. A block begins with a line of ``` and `python`, `py` or `python3`, and ends with a line of
 /// ```.
-/// @param prefix  what stands before the response. If it opens a block, the response continues that block, unless
-///                it holds a whole block of its own that defines what the tests call.
+/// @param prefix  the text before the response. If it opens a block, the response continues that block, unless
+///                it has a complete block of its own that defines what the tests call.
 /// @param tests   text in which the names of tested functions occur; empty: any name counts
 Extraction extract_code(std::string_view response, std::string_view prefix, std::string_view tests, Unclosed unclosed);
 
@@ -28,4 +28,4 @@ struct PrefixCode {
 };
 PrefixCode code_of_prefix(std::string_view prefix);
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -1,22 +1,22 @@
 #include "interpreter.h"
 
-#include "child_process.h"
-
 #include <drift/error.h>
+
+#include <core/process/child_process.h>
 
 #include <unistd.h>
 
 #include <filesystem>
 #include <sstream>
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Which files the interpreter has mapped after it has loaded the extension modules that bring libraries of their own:
-// asking the loader is surer than knowing where distributions put things. PT_INTERP (program header 3) names the
-// loader itself, by a path that may be a link: each folder on the way counts.
+// Which files the interpreter has mapped after it has loaded the extension modules that need further libraries: asking
+// the loader is surer than knowing where distributions put things. PT_INTERP (program header 3) names the loader
+// itself, by a path that may be a link: each folder on the way counts.
 constexpr const char* kDescribe = R"(
 import os, struct, sys, sysconfig
 for name in 'bz2 ctypes decimal hashlib lzma math random ssl sqlite3 zlib'.split():
@@ -54,9 +54,8 @@ bool is_inside(const std::string& path, const std::string& folder) { return path
 
 void add_folder(std::vector<std::string>& folders, const std::string& folder) {
   if (folder == "/" || folder == "/home" || folder == "/root") {
-    throw drift::Error(
-        "the Python interpreter has a library in " + folder + ", which cannot be shown to untrusted programs",
-        "use another interpreter: `python` of the reward");
+    throw drift::Error("the Python interpreter has a library in " + folder + ", which untrusted programs must not see",
+                       "set another interpreter: `python` of the reward");
   }
   for (const auto& known : folders) {
     if (folder == known || is_inside(folder, known)) return;
@@ -69,10 +68,10 @@ std::string locate(const std::string& python) {
   constexpr const char* kSystemPython = "/usr/bin/python3";
   if (python.empty() && ::access(kSystemPython, X_OK) == 0) return kSystemPython;
   const std::string name = python.empty() ? "python3" : python;
-  const std::string path = name.find('/') == std::string::npos ? find_program(name) : name;
+  const std::string path = name.find('/') == std::string::npos ? drift::find_program(name) : name;
   if (path.empty() || ::access(path.c_str(), X_OK) != 0) {
     throw drift::Error("there is no Python interpreter `" + name + "`",
-                       "install Debian's package python3, or name an interpreter: `python` of the reward");
+                       "install Debian's package python3, or set an interpreter: `python` of the reward");
   }
   return path;
 }
@@ -82,7 +81,8 @@ std::string locate(const std::string& python) {
 Interpreter find_interpreter(const std::string& python) {
   const std::string path = locate(python);
   Interpreter found;
-  std::istringstream lines(run({path, "-I", "-B", "-c", kDescribe}));
+  std::istringstream lines(
+      drift::output_of({.arguments = {path, "-I", "-B", "-c", kDescribe}, .environment = drift::kPlainEnvironment}));
   for (std::string key, value; lines >> key && std::getline(lines >> std::ws, value);) {
     if (key == "version") found.version = value;
     if (key == "executable") found.executable = value;
@@ -93,7 +93,7 @@ Interpreter find_interpreter(const std::string& python) {
   std::istringstream(found.version) >> major >> dot >> minor;
   if (major != 3 || minor < 11 || found.executable.empty()) {
     throw drift::Error(path + " is Python " + (found.version.empty() ? "of an unknown version" : found.version),
-                       "3.11 or later is needed: `python` of the reward");
+                       "set `python` of the reward to 3.11 or later");
   }
   bool shown = false;
   for (const auto& folder : found.read) shown |= is_inside(found.executable, folder);
@@ -106,4 +106,4 @@ Interpreter find_interpreter(const std::string& python) {
   return found;
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-namespace code_reward {
+namespace drift::code {
 
 /// A Python interpreter, and what of the file system it needs to run.
 struct Interpreter {
@@ -18,4 +18,4 @@ struct Interpreter {
 /// @throws drift::Error if there is none, or it is older than 3.11.
 Interpreter find_interpreter(const std::string& python);
 
-}  // namespace code_reward
+}  // namespace drift::code

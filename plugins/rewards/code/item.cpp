@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 using nlohmann::json;
@@ -100,7 +100,7 @@ void read_check(const Record& record, Item& item) {
 }  // namespace
 
 Item read_item(const drift::TaskItem* task_item) {
-  if (task_item == nullptr) throw drift::Error("reward `code` was asked to judge a response to no item");
+  if (task_item == nullptr) throw drift::Error("reward `code` got a response without an item");
   const Record record(*task_item);
   Item item;
   item.prefix = task_item->response_prefix.empty() ? record.text("prefix") : task_item->response_prefix;
@@ -108,7 +108,7 @@ Item read_item(const drift::TaskItem* task_item) {
   const std::string method = record.text("test_method");
   const bool program = record.has("test_input") || record.has("test_output");
   if (!method.empty() && method != (program ? "stdio" : "function")) {
-    record.fail("has the `test_method` \"" + method + "\", which its tests are not for");
+    record.fail("has the `test_method` \"" + method + "\", which does not fit its tests");
   }
   if (program) {
     read_program(record, item);
@@ -120,4 +120,4 @@ Item read_item(const drift::TaskItem* task_item) {
   return item;
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace code_reward {
+namespace drift::code {
 
 /// A problem as the reward needs it, read from one of the forms that data sets have (README.md lists them).
 struct Item {
@@ -23,4 +23,4 @@ struct Item {
 /// @throws drift::Error if the reference is none of these forms.
 Item read_item(const drift::TaskItem* item);
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -1,12 +1,12 @@
 #include "judge.h"
 
+#include "programs.h"
+
 #include <drift/error.h>
 
 #include <chrono>
 
-#include "programs.h"
-
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 using drift::RewardStatus;
@@ -50,7 +50,7 @@ void Judge::start() {
   }
   if (channel_->ready()) return;
   channel_.reset();
-  throw InfrastructureError{"the judge does not start"};
+  throw InfrastructureError{"the judge did not start"};
 }
 
 bool Judge::message(const Deadline& job) {
@@ -114,16 +114,16 @@ std::vector<Verdict> Judge::run(const TestText& text, Worker& worker) {
       default: break;
     }
   }
-  // Values can be chosen so that a test never ends, or takes more memory than there is. It fails, with those behind it.
+  // Values can be chosen so that a test never ends, or needs more memory than there is. It fails, with those after it.
   channel_.reset();
   if (verdicts.empty()) throw InfrastructureError{"the judge died"};
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     if (judged[i]) continue;
     verdicts[i].status = RewardStatus::kTimeout;
-    verdicts[i].reason = "the test does not end with this value";
+    verdicts[i].reason = "the test does not finish with this value";
     break;
   }
   return verdicts;
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

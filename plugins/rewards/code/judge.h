@@ -1,5 +1,8 @@
 #pragma once
 
+#include "channel.h"
+#include "worker.h"
+
 #include <drift/reward.h>
 
 #include <functional>
@@ -8,10 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "channel.h"
-#include "worker.h"
-
-namespace code_reward {
+namespace drift::code {
 
 /// A text of tests, all of it the data set's.
 struct TestText {
@@ -61,4 +61,4 @@ class Judge {
   std::string received_;
 };
 
-}  // namespace code_reward
+}  // namespace drift::code

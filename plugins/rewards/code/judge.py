@@ -1,14 +1,14 @@
-# Runs test text, the data set's own, in a sandbox. Code under test lives in another process, the worker: here, each name
-# that the tests use and do not define is a proxy that asks the parent to have it called there.
+# Runs the data set's test text in a sandbox. Code under test runs in another process, the worker: here, each name
+# that the tests use but do not define is a proxy that asks the parent to call it there.
 #
 # From the parent:  J (place, prefix, setup, tests, constants, by_lines)   a job; place seeds `random`
-#                   V value, R exception, X                      the answer to a call; X: there is none
+#                   V value, R exception, X                      the answer to a call; X: no answer
 # To the parent:    H                                            ready
 #                   X problem                                    the test text cannot be read
 #                   N text...                                    a tuple: what each test says
 #                   C (name, args, kwargs)                       a call
 #                   P number verdict                             4 bytes and `pass`, `fail` or an exception's name
-#                   D exception                                  the end; what kept other tests from being run, or empty
+#                   D exception                                  the end; why other tests did not run, or empty
 import ast
 import builtins
 import random
@@ -46,7 +46,7 @@ def bound_names(nodes):
 
 class Tests:
     """The tests of a text, by its syntax tree: statements at the top, or at the top of a function that is called there
-    (`check(candidate)`), which are or hold an assert. All others are preparation and stay where they are."""
+    (`check(candidate)`), which are or contain an assert. All others are preparation and stay in place."""
 
     def __init__(self, text, constants):
         self.lines = text.split("\n")
@@ -105,8 +105,8 @@ class Tests:
 
 
 def split_by_lines(text):
-    """One text for each line of an assert in `check`, with all other lines of `check` before it: how Drift makes tests. An
-    assert of several lines is broken by it, and what follows an assert in a loop."""
+    """One text for each line of an assert in `check`, with all other lines of `check` before it, as rldf_release does. An
+    assert of several lines breaks, and so does code after an assert in a loop."""
     parts = re.fullmatch(r".*?\bdef check\(candidate\):\n(.*)\n(check\(\w+\))\s*", text, re.DOTALL)
     if not parts:
         return [text]
@@ -118,7 +118,7 @@ def split_by_lines(text):
 
 
 def given_names(prefix, wanted):
-    """What the text before the solution gives to the tests: its imports and its finished functions, which are all but the
+    """What the text before the solution gives to the tests: its imports and its complete functions, which are all but the
     last one. They come from there, not from the worker, where the code under test could put others in their place."""
     try:
         body = ast.parse(prefix).body

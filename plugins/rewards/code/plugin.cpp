@@ -1,8 +1,8 @@
-#include <drift/plugin.h>
-
 #include "reward.h"
 
+#include <drift/plugin.h>
+
 DRIFT_PLUGIN("code", "1.0.0", "Apache-2.0") {
-  registry.add<code_reward::CodeReward>("code", "Runs Python in a sandbox: the share of the tests that pass.",
-                                        code_reward::CodeReward::parameters());
+  registry.add<drift::code::CodeReward>("code", "Runs Python in a sandbox: the share of the tests that pass.",
+                                        drift::code::CodeReward::parameters());
 }

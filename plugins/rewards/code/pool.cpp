@@ -1,6 +1,6 @@
 #include "pool.h"
 
-namespace code_reward {
+namespace drift::code {
 
 Pool::Pool(std::size_t threads, const std::function<std::unique_ptr<Judge>()>& make_judge) {
   for (std::size_t i = 0; i < threads; ++i) {
@@ -14,7 +14,6 @@ Pool::~Pool() {
     ending_ = true;
   }
   changed_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
 }
 
 void Pool::run(const Job& job) {
@@ -41,4 +40,4 @@ void Pool::work(Judge& judge) {
   }
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

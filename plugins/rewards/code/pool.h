@@ -1,5 +1,7 @@
 #pragma once
 
+#include "judge.h"
+
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -9,11 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include "judge.h"
+namespace drift::code {
 
-namespace code_reward {
-
-/// Threads that live as long as the pool, each with a judge of its own. A sandboxed process dies with the thread that
+/// Threads that live as long as the pool, each with its own judge. A sandboxed process dies with the thread that
 /// started it, so none is started anywhere else.
 class Pool {
  public:
@@ -34,7 +34,7 @@ class Pool {
   std::condition_variable changed_;
   std::deque<std::packaged_task<void(Judge&)>> jobs_;
   bool ending_ = false;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
 };
 
-}  // namespace code_reward
+}  // namespace drift::code

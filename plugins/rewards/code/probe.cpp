@@ -5,7 +5,7 @@
 #include <exception>
 #include <string>
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 // One attack a line: what it is, and Python that does it and raises nothing if it did harm. Each is a row of the list
@@ -37,8 +37,7 @@ os.write(4, b'done\n')
 while True: pass
 )";
 
-constexpr const char* kHint =
-    "do not run programs that you do not trust on this machine; docs/sandbox.md says what is needed";
+constexpr const char* kHint = "do not run untrusted programs on this machine; docs/sandbox.md says what is needed";
 
 SandboxAvailability attack(const Sandbox& sandbox) {
   SandboxedProgram program{.text = kAttacks};
@@ -80,4 +79,4 @@ SandboxAvailability probe_sandbox(const SandboxOptions& options) {
   }
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -1,5 +1,5 @@
-# Runs a model-written program from its first line to its last: standard input and output are the program's own, the
-# source comes on descriptor 3. What it printed and how it ended is its answer.
+# Runs a complete model-written program: standard input and output belong to the program, the
+# source comes on descriptor 3. Its answer is what it prints and how it ends.
 def run():
     import builtins
     import random

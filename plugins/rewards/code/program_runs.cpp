@@ -1,5 +1,7 @@
 #include "program_runs.h"
 
+#include "programs.h"
+
 #include <drift/error.h>
 
 #include <boost/algorithm/string/split.hpp>
@@ -8,9 +10,7 @@
 #include <csignal>
 #include <sstream>
 
-#include "programs.h"
-
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 using drift::RewardStatus;
@@ -43,7 +43,7 @@ Channel started(const Sandbox& sandbox, const SandboxLimits& limits, const std::
   } catch (const drift::Error& error) {
     throw InfrastructureError{error.what()};
   }
-  throw InfrastructureError{"the sandboxed interpreter does not start"};
+  throw InfrastructureError{"the sandboxed interpreter did not start"};
 }
 
 Verdict run_once(Channel channel, const std::string& source, double cpu_seconds, std::string& output) {
@@ -60,7 +60,7 @@ Verdict run_once(Channel channel, const std::string& source, double cpu_seconds,
   if (status != ReadStatus::kClosed) return failed(RewardStatus::kTimeout, "timeout");
   const ProcessEnd end = process.stop();
   if (end.signal == SIGXCPU) return failed(RewardStatus::kTimeout, "timeout");
-  if (end.signal == SIGKILL) return failed(RewardStatus::kResource, "killed for what it used");
+  if (end.signal == SIGKILL) return failed(RewardStatus::kResource, "killed for using too many resources");
   if (end.signal != 0) return failed(RewardStatus::kCrashed, "killed by signal " + std::to_string(end.signal));
   if (end.code != 0) return failed(RewardStatus::kCrashed, "exit status " + std::to_string(end.code));
   return {RewardStatus::kOk, {}, {}};
@@ -93,4 +93,4 @@ std::vector<Verdict> run_program(const Sandbox& sandbox, const SandboxLimits& li
   return verdicts;
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -2,19 +2,21 @@
 
 #include <drift/error.h>
 
+#include <core/process/threads.h>
+
 #include <algorithm>
 #include <cctype>
 #include <map>
 #include <mutex>
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 using drift::RewardResult;
 using drift::RewardStatus;
 
 constexpr std::size_t kMaxSourceBytes = 64 << 10;
-// A backstop behind the limits of the calls.
+// A backstop for the limits of the calls.
 constexpr double kProcessCpuSeconds = 3600;
 
 // Attacks on the sandbox take a second: once per process and interpreter.
@@ -27,7 +29,7 @@ void require_sandbox(const SandboxOptions& options) {
   const SandboxAvailability& here = found[key];
   if (here.works) return;
   throw drift::Error("reward `code` does not run model-written programs without a sandbox: " + here.why,
-                     here.hint + "; or set unsafe = true in [reward]: programs may then do all that you may do");
+                     here.hint + "; or set unsafe = true in [reward]: programs can then do everything that you can");
 }
 
 std::string without_space(std::string_view text) {
@@ -37,7 +39,7 @@ std::string without_space(std::string_view text) {
   return result;
 }
 
-// How many of `verdicts` passed, for people: "2 of 3 tests passed".
+// How many of `verdicts` passed, as text: "2 of 3 tests passed".
 std::string count_text(std::size_t passed, std::size_t all, const char* which) {
   return std::to_string(passed) + " of " + std::to_string(all) + which + (all == 1 ? " test passed" : " tests passed");
 }
@@ -55,23 +57,23 @@ drift::ParamSpecs CodeReward::parameters() {
   using drift::at_least;
   using drift::between;
   using drift::one_of;
-  return {{"unsafe", false, "run programs without a sandbox: they may do all that you may do"},
-          {"python", "", "the interpreter; empty: /usr/bin/python3, else the first python3 in PATH"},
-          {"workers", 0, "programs that run at the same time; 0: as many as there are processors", between(0, 1024)},
-          {"memory_mib", 512, "memory of a program", between(64, 1 << 20)},
-          {"threads", false, "programs may start threads"},
-          {"time_limit", 0.0, "processor seconds for a call or a program; 0: as the item says", between(0, 600)},
-          {"unclosed", "lenient", "a code block that is never closed: lenient: counts to its end; strict: is none",
-           one_of({"lenient", "strict"})},
-          {"constant_asserts", false, "count asserts of a constant, which every program passes"},
-          {"split", "syntax",
-           "tests of a text: syntax: its asserts; lines: as Drift's code splits it, to compare with its figures",
-           one_of({"syntax", "lines"})},
-          {"hidden_only", false, "count only tests that the prompt does not show, where there are any"},
-          {"output", "collapsed", "programs' output: white space collapsed, or the same lines",
-           one_of({"collapsed", "exact_lines"})},
-          {"score", "share", "share: of the tests that passed; all: 1 if all of them passed, else 0",
-           one_of({"share", "all"})}};
+  return {
+      {"unsafe", false, "run programs without a sandbox: they can do everything that you can"},
+      {"python", "", "the interpreter; empty: /usr/bin/python3, else the first python3 in PATH"},
+      {"workers", 0, "programs that run at a time; 0: the number of processors", between(0, 1024)},
+      {"memory_mib", 512, "memory of a program", between(64, 1 << 20)},
+      {"threads", false, "programs may start threads"},
+      {"time_limit", 0.0, "processor seconds for a call or a program; 0: the item's value", between(0, 600)},
+      {"unclosed", "lenient", "a code block that is never closed: lenient: counts to the end; strict: does not count",
+       one_of({"lenient", "strict"})},
+      {"constant_asserts", false, "count asserts of a constant, which every program passes"},
+      {"split", "syntax",
+       "tests of a text: syntax: its asserts; lines: as rldf_release splits it, to compare with its figures",
+       one_of({"syntax", "lines"})},
+      {"hidden_only", false, "count only tests that the prompt does not show, if there are any"},
+      {"output", "collapsed", "programs' output: white space collapsed, or the same lines",
+       one_of({"collapsed", "exact_lines"})},
+      {"score", "share", "share: of passed tests; all: 1 if all passed, else 0", one_of({"share", "all"})}};
 }
 
 CodeReward::CodeReward(const drift::Params& params)
@@ -89,10 +91,9 @@ CodeReward::CodeReward(const drift::Params& params)
   limits_.cpu_seconds = kProcessCpuSeconds;
   limits_.memory_bytes = params.get<std::int64_t>("memory_mib") << 20;
   const auto workers = static_cast<std::size_t>(params.get<std::int64_t>("workers"));
-  const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
   const JudgeOptions judging{.constant_asserts = params.get<bool>("constant_asserts"),
                              .by_lines = params.get<std::string>("split") == "lines"};
-  pool_ = std::make_unique<Pool>(workers == 0 ? processors : workers,
+  pool_ = std::make_unique<Pool>(workers == 0 ? drift::processor_cores() : workers,
                                  [this, judging] { return std::make_unique<Judge>(*sandbox_, limits_, judging); });
 }
 
@@ -145,7 +146,7 @@ CodeReward::Outcome CodeReward::judge_once(Judge& judge, const Item& item, const
       std::move(verdicts.begin(), verdicts.end(), std::back_inserter(outcome.verdicts));
     } catch (const BadTests& bad) {
       throw drift::Error("reward `code` cannot read the tests of item " + id + ": " + bad.reason,
-                         "tests are Python: lines of assert, or a function check(candidate) that holds them");
+                         "tests are Python: lines of assert, or a function check(candidate) that contains them");
     }
   }
   if (outcome.verdicts.empty()) {
@@ -185,4 +186,4 @@ void CodeReward::weigh(const Outcome& outcome, const drift::RewardRequest& reque
   result.reason += "; test " + std::to_string(failed - outcome.verdicts.data() + 1) + ": " + failed->reason;
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -1,16 +1,16 @@
 #pragma once
 
-#include <drift/reward.h>
-
-#include <memory>
-#include <string>
-
 #include "extraction.h"
 #include "item.h"
 #include "pool.h"
 #include "program_runs.h"
 
-namespace code_reward {
+#include <drift/reward.h>
+
+#include <memory>
+#include <string>
+
+namespace drift::code {
 
 /// Runs the code of a response against the item's tests.
 class CodeReward final : public drift::Reward {
@@ -39,4 +39,4 @@ class CodeReward final : public drift::Reward {
   std::unique_ptr<Pool> pool_;
 };
 
-}  // namespace code_reward
+}  // namespace drift::code

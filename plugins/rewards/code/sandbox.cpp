@@ -1,11 +1,12 @@
 #include "sandbox.h"
 
-#include "child_process.h"
 #include "interpreter.h"
 #include "sandboxed_process.h"
 #include "system_calls.h"
 
 #include <drift/error.h>
+
+#include <core/process/child_process.h>
 
 #include <poll.h>
 #include <sys/resource.h>
@@ -19,7 +20,7 @@
 #include <filesystem>
 #include <system_error>
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 // Descriptors of the child. Bubblewrap reads the last two and closes them.
@@ -36,7 +37,7 @@ constexpr const char* kHowToAllow =
     "allow user namespaces, in a container also mounts (docs/sandbox.md has the options)";
 
 std::string required(const char* program, const char* package) {
-  std::string path = find_program(program);
+  std::string path = drift::find_program(program);
   if (path.empty()) {
     throw drift::Error(std::string("the code reward needs ") + program + ", which is not in PATH",
                        std::string("install Debian's package ") + package);
@@ -55,7 +56,7 @@ std::string limit(const char* what, Resource resource, std::int64_t wanted) {
 
 void append(std::vector<std::string>& to, std::initializer_list<std::string> more) { to.insert(to.end(), more); }
 
-/// The number after "child-pid" in what bubblewrap tells; -1 while it has not told all (it would die of a closed pipe).
+/// The number after "child-pid" in bubblewrap's report; -1 while that is incomplete (a closed pipe would kill it).
 pid_t told_process(const std::string& information) {
   constexpr std::string_view kKey = "\"child-pid\":";
   const auto key = information.find(kKey);
@@ -80,7 +81,7 @@ struct Sandbox::Impl {
   void settle_confinement();
   std::vector<std::string> limits(const SandboxLimits& limits) const;
   std::vector<std::string> confinement(const SandboxLimits& limits) const;
-  Command command(const SandboxedProgram& program) const;
+  drift::ChildCommand command(const SandboxedProgram& program) const;
 };
 
 std::vector<std::string> Sandbox::Impl::limits(const SandboxLimits& limits) const {
@@ -103,7 +104,8 @@ std::vector<std::string> Sandbox::Impl::confinement(const SandboxLimits& limits)
   append(arguments, {"--unshare-cgroup-try", "--cap-drop", "ALL", "--hostname", "sandbox"});
   append(arguments, {"--uid", "65534", "--gid", "65534"});
   if (forbid_user_namespaces) append(arguments, {"--disable-userns"});
-  // The interpreter is the first process of its namespace: there is no other one to attack, and its death is the end.
+  // The interpreter is the first process of its namespace: there is no other one to attack, and its death ends the
+  // sandbox.
   append(arguments, {"--as-pid-1"});
   for (const auto& path : interpreter.read) append(arguments, {"--ro-bind", path, path});
   for (const auto& [path, target] : interpreter.links) append(arguments, {"--symlink", target, path});
@@ -120,7 +122,7 @@ std::vector<std::string> Sandbox::Impl::confinement(const SandboxLimits& limits)
   return arguments;
 }
 
-/// Tries it once, so that whatever forbids it is told here, in bubblewrap's words. Where /proc/sys is mounted
+/// Tries it once, so that whatever forbids it is reported here, in bubblewrap's words. If /proc/sys is mounted
 /// read-only, as in many containers, the filter of system calls alone forbids further user namespaces.
 void Sandbox::Impl::settle_confinement() {
   for (const bool forbid : {true, false}) {
@@ -128,7 +130,7 @@ void Sandbox::Impl::settle_confinement() {
     std::vector<std::string> attempt = confinement({});
     append(attempt, {"--", interpreter.executable, "-S", "-c", "pass"});
     try {
-      run(std::move(attempt));
+      drift::output_of({.arguments = attempt, .environment = drift::kPlainEnvironment});
       return;
     } catch (const drift::Error& error) {
       if (!forbid) throw drift::Error(std::string("the sandbox cannot start: ") + error.what(), kHowToAllow);
@@ -136,12 +138,12 @@ void Sandbox::Impl::settle_confinement() {
   }
 }
 
-Command Sandbox::Impl::command(const SandboxedProgram& program) const {
+drift::ChildCommand Sandbox::Impl::command(const SandboxedProgram& program) const {
   if (program.text.size() > kMaxText || program.text.find('\0') != std::string::npos) {
     throw drift::Error("a program for the sandbox must be at most " + std::to_string(kMaxText) + " bytes without NUL",
                        "send longer texts through its descriptor 3");
   }
-  Command command;
+  drift::ChildCommand command;
   command.arguments = limits(program.limits);
   if (!options.unsafe) {
     for (auto& argument : confinement(program.limits)) command.arguments.push_back(std::move(argument));
@@ -190,7 +192,7 @@ pid_t await_process(const Descriptor& information) {
   return -1;
 }
 
-/// A folder of its own for a program that is not confined.
+/// A new folder for a program that is not confined.
 std::string temporary_folder() {
   std::string name = (std::filesystem::temp_directory_path() / "drift-program-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) {
@@ -204,57 +206,57 @@ std::string temporary_folder() {
 SandboxedProcess Sandbox::start(const SandboxedProgram& program) const {
   auto process = std::make_unique<SandboxedProcess::Impl>();
   process->confined = !impl_->options.unsafe;
-  Command command = impl_->command(program);
-  Pipe in = make_pipe();
-  Pipe out = make_pipe();
+  drift::ChildCommand command = impl_->command(program);
+  Pipe in = drift::make_pipe();
+  Pipe out = drift::make_pipe();
   command.descriptors = {{in.read.get(), kToProgram}, {out.write.get(), kFromProgram}};
   Descriptor input;
   if (!program.standard_input.empty()) {
-    input = sealed_file(program.standard_input);
+    input = drift::sealed_file(program.standard_input);
     command.descriptors.emplace_back(input.get(), 0);
   }
   Pipe output;
   if (program.capture_output) {
-    output = make_pipe();
+    output = drift::make_pipe();
     command.descriptors.emplace_back(output.write.get(), 1);
-    set_nonblocking(output.read);
+    drift::set_nonblocking(output.read);
   }
   Pipe filter;
   Pipe information;
   Pipe go;
   if (process->confined) {
-    filter = make_pipe();
+    filter = drift::make_pipe();
     // A pipe holds 64 KiB without a reader; the filter has a few.
     if (::write(filter.write.get(), impl_->filter.data(), impl_->filter.size()) !=
         static_cast<ssize_t>(impl_->filter.size())) {
       throw drift::Error("cannot hand over the filter of system calls");
     }
     filter.write.close();
-    information = make_pipe();
+    information = drift::make_pipe();
     command.descriptors.emplace_back(filter.read.get(), kFilter);
     command.descriptors.emplace_back(information.write.get(), kInformation);
-    go = make_pipe();
+    go = drift::make_pipe();
     command.descriptors.emplace_back(go.read.get(), kGo);
   } else {
     command.folder = process->folder = temporary_folder();
   }
-  process->child = spawn(command);
+  process->child = ChildProcess(command);
   information.write.close();
-  process->program = process->confined ? await_process(information.read) : process->child;
+  process->program = process->confined ? await_process(information.read) : process->child.id();
   // The process waits until we hold it: a short program on a busy machine would have ended, and its number be
   // another's.
-  if (process->program > 0) process->handle = open_process(process->program);
+  if (process->program > 0) process->handle = drift::open_process(process->program);
   go.write.close();
   if (!process->handle) {
     throw drift::Error(
-        "a program could not be started, though others were: the machine may be out of memory or processes");
+        "a program could not be started, although others were: the machine may be out of memory or processes");
   }
   process->to_program = std::move(in.write);
   process->from_program = std::move(out.read);
   process->output = std::move(output.read);
-  set_nonblocking(process->to_program);
-  set_nonblocking(process->from_program);
+  drift::set_nonblocking(process->to_program);
+  drift::set_nonblocking(process->from_program);
   return SandboxedProcess(std::move(process));
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-// Python programs that nobody trusts, each in a process that can reach nothing (docs/sandbox.md says what stops what).
+// Untrusted Python programs, each in an isolated process (docs/sandbox.md describes the controls).
 //
 //   Sandbox sandbox({});                                             // once; throws drift::Error if it cannot be
 //   SandboxedProcess worker = sandbox.start({.text = kWorkerProgram});
@@ -20,7 +20,7 @@
 // The program reads frames from descriptor 3 and writes them to descriptor 4 (os.read, os.write). It is its own only
 // process and, unless `threads` is set, its only thread.
 
-namespace code_reward {
+namespace drift::code {
 
 struct SandboxOptions {
   std::string python = {};  ///< the interpreter, 3.11 or later; empty: /usr/bin/python3, else the first python3 in PATH
@@ -96,7 +96,7 @@ class SandboxedProcess {
   /// The same for standard output (`capture_output`).
   ReadStatus read_output(std::string& into, std::size_t max_bytes, const Deadline& until);
 
-  /// Waits until the program has ended by itself and says how: kClosed, kCpuLimit or kWallLimit (it still runs then).
+  /// Waits until the program has ended and returns how: kClosed, kCpuLimit or kWallLimit (it is then still running).
   ReadStatus wait(const Deadline& until);
 
   /// Kills what still runs and waits for it. Idempotent.
@@ -127,7 +127,7 @@ class Sandbox {
   /// @throws drift::Error if it cannot be started: never the program's fault.
   SandboxedProcess start(const SandboxedProgram& program) const;
 
-  /// For people: the interpreter and its version, and how it is confined.
+  /// For display: the interpreter and its version, and how it is confined.
   std::string description() const;
 
  private:
@@ -145,4 +145,4 @@ struct SandboxAvailability {
 /// finds the sandbox working only if each of them fails to do harm. Takes about a second; never throws.
 SandboxAvailability probe_sandbox(const SandboxOptions& options = {});
 
-}  // namespace code_reward
+}  // namespace drift::code

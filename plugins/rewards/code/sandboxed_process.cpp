@@ -3,8 +3,6 @@
 #include <drift/error.h>
 
 #include <poll.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,7 +14,7 @@
 #include <fstream>
 #include <system_error>
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 using std::chrono::steady_clock;
@@ -52,10 +50,6 @@ class WithoutBrokenPipeSignal {
 bool is_ready(int descriptor, short events, int milliseconds) {
   pollfd wanted{descriptor, events, 0};
   return ::poll(&wanted, 1, milliseconds) > 0;
-}
-
-double seconds(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
 }  // namespace
@@ -134,37 +128,23 @@ steady_clock::time_point SandboxedProcess::Impl::wall_clock() const {
   return now - std::chrono::nanoseconds(waited);
 }
 
-/// The child is bubblewrap, which waits for the program and ends as it did; or, where unsafe, the program.
+/// The child is bubblewrap, which waits for the program and ends as it did; or, if unsafe, the program.
 void SandboxedProcess::Impl::reap() {
   if (reaped) return;
-  int status = 0;
-  rusage usage{};
-  while (::wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {
-  }
+  const drift::ChildEnd& child_end = child.wait();
   reaped = true;
-  end.cpu_seconds = std::max(last_cpu_seconds, seconds(usage.ru_utime) + seconds(usage.ru_stime));
-  last_cpu_seconds = end.cpu_seconds;
+  end.cpu_seconds = last_cpu_seconds = std::max(last_cpu_seconds, child_end.cpu_seconds);
   constexpr int kKilled = 128;  // what bubblewrap adds to a signal to tell it
-  if (WIFSIGNALED(status)) {
-    end.signal = WTERMSIG(status);
-  } else if (confined && WEXITSTATUS(status) > kKilled) {
-    end.signal = WEXITSTATUS(status) - kKilled;
-  } else {
-    end.code = WEXITSTATUS(status);
-  }
+  const bool told = confined && child_end.code > kKilled;
+  end.signal = told ? child_end.code - kKilled : child_end.signal;
+  end.code = told ? 0 : child_end.code;
 }
 
 ProcessEnd SandboxedProcess::Impl::stop() {
-  if (child > 0 && !reaped) {
+  if (child.id() > 0 && !reaped) {
     end.stopped = is_running();
     // The program is the first process of its namespace: the kernel ends with it whatever else is there.
-    if (!confined) {
-      ::kill(-child, SIGKILL);
-    } else if (handle) {
-      kill_process(handle);
-    } else {
-      ::kill(child, SIGKILL);
-    }
+    confined&& handle ? drift::kill_process(handle) : child.send(SIGKILL);
     reap();
   }
   if (!folder.empty()) {
@@ -208,4 +188,4 @@ ReadStatus SandboxedProcess::wait(const Deadline& until) {
 
 ProcessEnd SandboxedProcess::stop() { return impl_->stop(); }
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -1,13 +1,16 @@
 #pragma once
 
-#include "child_process.h"
 #include "sandbox.h"
 
-#include <sys/types.h>
+#include <core/process/child_process.h>
 
 #include <string>
 
-namespace code_reward {
+namespace drift::code {
+
+using drift::ChildProcess;
+using drift::Descriptor;
+using drift::Pipe;
 
 struct SandboxedProcess::Impl {
   Impl() = default;
@@ -25,16 +28,16 @@ struct SandboxedProcess::Impl {
   ProcessEnd stop();
 
   bool confined = true;
-  pid_t child = -1;         ///< what is waited for: bubblewrap, or the program where unsafe
+  ChildProcess child;       ///< what is waited for: bubblewrap, or the program if unsafe
   pid_t program = -1;       ///< the interpreter
   Descriptor handle;        ///< pidfd of the interpreter: readable once it has ended
   Descriptor to_program;    ///< its descriptor 3
   Descriptor from_program;  ///< its descriptor 4
   Descriptor output;        ///< its standard output, if captured
-  std::string folder;       ///< its working directory, where unsafe
+  std::string folder;       ///< its working directory, if unsafe
   double last_cpu_seconds = 0;
   bool reaped = false;
   ProcessEnd end;
 };
 
-}  // namespace code_reward
+}  // namespace drift::code

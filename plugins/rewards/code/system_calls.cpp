@@ -1,12 +1,13 @@
 #include "system_calls.h"
 
-#include "child_process.h"
-
 #include <drift/error.h>
+
+#include <core/process/descriptor.h>
 
 #include <fcntl.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
+#include <seccomp.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 
@@ -14,9 +15,7 @@
 #include <initializer_list>
 #include <memory>
 
-#include <seccomp.h>
-
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 // Names that an architecture does not have (fork on aarch64, say) are passed over.
@@ -42,11 +41,11 @@ constexpr std::initializer_list<const char*> kAllowed = {
     "getpgid", "getpgrp", "getsid", "getpriority", "uname", "sysinfo", "getrusage", "getrlimit", "setrlimit", "getcpu",
     "sched_getaffinity", "sched_getparam", "sched_getscheduler", "sched_get_priority_max", "sched_get_priority_min",
     "sched_yield",
-    // what the C library does for itself; the interpreter's start, which comes after the filter; the end
+    // needed by the C library itself; by the interpreter's start, which comes after the filter; by its exit
     "futex", "set_tid_address", "set_robust_list", "get_robust_list", "rseq", "arch_prctl", "execve", "wait4", "waitid",
     "exit", "exit_group"};
 
-// Refused as not permitted, so that a program is told what happened. The rest does not exist.
+// Refused as not permitted, so that a program sees what happened. All others do not exist.
 constexpr std::initializer_list<const char*> kRefused = {
     // other processes
     "fork", "vfork", "execveat", "setsid", "setpgid", "kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo",
@@ -100,7 +99,7 @@ class Filter {
   }
 
   std::string exported() const {
-    const Descriptor file = memory_file();
+    const drift::Descriptor file = drift::memory_file();
     check(seccomp_export_bpf(context_.get(), file.get()), "the result");
     return contents_of(file);
   }
@@ -120,8 +119,8 @@ std::string system_call_filter(bool threads) {
   for (const char* name : kAllowed) filter.add(SCMP_ACT_ALLOW, name);
   for (const char* name : kRefused) filter.add(SCMP_ACT_ERRNO(EPERM), name);
 
-  // A new process is refused, a new thread is where threads are wanted. The flags of clone3 lie in memory, where a
-  // filter cannot look: it does not exist, and the C library takes clone.
+  // A new process is refused, and so is a new thread unless threads are allowed. The flags of clone3 are in memory,
+  // where a filter cannot look: it does not exist, and the C library takes clone.
   if (threads) filter.add(SCMP_ACT_ALLOW, "clone", {SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)});
   if (threads) {
     filter.add(SCMP_ACT_ERRNO(EPERM), "clone", {SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)});
@@ -142,4 +141,4 @@ std::string system_call_filter(bool threads) {
   return filter.exported();
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

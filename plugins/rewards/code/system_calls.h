@@ -2,14 +2,14 @@
 
 #include <string>
 
-namespace code_reward {
+namespace drift::code {
 
 /// The filter of system calls as the kernel takes it (an array of sock_filter), for this machine's architecture.
-/// A list of what is allowed: what a single Python process does to compute and to use its own files. What attacks need
-/// fails with EPERM, everything else with ENOSYS, so that a newer C library falls back to what it used before. A call
-/// by another architecture's numbers (32-bit, x32) kills the process.
+/// The list of allowed calls: those that a single Python process needs to compute and to use its own files. What
+/// attacks need fails with EPERM, everything else with ENOSYS, so that a newer C library falls back to what it used
+/// before. A call by another architecture's numbers (32-bit, x32) kills the process.
 /// @param threads  whether threads may be started.
 /// @throws drift::Error if libseccomp cannot make one for this architecture.
 std::string system_call_filter(bool threads);
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 constexpr std::size_t kSizeBytes = 4;
@@ -19,7 +19,7 @@ class ValueReader {
  public:
   explicit ValueReader(std::string_view bytes) : left_(bytes) {}
 
-  /// Takes one value away from what is left. False after the first fault.
+  /// Removes one value from the remaining bytes. False after the first fault.
   bool value(int depth, bool hashable) {
     if (depth > kMaxValueDepth) return fail("is nested too deep");
     if (++nodes_ > kMaxValueNodes) return fail("has too many parts");
@@ -53,7 +53,7 @@ class ValueReader {
     return true;
   }
 
-  /// A length and so many bytes, which last() then holds.
+  /// A length and that many bytes, which last() then returns.
   bool sized(std::size_t most) {
     std::size_t length = 0;
     if (!size(length)) return false;
@@ -94,7 +94,7 @@ class ValueReader {
     return std::find(kNames.begin(), kNames.end(), last_) != kNames.end() || fail("has an unknown type");
   }
 
-  // `count` is not believed: every item takes a byte of what is left.
+  // `count` is not trusted: every item takes at least one of the remaining bytes.
   bool items(int depth, bool hashable) {
     std::size_t count = 0;
     if (!size(count)) return false;
@@ -140,7 +140,7 @@ std::string value_fault(std::string_view bytes) {
   if (bytes.size() > kMaxValueBytes) return "is larger than 1 MiB";
   ValueReader reader(bytes);
   if (!reader.value(1, false)) return reader.fault();
-  return reader.left().empty() ? "" : "has bytes behind it";
+  return reader.left().empty() ? "" : "has bytes after it";
 }
 
 TupleWriter::TupleWriter(std::size_t count) : bytes_("t") { append_size(bytes_, count); }
@@ -192,4 +192,4 @@ std::optional<Reply> parse_reply(std::string_view message, char operation, std::
   return reply;
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -8,7 +8,7 @@
 #include <vector>
 
 // What the parent reads and writes between judge and worker (wire.py is the other side). The worker runs model-written
-// code: nothing that comes from there is believed, and nothing of it is ever unpickled.
+// code: nothing from there is trusted, and nothing is ever unpickled.
 //
 // A value is a tag, and what it needs; counts and lengths are four bytes, the lowest first:
 //   N T F                    None, True, False
@@ -19,15 +19,15 @@
 //   d count pairs            dict
 //   y length name            one of the types bool, int, float, …, object themselves
 
-namespace code_reward {
+namespace drift::code {
 
 inline constexpr std::size_t kMaxValueBytes = 1 << 20;
 inline constexpr std::size_t kMaxValueNodes = 100'000;
 inline constexpr int kMaxValueDepth = 64;
 inline constexpr std::size_t kMaxIntBytes = 1701;
-/// Sequence number and nonce, 8 bytes each: every request has its own and the reply repeats it.
+/// Sequence number and nonce, 8 bytes each: new for every request, repeated by the reply.
 inline constexpr std::size_t kStampBytes = 16;
-/// A value and what stands around it.
+/// A value and the bytes around it.
 inline constexpr std::size_t kMaxMessageBytes = kMaxValueBytes + 256;
 
 /// Why `bytes` is not exactly one value within the limits above that Python can build; empty if it is.
@@ -56,8 +56,8 @@ struct Reply {
       body;  ///< kValue: one value without fault. kLoadFailed, kRaised: an identifier. kUnsupported: any text
 };
 
-/// The reply in a message to the request `operation` (L, C or F) with this stamp. Nothing where the message is anything
+/// The reply in a message to the request `operation` (L, C or F) with this stamp. Nothing if the message is anything
 /// else: then the code under test has written it.
 std::optional<Reply> parse_reply(std::string_view message, char operation, std::string_view stamp);
 
-}  // namespace code_reward
+}  // namespace drift::code

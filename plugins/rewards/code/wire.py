@@ -1,11 +1,11 @@
-# Values as bytes, between the judge and the worker; wire.h describes the format. Stands before worker.py and judge.py.
+# Values as bytes, between the judge and the worker; wire.h describes the format. Precedes worker.py and judge.py.
 
 
 class Unsupported(Exception):
     """A value that has no bytes: not made of plain types, or too large."""
 
 
-# Builtins are parameters: they stay what they are, whatever the code that runs later makes of them.
+# Builtins are parameters, so that code that runs later cannot replace them.
 def make_codec(
     type=type, len=len, issubclass=issubclass, bool=bool, int=int, float=float, complex=complex, str=str, bytes=bytes,
     list=list, tuple=tuple, dict=dict, set=set, frozenset=frozenset, object=object, range=range, bytearray=bytearray,
@@ -20,8 +20,8 @@ def make_codec(
     name_of = type.__dict__["__name__"].__get__
     everything = slice(None)
 
-    # The contents of a container as a list and a number as its plain self, by the base type's own methods: those of a
-    # subclass are never called, and what comes out is of the plain type.
+    # The contents of a container as a list and a number as a plain number, by the base type's own methods: those of a
+    # subclass are never called, and the result is of the plain type.
     plain = {
         int: lambda value: int.__index__(value),
         float: lambda value: float.__float__(value),

@@ -1,5 +1,7 @@
 #include "worker.h"
 
+#include "programs.h"
+
 #include <drift/error.h>
 
 #include <sys/random.h>
@@ -7,9 +9,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "programs.h"
-
-namespace code_reward {
+namespace drift::code {
 namespace {
 
 using drift::RewardStatus;
@@ -46,7 +46,7 @@ bool Worker::load() {
   }
   if (!channel_->ready()) {
     channel_.reset();
-    throw InfrastructureError{"the sandboxed interpreter does not start"};
+    throw InfrastructureError{"the sandboxed interpreter did not start"};
   }
   std::optional<Reply> reply;
   fault_ = request('L', source_, cpu_seconds_, reply);
@@ -103,7 +103,7 @@ Answer Worker::request(char operation, std::string_view body, double cpu_seconds
   const Deadline until = channel_->process().deadline(cpu_seconds);
   std::string message(1, operation);
   message.append(expected).append(body);
-  channel_->send(message, until);  // where it fails, receiving says why
+  channel_->send(message, until);  // if it fails, receiving reports why
   const MessageStatus status = channel_->receive(received_, until);
   if (status == MessageStatus::kMessage) {
     reply = parse_reply(received_, operation, expected);
@@ -125,7 +125,8 @@ Answer Worker::ended(MessageStatus status) {
     case MessageStatus::kClosed: break;
   }
   if (end.signal == SIGXCPU) return no_answer(RewardStatus::kTimeout, "timeout");
-  if (end.signal == SIGKILL && !end.stopped) return no_answer(RewardStatus::kResource, "killed for what it used");
+  if (end.signal == SIGKILL && !end.stopped)
+    return no_answer(RewardStatus::kResource, "killed for using too many resources");
   const bool killed = end.signal != 0 && !end.stopped;
   return no_answer(RewardStatus::kCrashed, killed ? "crashed (" + signal_name(end.signal) + ")" : "the process ended");
 }
@@ -141,4 +142,4 @@ std::string Worker::stamp() {
   return bytes;
 }
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "channel.h"
+#include "wire.h"
+
 #include <drift/reward.h>
 
 #include <cstdint>
@@ -7,24 +10,21 @@
 #include <string>
 #include <string_view>
 
-#include "channel.h"
-#include "wire.h"
-
-namespace code_reward {
+namespace drift::code {
 
 /// A process could not be started or did not come up: nothing that the code under test has done.
 struct InfrastructureError {
   std::string reason;
 };
 
-/// What a call came to.
+/// The result of a call.
 struct Answer {
   drift::RewardStatus status = drift::RewardStatus::kOk;  ///< kOk: there is a message for the judge
   std::string message;                                    ///< to the judge: V value, R exception, or X
   std::string reason;                                     ///< for people; empty for a value
 };
 
-/// The code of one response in a sandbox of its own. What hangs or dies is replaced by a fresh process that loads the
+/// The code of one response in its own sandbox. A process that hangs or dies is replaced by a new one that loads the
 /// code again, for the calls that follow.
 class Worker {
  public:
@@ -39,7 +39,7 @@ class Worker {
   /// `request`: the value (name, args, kwargs). At most the processor time left to this test.
   /// @throws InfrastructureError
   Answer call(std::string_view request);
-  /// Calls from now on belong to another test: several calls of one test share a limit, too.
+  /// Calls from now on belong to another test: the calls of one test also share a limit.
   void next_test() { spent_ = 0; }
 
   /// After the last call. False if there is more from the process than was asked for: a forgery.
@@ -62,4 +62,4 @@ class Worker {
   std::uint64_t sequence_ = 0;
 };
 
-}  // namespace code_reward
+}  // namespace drift::code

@@ -1,5 +1,5 @@
-# Runs model-written code in a sandbox: loads it, calls its functions, says what they return. It never learns what is
-# expected. All that it needs is bound before that code runs, but nothing that it says is trusted: the code may have
+# Runs model-written code in a sandbox: loads it, calls its functions, reports what they return. It never learns what is
+# expected. Everything it needs is bound before that code runs, but nothing that it reports is trusted: the code may have
 # taken this process over.
 #
 # A message is an operation, a stamp of 16 bytes that the reply repeats, and a body:
@@ -7,8 +7,8 @@
 #                            E exception           it raised while loading
 #   C (name, args, kwargs) -> V value              what the function returned
 #                            R exception           it raised, by the name of the nearest built-in exception
-#                            U what                it returned what has no bytes
-#   F                     -> F                     all that was asked is answered
+#                            U what                it returned a value that has no bytes
+#   F                     -> F                     all requests are answered
 # H says that this process is ready.
 
 

@@ -3,10 +3,8 @@
 #include <array>
 #include <utility>
 
-namespace countdown {
+namespace drift::countdown {
 namespace {
-
-using drift::RewardStatus;
 
 // Signs that say nothing about the value.
 constexpr std::array<std::string_view, 9> kSkipped = {" ", "\t", "\n", "\r", "\\left", "\\right", "\\,", "\\!", "$"};
@@ -175,4 +173,4 @@ Evaluation evaluate(std::string_view text, Intermediates intermediates) {
   return Parser(text, intermediates).run();
 }
 
-}  // namespace countdown
+}  // namespace drift::countdown

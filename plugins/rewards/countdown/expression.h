@@ -11,13 +11,15 @@
 #include <string_view>
 #include <vector>
 
-namespace countdown {
+namespace drift::countdown {
 
 /// Whatever an expression is made of, its value is exact.
 using Rational = boost::multiprecision::cpp_rational;
 
 /// Which values the steps of a calculation may have.
 enum class Intermediates { kAny, kPositiveInteger };
+constexpr Choices<Intermediates, 2> kIntermediates{
+    {{"any", Intermediates::kAny}, {"positive_integer", Intermediates::kPositiveInteger}}};
 
 /// An expression is short and flat enough that no answer costs more than microseconds.
 constexpr std::size_t kLongestExpression = 256;  ///< bytes
@@ -31,9 +33,9 @@ struct Evaluation {
   std::string odd_step;                 ///< "a step gives -4, not a positive integer", of the first such; else empty
 };
 
-/// Why a text has no value.
+/// Why a response has no value.
 struct Refusal {
-  drift::RewardStatus status;  ///< kParseError: not an expression; kWrong: one that breaks a rule
+  RewardStatus status;  ///< kNoAnswer; kParseError: not an expression; kWrong: one that breaks a rule
   std::string reason;
 };
 
@@ -44,4 +46,4 @@ struct Refusal {
 /// @throws Refusal
 Evaluation evaluate(std::string_view text, Intermediates intermediates);
 
-}  // namespace countdown
+}  // namespace drift::countdown

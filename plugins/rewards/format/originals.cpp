@@ -1,14 +1,16 @@
 #include "originals.h"
 
+#include <unicode/utf8.h>
+
 #include <algorithm>
 
-namespace format {
+namespace drift::format {
 namespace {
 
 constexpr auto npos = std::string_view::npos;
 constexpr std::string_view kSpaces = " \t\r\n\v\f";
 
-// Behind the first `literal` at or after `from`; nowhere if there is a line end before it and none may be.
+// The place after the first `literal` at or after `from`; nowhere if a line end that is not allowed comes before it.
 std::size_t behind(std::string_view text, std::size_t from, std::string_view literal, bool one_line) {
   const std::size_t at = text.find(literal, from);
   if (at == npos || (one_line && text.substr(from, at - from).find('\n') != npos)) return npos;
@@ -29,7 +31,7 @@ Pieces split(std::string_view text, std::string_view separator) {
 }
 
 double characters(std::string_view text) {
-  const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
+  const auto begins = [](char c) { return !U8_IS_TRAIL(c); };
   return static_cast<double>(std::count_if(text.begin(), text.end(), begins));
 }
 
@@ -94,4 +96,4 @@ double d1_boxed_in_answer(std::string_view response, bool published) {
   return (open != npos ? 0.5 : 0) + (is_boxed ? 0.5 : 0.25);
 }
 
-}  // namespace format
+}  // namespace drift::format

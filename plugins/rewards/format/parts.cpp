@@ -1,12 +1,12 @@
 #include "parts.h"
 
-#include <boost/algorithm/string/find.hpp>
+#include <drift/answers.h>
+
 #include <boost/algorithm/string/predicate.hpp>
 
 #include <algorithm>
-#include <vector>
 
-namespace format {
+namespace drift::format {
 namespace {
 
 constexpr std::string_view kSpaces = " \t\r\n\v\f";
@@ -32,30 +32,15 @@ bool opens_python(std::string_view line) {
 }  // namespace
 
 Finding find_box(std::string_view response) {
-  std::vector<bool> open;  // the braces that are open, and whether each is a box's
-  bool is_there = false, last_is_closed = false;
-  for (std::size_t i = 0; i < response.size(); ++i) {
-    if (response[i] == '\\') {
-      ++i;  // a brace behind it is a sign
-    } else if (response[i] == '{') {
-      std::string_view before = response.substr(0, i);
-      before = before.substr(0, before.find_last_not_of(kSpaces) + 1);
-      open.push_back(before.ends_with("\\boxed") || before.ends_with("\\fbox"));
-      if (open.back()) is_there = true, last_is_closed = false;
-    } else if (response[i] == '}' && !open.empty()) {
-      if (open.back()) last_is_closed = true;
-      open.pop_back();
-    }
-  }
-  if (!is_there) return {0, "there is no \\boxed{}"};
-  return last_is_closed ? Finding{1, "the last \\boxed{} is closed"} : Finding{0, "the last \\boxed{} is not closed"};
+  const MarkedAnswer box = last_box(response);
+  if (!box.opened) return {0, "there is no \\boxed{}"};
+  return box.closed ? Finding{1, "the last \\boxed{} is closed"} : Finding{0, "the last \\boxed{} is not closed"};
 }
 
 Finding find_answer_tags(std::string_view response) {
-  const auto open = boost::algorithm::ifind_last(response, "<answer>");
-  if (open.empty()) return {0, "there is no <answer>"};
-  const bool is_closed = boost::algorithm::icontains(std::string_view(open.end(), response.end()), "</answer>");
-  return is_closed ? Finding{1, "the last <answer> is closed"} : Finding{0, "the last <answer> is not closed"};
+  const MarkedAnswer block = last_answer_block(response);
+  if (!block.opened) return {0, "there is no <answer>"};
+  return block.closed ? Finding{1, "the last <answer> is closed"} : Finding{0, "the last <answer> is not closed"};
 }
 
 Finding find_code_block(std::string_view response) {
@@ -75,4 +60,4 @@ Finding find_code_block(std::string_view response) {
   return is_open ? Finding{0, "the last ```python block is not closed"} : Finding{1, "the ```python block is closed"};
 }
 
-}  // namespace format
+}  // namespace drift::format

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace format {
+namespace drift::format {
 
 /// What a look at a response says, in words: "the last \boxed{} is not closed".
 struct Finding {
@@ -10,7 +10,7 @@ struct Finding {
   std::string_view reason;
 };
 
-/// 1 if the last \boxed{} or \fbox{} is closed; braces behind a backslash do not count. Linear in the response, as all
+/// 1 if the last \boxed{} or \fbox{} is closed; braces after a backslash do not count. Linear in the response, as all
 /// of these.
 Finding find_box(std::string_view response);
 
@@ -21,4 +21,4 @@ Finding find_answer_tags(std::string_view response);
 /// any case) and ends with a line of ```.
 Finding find_code_block(std::string_view response);
 
-}  // namespace format
+}  // namespace drift::format

@@ -1,15 +1,16 @@
-#include "reward.h"
-
-#include <map>
-
 #include "originals.h"
 #include "parts.h"
 
-namespace format {
+#include <drift/plugin.h>
+#include <drift/reward.h>
+
+#include <string>
+
+namespace drift::format {
 namespace {
 
 Finding find_end(bool truncated) {
-  return truncated ? Finding{0, "the response is cut off"} : Finding{1, "the response ends by itself"};
+  return truncated ? Finding{0, "the response is cut off"} : Finding{1, "the response ends with an end token"};
 }
 
 Finding look(const std::string& part, std::string_view response, bool truncated, bool published) {
@@ -23,32 +24,45 @@ Finding look(const std::string& part, std::string_view response, bool truncated,
                        : part == "d1_xml_count"     ? d1_xml_count(response)
                        : part == "d1_integer"       ? d1_integer(response)
                                                     : d1_boxed_in_answer(response, published);
-  return {value, value == 1 ? "the format fits" : value == 0 ? "the format does not fit" : "the format fits in part"};
+  return {value, value == 1   ? "the format matches"
+                 : value == 0 ? "the format does not match"
+                              : "the format matches in part"};
 }
+
+/// Judges how a response is written, not what it says. Needs no reference. First words that were given with the item
+/// count as the response's.
+class FormatReward final : public Reward {
+ public:
+  explicit FormatReward(Parameters& parameters)
+      : part_(parameters("part", "boxed",
+                         "what is looked at; names with rldf_release_ and d1_ repeat those projects' rewards",
+                         one_of({"boxed", "answer_tags", "code_block", "not_truncated", "rldf_release_boxed",
+                                 "d1_strict", "d1_soft", "d1_xml_count", "d1_integer", "d1_boxed_in_answer"}))),
+        published_(parameters("style", "mended",
+                              "d1_strict, d1_soft, d1_boxed_in_answer: with the mistakes of the published code or "
+                              "without",
+                              one_of({"mended", "published"})) == "published") {}
+
+  void score(const RewardRequest& request, RewardResult& result) const override {
+    const std::string given = request.item == nullptr ? "" : request.item->response_prefix;
+    const std::string response = given + std::string(request.response);
+    const Finding finding = look(part_, response, request.truncated, published_);
+    result = {};
+    result.value = finding.value;
+    result.solved = finding.value == 1;
+    result.status = result.solved ? RewardStatus::kOk : RewardStatus::kWrong;
+    result.reason = finding.reason;
+  }
+
+ private:
+  std::string part_;
+  bool published_;
+};
 
 }  // namespace
+}  // namespace drift::format
 
-drift::ParamSpecs FormatReward::parameters() {
-  return {
-      {"part", "boxed", "what is looked at; names with drift_ and d1_ repeat those projects' rewards",
-       drift::one_of({"boxed", "answer_tags", "code_block", "not_truncated", "rldf_release_boxed", "d1_strict",
-                      "d1_soft", "d1_xml_count", "d1_integer", "d1_boxed_in_answer"})},
-      {"style", "mended", "d1_strict, d1_soft, d1_boxed_in_answer: with the mistakes of the published code or without",
-       drift::one_of({"mended", "published"})}};
+DRIFT_PLUGIN("format", "1.0.0", "Apache-2.0") {
+  registry.add<drift::format::FormatReward>(
+      "format", "Judges the form of a response; to be added to another reward with a weight.");
 }
-
-FormatReward::FormatReward(const drift::Params& params)
-    : part_(params.get<std::string>("part")), published_(params.get<std::string>("style") == "published") {}
-
-void FormatReward::score(const drift::RewardRequest& request, drift::RewardResult& result) const {
-  const std::string given = request.item == nullptr ? "" : request.item->response_prefix;
-  const std::string response = given + std::string(request.response);
-  const Finding finding = look(part_, response, request.truncated, published_);
-  result = {};
-  result.value = finding.value;
-  result.solved = finding.value == 1;
-  result.status = result.solved ? drift::RewardStatus::kOk : drift::RewardStatus::kWrong;
-  result.reason = finding.reason;
-}
-
-}  // namespace format

@@ -1,9 +1,9 @@
 #include <drift/error.h>
 #include <drift/plugin.h>
 #include <drift/reward.h>
-#include <math_answers.h>
 
 #include <boost/algorithm/string/trim.hpp>
+#include <math_answers.h>
 #include <nlohmann/json.hpp>
 
 #include <locale>

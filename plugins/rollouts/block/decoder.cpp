@@ -1,7 +1,5 @@
 #include "decoder.h"
 
-#include "schedule.h"
-
 #include <drift/error.h>
 
 #include <ATen/TensorOperators.h>
@@ -17,19 +15,32 @@
 #include <string_view>
 #include <unordered_map>
 
+namespace drift::block {
 namespace {
 
-drift::Confidence confidence_of(Remasking remasking) {
+// The linear schedule of static decoding: `masked` positions over `steps` forwards; forward `index` commits this many,
+// the surplus going to the first ones (docs/spec/models_rollout.md 3.0, num_transfer). Example: 32 over 5 gives 7, 7,
+// 6, 6, 6.
+std::int64_t scheduled_commits(std::int64_t masked, std::int64_t steps, std::int64_t index) {
+  return masked / steps + (index < masked % steps ? 1 : 0);
+}
+
+// Forwards for block `block` when `steps` are shared out over `blocks`, the surplus going to the first ones.
+std::int64_t steps_of_block(std::int64_t steps, std::int64_t blocks, std::int64_t block) {
+  return std::max<std::int64_t>(1, steps / blocks + (block < steps % blocks ? 1 : 0));
+}
+
+Confidence confidence_of(Remasking remasking) {
   switch (remasking) {
-    case Remasking::kMargin: return drift::Confidence::kMargin;
-    case Remasking::kNegativeEntropy: return drift::Confidence::kNegativeEntropy;
-    default: return drift::Confidence::kProbability;
+    case Remasking::kMargin: return Confidence::kMargin;
+    case Remasking::kNegativeEntropy: return Confidence::kNegativeEntropy;
+    default: return Confidence::kProbability;
   }
 }
 
 }  // namespace
 
-BlockDecoder::BlockDecoder(const BlockSettings& settings, const drift::RolloutInput& input, std::int64_t first,
+BlockDecoder::BlockDecoder(const BlockSettings& settings, const RolloutInput& input, std::int64_t first,
                            std::int64_t last)
     : settings_(settings),
       input_(input),
@@ -47,7 +58,7 @@ BlockDecoder::BlockDecoder(const BlockSettings& settings, const drift::RolloutIn
   }
 }
 
-void BlockDecoder::run(drift::Trajectories& trajectories) {
+void BlockDecoder::run(Trajectories& trajectories) {
   std::vector<Row*> active;
   for (Row& row : rows_) active.push_back(&row);
   while (!active.empty() && !(input_.cancelled && input_.cancelled->load())) {
@@ -89,7 +100,7 @@ std::vector<std::int64_t> BlockDecoder::masked_of_block(const Row& row) const {
 }
 
 // One row for each masked position of each state's block, state after state.
-drift::ForwardInput BlockDecoder::forward_input(const std::vector<std::vector<Row*>>& states) const {
+ForwardInput BlockDecoder::forward_input(const std::vector<std::vector<Row*>>& states) const {
   const auto& prompts = input_.prompts;
   const std::int64_t prompt_length = prompts.tokens_BP.size(1), sequence = prompt_length + settings_.length;
   const auto count = static_cast<std::int64_t>(states.size());
@@ -105,7 +116,7 @@ drift::ForwardInput BlockDecoder::forward_input(const std::vector<std::vector<Ro
     for (const std::int64_t i : masked_of_block(row)) wanted.push_back(s * sequence + prompt_length + i);
   }
   const auto device = input_.policy->device();
-  drift::ForwardInput forward;
+  ForwardInput forward;
   forward.tokens_BS = tokens.to(device);
   forward.rows_N = at::empty({static_cast<std::int64_t>(wanted.size())}, at::kLong);
   std::memcpy(forward.rows_N.data_ptr(), wanted.data(), wanted.size() * sizeof(std::int64_t));
@@ -128,7 +139,7 @@ void BlockDecoder::advance(const std::vector<std::vector<Row*>>& states) {
     for (const Row* row : state) {
       for (std::size_t m = 0; m < masked.size(); ++m) {
         rows.push_back(first + static_cast<std::int64_t>(m));
-        const drift::RandomPoint point{input_.step, input_.first_sample + row->index, masked[m], row->forwards};
+        const RandomPoint point{input_.step, input_.first_sample + row->index, masked[m], row->forwards};
         uniforms.push_back(settings_.temperature == 0 ? 0 : input_.random.uniform(point));
       }
     }
@@ -153,7 +164,7 @@ void BlockDecoder::advance(const std::vector<std::vector<Row*>>& states) {
 }
 
 std::vector<float> BlockDecoder::scores(const Row& row, const std::vector<std::int64_t>& masked,
-                                        const drift::SampledTokens& sampled, std::int64_t offset) const {
+                                        const SampledTokens& sampled, std::int64_t offset) const {
   std::vector<float> score(masked.size());
   for (std::size_t m = 0; m < masked.size(); ++m) {
     if (settings_.remasking == Remasking::kRandom) {
@@ -166,14 +177,14 @@ std::vector<float> BlockDecoder::scores(const Row& row, const std::vector<std::i
   return score;
 }
 
-void BlockDecoder::commit(Row& row, const std::vector<std::int64_t>& masked, const drift::SampledTokens& sampled,
+void BlockDecoder::commit(Row& row, const std::vector<std::int64_t>& masked, const SampledTokens& sampled,
                           std::int64_t offset) {
   const auto score = scores(row, masked, sampled, offset);
   for (const float value : score) {
     if (std::isnan(value)) {
-      throw drift::Error("the model's logits are not finite at denoising step " + std::to_string(row.forwards) +
-                             " of response " + std::to_string(row.index),
-                         "the weights have diverged: go back to an earlier checkpoint with a lower learning rate");
+      throw Error("the model's logits are not finite at denoising step " + std::to_string(row.forwards) +
+                      " of response " + std::to_string(row.index),
+                  "the weights have diverged: go back to an earlier checkpoint with a lower learning rate");
     }
   }
   // Surest first; equal scores in the order of positions.
@@ -206,3 +217,5 @@ void BlockDecoder::commit(Row& row, const std::vector<std::int64_t>& masked, con
     row.block_masked = settings_.block;
   }
 }
+
+}  // namespace drift::block

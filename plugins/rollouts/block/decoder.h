@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+namespace drift::block {
+
 /// What a position's turn is decided by.
 enum class Remasking { kLowConfidence, kMargin, kNegativeEntropy, kRandom };
 
@@ -23,11 +25,11 @@ struct BlockSettings {
 /// rows, and rows that are in the same state share one forward.
 class BlockDecoder {
  public:
-  BlockDecoder(const BlockSettings& settings, const drift::RolloutInput& input, std::int64_t first, std::int64_t last);
+  BlockDecoder(const BlockSettings& settings, const RolloutInput& input, std::int64_t first, std::int64_t last);
 
   /// Denoise until no position is masked, writing into the rows of `trajectories` (already allocated; other rows
   /// untouched).
-  void run(drift::Trajectories& trajectories);
+  void run(Trajectories& trajectories);
 
  private:
   struct Row {
@@ -43,18 +45,19 @@ class BlockDecoder {
 
   /// Rows in the same state: same prompt, same tokens.
   std::vector<std::vector<Row*>> distinct_states(const std::vector<Row*>& active) const;
-  drift::ForwardInput forward_input(const std::vector<std::vector<Row*>>& states) const;
+  ForwardInput forward_input(const std::vector<std::vector<Row*>>& states) const;
   void advance(const std::vector<std::vector<Row*>>& states);
-  void commit(Row& row, const std::vector<std::int64_t>& masked, const drift::SampledTokens& sampled,
-              std::int64_t offset);
-  std::vector<float> scores(const Row& row, const std::vector<std::int64_t>& masked,
-                            const drift::SampledTokens& sampled, std::int64_t offset) const;
+  void commit(Row& row, const std::vector<std::int64_t>& masked, const SampledTokens& sampled, std::int64_t offset);
+  std::vector<float> scores(const Row& row, const std::vector<std::int64_t>& masked, const SampledTokens& sampled,
+                            std::int64_t offset) const;
   std::vector<std::int64_t> masked_of_block(const Row& row) const;
 
   const BlockSettings& settings_;
-  const drift::RolloutInput& input_;
-  const drift::ModelTraits& traits_;
-  drift::SamplingOptions sampling_;
-  drift::RandomStream remasking_random_;
+  const RolloutInput& input_;
+  const ModelTraits& traits_;
+  SamplingOptions sampling_;
+  RandomStream remasking_random_;
   std::vector<Row> rows_;
 };
+
+}  // namespace drift::block

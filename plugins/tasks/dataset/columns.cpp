@@ -1,14 +1,14 @@
 #include "columns.h"
 
+#include "text.h"
+
 #include <drift/error.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 
-#include "text.h"
-
-namespace dataset {
+namespace drift::dataset {
 namespace {
 
 const Json* find_element(const Json& list, std::string_view number) {
@@ -72,8 +72,7 @@ Template::Template(std::string_view text, const std::string& parameter) {
       add_place(text.substr(i + 1, end - i - 1), parameter);
       i = end;
     } else if (text[i] == '{' || text[i] == '}') {
-      throw drift::Error("`" + parameter + "` has a single brace",
-                         "write {column}, or {{ and }} for braces themselves");
+      throw Error("`" + parameter + "` has a single brace", "write {column}, or {{ and }} for braces themselves");
     } else {
       words += text[i];
     }
@@ -86,8 +85,8 @@ void Template::add_place(std::string_view place, const std::string& parameter) {
   const std::string_view column = trimmed(place.substr(0, colon));
   const bool has_form = colon != std::string_view::npos;
   if (column.empty() || (has_form && place.substr(colon + 1) != "signature")) {
-    throw drift::Error("`" + parameter + "` has a place {" + std::string(place) + "}",
-                       "write {column}, {column.0} for an element of a list, or {column:signature}");
+    throw Error("`" + parameter + "` has a place {" + std::string(place) + "}",
+                "write {column}, {column.0} for an element of a list, or {column:signature}");
   }
   pieces_.push_back({has_form ? Kind::kSignature : Kind::kColumn, std::string(column)});
 }
@@ -100,13 +99,13 @@ std::string Template::fill(const Json& record) const {
       continue;
     }
     const Json* value = find_column(record, piece.text);
-    if (value == nullptr) throw drift::Error("`" + piece.text + "` is missing");
+    if (value == nullptr) throw Error("`" + piece.text + "` is missing");
     const std::string text = text_of(*value);
     if (piece.kind == Kind::kSignature && signature(text).empty())
-      throw drift::Error("`" + piece.text + "` has no line that begins with `def`");
+      throw Error("`" + piece.text + "` has no line that begins with `def`");
     filled += piece.kind == Kind::kSignature ? std::string(signature(text)) : text;
   }
   return filled;
 }
 
-}  // namespace dataset
+}  // namespace drift::dataset

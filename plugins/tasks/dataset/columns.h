@@ -1,12 +1,12 @@
 #pragma once
 
+#include "record.h"
+
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "record.h"
-
-namespace dataset {
+namespace drift::dataset {
 
 /// A place in a record. `name` is a column, `name.0` the first element of its list, `name.key` a field of its struct;
 /// `a|b` the first of several that the record has. Null if it has none, or holds null there.
@@ -20,12 +20,12 @@ std::string text_of(const Json& value);
 class Template {
  public:
   /// @param parameter  its name, for messages
-  /// @throws drift::Error if a brace is open or the name of a form unknown.
+  /// @throws Error if a brace is open or the name of a form unknown.
   Template(std::string_view text, const std::string& parameter);
 
   bool empty() const { return pieces_.empty(); }
 
-  /// @throws drift::Error naming the column that the record lacks.
+  /// @throws Error naming the column that the record lacks.
   std::string fill(const Json& record) const;
 
  private:
@@ -40,4 +40,4 @@ class Template {
   std::vector<Piece> pieces_;
 };
 
-}  // namespace dataset
+}  // namespace drift::dataset

@@ -1,23 +1,23 @@
 #pragma once
 
-#include <drift/task.h>
-
-#include <string>
-
 #include "columns.h"
 #include "record.h"
 #include "settings.h"
 
-namespace dataset {
+#include <drift/task.h>
+
+#include <string>
+
+namespace drift::dataset {
 
 /// From a record to an item, as the column map says.
 class ItemReader {
  public:
-  /// @throws drift::Error if a template cannot be read.
+  /// @throws Error if a template cannot be read.
   explicit ItemReader(const Settings& settings);
 
-  /// @throws drift::Error saying what is wrong with the record.
-  drift::TaskItem item(const Record& record) const;
+  /// @throws Error saying what is wrong with the record.
+  TaskItem item(const Record& record) const;
   std::string question(const Record& record) const;
 
  private:
@@ -29,4 +29,4 @@ class ItemReader {
   Template question_, prefix_;
 };
 
-}  // namespace dataset
+}  // namespace drift::dataset

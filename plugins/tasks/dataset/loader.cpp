@@ -1,5 +1,11 @@
 #include "loader.h"
 
+#include "item_reader.h"
+#include "problems.h"
+#include "readers.h"
+#include "solved_share.h"
+#include "text.h"
+
 #include <drift/error.h>
 
 #include <algorithm>
@@ -8,13 +14,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "item_reader.h"
-#include "problems.h"
-#include "readers.h"
-#include "solved_share.h"
-#include "text.h"
-
-namespace dataset {
+namespace drift::dataset {
 namespace {
 
 /// Reasons for leaving items out, with their numbers, in the order in which they were met.
@@ -65,7 +65,7 @@ class Loader {
       for (const std::string& path : *files) {
         const auto [known, is_new] = paths.emplace(std::filesystem::path(path).filename().string(), path);
         if (!is_new && known->second != path)
-          problems_.other(known->second + " and " + path + ": two files of one name, which ids begin with");
+          problems_.other(known->second + " and " + path + ": two files have the same name, with which ids begin");
       }
     }
   }
@@ -78,12 +78,12 @@ class Loader {
     for (const std::string& path : files) {
       read_records(path, problems_, [&](Record&& record) {
         try {
-          drift::TaskItem item = reader_.item(record);
+          TaskItem item = reader_.item(record);
           const auto [known, is_new] = ids.emplace(item.id, record.place);
-          if (!is_new) throw drift::Error("its id `" + item.id + "` is also that of " + known->second.text());
+          if (!is_new) throw Error("its id `" + item.id + "` is also that of " + known->second.text());
           use(record, std::move(item));
           ++records;
-        } catch (const drift::Error& error) {
+        } catch (const Error& error) {
           problems_.bad_record(record.place, error.what());
         }
       });
@@ -96,7 +96,7 @@ class Loader {
   void read_held_out() {
     LeftOut left_out;
     std::int64_t records = 0;
-    read(settings_.held_out_files, left_out, records, [&](const Record& record, drift::TaskItem&& item) {
+    read(settings_.held_out_files, left_out, records, [&](const Record& record, TaskItem&& item) {
       evaluation_questions_.emplace(without_space(item.prompt), record.place);
       items_.held_out.push_back(std::move(item));
     });
@@ -108,7 +108,7 @@ class Loader {
       read_records(path, problems_, [&](Record&& record) {
         try {
           evaluation_questions_.emplace(without_space(reader_.question(record)), record.place);
-        } catch (const drift::Error& error) {
+        } catch (const Error& error) {
           problems_.bad_record(record.place, error.what());
         }
       });
@@ -118,7 +118,7 @@ class Loader {
   void read_training() {
     LeftOut left_out;
     std::int64_t records = 0, chosen = 0;
-    read(settings_.training_files, left_out, records, [&](const Record& record, drift::TaskItem&& item) {
+    read(settings_.training_files, left_out, records, [&](const Record& record, TaskItem&& item) {
       if (const std::string why = reason_to_leave_out(record, item); !why.empty()) {
         left_out.count(why);
       } else if (++chosen <= settings_.limit || settings_.limit == 0) {
@@ -132,7 +132,7 @@ class Loader {
       problems_.other("no training item is left: " + left_out.note("training", records, 0));
   }
 
-  std::string reason_to_leave_out(const Record& record, const drift::TaskItem& item) {
+  std::string reason_to_leave_out(const Record& record, const TaskItem& item) {
     const auto evaluation = evaluation_questions_.find(without_space(item.prompt));
     if (evaluation != evaluation_questions_.end() && settings_.overlap != Overlap::kAllow) {
       problems_.overlap(record.place, evaluation->second, item.prompt);
@@ -164,4 +164,4 @@ class Loader {
 
 Items load_items(const Settings& settings) { return Loader(settings).run(); }
 
-}  // namespace dataset
+}  // namespace drift::dataset

@@ -1,3 +1,7 @@
+#include "readers.h"
+
+#include <drift/error.h>
+
 #include <arrow/array.h>
 #include <arrow/array/array_dict.h>
 #include <arrow/array/array_nested.h>
@@ -10,13 +14,9 @@
 #include <parquet/arrow/reader.h>
 #include <parquet/exception.h>
 
-#include <drift/error.h>
-
 #include <memory>
 
-#include "readers.h"
-
-namespace dataset {
+namespace drift::dataset {
 namespace {
 
 Json to_json(const arrow::Array& array, std::int64_t row);
@@ -62,7 +62,7 @@ class ToJson {
   }
 
   static Json from_text(std::string_view text) {
-    if (!arrow::util::ValidateUTF8(text)) throw drift::Error("a text is not valid UTF-8");
+    if (!arrow::util::ValidateUTF8(text)) throw Error("a text is not valid UTF-8");
     return std::string(text);
   }
 
@@ -123,7 +123,7 @@ void read_parquet(const std::string& path, const std::string& file, Problems& pr
         ++place.record;
         try {
           use({place, row_of(*batch, row)});
-        } catch (const drift::Error& error) {
+        } catch (const Error& error) {
           problems.bad_record(place, error.what());
         }
       }
@@ -133,4 +133,4 @@ void read_parquet(const std::string& path, const std::string& file, Problems& pr
   }
 }
 
-}  // namespace dataset
+}  // namespace drift::dataset

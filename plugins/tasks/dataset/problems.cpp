@@ -1,10 +1,10 @@
 #include "problems.h"
 
-#include <drift/error.h>
-
 #include "text.h"
 
-namespace dataset {
+#include <drift/error.h>
+
+namespace drift::dataset {
 namespace {
 
 constexpr std::size_t kMostLines = 50;
@@ -40,19 +40,19 @@ void Problems::throw_if_any(bool refuse_bad_records, bool refuse_overlaps) const
   if (others_.count > 0) parts.push_back("the data cannot be used:" + others_.text());
   if (refuse_bad_records && bad_.count > 0) {
     parts.push_back(counted(bad_.count, "bad record:", "bad records:") + bad_.text());
-    hints.push_back("mend the records, or leave them out by task.skip_bad = true");
+    hints.push_back("fix the records, or leave them out with task.skip_bad = true");
   }
   if (refuse_overlaps && overlaps_.count > 0) {
     parts.push_back(counted(overlaps_.count, "training question is", "training questions are") +
-                    " in the evaluation set, too:" + overlaps_.text());
-    hints.push_back("leave them out of training by task.overlap = \"drop\", or keep them by \"allow\"");
+                    " also in the evaluation set:" + overlaps_.text());
+    hints.push_back("leave them out of training with task.overlap = \"drop\", or keep them with \"allow\"");
   }
   const auto joined = [](const std::vector<std::string>& texts, const char* between) {
     std::string all;
     for (const std::string& text : texts) all += (all.empty() ? "" : between) + text;
     return all;
   };
-  if (!parts.empty()) throw drift::Error(joined(parts, "\n"), joined(hints, "; "));
+  if (!parts.empty()) throw Error(joined(parts, "\n"), joined(hints, "; "));
 }
 
-}  // namespace dataset
+}  // namespace drift::dataset

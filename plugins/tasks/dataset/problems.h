@@ -1,12 +1,12 @@
 #pragma once
 
+#include "record.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "record.h"
-
-namespace dataset {
+namespace drift::dataset {
 
 /// Everything that is wrong with a data set, so that it is said at once.
 class Problems {
@@ -21,7 +21,7 @@ class Problems {
   std::int64_t bad_records() const { return bad_.count; }
   std::int64_t overlaps() const { return overlaps_.count; }
 
-  /// @throws drift::Error with all of it, long lists cut after 50 lines. Bad records and overlaps only where they are
+  /// @throws Error with all of it, long lists cut after 50 lines. Bad records and overlaps only where they are
   /// refused.
   void throw_if_any(bool refuse_bad_records, bool refuse_overlaps) const;
 
@@ -37,4 +37,4 @@ class Problems {
   List bad_, others_, overlaps_;
 };
 
-}  // namespace dataset
+}  // namespace drift::dataset

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <string>
-
 #include "problems.h"
 #include "record.h"
 
-namespace dataset {
+#include <string>
+
+namespace drift::dataset {
 
 /// Hand every record of a file on, in its order, with its format as the ending says: .json (an array of objects),
 /// .jsonl (an object a line) or .parquet. What is wrong goes to `problems`; the other records are still handed on.
@@ -18,4 +18,4 @@ void read_json_lines(std::string_view text, const std::string& file, Problems& p
 /// Every row of a Parquet file; lists and structs become JSON.
 void read_parquet(const std::string& path, const std::string& file, Problems& problems, const UseRecord& use);
 
-}  // namespace dataset
+}  // namespace drift::dataset

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-namespace dataset {
+namespace drift::dataset {
 
 using Json = nlohmann::ordered_json;
 
@@ -30,4 +30,4 @@ struct Record {
 
 using UseRecord = std::function<void(Record&& record)>;
 
-}  // namespace dataset
+}  // namespace drift::dataset

@@ -1,43 +1,40 @@
 #include "settings.h"
 
-namespace dataset {
+namespace drift::dataset {
 
-drift::ParamSpecs Settings::parameters() {
-  using drift::at_least;
-  using drift::between;
-  using drift::one_of;
-  return {drift::paths("training_files", "what is trained on: .json (an array of objects), .jsonl or .parquet"),
-          drift::paths("held_out_files", "what is evaluated on"),
-          drift::paths("dedupe_against_files", "further evaluation sets that training questions must not be in"),
+ParamSpecs Settings::parameters() {
+  return {paths("training_files", "files to train on: .json (an array of objects), .jsonl or .parquet"),
+          paths("held_out_files", "files to evaluate on"),
+          paths("dedupe_against_files", "further evaluation sets that training questions must not be in"),
           {"overlap", "refuse",
-           "training questions that are in an evaluation set, too: refuse the run, drop them, allow them",
+           "training questions that are also in an evaluation set: refuse the run, drop them, allow them",
            one_of({"refuse", "drop", "allow"})},
           {"question_column", "question", "column of the question; a|b: the first that a record has"},
           {"question_template", "", "the question made of several columns: {column}, {column.0}, {column:signature}"},
           {"reference_column", "ground_truth_answer", "column of the right answer; a|b as above"},
-          {"reference", "column", "what the reward gets: that column, or the whole record as JSON",
+          {"reference", "column", "what the reward gets: that column, or the entire record as JSON",
            one_of({"column", "record"})},
           {"answer_after", "", "the right answer is what follows the last of these marks in its column"},
-          {"answer_boxed", false, "the right answer is what the last \\boxed{} of its column holds"},
-          {"data_type", "", "what records are that do not say it themselves; empty: nothing is asked of them",
+          {"answer_boxed", false, "the right answer is in the last \\boxed{} of its column"},
+          {"data_type", "", "type of records that do not state one; empty: no requirement",
            one_of({"", "math", "sudoku", "countdown", "code_function", "code_stdio"})},
           {"id_column", "", "column of the records' names; empty: FILE:RECORD"},
           {"prefix_column", "prefix", "column of the first words of the response; records without it have none"},
           {"prefix_template", "", "those words made of several columns"},
           {"demonstration_column", "", "column of a response to imitate in pretraining; empty: none"},
           {"skip_bad", false, "leave bad records out instead of refusing the file"},
-          {"limit", 0, "train on the first so many of what the filters leave, 0 = all", at_least(0)},
+          {"limit", 0, "train on the first N items that the filters leave, 0 = all", at_least(0)},
           {"minimum_characters", 0, "leave out shorter training questions", at_least(0)},
           {"maximum_characters", 0, "leave out longer training questions, 0 = none", at_least(0)},
           {"solved_share_column", "", "column with the share of responses that solve a training item"},
-          drift::path("solved_share_file", "",
-                      "or JSON Lines with `id` and `solved` of every response, as drift eval writes them"),
+          path("solved_share_file", "",
+               "or JSON Lines with `id` and `solved` of every response, as drift eval writes them"),
           {"solved_share_low", 0.0, "leave out training items with a smaller share", between(0, 1)},
           {"solved_share_high", 1.0, "leave out training items with a larger share", between(0, 1)},
-          {"shuffle", true, "training items in a new random order in every round; false: as in the files"}};
+          {"shuffle", true, "training items in a new random order in every epoch; false: as in the files"}};
 }
 
-Settings Settings::from(const drift::Params& params) {
+Settings Settings::from(const Params& params) {
   const auto text = [&](const char* name) { return params.get<std::string>(name); };
   const auto files = [&](const char* name) { return params.get<std::vector<std::string>>(name); };
   Settings settings;
@@ -69,4 +66,4 @@ Settings Settings::from(const drift::Params& params) {
   return settings;
 }
 
-}  // namespace dataset
+}  // namespace drift::dataset

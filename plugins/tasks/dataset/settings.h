@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace dataset {
+namespace drift::dataset {
 
 enum class Overlap { kRefuse, kDrop, kAllow };
 
@@ -24,8 +24,8 @@ struct Settings {
   double solved_share_low = 0, solved_share_high = 1;
   bool shuffle = true;
 
-  static drift::ParamSpecs parameters();
-  static Settings from(const drift::Params& params);
+  static ParamSpecs parameters();
+  static Settings from(const Params& params);
 };
 
-}  // namespace dataset
+}  // namespace drift::dataset

@@ -1,11 +1,11 @@
 #include "solved_share.h"
 
-#include <drift/error.h>
-
 #include "columns.h"
 #include "readers.h"
 
-namespace dataset {
+#include <drift/error.h>
+
+namespace drift::dataset {
 
 SolvedShares::SolvedShares(const Settings& settings, Problems& problems) : column_(settings.solved_share_column) {
   const bool has_file = !settings.solved_share_file.empty();
@@ -14,7 +14,7 @@ SolvedShares::SolvedShares(const Settings& settings, Problems& problems) : colum
     problems.other("`solved_share_low` is above `solved_share_high`");
   if (has_file && !column_.empty()) problems.other("`solved_share_column` and `solved_share_file` are both set");
   if (chooses && !has_file && column_.empty())
-    problems.other("a solved share is asked for: name `solved_share_column` or `solved_share_file`");
+    problems.other("the solved-share limits need `solved_share_column` or `solved_share_file`");
   if (has_file) read(settings.solved_share_file, problems);
 }
 
@@ -22,7 +22,7 @@ void SolvedShares::read(const std::string& file, Problems& problems) {
   read_records(file, problems, [&](Record&& record) {
     const Json *id = find_column(record.fields, "id"), *solved = find_column(record.fields, "solved");
     if (id == nullptr || !id->is_string() || solved == nullptr || !solved->is_boolean()) {
-      problems.bad_record(record.place, "a response wants `id`, a text, and `solved`, true or false");
+      problems.bad_record(record.place, "a response needs `id`, a text, and `solved`, true or false");
       return;
     }
     const Json* status = find_column(record.fields, "status");
@@ -31,7 +31,7 @@ void SolvedShares::read(const std::string& file, Problems& problems) {
     count.solved += solved->get<bool>();
     ++count.responses;
   });
-  if (responses_.empty()) problems.other(file + ": it holds no judged response");
+  if (responses_.empty()) problems.other(file + ": it has no judged response");
 }
 
 std::optional<double> SolvedShares::find(const Record& record, const std::string& id) const {
@@ -43,8 +43,8 @@ std::optional<double> SolvedShares::find(const Record& record, const std::string
   const Json* value = find_column(record.fields, column_);
   if (value == nullptr) return std::nullopt;
   if (!value->is_number() || value->get<double>() < 0 || value->get<double>() > 1)
-    throw drift::Error("`" + column_ + "` is no share between 0 and 1");
+    throw Error("`" + column_ + "` is not a share between 0 and 1");
   return value->get<double>();
 }
 
-}  // namespace dataset
+}  // namespace drift::dataset

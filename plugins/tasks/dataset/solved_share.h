@@ -1,14 +1,14 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <unordered_map>
-
 #include "problems.h"
 #include "record.h"
 #include "settings.h"
 
-namespace dataset {
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+namespace drift::dataset {
 
 /// How often a model solved each item: from a column of the records, or from a file of judged responses.
 class SolvedShares {
@@ -17,7 +17,7 @@ class SolvedShares {
 
   /// Whether there is anything to choose by.
   bool given() const { return !column_.empty() || !responses_.empty(); }
-  /// In [0, 1]; nothing where the item was never asked. @throws drift::Error if the column holds no share.
+  /// In [0, 1]; nothing if the item was never asked. @throws Error if the column holds no share.
   std::optional<double> find(const Record& record, const std::string& id) const;
 
  private:
@@ -31,4 +31,4 @@ class SolvedShares {
   std::unordered_map<std::string, Count> responses_;
 };
 
-}  // namespace dataset
+}  // namespace drift::dataset

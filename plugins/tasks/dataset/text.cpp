@@ -1,14 +1,15 @@
 #include "text.h"
 
+#include <unicode/utf8.h>
+
 #include <algorithm>
 
-namespace dataset {
+namespace drift::dataset {
 namespace {
 
 constexpr std::string_view kSpace = " \t\n\v\f\r";
 
 bool is_space(char c) { return kSpace.find(c) != std::string_view::npos; }
-bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 }  // namespace
 
@@ -29,14 +30,14 @@ std::string first_words(std::string_view text) {
   std::string line;
   std::int64_t characters = 0;
   for (const char c : trimmed(text)) {
-    if (!continues_character(c) && ++characters > most) return line + " …";
+    if (!U8_IS_TRAIL(c) && ++characters > most) return line + " …";
     line += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
   }
   return line;
 }
 
 std::int64_t count_characters(std::string_view text) {
-  return std::count_if(text.begin(), text.end(), [](char c) { return !continues_character(c); });
+  return std::count_if(text.begin(), text.end(), [](char c) { return !U8_IS_TRAIL(c); });
 }
 
 std::string_view after_last(std::string_view text, std::string_view marker) {
@@ -75,4 +76,4 @@ std::string_view signature(std::string_view program) {
   return {};
 }
 
-}  // namespace dataset
+}  // namespace drift::dataset

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace dataset {
+namespace drift::dataset {
 
 /// Without white space at both ends.
 std::string_view trimmed(std::string_view text);
@@ -27,4 +27,4 @@ std::string_view last_boxed(std::string_view text);
 /// The lines of a Python program up to its first function's `def` line, that line included; empty if it has none.
 std::string_view signature(std::string_view program);
 
-}  // namespace dataset
+}  // namespace drift::dataset

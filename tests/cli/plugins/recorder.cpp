@@ -54,7 +54,7 @@ class RecorderTask final : public Task {
   }
 };
 
-/// Four tokens each, of the smallest ids behind the special ones.
+/// Four tokens each, of the smallest ids after the special ones.
 class RecorderRollout final : public Rollout {
  public:
   explicit RecorderRollout(const Params&) {}
@@ -74,7 +74,7 @@ class RecorderRollout final : public Rollout {
   }
 };
 
-/// Everything masked and scored. Writes down which responses there are, too: what the filter kept.
+/// Everything masked and scored. Also records which responses the filter kept.
 class RecorderMasking final : public MaskingStrategy {
  public:
   explicit RecorderMasking(const Params&) {}

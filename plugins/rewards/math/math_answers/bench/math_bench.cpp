@@ -6,9 +6,12 @@
 //
 // The truths are `ground_truth_answer` of a data set's records, or else tests/answers.txt.
 
-#include <math_answers.h>
+#include "extraction.h"
+#include "files.h"
+#include "hostile_answers.h"
 
 #include <boost/algorithm/string/replace.hpp>
+#include <math_answers.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -20,10 +23,6 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
-
-#include "extraction.h"
-#include "files.h"
-#include "hostile_answers.h"
 
 namespace {
 
@@ -109,7 +108,7 @@ void measure_speed(const char* name, Judge judge, const std::vector<Judgement>& 
   std::sort(per_second.begin(), per_second.end());
   std::sort(each.begin(), each.end());
   std::printf(
-      "%-14s %8.0f judgements a second (%.0f to %.0f); one: median %.1f us, 99 %% %.1f us, most %.0f us; %zu of %zu "
+      "%-14s %8.0f judgements per second (%.0f to %.0f); one: median %.1f us, 99 %% %.1f us, most %.0f us; %zu of %zu "
       "solved\n",
       name, quantile(per_second, 0.5), quantile(per_second, 0.25), quantile(per_second, 0.75), quantile(each, 0.5),
       quantile(each, 0.99), each.back(), solved, each.size());
@@ -127,7 +126,7 @@ double worst(Judge judge, const Judgement& judgement) {
 }
 
 void measure_hostile() {
-  std::printf("\n%-58s %10s %10s %10s\n", "hostile answer: the dearest of 7, in ms", "response", "truth", "release");
+  std::printf("\n%-58s %10s %10s %10s\n", "hostile answer: the slowest of 7, in ms", "response", "truth", "release");
   double most = 0, most_release = 0;
   for (const auto& hostile : math_answers::test::hostile_answers()) {
     const Judgement forward{hostile.truth, hostile.response};

@@ -1,7 +1,7 @@
+#include "evaluation.h"
+
 #include <optional>
 #include <utility>
-
-#include "evaluation.h"
 
 namespace math_answers {
 namespace {

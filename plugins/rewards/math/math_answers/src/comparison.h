@@ -1,14 +1,14 @@
 #pragma once
 
+#include "answer_limits.h"
+#include "tree.h"
+
 #include <math_answers.h>
 
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "answer_limits.h"
-#include "tree.h"
 
 namespace math_answers {
 

@@ -1,11 +1,11 @@
+#include "comparison.h"
+#include "reading.h"
+
 #include <flint/flint.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-
-#include "comparison.h"
-#include "reading.h"
 
 namespace math_answers {
 namespace {

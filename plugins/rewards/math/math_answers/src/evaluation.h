@@ -2,13 +2,13 @@
 
 // Three ways to evaluate an expression: exactly, modulo a prime, within bounds.
 
-#include <acb.h>
-
-#include <cstdint>
-
 #include "answer_limits.h"
 #include "exact_value.h"
 #include "tree.h"
+
+#include <acb.h>
+
+#include <cstdint>
 
 namespace math_answers {
 

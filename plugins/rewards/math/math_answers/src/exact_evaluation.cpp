@@ -1,7 +1,7 @@
+#include "evaluation.h"
+
 #include <algorithm>
 #include <utility>
-
-#include "evaluation.h"
 
 namespace math_answers {
 namespace {
@@ -173,7 +173,7 @@ class Evaluation {
     return root_of(*value, index, out);
   }
 
-  // The value of an argument that must be a whole number from 0 to `limit`.
+  // The value of an argument that must be an integer from 0 to `limit`.
   Outcome count(Place at, long limit, long& out) {
     ExactValue value;
     const Outcome outcome = run(at, value);

@@ -1,11 +1,11 @@
 #include "exact_value.h"
 
+#include "answer_limits.h"
+#include "token.h"
+
 #include <algorithm>
 #include <cmath>
 #include <string>
-
-#include "answer_limits.h"
-#include "token.h"
 
 namespace math_answers {
 

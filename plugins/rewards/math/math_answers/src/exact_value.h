@@ -1,9 +1,9 @@
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <flint/fmpq.h>
 #include <flint/ulong_extras.h>
 
-#include <boost/container/small_vector.hpp>
 #include <optional>
 #include <string_view>
 

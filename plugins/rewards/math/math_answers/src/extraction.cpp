@@ -1,14 +1,14 @@
 #include "extraction.h"
 
+#include "answer_limits.h"
+#include "token.h"
+
 #include <boost/algorithm/string/find.hpp>
 #include <boost/algorithm/string/trim.hpp>
 
 #include <algorithm>
 #include <array>
 #include <vector>
-
-#include "answer_limits.h"
-#include "token.h"
 
 namespace math_answers {
 namespace {

@@ -1,12 +1,12 @@
+#include "comparison.h"
+#include "extraction.h"
+#include "rldf_release.h"
+
 #include <math_answers.h>
 #include <unicode/utf8.h>
 
 #include <cstdint>
 #include <utility>
-
-#include "comparison.h"
-#include "extraction.h"
-#include "rldf_release.h"
 
 namespace math_answers {
 namespace {

@@ -1,8 +1,8 @@
 #include "lexer.h"
 
-#include <algorithm>
-
 #include "vocabulary.h"
+
+#include <algorithm>
 
 namespace math_answers {
 

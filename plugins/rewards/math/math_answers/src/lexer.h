@@ -1,12 +1,13 @@
 #pragma once
 
-#include <array>
-#include <boost/container/static_vector.hpp>
-#include <cstddef>
-#include <string_view>
-
 #include "answer_limits.h"
 #include "token.h"
+
+#include <boost/container/static_vector.hpp>
+
+#include <array>
+#include <cstddef>
+#include <string_view>
 
 namespace math_answers {
 

@@ -1,6 +1,6 @@
-#include <flint/ulong_extras.h>
-
 #include "evaluation.h"
+
+#include <flint/ulong_extras.h>
 
 namespace math_answers {
 namespace {

@@ -1,7 +1,7 @@
+#include "parser.h"
+
 #include <algorithm>
 #include <utility>
-
-#include "parser.h"
 
 namespace math_answers {
 namespace {

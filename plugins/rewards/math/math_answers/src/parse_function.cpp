@@ -1,6 +1,6 @@
-#include <array>
-
 #include "parser.h"
+
+#include <array>
 
 namespace math_answers {
 namespace {

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <cstddef>
-#include <vector>
-
 #include "lexer.h"
 #include "tree.h"
+
+#include <cstddef>
+#include <vector>
 
 namespace math_answers {
 

@@ -1,7 +1,7 @@
 #include "rldf_release.h"
 
-#include <unicode/uchar.h>
 #include <boost/algorithm/string/case_conv.hpp>
+#include <unicode/uchar.h>
 
 #include <algorithm>
 #include <charconv>

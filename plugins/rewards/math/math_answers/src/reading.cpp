@@ -1,9 +1,9 @@
 #include "reading.h"
 
-#include <algorithm>
-
 #include "parser.h"
 #include "vocabulary.h"
+
+#include <algorithm>
 
 namespace math_answers {
 namespace {

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <string>
-#include <string_view>
-
 #include "lexer.h"
 #include "tree.h"
+
+#include <string>
+#include <string_view>
 
 namespace math_answers {
 

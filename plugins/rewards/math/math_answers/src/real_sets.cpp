@@ -1,6 +1,6 @@
-#include <algorithm>
-
 #include "comparison.h"
+
+#include <algorithm>
 
 namespace math_answers {
 namespace {

@@ -1,10 +1,10 @@
 // Equations, assignments and inequalities.
 
-#include <algorithm>
-
 #include "comparison.h"
 #include "evaluation.h"
 #include "parser.h"
+
+#include <algorithm>
 
 namespace math_answers {
 namespace {

@@ -1,7 +1,7 @@
 #include "rldf_release.h"
 
-#include <unicode/utf8.h>
 #include <boost/algorithm/string/replace.hpp>
+#include <unicode/utf8.h>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,7 +1,7 @@
-#include <initializer_list>
-
 #include "comparison.h"
 #include "evaluation.h"
+
+#include <initializer_list>
 
 namespace math_answers {
 namespace {

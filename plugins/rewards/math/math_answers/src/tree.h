@@ -1,10 +1,10 @@
 #pragma once
 
+#include "token.h"
+
 #include <cstdint>
 #include <string_view>
 #include <vector>
-
-#include "token.h"
 
 namespace math_answers {
 

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "token.h"
+
 #include <optional>
 #include <string_view>
-
-#include "token.h"
 
 namespace math_answers {
 

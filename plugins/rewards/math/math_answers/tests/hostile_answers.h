@@ -1,7 +1,7 @@
 #pragma once
 
-// Answers that are dear to judge for a careless judge: long, deep, huge, or exponential in what they mean. For the test
-// that says what is right of them, and for the benchmark that says what they cost.
+// Answers that are expensive for a careless judge: long, deep, huge, or exponential in value. For the test that says
+// what is right of them, and for the benchmark that says what they cost.
 
 #include <cstddef>
 #include <string>

@@ -1,13 +1,13 @@
 // compare_answers: its options, what it reports, and how it decides. Answers of every shape, with their spellings, are
 // in answers.txt.
 
+#include "comparison.h"
+
 #include <gmock/gmock.h>
 
 #include <string>
 #include <thread>
 #include <vector>
-
-#include "comparison.h"
 
 namespace math_answers {
 namespace {

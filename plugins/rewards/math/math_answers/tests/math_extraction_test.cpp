@@ -1,11 +1,11 @@
 // Which part of a response is its answer.
 
+#include "extraction.h"
+#include "rldf_release.h"
+
 #include <gmock/gmock.h>
 
 #include <string>
-
-#include "extraction.h"
-#include "rldf_release.h"
 
 namespace math_answers {
 namespace {

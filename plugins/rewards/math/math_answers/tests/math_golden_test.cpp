@@ -1,6 +1,10 @@
 // Answers of every shape with the spellings that equal them and answers that do not (answers.txt), and pairs that are
 // hard to judge with the verdicts of several graders (pairs.csv).
 
+#include "comparison.h"
+#include "files.h"
+#include "rldf_release.h"
+
 #include <gmock/gmock.h>
 #include <math_answers.h>
 
@@ -9,10 +13,6 @@
 #include <sstream>
 #include <string>
 #include <vector>
-
-#include "comparison.h"
-#include "files.h"
-#include "rldf_release.h"
 
 namespace math_answers {
 namespace {

@@ -1,13 +1,13 @@
 // How an answer is read: numbers, precedence, brackets, words. Trees are shown as (operation operands).
 
+#include "lexer.h"
+#include "reading.h"
+#include "tree.h"
+
 #include <gmock/gmock.h>
 
 #include <map>
 #include <string>
-
-#include "lexer.h"
-#include "reading.h"
-#include "tree.h"
 
 namespace math_answers {
 namespace {

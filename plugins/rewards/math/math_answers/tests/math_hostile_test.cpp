@@ -1,10 +1,10 @@
 // Answers that want to cost much. What they cost: bench/math_bench.
 
-#include <gmock/gmock.h>
-#include <math_answers.h>
-
 #include "extraction.h"
 #include "hostile_answers.h"
+
+#include <gmock/gmock.h>
+#include <math_answers.h>
 
 namespace math_answers {
 namespace {

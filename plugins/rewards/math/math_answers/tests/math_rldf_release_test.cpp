@@ -1,12 +1,12 @@
 // What rldf_release pays for, with its mistakes. The pairs that it was measured on: math_golden_test.cpp.
 
+#include "rldf_release.h"
+
 #include <gmock/gmock.h>
 
 #include <cmath>
 #include <limits>
 #include <string>
-
-#include "rldf_release.h"
 
 namespace math_answers {
 namespace {

@@ -1,18 +1,17 @@
 // The truths of the published data sets: each equals itself however it is spelled, and nothing that is a little
 // different.
 
+#include "comparison.h"
+#include "files.h"
+#include "spellings.h"
+
 #include <gmock/gmock.h>
 #include <math_answers.h>
-
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <set>
 #include <string>
-
-#include "comparison.h"
-#include "files.h"
-#include "spellings.h"
 
 namespace math_answers {
 namespace {

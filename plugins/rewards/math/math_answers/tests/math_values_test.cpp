@@ -1,12 +1,12 @@
 // The values behind the comparison: exact sums of roots, residues, sets of real numbers.
 
-#include <gmock/gmock.h>
-
-#include <string>
-
 #include "comparison.h"
 #include "evaluation.h"
 #include "reading.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
 
 namespace math_answers {
 namespace {

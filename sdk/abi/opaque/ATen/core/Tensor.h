@@ -1,7 +1,7 @@
 #pragma once
 
-// Stand-ins with LibTorch's sizes, for recording the ABI alone: what LibTorch's types are made of is not ours to
-// promise (a plugin needs an equal LibTorch), and would make the record a hundred times longer.
+// Stand-ins with LibTorch's sizes, only for recording the ABI: the contents of LibTorch's types are not ours to promise
+// (a plugin needs an equal LibTorch), and would make the record a hundred times longer.
 
 #include <cstdint>
 

@@ -1,0 +1,50 @@
+#include <core/boundary/checks.h>
+#include <core/boundary/tensor_words.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/all.h>
+#include <ATen/ops/any.h>
+#include <ATen/ops/isfinite.h>
+
+namespace drift {
+namespace {
+
+constexpr const char* kHint = "drift/mask_plan.h says what each field holds";
+
+void require(bool holds, const std::string& what) {
+  if (!holds) throw Error("the plan is not valid: " + what, kHint);
+}
+
+}  // namespace
+
+// What a plugin's author gets wrong first: found here, by name, and not deep inside an indexing kernel.
+void check_plan(const MaskingInput& input, MaskPlan& plan) {
+  const Trajectories& responses = *input.trajectories;
+  const std::int64_t length = responses.tokens_BL.size(1);
+  require(plan.sample_F.defined() && plan.sample_F.dim() == 1, "sample_F must be int64 [F]");
+  const std::int64_t views = plan.sample_F.size(0);
+  const auto check = [&](const char* name, at::Tensor& tensor, at::ScalarType type, at::IntArrayRef sizes) {
+    require_tensor(name, tensor, type, sizes, at::kCPU, kHint);
+    tensor = tensor.contiguous();
+  };
+  check("sample_F", plan.sample_F, at::kLong, {views});
+  check("forward_F", plan.forward_F, at::kLong, {views});
+  check("masked_FL", plan.masked_FL, at::kBool, {views, length});
+  check("target_FL", plan.target_FL, at::kBool, {views, length});
+  require_if_defined("committed_FL", plan.committed_FL, at::kBool, {views, length}, kHint);
+  require_if_defined("attended_FL", plan.attended_FL, at::kBool, {views, length}, kHint);
+  require_if_defined("weight_F", plan.weight_F, at::kFloat, {views}, kHint);
+  require_if_defined("prompt_masked_FP", plan.prompt_masked_FP, at::kBool, {views, responses.prompts.tokens_BP.size(1)},
+                     kHint);
+  require(plan.forwards >= 1, "forwards (K) must be at least 1");
+  if (views == 0) return;
+  require(plan.sample_F.min().item<std::int64_t>() >= 0 &&
+              plan.sample_F.max().item<std::int64_t>() < responses.tokens_BL.size(0),
+          "sample_F points beyond the responses");
+  require(plan.forward_F.min().item<std::int64_t>() >= 0 && plan.forward_F.max().item<std::int64_t>() < plan.forwards,
+          "forward_F must be in [0, forwards)");
+  require(!plan.weight_F.defined() || at::isfinite(plan.weight_F).all().item<bool>(), "weight_F must be finite");
+  require(plan.target_FL.any().item<bool>(), "no view scores a position");
+}
+
+}  // namespace drift

@@ -1,0 +1,36 @@
+#pragma once
+
+// What plugins give back, checked once where it enters the core. Each check throws an Error that says which field is
+// wrong and where; guarded.h adds whose it is.
+
+#include <drift/loss_estimator.h>
+#include <drift/masking_strategy.h>
+#include <drift/model.h>
+#include <drift/reward.h>
+#include <drift/rollout.h>
+#include <drift/task.h>
+
+namespace drift {
+
+/// A problem: an id, a question, and texts that are UTF-8.
+void check_item(const TaskItem& item);
+
+/// Value in [0, 1], a status that is known.
+void check_verdict(const RewardResult& result, const TaskItem& item);
+
+/// Traits that fit each other, and parameters and head that fit the traits and what was asked for.
+void check_model(const Model& model, const ModelConfig& config);
+
+/// [N, H] of the model's type and device; on the CPU also finite.
+void check_hidden(const at::Tensor& hidden_NH, std::int64_t rows, const Model& model);
+
+/// Makes what is there contiguous.
+void check_trajectories(const RolloutInput& input, std::int64_t length, Trajectories& made);
+
+/// Makes what is there contiguous.
+void check_plan(const MaskingInput& input, MaskPlan& plan);
+
+/// A number that the log-probabilities can get their gradient from, and metrics under good names.
+void check_loss(const LossInput& input, const Loss& loss);
+
+}  // namespace drift

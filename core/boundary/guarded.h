@@ -1,0 +1,38 @@
+#pragma once
+
+// Components that stand for a plugin's: each call goes to the plugin's object through in_plugin(), what is lent to it
+// is found changed, and what it gives back is checked. The core sees no others.
+
+#include <core/boundary/plugin_call.h>
+
+#include <drift/loss_estimator.h>
+#include <drift/masking_strategy.h>
+#include <drift/model.h>
+#include <drift/registry.h>
+#include <drift/reward.h>
+#include <drift/rollout.h>
+#include <drift/task.h>
+
+#include <memory>
+
+namespace drift {
+
+std::unique_ptr<LossEstimator> guarded(std::unique_ptr<LossEstimator> plugin, const Callee& callee);
+std::unique_ptr<MaskingStrategy> guarded(std::unique_ptr<MaskingStrategy> plugin, const Callee& callee);
+std::unique_ptr<Reward> guarded(std::unique_ptr<Reward> plugin, const Callee& callee);
+std::unique_ptr<Rollout> guarded(std::unique_ptr<Rollout> plugin, const Callee& callee);
+std::unique_ptr<Task> guarded(std::unique_ptr<Task> plugin, const Callee& callee);
+/// @throws PluginError if the model is not what it declares, or not what `config` asks for.
+std::unique_ptr<Model> guarded(std::unique_ptr<Model> plugin, const Callee& callee, const ModelConfig& config);
+
+/// "rollout `block` of plugin `block`"
+const Callee& callee(const ComponentEntry& entry);
+
+/// A component as the core uses it.
+/// @param model_config  null for every kind but a model
+/// @throws PluginError if it cannot be made.
+template <class T>
+std::unique_ptr<T> make_guarded(const ComponentEntry& entry, const Params& params,
+                                const ModelConfig* model_config = nullptr);
+
+}  // namespace drift

@@ -1,0 +1,158 @@
+#include <core/boundary/guarded.h>
+
+#include <core/boundary/checks.h>
+#include <core/boundary/guard.h>
+#include <core/boundary/lent.h>
+
+#include <drift/cached_forward.h>
+
+namespace drift {
+namespace {
+
+/// A model's cache in the hands of a rollout: what fails in it is the model's fault.
+class GuardedCache final : public KeyValueCache {
+ public:
+  GuardedCache(std::unique_ptr<KeyValueCache> plugin, const Callee& callee)
+      : plugin_(std::move(plugin)), callee_(callee) {}
+  ~GuardedCache() override {
+    in_plugin(callee_, "cache, destructor", [&] { plugin_.reset(); });
+  }
+
+  std::int64_t rows() const override {
+    return in_plugin(callee_, "cache, rows", [&] { return plugin_->rows(); });
+  }
+  std::int64_t positions() const override {
+    return in_plugin(callee_, "cache, positions", [&] { return plugin_->positions(); });
+  }
+  std::int64_t bytes() const override {
+    return in_plugin(callee_, "cache, bytes", [&] { return plugin_->bytes(); });
+  }
+  std::unique_ptr<KeyValueCache> select(const at::Tensor& row_R) const override {
+    return again("cache, select", [&] { return plugin_->select(row_R); });
+  }
+  std::unique_ptr<KeyValueCache> branch(const at::Tensor& row_R, std::int64_t shared,
+                                        std::int64_t positions) const override {
+    return again("cache, branch", [&] { return plugin_->branch(row_R, shared, positions); });
+  }
+
+  KeyValueCache& plugin() { return *plugin_; }
+
+ private:
+  template <class Body>
+  std::unique_ptr<KeyValueCache> again(const char* method, const Body& body) const {
+    return std::make_unique<GuardedCache>(in_plugin(callee_, method,
+                                                    [&] {
+                                                      auto made = body();
+                                                      if (!made) throw Error("it made no cache");
+                                                      return made;
+                                                    }),
+                                          callee_);
+  }
+
+  std::unique_ptr<KeyValueCache> plugin_;
+  const Callee& callee_;
+};
+
+class GuardedModel final : public Guard<Model>,
+                           public CachedForward,
+                           public BlockAttention,
+                           public Adapters,
+                           public ScoredRows {
+ public:
+  GuardedModel(std::unique_ptr<Model> plugin, const Callee& callee, const ModelConfig& config)
+      : Guard(std::move(plugin), callee) {
+    call("constructor", [&] {
+      traits_ = plugin_->traits();
+      device_ = plugin_->device();
+      dtype_ = plugin_->dtype();
+      check_model(*plugin_, config);
+    });
+  }
+
+  bool has_capability(const std::type_info& capability) const override {
+    return (capability == typeid(CachedForward) && has<CachedForward>()) ||
+           (capability == typeid(BlockAttention) && has<BlockAttention>()) ||
+           (capability == typeid(Adapters) && has<Adapters>()) ||
+           (capability == typeid(ScoredRows) && has<ScoredRows>());
+  }
+
+  const ModelTraits& traits() const override { return traits_; }
+  at::Device device() const override { return device_; }
+  at::ScalarType dtype() const override { return dtype_; }
+
+  at::Tensor forward(const ForwardInput& input) const override {
+    return compute("forward", input, [&] { return plugin_->forward(input); });
+  }
+  at::Tensor lm_head_VH() const override {
+    return call("lm_head_VH", [&] { return plugin_->lm_head_VH(); });
+  }
+  std::vector<NamedTensor> parameters() const override {
+    return call("parameters", [&] { return plugin_->parameters(); });
+  }
+  void initialize(const RandomStream& random) override {
+    call("initialize", [&] { plugin_->initialize(random); });
+  }
+  std::int64_t training_bytes_per_row(std::int64_t sequence) const override {
+    return call("training_bytes_per_row", [&] {
+      const std::int64_t bytes = plugin_->training_bytes_per_row(sequence);
+      if (bytes < 1) throw Error("a row of " + std::to_string(sequence) + " tokens takes no memory");
+      return bytes;
+    });
+  }
+
+  std::unique_ptr<KeyValueCache> make_cache(std::int64_t rows, std::int64_t positions) const override {
+    return std::make_unique<GuardedCache>(call("make_cache",
+                                               [&] {
+                                                 auto cache = as<CachedForward>().make_cache(rows, positions);
+                                                 if (!cache) throw Error("it made no cache");
+                                                 return cache;
+                                               }),
+                                          callee());
+  }
+  at::Tensor forward_window(const ForwardInput& input, const CacheWindow& window, KeyValueCache& cache) const override {
+    auto* guarded = dynamic_cast<GuardedCache*>(&cache);
+    if (guarded == nullptr) throw Error("the cache is not one that the policy made", "ask Policy::make_cache() for it");
+    return compute("forward_window", input,
+                   [&] { return as<CachedForward>().forward_window(input, window, guarded->plugin()); });
+  }
+  std::vector<NamedTensor> adapter_parameters() const override {
+    return call("adapter_parameters", [&] { return as<Adapters>().adapter_parameters(); });
+  }
+  std::int64_t scored_rows_before(std::int64_t response_position) const override {
+    return call("scored_rows_before", [&] {
+      const std::int64_t before = as<ScoredRows>().scored_rows_before(response_position);
+      if (before != 0 && before != 1)
+        throw Error("position " + std::to_string(response_position) + " is scored " + std::to_string(before) +
+                        " rows before it",
+                    "it must be 0 or 1");
+      return before;
+    });
+  }
+
+ private:
+  template <class Body>
+  at::Tensor compute(const char* method, const ForwardInput& input, const Body& body) const {
+    return call(method, [&] {
+      Lent lent(Lent::By::kVersion);
+      lent.add("tokens_BS", input.tokens_BS);
+      lent.add("key_mask_BS", input.key_mask_BS);
+      lent.add("rows_N", input.rows_N);
+      at::Tensor hidden_NH = body();
+      lent.check();
+      check_hidden(hidden_NH, input.rows_N.defined() ? input.rows_N.size(0) : input.tokens_BS.numel(), *this);
+      return hidden_NH;
+    });
+  }
+
+  ModelTraits traits_;
+  at::Device device_ = at::kCPU;
+  at::ScalarType dtype_ = at::kFloat;
+};
+
+}  // namespace
+
+std::unique_ptr<Model> guarded(std::unique_ptr<Model> plugin, const Callee& callee, const ModelConfig& config) {
+  return std::make_unique<GuardedModel>(std::move(plugin), callee, config);
+}
+
+}  // namespace drift

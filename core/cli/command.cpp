@@ -1,0 +1,131 @@
+#include <core/cli/command.h>
+#include <core/config/nearest.h>
+
+#include <boost/program_options.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <sstream>
+
+namespace po = boost::program_options;
+
+namespace drift {
+namespace {
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) {
+    part.erase(0, part.find_first_not_of(' '));
+    part.erase(part.find_last_not_of(' ') + 1);
+    parts.push_back(part);
+  }
+  return parts;
+}
+
+/// The whole text as a number of at least `least`.
+template <typename Number>
+Number read_number(const std::string& name, const std::string& text, Number least, const std::string& expected) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= least))
+    throw UsageError(name + " expects " + expected + ", found `" + text + "`");
+  return value;
+}
+
+/// The options in the terms of the library that parses and prints them.
+po::options_description described(const std::vector<Option>& options) {
+  constexpr unsigned kWidth = 120, kDocWidth = 80;
+  po::options_description all("options", kWidth, kDocWidth), settings("changes to the TOML file", kWidth, kDocWidth);
+  for (const Option& option : options) {
+    std::ostringstream doc;
+    doc << option.doc;
+    if (option.default_value) doc << "; default: " << *option.default_value;
+    auto* value = po::value<std::string>();
+    value->value_name(option.value_is_optional ? "[" + option.value + "]" : option.value);
+    if (option.value_is_optional) value->implicit_value("");
+    const po::value_semantic* semantic = value;
+    if (option.value.empty()) semantic = po::bool_switch();
+    (option.is_setting ? settings : all).add_options()(option.name.c_str(), semantic, doc.str().c_str());
+  }
+  if (!settings.options().empty()) all.add(settings);
+  return all;
+}
+
+}  // namespace
+
+void read_value(const std::string&, const std::string& text, std::string& member) { member = text; }
+void read_value(const std::string&, const std::string& text, std::optional<std::string>& member) { member = text; }
+void read_value(const std::string&, const std::string& text, std::filesystem::path& member) { member = text; }
+void read_value(const std::string&, const std::string& text, std::vector<std::string>& member) { member = split(text); }
+
+void read_value(const std::string& name, const std::string& text, std::int64_t& member) {
+  member = read_number<std::int64_t>(name, text, 1, "a count from 1");
+}
+
+void read_value(const std::string& name, const std::string& text, double& member) {
+  member = read_number<double>(name, text, 0, "a number from 0");
+}
+
+void read_value(const std::string& name, const std::string& text, std::vector<std::int64_t>& member) {
+  for (const std::string& part : split(text))
+    member.push_back(read_number<std::int64_t>(name, part, 0, "token ids such as 2,17,5"));
+}
+
+std::string OptionList::arguments() const {
+  std::string text;
+  for (const Argument& argument : arguments_)
+    text += (text.empty() ? "" : " ") + (argument.required ? argument.name : "[" + argument.name + "]");
+  return text;
+}
+
+std::string OptionList::describe() const {
+  std::vector<Option> listed = options_;
+  listed.push_back({"help", "", "print this text", {}});
+  std::ostringstream text;
+  text << described(listed);
+  return text.str();
+}
+
+void OptionList::parse(const Command& command, const std::vector<std::string>& words) const {
+  const std::string own = "`drift " + command.name + "`", more = "    (drift " + command.name + " --help)";
+  const std::string hint = "for example: drift " + command.example.substr(command.example.rfind('\n') + 1);
+  const auto known = described(options_);
+  po::parsed_options parsed(&known);
+  try {
+    const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+    parsed = po::command_line_parser(words).options(known).style(style).run();
+  } catch (const po::unknown_option& error) {
+    std::vector<std::string> names;
+    for (const Option& option : options_) names.push_back("--" + option.name);
+    names.push_back("--help");
+    const std::string unknown = error.get_option_name();
+    throw UsageError("unknown option `" + unknown + "` of " + own, name_hint(unknown, names, "options") + more);
+  } catch (const po::error& error) {
+    throw UsageError(own + ": " + error.what(), hint + more);
+  }
+
+  std::set<std::string> given;
+  std::size_t arguments_given = 0;
+  for (const po::option& word : parsed.options) {
+    const std::string value = word.value.empty() ? "" : word.value.front();
+    if (word.position_key >= 0) {
+      if (arguments_given == arguments_.size()) throw UsageError(own + " has no use for `" + value + "`", hint);
+      arguments_[arguments_given++].take(value);
+      continue;
+    }
+    const auto option = std::ranges::find(options_, word.string_key, &Option::name);
+    if (!given.insert(option->name).second && !option->repeatable)
+      throw UsageError("`--" + option->name + "` is given more than once", "once is enough" + more);
+    option->take(value);
+  }
+  if (arguments_given < arguments_.size() && arguments_[arguments_given].required)
+    throw UsageError(own + " expects " + arguments(), hint);
+  for (const Option& option : options_) {
+    if (option.required && !given.contains(option.name))
+      throw UsageError(own + " expects --" + option.name + (option.value.empty() ? "" : " " + option.value), hint);
+  }
+}
+
+}  // namespace drift

@@ -1,0 +1,121 @@
+#include <core/grid/grid_reader.h>
+
+#include <core/config/nearest.h>
+#include <core/config/toml_layer.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace drift {
+
+GridReader::GridReader(Grid& grid, const std::filesystem::path& file, const std::vector<ConfigOverride>& overrides,
+                       const char* section, const char* hint)
+    : grid_(grid),
+      document_(load_document(file, overrides)),  // says what is wrong with the TOML
+      root_(toml::parse_file(file.string())),
+      section_(root_.get_as<toml::table>(section)) {
+  grid.file = file;
+  grid.section = section;
+  grid.overrides = overrides;
+  grid.name = file.stem().string();
+  if (section_ != nullptr) return;
+  Diagnostic& wrong = mistakes_.emplace_back();
+  wrong.message = "`" + file.string() + "` has no [" + section + "] section";
+  wrong.notes = {hint};
+  throw_mistakes();
+}
+
+void GridReader::throw_mistakes() {
+  if (has_mistakes()) throw ConfigError(std::move(mistakes_));
+}
+
+Diagnostic& GridReader::mistake(const toml::source_region& region, const std::string& message) {
+  const Origin origin{Origin::Kind::kFile, grid_.file.string(), toml_span(region), {}};
+  return mistake(origin, message);
+}
+
+Diagnostic& GridReader::mistake(const Origin& origin, const std::string& message) {
+  return mistakes_.emplace_back(document_.at(origin, origin.key, message));
+}
+
+Diagnostic& GridReader::mistake(const std::string& message) {
+  return mistake(Origin{Origin::Kind::kFile, grid_.file.string(), {}, {}}, message);
+}
+
+void GridReader::unknown_name(const toml::source_region& region, const std::string& message, const std::string& name,
+                              const std::string& what, const std::vector<std::string>& known) {
+  Diagnostic& wrong = mistake(region, message);
+  const std::string nearest = nearest_name(name, known);
+  if (!nearest.empty()) wrong.label = "did you mean `" + nearest + "`?";
+  wrong.notes = {what + ": " + joined(known)};
+}
+
+void GridReader::check_keys(const toml::table& table, const std::string& where, const std::vector<std::string>& known) {
+  for (auto&& [key, node] : table) {
+    const std::string name(key.str());
+    if (std::ranges::count(known, name) == 0)
+      unknown_name(key.source(), "unknown key `" + name + "` in " + where, name, "keys of " + where, known);
+  }
+}
+
+std::string GridReader::text(const toml::table& table, const char* key) {
+  const toml::node* node = table.get(key);
+  if (node == nullptr) return {};
+  if (const auto* value = node->as_string(); value != nullptr && !value->get().empty()) return value->get();
+  mistake(node->source(), "`" + std::string(key) + "` must be a text in quotes, and not an empty one");
+  return {};
+}
+
+std::string GridReader::text(const toml::table& table, const char* key, const std::string& what, const char* example) {
+  if (table.get(key) == nullptr) mistake(table.source(), "this " + what + " has no " + key).notes = {example};
+  return text(table, key);
+}
+
+const toml::array* GridReader::list(const toml::table& table, const char* key, bool (*fits)(const toml::node&),
+                                    const char* message, const char* note) {
+  const toml::node* node = table.get(key);
+  if (node == nullptr) return nullptr;
+  const toml::array* list = node->as_array();
+  if (list != nullptr && !list->empty() && std::all_of(list->begin(), list->end(), fits)) return list;
+  mistake(node->source(), message).notes = {note};
+  return nullptr;
+}
+
+std::vector<const toml::table*> GridReader::tables(const toml::table& table, const char* key, const char* message,
+                                                   const std::vector<std::string>& notes) {
+  const toml::node* node = table.get(key);
+  if (node == nullptr || !node->is_array_of_tables()) {
+    mistake((node == nullptr ? table : *node).source(), message).notes = notes;
+    return {};
+  }
+  std::vector<const toml::table*> tables;
+  for (const toml::node& item : *node->as_array()) tables.push_back(item.as_table());
+  return tables;
+}
+
+ExtendedFile GridReader::file_at(const std::string& name, const toml::source_region& region) const {
+  const Origin origin{Origin::Kind::kFile, grid_.file.string(), {}, {}};
+  return {(grid_.file.parent_path() / name).lexically_normal(), document_.at(origin, toml_span(region), "")};
+}
+
+GridValue GridReader::key_value(const std::string& path, const toml::key& key, const toml::node& node) const {
+  const Origin origin = toml_origin(grid_.file, key, node);
+  GridValue value;
+  ConfigLeaf leaf = toml_leaf(node, origin, std::filesystem::absolute(grid_.file).parent_path());
+  if (leaf.value) value.name = value_name(*leaf.value);
+  value.settings.leaves[path] = std::move(leaf);
+  for (auto section = section_of(path); !section.empty(); section = section_of(section))
+    value.settings.tables[std::string(section)] = origin;
+  return value;
+}
+
+std::string value_name(const ParamValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  std::string name = to_toml(value);
+  const auto exponent = std::holds_alternative<double>(value) ? name.find('e') : std::string::npos;
+  if (exponent != std::string::npos && exponent + 2 < name.size() && name[exponent + 2] == '0')
+    name.erase(exponent + 2, 1);
+  return name;
+}
+
+}  // namespace drift

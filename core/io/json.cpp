@@ -1,0 +1,152 @@
+#include <core/io/json.h>
+
+#include <core/io/atomic.h>
+
+#include <drift/error.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+
+namespace drift {
+namespace {
+
+constexpr int kDeepest = 64;
+constexpr std::size_t kLongest = 16'000'000;
+
+// Where tokens of a JSON text end.
+
+std::size_t skip_blanks(std::string_view text, std::size_t at) {
+  return std::min(text.find_first_not_of(" \t\r\n", at), text.size());
+}
+
+// `at` is the opening quote.
+std::size_t skip_string(std::string_view text, std::size_t at) {
+  for (++at; at < text.size() && text[at] != '"'; ++at) {
+    if (text[at] == '\\') ++at;
+  }
+  return at + 1;
+}
+
+bool is_too_deep(std::string_view text) {
+  int depth = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '"') {
+      at = skip_string(text, at) - 1;
+    } else if (text[at] == '{' || text[at] == '[') {
+      if (++depth > kDeepest) return true;
+    } else if (text[at] == '}' || text[at] == ']') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+std::size_t skip_value(std::string_view text, std::size_t at) {
+  for (int depth = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '"') {
+      at = skip_string(text, at);
+    } else if (c == '{' || c == '[') {
+      ++depth, ++at;
+    } else if (c == '}' || c == ']') {
+      --depth, ++at;
+    } else if (depth == 0) {
+      return std::min(text.find_first_of(",]} \t\r\n", at), text.size());
+    } else {
+      ++at;
+    }
+    if (depth == 0) return at;
+  }
+  return at;
+}
+
+struct Span {
+  std::size_t begin = 0;
+  std::size_t end = 0;  ///< 0: there is none
+};
+
+// The value of a key of the object that begins at `at`; the last one if the key occurs twice, as parsers take it.
+Span find_value(std::string_view text, std::size_t at, std::string_view key) {
+  Span found;
+  at = skip_blanks(text, at + 1);
+  while (at < text.size() && text[at] == '"') {
+    const std::size_t key_end = skip_string(text, at);
+    const bool is_wanted = text.substr(at + 1, key_end - at - 2) == key;
+    const std::size_t begin = skip_blanks(text, skip_blanks(text, key_end) + 1);
+    const std::size_t end = skip_value(text, begin);
+    if (is_wanted) found = {begin, end};
+    at = skip_blanks(text, skip_blanks(text, end) + 1);
+  }
+  return found;
+}
+
+/// The library says "[json.exception.parse_error.101] parse error at line 1, column 2: …; last read: 'TEXT'", and the
+/// text may be long.
+std::string syntax_message(const nlohmann::json::parse_error& error) {
+  const std::string what = error.what();
+  const auto begin = what.find("line ");
+  return begin == std::string::npos ? what : what.substr(begin, what.find("; last read") - begin);
+}
+
+}  // namespace
+
+nlohmann::json parse_json_object(std::string_view text, const std::string& where, const std::string& hint) {
+  // Counted in the text: the library's own means, a callback, searches an object's or list's members at the end of each
+  // of them, which takes minutes for a list of many.
+  if (is_too_deep(text)) throw Error(where + " is nested deeper than " + std::to_string(kDeepest) + " levels", hint);
+  try {
+    nlohmann::json json = nlohmann::json::parse(text);
+    if (json.is_object()) return json;
+  } catch (const nlohmann::json::parse_error& error) {
+    throw Error(where + " is not a JSON object: " + syntax_message(error), hint);
+  }
+  throw Error(where + " is not a JSON object", hint);
+}
+
+std::string read_json_text(const std::filesystem::path& path) { return read_whole_file(path, kLongest); }
+
+nlohmann::json read_json_object(const std::filesystem::path& path) {
+  return parse_json_object(read_json_text(path), path.string());
+}
+
+void for_each_json_line(const std::filesystem::path& path, const std::string& hint,
+                        const std::function<void(const nlohmann::json&)>& use) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error("cannot read " + path.string(), hint);
+  std::int64_t number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    if (skip_blanks(line, 0) == line.size()) continue;
+    try {
+      use(parse_json_object(line, "the line", hint));
+    } catch (const Error& error) {
+      throw Error(path.string() + ":" + std::to_string(number) + ": " + error.what(),
+                  error.hint().empty() ? hint : error.hint());
+    }
+  }
+  if (file.bad()) throw Error("cannot read " + path.string());
+}
+
+std::string json_text(const nlohmann::json& value, int indent) {
+  return value.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string json_text(const nlohmann::ordered_json& value, int indent) {
+  return value.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::string replace_json_value(std::string_view text, const std::vector<std::string_view>& keys,
+                               std::string_view value) {
+  Span span{skip_blanks(text, 0), text.size()};
+  for (const std::string_view key : keys) {
+    if (text[span.begin] != '{') return std::string(text);
+    span = find_value(text, span.begin, key);
+    if (span.end == 0) return std::string(text);
+  }
+  return std::string(text).replace(span.begin, span.end - span.begin, value);
+}
+
+}  // namespace drift

@@ -1,0 +1,37 @@
+#pragma once
+
+// What a transformer's layer does besides its matrix products and attention, each operation in one pass on the CPU.
+
+#include <ATen/core/Tensor.h>
+
+namespace drift::kernels {
+
+/// x / sqrt(mean(x^2) + epsilon) * weight over the last dimension. x [N, H], weight [H]; the mean and the quotient in
+/// float32, rounded to x's type before the weight is applied. Differentiable in both; gradients are summed in float32
+/// and rounded once. One pass on the CPU for float32 and bfloat16 of x and weight alike.
+at::Tensor rms_norm(const at::Tensor& x_NH, const at::Tensor& weight_H, double epsilon);
+
+/// The same in plain tensor operations: what rms_norm is tested against, and what runs for other types and devices.
+at::Tensor rms_norm_reference(const at::Tensor& x_NH, const at::Tensor& weight_H, double epsilon);
+
+/// Rotary position embedding in the half-split layout, and the change to heads-first order, in one pass:
+/// x [B * S, heads * D] -> [B, heads, S, D]; component j of a head turns with component j + D/2.
+/// `cosine_SD2`, `sine_SD2` [S, D/2], S >= 1. Their type decides the arithmetic. float32: products and sums in float32,
+/// the result rounded once to x's type. x's own type: each product rounded, then the sum. Differentiable in x. One pass
+/// on the CPU in float32 and bfloat16.
+at::Tensor rotate_heads(const at::Tensor& x, const at::Tensor& cosine_SD2, const at::Tensor& sine_SD2,
+                        std::int64_t heads);
+
+/// The same in plain tensor operations.
+at::Tensor rotate_heads_reference(const at::Tensor& x, const at::Tensor& cosine_SD2, const at::Tensor& sine_SD2,
+                                  std::int64_t heads);
+
+/// silu(gate) * up, element by element, of equal shapes; silu in float32, rounded to the type before the product.
+/// Differentiable in both; gradients are rounded once. One pass on the CPU in float32 and bfloat16, without keeping
+/// silu(gate).
+at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up);
+
+/// The same in plain tensor operations.
+at::Tensor swiglu_reference(const at::Tensor& gate, const at::Tensor& up);
+
+}  // namespace drift::kernels

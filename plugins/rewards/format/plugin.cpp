@@ -1,8 +1,0 @@
-#include <drift/plugin.h>
-
-#include "reward.h"
-
-DRIFT_PLUGIN("format", "1.0.0", "Apache-2.0") {
-  registry.add<format::FormatReward>("format", "Judges how a response is written: to be added with a weight.",
-                                     format::FormatReward::parameters());
-}

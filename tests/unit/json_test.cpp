@@ -1,0 +1,77 @@
+#include <core/io/json.h>
+
+#include <drift/error.h>
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+namespace drift {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string error_of(std::string_view text) {
+  try {
+    parse_json_object(text, "some.json");
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST(JsonText, OnlyObjectsOfBoundedDepthAreRead) {
+  EXPECT_EQ(parse_json_object(R"({"a": [1, {"b": null}]})", "file")["a"][0], 1);
+  for (const char* text : {"", "{", "[]", "7", "{} {}", "{\"a\": nan}", "\"\xff\"", "{\"a\":\"\xff\"}"}) {
+    EXPECT_THAT(error_of(text), HasSubstr("some.json is not a JSON object")) << text;
+  }
+  const auto nested = [](int levels) { return "{\"a\":" + std::string(levels, '[') + std::string(levels, ']') + "}"; };
+  EXPECT_EQ(error_of(nested(63)), "");
+  EXPECT_THAT(error_of(nested(65)), HasSubstr("some.json is nested deeper than 64 levels"));
+  EXPECT_THAT(error_of(nested(1'000'000)), HasSubstr("nested deeper"));
+  EXPECT_THAT(error_of("{\"a\":" + std::string(1'000'000, '[')), HasSubstr("nested deeper"));
+}
+
+TEST(JsonText, BracketsInTextsAreNotNesting) {
+  const std::string brackets(200, '[');
+  EXPECT_EQ(error_of("{\"" + brackets + "\\\"" + brackets + "\":\"" + brackets + "\\\\\"}"), "");
+  EXPECT_THAT(error_of("{\"a\":\"\\\\\"," + brackets), HasSubstr("nested deeper"));
+}
+
+// Minutes would pass, were the effort to grow with the square of the number.
+TEST(JsonText, MillionsOfEmptyMembersAreRead) {
+  std::string text = "{\"a\":[{}";
+  for (int i = 1; i < 4'000'000; ++i) text += ",{}";
+  EXPECT_EQ(parse_json_object(text + "]}", "file")["a"].size(), 4'000'000U);
+}
+
+TEST(JsonText, AReplacedValueLeavesEveryOtherByteAsItWas) {
+  const std::string text =
+      " { \"x\" : 1,\n\t\"s\":\"a \\\"x\\\": {\", \"o\": {\"x\": [ 1, {\"x\": 2} ] , \"y\":-1.5e3}, \"l\": [\"x\"]} \n";
+  EXPECT_EQ(replace_json_value(text, {"x"}, "\"new\""), " { \"x\" : \"new\"" + text.substr(10));
+  const auto changed = [&](const std::vector<std::string_view>& keys) {
+    return nlohmann::json::parse(replace_json_value(text, keys, "true"));
+  };
+  auto expected = nlohmann::json::parse(text);
+  expected["o"]["y"] = true;
+  EXPECT_EQ(changed({"o", "y"}), expected);
+  expected = nlohmann::json::parse(text);
+  expected["l"] = true;
+  EXPECT_EQ(changed({"l"}), expected);
+  expected = nlohmann::json::parse(text);
+  expected["s"] = true;
+  EXPECT_EQ(changed({"s"}), expected);
+}
+
+TEST(JsonText, WhereThereIsNoSuchValueNothingChanges) {
+  for (const char* text : {"{}", "{ }", R"({"a":{"x":1}})", R"({"y":"x","z":["x",1]})", R"({"o":[{"x":1}]})"}) {
+    EXPECT_EQ(replace_json_value(text, {"x"}, "2"), text);
+    EXPECT_EQ(replace_json_value(text, {"o", "x"}, "2"), text);
+  }
+}
+
+TEST(JsonText, OfAKeyThatOccursTwiceTheLastCountsAsForParsers) {
+  EXPECT_EQ(replace_json_value(R"({"x":1,"x":2})", {"x"}, "3"), R"({"x":1,"x":3})");
+}
+
+}  // namespace
+}  // namespace drift
