@@ -188,7 +188,7 @@ Place Parser::argument(bool whole_number) {
   const std::string_view digit = token.text.substr(0, 1);
   token.text.remove_prefix(1);
   token.spaced = false;
-  if (digit == ".") throw Unreadable{"a number without braces"};
+  if (digit == "." || token.text.find('E') != std::string_view::npos) throw Unreadable{"a number without braces"};
   if (token.text.empty()) ++at_;
   return tree_.add(Kind::kNumber, 0, digit);
 }

@@ -81,6 +81,21 @@ TEST(MathEquivalence, ADecimalIsRoundedToSixPlaces) {
   EXPECT_FALSE(equal("1.2345678", "1.2345679")) << "two decimals are compared as they are";
 }
 
+TEST(MathEquivalence, NumbersInScientificNotation) {
+  for (const char* written : {"0.00005", "5e-5", "5e-05", "5E-05", "5\\cdot10^{-5}", "\\frac{1}{20000}", "0.005\\%"}) {
+    EXPECT_TRUE(equal("5e-05", written)) << written;
+    EXPECT_TRUE(equal(written, "0.00005")) << written;
+  }
+  EXPECT_TRUE(equal("1e+21", "1" + std::string(21, '0')));
+  EXPECT_TRUE(equal("1.5e-4 \\text{ m}", "0.00015"));
+  EXPECT_TRUE(equal("1e400", "10^{400}"));
+  EXPECT_FALSE(equal("1e+21", "e+21"));
+  EXPECT_FALSE(equal("1e21", "1e22"));
+  EXPECT_FALSE(equal("12345678901234567890123", "12345678901234567890124"));
+  EXPECT_FALSE(equal("5e-05", "5e-06"));
+  EXPECT_FALSE(equal("5e-05", "5e-5x"));
+}
+
 TEST(MathEquivalence, PrecisionIsRelative) {
   EXPECT_FALSE(equal("\\frac{1}{2^{98}}", "\\frac{1}{2^{99}}"));
   EXPECT_FALSE(equal("\\frac{1}{2^{98}}", "0.0"));

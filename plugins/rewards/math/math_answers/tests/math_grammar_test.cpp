@@ -71,7 +71,25 @@ TEST(MathGrammar, NumbersInTheirManySpellings) {
   EXPECT_EQ(read(".5"), ".5");
   EXPECT_EQ(read("0.1\\overline{6}"), "0.1(6)");
   EXPECT_EQ(read("1.5E-4"), "1.5E-4");
+}
+
+TEST(MathGrammar, AnEBetweenDigitsIsAnExponentAndEulersNumberElsewhere) {
+  EXPECT_EQ(read("1.2e-3"), "1.2E-3");
+  EXPECT_EQ(read("1e6"), "1E6");
+  EXPECT_EQ(read("-.5e+10"), "(- .5E+10)");
+  EXPECT_EQ(read("(1e6, 5e-05)"), "(tuple 1E6 5E-05)");
+  EXPECT_EQ(read("\\text{1e6}"), "1E6");
+  EXPECT_EQ(read("x+1e6 cm"), "(+ x 1E6)");
   EXPECT_EQ(read("2e"), "(* 2 e)");
+  EXPECT_EQ(read("2e^3"), "(* 2 (^ e 3))");
+  EXPECT_EQ(read("2e-x"), "(+ (* 2 e) (- x))");
+  EXPECT_EQ(read("2e - 3"), "(+ (* 2 e) (- 3))");
+  EXPECT_EQ(read("2e -3"), "(+ (* 2 e) (- 3))");
+  EXPECT_EQ(read("2 e3"), read("2 e 3")) << "not between digits";
+  EXPECT_EQ(read("2\\mathrm{e}-3"), "(+ (* 2 e) (- 3))");
+  EXPECT_EQ(read("e+21"), "(+ e 21)");
+  EXPECT_EQ(read("\\frac12e-3"), "unreadable: a number without braces");
+  EXPECT_EQ(read("\\frac{1}{2}e-3"), "(+ (* (/ 1 2) e) (- 3))");
 }
 
 TEST(MathGrammar, CommasGroupDigitsOnlyByThrees) {
