@@ -12,6 +12,7 @@ namespace drift {
 namespace {
 
 using testing::AnyOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using Values = std::map<std::string, ParamValue>;
 using Files = std::vector<std::string>;
@@ -66,13 +67,16 @@ TEST_F(Parquet, ColumnsBecomeJson) {
   const auto record = [](std::int64_t index) {
     return item(*open({{"question_column", "code"}, {"reference", "record"}}), index).reference;
   };
-  EXPECT_EQ(record(0),
-            R"({"task_id":11,"text":"Add.","code":"import os\ndef f0(a):\n    return a",)"
-            R"("test_list":["assert f0(1) == 1","assert f0(2) == 2"],"answer":27.0,"half":0.5,)"
-            R"("level":"easy","info":{"numbers":[30,100,93],"target":23},"solved":true,"day":"2024-02-29"})");
-  EXPECT_EQ(record(3), R"({"task_id":14,"text":null,"code":"import os\ndef f3(a):\n    return a","test_list":null,)"
-                       R"("answer":null,"half":3.5,"level":null,"info":{"numbers":null,"target":1099511627776},)"
-                       R"("solved":true,"day":"2024-02-29"})");
+  EXPECT_EQ(
+      record(0),
+      R"({"task_id":11,"text":"Add.","code":"import os\ndef f0(a):\n    return a",)"
+      R"("test_list":["assert f0(1) == 1","assert f0(2) == 2"],"answer":27.0,"half":0.5,)"
+      R"("odd":5e-05,"single":0.1,"huge":18446744073709551615,"level":"easy","info":{"numbers":[30,100,93],"target":23},"solved":true,"day":"2024-02-29"})");
+  EXPECT_EQ(
+      record(3),
+      R"({"task_id":14,"text":null,"code":"import os\ndef f3(a):\n    return a","test_list":null,)"
+      R"("answer":null,"half":3.5,"odd":null,"single":null,"huge":0,"level":null,"info":{"numbers":null,"target":1099511627776},)"
+      R"("solved":true,"day":"2024-02-29"})");
 }
 
 TEST_F(Parquet, HasTheSameColumnMap) {
@@ -84,6 +88,21 @@ TEST_F(Parquet, HasTheSameColumnMap) {
   EXPECT_EQ(item(*task, 0).response_prefix, "import os\ndef f0(a):\n");
   EXPECT_EQ(item(*task, 0).reference, "27");
   EXPECT_EQ(item(*task, 3).reference, "1099511627776") << "if the first column is null";
+}
+
+TEST_F(Parquet, NumbersKeepTheirDigitsAndWhatIsNoneIsMissing) {
+  const auto of_column = [](const char* column) {
+    const auto task = open({{"question_column", "code"}, {"reference_column", column}, {"skip_bad", true}});
+    std::vector<std::string> all;
+    for (std::int64_t i = 0; i < task->training_size(); ++i) all.push_back(item(*task, i).reference);
+    return all;
+  };
+  EXPECT_THAT(of_column("odd"), ElementsAre("0.00005", "1e+21"));
+  EXPECT_THAT(of_column("single"), ElementsAre("0.1", "0.00005", "10000000000", "16777216"));
+  EXPECT_THAT(of_column("huge"), ElementsAre("18446744073709551615", "9223372036854775808", "1", "0"));
+  EXPECT_THAT(of_column("odd|task_id"), ElementsAre("0.00005", "12", "13", "14", "1e+21"));
+  EXPECT_THAT(error_of({{"question_column", "code"}, {"reference_column", "odd"}}),
+              HasSubstr("3 bad records:\n  dataset_fixture.parquet record 2: `odd` is missing"));
 }
 
 TEST_F(Parquet, BadRecordsAndFilesAreReported) {

@@ -57,6 +57,19 @@ TEST(MathReward, ReferencesAreTheTruthOrARecordThatHoldsIt) {
   }
 }
 
+TEST(MathReward, NumbersInRecordsAreTheirValues) {
+  for (const auto& [number, answer] : {std::pair{"0.00005", "0.00005"},
+                                       {"5e-5", "\\frac{1}{20000}"},
+                                       {"1e21", "10^{21}"},
+                                       {"-2.5e-7", "-0.00000025"},
+                                       {"18446744073709551615", "18446744073709551615"}}) {
+    const std::string reference = std::string(R"({"ground_truth_answer": )") + number + "}";
+    EXPECT_TRUE(score("\\boxed{" + std::string(answer) + "}", reference).solved) << reference;
+    EXPECT_FALSE(score("\\boxed{e+21}", reference).solved) << reference;
+    EXPECT_FALSE(score("\\boxed{5e-6}", reference).solved) << reference;
+  }
+}
+
 TEST(MathReward, AReferenceWithoutAnAnswerIsAnError) {
   expect_error("", "is empty");
   expect_error(" \n", "is empty");

@@ -5,6 +5,7 @@
 #include <drift/error.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -51,8 +52,9 @@ std::string text_of(const Json& value) {
   if (value.is_number_float()) {
     const double number = value.get<double>();
     constexpr double exact = 9007199254740992.0;  // 2^53
-    if (number == std::floor(number) && std::abs(number) < exact)
-      return std::to_string(static_cast<std::int64_t>(number));
+    std::array<char, 400> text;                   // the smallest number has 327
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed).ptr;
+    if (std::abs(number) < exact) return {text.data(), end};
   }
   return value.dump();
 }

@@ -12,7 +12,7 @@ namespace drift::dataset {
 /// `a|b` the first of several that the record has. Null if it has none, or holds null there.
 const Json* find_column(const Json& record, std::string_view columns);
 
-/// As the text of a prompt or a reference: a text as it is, 27.0 as 27, a list or struct as JSON.
+/// As the text of a prompt or a reference: a text as it is, 27.0 as 27, 5e-05 as 0.00005, a list or struct as JSON.
 std::string text_of(const Json& value);
 
 /// A text with places for columns: `{column}`, `{column.0}`; `{column:signature}` for the lines of a Python program up

@@ -14,6 +14,9 @@
 #include <parquet/arrow/reader.h>
 #include <parquet/exception.h>
 
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <memory>
 
 namespace drift::dataset {
@@ -55,10 +58,23 @@ class ToJson {
   template <class Array>
   Json from_number(const Array& array) const {
     if constexpr (std::is_same_v<Array, arrow::HalfFloatArray>) {
-      return static_cast<double>(arrow::util::Float16::FromBits(array.Value(row_)).ToFloat());
+      return from_float(arrow::util::Float16::FromBits(array.Value(row_)).ToFloat());
+    } else if constexpr (arrow::is_floating_type<typename Array::TypeClass>::value) {
+      return from_float(array.Value(row_));
     } else {
       return array.Value(row_);
     }
+  }
+
+  // Null for what is no number. By its shortest digits: 0.1 in 32 bits is 0.1, not 0.10000000149011612.
+  template <class Float>
+  static Json from_float(Float number) {
+    if (!std::isfinite(number)) return nullptr;
+    std::array<char, 32> digits;
+    const char* const end = std::to_chars(digits.begin(), digits.end(), number).ptr;
+    double same = 0;
+    std::from_chars(digits.begin(), end, same);
+    return same;
   }
 
   static Json from_text(std::string_view text) {
