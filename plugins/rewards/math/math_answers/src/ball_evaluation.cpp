@@ -6,8 +6,9 @@
 namespace math_answers {
 namespace {
 
-// Bits before the point: of what a function is taken of, and of what is raised to a power.
+// Bits before the point: of what a function is taken of, the gamma function, and of what is raised to a power.
 constexpr slong kLargestArgument = 64;
+constexpr slong kLargestGamma = 12;
 constexpr slong kLargestBase = 1 << 17;
 constexpr long kLargestExponent = 1L << 20;
 constexpr long kLargestIndex = 1000;
@@ -53,9 +54,13 @@ class Evaluation {
       case Kind::kQuotient: return combined(at, out);
       case Kind::kPower: return power(at, out);
       case Kind::kRoot: return root(at, out);
-      case Kind::kAbsolute: return absolute(at, out);
+      case Kind::kAbsolute:
+      case Kind::kFloor:
+      case Kind::kCeiling: return rounded(at, out);
       case Kind::kFunction: return function(at, out);
       case Kind::kCall: return call(at, out);
+      case Kind::kFactorial: return factorial(at, out);
+      case Kind::kBinomial: return binomial(at, out);
       default: return exact(at, out);
     }
   }
@@ -73,6 +78,38 @@ class Evaluation {
     ExactValue value;
     if (evaluate_exactly(tree_, at, work_, value) != Outcome::kValue) return std::nullopt;
     return value.rational();
+  }
+
+  // Of whole numbers exactly, of others by the gamma function.
+  Outcome factorial(Place at, Ball& out) {
+    if (!has_variables(tree_, at)) return exact(at, out);
+    const Outcome outcome = run(tree_.left(at), out);
+    return outcome == Outcome::kValue ? gamma_behind(out) : outcome;
+  }
+
+  Outcome binomial(Place at, Ball& out) {
+    if (!has_variables(tree_, at)) return exact(at, out);
+    Ball lower;
+    Outcome outcome = two(at, out, lower);
+    if (outcome != Outcome::kValue) return outcome;
+    Ball rest;
+    acb_sub(rest.get(), out.get(), lower.get(), precision_);
+    for (Ball* const part : {&out, &lower, &rest}) {
+      outcome = gamma_behind(*part);
+      if (outcome != Outcome::kValue) return outcome;
+    }
+    acb_mul(lower.get(), lower.get(), rest.get(), precision_);
+    if (acb_contains_zero(lower.get())) return Outcome::kUndefined;
+    acb_div(out.get(), out.get(), lower.get(), precision_);
+    return Outcome::kValue;
+  }
+
+  // x! is gamma(x + 1).
+  Outcome gamma_behind(Ball& value) {
+    if (!spend(64) || !below(value, kLargestGamma)) return Outcome::kTooLarge;
+    acb_add_si(value.get(), value.get(), 1, precision_);
+    acb_gamma(value.get(), value.get(), precision_);
+    return acb_is_finite(value.get()) ? Outcome::kValue : Outcome::kUndefined;
   }
 
   // From 0.1 to 3, in steps of 2^-20.
@@ -159,7 +196,8 @@ class Evaluation {
     long index = 2;
     if (tree_.has_right(at)) {
       const auto fraction = fraction_of(tree_.right(at));
-      const auto whole = fraction ? fraction->small_integer(kLargestIndex) : std::nullopt;
+      if (!fraction) return root_of_any_index(at, out);
+      const auto whole = fraction->small_integer(kLargestIndex);
       if (!whole || *whole < 1) return Outcome::kUndefined;
       index = *whole;
     }
@@ -173,12 +211,26 @@ class Evaluation {
     return Outcome::kValue;
   }
 
-  Outcome absolute(Place at, Ball& out) {
+  Outcome root_of_any_index(Place at, Ball& out) {
+    Ball index;
+    const Outcome outcome = two(at, out, index);
+    if (outcome != Outcome::kValue) return outcome;
+    if (acb_contains_zero(index.get())) return Outcome::kUndefined;
+    acb_inv(index.get(), index.get(), precision_);
+    return raise(out, index);
+  }
+
+  Outcome rounded(Place at, Ball& out) {
     const Outcome outcome = run(tree_.left(at), out);
     if (outcome != Outcome::kValue) return outcome;
-    acb_abs(out.real(), out.get(), precision_);
-    arb_zero(acb_imagref(out.get()));
-    return Outcome::kValue;
+    if (tree_.kind(at) == Kind::kAbsolute) {
+      acb_abs(out.real(), out.get(), precision_);
+      arb_zero(acb_imagref(out.get()));
+      return Outcome::kValue;
+    }
+    if (!out.is_real()) return Outcome::kUndefined;
+    (tree_.kind(at) == Kind::kFloor ? arb_floor : arb_ceil)(out.real(), out.real(), precision_);
+    return arb_is_exact(out.real()) ? Outcome::kValue : Outcome::kUndefined;
   }
 
   static bool below(const Ball& value, slong bits) {
@@ -189,6 +241,7 @@ class Evaluation {
 
   Outcome function(Place at, Ball& out) {
     const Function function = tree_[at].function();
+    if (function >= Function::kGcd) return exact(at, out);
     const bool outer = std::exchange(in_angle_, function <= Function::kCsc);
     const Outcome outcome = run(tree_.left(at), out);
     in_angle_ = outer;
@@ -234,6 +287,12 @@ class Evaluation {
       case Function::kArcsin: return acb_asin(x, x, p);
       case Function::kArcsec: acb_inv(x, x, p); [[fallthrough]];
       case Function::kArccos: return acb_acos(x, x, p);
+      case Function::kSinh: return acb_sinh(x, x, p);
+      case Function::kCosh: return acb_cosh(x, x, p);
+      case Function::kTanh: return acb_tanh(x, x, p);
+      case Function::kCoth: return acb_coth(x, x, p);
+      case Function::kSech: return acb_sech(x, x, p);
+      case Function::kCsch: return acb_csch(x, x, p);
       default: return acb_indeterminate(x);
     }
   }

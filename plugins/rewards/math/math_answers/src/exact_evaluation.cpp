@@ -30,8 +30,10 @@ class Evaluation {
       case Kind::kRoot: return root(at, out);
       case Kind::kFactorial: return factorial(at, out);
       case Kind::kBinomial: return binomial(at, out);
-      case Kind::kAbsolute: return absolute(at, out);
-      case Kind::kFunction: return undefined_inside(at);
+      case Kind::kAbsolute:
+      case Kind::kFloor:
+      case Kind::kCeiling: return rounded(at, out);
+      case Kind::kFunction: return function(at, out);
       case Kind::kSymbol:
       case Kind::kEuler:
       case Kind::kCall: return Outcome::kOther;
@@ -213,15 +215,54 @@ class Evaluation {
     return Outcome::kValue;
   }
 
-  Outcome absolute(Place at, ExactValue& out) {
+  Outcome rounded(Place at, ExactValue& out) {
     ExactValue inner;
     const Outcome outcome = run(tree_.left(at), inner);
     if (outcome != Outcome::kValue) return outcome;
-    auto value = inner.rational();
+    const auto value = inner.rational();
     if (!value) return Outcome::kOther;
-    fmpq_abs(value->get(), value->get());
-    out = ExactValue(std::move(*value));
+    Rational result;
+    fmpz* const whole = fmpq_numref(result.get());
+    switch (tree_.kind(at)) {
+      case Kind::kFloor: fmpz_fdiv_q(whole, value->numerator(), value->denominator()); break;
+      case Kind::kCeiling: fmpz_cdiv_q(whole, value->numerator(), value->denominator()); break;
+      default: fmpq_abs(result.get(), value->get());
+    }
+    out = ExactValue(std::move(result));
     return Outcome::kValue;
+  }
+
+  Outcome function(Place at, ExactValue& out) {
+    const Function function = tree_[at].function();
+    if (function < Function::kGcd) return undefined_inside(at);
+    std::optional<Rational> folded;
+    for (const Place child : tree_.children(at)) {
+      ExactValue value;
+      const Outcome outcome = run(child, value);
+      if (outcome != Outcome::kValue) return outcome;
+      const auto next = value.rational();
+      if (!next) return Outcome::kOther;
+      if (!folded) {
+        folded = next;
+      } else if (!fold(function, *next, *folded)) {
+        return Outcome::kUndefined;
+      }
+      if (folded->bits() > kMostBits) return Outcome::kTooLarge;
+    }
+    out = ExactValue(*folded);
+    return Outcome::kValue;
+  }
+
+  // gcd, lcm, max, min of one more number; false if it has none.
+  static bool fold(Function function, const Rational& next, Rational& folded) {
+    const bool divisors = function == Function::kGcd || function == Function::kLcm;
+    if (divisors && !(next.is_integer() && folded.is_integer())) return false;
+    fmpz* const whole = fmpq_numref(folded.get());
+    const int order = fmpq_cmp(next.get(), folded.get());
+    if (function == Function::kGcd) fmpz_gcd(whole, whole, next.numerator());
+    if (function == Function::kLcm) fmpz_lcm(whole, whole, next.numerator());
+    if ((function == Function::kMax && order > 0) || (function == Function::kMin && order < 0)) folded = next;
+    return true;
   }
 
   // Sines and logarithms are no such sums, but what they are taken of may be undefined or too large.

@@ -151,13 +151,14 @@ class NumberReader {
     }
   }
 
-  // A capital E: the lower-case one is Euler's number.
+  // 1.5E-4, 1e6: an e is Euler's number unless digits follow it at once.
   void read_exponent() {
-    if (at(at_) != 'E') return;
+    if (to_lower(at(at_)) != 'e') return;
     const std::size_t sign = at(at_ + 1) == '+' || at(at_ + 1) == '-' ? 1 : 0;
     const std::size_t count = digits_from(at_ + 1 + sign);
     if (count == 0 || is_letter(at(at_ + 1 + sign + count))) return;
     put(at_, 1 + sign + count);
+    out_[size_ - 1 - sign - count] = 'E';
     at_ += 1 + sign + count;
   }
 

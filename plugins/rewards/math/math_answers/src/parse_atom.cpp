@@ -34,8 +34,10 @@ Place Parser::atom() {
     case Sign::kOpenSquare: return group();
     case Sign::kOpenBrace: return braces();
     case Sign::kOpenSet: return set();
-    case Sign::kBar: return absolute(Sign::kBar);
-    case Sign::kOpenBar: return absolute(Sign::kCloseBar);
+    case Sign::kBar: return between(Kind::kAbsolute, Sign::kBar);
+    case Sign::kOpenBar: return between(Kind::kAbsolute, Sign::kCloseBar);
+    case Sign::kOpenFloor: return between(Kind::kFloor, Sign::kCloseFloor);
+    case Sign::kOpenCeiling: return between(Kind::kCeiling, Sign::kCloseCeiling);
     case Sign::kRoot: return root();
     case Sign::kFunction: return function();
     case Sign::kBegin: return matrix();
@@ -45,7 +47,7 @@ Place Parser::atom() {
       ++at_;
       const Place above = argument(false);
       const Place below = argument(false);
-      return tree_.add(token.sign == Sign::kFraction ? Kind::kQuotient : Kind::kBinomial, above, below);
+      return token.sign == Sign::kFraction ? tree_.add(Kind::kQuotient, above, below) : binomial(above, below);
     }
     default: throw Unreadable{"a value is missing"};
   }
@@ -154,7 +156,7 @@ Place Parser::braces() {
   if (take(Sign::kChoose)) {
     const Place below = sum();
     expect(Sign::kCloseBrace);
-    return tree_.add(Kind::kBinomial, inner, below);
+    return binomial(inner, below);
   }
   expect(Sign::kCloseBrace);
   return inner;
@@ -221,14 +223,14 @@ Place Parser::set() {
   return tree_.add(Kind::kSet, inner);
 }
 
-// |x|, or the determinant of |A|.
-Place Parser::absolute(Sign close) {
+// |x| and rounded values; |A| is a determinant.
+Place Parser::between(Kind kind, Sign close) {
   ++at_;
   const int bars = std::exchange(bars_, close == Sign::kBar ? 1 : 0);
   const Place inner = sum();
   bars_ = bars;
   expect(close);
-  return tree_.kind(inner) == Kind::kMatrix ? determinant(tree_, inner) : tree_.add(Kind::kAbsolute, inner);
+  return tree_.kind(inner) == Kind::kMatrix ? determinant(tree_, inner) : tree_.add(kind, inner);
 }
 
 Place Parser::root() {

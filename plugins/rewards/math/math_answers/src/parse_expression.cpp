@@ -70,6 +70,8 @@ bool Parser::starts_factor() const {
     case Sign::kOpenSquare:
     case Sign::kOpenBrace:
     case Sign::kOpenBar:
+    case Sign::kOpenFloor:
+    case Sign::kOpenCeiling:
     case Sign::kFraction:
     case Sign::kBinomial:
     case Sign::kRoot:
@@ -186,7 +188,7 @@ Place Parser::argument(bool whole_number) {
   const std::string_view digit = token.text.substr(0, 1);
   token.text.remove_prefix(1);
   token.spaced = false;
-  if (digit == ".") throw Unreadable{"a number without braces"};
+  if (digit == "." || token.text.find('E') != std::string_view::npos) throw Unreadable{"a number without braces"};
   if (token.text.empty()) ++at_;
   return tree_.add(Kind::kNumber, 0, digit);
 }

@@ -6,6 +6,7 @@ namespace math_answers {
 namespace {
 
 bool is_trigonometric(Function function) { return function <= Function::kCsc; }
+bool takes_several(Function function) { return function >= Function::kGcd && function <= Function::kMin; }
 
 Function inverse_of(Function function) {
   return static_cast<Function>(static_cast<int>(function) + static_cast<int>(Function::kArcsin));
@@ -49,6 +50,7 @@ class Expansion {
 }  // namespace
 
 Place determinant(Tree& tree, Place matrix) {
+  if (tree.kind(matrix) != Kind::kMatrix) throw Unreadable{"the determinant of something that is no matrix"};
   std::vector<std::vector<Place>> rows;
   for (const Place row : tree.children(matrix)) rows.push_back(tree.children(row));
   for (const auto& row : rows) {
@@ -58,7 +60,7 @@ Place determinant(Tree& tree, Place matrix) {
   return Expansion(tree, std::move(rows)).minor(all);
 }
 
-// \sin x, \sin^2 x, \sin^{-1} x, \log_2 x.
+// \sin x, \sin^2 x, \sin^{-1} x, \log_2 x, \gcd(a, b).
 Place Parser::function() {
   Function function = here().function();
   ++at_;
@@ -74,16 +76,43 @@ Place Parser::function() {
       exponent = kNone;
     }
   }
+  if (takes_several(function)) return several_arguments(function);
   const bool bracketed = sign() == Sign::kOpenRound || sign() == Sign::kOpenBrace;
   const Place argument = bracketed ? atom() : product(true);
   Place value;
-  if (function == Function::kExp) {
+  if (function == Function::kDet) {
+    value = determinant(tree_, argument);
+  } else if (function == Function::kExp) {
     value = tree_.add(Kind::kPower, tree_.add(Kind::kEuler), argument);
   } else {
     value = base == kNone ? tree_.add(Kind::kFunction, argument) : tree_.add(Kind::kFunction, argument, base);
     tree_[value].detail = static_cast<std::uint8_t>(function);
   }
   return exponent == kNone ? value : tree_.add(Kind::kPower, value, exponent);
+}
+
+Place Parser::several_arguments(Function function) {
+  const bool round = take(Sign::kOpenRound);
+  if (!round) expect(Sign::kOpenSet);
+  const auto all = elements(false);
+  expect(round ? Sign::kCloseRound : Sign::kCloseSet);
+  return tree_.add(Kind::kFunction, all, static_cast<std::uint8_t>(function));
+}
+
+// With variables above a number of one digit: n (n - 1) ... / k!, which is a polynomial.
+Place Parser::binomial(Place above, Place below) {
+  constexpr std::string_view kDigits = "0123456789";
+  const std::string_view digit = tree_[below].text;
+  if (tree_.kind(below) != Kind::kNumber || digit.size() != 1 || digit == "0" || !has_variables(tree_, above)) {
+    return tree_.add(Kind::kBinomial, above, below);
+  }
+  Place product = tree_.share(above);
+  for (std::size_t i = 1; i < kDigits.find(digit); ++i) {
+    const Place number = tree_.add(Kind::kNumber, 0, kDigits.substr(i, 1));
+    const Place factor = tree_.add(Kind::kSum, tree_.share(above), tree_.add(Kind::kNegate, number));
+    product = tree_.add(Kind::kProduct, product, factor);
+  }
+  return tree_.add(Kind::kQuotient, product, tree_.add(Kind::kFactorial, below));
 }
 
 // Brackets of any style, or bars, which make it a determinant.

@@ -13,7 +13,7 @@ namespace math_answers {
 bool is_name(const Tree& tree, Place at);
 
 /// The determinant of a square matrix as sums of products of its entries.
-/// @throws Unreadable for a matrix that is not square or has more than 6 rows
+/// @throws Unreadable for what is no matrix, is not square or has more than 6 rows
 Place determinant(Tree& tree, Place matrix);
 
 /// Recursive descent over the tokens of one answer. From the loosest to the tightest: separators; relations; unions;
@@ -71,12 +71,14 @@ class Parser {
   Place braces();
   Place group();
   Place set();
-  Place absolute(Sign close);
+  Place between(Kind kind, Sign close);
   Place root();
   std::vector<Place> elements(bool spread_signs);
 
   // parse_function.cpp
   Place function();
+  Place several_arguments(Function function);
+  Place binomial(Place above, Place below);
   Place matrix();
   Place row();
 

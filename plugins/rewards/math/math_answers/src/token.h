@@ -70,6 +70,10 @@ enum class Sign : std::uint8_t {
   kBar,
   kOpenBar,
   kCloseBar,
+  kOpenFloor,
+  kCloseFloor,
+  kOpenCeiling,
+  kCloseCeiling,
   // commands with arguments
   kFraction,
   kBinomial,
@@ -112,9 +116,20 @@ enum class Function : std::uint8_t {
   kArccot,
   kArcsec,
   kArccsc,
+  kSinh,
+  kCosh,
+  kTanh,
+  kCoth,
+  kSech,
+  kCsch,
   kLn,
   kLog,  ///< base 10 unless one is written
-  kExp
+  kExp,
+  kGcd,
+  kLcm,
+  kMax,
+  kMin,
+  kDet
 };
 
 constexpr std::uint8_t kMorning = 1;

@@ -25,6 +25,8 @@ enum class Kind : std::uint8_t {
   kFactorial,
   kBinomial,
   kAbsolute,
+  kFloor,
+  kCeiling,
   kDegrees,
   kPercent,
   kPlusMinus,  ///< one or two children; detail: 1 for \mp; only while an answer is read

@@ -19,10 +19,13 @@ struct Group {
 constexpr std::uint8_t detail(Relation relation) { return static_cast<std::uint8_t>(relation); }
 
 // In the order of Function.
-constexpr std::string_view kFunctions[] = {"sin",    "cos",    "tan",    "cot",    "sec", "csc", "arcsin", "arccos",
-                                           "arctan", "arccot", "arcsec", "arccsc", "ln",  "log", "exp"};
+constexpr std::string_view kFunctions[] = {
+    "sin",  "cos",  "tan",  "cot",  "sec",  "csc", "arcsin", "arccos", "arctan", "arccot", "arcsec", "arccsc", "sinh",
+    "cosh", "tanh", "coth", "sech", "csch", "ln",  "log",    "exp",    "gcd",    "lcm",    "max",    "min",    "det"};
 constexpr std::string_view kFunctionWords =
-    "sin cos tan cot sec csc arcsin arccos arctan arccot arcsec arccsc ln log exp cosec=csc";
+    "sin cos tan cot sec csc arcsin arccos arctan arccot arcsec arccsc sinh cosh tanh coth sech csch ln log exp gcd "
+    "lcm "
+    "max min cosec=csc";
 
 constexpr Group kCommands[] = {
     {Sign::kSkipped, 0,
@@ -54,7 +57,7 @@ constexpr Group kCommands[] = {
     {Sign::kChoose, 0, "choose"},
     {Sign::kRoot, 0, "sqrt"},
     {Sign::kFunction, 0, kFunctionWords},
-    {Sign::kFunction, 0, "ctg=cot lg=log tg=tan"},
+    {Sign::kFunction, 0, "ctg=cot det lg=log tg=tan"},
     {Sign::kRelation, detail(Relation::kApproximately), "approx"},
     {Sign::kRelation, detail(Relation::kMember), "in"},
     {Sign::kRelation, detail(Relation::kNotEqual), "ne neq"},
@@ -78,6 +81,10 @@ constexpr Group kCommands[] = {
     {Sign::kBar, 0, "mid vert"},
     {Sign::kOpenBar, 0, "lvert"},
     {Sign::kCloseBar, 0, "rvert"},
+    {Sign::kOpenFloor, 0, "lfloor"},
+    {Sign::kCloseFloor, 0, "rfloor"},
+    {Sign::kOpenCeiling, 0, "lceil"},
+    {Sign::kCloseCeiling, 0, "rceil"},
     {Sign::kBegin, 0, "begin"},
     {Sign::kClose, 0, "end"},
     {Sign::kRowEnd, 0, "\\ cr"},

@@ -93,7 +93,7 @@ inline std::vector<HostileAnswer> hostile_answers() {
   add("the largest factorial", "\\frac{3000!}{2999!}", "3000", true);
   add("a product of factorials", counted("2999!\\cdot #", "\\cdot ", kAnswer), "1");
   add("powers of sums with roots", counted("(0.1-\\sqrt{66201742#})^{2743}", ",", kAnswer));
-  add("powers of powers of sums", "\\binom{((i-\\frac{1}{3})^{955}-5)^{2377}}{|i|!}");
+  add("powers of powers of sums", "\\binom{((i-\\frac{1}{3})^{955}-5)^{2377}}{(\\lfloor i\\rfloor)!}");
   add("products of large fractions", counted("\\frac{3^{20000}}{7^{2000#}}", "\\cdot", kAnswer));
   add("a large binomial", "\\binom{1000000}{1000}", "\\binom{1000000}{999}");
   add("512 digits", repeated("7", kAnswer), repeated("7", kAnswer), true);

@@ -81,6 +81,21 @@ TEST(MathEquivalence, ADecimalIsRoundedToSixPlaces) {
   EXPECT_FALSE(equal("1.2345678", "1.2345679")) << "two decimals are compared as they are";
 }
 
+TEST(MathEquivalence, NumbersInScientificNotation) {
+  for (const char* written : {"0.00005", "5e-5", "5e-05", "5E-05", "5\\cdot10^{-5}", "\\frac{1}{20000}", "0.005\\%"}) {
+    EXPECT_TRUE(equal("5e-05", written)) << written;
+    EXPECT_TRUE(equal(written, "0.00005")) << written;
+  }
+  EXPECT_TRUE(equal("1e+21", "1" + std::string(21, '0')));
+  EXPECT_TRUE(equal("1.5e-4 \\text{ m}", "0.00015"));
+  EXPECT_TRUE(equal("1e400", "10^{400}"));
+  EXPECT_FALSE(equal("1e+21", "e+21"));
+  EXPECT_FALSE(equal("1e21", "1e22"));
+  EXPECT_FALSE(equal("12345678901234567890123", "12345678901234567890124"));
+  EXPECT_FALSE(equal("5e-05", "5e-06"));
+  EXPECT_FALSE(equal("5e-05", "5e-5x"));
+}
+
 TEST(MathEquivalence, PrecisionIsRelative) {
   EXPECT_FALSE(equal("\\frac{1}{2^{98}}", "\\frac{1}{2^{99}}"));
   EXPECT_FALSE(equal("\\frac{1}{2^{98}}", "0.0"));
@@ -143,6 +158,54 @@ TEST(MathEquivalence, RootsOfVariablesAreComparedWhereBothAreReal) {
   EXPECT_TRUE(equal("42x\\sqrt{5x}", "\\sqrt{8820x^3}"));
   EXPECT_TRUE(equal("\\sqrt{x-3}", "(x-3)^{1/2}"));
   EXPECT_TRUE(equal("\\sqrt{xy}", "\\sqrt{x}\\sqrt{y}")) << "where both roots are real";
+  EXPECT_TRUE(equal("\\sqrt[n]{x}", "x^{1/n}"));
+  EXPECT_FALSE(equal("\\sqrt[n]{x}", "x^{1/(n+1)}"));
+}
+
+TEST(MathEquivalence, FactorialsAndBinomialsOfVariables) {
+  EXPECT_TRUE(equal("n!", "n(n-1)!"));
+  EXPECT_TRUE(equal("\\binom{n}{k}", "\\frac{n!}{k!(n-k)!}"));
+  EXPECT_TRUE(equal("{n \\choose k}", "\\binom n{n-k}"));
+  EXPECT_TRUE(equal("\\frac{n(n-1)}{2}", "\\binom{n}{2}"));
+  EXPECT_FALSE(equal("n!", "(n+1)!"));
+  EXPECT_FALSE(equal("\\binom{n}{k}", "\\binom{n}{k+1}"));
+}
+
+TEST(MathEquivalence, ValuesAreRoundedDownAndUp) {
+  EXPECT_TRUE(equal("-3", "\\lfloor -2.5\\rfloor"));
+  EXPECT_TRUE(equal("-2", "\\left\\lceil -\\frac52\\right\\rceil"));
+  EXPECT_TRUE(equal("\\lfloor\\pi^2\\rfloor", "9"));
+  EXPECT_TRUE(equal("\\lceil x\\rceil", "-\\lfloor -x\\rfloor"));
+  EXPECT_FALSE(equal("\\lfloor x\\rfloor", "\\lceil x\\rceil"));
+  EXPECT_FALSE(equal("\\lfloor i\\rfloor", "0"));
+}
+
+TEST(MathEquivalence, DivisorsAndExtremesOfFractions) {
+  EXPECT_TRUE(equal("6", "\\gcd(12, 18, 30)"));
+  EXPECT_TRUE(equal("2^{100}", "\\gcd(2^{100}, 6^{200})"));
+  EXPECT_TRUE(equal("60", "\\operatorname{lcm}(4, 6, 10)"));
+  EXPECT_TRUE(equal("\\frac23", "\\max(\\frac12, \\frac23, -5)"));
+  EXPECT_TRUE(equal("-5", "\\min\\{\\frac12, -5\\}"));
+  EXPECT_TRUE(equal("5x", "\\max(2,5)x"));
+  EXPECT_FALSE(equal("6", "\\lcm(12, 18)"));
+  EXPECT_FALSE(equal("\\frac12", "\\gcd(\\frac12, \\frac12)")) << "of whole numbers only";
+}
+
+TEST(MathEquivalence, DeterminantsOfMatrices) {
+  EXPECT_TRUE(equal("-2", "\\det\\begin{pmatrix} 1 & 2 \\\\ 3 & 4 \\end{pmatrix}"));
+  EXPECT_TRUE(equal("ad-bc", "\\det\\left(\\begin{array}{cc} a & b \\\\ c & d \\end{array}\\right)"));
+  EXPECT_FALSE(equal("ad+bc", "\\det\\begin{pmatrix} a & b \\\\ c & d \\end{pmatrix}"));
+}
+
+TEST(MathEquivalence, HyperbolicFunctions) {
+  EXPECT_TRUE(equal("\\sinh x", "\\frac{e^x-e^{-x}}{2}"));
+  EXPECT_TRUE(equal("\\cosh x", "\\frac{e^x+e^{-x}}{2}"));
+  EXPECT_TRUE(equal("\\tanh 1", "\\frac{\\sinh 1}{\\cosh 1}"));
+  EXPECT_TRUE(equal("\\coth x", "1/\\tanh x"));
+  EXPECT_TRUE(equal("\\sech x", "1/\\cosh x"));
+  EXPECT_TRUE(equal("\\csch x", "1/\\sinh x"));
+  EXPECT_TRUE(equal("\\cosh^2 x-\\sinh^2 x", "1"));
+  EXPECT_FALSE(equal("\\sinh x", "\\sin x"));
 }
 
 TEST(MathEquivalence, MatricesMayBeScaled) {

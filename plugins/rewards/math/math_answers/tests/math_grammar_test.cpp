@@ -25,6 +25,8 @@ const std::map<Kind, std::string> kNames = {{Kind::kPi, "pi"},
                                             {Kind::kFactorial, "!"},
                                             {Kind::kBinomial, "choose"},
                                             {Kind::kAbsolute, "abs"},
+                                            {Kind::kFloor, "floor"},
+                                            {Kind::kCeiling, "ceiling"},
                                             {Kind::kDegrees, "degrees"},
                                             {Kind::kPercent, "percent"},
                                             {Kind::kTuple, "tuple"},
@@ -69,7 +71,25 @@ TEST(MathGrammar, NumbersInTheirManySpellings) {
   EXPECT_EQ(read(".5"), ".5");
   EXPECT_EQ(read("0.1\\overline{6}"), "0.1(6)");
   EXPECT_EQ(read("1.5E-4"), "1.5E-4");
+}
+
+TEST(MathGrammar, AnEBetweenDigitsIsAnExponentAndEulersNumberElsewhere) {
+  EXPECT_EQ(read("1.2e-3"), "1.2E-3");
+  EXPECT_EQ(read("1e6"), "1E6");
+  EXPECT_EQ(read("-.5e+10"), "(- .5E+10)");
+  EXPECT_EQ(read("(1e6, 5e-05)"), "(tuple 1E6 5E-05)");
+  EXPECT_EQ(read("\\text{1e6}"), "1E6");
+  EXPECT_EQ(read("x+1e6 cm"), "(+ x 1E6)");
   EXPECT_EQ(read("2e"), "(* 2 e)");
+  EXPECT_EQ(read("2e^3"), "(* 2 (^ e 3))");
+  EXPECT_EQ(read("2e-x"), "(+ (* 2 e) (- x))");
+  EXPECT_EQ(read("2e - 3"), "(+ (* 2 e) (- 3))");
+  EXPECT_EQ(read("2e -3"), "(+ (* 2 e) (- 3))");
+  EXPECT_EQ(read("2 e3"), read("2 e 3")) << "not between digits";
+  EXPECT_EQ(read("2\\mathrm{e}-3"), "(+ (* 2 e) (- 3))");
+  EXPECT_EQ(read("e+21"), "(+ e 21)");
+  EXPECT_EQ(read("\\frac12e-3"), "unreadable: a number without braces");
+  EXPECT_EQ(read("\\frac{1}{2}e-3"), "(+ (* (/ 1 2) e) (- 3))");
 }
 
 TEST(MathGrammar, CommasGroupDigitsOnlyByThrees) {
@@ -95,6 +115,10 @@ TEST(MathGrammar, CommandsWithoutBracesTakeOneDigit) {
   EXPECT_EQ(read("\\frac{17}7"), "(/ 17 7)");
   EXPECT_EQ(read("\\frac\\pi2"), "(/ pi 2)");
   EXPECT_EQ(read("\\sqrt3x"), "(* (root 3) x)");
+  EXPECT_EQ(read("\\sqrt[n+1]{x}"), "(root x (+ n 1))");
+  EXPECT_EQ(read("\\binom52"), "(choose 5 2)");
+  EXPECT_EQ(read("\\binom nk"), "(choose n k)");
+  EXPECT_EQ(read("{n+1 \\choose k}"), "(choose (+ n 1) k)");
   EXPECT_EQ(read("x^12"), "(^ x 12)") << "an exponent is meant whole";
 }
 
@@ -113,6 +137,16 @@ TEST(MathGrammar, FunctionsWithoutBracketsTakeTheProductUpToTheNext) {
   EXPECT_EQ(read("\\sin 30^\\circ"), "(function (degrees 30))");
   EXPECT_EQ(read("\\log_2 8"), "(function 8 2)");
   EXPECT_EQ(read("3-2f(x)"), "(+ 3 (- (* 2 (callf x))))");
+  EXPECT_EQ(read("\\sinh 2x\\tanh x"), "(* (function (* 2 x)) (function x))");
+}
+
+TEST(MathGrammar, FunctionsOfSeveralArguments) {
+  for (const char* name : {"\\gcd", "\\lcm", "\\max", "\\min", " gcd", "\\operatorname{lcm}", "\\text{max}", " min"}) {
+    EXPECT_EQ(read(name + std::string("(12, a+1, 5)")), "(function 12 (+ a 1) 5)") << name;
+    EXPECT_EQ(read("a" + std::string(name) + " \\left\\{1, 2\\right\\}x"), "(* (* a (function 1 2)) x)") << name;
+  }
+  EXPECT_EQ(read("\\max(4)^2"), "(^ (function 4) 2)");
+  EXPECT_EQ(read("\\max 4"), "unreadable: not closed, or followed by something without a meaning");
 }
 
 TEST(MathGrammar, BracketsMakeValuesPairsAndIntervals) {
@@ -124,6 +158,9 @@ TEST(MathGrammar, BracketsMakeValuesPairsAndIntervals) {
   EXPECT_EQ(read("(1,2"), "unreadable: a bracket is not closed");
   EXPECT_EQ(read("|-3|"), "(abs (- 3))");
   EXPECT_EQ(read("2|x|3"), "(* (* 2 (abs x)) 3)");
+  EXPECT_EQ(read("2\\lfloor x+1\\rfloor\\left\\lceil\\frac72\\right\\rceil"),
+            "(* (* 2 (floor (+ x 1))) (ceiling (/ 7 2)))");
+  EXPECT_EQ(read("\\lfloor 3\\rceil"), "unreadable: not closed, or followed by something without a meaning");
 }
 
 TEST(MathGrammar, SeparatorsRelationsAndUnions) {
@@ -175,7 +212,13 @@ TEST(MathGrammar, TimesRatiosAndNumerals) {
 TEST(MathGrammar, MatricesOfAnyStyle) {
   EXPECT_EQ(read("\\begin{bmatrix} 1 & 2 \\\\ 3 & 4 \\end{bmatrix}"), "(matrix (row 1 2) (row 3 4))");
   EXPECT_EQ(read("\\left[\\begin{array}{cc} 1 & \\phantom -1 \\\\ \\end{array}\\right]"), "(matrix (row 1 1))");
-  EXPECT_EQ(read("\\begin{vmatrix} a & b \\\\ c & d \\end{vmatrix}"), "(+ (* a d) (- (* b c)))");
+  for (const char* determinant :
+       {"\\begin{vmatrix} a & b \\\\ c & d \\end{vmatrix}", "|\\begin{matrix} a & b \\\\ c & d \\end{matrix}|",
+        "\\det\\begin{pmatrix} a & b \\\\ c & d \\end{pmatrix}"}) {
+    EXPECT_EQ(read(determinant), "(+ (* a d) (- (* b c)))") << determinant;
+  }
+  EXPECT_EQ(read("\\det(A)"), "unreadable: the determinant of something that is no matrix");
+  EXPECT_EQ(read("\\det\\begin{pmatrix} 1 & 2 \\end{pmatrix}"), "unreadable: a determinant without a value");
 }
 
 TEST(MathGrammar, SignsBeyondAscii) {

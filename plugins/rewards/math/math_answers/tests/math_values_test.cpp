@@ -83,6 +83,10 @@ TEST(ExactValues, WhatHasNoneIsTold) {
   EXPECT_EQ(outcome("\\frac{1}{2-2}"), Outcome::kUndefined);
   EXPECT_EQ(outcome("0^{-1}"), Outcome::kUndefined);
   EXPECT_EQ(outcome("(-3)!"), Outcome::kUndefined);
+  EXPECT_EQ(outcome("\\gcd(\\frac12,3)"), Outcome::kUndefined);
+  EXPECT_EQ(outcome("\\max(\\sqrt2,1)"), Outcome::kOther);
+  EXPECT_EQ(outcome("\\lfloor\\pi\\rfloor"), Outcome::kOther);
+  EXPECT_EQ(outcome("\\lcm(2^{30000},3^{18000},5^{12000})"), Outcome::kTooLarge);
   EXPECT_EQ(outcome("\\sin 1"), Outcome::kOther);
   EXPECT_EQ(outcome("x+1"), Outcome::kOther);
   EXPECT_EQ(outcome("\\sqrt{1+\\sqrt2}"), Outcome::kOther);

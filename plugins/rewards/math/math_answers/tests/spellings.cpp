@@ -106,24 +106,22 @@ bool is_scalar(const std::string& text) {
          terms_of(text).back().find_first_not_of("+- .") != std::string::npos && text.back() != '.';
 }
 
+void add(Strings& to, std::initializer_list<std::string> spellings) { to.insert(to.end(), spellings); }
+
 // ---- What can be done to each shape ----
 
 void change_layout(const std::string& truth, Spellings& to) {
-  for (const auto& spelled : {truth, "$" + truth + "$", "\\(" + truth + "\\)", "{" + truth + "}", "\n " + truth + " ",
-                              "\\displaystyle " + truth}) {
-    to.equal.push_back(spelled);
-  }
+  add(to.equal,
+      {truth, "$" + truth + "$", "\\(" + truth + "\\)", "{" + truth + "}", "\n " + truth + " ",
+       "\\displaystyle " + truth, replace_all_copy(truth, "\\frac", "\\dfrac"),
+       replaced(truth, R"(\\left(?=[(\[\\])|\\right(?=[)\]\\]))", ""), replaced(truth, R"(\\[dt]frac)", "\\frac"),
+       replaced(truth, R"(\^([0-9a-z]))", "^{$1}"), replaced(truth, R"(\\sqrt\s*([0-9a-z]))", "\\sqrt{$1}")});
   if (truth.back() != '.') to.equal.push_back(truth + ".");
   const bool has_words = has(truth, {"text", "mbox", " and ", " or "});
   if (!has(truth, {"\\left"}) && !has_words) {
     const std::string left = replaced(truth, R"(\\?[(\[])", "\\left$&");
     if (left != truth && !has(truth, {"\\{"})) to.equal.push_back(replaced(left, R"([)\]])", "\\right$&"));
   }
-  to.equal.push_back(replaced(truth, R"(\\left(?=[(\[\\])|\\right(?=[)\]\\]))", ""));
-  to.equal.push_back(replace_all_copy(truth, "\\frac", "\\dfrac"));
-  to.equal.push_back(replaced(truth, R"(\\[dt]frac)", "\\frac"));
-  to.equal.push_back(replaced(truth, R"(\^([0-9a-z]))", "^{$1}"));
-  to.equal.push_back(replaced(truth, R"(\\sqrt\s*([0-9a-z]))", "\\sqrt{$1}"));
   if (!has_words && !matches(truth, R"(.*\d \d.*|.*[a-zA-Z]{2} [a-zA-Z].*)"))
     to.equal.push_back(replaced(truth, " ", "  "));
   if (!has_words) to.equal.push_back(replaced(truth, R"(([,+=<>]|\\cup|\\pm)\s*)", " $1 "));
@@ -132,36 +130,26 @@ void change_layout(const std::string& truth, Spellings& to) {
 void change_scalar(const std::string& truth, Spellings& to) {
   if (!is_scalar(truth)) return;
   const std::string in = "(" + truth + ")";
-  for (const auto& spelled :
-       {in, "\\frac{2" + in + "}{2}", "1\\cdot" + in, in + "+0", "-(-" + in + ")", "\\frac{" + truth + "}{1}",
-        "5" + in + " - 4" + in, "\\frac{\\sqrt{7}" + in + "}{\\sqrt{7}}",
-        "\\frac{" + in + "}{3}+\\frac{2" + in + "}{3}", "\\frac{" + in + "(q+1)}{q+1}"}) {
-    to.equal.push_back(spelled);
-  }
+  add(to.equal, {in, "\\frac{2" + in + "}{2}", "1\\cdot" + in, in + "+0", "-(-" + in + ")", "\\frac{" + truth + "}{1}",
+                 "5" + in + " - 4" + in, "\\frac{\\sqrt{7}" + in + "}{\\sqrt{7}}",
+                 "\\frac{" + in + "}{3}+\\frac{2" + in + "}{3}", "\\frac{" + in + "(q+1)}{q+1}"});
   Strings terms = terms_of(truth);
   if (terms.size() > 1) {
     if (terms.front().find_first_of("+-") != 0) terms.front() = "+" + terms.front();
     to.equal.push_back(std::accumulate(terms.rbegin(), terms.rend(), std::string()));
   }
-  to.unequal.push_back(in + "+1");
-  if (!matches(truth, "-?0")) {
-    to.unequal.push_back("-" + in);
-    to.unequal.push_back("2" + in);
-  }
-  for (const bool last : {false, true}) to.unequal.push_back(other_number(truth, last));
+  add(to.unequal, {in + "+1", other_number(truth, false), other_number(truth, true)});
+  if (!matches(truth, "-?0")) add(to.unequal, {"-" + in, "2" + in});
 }
 
 void change_integer(const std::string& truth, Spellings& to) {
   if (!matches(truth, R"(-?\d+|-?\d{1,3}((,|,\\!\s?|,\s\\!\s|\\!|\{,\}|\\,)\d{3})+)")) return;
   const std::string digits = replaced(truth, R"([^-\d])", "");
   const std::string grouped = replaced(digits, R"((\d)(?=(\d{3})+$))", "$1,");
-  for (const auto& spelled :
-       {digits, grouped, replace_all_copy(grouped, ",", ",\\!"), replace_all_copy(grouped, ",", "{,}"),
-        replace_all_copy(grouped, ",", "\\,"), digits + ".0", digits + ".", "x = " + digits, "\\text{" + digits + "}",
-        digits + "\\text{ units}", "\\frac{" + digits + "}{1}", "\\frac{6 \\cdot " + digits + "}{6}",
-        "\\frac{" + digits + "0}{10}"}) {
-    to.equal.push_back(spelled);
-  }
+  add(to.equal, {digits, grouped, replace_all_copy(grouped, ",", ",\\!"), replace_all_copy(grouped, ",", "{,}"),
+                 replace_all_copy(grouped, ",", "\\,"), digits + ".0", digits + ".", "x = " + digits,
+                 "\\text{" + digits + "}", digits + "\\text{ units}", "\\frac{" + digits + "}{1}",
+                 "\\frac{6 \\cdot " + digits + "}{6}", "\\frac{" + digits + "0}{10}"});
   if (digits.front() != '-') to.equal.push_back("+" + digits);
   for (const auto& other : {other_number(digits, true), digits + "0", digits + ".5", digits + ", 98765", digits + "x",
                             digits + " \\pm 1"}) {
@@ -211,9 +199,8 @@ void change_decimal(const std::string& truth, Spellings& to) {
   std::smatch match;
   if (!std::regex_match(truth, match, compiled(R"((-?)(\d*)\.(\d{1,9}))"))) return;
   const std::string digits = std::to_string(std::stoll(match[2].str() + match[3].str()));
-  to.equal.push_back(truth + "0");
-  to.equal.push_back(match[1].str() + "\\frac{" + digits + "}{1" + std::string(match[3].length(), '0') + "}");
-  to.equal.push_back(match[1].str() + digits + "\\cdot 10^{-" + std::to_string(match[3].length()) + "}");
+  add(to.equal, {truth + "0", match[1].str() + "\\frac{" + digits + "}{1" + std::string(match[3].length(), '0') + "}",
+                 match[1].str() + digits + "\\cdot 10^{-" + std::to_string(match[3].length()) + "}"});
   if (match[2] == "0") to.equal.push_back(match[1].str() + "." + match[3].str());
   to.unequal.push_back(truth + "5");
 }
@@ -267,10 +254,8 @@ void change_list(const std::string& truth, Spellings& to) {
       matches(truth, R"([A-Z].*|.*\d,(\\!|\s)*\d{3}(\D.*|$))"))
     return;
   Strings reversed(entries.rbegin(), entries.rend());
-  to.equal.push_back(join(reversed, ", "));
-  to.equal.push_back(join(reversed, " and "));
-  to.equal.push_back(join(reversed, ", \\text{ and } "));
-  to.equal.push_back("\\{" + join(entries, " , ") + "\\}");
+  add(to.equal, {join(reversed, ", "), join(reversed, " and "), join(reversed, ", \\text{ and } "),
+                 "\\{" + join(entries, " , ") + "\\}"});
   Strings other = entries;
   other.push_back("98765");
   to.unequal.push_back(join(other, ", "));
@@ -282,27 +267,24 @@ void change_list(const std::string& truth, Spellings& to) {
 void change_measure(const std::string& truth, Spellings& to) {
   std::smatch match;
   const auto is = [&](const std::string& pattern) { return std::regex_match(truth, match, compiled(pattern)); };
-  const auto add = [&](std::initializer_list<const char*> endings) {
+  const auto end_in = [&](std::initializer_list<const char*> endings) {
     for (const char* ending : endings) to.equal.push_back(match[1].str() + ending);
-    to.unequal.push_back(other_number(match[1], true));
-    to.unequal.push_back("-" + match[1].str());
+    add(to.unequal, {other_number(match[1], true), "-" + match[1].str()});
   };
   if (is("(" + kNumber + R"()\s*\^\{?\\circ\}?)"))
-    add({"", "^\\circ", "^{\\circ}", "\\text{ degrees}", " degrees", "\\degree", "\xC2\xB0"});
-  if (is("(" + kNumber + R"()\s*\\%)")) add({"", "\\%", "%", " \\%", " percent", "\\text{ percent}"});
-  if (is(R"(\\\$\s*()" + kNumber + ")")) add({"", " dollars", "\\text{ dollars}"});
+    end_in({"", "^\\circ", "^{\\circ}", "\\text{ degrees}", " degrees", "\\degree", "\xC2\xB0"});
+  if (is("(" + kNumber + R"()\s*\\%)")) end_in({"", "\\%", "%", " \\%", " percent", "\\text{ percent}"});
+  if (is(R"(\\\$\s*()" + kNumber + ")")) end_in({"", " dollars", "\\text{ dollars}"});
   if (is("(" + kNumber + R"()\s*\\(?:text|mbox|textnormal)\s*\{\s*[a-z ]{2,}\}(?:\^\{?\d\}?)?)"))
-    add({"", "\\text{ units}"});
+    end_in({"", "\\text{ units}"});
 }
 
 void change_words(const std::string& truth, Spellings& to) {
   std::smatch match;
   if (!std::regex_match(truth, match, compiled(R"(\\(?:text|mbox)\{\s*([A-Za-z ]+?)\s*\})"))) return;
   const std::string words = match[1];
-  for (const auto& spelled : {words, "\\textbf{" + words + "}", "\\mbox{" + words + "}", "\\text{ " + words + " }",
-                              "\\text{" + boost::algorithm::to_upper_copy(words) + "}", "\\mathrm{" + words + "}"}) {
-    to.equal.push_back(spelled);
-  }
+  add(to.equal, {words, "\\textbf{" + words + "}", "\\mbox{" + words + "}", "\\text{ " + words + " }",
+                 "\\text{" + boost::algorithm::to_upper_copy(words) + "}", "\\mathrm{" + words + "}"});
   to.unequal.push_back("\\text{un" + words + "}");
 }
 
@@ -310,10 +292,8 @@ void change_choice(const std::string& truth, Spellings& to) {
   std::smatch match;
   if (!std::regex_match(truth, match, compiled(R"(\\(?:text|mbox)\{\(([A-Z])\)\}|\\text\{([A-Z])\})"))) return;
   const std::string letter = match[1].str() + match[2].str();
-  for (const auto& spelled : {letter, "(" + letter + ")", "\\text{" + letter + "}", "\\text{(" + letter + ")}",
-                              "\\textbf{(" + letter + ")}", "\\mathrm{" + letter + "}"}) {
-    to.equal.push_back(spelled);
-  }
+  add(to.equal, {letter, "(" + letter + ")", "\\text{" + letter + "}", "\\text{(" + letter + ")}",
+                 "\\textbf{(" + letter + ")}", "\\mathrm{" + letter + "}"});
   to.unequal.push_back(std::string(1, static_cast<char>(letter[0] + 1)));
 }
 
@@ -359,29 +339,24 @@ void change_equation(const std::string& truth, Spellings& to) {
   const Strings sides = split_outside(truth, "=");
   if (sides.size() != 2 || !is_scalar(sides[1]) || has(truth, {"text", "%", ","})) return;
   if (matches(sides[0], "[A-Za-z]")) {
-    to.equal.push_back(sides[1]);
-    to.equal.push_back(sides[0] + "=(" + sides[1] + ")");
-    to.unequal.push_back(sides[0] + "=" + sides[1] + "+1");
-    to.unequal.push_back((sides[0] == "q" ? "w=" : "q=") + sides[1]);
+    add(to.equal, {sides[1], sides[0] + "=(" + sides[1] + ")"});
+    add(to.unequal, {sides[0] + "=" + sides[1] + "+1", (sides[0] == "q" ? "w=" : "q=") + sides[1]});
     return;
   }
   if (!is_scalar(sides[0])) return;
   const std::string left = "(" + sides[0] + ")";
   const std::string right = "(" + sides[1] + ")";
-  for (const auto& spelled :
-       {right + "=" + left, "2" + left + "=2" + right, left + "-" + right + "=0", "0=-3" + left + "+3" + right})
-    to.equal.push_back(spelled);
-  to.unequal.push_back(left + "=" + right + "+1");
-  to.unequal.push_back(left + "=-" + right + "+1");
+  add(to.equal,
+      {right + "=" + left, "2" + left + "=2" + right, left + "-" + right + "=0", "0=-3" + left + "+3" + right});
+  add(to.unequal, {left + "=" + right + "+1", left + "=-" + right + "+1"});
 }
 
 void change_base(const std::string& truth, Spellings& to) {
   std::smatch match;
   if (!std::regex_match(truth, match, compiled(R"((\d+)_\{?(\d+)\}?)"))) return;
-  for (const auto& spelled : {match[1].str(), match[1].str() + "_{" + match[2].str() + "}"})
-    to.equal.push_back(spelled);
-  to.unequal.push_back(match[1].str() + "_{" + plus_one(match[2]) + "}");
-  to.unequal.push_back("1" + match[1].str() + "_{" + match[2].str() + "}");
+  add(to.equal, {match[1].str(), match[1].str() + "_{" + match[2].str() + "}"});
+  add(to.unequal,
+      {match[1].str() + "_{" + plus_one(match[2]) + "}", "1" + match[1].str() + "_{" + match[2].str() + "}"});
 }
 
 void change_union(const std::string& truth, Spellings& to) {
