@@ -30,7 +30,7 @@ const ComponentEntry& find_loss(const Registry& registry, const std::string& nam
   for (const ComponentEntry& entry : registry.components()) {
     if (entry.kind == ComponentKind::kLossEstimator) names.push_back(entry.name);
   }
-  throw Error("no plugin brings a loss `" + name + "`", name_hint(name, names, "losses"));
+  throw Error("no plugin provides a loss `" + name + "`", name_hint(name, names, "losses"));
 }
 
 std::vector<LossCase> chosen_cases(const LossOptions& options, const ComponentEntry& entry) {

@@ -217,10 +217,14 @@ std::string lines(const Chart& chart, const Frame& frame, std::size_t window) {
   return svg;
 }
 
-/// Four digits of each; null if it is not known.
-nlohmann::json rounded(const std::vector<double>& values) {
+/// Each with these digits, whole numbers without a decimal point; null if it is not known.
+nlohmann::json rounded(const std::vector<double>& values, int digits = 4) {
   auto list = nlohmann::json::array();
-  for (const double value : values) list.push_back(std::isfinite(value) ? std::stod(print_text("%.4g", value)) : value);
+  for (const double value : values) {
+    const double short_value = std::isfinite(value) ? std::stod(print_text("%.*g", digits, value)) : value;
+    const bool whole = std::abs(short_value) < 1e15 && short_value == std::trunc(short_value);
+    list.push_back(whole ? nlohmann::json(static_cast<std::int64_t>(short_value)) : nlohmann::json(short_value));
+  }
   return list;
 }
 
@@ -230,7 +234,7 @@ std::string hover_data(const Chart& chart, const Frame& frame) {
   for (const double x : chart.x) places.push_back(frame.x(x));
   auto series = nlohmann::json::array();
   for (const Series& one : chart.series) series.push_back({{"name", one.name}, {"y", rounded(one.y)}});
-  return json_text(nlohmann::json{{"x", chart.x}, {"at", rounded(places)}, {"series", series}});
+  return json_text(nlohmann::json{{"x", rounded(chart.x, 12)}, {"at", rounded(places)}, {"series", series}});
 }
 
 std::string caption(const Chart& chart) {

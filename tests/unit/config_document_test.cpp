@@ -73,7 +73,7 @@ TEST_F(Document, BrokenSets) {
   EXPECT_EQ(mistakes("", {ConfigOverride::from_set("x.key=[1,")}), R"(error: the value is not valid TOML
   --> --set x.key=[1,
                   ^^^
-   = texts in quotes, lists in brackets: ["a", "b"]
+   = put texts in quotes and lists in brackets: ["a", "b"]
 )");
   EXPECT_THAT(mistakes("", {ConfigOverride::from_set("x..key=1")}), HasSubstr("`x..key` is not a key"));
 }

@@ -296,7 +296,7 @@ TEST_F(Config, AnAlgorithmWhosePartAnotherPluginShouldBring) {
   --> run.toml:3:8
    |
  3 | name = "borrowed"
-   |        ^^^^^^^^^^ this algorithm wants it
+   |        ^^^^^^^^^^ this algorithm needs it
    = masking strategies: steps, everything    (drift plugin list)
 )");
   EXPECT_EQ(mistakes("[algorithm]\nname = \"borrowed\"\n[algorithm.masking]\nname = \"everything\"\n"), "no mistake");
@@ -354,7 +354,7 @@ TEST_F(Config, OutOfRangeAndNotFinite) {
   EXPECT_THAT(mistakes("[train]\nlearning_rate = inf\n"), HasSubstr("must be finite"));
   EXPECT_EQ(mistakes("[algorithm.masking]\ntau = inf\n"), "no mistake");
   EXPECT_EQ(mistakes("[train]\nlearning_rate = 1\n"), "no mistake");  // an integer where a number is declared
-  EXPECT_THAT(mistakes("[run]\nname = \"a/b\"\n"), HasSubstr("`run.name` must be a plain name"));
+  EXPECT_THAT(mistakes("[run]\nname = \"a/b\"\n"), HasSubstr("`run.name` must be a plain folder name"));
   EXPECT_THAT(mistakes("[run]\ndevice = \"cdua\"\n"), HasSubstr("^^^^^^ did you mean `cuda`?"));
 }
 

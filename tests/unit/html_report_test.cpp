@@ -282,7 +282,7 @@ TEST(Metrics, AfterAResumeTheLaterLinesCount) {
   run.write("metrics.jsonl", step_line(1) + step_line(2) + step_line(3) + step_line(2, ",\"again\":1") + step_line(3));
   const auto steps = read_metrics(run.folder.path() / "metrics.jsonl");
   ASSERT_EQ(steps.size(), 3u);
-  EXPECT_EQ(steps[1].value("again"), 1);
+  EXPECT_EQ(steps[1].value("loss/again"), 1);
 }
 
 TEST(Profile, SharesOfAStepLongestFirstOtherLast) {

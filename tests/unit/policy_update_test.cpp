@@ -83,14 +83,14 @@ struct PolicyUpdateTest : ::testing::Test {
     PolicyUpdateSettings settings = changed;
     settings.group_size = 2;
     settings.memory_budget = std::int64_t{1} << 30;
-    const Loaded<LossEstimator> loss(std::make_unique<WatchingLoss>(reference != nullptr, old), "watching", "test");
+    const Loaded<LossEstimator> loss(std::make_unique<WatchingLoss>(reference != nullptr, old), "watching");
     optimizer.emplace(model.parameters(), optimizer_settings);
     return PolicyUpdate(model, loss, reference, *optimizer, settings)
         .run(trajectories, plans, at::arange(kResponses, at::kFloat) - 1.5F);
   }
 
   static Loaded<Model> another_model() {
-    return {std::make_unique<test::TinyModel>(kVocabulary, kHidden, at::kDouble), "tiny", "test"};
+    return {std::make_unique<test::TinyModel>(kVocabulary, kHidden, at::kDouble), "tiny"};
   }
 
   test::TinyModel model{kVocabulary, kHidden, at::kDouble};
