@@ -72,31 +72,30 @@ TEST_F(BrokenPlugin, TheUnchangedOneLoads) {
 
 TEST_F(BrokenPlugin, OtherAbiMajor) {
   const std::string message = load_with([](auto& descriptor) { descriptor.abi_major = 2; });
-  EXPECT_THAT(message, AllOf(StartsWith("plugin `probe` was built for another Drift"),
-                             HasSubstr("core ABI          1.0               2.0")));
+  EXPECT_THAT(message,
+              AllOf(StartsWith("plugin `probe` was built for another Drift"), HasSubstr("core ABI  1.0        2.0")));
 }
 
 TEST_F(BrokenPlugin, NewerMinor) {
-  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.abi_minor = 1; }),
-              HasSubstr("core ABI          1.0               1.1"));
+  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.abi_minor = 1; }), HasSubstr("core ABI  1.0        1.1"));
 }
 
 TEST_F(BrokenPlugin, OtherLibTorch) {
   EXPECT_THAT(load_with([](auto& descriptor) { std::strcpy(descriptor.libtorch_version, "2.9.1"); }),
-              HasSubstr("LibTorch          " TORCH_VERSION "            2.9.1"));
+              HasSubstr("LibTorch  " TORCH_VERSION "     2.9.1"));
 }
 
 TEST_F(BrokenPlugin, OtherCompilerAbi) {
   EXPECT_THAT(load_with([](auto& descriptor) { descriptor.cxx_abi_version = 1002; }), HasSubstr("compiler ABI"));
   EXPECT_THAT(load_with([](auto& descriptor) { descriptor.cxx11_abi = 0; }),
-              HasSubstr("C++11 strings     on                off"));
+              HasSubstr("C++11 strings  on         off"));
   EXPECT_THAT(load_with([](auto& descriptor) { std::strcpy(descriptor.standard_library, "libc++"); }),
-              HasSubstr("C++ library       libstdc++         libc++"));
+              HasSubstr("C++ library  libstdc++  libc++"));
 }
 
 TEST_F(BrokenPlugin, OtherTier) {
   EXPECT_THAT(load_with([](auto& descriptor) { descriptor.tier = DRIFT_TIER_PURE; }),
-              HasSubstr("tier              tensor            pure"));
+              HasSubstr("tier   tensor     pure"));
 }
 
 TEST_F(BrokenPlugin, ShorterDescriptor) {

@@ -234,7 +234,7 @@ TEST_F(ListedTraining, IsRefusedWhereNoItemIsLeft) {
       "train listed.toml --out a --set 'task.training_files=[]' --set "
       "'task.held_out_files=[\"grids.jsonl\"]'");
   EXPECT_EQ(nothing.status, 1);
-  EXPECT_THAT(nothing.error, HasSubstr("it has no training items"));
+  EXPECT_THAT(nothing.error, HasSubstr("the task `dataset` has no training items"));
   EXPECT_FALSE(std::filesystem::exists(runs_.run("a"))) << "no partial files remain";
 }
 

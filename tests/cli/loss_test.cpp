@@ -48,7 +48,7 @@ TEST_F(LossCommand, PrintsTheLossItsPartsAndTheGradientPerToken) {
 TEST_F(LossCommand, ReportsUnexpectedValuesAndExitsWithOne) {
   const auto result = loss("rldf --case case.json --variant mistaken");
   EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.output, HasSubstr("not as expected: the loss is -0.1732867951 where 1 was expected"));
+  EXPECT_THAT(result.output, HasSubstr("not as expected: the loss is -0.1732867951, but 1 was expected"));
   EXPECT_THAT(result.output, HasSubstr("not as expected: the loss reports no metric `no_such`"));
 }
 

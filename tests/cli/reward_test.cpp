@@ -33,9 +33,9 @@ struct RewardCommand : ::testing::Test {
 TEST_F(RewardCommand, PrintsScoreVerdictAndReasonOfEachRecord) {
   const auto result = reward("sudoku --in responses.jsonl --set 'reward.answer=\"tags\"'");
   EXPECT_EQ(result.status, 0) << result.error;
-  EXPECT_THAT(result.output, HasSubstr("a        1.000  solved"));
-  EXPECT_THAT(result.output, HasSubstr("b        0.000  wrong"));
-  EXPECT_THAT(result.output, HasSubstr("c        0.000  no answer"));
+  EXPECT_THAT(result.output, HasSubstr("a       1.000  solved"));
+  EXPECT_THAT(result.output, HasSubstr("b       0.000  wrong"));
+  EXPECT_THAT(result.output, HasSubstr("c       0.000  no answer"));
   EXPECT_THAT(result.output, HasSubstr("3 records: mean score 0.3333, solved 1 (33.33 %)"));
 }
 
@@ -65,7 +65,7 @@ weight = 0.5
 )");
   const auto result = reward("sudoku --in responses.jsonl --config rewards.toml");
   EXPECT_EQ(result.status, 0) << result.error;
-  EXPECT_THAT(result.output, HasSubstr("a        2.500  solved"));
+  EXPECT_THAT(result.output, HasSubstr("a       2.500  solved"));
   EXPECT_THAT(result.output, HasSubstr("cells"));
   EXPECT_THAT(result.output, HasSubstr("weight 0.5"));
 }

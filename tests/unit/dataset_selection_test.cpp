@@ -62,7 +62,7 @@ TEST_F(Dataset, ItemsAreChosenByTheirSolvedShare) {
       prompts(*open(file, {{"solved_share_file", responses}, {"solved_share_low", 0.1}, {"solved_share_high", 0.9}})),
       ElementsAre("half"));
   EXPECT_THAT(error_of(file, {{"solved_share_low", 0.1}}),
-              HasSubstr("name `solved_share_column` or `solved_share_file`"));
+              HasSubstr("need `solved_share_column` or `solved_share_file`"));
   EXPECT_THAT(error_of(file, {{"solved_share_column", "question"}, {"solved_share_low", 0.1}}),
               HasSubstr("`question` is not a share between 0 and 1"));
   EXPECT_THAT(error_of(file, {{"solved_share_file", file}}), HasSubstr("a response needs `id`, a text, and `solved`"));
