@@ -100,7 +100,7 @@ TEST_F(BrokenPlugin, OtherTier) {
 
 TEST_F(BrokenPlugin, ShorterDescriptor) {
   EXPECT_THAT(load_with([](auto& descriptor) { descriptor.struct_size = 64; }),
-              HasSubstr("descriptor        320 bytes         64 bytes"));
+              HasSubstr("descriptor  320 bytes  64 bytes"));
   EXPECT_THAT(load_with([](auto& descriptor) { descriptor.struct_size = 4; }), HasSubstr("holds no valid descriptor"));
 }
 
