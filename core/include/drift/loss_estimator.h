@@ -83,7 +83,7 @@ struct DRIFT_API LossInput {
   Loss token_mean(const at::Tensor& values_FL) const;
 };
 
-/// A number for metrics.jsonl: sum / count, each added up over all views first. Final.
+/// A number for metrics.jsonl, as `loss/NAME`: sum / count, each added up over all views first. Final.
 struct LossMetric {
   std::string name;
   at::Tensor sum;    ///< 0-d
