@@ -102,6 +102,9 @@ nlohmann::json parse_json_object(std::string_view text, const std::string& where
     if (json.is_object()) return json;
   } catch (const nlohmann::json::parse_error& error) {
     throw Error(where + " is not a JSON object: " + syntax_message(error), hint);
+  } catch (const nlohmann::json::out_of_range& error) {
+    const std::string what = error.what();  // "[json.exception.out_of_range.406] number overflow parsing 'NUMBER'"
+    throw Error(where + " is not usable: " + what.substr(what.find("] ") + 2), hint);
   }
   throw Error(where + " is not a JSON object", hint);
 }

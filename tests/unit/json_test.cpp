@@ -31,6 +31,15 @@ TEST(JsonText, OnlyObjectsOfBoundedDepthAreRead) {
   EXPECT_THAT(error_of("{\"a\":" + std::string(1'000'000, '[')), HasSubstr("nested deeper"));
 }
 
+TEST(JsonText, ANumberBeyondADoubleIsAnErrorWithItsPlace) {
+  try {
+    parse_json_object(R"({"a": 3e998})", "file.json");
+    FAIL() << "it was read";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "file.json is not usable: number overflow parsing '3e998'");
+  }
+}
+
 TEST(JsonText, BracketsInTextsAreNotNesting) {
   const std::string brackets(200, '[');
   EXPECT_EQ(error_of("{\"" + brackets + "\\\"" + brackets + "\":\"" + brackets + "\\\\\"}"), "");
