@@ -210,10 +210,6 @@ std::unique_ptr<Task> guarded(std::unique_ptr<Task> plugin, const Callee& callee
   return std::make_unique<GuardedTask>(std::move(plugin), callee);
 }
 
-const Callee& callee(const ComponentEntry& entry) {
-  return callee(std::string(kind_name(entry.kind)) + " `" + entry.name + "` of plugin `" + entry.plugin + "`");
-}
-
 template <class T>
 std::unique_ptr<T> make_guarded(const ComponentEntry& entry, const Params& params, const ModelConfig* model_config) {
   const Callee& maker = callee(entry);

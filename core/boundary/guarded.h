@@ -25,9 +25,6 @@ std::unique_ptr<Task> guarded(std::unique_ptr<Task> plugin, const Callee& callee
 /// @throws PluginError if the model is not what it declares, or not what `config` asks for.
 std::unique_ptr<Model> guarded(std::unique_ptr<Model> plugin, const Callee& callee, const ModelConfig& config);
 
-/// "rollout `block` of plugin `block`"
-const Callee& callee(const ComponentEntry& entry);
-
 /// A component as the core uses it.
 /// @param model_config  null for every kind but a model
 /// @throws PluginError if it cannot be made.

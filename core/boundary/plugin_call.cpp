@@ -2,6 +2,8 @@
 
 #include <core/base/log.h>
 
+#include <drift/registry.h>
+
 #include <c10/util/Exception.h>
 
 #include <cxxabi.h>
@@ -118,6 +120,10 @@ const Callee& callee(const std::string& text) {
   static auto& all = *new std::map<std::string, Callee>;
   const std::lock_guard lock(mutex);
   return all.try_emplace(text, Callee{text}).first->second;
+}
+
+const Callee& callee(const ComponentEntry& entry) {
+  return callee(std::string(kind_name(entry.kind)) + " `" + entry.name + "` of plugin `" + entry.plugin + "`");
 }
 
 PluginCall::PluginCall(const Callee& callee, const char* method) {

@@ -12,6 +12,8 @@
 
 namespace drift {
 
+struct ComponentEntry;
+
 /// Who is called. Lives until the process ends, so that a signal handler may read it.
 struct Callee {
   std::string text;  ///< "rollout `block` of plugin `block`"
@@ -19,6 +21,7 @@ struct Callee {
 
 /// The same object for the same text.
 const Callee& callee(const std::string& text);
+const Callee& callee(const ComponentEntry& entry);
 
 /// An error that names the plugin it came from. Calls further out leave it as it is: the innermost one is to blame.
 class PluginError : public Error {

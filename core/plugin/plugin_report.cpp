@@ -97,7 +97,7 @@ void check_component(const ComponentEntry& entry, std::vector<std::string>& prob
   const bool needs_files = entry.kind == ComponentKind::kModel || entry.kind == ComponentKind::kTask;
   if (!defaults_fit || needs_files) return;
   try {
-    const PluginCall call(callee(name + " of plugin `" + entry.plugin + "`"), "constructor");
+    const PluginCall call(callee(entry), "constructor");
     make_component(entry, Params(entry.params));
   } catch (...) {
     problems.push_back(name + " cannot be created with its defaults: " + describe_exception().what());

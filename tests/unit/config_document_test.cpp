@@ -1,7 +1,7 @@
 #include <core/config/document.h>
 #include <core/config/nearest.h>
 
-#include <tests/support/support.h>
+#include <tests/support/config_folder.h>
 
 #include <gmock/gmock.h>
 
@@ -13,26 +13,11 @@ namespace {
 
 using testing::HasSubstr;
 
-class Document : public testing::Test {
+class Document : public test::ConfigFolder {
  protected:
-  std::filesystem::path write(const std::string& name, const std::string& content) const {
-    test::write_file(folder_.path() / name, content);
-    return folder_.path() / name;
-  }
-
   std::string mistakes(const std::filesystem::path& file, const std::vector<ConfigOverride>& overrides = {}) const {
-    try {
-      load_document(file, overrides);
-    } catch (const ConfigError& error) {
-      std::string text = error.text(false);
-      const std::string prefix = folder_.path().string() + "/";
-      for (auto at = text.find(prefix); at != std::string::npos; at = text.find(prefix)) text.erase(at, prefix.size());
-      return text;
-    }
-    return "no mistake";
+    return mistakes_in([&] { load_document(file, overrides); });
   }
-
-  test::TemporaryFolder folder_;
 };
 
 /// The value that --set gives to `x.key`.

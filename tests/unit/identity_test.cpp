@@ -4,7 +4,7 @@
 
 #include <drift/registry.h>
 
-#include <tests/support/support.h>
+#include <tests/support/config_folder.h>
 
 #include <gmock/gmock.h>
 
@@ -19,45 +19,25 @@ using testing::IsEmpty;
 
 Registry make_registry() {
   Registry registry;
-  const auto add = [&](ComponentKind kind, const std::string& name, ParamSpecs params = {}) {
-    registry.add(kind, name, "", std::move(params), {});
-  };
-  add(ComponentKind::kModel, "toy");
-  add(ComponentKind::kTask, "sums",
-      {{"digits", 3, "digits"}, path("words_file", "", "words"), paths("files", "lists")});
-  add(ComponentKind::kReward, "sums", {{"prefix", "", "of an answer"}, path("table_file", "", "values")});
-  add(ComponentKind::kRollout, "blocks", {{"length", 20, "response positions"}});
-  add(ComponentKind::kMaskingStrategy, "plain", {{"k", 4, "contexts"}});
-  add(ComponentKind::kLossEstimator, "plain", {{"beta", 0.0, "of the KL"}});
+  test::add(registry, ComponentKind::kModel, "toy");
+  test::add(registry, ComponentKind::kTask, "sums",
+            {{"digits", 3, "digits"}, path("words_file", "", "words"), paths("files", "lists")});
+  test::add(registry, ComponentKind::kReward, "sums",
+            {{"prefix", "", "of an answer"}, path("table_file", "", "values")});
+  test::add(registry, ComponentKind::kRollout, "blocks", {{"length", 20, "response positions"}});
+  test::add(registry, ComponentKind::kMaskingStrategy, "plain", {{"k", 4, "contexts"}});
+  test::add(registry, ComponentKind::kLossEstimator, "plain", {{"beta", 0.0, "of the KL"}});
   registry.add_bundle(
       {.name = "plain", .doc = "", .paper = "", .masking = "plain", .loss = "plain", .presets = {}, .plugin = "plain"});
   return registry;
 }
 
-class Identities : public testing::Test {
+class Identities : public test::ConfigFolder {
  protected:
-  Identities() {
-    write("checkpoint/config.json", R"({"model_type": "toy"})");
-    write("run.toml", R"([model]
-path = "checkpoint"
-[task]
-name = "sums"
-[rollout]
-name = "blocks"
-[algorithm]
-name = "plain"
-)");
-  }
-
-  std::filesystem::path write(const std::string& name, const std::string& content) const {
-    test::write_file(folder_.path() / name, content);
-    return folder_.path() / name;
-  }
+  Identities() { write_run("run.toml", "plain"); }
 
   RunConfig config(const std::vector<std::string>& settings, ConfigPurpose purpose) const {
-    std::vector<ConfigOverride> overrides;
-    for (const std::string& setting : settings) overrides.push_back(ConfigOverride::from_set(setting));
-    return resolve_config(load_document(folder_.path() / "run.toml", overrides), registry_, purpose);
+    return resolve_config(load_document(folder_.path() / "run.toml", test::overrides_of(settings)), registry_, purpose);
   }
 
   struct Keys {
@@ -82,7 +62,6 @@ name = "plain"
 
   std::string at(const std::string& name) const { return (folder_.path() / name).string(); }
 
-  test::TemporaryFolder folder_;
   Registry registry_ = make_registry();
 };
 

@@ -2,7 +2,7 @@
 
 #include <core/sweep/sweep_plan.h>
 
-#include <tests/support/support.h>
+#include <tests/support/config_folder.h>
 
 #include <gmock/gmock.h>
 
@@ -16,49 +16,29 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-void add(Registry& registry, ComponentKind kind, const std::string& name, ParamSpecs params = {}) {
-  registry.add(kind, name, "", std::move(params), {});
-}
-
 Registry make_registry() {
   Registry registry;
-  add(registry, ComponentKind::kModel, "toy");
-  add(registry, ComponentKind::kTask, "sums", {{"digits", 3, "digits of a number"}, path("words_file", "", "words")});
-  add(registry, ComponentKind::kReward, "sums");
-  add(registry, ComponentKind::kRollout, "blocks", {{"length", 20, "response positions", at_least(1)}});
+  test::add(registry, ComponentKind::kModel, "toy");
+  test::add(registry, ComponentKind::kTask, "sums",
+            {{"digits", 3, "digits of a number"}, path("words_file", "", "words")});
+  test::add(registry, ComponentKind::kReward, "sums");
+  test::add(registry, ComponentKind::kRollout, "blocks", {{"length", 20, "response positions", at_least(1)}});
   for (const char* name : {"plain", "clever"}) {
-    add(registry, ComponentKind::kMaskingStrategy, name, {{"k", 4, "contexts", at_least(1)}});
-    add(registry, ComponentKind::kLossEstimator, name);
+    test::add(registry, ComponentKind::kMaskingStrategy, name, {{"k", 4, "contexts", at_least(1)}});
+    test::add(registry, ComponentKind::kLossEstimator, name);
     registry.add_bundle(
         {.name = name, .doc = "", .paper = "", .masking = name, .loss = name, .presets = {}, .plugin = name});
   }
   return registry;
 }
 
-class SweepPlanning : public testing::Test {
+class SweepPlanning : public test::ConfigFolder {
  protected:
-  SweepPlanning() {
-    write("checkpoint/config.json", R"({"model_type": "toy"})");
-    write("base.toml", R"([model]
-path = "checkpoint"
-[task]
-name = "sums"
-[rollout]
-name = "blocks"
-[algorithm]
-name = "plain"
-)");
-  }
-
-  std::filesystem::path write(const std::string& name, const std::string& content) const {
-    test::write_file(folder_.path() / name, content);
-    return folder_.path() / name;
-  }
+  SweepPlanning() { write_run("base.toml", "plain"); }
 
   SweepPlan plan(const std::string& content, const std::vector<std::string>& sets = {}) const {
-    std::vector<ConfigOverride> overrides;
-    for (const std::string& set : sets) overrides.push_back(ConfigOverride::from_set(set));
-    SweepFile file = read_sweep_file(write("sweep.toml", "extends = [\"base.toml\"]\n" + content), overrides);
+    SweepFile file =
+        read_sweep_file(write("sweep.toml", "extends = [\"base.toml\"]\n" + content), test::overrides_of(sets));
     auto cells = expand_grid(file);
     auto documents = cell_documents(file, cells);
     return plan_sweep(std::move(file), std::move(cells), documents, [&](const ConfigDocument& document) {
@@ -82,22 +62,12 @@ name = "plain"
     return found;
   }
 
-  /// What the user sees, with the temporary folder left out.
   std::string mistakes(const std::string& content, const std::vector<std::string>& sets = {}) const {
-    try {
-      plan(content, sets);
-    } catch (const ConfigError& error) {
-      std::string text = error.text(false);
-      const std::string prefix = folder_.path().string() + "/";
-      for (auto at = text.find(prefix); at != std::string::npos; at = text.find(prefix)) text.erase(at, prefix.size());
-      return text;
-    }
-    return "no mistake";
+    return mistakes_in([&] { plan(content, sets); });
   }
 
   std::string key(const std::string& content) const { return plan(content + "[sweep]\n").runs.at(0).key; }
 
-  test::TemporaryFolder folder_;
   Registry registry_ = make_registry();
 };
 
