@@ -51,14 +51,17 @@ void set_weights(Model& model) {
   }
 }
 
-/// Tokens that a response may hold.
+/// Tokens of a response, masked ones among them. None is padding: to that a family may give no gradient.
 ForwardInput made_up_input(const Model& model) {
   const ModelTraits& traits = model.traits();
   ForwardInput input;
   input.tokens_BS = at::zeros({kRows, kTokens}, at::kLong);
   auto* const tokens = input.tokens_BS.mutable_data_ptr<std::int64_t>();
-  for (std::int64_t i = 0; i < kRows * kTokens; ++i)
-    tokens[i] = i % 3 == 2 ? traits.mask_id : (17 * i + 5) % std::min<std::int64_t>(traits.vocabulary_size, 997);
+  const std::int64_t ids = std::min<std::int64_t>(traits.vocabulary_size, 997);
+  for (std::int64_t i = 0; i < kRows * kTokens; ++i) {
+    tokens[i] = i % 3 == 2 ? traits.mask_id : (17 * i + 5) % ids;
+    if (tokens[i] == traits.pad_id) tokens[i] = (tokens[i] + 1) % ids;
+  }
   return input;
 }
 

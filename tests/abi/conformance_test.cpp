@@ -1,5 +1,5 @@
 // The rules of `drift plugin check`: each is shown to find a component that breaks it, and to find nothing in one that
-// keeps all of them. What ends or stops a process: tests/cli/plugin_check_test.cpp.
+// keeps all of them. What ends or stops a process: plugin_check_test.cpp.
 
 #include <tests/abi/plugin_files.h>
 
@@ -87,7 +87,7 @@ TEST(Conformance, Losses) {
                  {"counts its calls", "deterministic", "gives another loss the second time"},
                  {"draws from rand", "random numbers", "it draws from rand()"},
                  {"draws from LibTorch", "random numbers", "LibTorch's global generator"},
-                 {"rounds", "float32", "float32 log-probabilities"},
+                 {"loses digits", "float32", "float32 log-probabilities"},
                  {"leaks memory", "leak", "its memory grows by"},
                  {"leaks files", "leak", "it leaves files open"}});
 }

@@ -95,7 +95,7 @@ class BreakingLoss final : public LossEstimator, Breaker {
     }
     if (is("depends on the order"))
       return in.token_mean(current_FL * at::arange(current_FL.size(0), current_FL.options()).unsqueeze(1));
-    if (is("rounds")) return in.token_mean(-in.token_advantage() * current_FL.to(at::kBFloat16));
+    if (is("loses digits")) return in.token_mean(-in.token_advantage() * ((current_FL + 1e4) - 1e4));
     if (is("divides by an edge")) return in.token_mean(current_FL / width_);
     if (is("loses a gradient")) {
       const at::NoGradGuard no_gradient;
@@ -343,7 +343,7 @@ DRIFT_PLUGIN("rule_breakers", "1.0.0", "Apache-2.0") {
                     {"good", "throws at an edge", "divides by an edge", "needs what it did not ask for",
                      "has no finite gradient", "writes", "fails without targets", "overflows", "loses a gradient",
                      "detaches", "divides by what it sees", "depends on the order", "counts its calls",
-                     "draws from rand", "draws from LibTorch", "rounds", "leaks memory", "leaks files"});
+                     "draws from rand", "draws from LibTorch", "loses digits", "leaks memory", "leaks files"});
   add<BreakingMasking>(registry, {},
                        {"good", "gives no forwards", "divides by the length", "counts its calls", "draws from rand",
                         "draws from LibTorch", "leaks memory"});
