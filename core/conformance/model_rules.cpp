@@ -43,8 +43,8 @@ at::Tensor noise(const std::string& name, at::IntArrayRef sizes, double size) {
 
 /// Initialised, then every trained parameter moved a little: adapters may begin at 0.
 void set_weights(Model& model) {
+  const at::NoGradGuard no_gradient;  // as a run does
   model.initialize(RandomStream(7, "weights"));
-  const at::NoGradGuard no_gradient;
   for (const NamedTensor& parameter : trainable_parameters(model)) {
     at::Tensor tensor = parameter.tensor;
     tensor.add_(noise(parameter.name, tensor.sizes(), 0.02).to(tensor.scalar_type()));
