@@ -31,6 +31,7 @@ void Examination::basic_rule(const char* name, const std::function<std::string()
 }
 
 Verdict Examination::try_rule(const char* name, const std::function<std::string()>& body) {
+  names_.insert(name);
   if (!only_.empty() && !only_.contains(name)) return Verdict::kOk;
   Outcome outcome{component_, name, Verdict::kOk, "", 0};
   if (!broken_.empty()) {

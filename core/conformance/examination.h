@@ -53,11 +53,14 @@ class Examination {
   /// A rule without which the ones after it say nothing: they are not checked if it is not kept.
   void basic_rule(const char* name, const std::function<std::string()>& body);
 
+  /// The names of all rules so far, those that are not tried included.
+  const std::set<std::string>& names() const { return names_; }
+
  private:
   Verdict try_rule(const char* name, const std::function<std::string()>& body);
 
   std::string component_, callee_, broken_;
-  std::set<std::string> only_;
+  std::set<std::string> only_, names_;
   Listener listener_;
 };
 

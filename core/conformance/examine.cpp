@@ -76,8 +76,7 @@ void check_file(const CheckRequest& request, Registry& registry, PluginLoader& l
   examination.rule("declarations", [&] {
     const auto mistakes = declaration_mistakes(registry);
     if (!mistakes.empty()) throw Error(joined(mistakes, "; "), "correct the declarations in its DRIFT_PLUGIN(…)");
-    return std::to_string(registry.components().size()) + " components, " + std::to_string(registry.bundles().size()) +
-           " algorithms";
+    return std::string();
   });
 }
 
@@ -107,9 +106,11 @@ bool examine_here(const CheckRequest& request) {
       }};
   Registry registry;
   PluginLoader loader(registry);
+  std::set<std::string> rules;
   if (request.component.empty()) {
     Examination examination("", "", request.rules, listener);
     check_file(request, registry, loader, examination, lines);
+    rules = examination.names();
   } else {
     loader.load_file(request.file);
     const ComponentEntry& entry = find_component(registry, request.component);
@@ -117,8 +118,9 @@ bool examine_here(const CheckRequest& request) {
     if (!request.model_config.empty()) with.model_config = read_json_text(request.model_config);
     Examination examination(request.component, callee(entry).text, request.rules, listener);
     check_rules(entry, with, examination);
+    rules = examination.names();
   }
-  lines.write(end_line());
+  lines.write(end_line(rules));
   return !found;
 }
 

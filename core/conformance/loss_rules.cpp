@@ -138,7 +138,8 @@ void check_loss_rules(const ComponentEntry& entry, const ExaminedWith& with, Exa
     return for_each_setting(settings, [&](const Setting& setting) { body(*make(setting)); });
   };
 
-  examination.basic_rule("made", [&] { return each([](const LossEstimator&) {}); });
+  examination.basic_rule("made",
+                         [&] { return or_not_checked(entry, [&] { return each([](const LossEstimator&) {}); }); });
   // Shapes, types, finite values and unchanged inputs are what the guards of core/boundary check in every call.
   examination.basic_rule("results", [&] {
     return each([](const LossEstimator& loss) {

@@ -35,7 +35,8 @@ void check_masking_rules(const ComponentEntry& entry, const ExaminedWith& with, 
   };
   const Trajectories usual = made_up_trajectories(Responded::kUsual);
 
-  examination.basic_rule("made", [&] { return each([](const MaskingStrategy&) {}); });
+  examination.basic_rule("made",
+                         [&] { return or_not_checked(entry, [&] { return each([](const MaskingStrategy&) {}); }); });
   // Shapes, types, finite weights and unchanged trajectories are what the guards of core/boundary check in every call.
   examination.basic_rule("results", [&] {
     return each([&](const MaskingStrategy& strategy) {

@@ -116,17 +116,26 @@ CheckReport check_plugin(const CheckRequest& request, const std::filesystem::pat
   for (const std::string& assignment : request.set) arguments.insert(arguments.end(), {"--set", assignment});
   for (const std::string& reference : request.references) arguments.insert(arguments.end(), {"--reference", reference});
   for (const std::string& rule : request.rules) arguments.insert(arguments.end(), {"--rule", rule});
+  std::set<std::string> rules = file.words.rules;
   bool known = request.component.empty();
   for (const std::string& component : file.words.components) {
     if (!request.component.empty() && request.component != component) continue;
     known = true;
     std::vector<std::string> of_component = arguments;
     of_component.insert(of_component.end(), {"--component", component});
-    add_outcomes(run_child(of_component, request.timeout), component, request.timeout, report.outcomes);
+    const Child child = run_child(of_component, request.timeout);
+    add_outcomes(child, component, request.timeout, report.outcomes);
+    rules.insert(child.words.rules.begin(), child.words.rules.end());
   }
   if (!known && !file.words.components.empty())
     throw Error("the plugin has no component `" + request.component + "`",
                 name_hint(request.component, file.words.components, "components"));
+  for (const std::string& rule : request.rules) {
+    // A child that was ended has not told its rules.
+    if (report.findings() == 0 && !rules.contains(rule))
+      throw Error("there is no rule `" + rule + "` for what is checked here",
+                  name_hint(rule, {rules.begin(), rules.end()}, "rules"));
+  }
   return report;
 }
 

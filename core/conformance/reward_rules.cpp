@@ -97,7 +97,7 @@ void check_reward_rules(const ComponentEntry& entry, const ExaminedWith& with, E
     return for_each_setting(settings, [&](const Setting& setting) { body(Judge(entry, setting.values)); });
   };
 
-  examination.basic_rule("made", [&] { return or_not_checked([&] { return each([](const Judge&) {}); }); });
+  examination.basic_rule("made", [&] { return or_not_checked(entry, [&] { return each([](const Judge&) {}); }); });
   // Value, status and reason are what the guards of core/boundary check in every call.
   examination.basic_rule("results", [&] {
     const std::string tried = each([&](const Judge& judge) { judge.all(items); });

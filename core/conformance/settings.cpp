@@ -86,12 +86,14 @@ std::string for_each_setting(const std::vector<Setting>& settings, const std::fu
   return std::to_string(tried) + (tried == 1 ? " setting" : " settings");
 }
 
-std::string or_not_checked(const std::function<std::string()>& body) {
+std::string or_not_checked(const ComponentEntry& entry, const std::function<std::string()>& body) {
+  const bool may_need = entry.kind == ComponentKind::kReward || entry.kind == ComponentKind::kTask ||
+                        std::ranges::any_of(entry.params, &ParamSpec::is_path);
   try {
     return body();
   } catch (const Refused& refusal) {
     const std::string what = refusal.what();
-    if (what.starts_with("constructor: the component reads parameter")) throw;
+    if (!may_need || what.starts_with("constructor: the component reads parameter")) throw;
     throw RuleNotChecked(what, (refusal.hint().empty() ? "" : refusal.hint() + "; ") + "give values by --set");
   }
 }

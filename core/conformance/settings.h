@@ -39,9 +39,9 @@ struct Refused : Error {
   using Error::Error;
 };
 
-/// body(), of a kind of component that may need what the kit cannot give: a refusal of the defaults is not a finding,
-/// unless the constructor reads what it does not declare. @throws RuleNotChecked
-std::string or_not_checked(const std::function<std::string()>& body);
+/// body(), in which a refusal of the defaults is no finding if the component may need what the kit cannot give (a
+/// reward, a task, anything with a path), unless it reads a parameter that it does not declare. @throws RuleNotChecked
+std::string or_not_checked(const ComponentEntry& entry, const std::function<std::string()>& body);
 
 /// @throws Refused; PluginError for anything else that goes wrong
 template <class T>

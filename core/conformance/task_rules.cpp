@@ -109,7 +109,7 @@ void check_task_rules(const ComponentEntry& entry, const ExaminedWith& with, Exa
   };
 
   examination.basic_rule(
-      "made", [&] { return or_not_checked([&] { return each([](Task& task) { task.held_out_size(); }); }); });
+      "made", [&] { return or_not_checked(entry, [&] { return each([](Task& task) { task.held_out_size(); }); }); });
   // Ids, prompts and UTF-8 are what the guards of core/boundary check of every item.
   examination.basic_rule("results", [&] {
     return each([](Task& task) {

@@ -84,6 +84,9 @@ TEST(PluginCheck, UnknownNames) {
   EXPECT_THAT(result.error,
               AllOf(HasSubstr("the plugin has no component `loss/fualty`"), HasSubstr("did you mean `loss/faulty`?")));
   EXPECT_EQ(drift("plugin check nowhere.so").status, 1);
+  const auto rule = drift("plugin check " + test_plugin("soft_clip").string() + " --rule gradeint");
+  EXPECT_EQ(rule.status, 1);
+  EXPECT_THAT(rule.error, AllOf(HasSubstr("there is no rule `gradeint`"), HasSubstr("did you mean `gradient`?")));
 }
 
 // A file that ends the process that loads it is a refusal for the commands that only look at it.
@@ -124,7 +127,7 @@ std::string corrupted(std::string bytes, std::mt19937& random) {
 // DRIFT_CORRUPTIONS sets how many: the ordinary tests try a few, `plugin_check_test_corruptions` a thousand.
 TEST(PluginCheckCorruptions, NeverASignal) {
   const char* const asked = std::getenv("DRIFT_CORRUPTIONS");
-  const int count = asked == nullptr ? 20 : std::atoi(asked);
+  const int count = asked == nullptr ? 10 : std::atoi(asked);
   const std::string good = test::read_file(test_plugin("soft_clip"));
   const test::TemporaryFolder folder;
   const auto file = folder.path() / "libcorrupted.so";
