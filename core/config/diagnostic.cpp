@@ -1,5 +1,8 @@
 #include <core/config/diagnostic.h>
 
+#include <core/base/limits.h>
+#include <core/base/quote.h>
+
 #include <unicode/utf8.h>
 
 #include <algorithm>
@@ -10,7 +13,6 @@ namespace {
 
 constexpr const char* kRed = "\033[1;31m";
 constexpr const char* kBlue = "\033[1;34m";
-constexpr std::size_t kLongestLine = 500;  // a longer one helps nobody
 constexpr const char* kBold = "\033[1m";
 
 /// What goes before the caret: as wide as `line` up to `column`, tabs kept so that the caret is below its text.
@@ -25,18 +27,28 @@ std::string indent(std::string_view line, std::uint32_t column) {
   return out;
 }
 
+Diagnostic printable(Diagnostic diagnostic) {
+  for (std::string* text : {&diagnostic.message, &diagnostic.file, &diagnostic.source_line, &diagnostic.label})
+    *text = drift::printable(std::string_view(*text));
+  for (std::string& note : diagnostic.notes) note = drift::printable(std::string_view(note));
+  return diagnostic;
+}
+
 std::string join_texts(const std::vector<Diagnostic>& diagnostics, bool colour) {
   std::string text;
-  for (const Diagnostic& diagnostic : diagnostics) {
+  for (std::size_t i = 0; i < std::min(diagnostics.size(), kMostMistakes); ++i) {
     if (!text.empty()) text += '\n';
-    text += render(diagnostic, colour);
+    text += render(diagnostics[i], colour);
   }
+  if (diagnostics.size() > kMostMistakes)
+    text += "\nand " + std::to_string(diagnostics.size() - kMostMistakes) + " more mistakes\n";
   return text;
 }
 
 }  // namespace
 
-std::string render(const Diagnostic& diagnostic, bool colour) {
+std::string render(const Diagnostic& written, bool colour) {
+  const Diagnostic diagnostic = printable(written);
   const auto paint = [&](const char* code, const std::string& text) { return colour ? code + text + "\033[0m" : text; };
   const std::string number = std::to_string(diagnostic.span.line);
   const std::size_t width = std::max<std::size_t>(2, number.size());
@@ -48,7 +60,7 @@ std::string render(const Diagnostic& diagnostic, bool colour) {
   if (diagnostic.span.line > 0) {
     const std::string where = diagnostic.file + ":" + number + ":" + std::to_string(diagnostic.span.column);
     out += margin + paint(kBlue, "-->") + " " + where + "\n";
-    if (diagnostic.source_line.size() <= kLongestLine) {
+    if (diagnostic.source_line.size() <= kLongestShownLine) {
       out += margin + paint(kBlue, " |") + "\n";
       out +=
           paint(kBlue, std::string(width - number.size(), ' ') + number + " |") + " " + diagnostic.source_line + "\n";

@@ -1,5 +1,7 @@
 #include <core/report/run_display.h>
 
+#include <core/base/quote.h>
+
 #include <core/base/log.h>
 #include <core/report/format.h>
 #include <core/report/text_table.h>
@@ -13,7 +15,6 @@ namespace {
 
 constexpr double kSecondsBetweenRows = 20;
 constexpr int kRowsBetweenTitles = 30;
-constexpr int kBarColumns = 24;
 
 struct Column {
   const char* title;
@@ -182,7 +183,7 @@ void RunDisplay::activity(std::string_view what, std::int64_t done, std::int64_t
   redraw(std::string(what) + " " + std::to_string(done) + "/" + std::to_string(total), false);
 }
 
-void RunDisplay::message(std::string_view text) { terminal_.print(text); }
+void RunDisplay::message(std::string_view text) { terminal_.print(printable(text)); }
 
 void RunDisplay::print_titles() {
   std::string line;
@@ -210,7 +211,7 @@ void RunDisplay::print_row() {
 
 void RunDisplay::redraw(std::string_view activity, bool at_once) {
   if (!terminal_.is_terminal()) return;
-  const int bar = terminal_.columns() > 0 ? std::clamp(terminal_.columns() / 4, 4, kBarColumns) : kBarColumns;
+  const int bar = terminal_.columns() > 0 ? std::clamp(terminal_.columns() / 4, 4, kWidestBar) : kWidestBar;
   std::string line = std::to_string(done_) + "/" + std::to_string(plan_.steps) + "  " +
                      progress_bar(terminal_, done_, plan_.steps, bar) + "  " +
                      format_duration(rate_.seconds_left(plan_.steps)) + " left";

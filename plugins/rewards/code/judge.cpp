@@ -11,8 +11,10 @@ namespace {
 
 using drift::RewardStatus;
 
-// For the tests' own work on one text, the calls of the solution not counted: most take some milliseconds.
+// For what the judge itself does. judge.py limits the tests' own work, of which most take some milliseconds.
 constexpr double kCpuSeconds = 5;
+// A response whose values have ended the judge this often is given up.
+constexpr int kMostLost = 2;
 constexpr auto kWall = std::chrono::seconds(17);
 constexpr double kLifetimeCpuSeconds = 1e6;
 
@@ -44,17 +46,17 @@ void Judge::start() {
   SandboxLimits limits = limits_;
   limits.cpu_seconds = kLifetimeCpuSeconds;
   try {
-    channel_.emplace(sandbox_.start({.text = kJudgeProgram, .limits = limits}));
+    channel_.emplace(sandbox_.start({.text = kJudgeProgram, .forks = true, .limits = limits}));
   } catch (const drift::Error& error) {
     throw InfrastructureError{error.what()};
   }
-  ready_ = false;
+  ready_ = used_ = false;
 }
 
 void Judge::require_ready() {
   if (!channel_) start();
   if (ready_ || channel_->ready()) {
-    ready_ = true;
+    ready_ = used_ = true;
     return;
   }
   channel_.reset();
@@ -62,12 +64,10 @@ void Judge::require_ready() {
 }
 
 void Judge::renew() {
-  if (!channel_) return;
-  channel_.reset();
-  try {
-    start();
-  } catch (const InfrastructureError&) {  // the next response tries again, and says so
-  }
+  lost_ = 0;
+  if (!channel_ || !used_) return;
+  used_ = ready_ = false;  // its next message will be H
+  if (!channel_->send("E", channel_->process().deadline(kCpuSeconds))) channel_.reset();
 }
 
 std::vector<std::string> Judge::tested_names(const std::string& prefix, const std::string& setup,
@@ -128,7 +128,11 @@ std::vector<Verdict> Judge::run(const TestText& text, Worker& worker) {
           verdicts.push_back({.text = std::move(test)});
         }
         judged.resize(verdicts.size());
-        break;
+        if (lost_ < kMostLost) break;
+        for (Verdict& verdict : verdicts)
+          verdict = {RewardStatus::kTimeout, "not run: tests before did not finish", verdict.text};
+        channel_.reset();
+        return verdicts;
       case 'C': {
         Answer answer = ask(worker, body);
         if (!answer.reason.empty()) trouble = std::move(answer);
@@ -150,6 +154,7 @@ std::vector<Verdict> Judge::run(const TestText& text, Worker& worker) {
   }
   // Values can be chosen so that a test never ends, or needs more memory than there is. It fails, with those after it.
   channel_.reset();
+  ++lost_;
   if (verdicts.empty()) throw InfrastructureError{"the judge died"};
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     if (judged[i]) continue;

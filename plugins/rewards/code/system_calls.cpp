@@ -78,9 +78,11 @@ constexpr std::initializer_list<const char*> kRefused = {
 // Questions about a descriptor, which is never a terminal.
 constexpr std::initializer_list<unsigned long> kAllowedControls = {TCGETS,  TIOCGWINSZ, FIONREAD,
                                                                    FIONBIO, FIOCLEX,    FIONCLEX};
-// Flags, copies and locks: no leases on files of the host, no larger pipes, no signals.
-constexpr std::initializer_list<unsigned> kAllowedFileControls = {
-    F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK, F_SETLKW, F_GETPIPE_SZ};
+// Flags and copies: no leases on files of the host, no larger pipes, no signals.
+constexpr std::initializer_list<unsigned> kAllowedFileControls = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,     F_SETFD,
+                                                                  F_GETFL, F_SETFL,         F_GETPIPE_SZ};
+// A lock on a file that others may open, such as /dev/null, can be seen by them: a channel between programs.
+constexpr std::initializer_list<unsigned> kLocks = {F_GETLK, F_SETLK, F_SETLKW, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW};
 
 class Filter {
  public:
@@ -114,15 +116,19 @@ class Filter {
 
 }  // namespace
 
-std::string system_call_filter(bool threads) {
+std::string system_call_filter(bool threads, bool forks) {
   Filter filter;
   for (const char* name : kAllowed) filter.add(SCMP_ACT_ALLOW, name);
   for (const char* name : kRefused) filter.add(SCMP_ACT_ERRNO(EPERM), name);
 
   // A new process is refused, and so is a new thread unless threads are allowed. The flags of clone3 are in memory,
   // where a filter cannot look: it does not exist, and the C library takes clone.
+  constexpr unsigned long kNamespaces =
+      CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
   if (threads) filter.add(SCMP_ACT_ALLOW, "clone", {SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)});
-  if (threads) {
+  if (forks) {
+    filter.add(SCMP_ACT_ALLOW, "clone", {SCMP_A0_64(SCMP_CMP_MASKED_EQ, kNamespaces | CLONE_THREAD, 0)});
+  } else if (threads) {
     filter.add(SCMP_ACT_ERRNO(EPERM), "clone", {SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)});
   } else {
     filter.add(SCMP_ACT_ERRNO(EPERM), "clone");
@@ -133,6 +139,7 @@ std::string system_call_filter(bool threads) {
   for (const unsigned control : kAllowedFileControls) {
     filter.add(SCMP_ACT_ALLOW, "fcntl", {SCMP_A1_32(SCMP_CMP_EQ, control)});
   }
+  for (const unsigned lock : kLocks) filter.add(SCMP_ACT_ERRNO(EPERM), "fcntl", {SCMP_A1_32(SCMP_CMP_EQ, lock)});
   // Its own limits only (they cannot be raised: hard equals soft). A thread's name only: PR_SET_PDEATHSIG would let it
   // outlive the sandbox.
   filter.add(SCMP_ACT_ALLOW, "prlimit64", {SCMP_A0_32(SCMP_CMP_EQ, 0)});
