@@ -93,7 +93,7 @@ void check_rewards(const Registry& registry, std::vector<Finding>& findings) {
 }
 
 void check_plugins(std::vector<Finding>& findings) {
-  const auto plugins = load_plugins();
+  const auto plugins = load_plugins(std::vector<std::filesystem::path>(), ForeignFiles::kTriedFirst);
   std::string names;
   for (const LoadedPlugin& plugin : plugins->loader.loaded()) names += (names.empty() ? "" : ", ") + plugin.name;
   if (names.empty()) {

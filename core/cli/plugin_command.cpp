@@ -18,8 +18,9 @@ void add_name(OptionList& list, NamedOptions& options) {
 }
 
 int print_list(const ConfigOptions& options) {
-  const auto plugins = load_plugins(options);
-  std::cout << plugin_list(plugins->registry, plugins->loader);
+  const auto plugins = load_plugins(options, ForeignFiles::kTriedFirst);
+  std::cout << plugin_list(plugins->registry, plugins->loader) << std::flush;
+  for (const RefusedPlugin& refused : plugins->loader.refused()) std::cerr << "\nwarning: " << refused.message << "\n";
   return 0;
 }
 
@@ -31,11 +32,6 @@ int print_info(const NamedOptions& options) {
 
 int print_presets(const NamedOptions& options) {
   std::cout << preset_tables(load_plugins(options.config)->registry, options.name);
-  return 0;
-}
-
-int check(const std::filesystem::path& file) {
-  std::cout << plugin_check(file);
   return 0;
 }
 
@@ -58,14 +54,6 @@ Command plugin_info_command() {
       {"plugin info", "one algorithm, component or plugin: its parameters and presets",
        "Prints what it is, its paper, and every parameter with type, range and default.", "plugin info ALGORITHM"},
       print_info, add_name);
-}
-
-Command plugin_check_command() {
-  return make_command<std::filesystem::path>(
-      {"plugin check", "judge a plugin's file and try what it registers",
-       "Reads the handshake, loads the file, and checks what it declares. Exit status 1 if something is wrong.",
-       "plugin check build/release/lib/drift/plugins/libblock.so"},
-      check, [](OptionList& list, std::filesystem::path& file) { list.argument("FILE", file); });
 }
 
 Command plugin_presets_command() {

@@ -1,7 +1,5 @@
 #include <core/plugin/plugin_report.h>
 
-#include <core/base/component_host.h>
-#include <core/boundary/plugin_call.h>
 #include <core/config/nearest.h>
 #include <core/config/preset.h>
 #include <core/config/preset_check.h>
@@ -84,23 +82,12 @@ void check_component(const ComponentEntry& entry, std::vector<std::string>& prob
   const std::string name = std::string(kind_name(entry.kind)) + " `" + entry.name + "`";
   if (entry.doc.empty()) problems.push_back(name + " has no documentation");
   std::set<std::string> seen;
-  bool defaults_fit = true;
   for (const ParamSpec& spec : entry.params) {
     const std::string parameter = "parameter `" + spec.name + "` of " + name;
     if (!seen.insert(spec.name).second) problems.push_back(parameter + " is declared twice");
     if (spec.doc.empty()) problems.push_back(parameter + " has no documentation");
-    if (const std::string wrong = spec.range.violation(spec.default_value); !wrong.empty()) {
+    if (const std::string wrong = spec.range.violation(spec.default_value); !wrong.empty())
       problems.push_back("the default of " + parameter + " " + wrong + ", not " + to_toml(spec.default_value));
-      defaults_fit = false;
-    }
-  }
-  const bool needs_files = entry.kind == ComponentKind::kModel || entry.kind == ComponentKind::kTask;
-  if (!defaults_fit || needs_files) return;
-  try {
-    const PluginCall call(callee(entry), "constructor");
-    make_component(entry, Params(entry.params));
-  } catch (...) {
-    problems.push_back(name + " cannot be created with its defaults: " + describe_exception().what());
   }
 }
 
@@ -142,25 +129,20 @@ std::string plugin_info(const Registry& registry, const PluginLoader& loader, st
               name_hint(name, {names.begin(), names.end()}, "names") + "    (drift plugin list)");
 }
 
-std::string plugin_check(const std::filesystem::path& file) {
-  Registry registry;
-  PluginLoader loader(registry);
-  loader.load_file(file);
-  const LoadedPlugin& plugin = loader.loaded().front();
-
+std::vector<std::string> declaration_mistakes(const Registry& registry) {
   std::vector<std::string> problems;
   for (const ComponentEntry& entry : registry.components()) check_component(entry, problems);
   for (const Bundle& bundle : registry.bundles()) check_presets(bundle, registry, problems);
   if (registry.components().empty() && registry.bundles().empty()) problems.push_back("it registers nothing");
-  if (!problems.empty()) {
-    std::string what = "plugin `" + plugin.name + "` loads, but has mistakes\n  --> " + plugin.path.string();
-    for (const std::string& problem : problems) what += "\n       " + problem;
-    throw Error(what, "correct the declarations in its DRIFT_PLUGIN(…)");
-  }
+  return problems;
+}
+
+std::string plugin_summary(const Registry& registry, const LoadedPlugin& plugin) {
   std::vector<Row> rows = {{"plugin", plugin.name + " " + plugin.version},
                            {"licence", plugin.licence},
                            {"tier", plugin.tier},
                            {"compiler", plugin.compiler},
+                           {"file", plugin.path.string()},
                            {"sha256", plugin.sha256}};
   if (!plugin.warning.empty()) rows.push_back({"warning", plugin.warning});
   for (const Bundle& bundle : registry.bundles()) rows.push_back({"algorithm", bundle.name});
@@ -169,7 +151,7 @@ std::string plugin_check(const std::filesystem::path& file) {
     rows.push_back({std::string(kind_name(entry.kind)),
                     entry.name + ", " + std::to_string(count) + (count == 1 ? " parameter" : " parameters")});
   }
-  return to_text({.rows = rows}) + "ok: " + plugin.path.string() + "\n";
+  return to_text({.rows = rows});
 }
 
 }  // namespace drift

@@ -1,10 +1,10 @@
 #include <core/update/loss_case.h>
 
 #include <core/base/unknown.h>
-#include <core/boundary/plugin_call.h>
 #include <core/config/nearest.h>
 #include <core/io/json.h>
 #include <core/update/batch_totals.h>
+#include <core/update/loss_slope.h>
 
 #include <drift/error.h>
 
@@ -14,8 +14,6 @@
 #include <ATen/ops/log.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
-#include <torch/csrc/autograd/autograd.h>
 
 #include <cmath>
 #include <cstdio>
@@ -302,23 +300,28 @@ std::string loss_of_case(const std::filesystem::path& file) {
   return Place(json, file.string() + ": ")["loss"].text();
 }
 
+std::vector<std::string> missing_fields(const LossEstimator& loss, const LossInput& input) {
+  LossNeeds needs;
+  loss.needs(needs);
+  std::vector<std::string> missing;
+  const auto look = [&](bool needed, const at::Tensor& tensor, const char* field) {
+    if (needed && !tensor.defined()) missing.emplace_back(field);
+  };
+  look(needs.reference, input.log_probs.reference_FL, "reference");
+  look(needs.entropy, input.log_probs.entropy_FL, "entropy");
+  look(needs.reference && needs.entropy, input.log_probs.reference_entropy_FL, "reference_entropy");
+  return missing;
+}
+
 LossCaseResult evaluate_case(const LossEstimator& loss, const LossInput& input) {
-  LossInput leaf = input;
-  leaf.log_probs.current_FL = input.log_probs.current_FL.detach().clone().set_requires_grad(true);
-  const Loss value = loss.evaluate(leaf);
+  const DifferentiatedLoss found = differentiate(loss, input);
   LossCaseResult result;
-  result.loss = value.value.item<double>();
-  for (const LossMetric& metric : value.metrics) {
+  result.loss = found.loss.value.item<double>();
+  for (const LossMetric& metric : found.loss.metrics) {
     const double count = metric.count.item<double>();
     result.metrics[metric.name] = count > 0 ? metric.sum.item<double>() / count : kUnknown;
   }
-  if (value.value.requires_grad()) {
-    in_plugin(loss, "gradient", [&] {
-      result.gradient_FL =
-          torch::autograd::grad({value.value}, {leaf.log_probs.current_FL}, {}, std::nullopt, false, true).front();
-    });
-  }
-  if (!result.gradient_FL.defined()) result.gradient_FL = at::zeros_like(input.log_probs.current_FL);
+  result.gradient_FL = found.gradients.front();
   return result;
 }
 
