@@ -2,6 +2,7 @@
 
 #include <core/base/log.h>
 #include <core/boundary/last_word.h>
+#include <core/components/method_name.h>
 #include <core/eval/held_out.h>
 #include <core/grid/identity.h>
 #include <core/io/checkpoint.h>
@@ -46,10 +47,15 @@ double peak_memory_mib() {
   return static_cast<double>(usage.ru_maxrss) / 1024.0;
 }
 
-std::string summary_json(const RunConfig& config, const LoopResult& result) {
+std::string summary_json(const LoadedRun& run, const LoopResult& result) {
+  const RunConfig& config = run.config;
   Json summary;
   summary["version"] = DRIFT_VERSION;
-  if (config.has("algorithm")) summary["algorithm"] = config.component("algorithm");
+  if (config.has("algorithm")) {
+    summary["algorithm"] = config.component("algorithm");
+    const std::string method = method_name(run.plugins->registry, config);
+    if (method != config.component("algorithm")) summary["method"] = method;
+  }
   summary["model"] = config.component("model");
   summary["task"] = config.component("task");
   summary["seed"] = config.section("run").get<std::int64_t>("seed");
@@ -111,12 +117,12 @@ std::string what_differs(const LoadedRun& run, ConfigPurpose purpose, const std:
   }
 }
 
-RunHeader header(const RunConfig& config, const Model& model, ConfigPurpose purpose, const RunFolder& folder,
+RunHeader header(const LoadedRun& run, const Model& model, ConfigPurpose purpose, const RunFolder& folder,
                  const std::optional<ResumePoint>& resumed) {
+  const RunConfig& config = run.config;
   RunHeader header;
   header.version = DRIFT_VERSION;
-  header.algorithm =
-      purpose == ConfigPurpose::kTrain ? config.section("algorithm").get<std::string>("name") : "pretrain";
+  header.algorithm = purpose == ConfigPurpose::kTrain ? method_name(run.plugins->registry, config) : "pretrain";
   header.model = config.component("model");
   header.parameters = parameter_count(model);
   header.data_type = config.section("model").get<std::string>("dtype");
@@ -178,9 +184,9 @@ void begin_files(const RunFolder& folder, const LoadedRun& run, const std::optio
   folder.write_file("plugins.json", plugins_json(run.plugins->loader));
 }
 
-void end_files(const RunFolder& folder, const RunConfig& config, const LoopResult& result,
+void end_files(const RunFolder& folder, const LoadedRun& run, const LoopResult& result,
                const std::optional<Evaluator>& evaluator, const Tokenizer& tokenizer) {
-  folder.write_file("summary.json", summary_json(config, result));
+  folder.write_file("summary.json", summary_json(run, result));
   if (result.after)
     folder.write_file("samples.json", samples_json(evaluator->answers, result.last_step, tokenizer, kSamplesOfEach));
   write_report(folder.path());
@@ -245,7 +251,7 @@ int run_training(const TrainingOptions& options, ConfigPurpose purpose, const Ma
 
   Terminal terminal(std::cout, detect_terminal(1));
   RunDisplay display(terminal);
-  display.header(header(config, *model, purpose, *folder, resumed));
+  display.header(header(run, *model, purpose, *folder, resumed));
   for (const std::string& note : config.preset_notes()) log_warning(note);
   if (!training_task.note.empty()) {
     log_info(training_task.note);
@@ -263,7 +269,7 @@ int run_training(const TrainingOptions& options, ConfigPurpose purpose, const Ma
     log_error(error.what());
     throw;
   }
-  end_files(*folder, config, result, evaluator, tokenizer);
+  end_files(*folder, run, result, evaluator, tokenizer);
   display.close(closing(result, *folder, resume_command(purpose, path)));
   return result.signal == 0 ? 0 : 128 + result.signal;
 }
