@@ -54,13 +54,15 @@ const std::vector<Listed> kCommands = {
     {"reward", "NAME"},
     {"loss", "NAME"},
     {"config show", "CONFIG.toml"},
+    {"config docs", "[SECTION]"},
+    {"reference", "PAGE"},
     {"doctor", ""},
     {"sdk", ""},
     {"version", ""},
 };
 
-/// What may be left out.
-bool needs_its_argument(const Listed& command) { return !command.argument.empty() && command.name != "plugin list"; }
+/// What may be left out is in brackets.
+bool needs_its_argument(const Listed& command) { return !command.argument.empty() && command.argument[0] != '['; }
 
 TEST(CliUsage, HelpListsEveryCommandAndTeachesWithOneExample) {
   const auto help = drift("--help");
@@ -126,10 +128,10 @@ TEST(CliUsage, AnUnknownCommand) {
             "error: unknown command `trian`\n"
             "  = did you mean `drift train`?\n"
             "  = commands: train, pretrain, sweep, eval, generate, model, data, tokenize, plugin, reward, loss, "
-            "config, doctor, sdk, "
+            "config, reference, doctor, sdk, "
             "version    (drift --help)\n");
   EXPECT_THAT(drift("plugin lst").error, HasSubstr("did you mean `drift plugin list`?"));
-  EXPECT_THAT(drift("config").error, HasSubstr("`drift config` expects one of: show"));
+  EXPECT_THAT(drift("config").error, HasSubstr("`drift config` expects one of: show, docs"));
 }
 
 TEST(CliUsage, AnUnknownOption) {
