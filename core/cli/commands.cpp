@@ -1,5 +1,6 @@
 #include <core/cli/load_run.h>
 #include <core/config/nearest.h>
+#include <core/reference/metric_reference.h>
 #include <core/reference/section_reference.h>
 
 #include <algorithm>
@@ -77,6 +78,7 @@ int print_help(const std::string& name) {
   if (text.empty()) unknown_command(name, "");
   if (documented_section(name) != nullptr)
     text += "\nkeys of [" + name + "] in a run's file: drift config docs " + name + "\n";
+  if (const std::string metric = metric_text(name); !metric.empty()) text += "\n" + metric;
   std::cout << text;
   return 0;
 }

@@ -26,6 +26,7 @@ struct ShowOptions {
 struct DocsOptions {
   std::string section;  ///< empty: all
   ConfigOptions config;
+  bool json = false;
 };
 
 /// A file with [pretrain] and without [algorithm] is for pretraining.
@@ -61,7 +62,9 @@ int show(const ShowOptions& options) {
 }
 
 int print_docs(const DocsOptions& options) {
-  if (options.section.empty()) {
+  if (options.json) {
+    std::cout << json_text(sections_json(load_plugins(options.config)->registry, options.section), 1) << "\n";
+  } else if (options.section.empty()) {
     std::cout << sections_text() << "\nwith the parameters of components: drift config docs SECTION\n";
   } else {
     std::cout << section_text(load_plugins(options.config)->registry, options.section);
@@ -94,6 +97,7 @@ Command config_docs_command() {
        "config docs algorithm.loss"},
       print_docs, [](OptionList& list, DocsOptions& options) {
         list.argument("SECTION", options.section, /*required=*/false);
+        list.add_switch("json", "print JSON instead of text, with the parameters of components", options.json);
         add_config(list, options.config);
       });
 }

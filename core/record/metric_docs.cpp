@@ -161,10 +161,34 @@ RecordDoc runs_doc() {
            {"drift", "text", "", "version of the Drift that made it"}}};
 }
 
+RecordDoc table_doc() {
+  return {
+      "table.csv",
+      "a sweep",
+      "A line for every cell, after a column for each axis; `drift sweep --json` has the same names, and MEASURE is "
+      "what the sweep compares: held_out_accuracy_percent, reward or solved_percent",
+      {{"runs", "runs", kCount, "that are finished"},
+       {"seeds", "runs", ">= 1", "that the cell shall have"},
+       {"MEASURE", "", "", "mean over the finished runs"},
+       {"MEASURE_standard_error", "", kCount, "over the seeds"},
+       {"difference", "", "", "to the baseline of the compared axis, seed by seed, in the measure's unit"},
+       {"difference_standard_error", "", kCount, "over the pairs of runs with the same seed"},
+       {"difference_pairs", "runs", kCount, "seeds that both have"},
+       {"training_reward", "", "", "mean over the runs of training_reward in runs.csv"},
+       {"training_reward_standard_error", "", kCount, "over the seeds"},
+       {"seconds_per_step", "s", kCount, "mean over the runs, as the four below"},
+       {"seconds_per_run", "s", kCount, "of training, without evaluations"},
+       {"rollout_forwards_per_response", "forwards", kCount, "as in runs.csv"},
+       {"update_forwards_per_response", "sequences", kCount, "as in runs.csv"},
+       {"update_backwards_per_response", "sequences", kCount, "as in runs.csv"},
+       {"peak_memory_mib", "MiB", kCount, "of the largest run"}}};
+}
+
 }  // namespace
 
 const std::vector<RecordDoc>& record_docs() {
-  static const std::vector<RecordDoc> docs = {step_doc(), summary_doc(), response_doc(), cell_doc(), runs_doc()};
+  static const std::vector<RecordDoc> docs = {step_doc(), summary_doc(), response_doc(),
+                                              cell_doc(), runs_doc(),    table_doc()};
   return docs;
 }
 

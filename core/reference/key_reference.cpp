@@ -113,7 +113,7 @@ Rows place_of(const Registry& registry, const SectionSchema& section, std::strin
 }
 
 std::string own_key_text(const SectionSchema& section, const ParamSpec& spec, Rows place) {
-  Rows rows = {{"type", spec.is_path ? "path" : type_name(spec.default_value)}};
+  Rows rows = {{"type", declared_type(spec)}};
   if (const std::string range = spec.range.describe(); !range.empty()) rows.push_back({"range", range});
   rows.push_back({"default", to_toml(spec.default_value)});
   rows.insert(rows.end(), place.begin(), place.end());

@@ -1,9 +1,12 @@
 #include <core/reference/section_reference.h>
 
+#include <core/config/config_json.h>
 #include <core/config/nearest.h>
 #include <core/report/parameter_table.h>
 
 #include <drift/error.h>
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -80,6 +83,25 @@ std::string components_markdown(const Registry& registry, const SectionSchema& s
   return text;
 }
 
+const SectionSchema& section_named(std::string_view name) {
+  if (const SectionSchema* section = documented_section(name)) return *section;
+  std::vector<std::string> names;
+  for (const SectionSchema& known : config_sections()) names.push_back(known.name);
+  throw Error("there is no section [" + std::string(name) + "]", name_hint(name, names, "sections"));
+}
+
+nlohmann::ordered_json json_of(const Registry& registry, const SectionSchema& section) {
+  nlohmann::ordered_json json = {
+      {"name", section.name}, {"meaning", section.doc}, {"keys", drift::json_of(section.keys)}};
+  if (!section.component) return json;
+  json["components"] = nlohmann::ordered_json::array();
+  for (const ComponentEntry* entry : components_of(registry, section)) {
+    json["components"].push_back(
+        {{"name", entry->name}, {"meaning", entry->doc}, {"parameters", drift::json_of(entry->params)}});
+  }
+  return json;
+}
+
 }  // namespace
 
 const SectionSchema* documented_section(std::string_view name) {
@@ -106,20 +128,25 @@ std::string sections_text() {
 }
 
 std::string section_text(const Registry& registry, std::string_view name) {
-  const SectionSchema* section = documented_section(name);
-  if (section == nullptr) {
-    std::vector<std::string> names;
-    for (const SectionSchema& known : config_sections()) names.push_back(known.name);
-    throw Error("there is no section [" + std::string(name) + "]", name_hint(name, names, "sections"));
-  }
-  std::string text = own_keys_text(*section);
-  if (!section->component) return text;
-  for (const ComponentEntry* entry : components_of(registry, *section)) {
+  const SectionSchema& section = section_named(name);
+  std::string text = own_keys_text(section);
+  if (!section.component) return text;
+  for (const ComponentEntry* entry : components_of(registry, section)) {
     text += "\n" + component_title(*entry) + ": " + entry->doc + "\n";
     text += entry->params.empty() ? "  no parameters\n"
                                   : to_text(parameter_table(entry->params, "parameter"), /*unicode=*/true, "  ");
   }
   return text;
+}
+
+nlohmann::ordered_json sections_json(const Registry& registry, std::string_view name) {
+  nlohmann::ordered_json json;
+  if (!name.empty()) {
+    json["sections"].push_back(json_of(registry, section_named(name)));
+    return json;
+  }
+  for (const SectionSchema& section : config_sections()) json["sections"].push_back(json_of(registry, section));
+  return json;
 }
 
 std::string configuration_page(const Registry& registry) {

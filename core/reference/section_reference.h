@@ -6,6 +6,8 @@
 
 #include <drift/registry.h>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <string>
 #include <string_view>
 
@@ -26,6 +28,11 @@ std::string sections_text();
 /// Text of `drift config docs SECTION`: its keys, and the parameters of each component that it may name.
 /// @throws Error with the nearest section if there is none of this name.
 std::string section_text(const Registry& registry, std::string_view section);
+
+/// The same for programs: {"sections": [{"name", "meaning", "keys", "components": [{"name", "meaning",
+/// "parameters"}]}]}.
+/// @param section  empty: all
+nlohmann::ordered_json sections_json(const Registry& registry, std::string_view section);
 
 /// docs/reference/configuration.md: every section with the parameters of every registered component.
 std::string configuration_page(const Registry& registry);

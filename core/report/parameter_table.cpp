@@ -4,11 +4,16 @@
 
 namespace drift {
 
+std::string declared_type(const ParamSpec& spec) {
+  if (!spec.is_path) return type_name(spec.default_value);
+  return std::holds_alternative<std::string>(spec.default_value) ? "path" : "list of paths";
+}
+
 TextTable parameter_table(const ParamSpecs& specs, const std::string& what) {
   TextTable table{{what, "type", "default", "range", "meaning"}};
   for (const ParamSpec& spec : specs) {
-    table.rows.push_back({spec.name, spec.is_path ? "path" : type_name(spec.default_value), to_toml(spec.default_value),
-                          spec.range.describe(), spec.doc});
+    table.rows.push_back(
+        {spec.name, declared_type(spec), to_toml(spec.default_value), spec.range.describe(), spec.doc});
   }
   return table;
 }

@@ -8,6 +8,9 @@
 
 namespace drift {
 
+/// type_name() of its values; "path" or "list of paths" where they are paths.
+std::string declared_type(const ParamSpec& spec);
+
 /// A row for each parameter: its name, type, default, range and meaning.
 /// @param what  title of the first column: "key", "parameter"
 TextTable parameter_table(const ParamSpecs& specs, const std::string& what);

@@ -72,6 +72,19 @@ TEST(JsonOutput, OfAConfiguration) {
   EXPECT_TRUE(config.at("notes").is_array());
 }
 
+TEST(JsonOutput, OfWhatMayBeConfigured) {
+  const Json train = find(drift("config docs --json").at("sections"), "name", "train");
+  EXPECT_EQ(find(train.at("keys"), "name", "group_size"), (Json{{"name", "group_size"},
+                                                                {"type", "integer"},
+                                                                {"default", 8},
+                                                                {"meaning", "responses per prompt"},
+                                                                {"minimum", 2}}));
+  const Json rollout = drift("config docs rollout --json").at("sections");
+  ASSERT_EQ(rollout.size(), 1u);
+  const Json block = find(rollout.at(0).at("components"), "name", "block");
+  EXPECT_THAT(find(block.at("parameters"), "name", "schedule").at("choices"), Contains("static"));
+}
+
 TEST(JsonOutput, OfAnEvaluation) {
   const test::TrainingRuns runs;
   const std::string command = "eval " + test::base_checkpoint().string() + " --config run.toml --json";

@@ -77,6 +77,7 @@ TEST(Reference, SectionsMetricsAndPluginsAreExplainedToo) {
   EXPECT_THAT(help("rldf"), HasSubstr("algorithm `rldf`"));
   EXPECT_THAT(help("algorithm.name"), ContainsRegex("\n  one of +coupled_grpo, d1, espo, "));
   EXPECT_THAT(help("train"), HasSubstr("keys of [train] in a run's file: drift config docs train\n"));
+  EXPECT_THAT(help("reward"), HasSubstr("reward: mean over all responses of the rollout")) << "also a metric";
 }
 
 TEST(Reference, AMisspeltWordIsAnsweredWithTheNearest) {
@@ -101,8 +102,9 @@ TEST(Reference, ConfigDocsHasEverySectionAndWithOneItsComponents) {
   for (const SectionSchema& section : config_sections()) {
     EXPECT_THAT(all.output, HasSubstr("[" + section.name));
     for (const ParamSpec& key : section.keys)
-      EXPECT_THAT(all.output, ContainsRegex("\n  " + key.name + " +" + (key.is_path ? "path" : "[a-z]"))) << key.name;
+      EXPECT_THAT(all.output, ContainsRegex("\n  " + key.name + " +[a-z]")) << key.name;
   }
+  EXPECT_THAT(all.output, ContainsRegex("\n  paths +list of paths +\\[\\] "));
   const auto losses = drift("config docs algorithm.loss").output;
   for (const ComponentEntry& entry : test::all_plugins().components()) {
     if (entry.kind != ComponentKind::kLossEstimator) continue;
