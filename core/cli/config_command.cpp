@@ -50,14 +50,7 @@ ConfigPurpose purpose_of(const ShowOptions& options) {
 
 int show(const ShowOptions& options) {
   const LoadedRun run = load_run(options.config, purpose_of(options));
-  if (options.json) {
-    std::cout << json_text(json_of(run.config), 1) << "\n";
-    return 0;
-  }
-  std::cout << run.config.resolved_toml();
-  const auto& notes = run.config.preset_notes();
-  if (!notes.empty()) std::cout << "\n# Notes of the preset:\n";
-  for (const std::string& note : notes) std::cout << "#   " << note << "\n";
+  std::cout << (options.json ? json_text(json_of(run.config), 1) + "\n" : run.config.resolved_toml());
   return 0;
 }
 

@@ -58,7 +58,7 @@ Json json_of(const RunConfig& config) {
     for (const ResolvedValue& value : section.values)
       keys[value.name] = {{"value", json_of(value.value)}, {"origin", value.origin.text()}};
   }
-  return {{"values", values}, {"notes", config.preset_notes()}};
+  return {{"values", values}, {"notes", config.notes()}};
 }
 
 }  // namespace drift

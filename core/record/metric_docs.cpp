@@ -63,8 +63,10 @@ RecordDoc step_doc() {
 RecordDoc summary_doc() {
   return {"summary.json",
           "a run",
-          "One object, written when the run ends or is stopped",
-          {{"version", "text", "", "of the Drift that ended the run"},
+          "One object, written from the first evaluation on, and when the run ends, is stopped or fails",
+          {{"version", "text", "", "of the Drift that wrote it"},
+           {"status", "text", "", "unfinished, finished, interrupted (by a signal) or failed"},
+           {"error", "text", "", "why it failed"},
            {"algorithm", "text", "", "algorithm.name; missing in pretraining"},
            {"method", "text", "",
             "the algorithm with the masking strategy and loss that are not its own; missing where both are"},
@@ -74,7 +76,6 @@ RecordDoc summary_doc() {
            {"device", "text", "", "run.device"},
            {"threads", "threads", ">= 1", "that the run computed with"},
            {"steps", "steps", kCount, "the last finished step"},
-           {"interrupted", "true / false", "", "the run was stopped before its last step"},
            {"seconds", "s", kCount, "of training, all starts together, without evaluations and checkpoints"},
            {"peak_memory_mib", "MiB", kCount, "largest resident memory of the process of the last start"},
            {"checkpoint", "text", "", "folder of the last checkpoint in checkpoints/"},
@@ -85,6 +86,16 @@ RecordDoc summary_doc() {
            {"held_out.after", "share", kShare, "accuracy at the last evaluation"},
            {"held_out.standard_error", "share", kShare, "of held_out.after"},
            {"held_out.items", "items", kCount, "of the last evaluation"}}};
+}
+
+RecordDoc changes_doc() {
+  return {"changes.jsonl",
+          "a run",
+          "An object for every setting that was changed when the run was resumed",
+          {{"step", "steps", kCount, "the last one with the setting as it was"},
+           {"key", "text", "", "of the setting, with its section"},
+           {"before", "text", "", "its value until then, as TOML"},
+           {"after", "text", "", "its value from then on, as TOML"}}};
 }
 
 RecordDoc response_doc() {
@@ -187,7 +198,7 @@ RecordDoc table_doc() {
 }  // namespace
 
 const std::vector<RecordDoc>& record_docs() {
-  static const std::vector<RecordDoc> docs = {step_doc(), summary_doc(), response_doc(),
+  static const std::vector<RecordDoc> docs = {step_doc(), summary_doc(), changes_doc(), response_doc(),
                                               cell_doc(), runs_doc(),    table_doc()};
   return docs;
 }

@@ -42,7 +42,8 @@ const char* role_text(KeyRole role) {
   switch (role) {
     case KeyRole::kResult: return "what training computes, and how items are answered and judged";
     case KeyRole::kTraining: return "what training computes";
-    case KeyRole::kLength: return "how long training goes on; a run may be made longer when it is resumed";
+    case KeyRole::kOptimization: return "what training computes; --set may change it when a run is resumed";
+    case KeyRole::kLength: return "how long training goes on; --set may change it when a run is resumed";
     case KeyRole::kResponses: return "how items are answered and judged outside training";
     case KeyRole::kMeasurement: return "no weight and no response; it may change when a run is resumed";
     case KeyRole::kBookkeeping: return "no number; it may change when a run is resumed";

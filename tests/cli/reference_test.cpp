@@ -112,7 +112,7 @@ TEST(Reference, ConfigDocsHasEverySectionAndWithOneItsComponents) {
   }
 }
 
-TEST(Reference, EveryValueOfASummaryIsExplained) {
+TEST(Reference, EveryValueOfASummaryAndOfAChangeIsExplained) {
   const test::TrainingRuns runs;
   ASSERT_EQ(runs.train("trained", "--steps 1").status, 0);
   const auto summary = nlohmann::json::parse(test::read_file(runs.run("trained") / "summary.json"));
@@ -121,6 +121,10 @@ TEST(Reference, EveryValueOfASummaryIsExplained) {
     for (const auto& [inner, ignored] : value.items())
       EXPECT_THAT(metric_names(), Contains(value.is_object() ? key + "." + inner : key));
   }
+  ASSERT_EQ(runs.train("trained", "--resume --steps 2").status, 0);
+  const auto change = nlohmann::json::parse(test::read_file(runs.run("trained") / "changes.jsonl"));
+  EXPECT_EQ(change.at("key"), "train.steps");
+  for (const auto& [key, ignored] : change.items()) EXPECT_THAT(metric_names(), Contains(key));
 }
 
 }  // namespace
