@@ -97,6 +97,16 @@ std::string choices(const Registry& registry, const SectionSchema& section, std:
   return joined(names);
 }
 
+/// Where a component of the same kind has the parameter too: "[evaluation.rollout]".
+std::string other_sections(const SectionSchema& section, std::string_view name) {
+  std::vector<std::string> titles;
+  for (const SectionSchema& other : config_sections()) {
+    const bool declares = section.component && other.component == section.component && &other != &section;
+    if (declares && find_spec(section.keys, name) == nullptr) titles.push_back(section_title(other));
+  }
+  return joined(titles);
+}
+
 /// What is to be said of a key whoever declares it.
 Rows place_of(const Registry& registry, const SectionSchema& section, std::string_view name,
               const ShortForms& short_forms) {
@@ -104,6 +114,7 @@ Rows place_of(const Registry& registry, const SectionSchema& section, std::strin
   const auto short_form = short_forms.find(key);
   Rows rows = {{"one of", choices(registry, section, name)},
                {"section", section_title(section) + "  " + section.doc},
+               {"also in", other_sections(section, name)},
                {"read by", readers(section)},
                {"short form", short_form == short_forms.end() ? "" : short_form->second},
                {"decides", role_text(section.role_of(name))}};

@@ -66,7 +66,9 @@ TEST(Reference, ANameAloneIsExplainedInEverySection) {
   const std::string text = help("learning_rate");
   EXPECT_THAT(text, AllOf(HasSubstr("train.learning_rate: "), HasSubstr("\npretrain.learning_rate: ")));
   EXPECT_THAT(text, HasSubstr("learning_rate: AdamW's learning rate at the beginning")) << "a metric of this name";
-  EXPECT_THAT(help("temperature"), testing::StartsWith("rollout.temperature: "));
+  const std::string temperature = help("temperature");
+  EXPECT_THAT(temperature, testing::StartsWith("rollout.temperature: "));
+  EXPECT_THAT(temperature, ContainsRegex("\n  also in +\\[evaluation.rollout\\]\n"));
   EXPECT_THAT(help("evaluation.rollout.temperature"), testing::StartsWith("evaluation.rollout.temperature: "));
 }
 

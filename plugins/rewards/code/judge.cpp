@@ -48,9 +48,43 @@ void Judge::start() {
   } catch (const drift::Error& error) {
     throw InfrastructureError{error.what()};
   }
-  if (channel_->ready()) return;
+  ready_ = false;
+}
+
+void Judge::require_ready() {
+  if (!channel_) start();
+  if (ready_ || channel_->ready()) {
+    ready_ = true;
+    return;
+  }
   channel_.reset();
   throw InfrastructureError{"the judge did not start"};
+}
+
+void Judge::renew() {
+  if (!channel_) return;
+  channel_.reset();
+  try {
+    start();
+  } catch (const InfrastructureError&) {  // the next response tries again, and says so
+  }
+}
+
+std::vector<std::string> Judge::tested_names(const std::string& prefix, const std::string& setup,
+                                             const std::vector<std::string>& tests) {
+  require_ready();
+  const Deadline job = channel_->process().deadline(kCpuSeconds);
+  TupleWriter writer(2 + tests.size());
+  writer.text(prefix).text(setup);
+  for (const std::string& text : tests) writer.text(text);
+  channel_->send("Q" + writer.take(), job);
+  if (!message(job)) {
+    channel_.reset();
+    throw InfrastructureError{"the judge died"};
+  }
+  const std::string_view body = std::string_view(received_).substr(1);
+  if (received_.front() == 'X') throw BadTests{std::string(body)};
+  return read_texts(body).value_or(std::vector<std::string>{});
 }
 
 bool Judge::message(const Deadline& job) {
@@ -70,7 +104,7 @@ Answer Judge::ask(Worker& worker, std::string_view request) {
 }
 
 std::vector<Verdict> Judge::run(const TestText& text, Worker& worker) {
-  if (!channel_) start();
+  require_ready();
   const Deadline job = channel_->process().deadline(kCpuSeconds);
   TupleWriter writer(6);
   writer.text(text.place).text(text.prefix).text(text.setup).text(text.tests);
