@@ -158,7 +158,7 @@ std::string key_text(const Registry& registry, std::string_view key, const Short
     const ParamSpec* own = find_spec(section.keys, name);
     const auto declared = own == nullptr ? declared_by(registry, section, name) : std::vector<Declared>();
     if (own == nullptr && declared.empty()) continue;
-    // A kind of component has two sections for what is as a rule the same; the second is found by its whole key.
+    // The second section of a kind of component is named by the first, and found by its whole key.
     if (own == nullptr && !shown.insert(*section.component).second) continue;
     const auto place = place_of(registry, section, name, short_forms);
     text += (text.empty() ? "" : "\n") +
