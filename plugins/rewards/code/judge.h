@@ -68,6 +68,7 @@ class Judge {
   const JudgeOptions options_;
   std::optional<Channel> channel_;
   bool ready_ = false;  ///< the channel's process
+  int lost_ = 0;        ///< how often a process of this response had to be ended
   std::string received_;
 };
 
