@@ -33,15 +33,13 @@ const std::map<std::string, ShortForm> kShortForms = {
 void add_short_form(OptionList& list, ConfigOptions& options, const std::string& name, const ShortForm& form) {
   std::string doc = "short for --set " + form.key + "=…";
   if (name == "model") doc += "; a word that is not a folder sets model.name";
-  list.add_custom(name, form.value, doc,
-                  [&options, name, form](const std::string& value) {
-                    std::error_code ignored;
-                    const bool family =
-                        name == "model" && value.find('/') == value.npos && !fs::is_directory(value, ignored);
-                    options.overrides.push_back(
-                        {"--" + name + " " + value, family ? "model.name" : form.key, value, form.is_text});
-                  })
-      .is_setting = true;
+  Option& option = list.add_custom(name, form.value, doc, [&options, name, form](const std::string& value) {
+    std::error_code ignored;
+    const bool family = name == "model" && value.find('/') == value.npos && !fs::is_directory(value, ignored);
+    options.overrides.push_back({"--" + name + " " + value, family ? "model.name" : form.key, value, form.is_text});
+  });
+  option.is_setting = true;
+  option.key = form.key;
 }
 
 /// The run's own file must find what DRIFT_PLUGIN_PATH has now.

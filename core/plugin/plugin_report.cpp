@@ -3,7 +3,7 @@
 #include <core/config/nearest.h>
 #include <core/config/preset.h>
 #include <core/config/preset_check.h>
-#include <core/report/text_table.h>
+#include <core/report/parameter_table.h>
 
 #include <drift/error.h>
 
@@ -29,19 +29,13 @@ std::string plugin_line(const PluginLoader& loader, const std::string& name) {
          plugin->path.string();
 }
 
-std::string parameter_table(const ParamSpecs& specs, const std::string& indent) {
-  if (specs.empty()) return indent + "no parameters\n";
-  std::vector<Row> rows = {{"parameter", "type", "default", "range", ""}};
-  for (const ParamSpec& spec : specs) {
-    rows.push_back(
-        {spec.name, type_name(spec.default_value), to_toml(spec.default_value), spec.range.describe(), spec.doc});
-  }
-  return to_text({.rows = rows}, /*unicode=*/true, indent);
+std::string parameters_text(const ParamSpecs& specs) {
+  return specs.empty() ? "  no parameters\n" : to_text(parameter_table(specs, "parameter"), /*unicode=*/true, "  ");
 }
 
 std::string component_text(const ComponentEntry& entry, const PluginLoader& loader) {
   return std::string(kind_name(entry.kind)) + " `" + entry.name + "`\n  " + entry.doc + "\n  plugin  " +
-         plugin_line(loader, entry.plugin) + "\n\n" + parameter_table(entry.params, "  ");
+         plugin_line(loader, entry.plugin) + "\n\n" + parameters_text(entry.params);
 }
 
 std::string bundle_text(const Bundle& bundle, const PluginLoader& loader) {

@@ -51,7 +51,7 @@ TEST_F(PluginReport, InfoShowsAComponentsParameters) {
                 file("test_soft_clip") +
                 "\n"
                 "\n"
-                "  parameter  type    default  range\n"
+                "  parameter  type    default  range  meaning\n"
                 "  width      number  4.0      >= 0   curvature of the weight\n");
 }
 
