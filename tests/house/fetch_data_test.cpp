@@ -137,8 +137,9 @@ TEST_F(FetchData, ListSaysWhatIsThereAndChangesNothing) {
   put("tree/data/first.json", "the first");
   const auto result = fetch("--list");
   EXPECT_EQ(result.status, 0) << result.error;
-  EXPECT_THAT(result.output, AllOf(testing::ContainsRegex("there +data/first.json +[0-9a-f]{64}  MIT +.*net/first.json\n"),
-                                   HasSubstr("missing  data/words/second.txt")));
+  EXPECT_THAT(result.output,
+              AllOf(testing::ContainsRegex("there +data/first.json +[0-9a-f]{64}  MIT +.*net/first.json\n"),
+                    HasSubstr("missing  data/words/second.txt")));
   put("tree/data/first.json", "mine");
   EXPECT_THAT(fetch("--list data/first.json").output, testing::StartsWith("differs  data/first.json"));
   EXPECT_THAT(files_below(data()), UnorderedElementsAre("first.json"));
@@ -149,9 +150,10 @@ TEST_F(FetchData, OfflineSaysWhatIsMissingAndHowToBringIt) {
   put("tree/data/first.json", "mine");
   const auto result = fetch("--offline");
   EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.output, AllOf(testing::ContainsRegex("differs +data/first.json +.*net/first.json\n"),
-                                   testing::ContainsRegex("missing +data/words/second.txt +.*net/published-second.txt\n"),
-                                   HasSubstr("0 of 2 files are in ")));
+  EXPECT_THAT(result.output,
+              AllOf(testing::ContainsRegex("differs +data/first.json +.*net/first.json\n"),
+                    testing::ContainsRegex("missing +data/words/second.txt +.*net/published-second.txt\n"),
+                    HasSubstr("0 of 2 files are in ")));
   EXPECT_THAT(result.error, AllOf(HasSubstr("scripts/fetch_data --from FOLDER"), HasSubstr("docs/data.md")));
   EXPECT_THAT(files_below(data()), UnorderedElementsAre("first.json")) << "nothing was fetched";
 

@@ -24,7 +24,7 @@ struct Block {
   at::Tensor norm_H, taps_HHT, out_HH;
 };
 
-/// Block l sees 2^l positions to either side: five blocks see 31. What padding holds reaches no other position.
+/// Block l sees 2^l positions to either side: six blocks see 63. What padding holds reaches no other position.
 class ConvNet final : public drift::Model {
  public:
   ConvNet(const drift::ModelConfig& config, const drift::Params&) {
