@@ -98,7 +98,7 @@ TEST_F(Sdk, HoldsConfigurationsAndPages) {
   for (const char* file : {"configs/quickstart.toml", "assets/sudoku-llada/model.safetensors", "docs/write_your_own.md",
                            "plugins/tasks/sudoku/README.md", "scripts/fetch_data", "README.md"})
     EXPECT_TRUE(fs::exists(share() / file)) << file;
-  static const std::regex link("\\]\\(([^)#: ]+)");
+  static const std::regex link("\\]\\(([^)#: ]+)[)#]");
   int links = 0;
   for (const auto& entry : fs::recursive_directory_iterator(share())) {
     if (entry.path().extension() != ".md") continue;
@@ -164,6 +164,9 @@ TEST_F(Sdk, EachExampleRunsAsItsPageSays) {
     ASSERT_EQ(result.status, 0) << result.error;
     const auto metrics = test::metrics_of(folder_->path() / name);
     ASSERT_THAT(metrics, SizeIs(3));
+    double gradient = 0;  // a step in which no group's rewards differ has none
+    for (const int step : {1, 2}) gradient += metrics[step].value("grad_norm", 0.0);
+    EXPECT_GT(gradient, 0);
     EXPECT_THAT(test::read_file(folder_->path() / name / "plugins.json"), HasSubstr(example(name).string()));
   }
 }
@@ -246,20 +249,6 @@ TEST_F(Sdk, TheInstalledProgramLoadsItsPluginsAndTheAuthorsOwn) {
   EXPECT_THAT(list.output,
               AllOf(HasSubstr(example("soft_clip").string()), HasSubstr((library_folder() / "drift/plugins").string()),
                     Not(HasSubstr(test::build_dir().string()))));
-}
-
-TEST_F(Sdk, TheInstalledProgramTrainsWithTheAuthorsLoss) {
-  const test::TrainingRuns runs;
-  const auto result = run("cd " + runs.path().string() + " && DRIFT_PLUGIN_PATH=" + examples().string() + " " +
-                          program().string() + " train run.toml --out a --steps 2 --set algorithm.loss.name=soft_clip" +
-                          " --set algorithm.loss.width=2 --set train.inner_iterations=2");
-  ASSERT_EQ(result.status, 0) << result.error;
-  const auto metrics = test::metrics_of(runs.run("a"));
-  ASSERT_THAT(metrics, SizeIs(3));
-  for (const int step : {1, 2}) EXPECT_GT(metrics[step].at("grad_norm"), 0) << metrics[step];
-  EXPECT_THAT(test::read_file(runs.run("a/plugins.json")), HasSubstr(example("soft_clip").string()));
-  EXPECT_FALSE(test::read_file(runs.run("a/checkpoints/last/model.safetensors")) ==
-               test::read_file(test::base_checkpoint() / "model.safetensors"));
 }
 
 }  // namespace
