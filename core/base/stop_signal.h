@@ -2,8 +2,9 @@
 
 namespace drift {
 
-/// SIGINT and SIGTERM while it lives: the first one is remembered, and the work ends after the current step; a second
-/// one ends the process immediately. The destructor restores the previous handlers.
+/// SIGINT, SIGTERM and SIGHUP while it lives: the first one is remembered, and the work ends after the current step; a
+/// second one ends the process immediately, but for SIGTERM and SIGHUP right after the first. An ignored SIGHUP stays
+/// ignored (nohup). The destructor restores the previous handlers.
 class StopSignal {
  public:
   /// @param step  what is finished first, for the message; must outlive it

@@ -37,11 +37,7 @@ ConfigPurpose purpose_of(const ShowOptions& options) {
 }
 
 int show(const ShowOptions& options) {
-  const LoadedRun run = load_run(options.config, purpose_of(options));
-  std::cout << run.config.resolved_toml();
-  const auto& notes = run.config.preset_notes();
-  if (!notes.empty()) std::cout << "\n# Notes of the preset:\n";
-  for (const std::string& note : notes) std::cout << "#   " << note << "\n";
+  std::cout << load_run(options.config, purpose_of(options)).config.resolved_toml();
   return 0;
 }
 

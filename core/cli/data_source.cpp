@@ -2,6 +2,9 @@
 
 #include <core/eval/answers.h>
 
+#include <drift/error.h>
+
+#include <algorithm>
 #include <filesystem>
 
 namespace drift {
@@ -10,6 +13,30 @@ void add_data(OptionList& list, DataOptions& options) {
   list.argument("CONFIG.toml", options.config.file);
   list.add_switch("json", "print JSON instead of text", options.json);
   add_settings(list, options.config, {"task", "model", "seed"});
+}
+
+std::uint64_t seed_of(const RunConfig& config) {
+  return static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
+}
+
+std::vector<TaskItem> training_items(const Loaded<Task>& task, std::uint64_t seed, std::int64_t generated) {
+  const auto* list = capability<TrainingList>(*task);
+  const RandomStream random = RandomStream(seed, "train").child("task");
+  std::vector<TaskItem> items(static_cast<std::size_t>(list ? list->training_size() : generated));
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const auto index = static_cast<std::int64_t>(i);
+    list ? list->listed_item(index, items[i]) : task->training_item(index, random, items[i]);
+  }
+  return items;
+}
+
+TaskItem item_with_id(const Loaded<Task>& task, std::uint64_t seed, const std::string& id) {
+  constexpr std::int64_t kGenerated = 1000;
+  for (const auto& items : {held_out_items(task, 0, task->held_out_size()), training_items(task, seed, kGenerated)}) {
+    const auto found = std::ranges::find(items, id, &TaskItem::id);
+    if (found != items.end()) return *found;
+  }
+  throw Error("the task has no item `" + id + "`", "drift data show CONFIG.toml --items 5 prints ids");
 }
 
 DataSource::DataSource(const DataOptions& options) : run_(load_run(options.config, ConfigPurpose::kData)) {
@@ -33,15 +60,7 @@ void DataSource::open_prompts() {
 }
 
 std::vector<TaskItem> DataSource::training_items(std::int64_t generated) const {
-  const TrainingList* listed = list();
-  const auto seed = static_cast<std::uint64_t>(config().section("run").get<std::int64_t>("seed"));
-  const RandomStream random = RandomStream(seed, "train").child("task");
-  std::vector<TaskItem> items(static_cast<std::size_t>(listed ? listed->training_size() : generated));
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    const auto index = static_cast<std::int64_t>(i);
-    listed ? listed->listed_item(index, items[i]) : task_->training_item(index, random, items[i]);
-  }
-  return items;
+  return drift::training_items(task_, seed_of(config()), generated);
 }
 
 std::vector<TaskItem> DataSource::held_out_items() const {

@@ -22,6 +22,15 @@ struct DataOptions {
 
 void add_data(OptionList& list, DataOptions& options);
 
+/// run.seed
+std::uint64_t seed_of(const RunConfig& config);
+
+/// A task's training items: the whole list, or the first `generated` that a run of this seed meets.
+std::vector<TaskItem> training_items(const Loaded<Task>& task, std::uint64_t seed, std::int64_t generated);
+
+/// The item with this id, training or held-out. @throws Error if there is none
+TaskItem item_with_id(const Loaded<Task>& task, std::uint64_t seed, const std::string& id);
+
 /// What the `drift data` commands look at: a task's items and, where the file names a model that is there, its prompts.
 class DataSource {
  public:
@@ -38,7 +47,6 @@ class DataSource {
 
   /// Null for a task that makes its items.
   const TrainingList* list() const { return capability<TrainingList>(*task_); }
-  /// Training items: the whole list, or the first `generated` that a run of this seed meets.
   std::vector<TaskItem> training_items(std::int64_t generated) const;
   std::vector<TaskItem> held_out_items() const;
 

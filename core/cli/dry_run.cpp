@@ -4,6 +4,7 @@
 #include <core/base/memory.h>
 #include <core/io/checkpoint.h>
 #include <core/io/json.h>
+#include <core/io/run_folder.h>
 #include <core/report/format.h>
 #include <core/report/text_table.h>
 #include <core/train/training_plan.h>
@@ -95,7 +96,8 @@ std::string savings(const RunConfig& config, const TrainingPlan& plan) {
 
 /// What keeps the run from starting or finishing, one line each.
 std::vector<std::string> obstacles(const RunConfig& config, const TrainingPlan& plan, const Disk& disk,
-                                   std::optional<std::int64_t> available, const fs::path& run, bool resume) {
+                                   std::optional<std::int64_t> available, const fs::path& run,
+                                   const TrainingOptions& options) {
   std::vector<std::string> found;
   if (available && plan.memory_bytes() > *available) {
     found.push_back(bytes_text(plan.memory_bytes()) + " of memory needed, " + bytes_text(*available) +
@@ -105,9 +107,8 @@ std::vector<std::string> obstacles(const RunConfig& config, const TrainingPlan& 
     found.push_back(bytes_text(disk.needed) + " of disk needed for checkpoints, " + bytes_text(disk.free) +
                     " free: fewer of them (train.keep_checkpoints), or another folder (--out)");
   }
-  std::error_code ignored;
-  if (!resume && fs::exists(run / "metrics.jsonl", ignored))
-    found.push_back(run.string() + " already holds a run: use --resume or another --out");
+  if (!options.resume && !options.overwrite && RunFolder::has_begun(run))
+    found.push_back(run.string() + " already holds a run: use --resume, --overwrite or another --out");
   return found;
 }
 
@@ -173,8 +174,8 @@ int run_dry(const TrainingOptions& options, bool json, const MakeComponents& mak
   const fs::path path = run_path(options, config);
   const auto available = device ? available_memory(*device) : std::nullopt;
   const Disk disk = disk_of(plan, path);
-  const auto in_the_way = obstacles(config, plan, disk, available, path, options.resume);
-  const auto& notes = config.preset_notes();
+  const auto in_the_way = obstacles(config, plan, disk, available, path, options);
+  const auto& notes = config.notes();
   if (json) {
     std::cout << json_text(json_of(plan, disk, available, in_the_way, notes), 1) << "\n";
     return in_the_way.empty() ? 0 : 1;

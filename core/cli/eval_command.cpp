@@ -1,3 +1,4 @@
+#include <core/base/log.h>
 #include <core/cli/eval_suite.h>
 #include <core/cli/load_run.h>
 #include <core/components/components.h>
@@ -5,6 +6,7 @@
 #include <core/eval/evaluation.h>
 #include <core/io/atomic.h>
 #include <core/io/folder_lock.h>
+#include <core/io/training_state.h>
 #include <core/report/format.h>
 #include <core/report/terminal.h>
 
@@ -42,7 +44,9 @@ void check_suite_options(const EvalOptions& options) {
 int evaluate(const EvalOptions& options) {
   check_suite_options(options);
   if (!options.suite.empty()) return run_eval_suite(options);
-  LoadedRun run = load_run(options.checkpoint.run(), ConfigPurpose::kEval);
+  LoadedRun run = load_run(options.checkpoint.run("task.name"), ConfigPurpose::kEval);
+  verify_checkpoint(options.checkpoint.folder);
+  for (const std::string& note : run.config.notes()) log_warning(note);
   prepare_device(run.config);
   std::optional<FolderLock> lock;
   if (!options.out.empty()) lock.emplace(options.out, "another evaluation");

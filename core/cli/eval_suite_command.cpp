@@ -5,6 +5,7 @@
 #include <core/eval/evaluation.h>
 #include <core/eval/suite_tables.h>
 #include <core/io/folder_lock.h>
+#include <core/io/training_state.h>
 #include <core/report/format.h>
 #include <core/report/terminal.h>
 
@@ -102,6 +103,7 @@ std::string title(const SuiteFile& suite, std::size_t cells, std::int64_t missin
 
 int run_eval_suite(const EvalOptions& options) {
   const SuiteFile suite = read_suite_file(options.suite, options.checkpoint.run().overrides);
+  verify_checkpoint(options.checkpoint.folder);
   const std::vector<GridCell> cells = chosen_cells(suite, options.tasks);
   LoadedSuite loaded = load_suite(suite, cells);
   std::vector<PublishedFigure> published;

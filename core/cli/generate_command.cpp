@@ -1,4 +1,6 @@
+#include <core/base/log.h>
 #include <core/base/model_policy.h>
+#include <core/cli/data_source.h>
 #include <core/cli/load_run.h>
 #include <core/components/components.h>
 #include <core/io/json.h>
@@ -19,15 +21,27 @@ struct GenerateOptions {
   CheckpointOptions checkpoint;
   std::optional<std::string> prompt;
   std::vector<std::int64_t> token_ids;
+  std::string item;
   bool json = false;
   bool show_steps = false;
 };
 
-std::vector<std::int64_t> prompt_ids(const GenerateOptions& options, const RunConfig& config,
-                                     const Tokenizer& tokenizer, const ModelTraits& traits) {
-  const PromptEncoder prompts(config.section("prompt"), tokenizer, traits);
-  auto ids = options.prompt ? prompts.ids(*options.prompt) : options.token_ids;
-  if (ids.empty()) throw Error("the prompt is empty", "give --prompt TEXT or --token-ids 1,2,3");
+/// The prompt of a task's item, in the words that training gives it.
+std::vector<std::int64_t> item_ids(const std::string& id, const LoadedRun& run, const PromptEncoder& prompts) {
+  if (!run.config.has("task"))
+    throw Error("--item chooses from a task, and none is named", "name a run's file: --config configs/quickstart.toml");
+  const auto task = create_component<Task>(run.plugins->registry, run.config, "task");
+  const TaskItem item = item_with_id(task, seed_of(run.config), id);
+  return prompts.ids(item.prompt, item.response_prefix);
+}
+
+std::vector<std::int64_t> prompt_ids(const GenerateOptions& options, const LoadedRun& run, const Tokenizer& tokenizer,
+                                     const ModelTraits& traits) {
+  const PromptEncoder prompts(run.config.section("prompt"), tokenizer, traits);
+  auto ids = options.prompt          ? prompts.ids(*options.prompt)
+             : !options.item.empty() ? item_ids(options.item, run, prompts)
+                                     : options.token_ids;
+  if (ids.empty()) throw Error("the prompt is empty", "give --prompt TEXT, --item ID or --token-ids 1,2,3");
   for (const std::int64_t id : ids) {
     if (id < 0 || id >= traits.vocabulary_size) {
       throw Error("token id " + std::to_string(id) + " is outside the model's vocabulary of " +
@@ -66,14 +80,16 @@ void print_steps(const Trajectories& made, const Tokenizer& tokenizer) {
 }
 
 int generate(const GenerateOptions& options) {
-  if (options.prompt.has_value() == !options.token_ids.empty())
-    throw UsageError("`drift generate` expects one of --prompt and --token-ids", "for example: --prompt '2 + 2 ='");
-  const LoadedRun run = load_run(options.checkpoint.run(), ConfigPurpose::kGenerate);
+  if (int{options.prompt.has_value()} + int{!options.token_ids.empty()} + int{!options.item.empty()} != 1)
+    throw UsageError("`drift generate` expects one of --prompt, --item and --token-ids",
+                     "for example: --prompt '2 + 2 ='");
+  const LoadedRun run = load_run(options.checkpoint.run("rollout.name"), ConfigPurpose::kGenerate);
   const auto& config = run.config;
+  for (const std::string& note : config.notes()) log_warning(note);
   prepare_device(config);
   const std::filesystem::path folder = config.section("model").get<std::string>("path");
   const Tokenizer tokenizer = Tokenizer::open(folder);
-  const auto ids = prompt_ids(options, config, tokenizer, read_model_traits(run.plugins->registry, config));
+  const auto ids = prompt_ids(options, run, tokenizer, read_model_traits(run.plugins->registry, config));
   const auto model = open_model(run.plugins->registry, config, folder);
   const auto rollout = create_component<Rollout>(run.plugins->registry, config, "rollout");
 
@@ -104,6 +120,7 @@ Command generate_command() {
        "generate runs/quickstart/checkpoints/last --prompt $'0040\\n4301\\n0004\\n1400' --show-steps"},
       generate, [](OptionList& list, GenerateOptions& options) {
         list.add("prompt", "TEXT", "the prompt", options.prompt);
+        list.add("item", "ID", "the prompt of an item of the run's task (drift data show prints ids)", options.item);
         list.add("token-ids", "1,2,3", "the prompt as token ids", options.token_ids);
         list.add_switch("json", "print token ids, denoising steps and log-probabilities as JSON", options.json);
         list.add_switch("show-steps", "print the response after every denoising step", options.show_steps);

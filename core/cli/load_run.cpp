@@ -1,9 +1,13 @@
 #include <core/cli/load_run.h>
 #include <core/process/child_process.h>
 
+#include <drift/error.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <iostream>
 #include <map>
+#include <sstream>
 
 namespace drift {
 namespace {
@@ -39,6 +43,26 @@ void add_short_form(OptionList& list, ConfigOptions& options, const std::string&
       .is_setting = true;
 }
 
+/// The run's own file must find what DRIFT_PLUGIN_PATH has now.
+void add_environment_plugins(ConfigDocument& document) {
+  const char* variable = std::getenv("DRIFT_PLUGIN_PATH");
+  if (variable == nullptr || *variable == '\0') return;
+  std::vector<std::string> paths;
+  const auto add = [&](const fs::path& path) {
+    const std::string text = fs::absolute(path).lexically_normal().string();
+    if (std::ranges::count(paths, text) == 0) paths.push_back(text);
+  };
+  for (const fs::path& path : plugin_paths(document)) add(path);
+  std::istringstream folders(variable);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (!folder.empty()) add(folder);
+  }
+  ConfigLeaf leaf;
+  leaf.value = std::move(paths);
+  leaf.origin = {Origin::Kind::kDerived, "with DRIFT_PLUGIN_PATH", {}, {}};
+  document.layers.emplace_back().leaves["plugins.paths"] = std::move(leaf);
+}
+
 }  // namespace
 
 void add_short_form(OptionList& list, ConfigOptions& options, const std::string& name, const std::string& key) {
@@ -63,12 +87,22 @@ void add_checkpoint(OptionList& list, CheckpointOptions& options, const std::vec
   add_config(list, options.config, short_forms);
 }
 
-ConfigOptions CheckpointOptions::run() const {
+ConfigOptions CheckpointOptions::run(const std::string& needed) const {
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) {
+    throw Error("there is no checkpoint folder " + folder.string(),
+                "it holds config.json, safetensors and a tokenizer: docs/models.md says where to find one");
+  }
   ConfigOptions run = config;
   // A run's checkpoints are RUN/checkpoints/NAME, and its resolved configuration is RUN/config.toml.
   const fs::path own = (folder / ".." / ".." / "config.toml").lexically_normal();
-  std::error_code ignored;
   if (run.file.empty() && fs::is_regular_file(own, ignored)) run.file = own;
+  const auto names_it = [&](const ConfigOverride& setting) { return setting.key == needed; };
+  if (!needed.empty() && run.file.empty() && std::ranges::none_of(run.overrides, names_it)) {
+    throw Error("no run made the checkpoint " + folder.string() + ", so nothing says what its " +
+                    std::string(section_of(needed)) + " is",
+                "name a run's file: --config configs/quickstart.toml");
+  }
   run.overrides.push_back({folder.string(), "model.path", folder.string(), /*literal=*/true});
   run.overrides.push_back({folder.string(), "model.initialize", "checkpoint", /*literal=*/true});
   return run;
@@ -131,7 +165,8 @@ std::string with_installed_names(std::string text) {
 }
 
 LoadedRun load_run(const ConfigOptions& options, ConfigPurpose purpose) {
-  const ConfigDocument document = load_document(options.file, options.overrides);
+  ConfigDocument document = load_document(options.file, options.overrides);
+  add_environment_plugins(document);
   LoadedRun run;
   run.plugins = load_plugins_for({document});
   run.config = resolve_config(document, run.plugins->registry, purpose);

@@ -34,7 +34,9 @@ struct CheckpointOptions {
   ConfigOptions config;          ///< likewise
 
   /// `config` with this checkpoint as its model. Without --config the file is that of the run that made the checkpoint.
-  ConfigOptions run() const;
+  /// @param needed  a key that the command cannot do without: "task.name"; empty: none
+  /// @throws Error if the folder is not there, or nothing says what `needed` is
+  ConfigOptions run(const std::string& needed = {}) const;
 };
 
 void add_checkpoint(OptionList& list, CheckpointOptions& options, const std::vector<std::string>& short_forms = {});

@@ -1,87 +1,32 @@
 #include <core/cli/training_run.h>
 
 #include <core/base/log.h>
-#include <core/boundary/last_word.h>
+#include <core/cli/continued_run.h>
+#include <core/cli/run_files.h>
 #include <core/eval/held_out.h>
 #include <core/grid/identity.h>
 #include <core/io/checkpoint.h>
-#include <core/io/json.h>
 #include <core/process/child_process.h>
 #include <core/record/metrics_reader.h>
-#include <core/report/html_report.h>
 #include <core/report/profile.h>
 #include <core/report/run_display.h>
 #include <core/report/terminal.h>
 #include <core/train/training_task.h>
 
 #include <ATen/Parallel.h>
-#include <nlohmann/json.hpp>
 
-#include <sys/resource.h>
 #include <iostream>
 
 namespace drift {
+namespace fs = std::filesystem;
 namespace {
 
-constexpr std::int64_t kSamplesOfEach = 4;
-
-using Json = nlohmann::ordered_json;
-
-std::string plugins_json(const PluginLoader& loader) {
-  auto list = Json::array();
-  for (const LoadedPlugin& plugin : loader.loaded()) {
-    list.push_back({{"name", plugin.name},
-                    {"version", plugin.version},
-                    {"licence", plugin.licence},
-                    {"tier", plugin.tier},
-                    {"path", plugin.path.string()},
-                    {"sha256", plugin.sha256}});
-  }
-  return json_text(list, 1) + "\n";
-}
-
-double peak_memory_mib() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024.0;
-}
-
-std::string summary_json(const RunConfig& config, const LoopResult& result) {
-  Json summary;
-  summary["version"] = DRIFT_VERSION;
-  if (config.has("algorithm")) summary["algorithm"] = config.component("algorithm");
-  summary["model"] = config.component("model");
-  summary["task"] = config.component("task");
-  summary["seed"] = config.section("run").get<std::int64_t>("seed");
-  summary["device"] = config.section("run").get<std::string>("device");
-  summary["threads"] = at::get_num_threads();
-  summary["steps"] = result.last_step;
-  summary["interrupted"] = result.signal != 0;
-  summary["seconds"] = result.seconds;
-  summary["peak_memory_mib"] = peak_memory_mib();
-  summary["checkpoint"] = result.checkpoint.filename().string();
-  if (!result.warnings.empty()) summary["warnings"] = result.warnings;
-  if (result.after) {
-    Json held_out;
-    if (result.before) {
-      held_out["before"] = result.before->accuracy;
-      held_out["before_standard_error"] = result.before->standard_error;
-    }
-    held_out["after"] = result.after->accuracy;
-    held_out["standard_error"] = result.after->standard_error;
-    held_out["items"] = result.after->items;
-    summary["held_out"] = held_out;
-  }
-  return json_text(summary, 1) + "\n";
-}
-
-std::string resume_command(ConfigPurpose purpose, const std::filesystem::path& folder) {
+std::string resume_command(ConfigPurpose purpose, const fs::path& folder) {
   return shell_command({"drift", purpose == ConfigPurpose::kTrain ? "train" : "pretrain",
                         (folder / "config.toml").string(), "--out", folder.string(), "--resume"});
 }
 
-LoopSettings loop_settings(const RunConfig& config, ConfigPurpose purpose, const std::filesystem::path& model_folder,
-                           Identity& identity) {
+LoopSettings loop_settings(const RunConfig& config, ConfigPurpose purpose, const fs::path& model_folder) {
   const auto& section = config.section(purpose == ConfigPurpose::kTrain ? "train" : "pretrain");
   const auto& evaluation = config.section("evaluation");
   LoopSettings settings;
@@ -91,24 +36,16 @@ LoopSettings loop_settings(const RunConfig& config, ConfigPurpose purpose, const
   settings.evaluate_every = evaluation.get<std::int64_t>("every");
   settings.evaluate_before = evaluation.get<bool>("before");
   settings.seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
-  settings.config_hash = identity.key(config, IdentityOf::kTraining);
+  for (auto& [key, value] : Identity().settings(config, IdentityOf::kTraining)) settings.settings[key] = value;
   settings.model_config_json = read_config_json(model_folder);
   settings.model_folder = model_folder;
   return settings;
 }
 
-/// In which settings the run differs from the one that its folder holds.
-std::string what_differs(const LoadedRun& run, ConfigPurpose purpose, const std::filesystem::path& folder,
-                         Identity& identity) {
-  try {
-    const RunConfig begun = resolve_config(load_document(folder / "config.toml", {}), run.plugins->registry, purpose);
-    const auto there = identity.settings(begun, IdentityOf::kTraining);
-    const auto here = identity.settings(run.config, IdentityOf::kTraining);
-    const auto lines = differences({there.begin(), there.end()}, {here.begin(), here.end()});
-    return lines.empty() ? "\n       a file that the configuration names is not what it was" : listed(lines);
-  } catch (const Error&) {
-    return {};  // the components have other parameters now
-  }
+/// For a run that failed with a checkpoint on disk.
+std::string how_to_continue(const std::string& resume_command, const fs::path& checkpoint) {
+  const std::string back = earlier_checkpoint_command(checkpoint);
+  return "\n    to continue from there: " + resume_command + (back.empty() ? "" : "\n    to go back one more: " + back);
 }
 
 RunHeader header(const RunConfig& config, const Model& model, ConfigPurpose purpose, const RunFolder& folder,
@@ -169,24 +106,6 @@ TrainingLoop::Evaluate make_evaluate(std::optional<Evaluator>& evaluator, const 
   };
 }
 
-void begin_files(const RunFolder& folder, const LoadedRun& run, const std::optional<ResumePoint>& resumed) {
-  open_log(folder.path() / "log.txt");
-  set_last_word_log(folder.path() / "log.txt");
-  log_info(std::string("drift " DRIFT_VERSION ", ") + std::to_string(at::get_num_threads()) + " threads, " +
-           (resumed ? "continuing from " + resumed->folder.string() : "a new run"));
-  folder.write_file("config.toml", run.config.resolved_toml());
-  folder.write_file("plugins.json", plugins_json(run.plugins->loader));
-}
-
-void end_files(const RunFolder& folder, const RunConfig& config, const LoopResult& result,
-               const std::optional<Evaluator>& evaluator, const Tokenizer& tokenizer) {
-  folder.write_file("summary.json", summary_json(config, result));
-  if (result.after)
-    folder.write_file("samples.json", samples_json(evaluator->answers, result.last_step, tokenizer, kSamplesOfEach));
-  write_report(folder.path());
-  log_info((result.signal == 0 ? "finished at step " : "stopped at step ") + std::to_string(result.last_step));
-}
-
 RunClosing closing(const LoopResult& result, const RunFolder& folder, const std::string& resume_command) {
   RunClosing closing;
   closing.last_step = result.last_step;
@@ -208,30 +127,42 @@ RunClosing closing(const LoopResult& result, const RunFolder& folder, const std:
 void add_training(OptionList& list, TrainingOptions& options, const std::vector<std::string>& short_forms) {
   list.argument("CONFIG.toml", options.config.file);
   add_settings(list, options.config, short_forms);
-  list.add("out", "FOLDER", "the run's folder; default: runs/ and the run's name", options.out);
-  list.add_switch("resume", "continue from the run's last checkpoint", options.resume);
+  list.add("out", "FOLDER", "the run's folder; default: runs/NAME, or the first of runs/NAME-2, … that is free",
+           options.out);
+  list.add_switch("resume", "continue from the run's last checkpoint; --set may change optimization and length",
+                  options.resume);
+  list.add_switch("overwrite", "replace the run that the folder holds", options.overwrite);
 }
 
-std::filesystem::path run_path(const TrainingOptions& options, const RunConfig& config) {
-  return options.out.empty() ? "runs" / std::filesystem::path(config.section("run").get<std::string>("name"))
-                             : options.out;
+fs::path run_path(const TrainingOptions& options, const RunConfig& config) {
+  if (!options.out.empty()) return options.out;
+  const fs::path folder = options.config.file.parent_path();
+  // A run's own file continues that run.
+  if (options.resume && options.config.file.filename() == "config.toml" && RunFolder::has_begun(folder)) return folder;
+  const std::string name = ("runs" / fs::path(config.section("run").get<std::string>("name"))).string();
+  fs::path last = name;
+  for (int number = 2;; ++number) {
+    const fs::path next = name + "-" + std::to_string(number);
+    if (options.resume ? !fs::exists(next) : !RunFolder::has_begun(last)) return last;
+    last = next;
+  }
 }
 
 int run_training(const TrainingOptions& options, ConfigPurpose purpose, const MakeTraining& make_training) {
+  if (options.resume && options.overwrite)
+    throw UsageError("--resume continues a run, --overwrite starts it anew", "give one of them");
   const LoadedRun run = load_run(options.config, purpose);
   const RunConfig& config = run.config;
   prepare_device(config);
   const auto path = run_path(options, config);
-  const std::filesystem::path model_folder = config.section("model").get<std::string>("path");
-  Identity identity;
-  const auto settings = loop_settings(config, purpose, model_folder, identity);
+  const fs::path model_folder = config.section("model").get<std::string>("path");
+  const auto settings = loop_settings(config, purpose, model_folder);
 
   // A new run gets its folder only when everything that it is made of could be opened.
   std::optional<RunFolder> folder;
   if (options.resume) folder.emplace(RunFolder::open(path));
-  const auto resumed = options.resume ? folder->resume_point(settings.config_hash,
-                                                             [&] { return what_differs(run, purpose, path, identity); })
-                                      : std::nullopt;
+  const auto resumed = options.resume ? folder->resume_point() : std::nullopt;
+  if (resumed) check_continued(config, settings.settings, *resumed, options.config.file, path);
   // What is wrong with the tokenizer, the prompt or the data is said before the weights are read.
   const Tokenizer tokenizer = Tokenizer::open(model_folder);
   const PromptEncoder prompts(config.section("prompt"), tokenizer, read_model_traits(run.plugins->registry, config));
@@ -240,30 +171,49 @@ int run_training(const TrainingOptions& options, ConfigPurpose purpose, const Ma
                              : open_initial_model(run.plugins->registry, config);
   auto evaluator = make_evaluator(run);
   const auto training = make_training(run, *model, prompts, std::move(training_task.task));
-  if (!folder) folder.emplace(RunFolder::create(path));
-  begin_files(*folder, run, resumed);
+  if (!folder) {
+    folder.emplace(
+        RunFolder::create(path, options.overwrite ? RunFolder::Existing::kOverwrite : RunFolder::Existing::kRefuse));
+  }
+  RunFiles files(*folder, run, tokenizer);
+  const auto changes = files.begin(resumed, purpose);
 
   Terminal terminal(std::cout, detect_terminal(1));
   RunDisplay display(terminal);
   display.header(header(config, *model, purpose, *folder, resumed));
-  for (const std::string& note : config.preset_notes()) log_warning(note);
+  for (const std::string& note : config.notes()) log_warning(note);
+  if (options.resume && !resumed) log_warning("the run had no checkpoint yet: it starts again from its first step");
+  for (const std::string& change : changes) display.message(change);
   if (!training_task.note.empty()) {
     log_info(training_task.note);
     display.message(training_task.note);
   }
+  const auto answers = [&] { return evaluator ? evaluator->answers : std::vector<AnsweredItem>(); };
+  const LoopResult* so_far = nullptr;
   TrainingLoop loop(settings, *training, *model, *folder, make_evaluate(evaluator, config, *model, prompts, display),
-                    [&](const StepRecord& step) { display.step(step); });
+                    [&](const StepRecord& step) {
+                      display.step(step);
+                      if (step.held_out) files.try_to_write(RunOutcome::kUnfinished, *so_far, answers());
+                    });
+  so_far = &loop.result();
   if (resumed) loop.resume(*resumed);
   display.begin({purpose == ConfigPurpose::kTrain ? RunKind::kTrain : RunKind::kPretrain,
                  (resumed ? resumed->state.step : 0) + 1, settings.steps, evaluator.has_value()});
   LoopResult result;
   try {
     result = loop.run();
+  } catch (const Error& error) {
+    log_error(error.what());
+    files.try_to_write(RunOutcome::kFailed, *so_far, answers(), error.what());
+    if (so_far->checkpoint.empty()) throw;
+    throw Error(error.what(), error.hint() + how_to_continue(resume_command(purpose, path), so_far->checkpoint));
   } catch (const std::exception& error) {
     log_error(error.what());
+    files.try_to_write(RunOutcome::kFailed, *so_far, answers(), error.what());
     throw;
   }
-  end_files(*folder, config, result, evaluator, tokenizer);
+  files.write(result.signal == 0 ? RunOutcome::kFinished : RunOutcome::kInterrupted, result, answers());
+  log_info((result.signal == 0 ? "finished at step " : "stopped at step ") + std::to_string(result.last_step));
   display.close(closing(result, *folder, resume_command(purpose, path)));
   return result.signal == 0 ? 0 : 128 + result.signal;
 }

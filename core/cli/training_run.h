@@ -17,11 +17,13 @@ struct TrainingOptions {
   ConfigOptions config;
   std::filesystem::path out;
   bool resume = false;
+  bool overwrite = false;
 };
 
 void add_training(OptionList& list, TrainingOptions& options, const std::vector<std::string>& short_forms);
 
-/// Where the run goes: --out, or runs/NAME.
+/// Where the run goes: --out; or runs/NAME, the first of runs/NAME-2, … that holds no run. --resume takes the folder of
+/// the run whose file it gets, or the last of these.
 std::filesystem::path run_path(const TrainingOptions& options, const RunConfig& config);
 
 /// Makes what trains the model: the one thing in which `train` and `pretrain` differ.

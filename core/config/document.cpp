@@ -68,7 +68,10 @@ class Loader {
       for (const ExtendedFile& extended : further_) load(extended.file, extended.asked_by);
     }
     table.erase("extends");
-    document.layers.push_back(toml_layer(table, file));
+    const std::string former = table["paths_from"].value_or(std::string());
+    table.erase("paths_from");
+    ConfigLayer& layer = document.layers.emplace_back(toml_layer(table, file));
+    for (auto& [key, leaf] : layer.leaves) leaf.former_folder = former;
   }
 
   void extend(const toml::table& table, const std::filesystem::path& file) {
@@ -159,6 +162,14 @@ std::string Origin::text() const {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   }
   return out;
+}
+
+std::filesystem::path ConfigLeaf::place_of(const std::filesystem::path& path) const {
+  const auto place = (folder / path).lexically_normal();
+  std::error_code ignored;
+  if (former_folder.empty() || std::filesystem::exists(place, ignored)) return place;
+  const auto former = (former_folder / path).lexically_normal();
+  return std::filesystem::exists(former, ignored) ? former : place;
 }
 
 ConfigOverride ConfigOverride::from_set(const std::string& assignment) {

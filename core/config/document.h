@@ -37,10 +37,13 @@ struct ConfigLeaf {
   std::optional<ParamValue> value;  ///< empty where TOML holds what no parameter can be: a date, a list of numbers
   std::string found;                ///< what was written, for messages: "a date"
   Origin origin;
-  std::filesystem::path folder;  ///< what a relative path in it counts from
+  std::filesystem::path folder;              ///< what a relative path in it counts from
+  std::filesystem::path former_folder = {};  ///< `paths_from` of its file, for a path that leads nowhere from `folder`
 
   /// The value as TOML has it; what was found where it is none.
   std::string text() const { return value ? to_toml(*value) : found; }
+  /// Where a path in it leads.
+  std::filesystem::path place_of(const std::filesystem::path& path) const;
 };
 
 /// One file, or the command line: dotted keys as TOML writes them ("algorithm.masking.k").
@@ -80,6 +83,8 @@ struct ExtendedFile {
 ///
 /// `extends = ["a.toml", "b.toml"]` at the top of a file, relative to that file: b wins over a, the file over both. A
 /// file that several others extend counts once, at its first place. `further` files come after those that it names.
+/// `paths_from = "FOLDER"` at the top: relative paths count from there if they lead nowhere from the file's own folder.
+/// The file that a run writes has it, and can so be moved with what it names or without.
 /// @throws ConfigError with every syntax error, missing file and cycle.
 ConfigDocument load_document(const std::filesystem::path& file, const std::vector<ConfigOverride>& overrides,
                              const std::vector<ExtendedFile>& further = {});

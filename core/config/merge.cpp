@@ -1,33 +1,17 @@
 #include <core/config/merge.h>
 
+#include <core/config/schema.h>
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cctype>
 #include <fstream>
+#include <set>
+#include <utility>
 
 namespace drift {
 namespace {
-
-/// A key that names a component, and the sections whose values were written for that component.
-struct NamingKey {
-  std::string_view key;
-  std::vector<std::string_view> sections;
-};
-
-const std::vector<NamingKey>& naming_keys() {
-  static const std::vector<NamingKey> keys = {
-      {"model.name", {"model"}},
-      {"task.name", {"task", "reward"}},
-      {"reward.name", {"reward"}},
-      {"rollout.name", {"rollout", "evaluation.rollout"}},
-      {"evaluation.rollout.name", {"evaluation.rollout"}},
-      {"algorithm.name", {"algorithm", "algorithm.masking", "algorithm.loss"}},
-      {"algorithm.masking.name", {"algorithm.masking"}},
-      {"algorithm.loss.name", {"algorithm.loss"}},
-  };
-  return keys;
-}
 
 std::string text_of(const ConfigLeaf& leaf) {
   const auto* text = leaf.value ? std::get_if<std::string>(&*leaf.value) : nullptr;
@@ -45,6 +29,24 @@ std::string checkpoint_family(const std::filesystem::path& folder) {
   return type;
 }
 
+std::string owner(const ComponentEntry& component) {
+  return std::string(kind_name(component.kind)) + " `" + component.name + "`";
+}
+
+/// Why a component does not take a value that was written for another one; empty if it does.
+std::string refusal(const SectionSchema& section, const ComponentEntry& component, const std::string& key,
+                    const ConfigLeaf& leaf) {
+  const auto named = [&](const ParamSpec& spec) { return spec.name == name_of(key); };
+  if (std::ranges::any_of(section.keys, named)) return {};
+  const auto spec = std::ranges::find_if(component.params, named);
+  if (spec == component.params.end()) return missing_parameter(component);
+  const std::string its = "`" + spec->name + "` of " + owner(component);
+  const auto value = leaf.value ? spec->as_declared(*leaf.value) : std::nullopt;
+  if (!value) return its + " is of type " + std::string(type_name(spec->default_value));
+  const std::string violation = spec->range.violation(*value);
+  return violation.empty() ? "" : its + " " + violation;
+}
+
 class Merger {
  public:
   Merger(const ConfigDocument& document, const Registry& registry) : registry_(registry) {
@@ -57,20 +59,24 @@ class Merger {
  private:
   void add(ConfigLayer layer) {
     name_model_by_its_checkpoint(layer);
-    for (const NamingKey& naming : naming_keys()) {
-      const auto found = layer.leaves.find(std::string(naming.key));
-      if (found == layer.leaves.end()) continue;
-      const std::string before = in_force(naming.key, layer);
-      if (!before.empty() && before != text_of(found->second)) set_aside(naming, found->second);
+    const auto before = components();
+    set_names_aside(layer);
+    std::set<std::string> own;
+    for (auto& [key, leaf] : layer.leaves) {
+      own.insert(key);
+      merged.leaves.insert_or_assign(key, std::move(leaf));
     }
-    for (auto& [key, leaf] : layer.leaves) merged.leaves.insert_or_assign(key, std::move(leaf));
     for (auto& [key, origin] : layer.tables) merged.tables.insert_or_assign(key, std::move(origin));
+    for (const auto& [section, name] : components()) {
+      const auto earlier = before.find(section);
+      if (earlier != before.end() && earlier->second != name) set_parameters_aside(section, name, own);
+    }
   }
 
   void name_model_by_its_checkpoint(ConfigLayer& layer) const {
     const auto path = layer.leaves.find("model.path");
     if (path == layer.leaves.end() || layer.leaves.contains("model.name") || text_of(path->second).empty()) return;
-    const std::string family = checkpoint_family(path->second.folder / text_of(path->second));
+    const std::string family = checkpoint_family(path->second.place_of(text_of(path->second)));
     if (registry_.find(ComponentKind::kModel, family) == nullptr) return;
     ConfigLeaf name = path->second;
     name.value = family;
@@ -78,31 +84,65 @@ class Merger {
     layer.leaves["model.name"] = std::move(name);
   }
 
-  /// The component that the layers so far chose, also where they did so without naming it.
-  std::string in_force(std::string_view key, const ConfigLayer& layer) const {
-    if (const std::string named = merged.text(key); !named.empty()) return named;
-    if (key == "reward.name") return merged.text("task.name");
-    if (key == "evaluation.rollout.name") return merged.text("rollout.name");
-    if (key == "algorithm.masking.name" || key == "algorithm.loss.name") {
-      std::string algorithm = merged.text("algorithm.name");
-      if (const auto own = layer.leaves.find("algorithm.name"); algorithm.empty() && own != layer.leaves.end()) {
-        algorithm = text_of(own->second);
-      }
-      if (const Bundle* bundle = registry_.find_bundle(algorithm)) {
-        return key == "algorithm.loss.name" ? bundle->loss : bundle->masking;
-      }
+  /// By section, the component that the layers so far chose.
+  std::map<std::string, std::string> components() const {
+    std::map<std::string, std::string> chosen;
+    for (const SectionSchema& schema : config_sections()) {
+      if (!schema.component || schema.is_family) continue;
+      if (std::string name = component_of(schema.name); !name.empty()) chosen[schema.name] = std::move(name);
     }
+    return chosen;
+  }
+
+  /// Also where the layers chose it without naming it; empty if they did not.
+  std::string component_of(const std::string& section) const {
+    if (const std::string named = merged.text(section + ".name"); !named.empty()) return named;
+    if (section == "evaluation.rollout") return merged.text("rollout.name");
+    const std::string task = merged.text("task.name");
+    if (section == "reward" && registry_.find(ComponentKind::kReward, task) != nullptr) return task;
+    const Bundle* bundle = registry_.find_bundle(merged.text("algorithm.name"));
+    if (section == "algorithm.masking" && bundle != nullptr) return bundle->masking;
+    if (section == "algorithm.loss" && bundle != nullptr) return bundle->loss;
     return {};
   }
 
-  void set_aside(const NamingKey& naming, const ConfigLeaf& name) {
+  /// Another algorithm brings its own masking strategy, loss and presets, another task its own reward.
+  void set_names_aside(const ConfigLayer& layer) {
+    const auto renamed = [&](const std::string& key) -> const ConfigLeaf* {
+      const auto found = layer.leaves.find(key);
+      const std::string before = merged.text(key);
+      return found == layer.leaves.end() || before.empty() || before == text_of(found->second) ? nullptr
+                                                                                               : &found->second;
+    };
+    const auto drop = [&](const std::string& key, const ConfigLeaf& name, const std::string& what) {
+      const auto found = merged.leaves.find(key);
+      if (found == merged.leaves.end() || layer.leaves.contains(key)) return;
+      merged.set_aside.push_back({key, std::move(found->second), name.origin.text() + " names another " + what});
+      merged.leaves.erase(found);
+    };
+    if (const ConfigLeaf* name = renamed("algorithm.name")) {
+      drop("algorithm.masking.name", *name, "algorithm");
+      drop("algorithm.loss.name", *name, "algorithm");
+      const Bundle* bundle = registry_.find_bundle(text_of(*name));
+      if (bundle == nullptr || preset_in_force(*bundle, merged.text("algorithm.preset")) == nullptr)
+        drop("algorithm.preset", *name, "algorithm");
+    }
+    const ConfigLeaf* task = renamed("task.name");
+    if (task != nullptr && registry_.find(ComponentKind::kReward, text_of(*task)) != nullptr)
+      drop("reward.name", *task, "task");
+  }
+
+  /// What earlier layers wrote for another component stays where this one takes it.
+  void set_parameters_aside(const std::string& section, const std::string& name, const std::set<std::string>& own) {
+    const SectionSchema& schema = *find_section(section);
+    const ComponentEntry* component = registry_.find(*schema.component, name);
+    if (component == nullptr) return;  // a mistake of its own
     std::erase_if(merged.leaves, [&](const auto& entry) {
       const auto& [key, leaf] = entry;
-      if (key == naming.key || key == "model.dtype" || key == "model.initialize") return false;
-      const auto section = section_of(key);
-      if (std::find(naming.sections.begin(), naming.sections.end(), section) == naming.sections.end()) return false;
-      merged.set_aside.push_back(key + " (" + leaf.origin.text() + "): " + name.origin.text() + " names another " +
-                                 std::string(section_of(naming.key)));
+      if (section_of(key) != section || own.contains(key)) return false;
+      std::string reason = refusal(schema, *component, key, leaf);
+      if (reason.empty()) return false;
+      merged.set_aside.push_back({key, leaf, std::move(reason)});
       return true;
     });
   }
@@ -112,8 +152,8 @@ class Merger {
     if (bundle == nullptr) return;
     const BundlePreset* file = preset_in_force(*bundle, merged.text("algorithm.preset"));
     if (file == nullptr) return;
-    const bool own_masking = in_force("algorithm.masking.name", {}) == bundle->masking;
-    const bool own_loss = in_force("algorithm.loss.name", {}) == bundle->loss;
+    const bool own_masking = component_of("algorithm.masking") == bundle->masking;
+    const bool own_loss = component_of("algorithm.loss") == bundle->loss;
     // Settings for a part that was swapped were not meant for the one in its place.
     const auto swapped = [&](std::string_view section) {
       return (section == "algorithm.masking" && !own_masking) || (section == "algorithm.loss" && !own_loss);
@@ -123,8 +163,8 @@ class Merger {
       const std::string section(section_of(key));
       if (!swapped(section)) merged.leaves.try_emplace(key, leaf);
       if (merged.leaves.contains(key)) continue;
-      merged.set_aside.push_back(key + " (" + leaf.origin.text() +
-                                 "): " + merged.find(section + ".name")->origin.text() + " names another " + section);
+      const std::string name = merged.find(section + ".name")->origin.text();
+      merged.set_aside.push_back({key, leaf, name + " names another " + std::string(name_of(section))});
     }
     for (const auto& [table, origin] : preset.layer.tables) {
       if (!swapped(table)) merged.tables.try_emplace(table, origin);
@@ -135,6 +175,12 @@ class Merger {
 };
 
 }  // namespace
+
+std::string missing_parameter(const ComponentEntry& component) { return owner(component) + " has no such parameter"; }
+
+std::string SetAside::text() const {
+  return key + " = " + leaf.text() + " (" + leaf.origin.text() + ") has no effect: " + reason;
+}
 
 const ConfigLeaf* MergedConfig::find(std::string_view key) const {
   const auto found = leaves.find(std::string(key));

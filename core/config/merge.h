@@ -13,12 +13,25 @@
 
 namespace drift {
 
+/// A value that was written for one component and that the one chosen later does not take.
+struct SetAside {
+  std::string key;
+  ConfigLeaf leaf;
+  std::string reason;
+
+  /// One line for people.
+  std::string text() const;
+};
+
+/// A reason to set a value aside.
+std::string missing_parameter(const ComponentEntry& component);
+
 /// The layers of a document and the algorithm's preset below them, put together; not yet checked.
 struct MergedConfig {
   std::map<std::string, ConfigLeaf> leaves;
   std::map<std::string, Origin> tables;
-  std::optional<Preset> preset;        ///< of the algorithm
-  std::vector<std::string> set_aside;  ///< for people, one line each
+  std::optional<Preset> preset;  ///< of the algorithm
+  std::vector<SetAside> set_aside;
 
   /// Null if nothing is written there.
   const ConfigLeaf* find(std::string_view key) const;

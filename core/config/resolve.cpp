@@ -1,8 +1,8 @@
 #include <core/config/merge.h>
 #include <core/config/nearest.h>
 #include <core/config/places.h>
-#include <core/config/preset_notes.h>
 #include <core/config/run_config.h>
+#include <core/config/run_notes.h>
 
 #include <drift/error.h>
 
@@ -67,9 +67,7 @@ class Resolver {
       });
       throw ConfigError(std::move(mistakes_));
     }
-    config_.set_aside_ = merged_.set_aside;
-    if (merged_.preset) config_.preset_notes_ = preset_notes(*merged_.preset, config_);
-    config_.preset_notes_.insert(config_.preset_notes_.end(), lacking_.begin(), lacking_.end());
+    config_.notes_ = run_notes(merged_, config_);
     return std::move(config_);
   }
 
@@ -113,7 +111,7 @@ class Resolver {
     }
     if (schema.name == "run") name_run(section.values.front());
     if (schema.name == "algorithm") check_algorithm(section);
-    if (schema.name == "evaluation.rollout") take_over_rollout(section);
+    if (schema.name == "evaluation.rollout") take_over_rollout(section, specs);
     if (complete && mistakes_.empty()) {
       std::map<std::string, ParamValue> values;
       for (const ResolvedValue& value : section.values) values[value.name] = value.value;
@@ -225,7 +223,7 @@ class Resolver {
   /// Paths count from the file that sets them, and the resolved file lies elsewhere.
   static void make_absolute(const ConfigLeaf& leaf, ParamValue& value) {
     const auto absolute = [&](std::string& path) {
-      if (!path.empty()) path = (leaf.folder / path).lexically_normal().string();
+      if (!path.empty()) path = leaf.place_of(path).string();
     };
     if (auto* path = std::get_if<std::string>(&value)) absolute(*path);
     if (auto* paths = std::get_if<std::vector<std::string>>(&value)) std::ranges::for_each(*paths, absolute);
@@ -237,9 +235,7 @@ class Resolver {
     const std::vector<std::string> known = names_of(specs);
     if (std::ranges::count(known, name) > 0) return;
     if (component != nullptr && may_lack(key, leaf, *component)) {
-      lacking_.push_back(key + (leaf.value ? " = " + to_toml(*leaf.value) : "") + " (" + leaf.origin.text() +
-                         ") has no effect: " + std::string(kind_name(component->kind)) + " `" + component->name +
-                         "` has no such parameter");
+      merged_.set_aside.push_back({key, leaf, missing_parameter(*component)});
       return;
     }
     if (find_section(key) != nullptr) {
@@ -320,15 +316,20 @@ class Resolver {
     if (text(preset).empty() && !bundle->presets.empty()) preset.value = bundle->presets.front().name;
   }
 
-  /// [evaluation.rollout] starts from [rollout] where both choose the same component.
-  void take_over_rollout(ResolvedSection& section) const {
-    for (const ResolvedSection& rollout : config_.sections_) {
-      if (rollout.name != "rollout" || text(rollout.values.front()) != text(section.values.front())) continue;
-      for (std::size_t i = 1; i < rollout.values.size() && i < section.values.size(); ++i) {
-        if (section.values[i].origin.kind != Origin::Kind::kDefault) continue;
-        section.values[i].value = rollout.values[i].value;
-        section.values[i].origin = {Origin::Kind::kDerived, "as in [rollout]", {}, {}};
-      }
+  /// [evaluation.rollout] starts from [rollout]: wholly, or where it chooses another component, from what was written.
+  void take_over_rollout(ResolvedSection& evaluation, const ParamSpecs& specs) const {
+    const auto rollout = std::ranges::find(config_.sections_, "rollout", &ResolvedSection::name);
+    if (rollout == config_.sections_.end()) return;
+    const bool same = text(rollout->values.front()) == text(evaluation.values.front());
+    for (std::size_t i = 1; i < evaluation.values.size(); ++i) {
+      ResolvedValue& value = evaluation.values[i];
+      const auto from = std::ranges::find(rollout->values, value.name, &ResolvedValue::name);
+      if (value.origin.kind != Origin::Kind::kDefault || from == rollout->values.end()) continue;
+      if (!same && from->origin.kind == Origin::Kind::kDefault) continue;
+      const auto taken = specs[i].as_declared(from->value);
+      if (!taken || !specs[i].range.violation(*taken).empty()) continue;
+      value.value = *taken;
+      value.origin = {Origin::Kind::kDerived, "as in [rollout]", {}, {}};
     }
   }
 
@@ -336,7 +337,7 @@ class Resolver {
   std::filesystem::path checkpoint() const {
     const ConfigLeaf* leaf = merged_.find("model.path");
     const std::string path = merged_.text("model.path");
-    return path.empty() ? std::filesystem::path() : (leaf->folder / path).lexically_normal();
+    return path.empty() ? std::filesystem::path() : leaf->place_of(path);
   }
 
   bool checkpoint_missing() const {
@@ -366,7 +367,6 @@ class Resolver {
   ConfigPurpose purpose_;
   MergedConfig merged_;
   RunConfig config_;
-  std::vector<std::string> lacking_;
   std::vector<Diagnostic> mistakes_;
 };
 

@@ -8,10 +8,33 @@
 namespace drift {
 namespace {
 
+namespace fs = std::filesystem;
+
 const ResolvedSection* section_named(const std::vector<ResolvedSection>& sections, std::string_view name) {
   const auto found =
       std::find_if(sections.begin(), sections.end(), [&](const ResolvedSection& s) { return s.name == name; });
   return found == sections.end() ? nullptr : &*found;
+}
+
+/// An absolute path as a file in `folder` writes it: see resolved_toml.
+std::string path_from(const fs::path& folder, const std::string& path) {
+  if (folder.empty() || path.empty()) return path;
+  const fs::path here = fs::current_path(), from = fs::absolute(folder).lexically_normal();
+  const auto is_below = [&](const fs::path& place) {
+    const fs::path relative = place.lexically_relative(here);
+    return !relative.empty() && *relative.begin() != "..";
+  };
+  if (here == here.root_path() || !is_below(from) || !is_below(path)) return path;
+  return fs::path(path).lexically_relative(from).string();
+}
+
+std::string value_text(const ResolvedValue& value, const fs::path& folder) {
+  ParamValue written = value.value;
+  if (auto* path = std::get_if<std::string>(&written); path != nullptr && value.is_path)
+    *path = path_from(folder, *path);
+  if (auto* paths = std::get_if<std::vector<std::string>>(&written); paths != nullptr && value.is_path)
+    for (std::string& path : *paths) path = path_from(folder, path);
+  return to_toml(written);
 }
 
 std::string padded(std::string text, std::size_t width) {
@@ -38,26 +61,30 @@ const ResolvedValue* RunConfig::find(std::string_view key) const {
 
 std::string RunConfig::component(std::string_view name) const { return section(name).get<std::string>("name"); }
 
-std::string RunConfig::resolved_toml() const {
+std::string RunConfig::resolved_toml(const fs::path& folder) const {
   constexpr std::size_t kWidestColumn = 40;  // a longer value pushes its own comment aside, not everybody's
   std::size_t key_width = 0, value_width = 0;
   for (const ResolvedSection& section : sections_) {
     for (const ResolvedValue& value : section.values) {
       key_width = std::max(key_width, value.name.size());
-      const std::size_t width = to_toml(value.value).size();
+      const std::size_t width = value_text(value, folder).size();
       if (width <= kWidestColumn) value_width = std::max(value_width, width);
     }
   }
   std::string out = "# Every value of this run and where it came from. This file alone repeats the run.\n";
+  if (!folder.empty()) {
+    out += "paths_from = " + to_toml(fs::absolute(folder).lexically_normal().string()) +
+           "  # for relative paths that lead nowhere from this file's folder\n";
+  }
   for (const ResolvedSection& section : sections_) {
     out += "\n[" + section.name + "]\n";
     for (const ResolvedValue& value : section.values) {
-      out += padded(value.name, key_width) + " = " + padded(to_toml(value.value), value_width) + "  # " +
+      out += padded(value.name, key_width) + " = " + padded(value_text(value, folder), value_width) + "  # " +
              value.origin.text() + "\n";
     }
   }
-  if (!set_aside_.empty()) out += "\n# Set aside, because it was written for another component:\n";
-  for (const std::string& line : set_aside_) out += "#   " + line + "\n";
+  if (!notes_.empty()) out += "\n# Notes:\n";
+  for (const std::string& note : notes_) out += "#   " + note + "\n";
   return out;
 }
 
@@ -73,8 +100,7 @@ std::vector<std::filesystem::path> plugin_paths(const ConfigDocument& document) 
       throw ConfigError({wrong});
     }
     std::vector<std::filesystem::path> paths;
-    for (const std::string& path : *list)
-      paths.push_back(std::filesystem::absolute(leaf.folder / path).lexically_normal());
+    for (const std::string& path : *list) paths.push_back(fs::absolute(leaf.place_of(path)));
     return paths;
   }
   return {};

@@ -28,10 +28,9 @@ struct ResolvedSection {
   Params params;                      ///< the same values
 };
 
-/// A checked configuration: every value that the run reads, of its declared type, within its range. Paths are absolute,
-/// or empty: model.path, plugins.paths, and what a component declares as a text named `path`, `file`, `folder`, or with
-/// such an ending (`held_out_file`), or as a list of texts with one of these words in the plural (`training_files`). In
-/// a TOML file they count from that file, in a flag from the working folder.
+/// A checked configuration: every value that the run reads, of its declared type, within its range. Paths (what is
+/// declared as `path` or `paths`) are absolute, or empty. In a TOML file they count from that file, in a flag from the
+/// working folder.
 class RunConfig {
  public:
   /// Sections that the purpose needs or that the files have: "run", "train", "algorithm.loss", "evaluation.rollout", …
@@ -50,18 +49,21 @@ class RunConfig {
   /// "train.learning_rate"; null if it is none of the run's.
   const ResolvedValue* find(std::string_view key) const;
 
-  /// What the algorithm's preset has to say to who takes it over, one line each: its notes on values that the run takes
-  /// from it (one that a file or the command line sets is the user's own), and settings that the run's components lack.
-  const std::vector<std::string>& preset_notes() const { return preset_notes_; }
+  /// What somebody should know before the run starts, one line each: values that have no effect, since the component
+  /// that was chosen later does not take them; evaluation that may no longer be greedy for that reason; and the
+  /// preset's notes on values that the run takes from it (one that a file or the command line sets is the user's own).
+  const std::vector<std::string>& notes() const { return notes_; }
 
-  /// A TOML file that alone reproduces the run: every value, its origin as a comment. `drift config show` prints it.
-  std::string resolved_toml() const;
+  /// A TOML file that alone reproduces the run: every value, its origin as a comment, the notes below.
+  /// `drift config show` prints it.
+  /// @param folder  where the file will lie: paths below the working folder are then written relative to it, if it lies
+  ///                there too, with `paths_from` (load_document), so that the file can be moved with them or alone
+  std::string resolved_toml(const std::filesystem::path& folder = {}) const;
 
  private:
   friend class Resolver;
   std::vector<ResolvedSection> sections_;
-  std::vector<std::string> set_aside_;  ///< one line for each value that a change of component left without meaning
-  std::vector<std::string> preset_notes_;
+  std::vector<std::string> notes_;
 };
 
 /// Where the document asks to look for plugins, absolute; to be loaded before resolve_config.
@@ -71,9 +73,9 @@ std::vector<std::filesystem::path> plugin_paths(const ConfigDocument& document);
 /// Check the whole document against the core's sections and what the registered components declare.
 ///
 /// A value comes from, the last wins: the declared default, the preset of the algorithm, the files in their order, the
-/// command line. Parameters belong to the component they were written for: where a later file or flag names another
-/// component, the earlier parameters of that section are set aside (for an algorithm also those of its masking strategy
-/// and loss, for a task also the reward).
+/// command line. Where a later file or flag names another component, what was written for the one before stays if this
+/// one takes it: a parameter of that name whose type and range allow the value. The rest is set aside, with a note.
+/// Another algorithm brings its own masking strategy and loss, another task its own reward.
 /// @throws ConfigError with every mistake found.
 RunConfig resolve_config(const ConfigDocument& document, const Registry& registry, ConfigPurpose purpose);
 

@@ -18,12 +18,13 @@ enum class ConfigPurpose { kTrain, kPretrain, kEval, kGenerate, kModelOnly, kJud
 /// What a value decides. Runs, checkpoints and responses are known again by the values that decide them
 /// (core/grid/identity.h).
 enum class KeyRole {
-  kResult,       ///< what training computes, and how items are answered and judged outside it
-  kTraining,     ///< what training computes
-  kLength,       ///< how long training goes on
-  kResponses,    ///< how items are answered and judged outside training
-  kMeasurement,  ///< no weight and no response, but when and on how much accuracy is measured, and what a step costs
-  kBookkeeping,  ///< no number: names, places, which checkpoints are kept
+  kResult,        ///< what training computes, and how items are answered and judged outside it
+  kTraining,      ///< what training computes
+  kOptimization,  ///< likewise; a run that continues may be given another value
+  kLength,        ///< how long training goes on; likewise
+  kResponses,     ///< how items are answered and judged outside training
+  kMeasurement,   ///< no weight and no response, but when and on how much accuracy is measured, and what a step costs
+  kBookkeeping,   ///< no number: names, places, which checkpoints are kept
 };
 
 /// One section of a run's TOML.

@@ -155,7 +155,8 @@ void Evaluation::check_settings(const Work& work) const {
   std::erase_if(there.values, [&](const auto& setting) {
     return !here.values.contains(setting.first) && work.plan.config.find(setting.first) != nullptr;
   });
-  std::vector<std::string> lines = differences(there.values, here.values);
+  std::vector<std::string> lines;
+  for (const Difference& difference : differences(there.values, here.values)) lines.push_back(difference.text());
   if (there.checkpoint_checksum != here.checkpoint_checksum)
     lines.insert(lines.begin(), "another checkpoint: " + there.checkpoint + " there, " + here.checkpoint + " here");
   if (lines.empty()) return;

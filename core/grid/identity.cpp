@@ -17,7 +17,7 @@ bool counts(const ResolvedSection& section, const ResolvedValue& value, Identity
     case IdentityOf::kTraining:
       // A run may be made longer, unless its learning rate falls towards its end.
       if (value.role == kLength) return section.params.get<std::string>("schedule") != "constant";
-      return value.role == kResult || value.role == kTraining;
+      return value.role == kResult || value.role == kTraining || value.role == kOptimization;
     default:
       if (value.is_path && (section.name == "model" || section.name == "task")) return false;
       return value.role == kResult || value.role == kResponses;
@@ -75,28 +75,34 @@ std::string Identity::content(const fs::path& path) {
   return contents_[path] = text;
 }
 
-std::vector<std::string> differences(const std::map<std::string, std::string>& there,
-                                     const std::map<std::string, std::string>& here) {
+std::vector<Difference> differences(const std::map<std::string, std::string>& there,
+                                    const std::map<std::string, std::string>& here) {
   auto keys = there;
   keys.insert(here.begin(), here.end());
   const auto shown = [](const std::map<std::string, std::string>& settings, const std::string& key) {
     const auto found = settings.find(key);
     return found == settings.end() ? "nothing" : found->second;
   };
-  std::vector<std::string> lines;
+  std::vector<Difference> found;
   for (const auto& [key, value] : keys) {
-    if (shown(there, key) != shown(here, key))
-      lines.push_back(key + ": " + shown(there, key) + " there, " + shown(here, key) + " here");
+    if (shown(there, key) != shown(here, key)) found.push_back({key, shown(there, key), shown(here, key)});
   }
-  return lines;
+  std::ranges::stable_partition(found, [](const Difference& difference) { return difference.key.ends_with(".name"); });
+  return found;
 }
 
-std::string listed(const std::vector<std::string>& differences) {
+std::string listed(const std::vector<std::string>& lines) {
   constexpr std::size_t kShown = 8;
   std::string text;
-  for (std::size_t i = 0; i < std::min(differences.size(), kShown); ++i) text += "\n       " + differences[i];
-  if (differences.size() > kShown) text += "\n       and " + std::to_string(differences.size() - kShown) + " more";
+  for (std::size_t i = 0; i < std::min(lines.size(), kShown); ++i) text += "\n       " + lines[i];
+  if (lines.size() > kShown) text += "\n       and " + std::to_string(lines.size() - kShown) + " more";
   return text;
+}
+
+std::string listed(const std::vector<Difference>& differences) {
+  std::vector<std::string> lines;
+  for (const Difference& difference : differences) lines.push_back(difference.text());
+  return listed(lines);
 }
 
 }  // namespace drift

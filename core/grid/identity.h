@@ -38,10 +38,21 @@ class Identity {
   std::map<std::filesystem::path, std::string> contents_;  ///< many configurations share a checkpoint
 };
 
-/// What differs between two sets of settings, a line each: "task.digits: 3 there, 4 here".
-std::vector<std::string> differences(const std::map<std::string, std::string>& there,
-                                     const std::map<std::string, std::string>& here);
-/// The first of them for a message, each on a line of its own below it.
-std::string listed(const std::vector<std::string>& differences);
+/// One setting that two sets have otherwise; "nothing" stands for a set that lacks it.
+struct Difference {
+  std::string key;
+  std::string there;
+  std::string here;
+
+  std::string text() const { return key + ": " + there + " there, " + here + " here"; }
+};
+
+/// By key, those first that name a component: others follow from them.
+std::vector<Difference> differences(const std::map<std::string, std::string>& there,
+                                    const std::map<std::string, std::string>& here);
+
+/// The first lines for a message, each on a line of its own below it.
+std::string listed(const std::vector<std::string>& lines);
+std::string listed(const std::vector<Difference>& differences);
 
 }  // namespace drift

@@ -26,6 +26,9 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kStepPrefix = "step-";
 constexpr const char* kLast = "last";
+// In this order: what makes it a run that has begun goes last.
+constexpr std::array kFilesOfARun = {"report.html",  "summary.json", "samples.json",  "changes.jsonl", "log.txt",
+                                     "plugins.json", "config.toml",  "metrics.jsonl", "checkpoints"};
 
 std::string step_name(std::int64_t step) {
   std::array<char, 32> digits{};
@@ -55,13 +58,6 @@ std::vector<StepFolder> step_folders(const fs::path& checkpoints) {
   return found;
 }
 
-bool holds_run(const fs::path& path) {
-  std::error_code failed;
-  const fs::path checkpoints = path / "checkpoints";
-  return fs::exists(path / "config.toml", failed) || fs::exists(path / "metrics.jsonl", failed) ||
-         (fs::is_directory(checkpoints, failed) && !fs::is_empty(checkpoints, failed));
-}
-
 void create_folder(const fs::path& path) {
   std::error_code failed;
   fs::create_directories(path, failed);
@@ -84,22 +80,38 @@ std::string name_whole_checkpoint(const fs::path& checkpoints, const fs::path& b
 
 }  // namespace
 
-RunFolder RunFolder::create(const fs::path& path) {
+bool RunFolder::has_begun(const fs::path& path) {
+  std::error_code failed;
+  const fs::path metrics = path / "metrics.jsonl", checkpoints = path / "checkpoints";
+  return (fs::is_regular_file(metrics, failed) && !fs::is_empty(metrics, failed)) ||
+         (fs::is_directory(checkpoints, failed) && !fs::is_empty(checkpoints, failed));
+}
+
+RunFolder RunFolder::create(const fs::path& path, Existing existing) {
   create_folder(path);
   RunFolder run(path);
-  if (holds_run(path)) {
+  if (existing == Existing::kRefuse && has_begun(path)) {
     throw Error("folder " + path.string() + " already has a run",
-                "continue it with --resume, or choose another folder with --out");
+                "continue it with --resume, replace it with --overwrite, or choose another folder with --out");
+  }
+  for (const char* name : kFilesOfARun) {
+    std::error_code failed;
+    fs::remove_all(path / name, failed);
+    if (failed) throw_file_error("remove", path / name, failed.value());
   }
   create_folder(run.checkpoints());
   return run;
 }
 
 RunFolder RunFolder::open(const fs::path& path) {
-  if (!holds_run(path))
+  std::error_code failed;
+  if (!fs::exists(path / "config.toml", failed) && !has_begun(path))
     throw Error("there is no run in " + path.string() + " to continue", "start it without --resume");
+  if (!fs::is_directory(path / "checkpoints", failed)) {
+    throw Error("the run in " + path.string() + " has lost its folder checkpoints, and cannot continue",
+                "put the folder back, or start the run anew with --overwrite in place of --resume");
+  }
   RunFolder run(path);
-  create_folder(run.checkpoints());
   sweep_leftovers(run.path_);
   sweep_leftovers(run.checkpoints());
   return run;
@@ -153,8 +165,7 @@ fs::path RunFolder::save_checkpoint(const RunCheckpoint& checkpoint, std::int64_
   return checkpoints() / name;
 }
 
-std::optional<ResumePoint> RunFolder::resume_point(const std::string& config_hash,
-                                                   const std::function<std::string()>& what_differs) const {
+std::optional<ResumePoint> RunFolder::resume_point() const {
   const fs::path last = checkpoints() / kLast;
   std::error_code failed;
   fs::path folder = last;
@@ -171,12 +182,6 @@ std::optional<ResumePoint> RunFolder::resume_point(const std::string& config_has
   } catch (const Error& error) {
     throw Error(std::string("the run cannot continue from its newest checkpoint: ") + error.what(),
                 (error.hint().empty() ? "" : error.hint() + "; ") + name_whole_checkpoint(checkpoints(), folder));
-  }
-  if (point.state.config_hash != config_hash) {
-    throw Error("checkpoint " + folder.string() + " was written with a different configuration (" +
-                    point.state.config_hash + ", this one is " + config_hash + ")" +
-                    (what_differs ? what_differs() : ""),
-                "continue with the run's own config.toml, or start a new run in another folder with --out");
   }
   return point;
 }

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,15 +32,22 @@ struct ResumePoint {
 ///
 ///     config.toml plugins.json summary.json samples.json …   write_file()
 ///     metrics.jsonl                                           one object a step
+///     changes.jsonl                                           settings that were changed when the run continued
 ///     checkpoints/step-000010/  …                             the last few
 ///     checkpoints/last -> step-000010                         the one to continue from
 ///
 /// Everything is written so that a kill at any instant leaves the old or the new state, never a mixture.
 class RunFolder {
  public:
-  /// A new run. @throws Error if the folder holds a run, is in use or cannot be written.
-  static RunFolder create(const std::filesystem::path& path);
-  /// A run to continue. @throws Error if there is none, or it is in use.
+  enum class Existing { kRefuse, kOverwrite };
+
+  /// Whether a run has left something here that would be lost: a line of metrics or a checkpoint.
+  static bool has_begun(const std::filesystem::path& path);
+
+  /// A new run; files of one that never began are removed, with kOverwrite those of any.
+  /// @throws Error if the folder holds a run that has begun, is in use or cannot be written.
+  static RunFolder create(const std::filesystem::path& path, Existing existing = Existing::kRefuse);
+  /// A run to continue. @throws Error if there is none, its folder of checkpoints is missing, or it is in use.
   static RunFolder open(const std::filesystem::path& path);
 
   RunFolder(RunFolder&& other) noexcept;
@@ -54,7 +60,9 @@ class RunFolder {
   void write_file(std::string_view name, std::string_view content) const;
 
   /// Append one line, an object with an integer `step`, without a line break; on disk when this returns.
-  void append_metrics(std::string_view line) const;
+  void append_metrics(std::string_view line) const { append_line("metrics.jsonl", line); }
+  /// Any other file of the run that grows by lines.
+  void append_line(std::string_view name, std::string_view line) const;
   /// Drop the lines of steps after `step`, and a last line that was cut off.
   void truncate_metrics(std::int64_t step) const;
 
@@ -64,9 +72,8 @@ class RunFolder {
 
   /// The checkpoint to continue from, every file checked against its checksum; nothing if the run never wrote one.
   /// @throws Error if it is damaged (the hint names the newest complete one and how to choose it: the decision is the
-  /// user's), of another format, or of another configuration; what_differs() then says in which settings, or nothing.
-  std::optional<ResumePoint> resume_point(const std::string& config_hash,
-                                          const std::function<std::string()>& what_differs = {}) const;
+  /// user's) or of another format.
+  std::optional<ResumePoint> resume_point() const;
 
  private:
   explicit RunFolder(const std::filesystem::path& path);

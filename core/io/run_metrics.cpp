@@ -42,9 +42,9 @@ int append(int descriptor, std::string_view bytes) {
 
 }  // namespace
 
-void RunFolder::append_metrics(std::string_view line) const {
+void RunFolder::append_line(std::string_view name, std::string_view line) const {
   assert(line.find('\n') == std::string_view::npos);
-  const std::filesystem::path path = path_ / kMetrics;
+  const std::filesystem::path path = path_ / name;
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (descriptor < 0) throw_file_error("write", path, errno);
   struct stat before {};

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kFormat = 1;
+constexpr std::int64_t kFormat = 2;
 constexpr const char* kStateFile = "training_state.json";
 constexpr const char* kTensorFile = "training_state.safetensors";
 
@@ -87,11 +87,17 @@ nlohmann::json read_state_json(const fs::path& folder) {
 
 void write_training_state(const fs::path& folder, const TrainingState& state) {
   write_safetensors(folder / kTensorFile, state.tensors);
-  nlohmann::json json = {{"format", kFormat},      {"step", state.step},
-                         {"seed", state.seed},     {"config_hash", state.config_hash},
-                         {"values", state.values}, {"files", checksums_of(folder)}};
+  nlohmann::json json = {{"format", kFormat},          {"step", state.step},     {"seed", state.seed},
+                         {"settings", state.settings}, {"values", state.values}, {"files", checksums_of(folder)}};
   json["checksum"] = checksum(text_without_checksum(json));
   write_file_atomically(folder / kStateFile, json_text(json, 2) + "\n");
+}
+
+void verify_checkpoint(const fs::path& folder) {
+  std::error_code ignored;
+  if (!fs::exists(folder / kStateFile, ignored)) return;
+  const nlohmann::json json = read_state_json(folder);
+  if (json.contains("files")) compare_files(folder, json["files"]);
 }
 
 TrainingState read_training_state(const fs::path& folder) {
@@ -101,7 +107,7 @@ TrainingState read_training_state(const fs::path& folder) {
     compare_files(folder, json.at("files"));
     json.at("step").get_to(state.step);
     json.at("seed").get_to(state.seed);
-    json.at("config_hash").get_to(state.config_hash);
+    json.at("settings").get_to(state.settings);
     json.at("values").get_to(state.values);
   } catch (const nlohmann::json::exception&) {  // the checksum is right, the fields are not: another program wrote it
     throw Error("checkpoint " + folder.string() + " is damaged: " + kStateFile + " lacks a field");

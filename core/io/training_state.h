@@ -15,13 +15,17 @@ namespace drift {
 struct TrainingState {
   std::int64_t step = 0;  ///< finished training steps
   std::uint64_t seed = 0;
-  std::string config_hash;  ///< of the settings that the numbers depend on
+  std::map<std::string, std::string> settings;  ///< by key, as TOML: those that the numbers depend on
   std::map<std::string, std::string> values;
   std::vector<NamedTensor> tensors;
 };
 
 /// Write the state into a checkpoint's folder, as the last of its files: the checksums cover all that is there.
 void write_training_state(const std::filesystem::path& folder, const TrainingState& state);
+
+/// Compare a checkpoint's files with the checksums that it holds; one without training state holds none.
+/// @throws Error that lists every file that is not what was written
+void verify_checkpoint(const std::filesystem::path& folder);
 
 /// Read it back, after every file has been compared with its checksum. The tensors share the mapped file.
 /// @throws Error if the folder holds no training state, or that of another format version, or any file is missing or

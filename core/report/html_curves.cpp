@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace drift {
 namespace {
@@ -45,6 +46,7 @@ class Curves {
          .series = {of("loss/token_utility")},
          .minimum = 0,
          .noisy = true});
+    own_metrics();
     live_groups();
     add({.title = "Gradient norm",
          .unit = "before clipping",
@@ -108,6 +110,18 @@ class Curves {
     if (chart.x.empty()) return;
     chart.series = {std::move(series)};
     add(std::move(chart));
+  }
+
+  /// What losses and other components report under names of their own.
+  void own_metrics() {
+    std::set<std::string> names;
+    for (const StepRecord& step : metrics_) {
+      for (const auto& [name, value] : step.loss_metrics) {
+        if (name != "kl" && name != "token_utility") names.insert("loss/" + name);
+      }
+      for (const auto& [name, value] : step.plugin_metrics) names.insert(name);
+    }
+    for (const std::string& name : names) add({.title = spoken_name(name), .series = {of(name)}, .noisy = true});
   }
 
   void live_groups() {

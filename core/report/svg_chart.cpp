@@ -18,6 +18,7 @@ namespace {
 // In the units of the viewBox; the page scales it.
 constexpr double kWidth = 400, kHeight = 196;
 constexpr double kLeft = 50, kRight = 10, kTop = 8, kBottom = 34;
+constexpr double kDigitWidth = 7;  // of a tick's label
 constexpr std::size_t kMostPoints = 500;
 constexpr std::size_t kFewestSmoothed = 20;
 constexpr std::size_t kColours = 8;
@@ -115,8 +116,11 @@ std::string axes(const Frame& frame) {
     if (tick != std::floor(tick)) continue;  // steps are integers
     svg += print_text("<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>", frame.x(tick),
                       frame.x(tick), base, base + 4);
-    svg += print_text("<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">", frame.x(tick), base + 16) +
-           short_number(tick) + "</text>";
+    const std::string label = short_number(tick);
+    const double half = kDigitWidth / 2 * static_cast<double>(label.size());  // the last label must not be cut off
+    svg += print_text("<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
+                      std::min(frame.x(tick), kWidth - half), base + 16) +
+           label + "</text>";
   }
   svg += print_text("<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">step</text>", kWidth - kRight,
                     kHeight - 4);

@@ -45,7 +45,7 @@ std::vector<double> values_of(const std::vector<StepRecord>& metrics, std::int64
 Json finished_summary(const fs::path& folder) {
   if (!is_there(folder / "summary.json")) return nullptr;
   Json summary = Json::parse(read_whole_file(folder / "summary.json"));
-  return summary.is_object() && !summary.value("interrupted", true) ? summary : Json(nullptr);
+  return summary.is_object() && summary.value("status", "") == "finished" ? summary : Json(nullptr);
 }
 
 /// The step of the last whole line; 0 where there is none.

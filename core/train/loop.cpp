@@ -140,7 +140,7 @@ void TrainingLoop::save(std::int64_t step) {
   checkpoint.source = settings_.model_folder;
   checkpoint.state.step = step;
   checkpoint.state.seed = settings_.seed;
-  checkpoint.state.config_hash = settings_.config_hash;
+  checkpoint.state.settings = settings_.settings;
   checkpoint.state.tensors = training_.state();
   checkpoint.state.values["seconds"] = exact(result_.seconds);
   if (result_.before) {
@@ -167,8 +167,8 @@ void TrainingLoop::judge(std::int64_t step, const HeldOutResult& result) {
          "is nothing to learn from: look at its answers (drift generate), the prompt and the reward");
   if (result.accuracy == 0 && best_accuracy_ > 0)
     warn(step,
-         "held-out accuracy fell to 0, and was not 0 before; the weights may have diverged: go back to an earlier "
-         "checkpoint with a lower learning rate");
+         "held-out accuracy fell to 0, and was not 0 before; the weights may have diverged: continue from an "
+         "earlier checkpoint with a lower learning_rate (--resume --set …)");
   best_accuracy_ = std::max(best_accuracy_, result.accuracy);
 }
 

@@ -24,7 +24,7 @@ struct LoopSettings {
   std::int64_t evaluate_every = 0;  ///< 0: only at the ends
   bool evaluate_before = true;
   std::uint64_t seed = 0;
-  std::string config_hash;
+  std::map<std::string, std::string> settings;  ///< TrainingState::settings
   std::string model_config_json;
   std::filesystem::path model_folder;  ///< whose tokenizer and other files a checkpoint carries along
 };
@@ -54,6 +54,9 @@ class TrainingLoop {
   void resume(const ResumePoint& point);
 
   LoopResult run();
+
+  /// What there is so far.
+  const LoopResult& result() const { return result_; }
 
  private:
   void guarded(const std::string& when, const std::function<void()>& action) const;

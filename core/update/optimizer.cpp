@@ -145,8 +145,9 @@ double Optimizer::step(std::vector<at::Tensor> gradients) {
     if (self.has_master(p)) tensor.copy_(self.masters[p]);
     // Before anything is saved: a checkpoint of such weights would be useless.
     if (!std::isfinite(at::norm(tensor).item<double>())) {
-      throw Error("the optimizer step left `" + name + "` with a norm that is not finite",
-                  "go back to an earlier checkpoint with a lower learning rate");
+      throw Error(
+          "the optimizer step left `" + name + "` with a norm that is not finite",
+          "the weights have diverged: continue from a checkpoint with a lower learning_rate (--resume --set …)");
     }
   }
   self.schedule.step();

@@ -183,8 +183,9 @@ class GradientComputation {
     // A loss whose log-probabilities are finite has been found to be finite.
     if (!std::isfinite(value)) {
       in_plugin(model_, "forward", [&] {
-        throw Error("log-probabilities are not finite, and the loss is " + std::to_string(value),
-                    "the weights have diverged: go back to an earlier checkpoint with a lower learning rate");
+        throw Error(
+            "log-probabilities are not finite, and the loss is " + std::to_string(value),
+            "the weights have diverged: continue from a checkpoint with a lower learning_rate (--resume --set …)");
       });
     }
     result_.loss += value;

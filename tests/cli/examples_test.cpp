@@ -1,11 +1,15 @@
-// The examples of --help work as printed, from the root of the repository and in the order of `drift --help`.
+// What is printed can be typed: the examples of --help and the commands of the pages, from the root of the repository
+// and in their order. Long ones are shortened by settings; where a model or data do not ship, the error must name them.
 
 #include <tests/support/support.h>
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -27,6 +31,8 @@ class Root {
     fs::create_symlink(test::build_dir(), folder_.path() / "build/release");
   }
 
+  const fs::path& path() const { return folder_.path(); }
+
   test::CommandResult run(const std::string& command) const {
     test::write_file(folder_.path() / "command.sh", "export PATH=build/release/bin:$PATH\n" + command + "\n");
     return test::run_command("cd " + folder_.path().string() + " && bash command.sh");
@@ -46,6 +52,105 @@ std::vector<std::string> examples_in(const std::string& help) {
     if (inside) examples.push_back(line.substr(9));
   }
   return examples;
+}
+
+/// Everything that a page shows as a command of this program, without prompt and comment.
+std::vector<std::string> commands_on(const fs::path& page) {
+  static const std::regex kCommand(R"(^(?:    )?(?:\$ )?(?:build/release/bin/)?(drift .*?)(?:\s+#.*)?$)");
+  std::vector<std::string> commands;
+  std::istringstream lines(test::read_file(page));
+  bool fenced = false;
+  std::smatch found;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("```")) fenced = !fenced;
+    if ((fenced || line.starts_with("    ")) && std::regex_match(line, found, kCommand)) commands.push_back(found[1]);
+  }
+  return commands;
+}
+
+std::vector<fs::path> pages() {
+  std::vector<fs::path> found = {test::source_dir() / "README.md", test::source_dir() / "CONTRIBUTING.md"};
+  for (const char* folder : {"docs", "plugins", "assets"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(test::source_dir() / folder)) {
+      if (entry.path().extension() == ".md") found.push_back(entry.path());
+    }
+  }
+  std::ranges::sort(found.begin() + 2, found.end());
+  return found;
+}
+
+/// The same command in seconds.
+std::string shortened(const std::string& command) {
+  const auto has = [&](const std::string& text) { return command.find(text) != std::string::npos; };
+  if (has("--dry-run") || has("--report") || has("--help")) return command;
+  if (command.starts_with("drift train"))
+    return command + " --set train.steps=1 --set train.prompts_per_step=2 --set evaluation.items=4";
+  if (command.starts_with("drift pretrain"))
+    return command + " --set pretrain.steps=1 --set pretrain.batch_size=4 --set evaluation.items=4";
+  if (command.starts_with("drift sweep") && !has("quick.toml")) return command + " --dry-run";
+  if (command.starts_with("drift eval ") && !has("eval diff")) return command + " --set evaluation.items=4";
+  return command;
+}
+
+/// What the pages' examples stand on: names that a reader replaces by his own, and what earlier commands would have
+/// made.
+void prepare(const Root& root) {
+  for (const char* model : {"DIR", "MODEL"})
+    fs::create_symlink(test::source_dir() / "assets/sudoku-llada", root.path() / model);
+  test::write_file(root.path() / "run.toml", "extends = [\"configs/quickstart.toml\"]\n");
+  test::write_file(root.path() / "responses.jsonl", R"({"response": "so \\boxed{3/4}", "reference": "\\frac{6}{8}"})"
+                                                    "\n");
+  test::write_file(root.path() / "texts.jsonl", "{\"text\": \"0123\"}\n");
+  const auto trained =
+      root.run("drift train configs/quickstart.toml --steps 1 --set evaluation.items=4 --out runs/mine");
+  ASSERT_EQ(trained.status, 0) << trained.error;
+}
+
+/// Things that users have and the repository has not.
+bool names_what_does_not_ship(const std::string& error) {
+  return std::ranges::any_of(std::vector<std::string>{"LLaDA-8B-Instruct", "scripts/fetch_data", "runs/eval/paper/"},
+                             [&](const std::string& name) { return error.find(name) != std::string::npos; });
+}
+
+TEST(Pages, CommandsWorkAsPrinted) {
+  const Root root;
+  ASSERT_NO_FATAL_FAILURE(prepare(root));
+  int worked = 0;
+  for (const fs::path& page : pages()) {
+    for (const std::string& command : commands_on(page)) {
+      const auto result = root.run(shortened(command));
+      EXPECT_TRUE(result.status == 0 || (result.status == 1 && names_what_does_not_ship(result.error)))
+          << page << "\n"
+          << command << "\n"
+          << result.status << "\n"
+          << result.output << result.error;
+      worked += result.status == 0;
+    }
+  }
+  EXPECT_GT(worked, 40) << "nothing is found or nothing can be done";
+}
+
+/// Hints name commands in the text of errors. This finds those that the program does not have.
+TEST(Sources, NameNoCommandThatDoesNotExist) {
+  const Root root;
+  std::set<std::string> known = {"--help", "help"};
+  std::istringstream overview(root.run("drift --help").output);
+  for (std::string line, word; std::getline(overview, line);) {
+    std::istringstream words(line);
+    if (line.starts_with("  ") && words >> word) known.insert(word);
+  }
+  ASSERT_TRUE(known.contains("train"));
+  static const std::regex kNamed(R"re((?:[`(]|"|  )drift ([a-z-]+)[ `)"])re");
+  int named = 0;
+  for (const char* folder : {"core", "plugins"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(test::source_dir() / folder)) {
+      if (entry.path().extension() != ".cpp") continue;
+      const std::string text = test::read_file(entry.path());
+      for (std::sregex_iterator found(text.begin(), text.end(), kNamed), end; found != end; ++found, ++named)
+        EXPECT_TRUE(known.contains((*found)[1])) << entry.path() << ": " << found->str();
+    }
+  }
+  EXPECT_GT(named, 20);
 }
 
 TEST(Examples, WorkAsPrinted) {

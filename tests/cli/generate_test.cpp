@@ -88,13 +88,38 @@ TEST_F(Checkpoint, TakesTokenIdsAndShowsEveryStep) {
   EXPECT_THAT(result.output, HasSubstr("\u00b7")) << "what is still masked";
 }
 
+TEST_F(Checkpoint, AnswersAnItemInTheWordsOfItsTask) {
+  const std::string id = "3201000003004130-3241142323144132";  // held out
+  const auto shown = nlohmann::json::parse(runs_->drift("data show a/config.toml --json --id " + id).output);
+  std::string ids;
+  for (const std::int64_t id : shown.at("token_ids")) ids += (ids.empty() ? "" : ",") + std::to_string(id);
+  const auto of_item = generate("--json --item " + id);
+  ASSERT_EQ(of_item.status, 0) << of_item.error;
+  EXPECT_EQ(of_item.output, generate("--token-ids " + ids + " --json").output);
+  EXPECT_THAT(generate("--item nothing/1").error, HasSubstr("the task has no item `nothing/1`"));
+}
+
+TEST_F(Checkpoint, WithoutARunSaysThatItNeedsOnesFile) {
+  const std::string model = (test::source_dir() / "assets/sudoku-llada").string();
+  for (const std::string command : {"eval " + model, "generate " + model + " --prompt x"}) {
+    const auto result = runs_->drift(command);
+    EXPECT_EQ(result.status, 1);
+    EXPECT_THAT(result.error, HasSubstr("no run made the checkpoint"));
+    EXPECT_THAT(result.error, HasSubstr("--config configs/quickstart.toml"));
+  }
+  EXPECT_EQ(runs_->drift("eval " + model + " --config run.toml").status, 0);
+  const auto missing = runs_->drift("eval nowhere --config nothing.toml");
+  EXPECT_EQ(missing.status, 1);
+  EXPECT_THAT(missing.error, HasSubstr("there is no checkpoint folder nowhere"));
+}
+
 TEST_F(Checkpoint, RefusesInvalidPrompts) {
   const auto outside = generate("--token-ids 6,23");
   EXPECT_EQ(outside.status, 1);
   EXPECT_THAT(outside.error, HasSubstr("token id 23 is outside the model's vocabulary of 23"));
   const auto empty = generate("--prompt ''");
   EXPECT_EQ(empty.status, 1);
-  EXPECT_THAT(empty.error, HasSubstr("the prompt is empty\n  = give --prompt TEXT or --token-ids 1,2,3"));
+  EXPECT_THAT(empty.error, HasSubstr("the prompt is empty\n  = give --prompt TEXT, --item ID or --token-ids 1,2,3"));
   EXPECT_EQ(generate("--token-ids ''").status, 2);
   const auto huge = generate("--token-ids 6,99999999999999999999");
   EXPECT_EQ(huge.status, 2);

@@ -114,7 +114,65 @@ TEST_F(Resume, TheModelCountsByItsContentWhereverItLies) {
   test::write_file(runs_.path() / "there/config.json", test::read_file(runs_.path() / "there/config.json") + "\n");
   const auto other = runs_.train("killed", "--steps 3 --model there --resume");
   EXPECT_EQ(other.status, 1);
-  EXPECT_THAT(other.error, testing::HasSubstr("a file that the configuration names"));
+  EXPECT_THAT(other.error, testing::ContainsRegex("\n       model.path: content [0-9a-f]+ there, content"));
+}
+
+TEST_F(Resume, WithAnotherLearningRateIfItIsAskedFor) {
+  ASSERT_EQ(runs_.train("killed", "--steps 2 --set train.learning_rate=2e-3").status, 0);
+  const auto silent = runs_.train("killed", "--steps 3 --resume");
+  EXPECT_EQ(silent.status, 1) << "run.toml has another one, and nobody said that the run should change";
+  EXPECT_THAT(silent.error, testing::HasSubstr("\n       train.learning_rate: 0.002 there, 0.001 here\n"));
+  EXPECT_THAT(silent.error, testing::HasSubstr("add --set train.learning_rate=0.001; or continue"));
+
+  const auto asked = runs_.train("killed", "--steps 3 --resume --set train.learning_rate=5e-4");
+  ASSERT_EQ(asked.status, 0) << asked.error;
+  EXPECT_EQ(test::metrics_of(runs_.run("killed")).back().at("learning_rate"), 5e-4);
+  EXPECT_THAT(asked.output, testing::HasSubstr("from step 3 on: train.learning_rate = 5e-04, was 0.002"));
+  const auto changes = test::read_file(runs_.run("killed/changes.jsonl"));
+  EXPECT_THAT(changes,
+              testing::HasSubstr(R"({"step":2,"key":"train.learning_rate","before":"0.002","after":"5e-04"})"));
+
+  const auto own = runs_.drift("train killed/config.toml --steps 4 --resume");
+  ASSERT_EQ(own.status, 0) << own.error;
+  EXPECT_EQ(test::metrics_of(runs_.run("killed")).back().at("learning_rate"), 5e-4) << "its own file has the change";
+}
+
+TEST_F(Resume, WithAnotherAlgorithmIsRefusedAlsoIfItIsAskedFor) {
+  ASSERT_EQ(runs_.train("killed", "--steps 1").status, 0);
+  const auto other = runs_.train("killed", "--steps 2 --resume --algorithm d1");
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.error, testing::HasSubstr("algorithm.name: \"rldf\" there, \"d1\" here"));
+}
+
+TEST_F(Resume, WithoutItsCheckpointsIsAnError) {
+  ASSERT_EQ(runs_.train("killed", "--steps 1").status, 0);
+  fs::remove_all(runs_.run("killed/checkpoints"));
+  const auto result = runs_.train("killed", "--steps 2 --resume");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.error, testing::HasSubstr("has lost its folder checkpoints"));
+  EXPECT_EQ(test::metrics_of(runs_.run("killed")).back().at("step"), 1) << "nothing was begun anew";
+}
+
+TEST_F(Resume, AfterTheWholeProjectOrTheRunAloneWasMoved) {
+  const fs::path project = runs_.path() / "project";
+  fs::create_directory(project);
+  fs::copy(test::source_dir() / "assets/sudoku-llada", project / "model", fs::copy_options::recursive);
+  test::write_file(project / "run.toml", test::read_file(runs_.path() / "run.toml"));
+  const auto in = [&](const fs::path& folder, const std::string& arguments) {
+    return test::run_command("cd " + folder.string() + " && " + test::program().string() + " " + arguments);
+  };
+  const auto begun = in(project, "train run.toml --model model --steps 1 --out runs/a");
+  ASSERT_EQ(begun.status, 0) << begun.error;
+
+  fs::rename(project, runs_.path() / "moved");
+  const auto moved = in(runs_.path() / "moved", "train runs/a/config.toml --resume --steps 2");
+  ASSERT_EQ(moved.status, 0) << moved.error;
+
+  fs::create_directories(runs_.path() / "archive/2026/november");
+  fs::rename(runs_.path() / "moved/runs/a", runs_.path() / "archive/2026/november/a");
+  const auto alone = in(runs_.path(), "train archive/2026/november/a/config.toml --resume --steps 3");
+  ASSERT_EQ(alone.status, 0) << alone.error;
+  EXPECT_EQ(test::metrics_of(runs_.path() / "archive/2026/november/a").back().at("step"), 3);
 }
 
 TEST_F(Resume, WithInnerIterationsAndAReferencePolicy) {
@@ -178,7 +236,7 @@ class Interrupted : public Resume {
 
     const auto last = test::metrics_of(runs_.run("killed")).back().at("step").get<int>();
     EXPECT_EQ(fs::read_symlink(runs_.run("killed/checkpoints/last")), step_folder(last));
-    EXPECT_EQ(nlohmann::json::parse(test::read_file(runs_.run("killed/summary.json"))).at("interrupted"), true);
+    EXPECT_EQ(nlohmann::json::parse(test::read_file(runs_.run("killed/summary.json"))).at("status"), "interrupted");
 
     // Its output continues unchanged.
     const std::string output = program.output();
@@ -196,6 +254,8 @@ TEST_F(Interrupted, CtrlCFinishesTheStepSavesAndSaysHowToContinue) { stop_and_go
 
 TEST_F(Interrupted, SoDoesTerminate) { stop_and_go_on(SIGTERM); }
 
+TEST_F(Interrupted, SoDoesATerminalThatCloses) { stop_and_go_on(SIGHUP); }
+
 TEST_F(Interrupted, ASecondCtrlCExitsImmediately) {
   const std::string run = "train run.toml --steps 3 --set train.prompts_per_step=256 --set evaluation.before=false";
   ASSERT_EQ(runs_.drift(run + " --out unbroken").status, 0);
@@ -206,7 +266,7 @@ TEST_F(Interrupted, ASecondCtrlCExitsImmediately) {
   ASSERT_TRUE(program.wait_until([&] { return program.error().find("once more") != std::string::npos; }));
   program.send(SIGINT);
   EXPECT_EQ(program.wait(), 128 + SIGINT);
-  EXPECT_FALSE(fs::exists(runs_.run("killed/summary.json"))) << "it did not exit immediately";
+  EXPECT_FALSE(fs::exists(runs_.run("killed/checkpoints/last"))) << "it did not exit immediately";
   const auto resumed = runs_.drift(start_or_resume(run));
   ASSERT_EQ(resumed.status, 0) << resumed.error;
   expect_same_result();

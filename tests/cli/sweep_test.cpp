@@ -148,7 +148,7 @@ TEST_F(Sweep, CtrlCLetsTheRunsSaveAndSaysHowToGoOn) {
               HasSubstr("continue with  drift sweep grid.toml --out out --set train.prompts_per_step=3"));
   ASSERT_EQ(run_folders().size(), 1u);
   const auto summary = nlohmann::json::parse(test::read_file(run_folders()[0] / "summary.json"));
-  EXPECT_EQ(summary.at("interrupted"), true);
+  EXPECT_EQ(summary.at("status"), "interrupted");
 }
 
 TEST_F(Sweep, ItsRunsEndWithIt) {
@@ -163,7 +163,7 @@ TEST_F(Sweep, ItsRunsEndWithIt) {
   program.wait();
   const fs::path run = run_folders()[0];
   while (is_in_use(run)) std::this_thread::sleep_for(std::chrono::milliseconds(10));  // else until ctest's limit
-  EXPECT_EQ(nlohmann::json::parse(test::read_file(run / "summary.json")).at("interrupted"), true);
+  EXPECT_EQ(nlohmann::json::parse(test::read_file(run / "summary.json")).at("status"), "interrupted");
 }
 
 TEST_F(Sweep, AFailingRunDoesNotStopTheOthersAndIsTriedAgain) {

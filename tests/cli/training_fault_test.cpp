@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <unistd.h>
+#include <csignal>
 
 #include <string>
 
@@ -115,7 +116,7 @@ TEST_F(TrainingFault, FoldersThatHoldNoRunOfDrift) {
 
 TEST_F(TrainingFault, AnotherConfigurationDoesNotContinue) {
   const std::string config = test::read_file(runs_.run("a/config.toml"));
-  for (const std::string other : {"--seed 6", "--set train.learning_rate=1e-5", "--set rollout.temperature=0.5"}) {
+  for (const std::string other : {"--seed 6", "--set advantage.std=none", "--set rollout.temperature=0.5"}) {
     const auto result = resume(other);
     EXPECT_EQ(result.status, 1);
     EXPECT_THAT(result.error, AllOf(HasSubstr("was written with a different configuration"),
@@ -130,13 +131,62 @@ TEST_F(TrainingFault, WeightsThatDiverge) {
       runs_.train("b", "--set train.learning_rate=1e30 --set train.gradient_clip=0 --set evaluation.before=false");
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.error, AllOf(HasSubstr("error: step 1: the optimizer step left `"), HasSubstr("not finite"),
-                                  HasSubstr("a lower learning rate"), HasSubstr("no checkpoint had been written yet")));
+                                  HasSubstr("a lower learning_rate"), HasSubstr("no checkpoint had been written yet")));
   EXPECT_FALSE(fs::exists(runs_.run("b/checkpoints/step-000001"))) << "diverged weights are not saved";
+}
+
+TEST_F(TrainingFault, ARunThatDivergedContinuesAsItsErrorSays) {
+  const auto diverged = resume("--set train.learning_rate=1e30 --set train.gradient_clip=0");
+  EXPECT_EQ(diverged.status, 1);
+  EXPECT_THAT(diverged.error, AllOf(HasSubstr("continue from a checkpoint with a lower learning_rate (--resume --set"),
+                                    HasSubstr("to go back one more: ln -sfn step-000001 a/checkpoints/last")));
+  const std::string text = "to continue from there: drift ";
+  const auto begin = diverged.error.find(text);
+  ASSERT_NE(begin, std::string::npos) << diverged.error;
+  const std::string command = diverged.error.substr(begin + text.size());
+  const auto healed = runs_.drift(command.substr(0, command.find('\n')) +
+                                  " --set train.learning_rate=1e-4 --set train.gradient_clip=1");
+  ASSERT_EQ(healed.status, 0) << healed.error;
+  EXPECT_EQ(test::metrics_of(runs_.run("a")).back().at("step"), 3);
+}
+
+TEST_F(TrainingFault, AFailedRunHasItsSummaryAndReport) {
+  const auto failed = resume("--set train.learning_rate=1e30 --set train.gradient_clip=0");
+  ASSERT_EQ(failed.status, 1);
+  const auto summary = nlohmann::json::parse(test::read_file(runs_.run("a/summary.json")));
+  EXPECT_EQ(summary.at("status"), "failed");
+  EXPECT_THAT(summary.at("error").get<std::string>(), HasSubstr("not finite"));
+  EXPECT_EQ(summary.at("steps"), 2);
+  EXPECT_THAT(test::read_file(runs_.run("a/report.html")), HasSubstr("not finite"));
+}
+
+TEST_F(TrainingFault, AKilledRunHasTheReportOfItsLastEvaluation) {
+  test::RunningProgram program(runs_.path(), "train run.toml --out b --steps 100000 --set evaluation.every=1");
+  ASSERT_TRUE(program.wait_until([&] { return fs::exists(runs_.run("b/samples.json")); })) << program.error();
+  program.send(SIGKILL);
+  program.wait();
+  EXPECT_EQ(nlohmann::json::parse(test::read_file(runs_.run("b/summary.json"))).at("status"), "unfinished");
+  fs::remove(runs_.run("b/report.html"));
+  const auto report = runs_.drift("report b");
+  EXPECT_EQ(report.status, 0) << report.error;
+  EXPECT_EQ(report.output, "b/report.html\n");
+  EXPECT_THAT(test::read_file(runs_.run("b/report.html")), HasSubstr("Held-out accuracy"));
+
+  EXPECT_EQ(runs_.drift("report nothing").status, 1);
+  EXPECT_FALSE(fs::exists(runs_.run("nothing")));
+}
+
+TEST_F(TrainingFault, AnEvaluationReadsNoDamagedCheckpoint) {
+  flip_byte(runs_.run("a/checkpoints/last/model.safetensors"));
+  const auto result = runs_.drift("eval a/checkpoints/last");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.error, HasSubstr("model.safetensors has the checksum"));
 }
 
 TEST_F(TrainingFault, WeightsThatAreNotNumbers) {
   const auto model = runs_.path() / "broken";
   fs::copy(test::base_checkpoint(), model);
+  fs::remove(model / "training_state.json");  // and with it the checksums
   std::string weights = test::read_file(model / "model.safetensors");
   weights.replace(weights.size() - 65536, 65536, std::string(65536, '\xff'));
   test::write_file(model / "model.safetensors", weights);

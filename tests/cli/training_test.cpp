@@ -53,7 +53,7 @@ TEST_F(Training, LeavesMetricsCheckpointsAndAReport) {
   for (const char* key : {"version", "algorithm", "model", "task", "seed", "steps", "seconds", "peak_memory_mib"})
     EXPECT_TRUE(summary.contains(key)) << key;
   EXPECT_EQ(summary.at("steps"), 4);
-  EXPECT_EQ(summary.at("interrupted"), false);
+  EXPECT_EQ(summary.at("status"), "finished");
   EXPECT_EQ(summary.at("held_out").at("before"), metrics.front().at("held_out").at("accuracy"));
   EXPECT_EQ(summary.at("held_out").at("after"), metrics.back().at("held_out").at("accuracy"));
   EXPECT_TRUE(summary.at("held_out").contains("standard_error"));
@@ -100,13 +100,38 @@ TEST_F(Training, AFolderThatHoldsARunIsRefused) {
   const auto second = runs_.train("a", "--steps 1");
   EXPECT_EQ(second.status, 1);
   EXPECT_EQ(second.error,
-            "error: folder a already has a run\n  = continue it with --resume, or choose another folder with --out\n");
+            "error: folder a already has a run\n  = continue it with --resume, replace it with --overwrite, or choose "
+            "another "
+            "folder with --out\n");
   EXPECT_EQ(test::read_file(runs_.run("a/metrics.jsonl")), metrics);
 }
 
-TEST_F(Training, WithoutOutTheRunsNameNamesItsFolder) {
-  const auto result = runs_.drift("train run.toml --steps 1");
-  ASSERT_EQ(result.status, 0) << result.error;
+TEST_F(Training, OverwriteReplacesTheRun) {
+  ASSERT_EQ(runs_.train("a", "--steps 2").status, 0);
+  test::write_file(runs_.run("a/notes.txt"), "mine");
+  ASSERT_EQ(runs_.train("a", "--steps 1 --overwrite").status, 0);
+  EXPECT_THAT(test::metrics_of(runs_.run("a")), SizeIs(2)) << "the evaluation before the first step, then one step";
+  EXPECT_THAT(checkpoints(runs_.run("a")), ElementsAre("last", "step-000001"));
+  EXPECT_EQ(test::read_file(runs_.run("a/notes.txt")), "mine") << "it is not the run's";
+  EXPECT_EQ(runs_.train("a", "--steps 1 --overwrite --resume").status, 2);
+}
+
+TEST_F(Training, WithoutOutTheRunsNameNamesItsFolderAndANumberFollows) {
+  for (const char* folder : {"runs/tiny", "runs/tiny-2"}) {
+    const auto result = runs_.drift("train run.toml --steps 1");
+    ASSERT_EQ(result.status, 0) << result.error;
+    EXPECT_TRUE(fs::exists(runs_.run(folder) / "summary.json")) << folder;
+  }
+  ASSERT_EQ(runs_.drift("train run.toml --steps 2 --resume").status, 0);
+  EXPECT_EQ(test::metrics_of(runs_.run("runs/tiny-2")).back().at("step"), 2) << "the last one continues";
+  ASSERT_EQ(runs_.drift("train runs/tiny/config.toml --steps 3 --resume").status, 0);
+  EXPECT_EQ(test::metrics_of(runs_.run("runs/tiny")).back().at("step"), 3) << "a run's own file continues that run";
+}
+
+TEST_F(Training, ARunThatNeverBeganIsNotInTheWay) {
+  fs::create_directories(runs_.run("runs/tiny/checkpoints"));
+  test::write_file(runs_.run("runs/tiny/config.toml"), "");
+  ASSERT_EQ(runs_.drift("train run.toml --steps 1").status, 0);
   EXPECT_TRUE(fs::exists(runs_.run("runs/tiny/summary.json")));
 }
 

@@ -4,6 +4,7 @@
 
 #include <tests/support/two_algorithms.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ namespace {
 using test::Config;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::MatchesRegex;
 using testing::StartsWith;
 
 std::string origin_of(const RunConfig& config, const std::string& section, const std::string& name) {
@@ -65,18 +67,18 @@ TEST_F(Config, APresetsSettingsForALossDoNotReachTheOneInItsPlace) {
   const RunConfig config = resolve_text("[algorithm.loss]\nname = \"smooth\"");
   EXPECT_EQ(config.component("algorithm.loss"), "smooth");
   EXPECT_EQ(config.section("algorithm.loss").get<double>("beta"), 2.0);
-  EXPECT_THAT(config.resolved_toml(), HasSubstr("algorithm.loss.beta (preset paper of steps): "));
+  EXPECT_THAT(config.resolved_toml(), HasSubstr("algorithm.loss.beta = 0.01 (preset paper of steps) has no effect: "));
 }
 
 TEST_F(Config, APresetsSettingForAnotherRolloutIsReportedAndIsNotAMistake) {
   EXPECT_FALSE(resolve_text("").section("rollout").values().contains("width"));
-  EXPECT_THAT(resolve_text("").preset_notes(),
+  EXPECT_THAT(resolve_text("").notes(),
               ElementsAre("rollout.width = 2 (preset paper of steps) has no effect: rollout `blocks` has no such "
                           "parameter"));
-  EXPECT_THAT(resolve_text("[algorithm]\nname = \"everything\"").preset_notes(),
+  EXPECT_THAT(resolve_text("[algorithm]\nname = \"everything\"").notes(),
               ElementsAre(HasSubstr("rollout.height = 2 (preset paper of everything) has no effect")))
       << "it is another rollout's";
-  EXPECT_THAT(resolve_text("[algorithm]\nname = \"everything\"\n[rollout]\nname = \"tall_blocks\"").preset_notes(),
+  EXPECT_THAT(resolve_text("[algorithm]\nname = \"everything\"\n[rollout]\nname = \"tall_blocks\"").notes(),
               testing::IsEmpty());
   EXPECT_THAT(mistakes("[rollout]\nwidth = 2"), HasSubstr("unknown parameter `width` of rollout `blocks`"));
 }
@@ -96,19 +98,85 @@ TEST_F(Config, EvaluationDecodesAsTrainingDoesByDefault) {
   EXPECT_EQ(config.section("rollout").get<double>("temperature"), 1.0);
 }
 
-TEST_F(Config, ParametersOfAnotherComponentAreSetAside) {
-  const std::string content = "[algorithm.masking]\nmask_num = 8\n[algorithm.loss]\nnorm = \"token\"\n";
-  const RunConfig swapped = resolve_text(content, {"algorithm.loss.name=smooth"});
-  EXPECT_EQ(swapped.component("algorithm.loss"), "smooth");
-  EXPECT_EQ(swapped.section("algorithm.masking").get<std::int64_t>("mask_num"), 8);
-  EXPECT_THAT(swapped.resolved_toml(), HasSubstr("algorithm.loss.norm"));
+TEST_F(Config, WhatWasWrittenForAnotherComponentStaysWhereTheNewOneTakesIt) {
+  test::add(
+      registry_, ComponentKind::kRollout, "rows",
+      {{"length", 256, "response positions", between(16, 512)}, {"temperature", 0.5, "of sampling", at_least(0)}});
+  registry_.add_bundle({.name = "rowwise",
+                        .doc = "",
+                        .paper = "",
+                        .masking = "steps",
+                        .loss = "smooth",
+                        .presets = {test::preset("paper", "rollout.length = 128\nalgorithm.loss.beta = 0.5\n")},
+                        .plugin = "steps"});
+  const RunConfig config =
+      resolve_text("[rollout]\nlength = 24\n[evaluation.rollout]\ntemperature = 0\n[algorithm.loss]\nbeta = 0.25\n",
+                   {"rollout.name=rows", "algorithm.name=rowwise"});
+  EXPECT_EQ(config.section("rollout").get<std::int64_t>("length"), 24) << "neither the default nor the preset's";
+  EXPECT_EQ(config.section("rollout").get<double>("temperature"), 0.5) << "nobody wrote one";
+  EXPECT_EQ(config.section("evaluation.rollout").get<double>("temperature"), 0.0);
+  EXPECT_EQ(config.section("algorithm.loss").get<double>("beta"), 0.25);
+  EXPECT_THAT(config.notes(), testing::IsEmpty());
+}
 
-  const RunConfig other = resolve_text(content, {"algorithm.name=everything", "algorithm.masking.p_prompt=0"});
+TEST_F(Config, WhatTheNewComponentDoesNotTakeIsSetAsideAndNamedWithItsPlace) {
+  test::add(registry_, ComponentKind::kRollout, "rows",
+            {{"length", 256, "response positions", between(16, 512)}, {"threshold", "sure", "of commits"}});
+  const RunConfig config =
+      resolve_text("[rollout]\nlength = 8\nthreshold = 0.5\ntemperature = 0.7\n", {"rollout.name=rows"});
+  EXPECT_EQ(config.section("rollout").get<std::int64_t>("length"), 256);
+  EXPECT_EQ(config.section("rollout").get<std::string>("threshold"), "sure");
+  EXPECT_THAT(
+      config.notes(),
+      ElementsAre(MatchesRegex("rollout.length = 8 \\(.*run.toml:3\\) has no effect: `length` of rollout `rows` "
+                               "must be .*16.*"),
+                  MatchesRegex("rollout.temperature = 0.7 \\(.*run.toml:5\\) has no effect: rollout `rows` "
+                               "has no such parameter"),
+                  MatchesRegex("rollout.threshold = 0.5 \\(.*run.toml:4\\) has no effect: `threshold` of "
+                               "rollout `rows` is of type text"),
+                  HasSubstr("rollout.width")));
+  for (const std::string& note : config.notes()) EXPECT_THAT(config.resolved_toml(), HasSubstr("\n#   " + note));
+}
+
+TEST_F(Config, EvaluationThatMayNoLongerBeGreedyIsAWarning) {
+  const auto warnings = [&](const std::string& content, const std::vector<std::string>& sets) {
+    return std::ranges::count_if(resolve_text(content, sets).notes(),
+                                 [](const std::string& note) { return note.starts_with("evaluation may no longer"); });
+  };
+  const std::string greedy = "[evaluation.rollout]\ntemperature = 0\n";
+  EXPECT_EQ(warnings(greedy, {"rollout.name=tall_blocks"}), 1);
+  EXPECT_EQ(warnings(greedy, {"evaluation.rollout.name=tall_blocks"}), 1);
+  EXPECT_EQ(warnings("[rollout]\ntemperature = 0.0\n", {"rollout.name=tall_blocks"}), 1);
+  EXPECT_EQ(warnings(greedy, {"rollout.name=blocks"}), 0) << "the same component";
+  EXPECT_EQ(warnings("[evaluation.rollout]\ntemperature = 1\n", {"rollout.name=tall_blocks"}), 0);
+}
+
+TEST_F(Config, NamingTheSameComponentAgainChangesNothing) {
+  const std::string content = "[rollout]\nlength = 8\n[evaluation.rollout]\ntemperature = 0\n";
+  const RunConfig again = resolve_text(content, {"rollout.name=blocks", "evaluation.rollout.name=blocks"});
+  EXPECT_EQ(again.section("rollout").get<std::int64_t>("length"), 8);
+  EXPECT_EQ(again.section("evaluation.rollout").get<std::int64_t>("length"), 8);
+  EXPECT_EQ(again.section("evaluation.rollout").get<double>("temperature"), 0.0);
+}
+
+TEST_F(Config, EvaluationWithAnotherRolloutStartsFromWhatWasWrittenForTraining) {
+  test::add(registry_, ComponentKind::kRollout, "rows", {{"length", 256, "response positions", between(16, 512)}});
+  const RunConfig config = resolve_text("[rollout]\nlength = 24\n[evaluation.rollout]\nname = \"rows\"\n");
+  EXPECT_EQ(config.section("evaluation.rollout").get<std::int64_t>("length"), 24);
+}
+
+TEST_F(Config, AnotherAlgorithmBringsItsPartsAndAnotherTaskItsReward) {
+  const RunConfig other = resolve_text("[algorithm.masking]\nmask_num = 8\n[algorithm.loss]\nname = \"steps\"\n",
+                                       {"algorithm.name=everything", "algorithm.masking.p_prompt=0"});
   EXPECT_EQ(other.component("algorithm.masking"), "everything");
+  EXPECT_EQ(other.component("algorithm.loss"), "smooth");
   EXPECT_EQ(other.section("train").get<std::int64_t>("inner_iterations"), 12);
+  EXPECT_THAT(other.notes(), testing::Contains(HasSubstr("--set algorithm.name=everything names another algorithm")));
 
-  EXPECT_EQ(resolve_text("[task]\ndigits = 2\n[reward]\nname = \"sums\"", {"task.name=words"}).component("reward"),
-            "words");
+  const RunConfig words = resolve_text("[task]\ndigits = 2\n[reward]\nname = \"sums\"", {"task.name=words"});
+  EXPECT_EQ(words.component("reward"), "words");
+  EXPECT_THAT(words.notes(), testing::Contains(HasSubstr("reward.name = \"sums\" (")));
+  EXPECT_THAT(words.notes(), testing::Contains(HasSubstr("task.digits = 2 (")));
 }
 
 TEST_F(Config, PathsCountFromTheFileThatSetsThem) {

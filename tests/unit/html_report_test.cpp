@@ -113,6 +113,15 @@ TEST(Report, HasACurveForWhatWasMeasuredAndNoneForWhatWasNot) {
   EXPECT_THAT(page, Not(HasSubstr("<b>Token utility")));
 }
 
+TEST(Report, DrawsWhatALossReportsUnderItsOwnName) {
+  RunFolder folder;
+  folder.write("metrics.jsonl", step_line(1, R"(,"loss/clip_share":0.25,"steps/entropy":1.5)") +
+                                    step_line(2, R"(,"loss/clip_share":0.5,"steps/entropy":1.25)"));
+  const std::string page = folder.report();
+  EXPECT_THAT(page, HasSubstr("<figcaption><b>loss/clip share"));
+  EXPECT_THAT(page, HasSubstr("<figcaption><b>steps/entropy"));
+}
+
 TEST(Report, RunsOfNoStepAndOneStepAreAlsoPages) {
   const RunFolder empty;
   const std::string nothing = empty.report();
@@ -235,6 +244,16 @@ TEST(Chart, LongRunsAreDrawnAsMeansOfNeighbours) {
   EXPECT_EQ(chart_bucket(2400), 5u);
   EXPECT_LT(svg_chart(chart).size(), 40000u);
   EXPECT_THAT(svg_chart(chart), HasSubstr("&quot;y&quot;:[3,8,13,"));
+}
+
+TEST(Chart, TheLastLabelOfTheAxisIsWhole) {
+  Chart chart;
+  for (int step = 1; step <= 15040; ++step) chart.x.push_back(step);
+  chart.series = {{"y", chart.x, {}}};
+  const std::string svg = svg_chart(chart);
+  std::smatch last;
+  ASSERT_TRUE(std::regex_search(svg, last, std::regex("x=\"([0-9.]+)\" y=\"[0-9.]+\" text-anchor=\"middle\">15k<")));
+  EXPECT_LE(std::stod(last[1]) + 3 * 7.0 / 2, 400) << "the width of the drawing";
 }
 
 TEST(Chart, TicksAreRoundNumbers) {

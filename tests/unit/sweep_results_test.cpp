@@ -123,7 +123,7 @@ class Results : public testing::Test {
 
   void finish(std::size_t cell, int seed, double accuracy) const {
     const auto run = folder_.path() / ("run" + std::to_string(3 * cell + static_cast<std::size_t>(seed) - 1));
-    test::write_file(run / "summary.json", R"({"version": "1", "interrupted": false, "seconds": 90, "threads": 2,
+    test::write_file(run / "summary.json", R"({"version": "1", "status": "finished", "seconds": 90, "threads": 2,
       "peak_memory_mib": )" + std::to_string(100 * seed) +
                                                R"(, "held_out": {"after": )" + std::to_string(accuracy) + "}}");
     std::string metrics;

@@ -1,0 +1,144 @@
+#include <core/cli/run_files.h>
+
+#include <core/base/log.h>
+#include <core/boundary/last_word.h>
+#include <core/eval/held_out.h>
+#include <core/grid/identity.h>
+#include <core/io/json.h>
+#include <core/report/html_report.h>
+
+#include <drift/error.h>
+
+#include <ATen/Parallel.h>
+#include <nlohmann/json.hpp>
+
+#include <sys/resource.h>
+
+namespace drift {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::int64_t kSamplesOfEach = 4;
+
+std::string name_of(RunOutcome outcome) {
+  static constexpr const char* kNames[] = {"unfinished", "finished", "interrupted", "failed"};
+  return kNames[static_cast<int>(outcome)];
+}
+
+std::string plugins_json(const PluginLoader& loader) {
+  auto list = Json::array();
+  for (const LoadedPlugin& plugin : loader.loaded()) {
+    list.push_back({{"name", plugin.name},
+                    {"version", plugin.version},
+                    {"licence", plugin.licence},
+                    {"tier", plugin.tier},
+                    {"path", plugin.path.string()},
+                    {"sha256", plugin.sha256}});
+  }
+  return json_text(list, 1) + "\n";
+}
+
+Json held_out_json(const LoopResult& result) {
+  Json held_out;
+  if (result.before) {
+    held_out["before"] = result.before->accuracy;
+    held_out["before_standard_error"] = result.before->standard_error;
+  }
+  if (result.after) {
+    held_out["after"] = result.after->accuracy;
+    held_out["standard_error"] = result.after->standard_error;
+  }
+  if (!held_out.empty()) held_out["items"] = (result.after ? result.after : result.before)->items;
+  return held_out;
+}
+
+std::string summary_json(const RunConfig& config, RunOutcome outcome, const LoopResult& result,
+                         const std::string& error) {
+  Json summary;
+  summary["version"] = DRIFT_VERSION;
+  summary["status"] = name_of(outcome);
+  if (!error.empty()) summary["error"] = error;
+  if (config.has("algorithm")) summary["algorithm"] = config.component("algorithm");
+  summary["model"] = config.component("model");
+  summary["task"] = config.component("task");
+  summary["seed"] = config.section("run").get<std::int64_t>("seed");
+  summary["device"] = config.section("run").get<std::string>("device");
+  summary["threads"] = at::get_num_threads();
+  summary["steps"] = result.last_step;
+  summary["seconds"] = result.seconds;
+  summary["peak_memory_mib"] = peak_memory_mib();
+  summary["checkpoint"] = result.checkpoint.filename().string();
+  if (!result.warnings.empty()) summary["warnings"] = result.warnings;
+  if (Json held_out = held_out_json(result); !held_out.empty()) summary["held_out"] = std::move(held_out);
+  return json_text(summary, 1) + "\n";
+}
+
+/// All that decides a number of the run, or how it is measured.
+std::map<std::string, std::string> settings_of(const RunConfig& config) {
+  const auto settings = Identity().settings(config, IdentityOf::kRun);
+  return {settings.begin(), settings.end()};
+}
+
+}  // namespace
+
+double peak_memory_mib() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024.0;
+}
+
+RunFiles::RunFiles(const RunFolder& folder, const LoadedRun& run, const Tokenizer& tokenizer)
+    : folder_(folder), run_(run), tokenizer_(tokenizer) {}
+
+std::vector<std::string> RunFiles::begin(const std::optional<ResumePoint>& resumed, ConfigPurpose purpose) {
+  const std::filesystem::path log = folder_.path() / "log.txt";
+  open_log(log);
+  set_last_word_log(log);
+  log_info(std::string("drift " DRIFT_VERSION ", ") + std::to_string(at::get_num_threads()) + " threads, " +
+           (resumed ? "continuing from " + resumed->folder.string() : "a new run"));
+  const auto changes = resumed ? record_changes(resumed->state.step, purpose) : std::vector<std::string>();
+  folder_.write_file("config.toml", run_.config.resolved_toml(folder_.path()));
+  folder_.write_file("plugins.json", plugins_json(run_.plugins->loader));
+  return changes;
+}
+
+std::vector<std::string> RunFiles::record_changes(std::int64_t step, ConfigPurpose purpose) const {
+  std::vector<Difference> found;
+  try {
+    const auto document = load_document(folder_.path() / "config.toml", {});
+    const RunConfig before = resolve_config(document, run_.plugins->registry, purpose);
+    found = differences(settings_of(before), settings_of(run_.config));
+  } catch (const Error& error) {
+    log_warning("what the run's config.toml had before is not known: " + std::string(error.what()));
+  }
+  std::vector<std::string> lines;
+  for (const Difference& change : found) {
+    folder_.append_line(
+        "changes.jsonl",
+        json_text(Json{{"step", step}, {"key", change.key}, {"before", change.there}, {"after", change.here}}));
+    lines.push_back("from step " + std::to_string(step + 1) + " on: " + change.key + " = " + change.here + ", was " +
+                    change.there);
+    log_info(lines.back());
+  }
+  return lines;
+}
+
+void RunFiles::write(RunOutcome outcome, const LoopResult& result, const std::vector<AnsweredItem>& answers,
+                     const std::string& error) const {
+  folder_.write_file("summary.json", summary_json(run_.config, outcome, result, error));
+  if (!answers.empty())
+    folder_.write_file("samples.json", samples_json(answers, result.last_step, tokenizer_, kSamplesOfEach));
+  write_report(folder_.path());
+}
+
+void RunFiles::try_to_write(RunOutcome outcome, const LoopResult& result, const std::vector<AnsweredItem>& answers,
+                            const std::string& error) const {
+  try {
+    write(outcome, result, answers, error);
+  } catch (const std::exception& further) {
+    log_info(std::string("summary and report could not be written: ") + further.what());
+  }
+}
+
+}  // namespace drift

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <core/cli/load_run.h>
+#include <core/eval/answers.h>
+#include <core/io/run_folder.h>
+#include <core/text/tokenizer.h>
+#include <core/train/loop.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace drift {
+
+/// How far a run is, as summary.json says it.
+enum class RunOutcome { kUnfinished, kFinished, kInterrupted, kFailed };
+
+/// What a run's folder holds for its readers, beside metrics and checkpoints.
+class RunFiles {
+ public:
+  /// All of them must outlive it.
+  RunFiles(const RunFolder& folder, const LoadedRun& run, const Tokenizer& tokenizer);
+
+  /// config.toml, plugins.json and the log. Settings that the folder's config.toml has otherwise go into changes.jsonl
+  /// first. @return these changes, one line each
+  std::vector<std::string> begin(const std::optional<ResumePoint>& resumed, ConfigPurpose purpose);
+
+  /// summary.json, report.html and, if there are answers, samples.json, as they are after this much of the run.
+  void write(RunOutcome outcome, const LoopResult& result, const std::vector<AnsweredItem>& answers,
+             const std::string& error = {}) const;
+
+  /// The same where nothing but a line in the log may come of it if they cannot be written: while the run trains, and
+  /// when it has failed.
+  void try_to_write(RunOutcome outcome, const LoopResult& result, const std::vector<AnsweredItem>& answers,
+                    const std::string& error = {}) const;
+
+ private:
+  std::vector<std::string> record_changes(std::int64_t step, ConfigPurpose purpose) const;
+
+  const RunFolder& folder_;
+  const LoadedRun& run_;
+  const Tokenizer& tokenizer_;
+};
+
+/// Of this process so far.
+double peak_memory_mib();
+
+}  // namespace drift

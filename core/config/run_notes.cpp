@@ -1,0 +1,50 @@
+#include <core/config/run_notes.h>
+
+#include <algorithm>
+
+namespace drift {
+namespace {
+
+/// The text is also a comment of the resolved file, which it must not end.
+std::string on_one_line(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  return text;
+}
+
+void add_preset_notes(const Preset& preset, const RunConfig& config, std::vector<std::string>& notes) {
+  for (const auto& [key, text] : preset.notes) {
+    const ResolvedValue* value = config.find(key);
+    if (value == nullptr || value->origin.kind != Origin::Kind::kPreset) continue;
+    notes.push_back(key + " = " + to_toml(value->value) + " (" + value->origin.text() + ") was " + text);
+  }
+}
+
+bool is_zero(const std::optional<ParamValue>& value) {
+  return value && (*value == ParamValue(std::int64_t{0}) || *value == ParamValue(0.0));
+}
+
+/// The accuracy of greedy responses and that of sampled ones do not compare.
+bool ends_greedy_evaluation(const SetAside& lost, const MergedConfig& merged, const RunConfig& config) {
+  static const std::string kEvaluation = "evaluation.rollout.temperature";
+  const bool decided = lost.key == kEvaluation || (lost.key == "rollout.temperature" && !merged.find(kEvaluation));
+  const ResolvedValue* now = config.find(kEvaluation);
+  return decided && is_zero(lost.leaf.value) && config.has("evaluation.rollout") &&
+         !(now != nullptr && is_zero(now->value));
+}
+
+}  // namespace
+
+std::vector<std::string> run_notes(const MergedConfig& merged, const RunConfig& config) {
+  std::vector<std::string> notes;
+  for (const SetAside& lost : merged.set_aside) {
+    notes.push_back(lost.text());
+    if (ends_greedy_evaluation(lost, merged, config))
+      notes.push_back("evaluation may no longer be greedy, and its accuracy does not compare with a greedy one");
+  }
+  if (merged.preset) add_preset_notes(*merged.preset, config, notes);
+  std::ranges::transform(notes, notes.begin(), on_one_line);
+  return notes;
+}
+
+}  // namespace drift
