@@ -12,7 +12,7 @@
 namespace drift {
 namespace {
 
-constexpr const char* kHint = "drift/loss_estimator.h says what a loss gives back";
+constexpr const char* kLossHint = "drift/loss_estimator.h says what a loss gives back";
 
 bool is_number(const at::Tensor& tensor) { return tensor.defined() && tensor.numel() == 1; }
 
@@ -20,7 +20,7 @@ bool is_number(const at::Tensor& tensor) { return tensor.defined() && tensor.num
 
 void check_loss(const LossInput& input, const Loss& loss) {
   if (!loss.value.defined() || loss.value.dim() != 0 || !at::isFloatingType(loss.value.scalar_type()))
-    throw Error("the loss must be one floating-point number (0-d), not " + tensor_words(loss.value), kHint);
+    throw Error("the loss must be one floating-point number (0-d), not " + tensor_words(loss.value), kLossHint);
   const at::Tensor& current_FL = input.log_probs.current_FL;
   const double value = loss.value.item<double>();
   if (!std::isfinite(value) && at::isfinite(current_FL).all().item<bool>())
@@ -35,7 +35,7 @@ void check_loss(const LossInput& input, const Loss& loss) {
     if (!is_number(metric.sum) || !is_number(metric.count))
       throw Error("metric `" + metric.name + "` must be two numbers (0-d), not " + tensor_words(metric.sum) + " and " +
                       tensor_words(metric.count),
-                  kHint);
+                  kLossHint);
   }
 }
 

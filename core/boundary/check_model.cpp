@@ -14,10 +14,10 @@
 namespace drift {
 namespace {
 
-constexpr const char* kHint = "drift/model.h says what a model declares";
+constexpr const char* kModelHint = "drift/model.h says what a model declares";
 
 void require(bool holds, const std::string& what) {
-  if (!holds) throw Error(what, kHint);
+  if (!holds) throw Error(what, kModelHint);
 }
 
 void check_traits(const ModelTraits& traits) {

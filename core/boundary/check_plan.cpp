@@ -9,10 +9,10 @@
 namespace drift {
 namespace {
 
-constexpr const char* kHint = "drift/mask_plan.h says what each field holds";
+constexpr const char* kPlanHint = "drift/mask_plan.h says what each field holds";
 
 void require(bool holds, const std::string& what) {
-  if (!holds) throw Error("the plan is not valid: " + what, kHint);
+  if (!holds) throw Error("the plan is not valid: " + what, kPlanHint);
 }
 
 }  // namespace
@@ -24,18 +24,18 @@ void check_plan(const MaskingInput& input, MaskPlan& plan) {
   require(plan.sample_F.defined() && plan.sample_F.dim() == 1, "sample_F must be int64 [F]");
   const std::int64_t views = plan.sample_F.size(0);
   const auto check = [&](const char* name, at::Tensor& tensor, at::ScalarType type, at::IntArrayRef sizes) {
-    require_tensor(name, tensor, type, sizes, at::kCPU, kHint);
+    require_tensor(name, tensor, type, sizes, at::kCPU, kPlanHint);
     tensor = tensor.contiguous();
   };
   check("sample_F", plan.sample_F, at::kLong, {views});
   check("forward_F", plan.forward_F, at::kLong, {views});
   check("masked_FL", plan.masked_FL, at::kBool, {views, length});
   check("target_FL", plan.target_FL, at::kBool, {views, length});
-  require_if_defined("committed_FL", plan.committed_FL, at::kBool, {views, length}, kHint);
-  require_if_defined("attended_FL", plan.attended_FL, at::kBool, {views, length}, kHint);
-  require_if_defined("weight_F", plan.weight_F, at::kFloat, {views}, kHint);
+  require_if_defined("committed_FL", plan.committed_FL, at::kBool, {views, length}, kPlanHint);
+  require_if_defined("attended_FL", plan.attended_FL, at::kBool, {views, length}, kPlanHint);
+  require_if_defined("weight_F", plan.weight_F, at::kFloat, {views}, kPlanHint);
   require_if_defined("prompt_masked_FP", plan.prompt_masked_FP, at::kBool, {views, responses.prompts.tokens_BP.size(1)},
-                     kHint);
+                     kPlanHint);
   require(plan.forwards >= 1, "forwards (K) must be at least 1");
   if (views == 0) return;
   require(plan.sample_F.min().item<std::int64_t>() >= 0 &&

@@ -12,7 +12,7 @@
 namespace drift {
 namespace {
 
-constexpr const char* kHint = "drift/trajectories.h says what each field holds";
+constexpr const char* kTrajectoriesHint = "drift/trajectories.h says what each field holds";
 constexpr double kRounding = 1e-3;  // of a log-probability that is 0
 
 /// @throws Error with the first place where `wrong_BL` holds, and the value there.
@@ -25,7 +25,7 @@ void require_nowhere(const at::Tensor& wrong_BL, const at::Tensor& values_BL, co
                                                                      : std::to_string(value.item<std::int64_t>());
   throw Error(what + ": " + number + " at position " + std::to_string(place % length) + " of response " +
                   std::to_string(place / length),
-              kHint);
+              kTrajectoriesHint);
 }
 
 void check_tokens(const ModelTraits& traits, const Trajectories& made) {
@@ -47,7 +47,7 @@ void check_tokens(const ModelTraits& traits, const Trajectories& made) {
 void check_trajectories(const RolloutInput& input, std::int64_t length, Trajectories& made) {
   const std::int64_t responses = input.prompts.tokens_BP.size(0);
   const auto require = [&](const char* name, at::Tensor& tensor, at::ScalarType type, at::IntArrayRef sizes) {
-    require_tensor(name, tensor, type, sizes, at::kCPU, kHint);
+    require_tensor(name, tensor, type, sizes, at::kCPU, kTrajectoriesHint);
     tensor = tensor.contiguous();
   };
   require("tokens_BL", made.tokens_BL, at::kLong, {responses, length});
@@ -58,7 +58,7 @@ void check_trajectories(const RolloutInput& input, std::int64_t length, Trajecto
   for (at::Tensor* tensor : {&made.attended_BK, &made.computed_begin_BK, &made.computed_end_BK}) {
     if (tensor->defined())
       require_if_defined("attended_BK, computed_begin_BK, computed_end_BK", *tensor, at::kInt,
-                         {responses, tensor->dim() == 2 ? tensor->size(1) : 0}, kHint);
+                         {responses, tensor->dim() == 2 ? tensor->size(1) : 0}, kTrajectoriesHint);
   }
   const Prompts &asked = input.prompts, &kept = made.prompts;
   const auto same = [](const at::Tensor& a, const at::Tensor& b) {

@@ -1,5 +1,7 @@
 #include <core/config/diagnostic.h>
 
+#include <core/base/limits.h>
+
 #include <unicode/utf8.h>
 
 #include <algorithm>
@@ -10,7 +12,6 @@ namespace {
 
 constexpr const char* kRed = "\033[1;31m";
 constexpr const char* kBlue = "\033[1;34m";
-constexpr std::size_t kLongestLine = 500;  // a longer one helps nobody
 constexpr const char* kBold = "\033[1m";
 
 /// What goes before the caret: as wide as `line` up to `column`, tabs kept so that the caret is below its text.
@@ -27,10 +28,12 @@ std::string indent(std::string_view line, std::uint32_t column) {
 
 std::string join_texts(const std::vector<Diagnostic>& diagnostics, bool colour) {
   std::string text;
-  for (const Diagnostic& diagnostic : diagnostics) {
+  for (std::size_t i = 0; i < std::min(diagnostics.size(), kMostMistakes); ++i) {
     if (!text.empty()) text += '\n';
-    text += render(diagnostic, colour);
+    text += render(diagnostics[i], colour);
   }
+  if (diagnostics.size() > kMostMistakes)
+    text += "\nand " + std::to_string(diagnostics.size() - kMostMistakes) + " more mistakes\n";
   return text;
 }
 
@@ -48,7 +51,7 @@ std::string render(const Diagnostic& diagnostic, bool colour) {
   if (diagnostic.span.line > 0) {
     const std::string where = diagnostic.file + ":" + number + ":" + std::to_string(diagnostic.span.column);
     out += margin + paint(kBlue, "-->") + " " + where + "\n";
-    if (diagnostic.source_line.size() <= kLongestLine) {
+    if (diagnostic.source_line.size() <= kLongestShownLine) {
       out += margin + paint(kBlue, " |") + "\n";
       out +=
           paint(kBlue, std::string(width - number.size(), ' ') + number + " |") + " " + diagnostic.source_line + "\n";

@@ -16,13 +16,16 @@ struct TextSpan {
   std::uint32_t length = 0;
 };
 
+/// Of a file, in bytes; a longer one helps nobody.
+inline constexpr std::size_t kLongestShownLine = 500;
+
 /// One mistake, where it is, and what to do about it.
 struct Diagnostic {
   std::string message;
-  std::string file;  ///< as the user wrote it; or the flag, where the mistake is on the command line
-  TextSpan span;     ///< line 0: not in a file (`column` then counts within `file`, the flag)
-  std::string source_line;
-  std::string label;  ///< beside the caret
+  std::string file;         ///< as the user wrote it; or the flag, where the mistake is on the command line
+  TextSpan span;            ///< line 0: not in a file (`column` then counts within `file`, the flag)
+  std::string source_line;  ///< shown unless it is too long
+  std::string label;        ///< beside the caret
   std::vector<std::string> notes;
 };
 

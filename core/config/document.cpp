@@ -1,3 +1,4 @@
+#include <core/base/limits.h>
 #include <core/config/document.h>
 #include <core/config/toml_layer.h>
 
@@ -28,6 +29,11 @@ class Loader {
     }
     if (std::find(done_.begin(), done_.end(), identity) != done_.end()) return;
 
+    if (open_.size() == kDeepestNesting) {
+      mistakes.push_back(asked_by);
+      mistakes.back().message = "files extend each other more than " + std::to_string(kDeepestNesting) + " deep";
+      return;
+    }
     std::string content;
     if (!read(file, content)) {
       Diagnostic mistake = asked_by;
@@ -39,7 +45,7 @@ class Loader {
     document.lines[shown] = split_lines(content);
     open_.push_back(identity);
     try {
-      add(toml::parse(std::string_view(content), std::string_view(shown)), file);
+      add(parse_toml(content, shown), file);
     } catch (const toml::parse_error& error) {
       const Origin origin{Origin::Kind::kFile, shown, {}, {}};
       mistakes.push_back(document.at(origin, toml_span(error.source()), toml_syntax_message(error)));
@@ -110,7 +116,7 @@ ConfigLayer override_layer(const ConfigOverride& setting, std::vector<Diagnostic
   const auto parse = [&](const std::string& value) {
     const std::string line = setting.key + " = " + value;
     return toml_layer(
-        toml::parse(std::string_view(line)), [&](const toml::key&, const toml::node&) { return origin; },
+        parse_toml(line, "the command line"), [&](const toml::key&, const toml::node&) { return origin; },
         std::filesystem::current_path());
   };
   const std::string as_text = to_toml(ParamValue(setting.value));
@@ -192,7 +198,9 @@ Diagnostic ConfigDocument::at(const Origin& origin, const TextSpan& span, std::s
   diagnostic.span = span;
   const auto found = lines.find(diagnostic.file);
   if (span.line > 0 && found != lines.end()) {
-    if (span.line <= found->second.size()) diagnostic.source_line = found->second[span.line - 1];
+    // One line of a megabyte and a hundred thousand mistakes in it must not become a hundred gigabytes.
+    if (span.line <= found->second.size())
+      diagnostic.source_line = found->second[span.line - 1].substr(0, kLongestShownLine + 1);
   }
   return diagnostic;
 }

@@ -21,6 +21,8 @@ std::string text_of(const ConfigLeaf& leaf) {
 /// What the checkpoint says that it is: `model_type` of its config.json, in small letters as components are named;
 /// empty if it says nothing.
 std::string checkpoint_family(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(folder / "config.json", ignored)) return {};
   std::ifstream file(folder / "config.json");
   const auto json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("model_type") || !json["model_type"].is_string()) return {};

@@ -61,7 +61,7 @@ class PresetReader {
     open_.push_back(file.name);
     document_.lines[file.origin] = split_lines(file.text);
     try {
-      add(toml::parse(std::string_view(file.text), std::string_view(file.origin)), file);
+      add(parse_toml(file.text, file.origin), file);
     } catch (const toml::parse_error& error) {
       mistake(origin(file, {}, {}), toml_span(error.source()), toml_syntax_message(error));
     }

@@ -1,5 +1,7 @@
 #include <core/config/toml_layer.h>
 
+#include <core/base/limits.h>
+
 #include <algorithm>
 #include <cctype>
 #include <sstream>
@@ -15,6 +17,71 @@ std::vector<std::string> split_lines(const std::string& text) {
     lines.push_back(line);
   }
   return lines;
+}
+
+namespace {
+
+/// Finds points within keys and brackets of values that lead deeper than TOML++'s stack.
+class DepthCheck {
+ public:
+  explicit DepthCheck(std::string_view text) : text_(text) {}
+
+  /// Where the text is too deep.
+  std::optional<toml::source_position> find() {
+    for (; at_ < text_.size(); ++at_) {
+      const char c = text_[at_];
+      if (c == '"' || c == '\'') {
+        skip_text(c);
+      } else if (c == '#') {
+        at_ = std::min(text_.find('\n', at_), text_.size()) - 1;
+      } else if (c == '\n') {
+        ++line_, points_ = 0;
+      } else if (c == '.') {
+        ++points_;
+      } else if (c == '[' || c == '{') {
+        ++brackets_, points_ = 0;
+      } else if (c == ']' || c == '}') {
+        --brackets_, points_ = 0;
+      } else if (c == '=' || c == ',') {
+        points_ = 0;
+      }
+      if (points_ + std::max(brackets_, 0) > kDeepestNesting) return toml::source_position{line_, 1};
+    }
+    return std::nullopt;
+  }
+
+ private:
+  /// From the opening quote to the closing one, or to the end of what cannot be a text.
+  void skip_text(char quote) {
+    const std::string three(3, quote);
+    const bool lines = text_.substr(at_, 3) == three;
+    for (at_ += lines ? 3 : 1; at_ < text_.size(); ++at_) {
+      if (text_[at_] == '\n') {
+        ++line_;
+        if (!lines) return;
+      }
+      if (text_[at_] == '\\' && quote == '"') {
+        ++at_;
+      } else if (lines ? text_.substr(at_, 3) == three : text_[at_] == quote) {
+        at_ += lines ? 2 : 0;
+        return;
+      }
+    }
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::uint32_t line_ = 1;
+  int points_ = 0;  ///< of the key at hand
+  int brackets_ = 0;
+};
+
+}  // namespace
+
+toml::table parse_toml(std::string_view text, std::string_view name) {
+  if (const auto place = DepthCheck(text).find())
+    throw toml::parse_error("nested: keys and values go deeper than 64 levels", *place);
+  return toml::parse(text, name);
 }
 
 /// TOML++ says "Error while parsing array: encountered end-of-file"; what went wrong is the part after the colon.

@@ -17,6 +17,10 @@ namespace drift {
 
 std::vector<std::string> split_lines(const std::string& text);
 
+/// @param name  of the file, for the places of its values
+/// @throws toml::parse_error, also where keys or values are nested deeper than kDeepestNesting
+toml::table parse_toml(std::string_view text, std::string_view name);
+
 /// What TOML++ found wrong, without its own words on where.
 std::string toml_syntax_message(const toml::parse_error& error);
 

@@ -2,6 +2,7 @@
 
 #include <core/config/nearest.h>
 #include <core/config/toml_layer.h>
+#include <core/io/atomic.h>
 
 #include <algorithm>
 #include <utility>
@@ -12,7 +13,7 @@ GridReader::GridReader(Grid& grid, const std::filesystem::path& file, const std:
                        const char* section, const char* hint)
     : grid_(grid),
       document_(load_document(file, overrides)),  // says what is wrong with the TOML
-      root_(toml::parse_file(file.string())),
+      root_(parse_toml(read_whole_file(file), file.string())),
       section_(root_.get_as<toml::table>(section)) {
   grid.file = file;
   grid.section = section;

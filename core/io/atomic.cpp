@@ -189,6 +189,7 @@ void sweep_leftovers(const fs::path& folder) {
 }
 
 std::string read_whole_file(const fs::path& path, std::size_t limit) {
+  require_regular_file(path);
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) throw_file_error("read", path, errno);
   std::string content;

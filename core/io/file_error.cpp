@@ -58,4 +58,13 @@ void throw_file_error(std::string_view action, const std::filesystem::path& path
   throw Error(what, advice(error_number));
 }
 
+void require_regular_file(const std::filesystem::path& path) {
+  std::error_code failed;
+  const auto status = std::filesystem::status(path, failed);
+  if (failed || !std::filesystem::exists(status) || std::filesystem::is_regular_file(status)) return;
+  const bool folder = std::filesystem::is_directory(status);
+  throw Error("cannot read " + path.string() + ": it is " + (folder ? "a folder" : "no regular file"),
+              folder ? "name a file in it" : "write what it gives into a file, and name that");
+}
+
 }  // namespace drift

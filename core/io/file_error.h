@@ -10,4 +10,8 @@ namespace drift {
 /// @param error_number  the call's errno
 [[noreturn]] void throw_file_error(std::string_view action, const std::filesystem::path& path, int error_number);
 
+/// For a path that is there and is no regular file, links followed: opening a FIFO would wait, a device has no end.
+/// @throws Error
+void require_regular_file(const std::filesystem::path& path);
+
 }  // namespace drift

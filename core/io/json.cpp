@@ -1,6 +1,9 @@
 #include <core/io/json.h>
 
+#include <core/base/limits.h>
+#include <core/base/unknown.h>
 #include <core/io/atomic.h>
+#include <core/io/file_error.h>
 
 #include <drift/error.h>
 
@@ -13,7 +16,6 @@
 namespace drift {
 namespace {
 
-constexpr int kDeepest = 64;
 constexpr std::size_t kLongest = 16'000'000;
 
 // Where tokens of a JSON text end.
@@ -36,7 +38,7 @@ bool is_too_deep(std::string_view text) {
     if (text[at] == '"') {
       at = skip_string(text, at) - 1;
     } else if (text[at] == '{' || text[at] == '[') {
-      if (++depth > kDeepest) return true;
+      if (++depth > kDeepestNesting) return true;
     } else if (text[at] == '}' || text[at] == ']') {
       --depth;
     }
@@ -91,12 +93,19 @@ std::string syntax_message(const nlohmann::json::parse_error& error) {
   return begin == std::string::npos ? what : what.substr(begin, what.find("; last read") - begin);
 }
 
+template <class JsonType>
+double number_of(const JsonType& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_number() ? found->template get<double>() : kUnknown;
+}
+
 }  // namespace
 
 nlohmann::json parse_json_object(std::string_view text, const std::string& where, const std::string& hint) {
   // Counted in the text: the library's own means, a callback, searches an object's or list's members at the end of each
   // of them, which takes minutes for a list of many.
-  if (is_too_deep(text)) throw Error(where + " is nested deeper than " + std::to_string(kDeepest) + " levels", hint);
+  if (is_too_deep(text))
+    throw Error(where + " is nested deeper than " + std::to_string(kDeepestNesting) + " levels", hint);
   try {
     nlohmann::json json = nlohmann::json::parse(text);
     if (json.is_object()) return json;
@@ -117,6 +126,7 @@ nlohmann::json read_json_object(const std::filesystem::path& path) {
 
 void for_each_json_line(const std::filesystem::path& path, const std::string& hint,
                         const std::function<void(const nlohmann::json&)>& use) {
+  require_regular_file(path);
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Error("cannot read " + path.string(), hint);
   std::int64_t number = 0;
@@ -151,5 +161,9 @@ std::string replace_json_value(std::string_view text, const std::vector<std::str
   }
   return std::string(text).replace(span.begin, span.end - span.begin, value);
 }
+
+double json_number(const nlohmann::json& object, const char* name) { return number_of(object, name); }
+
+double json_number(const nlohmann::ordered_json& object, const char* name) { return number_of(object, name); }
 
 }  // namespace drift

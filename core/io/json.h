@@ -30,6 +30,10 @@ nlohmann::json read_json_object(const std::filesystem::path& path);
 void for_each_json_line(const std::filesystem::path& path, const std::string& hint,
                         const std::function<void(const nlohmann::json&)>& use);
 
+/// A number of an object; kUnknown where there is none of that name.
+double json_number(const nlohmann::json& object, const char* name);
+double json_number(const nlohmann::ordered_json& object, const char* name);
+
 /// What is no UTF-8, as half of a character that a model wrote, becomes U+FFFD.
 /// @param indent  spaces a level; -1: all on one line
 std::string json_text(const nlohmann::json& value, int indent = -1);

@@ -37,6 +37,7 @@ struct Mapped {
 
 // Private and writable: an in-place operation on a tensor changes a copy of the page, never the file.
 Mapped map_file(const std::filesystem::path& path) {
+  require_regular_file(path);
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) throw_file_error("read", path, errno);
   struct stat status {};

@@ -1,3 +1,4 @@
+#include <core/io/json.h>
 #include <core/report/html_curves.h>
 
 #include <core/report/html.h>
@@ -14,11 +15,6 @@ namespace drift {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-double number(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_number() ? found->get<double>() : kUnknown;
-}
 
 /// Of one phase; unknown where the step has none of that name.
 double seconds_of(const StepRecord& step, const std::string& phase) {
@@ -101,8 +97,8 @@ class Curves {
       series.error.push_back(100 * error);
     };
     const Json summary = summary_.value("held_out", Json::object());
-    if (metrics_.front().step > 0 && !std::isnan(number(summary, "before"))) {
-      point(0, number(summary, "before"), number(summary, "before_standard_error"));
+    if (metrics_.front().step > 0 && !std::isnan(json_number(summary, "before"))) {
+      point(0, json_number(summary, "before"), json_number(summary, "before_standard_error"));
     }
     for (const StepRecord& step : metrics_) {
       if (step.held_out) point(static_cast<double>(step.step), step.held_out->accuracy, step.held_out->standard_error);

@@ -1,3 +1,4 @@
+#include <core/io/json.h>
 #include <core/report/html_report.h>
 
 #include <core/io/atomic.h>
@@ -45,11 +46,6 @@ void with_json(const std::filesystem::path& path, const std::function<void(JsonT
   }
 }
 
-double number(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_number() ? found->get<double>() : kUnknown;
-}
-
 // ---- The first screen ----
 
 // Before and after on one axis from 0 to 100 %, with standard errors.
@@ -80,8 +76,8 @@ std::string result_axis(double before, double before_error, double after, double
 
 // "60 steps in 0:19, peak memory 412 MiB"
 std::string cost_line(const Json& summary) {
-  const double steps = number(summary, "steps"), seconds = number(summary, "seconds"),
-               memory = number(summary, "peak_memory_mib");
+  const double steps = json_number(summary, "steps"), seconds = json_number(summary, "seconds"),
+               memory = json_number(summary, "peak_memory_mib");
   std::string text = std::isnan(steps) ? "" : format_integer(std::llround(steps)) + (steps == 1 ? " step" : " steps");
   if (!std::isnan(seconds)) text += (text.empty() ? "" : " in ") + format_duration(seconds);
   if (!std::isnan(memory)) text += (text.empty() ? "" : ", ") + ("peak memory " + format_decimal(memory, 0) + " MiB");
@@ -89,15 +85,15 @@ std::string cost_line(const Json& summary) {
 }
 
 std::string held_out_card(const Json& held_out, const std::string& cost) {
-  const double before = number(held_out, "before"), after = number(held_out, "after");
-  const double before_error = number(held_out, "before_standard_error"),
-               after_error = number(held_out, "standard_error");
+  const double before = json_number(held_out, "before"), after = json_number(held_out, "after");
+  const double before_error = json_number(held_out, "before_standard_error"),
+               after_error = json_number(held_out, "standard_error");
   if (std::isnan(before) && std::isnan(after)) return {};
   std::string result = std::isnan(before) ? "" : format_percent(before) + " %";
   if (!std::isnan(after)) result += (result.empty() ? "<b>" : " → <b>") + format_percent(after) + " %</b>";
   std::string errors = std::isnan(before_error) ? "" : format_percent(before_error);
   if (!std::isnan(after_error)) errors += (errors.empty() ? "" : " and ") + format_percent(after_error);
-  const double items = number(held_out, "items");
+  const double items = json_number(held_out, "items");
   return "<div class=\"card\"><h3>Held-out accuracy, before and after</h3><p class=\"result\">" + result + "</p>" +
          result_axis(before, before_error, after, after_error) + "<p class=\"lead\">" +
          (std::isnan(items) ? "" : format_integer(std::llround(items)) + " items that the run never trains on") +

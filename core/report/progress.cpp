@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::size_t kReportsAveraged = 20;
 constexpr double kSecondsBetweenLines = 10;
-constexpr int kBarColumns = 24;
 
 }  // namespace
 
@@ -71,7 +70,7 @@ void Progress::update(std::int64_t done) {
   if (const std::string rate = describe_rate(rate_.rate(), singular_); !rate.empty()) figures += "  " + rate;
   if (done < total_) figures += "  " + format_duration(rate_.seconds_left(total_)) + " left";
   if (terminal_.is_terminal()) {
-    terminal_.show_live(what_ + "  " + progress_bar(terminal_, done, total_, kBarColumns) + "  " + figures,
+    terminal_.show_live(what_ + "  " + progress_bar(terminal_, done, total_, kWidestBar) + "  " + figures,
                         done == total_);
   } else if (now - printed_at_ >= kSecondsBetweenLines) {
     printed_at_ = now;

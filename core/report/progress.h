@@ -32,6 +32,8 @@ class RateEstimator {
 /// "2.9 steps/s", or "4.2 s/step" if one takes longer than a second; empty if not known.
 std::string describe_rate(double rate, std::string_view singular);
 
+constexpr int kWidestBar = 24;  // columns
+
 /// A bar of `columns` columns: "━━━━━━──────", or "######......" without Unicode.
 std::string progress_bar(const Terminal& terminal, std::int64_t done, std::int64_t total, int columns);
 

@@ -13,7 +13,6 @@ namespace {
 
 constexpr double kSecondsBetweenRows = 20;
 constexpr int kRowsBetweenTitles = 30;
-constexpr int kBarColumns = 24;
 
 struct Column {
   const char* title;
@@ -210,7 +209,7 @@ void RunDisplay::print_row() {
 
 void RunDisplay::redraw(std::string_view activity, bool at_once) {
   if (!terminal_.is_terminal()) return;
-  const int bar = terminal_.columns() > 0 ? std::clamp(terminal_.columns() / 4, 4, kBarColumns) : kBarColumns;
+  const int bar = terminal_.columns() > 0 ? std::clamp(terminal_.columns() / 4, 4, kWidestBar) : kWidestBar;
   std::string line = std::to_string(done_) + "/" + std::to_string(plan_.steps) + "  " +
                      progress_bar(terminal_, done_, plan_.steps, bar) + "  " +
                      format_duration(rate_.seconds_left(plan_.steps)) + " left";

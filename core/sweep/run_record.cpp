@@ -1,6 +1,7 @@
 #include <core/sweep/run_record.h>
 
 #include <core/io/atomic.h>
+#include <core/io/json.h>
 #include <core/record/metrics_reader.h>
 #include <core/statistics/estimate.h>
 
@@ -25,11 +26,6 @@ constexpr const char* kProblemFile = "failed.txt";
 bool is_there(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
-}
-
-double number(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_number() ? found->get<double>() : kUnknown;
 }
 
 template <class Value>
@@ -70,20 +66,20 @@ RunRecord failed(const std::string& problem) {
 void take_results(const fs::path& folder, RunRecord& record) {
   const Json summary = finished_summary(folder);
   if (const auto held_out = summary.find("held_out"); held_out != summary.end() && held_out->is_object())
-    record.held_out = number(*held_out, "after");
+    record.held_out = json_number(*held_out, "after");
   const auto named = [&](const char* name, std::int64_t first = 0) {
     return values_of(record.metrics, first, [&](const StepRecord& step) { return step.value(name); });
   };
   record.reward = mean_of_last_tenth(named("reward", 1));
   record.solved = mean_of_last_tenth(named("solved", 1));
-  record.seconds = number(summary, "seconds");
+  record.seconds = json_number(summary, "seconds");
   record.seconds_per_step = estimate(values_of(record.metrics, 0, [](const StepRecord& step) {
                               return step.seconds ? step.seconds->total : kUnknown;
                             })).mean;
   record.rollout_forwards = estimate(named("forwards_per_response")).mean;
   record.update_forwards = estimate(named("update_forwards_per_response")).mean;
   record.update_backwards = estimate(named("update_backwards_per_response")).mean;
-  record.peak_memory_mib = number(summary, "peak_memory_mib");
+  record.peak_memory_mib = json_number(summary, "peak_memory_mib");
   record.version = summary.value("version", "");
   record.threads = summary.value("threads", std::int64_t{0});
   if (is_there(folder / "plugins.json")) {

@@ -25,7 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kSecondsBetweenLooks = 0.25;
-constexpr int kBarColumns = 24;
 constexpr std::size_t kOutputLines = 8;
 // This program, also where its file was replaced since it was started.
 constexpr const char* kThisProgram = "/proc/self/exe";
@@ -192,7 +191,7 @@ void SweepRunner::redraw() {
   const double left = rate > 0 ? static_cast<double>(all_steps_ - done) / rate : kUnknown;
   const std::string speed = rate > 0 ? "  " + describe_rate(rate, "step") : "";
   terminal_.show_live(std::to_string(finished_) + "/" + std::to_string(plan_.runs.size()) + " runs  " +
-                      progress_bar(terminal_, done, all_steps_, kBarColumns) + "  " + format_duration(left) + " left" +
+                      progress_bar(terminal_, done, all_steps_, kWidestBar) + "  " + format_duration(left) + " left" +
                       speed + terminal_.styled(at_work, Style::kFaint));
 }
 

@@ -1,4 +1,5 @@
 #include <core/base/quote.h>
+#include <core/io/file_error.h>
 #include <core/text/json_file.h>
 #include <core/text/patterns.h>
 #include <core/text/vocabulary_files.h>
@@ -15,9 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Reader {
+class VocabularyReader {
  public:
-  explicit Reader(const fs::path& folder) : folder_(folder), builder_((folder / "vocab.json").string()) {}
+  explicit VocabularyReader(const fs::path& folder) : folder_(folder), builder_((folder / "vocab.json").string()) {}
 
   TokenizerFile read() {
     builder_.file().nfc = true;
@@ -52,6 +53,7 @@ class Reader {
   // A merge a line; the first line may be a comment with a version.
   void read_merges() {
     reading("merges.txt");
+    require_regular_file(path_);
     std::ifstream stream(path_, std::ios::binary);
     if (!stream) builder_.fail("the file cannot be opened", "a vocab.json needs its merges.txt");
     std::ostringstream content;
@@ -137,6 +139,6 @@ class Reader {
 
 }  // namespace
 
-TokenizerFile read_vocabulary_files(const fs::path& folder) { return Reader(folder).read(); }
+TokenizerFile read_vocabulary_files(const fs::path& folder) { return VocabularyReader(folder).read(); }
 
 }  // namespace drift

@@ -212,7 +212,7 @@ TEST_F(Threats, AThreadThatStays) {
       "import threading\ndef spin():\n    while True: pass\nthreading.Thread(target=spin).start()\n" +
       std::string(kHonest);
   EXPECT_EQ(judge_code(code, kAddsOne, *threads).value, 1);
-  EXPECT_EQ(judge_code(code, kAddsOne).value, 0);
+  EXPECT_EQ(judge_code(code, kAddsOne, *reward_).value, 0);
 }
 
 }  // namespace

@@ -3,8 +3,11 @@
 #include "extraction.h"
 
 #include <gmock/gmock.h>
+#include <boost/algorithm/string/trim.hpp>
 
+#include <regex>
 #include <string>
+#include <vector>
 
 namespace drift::code {
 namespace {
@@ -12,12 +15,16 @@ namespace {
 using testing::HasSubstr;
 
 constexpr const char* kPrefix = "Here is the completed code:\n```python\ndef f(x):\n    \"\"\" Double. \"\"\"\n\n";
-constexpr const char* kTests = "def check(candidate):\n    assert f(1) == 2\n\ncheck(f)";
 const std::string kHeader = "def f(x):\n    \"\"\" Double. \"\"\"\n\n";
 
+/// `f` is tested; only lines are fences.
 Extraction extract(const std::string& response, const std::string& prefix = "",
                    Unclosed unclosed = Unclosed::kLenient) {
-  return extract_code(response, prefix, kTests, unclosed);
+  return extract_code(response, prefix, {{"f"}}, {unclosed, Fences::kStrict});
+}
+
+Extraction extract_leniently(const std::string& response, const std::string& prefix = "") {
+  return extract_code(response, prefix, {{"f"}}, {});
 }
 
 void expect(const Extraction& extraction, const std::string& code, const std::string& rule) {
@@ -105,6 +112,67 @@ TEST(CodeExtraction, APrefixWithoutAnOpenBlockIsNotCode) {
   EXPECT_EQ(code_of_prefix(kPrefix).code, kHeader);
 }
 
+TEST(CodeExtraction, OfAWholeProgramTheLastBlockCounts) {
+  const std::string response = "```python\nx = 1\n```\nBetter:\n```python\nprint(input())\n```\n";
+  EXPECT_EQ(extract_code(response, "", std::nullopt, {}).code, "print(input())\n");
+  EXPECT_EQ(extract_code(response, "```python\nimport sys\n", std::nullopt, {}).code, "print(input())\n");
+}
+
+struct Shape {
+  const char* name;
+  std::string response;
+  bool strict;   ///< whether Fences::kStrict reads it, too
+  bool release;  ///< whether rldf_release's pattern does: ```python(.*?)```, the last one
+  std::string code = "f = 1\n";
+};
+
+/// README.md has this table.
+std::vector<Shape> shapes() {
+  return {
+      {"lines", "So:\n```python\nf = 1\n```\n", true, true},
+      {"Python", "```Python\nf = 1\n```", true, false},
+      {"py", "```py\nf = 1\n```", true, false},
+      {"indented", "1. So:\n   ```python\n   f = 1\n   ```\n", false, true},
+      {"indented lines", "  ```python\n  def f(x):\n    return x\n  ```", false, false, "def f(x):\n  return x\n"},
+      {"opened within a line", "It is ```python\nf = 1\n```", false, true},
+      {"all within a line", "It is ```python f = 1```.", false, true, "f = 1"},
+      {"code after the language", "```python def f(x):\n    return x\n```", false, true, "def f(x):\n    return x\n"},
+      {"closed at the end of a line", "```python\nf = 1```\nDone.", false, true},
+      {"a title after the language", "```python title=\"f.py\"\nf = 1\n```", false, false},
+      {"four backticks", "````python\nf = 1\n````", false, true},
+      {"four around three", "````python\nf = 1  # ```\n````", false, false, "f = 1  # ```\n"},
+      {"no language", "```\nf = 1\n```", false, false},
+      {"no fence", "f = 1\n", false, false}};
+}
+
+TEST(CodeExtraction, ReadsTheShapesThatPublishedProgramsRead) {
+  static const std::regex kRelease("```python([^]*?)```");
+  for (const Shape& shape : shapes()) {
+    EXPECT_EQ(extract_leniently(shape.response).code, shape.code) << shape.name;
+    EXPECT_EQ(extract(shape.response).code == shape.code, shape.strict) << shape.name;
+    std::string last;
+    for (std::sregex_iterator found(shape.response.begin(), shape.response.end(), kRelease), end; found != end; ++found)
+      last = boost::trim_copy((*found)[1].str());
+    EXPECT_EQ(last == boost::trim_copy(shape.code), shape.release) << shape.name;
+  }
+}
+
+TEST(CodeExtraction, LenientlyOtherLanguagesAreStillNoCode) {
+  for (const char* fence : {"```text", "```bash", "```pythonic", "``python", "~~~python"})
+    EXPECT_FALSE(extract_leniently(std::string("So\n") + fence + "\nprint(1)\n```\n").found) << fence;
+  EXPECT_EQ(extract_leniently("```bash\npython f.py\n```\n```\nf = 2\n```\n").code, "f = 2\n");
+  EXPECT_EQ(extract_leniently("```\nf = 2\n```\n```python\nf = 1\n```\n").code, "f = 1\n") << "the named one";
+  EXPECT_FALSE(extract_leniently("Write f as a fence of ```python``` and code.").found);
+}
+
+TEST(CodeExtraction, LenientlyAContinuationEndsInEveryShape) {
+  const std::string body = "    return 2 * x\n";
+  expect(extract_leniently(body + "```\nDone", kPrefix), kHeader + body, "continues the prefix");
+  expect(extract_leniently("    return 2 * x```", kPrefix), kHeader + body, "continues the prefix");
+  expect(extract_leniently(body + "```python\nprint(f(1))\n```", kPrefix), kHeader + body, "continues the prefix");
+  expect(extract_leniently("  ```python\n  f = 1\n  ```", kPrefix), "f = 1\n", "its own block");
+}
+
 // Long input of any kind is read once.
 TEST(CodeExtraction, AnyTextIsTaken) {
   for (const std::string& part : {std::string("```python\n"), std::string("```\n"), std::string("`"), std::string("\n"),
@@ -112,9 +180,11 @@ TEST(CodeExtraction, AnyTextIsTaken) {
     std::string text;
     while (text.size() < (1 << 20)) text += part;
     for (const char* prefix : {"", kPrefix}) {
-      const Extraction extraction = extract(text, prefix);
-      EXPECT_LE(extraction.code.size(), text.size() + kHeader.size());
-      EXPECT_NE(extraction.rule, "");
+      for (const Fences fences : {Fences::kLenient, Fences::kStrict}) {
+        const Extraction extraction = extract_code(text, prefix, {{"f"}}, {Unclosed::kLenient, fences});
+        EXPECT_LE(extraction.code.size(), text.size() + kHeader.size() + 1);
+        EXPECT_NE(extraction.rule, "");
+      }
     }
   }
 }

@@ -139,6 +139,59 @@ TEST_F(CodeReward, ExceptionsReachTheTest) {
          0, RewardStatus::kWrong, "0 of 1 test passed; test 1: raises SystemExit");
 }
 
+// Python takes StopIteration for the end of a sequence, and all() of nothing is true.
+TEST_F(CodeReward, AnExceptionEndsNoComparison) {
+  for (const std::string error : {"StopIteration", "StopAsyncIteration", "GeneratorExit", "IndexError"}) {
+    const std::string code = "def f(x):\n    raise " + error;
+    for (const std::string test :
+         {"assert all(map(f, [1, 2]))", "assert all(a == b for a, b in zip(map(f, [1]), [2]))",
+          "assert sum(map(f, [1, 2])) == 0", "assert list(map(f, [1])) == []", "assert next(map(f, [1]), 2) == 2",
+          "class Seq:\n    def __getitem__(self, i):\n        return f(i)\nassert list(Seq()) == []",
+          "class Seq:\n    def __iter__(self):\n        return self\n    def __next__(self):\n        return f(1)\n"
+          "assert list(Seq()) == []"})
+      EXPECT_EQ(judge_code(code, {test}).value, 0) << error << "\n" << test;
+  }
+  EXPECT_EQ(judge_code("def f(x):\n    raise AttributeError",
+                       {"class Any:\n    def __getattr__(self, name):\n        return f(name)\n"
+                        "assert getattr(Any(), 'x', 2) == 2"})
+                .value,
+            0);
+}
+
+TEST_F(CodeReward, ACallWithoutAnAnswerFailsItsTestWhateverTheTestCatches) {
+  const std::string test = "caught = False\ntry:\n    f(1)\nexcept:\n    caught = True\nassert caught";
+  EXPECT_EQ(judge_code("import os\ndef f(x):\n    os._exit(0)", {test}).value, 0);
+  expect_solved(judge_code("def f(x):\n    raise ValueError", {test}));
+}
+
+// What the tests of one item change in Python is gone when the next response is judged.
+TEST_F(CodeReward, AVerdictDependsOnNothingButItsRequest) {
+  const std::string code = "def f(x):\n    return x + 1";
+  const std::vector<std::string> probe = {
+      "import decimal, math, sys, builtins, os\n"
+      "assert (f(1), decimal.getcontext().prec, sys.getrecursionlimit(), math.pi) == (2, 28, 1000, 3.141592653589793)\n"
+      "assert builtins.abs(-f(1)) == 2 and not hasattr(builtins, 'left')\nassert os.open('/dev/null', 0) < 9 + f(0)"};
+  const auto before = judge_code(code, probe);
+  const auto disturb = judge_code(
+      code, {"import decimal, math, sys, builtins, os\ndecimal.getcontext().prec = 3\nsys.setrecursionlimit(90)\n"
+             "math.pi = 3\nbuiltins.abs = lambda x: 7\nbuiltins.left = 1\n"
+             "for _ in range(40): os.open('/dev/null', 0)\nassert f(1) == 2"});
+  expect_solved(disturb);
+  for (int i = 0; i < 4; ++i) {  // on whichever thread
+    const auto after = judge_code(code, probe);
+    EXPECT_EQ(after.value, before.value) << after.reason;
+  }
+  expect_solved(before);
+}
+
+TEST_F(CodeReward, TheBlockThatDefinesWhatIsTestedIsJudged) {
+  const std::string right = "```python\ndef f(x):\n    return x + 1\n```\n";
+  const std::vector<std::string> asserts = {"# check that test() holds: data = 'check'\nassert f(1) == 2"};
+  for (const std::string more : {"def check(f):\n    assert f(1) == 2", "test = 1", "data = f(1)", "def test(): pass"})
+    expect_solved(
+        test::judge_response(right + "```python\n" + more + "\n```\n", test::code_item({{"test_list", asserts}})));
+}
+
 std::string check(const std::string& body, const std::string& name) {
   return "\n\ndef check(candidate):\n" + body + "\n\ncheck(" + name + ")";
 }

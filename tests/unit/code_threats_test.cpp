@@ -60,6 +60,13 @@ INSTANTIATE_TEST_SUITE_P(
                   "import threading, time\ndef f(x):\n    for _ in range(10000):\n"
                   "        threading.Thread(target=time.sleep, args=(100,)).start()\n    return x + 1\n",
                   0, kWrong, "raises RuntimeError"},
+           Threat{"LocksASharedFile",
+                  in_call("    import fcntl\n    fcntl.lockf(os.open('/dev/null', os.O_RDWR), fcntl.LOCK_EX, 1, x)\n"),
+                  0, kWrong, "raises PermissionError"},
+           Threat{"LooksForALock",
+                  in_call("    import fcntl, struct\n    fcntl.fcntl(os.open('/dev/null', os.O_RDWR), fcntl.F_GETLK, "
+                          "struct.pack('hhqqi', 1, 0, 0, 0, 0))\n"),
+                  0, kWrong, "raises PermissionError"},
            Threat{"KillsItsParent", in_call("    os.kill(os.getppid(), 9)\n"), 0, kWrong, "raises PermissionError"},
            Threat{"KillsEverybody", in_call("    os.kill(-1, 9)\n"), 0, kWrong, "raises PermissionError"},
            Threat{"StopsItself", in_call("    import signal\n    os.kill(os.getpid(), signal.SIGSTOP)\n"), 0, kWrong,

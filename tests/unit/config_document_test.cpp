@@ -108,6 +108,37 @@ TEST_F(Document, EverySyntaxErrorIsReported) {
   EXPECT_THAT(text, HasSubstr("--set x=["));
 }
 
+TEST_F(Document, DeepNestingIsAMistakeNotAnEndOfTheStack) {
+  std::string key = "a";
+  for (int i = 0; i < 18800; ++i) key += ".a";
+  const std::string brackets(18800, '[');
+  for (const std::string& text : {key + " = 1", "[" + key + "]", "[[" + key + "]]", "x = {" + key + " = 1}",
+                                  "x = " + brackets, "\n# [[[ \"\ny = '.'\n" + key + " = 1"}) {
+    EXPECT_THAT(mistakes(write("deep.toml", text)), HasSubstr("keys and values go deeper than 64 levels"))
+        << text.substr(0, 20);
+  }
+  EXPECT_NE(mistakes("", {ConfigOverride::from_set(key + "=1")}), "no mistake");
+
+  const std::string points(200, '.');
+  const auto file = write("shallow.toml", "a.b = 1 # " + points + "\nx = '" + points + "'\ny = \"\"\"\n" + points +
+                                              "\n\\\"" + points + "\"\"\"\nz = [1.5, 2.5, [3.5]]\n");
+  EXPECT_EQ(mistakes(file), "no mistake") << "points in texts and comments are no keys";
+}
+
+TEST_F(Document, AChainOfThousandsOfFilesIsAMistake) {
+  for (int i = 0; i < 4500; ++i)
+    write(std::to_string(i) + ".toml", "extends = [\"" + std::to_string(i + 1) + ".toml\"]\n");
+  EXPECT_THAT(mistakes(folder_.path() / "0.toml"), HasSubstr("files extend each other more than 64 deep"));
+}
+
+TEST_F(Document, OfManyMistakesTheFirstTwentyAreShown) {
+  std::string list;
+  for (int i = 0; i < 100000; ++i) list += "\"m" + std::to_string(i) + ".toml\",";
+  const std::string text = mistakes(write("many.toml", "extends = [" + list + "]\n"));
+  EXPECT_THAT(text, HasSubstr("and 99980 more mistakes"));
+  EXPECT_LT(text.size(), 10000u);
+}
+
 TEST(NearestName, SuggestsOnlyWhatIsNear) {
   const std::vector<std::string> names = {"steps", "group_size", "learning_rate", "std"};
   EXPECT_EQ(nearest_name("stpes", names), "steps");

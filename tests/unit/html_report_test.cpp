@@ -248,11 +248,11 @@ TEST(Chart, LongRunsAreDrawnAsMeansOfNeighbours) {
 
 TEST(Chart, TheLastLabelOfTheAxisIsWhole) {
   Chart chart;
-  for (int step = 1; step <= 15040; ++step) chart.x.push_back(step);
-  chart.series = {{"y", chart.x, {}}};
+  chart.x = {1, 60000};
+  chart.series = {{"y", {1, 2}, {}}};
   const std::string svg = svg_chart(chart);
   std::smatch last;
-  ASSERT_TRUE(std::regex_search(svg, last, std::regex("x=\"([0-9.]+)\" y=\"[0-9.]+\" text-anchor=\"middle\">15k<")));
+  ASSERT_TRUE(std::regex_search(svg, last, std::regex("x=\"([0-9.]+)\" y=\"[0-9.]+\" text-anchor=\"middle\">60k<")));
   EXPECT_LE(std::stod(last[1]) + 3 * 7.0 / 2, 400) << "the width of the drawing";
 }
 

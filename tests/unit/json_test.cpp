@@ -2,7 +2,10 @@
 
 #include <drift/error.h>
 
+#include <tests/support/support.h>
+
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <nlohmann/json.hpp>
 
 namespace drift {
@@ -37,6 +40,24 @@ TEST(JsonText, ANumberBeyondADoubleIsAnErrorWithItsPlace) {
     FAIL() << "it was read";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "file.json is not usable: number overflow parsing '3e998'");
+  }
+}
+
+TEST(JsonFile, WhatIsNoRegularFileIsRefused) {
+  const test::TemporaryFolder folder;
+  const auto fifo = folder.path() / "fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  for (const std::filesystem::path& path : {fifo, std::filesystem::path("/dev/zero"), folder.path()}) {
+    for (const auto& read :
+         {+[](const std::filesystem::path& file) { read_json_object(file); },
+          +[](const std::filesystem::path& file) { for_each_json_line(file, "a line", [](auto&) {}); }}) {
+      try {
+        read(path);
+        ADD_FAILURE() << path;
+      } catch (const Error& error) {
+        EXPECT_THAT(error.what(), testing::AnyOf(HasSubstr("it is no regular file"), HasSubstr("it is a folder")));
+      }
+    }
   }
 }
 

@@ -1,78 +1,14 @@
 #include "extraction.h"
 
-#include <boost/algorithm/string/case_conv.hpp>
-#include <boost/algorithm/string/trim.hpp>
+#include "blocks.h"
 
 #include <algorithm>
 #include <cctype>
-#include <optional>
-#include <vector>
 
 namespace drift::code {
 namespace {
 
-constexpr std::string_view kFence = "```";
-
-enum class LineKind { kText, kOpen, kClose };
-
-LineKind kind_of(std::string_view line) {
-  const std::string text = boost::trim_right_copy(std::string(line));
-  if (boost::trim_left_copy(text) == kFence) return LineKind::kClose;
-  if (!text.starts_with(kFence)) return LineKind::kText;
-  const std::string language = boost::to_lower_copy(text.substr(kFence.size()));
-  return language == "python" || language == "py" || language == "python3" ? LineKind::kOpen : LineKind::kText;
-}
-
-struct Block {
-  std::string_view code;
-  bool closed = false;
-};
-
-struct Blocks {
-  std::optional<Block> continued;  ///< the prefix's, up to where it ends in the response
-  std::vector<Block> own;
-};
-
-Blocks find_blocks(std::string_view response, bool open) {
-  Blocks blocks;
-  constexpr auto kNone = std::string_view::npos;
-  std::size_t begin = kNone;
-  if (open) blocks.continued = Block{response, false};
-  bool continuing = open;
-  const auto end_at = [&](std::size_t at) {
-    if (continuing) blocks.continued = Block{response.substr(0, at), true};
-    continuing = false;
-  };
-  for (std::size_t at = 0; at < response.size();) {
-    const std::size_t end = std::min(response.find('\n', at), response.size());
-    const std::size_t next = std::min(end + 1, response.size());
-    switch (kind_of(response.substr(at, end - at))) {
-      case LineKind::kOpen:
-        end_at(at);
-        begin = next;
-        break;
-      case LineKind::kClose:
-        end_at(at);
-        if (begin != kNone) blocks.own.push_back({response.substr(begin, at - begin), true});
-        begin = kNone;
-        break;
-      case LineKind::kText: break;
-    }
-    at = next;
-  }
-  if (begin != kNone) blocks.own.push_back({response.substr(begin), false});
-  return blocks;
-}
-
 bool part_of_name(char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; }
-
-bool is_word_in(std::string_view word, std::string_view text) {
-  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
-    const std::size_t end = at + word.size();
-    if ((at == 0 || !part_of_name(text[at - 1])) && (end == text.size() || !part_of_name(text[end]))) return true;
-  }
-  return false;
-}
 
 // The name that a line defines at its left edge: by def, class or an assignment. Empty if it defines none.
 std::string_view defined_name(std::string_view line) {
@@ -86,51 +22,77 @@ std::string_view defined_name(std::string_view line) {
   std::string_view word = take_word();
   if (word == "async") word = take_word();
   if (word == "def" || word == "class") return take_word();
-  return line.starts_with('=') && !line.starts_with("==") ? word : std::string_view();
+  const bool assigns = (line.starts_with('=') && !line.starts_with("==")) ||
+                       (line.starts_with(':') && line.find('=') != line.npos);  // f: Type = …
+  return assigns ? word : std::string_view();
 }
 
-bool defines_tested(std::string_view code, std::string_view tests) {
+using Tested = std::optional<std::vector<std::string>>;
+
+bool defines_tested(std::string_view code, const Tested& tested) {
+  if (!tested) return true;
   for (std::size_t at = 0; at < code.size();) {
     const std::size_t end = std::min(code.find('\n', at), code.size());
-    const auto name = defined_name(code.substr(at, end - at));
-    if (!name.empty() && (tests.empty() || is_word_in(name, tests))) return true;
+    if (std::ranges::count(*tested, defined_name(code.substr(at, end - at))) > 0) return true;
     at = end + 1;
   }
   return false;
 }
 
+/// Whether a response without any fence is code from its first line on.
+bool begins_as_code(std::string_view response) {
+  static constexpr std::string_view kBegins[] = {"import ", "from ",  "def ", "class ", "async ", "@",
+                                                 "#",       "print(", "for ", "while ", "if ",    "try:"};
+  response.remove_prefix(std::min(response.find_first_not_of("\n\r"), response.size()));
+  const std::string_view line = response.substr(0, response.find('\n'));
+  return !defined_name(line).empty() || line.find(" = ") != line.npos ||
+         std::ranges::any_of(kBegins, [&](std::string_view begin) { return line.starts_with(begin); });
+}
+
+Extraction code(std::string text, const char* rule) { return {true, std::move(text), rule}; }
+Extraction none(const char* rule) { return {false, {}, rule}; }
+
+Extraction continued(const PrefixCode& before, const Block& block, Unclosed unclosed) {
+  const std::string whole = std::string(before.code) + block.code;
+  if (block.closed) return code(whole, "continues the prefix");
+  if (unclosed == Unclosed::kStrict) return none("the prefix's block is not closed");
+  return code(whole, "continues the prefix, not closed");
+}
+
 }  // namespace
 
 PrefixCode code_of_prefix(std::string_view prefix) {
-  const auto blocks = find_blocks(prefix, false).own;
+  const auto blocks = find_blocks(prefix, false, Fences::kStrict).own;
   if (blocks.empty() || blocks.back().closed) return {};
-  return {true, blocks.back().code};
+  return {true, prefix.substr(prefix.size() - blocks.back().code.size())};
 }
 
-Extraction extract_code(std::string_view response, std::string_view prefix, std::string_view tests, Unclosed unclosed) {
+Extraction extract_code(std::string_view response, std::string_view prefix, const Tested& tested,
+                        const ExtractionRules& rules) {
   const PrefixCode before = code_of_prefix(prefix);
-  const Blocks blocks = find_blocks(response, before.open);
+  const Blocks blocks = find_blocks(response, before.open, rules.fences);
+  // A fence without a language may enclose anything: it counts where no other does.
+  const bool labelled = std::ranges::any_of(blocks.own, &Block::labelled);
   const Block* last = nullptr;
   const Block* defining = nullptr;
   for (const Block& block : blocks.own) {
-    if (!block.closed) continue;
+    if (!block.closed || block.labelled != labelled) continue;
     last = &block;
-    if (defines_tested(block.code, tests)) defining = &block;
+    if (defines_tested(block.code, tested)) defining = &block;
   }
-  const auto code = [](std::string_view text, const char* rule) { return Extraction{true, std::string(text), rule}; };
-  const auto none = [](const char* rule) { return Extraction{false, {}, rule}; };
   if (before.open) {
     if (defining != nullptr) return code(defining->code, "its own block");
-    const std::string whole = std::string(before.code) + std::string(blocks.continued->code);
-    if (blocks.continued->closed) return code(whole, "continues the prefix");
-    if (unclosed == Unclosed::kStrict) return none("the prefix's block is not closed");
-    return code(whole, "continues the prefix, not closed");
+    return continued(before, blocks.continued.value_or(Block{}), rules.unclosed);
   }
-  if (defining != nullptr) return code(defining->code, "the last block that defines what is tested");
+  if (defining != nullptr && tested) return code(defining->code, "the last block that defines what is tested");
   if (last != nullptr) return code(last->code, "the last block");
-  if (blocks.own.empty()) return none("no code block");
-  if (unclosed == Unclosed::kStrict) return none("the code block is not closed");
-  return code(blocks.own.back().code, "the last block, not closed");
+  if (!blocks.own.empty()) {
+    if (rules.unclosed == Unclosed::kStrict) return none("the code block is not closed");
+    return code(blocks.own.back().code, "the last block, not closed");
+  }
+  const bool whole = rules.fences == Fences::kLenient && !blocks.fenced &&
+                     (tested ? defines_tested(response, tested) : begins_as_code(response));
+  return whole ? code(std::string(response), "the whole response") : none("no code block");
 }
 
 }  // namespace drift::code

@@ -93,6 +93,7 @@ void read_functions(const Record& record, Item& item) {
 void read_check(const Record& record, Item& item) {
   const std::string name = record.text("entry_point");
   if (name.empty()) record.fail("has a `test` without an `entry_point`");
+  item.entry_point = name;
   item.tests = {record.text("test") + "\n\ncheck(" + name + ")\n"};
   if (item.prefix.empty()) item.prefix = "```python\n" + record.text("prompt");
 }

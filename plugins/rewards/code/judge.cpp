@@ -4,6 +4,7 @@
 
 #include <drift/error.h>
 
+#include <algorithm>
 #include <chrono>
 
 namespace drift::code {
@@ -13,6 +14,10 @@ using drift::RewardStatus;
 
 // For the tests' own work on one text, the calls of the solution not counted: most take some milliseconds.
 constexpr double kCpuSeconds = 5;
+// For all texts of a response.
+constexpr double kResponseCpuSeconds = 10;
+// A response whose values have ended the judge this often is given up.
+constexpr int kMostLost = 2;
 constexpr auto kWall = std::chrono::seconds(17);
 constexpr double kLifetimeCpuSeconds = 1e6;
 
@@ -48,9 +53,44 @@ void Judge::start() {
   } catch (const drift::Error& error) {
     throw InfrastructureError{error.what()};
   }
-  if (channel_->ready()) return;
+  ready_ = false;
+}
+
+void Judge::require_ready() {
+  if (!channel_) start();
+  if (ready_ || channel_->ready()) {
+    ready_ = true;
+    return;
+  }
   channel_.reset();
   throw InfrastructureError{"the judge did not start"};
+}
+
+void Judge::renew() {
+  lost_ = 0;
+  if (!channel_) return;
+  channel_.reset();
+  try {
+    start();
+  } catch (const InfrastructureError&) {  // the next response tries again, and says so
+  }
+}
+
+std::vector<std::string> Judge::tested_names(const std::string& prefix, const std::string& setup,
+                                             const std::vector<std::string>& tests) {
+  require_ready();
+  const Deadline job = channel_->process().deadline(kCpuSeconds);
+  TupleWriter writer(2 + tests.size());
+  writer.text(prefix).text(setup);
+  for (const std::string& text : tests) writer.text(text);
+  channel_->send("Q" + writer.take(), job);
+  if (!message(job)) {
+    channel_.reset();
+    throw InfrastructureError{"the judge died"};
+  }
+  const std::string_view body = std::string_view(received_).substr(1);
+  if (received_.front() == 'X') throw BadTests{std::string(body)};
+  return read_texts(body).value_or(std::vector<std::string>{});
 }
 
 bool Judge::message(const Deadline& job) {
@@ -70,8 +110,9 @@ Answer Judge::ask(Worker& worker, std::string_view request) {
 }
 
 std::vector<Verdict> Judge::run(const TestText& text, Worker& worker) {
-  if (!channel_) start();
-  const Deadline job = channel_->process().deadline(kCpuSeconds);
+  require_ready();
+  Deadline job = channel_->process().deadline(kCpuSeconds);
+  job.cpu_seconds = std::min(job.cpu_seconds, kResponseCpuSeconds);
   TupleWriter writer(6);
   writer.text(text.place).text(text.prefix).text(text.setup).text(text.tests);
   writer.boolean(options_.constant_asserts).boolean(options_.by_lines);
@@ -94,7 +135,11 @@ std::vector<Verdict> Judge::run(const TestText& text, Worker& worker) {
           verdicts.push_back({.text = std::move(test)});
         }
         judged.resize(verdicts.size());
-        break;
+        if (lost_ < kMostLost) break;
+        for (Verdict& verdict : verdicts)
+          verdict = {RewardStatus::kTimeout, "not run: tests before did not finish", verdict.text};
+        channel_.reset();
+        return verdicts;
       case 'C': {
         Answer answer = ask(worker, body);
         if (!answer.reason.empty()) trouble = std::move(answer);
@@ -116,6 +161,7 @@ std::vector<Verdict> Judge::run(const TestText& text, Worker& worker) {
   }
   // Values can be chosen so that a test never ends, or needs more memory than there is. It fails, with those after it.
   channel_.reset();
+  ++lost_;
   if (verdicts.empty()) throw InfrastructureError{"the judge died"};
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     if (judged[i]) continue;

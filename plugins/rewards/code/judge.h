@@ -38,19 +38,28 @@ struct JudgeOptions {
   bool by_lines = false;          ///< tests as Drift splits them; constants count
 };
 
-/// Runs test texts in a sandboxed process that stays for many of them: it never sees code under test, only the plain
-/// values that come back from it.
+/// Runs an item's test texts in a sandboxed process. It never sees code under test, only the plain values that come
+/// back from it. What tests change in Python itself (the precision of decimal, say) ends with it: every response has
+/// its own.
 class Judge {
  public:
   Judge(const Sandbox& sandbox, const SandboxLimits& limits, const JudgeOptions& options)
       : sandbox_(sandbox), limits_(limits), options_(options) {}
 
+  /// The names that the tests leave free for a solution to define. @throws InfrastructureError, BadTests
+  std::vector<std::string> tested_names(const std::string& prefix, const std::string& setup,
+                                        const std::vector<std::string>& tests);
+
   /// One verdict for each test, in the order of the text.
   /// @throws InfrastructureError, BadTests
   std::vector<Verdict> run(const TestText& text, Worker& worker);
 
+  /// After a response: the process ends, and that for the next response starts meanwhile.
+  void renew();
+
  private:
   void start();
+  void require_ready();
   bool message(const Deadline& job);
   Answer ask(Worker& worker, std::string_view request);
 
@@ -58,6 +67,8 @@ class Judge {
   const SandboxLimits limits_;
   const JudgeOptions options_;
   std::optional<Channel> channel_;
+  bool ready_ = false;  ///< the channel's process
+  int lost_ = 0;        ///< how often a process of this response had to be ended
   std::string received_;
 };
 

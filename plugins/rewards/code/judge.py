@@ -3,9 +3,10 @@
 #
 # From the parent:  J (place, prefix, setup, tests, constants, by_lines)   a job; place seeds `random`
 #                   V value, R exception, X                      the answer to a call; X: no answer
+#                   Q (prefix, setup, tests...)                  what the tests call: answered by N
 # To the parent:    H                                            ready
 #                   X problem                                    the test text cannot be read
-#                   N text...                                    a tuple: what each test says
+#                   N text...                                    a tuple: what each test says, or the names asked for
 #                   C (name, args, kwargs)                       a call
 #                   P number verdict                             4 bytes and `pass`, `fail` or an exception's name
 #                   D exception                                  the end; why other tests did not run, or empty
@@ -13,6 +14,7 @@ import ast
 import builtins
 import random
 import re
+import sys
 
 
 class CallFailed(BaseException):
@@ -117,30 +119,62 @@ def split_by_lines(text):
     return tests if len(tests) > 1 else [text]
 
 
-def given_names(prefix, wanted):
-    """What the text before the solution gives to the tests: its imports and its complete functions, which are all but the
-    last one. They come from there, not from the worker, where the code under test could put others in their place."""
+def complete_statements(prefix):
+    """Those of the text before the solution: its imports and its functions, but for the last one, which is unfinished."""
     try:
         body = ast.parse(prefix).body
     except SyntaxError:
         try:
             body = ast.parse(prefix + "\n    pass\n").body  # ends with a line of def
         except SyntaxError:
-            return {}
-    names = {"__name__": "prefix"}
+            return []
     unfinished = [node for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))][-1:]
-    for node in body:
-        if node not in unfinished:
-            try:
-                exec(compile(ast.Module([node], []), "<prefix>", "exec"), names)
-            except Exception:
-                pass
+    return [node for node in body if node not in unfinished]
+
+
+def given_names(prefix, wanted):
+    """What the text before the solution gives to the tests. It comes from there, not from the worker, where the code under
+    test could put something else in its place."""
+    names = {"__name__": "prefix"}
+    for node in complete_statements(prefix):
+        try:
+            exec(compile(ast.Module([node], []), "<prefix>", "exec"), names)
+        except Exception:
+            pass
     return {name: names[name] for name in wanted if name in names}
+
+
+def tested_names(prefix, setup, texts):
+    """What the tests leave free for the solution to define."""
+    given = bound_names(complete_statements(prefix)) | bound_names(ast.parse(setup).body)
+    return set().union(*(Tests(text, True).free_names() for text in texts)) - given
+
+
+# What Python takes for an end or an absence, where it calls a method of the tests' own by itself.
+TAKEN_FOR_AN_END = {"__getitem__": LookupError, "__getattr__": AttributeError, "__length_hint__": TypeError}
+
+
+def would_end_something(error):
+    """Whether an exception of the solution could end a comparison as if it were done: all(map(f, values))."""
+    if issubclass(error, (StopIteration, StopAsyncIteration)):
+        return True
+    frame = sys._getframe(1)
+    while frame is not None:
+        if issubclass(error, TAKEN_FOR_AN_END.get(frame.f_code.co_name, ())):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def main():
     encode, decode = make_codec()
     receive, send = make_channel()
+    call_failed = False  # in the current test, or what prepared it
+
+    def fail_call():
+        nonlocal call_failed
+        call_failed = True  # whatever the test makes of the exception
+        raise CallFailed
 
     def proxy(name):
         def call(*arguments, **named):
@@ -149,12 +183,12 @@ def main():
             if answer[:1] == b"V":
                 return decode(answer[1:])
             error = getattr(builtins, answer[1:].decode(), None) if answer[:1] == b"R" else None
-            if error is None or not issubclass(error, Exception):
-                raise CallFailed
+            if error is None or not issubclass(error, Exception) or would_end_something(error):
+                fail_call()
             try:
                 raised = error("raised by the solution")
             except TypeError:
-                raise CallFailed from None
+                fail_call()
             raise raised
 
         return call
@@ -167,9 +201,11 @@ def main():
             random.seed(f"{self.place}/{self.number}")
 
         def __exit__(self, kind, error, trace):
+            nonlocal call_failed
             verdict = "pass" if kind is None else "fail" if kind is AssertionError else kind.__name__
-            if kind is CallFailed:
+            if call_failed:
                 verdict = "fail"
+            call_failed = False
             send(b"P" + self.number.to_bytes(4, "little") + verdict.encode())
             return True
 
@@ -200,9 +236,16 @@ def main():
             end = type(error).__name__
         send(b"D" + end.encode())
 
+    def name_tested(prefix, setup, *texts):
+        try:
+            send(b"N" + encode(tuple(sorted(tested_names(prefix, setup, texts)))))
+        except (SyntaxError, ValueError, RecursionError) as error:
+            send(b"X" + str(error).encode())
+
     send(b"H")
     while True:
-        run(*decode(receive()[1:]))
+        message = receive()
+        (run if message[:1] == b"J" else name_tested)(*decode(message[1:]))
 
 
 main()

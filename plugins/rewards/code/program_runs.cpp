@@ -7,6 +7,8 @@
 #include <boost/algorithm/string/split.hpp>
 #include <boost/algorithm/string/trim.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <sstream>
 
@@ -19,6 +21,8 @@ constexpr std::size_t kMaxOutputBytes = 1 << 20;
 constexpr std::size_t kPieceBytes = 1 << 16;
 // A program that hangs this often is not run again: as often as a function is loaded again.
 constexpr int kMaxTimeouts = 4;
+// All runs together may be idle as long as this many that hang.
+constexpr double kIdleRuns = 6;
 
 std::vector<std::string> words(std::string_view text) {
   std::istringstream stream{std::string(text)};
@@ -46,7 +50,7 @@ Channel started(const Sandbox& sandbox, const SandboxLimits& limits, const std::
   throw InfrastructureError{"the sandboxed interpreter did not start"};
 }
 
-Verdict run_once(Channel channel, const std::string& source, double cpu_seconds, std::string& output) {
+Verdict run_once(Channel& channel, const std::string& source, double cpu_seconds, std::string& output) {
   SandboxedProcess& process = channel.process();
   const Deadline until = process.deadline(cpu_seconds);
   channel.send(source, until);
@@ -77,13 +81,23 @@ std::vector<Verdict> run_program(const Sandbox& sandbox, const SandboxLimits& li
                                  const Item& item, double cpu_seconds, OutputComparison comparison) {
   std::vector<Verdict> verdicts;
   int timeouts = 0;
+  double idle_left = kIdleRuns * (3 * cpu_seconds + 2);
   for (std::size_t i = 0; i < item.inputs.size(); ++i) {
     if (timeouts == kMaxTimeouts) {
       verdicts.push_back(failed(RewardStatus::kTimeout, "not run: too many timeouts before"));
       continue;
     }
+    if (idle_left <= 0) {
+      verdicts.push_back(failed(RewardStatus::kTimeout, "not run: the runs before took too long"));
+      continue;
+    }
     std::string output;
-    Verdict verdict = run_once(started(sandbox, limits, item.inputs[i]), source, cpu_seconds, output);
+    Channel channel = started(sandbox, limits, item.inputs[i]);
+    const auto begin = std::chrono::steady_clock::now();
+    Verdict verdict = run_once(channel, source, cpu_seconds, output);
+    const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    // A little, and as much again as it computed, may be the machine's.
+    idle_left -= std::max(0.0, elapsed - 2 * channel.process().stop().cpu_seconds - 0.3);
     if (verdict.status == RewardStatus::kOk && !same_output(output, item.outputs[i], comparison)) {
       verdict = failed(RewardStatus::kWrong, "wrong output");
     }

@@ -51,6 +51,7 @@ struct CodeReward::Outcome {
   /// Why there are no verdicts, or why they do not count.
   RewardStatus status = RewardStatus::kOk;
   std::string reason;
+  std::string rule;  ///< where the code was found
 };
 
 drift::ParamSpecs CodeReward::parameters() {
@@ -64,6 +65,9 @@ drift::ParamSpecs CodeReward::parameters() {
       {"memory_mib", 512, "memory of a program", between(64, 1 << 20)},
       {"threads", false, "programs may start threads"},
       {"time_limit", 0.0, "processor seconds for a call or a program; 0: the item's value", between(0, 600)},
+      {"extraction", "lenient",
+       "lenient: code in fences of any shape, or without any; strict: between lines of ```python and ```",
+       one_of({"lenient", "strict"})},
       {"unclosed", "lenient", "a code block that is never closed: lenient: counts to the end; strict: does not count",
        one_of({"lenient", "strict"})},
       {"constant_asserts", false, "count asserts of a constant, which every program passes"},
@@ -78,7 +82,8 @@ drift::ParamSpecs CodeReward::parameters() {
 
 CodeReward::CodeReward(const drift::Params& params)
     : time_limit_(params.get<double>("time_limit")),
-      unclosed_(params.get<std::string>("unclosed") == "strict" ? Unclosed::kStrict : Unclosed::kLenient),
+      extraction_{params.get<std::string>("unclosed") == "strict" ? Unclosed::kStrict : Unclosed::kLenient,
+                  params.get<std::string>("extraction") == "strict" ? Fences::kStrict : Fences::kLenient},
       hidden_only_(params.get<bool>("hidden_only")),
       all_(params.get<std::string>("score") == "all"),
       comparison_(params.get<std::string>("output") == "collapsed" ? OutputComparison::kCollapsed
@@ -100,60 +105,71 @@ CodeReward::CodeReward(const drift::Params& params)
 void CodeReward::score(const drift::RewardRequest& request, RewardResult& result) const {
   const Item item = read_item(request.item);
   result = {};
-  std::string tests = item.setup;
-  for (const std::string& text : item.tests) tests += text + "\n";
-  const Extraction code = extract_code(request.response, item.prefix, tests, unclosed_);
-  const auto refuse = [&](RewardStatus status, const std::string& reason) {
-    result.status = status;
-    result.reason = reason;
-  };
-  if (!code.found) return refuse(RewardStatus::kNoAnswer, code.rule);
-  if (code.code.size() > kMaxSourceBytes) return refuse(RewardStatus::kParseError, "more than 64 KiB of code");
-  if (code.code.find('\0') != std::string::npos) return refuse(RewardStatus::kParseError, "code with a NUL byte");
-  weigh(judge(item, code.code, request.item->id), request, result);
-  result.reason += " (" + code.rule + ")";
+  const Outcome outcome = judge(item, request.response, request.item->id);
+  weigh(outcome, request, result);
+  if (!outcome.rule.empty()) result.reason += " (" + outcome.rule + ")";
 }
 
-CodeReward::Outcome CodeReward::judge(const Item& item, const std::string& source, const std::string& id) const {
+CodeReward::Outcome CodeReward::judge(const Item& item, std::string_view response, const std::string& id) const {
   Outcome outcome;
   pool_->run([&](Judge& judge) {
+    const std::unique_ptr<Judge, void (*)(Judge*)> renewed(&judge, [](Judge* used) { used->renew(); });
     constexpr int kTries = 2;
     for (int i = 0; i < kTries; ++i) {
       try {
-        outcome = judge_once(judge, item, source, id);
-        return;
+        outcome = judge_once(judge, item, response, id);
+        break;
       } catch (const InfrastructureError& error) {
-        outcome = {{}, RewardStatus::kInfrastructure, error.reason};
+        outcome = {{}, RewardStatus::kInfrastructure, error.reason, {}};
+      } catch (const BadTests& bad) {
+        throw drift::Error("reward `code` cannot read the tests of item " + id + ": " + bad.reason,
+                           "tests are Python: lines of assert, or a function check(candidate) that contains them");
       }
     }
   });
   return outcome;
 }
 
-CodeReward::Outcome CodeReward::judge_once(Judge& judge, const Item& item, const std::string& source,
+CodeReward::Outcome CodeReward::judge_once(Judge& judge, const Item& item, std::string_view response,
                                            const std::string& id) const {
-  const double seconds = time_limit_ > 0 ? time_limit_ : item.time_limit;
-  if (item.kind == Item::Kind::kProgram) {
-    return {run_program(*sandbox_, limits_, source, item, seconds, comparison_), RewardStatus::kOk, {}};
+  std::optional<std::vector<std::string>> tested;
+  if (!item.entry_point.empty()) {
+    tested = {item.entry_point};
+  } else if (item.kind == Item::Kind::kFunction) {
+    tested = judge.tested_names(std::string(code_of_prefix(item.prefix).code), item.setup, item.tests);
   }
-  Worker worker(*sandbox_, source, limits_, seconds);
-  if (!worker.load()) return {{}, worker.fault().status, worker.fault().reason};
-  Outcome outcome;
+  const Extraction code = extract_code(response, item.prefix, tested, extraction_);
+  if (!code.found) return {{}, RewardStatus::kNoAnswer, code.rule, {}};
+  if (code.code.size() > kMaxSourceBytes) return {{}, RewardStatus::kParseError, "more than 64 KiB of code", {}};
+  if (code.code.find('\0') != std::string::npos) return {{}, RewardStatus::kParseError, "code with a NUL byte", {}};
+  Outcome outcome{{}, RewardStatus::kOk, {}, code.rule};
+  if (item.kind == Item::Kind::kProgram) {
+    const double seconds = time_limit_ > 0 ? time_limit_ : item.time_limit;
+    outcome.verdicts = run_program(*sandbox_, limits_, code.code, item, seconds, comparison_);
+  } else {
+    run_tests(judge, item, code.code, id, outcome);
+  }
+  return outcome;
+}
+
+void CodeReward::run_tests(Judge& judge, const Item& item, const std::string& source, const std::string& id,
+                           Outcome& outcome) const {
+  const auto end = [&](RewardStatus status, const std::string& reason) {
+    outcome.verdicts.clear();
+    outcome.status = status;
+    outcome.reason = reason;
+  };
+  Worker worker(*sandbox_, source, limits_, time_limit_ > 0 ? time_limit_ : item.time_limit);
+  if (!worker.load()) return end(worker.fault().status, worker.fault().reason);
   const std::string prefix(code_of_prefix(item.prefix).code);
   for (std::size_t i = 0; i < item.tests.size(); ++i) {
-    try {
-      auto verdicts = judge.run({id + "/" + std::to_string(i), prefix, item.setup, item.tests[i]}, worker);
-      std::move(verdicts.begin(), verdicts.end(), std::back_inserter(outcome.verdicts));
-    } catch (const BadTests& bad) {
-      throw drift::Error("reward `code` cannot read the tests of item " + id + ": " + bad.reason,
-                         "tests are Python: lines of assert, or a function check(candidate) that contains them");
-    }
+    auto verdicts = judge.run({id + "/" + std::to_string(i), prefix, item.setup, item.tests[i]}, worker);
+    std::move(verdicts.begin(), verdicts.end(), std::back_inserter(outcome.verdicts));
   }
   if (outcome.verdicts.empty()) {
     throw drift::Error("item " + id + " has no test that calls anything", "remove it, or set constant_asserts = true");
   }
-  if (!worker.finish()) outcome = {{}, RewardStatus::kForged, "a forged reply"};
-  return outcome;
+  if (!worker.finish()) end(RewardStatus::kForged, "a forged reply");
 }
 
 void CodeReward::weigh(const Outcome& outcome, const drift::RewardRequest& request, RewardResult& result) const {

@@ -25,12 +25,14 @@ class CodeReward final : public drift::Reward {
 
  private:
   struct Outcome;
-  Outcome judge_once(Judge& judge, const Item& item, const std::string& source, const std::string& id) const;
-  Outcome judge(const Item& item, const std::string& source, const std::string& id) const;
+  Outcome judge(const Item& item, std::string_view response, const std::string& id) const;
+  Outcome judge_once(Judge& judge, const Item& item, std::string_view response, const std::string& id) const;
+  void run_tests(Judge& judge, const Item& item, const std::string& source, const std::string& id,
+                 Outcome& outcome) const;
   void weigh(const Outcome& outcome, const drift::RewardRequest& request, drift::RewardResult& result) const;
 
   const double time_limit_;
-  const Unclosed unclosed_;
+  const ExtractionRules extraction_;
   const bool hidden_only_;
   const bool all_;
   const OutputComparison comparison_;

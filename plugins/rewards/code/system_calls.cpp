@@ -78,9 +78,11 @@ constexpr std::initializer_list<const char*> kRefused = {
 // Questions about a descriptor, which is never a terminal.
 constexpr std::initializer_list<unsigned long> kAllowedControls = {TCGETS,  TIOCGWINSZ, FIONREAD,
                                                                    FIONBIO, FIOCLEX,    FIONCLEX};
-// Flags, copies and locks: no leases on files of the host, no larger pipes, no signals.
-constexpr std::initializer_list<unsigned> kAllowedFileControls = {
-    F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK, F_SETLKW, F_GETPIPE_SZ};
+// Flags and copies: no leases on files of the host, no larger pipes, no signals.
+constexpr std::initializer_list<unsigned> kAllowedFileControls = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,     F_SETFD,
+                                                                  F_GETFL, F_SETFL,         F_GETPIPE_SZ};
+// A lock on a file that others may open, such as /dev/null, can be seen by them: a channel between programs.
+constexpr std::initializer_list<unsigned> kLocks = {F_GETLK, F_SETLK, F_SETLKW, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW};
 
 class Filter {
  public:
@@ -133,6 +135,7 @@ std::string system_call_filter(bool threads) {
   for (const unsigned control : kAllowedFileControls) {
     filter.add(SCMP_ACT_ALLOW, "fcntl", {SCMP_A1_32(SCMP_CMP_EQ, control)});
   }
+  for (const unsigned lock : kLocks) filter.add(SCMP_ACT_ERRNO(EPERM), "fcntl", {SCMP_A1_32(SCMP_CMP_EQ, lock)});
   // Its own limits only (they cannot be raised: hard equals soft). A thread's name only: PR_SET_PDEATHSIG would let it
   // outlive the sandbox.
   filter.add(SCMP_ACT_ALLOW, "prlimit64", {SCMP_A0_32(SCMP_CMP_EQ, 0)});

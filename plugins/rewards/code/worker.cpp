@@ -6,6 +6,8 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 
@@ -17,6 +19,10 @@ using drift::RewardStatus;
 constexpr int kMaxRestarts = 3;
 // A test that calls a hundred times in a loop gets this many times the limit of one call.
 constexpr double kTestLimits = 5;
+// Wall clock beside processor time, for calls that sleep: 17 s a test and half a minute a response, where a call gets 1
+// s of processor time.
+double idle_of_test(double cpu_seconds) { return kTestLimits * 3 * cpu_seconds + 2; }
+double idle_of_response(double cpu_seconds) { return 6 * (3 * cpu_seconds + 2); }
 constexpr double kEndCpuSeconds = 0.1;
 constexpr std::size_t kMaxTypeName = 64;
 
@@ -49,7 +55,7 @@ bool Worker::load() {
     throw InfrastructureError{"the sandboxed interpreter did not start"};
   }
   std::optional<Reply> reply;
-  fault_ = request('L', source_, cpu_seconds_, reply);
+  fault_ = request('L', source_, channel_->process().deadline(cpu_seconds_), reply);
   if (!reply) {
     fault_.reason += " while loading";
     return false;
@@ -72,13 +78,22 @@ Answer Worker::call(std::string_view request_value) {
     ++restarts_;
     if (!load()) return fault_;
   }
-  const double left = std::min(cpu_seconds_, kTestLimits * cpu_seconds_ - spent_);
-  if (left <= 0) return no_answer(RewardStatus::kTimeout, "timeout");
-  const double before = channel_->process().cpu_seconds();
+  const double cpu_left = std::min(cpu_seconds_, kTestLimits * cpu_seconds_ - test_.cpu_seconds);
+  const double idle_left = std::min(idle_of_test(cpu_seconds_) - test_.idle_seconds,
+                                    idle_of_response(cpu_seconds_) - response_.idle_seconds);
+  if (cpu_left <= 0 || idle_left <= 0) return no_answer(RewardStatus::kTimeout, "timeout");
+  SandboxedProcess& process = channel_->process();
+  const Deadline begin = process.deadline(0, 0);
+  const double wall_left = std::min(3 * cpu_left + 2, cpu_left + idle_left);
   std::optional<Reply> reply;
-  Answer answer = request('C', request_value, left, reply);
+  Answer answer = request('C', request_value, process.deadline(cpu_left, wall_left), reply);
+  // Without a reply the process is gone, and all of its time is spent.
+  const Deadline end =
+      reply ? process.deadline(0, 0) : Deadline{begin.cpu_seconds + cpu_left, std::chrono::steady_clock::now()};
+  const double cpu = end.cpu_seconds - begin.cpu_seconds;
+  const double idle = std::max(0.0, std::chrono::duration<double>(end.wall - begin.wall).count() - cpu);
+  for (Spent* spent : {&test_, &response_}) spent->cpu_seconds += cpu, spent->idle_seconds += idle;
   if (!reply) return answer;
-  spent_ += channel_->process().cpu_seconds() - before;
   if (reply->kind == Reply::Kind::kValue) return {RewardStatus::kOk, "V" + std::string(reply->body), {}};
   if (reply->kind == Reply::Kind::kUnsupported) {
     return no_answer(RewardStatus::kWrong, "returns " + printable(reply->body));
@@ -92,15 +107,15 @@ bool Worker::finish() {
   if (fault_.status == RewardStatus::kForged) return false;
   if (!channel_) return true;
   std::optional<Reply> reply;
-  const bool forged = request('F', {}, cpu_seconds_, reply).status == RewardStatus::kForged;
+  const bool forged =
+      request('F', {}, channel_->process().deadline(cpu_seconds_), reply).status == RewardStatus::kForged;
   channel_.reset();
   return !forged;
 }
 
 // One question, one answer. Without a reply the process is gone.
-Answer Worker::request(char operation, std::string_view body, double cpu_seconds, std::optional<Reply>& reply) {
+Answer Worker::request(char operation, std::string_view body, const Deadline& until, std::optional<Reply>& reply) {
   const std::string expected = stamp();
-  const Deadline until = channel_->process().deadline(cpu_seconds);
   std::string message(1, operation);
   message.append(expected).append(body);
   channel_->send(message, until);  // if it fails, receiving reports why

@@ -36,17 +36,22 @@ class Worker {
   bool load();
   const Answer& fault() const { return fault_; }
 
-  /// `request`: the value (name, args, kwargs). At most the processor time left to this test.
+  /// `request`: the value (name, args, kwargs). At most the processor time and the idle time left to this test
+  /// and this response.
   /// @throws InfrastructureError
   Answer call(std::string_view request);
   /// Calls from now on belong to another test: the calls of one test also share a limit.
-  void next_test() { spent_ = 0; }
+  void next_test() { test_ = {}; }
 
   /// After the last call. False if there is more from the process than was asked for: a forgery.
   bool finish();
 
  private:
-  Answer request(char operation, std::string_view body, double cpu_seconds, std::optional<Reply>& reply);
+  struct Spent {
+    double cpu_seconds = 0;
+    double idle_seconds = 0;  ///< neither running nor waiting for a processor
+  };
+  Answer request(char operation, std::string_view body, const Deadline& until, std::optional<Reply>& reply);
   Answer ended(MessageStatus status);
   std::string stamp();
 
@@ -58,7 +63,7 @@ class Worker {
   std::string received_;
   Answer fault_;
   int restarts_ = 0;
-  double spent_ = 0;  ///< processor seconds of the calls of this test
+  Spent test_, response_;  ///< by the calls of this test, of all tests
   std::uint64_t sequence_ = 0;
 };
 

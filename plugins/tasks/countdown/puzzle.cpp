@@ -61,8 +61,10 @@ std::string key_of(Puzzle puzzle) {
 }
 
 std::vector<Puzzle> read_puzzle_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
+  std::error_code ignored;
+  std::ifstream file;
+  if (std::filesystem::is_regular_file(path, ignored)) file.open(path, std::ios::binary);
+  if (!file.is_open())
     throw Error("cannot open the puzzle file " + path.string(),
                 "scripts/fetch_data brings the published puzzles into data/ (docs/data.md); or set held_out_file");
   std::vector<Puzzle> puzzles;

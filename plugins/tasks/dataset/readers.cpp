@@ -19,10 +19,14 @@ namespace {
 
 std::optional<std::string> read_text(const std::string& path, Problems& problems) {
   std::error_code ignored;
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
+    problems.other("cannot read " + path + ": it is no regular file");
+    return std::nullopt;
+  }
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path, ignored)) {
-    problems.other("cannot read " + path + ": " + std::strerror(file ? EISDIR : errno));
+  if (!file) {
+    problems.other("cannot read " + path + ": " + std::strerror(errno));
     return std::nullopt;
   }
   std::string text{std::istreambuf_iterator<char>(file), {}};

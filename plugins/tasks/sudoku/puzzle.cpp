@@ -108,8 +108,10 @@ std::string to_lines(const Grid& grid, std::string_view separator) {
 }
 
 std::vector<Puzzle> read_puzzle_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
+  std::error_code ignored;
+  std::ifstream file;
+  if (std::filesystem::is_regular_file(path, ignored)) file.open(path, std::ios::binary);
+  if (!file.is_open())
     throw Error("cannot open the puzzle file " + path.string(),
                 "scripts/fetch_data brings the published puzzles into data/ (docs/data.md); or set held_out_file");
   std::vector<Puzzle> puzzles;

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstddef>
+
+namespace drift {
+
+/// Of values in each other in any text that is read (JSON, TOML), and of files that extend each other: deeper than any
+/// that makes sense, and far from the end of the stack for whatever works through them level by level.
+inline constexpr int kDeepestNesting = 64;
+
+/// Mistakes of one kind that are listed; the others are counted.
+inline constexpr std::size_t kMostMistakes = 20;
+
+}  // namespace drift
