@@ -1,5 +1,7 @@
 #include <core/base/log.h>
 
+#include <core/base/quote.h>
+
 #include <drift/error.h>
 
 #include <spdlog/logger.h>
@@ -24,13 +26,14 @@ Log& the_log() {
   return log;
 }
 
-void warn_on_standard_error(const std::string& text) { std::fprintf(stderr, "warning: %s\n", text.c_str()); }
+void warn_on_standard_error(const std::string& text) { std::fprintf(stderr, "warning: %s\n", printable(text).c_str()); }
 
 void write(spdlog::level::level_enum level, const std::string& text) {
   Log& log = the_log();
   const std::lock_guard lock(log.mutex);
   // string_view: a text with braces is not a format.
-  if (log.logger) log.logger->log(level, spdlog::string_view_t(text.data(), text.size()));
+  const std::string line = printable(text);
+  if (log.logger) log.logger->log(level, spdlog::string_view_t(line.data(), line.size()));
 }
 
 }  // namespace

@@ -8,4 +8,8 @@ namespace drift {
 /// A name that came out of a file, fit for a message: in backticks, control characters escaped, very long names cut.
 std::string quoted_name(std::string_view name);
 
+/// A text from outside (files, models, plugins), fit for a terminal and a log: control characters but line breaks and
+/// tabs become \\x1b and the like, so that none of them can move the cursor, colour or hide what follows.
+std::string printable(std::string_view text);
+
 }  // namespace drift

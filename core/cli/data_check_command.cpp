@@ -1,3 +1,4 @@
+#include <core/base/quote.h>
 #include <core/cli/data_source.h>
 #include <core/io/json.h>
 #include <core/process/threads.h>
@@ -130,8 +131,8 @@ int check(const DataOptions& options) {
     if (options.json) {
       list.push_back({{"wrong", finding.wrong}, {"what", finding.what}, {"hint", finding.hint}});
     } else {
-      std::cout << (finding.wrong ? "wrong  " : "note   ") << finding.what << "\n";
-      if (!finding.hint.empty()) std::cout << "  = " << finding.hint << "\n";
+      std::cout << (finding.wrong ? "wrong  " : "note   ") << printable(finding.what) << "\n";
+      if (!finding.hint.empty()) std::cout << "  = " << printable(finding.hint) << "\n";
     }
   }
   if (options.json) {

@@ -1,3 +1,4 @@
+#include <core/base/quote.h>
 #include <core/cli/data_source.h>
 #include <core/io/json.h>
 #include <core/text/chat.h>
@@ -33,7 +34,8 @@ std::string prompt_of(const DataSource& source, const TaskItem& item) {
 void print_text(const std::string& name, const std::string& text) {
   if (text.empty()) return;
   std::cout << name << "\n";
-  std::string_view rest = text;
+  const std::string safe = printable(text);
+  std::string_view rest = safe;
   while (true) {
     const std::size_t end = rest.find('\n');
     std::cout << "| " << rest.substr(0, end) << "\n";
@@ -44,7 +46,7 @@ void print_text(const std::string& name, const std::string& text) {
 
 void print(const DataSource& source, const Shown& shown) {
   const bool whole = source.prompts() != nullptr;
-  std::cout << shown.set << " item " << shown.item.id << "\n";
+  std::cout << shown.set << " item " << printable(shown.item.id) << "\n";
   print_text(whole ? "prompt, " + std::to_string(source.count_tokens(shown.item)) + " tokens"
                    : "the user's words (without the model's turns: " + source.missing_model() + ")",
              prompt_of(source, shown.item));

@@ -1,9 +1,11 @@
 #include <core/base/log.h>
 #include <core/base/model_policy.h>
+#include <core/base/quote.h>
 #include <core/cli/data_source.h>
 #include <core/cli/load_run.h>
 #include <core/components/components.h>
 #include <core/io/json.h>
+#include <core/report/terminal.h>
 #include <core/rollout/prompt_encoder.h>
 #include <core/rollout/response_text.h>
 #include <core/text/tokenizer.h>
@@ -106,7 +108,7 @@ int generate(const GenerateOptions& options) {
     print_json(made, text);
   } else {
     if (options.show_steps) print_steps(made, tokenizer);
-    std::cout << text << "\n";
+    std::cout << (detect_terminal(1).is_terminal ? printable(text) : text) << "\n";
   }
   return 0;
 }

@@ -1,3 +1,4 @@
+#include <core/base/quote.h>
 #include <core/boundary/last_word.h>
 #include <core/boundary/plugin_call.h>
 #include <core/cli/command.h>
@@ -14,8 +15,8 @@ namespace drift {
 namespace {
 
 void print_error(const std::string& what, const std::string& hint, bool colour) {
-  std::cerr << (colour ? "\033[1;31merror\033[0m: " : "error: ") << what << "\n";
-  if (!hint.empty()) std::cerr << "  = " << hint << "\n";
+  std::cerr << (colour ? "\033[1;31merror\033[0m: " : "error: ") << printable(what) << "\n";
+  if (!hint.empty()) std::cerr << "  = " << printable(hint) << "\n";
 }
 
 }  // namespace

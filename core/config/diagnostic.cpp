@@ -1,6 +1,7 @@
 #include <core/config/diagnostic.h>
 
 #include <core/base/limits.h>
+#include <core/base/quote.h>
 
 #include <unicode/utf8.h>
 
@@ -26,6 +27,13 @@ std::string indent(std::string_view line, std::uint32_t column) {
   return out;
 }
 
+Diagnostic printable(Diagnostic diagnostic) {
+  for (std::string* text : {&diagnostic.message, &diagnostic.file, &diagnostic.source_line, &diagnostic.label})
+    *text = drift::printable(std::string_view(*text));
+  for (std::string& note : diagnostic.notes) note = drift::printable(std::string_view(note));
+  return diagnostic;
+}
+
 std::string join_texts(const std::vector<Diagnostic>& diagnostics, bool colour) {
   std::string text;
   for (std::size_t i = 0; i < std::min(diagnostics.size(), kMostMistakes); ++i) {
@@ -39,7 +47,8 @@ std::string join_texts(const std::vector<Diagnostic>& diagnostics, bool colour) 
 
 }  // namespace
 
-std::string render(const Diagnostic& diagnostic, bool colour) {
+std::string render(const Diagnostic& written, bool colour) {
+  const Diagnostic diagnostic = printable(written);
   const auto paint = [&](const char* code, const std::string& text) { return colour ? code + text + "\033[0m" : text; };
   const std::string number = std::to_string(diagnostic.span.line);
   const std::size_t width = std::max<std::size_t>(2, number.size());

@@ -1,5 +1,7 @@
 #include <core/report/run_display.h>
 
+#include <core/base/quote.h>
+
 #include <core/base/log.h>
 #include <core/report/format.h>
 #include <core/report/text_table.h>
@@ -181,7 +183,7 @@ void RunDisplay::activity(std::string_view what, std::int64_t done, std::int64_t
   redraw(std::string(what) + " " + std::to_string(done) + "/" + std::to_string(total), false);
 }
 
-void RunDisplay::message(std::string_view text) { terminal_.print(text); }
+void RunDisplay::message(std::string_view text) { terminal_.print(printable(text)); }
 
 void RunDisplay::print_titles() {
   std::string line;

@@ -1,5 +1,7 @@
 #include <core/report/text_table.h>
 
+#include <core/base/quote.h>
+
 #include <core/report/format.h>
 #include <core/report/html.h>
 
@@ -129,7 +131,8 @@ class TextLayout {
   static std::size_t width_of(const std::string& text) { return static_cast<std::size_t>(display_width(text)); }
 
   std::string shown(const std::string& text) const {
-    return unicode_ ? text : replaced(replaced(text, "±", "+-"), "Δ", "Delta");
+    const std::string safe = printable(text);
+    return unicode_ ? safe : replaced(replaced(safe, "±", "+-"), "Δ", "Delta");
   }
   std::string title(std::size_t column) const {
     if (column >= table_.titles.size()) return {};

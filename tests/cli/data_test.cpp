@@ -254,5 +254,24 @@ TEST_F(ListedTraining, ImitatesItsDemonstrations) {
   EXPECT_THAT(result.output, HasSubstr("left out"));
 }
 
+TEST(DataShow, EscapeSequencesOfTheDataDoNotReachTheTerminal) {
+  const test::TemporaryFolder folder;
+  test::write_file(folder.path() / "items.jsonl",
+                   R"({"id":"a\u001b[2J","question":"\u001b]0;owned\u0007 what\u009b31m is 1+1?","answer":"2"})"
+                   "\n");
+  test::write_file(
+      folder.path() / "run.toml",
+      "[task]\nname = \"dataset\"\ntraining_files = [\"items.jsonl\"]\nid = \"id\"\n\"bad\\u001b[31m\" = 1\n");
+  const auto wrong =
+      test::run_command("cd " + folder.path().string() + " && " + test::program().string() + " data show run.toml");
+  const auto shown = test::run_command("cd " + folder.path().string() + " && sed -i /bad/d run.toml && " +
+                                       test::program().string() + " data show run.toml");
+  for (const auto& result : {wrong, shown}) {
+    for (const char* raw : {"\x1b", "\x07", "\xc2\x9b"})
+      EXPECT_EQ((result.output + result.error).find(raw), std::string::npos) << result.output << result.error;
+  }
+  EXPECT_THAT(shown.output, testing::HasSubstr("\\x1b]0;owned\\x07 what\\x9b31m is 1+1?")) << shown.error;
+}
+
 }  // namespace
 }  // namespace drift

@@ -150,6 +150,16 @@ TEST_F(Dataset, DeepNestingIsABadRecord) {
   EXPECT_THAT(error_of(write("deep.jsonl", std::string(100000, '['))), HasSubstr("nested deeper than 64 levels"));
 }
 
+// Looking for each name among all before it would take this record an hour.
+TEST_F(Dataset, ARecordMayHaveAnyNumberOfMembersAndTheLastOfEqualNamesCounts) {
+  std::string members;
+  for (int i = 0; i < 1'000'000; ++i) members += "\"k" + std::to_string(i) + "\": 1, ";
+  const auto file = write("wide.jsonl", R"({"question": "a", )" + members +
+                                            R"("ground_truth_answer": "1", "question": "b"})"
+                                            "\n");
+  EXPECT_EQ(first(*open(file)).prompt, "b");
+}
+
 TEST_F(Dataset, IdsAreUnique) {
   const auto file = write("ids.jsonl", R"({"question": "a", "ground_truth_answer": "1", "name": 7})"
                                        "\n"

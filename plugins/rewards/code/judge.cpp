@@ -4,7 +4,6 @@
 
 #include <drift/error.h>
 
-#include <algorithm>
 #include <chrono>
 
 namespace drift::code {
@@ -12,10 +11,8 @@ namespace {
 
 using drift::RewardStatus;
 
-// For the tests' own work on one text, the calls of the solution not counted: most take some milliseconds.
+// For what the judge itself does. judge.py limits the tests' own work, of which most take some milliseconds.
 constexpr double kCpuSeconds = 5;
-// For all texts of a response.
-constexpr double kResponseCpuSeconds = 10;
 // A response whose values have ended the judge this often is given up.
 constexpr int kMostLost = 2;
 constexpr auto kWall = std::chrono::seconds(17);
@@ -49,17 +46,17 @@ void Judge::start() {
   SandboxLimits limits = limits_;
   limits.cpu_seconds = kLifetimeCpuSeconds;
   try {
-    channel_.emplace(sandbox_.start({.text = kJudgeProgram, .limits = limits}));
+    channel_.emplace(sandbox_.start({.text = kJudgeProgram, .forks = true, .limits = limits}));
   } catch (const drift::Error& error) {
     throw InfrastructureError{error.what()};
   }
-  ready_ = false;
+  ready_ = used_ = false;
 }
 
 void Judge::require_ready() {
   if (!channel_) start();
   if (ready_ || channel_->ready()) {
-    ready_ = true;
+    ready_ = used_ = true;
     return;
   }
   channel_.reset();
@@ -68,12 +65,9 @@ void Judge::require_ready() {
 
 void Judge::renew() {
   lost_ = 0;
-  if (!channel_) return;
-  channel_.reset();
-  try {
-    start();
-  } catch (const InfrastructureError&) {  // the next response tries again, and says so
-  }
+  if (!channel_ || !used_) return;
+  used_ = ready_ = false;  // its next message will be H
+  if (!channel_->send("E", channel_->process().deadline(kCpuSeconds))) channel_.reset();
 }
 
 std::vector<std::string> Judge::tested_names(const std::string& prefix, const std::string& setup,
@@ -111,8 +105,7 @@ Answer Judge::ask(Worker& worker, std::string_view request) {
 
 std::vector<Verdict> Judge::run(const TestText& text, Worker& worker) {
   require_ready();
-  Deadline job = channel_->process().deadline(kCpuSeconds);
-  job.cpu_seconds = std::min(job.cpu_seconds, kResponseCpuSeconds);
+  const Deadline job = channel_->process().deadline(kCpuSeconds);
   TupleWriter writer(6);
   writer.text(text.place).text(text.prefix).text(text.setup).text(text.tests);
   writer.boolean(options_.constant_asserts).boolean(options_.by_lines);

@@ -39,8 +39,8 @@ struct JudgeOptions {
 };
 
 /// Runs an item's test texts in a sandboxed process. It never sees code under test, only the plain values that come
-/// back from it. What tests change in Python itself (the precision of decimal, say) ends with it: every response has
-/// its own.
+/// back from it. Every response has a fresh copy of that process, with which ends what its tests change in Python
+/// itself: the precision of decimal, say.
 class Judge {
  public:
   Judge(const Sandbox& sandbox, const SandboxLimits& limits, const JudgeOptions& options)
@@ -54,7 +54,7 @@ class Judge {
   /// @throws InfrastructureError, BadTests
   std::vector<Verdict> run(const TestText& text, Worker& worker);
 
-  /// After a response: the process ends, and that for the next response starts meanwhile.
+  /// After a response.
   void renew();
 
  private:
@@ -68,6 +68,7 @@ class Judge {
   const JudgeOptions options_;
   std::optional<Channel> channel_;
   bool ready_ = false;  ///< the channel's process
+  bool used_ = false;   ///< for this response
   int lost_ = 0;        ///< how often a process of this response had to be ended
   std::string received_;
 };

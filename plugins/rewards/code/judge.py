@@ -4,7 +4,8 @@
 # From the parent:  J (place, prefix, setup, tests, constants, by_lines)   a job; place seeds `random`
 #                   V value, R exception, X                      the answer to a call; X: no answer
 #                   Q (prefix, setup, tests...)                  what the tests call: answered by N
-# To the parent:    H                                            ready
+#                   E                                            the end of a response
+# To the parent:    H                                            ready for a response
 #                   X problem                                    the test text cannot be read
 #                   N text...                                    a tuple: what each test says, or the names asked for
 #                   C (name, args, kwargs)                       a call
@@ -12,9 +13,16 @@
 #                   D exception                                  the end; why other tests did not run, or empty
 import ast
 import builtins
+import os
 import random
 import re
+import resource
 import sys
+import time
+
+# Of processor time, for the tests' own work: calls of the solution are not counted.
+SECONDS_OF_A_TEXT = 5
+SECONDS_OF_A_RESPONSE = 10
 
 
 class CallFailed(BaseException):
@@ -242,10 +250,25 @@ def main():
         except (SyntaxError, ValueError, RecursionError) as error:
             send(b"X" + str(error).encode())
 
-    send(b"H")
+    def serve(message):
+        while message != b"E":
+            last = min(int(time.process_time()) + SECONDS_OF_A_TEXT, SECONDS_OF_A_RESPONSE)
+            resource.setrlimit(resource.RLIMIT_CPU, (last, SECONDS_OF_A_RESPONSE))
+            (run if message[:1] == b"J" else name_tested)(*decode(message[1:]))
+            message = receive()
+
+    # Each response is served by a copy, which ends with it and takes along whatever the tests have changed.
     while True:
+        send(b"H")
         message = receive()
-        (run if message[:1] == b"J" else name_tested)(*decode(message[1:]))
+        copy = os.fork()
+        if copy == 0:
+            try:
+                serve(message)
+            finally:
+                os._exit(0)
+        if os.waitpid(copy, 0)[1] != 0:
+            os._exit(1)
 
 
 main()

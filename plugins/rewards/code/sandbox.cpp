@@ -75,7 +75,7 @@ struct Sandbox::Impl {
   Interpreter interpreter;
   std::string prlimit;
   std::string bwrap;
-  std::string filter;
+  std::string filter, forking_filter;
   bool forbid_user_namespaces = true;
 
   void settle_confinement();
@@ -163,7 +163,8 @@ Sandbox::Sandbox(const SandboxOptions& options) : impl_(std::make_unique<Impl>()
   impl_->prlimit = required("prlimit", "util-linux");
   if (!options.unsafe) {
     impl_->bwrap = required("bwrap", "bubblewrap");
-    impl_->filter = system_call_filter(options.threads);
+    impl_->filter = system_call_filter(options.threads, /*forks=*/false);
+    impl_->forking_filter = system_call_filter(options.threads, /*forks=*/true);
   }
   impl_->interpreter = find_interpreter(options.python);
   if (!options.unsafe) impl_->settle_confinement();
@@ -227,8 +228,8 @@ SandboxedProcess Sandbox::start(const SandboxedProgram& program) const {
   if (process->confined) {
     filter = drift::make_pipe();
     // A pipe holds 64 KiB without a reader; the filter has a few.
-    if (::write(filter.write.get(), impl_->filter.data(), impl_->filter.size()) !=
-        static_cast<ssize_t>(impl_->filter.size())) {
+    const std::string& rules = program.forks ? impl_->forking_filter : impl_->filter;
+    if (::write(filter.write.get(), rules.data(), rules.size()) != static_cast<ssize_t>(rules.size())) {
       throw drift::Error("cannot hand over the filter of system calls");
     }
     filter.write.close();

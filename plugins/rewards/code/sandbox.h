@@ -44,6 +44,7 @@ struct SandboxedProgram {
   std::string text = {};                    ///< Python source of at most 120,000 bytes without NUL, run as `__main__`
   std::vector<std::string> arguments = {};  ///< sys.argv[1:]
   std::string standard_input = {};          ///< a sealed file in memory, so nothing has to be fed; empty: /dev/null
+  bool forks = false;                       ///< may start copies of itself: only for programs that are trusted
   bool capture_output = false;  ///< standard output goes to read_output(); else, as standard error, to /dev/null
   SandboxLimits limits = {};
 };

@@ -116,15 +116,19 @@ class Filter {
 
 }  // namespace
 
-std::string system_call_filter(bool threads) {
+std::string system_call_filter(bool threads, bool forks) {
   Filter filter;
   for (const char* name : kAllowed) filter.add(SCMP_ACT_ALLOW, name);
   for (const char* name : kRefused) filter.add(SCMP_ACT_ERRNO(EPERM), name);
 
   // A new process is refused, and so is a new thread unless threads are allowed. The flags of clone3 are in memory,
   // where a filter cannot look: it does not exist, and the C library takes clone.
+  constexpr unsigned long kNamespaces =
+      CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
   if (threads) filter.add(SCMP_ACT_ALLOW, "clone", {SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)});
-  if (threads) {
+  if (forks) {
+    filter.add(SCMP_ACT_ALLOW, "clone", {SCMP_A0_64(SCMP_CMP_MASKED_EQ, kNamespaces | CLONE_THREAD, 0)});
+  } else if (threads) {
     filter.add(SCMP_ACT_ERRNO(EPERM), "clone", {SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)});
   } else {
     filter.add(SCMP_ACT_ERRNO(EPERM), "clone");

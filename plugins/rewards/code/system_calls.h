@@ -9,7 +9,8 @@ namespace drift::code {
 /// attacks need fails with EPERM, everything else with ENOSYS, so that a newer C library falls back to what it used
 /// before. A call by another architecture's numbers (32-bit, x32) kills the process.
 /// @param threads  whether threads may be started.
+/// @param forks    whether processes may be: copies of itself, in no other namespace.
 /// @throws drift::Error if libseccomp cannot make one for this architecture.
-std::string system_call_filter(bool threads);
+std::string system_call_filter(bool threads, bool forks);
 
 }  // namespace drift::code

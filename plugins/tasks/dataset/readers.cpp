@@ -1,5 +1,6 @@
 #include "readers.h"
 
+#include "json_value.h"
 #include "text.h"
 
 #include <drift/error.h>
@@ -20,7 +21,8 @@ namespace {
 std::optional<std::string> read_text(const std::string& path, Problems& problems) {
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
-    problems.other("cannot read " + path + ": it is no regular file");
+    const bool folder = std::filesystem::is_directory(path, ignored);
+    problems.other("cannot read " + path + ": " + (folder ? std::strerror(EISDIR) : "it is no regular file"));
     return std::nullopt;
   }
   errno = 0;
@@ -38,77 +40,11 @@ std::optional<std::string> read_text(const std::string& path, Problems& problems
   return text;
 }
 
-// Deeper than any data set's records; what works through a value level by level cannot run out of stack.
-constexpr int kMostLevels = 64;
-
-// A decimal number without its sign and without zeros at either end, then the power of ten of its last digit: what
-// 0.050 and 5e-2 have in common.
-std::string digits_of(std::string_view number) {
-  const std::size_t e = std::min(number.find_first_of("eE"), number.size());
-  std::int64_t power = 0;
-  const std::size_t sign = e + 1 < number.size() && number[e + 1] == '+' ? 2 : 1;
-  if (e < number.size()) std::from_chars(number.data() + e + sign, number.data() + number.size(), power);
-  std::string digits;
-  bool behind_point = false;
-  for (const char c : number.substr(0, e)) {
-    if (c == '.') behind_point = true;
-    if (c < '0' || c > '9') continue;
-    if (!digits.empty() || c != '0') digits += c;
-    power -= behind_point;
-  }
-  const std::size_t size = digits.find_last_not_of('0') + 1;
-  if (size == 0) return "0";
-  power += static_cast<std::int64_t>(digits.size() - size);
-  return digits.substr(0, size) + "e" + std::to_string(power);
-}
-
-// Whether a double is the number as it was written: its shortest digits, or all 17.
-bool holds(double number, std::string_view written) {
-  std::array<char, 32> text;
-  const auto is_written = [&](std::to_chars_result end) {
-    return digits_of({text.data(), end.ptr}) == digits_of(written);
-  };
-  char* const last = text.data() + text.size();
-  return is_written(std::to_chars(text.data(), last, number, std::chars_format::scientific)) ||
-         is_written(std::to_chars(text.data(), last, number, std::chars_format::scientific, 16));
-}
-
-/// Builds the value of a JSON text. A number that neither an integer nor a double holds is kept as the text that it is.
-class Builder : public nlohmann::detail::json_sax_dom_parser<Json> {
- public:
-  using json_sax_dom_parser::json_sax_dom_parser;
-
-  bool number_float(double number, const std::string& written) {
-    if (holds(number, written)) return json_sax_dom_parser::number_float(number, written);
-    std::string text = written;
-    return string(text);
-  }
-  bool start_object(std::size_t size) { return deeper(), json_sax_dom_parser::start_object(size); }
-  bool start_array(std::size_t size) { return deeper(), json_sax_dom_parser::start_array(size); }
-  bool end_object() { return --depth_, json_sax_dom_parser::end_object(); }
-  bool end_array() { return --depth_, json_sax_dom_parser::end_array(); }
-
- private:
-  void deeper() {
-    if (++depth_ > kMostLevels) throw Error("nested deeper than " + std::to_string(kMostLevels) + " levels");
-  }
-
-  int depth_ = 0;
-};
-
 std::optional<Json> parse_object(std::string_view text, const Place& place, Problems& problems) {
   try {
-    Json fields;
-    Builder builder(fields);
-    Json::sax_parse(text, &builder);
+    Json fields = parse_value(text);
     if (fields.is_object()) return fields;
     problems.bad_record(place, "this is not a JSON object");
-  } catch (const Json::exception& error) {
-    // "… syntax error while parsing value - invalid literal; last read: …": what was read may be no text at all.
-    std::string why = error.what();
-    why.erase(std::min(why.find("; last read"), why.size()));
-    if (const std::size_t reason = why.find(" - "); reason != std::string::npos) why.erase(0, reason + 3);
-    problems.bad_record(place, "not valid JSON: " + why);
   } catch (const Error& error) {
     problems.bad_record(place, error.what());
   }
