@@ -14,6 +14,7 @@
 namespace drift {
 
 // Of all made-up rollouts: six responses in three groups.
+constexpr std::size_t kThreads = 4;  // that call a component at the same time
 constexpr std::int64_t kResponses = 6, kGroupSize = 2, kPromptLength = 3, kResponseLength = 8;
 constexpr std::int64_t kPadId = 0, kEndId = 0, kMaskId = 1, kVocabulary = 23;
 

@@ -15,7 +15,7 @@
 namespace drift {
 namespace {
 
-constexpr double kRounding = 1e-9, kFloatRounding = 1e-5;
+constexpr double kLossRounding = 1e-9, kFloatRounding = 1e-5;
 
 using LossPointer = std::unique_ptr<LossEstimator>;
 
@@ -95,9 +95,9 @@ void check_split(const LossEstimator& loss, const LossInput& input, const std::v
         sum.gradients[g][views[v]].add_(part.gradients[g][static_cast<std::int64_t>(v)]);
     }
   }
-  require_close(how + " the loss", sum.value, whole.value, kRounding);
+  require_close(how + " the loss", sum.value, whole.value, kLossRounding);
   for (std::size_t g = 0; g < whole.gradients.size(); ++g) {
-    if (largest_difference(sum.gradients[g], whole.gradients[g]) > kRounding)
+    if (largest_difference(sum.gradients[g], whole.gradients[g]) > kLossRounding)
       throw Error(how + " the gradient is another one",
                   "divide by LossInput::totals, not by what a call sees; else Coupling::kSample or kBatch");
   }
@@ -105,7 +105,7 @@ void check_split(const LossEstimator& loss, const LossInput& input, const std::v
     const auto mean = [](const std::pair<double, double>& ratio) {
       return ratio.second == 0 ? 0 : ratio.first / ratio.second;
     };
-    require_close(how + " metric `" + name + "`", mean(sum.metrics[name]), mean(metric), kRounding);
+    require_close(how + " metric `" + name + "`", mean(sum.metrics[name]), mean(metric), kLossRounding);
   }
 }
 

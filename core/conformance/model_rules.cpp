@@ -28,7 +28,6 @@ namespace {
 
 constexpr std::int64_t kRows = 3, kTokens = 7;
 constexpr double kRounding = 1e-3, kNarrowRounding = 0.2, kSlopeTolerance = 1e-4, kStep = 1e-5;
-constexpr std::size_t kThreads = 4;
 
 using ModelPointer = std::unique_ptr<Model>;
 

@@ -12,8 +12,6 @@
 namespace drift {
 namespace {
 
-constexpr std::size_t kThreads = 4;
-
 /// A verdict, or that the reward cannot read the reference.
 struct Judged {
   bool refused = false;

@@ -20,7 +20,7 @@
 namespace drift {
 namespace {
 
-constexpr double kRounding = 1e-3;  // of log-probabilities, in another batch or with padding
+constexpr double kRolloutRounding = 1e-3;  // of log-probabilities, in another batch or with padding
 
 using RolloutPointer = std::unique_ptr<Rollout>;
 
@@ -81,7 +81,7 @@ void require_same(const Trajectories& part, const Trajectories& whole, std::int6
                 "draw at RandomPoint{step, first_sample + b, position, denoising step}; a response depends on nothing "
                 "but its own prompt");
   const at::Tensor& logprob_BL = part.commit_logprob_BL;
-  if (largest_difference(logprob_BL, whole.commit_logprob_BL.narrow(0, first, logprob_BL.size(0))) > kRounding)
+  if (largest_difference(logprob_BL, whole.commit_logprob_BL.narrow(0, first, logprob_BL.size(0))) > kRolloutRounding)
     throw Error("the log-probabilities of the same tokens differ " + when);
 }
 

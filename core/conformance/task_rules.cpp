@@ -1,3 +1,4 @@
+#include <core/conformance/inputs.h>
 #include <core/conformance/rules.h>
 #include <core/conformance/watches.h>
 #include <core/process/threads.h>
@@ -14,7 +15,6 @@ namespace drift {
 namespace {
 
 constexpr std::int64_t kItems = 200, kSomeItems = 20;
-constexpr std::size_t kThreads = 4;
 
 using TaskPointer = std::unique_ptr<Task>;
 

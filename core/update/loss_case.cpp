@@ -21,12 +21,10 @@
 namespace drift {
 namespace {
 
-using Json = nlohmann::json;
-
 /// A JSON value and how to get there, for messages.
 class Place {
  public:
-  Place(const Json& value, std::string path) : value_(value), path_(std::move(path)) {}
+  Place(const nlohmann::json& value, std::string path) : value_(value), path_(std::move(path)) {}
 
   bool has(const char* key) const { return value_.contains(key) && !value_[key].is_null(); }
   Place operator[](const char* key) const {
@@ -35,7 +33,7 @@ class Place {
   }
   Place at(std::size_t index) const { return {value_[index], path_ + "[" + std::to_string(index) + "]"}; }
   std::size_t size() const { return value_.size(); }
-  const Json& json() const { return value_; }
+  const nlohmann::json& json() const { return value_; }
 
   const Place& array(std::size_t length) const {
     if (!value_.is_array()) throw wrong("must be a list");
@@ -69,7 +67,7 @@ class Place {
   }
 
  private:
-  const Json& value_;
+  const nlohmann::json& value_;
   std::string path_;
 };
 
@@ -258,7 +256,7 @@ LossExpectation read_expectation(const Place& place) {
   return expected;
 }
 
-LossCase read_case(const Json& json, const std::string& where, const std::string& variant,
+LossCase read_case(const nlohmann::json& json, const std::string& where, const std::string& variant,
                    const ComponentEntry& entry) {
   const Place place(json, where + (variant.empty() ? "" : ", variant `" + variant + "`") + ": ");
   refuse_unknown_keys(place, kCaseKeys);
@@ -279,15 +277,15 @@ LossCase read_case(const Json& json, const std::string& where, const std::string
 }  // namespace
 
 std::vector<LossCase> read_loss_cases(const std::filesystem::path& file, const ComponentEntry& entry) {
-  const Json json = read_json_object(file);
-  Json base = json;
+  const nlohmann::json json = read_json_object(file);
+  nlohmann::json base = json;
   base.erase("variants");
   const bool has_variants = json.contains("variants") && json["variants"].is_object() && !json["variants"].empty();
   std::vector<LossCase> cases;
   if (!has_variants || base.contains("expected")) cases.push_back(read_case(base, file.string(), "", entry));
   if (has_variants) {
     for (const auto& [name, patch] : json["variants"].items()) {
-      Json merged = base;
+      nlohmann::json merged = base;
       merged.merge_patch(patch);
       cases.push_back(read_case(merged, file.string(), name, entry));
     }
@@ -296,7 +294,7 @@ std::vector<LossCase> read_loss_cases(const std::filesystem::path& file, const C
 }
 
 std::string loss_of_case(const std::filesystem::path& file) {
-  const Json json = read_json_object(file);
+  const nlohmann::json json = read_json_object(file);
   return Place(json, file.string() + ": ")["loss"].text();
 }
 
