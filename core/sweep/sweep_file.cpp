@@ -138,7 +138,7 @@ class SweepReader : GridReader {
         where_.emplace_back(std::string(key.str()), &names);
         for (const toml::node* name : texts_of(names)) wanted.push_back(name->as_string()->get());
         if (wanted.empty())
-          mistake(names.source(), "`where` wants the name of a value, or a list of names").notes = {kWhereExample};
+          mistake(names.source(), "`where` must be the name of a value, or a list of names").notes = {kWhereExample};
       }
     }
     return exceptions;

@@ -256,12 +256,13 @@ TEST_F(ListedTraining, ImitatesItsDemonstrations) {
 
 TEST(DataShow, EscapeSequencesOfTheDataDoNotReachTheTerminal) {
   const test::TemporaryFolder folder;
-  test::write_file(folder.path() / "items.jsonl",
-                   R"({"id":"a\u001b[2J","question":"\u001b]0;owned\u0007 what\u009b31m is 1+1?","answer":"2"})"
-                   "\n");
+  test::write_file(
+      folder.path() / "items.jsonl",
+      R"({"id":"a\u001b[2J","question":"\u001b]0;owned\u0007 what\u009b31m is 1+1?","ground_truth_answer":"2"})"
+      "\n");
   test::write_file(
       folder.path() / "run.toml",
-      "[task]\nname = \"dataset\"\ntraining_files = [\"items.jsonl\"]\nid = \"id\"\n\"bad\\u001b[31m\" = 1\n");
+      "[task]\nname = \"dataset\"\ntraining_files = [\"items.jsonl\"]\nid_column = \"id\"\n\"bad\\u001b[31m\" = 1\n");
   const auto wrong =
       test::run_command("cd " + folder.path().string() + " && " + test::program().string() + " data show run.toml");
   const auto shown = test::run_command("cd " + folder.path().string() + " && sed -i /bad/d run.toml && " +

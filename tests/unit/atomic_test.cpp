@@ -133,7 +133,7 @@ TEST_F(Atomic, WrongPathsSayWhatIsWrong) {
   fs::create_directories(path("folder/full"));
   EXPECT_THAT(error_of([&] { write_file_atomically(path("folder"), ""); }), HasSubstr("folder where a file is needed"));
   EXPECT_THAT(error_of([&] { read_whole_file(path("none")); }), HasSubstr("No such file"));
-  EXPECT_THAT(error_of([&] { read_whole_file(path("folder")); }), HasSubstr("Is a directory"));
+  EXPECT_THAT(error_of([&] { read_whole_file(path("folder")); }), HasSubstr("it is a folder"));
   EXPECT_THAT(error_of([&] { read_whole_file(path("file"), 2); }), HasSubstr("larger than 2 bytes"));
   EXPECT_THAT(names_in(folder_.path()), ElementsAre("file", "folder"));
   EXPECT_EQ(read_file(path("file")), "old");

@@ -180,18 +180,18 @@ TEST_F(SweepPlanning, WhereNamesAxesAndTheirValues) {
   EXPECT_EQ(with("[{ task = \"short\", set = { train.steps = 6 } }]"), "no mistake");
   EXPECT_THAT(with("[{ tsak = \"short\" }]"), HasSubstr("did you mean `task`?"));
   EXPECT_THAT(with("[{ task = [\"shrot\"] }]"), HasSubstr("did you mean `short`?"));
-  EXPECT_THAT(with("[{ task = 3 }]"), HasSubstr("wants the name of a value"));
+  EXPECT_THAT(with("[{ task = 3 }]"), HasSubstr("must be the name of a value"));
   EXPECT_THAT(with("\"short\""), HasSubstr("must be a list of tables"));
 }
 
-TEST_F(SweepPlanning, AnotherAlgorithmSetsAsideTheParametersOfTheFirst) {
+TEST_F(SweepPlanning, TheFilesValueStaysForEveryAlgorithmThatTakesIt) {
   EXPECT_THAT(values(R"([algorithm.masking]
 k = 9
 [sweep.grid]
 algorithm.name = ["plain", "clever"]
 )",
                      "algorithm.masking", "k"),
-              ElementsAre(9, 4));
+              ElementsAre(9, 9));
 }
 
 TEST_F(SweepPlanning, TheLastAxisIsComparedWithItsFirstValueUnlessTheFileSaysOtherwise) {
