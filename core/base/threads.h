@@ -4,8 +4,8 @@
 
 namespace drift {
 
-/// How many threads the operations of this process run on; 0: as many as it has processor cores. How they wait for each
-/// other is decided before the program is loaded (core/launch).
+/// How many threads the operations of this process run on; 0: as many as it may (thread_limits()). How they wait for
+/// each other is decided before the program is loaded (core/launch).
 void use_threads(std::int64_t count);
 
 }  // namespace drift

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 namespace drift {
@@ -55,7 +56,10 @@ void check_traits(const ModelTraits& traits) {
 
 void check_parameters(const Model& model, const ModelConfig& config) {
   std::set<std::string> names;
-  for (const auto& [name, tensor] : model.parameters()) {
+  const auto parameters = model.parameters(), again = model.parameters();
+  require(parameters.size() == again.size(), "parameters() gives another number of tensors when it is called again");
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const auto& [name, tensor] = parameters[i];
     require(!name.empty(), "a parameter has no name");
     require(names.insert(name).second, "two parameters have the name `" + name + "`");
     require(tensor.defined() && at::isFloatingType(tensor.scalar_type()) && tensor.layout() == at::kStrided &&
@@ -63,6 +67,9 @@ void check_parameters(const Model& model, const ModelConfig& config) {
             "parameter `" + name + "` must be of a floating-point type on " + config.device.str() + ", not " +
                 tensor_words(tensor));
     require(tensor.is_leaf(), "parameter `" + name + "` is no leaf: it was computed from another tensor");
+    require(
+        again[i].name == name && again[i].tensor.is_alias_of(tensor),
+        "parameter `" + name + "` is not the model's own: parameters() gives another tensor when it is called again");
   }
   require(!names.empty(), "it has no parameters");
 }
@@ -79,6 +86,18 @@ void check_model(const Model& model, const ModelConfig& config) {
   check_parameters(model, config);
   require_tensor("lm_head_VH", model.lm_head_VH(), config.dtype, {traits.vocabulary_size, traits.hidden_size},
                  config.device, "its shape is [vocabulary_size, hidden_size] of the traits");
+}
+
+void spoil_parameters(const Model& model) {
+  for (const NamedTensor& parameter : model.parameters())
+    parameter.tensor.fill_(std::numeric_limits<double>::quiet_NaN());
+}
+
+void check_initialized(const Model& model) {
+  for (const auto& [name, tensor] : model.parameters()) {
+    require(at::isfinite(tensor).all().item<bool>(),
+            "it left parameter `" + name + "` without values, or with some that are not finite");
+  }
 }
 
 void check_hidden(const at::Tensor& hidden_NH, std::int64_t rows, const Model& model) {

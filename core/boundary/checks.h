@@ -21,6 +21,10 @@ void check_verdict(const RewardResult& result, const TaskItem& item);
 /// Traits that fit each other, and parameters and head that fit the traits and what was asked for.
 void check_model(const Model& model, const ModelConfig& config);
 
+/// Before and after Model::initialize: makes every parameter NaN, and finds one that was left so.
+void spoil_parameters(const Model& model);
+void check_initialized(const Model& model);
+
 /// [N, H] of the model's type and device; on the CPU also finite.
 void check_hidden(const at::Tensor& hidden_NH, std::int64_t rows, const Model& model);
 

@@ -6,6 +6,8 @@
 
 #include <drift/cached_forward.h>
 
+#include <ATen/core/grad_mode.h>
+
 namespace drift {
 namespace {
 
@@ -90,7 +92,12 @@ class GuardedModel final : public Guard<Model>,
     return call("parameters", [&] { return plugin_->parameters(); });
   }
   void initialize(const RandomStream& random) override {
-    call("initialize", [&] { plugin_->initialize(random); });
+    call("initialize", [&] {
+      const at::NoGradGuard no_gradient;
+      spoil_parameters(*plugin_);
+      plugin_->initialize(random);
+      check_initialized(*plugin_);
+    });
   }
   std::int64_t training_bytes_per_row(std::int64_t sequence) const override {
     return call("training_bytes_per_row", [&] {

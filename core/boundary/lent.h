@@ -3,6 +3,7 @@
 #include <drift/error.h>
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
 
 #include <cstdint>
 #include <cstring>
@@ -21,8 +22,9 @@ class Lent {
 
   void add(const char* name, const at::Tensor& tensor) {
     if (!tensor.defined() || tensor.is_meta()) return;
+    const at::NoGradGuard no_gradient;
     const bool copied = by_ == By::kContent && tensor.is_cpu();
-    lent_.push_back({name, tensor, copied ? tensor.detach().clone() : at::Tensor(), version(tensor)});
+    lent_.push_back({name, tensor, copied ? tensor.clone() : at::Tensor(), version(tensor)});
   }
 
   /// @throws Error naming the first that was changed.
@@ -42,7 +44,8 @@ class Lent {
     std::uint32_t version;
     /// By their bytes, so that a nan equals itself.
     bool equal() const {
-      const auto now = tensor.detach().contiguous();
+      const at::NoGradGuard no_gradient;
+      const auto now = tensor.contiguous();
       return now.nbytes() == copy.nbytes() &&
              std::memcmp(now.const_data_ptr(), copy.const_data_ptr(), copy.nbytes()) == 0;
     }

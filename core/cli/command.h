@@ -27,6 +27,7 @@ struct Option {
   bool repeatable = false;
   bool value_is_optional = false;  ///< without one, `take` gets an empty text
   bool is_setting = false;         ///< changes a value of the TOML file; --help lists these together
+  std::string key = {};            ///< the one value that it changes: "train.steps"
 };
 
 /// Read the value of an option or argument into the member that it fills. @throws UsageError
@@ -64,6 +65,8 @@ class OptionList {
                      std::function<void(const std::string& text)> take) {
     return options_.emplace_back(Option{name, value, doc, std::move(take)});
   }
+
+  const std::vector<Option>& options() const { return options_; }
 
   /// "CONFIG.toml"; what may be left out in brackets.
   std::string arguments() const;
@@ -118,6 +121,16 @@ Command make_command(const CommandText& text, int (*run)(const Options&), void (
 
 constexpr int kMistaken = 2;  ///< exit status where the command line or the configuration is wrong
 
+/// Every command, in the order of --help.
+const std::vector<Command>& all_commands();
+
+/// Text of `drift COMMAND --help`.
+std::string help_of(const Command& command);
+
+/// `drift help WORD` where the word is no command's: a key, a section, a metric, an algorithm, component or plugin.
+/// @throws UsageError with the nearest word
+int print_topic(const std::string& word);
+
 /// Find the command and run it, or print help. @return the exit status. @throws UsageError, and what commands throw
 int run_command_line(std::vector<std::string> words);
 
@@ -131,7 +144,8 @@ class UsageError : public Error {
 Command train_command(), pretrain_command(), sweep_command(), eval_command(), eval_diff_command(), generate_command();
 Command report_command();
 Command model_info_command(), model_verify_command(), data_stats_command(), data_show_command(), data_check_command();
-Command tokenize_command(), reward_command(), loss_command(), config_show_command(), doctor_command();
+Command tokenize_command(), reward_command(), loss_command(), doctor_command();
+Command config_show_command(), config_docs_command(), reference_command();
 Command plugin_list_command(), plugin_info_command(), plugin_check_command(), plugin_presets_command();
 Command sdk_command(), version_command();
 

@@ -1,48 +1,41 @@
 #include <core/cli/load_run.h>
 #include <core/config/nearest.h>
+#include <core/reference/metric_reference.h>
+#include <core/reference/section_reference.h>
 
 #include <algorithm>
 #include <iostream>
 
 namespace drift {
-namespace {
 
-const std::vector<Command>& commands() {
-  // In the order of --help.
+const std::vector<Command>& all_commands() {
   static const std::vector<Command> all = {
       train_command(),          pretrain_command(),    sweep_command(),       eval_command(),
       eval_diff_command(),      report_command(),      generate_command(),    model_info_command(),
       model_verify_command(),   data_stats_command(),  data_show_command(),   data_check_command(),
       tokenize_command(),       plugin_list_command(), plugin_info_command(), plugin_check_command(),
       plugin_presets_command(), reward_command(),      loss_command(),        config_show_command(),
-      doctor_command(),         sdk_command(),         version_command()};
+      config_docs_command(),    reference_command(),   doctor_command(),      sdk_command(),
+      version_command()};
   return all;
 }
+
+namespace {
 
 std::string overview() {
   std::string text =
       "drift: reinforcement learning for masked diffusion language models\n\nusage: drift COMMAND [options]\n\n";
-  for (const Command& command : commands()) {
+  for (const Command& command : all_commands()) {
     std::string left = "  " + command.name + " " + command.options.arguments();
     left.resize(32, ' ');
     text += left + command.summary + "\n";
   }
-  return text + "\nexample: drift train configs/quickstart.toml\nmore:    drift COMMAND --help\n";
-}
-
-std::string help_of(const Command& command) {
-  std::string example;
-  for (const char c : with_installed_names(command.example))
-    example += c == '\n' ? "\n         drift " : std::string(1, c);
-  const std::string arguments = command.options.arguments();
-  return "drift " + command.name + ": " + command.summary + "\n\nusage: drift " + command.name +
-         (arguments.empty() ? "" : " ") + arguments + " [options]\n\n" + command.help + "\n\n" +
-         command.options.describe() + "\nexample: drift " + example + "\n";
+  return text + "\nexample: drift train configs/quickstart.toml\nmore:    drift COMMAND --help, drift help KEY\n";
 }
 
 const Command* find_command(const std::string& name) {
-  const auto found = std::ranges::find(commands(), name, &Command::name);
-  return found == commands().end() ? nullptr : &*found;
+  const auto found = std::ranges::find(all_commands(), name, &Command::name);
+  return found == all_commands().end() ? nullptr : &*found;
 }
 
 bool asks_for_help(const std::string& word) { return word == "--help" || word == "-h"; }
@@ -50,13 +43,18 @@ bool asks_for_help(const std::string& word) { return word == "--help" || word ==
 /// The words that continue `beginning`, "" or "plugin ", to a command.
 std::vector<std::string> continuations(const std::string& beginning) {
   std::vector<std::string> words;
-  for (const Command& command : commands()) {
+  for (const Command& command : all_commands()) {
     if (!command.name.starts_with(beginning)) continue;
     const std::string rest = command.name.substr(beginning.size());
     if (const std::string word = rest.substr(0, rest.find(' ')); std::ranges::count(words, word) == 0)
       words.push_back(word);
   }
   return words;
+}
+
+/// Whether it begins a command: `plugin` does.
+bool is_command(const std::string& word) {
+  return find_command(word) != nullptr || !continuations(word + " ").empty() || word == "help";
 }
 
 [[noreturn]] void unknown_command(const std::string& first, const std::string& second) {
@@ -74,19 +72,33 @@ std::vector<std::string> continuations(const std::string& beginning) {
 /// The help of a command and of those whose names begin with its name: `drift plugin --help`.
 int print_help(const std::string& name) {
   std::string text;
-  for (const Command& command : commands()) {
+  for (const Command& command : all_commands()) {
     if (command.name == name || command.name.starts_with(name + " "))
       text += (text.empty() ? "" : "\n") + help_of(command);
   }
   if (text.empty()) unknown_command(name, "");
+  if (documented_section(name) != nullptr)
+    text += "\nkeys of [" + name + "] in a run's file: drift config docs " + name + "\n";
+  if (const std::string metric = metric_text(name); !metric.empty()) text += "\n" + metric;
   std::cout << text;
   return 0;
 }
 
 }  // namespace
 
+std::string help_of(const Command& command) {
+  std::string example;
+  for (const char c : with_installed_names(command.example))
+    example += c == '\n' ? "\n         drift " : std::string(1, c);
+  const std::string arguments = command.options.arguments();
+  return "drift " + command.name + ": " + command.summary + "\n\nusage: drift " + command.name +
+         (arguments.empty() ? "" : " ") + arguments + " [options]\n\n" + command.help + "\n\n" +
+         command.options.describe() + "\nexample: drift " + example + "\n";
+}
+
 int run_command_line(std::vector<std::string> words) {
   if (words.size() > 1 && words[0] == "help") {
+    if (words.size() == 2 && !asks_for_help(words[1]) && !is_command(words[1])) return print_topic(words[1]);
     // `drift help plugin info` is `drift plugin info --help`.
     words.erase(words.begin());
     words.push_back("--help");

@@ -1,19 +1,22 @@
 #include <core/base/device.h>
 #include <core/boundary/guarded.h>
 #include <core/cli/load_run.h>
+#include <core/io/json.h>
 #include <core/process/child_process.h>
-#include <core/process/threads.h>
+#include <core/process/thread_limits.h>
 #include <core/report/text_table.h>
 
 #include <drift/abi.h>
 
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/Device.h>
+#include <nlohmann/json.hpp>
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -68,9 +71,9 @@ Finding check_cuda() {
 }
 
 Finding check_threads() {
-  std::string text = std::to_string(processor_cores()) + " cores";
+  std::string text = thread_limits().text();
   // How threads wait for each other: the launcher's choice, or the user's own.
-  for (const char* variable : {"OMP_NUM_THREADS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT"}) {
+  for (const char* variable : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"}) {
     if (const char* value = std::getenv(variable)) text += std::string(", ") + variable + "=" + value;
   }
   return {State::kOk, "threads", text, ""};
@@ -93,7 +96,7 @@ void check_rewards(const Registry& registry, std::vector<Finding>& findings) {
 }
 
 void check_plugins(std::vector<Finding>& findings) {
-  const auto plugins = load_plugins();
+  const auto plugins = load_plugins(std::vector<std::filesystem::path>(), ForeignFiles::kTriedFirst);
   std::string names;
   for (const LoadedPlugin& plugin : plugins->loader.loaded()) names += (names.empty() ? "" : ", ") + plugin.name;
   if (names.empty()) {
@@ -125,7 +128,32 @@ Finding check_runs_folder() {
           std::filesystem::absolute("runs").string() + (folder == "runs" ? "" : " (made by the first run)"), ""};
 }
 
-int examine() {
+const char* state_name(State state) { return state == State::kOk ? "ok" : state == State::kNote ? "note" : "problem"; }
+
+/// Nothing where there is no limit.
+nlohmann::ordered_json count(const std::optional<std::size_t>& limit) {
+  return limit ? nlohmann::ordered_json(*limit) : nullptr;
+}
+
+nlohmann::ordered_json json_of(const std::vector<Finding>& findings, bool healthy) {
+  const ThreadLimits limits = thread_limits();
+  nlohmann::ordered_json json;
+  json["healthy"] = healthy;
+  json["threads"] = {{"used", limits.threads()},
+                     {"processors", limits.machine},
+                     {"affinity", limits.affinity},
+                     {"quota", count(limits.quota)},
+                     {"omp_num_threads", count(limits.omp_num_threads)}};
+  for (const Finding& finding : findings) {
+    json["findings"].push_back({{"state", state_name(finding.state)},
+                                {"subject", finding.subject},
+                                {"text", finding.text},
+                                {"remedy", finding.remedy}});
+  }
+  return json;
+}
+
+int examine(const bool& json) {
   std::vector<Finding> findings = {{State::kOk, "drift", DRIFT_VERSION ", " + program_path().string(), ""}};
   findings.push_back(check_compiler());
   findings.push_back(check_libtorch());
@@ -134,13 +162,15 @@ int examine() {
   check_plugins(findings);
   findings.push_back(check_runs_folder());
 
-  bool healthy = true;
+  const bool healthy = std::ranges::count(findings, State::kProblem, &Finding::state) == 0;
+  if (json) {
+    std::cout << json_text(json_of(findings, healthy), 1) << "\n";
+    return healthy ? 0 : 1;
+  }
   TextTable table;
   for (const Finding& finding : findings) {
-    const char* state = finding.state == State::kOk ? "ok" : finding.state == State::kNote ? "note" : "problem";
-    table.rows.push_back({state, finding.subject, finding.text});
+    table.rows.push_back({state_name(finding.state), finding.subject, finding.text});
     if (!finding.remedy.empty()) table.rows.push_back({"", "", "= " + finding.remedy});
-    healthy = healthy && finding.state != State::kProblem;
   }
   std::cout << to_text(table)
             << (healthy ? "Everything that is needed works.\n" : "There are problems: see the lines that say so.\n");
@@ -150,12 +180,12 @@ int examine() {
 }  // namespace
 
 Command doctor_command() {
-  return {{"doctor", "what works here, what does not, and what to do",
-           "Checks the compiler, LibTorch, CUDA, threads, plugins, what rewards need (a sandbox) and the runs folder.\n"
-           "Exit status 1 if there is a problem.",
-           "doctor"},
-          {},
-          examine};
+  return make_command<bool>(
+      {"doctor", "what works here, what does not, and what to do",
+       "Checks the compiler, LibTorch, CUDA, threads, plugins, what rewards need (a sandbox) and the runs folder.\n"
+       "Exit status 1 if there is a problem. --json: the findings, each with its state, and what limits the threads.",
+       "doctor"},
+      examine, [](OptionList& list, bool& json) { list.add_switch("json", "print JSON instead of text", json); });
 }
 
 }  // namespace drift

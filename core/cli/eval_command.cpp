@@ -6,10 +6,15 @@
 #include <core/eval/evaluation.h>
 #include <core/io/atomic.h>
 #include <core/io/folder_lock.h>
+#include <core/io/json.h>
 #include <core/io/training_state.h>
 #include <core/report/format.h>
+#include <core/report/json_table.h>
 #include <core/report/terminal.h>
 
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
 #include <iostream>
 #include <optional>
 
@@ -62,13 +67,14 @@ int evaluate(const EvalOptions& options) {
   }
   const CellSummary summary = evaluation.summaries().front();
   if (!options.out.empty()) write_file_atomically(options.out / "cells.csv", to_csv(summary_numbers({summary})));
+  if (options.json) std::cout << results_json({summary}, options, options.out);
   TextTable shown;
   if (signal == 0) shown.rows = summary_rows(summary, folder);
   if (!options.out.empty())
     shown.rows.push_back({"responses", EvaluationFolder{options.out}.responses(summary.cell.name()).string()});
   if (signal != 0 && !options.out.empty())
     shown.rows.push_back({"continue with", command_to_continue(options, options.out)});
-  std::cout << to_text(shown);
+  if (!options.json) std::cout << to_text(shown);
   if (signal != 0) return 128 + signal;
   if (summary.unjudged == 0) return 0;
   std::cerr << summary.unjudged << " responses could not be judged and do not count"
@@ -77,6 +83,16 @@ int evaluate(const EvalOptions& options) {
 }
 
 }  // namespace
+
+std::string results_json(const std::vector<CellSummary>& cells, const EvalOptions& options,
+                         const std::filesystem::path& folder) {
+  nlohmann::ordered_json json;
+  json["checkpoint"] = options.checkpoint.folder.string();
+  json["folder"] = folder.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(folder.string());
+  json["complete"] = std::ranges::all_of(cells, &CellSummary::complete);
+  json["cells"] = to_json(summary_numbers(cells));
+  return json_text(json, 1) + "\n";
+}
 
 std::string command_to_continue(const EvalOptions& options, const std::filesystem::path& out) {
   const auto& [config, settings] = options.checkpoint.config;
@@ -94,12 +110,14 @@ Command eval_command() {
        "Task, reward and rollout are those of the run that made the checkpoint, or of --config.\n"
        "With --suite, prints the published tables with a row for this checkpoint. A suite always keeps its\n"
        "responses; without --out they go into a folder in runs/eval/. Where responses are kept, the same command\n"
-       "continues an evaluation that was stopped.",
+       "continues an evaluation that was stopped. --json: the cells, with the names of cells.csv\n"
+       "(docs/reference/metrics.md).",
        "eval runs/quickstart/checkpoints/last --set evaluation.items=100"},
       evaluate, [](OptionList& list, EvalOptions& options) {
         list.add("suite", "SUITE.toml", "evaluate on many tasks, lengths and schedules", options.suite);
         list.add("tasks", "NAME,NAME", "only these tasks of the suite", options.tasks);
         list.add("out", "FOLDER", "keep every response here, with its score and reason", options.out);
+        list.add_switch("json", "print JSON; text and progress go to standard error", options.json);
         add_checkpoint(list, options.checkpoint, {"task", "seed", "dtype", "device"});
       });
 }

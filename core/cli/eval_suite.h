@@ -1,6 +1,7 @@
 #pragma once
 
 #include <core/cli/load_run.h>
+#include <core/eval/cell_summary.h>
 
 #include <filesystem>
 #include <string>
@@ -13,7 +14,12 @@ struct EvalOptions {
   std::filesystem::path suite;
   std::vector<std::string> tasks;  ///< of the suite; empty: all
   std::filesystem::path out;
+  bool json = false;
 };
+
+/// What --json prints. @param folder  where the responses are; empty: nowhere
+std::string results_json(const std::vector<CellSummary>& cells, const EvalOptions& options,
+                         const std::filesystem::path& folder);
 
 /// `drift eval --suite`.
 int run_eval_suite(const EvalOptions& options);

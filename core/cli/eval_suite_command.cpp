@@ -115,7 +115,7 @@ int run_eval_suite(const EvalOptions& options) {
   const FolderLock lock(folder.path, "another evaluation");
   Evaluation evaluation(loaded.plugins->registry, std::move(loaded.cells), folder.path);
 
-  Terminal terminal(std::cout, detect_terminal(1));
+  Terminal terminal(options.json ? std::cerr : std::cout, detect_terminal(options.json ? 2 : 1));
   terminal.print(title(suite, cells.size(), evaluation.missing(), folder.path, terminal));
   const int signal = evaluation.run(terminal);
   SuiteResults results = collect(suite, evaluation, folder);
@@ -130,6 +130,7 @@ int run_eval_suite(const EvalOptions& options) {
     terminal.print(format_integer(missing) + " responses are missing or could not be judged");
     terminal.print("continue with  " + command_to_continue(options, folder.path));
   }
+  if (options.json) std::cout << results_json(results.cells, options, folder.path);
   if (signal != 0) return 128 + signal;
   return missing > 0 ? 1 : 0;
 }

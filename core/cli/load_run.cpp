@@ -1,4 +1,5 @@
 #include <core/cli/load_run.h>
+#include <core/conformance/report.h>
 #include <core/process/child_process.h>
 
 #include <drift/error.h>
@@ -32,15 +33,13 @@ const std::map<std::string, ShortForm> kShortForms = {
 void add_short_form(OptionList& list, ConfigOptions& options, const std::string& name, const ShortForm& form) {
   std::string doc = "short for --set " + form.key + "=…";
   if (name == "model") doc += "; a word that is not a folder sets model.name";
-  list.add_custom(name, form.value, doc,
-                  [&options, name, form](const std::string& value) {
-                    std::error_code ignored;
-                    const bool family =
-                        name == "model" && value.find('/') == value.npos && !fs::is_directory(value, ignored);
-                    options.overrides.push_back(
-                        {"--" + name + " " + value, family ? "model.name" : form.key, value, form.is_text});
-                  })
-      .is_setting = true;
+  Option& option = list.add_custom(name, form.value, doc, [&options, name, form](const std::string& value) {
+    std::error_code ignored;
+    const bool family = name == "model" && value.find('/') == value.npos && !fs::is_directory(value, ignored);
+    options.overrides.push_back({"--" + name + " " + value, family ? "model.name" : form.key, value, form.is_text});
+  });
+  option.is_setting = true;
+  option.key = form.key;
 }
 
 /// The run's own file must find what DRIFT_PLUGIN_PATH has now.
@@ -118,8 +117,10 @@ std::string shell_command(std::vector<std::string> words, const std::vector<Conf
 
 fs::path program_path() { return fs::read_symlink("/proc/self/exe"); }
 
-std::unique_ptr<Plugins> load_plugins(const std::vector<fs::path>& configured_paths) {
+std::unique_ptr<Plugins> load_plugins(const std::vector<fs::path>& configured_paths, ForeignFiles foreign) {
   auto plugins = std::make_unique<Plugins>();
+  if (foreign == ForeignFiles::kTriedFirst)
+    plugins->loader.set_gate([](const fs::path& file) { try_loading(file, program_path()); });
   std::vector<fs::path> folders;
   for (const fs::path& path : configured_paths) {
     std::error_code ignored;
@@ -133,8 +134,8 @@ std::unique_ptr<Plugins> load_plugins(const std::vector<fs::path>& configured_pa
   return plugins;
 }
 
-std::unique_ptr<Plugins> load_plugins(const ConfigOptions& options) {
-  return load_plugins(plugin_paths(load_document(options.file, options.overrides)));
+std::unique_ptr<Plugins> load_plugins(const ConfigOptions& options, ForeignFiles foreign) {
+  return load_plugins(plugin_paths(load_document(options.file, options.overrides)), foreign);
 }
 
 std::unique_ptr<Plugins> load_plugins_for(const std::vector<ConfigDocument>& documents) {

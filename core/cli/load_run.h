@@ -53,13 +53,20 @@ struct Plugins {
 /// The file of the running program.
 std::filesystem::path program_path();
 
+/// What happens to a file that did not come with the program before its code is loaded.
+enum class ForeignFiles {
+  kLoaded,
+  kTriedFirst,  ///< in a child process: what would end this one is a refusal
+};
+
 /// Every plugin of the given files and folders and of the usual places. Those of a folder that are refused are in
 /// loader.refused().
 /// @throws Error if a file that was named is refused.
-std::unique_ptr<Plugins> load_plugins(const std::vector<std::filesystem::path>& configured_paths = {});
+std::unique_ptr<Plugins> load_plugins(const std::vector<std::filesystem::path>& configured_paths = {},
+                                      ForeignFiles foreign = ForeignFiles::kLoaded);
 
 /// Those that a run of this file would have.
-std::unique_ptr<Plugins> load_plugins(const ConfigOptions& options);
+std::unique_ptr<Plugins> load_plugins(const ConfigOptions& options, ForeignFiles foreign = ForeignFiles::kLoaded);
 
 /// Every plugin that any of the documents asks for. Standard error names those that were refused.
 std::unique_ptr<Plugins> load_plugins_for(const std::vector<ConfigDocument>& documents);

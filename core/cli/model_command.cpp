@@ -26,6 +26,7 @@ struct VerifyOptions {
   std::filesystem::path reference;
   double tolerance = 1e-3;
   double relative_tolerance = 1e-5;
+  bool json = false;
 };
 
 struct MemoryOfType {
@@ -140,6 +141,20 @@ int print_info(const InfoOptions& options) {
   return 0;
 }
 
+Json verdict_json(const LogitComparison& found, bool passed) {
+  return {{"passed", passed},
+          {"largest_difference", found.largest_difference},
+          {"mean_difference", found.mean_difference},
+          {"equal_argmax", found.equal_argmax},
+          {"rows", found.rows},
+          {"worst",
+           {{"sequence", found.worst_sequence},
+            {"position", found.worst_position},
+            {"token", found.worst_token},
+            {"value", found.worst_value},
+            {"reference", found.worst_reference}}}};
+}
+
 int verify(const VerifyOptions& options) {
   const LoadedRun run = load_run(options.checkpoint.run(), ConfigPurpose::kModelOnly);
   prepare_device(run.config);
@@ -148,6 +163,10 @@ int verify(const VerifyOptions& options) {
   const auto reference = read_reference_logits(options.reference, model->traits());
   const auto found = check_logits(*model, reference, options.relative_tolerance);
   const bool passed = found.largest_excess <= options.tolerance;
+  if (options.json) {
+    std::cout << json_text(verdict_json(found, passed), 1) << "\n";
+    return passed ? 0 : 1;
+  }
   std::cout << to_text(
       {.rows = {
            {"largest difference", print_text("%.3g    (mean %.3g)", found.largest_difference, found.mean_difference)},
@@ -187,6 +206,7 @@ Command model_verify_command() {
             .required = true;
         list.add("tolerance", "X", "largest difference that passes", options.tolerance);
         list.add("relative-tolerance", "X", "X times the reference's size is added to it", options.relative_tolerance);
+        list.add_switch("json", "print JSON instead of text", options.json);
         add_checkpoint(list, options.checkpoint, {"dtype", "device"});
       });
 }

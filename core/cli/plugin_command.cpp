@@ -1,15 +1,25 @@
 #include <core/cli/load_run.h>
+#include <core/io/json.h>
+#include <core/plugin/plugin_json.h>
 #include <core/plugin/plugin_report.h>
 #include <core/plugin/preset_table.h>
+
+#include <nlohmann/json.hpp>
 
 #include <iostream>
 
 namespace drift {
 namespace {
 
+struct ListOptions {
+  ConfigOptions config;
+  bool json = false;
+};
+
 struct NamedOptions {
   std::string name;
   ConfigOptions config;
+  bool json = false;
 };
 
 void add_name(OptionList& list, NamedOptions& options) {
@@ -17,15 +27,19 @@ void add_name(OptionList& list, NamedOptions& options) {
   add_config(list, options.config);
 }
 
-int print_list(const ConfigOptions& options) {
-  const auto plugins = load_plugins(options);
-  std::cout << plugin_list(plugins->registry, plugins->loader);
+int print_list(const ListOptions& options) {
+  const auto plugins = load_plugins(options.config, ForeignFiles::kTriedFirst);
+  std::cout << (options.json ? json_text(plugin_list_json(plugins->registry, plugins->loader), 1) + "\n"
+                             : plugin_list(plugins->registry, plugins->loader))
+            << std::flush;
+  for (const RefusedPlugin& refused : plugins->loader.refused()) std::cerr << "\nwarning: " << refused.message << "\n";
   return 0;
 }
 
 int print_info(const NamedOptions& options) {
   const auto plugins = load_plugins(options.config);
-  std::cout << plugin_info(plugins->registry, plugins->loader, options.name);
+  const std::string text = plugin_info(plugins->registry, plugins->loader, options.name);  // or there is none
+  std::cout << (options.json ? json_text(plugin_info_json(plugins->registry, options.name), 1) + "\n" : text);
   return 0;
 }
 
@@ -34,38 +48,31 @@ int print_presets(const NamedOptions& options) {
   return 0;
 }
 
-int check(const std::filesystem::path& file) {
-  std::cout << plugin_check(file);
-  return 0;
-}
-
 }  // namespace
 
 Command plugin_list_command() {
-  return make_command<ConfigOptions>(
+  return make_command<ListOptions>(
       {"plugin list", "everything that plugins provide",
        "Lists kind, name, version, tier and file. Plugins are searched for in the file's [plugins] paths, in\n"
-       "DRIFT_PLUGIN_PATH, beside the program, and in the installed folder.",
+       "DRIFT_PLUGIN_PATH, beside the program, and in the installed folder.\n"
+       "--json: plugins, algorithms, components, and the files that were refused.",
        "plugin list"},
-      print_list, [](OptionList& list, ConfigOptions& options) {
-        list.argument("CONFIG.toml", options.file, /*required=*/false);
-        add_settings(list, options);
+      print_list, [](OptionList& list, ListOptions& options) {
+        list.argument("CONFIG.toml", options.config.file, /*required=*/false);
+        list.add_switch("json", "print JSON instead of text", options.json);
+        add_settings(list, options.config);
       });
 }
 
 Command plugin_info_command() {
-  return make_command<NamedOptions>(
-      {"plugin info", "one algorithm, component or plugin: its parameters and presets",
-       "Prints what it is, its paper, and every parameter with type, range and default.", "plugin info ALGORITHM"},
-      print_info, add_name);
-}
-
-Command plugin_check_command() {
-  return make_command<std::filesystem::path>(
-      {"plugin check", "judge a plugin's file and try what it registers",
-       "Reads the handshake, loads the file, and checks what it declares. Exit status 1 if something is wrong.",
-       "plugin check build/release/lib/drift/plugins/libblock.so"},
-      check, [](OptionList& list, std::filesystem::path& file) { list.argument("FILE", file); });
+  return make_command<NamedOptions>({"plugin info", "one algorithm, component or plugin: its parameters and presets",
+                                     "Prints what it is, its paper, and every parameter with type, range and default.\n"
+                                     "--json: algorithms with presets and their settings, components with parameters.",
+                                     "plugin info ALGORITHM"},
+                                    print_info, [](OptionList& list, NamedOptions& options) {
+                                      list.add_switch("json", "print JSON instead of text", options.json);
+                                      add_name(list, options);
+                                    });
 }
 
 Command plugin_presets_command() {

@@ -12,8 +12,6 @@
 namespace drift {
 namespace {
 
-using Json = nlohmann::json;
-
 struct RewardOptions {
   std::string name;
   std::filesystem::path in;
@@ -27,14 +25,16 @@ struct Record {
   bool truncated = false;
 };
 
-std::string text_or_json(const Json& value) { return value.is_string() ? value.get<std::string>() : json_text(value); }
+std::string text_or_json(const nlohmann::json& value) {
+  return value.is_string() ? value.get<std::string>() : json_text(value);
+}
 
-std::string text_of(const Json& object, const char* key) {
+std::string text_of(const nlohmann::json& object, const char* key) {
   return object.contains(key) ? text_or_json(object[key]) : std::string();
 }
 
 /// What a record of a dataset holds besides the response is what its reward judges by.
-Record record_of(const Json& object, std::size_t number) {
+Record record_of(const nlohmann::json& object, std::size_t number) {
   Record record;
   if (!object.contains("response")) throw Error("`response` is missing");
   if (!object["response"].is_string()) throw Error("`response` is not a text");
@@ -45,7 +45,7 @@ Record record_of(const Json& object, std::size_t number) {
   record.item.id = object.contains("id") ? text_or_json(object["id"]) : std::to_string(number);
   record.item.prompt = text_of(object, "question");
   record.item.response_prefix = text_of(object, "prefix");
-  Json rest = object;
+  nlohmann::json rest = object;
   rest.erase("response");
   record.item.reference = object.contains("reference") ? text_or_json(object["reference"]) : json_text(rest);
   return record;
@@ -54,7 +54,7 @@ Record record_of(const Json& object, std::size_t number) {
 std::deque<Record> read_records(const std::filesystem::path& path) {
   std::deque<Record> records;  // requests point into it
   for_each_json_line(path, R"(every line is one JSON object: {"response": …, "reference": …}    (docs/rewards.md))",
-                     [&](const Json& object) { records.push_back(record_of(object, records.size() + 1)); });
+                     [&](const nlohmann::json& object) { records.push_back(record_of(object, records.size() + 1)); });
   if (records.empty()) throw Error(path.string() + " holds no record");
   return records;
 }

@@ -2,9 +2,11 @@
 
 #include <core/base/log.h>
 #include <core/boundary/last_word.h>
+#include <core/components/method_name.h>
 #include <core/eval/held_out.h>
 #include <core/grid/identity.h>
 #include <core/io/json.h>
+#include <core/plugin/plugin_json.h>
 #include <core/report/html_report.h>
 
 #include <drift/error.h>
@@ -28,14 +30,7 @@ std::string name_of(RunOutcome outcome) {
 
 std::string plugins_json(const PluginLoader& loader) {
   auto list = Json::array();
-  for (const LoadedPlugin& plugin : loader.loaded()) {
-    list.push_back({{"name", plugin.name},
-                    {"version", plugin.version},
-                    {"licence", plugin.licence},
-                    {"tier", plugin.tier},
-                    {"path", plugin.path.string()},
-                    {"sha256", plugin.sha256}});
-  }
+  for (const LoadedPlugin& plugin : loader.loaded()) list.push_back(json_of(plugin));
   return json_text(list, 1) + "\n";
 }
 
@@ -53,13 +48,17 @@ Json held_out_json(const LoopResult& result) {
   return held_out;
 }
 
-std::string summary_json(const RunConfig& config, RunOutcome outcome, const LoopResult& result,
-                         const std::string& error) {
+std::string summary_json(const LoadedRun& run, RunOutcome outcome, const LoopResult& result, const std::string& error) {
+  const RunConfig& config = run.config;
   Json summary;
   summary["version"] = DRIFT_VERSION;
   summary["status"] = name_of(outcome);
   if (!error.empty()) summary["error"] = error;
-  if (config.has("algorithm")) summary["algorithm"] = config.component("algorithm");
+  if (config.has("algorithm")) {
+    summary["algorithm"] = config.component("algorithm");
+    const std::string method = method_name(run.plugins->registry, config);
+    if (method != config.component("algorithm")) summary["method"] = method;
+  }
   summary["model"] = config.component("model");
   summary["task"] = config.component("task");
   summary["seed"] = config.section("run").get<std::int64_t>("seed");
@@ -126,7 +125,7 @@ std::vector<std::string> RunFiles::record_changes(std::int64_t step, ConfigPurpo
 
 void RunFiles::write(RunOutcome outcome, const LoopResult& result, const std::vector<AnsweredItem>& answers,
                      const std::string& error) const {
-  folder_.write_file("summary.json", summary_json(run_.config, outcome, result, error));
+  folder_.write_file("summary.json", summary_json(run_, outcome, result, error));
   if (!answers.empty())
     folder_.write_file("samples.json", samples_json(answers, result.last_step, tokenizer_, kSamplesOfEach));
   write_report(folder_.path());

@@ -3,13 +3,17 @@
 #include <core/config/schema.h>
 #include <core/io/atomic.h>
 #include <core/io/folder_lock.h>
+#include <core/io/json.h>
 #include <core/report/format.h>
+#include <core/report/json_table.h>
 #include <core/report/terminal.h>
 #include <core/sweep/sweep_plan.h>
 #include <core/sweep/sweep_report.h>
 #include <core/sweep/sweep_results.h>
 #include <core/sweep/sweep_runner.h>
 #include <core/sweep/sweep_table.h>
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <iostream>
@@ -26,6 +30,7 @@ struct SweepOptions {
   std::int64_t jobs = 1;
   bool dry_run = false;
   bool report = false;
+  bool json = false;
 };
 
 /// The plan, and the plugins that its runs are made with.
@@ -120,6 +125,15 @@ void warn_of_other_builds(const LoadedSweep& sweep, const SweepResults& results,
                  "); to make them again, remove their folders (see runs.csv) or choose another --out");
 }
 
+std::string results_json(const SweepResults& results, const SweepFolder& folder) {
+  nlohmann::ordered_json json;
+  json["sweep"] = results.plan->file.name;
+  json["folder"] = folder.path.string();
+  json["cells"] = to_json(result_numbers(results));
+  json["runs"] = to_json(run_numbers(results, folder.path / "runs"));
+  return json_text(json, 1) + "\n";
+}
+
 void write_results(const LoadedSweep& sweep, const SweepFolder& folder, Terminal& terminal) {
   const SweepResults results = collect_results(sweep.plan, folder.path / "runs");
   const TextTable table = result_table(results);
@@ -142,10 +156,14 @@ int sweep(const SweepOptions& options) {
   const LoadedSweep sweep = load_sweep(options);
   const SweepPlan& plan = sweep.plan;
   const SweepFolder folder{options.out.empty() ? fs::path("runs") / plan.file.name : options.out};
-  Terminal terminal(std::cout, detect_terminal(1));
+  Terminal terminal(options.json ? std::cerr : std::cout, detect_terminal(options.json ? 2 : 1));
   terminal.print(title(plan, folder, terminal));
+  const auto print_json = [&] {
+    if (options.json) std::cout << results_json(collect_results(plan, folder.path / "runs"), folder);
+  };
   if (options.dry_run) {
     list_runs(plan, folder, terminal);
+    print_json();
     return 0;
   }
   SweepOutcome outcome;
@@ -154,6 +172,7 @@ int sweep(const SweepOptions& options) {
     outcome = SweepRunner(plan, folder, static_cast<int>(options.jobs), terminal).run();
   }
   write_results(sweep, folder, terminal);
+  print_json();
   if (outcome.failed > 0) terminal.print(count_of(outcome.failed, "run") + " failed; the same command tries again");
   if (outcome.signal != 0) {
     terminal.print("continue with  " + command_to_continue(options, folder));
@@ -169,7 +188,8 @@ Command sweep_command() {
       {"sweep", "train a grid of runs and compare them",
        "Runs every cell of the grid that is not finished yet: the same command continues a sweep that was stopped.\n"
        "Ends with tables of mean and standard error over the seeds, and with a report of all learning curves.\n"
-       "Exit status 1 if a run failed.",
+       "Exit status 1 if a run failed. --json: cells and runs, with the names of table.csv and runs.csv\n"
+       "(docs/reference/metrics.md).",
        "sweep configs/sweeps/quick.toml --jobs 2"},
       sweep, [](OptionList& list, SweepOptions& options) {
         list.argument("SWEEP.toml", options.config.file);
@@ -178,6 +198,7 @@ Command sweep_command() {
         list.add("jobs", "N", "runs at a time; they share the machine's threads", options.jobs);
         list.add_switch("dry-run", "list the runs and their state, and run nothing", options.dry_run);
         list.add_switch("report", "write tables and report from the results so far, and run nothing", options.report);
+        list.add_switch("json", "print JSON; text and progress go to standard error", options.json);
       });
 }
 

@@ -3,6 +3,7 @@
 #include <core/base/log.h>
 #include <core/cli/continued_run.h>
 #include <core/cli/run_files.h>
+#include <core/components/method_name.h>
 #include <core/eval/held_out.h>
 #include <core/grid/identity.h>
 #include <core/io/checkpoint.h>
@@ -48,12 +49,12 @@ std::string how_to_continue(const std::string& resume_command, const fs::path& c
   return "\n    to continue from there: " + resume_command + (back.empty() ? "" : "\n    to go back one more: " + back);
 }
 
-RunHeader header(const RunConfig& config, const Model& model, ConfigPurpose purpose, const RunFolder& folder,
+RunHeader header(const LoadedRun& run, const Model& model, ConfigPurpose purpose, const RunFolder& folder,
                  const std::optional<ResumePoint>& resumed) {
+  const RunConfig& config = run.config;
   RunHeader header;
   header.version = DRIFT_VERSION;
-  header.algorithm =
-      purpose == ConfigPurpose::kTrain ? config.section("algorithm").get<std::string>("name") : "pretrain";
+  header.algorithm = purpose == ConfigPurpose::kTrain ? method_name(run.plugins->registry, config) : "pretrain";
   header.model = config.component("model");
   header.parameters = parameter_count(model);
   header.data_type = config.section("model").get<std::string>("dtype");
@@ -180,7 +181,7 @@ int run_training(const TrainingOptions& options, ConfigPurpose purpose, const Ma
 
   Terminal terminal(std::cout, detect_terminal(1));
   RunDisplay display(terminal);
-  display.header(header(config, *model, purpose, *folder, resumed));
+  display.header(header(run, *model, purpose, *folder, resumed));
   for (const std::string& note : config.notes()) log_warning(note);
   if (options.resume && !resumed) log_warning("the run had no checkpoint yet: it starts again from its first step");
   for (const std::string& change : changes) display.message(change);

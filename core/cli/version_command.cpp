@@ -1,13 +1,27 @@
 #include <core/cli/load_run.h>
+#include <core/io/json.h>
 
 #include <drift/abi.h>
+
+#include <nlohmann/json.hpp>
 
 #include <iostream>
 
 namespace drift {
 namespace {
 
-int print_version() {
+int print_version(const bool& json) {
+  if (json) {
+    const nlohmann::ordered_json facts = {
+        {"version", DRIFT_VERSION},
+        {"core_abi", std::to_string(DRIFT_ABI_MAJOR) + "." + std::to_string(DRIFT_ABI_MINOR)},
+        {"libtorch", TORCH_VERSION},
+        {"compiler", DRIFT_BUILD_COMPILER},
+        {"platform", DRIFT_BUILD_PLATFORM},
+        {"build_type", DRIFT_BUILD_TYPE}};
+    std::cout << json_text(facts, 1) << "\n";
+    return 0;
+  }
   std::cout << "drift " DRIFT_VERSION "\n"
             << "core ABI " << DRIFT_ABI_MAJOR << "." << DRIFT_ABI_MINOR << "\n"
             << "LibTorch " TORCH_VERSION "\n"
@@ -28,10 +42,9 @@ int print_sdk_prefix(const bool&) {
 }  // namespace
 
 Command version_command() {
-  return {
+  return make_command<bool>(
       {"version", "version, core ABI and LibTorch of this program", "Prints what a bug report should say.", "version"},
-      {},
-      print_version};
+      print_version, [](OptionList& list, bool& json) { list.add_switch("json", "print JSON instead of text", json); });
 }
 
 Command sdk_command() {

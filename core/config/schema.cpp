@@ -62,15 +62,18 @@ std::vector<SectionSchema> make_sections() {
   const std::vector<ConfigPurpose> all = {kTrain, kPretrain, kEval, kGenerate, kModelOnly, kJudge, kData};
   const ParamSpec name = {"name", "", "which one of those that plugins provide"};
   return {
-      section("run", "the run itself", kMeasurement,
-              {{kBookkeeping, {"name", "", "name of the run and of its folder; default: the file's name"}},
-               {kResult, {"seed", 0, "the run's seed", at_least(0)}},
-               {"device", "cpu", "where tensors live", one_of({"cpu", "cuda"})},
-               {"threads", 0, "processor threads, 0 = all cores", at_least(0)},
-               {kBookkeeping,
-                {"call_timeout", 3600.0,
-                 "seconds after which a call into a plugin that does not return is named, 0 = never", at_least(0)}}},
-              std::nullopt, all),
+      section(
+          "run", "the run itself", kMeasurement,
+          {{kBookkeeping, {"name", "", "name of the run and of its folder; default: the file's name"}},
+           {kResult, {"seed", 0, "the run's seed", at_least(0)}},
+           {"device", "cpu", "where tensors live", one_of({"cpu", "cuda"})},
+           {"threads", 0,
+            "threads that compute, 0 = as many as the process may: affinity, quota, OMP_NUM_THREADS    (drift doctor)",
+            at_least(0)},
+           {kBookkeeping,
+            {"call_timeout", 3600.0,
+             "seconds after which a call into a plugin that does not return is named, 0 = never", at_least(0)}}},
+          std::nullopt, all),
       section("plugins", "where plugins are looked for first", kBookkeeping,
               {paths("paths", "plugin files, or folders that hold them")}, std::nullopt, all),
       section(

@@ -6,6 +6,7 @@
 #include <ATen/core/grad_mode.h>
 #include <c10/core/GradMode.h>
 #include <c10/core/InferenceMode.h>
+#include <omp.h>
 
 #include <string>
 
@@ -23,6 +24,9 @@ void parallel_rows(std::int64_t workers, std::int64_t count,
   const bool gradients = c10::GradMode::is_enabled();
   const bool inference = c10::InferenceMode::is_enabled();
   at::parallel_for(0, workers, 1, [&](std::int64_t first, std::int64_t last) {
+    // Of this thread, and only within this region. oneDNN divides a convolution's work among as many threads as OpenMP
+    // offers, runs it on the one that it gets here, and would leave parts of the weights' gradient uncomputed.
+    omp_set_num_threads(1);
     const c10::InferenceMode inference_mode(inference);
     const c10::AutoGradMode gradient_mode(gradients);
     for (std::int64_t worker = first; worker < last; ++worker) {

@@ -37,8 +37,9 @@ constexpr std::string_view kTrainingState = "training_state.";
 void require_folder(const fs::path& folder) {
   std::error_code failed;
   if (fs::is_directory(folder, failed)) return;
-  throw Error("there is no checkpoint folder " + folder.string(),
-              "give the folder that contains config.json and model.safetensors");
+  throw Error(
+      "there is no checkpoint folder " + folder.string(),
+      "give the folder that contains config.json and model.safetensors; docs/models.md says where published ones are");
 }
 
 struct Piece {

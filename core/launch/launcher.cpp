@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <malloc.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -44,6 +45,15 @@ void choose_caches() {
   set_default("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "512");
 }
 
+/// OpenMP, where OMP_PROC_BIND asks for it, ties the first thread to one processor while it is loaded. How many it may
+/// run on must be asked before (core/process/thread_limits.h).
+void count_processors() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  ::setenv("DRIFT_PROCESSORS", std::to_string(CPU_COUNT(&allowed)).c_str(), /*overwrite=*/1);
+}
+
 /// A process that was to end with its parent (ChildCommand::ends_with_parent) finds the parent's number here.
 void end_with_parent() {
   const char* parent = std::getenv("DRIFT_PARENT");
@@ -64,6 +74,7 @@ std::string program_file() {
 
 int main(int count, char** arguments) {
   end_with_parent();
+  count_processors();
   choose_waiting();
   choose_allocation();
   choose_caches();

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 namespace drift {
@@ -95,7 +96,7 @@ void PluginLoader::load_folder(const SearchPath& search_path) {
   std::sort(files.begin(), files.end());
   for (const fs::path& file : files) {
     try {
-      load_file(file, search_path.origin);
+      load_file(file, search_path.origin, /*shipped=*/!search_path.must_exist);
     } catch (const Error& error) {
       refuse(file, error);
     } catch (const std::exception& error) {  // the file system, say: a file that went away meanwhile
@@ -104,7 +105,7 @@ void PluginLoader::load_folder(const SearchPath& search_path) {
   }
 }
 
-void PluginLoader::load_file(const fs::path& file, const std::string& origin) {
+void PluginLoader::load_file(const fs::path& file, const std::string& origin, bool shipped) {
   const DriftPluginDescriptor descriptor = read_descriptor(file);
   const fs::path path = fs::canonical(file);
   const auto is_this = [&](const LoadedPlugin& plugin) { return plugin.path == path; };
@@ -126,39 +127,73 @@ void PluginLoader::load_file(const fs::path& file, const std::string& origin) {
   plugin.path = path;
   plugin.origin = origin;
   plugin.sha256 = sha256_of_file(path);
+  plugin.shipped = shipped;
   plugin.compiler = descriptor_text(descriptor.compiler);
   if (const std::string ours = descriptor_text(host_descriptor().compiler); plugin.compiler != ours) {
     plugin.warning = "built by " + plugin.compiler + ", this host by " + ours;
   }
 
+  if (gate_ && !shipped) gate_(path);
   const DriftPluginEntry* entry = load(path, plugin.name);
   check_entry(entry, descriptor, path);
-  register_components(plugin.name, path, entry->register_components);
+  register_components(plugin, entry->register_components);
   loaded_.push_back(std::move(plugin));
 }
 
-void PluginLoader::register_components(const std::string& name, const fs::path& file,
-                                       void (*function)(void* registry)) {
-  const auto components = registry_.components_.size();
-  const auto bundles = registry_.bundles_.size();
-  const auto failed = [&](const std::string& why, const std::string& hint) {
-    registry_.components_.erase(registry_.components_.begin() + static_cast<std::ptrdiff_t>(components),
-                                registry_.components_.end());
-    registry_.bundles_.erase(registry_.bundles_.begin() + static_cast<std::ptrdiff_t>(bundles),
-                             registry_.bundles_.end());
-    registry_.registering_plugin_.clear();
-    throw Error("plugin `" + name + "` failed to register: " + why + "\n  --> " + file.string(),
-                hint.empty() ? "nothing of it was kept; report this to the plugin's author" : hint);
-  };
-  registry_.registering_plugin_ = name;
+void PluginLoader::register_components(const LoadedPlugin& plugin, void (*function)(void* registry)) {
+  const auto components = registry_.components_;
+  const auto bundles = registry_.bundles_;
+  if (plugin.shipped) {
+    std::erase_if(registry_.components_, [&](const ComponentEntry& entry) { return !is_shipped(entry.plugin); });
+    std::erase_if(registry_.bundles_, [&](const Bundle& bundle) { return !is_shipped(bundle.plugin); });
+  }
+  registry_.registering_plugin_ = plugin.name;
   try {
-    const PluginCall call(callee("plugin `" + name + "`"), "registration");
+    const PluginCall call(callee("plugin `" + plugin.name + "`"), "registration");
     function(&registry_);
   } catch (...) {
     const Error error = describe_exception();
-    failed(error.what(), error.hint());
+    registry_.components_ = components;
+    registry_.bundles_ = bundles;
+    registry_.registering_plugin_.clear();
+    throw Error("plugin `" + plugin.name + "` failed to register: " + error.what() + "\n  --> " + plugin.path.string(),
+                error.hint().empty() ? "nothing of it was kept; report this to the plugin's author" : error.hint());
   }
   registry_.registering_plugin_.clear();
+  if (plugin.shipped) put_back(plugin, components, bundles);
+}
+
+bool PluginLoader::is_shipped(const std::string& plugin) const {
+  const auto found = std::ranges::find(loaded_, plugin, &LoadedPlugin::name);
+  return found != loaded_.end() && found->shipped;
+}
+
+void PluginLoader::put_back(const LoadedPlugin& shipped, std::vector<ComponentEntry> components,
+                            std::vector<Bundle> bundles) {
+  const auto collides = [&](std::string_view kind, const std::string& name, const std::string& owner, bool exists) {
+    if (!exists || is_shipped(owner)) return false;
+    const auto plugin = std::ranges::find(loaded_, owner, &LoadedPlugin::name);
+    const fs::path path = plugin == loaded_.end() ? fs::path() : plugin->path;
+    refuse(path, Error("the " + std::string(kind) + " `" + name + "` of plugin `" + owner +
+                           "` is refused: the shipped plugin `" + shipped.name + "` has one of that name\n  --> " +
+                           path.string(),
+                       "give it another name"));
+    return true;
+  };
+  std::erase_if(components, [&](const ComponentEntry& entry) {
+    return collides(kind_name(entry.kind), entry.name, entry.plugin, registry_.find(entry.kind, entry.name) != nullptr);
+  });
+  std::erase_if(bundles, [&](const Bundle& bundle) {
+    return collides("algorithm", bundle.name, bundle.plugin, registry_.find_bundle(bundle.name) != nullptr);
+  });
+  for (ComponentEntry& entry : registry_.components_) {
+    if (entry.plugin == shipped.name) components.push_back(std::move(entry));
+  }
+  for (Bundle& bundle : registry_.bundles_) {
+    if (bundle.plugin == shipped.name) bundles.push_back(std::move(bundle));
+  }
+  registry_.components_ = std::move(components);
+  registry_.bundles_ = std::move(bundles);
 }
 
 void PluginLoader::refuse(const fs::path& path, const Error& error) { refused_.push_back({path, full_message(error)}); }

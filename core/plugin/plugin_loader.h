@@ -4,7 +4,9 @@
 #include <drift/registry.h>
 
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace drift {
@@ -31,7 +33,8 @@ struct LoadedPlugin {
   std::string origin;          ///< of its search path; "named" where the file was named
   std::string sha256;
   std::string compiler;
-  std::string warning;  ///< what is unusual about it though it loads; empty as a rule
+  std::string warning;   ///< what is unusual about it though it loads; empty as a rule
+  bool shipped = false;  ///< from a folder that came with the program
 };
 
 struct RefusedPlugin {
@@ -40,7 +43,8 @@ struct RefusedPlugin {
 };
 
 /// Loads plugins into a registry: first the handshake, read from the file; only then the code. Plugins stay loaded
-/// until exit.
+/// until exit. A component or algorithm with the name of a shipped one is refused, whichever was loaded first; the rest
+/// of its plugin stays.
 class PluginLoader {
  public:
   explicit PluginLoader(Registry& registry) : registry_(registry) {}
@@ -51,17 +55,27 @@ class PluginLoader {
 
   /// Load one file. A file that is loaded already is left alone.
   /// @throws Error if it is refused. The registry is then as it was before.
-  void load_file(const std::filesystem::path& file, const std::string& origin = "named");
+  void load_file(const std::filesystem::path& file, const std::string& origin = "named") {
+    load_file(file, origin, /*shipped=*/false);
+  }
+
+  /// Called before the code of a file is loaded that did not come with the program; throws Error to refuse it.
+  using Gate = std::function<void(const std::filesystem::path& file)>;
+  void set_gate(Gate gate) { gate_ = std::move(gate); }
 
   const std::vector<LoadedPlugin>& loaded() const { return loaded_; }
   const std::vector<RefusedPlugin>& refused() const { return refused_; }
 
  private:
+  void load_file(const std::filesystem::path& file, const std::string& origin, bool shipped);
   void refuse(const std::filesystem::path& path, const Error& error);
-  void register_components(const std::string& name, const std::filesystem::path& file,
-                           void (*function)(void* registry));
+  void register_components(const LoadedPlugin& plugin, void (*function)(void* registry));
+  bool is_shipped(const std::string& plugin) const;
+  /// Puts back what other plugins had registered, but for what has the name of something that this shipped plugin has.
+  void put_back(const LoadedPlugin& shipped, std::vector<ComponentEntry> components, std::vector<Bundle> bundles);
 
   Registry& registry_;
+  Gate gate_;
   std::vector<LoadedPlugin> loaded_;
   std::vector<RefusedPlugin> refused_;
 };

@@ -1,11 +1,9 @@
 #include <core/plugin/plugin_report.h>
 
-#include <core/base/component_host.h>
-#include <core/boundary/plugin_call.h>
 #include <core/config/nearest.h>
 #include <core/config/preset.h>
 #include <core/config/preset_check.h>
-#include <core/report/text_table.h>
+#include <core/report/parameter_table.h>
 
 #include <drift/error.h>
 
@@ -31,19 +29,13 @@ std::string plugin_line(const PluginLoader& loader, const std::string& name) {
          plugin->path.string();
 }
 
-std::string parameter_table(const ParamSpecs& specs, const std::string& indent) {
-  if (specs.empty()) return indent + "no parameters\n";
-  std::vector<Row> rows = {{"parameter", "type", "default", "range", ""}};
-  for (const ParamSpec& spec : specs) {
-    rows.push_back(
-        {spec.name, type_name(spec.default_value), to_toml(spec.default_value), spec.range.describe(), spec.doc});
-  }
-  return to_text({.rows = rows}, /*unicode=*/true, indent);
+std::string parameters_text(const ParamSpecs& specs) {
+  return specs.empty() ? "  no parameters\n" : to_text(parameter_table(specs, "parameter"), /*unicode=*/true, "  ");
 }
 
 std::string component_text(const ComponentEntry& entry, const PluginLoader& loader) {
   return std::string(kind_name(entry.kind)) + " `" + entry.name + "`\n  " + entry.doc + "\n  plugin  " +
-         plugin_line(loader, entry.plugin) + "\n\n" + parameter_table(entry.params, "  ");
+         plugin_line(loader, entry.plugin) + "\n\n" + parameters_text(entry.params);
 }
 
 std::string bundle_text(const Bundle& bundle, const PluginLoader& loader) {
@@ -84,23 +76,12 @@ void check_component(const ComponentEntry& entry, std::vector<std::string>& prob
   const std::string name = std::string(kind_name(entry.kind)) + " `" + entry.name + "`";
   if (entry.doc.empty()) problems.push_back(name + " has no documentation");
   std::set<std::string> seen;
-  bool defaults_fit = true;
   for (const ParamSpec& spec : entry.params) {
     const std::string parameter = "parameter `" + spec.name + "` of " + name;
     if (!seen.insert(spec.name).second) problems.push_back(parameter + " is declared twice");
     if (spec.doc.empty()) problems.push_back(parameter + " has no documentation");
-    if (const std::string wrong = spec.range.violation(spec.default_value); !wrong.empty()) {
+    if (const std::string wrong = spec.range.violation(spec.default_value); !wrong.empty())
       problems.push_back("the default of " + parameter + " " + wrong + ", not " + to_toml(spec.default_value));
-      defaults_fit = false;
-    }
-  }
-  const bool needs_files = entry.kind == ComponentKind::kModel || entry.kind == ComponentKind::kTask;
-  if (!defaults_fit || needs_files) return;
-  try {
-    const PluginCall call(callee(entry), "constructor");
-    make_component(entry, Params(entry.params));
-  } catch (...) {
-    problems.push_back(name + " cannot be created with its defaults: " + describe_exception().what());
   }
 }
 
@@ -142,25 +123,20 @@ std::string plugin_info(const Registry& registry, const PluginLoader& loader, st
               name_hint(name, {names.begin(), names.end()}, "names") + "    (drift plugin list)");
 }
 
-std::string plugin_check(const std::filesystem::path& file) {
-  Registry registry;
-  PluginLoader loader(registry);
-  loader.load_file(file);
-  const LoadedPlugin& plugin = loader.loaded().front();
-
+std::vector<std::string> declaration_mistakes(const Registry& registry) {
   std::vector<std::string> problems;
   for (const ComponentEntry& entry : registry.components()) check_component(entry, problems);
   for (const Bundle& bundle : registry.bundles()) check_presets(bundle, registry, problems);
   if (registry.components().empty() && registry.bundles().empty()) problems.push_back("it registers nothing");
-  if (!problems.empty()) {
-    std::string what = "plugin `" + plugin.name + "` loads, but has mistakes\n  --> " + plugin.path.string();
-    for (const std::string& problem : problems) what += "\n       " + problem;
-    throw Error(what, "correct the declarations in its DRIFT_PLUGIN(…)");
-  }
+  return problems;
+}
+
+std::string plugin_summary(const Registry& registry, const LoadedPlugin& plugin) {
   std::vector<Row> rows = {{"plugin", plugin.name + " " + plugin.version},
                            {"licence", plugin.licence},
                            {"tier", plugin.tier},
                            {"compiler", plugin.compiler},
+                           {"file", plugin.path.string()},
                            {"sha256", plugin.sha256}};
   if (!plugin.warning.empty()) rows.push_back({"warning", plugin.warning});
   for (const Bundle& bundle : registry.bundles()) rows.push_back({"algorithm", bundle.name});
@@ -169,7 +145,7 @@ std::string plugin_check(const std::filesystem::path& file) {
     rows.push_back({std::string(kind_name(entry.kind)),
                     entry.name + ", " + std::to_string(count) + (count == 1 ? " parameter" : " parameters")});
   }
-  return to_text({.rows = rows}) + "ok: " + plugin.path.string() + "\n";
+  return to_text({.rows = rows});
 }
 
 }  // namespace drift

@@ -3,9 +3,9 @@
 #include <core/plugin/plugin_loader.h>
 #include <drift/registry.h>
 
-#include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace drift {
 
@@ -16,10 +16,10 @@ std::string plugin_list(const Registry& registry, const PluginLoader& loader);
 /// @throws Error with the nearest name if there is none.
 std::string plugin_info(const Registry& registry, const PluginLoader& loader, std::string_view name);
 
-/// Text of `drift plugin check FILE`: judges and loads the file on its own, then tries what it registers: defaults
-/// within their ranges, documentation there, components that can be created with their defaults (models and tasks
-/// excepted, which may need files).
-/// @throws Error naming everything that is wrong.
-std::string plugin_check(const std::filesystem::path& file);
+/// A table of what a plugin is and registers; the registry holds nothing else.
+std::string plugin_summary(const Registry& registry, const LoadedPlugin& plugin);
+
+/// What is wrong with what a plugin declares, one line each: documentation, defaults within their ranges, presets.
+std::vector<std::string> declaration_mistakes(const Registry& registry);
 
 }  // namespace drift

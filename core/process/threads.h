@@ -1,5 +1,7 @@
 #pragma once
 
+#include <core/process/thread_limits.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -10,8 +12,8 @@
 
 namespace drift {
 
-/// Processor cores that this process may use, at least 1.
-inline std::size_t processor_cores() { return std::max(1U, std::thread::hardware_concurrency()); }
+/// Processors that this process may use, at least 1.
+inline std::size_t processor_cores() { return thread_limits().processors(); }
 
 /// body(0) … body(count - 1), `threads` of them at a time, in plain threads: the calls may wait, for processes of their
 /// own say. The first exception is thrown when those at work have ended; no further call is begun. What is made of

@@ -148,7 +148,9 @@ std::string curves_note(std::size_t steps) {
 // What ran, in one line: in the summary's words, if it has them.
 std::string subtitle(const Json& summary) {
   std::string text;
-  for (const char* key : {"algorithm", "model", "task", "device"}) {
+  // "method" names the algorithm and the parts that are not its own.
+  const char* what = summary.contains("method") ? "method" : "algorithm";
+  for (const char* key : {what, "model", "task", "device"}) {
     if (const auto found = summary.find(key); found != summary.end() && found->is_string())
       text += (text.empty() ? "" : " · ") + found->get<std::string>();
   }

@@ -18,7 +18,7 @@ namespace drift {
 /// First line of a run. Empty or zero fields are left out.
 struct RunHeader {
   std::string version = {};
-  std::string algorithm = {};  ///< or "pretrain"
+  std::string algorithm = {};  ///< with the parts that are not its own, or "pretrain"
   std::string model = {};
   std::int64_t parameters = 0;
   std::string data_type = {};  ///< "float32"

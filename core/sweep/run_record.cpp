@@ -19,7 +19,6 @@ namespace drift {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 constexpr const char* kProblemFile = "failed.txt";
 
@@ -38,10 +37,10 @@ std::vector<double> values_of(const std::vector<StepRecord>& metrics, std::int64
 }
 
 /// The summary of a run that ended by itself; null if there is none.
-Json finished_summary(const fs::path& folder) {
+nlohmann::json finished_summary(const fs::path& folder) {
   if (!is_there(folder / "summary.json")) return nullptr;
-  Json summary = Json::parse(read_whole_file(folder / "summary.json"));
-  return summary.is_object() && summary.value("status", "") == "finished" ? summary : Json(nullptr);
+  nlohmann::json summary = nlohmann::json::parse(read_whole_file(folder / "summary.json"));
+  return summary.is_object() && summary.value("status", "") == "finished" ? summary : nlohmann::json(nullptr);
 }
 
 /// The step of the last whole line; 0 where there is none.
@@ -52,7 +51,8 @@ std::int64_t last_step(const fs::path& metrics) {
   if (end == std::string::npos) return 0;
   const std::size_t before = end == 0 ? std::string::npos : text.rfind('\n', end - 1);
   const std::size_t begin = before == std::string::npos ? 0 : before + 1;
-  const Json line = Json::parse(text.substr(begin, end - begin), nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json line =
+      nlohmann::json::parse(text.substr(begin, end - begin), nullptr, /*allow_exceptions=*/false);
   return line.is_object() ? line.value("step", std::int64_t{0}) : 0;
 }
 
@@ -64,7 +64,7 @@ RunRecord failed(const std::string& problem) {
 }
 
 void take_results(const fs::path& folder, RunRecord& record) {
-  const Json summary = finished_summary(folder);
+  const nlohmann::json summary = finished_summary(folder);
   if (const auto held_out = summary.find("held_out"); held_out != summary.end() && held_out->is_object())
     record.held_out = json_number(*held_out, "after");
   const auto named = [&](const char* name, std::int64_t first = 0) {
@@ -83,7 +83,7 @@ void take_results(const fs::path& folder, RunRecord& record) {
   record.version = summary.value("version", "");
   record.threads = summary.value("threads", std::int64_t{0});
   if (is_there(folder / "plugins.json")) {
-    for (const Json& plugin : Json::parse(read_whole_file(folder / "plugins.json")))
+    for (const nlohmann::json& plugin : nlohmann::json::parse(read_whole_file(folder / "plugins.json")))
       record.plugins[plugin.value("name", "")] = plugin.value("sha256", "");
   }
 }

@@ -3,7 +3,7 @@
 #include <core/base/stop_signal.h>
 #include <core/io/atomic.h>
 #include <core/io/file_error.h>
-#include <core/process/threads.h>
+#include <core/process/thread_limits.h>
 #include <core/report/format.h>
 #include <core/report/progress.h>
 #include <core/sweep/run_record.h>
@@ -138,7 +138,7 @@ bool SweepRunner::start(std::size_t number) {
 int SweepRunner::threads_for(const SweepRun& run) const {
   const auto chosen = static_cast<int>(run.config.section("run").get<std::int64_t>("threads"));
   if (chosen != 0 || jobs_ == 1) return chosen;
-  return std::max(1, static_cast<int>(processor_cores() / jobs_));
+  return std::max(1, static_cast<int>(thread_limits().threads() / jobs_));
 }
 
 void SweepRunner::end(const Active& active, int status) {

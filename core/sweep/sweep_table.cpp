@@ -133,16 +133,16 @@ TextTable run_numbers(const SweepResults& results, const std::filesystem::path& 
   }
   ColumnTable table(lines);
   add_axes(plan.file, table, [](const Line& line) -> const ResultRow& { return *line.row; });
-  table.text("seed", &Line::seed);
+  table.number("seed", &Line::seed);
   table.text("folder", [&](const Line& line) { return (runs / line.run->key).string(); });
   table.text("status", [](const Line& line) { return status_name(line.record->status); });
   table.text("problem", [](const Line& line) { return line.record->problem; });
-  table.text("step", [](const Line& line) { return line.record->step; });
-  table.text("steps", [](const Line& line) { return line.run->steps; });
+  table.number("step", [](const Line& line) { return line.record->step; });
+  table.number("steps", [](const Line& line) { return line.run->steps; });
   for (const RunNumber& number : kRunNumbers)
     table.number(number.name, [&](const Line& line) { return line.record->*number.value; });
-  table.text("threads",
-             [](const Line& line) { return line.record->threads > 0 ? std::to_string(line.record->threads) : ""; });
+  table.number("threads",
+               [](const Line& line) { return line.record->threads > 0 ? std::to_string(line.record->threads) : ""; });
   table.text("drift", [](const Line& line) { return line.record->version; });
   return table.table();
 }

@@ -1,10 +1,10 @@
 #include <core/update/loss_case.h>
 
 #include <core/base/unknown.h>
-#include <core/boundary/plugin_call.h>
 #include <core/config/nearest.h>
 #include <core/io/json.h>
 #include <core/update/batch_totals.h>
+#include <core/update/loss_slope.h>
 
 #include <drift/error.h>
 
@@ -14,8 +14,6 @@
 #include <ATen/ops/log.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
-#include <torch/csrc/autograd/autograd.h>
 
 #include <cmath>
 #include <cstdio>
@@ -23,12 +21,10 @@
 namespace drift {
 namespace {
 
-using Json = nlohmann::json;
-
 /// A JSON value and how to get there, for messages.
 class Place {
  public:
-  Place(const Json& value, std::string path) : value_(value), path_(std::move(path)) {}
+  Place(const nlohmann::json& value, std::string path) : value_(value), path_(std::move(path)) {}
 
   bool has(const char* key) const { return value_.contains(key) && !value_[key].is_null(); }
   Place operator[](const char* key) const {
@@ -37,7 +33,7 @@ class Place {
   }
   Place at(std::size_t index) const { return {value_[index], path_ + "[" + std::to_string(index) + "]"}; }
   std::size_t size() const { return value_.size(); }
-  const Json& json() const { return value_; }
+  const nlohmann::json& json() const { return value_; }
 
   const Place& array(std::size_t length) const {
     if (!value_.is_array()) throw wrong("must be a list");
@@ -71,7 +67,7 @@ class Place {
   }
 
  private:
-  const Json& value_;
+  const nlohmann::json& value_;
   std::string path_;
 };
 
@@ -260,7 +256,7 @@ LossExpectation read_expectation(const Place& place) {
   return expected;
 }
 
-LossCase read_case(const Json& json, const std::string& where, const std::string& variant,
+LossCase read_case(const nlohmann::json& json, const std::string& where, const std::string& variant,
                    const ComponentEntry& entry) {
   const Place place(json, where + (variant.empty() ? "" : ", variant `" + variant + "`") + ": ");
   refuse_unknown_keys(place, kCaseKeys);
@@ -281,15 +277,15 @@ LossCase read_case(const Json& json, const std::string& where, const std::string
 }  // namespace
 
 std::vector<LossCase> read_loss_cases(const std::filesystem::path& file, const ComponentEntry& entry) {
-  const Json json = read_json_object(file);
-  Json base = json;
+  const nlohmann::json json = read_json_object(file);
+  nlohmann::json base = json;
   base.erase("variants");
   const bool has_variants = json.contains("variants") && json["variants"].is_object() && !json["variants"].empty();
   std::vector<LossCase> cases;
   if (!has_variants || base.contains("expected")) cases.push_back(read_case(base, file.string(), "", entry));
   if (has_variants) {
     for (const auto& [name, patch] : json["variants"].items()) {
-      Json merged = base;
+      nlohmann::json merged = base;
       merged.merge_patch(patch);
       cases.push_back(read_case(merged, file.string(), name, entry));
     }
@@ -298,27 +294,32 @@ std::vector<LossCase> read_loss_cases(const std::filesystem::path& file, const C
 }
 
 std::string loss_of_case(const std::filesystem::path& file) {
-  const Json json = read_json_object(file);
+  const nlohmann::json json = read_json_object(file);
   return Place(json, file.string() + ": ")["loss"].text();
 }
 
+std::vector<std::string> missing_fields(const LossEstimator& loss, const LossInput& input) {
+  LossNeeds needs;
+  loss.needs(needs);
+  std::vector<std::string> missing;
+  const auto look = [&](bool needed, const at::Tensor& tensor, const char* field) {
+    if (needed && !tensor.defined()) missing.emplace_back(field);
+  };
+  look(needs.reference, input.log_probs.reference_FL, "reference");
+  look(needs.entropy, input.log_probs.entropy_FL, "entropy");
+  look(needs.reference && needs.entropy, input.log_probs.reference_entropy_FL, "reference_entropy");
+  return missing;
+}
+
 LossCaseResult evaluate_case(const LossEstimator& loss, const LossInput& input) {
-  LossInput leaf = input;
-  leaf.log_probs.current_FL = input.log_probs.current_FL.detach().clone().set_requires_grad(true);
-  const Loss value = loss.evaluate(leaf);
+  const DifferentiatedLoss found = differentiate(loss, input);
   LossCaseResult result;
-  result.loss = value.value.item<double>();
-  for (const LossMetric& metric : value.metrics) {
+  result.loss = found.loss.value.item<double>();
+  for (const LossMetric& metric : found.loss.metrics) {
     const double count = metric.count.item<double>();
     result.metrics[metric.name] = count > 0 ? metric.sum.item<double>() / count : kUnknown;
   }
-  if (value.value.requires_grad()) {
-    in_plugin(loss, "gradient", [&] {
-      result.gradient_FL =
-          torch::autograd::grad({value.value}, {leaf.log_probs.current_FL}, {}, std::nullopt, false, true).front();
-    });
-  }
-  if (!result.gradient_FL.defined()) result.gradient_FL = at::zeros_like(input.log_probs.current_FL);
+  result.gradient_FL = found.gradients.front();
   return result;
 }
 

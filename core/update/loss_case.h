@@ -47,6 +47,9 @@ std::vector<LossCase> read_loss_cases(const std::filesystem::path& file, const C
 /// Name of the loss that a file is written for. @throws Error if it names none.
 std::string loss_of_case(const std::filesystem::path& file);
 
+/// What the loss asks for with LossNeeds and the case lacks, as the file calls it: "reference".
+std::vector<std::string> missing_fields(const LossEstimator& loss, const LossInput& input);
+
 LossCaseResult evaluate_case(const LossEstimator& loss, const LossInput& input);
 
 /// One line for everything that is not as expected; empty: all is.

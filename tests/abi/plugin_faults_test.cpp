@@ -267,6 +267,8 @@ TEST(PluginFaults, Models) {
                  {"forbids all", "forbidden_output_ids leaves no token to write"},
                  {"double", "it is of type float64, and float32 was asked for"},
                  {"computed", "parameter `head` is no leaf"},
+                 {"copies", "parameter `embedding` is not the model's own: parameters() gives another tensor"},
+                 {"half filled", "initialize: it left parameter `head` without values"},
                  {"names", "two parameters have the name `embedding`"},
                  {"nan", "forward: the hidden states are not finite"},
                  {"states type", "`hidden states` must be float32 [1, 8] on cpu, not float64"},

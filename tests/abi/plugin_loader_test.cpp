@@ -291,6 +291,61 @@ TEST(PluginLoader, RefusesTheSecondPluginOfOneName) {
   EXPECT_THAT(registry.components(), SizeIs(1));
 }
 
+/// A copy of the probe under another plugin name: its component and algorithm are still called `probe`.
+void write_renamed_probe(const fs::path& file, const char* name) {
+  test::PluginBytes bytes("test_probe");
+  DriftPluginDescriptor descriptor = bytes.descriptor();
+  std::memset(descriptor.name, 0, sizeof descriptor.name);
+  std::strcpy(descriptor.name, name);
+  bytes.set_descriptor(descriptor);
+  test::write_file(file, bytes.bytes());
+}
+
+// Whichever is found first: a plugin of the user's takes nothing away from those that came with the program.
+TEST(PluginLoader, RefusesAComponentWithTheNameOfAShippedOne) {
+  const test::TemporaryFolder mine, shipped;
+  write_renamed_probe(mine.path() / "libmine.so", "mine");
+  write_renamed_probe(shipped.path() / "libshipped.so", "shipped");
+  const SearchPath own = {mine.path(), "DRIFT_PLUGIN_PATH"}, usual = {shipped.path(), "installed", false};
+
+  Registry registry;
+  PluginLoader loader(registry);
+  loader.load_file(test::built_plugin("test_soft_clip"));
+  loader.load_folder(own);
+  loader.load_folder(usual);
+  EXPECT_THAT(loader.loaded(), SizeIs(3));
+  EXPECT_EQ(registry.find(ComponentKind::kLossEstimator, "probe")->plugin, "shipped");
+  EXPECT_EQ(registry.find_bundle("probe")->plugin, "shipped");
+  EXPECT_NE(registry.find(ComponentKind::kLossEstimator, "soft_clip"), nullptr) << "what does not collide stays";
+  ASSERT_THAT(loader.refused(), SizeIs(2));
+  EXPECT_EQ(loader.refused()[0].message,
+            "the loss `probe` of plugin `mine` is refused: the shipped plugin `shipped` has one of that name\n  --> " +
+                (mine.path() / "libmine.so").string() + "\n   = give it another name");
+  EXPECT_THAT(loader.refused()[1].message, StartsWith("the algorithm `probe` of plugin `mine` is refused"));
+
+  Registry other_registry;
+  PluginLoader other(other_registry);
+  other.load_folder(usual);
+  other.load_folder(own);
+  EXPECT_EQ(other_registry.find(ComponentKind::kLossEstimator, "probe")->plugin, "shipped");
+  EXPECT_THAT(other.refused(), SizeIs(1));
+}
+
+TEST(PluginLoader, AsksItsGateBeforeItLoadsAForeignFile) {
+  const test::TemporaryFolder folder;
+  fs::copy(test::built_plugin("test_probe"), folder.path() / "libprobe.so");
+  unsetenv("DRIFT_PROBE_RAN");
+  Registry registry;
+  PluginLoader loader(registry);
+  loader.set_gate([](const fs::path& file) { throw Error("not " + file.filename().string()); });
+  loader.load_folder({folder.path(), "DRIFT_PLUGIN_PATH"});
+  EXPECT_EQ(std::getenv("DRIFT_PROBE_RAN"), nullptr);
+  ASSERT_THAT(loader.refused(), SizeIs(1));
+  EXPECT_EQ(loader.refused()[0].message, "not libprobe.so");
+  loader.load_folder({folder.path(), "installed", false});
+  EXPECT_THAT(loader.loaded(), SizeIs(1)) << "what came with the program is not asked for";
+}
+
 TEST(PluginLoader, TakesOneFileSeenThroughTwoPathsOnce) {
   const test::TemporaryFolder folder;
   fs::create_symlink(test::built_plugin("test_probe"), folder.path() / "libprobe.so");

@@ -51,7 +51,7 @@ TEST_F(PluginReport, InfoShowsAComponentsParameters) {
                 file("test_soft_clip") +
                 "\n"
                 "\n"
-                "  parameter  type    default  range\n"
+                "  parameter  type    default  range  meaning\n"
                 "  width      number  4.0      >= 0   curvature of the weight\n");
 }
 
@@ -102,32 +102,29 @@ TEST_F(PluginReport, InfoOfAnUnknownNameSaysWhatThereIs) {
   EXPECT_EQ(hint_for("entirely_different"), "names: probe, soft_clip    (drift plugin list)");
 }
 
-TEST(PluginCheck, DescribesAPluginThatIsInOrder) {
-  const std::string text = plugin_check(test::built_plugin("test_soft_clip"));
-  EXPECT_THAT(text, AllOf(StartsWith("plugin    soft_clip 1.0.0\nlicence   Apache-2.0\n"),
-                          HasSubstr("loss      soft_clip, 1 parameter\n"), HasSubstr("\nok: ")));
+/// What a plugin declares, and what is wrong with it.
+struct Declared {
+  explicit Declared(const std::string& name) { loader.load_file(test::built_plugin(name)); }
+
+  Registry registry;
+  PluginLoader loader{registry};
+};
+
+TEST(PluginSummary, DescribesAPlugin) {
+  const Declared plugin("test_soft_clip");
+  EXPECT_THAT(plugin_summary(plugin.registry, plugin.loader.loaded().front()),
+              AllOf(StartsWith("plugin    soft_clip 1.0.0\nlicence   Apache-2.0\n"),
+                    HasSubstr("loss      soft_clip, 1 parameter\n")));
+  EXPECT_THAT(declaration_mistakes(plugin.registry), testing::IsEmpty());
 }
 
-TEST(PluginCheck, NamesEverythingThatIsWrong) {
-  try {
-    plugin_check(test::built_plugin("test_careless"));
-    FAIL() << "no exception";
-  } catch (const Error& error) {
-    EXPECT_THAT(
-        error.what(),
-        AllOf(StartsWith("plugin `careless` loads, but has mistakes\n"),
-              HasSubstr("masking strategy `careless` has no documentation"),
-              HasSubstr("masking strategy `careless` cannot be created with its defaults: the component reads "
-                        "parameter `rate`"),
-              HasSubstr("parameter `rate` of masking strategy `outside` has no documentation"),
-              HasSubstr("the default of parameter `rate` of masking strategy `outside` must be in [0, 1], not 2")));
-  }
-}
-
-TEST(PluginCheck, RefusesWhatTheLoaderRefuses) {
-  const test::TemporaryFolder folder;
-  test::write_file(folder.path() / "text.so", "text");
-  EXPECT_THROW(plugin_check(folder.path() / "text.so"), Error);
+TEST(PluginDeclarations, EverythingThatIsWrong) {
+  EXPECT_THAT(declaration_mistakes(Declared("test_careless").registry),
+              testing::UnorderedElementsAre(
+                  "masking strategy `careless` has no documentation",
+                  "parameter `rate` of masking strategy `outside` has no documentation",
+                  "the default of parameter `rate` of masking strategy `outside` must be in [0, 1], not 2"));
+  EXPECT_THAT(declaration_mistakes(Registry()), testing::ElementsAre("it registers nothing"));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <regex>
 
 namespace drift {
 namespace {
@@ -39,26 +40,41 @@ class Sdk : public testing::Test {
 
   static std::string cmake() { return std::getenv("DRIFT_CMAKE"); }
   static fs::path library_folder() { return prefix_ / std::getenv("DRIFT_LIBRARY_FOLDER"); }
+  static fs::path share() { return prefix_ / "share" / "drift"; }
+  static fs::path program() { return prefix_ / "bin" / "drift"; }
   static test::CommandResult run(const std::string& command) { return test::run_command(command); }
 
-  /// Build the example, as its README says, against the SDK under `prefix`; the plugin's file.
-  static fs::path build_example(const fs::path& prefix, const std::string& name) {
-    const auto source = prefix_ / "share" / "drift" / "examples" / "soft_clip";
-    const auto build = folder_->path() / name;
-    const auto result =
-        run(cmake() + " -S " + source.string() + " -B " + build.string() + " -DCMAKE_PREFIX_PATH=" + prefix.string() +
-            " && " + cmake() + " --build " + build.string());
-    EXPECT_EQ(result.status, 0) << result.output << result.error;
-    EXPECT_THAT(result.output + result.error, Not(HasSubstr("warning")));
-    return build / "libsoft_clip.so";
+  /// Build a project, as the examples' pages say, against the SDK under `prefix`.
+  static test::CommandResult build(const fs::path& source, const fs::path& build, const fs::path& prefix) {
+    return run(cmake() + " -S " + source.string() + " -B " + build.string() + " -DCMAKE_PREFIX_PATH=" +
+               prefix.string() + " && " + cmake() + " --build " + build.string() + " --parallel 2");
   }
 
-  static void expect_good_plugin(const fs::path& file) {
+  /// The folder with the plugins of all examples, built once against the installed SDK.
+  static const fs::path& examples() {
+    static const fs::path folder = [] {
+      const auto built = folder_->path() / "examples";
+      const auto result = build(share() / "sdk" / "examples", built, prefix_);
+      EXPECT_EQ(result.status, 0) << result.output << result.error;
+      EXPECT_THAT(result.output + result.error, Not(HasSubstr("warning")));
+      return built;
+    }();
+    return folder;
+  }
+  static fs::path example(const std::string& name) { return examples() / ("lib" + name + ".so"); }
+
+  /// The installed program with the examples' plugins, in the test's folder.
+  static test::CommandResult drift(const std::string& arguments) {
+    return run("cd " + folder_->path().string() + " && DRIFT_PLUGIN_PATH=" + examples().string() + " " +
+               program().string() + " " + arguments);
+  }
+
+  static void expect_good_plugin(const fs::path& file, ComponentKind kind, const std::string& name) {
     EXPECT_EQ(run("nm -D --defined-only --format=just-symbols " + file.string()).output, "drift_plugin_entry\n");
     Registry registry;
     PluginLoader loader(registry);
     ASSERT_NO_THROW(loader.load_file(file));
-    EXPECT_NE(registry.find(ComponentKind::kLossEstimator, "soft_clip"), nullptr);
+    EXPECT_NE(registry.find(kind, name), nullptr);
   }
 
   static inline test::TemporaryFolder* folder_ = nullptr;
@@ -77,6 +93,35 @@ TEST_F(Sdk, HoldsHeadersLibraryPackageAndPlugins) {
   }
 }
 
+// As the tree does, so that files and pages find each other.
+TEST_F(Sdk, HoldsConfigurationsAndPages) {
+  for (const char* file : {"configs/quickstart.toml", "assets/sudoku-llada/model.safetensors", "docs/write_your_own.md",
+                           "plugins/tasks/sudoku/README.md", "scripts/fetch_data", "README.md"})
+    EXPECT_TRUE(fs::exists(share() / file)) << file;
+  static const std::regex link("\\]\\(([^)#: ]+)[)#]");
+  int links = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(share())) {
+    if (entry.path().extension() != ".md") continue;
+    const std::string page = test::read_file(entry.path());
+    for (std::sregex_iterator at(page.begin(), page.end(), link), end; at != end; ++at) {
+      const auto target = (entry.path().parent_path() / (*at)[1].str()).lexically_normal();
+      // Sources are in the tree alone.
+      const std::string folder = target.lexically_relative(share()).begin()->string();
+      if (folder != "docs" && folder != "configs" && folder != "assets" && folder != "sdk") continue;
+      EXPECT_TRUE(fs::exists(target)) << entry.path() << " links to " << target;
+      ++links;
+    }
+  }
+  EXPECT_GT(links, 50);
+}
+
+TEST_F(Sdk, TheInstalledQuickstartIsComplete) {
+  const auto result = drift("train " + (share() / "configs/quickstart.toml").string() + " --dry-run");
+  EXPECT_EQ(result.status, 0) << result.error;
+  EXPECT_THAT(result.output,
+              AllOf(HasSubstr("Everything fits"), HasSubstr((share() / "assets/sudoku-llada").string())));
+}
+
 TEST_F(Sdk, FindsItsLibrariesInAnyFolder) {
   std::vector<fs::path> files;
   for (const char* library : {"libdrift.so", "libdrift_nn.so", "libdrift_core.so"})
@@ -91,7 +136,43 @@ TEST_F(Sdk, FindsItsLibrariesInAnyFolder) {
   }
 }
 
-TEST_F(Sdk, BuildsAPluginOutOfTree) { expect_good_plugin(build_example(prefix_, "build")); }
+TEST_F(Sdk, BuildsAPluginOfEachKindOutOfTree) {
+  expect_good_plugin(example("soft_clip"), ComponentKind::kLossEstimator, "soft_clip");
+  expect_good_plugin(example("span_masks"), ComponentKind::kMaskingStrategy, "span_masks");
+  expect_good_plugin(example("near_match"), ComponentKind::kReward, "near_match");
+  expect_good_plugin(example("random_order"), ComponentKind::kRollout, "random_order");
+  expect_good_plugin(example("sums"), ComponentKind::kTask, "sums");
+  expect_good_plugin(example("convnet"), ComponentKind::kModel, "convnet");
+}
+
+// The examples' run.toml, for two steps.
+TEST_F(Sdk, EachExampleRunsAsItsPageSays) {
+  for (const std::string name : {"soft_clip", "span_masks", "near_match", "random_order", "sums", "convnet"}) {
+    SCOPED_TRACE(name);
+    const auto check = drift("plugin check " + example(name).string());
+    EXPECT_EQ(check.status, 0) << check.error;
+    EXPECT_THAT(check.output, HasSubstr(name + " 1.0.0"));
+
+    const std::string file = (share() / "sdk/examples" / name / "run.toml").string();
+    std::string base;
+    if (name == "sums" || name == "convnet") {
+      const auto result = drift("pretrain " + file + " --steps 20 --out base_" + name + " --set evaluation.every=0");
+      ASSERT_EQ(result.status, 0) << result.error;
+      base = " --model base_" + name + "/checkpoints/last --set model.initialize=checkpoint";
+    }
+    const auto result = drift("train " + file + " --steps 2 --out " + name + " --set evaluation.items=8" + base);
+    ASSERT_EQ(result.status, 0) << result.error;
+    const auto metrics = test::metrics_of(folder_->path() / name);
+    ASSERT_THAT(metrics, SizeIs(3));
+    double gradient = 0;  // a step in which no group's rewards differ has none
+    for (const int step : {1, 2}) {
+      const auto& norm = metrics[step].at("grad_norm");
+      gradient += norm.is_number() ? norm.get<double>() : 0;
+    }
+    EXPECT_GT(gradient, 0);
+    EXPECT_THAT(test::read_file(folder_->path() / name / "plugins.json"), HasSubstr(example(name).string()));
+  }
+}
 
 TEST_F(Sdk, CompilesPresetsIntoAPluginOutOfTree) {
   const auto source = folder_->path() / "my_method";
@@ -110,9 +191,7 @@ DRIFT_PLUGIN("my_method", "1.0.0", "Apache-2.0") {
   test::write_file(source / "presets/paper.toml", text);
   test::write_file(source / "presets/other.toml", "description = \"misspelt\"\n[train]\nstpes = 4\n");
   const auto build = folder_->path() / "build_presets";
-  const std::string make = cmake() + " -S " + source.string() + " -B " + build.string() +
-                           " -DCMAKE_PREFIX_PATH=" + prefix_.string() + " && " + cmake() + " --build " + build.string();
-  const auto built = run(make);
+  const auto built = Sdk::build(source, build, prefix_);
   ASSERT_EQ(built.status, 0) << built.output << built.error;
   Registry registry;
   PluginLoader loader(registry);
@@ -122,18 +201,13 @@ DRIFT_PLUGIN("my_method", "1.0.0", "Apache-2.0") {
   EXPECT_EQ(presets[0].name, "paper") << "the default";
   EXPECT_EQ(presets[0].origin, "my_method/presets/paper.toml");
   EXPECT_EQ(presets[0].text, text);
-  try {
-    plugin_check(build / "libmy_method.so");
-    FAIL() << "no exception";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("preset `other` of `my_method`: unknown key `stpes` in [train]    "
-                                        "(my_method/presets/other.toml:3)"));
-  }
+  EXPECT_THAT(declaration_mistakes(registry),
+              testing::Contains("preset `other` of `my_method`: unknown key `stpes` in [train]    "
+                                "(my_method/presets/other.toml:3)"));
   test::write_file(source / "presets/other.toml", "description = \"changed\"\n");
-  ASSERT_EQ(run(make).status, 0);
-  const auto program = prefix_ / "bin" / "drift";
-  if (!fs::exists(program)) return;
-  const auto table = run("DRIFT_PLUGIN_PATH=" + build.string() + " " + program.string() + " plugin presets my_method");
+  ASSERT_EQ(Sdk::build(source, build, prefix_).status, 0);
+  const auto table =
+      run("DRIFT_PLUGIN_PATH=" + build.string() + " " + program().string() + " plugin presets my_method");
   EXPECT_THAT(table.output, HasSubstr("changed")) << table.error;
 }
 
@@ -148,8 +222,7 @@ find_package(nlohmann_json REQUIRED)
 drift_add_plugin(my_backbone config.cpp llada.cpp plugin.cpp)
 target_link_libraries(drift_plugin_my_backbone PRIVATE drift::nn nlohmann_json::nlohmann_json)
 )");
-  const auto built = run(cmake() + " -S " + source.string() + " -B " + build.string() +
-                         " -DCMAKE_PREFIX_PATH=" + prefix_.string() + " && " + cmake() + " --build " + build.string());
+  const auto built = Sdk::build(source, build, prefix_);
   ASSERT_EQ(built.status, 0) << built.output << built.error;
   Registry registry;
   PluginLoader loader(registry);
@@ -161,39 +234,20 @@ target_link_libraries(drift_plugin_my_backbone PRIVATE drift::nn nlohmann_json::
   EXPECT_NE(capability<CachedForward>(*model), nullptr);
 }
 
-TEST_F(Sdk, TheBuildTreeIsAlsoAnSdk) { expect_good_plugin(build_example(test::build_dir(), "build_in_tree")); }
-
-TEST_F(Sdk, TheInstalledProgramLoadsItsPluginsAndTheAuthorsOwn) {
-  const auto program = prefix_ / "bin" / "drift";
-  EXPECT_EQ(run(program.string() + " sdk --prefix").output, prefix_.string() + "\n");
-
-  const auto plugin = build_example(prefix_, "build");
-  const auto check = run(program.string() + " plugin check " + plugin.string());
-  EXPECT_EQ(check.status, 0) << check.error;
-  EXPECT_THAT(check.output, HasSubstr("soft_clip 1.0.0"));
-
-  const auto list = run("DRIFT_PLUGIN_PATH=" + plugin.parent_path().string() + " " + program.string() + " plugin list");
-  EXPECT_EQ(list.status, 0) << list.error;
-  EXPECT_THAT(list.output,
-              AllOf(HasSubstr(plugin.string()), HasSubstr((library_folder() / "drift" / "plugins").string()),
-                    Not(HasSubstr(test::build_dir().string()))));
+TEST_F(Sdk, TheBuildTreeIsAlsoAnSdk) {
+  const auto built = folder_->path() / "build_in_tree";
+  const auto result = build(share() / "sdk/examples/soft_clip", built, test::build_dir());
+  ASSERT_EQ(result.status, 0) << result.output << result.error;
+  expect_good_plugin(built / "libsoft_clip.so", ComponentKind::kLossEstimator, "soft_clip");
 }
 
-TEST_F(Sdk, TheInstalledProgramTrainsWithTheAuthorsLoss) {
-  const auto program = prefix_ / "bin" / "drift";
-  const auto plugin = build_example(prefix_, "build");
-  const test::TrainingRuns runs;
-  const auto result =
-      run("cd " + runs.path().string() + " && DRIFT_PLUGIN_PATH=" + plugin.parent_path().string() + " " +
-          program.string() + " train run.toml --out a --steps 2 --set algorithm.loss.name=soft_clip" +
-          " --set algorithm.loss.width=2 --set train.inner_iterations=2");
-  ASSERT_EQ(result.status, 0) << result.error;
-  const auto metrics = test::metrics_of(runs.run("a"));
-  ASSERT_THAT(metrics, SizeIs(3));
-  for (const int step : {1, 2}) EXPECT_GT(metrics[step].at("grad_norm"), 0) << metrics[step];
-  EXPECT_THAT(test::read_file(runs.run("a/plugins.json")), HasSubstr(plugin.string()));
-  EXPECT_FALSE(test::read_file(runs.run("a/checkpoints/last/model.safetensors")) ==
-               test::read_file(test::base_checkpoint() / "model.safetensors"));
+TEST_F(Sdk, TheInstalledProgramLoadsItsPluginsAndTheAuthorsOwn) {
+  EXPECT_EQ(run(program().string() + " sdk --prefix").output, prefix_.string() + "\n");
+  const auto list = drift("plugin list");
+  EXPECT_EQ(list.status, 0) << list.error;
+  EXPECT_THAT(list.output,
+              AllOf(HasSubstr(example("soft_clip").string()), HasSubstr((library_folder() / "drift/plugins").string()),
+                    Not(HasSubstr(test::build_dir().string()))));
 }
 
 }  // namespace

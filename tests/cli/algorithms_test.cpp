@@ -18,8 +18,13 @@ TEST(Algorithms, EachTrainsTheSmallModelForTwoSteps) {
                                                       " --steps 2 --set train.inner_iterations=2"
                                                       " --set filter.success_low=0.0 --set filter.success_high=1.0");
       ASSERT_EQ(result.status, 0) << result.error;
+      const std::string page = test::read_file(test::source_dir() / "docs/algorithms" / (bundle.name + ".md"));
       double gradients = 0;  // a step without a group whose rewards differ has none
       for (const auto& step : test::metrics_of(runs.run(bundle.name))) {
+        for (const auto& [name, value] : step.items()) {
+          if (name.starts_with("loss/"))
+            EXPECT_THAT(page, testing::HasSubstr("\n| `" + name.substr(5) + "` | ")) << "Metrics of its page";
+        }
         if (step.contains("grad_norm") && step.at("grad_norm").is_number()) {
           EXPECT_TRUE(step.at("loss").is_number());
           gradients += step.at("grad_norm").get<double>();

@@ -114,6 +114,14 @@ TEST_F(Data, CheckIsContentWithGoodData) {
   EXPECT_EQ(drift("data check " + quickstart()).status, 0) << "generators are checked as well";
 }
 
+TEST_F(Data, AMissingFileLeadsToWhereDataComesFrom) {
+  std::filesystem::remove(folder_.path() / "test.jsonl");
+  const auto result = drift("data check run.toml");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.output + result.error,
+              AllOf(HasSubstr("test.jsonl: No such file"), HasSubstr("scripts/fetch_data"), HasSubstr("docs/data.md")));
+}
+
 TEST_F(Data, CheckFindsBadRecordsAndOverlap) {
   write("test.jsonl",
         "{}\n"

@@ -70,6 +70,32 @@ TEST_F(LossCommand, AnotherLossTakesTheNumbersWithoutParametersAndExpectations) 
   EXPECT_THAT(result.output, HasSubstr("written for loss `rldf`"));
 }
 
+TEST_F(LossCommand, SaysWhatTheLossNeedsAndTheCaseLacks) {
+  const auto result = loss("d1 --case case.json --variant mistaken");
+  EXPECT_THAT(result.output, HasSubstr("evaluated without `reference`, which the loss needs of each view"));
+  const auto json = nlohmann::json::parse(loss("d1 --case case.json --variant mistaken --json").output);
+  EXPECT_EQ(json["missing"], nlohmann::json::array({"reference"}));
+  EXPECT_THAT(loss("rldf --case case.json").output, testing::Not(HasSubstr("evaluated without")));
+}
+
+TEST_F(LossCommand, ComparesTheGradientWithFiniteDifferences) {
+  const auto result = loss("rldf --case case.json --variant 'larger advantage' --finite-differences");
+  EXPECT_EQ(result.status, 0) << result.error;
+  EXPECT_THAT(result.output, HasSubstr("finite differences: 3 of the gradient's values compared\n"));
+  const auto json = nlohmann::json::parse(
+      loss("rldf --case case.json --variant 'larger advantage' --finite-differences --json").output);
+  EXPECT_EQ(json["finite_differences"]["compared"], 3);
+  EXPECT_EQ(json["finite_differences"]["differences"], nlohmann::json::array());
+}
+
+TEST_F(LossCommand, FindsAGradientThatIsNotTheSlope) {
+  const auto result = test::run_command(
+      "cd " + folder.path().string() + " && DRIFT_PLUGIN_PATH=" + (test::build_dir() / "tests/plugins").string() + " " +
+      test::program().string() + " loss 'loses a gradient' --case case.json --variant mistaken --finite-differences");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.output, HasSubstr("but its finite difference is"));
+}
+
 TEST_F(LossCommand, MistakesInTheFileAreNamedWithTheirPlace) {
   const auto expect = [&](const std::string& part, const std::string& replacement, const std::string& message) {
     const auto result = with(part, replacement);

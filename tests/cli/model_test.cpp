@@ -73,6 +73,9 @@ TEST_F(ModelCommand, VerifyFailsBeyondTheToleranceAndSaysWhere) {
                                    HasSubstr("where               sequence 1, position 7, token 42: "),
                                    HasSubstr("|reference|: exceeded\n")));
   EXPECT_EQ(verify("wrong.safetensors", "--tolerance 0.6").status, 0);
+  const auto json = verify("wrong.safetensors", "--json");
+  EXPECT_EQ(json.status, 1);
+  EXPECT_EQ(nlohmann::json::parse(json.output).at("passed"), false);
 }
 
 TEST_F(ModelCommand, VerifyNeedsAReferenceThatFits) {

@@ -224,5 +224,17 @@ TEST_F(Training, PretrainingNeedsNoEvaluation) {
   EXPECT_TRUE(fs::exists(runs_.run("runs/pretrain/checkpoints/step-000002")));
 }
 
+TEST_F(Training, TheTitleNamesThePartsThatAreNotTheAlgorithmsOwn) {
+  EXPECT_THAT(runs_.train("own", "--steps 1").output, testing::Not(HasSubstr("rldf with")));
+  const auto result = runs_.train("mixed", "--steps 1 --set algorithm.loss.name=d1");
+  EXPECT_THAT(result.output, HasSubstr(" rldf with loss d1 "));
+  EXPECT_THAT(test::read_file(runs_.run("mixed") / "report.html"), HasSubstr("rldf with loss d1 · llada"));
+  const auto summary = nlohmann::json::parse(test::read_file(runs_.run("mixed") / "summary.json"));
+  EXPECT_EQ(summary.at("algorithm"), "rldf");
+  EXPECT_EQ(summary.at("method"), "rldf with loss d1");
+  EXPECT_THAT(runs_.train("both", "--steps 1 --set algorithm.loss.name=d1 --set algorithm.masking.name=d1").output,
+              HasSubstr(" rldf with masking d1 and loss d1 "));
+}
+
 }  // namespace
 }  // namespace drift

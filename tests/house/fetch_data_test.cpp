@@ -54,7 +54,7 @@ class FetchData : public testing::Test {
     const auto sum = run_command("sha256sum <" + (folder_.path() / "content").string()).output.substr(0, 64);
     std::ofstream(tree() / "scripts/fetch_data.list", std::ios::app)
         << "# a comment\n\n"
-        << file << "  " << sum << "  " << (folder_.path() / address).string() << "\n";
+        << file << "  " << sum << "  MIT  " << (folder_.path() / address).string() << "\n";
   }
   void put(const std::string& path, const std::string& content) const { write_file(folder_.path() / path, content); }
   CommandResult fetch(const std::string& arguments, const std::string& environment = "DRIFT_DATA=") const {
@@ -137,11 +137,36 @@ TEST_F(FetchData, ListSaysWhatIsThereAndChangesNothing) {
   put("tree/data/first.json", "the first");
   const auto result = fetch("--list");
   EXPECT_EQ(result.status, 0) << result.error;
-  EXPECT_THAT(result.output, AllOf(testing::ContainsRegex("there +data/first.json +[0-9a-f]{64}  .*net/first.json\n"),
-                                   HasSubstr("missing  data/words/second.txt")));
+  EXPECT_THAT(result.output,
+              AllOf(testing::ContainsRegex("there +data/first.json +[0-9a-f]{64}  MIT +.*net/first.json\n"),
+                    HasSubstr("missing  data/words/second.txt")));
   put("tree/data/first.json", "mine");
   EXPECT_THAT(fetch("--list data/first.json").output, testing::StartsWith("differs  data/first.json"));
   EXPECT_THAT(files_below(data()), UnorderedElementsAre("first.json"));
+}
+
+TEST_F(FetchData, OfflineSaysWhatIsMissingAndHowToBringIt) {
+  put("net/second.txt", "the second");
+  put("tree/data/first.json", "mine");
+  const auto result = fetch("--offline");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.output,
+              AllOf(testing::ContainsRegex("differs +data/first.json +.*net/first.json\n"),
+                    testing::ContainsRegex("missing +data/words/second.txt +.*net/published-second.txt\n"),
+                    HasSubstr("0 of 2 files are in ")));
+  EXPECT_THAT(result.error, AllOf(HasSubstr("scripts/fetch_data --from FOLDER"), HasSubstr("docs/data.md")));
+  EXPECT_THAT(files_below(data()), UnorderedElementsAre("first.json")) << "nothing was fetched";
+
+  put("tree/data/first.json", "the first");
+  const auto there = fetch("--offline first.json");
+  EXPECT_EQ(there.status, 0) << there.error;
+  EXPECT_THAT(there.output, testing::StartsWith("1 of 1 files are in "));
+}
+
+TEST_F(FetchData, OfflineMayCopy) {
+  put("mine/first.json", "the first");
+  EXPECT_EQ(fetch("--offline --from mine first.json").status, 0);
+  EXPECT_EQ(files_below(data()).size(), 1u);
 }
 
 TEST_F(FetchData, MistakesAreDistinguished) {
@@ -160,7 +185,7 @@ TEST_F(FetchData, MistakesAreDistinguished) {
 TEST(FetchDataList, HoldsWhatTheConfigurationsRead) {
   std::set<std::string> listed;
   std::ifstream list(source_dir() / "scripts/fetch_data.list");
-  static const std::regex entry("([^ ]+) +[0-9a-f]{64} +https://[^ ]+/[^ /]+");
+  static const std::regex entry("([^ ]+) +[0-9a-f]{64} +(MIT|Apache-2.0|CC-BY-4.0|unknown) +https://[^ ]+/[^ /]+");
   for (std::string line; std::getline(list, line);) {
     if (line.empty() || line[0] == '#') continue;
     std::smatch match;

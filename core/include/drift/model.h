@@ -123,10 +123,10 @@ class DRIFT_API Model : public Component {
   /// rows: losses get log-probabilities, rollouts a Policy.
   virtual at::Tensor lm_head_VH() const = 0;
 
-  /// Every tensor of the checkpoint, in a fixed order. Leaf tensors.
+  /// Every tensor of the checkpoint, in a fixed order. Leaf tensors, the same ones in every call.
   virtual std::vector<NamedTensor> parameters() const = 0;
 
-  /// Fill the parameters with the family's own random initialisation.
+  /// Fill every parameter with the family's own random initialisation. The caller disables gradients.
   virtual void initialize(const RandomStream& random) = 0;
 
   /// Bytes that one row of `sequence` tokens needs between forward and backward (activations kept for the gradient),

@@ -31,6 +31,11 @@ void Problems::bad_record(const Place& place, const std::string& reason) { bad_.
 
 void Problems::other(const std::string& what) { others_.add(what); }
 
+void Problems::missing_file(const std::string& path) {
+  other("cannot read " + path + ": No such file or directory");
+  files_are_missing_ = true;
+}
+
 void Problems::overlap(const Place& training, const Place& evaluation, const std::string& question) {
   overlaps_.add(training.text() + " = " + evaluation.text() + ": " + first_words(question));
 }
@@ -38,6 +43,8 @@ void Problems::overlap(const Place& training, const Place& evaluation, const std
 void Problems::throw_if_any(bool refuse_bad_records, bool refuse_overlaps) const {
   std::vector<std::string> parts, hints;
   if (others_.count > 0) parts.push_back("the data cannot be used:" + others_.text());
+  if (files_are_missing_)
+    hints.push_back("scripts/fetch_data brings the published data sets into data/; docs/data.md says what each one is");
   if (refuse_bad_records && bad_.count > 0) {
     parts.push_back(counted(bad_.count, "bad record:", "bad records:") + bad_.text());
     hints.push_back("fix the records, or leave them out with task.skip_bad = true");

@@ -15,6 +15,8 @@ class Problems {
   void bad_record(const Place& place, const std::string& reason);
   /// Wrong in a way that leaving out records does not cure.
   void other(const std::string& what);
+  /// A named file is not there.
+  void missing_file(const std::string& path);
   /// Training questions that evaluation asks, too.
   void overlap(const Place& training, const Place& evaluation, const std::string& question);
 
@@ -35,6 +37,7 @@ class Problems {
   };
 
   List bad_, others_, overlaps_;
+  bool files_are_missing_ = false;
 };
 
 }  // namespace drift::dataset

@@ -161,6 +161,8 @@ void read_json_lines(std::string_view text, const std::string& file, Problems& p
 void read_records(const std::string& path, Problems& problems, const UseRecord& use) {
   const std::filesystem::path as_path(path);
   const std::string file = as_path.filename().string(), ending = as_path.extension().string();
+  std::error_code failed;
+  if (!std::filesystem::exists(as_path, failed) && !failed) return problems.missing_file(path);
   if (ending == ".json") {
     if (const auto text = read_text(path, problems)) read_json_array(*text, file, problems, use);
   } else if (ending == ".jsonl") {

@@ -113,7 +113,7 @@ std::vector<Puzzle> read_puzzle_file(const std::filesystem::path& path) {
   if (std::filesystem::is_regular_file(path, ignored)) file.open(path, std::ios::binary);
   if (!file.is_open())
     throw Error("cannot open the puzzle file " + path.string(),
-                "set held_out_file; plugins/tasks/sudoku/README.md says where such a file comes from");
+                "scripts/fetch_data brings the published puzzles into data/ (docs/data.md); or set held_out_file");
   std::vector<Puzzle> puzzles;
   std::map<Grid, int> line_of;
   std::string line;

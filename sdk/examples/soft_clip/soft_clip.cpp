@@ -1,5 +1,6 @@
 // PPO's clip replaced by a smooth weight.
 #include <drift/loss_estimator.h>
+#include <drift/loss_terms.h>
 #include <drift/plugin.h>
 
 namespace {
@@ -13,7 +14,8 @@ class SoftClip final : public drift::LossEstimator {
   drift::Coupling coupling() const override { return drift::Coupling::kView; }
 
   drift::Loss evaluate(const drift::LossInput& in) const override {
-    auto log_ratio_FL = in.log_probs.current_FL - in.log_probs.old_FL;
+    // Bounded, or exp() would be infinite for a token that the old policy all but excluded.
+    auto log_ratio_FL = drift::log_ratio(in.log_probs.current_FL, in.log_probs.old_FL, in.plan.target_FL, 20);
     auto gain_FL = in.token_advantage() * log_ratio_FL.exp() / (1 + width_ * log_ratio_FL.square());
     return in.token_mean(-gain_FL);
   }

@@ -248,6 +248,7 @@ class FaultyModel final : public Model, Faulty {
   }
   at::Tensor lm_head_VH() const override { return head_VH_; }
   std::vector<NamedTensor> parameters() const override {
+    if (is("copies")) return {{"embedding", embedding_VH_.clone().detach()}, {"head", head_VH_}};
     return {{"embedding", embedding_VH_}, {is("names") ? "embedding" : "head", head_VH_}};
   }
   void initialize(const RandomStream& random) override {
@@ -256,6 +257,7 @@ class FaultyModel final : public Model, Faulty {
       auto tensor = parameter.tensor;
       for (std::int64_t i = 0; i < tensor.numel(); ++i)
         tensor.view({-1})[i] = 2 * random.child(parameter.name).uniform({0, 0, i, 0}) - 1;
+      if (is("half filled")) return;
     }
   }
   std::int64_t training_bytes_per_row(std::int64_t sequence) const override { return sequence * 8 * 32; }

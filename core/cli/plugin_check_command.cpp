@@ -1,0 +1,65 @@
+#include <core/cli/load_run.h>
+#include <core/conformance/report.h>
+
+#include <iostream>
+
+namespace drift {
+namespace {
+
+struct CheckOptions {
+  CheckRequest request;
+  std::vector<std::string> rules;
+  bool json = false;
+  bool in_process = false;
+};
+
+int check(const CheckOptions& options) {
+  CheckRequest request = options.request;
+  request.rules = {options.rules.begin(), options.rules.end()};
+  if (options.in_process) return examine_here(request) ? 0 : 1;
+  const CheckReport report = check_plugin(request, program_path());
+  const std::size_t findings = report.findings();
+  if (options.json) {
+    std::cout << report_json(report) << "\n";
+  } else {
+    std::cout << report_text(report) << "\n"
+              << (findings == 0 ? "ok: " + request.file.string()
+                                : std::to_string(findings) + (findings == 1 ? " finding" : " findings"))
+              << "\n";
+  }
+  return findings == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+Command plugin_check_command() {
+  return make_command<CheckOptions>(
+      {"plugin check", "try whether a plugin keeps the rules of the interfaces that it implements",
+       "Reads the handshake, loads the file and checks what it declares. Then calls every component on made-up "
+       "inputs,\n"
+       "each in a process of its own: its results, gradients, determinism, threads, memory and more. A crash, a hang "
+       "or\n"
+       "an exit is a finding. docs/plugin_abi.md lists the rules. Exit status 1 if anything is found.",
+       "plugin check build/release/lib/drift/plugins/libblock.so"},
+      check, [](OptionList& list, CheckOptions& options) {
+        list.argument("FILE", options.request.file);
+        list.add("component", "KIND/NAME", "this one alone: loss/my_loss, masking/my_masks", options.request.component);
+        list.add_custom("rule", "RULE", "this rule alone: gradient; repeatable",
+                        [&options](const std::string& rule) { options.rules.push_back(rule); })
+            .repeatable = true;
+        list.add_custom("set", "PARAMETER=VALUE", "what a component cannot be made without: a path; repeatable",
+                        [&options](const std::string& text) { options.request.set.push_back(text); })
+            .repeatable = true;
+        list.add("model-config", "FILE", "a config.json, for models", options.request.model_config);
+        list.add_custom("reference", "TEXT", "a reference answer that the reward can read; repeatable",
+                        [&options](const std::string& text) { options.request.references.push_back(text); })
+            .repeatable = true;
+        list.add("timeout", "SECONDS", "how long a rule may take", options.request.timeout);
+        list.add_switch("json", "print JSON instead of text", options.json);
+        list.add_switch("in-process",
+                        "examine --component in this process, for a debugger; one line of JSON for each rule",
+                        options.in_process);
+      });
+}
+
+}  // namespace drift

@@ -1,0 +1,102 @@
+#include <core/cli/load_run.h>
+#include <core/config/nearest.h>
+#include <core/plugin/plugin_report.h>
+#include <core/reference/key_reference.h>
+#include <core/reference/metric_reference.h>
+#include <core/reference/section_reference.h>
+
+#include <algorithm>
+#include <iostream>
+
+namespace drift {
+namespace {
+
+ShortForms short_forms() {
+  std::map<std::string, std::vector<std::string>> commands;
+  std::map<std::string, std::string> options;
+  for (const Command& command : all_commands()) {
+    for (const Option& option : command.options.options()) {
+      if (option.key.empty()) continue;
+      options[option.key] = "--" + option.name + " " + option.value;
+      commands[option.key].push_back("drift " + command.name);
+    }
+  }
+  ShortForms forms;
+  for (const auto& [key, option] : options) forms[key] = option + "    (" + joined(commands[key]) + ")";
+  return forms;
+}
+
+/// Algorithms, components and plugins.
+std::vector<std::string> registered_names(const Registry& registry) {
+  std::vector<std::string> names;
+  for (const Bundle& bundle : registry.bundles()) names.insert(names.end(), {bundle.name, bundle.plugin});
+  for (const ComponentEntry& entry : registry.components()) names.insert(names.end(), {entry.name, entry.plugin});
+  return names;
+}
+
+[[noreturn]] void unknown_topic(const Registry& registry, const std::string& word) {
+  std::vector<std::string> commands, known;
+  for (const Command& command : all_commands()) commands.push_back(command.name.substr(0, command.name.find(' ')));
+  known = commands;
+  for (const SectionSchema& section : config_sections()) known.push_back(section.name);
+  for (const auto& names : {keys_like(registry, word), metric_names(), registered_names(registry)})
+    known.insert(known.end(), names.begin(), names.end());
+  const std::string nearest = nearest_name(word, known);
+  const std::string help = std::ranges::count(commands, nearest) > 0 ? "" : "help ";
+  throw UsageError("there is no command, key or metric `" + word + "`",
+                   (nearest.empty() ? "" : "did you mean `drift " + help + nearest + "`?\n  = ") +
+                       "drift --help lists the commands, drift config docs the keys");
+}
+
+std::string commands_page() {
+  std::string text =
+      "# Commands\n\n"
+      "What `drift COMMAND --help` prints, for every command. Exit status: 0; 1 if something went wrong; 2 if the "
+      "command line or\n"
+      "the configuration is wrong; 128 + the signal's number for a run that a signal stopped.\n";
+  for (const Command& command : all_commands())
+    text += "\n## drift " + command.name + "\n\n```\n" + help_of(command) + "```\n";
+  return text;
+}
+
+int print_page(const std::string& page) {
+  if (page == "configuration") {
+    std::cout << configuration_page(load_plugins()->registry);
+  } else if (page == "metrics") {
+    std::cout << metrics_page();
+  } else if (page == "commands") {
+    std::cout << commands_page();
+  } else {
+    throw UsageError("there is no page `" + page + "` of the reference",
+                     name_hint(page, {"configuration", "metrics", "commands"}, "pages"));
+  }
+  return 0;
+}
+
+}  // namespace
+
+int print_topic(const std::string& word) {
+  const auto plugins = load_plugins();
+  const Registry& registry = plugins->registry;
+  std::vector<std::string> texts;
+  if (documented_section(word) != nullptr) texts.push_back(section_text(registry, word));
+  texts.push_back(key_text(registry, word, short_forms()));
+  texts.push_back(metric_text(word));
+  const auto names = registered_names(registry);
+  if (std::ranges::count(names, word) > 0) texts.push_back(plugin_info(registry, plugins->loader, word));
+  std::erase(texts, "");
+  if (texts.empty()) unknown_topic(registry, word);
+  std::cout << joined(texts, "\n");
+  return 0;
+}
+
+Command reference_command() {
+  return make_command<std::string>(
+      {"reference", "a page of docs/reference, as Markdown",
+       "PAGE is configuration, metrics or commands. For one key or metric: drift help KEY, for example\n"
+       "drift help train.learning_rate, drift help temperature, drift help tokens_per_second.",
+       "reference configuration"},
+      print_page, [](OptionList& list, std::string& page) { list.argument("PAGE", page); });
+}
+
+}  // namespace drift

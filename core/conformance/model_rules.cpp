@@ -1,0 +1,326 @@
+#include <core/base/trainable.h>
+#include <core/conformance/inputs.h>
+#include <core/conformance/rules.h>
+#include <core/conformance/watches.h>
+#include <core/process/threads.h>
+
+#include <drift/cached_forward.h>
+#include <drift/random.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/any.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace drift {
+namespace {
+
+constexpr std::int64_t kRows = 3, kTokens = 7;
+constexpr double kRounding = 1e-3, kNarrowRounding = 0.2, kSlopeTolerance = 1e-4, kStep = 1e-5;
+
+using ModelPointer = std::unique_ptr<Model>;
+
+/// Small numbers in [-size, size).
+at::Tensor noise(const std::string& name, at::IntArrayRef sizes, double size) {
+  const RandomStream random = RandomStream(11, "conformance").child(name);
+  at::Tensor made = at::empty(sizes, at::kDouble);
+  double* const values = made.mutable_data_ptr<double>();
+  for (std::int64_t i = 0; i < made.numel(); ++i) values[i] = size * (2 * random.uniform({0, 0, i, 0}) - 1);
+  return made;
+}
+
+/// Initialised, then every trained parameter moved a little: adapters may begin at 0.
+void set_weights(Model& model) {
+  const at::NoGradGuard no_gradient;  // as a run does
+  model.initialize(RandomStream(7, "weights"));
+  for (const NamedTensor& parameter : trainable_parameters(model)) {
+    at::Tensor tensor = parameter.tensor;
+    tensor.add_(noise(parameter.name, tensor.sizes(), 0.02).to(tensor.scalar_type()));
+  }
+}
+
+/// Tokens of a response, masked ones among them. None is padding: to that a family may give no gradient.
+ForwardInput made_up_input(const Model& model) {
+  const ModelTraits& traits = model.traits();
+  ForwardInput input;
+  input.tokens_BS = at::zeros({kRows, kTokens}, at::kLong);
+  auto* const tokens = input.tokens_BS.mutable_data_ptr<std::int64_t>();
+  const std::int64_t ids = std::min<std::int64_t>(traits.vocabulary_size, 997);
+  for (std::int64_t i = 0; i < kRows * kTokens; ++i) {
+    tokens[i] = i % 3 == 2 ? traits.mask_id : (17 * i + 5) % ids;
+    if (tokens[i] == traits.pad_id) tokens[i] = (tokens[i] + 1) % ids;
+  }
+  return input;
+}
+
+at::Tensor forward(const Model& model, const ForwardInput& input) {
+  const at::NoGradGuard no_gradient;
+  const at::Tensor before = input.tokens_BS.clone();
+  const at::Tensor hidden_NH = model.forward(input);
+  if (!same_bits(input.tokens_BS, before)) throw Error("forward: it changed `tokens_BS`, which is only lent to it");
+  return hidden_NH;
+}
+
+void require_close(const at::Tensor& got, const at::Tensor& expected, double tolerance, const std::string& what) {
+  const double difference = largest_difference(got, expected);
+  if (difference <= tolerance) return;
+  char text[64];
+  std::snprintf(text, sizeof text, ": they differ by %.2g", difference);
+  throw Error("forward: " + what + text);
+}
+
+void check_rows(const Model& model) {
+  const ForwardInput all = made_up_input(model);
+  const at::Tensor hidden_NH = forward(model, all);
+  ForwardInput some = all;
+  some.rows_N = at::tensor({20, 0, 9, 9}, at::kLong);
+  require_close(forward(model, some), hidden_NH.index_select(0, some.rows_N), kRounding,
+                "rows_N gives other states than all rows do");
+}
+
+void check_batch(const Model& model) {
+  const ForwardInput all = made_up_input(model);
+  const at::Tensor hidden_NH = forward(model, all);
+  for (std::int64_t b = 0; b < kRows; ++b) {
+    ForwardInput one;
+    one.tokens_BS = all.tokens_BS.narrow(0, b, 1).clone();
+    require_close(forward(model, one), hidden_NH.narrow(0, b * kTokens, kTokens), kRounding,
+                  "a row gives other states alone than in a batch");
+  }
+}
+
+void check_padding(const Model& model) {
+  constexpr std::int64_t kPadding = 4;
+  const ForwardInput plain = made_up_input(model);
+  ForwardInput padded;
+  const std::int64_t pad = std::max<std::int64_t>(model.traits().pad_id, 0);
+  padded.tokens_BS = at::cat({at::full({kRows, kPadding}, pad, at::kLong), plain.tokens_BS}, 1);
+  padded.key_mask_BS = at::cat({at::zeros({kRows, kPadding}, at::kBool), at::ones({kRows, kTokens}, at::kBool)}, 1);
+  const std::int64_t hidden_size = model.traits().hidden_size;
+  const at::Tensor kept =
+      forward(model, padded).view({kRows, kPadding + kTokens, hidden_size}).narrow(1, kPadding, kTokens);
+  require_close(kept.reshape({-1, hidden_size}), forward(model, plain), kRounding,
+                "padding on the left changes the states; positions count from the first token that the key mask keeps");
+}
+
+/// A number that every parameter has a part in, and its gradient.
+at::Tensor objective(const Model& model, bool recompute = false) {
+  ForwardInput input = made_up_input(model);
+  input.recompute_blocks = recompute;
+  const at::Tensor hidden_NH = model.forward(input);
+  const at::Tensor logits_NV = at::mm(hidden_NH, model.lm_head_VH().t());
+  return (logits_NV * noise("objective", logits_NV.sizes(), 1).to(logits_NV.scalar_type())).sum();
+}
+
+std::vector<at::Tensor> gradients(const Model& model, const std::vector<NamedTensor>& parameters,
+                                  bool recompute = false) {
+  std::vector<at::Tensor> leaves;
+  for (const NamedTensor& parameter : parameters) leaves.push_back(parameter.tensor);
+  auto found = torch::autograd::grad({objective(model, recompute)}, leaves, {}, std::nullopt, false,
+                                     /*allow_unused=*/true);
+  for (at::Tensor& gradient : found) {
+    if (gradient.defined() && gradient.is_sparse()) gradient = gradient.to_dense();  // of an embedding
+  }
+  return found;
+}
+
+std::string check_reached(const Model& model) {
+  const auto parameters = trainable_parameters(model);
+  const auto found = gradients(model, parameters);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (!found[i].defined() || !(found[i] != 0).any().item<bool>())
+      throw Error("no gradient reaches parameter `" + parameters[i].name + "`",
+                  "use it in forward() without detach(), or freeze it: set_requires_grad(false)");
+  }
+  return std::to_string(parameters.size()) + " parameters";
+}
+
+/// The slope of the objective along one direction of each parameter.
+std::string check_gradient(const Model& model) {
+  const auto parameters = trainable_parameters(model);
+  const auto found = gradients(model, parameters);
+  const at::NoGradGuard no_gradient;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    at::Tensor tensor = parameters[i].tensor;
+    const at::Tensor direction = noise(parameters[i].name + " direction", tensor.sizes(), 1).to(tensor.scalar_type());
+    const at::Tensor before = tensor.clone();
+    const auto value_at = [&](double step) {
+      tensor.copy_(before).add_(direction, step);
+      return objective(model).item<double>();
+    };
+    const double slope = (value_at(kStep) - value_at(-kStep)) / (2 * kStep);
+    tensor.copy_(before);
+    const double gradient = found[i].defined() ? (found[i] * direction).sum().item<double>() : 0;
+    if (std::abs(gradient - slope) <= kSlopeTolerance * std::max(1.0, std::abs(slope))) continue;
+    char text[96];
+    std::snprintf(text, sizeof text, " is %.6g along a direction, but finite differences give %.6g", gradient, slope);
+    throw Error("gradient: that by parameter `" + parameters[i].name + "`" + text);
+  }
+  return std::to_string(parameters.size()) + " parameters, float64";
+}
+
+void check_recompute(const Model& model) {
+  const auto parameters = trainable_parameters(model);
+  const auto kept = gradients(model, parameters), recomputed = gradients(model, parameters, /*recompute=*/true);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (kept[i].defined() != recomputed[i].defined() ||
+        (kept[i].defined() && largest_difference(recomputed[i], kept[i]) > kRounding))
+      throw Error("recompute_blocks changes the gradient of parameter `" + parameters[i].name + "`");
+  }
+}
+
+void check_threads(const Model& model) {
+  const ForwardInput input = made_up_input(model);
+  const at::Tensor expected = forward(model, input);
+  for_each_at_once(
+      4 * kThreads,
+      [&](std::size_t) {
+        require_close(forward(model, input), expected, kRounding, "several threads give other states");
+      },
+      kThreads);
+}
+
+void check_cache(const Model& model) {
+  const auto* const cached = capability<CachedForward>(model);
+  if (cached == nullptr) throw RuleNotChecked("it has no CachedForward");
+  const at::NoGradGuard no_gradient;
+  const ForwardInput all = made_up_input(model);
+  const at::Tensor expected = forward(model, all);
+  const auto cache = cached->make_cache(kRows, kTokens);
+  CacheWindow window;
+  window.begin_B = at::zeros({kRows}, at::kLong);
+  require_close(cached->forward_window(all, window, *cache), expected, kRounding,
+                "the window of all positions gives other states");
+  // Nothing changed, so what stands in the cache is what a full forward would compute.
+  const auto again = cache->select(at::arange(kRows, at::kLong));
+  window.begin_B = at::full({kRows}, 4, at::kLong);
+  ForwardInput end;
+  end.tokens_BS = all.tokens_BS.narrow(1, 4, kTokens - 4).contiguous();
+  const at::Tensor expected_end = expected.view({kRows, kTokens, -1}).narrow(1, 4, kTokens - 4);
+  require_close(cached->forward_window(end, window, *again), expected_end.reshape({-1, model.traits().hidden_size}),
+                kRounding, "a window of unchanged tokens gives other states");
+}
+
+void require_same_parameters(const Model& a, const Model& b, const char* when, bool values) {
+  const auto left = a.parameters(), right = b.parameters();
+  const bool same = std::ranges::equal(left, right, [&](const NamedTensor& x, const NamedTensor& y) {
+    return x.name == y.name && x.tensor.sizes() == y.tensor.sizes() && (!values || same_bits(x.tensor, y.tensor));
+  });
+  if (!same) throw Error(std::string("its parameters differ ") + when);
+}
+
+}  // namespace
+
+void check_model_rules(const ComponentEntry& entry, const ExaminedWith& with, Examination& examination) {
+  const auto settings = edge_settings(entry.params, with.values);
+  ModelConfig config;
+  config.config_json = with.model_config.empty() ? "{}" : with.model_config;
+  const auto make_as = [&](const Setting& setting, at::ScalarType dtype, at::Device device) {
+    ModelConfig own = config;
+    own.dtype = dtype;
+    own.device = device;
+    try {
+      return make_examined<Model>(entry, setting.values, &own);
+    } catch (const Refused& refusal) {
+      if (!setting.text.empty() || !with.model_config.empty()) throw;
+      throw RuleNotChecked(refusal.what(), "name a config.json: --model-config FILE");
+    }
+  };
+  const auto make = [&](const Setting& setting, at::ScalarType dtype = at::kFloat) {
+    ModelPointer model = make_as(setting, dtype, at::kCPU);
+    set_weights(*model);
+    return model;
+  };
+  const auto each = [&](const std::function<void(Model&)>& body) {
+    return for_each_setting(settings, [&](const Setting& setting) { body(*make(setting)); });
+  };
+  const auto usual = [&](at::ScalarType dtype = at::kFloat) { return make(settings.front(), dtype); };
+
+  examination.basic_rule("made", [&] {
+    return for_each_setting(settings, [&](const Setting& setting) { make_as(setting, at::kFloat, at::kCPU); });
+  });
+  // Traits, shapes, types and finite states are what the guards of core/boundary check of every model and in every
+  // call.
+  examination.basic_rule("results", [&] {
+    return each([](Model& model) {
+      check_rows(model);
+      model.training_bytes_per_row(kTokens);
+    });
+  });
+  examination.rule("without memory", [&] {
+    return for_each_setting(settings, [&](const Setting& setting) {
+      const ModelPointer model = make_as(setting, at::kFloat, at::kMeta);
+      require_same_parameters(*model, *make(setting), "on the meta device", /*values=*/false);
+    });
+  });
+  examination.rule("deterministic", [&] {
+    return for_each_setting(settings, [&](const Setting& setting) {
+      const ModelPointer model = make(setting);
+      require_same_parameters(*make(setting), *model, "after the same initialize()", /*values=*/true);
+      const ForwardInput input = made_up_input(*model);
+      const at::Tensor first = forward(*model, input);
+      ForwardInput other;
+      other.tokens_BS = input.tokens_BS.narrow(0, 1, 1).contiguous();
+      forward(*model, other);
+      require_close(forward(*model, input), first, 1e-6, "the same input gives other states the second time");
+    });
+  });
+  examination.rule("batch", [&] { return each([](Model& model) { check_batch(model); }); });
+  examination.rule("padding", [&] {
+    check_padding(*usual());
+    return each([](Model& model) {
+      try {
+        check_padding(model);
+      } catch (const PluginError&) {
+        throw;
+      } catch (const Error& error) {  // a setting may exist for the sake of old results
+        throw RuleNote(error.what());
+      }
+    });
+  });
+  examination.rule("reached", [&] {
+    std::string reached;
+    const std::string tried = each([&](Model& model) { reached = check_reached(model); });
+    return tried + ", " + reached;
+  });
+  examination.rule("gradient", [&] { return check_gradient(*usual(at::kDouble)); });
+  examination.rule("recompute", [&] { return each([](Model& model) { check_recompute(model); }); });
+  examination.rule("bfloat16", [&] {
+    return for_each_setting(settings, [&](const Setting& setting) {
+      const ModelPointer wide = make(setting), narrow = make(setting, at::kBFloat16);
+      require_close(forward(*narrow, made_up_input(*narrow)), forward(*wide, made_up_input(*wide)), kNarrowRounding,
+                    "bfloat16 and float32 give different states");
+    });
+  });
+  examination.rule("cache", [&] { return each([](Model& model) { check_cache(model); }); });
+  examination.rule("threads", [&] {
+    check_threads(*usual());
+    return std::to_string(kThreads) + " threads";
+  });
+  examination.rule("random numbers", [&] {
+    return for_each_setting(settings, [&](const Setting& setting) {
+      without_global_random([&] {
+        const ModelPointer model = make(setting);
+        forward(*model, made_up_input(*model));
+      });
+    });
+  });
+  examination.rule("leak", [&] {
+    const ModelPointer model = usual();
+    const ForwardInput input = made_up_input(*model);
+    return without_leak([&] { forward(*model, input); });
+  });
+}
+
+}  // namespace drift

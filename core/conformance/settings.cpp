@@ -1,0 +1,101 @@
+#include <core/conformance/settings.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+namespace drift {
+namespace {
+
+constexpr double kNear = 1e-3;  // of an end that does not belong to the range
+
+template <class Number>
+std::vector<Number> ends_of(const ParamRange& range) {
+  std::vector<Number> ends;
+  const auto add = [&](double end, bool excluded, double inwards) {
+    if (!std::isfinite(end)) return;
+    const double step = std::is_integral_v<Number> ? 1 : kNear * std::max(1.0, std::abs(end));
+    const double value = excluded ? end + inwards * step : end;
+    if (range.violation(static_cast<Number>(value)).empty()) ends.push_back(static_cast<Number>(value));
+  };
+  add(range.minimum, range.minimum_excluded, 1);
+  add(range.maximum, range.maximum_excluded, -1);
+  if constexpr (std::is_floating_point_v<Number>) {
+    if (range.allow_infinite) ends.push_back(std::numeric_limits<double>::infinity());
+  }
+  return ends;
+}
+
+/// Values at the edges of a parameter's range, its default perhaps among them.
+std::vector<ParamValue> edges(const ParamSpec& spec) {
+  std::vector<ParamValue> values;
+  const auto add_all = [&](const auto& ends) { values.insert(values.end(), ends.begin(), ends.end()); };
+  const auto add_lists = [&](const auto& ends) {
+    for (const auto& end : ends) values.emplace_back(std::vector{end});
+  };
+  std::visit(
+      [&](const auto& value) {
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, bool>) values.emplace_back(!value);
+        if constexpr (std::is_same_v<Value, std::int64_t>) add_all(ends_of<std::int64_t>(spec.range));
+        if constexpr (std::is_same_v<Value, double>) add_all(ends_of<double>(spec.range));
+        if constexpr (std::is_same_v<Value, std::string>) add_all(spec.range.choices);
+        if constexpr (std::is_same_v<Value, std::vector<std::int64_t>>) add_lists(ends_of<std::int64_t>(spec.range));
+        if constexpr (std::is_same_v<Value, std::vector<double>>) add_lists(ends_of<double>(spec.range));
+        if constexpr (std::is_same_v<Value, std::vector<std::string>>) add_lists(spec.range.choices);
+      },
+      spec.default_value);
+  return values;
+}
+
+}  // namespace
+
+std::vector<Setting> edge_settings(const ParamSpecs& specs, const ParamValues& given) {
+  std::vector<Setting> settings = {{"", given}};
+  for (const ParamSpec& spec : specs) {
+    if (given.contains(spec.name)) continue;
+    for (const ParamValue& value : edges(spec)) {
+      if (value == spec.default_value) continue;
+      ParamValues values = given;
+      values.insert_or_assign(spec.name, value);
+      settings.push_back({spec.name + " = " + to_toml(value), std::move(values)});
+    }
+  }
+  return settings;
+}
+
+std::string for_each_setting(const std::vector<Setting>& settings, const std::function<void(const Setting&)>& body) {
+  std::size_t tried = 0;
+  for (const Setting& setting : settings) {
+    const std::string with = setting.text.empty() ? "" : "with " + setting.text + ": ";
+    try {
+      body(setting);
+      ++tried;
+    } catch (const RuleNotChecked&) {
+      throw;
+    } catch (const RuleNote& note) {
+      throw RuleNote(with + note.what(), note.hint());
+    } catch (const Refused& refusal) {
+      if (setting.text.empty()) throw;
+    } catch (...) {
+      const Error error = describe_exception();
+      throw Error(with + error.what(), error.hint());
+    }
+  }
+  return std::to_string(tried) + (tried == 1 ? " setting" : " settings");
+}
+
+std::string or_not_checked(const ComponentEntry& entry, const std::function<std::string()>& body) {
+  const bool may_need = entry.kind == ComponentKind::kReward || entry.kind == ComponentKind::kTask ||
+                        std::ranges::any_of(entry.params, &ParamSpec::is_path);
+  try {
+    return body();
+  } catch (const Refused& refusal) {
+    const std::string what = refusal.what();
+    if (!may_need || what.starts_with("constructor: the component reads parameter")) throw;
+    throw RuleNotChecked(what, (refusal.hint().empty() ? "" : refusal.hint() + "; ") + "give values by --set");
+  }
+}
+
+}  // namespace drift

@@ -1,0 +1,77 @@
+#include <core/plugin/plugin_json.h>
+
+#include <core/config/config_json.h>
+#include <core/config/preset.h>
+
+#include <nlohmann/json.hpp>
+
+namespace drift {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json named(const Bundle& bundle) { return {{"name", bundle.name}, {"meaning", bundle.doc}, {"plugin", bundle.plugin}}; }
+
+Json named(const ComponentEntry& entry) {
+  return {{"kind", kind_name(entry.kind)}, {"name", entry.name}, {"meaning", entry.doc}, {"plugin", entry.plugin}};
+}
+
+Json json_of(const Preset& preset) {
+  Json json = {{"name", preset.name}, {"meaning", preset.description}, {"settings", Json::object()}};
+  for (const auto& [key, leaf] : preset.layer.leaves)
+    json["settings"][key] = leaf.value ? drift::json_of(*leaf.value) : Json(leaf.found);
+  json["optional"] = preset.optional;
+  json["notes"] = Json::object();
+  for (const auto& [key, note] : preset.notes) json["notes"][key] = note;
+  return json;
+}
+
+Json whole(const Bundle& bundle) {
+  Json json = named(bundle);
+  json["paper"] = bundle.paper;
+  json["masking"] = bundle.masking;
+  json["loss"] = bundle.loss;
+  json["presets"] = Json::array();
+  for (const BundlePreset& preset : bundle.presets) json["presets"].push_back(json_of(read_preset(bundle, preset)));
+  return json;
+}
+
+Json whole(const ComponentEntry& entry) {
+  Json json = named(entry);
+  json["parameters"] = drift::json_of(entry.params);
+  return json;
+}
+
+}  // namespace
+
+Json json_of(const LoadedPlugin& plugin) {
+  Json json = {{"name", plugin.name}, {"version", plugin.version},    {"licence", plugin.licence},
+               {"tier", plugin.tier}, {"path", plugin.path.string()}, {"sha256", plugin.sha256}};
+  return json;
+}
+
+Json plugin_list_json(const Registry& registry, const PluginLoader& loader) {
+  Json json = {{"plugins", Json::array()},
+               {"algorithms", Json::array()},
+               {"components", Json::array()},
+               {"refused", Json::array()}};
+  for (const LoadedPlugin& plugin : loader.loaded()) json["plugins"].push_back(json_of(plugin));
+  for (const Bundle& bundle : registry.bundles()) json["algorithms"].push_back(named(bundle));
+  for (const ComponentEntry& entry : registry.components()) json["components"].push_back(named(entry));
+  for (const RefusedPlugin& refused : loader.refused())
+    json["refused"].push_back({{"path", refused.path.string()}, {"message", refused.message}});
+  return json;
+}
+
+Json plugin_info_json(const Registry& registry, std::string_view name) {
+  Json json = {{"algorithms", Json::array()}, {"components", Json::array()}};
+  for (const Bundle& bundle : registry.bundles()) {
+    if (bundle.name == name || bundle.plugin == name) json["algorithms"].push_back(whole(bundle));
+  }
+  for (const ComponentEntry& entry : registry.components()) {
+    if (entry.name == name || entry.plugin == name) json["components"].push_back(whole(entry));
+  }
+  return json;
+}
+
+}  // namespace drift

@@ -1,0 +1,349 @@
+// What the pages of sdk/examples say of their components, behind the checks of the core. That they build outside this
+// tree and run there: sdk_test.cpp.
+
+#include <tests/abi/plugin_files.h>
+#include <tests/support/rollouts.h>
+
+#include <core/base/model_policy.h>
+#include <core/boundary/guarded.h>
+#include <core/io/checkpoint.h>
+#include <core/plugin/plugin_loader.h>
+
+#include <drift/parallel.h>
+
+#include <gmock/gmock.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+namespace drift {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::Ge;
+using testing::HasSubstr;
+using testing::Le;
+using testing::Lt;
+
+/// The only component of an example.
+template <class T>
+std::unique_ptr<T> make(const std::string& example, const std::map<std::string, ParamValue>& values = {},
+                        const ModelConfig* config = nullptr) {
+  static std::map<std::string, Registry> registries;
+  const auto [place, is_new] = registries.try_emplace(example);
+  if (is_new) PluginLoader(place->second).load_file(test::built_plugin("test_" + example));
+  const ComponentEntry& entry = *place->second.find(T::kKind, example);
+  return make_guarded<T>(entry, Params(entry.params, values), config);
+}
+
+// ---- span_masks ----
+
+TEST(SpanMasks, ScoreWhatTheyMaskAndWeighItByItsShare) {
+  const auto masking = make<MaskingStrategy>(
+      "span_masks", {{"views", std::int64_t{16}}, {"span", 3.0}, {"share_low", 0.25}, {"share_high", 0.5}});
+  const Trajectories responses = test::equal_trajectories(2, 40);
+  const MaskPlan plan = test::draw_plan(*masking, responses);
+  EXPECT_EQ(plan.forwards, 16);
+  ASSERT_EQ(plan.sample_F.size(0), 32);
+  EXPECT_TRUE(at::equal(plan.masked_FL, plan.target_FL));
+  const auto masked = test::numbers(plan.masked_FL.sum(1).to(at::kDouble));
+  EXPECT_THAT(masked, Each(AllOf(Ge(10), Le(20)))) << "a quarter to a half of 40";
+  for (std::int64_t view = 0; view < 32; ++view)
+    EXPECT_FLOAT_EQ(plan.weight_F[view].item<float>(), static_cast<float>(40 / masked[static_cast<std::size_t>(view)]));
+}
+
+TEST(SpanMasks, HaveTheirMeanLength) {
+  const Trajectories responses = test::equal_trajectories(40, 400);
+  for (const double span : {1.0, 4.0}) {
+    const auto masking = make<MaskingStrategy>("span_masks", {{"span", span}, {"share_low", 0.1}, {"share_high", 0.1}});
+    const auto masked = test::draw_plan(*masking, responses).masked_FL.to(at::kInt);
+    const double begins = (masked.narrow(1, 1, 399) > masked.narrow(1, 0, 399)).sum().item<double>();
+    // Spans that touch are one here, so that the mean is somewhat longer.
+    EXPECT_NEAR(masked.sum().item<double>() / begins, span, 0.2 * span);
+  }
+}
+
+TEST(SpanMasks, DependOnTheResponseAloneAndOnTheIteration) {
+  const auto masking = make<MaskingStrategy>("span_masks");
+  const Trajectories three = test::equal_trajectories(3, 20), one = test::equal_trajectories(1, 20);
+  const auto of_batch = test::views_of(test::draw_plan(*masking, three), 2);
+  EXPECT_EQ(of_batch, test::views_of(test::draw_plan(*masking, one, 0, {2}), 0));
+  EXPECT_NE(of_batch, test::views_of(test::draw_inner_plan(*masking, three, 0, 1), 2));
+}
+
+// ---- near_match ----
+
+RewardResult judge(const std::string& response, const std::string& reference, const Reward& reward,
+                   bool truncated = false) {
+  TaskItem item;
+  item.id = "one";
+  item.reference = reference;
+  RewardRequest request;
+  request.response = response;
+  request.item = &item;
+  request.truncated = truncated;
+  RewardResult result;
+  reward.score(request, result);
+  return result;
+}
+
+TEST(NearMatch, GivesCreditByEditDistance) {
+  const auto reward = make<Reward>("near_match", {{"floor", 0.5}});
+  struct Row {
+    std::string response, reference;
+    double value;
+    RewardStatus status;
+    std::string reason;
+  };
+  for (const Row& row : {Row{"kitten", "kitten", 1, RewardStatus::kOk, "equals the reference"},
+                         Row{" kit\nten ", "kitten", 1, RewardStatus::kOk, "equals the reference"},
+                         Row{"sitting", "kitten", 1.0 / 7, RewardStatus::kWrong, "3 of 7 bytes differ"},
+                         Row{"kitte", "kitten", 2.0 / 3, RewardStatus::kWrong, "1 of 6 bytes differ"},
+                         Row{"abcdfg", "kitten", 0, RewardStatus::kWrong, "6 of 6 bytes differ"},
+                         Row{"ki", "kitten", 0, RewardStatus::kWrong, "the length is far from the reference's"},
+                         Row{" ", "kitten", 0, RewardStatus::kNoAnswer, "the response is empty"}}) {
+    SCOPED_TRACE(row.response);
+    const RewardResult result = judge(row.response, row.reference, *reward);
+    EXPECT_NEAR(result.value, row.value, 1e-12);
+    EXPECT_EQ(result.status, row.status);
+    EXPECT_EQ(result.solved, row.status == RewardStatus::kOk);
+    EXPECT_EQ(result.reason, row.reason);
+  }
+}
+
+TEST(NearMatch, AnswersForItsSettings) {
+  EXPECT_EQ(judge("k i", "ki", *make<Reward>("near_match", {{"ignore_spaces", false}})).solved, false);
+  const auto strict = make<Reward>("near_match", {{"truncated_earns", false}});
+  EXPECT_EQ(judge("kitten", "kitten", *strict, /*truncated=*/true).reason, "the response has no end");
+  try {
+    judge("kitten", " ", *strict);
+    FAIL() << "no exception";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("item `one` has no reference to compare with"));
+  }
+}
+
+// ---- convnet ----
+
+ModelConfig start(at::Device device = at::kCPU) {
+  const auto folder = test::source_dir() / "sdk/examples/convnet/start";
+  return {test::read_file(folder / "config.json"), at::kFloat, device};
+}
+
+std::unique_ptr<Model> random_model() {
+  const ModelConfig config = start();
+  auto model = make<Model>("convnet", {}, &config);
+  model->initialize(RandomStream(3, "test"));
+  return model;
+}
+
+at::Tensor random_tokens(std::int64_t rows, std::int64_t length) {
+  auto tokens = at::full({rows, length}, 0, at::kLong);
+  for (std::int64_t i = 0; i < tokens.numel(); ++i)
+    tokens.view({-1})[i] = 5 + RandomStream(1, "tokens").below(10, {0, 0, i, 0});
+  return tokens;
+}
+
+TEST(ConvNet, APaddedRowIsTheSameAsAlone) {
+  const auto model = random_model();
+  const at::NoGradGuard no_gradient;
+  ForwardInput alone, padded;
+  alone.tokens_BS = random_tokens(2, 12);
+  padded.tokens_BS = at::full({2, 17}, 7, at::kLong);  // what padding holds does not matter
+  padded.tokens_BS.narrow(1, 5, 12).copy_(alone.tokens_BS);
+  padded.key_mask_BS = at::arange(17).ge(5).expand({2, 17});
+  const auto expected = model->forward(alone).view({2, 12, 64});
+  EXPECT_TRUE(at::allclose(model->forward(padded).view({2, 17, 64}).narrow(1, 5, 12), expected, 1e-4, 1e-5));
+  alone.rows_N = at::full({1}, 15, at::kLong);
+  EXPECT_TRUE(at::allclose(model->forward(alone)[0], expected[1][3], 1e-4, 1e-5));
+}
+
+TEST(ConvNet, SeesFarEnoughForAPuzzleAndItsAnswer) {
+  const auto model = random_model();
+  const at::NoGradGuard no_gradient;
+  ForwardInput input;
+  input.tokens_BS = random_tokens(1, 41);
+  const auto before = model->forward(input);
+  input.tokens_BS = input.tokens_BS.clone();
+  input.tokens_BS[0][0] = 20;
+  EXPECT_FALSE(at::equal(model->forward(input)[40], before[40]));
+}
+
+TEST(ConvNet, GradientsReachEveryParameter) {
+  const auto model = random_model();
+  ForwardInput input;
+  input.tokens_BS = random_tokens(2, 12);
+  model->forward(input).matmul(model->lm_head_VH().t()).square().sum().backward();
+  for (const auto& [name, tensor] : model->parameters()) {
+    ASSERT_TRUE(tensor.grad().defined()) << name;
+    EXPECT_GT(tensor.grad().abs().sum().item<double>(), 0) << name;
+  }
+}
+
+// What a convolution computes must not depend on how many threads the program has beside the one at work.
+TEST(ConvNet, GradientsAreTheSameFromSeveralThreads) {
+  const auto model = random_model();
+  std::vector<at::Tensor> parameters;
+  for (const NamedTensor& parameter : model->parameters()) parameters.push_back(parameter.tensor);
+  const auto gradients = [&](std::int64_t workers) {
+    std::vector<std::vector<at::Tensor>> of_row(4);
+    parallel_rows(workers, 4, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        ForwardInput input;
+        input.tokens_BS = random_tokens(8, 41).roll(row, 1);
+        const auto logits_NV = model->forward(input).matmul(model->lm_head_VH().t());
+        of_row[static_cast<std::size_t>(row)] = torch::autograd::grad({logits_NV.square().sum()}, parameters);
+      }
+    });
+    return of_row;
+  };
+  const auto expected = gradients(1), found = gradients(2);
+  for (std::size_t row = 0; row < 4; ++row) {
+    for (std::size_t p = 0; p < parameters.size(); ++p)
+      EXPECT_TRUE(at::allclose(found[row][p], expected[row][p], 1e-3, 1e-4)) << model->parameters()[p].name;
+  }
+}
+
+TEST(ConvNet, IsSavedAndReadAgainByTheCore) {
+  const auto model = random_model();
+  const ModelConfig config = start();
+  const test::TemporaryFolder folder;
+  save_checkpoint_folder(folder.path() / "saved", model->parameters(), config.config_json);
+  const auto again = make<Model>("convnet", {}, &config);
+  const at::NoGradGuard no_gradient;
+  load_parameters(folder.path() / "saved", again->parameters());
+  ForwardInput input;
+  input.tokens_BS = random_tokens(2, 12);
+  EXPECT_TRUE(at::equal(again->forward(input), model->forward(input)));
+}
+
+TEST(ConvNet, SaysWhatItsConfigurationLacks) {
+  const ModelConfig config{R"({"vocab_size": 23})", at::kFloat, at::kCPU};
+  try {
+    make<Model>("convnet", {}, &config);
+    FAIL() << "no exception";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("config.json has no integer `hidden_size`"));
+  }
+}
+
+// ---- random_order ----
+
+Trajectories write(const Rollout& rollout, std::int64_t responses, std::int64_t first = 0) {
+  static const auto model = random_model();
+  const ModelPolicy policy(*model);
+  RolloutInput input;
+  input.policy = &policy;
+  input.prompts = {at::full({responses, 3}, 5, at::kLong), at::ones({responses, 3}, at::kBool),
+                   at::full({responses}, 0, at::kLong)};
+  input.random = RandomStream(1, "rollout");
+  input.first_sample = first;
+  Trajectories made;
+  const at::NoGradGuard no_gradient;
+  rollout.generate(input, made);
+  return made;
+}
+
+TEST(RandomOrder, EveryResponseHasItsOwnOrder) {
+  const auto rollout = make<Rollout>("random_order", {{"length", std::int64_t{8}}});
+  const Trajectories made = write(*rollout, 200);
+  std::map<std::int64_t, int> begins;  // the position that is written first -> responses
+  for (std::int64_t b = 0; b < 200; ++b) ++begins[made.step_BL[b].argmin().item<std::int64_t>()];
+  EXPECT_EQ(begins.size(), 8u);
+  for (const auto& [position, responses] : begins) EXPECT_GT(responses, 8) << position;
+}
+
+TEST(RandomOrder, WritesSoManyTokensAForward) {
+  const auto rollout =
+      make<Rollout>("random_order", {{"length", std::int64_t{7}}, {"tokens_per_forward", std::int64_t{3}}});
+  const Trajectories made = write(*rollout, 20);
+  for (std::int64_t b = 0; b < 20; ++b) {
+    if (!made.valid_BL[b].all().item<bool>()) continue;  // ended
+    EXPECT_EQ(made.forwards_B[b].item<std::int64_t>(), 3);
+    EXPECT_EQ((made.step_BL[b] == 0).sum().item<std::int64_t>(), 3);
+    EXPECT_EQ((made.step_BL[b] == 2).sum().item<std::int64_t>(), 1);
+  }
+}
+
+TEST(RandomOrder, ATextThatHasEndedTakesNoFurtherForwards) {
+  const auto rollout = make<Rollout>("random_order", {{"length", std::int64_t{20}}});
+  const Trajectories made = write(*rollout, 64);
+  int ended = 0;
+  for (std::int64_t b = 0; b < 64; ++b) {
+    if (made.forwards_B[b].item<std::int64_t>() == 20) continue;
+    ++ended;
+    const auto padding = made.tokens_BL[b] == 0;
+    EXPECT_TRUE(padding.any().item<bool>()) << "what is left out is padding";
+    EXPECT_EQ(made.step_BL[b].max().item<std::int64_t>(), made.forwards_B[b].item<std::int64_t>() - 1);
+  }
+  EXPECT_GT(ended, 10);
+}
+
+TEST(RandomOrder, AResponseIsTheSameInAnyBatch) {
+  const auto rollout = make<Rollout>("random_order", {{"length", std::int64_t{20}}});
+  const Trajectories batch = write(*rollout, 100), alone = write(*rollout, 1, 97);
+  EXPECT_TRUE(at::equal(batch.tokens_BL[97], alone.tokens_BL[0]));
+  EXPECT_TRUE(at::equal(batch.step_BL[97], alone.step_BL[0]));
+}
+
+// ---- sums ----
+
+TEST(Sums, DemonstrationsAreSumsOrForgetToCarry) {
+  const auto task = make<Task>("sums", {{"correct", 0.5}});
+  std::map<std::string, std::set<std::string>> demonstrations;  // of an item
+  int wrong = 0;
+  for (std::int64_t index = 0; index < 2000; ++index) {
+    TaskItem item;
+    task->training_item(index, RandomStream(7, "task"), item);
+    demonstrations[item.id].insert(item.demonstration);
+    wrong += item.demonstration != item.reference ? 1 : 0;
+  }
+  EXPECT_THAT(wrong, AllOf(testing::Gt(500), Lt(900))) << "half of those that carry, which most do";
+  const std::set<std::string> possible{"105", "95"};  // 9+96
+  for (const std::string& text : demonstrations["9+96"]) EXPECT_EQ(possible.count(text), 1u) << text;
+}
+
+TEST(Sums, NoHeldOutSumIsTrainedOn) {
+  const auto task = make<Task>("sums", {{"number_high", std::int64_t{9}}});
+  std::set<std::string> held_out;
+  for (std::int64_t index = 0; index < task->held_out_size(); ++index) {
+    TaskItem item;
+    task->held_out_item(index, item);
+    EXPECT_TRUE(held_out.insert(item.id).second);
+  }
+  EXPECT_THAT(held_out.size(), AllOf(Ge(1u), Lt(40u)));
+  for (std::int64_t index = 0; index < 1000; ++index) {
+    TaskItem item;
+    task->training_item(index, RandomStream(7, "task"), item);
+    EXPECT_EQ(held_out.count(item.id), 0u) << item.id;
+    const auto plus = item.id.find('+');
+    EXPECT_EQ(held_out.count(item.id.substr(plus + 1) + "+" + item.id.substr(0, plus)), 0u) << item.id;
+  }
+}
+
+TEST(Sums, AnItemDependsOnItsNumberAlone) {
+  const auto task = make<Task>("sums");
+  TaskItem first, again;
+  task->training_item(std::int64_t{1} << 40, RandomStream(7, "task"), first);
+  task->training_item(3, RandomStream(7, "task"), again);
+  EXPECT_NE(first.id, again.id);
+  task->training_item(std::int64_t{1} << 40, RandomStream(7, "task"), again);
+  EXPECT_EQ(first.demonstration, again.demonstration);
+  EXPECT_EQ(first.prompt, "<|startoftext|>" + first.id + "=<|sep|>");
+}
+
+}  // namespace
+}  // namespace drift

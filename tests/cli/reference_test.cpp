@@ -1,0 +1,133 @@
+// The reference: what the program says of a key or a metric, and its pages in docs/reference.
+
+#include "tests/support/plugins.h"
+#include "tests/support/training_run.h"
+
+#include <core/config/schema.h>
+#include <core/reference/metric_reference.h>
+
+#include <gmock/gmock.h>
+
+namespace drift {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+test::CommandResult drift(const std::string& arguments) {
+  return test::run_command(test::program().string() + " " + arguments);
+}
+
+std::string help(const std::string& word) {
+  const auto result = drift("help " + word);
+  EXPECT_EQ(result.status, 0) << result.error;
+  EXPECT_EQ(result.error, "");
+  return result.output;
+}
+
+TEST(Reference, ItsPagesAreWhatTheProgramPrints) {
+  for (const std::string page : {"configuration", "metrics", "commands"}) {
+    const std::string command = "drift reference " + page, file = "docs/reference/" + page + ".md";
+    const auto printed = drift("reference " + page);
+    EXPECT_EQ(printed.status, 0) << printed.error;
+    EXPECT_TRUE(printed.output == test::read_file(test::source_dir() / file))
+        << file << " is not what the program prints; update it:\n  " << command << " > " << file;
+  }
+}
+
+TEST(Reference, AKeyIsExplained) {
+  const std::string text = help("train.learning_rate");
+  EXPECT_THAT(text, testing::StartsWith("train.learning_rate: AdamW's learning rate, at the top of the schedule\n"));
+  EXPECT_THAT(text,
+              AllOf(ContainsRegex("\n  type +number\n"), ContainsRegex("\n  range +>= 0\n"),
+                    ContainsRegex("\n  default +1e-06\n"), ContainsRegex("\n  section +\\[train\\]  the optimi")));
+  EXPECT_THAT(text, ContainsRegex("\n  read by +drift train\n"));
+  EXPECT_THAT(text, ContainsRegex("[ s]  1e-06: [^\n]*; rldf paper, "));
+}
+
+TEST(Reference, AKeyWithAShortFormNamesIt) {
+  EXPECT_THAT(help("train.steps"), ContainsRegex("\n  short form +--steps N    \\(drift train[,)]"));
+  EXPECT_THAT(help("run.seed"), ContainsRegex("\n  short form +--seed N    \\(drift train, drift pretrain, "));
+  EXPECT_THAT(help("train.group_size"), Not(HasSubstr("short form")));
+}
+
+TEST(Reference, AParameterIsExplainedForEachComponentThatHasIt) {
+  const std::string text = help("algorithm.loss.eps_high");
+  EXPECT_THAT(text, testing::StartsWith("algorithm.loss.eps_high: a parameter of the loss\n"));
+  for (const char* loss : {"rldf", "d1", "tracerl"})
+    EXPECT_THAT(text, ContainsRegex("\n  " + std::string(loss) + " +number +0\\.[0-9]+ +>= 0 +the ratio is clipped"));
+  EXPECT_THAT(text, Not(ContainsRegex("\n  wd1 ")));
+}
+
+TEST(Reference, ANameAloneIsExplainedInEverySection) {
+  const std::string text = help("learning_rate");
+  EXPECT_THAT(text, AllOf(HasSubstr("train.learning_rate: "), HasSubstr("\npretrain.learning_rate: ")));
+  EXPECT_THAT(text, HasSubstr("learning_rate: AdamW's learning rate at the beginning")) << "a metric of this name";
+  const std::string temperature = help("temperature");
+  EXPECT_THAT(temperature, testing::StartsWith("rollout.temperature: "));
+  EXPECT_THAT(temperature, ContainsRegex("\n  also in +\\[evaluation.rollout\\]\n"));
+  EXPECT_THAT(help("evaluation.rollout.temperature"), testing::StartsWith("evaluation.rollout.temperature: "));
+}
+
+TEST(Reference, SectionsMetricsAndPluginsAreExplainedToo) {
+  EXPECT_THAT(help("rollout"),
+              AllOf(HasSubstr("[rollout]  how responses are written"), HasSubstr("rollout `block`: ")));
+  EXPECT_THAT(help("loss/clip_fraction"), HasSubstr("in     metrics.jsonl of a run\n"));
+  EXPECT_THAT(help("rldf"), HasSubstr("algorithm `rldf`"));
+  EXPECT_THAT(help("algorithm.name"), ContainsRegex("\n  one of +coupled_grpo, d1, espo, "));
+  EXPECT_THAT(help("train"), HasSubstr("keys of [train] in a run's file: drift config docs train\n"));
+  EXPECT_THAT(help("reward"), HasSubstr("reward: mean over all responses of the rollout")) << "also a metric";
+}
+
+TEST(Reference, AMisspeltWordIsAnsweredWithTheNearest) {
+  const std::pair<const char*, const char*> mistakes[] = {{"trian", "drift train"},
+                                                          {"learnin_rate", "drift help learning_rate"},
+                                                          {"train.learnin_rate", "drift help train.learning_rate"},
+                                                          {"rollout.lenght", "drift help rollout.length"},
+                                                          {"loss/kll", "drift help loss/kl"}};
+  for (const auto& [word, suggested] : mistakes) {
+    const auto result = drift(std::string("help ") + word);
+    EXPECT_EQ(result.status, 2) << word;
+    EXPECT_EQ(result.output, "") << word;
+    EXPECT_THAT(result.error, HasSubstr("did you mean `" + std::string(suggested) + "`?"));
+  }
+  EXPECT_THAT(drift("reference comands").error, HasSubstr("did you mean `commands`?"));
+  EXPECT_THAT(drift("config docs rolout").error, HasSubstr("did you mean `rollout`?"));
+}
+
+TEST(Reference, ConfigDocsHasEverySectionAndWithOneItsComponents) {
+  const auto all = drift("config docs");
+  EXPECT_EQ(all.status, 0) << all.error;
+  for (const SectionSchema& section : config_sections()) {
+    EXPECT_THAT(all.output, HasSubstr("[" + section.name));
+    for (const ParamSpec& key : section.keys)
+      EXPECT_THAT(all.output, ContainsRegex("\n  " + key.name + " +[a-z]")) << key.name;
+  }
+  EXPECT_THAT(all.output, ContainsRegex("\n  paths +list of paths +\\[\\] "));
+  const auto losses = drift("config docs algorithm.loss").output;
+  for (const ComponentEntry& entry : test::all_plugins().components()) {
+    if (entry.kind != ComponentKind::kLossEstimator) continue;
+    EXPECT_THAT(losses, HasSubstr("loss `" + entry.name + "`: " + entry.doc + "\n"));
+  }
+}
+
+TEST(Reference, EveryValueOfASummaryAndOfAChangeIsExplained) {
+  const test::TrainingRuns runs;
+  ASSERT_EQ(runs.train("trained", "--steps 1").status, 0);
+  const auto summary = nlohmann::json::parse(test::read_file(runs.run("trained") / "summary.json"));
+  for (const auto& [key, value] : summary.items()) {
+    if (key == "warnings") continue;  // texts
+    for (const auto& [inner, ignored] : value.items())
+      EXPECT_THAT(metric_names(), Contains(value.is_object() ? key + "." + inner : key));
+  }
+  ASSERT_EQ(runs.train("trained", "--resume --steps 2").status, 0);
+  const auto change = nlohmann::json::parse(test::read_file(runs.run("trained") / "changes.jsonl"));
+  EXPECT_EQ(change.at("key"), "train.steps");
+  for (const auto& [key, ignored] : change.items()) EXPECT_THAT(metric_names(), Contains(key));
+}
+
+}  // namespace
+}  // namespace drift

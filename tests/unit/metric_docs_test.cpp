@@ -1,0 +1,97 @@
+// The descriptions of metrics name exactly what is written.
+
+#include <core/eval/cell_summary.h>
+#include <core/eval/response_record.h>
+#include <core/record/metric_docs.h>
+#include <core/record/step_record.h>
+#include <core/reference/metric_reference.h>
+#include <core/sweep/sweep_table.h>
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace drift {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::UnorderedElementsAreArray;
+
+std::vector<std::string> documented(const std::string& file) {
+  const auto found = std::ranges::find(record_docs(), file, &RecordDoc::file);
+  std::vector<std::string> names;
+  for (const MetricDoc& metric : found->metrics) names.emplace_back(metric.name);
+  return names;
+}
+
+/// The keys of an object, those of objects in it behind a point.
+std::set<std::string> keys_of(const std::string& line) {
+  std::set<std::string> keys;
+  const auto object = nlohmann::json::parse(line);
+  for (const auto& [key, value] : object.items()) {
+    if (!value.is_object()) keys.insert(key);
+    for (const auto& [inner, ignored] : value.items()) {
+      if (value.is_object()) keys.insert(key + "." + inner);
+    }
+  }
+  return keys;
+}
+
+TEST(MetricDocs, NameEveryKeyOfAStep) {
+  StepRecord step;
+  step.reward_parts = {{"LABEL", 1}};
+  step.loss_metrics = {{"NAME", 1}, {"ratio", 1}, {"clip_fraction", 0}, {"kl", 0}};
+  step.plugin_metrics = {{"COMPONENT/NAME", 2}};
+  step.seconds.emplace();
+  step.held_out.emplace();
+  EXPECT_THAT(documented("metrics.jsonl"), UnorderedElementsAreArray(keys_of(to_json_line(step))));
+}
+
+TEST(MetricDocs, NameEveryKeyOfAResponse) {
+  std::set<std::string> keys = keys_of(to_json_line(ResponseRecord()));
+  keys.insert("rewards.LABEL");
+  EXPECT_THAT(documented("responses/CELL.jsonl"), UnorderedElementsAreArray(keys));
+  Judgement judgement;
+  judgement.parts.resize(2);
+  ResponseRecord record;
+  set_judgement(record, judgement, {"LABEL", "other"});
+  EXPECT_THAT(keys_of(to_json_line(record)), testing::Contains("rewards.LABEL"));
+}
+
+TEST(MetricDocs, NameEveryColumnOfTheTablesOfNumbers) {
+  EXPECT_EQ(documented("cells.csv"), summary_numbers({}).titles);
+}
+
+TEST(MetricDocs, NameEveryColumnOfASweep) {
+  const SweepPlan plan;
+  SweepResults results;
+  results.plan = &plan;
+  auto columns = run_numbers(results, "runs").titles;
+  columns.erase(columns.begin());  // instead of axes
+  EXPECT_EQ(documented("runs.csv"), columns);
+  columns = result_numbers(results).titles;
+  columns.erase(columns.begin());
+  for (std::string& column : columns) {
+    const std::string measure = "held_out_accuracy_percent";
+    if (column.starts_with(measure)) column.replace(0, measure.size(), "MEASURE");
+  }
+  EXPECT_EQ(documented("table.csv"), columns);
+}
+
+TEST(MetricDocs, SayOfEachNameInWhichFileItIs) {
+  const std::string text = metric_text("tokens_per_second");
+  EXPECT_THAT(text, HasSubstr("tokens_per_second: response tokens per second of rollout"));
+  EXPECT_THAT(text, HasSubstr("  in     metrics.jsonl of a run\n"));
+  EXPECT_THAT(text, HasSubstr("  in     cells.csv of an evaluation\n"));
+  EXPECT_THAT(text, HasSubstr("  unit   tokens/s\n"));
+  EXPECT_THAT(metric_text("tokens_per_minute"), IsEmpty());
+  EXPECT_THAT(metric_names(), testing::Contains("loss/kl"));
+}
+
+}  // namespace
+}  // namespace drift
