@@ -33,7 +33,7 @@ struct Options {
   /// and the closed box may hold an intermediate result. True: the closed one counts.
   bool lenient_boxes = false;
   bool join_boxes = false;                ///< `\boxed{1}, \boxed{2}` is the list `1, 2`, not its last member
-  bool lenient_percent = true;            ///< 10 is also accepted for 10\%
+  bool lenient_percent = true;            ///< 10 is also accepted for 10\%, and 10\% for 10, not 0.5\% for 0.5
   int decimal_places = 6;                 ///< a decimal equals what rounds to the same so many places; -1: never
   bool interval_from_inequality = false;  ///< accept -2 < x < 7 where the truth is (-2, 7)
   bool vector_as_tuple = false;  ///< accept (1, 2) where the truth is a column or row of 1 and 2, and the reverse

@@ -36,4 +36,7 @@ struct Unreadable {
   const char* reason;
 };
 
+/// The reason where an answer is nan, which equals nothing, not even itself.
+inline constexpr const char* kNotANumber = "nan is no number";
+
 }  // namespace math_answers

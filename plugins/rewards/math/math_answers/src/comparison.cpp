@@ -1,6 +1,9 @@
 #include "comparison.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
 
 namespace math_answers {
 namespace {
@@ -11,17 +14,94 @@ bool is_region(Kind kind) {
   return kind == Kind::kUnion || kind == Kind::kIntersection || kind == Kind::kDifference || kind == Kind::kReals;
 }
 
-// The digits of a numeral, with leading zeros dropped.
-std::string digits_of(const Tree& tree, Place at) {
-  std::string digits;
-  if (tree.kind(at) == Kind::kNumber) {
-    digits = tree[at].text;
-  } else {
-    for (const Place piece : tree.children(at)) digits += tree[piece].text;
-  }
+// In small letters, with leading zeros dropped.
+std::string digits_in(std::string_view text) {
+  std::string digits(text);
   for (char& c : digits) c = to_lower(c);
   digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
   return digits;
+}
+
+struct Numeral {
+  std::string digits;
+  std::string_view base;
+};
+
+// Appends the digits at `at`, also of a product of numbers and letters. False for anything else, and behind the base.
+bool append_digits(const Tree& tree, Place at, Numeral& to) {
+  if (!to.base.empty()) return false;
+  switch (tree.kind(at)) {
+    case Kind::kProduct: return append_digits(tree, tree.left(at), to) && append_digits(tree, tree.right(at), to);
+    case Kind::kEuler: to.digits += 'e'; return true;
+    case Kind::kBaseNumeral:
+      for (const Place piece : tree.children(at)) to.digits += tree[piece].text;
+      to.base = tree[at].text;
+      return true;
+    case Kind::kSymbol:
+      if (tree[at].text.size() != 1) return false;
+      if (const Place subscript = tree.left(at); subscript != kNone) {
+        if (tree.kind(subscript) != Kind::kNumber) return false;
+        to.base = tree[subscript].text;
+      }
+      [[fallthrough]];
+    case Kind::kNumber: to.digits += tree[at].text; return true;
+    default: return false;
+  }
+}
+
+std::optional<Numeral> numeral(const Tree& tree, Place at) {
+  Numeral found;
+  if (!append_digits(tree, at, found)) return std::nullopt;
+  found.digits = digits_in(found.digits);
+  return found;
+}
+
+// Values with their names, in the order of the names.
+using Named = std::vector<std::pair<std::string, Place>>;
+
+bool is_assigned(const Tree& tree, Place at) {
+  return tree.kind(at) == Kind::kRelation && tree.count(at) == 2 && tree.kind(tree.left(at)) == Kind::kSymbol &&
+         tree[tree.right(at)].relation == Relation::kEqual && tree.kind(tree.right(at)) != Kind::kList;
+}
+
+// The letter and the number or letter below it.
+std::string name_of(const Tree& tree, Place symbol) {
+  std::string name(tree[symbol].text);
+  for (char& c : name) c = to_lower(c);
+  if (const Place below = tree.left(symbol); below != kNone) name += std::string("_") + std::string(tree[below].text);
+  return name;
+}
+
+// "y = 2, x = 1"; "(y, x) = (2, 1)". Empty for anything else, and where a name has two values.
+Named named(const Tree& tree, Place at) {
+  Named all;
+  const auto keep = [&](Place name, Place value) { all.emplace_back(name_of(tree, name), value); };
+  if (tree.kind(at) == Kind::kList && tree[at].detail != kJoinedByOr) {
+    for (Place one = tree.left(at); one != kNone; one = tree[one].next) {
+      if (!is_assigned(tree, one)) return {};
+      keep(tree.left(one), tree.right(one));
+    }
+  } else if (tree.kind(at) == Kind::kRelation && tree.count(at) == 2 && tree.kind(tree.left(at)) == Kind::kTuple &&
+             tree.kind(tree.right(at)) == Kind::kTuple && tree.count(tree.left(at)) == tree.count(tree.right(at))) {
+    Place value = tree.left(tree.right(at));
+    for (Place one = tree.left(tree.left(at)); one != kNone; one = tree[one].next, value = tree[value].next) {
+      if (tree.kind(one) != Kind::kSymbol) return {};
+      keep(one, value);
+    }
+  }
+  std::ranges::sort(all);
+  const auto twice =
+      std::ranges::adjacent_find(all, [](const auto& a, const auto& b) { return a.first == b.first; }) != all.end();
+  return twice ? Named() : all;
+}
+
+// Whether all names are Latin letters, whose order is known.
+bool are_letters(const Named& names) {
+  return std::ranges::all_of(names, [](const auto& one) { return one.first.size() == 1 || one.first[1] == '_'; });
+}
+
+bool is_percentage(const Tree& tree, Place at) {
+  return tree.kind(tree.kind(at) == Kind::kNegate ? tree.left(at) : at) == Kind::kPercent;
 }
 
 }  // namespace
@@ -36,6 +116,7 @@ bool Comparer::equal(Place truth, Place prediction) {
   const Kind given = tree_.kind(prediction);
   const auto either = [&](Kind kind) { return wanted == kind || given == kind; };
   if (either(Kind::kText)) return false;
+  if (const auto decided = named_values(truth, prediction)) return *decided;
   if (either(Kind::kTime)) return times(truth, prediction);
   if (either(Kind::kRelation)) return relations(truth, prediction);
   if (is_region(wanted) || is_region(given)) return regions(truth, prediction);
@@ -56,20 +137,31 @@ bool Comparer::values(Place truth, Place prediction) {
   const int sign = infinity_sign(tree_, truth);
   if (sign != 0 || infinity_sign(tree_, prediction) != 0) return sign == infinity_sign(tree_, prediction);
   if (matrix(tree_, truth) || matrix(tree_, prediction)) return matrices(truth, prediction);
-  if (tree_.kind(truth) == Kind::kPercent || tree_.kind(prediction) == Kind::kPercent) {
+  if (is_percentage(tree_, truth) || is_percentage(tree_, prediction)) {
     return percentages(truth, prediction);
   }
   return scalars(truth, prediction);
 }
 
-// Equal as values; or, if lenient, as the numbers that are printed.
+// Equal as values; or, if lenient, as the numbers that are printed: but 0.5\% is not one half, and only of a number
+// from 1 on may a sign be added.
 bool Comparer::percentages(Place truth, Place prediction) {
-  const bool wanted = tree_.kind(truth) == Kind::kPercent;
-  const bool given = tree_.kind(prediction) == Kind::kPercent;
-  if (wanted && given) return scalars(tree_.left(truth), tree_.left(prediction));
+  const bool wanted = is_percentage(tree_, truth);
+  const bool given = is_percentage(tree_, prediction);
+  if (wanted && given) return scalars(printed(truth), printed(prediction));
   if (scalars(truth, prediction)) return true;
   if (!options_.lenient_percent) return false;
-  return scalars(wanted ? tree_.left(truth) : truth, given ? tree_.left(prediction) : prediction);
+  if (given) {
+    const Place size = tree_.add(Kind::kAbsolute, tree_.share(truth));
+    if (order(tree_, size, tree_.add(Kind::kNumber, 0, "1"), work_).value_or(-1) < 0) return false;
+  }
+  return scalars(wanted ? printed(truth) : truth, given ? printed(prediction) : prediction);
+}
+
+// The number before the percent sign.
+Place Comparer::printed(Place percentage) {
+  if (tree_.kind(percentage) == Kind::kPercent) return tree_.left(percentage);
+  return tree_.add(Kind::kNegate, tree_.share(tree_.left(tree_.left(percentage))));
 }
 
 bool Comparer::scalars(Place truth, Place prediction) {
@@ -93,8 +185,29 @@ bool Comparer::collections(Place truth, Place prediction) {
   return as_sets(truth, prediction);
 }
 
+// "y = 2, x = 1" is (1, 2). Nothing where neither names its values, or the other has none to be put in order.
+std::optional<bool> Comparer::named_values(Place truth, Place prediction) {
+  // A truth (y, x) = (2, 1) wants its own order.
+  const Named wanted = tree_.kind(truth) == Kind::kList ? named(tree_, truth) : Named();
+  const Named given = named(tree_, prediction);
+  if (wanted.empty() == given.empty()) return std::nullopt;
+  const Named& names = wanted.empty() ? given : wanted;
+  const Place other = wanted.empty() ? truth : prediction;
+  if (tree_.kind(other) != Kind::kTuple || !are_letters(names)) return std::nullopt;
+  std::vector<Place> values;
+  for (const auto& [name, value] : names) values.push_back(value);
+  const auto entries = tree_.children(other);
+  return wanted.empty() ? operands_equal(entries, values) : operands_equal(values, entries);
+}
+
 bool Comparer::one_by_one(Place truth, Place prediction) {
-  return operands_equal(tree_.children(truth), tree_.children(prediction));
+  return std::ranges::equal(tree_.children(truth), tree_.children(prediction),
+                            [&](Place a, Place b) { return equal_elements(a, b); });
+}
+
+// Only the braces around a whole answer may be missing.
+bool Comparer::equal_elements(Place truth, Place prediction) {
+  return (tree_.kind(truth) == Kind::kSet) == (tree_.kind(prediction) == Kind::kSet) && equal(truth, prediction);
 }
 
 bool Comparer::as_sets(Place truth, Place prediction) {
@@ -110,7 +223,7 @@ bool Comparer::as_sets(Place truth, Place prediction) {
   for (const Place one : wanted) {
     bool matched = false;
     for (std::size_t i = 0; i < given.size(); ++i) {
-      if ((matched && found[i]) || !equal(one, given[i])) continue;
+      if ((matched && found[i]) || !equal_elements(one, given[i])) continue;
       matched = found[i] = true;
     }
     if (!matched) return false;
@@ -173,7 +286,7 @@ bool Comparer::times(Place truth, Place prediction) {
   auto wanted = tree_.children(truth);
   auto given = tree_.children(prediction);
   const auto value = [&](const std::vector<Place>& parts, std::size_t i) {
-    return i < parts.size() ? digits_of(tree_, parts[i]) : std::string();
+    return i < parts.size() ? digits_in(tree_[parts[i]].text) : std::string();
   };
   for (std::size_t i = 0; i < 3; ++i) {
     if (value(wanted, i) != value(given, i)) return false;
@@ -181,13 +294,14 @@ bool Comparer::times(Place truth, Place prediction) {
   return true;
 }
 
-// The base may be left out on one side, but then the digits must be those of the numeral.
+// The base may be left out on one side, but then the digits must be those of the numeral. What is no numeral may be one
+// in small letters: a3_{16}, 3a_{16}.
 bool Comparer::numerals(Place truth, Place prediction) const {
-  const auto is_numeral = [&](Place at) { return tree_.kind(at) == Kind::kBaseNumeral; };
-  const auto readable = [&](Place at) { return is_numeral(at) || tree_.kind(at) == Kind::kNumber; };
-  if (!readable(truth) || !readable(prediction)) return false;
-  if (is_numeral(truth) && is_numeral(prediction) && tree_[truth].text != tree_[prediction].text) return false;
-  return digits_of(tree_, truth) == digits_of(tree_, prediction);
+  const auto wanted = numeral(tree_, truth);
+  const auto given = numeral(tree_, prediction);
+  if (!wanted || !given) return false;
+  if (!wanted->base.empty() && !given->base.empty() && wanted->base != given->base) return false;
+  return wanted->digits == given->digits;
 }
 
 std::optional<Matrix> matrix(Tree& tree, Place at) {

@@ -50,11 +50,12 @@ using RealSet = std::vector<Cut>;
 int infinity_sign(const Tree& tree, Place at);
 
 /// The set that an answer describes: an interval, a pair read as an open one, a finite set, unions and so on,
-/// inequalities in one variable. Nothing if it describes none, or its bounds cannot be put in order.
-std::optional<RealSet> real_set(const Tree& tree, Place at, Work& work);
+/// inequalities in one variable that are linear, quadratic, or linear in an absolute value. Nothing if it describes
+/// none, or its bounds cannot be put in order.
+std::optional<RealSet> real_set(Tree& tree, Place at, Work& work);
 
 /// Whether two sets are the same.
-bool same_set(const Tree& tree, const RealSet& a, const RealSet& b, Work& work);
+bool same_set(Tree& tree, const RealSet& a, const RealSet& b, Work& work);
 
 /// Compares the trees of two answers, kind by kind.
 class Comparer {
@@ -69,9 +70,12 @@ class Comparer {
   // comparison.cpp
   bool values(Place truth, Place prediction);
   bool percentages(Place truth, Place prediction);
+  Place printed(Place percentage);
   bool scalars(Place truth, Place prediction);
   bool collections(Place truth, Place prediction);
+  std::optional<bool> named_values(Place truth, Place prediction);
   bool one_by_one(Place truth, Place prediction);
+  bool equal_elements(Place truth, Place prediction);
   bool as_sets(Place truth, Place prediction);
   bool intervals(Place truth, Place prediction);
   bool regions(Place truth, Place prediction);
@@ -86,6 +90,8 @@ class Comparer {
   bool from_relation(Place relation, Place prediction);
   bool equations(Place truth, Place prediction);
   bool inequalities(Place truth, Place prediction);
+  bool is_solved(Place inequality) const;
+  bool same_solutions(Place truth, Place prediction);
   bool operands_equal(const std::vector<Place>& truth, const std::vector<Place>& prediction);
   bool consistent(Place chain);
   std::optional<bool> proportional(Place truth, Place prediction);

@@ -130,7 +130,7 @@ class Judgement {
       const Comparison other = judge(ShortUnits::kKeep);
       if (other.equal) result = other;
     }
-    if (!result.equal && written_alike()) {
+    if (!result.equal && !not_a_number_ && written_alike()) {
       result.equal = true;
       result.reason = "written the same";
     }
@@ -145,6 +145,7 @@ class Judgement {
     const Reading wanted = read_answer(truth_, short_units, truth_tokens, tree);
     const Reading given = read_answer(prediction_, short_units, prediction_tokens, tree);
     short_unit_ = wanted.short_unit || given.short_unit;
+    not_a_number_ = wanted.reason == kNotANumber || given.reason == kNotANumber;
     Comparison result{false, {}, wanted.parsed(), given.parsed()};
     const bool wanted_words = wanted.parsed() && tree.kind(wanted.root) == Kind::kText;
     const bool given_words = given.parsed() && tree.kind(given.root) == Kind::kText;
@@ -158,6 +159,8 @@ class Judgement {
       result.reason = not_equal(truth_, prediction_, "the truth cannot be read");
     } else if (!given.parsed()) {
       result.reason = not_equal(truth_, prediction_, given.reason);
+    } else if (!fit(wanted.measures, given.measures)) {
+      result.reason = not_equal(truth_, prediction_, "another unit");
     } else {
       compare(tree, wanted.root, given.root, result);
     }
@@ -185,12 +188,23 @@ class Judgement {
   std::string_view prediction_;
   const Options& options_;
   bool short_unit_ = false;
+  bool not_a_number_ = false;
 };
 
 }  // namespace
 
 Comparison compare_answers(std::string_view truth, std::string_view prediction, const Options& options) {
   if (auto plain = compare_plain(truth, prediction, options)) return *plain;
+  if (is_doubled(truth)) return compare_answers(undoubled(truth), prediction, options);
+  if (is_doubled(prediction)) return compare_answers(truth, undoubled(prediction), options);
+  if (const Choice wanted = choice(truth); !wanted.letter.empty()) {
+    return compare_answers(wanted.letter, prediction, options);
+  }
+  if (const Choice given = choice(prediction); !given.letter.empty()) {
+    const std::string said = words(truth);
+    const bool by_letter = said.size() == 1 || (said.size() == 3 && said.front() == '(' && said.back() == ')');
+    return compare_answers(truth, by_letter && !is_digit(said[0]) ? given.letter : given.content, options);
+  }
   thread_local const ThreadCaches caches;
   return Judgement(truth, prediction, options).run();
 }

@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::uint8_t detail(Relation relation) { return static_cast<std::uint8_t>(relation); }
 
+constexpr std::string_view kDollar = "dollar";
+
 // What one ASCII sign means; kEnd: nothing.
 Token meaning_of(char c) {
   switch (c) {
@@ -66,6 +68,11 @@ class Lexer {
 
   void push(Token token) {
     if (token.sign == Sign::kSkipped) return;
+    if (token.sign == Sign::kNotANumber) throw Unreadable{kNotANumber};
+    if (token.sign == Sign::kCurrency) {
+      tokens_.currency_ = token.text;
+      return;
+    }
     if (token.sign == Sign::kSpace) {
       spaced_ = true;
       return;
@@ -108,6 +115,11 @@ class Lexer {
     while (end < text_.size() && is_letter(text_[end])) ++end;
     const std::string_view word = text_.substr(at_, end - at_);
     if (read_meridiem(end)) return;
+    if (constexpr std::string_view kPerCent = "per cent";
+        last_sign() == Sign::kNumber && rest().starts_with(kPerCent)) {
+      at_ += kPerCent.size();
+      return push({Sign::kPercent});
+    }
     if (word.size() > 1 && spaced_ && may_carry_unit(last_sign()) && is_unit(word)) {
       push({Sign::kUnit, 0, false, word});
     } else if (const auto known = word.size() > 1 ? plain_word(word) : std::nullopt) {
@@ -152,17 +164,47 @@ class Lexer {
     if (next == '=' && c == '!' && last_sign() != Sign::kNumber) {
       return ++at_, push({Sign::kRelation, detail(Relation::kNotEqual)});
     }
+    // One that no other closes is no bracket of mathematics: $12.50
+    if (c == '$' && is_digit(next) && std::ranges::count(text_, '$') == 1) {
+      return push({Sign::kCurrency, 0, false, kDollar});
+    }
     const Token token = meaning_of(c);
     if (token.sign == Sign::kEnd) throw Unreadable{"a sign without a meaning in mathematics"};
     push(token);
   }
 
   void beyond_ascii() {
+    if (raised_or_lowered()) return;
     std::size_t length = 0;
+    if (const std::string_view written = spelled_out(rest(), length); !written.empty()) {
+      at_ += length;
+      return Lexer(tokens_, written).run();
+    }
     const auto token = unicode_sign(rest(), length);
     if (!token) throw Unreadable{"a sign without a meaning in mathematics"};
     at_ += length;
     push(*token);
+  }
+
+  // ¹² is ^{12}, ₁₀ is _{10}. They are kept with the digits, of which there are fewer than bytes here.
+  bool raised_or_lowered() {
+    char* const kept = tokens_.digits_.data() + tokens_.digits_used_;
+    std::size_t size = 0;
+    std::size_t length = 0;
+    char kind = 0;
+    for (char c = 0; at_ < text_.size() && (c = small_sign(rest(), kind, length)) != 0; at_ += length) {
+      if (tokens_.digits_used_ + size + 4 > tokens_.digits_.size()) throw Unreadable{"too many digits"};
+      if (size == 0) {
+        kept[size++] = kind;
+        kept[size++] = '{';
+      }
+      kept[size++] = c;
+    }
+    if (size == 0) return false;
+    kept[size++] = '}';
+    tokens_.digits_used_ += size;
+    Lexer(tokens_, {kept, size}).run();
+    return true;
   }
 
   void backslash() {
@@ -204,9 +246,10 @@ class Lexer {
   void delimiter(Sign bar) {
     skip_spaces();
     if (here() == '.') ++at_;
-    if (here() != '|') return;
+    const bool angle = here() == (bar == Sign::kOpenBar ? '<' : '>');
+    if (!angle && here() != '|') return;
     ++at_;
-    push({bar});
+    push({!angle ? bar : bar == Sign::kOpenBar ? Sign::kOpenRound : Sign::kCloseRound});
   }
 
   // The content of the braces that come next, or the one sign where there are none.
@@ -245,8 +288,10 @@ class Lexer {
     if (const std::uint8_t half = meridiem(word); half != 0 && word.size() > 1) return push({Sign::kMeridiem, half});
     if (const auto known = plain_word(word); known && last_sign() != Sign::kNumber) return push(*known);
     if (word == "degrees" || word == "degree") return push({Sign::kDegrees});
-    if (word == "percent" || word == "\\%" || word == "%") return push({Sign::kPercent});
-    if (word == "\\$" || word == "$") return;
+    if (word == "percent" || word == "per cent" || word == "pct" || word == "\\%" || word == "%") {
+      return push({Sign::kPercent});
+    }
+    if (word == "\\$" || word == "$") return push({Sign::kCurrency, 0, false, kDollar});
     const bool letters_only = std::ranges::all_of(word, is_letter);
     const bool symbol =
         word.size() == 1 && letters_only && (emphasis != 0 || (upright && (word == "e" || word == "i" || word == "d")));
@@ -280,6 +325,7 @@ void Tokens::read(std::string_view text) {
   while (text.starts_with("**")) text.remove_prefix(2);  // Markdown's bold
   while (text.ends_with("**")) text.remove_suffix(2);
   list_.clear();
+  currency_ = {};
   Lexer(*this, text).run();
   list_.push_back({Sign::kEnd});
 }

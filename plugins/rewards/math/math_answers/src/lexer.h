@@ -28,10 +28,13 @@ class Tokens {
   List& list() { return list_; }
   const List& list() const { return list_; }
   const Token& operator[](std::size_t at) const { return list_[at]; }
+  /// The name of the currency whose sign stands in the text: "dollar". Empty if none does.
+  std::string_view currency() const { return currency_; }
 
  private:
   friend class Lexer;
   List list_;
+  std::string_view currency_;
   std::array<char, 4 * kLongestAnswer> digits_;
   std::size_t digits_used_ = 0;
 };

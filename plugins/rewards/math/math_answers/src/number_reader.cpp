@@ -2,6 +2,8 @@
 #include "lexer.h"
 #include "token.h"
 
+#include <algorithm>
+
 namespace math_answers {
 namespace {
 
@@ -119,9 +121,8 @@ class NumberReader {
 
   void read_fraction() {
     if (at(at_) != '.') return;
-    const std::string_view behind = text_.substr(at_ + 1);
-    const bool repeats = behind.starts_with("\\overline{") || behind.starts_with("\\bar{");
-    if (!is_digit(at(at_ + 1)) && !repeats) return;
+    std::size_t end = 0;
+    if (!is_digit(at(at_ + 1)) && repeating_at(at_ + 1, end).empty()) return;
     put(at_, 1);
     ++at_;
     for (;;) {
@@ -135,20 +136,42 @@ class NumberReader {
     read_repeating();
   }
 
-  void read_repeating() {
-    const std::string_view rest = text_.substr(at_);
-    for (const std::string_view accent : {"\\overline{", "\\bar{"}) {
-      if (!rest.starts_with(accent)) continue;
-      const std::size_t begin = at_ + accent.size();
-      const std::size_t count = digits_from(begin);
-      if (count == 0 || at(begin + count) != '}') return;
-      if (size_ + count + 2 > room_) throw Unreadable{"too many digits"};
-      out_[size_++] = '(';
-      put(begin, count);
-      out_[size_++] = ')';
-      at_ = begin + count + 1;
-      return;
+  // The digits below an accent at `i`, which ends at `end`: \overline{16}, \bar6, \dot{3}; empty if there is none.
+  std::string_view accented(std::size_t i, std::string_view accent, std::size_t& end) const {
+    if (text_.substr(std::min(i, text_.size()), accent.size()) != accent) return {};
+    i += accent.size();
+    while (at(i) == ' ') ++i;
+    const bool braced = at(i) == '{';
+    i += braced;
+    const std::size_t count = braced ? digits_from(i) : std::min<std::size_t>(digits_from(i), 1);
+    if (braced && at(i + count) != '}') return {};
+    end = i + count + braced;
+    return text_.substr(std::min(i, text_.size()), count);
+  }
+
+  // Repeating digits at `i`, up to `end`: below a line, or from one dot to another, which stand in what is returned.
+  std::string_view repeating_at(std::size_t i, std::size_t& end) const {
+    for (const std::string_view line : {"\\overline", "\\bar"}) {
+      if (const auto digits = accented(i, line, end); !digits.empty()) return digits;
     }
+    const std::string_view first = accented(i, "\\dot", end);
+    if (first.empty()) return {};
+    std::size_t last = end + digits_from(end);
+    if (!accented(last, "\\dot", last).empty()) end = last;
+    return text_.substr(i, end - i);
+  }
+
+  void read_repeating() {
+    std::size_t end = at_;
+    const std::string_view repeating = repeating_at(at_, end);
+    if (repeating.empty()) return;
+    if (size_ + repeating.size() + 2 > room_) throw Unreadable{"too many digits"};
+    out_[size_++] = '(';
+    for (const char c : repeating) {
+      if (is_digit(c)) out_[size_++] = c;
+    }
+    out_[size_++] = ')';
+    at_ = end;
   }
 
   // 1.5E-4, 1e6: an e is Euler's number unless digits follow it at once.

@@ -153,11 +153,6 @@ Place Parser::text() {
 Place Parser::braces() {
   expect(Sign::kOpenBrace);
   const Place inner = sum();
-  if (take(Sign::kChoose)) {
-    const Place below = sum();
-    expect(Sign::kCloseBrace);
-    return binomial(inner, below);
-  }
   expect(Sign::kCloseBrace);
   return inner;
 }

@@ -20,7 +20,14 @@ class Nesting {
 
 }  // namespace
 
+// What stands above \over or \choose, and what below, reaches to the ends of the group.
 Place Parser::sum() {
+  const Place above = terms();
+  if (take(Sign::kOver)) return tree_.add(Kind::kQuotient, above, terms());
+  return take(Sign::kChoose) ? binomial(above, terms()) : above;
+}
+
+Place Parser::terms() {
   Place left = sign() == Sign::kPlusMinus || sign() == Sign::kMinusPlus ? plus_minus(kNone) : product(false);
   for (;;) {
     switch (sign()) {

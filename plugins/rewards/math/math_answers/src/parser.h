@@ -47,6 +47,7 @@ class Parser {
 
   // parse_expression.cpp
   Place sum();
+  Place terms();
   Place plus_minus(Place left);
   Place product(bool stop_at_function);
   bool starts_factor() const;

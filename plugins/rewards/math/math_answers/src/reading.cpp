@@ -35,7 +35,7 @@ bool drop_end(List& list) {
   return true;
 }
 
-// Braces around the whole answer; those of {n \choose k} are needed.
+// Braces around the whole answer.
 bool drop_braces(List& list) {
   const std::size_t count = length(list);
   if (count < 2 || list.front().sign != Sign::kOpenBrace || list[count - 1].sign != Sign::kCloseBrace) return false;
@@ -43,7 +43,7 @@ bool drop_braces(List& list) {
   for (std::size_t i = 0; i + 1 < count; ++i) {
     depth += list[i].sign == Sign::kOpenBrace;
     depth -= list[i].sign == Sign::kCloseBrace;
-    if (depth == 0 || list[i].sign == Sign::kChoose) return false;
+    if (depth == 0) return false;
   }
   list.erase(list.end() - 2);
   list.erase(list.begin());
@@ -106,7 +106,35 @@ std::size_t skip_unit(const List& list, std::size_t i) {
   }
 }
 
-void drop_units(List& list) {
+Measure measure_between(const List& list, std::size_t begin, std::size_t end) {
+  Measure measure;
+  for (std::size_t i = begin; i < end; ++i) {
+    if (is_unit_token(list[i]) || list[i].sign == Sign::kLetter) measure.read(list[i].text);
+    if (list[i].sign == Sign::kSlash) measure.divide();
+    if (list[i].sign == Sign::kNumber && list[i].text.size() == 1) measure.raise(list[i].text.front() - '0');
+  }
+  return measure;
+}
+
+void keep(Measure measure, std::vector<Measure>& measures) {
+  if (!measure.empty()) measures.push_back(std::move(measure));
+}
+
+// Signs of a currency, percent and degrees; not those within a sine, which are a number.
+void find_marks(const Tokens& tokens, std::vector<Measure>& measures) {
+  const List& list = tokens.list();
+  const auto mark = [&](std::string_view name) {
+    Measure measure;
+    measure.name(name);
+    keep(std::move(measure), measures);
+  };
+  const auto has = [&](Sign sign) { return std::ranges::find(list, sign, &Token::sign) != list.end(); };
+  if (!tokens.currency().empty()) mark(tokens.currency());
+  if (has(Sign::kPercent)) mark("percent");
+  if ((has(Sign::kDegrees) || has(Sign::kCircle)) && !has(Sign::kFunction)) mark("degree");
+}
+
+void drop_units(List& list, std::vector<Measure>& measures) {
   List kept;
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (!kept.empty() && ends_value(kept.back().sign) && is_unit_token(list[i])) {
@@ -114,6 +142,7 @@ void drop_units(List& list) {
       const Sign next = sign_at(list, behind);
       if (next == Sign::kEnd || is_separator(next) || closes(next) || next == Sign::kRelation ||
           next == Sign::kAmpersand || next == Sign::kRowEnd) {
+        keep(measure_between(list, i, behind), measures);
         i = behind;
       }
     }
@@ -123,7 +152,7 @@ void drop_units(List& list) {
 }
 
 // "5 m" and "5 m^2", where the rest is a plain number.
-bool drop_short_unit(List& list) {
+bool drop_short_unit(List& list, std::vector<Measure>& measures) {
   const std::size_t letters = std::ranges::count_if(list, [](const Token& token) {
     return token.sign == Sign::kLetter || token.sign == Sign::kSymbol || token.sign == Sign::kText;
   });
@@ -135,6 +164,7 @@ bool drop_short_unit(List& list) {
   if ((before != Sign::kNumber && before != Sign::kCloseBrace) || skip_exponent(list, at + 1) != length(list)) {
     return false;
   }
+  keep(measure_between(list, at, length(list)), measures);
   list.erase(unit, list.end() - 1);
   return true;
 }
@@ -157,18 +187,19 @@ void merge_separators(List& list) {
 
 // Take away what says nothing about the value: outer braces, a last full stop or comma, a leading \approx, units,
 // doubled separators. Whether a letter was taken for a unit.
-bool tidy(Tokens& tokens, ShortUnits short_units) {
+bool tidy(Tokens& tokens, ShortUnits short_units, std::vector<Measure>& measures) {
   List& list = tokens.list();
   constexpr int kWrappings = 8;
   for (int i = 0; i < kWrappings && (drop_end(list) || drop_braces(list) || drop_start(list)); ++i) continue;
   const auto has = [&](auto wanted) { return std::ranges::any_of(list, wanted, &Token::sign); };
   if (has([](Sign sign) { return sign == Sign::kPhantom; })) drop_phantoms(list);
   if (has([](Sign sign) { return sign == Sign::kText || sign == Sign::kUnit; })) {
-    drop_units(list);
+    drop_units(list, measures);
     drop_end(list);
   }
   if (has(is_separator)) merge_separators(list);
-  return short_units == ShortUnits::kDrop && drop_short_unit(list);
+  find_marks(tokens, measures);
+  return short_units == ShortUnits::kDrop && drop_short_unit(list, measures);
 }
 
 // Whether letters stand side by side, as in words.
@@ -195,9 +226,9 @@ bool is_bare_word(const Tokens& tokens) {
 
 bool is_word_sign(char c) { return is_letter(c) || is_digit(c); }
 
-Place read(std::string_view text, ShortUnits short_units, Tokens& tokens, Tree& tree, bool& short_unit) {
+Place read(std::string_view text, ShortUnits short_units, Tokens& tokens, Tree& tree, Reading& reading) {
   tokens.read(text);
-  short_unit = tidy(tokens, short_units);
+  reading.short_unit = tidy(tokens, short_units, reading.measures);
   if (tokens[0].sign == Sign::kEnd) throw Unreadable{"empty"};
   if (is_bare_word(tokens)) return tree.add(Kind::kText, 0, "word");
   const auto& list = tokens.list();
@@ -209,7 +240,7 @@ Place read(std::string_view text, ShortUnits short_units, Tokens& tokens, Tree& 
   const std::string_view content = tokens[0].text;
   try {
     tokens.read(content);
-    tidy(tokens, short_units);
+    tidy(tokens, short_units, reading.measures);
     if (!has_words(tokens) && tokens[0].sign != Sign::kEnd) return Parser(tokens, tree).answer();
   } catch (const Unreadable&) {
   }
@@ -221,7 +252,7 @@ Place read(std::string_view text, ShortUnits short_units, Tokens& tokens, Tree& 
 Reading read_answer(std::string_view text, ShortUnits short_units, Tokens& tokens, Tree& tree) {
   Reading reading;
   try {
-    reading.root = read(text, short_units, tokens, tree, reading.short_unit);
+    reading.root = read(text, short_units, tokens, tree, reading);
   } catch (const Unreadable& unreadable) {
     reading.reason = unreadable.reason;
   }

@@ -1,10 +1,12 @@
 #pragma once
 
 #include "lexer.h"
+#include "measures.h"
 #include "tree.h"
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace math_answers {
 
@@ -14,7 +16,8 @@ enum class ShortUnits { kDrop, kKeep };
 /// An answer as a tree, or the reason why there is none.
 struct Reading {
   Place root = kNone;
-  bool short_unit = false;  ///< a letter was taken for a unit
+  bool short_unit = false;        ///< a letter was taken for a unit
+  std::vector<Measure> measures;  ///< the units in it, with percent, degrees and currencies
   const char* reason = "";
 
   bool parsed() const { return root != kNone; }
@@ -22,6 +25,20 @@ struct Reading {
 
 /// Read one answer into `tree`, whose nodes refer to `text` and `tokens`.
 Reading read_answer(std::string_view text, ShortUnits short_units, Tokens& tokens, Tree& tree);
+
+/// Whether every backslash of `text` is doubled, as in JSON that was never read: \\frac{1}{2}.
+bool is_doubled(std::string_view text);
+
+/// `text` with each two backslashes as one.
+std::string undoubled(std::string_view text);
+
+/// An answer that names one of the choices given, and repeats what it says: \textbf{(B)}\ 12.
+struct Choice {
+  std::string_view letter;  ///< empty if it is no such answer
+  std::string_view content;
+};
+
+Choice choice(std::string_view text);
 
 /// What is left of an answer when spaces, $ and \left, \right are taken away: for answers that cannot be read.
 std::string squeezed(std::string_view text);

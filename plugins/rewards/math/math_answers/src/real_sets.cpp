@@ -1,6 +1,8 @@
 #include "comparison.h"
+#include "polynomials.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace math_answers {
 namespace {
@@ -15,7 +17,7 @@ enum class Operation { kUnion, kIntersection, kDifference };
 
 class Reader {
  public:
-  Reader(const Tree& tree, Work& work) : tree_(tree), work_(work) {}
+  Reader(Tree& tree, Work& work) : tree_(tree), work_(work) {}
 
   std::optional<RealSet> read(Place at) {
     switch (tree_.kind(at)) {
@@ -88,37 +90,126 @@ class Reader {
     return result;
   }
 
-  // x < 3, -2 <= x < 7, x \ne 3.
+  // x < 3, -2 <= x < 7, 3x - 1 > 5, |x| < 3, x^2 < 9: in one variable, each two neighbours linear, an absolute value of
+  // something linear, or quadratic.
   std::optional<RealSet> inequality(Place at) {
-    const auto operands = tree_.children(at);
+    if (only_variable(tree_, at) == kNone) return std::nullopt;
     RealSet result{kBegin, kEnd};
-    std::size_t unknowns = 0;
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (tree_.kind(operands[i]) != Kind::kSymbol) continue;
-      ++unknowns;
-      if (i > 0) restrict(result, operands[i - 1], tree_[operands[i]].relation, true);
-      if (i + 1 < operands.size()) restrict(result, operands[i + 1], tree_[operands[i + 1]].relation, false);
+    const auto operands = tree_.children(at);
+    for (std::size_t i = 1; i < operands.size(); ++i) {
+      const auto next = solutions(operands[i - 1], tree_[operands[i]].relation, operands[i]);
+      if (!next) return std::nullopt;
+      result = combine(result, *next, Operation::kIntersection);
     }
-    const bool complete =
-        unknowns == 1 && (operands.size() == 2 || (operands.size() == 3 && tree_.kind(operands[1]) == Kind::kSymbol));
-    if (!complete || failed_) return std::nullopt;
     return result;
   }
 
-  // `bound relation x`, or `x relation bound`.
-  void restrict(RealSet& set, Place bound, Relation relation, bool bound_first) {
+  std::optional<RealSet> solutions(Place left, Relation relation, Place right) {
     const bool less = relation == Relation::kLess || relation == Relation::kLessEqual;
     const bool closed = relation == Relation::kLessEqual || relation == Relation::kGreaterEqual;
-    if (relation == Relation::kNotEqual) {
-      set = combine(set, {{bound, 0, false}, {bound, 0, true}}, Operation::kDifference);
-    } else if (!less && !closed && relation != Relation::kGreater) {
-      failed_ = true;
-    } else if (less == bound_first) {
-      set = combine(set, interval(cut(bound, !closed), kEnd), Operation::kIntersection);
-    } else {
-      set = combine(set, interval(kBegin, cut(bound, closed)), Operation::kIntersection);
+    if (!less && !closed && relation != Relation::kGreater && relation != Relation::kNotEqual) return std::nullopt;
+    for (const auto& [side, sign] : {std::pair(left, -1), std::pair(right, 1)}) {
+      const int infinity = infinity_sign(tree_, side);
+      if (infinity != 0) return (infinity == sign) == less ? RealSet{kBegin, kEnd} : RealSet{};
     }
+    const auto polynomial = difference_polynomial(tree_, left, right);
+    if (!polynomial) return std::nullopt;
+    Shape shape;
+    if (!find_shape(*polynomial, shape)) return std::nullopt;
+    if (relation == Relation::kNotEqual) return complement(zeros(shape));
+    // The left side is less below a curve that opens upwards; otherwise all is turned round.
+    const bool below = less == shape.rising;
+    return below ? negative(shape, closed) : complement(negative(shape, !closed));
   }
+
+  // Where a difference is zero, in order; one that is not linear is positive far from all of them. `rising`: the sign
+  // of what makes it grow, by which it may have to be turned.
+  struct Shape {
+    std::vector<Place> zeros;
+    bool linear = false;
+    bool rising = true;
+  };
+
+  bool find_shape(const Polynomial& of, Shape& shape) {
+    const auto [c, b, a] = of.coefficients;
+    if (of.factor != kNone) return of.degree() == 0 && find_absolute(of, shape);
+    if (a != kNone && sign(a) != 0) return find_quadratic(a, or_zero(b), or_zero(c), shape);
+    if (b == kNone || sign(b) == 0) return false;
+    shape.linear = true;
+    shape.rising = sign(b) > 0;
+    shape.zeros = {quotient(negated(or_zero(c)), b)};
+    return true;
+  }
+
+  // (-b ± sqrt(b^2 - 4ac)) / 2a
+  bool find_quadratic(Place a, Place b, Place c, Shape& shape) {
+    shape.rising = sign(a) > 0;
+    const Place four = tree_.add(Kind::kNumber, 0, "4");
+    const Place square = product(b, b);
+    const Place discriminant = tree_.add(Kind::kSum, square, negated(product(four, product(a, c))));
+    const int real = sign(discriminant);
+    const Place twice = product(tree_.add(Kind::kNumber, 0, "2"), a);
+    if (real < 0) return true;
+    if (real == 0) {
+      shape.zeros = {quotient(negated(b), twice)};
+      return true;
+    }
+    const Place root = tree_.add(Kind::kRoot, tree_.share(discriminant));
+    add_pair(negated(b), root, twice, shape);
+    return true;
+  }
+
+  // factor |b + a x| + c
+  bool find_absolute(const Polynomial& of, Shape& shape) {
+    const auto [b, a] = of.inside;
+    const int grows = sign(of.factor);
+    if (grows == 0 || sign(a) == 0) return false;
+    shape.rising = grows > 0;
+    const Place size = quotient(negated(or_zero(of.coefficients[0])), of.factor);
+    const int real = sign(size);
+    const Place start = negated(or_zero(b));
+    if (real == 0) shape.zeros = {quotient(start, a)};
+    if (real > 0) add_pair(start, size, a, shape);
+    return true;
+  }
+
+  // (middle ± size) / divisor, in order.
+  void add_pair(Place middle, Place size, Place divisor, Shape& shape) {
+    const Place low = tree_.add(Kind::kSum, tree_.share(middle), negated(size));
+    const Place high = tree_.add(Kind::kSum, tree_.share(middle), tree_.share(size));
+    shape.zeros = {quotient(low, divisor), quotient(high, divisor)};
+    if (sign(divisor) < 0) std::swap(shape.zeros[0], shape.zeros[1]);
+  }
+
+  RealSet negative(const Shape& shape, bool closed) {
+    if (shape.zeros.empty()) return {};
+    const Cut end{shape.zeros.back(), 0, closed};
+    if (shape.linear) return {kBegin, end};
+    return interval({shape.zeros.front(), 0, !closed}, end);
+  }
+
+  static RealSet zeros(const Shape& shape) {
+    RealSet result;
+    for (const Place zero : shape.zeros) {
+      result.push_back({zero, 0, false});
+      result.push_back({zero, 0, true});
+    }
+    return result;
+  }
+
+  RealSet complement(const RealSet& set) { return combine({kBegin, kEnd}, set, Operation::kDifference); }
+
+  int sign(Place value) {
+    const auto found = order(tree_, value, zero(), work_);
+    if (!found) throw NoOrder{};
+    return *found;
+  }
+
+  Place zero() { return tree_.add(Kind::kNumber, 0, "0"); }
+  Place or_zero(Place at) { return at == kNone ? zero() : at; }
+  Place negated(Place at) { return tree_.add(Kind::kNegate, tree_.share(at)); }
+  Place product(Place a, Place b) { return tree_.add(Kind::kProduct, tree_.share(a), tree_.share(b)); }
+  Place quotient(Place a, Place b) { return tree_.add(Kind::kQuotient, tree_.share(a), tree_.share(b)); }
 
   // "x < -1 or x > 1", "x > 2 and x < 5".
   std::optional<RealSet> inequalities(Place at) {
@@ -132,9 +223,8 @@ class Reader {
     return result;
   }
 
-  const Tree& tree_;
+  Tree& tree_;
   Work& work_;
-  bool failed_ = false;
 };
 
 }  // namespace
@@ -144,7 +234,7 @@ int infinity_sign(const Tree& tree, Place at) {
   return tree.kind(at) == Kind::kInfinity ? 1 : 0;
 }
 
-std::optional<RealSet> real_set(const Tree& tree, Place at, Work& work) {
+std::optional<RealSet> real_set(Tree& tree, Place at, Work& work) {
   try {
     return Reader(tree, work).read(at);
   } catch (const NoOrder&) {
@@ -152,7 +242,7 @@ std::optional<RealSet> real_set(const Tree& tree, Place at, Work& work) {
   }
 }
 
-bool same_set(const Tree& tree, const RealSet& a, const RealSet& b, Work& work) {
+bool same_set(Tree& tree, const RealSet& a, const RealSet& b, Work& work) {
   Reader reader(tree, work);
   try {
     return std::ranges::equal(a, b, [&](const Cut& x, const Cut& y) { return reader.compare(x, y) == 0; });

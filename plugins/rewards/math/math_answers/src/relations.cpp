@@ -3,6 +3,7 @@
 #include "comparison.h"
 #include "evaluation.h"
 #include "parser.h"
+#include "polynomials.h"
 
 #include <algorithm>
 
@@ -87,8 +88,8 @@ bool Comparer::with_value(Place truth, Place relation) {
 // The truth is an equation or inequality, the prediction a value.
 bool Comparer::from_relation(Place relation, Place prediction) {
   if (!is_equation(relation)) {
-    const Kind kind = tree_.kind(prediction);
-    return kind != Kind::kList && kind != Kind::kSet && regions(relation, prediction);
+    if (lists_inequalities(prediction)) return same_solutions(relation, prediction);
+    return tree_.kind(prediction) != Kind::kList && regions(relation, prediction);
   }
   if (is_assignment(relation)) return equal(last(relation), prediction);
   // "0.56 = 56\%" says one number in two ways; "8 + 8 + 15 = 31" is wanted as it is.
@@ -130,13 +131,38 @@ bool Comparer::equations(Place truth, Place prediction) {
 bool Comparer::inequalities(Place truth, Place prediction) {
   const Rising wanted = rising(tree_, truth);
   const Rising given = rising(tree_, prediction);
-  if (wanted.relations != given.relations) return false;
+  if (wanted.relations != given.relations) return same_solutions(truth, prediction);
   if (operands_equal(wanted.operands, given.operands)) return true;
-  if (wanted.operands.size() != 2 || !proportional(truth, prediction).value_or(false)) return false;
+  if (wanted.operands.size() != 2 || !proportional(truth, prediction).value_or(false)) {
+    return same_solutions(truth, prediction);
+  }
   if (wanted.relations.front() == Relation::kNotEqual) return true;
   const bool same_side =
       is_descending(tree_[tree_.right(truth)].relation) == is_descending(tree_[tree_.right(prediction)].relation);
   return same_direction(truth, prediction) == same_side;
+}
+
+// Whether a variable stands alone, or in each of several inequalities; another form may only repeat the problem.
+bool Comparer::is_solved(Place inequality) const {
+  const auto parts = tree_.children(inequality);
+  if (tree_.kind(inequality) == Kind::kList) {
+    return std::ranges::all_of(parts, [&](Place one) { return tree_.kind(one) == Kind::kRelation && is_solved(one); });
+  }
+  const auto is_variable = [&](Place one) { return tree_.kind(one) == Kind::kSymbol; };
+  return std::ranges::count_if(parts, is_variable) == 1 &&
+         std::ranges::all_of(parts, [&](Place one) { return is_variable(one) || !has_variables(tree_, one); });
+}
+
+// A solution given as inequalities, for a truth that is still to be solved.
+bool Comparer::same_solutions(Place truth, Place prediction) {
+  const Place unknown = only_variable(tree_, truth);
+  const Place solved = only_variable(tree_, prediction);
+  if (unknown == kNone || solved == kNone || identity(tree_, unknown) != identity(tree_, solved)) return false;
+  if (!is_solved(prediction)) return false;
+  const auto wanted = real_set(tree_, truth, work_);
+  const auto given = real_set(tree_, prediction, work_);
+  how_ = "as sets of real numbers";
+  return wanted && given && same_set(tree_, *wanted, *given, work_);
 }
 
 Place Comparer::difference(Place relation) {

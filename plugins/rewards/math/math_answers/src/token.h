@@ -18,7 +18,7 @@ constexpr bool all_digits(std::string_view text) {
 
 enum class Sign : std::uint8_t {
   kEnd,
-  kSkipped,  ///< says nothing about the value: \displaystyle, \$
+  kSkipped,  ///< says nothing about the value: \displaystyle
   kSpace,
   // values
   kNumber,  ///< text: digits, at most one point, repeating digits in round brackets, exponent after E: "0.1(6)",
@@ -78,13 +78,16 @@ enum class Sign : std::uint8_t {
   kFraction,
   kBinomial,
   kChoose,
+  kOver,
   kRoot,
   kFunction,  ///< detail: Function
   kPhantom,
   kAccent,  ///< \overline, \vec; text: its name
   kBegin,   ///< text: the environment
   kClose,   ///< \end; text: the environment
-  // only in the table of commands: what the lexer reads together with their arguments
+  // only in the tables: what the lexer keeps to itself, and commands that it reads together with their arguments
+  kCurrency,  ///< text: its name
+  kNotANumber,
   kLeft,
   kRight,
   kTextCommand,

@@ -4,7 +4,6 @@
 #include <array>
 #include <iterator>
 #include <unordered_map>
-#include <unordered_set>
 
 namespace math_answers {
 namespace {
@@ -29,7 +28,7 @@ constexpr std::string_view kFunctionWords =
 
 constexpr Group kCommands[] = {
     {Sign::kSkipped, 0,
-     "! $ ( ) [ ] big bigg Big Bigg bigl bigr biggl biggr Bigl Bigr Biggl Biggr boxed displaystyle ensuremath fbox "
+     "! ( ) [ ] big bigg Big Bigg bigl bigr biggl biggr Bigl Bigr Biggl Biggr boxed displaystyle ensuremath fbox "
      "limits mathstrut middle nolimits scriptstyle strut textstyle"},
     {Sign::kSpace, 0, ", : ; > cdots dots dotsc enspace ldots qquad quad thinspace"},
     {Sign::kSymbol, 0,
@@ -45,6 +44,7 @@ constexpr Group kCommands[] = {
     {Sign::kInfinity, 0, "infty"},
     {Sign::kEmptySet, 0, "emptyset varnothing"},
     {Sign::kPercent, 0, "%"},
+    {Sign::kCurrency, 0, "$=dollar euro pounds=pound yen"},
     {Sign::kPlusMinus, 0, "pm"},
     {Sign::kMinusPlus, 0, "mp"},
     {Sign::kTimes, 0, "ast cdot times"},
@@ -55,6 +55,7 @@ constexpr Group kCommands[] = {
     {Sign::kFraction, 0, "cfrac dfrac frac tfrac"},
     {Sign::kBinomial, 0, "binom dbinom tbinom"},
     {Sign::kChoose, 0, "choose"},
+    {Sign::kOver, 0, "over"},
     {Sign::kRoot, 0, "sqrt"},
     {Sign::kFunction, 0, kFunctionWords},
     {Sign::kFunction, 0, "ctg=cot det lg=log tg=tan"},
@@ -72,8 +73,8 @@ constexpr Group kCommands[] = {
     {Sign::kOr, 0, "lor vee"},
     {Sign::kLeft, 0, "left"},
     {Sign::kRight, 0, "right"},
-    {Sign::kOpenRound, 0, "lparen"},
-    {Sign::kCloseRound, 0, "rparen"},
+    {Sign::kOpenRound, 0, "langle lparen"},
+    {Sign::kCloseRound, 0, "rangle rparen"},
     {Sign::kOpenSquare, 0, "lbrack"},
     {Sign::kCloseSquare, 0, "rbrack"},
     {Sign::kOpenSet, 0, "{ lbrace"},
@@ -99,6 +100,7 @@ constexpr Group kWords[] = {
     {Sign::kInfinity, 0, "inf infinity infty"},
     {Sign::kDegrees, 0, "deg degree degrees"},
     {Sign::kPercent, 0, "pct percent percentage"},
+    {Sign::kNotANumber, 0, "nan NaN NAN Nan"},
     {Sign::kAnd, 0, "and"},
     {Sign::kOr, 0, "or"},
 };
@@ -107,7 +109,8 @@ constexpr Group kWords[] = {
 constexpr Group kUnicode[] = {
     {Sign::kSpace, 0,
      "\xC2\xA0 \xE2\x80\x82 \xE2\x80\x83 \xE2\x80\x85 \xE2\x80\x89 \xE2\x80\x8A \xE2\x80\xAF \xE3\x80\x80 …"},
-    {Sign::kSkipped, 0, "\xE2\x80\x8B \xE2\x81\xA0 \xE2\x81\xA1 \xE2\x81\xA2 \xEF\xBB\xBF £ ¥ €"},
+    {Sign::kSkipped, 0, "\xE2\x80\x8B \xE2\x81\xA0 \xE2\x81\xA1 \xE2\x81\xA2 \xEF\xBB\xBF"},
+    {Sign::kCurrency, 0, "¢=cent £=pound ¥=yen ₩=won €=euro ₹=rupee ₽=ruble"},
     {Sign::kSymbol, 0,
      "Δ=Delta Θ=Theta Ω=Omega α=alpha β=beta γ=gamma δ=delta ε=epsilon ζ=zeta η=eta θ=theta ι=iota κ=kappa λ=lambda "
      "μ=mu ν=nu ξ=xi ρ=rho σ=sigma τ=tau υ=upsilon φ=phi χ=chi ψ=psi ω=omega ϕ=phi ∆=triangle △=triangle ∠=angle"},
@@ -137,38 +140,116 @@ constexpr Group kUnicode[] = {
     {Sign::kDifference, 0, "∖"},
     {Sign::kComma, 0, "、 ， ；"},
     {Sign::kFullStop, 0, "。"},
-    {Sign::kOpenRound, 0, "（"},
-    {Sign::kCloseRound, 0, "）"},
+    {Sign::kOpenRound, 0, "（ ⟨ 〈 〈"},
+    {Sign::kCloseRound, 0, "） ⟩ 〉 〉"},
     {Sign::kOpenSquare, 0, "【"},
     {Sign::kCloseSquare, 0, "】"},
 };
 
-// Units, and what the problems of school books count.
-constexpr std::string_view kUnits =
-    "acre acres adults annually apple apples arrangement arrangements bag bags ball balls bananas baskets bees bikes "
-    "birds bit bits blocks blueberries book books bottle bottles bowls box boxes boy boys bricks buck bucks bunches "
-    "bunnies bushels byte bytes cakes calories candies cans card cards carrots cars cartons cats cent centimeter "
-    "centimeters centimetre centimetres cents chairs chapters chickens child children classes cm coin coins "
-    "combination combinations committee committees cookie cookies cows crates crayons cubes cubic cucumbers cup "
-    "cupcakes cups customers daily day days diagonal diagonals digit digits dime dimes dm dogs dollar dollars dolls "
-    "donuts doors drinks edge edges egg eggs emails employees erasers euro euros feet fish floors flowers foot "
-    "friends ft gallon gallons game games gifts girl girls glasses gm gram grams grapes guests hamburgers hectare "
-    "hectares hertz hits horses hour hourly hours houses hr hrs hz in inch inches integer integers items jars joule "
-    "joules kg kids kilogram kilograms kilometer kilometers kilometre kilometres km kmh kph laps lb lbs legs lemons "
-    "lessons letters liter liters litre litres mangoes marble marbles meal meals members men messages meter meters "
-    "metre metres mg mile miles milligram milligrams milliliter milliliters millilitre millilitres millimeter "
-    "millimeters millimetre millimetres mins minute minutes ml mm month monthly months movies mph muffin muffins "
-    "multiple multiples newton newtons nickel nickels nm notebooks number numbers onions orange oranges ounce ounces "
-    "outcome outcomes oz packages packets packs page pages pairs paragraphs passengers path paths patients peaches "
-    "pears pencil pencils pennies penny pens people per permutation permutations person persons photos pictures piece "
-    "pieces pies pint pints pizza pizzas plants plates player players point points possibilities potatoes pound "
-    "pounds problems pumpkins quart quarter quarters quarts questions rabbits rad radian radians rectangle rectangles "
-    "rocks rooms rows rpm sandwich sandwiches seats second seconds secs servings sets sheep shells shirts shots side "
-    "sides slice slices sodas solution solutions songs sq square squares stamps step steps stickers strawberries "
-    "student students tables tablespoon tablespoons teacher teachers teaspoon teaspoons term terms tests ticket "
-    "tickets tiles times tomatoes ton tonne tonnes tons toys trees triangle triangles unit units usd value values "
-    "vertex vertices volt volts votes watermelons watt watts way ways week weekly weeks wheels windows women words "
-    "workers yard yards yd year years";
+constexpr Group kSpelledOut[] = {
+    {Sign::kText, 0,
+     "½=\\frac{1}{2} ⅓=\\frac{1}{3} ⅔=\\frac{2}{3} ¼=\\frac{1}{4} ¾=\\frac{3}{4} ⅕=\\frac{1}{5} ⅖=\\frac{2}{5} "
+     "⅗=\\frac{3}{5} ⅘=\\frac{4}{5} ⅙=\\frac{1}{6} ⅚=\\frac{5}{6} ⅐=\\frac{1}{7} ⅛=\\frac{1}{8} ⅜=\\frac{3}{8} "
+     "⅝=\\frac{5}{8} ⅞=\\frac{7}{8} ⅑=\\frac{1}{9} ⅒=\\frac{1}{10} ↉=0 ∛=\\sqrt[3] ∜=\\sqrt[4]"}};
+
+constexpr Group kRaised[] = {
+    {Sign::kCaret, 0, "⁰=0 ¹=1 ²=2 ³=3 ⁴=4 ⁵=5 ⁶=6 ⁷=7 ⁸=8 ⁹=9 ⁺=+ ⁻=- ⁽=( ⁾=) ⁱ=i ⁿ=n ˣ=x"},
+    {Sign::kUnderscore, 0, "₀=0 ₁=1 ₂=2 ₃=3 ₄=4 ₅=5 ₆=6 ₇=7 ₈=8 ₉=9 ₊=+ ₋=- ₍=( ₎=) ᵢ=i ₐ=a ₓ=x ₖ=k ₘ=m ₙ=n"}};
+
+// What the problems of school books count: a number of them is a number.
+constexpr std::string_view kCounted =
+    "adults annually apple apples arrangement arrangements bag bags ball balls bananas baskets bees bikes birds "
+    "blocks blueberries book books bottle bottles bowls box boxes boy boys bricks bunches bunnies bushels cakes "
+    "calories candies cans card cards carrots cars cartons cats chairs chapters chickens child children classes "
+    "coin coins combination combinations committee committees cookie cookies cows crates crayons cubes cucumbers "
+    "cupcakes customers daily diagonal diagonals digit digits dime dimes dogs dolls donuts doors drinks edge edges "
+    "egg eggs emails employees erasers fish floors flowers friends game games gifts girl girls glasses grapes "
+    "guests hamburgers hits horses hourly houses integer integers items jars kids laps legs lemons lessons letters "
+    "mangoes marble marbles meal meals members men messages monthly movies muffin muffins multiple multiples nickel "
+    "nickels notebooks number numbers onions orange oranges outcome outcomes packages packets packs page pages "
+    "pairs paragraphs passengers path paths patients peaches pears pencil pencils pennies penny pens people "
+    "permutation permutations person persons photos pictures piece pieces pies pizza pizzas plants plates player "
+    "players point points possibilities potatoes problems pumpkins quarter quarters questions rabbits rectangle "
+    "rectangles rocks rooms rows sandwich sandwiches seats servings sets sheep shells shirts shots side sides slice "
+    "slices sodas solution solutions songs squares stamps step steps stickers strawberries student students tables "
+    "teacher teachers term terms tests ticket tickets tiles times tomatoes toys trees triangle triangles value "
+    "values vertex vertices votes watermelons way ways weekly wheels windows women words workers";
+
+// Units: in each row the spellings of one, its name first; "mile/hour" is a name in terms of others.
+constexpr std::string_view kMeasures[] = {
+    "acre acres",
+    "bit bits",
+    "byte bytes",
+    "celsius",
+    "cent cents",
+    "cm centimeter centimeters centimetre centimetres",
+    "cubed",
+    "cubic",
+    "cup cups",
+    "day days",
+    "degree degrees deg",
+    "deciliter deciliters",
+    "dm decimeter decimeters",
+    "dollar dollars buck bucks usd",
+    "euro euros eur",
+    "fahrenheit",
+    "foot feet ft",
+    "gallon gallons gal",
+    "gb gigabyte gigabytes",
+    "gram grams gm g",
+    "hectare hectares",
+    "hour hours hr hrs h",
+    "hz hertz",
+    "inch inches in",
+    "joule joules j",
+    "kb kilobyte kilobytes",
+    "kelvin",
+    "kg kilogram kilograms kilo kilos",
+    "kj kilojoule kilojoules",
+    "km kilometer kilometers kilometre kilometres kms",
+    "km/hour kmh kph kmph",
+    "kw kilowatt kilowatts",
+    "liter liters litre litres l",
+    "mb megabyte megabytes",
+    "meter meters metre metres m",
+    "meter/second mps",
+    "mg milligram milligrams",
+    "mile miles mi",
+    "mile/hour mph",
+    "minute minutes min mins",
+    "ml milliliter milliliters millilitre millilitres",
+    "mm millimeter millimeters millimetre millimetres",
+    "month months",
+    "ms millisecond milliseconds",
+    "newton newtons n",
+    "nm nanometer nanometers",
+    "ounce ounces oz",
+    "per",
+    "percent",
+    "pint pints",
+    "pound pounds lb lbs gbp",
+    "quart quarts qt",
+    "radian radians rad",
+    "rpm",
+    "ruble rubles",
+    "rupee rupees inr",
+    "second seconds sec secs s",
+    "square sq",
+    "squared",
+    "tablespoon tablespoons tbsp",
+    "teaspoon teaspoons tsp",
+    "ton tons",
+    "tonne tonnes",
+    "unit units",
+    "volt volts v",
+    "watt watts w",
+    "week weeks wk wks",
+    "won",
+    "yard yards yd yds",
+    "year years yr yrs",
+    "yen jpy",
+    "yuan",
+};
 
 // The word at the start of `words`, which loses it; empty at the end.
 std::string_view take_word(std::string_view& words) {
@@ -189,7 +270,7 @@ Table table_of(const Group (&groups)[N]) {
       const std::size_t equals = word.find('=');
       const std::string_view name = word.substr(equals == std::string_view::npos ? 0 : equals + 1);
       Token token{group.sign, group.detail};
-      if (group.sign == Sign::kSymbol || group.sign == Sign::kAccent) token.text = name;
+      if (group.sign != Sign::kFunction) token.text = name;
       if (group.sign == Sign::kFunction) {
         token.detail = static_cast<std::uint8_t>(std::ranges::find(kFunctions, name) - std::begin(kFunctions));
       }
@@ -225,6 +306,29 @@ std::string_view trim(std::string_view text, std::string_view signs) {
   return text.substr(first, text.find_last_not_of(signs) - first + 1);
 }
 
+// The sign outside ASCII at the start of `text`, of two or three bytes: `length`.
+std::optional<Token> find_sign(const Table& table, std::string_view text, std::size_t& length) {
+  for (length = 2; length <= 3 && length <= text.size(); ++length) {
+    if (auto found = find(table, text.substr(0, length))) return found;
+  }
+  return std::nullopt;
+}
+
+// Each unit by all its spellings, with its name; what is only counted has none.
+const std::unordered_map<std::string_view, std::string_view>& units() {
+  static const auto all = [] {
+    std::unordered_map<std::string_view, std::string_view> named;
+    std::string_view counted = kCounted;
+    for (std::string_view word; !(word = take_word(counted)).empty();) named.emplace(word, "");
+    for (std::string_view spellings : kMeasures) {
+      const std::string_view name = spellings.substr(0, spellings.find(' '));
+      for (std::string_view word; !(word = take_word(spellings)).empty();) named.emplace(word, name);
+    }
+    return named;
+  }();
+  return all;
+}
+
 }  // namespace
 
 std::optional<Token> command(std::string_view name) {
@@ -239,20 +343,32 @@ std::optional<Token> plain_word(std::string_view word) {
 
 std::optional<Token> unicode_sign(std::string_view text, std::size_t& length) {
   static const Table table = table_of(kUnicode);
-  for (length = 2; length <= 3 && length <= text.size(); ++length) {
-    if (auto found = find(table, text.substr(0, length))) return found;
-  }
-  return std::nullopt;
+  return find_sign(table, text, length);
+}
+
+std::string_view spelled_out(std::string_view text, std::size_t& length) {
+  static const Table table = table_of(kSpelledOut);
+  const auto found = find_sign(table, text, length);
+  return found ? found->text : std::string_view();
+}
+
+char small_sign(std::string_view text, char& kind, std::size_t& length) {
+  static const Table table = table_of(kRaised);
+  const auto found = find_sign(table, text, length);
+  if (!found) return 0;
+  const char here = found->sign == Sign::kCaret ? '^' : '_';
+  if (kind != 0 && kind != here) return 0;
+  kind = here;
+  return found->text.front();
 }
 
 bool is_unit(std::string_view word) {
-  static const auto units = [] {
-    std::unordered_set<std::string_view> all;
-    std::string_view words = kUnits;
-    for (std::string_view unit; !(unit = take_word(words)).empty();) all.insert(unit);
-    return all;
-  }();
-  return word.size() > 1 && units.contains(Folded(word).view());
+  return word.size() > 1 && units().contains(Folded(word).view()) && !plain_word(word);  // min, sec, percent
+}
+
+std::string_view measure_of(std::string_view word) {
+  const auto found = units().find(Folded(word).view());
+  return found == units().end() ? std::string_view() : found->second;
 }
 
 bool multiplies(std::string_view text) {

@@ -16,8 +16,19 @@ std::optional<Token> plain_word(std::string_view word);
 /// What a sign outside ASCII at the start of `text` means; `length`: its bytes.
 std::optional<Token> unicode_sign(std::string_view text, std::size_t& length);
 
+/// The TeX of a sign outside ASCII at the start of `text`: \frac{1}{2} for ½. Empty for others. `length`: its bytes.
+std::string_view spelled_out(std::string_view text, std::size_t& length);
+
+/// The ASCII sign of a raised or lowered one at the start of `text`; 0 for others. `kind` is ^ or _; where it is either
+/// already, only such signs count. `length`: its bytes.
+char small_sign(std::string_view text, char& kind, std::size_t& length);
+
 /// Whether `word` (ASCII letters, any case) is a unit, or what is counted: miles, cm, students. At least two letters.
 bool is_unit(std::string_view word);
+
+/// The name of the unit that `word` (ASCII letters, any case) spells, or of several as in "mile/hour"; empty for none,
+/// and for what is only counted.
+std::string_view measure_of(std::string_view word);
 
 /// Whether one of the words of `text` multiplies the number before it: 5 million, 3 dozen eggs.
 bool multiplies(std::string_view text);

@@ -1,0 +1,83 @@
+#include "measures.h"
+
+#include "token.h"
+#include "vocabulary.h"
+
+#include <algorithm>
+
+namespace math_answers {
+namespace {
+
+constexpr std::string_view kAnyUnit = "unit";
+
+bool among(const std::vector<Measure>& some, const std::vector<Measure>& all) {
+  return std::ranges::all_of(some, [&](const Measure& one) {
+    return std::ranges::any_of(all, [&](const Measure& other) { return one.like(other); });
+  });
+}
+
+}  // namespace
+
+void Measure::name(std::string_view word) {
+  const std::string_view unit = measure_of(word);
+  if (unit == "square" || unit == "cubic") {
+    power_ = unit == "square" ? 2 : 3;
+  } else if (unit == "squared" || unit == "cubed") {
+    raise(unit == "squared" ? 2 : 3);
+  } else if (unit == "per" || (!factors_.empty() && (word == "a" || word == "an"))) {
+    divide();
+  } else if (!factors_.empty() && word == "in") {
+    return;  // "days in total"
+  } else if (const auto slash = unit.find('/'); slash != std::string_view::npos) {
+    name(unit.substr(0, slash));
+    divide();
+    name(unit.substr(slash + 1));
+  } else if (!unit.empty()) {
+    factors_.emplace_back(unit, sign_ * power_);
+    power_ = 1;
+  }
+}
+
+void Measure::raise(int exponent) {
+  if (!factors_.empty()) factors_.back().second *= exponent;
+}
+
+void Measure::read(std::string_view text) {
+  constexpr std::string_view kSquare = "²";
+  constexpr std::string_view kCube = "³";
+  for (std::size_t i = 0; i < text.size();) {
+    const std::string_view rest = text.substr(i);
+    const auto letters = static_cast<std::size_t>(std::ranges::find_if_not(rest, is_letter) - rest.begin());
+    if (letters > 0) {
+      name(rest.substr(0, letters));
+    } else if (rest.front() == '/') {
+      divide();
+    } else if (is_digit(rest.front())) {
+      raise(rest.front() - '0');
+    } else if (rest.starts_with(kSquare) || rest.starts_with(kCube)) {
+      raise(rest.starts_with(kSquare) ? 2 : 3);
+    }
+    i += std::max<std::size_t>(letters, 1);
+  }
+}
+
+Measure::Factors Measure::sorted() const {
+  Factors all = factors_;
+  std::ranges::sort(all);
+  return all;
+}
+
+bool Measure::like(const Measure& other) const {
+  for (const auto& [any, given] : {std::pair(this, &other), std::pair(&other, this)}) {
+    const Factors& factors = any->factors_;
+    if (factors.size() != 1 || factors[0].first != kAnyUnit) continue;
+    return factors[0].second == 1 || (given->factors_.size() == 1 && given->factors_[0].second == factors[0].second);
+  }
+  return sorted() == other.sorted();
+}
+
+bool fit(const std::vector<Measure>& a, const std::vector<Measure>& b) {
+  return a.size() < b.size() ? among(a, b) : among(b, a);
+}
+
+}  // namespace math_answers
