@@ -181,7 +181,7 @@ class SweepReader : GridReader {
         for (const toml::node& value : *values) axis.values.push_back(key_value(path, key, value));
         axes.emplace_back(key.source().begin, std::move(axis));
       } else {
-        mistake(node.source(), "`" + path + "` wants a list of the values to try").notes = {
+        mistake(node.source(), "`" + path + "` must be a list of the values to try").notes = {
             "what all runs share belongs in the file's own sections, above [sweep]"};
       }
     }
