@@ -72,7 +72,8 @@ std::vector<fs::path> pages() {
   std::vector<fs::path> found = {test::source_dir() / "README.md", test::source_dir() / "CONTRIBUTING.md"};
   for (const char* folder : {"docs", "plugins", "assets"}) {
     for (const auto& entry : fs::recursive_directory_iterator(test::source_dir() / folder)) {
-      if (entry.path().extension() == ".md") found.push_back(entry.path());
+      const bool is_help = entry.path().parent_path().filename() == "reference";  // tried from --help itself
+      if (entry.path().extension() == ".md" && !is_help) found.push_back(entry.path());
     }
   }
   std::ranges::sort(found.begin() + 2, found.end());
