@@ -59,6 +59,8 @@ void throw_file_error(std::string_view action, const std::filesystem::path& path
 }
 
 void require_regular_file(const std::filesystem::path& path) {
+  // What the shell has opened for this process is meant.
+  if (path == "/dev/stdin" || path.string().starts_with("/dev/fd/")) return;
   std::error_code failed;
   const auto status = std::filesystem::status(path, failed);
   if (failed || !std::filesystem::exists(status) || std::filesystem::is_regular_file(status)) return;

@@ -11,6 +11,7 @@ namespace drift {
 [[noreturn]] void throw_file_error(std::string_view action, const std::filesystem::path& path, int error_number);
 
 /// For a path that is there and is no regular file, links followed: opening a FIFO would wait, a device has no end.
+/// Standard input and descriptors by name (/dev/stdin, /dev/fd/N) may be anything.
 /// @throws Error
 void require_regular_file(const std::filesystem::path& path);
 

@@ -72,8 +72,10 @@ std::vector<fs::path> pages() {
   std::vector<fs::path> found = {test::source_dir() / "README.md", test::source_dir() / "CONTRIBUTING.md"};
   for (const char* folder : {"docs", "plugins", "assets"}) {
     for (const auto& entry : fs::recursive_directory_iterator(test::source_dir() / folder)) {
-      const bool is_help = entry.path().parent_path().filename() == "reference";  // tried from --help itself
-      if (entry.path().extension() == ".md" && !is_help) found.push_back(entry.path());
+      // Tried from --help itself, and with the examples of the SDK.
+      const bool elsewhere =
+          entry.path().parent_path().filename() == "reference" || entry.path().filename() == "write_your_own.md";
+      if (entry.path().extension() == ".md" && !elsewhere) found.push_back(entry.path());
     }
   }
   std::ranges::sort(found.begin() + 2, found.end());
