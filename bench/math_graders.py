@@ -77,9 +77,9 @@ def main():
             sys.exit(f"{name}: the verdicts differ from round to round")
         refused = sum(e and not v for e, v in zip(equal, verdicts))
         paid = sum(v and not e for e, v in zip(equal, verdicts))
-        low, middle, high = (1e6 * q for q in statistics.quantiles([seconds for _, seconds in rounds], n=4))
+        low, middle, high = (1000 * q for q in statistics.quantiles([seconds for _, seconds in rounds], n=4))
         print(f"| {name} | {len(pairs) - refused - paid} | {refused} | {paid} | "
-              f"{middle:,.1f} us, {low:,.1f} to {high:,.1f} |")
+              f"{middle:.2g} ms, {low:.2g} to {high:.2g} |", flush=True)
 
 
 if __name__ == "__main__":
