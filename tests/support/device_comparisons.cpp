@@ -163,13 +163,14 @@ at::Tensor uniforms(std::int64_t count) {
   return values;
 }
 
-Trajectories generate(const Model& model, const char* remasking) {
+Trajectories generate(const Model& model, const char* remasking, const char* cache) {
   const auto rollout = create<Rollout>("block", "block",
                                        {{"length", std::int64_t{16}},
                                         {"block", std::int64_t{8}},
                                         {"threshold", 0.3},
                                         {"temperature", 0.8},
-                                        {"remasking", std::string(remasking)}});
+                                        {"remasking", std::string(remasking)},
+                                        {"cache", std::string(cache)}});
   RolloutInput input;
   const ModelPolicy policy(model);
   input.policy = &policy;
@@ -260,9 +261,11 @@ void compare_rollouts(at::Device device) {
   for (const GoldenBackboneCase& golden : backbones()) {
     const auto here = open_checkpoint(golden.family, golden.checkpoint);
     const auto there = open_checkpoint(golden.family, golden.checkpoint, at::kFloat, device);
-    for (const auto* remasking : {"low_confidence", "margin", "negative_entropy", "random"}) {
-      SCOPED_TRACE(golden.family + ", " + remasking);
-      const auto want = generate(*here, remasking), got = generate(*there, remasking);
+    const std::vector<std::pair<const char*, const char*>> kinds{
+        {"low_confidence", "none"}, {"margin", "prefix"}, {"negative_entropy", "dual"}, {"random", "none"}};
+    for (const auto& [remasking, cache] : kinds) {
+      SCOPED_TRACE(golden.family + ", " + remasking + ", cache " + cache);
+      const auto want = generate(*here, remasking, cache), got = generate(*there, remasking, cache);
       std::int64_t same = 0;
       for (std::int64_t b = 0; b < 16; ++b) {
         if (!at::equal(got.tokens_BL[b], want.tokens_BL[b]) || !at::equal(got.step_BL[b], want.step_BL[b])) continue;
