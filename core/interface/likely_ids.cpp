@@ -32,7 +32,7 @@ LikelyIds most_likely_weighing(double weight, std::vector<Candidate> candidates)
   std::sort(begin, end, more_likely);
   for (auto at = begin; at != end; ++at) {
     reached += at->weight;
-    if (reached > weight) return {at->logit, at->id};
+    if (reached > weight || at + 1 == end) return {at->logit, at->id};
   }
   return {};
 }

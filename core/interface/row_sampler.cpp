@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace drift {
 namespace {
@@ -186,36 +187,73 @@ void RowSampler<T>::leave_out_forbidden() {
   }
 }
 
+/// Calls visit(candidate) for the allowed ids of at least this logit, by id.
+template <class T>
+template <class Visit>
+void RowSampler<T>::for_likely(float least, const Visit& visit) const {
+  alignas(64) Tile buffer, weights;
+  for (std::size_t tile = 0; tile < largest_.size(); ++tile) {
+    if (largest_[tile] < least) continue;
+    const std::int64_t first = static_cast<std::int64_t>(tile) * kSamplingTile;
+    const std::int64_t width = std::min(kSamplingTile, allowed_.vocabulary() - first);
+    const float* logits = as_floats(logits_ + first, width, buffer);
+    weights_of(logits, width, best_logit_, inverse_temperature_, weights.data());
+    allowed_.for_ids_of(tile, [&](std::int64_t v) {
+      const std::int64_t i = v - first;
+      if (logits[i] >= least) visit(Candidate{logits[i], weights[static_cast<std::size_t>(i)], v});
+    });
+  }
+}
+
+/// What top_p keeps of the ids of at least this logit. They are counted by their logits in buckets, and only those of
+/// the bucket in which the cut lies are compared.
+template <class T>
+LikelyIds RowSampler<T>::most_likely_ids(float least) const {
+  constexpr std::size_t kBuckets = 512;
+  constexpr float kLastBucket = kBuckets - 1;
+  const float scale = best_logit_ > least ? static_cast<float>(kBuckets) / (best_logit_ - least) : 0;
+  const auto bucket = [&](float logit) {
+    return static_cast<std::size_t>(std::min(kLastBucket, (best_logit_ - logit) * scale));
+  };
+  std::array<double, kBuckets> weight{};
+  for_likely(least, [&](const Candidate& candidate) { weight[bucket(candidate.logit)] += candidate.weight; });
+  double left = options_.top_p * total_;
+  std::size_t crossed = 0;
+  while (crossed < kBuckets && weight[crossed] <= left) left -= weight[crossed++];
+  if (crossed == kBuckets) return {};
+  std::vector<Candidate> candidates;
+  for_likely(least, [&](const Candidate& candidate) {
+    if (bucket(candidate.logit) == crossed) candidates.push_back(candidate);
+  });
+  return most_likely_weighing(left, std::move(candidates));
+}
+
 /// Keeps what top_p and top_k leave. Only ids that may stay are looked at: those of less than half the mean of what
 /// top_p may leave out add up to less than it, and the k-th largest of all tiles' largest is not above the k-th.
 template <class T>
 void RowSampler<T>::cut() {
-  const bool by_probability = options_.top_p > 0 && options_.top_p < 1;
-  float bound = std::numeric_limits<float>::lowest();
-  if (by_probability) {
-    const double least = 0.5 * (1 - options_.top_p) * total_ / static_cast<double>(allowed_.vocabulary());
-    bound = std::max(bound, best_logit_ + static_cast<float>(std::log(least)) / inverse_temperature_);
-  }
+  float least = std::numeric_limits<float>::lowest();
   const auto k = static_cast<std::size_t>(options_.top_k);
   if (k > 0 && k <= largest_.size()) {
     std::vector<float> largest = largest_;
     std::nth_element(largest.begin(), largest.begin() + static_cast<std::ptrdiff_t>(k - 1), largest.end(),
                      std::greater<>());
-    bound = std::max(bound, largest[k - 1]);
+    least = std::max(least, largest[k - 1]);
+  }
+  LikelyIds likely;
+  if (options_.top_p > 0 && options_.top_p < 1) {
+    const double weight = 0.5 * (1 - options_.top_p) * total_ / static_cast<double>(allowed_.vocabulary());
+    least = std::max(least, best_logit_ + static_cast<float>(std::log(weight)) / inverse_temperature_);
+    likely = most_likely_ids(least);
   }
   kept_.clear();
-  for (std::size_t tile = 0; tile < largest_.size(); ++tile) {
-    if (largest_[tile] < bound) continue;
-    allowed_.for_ids_of(tile, [&](std::int64_t v) {
-      const float logit = widen(logits_[v]);
-      if (logit >= bound) kept_.push_back({logit, static_cast<float>(weight(v)), v});
-    });
+  for_likely(std::max(least, likely.logit), [&](const Candidate& candidate) {
+    if (likely.keep(candidate)) kept_.push_back(candidate);
+  });
+  if (k > 0) {
+    const LikelyIds largest = most_likely(options_.top_k, kept_);
+    std::erase_if(kept_, [&](const Candidate& candidate) { return !largest.keep(candidate); });
   }
-  const auto keep = [&](const LikelyIds& likely) {
-    std::erase_if(kept_, [&](const Candidate& candidate) { return !likely.keep(candidate); });
-  };
-  if (by_probability) keep(most_likely_weighing(options_.top_p * total_, kept_));
-  if (k > 0) keep(most_likely(options_.top_k, kept_));
   add_up_kept();
 }
 

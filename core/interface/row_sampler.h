@@ -66,6 +66,9 @@ class RowSampler {
   void find_best();
   void weigh(float reference, float inverse_temperature);
   void leave_out_forbidden();
+  template <class Visit>
+  void for_likely(float least, const Visit& visit) const;
+  LikelyIds most_likely_ids(float least) const;
   void cut();
   void add_up_kept();
   void add_up_tiles();
