@@ -1,6 +1,6 @@
 #include "prediction.h"
 
-#include "../guidance.h"
+#include "guidance.h"
 
 #include <drift/error.h>
 
@@ -57,8 +57,9 @@ SampledTokens Prediction::sample(const ForwardInput& forward, const ForwardCache
                                  const at::Tensor& uniform_M) const {
   const bool plain = settings_.guidance == 0 && settings_.forbidden_ids.empty() && settings_.unsure_ids.empty();
   if (plain) return policy_.sample(forward, cache, row_M, uniform_M, options_);
-  const auto logits_NV = settings_.guidance == 0 ? policy_.logits(forward, cache)
-                                                 : guided_logits(policy_, forward, prompt_length_, settings_.guidance);
+  const auto logits_NV = settings_.guidance == 0
+                             ? policy_.logits(forward, cache)
+                             : rollouts::guided_logits(policy_, forward, prompt_length_, settings_.guidance);
   auto sampled = sample_tokens(logits_NV, row_M, uniform_M, options_);
   sampled.confidence_M = confidence_without_ids(logits_NV, row_M, uniform_M, sampled);
   return sampled;
