@@ -178,9 +178,16 @@ void BlockRollout::estimate_cost(const Model& model, std::int64_t prompt_length,
                                  RolloutCost& cost) const {
   const auto& traits = model.traits();
   const std::int64_t blocks = settings_.length / settings_.block;
-  const bool scheduled = settings_.schedule == Schedule::kStatic;
-  cost.least_forwards = scheduled ? std::max(settings_.steps, blocks) : blocks;
-  cost.most_forwards = scheduled ? cost.least_forwards : settings_.length;
+  cost.least_forwards = blocks;
+  cost.most_forwards = settings_.length;
+  if (settings_.schedule == Schedule::kStatic) {
+    cost.most_forwards = 0;
+    for (std::int64_t k = 0; k < blocks; ++k) {
+      cost.most_forwards += std::min(settings_.steps_of_block(k), settings_.block);
+    }
+    cost.least_forwards = cost.most_forwards;
+  }
+  if (settings_.early_stop) cost.least_forwards = 1;
 
   const std::int64_t sequence = prompt_length + settings_.length;
   const std::int64_t workers = workers_for(responses, traits.hidden_size, on_cpu);
