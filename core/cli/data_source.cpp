@@ -32,12 +32,15 @@ std::vector<TaskItem> training_items(const Loaded<Task>& task, std::uint64_t see
 
 ListedItem item_with_id(const Loaded<Task>& task, std::uint64_t seed, const std::string& id) {
   constexpr std::int64_t kGenerated = 1000;
-  const auto held_out = held_out_items(task, 0, task->held_out_size());
-  const auto training = training_items(task, seed, kGenerated);
-  for (const auto& [set, items] : {std::pair("held-out", &held_out), std::pair("training", &training)}) {
-    const auto found = std::ranges::find(*items, id, &TaskItem::id);
-    if (found != items->end()) return {set, *found};
+  std::string set = "held-out";
+  auto items = held_out_items(task, 0, task->held_out_size());
+  auto found = std::ranges::find(items, id, &TaskItem::id);
+  if (found == items.end()) {
+    set = "training";
+    items = training_items(task, seed, kGenerated);
+    found = std::ranges::find(items, id, &TaskItem::id);
   }
+  if (found != items.end()) return {set, *found};
   throw Error("the task has no item `" + id + "`", "drift data show CONFIG.toml --items 5 prints ids");
 }
 

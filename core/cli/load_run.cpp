@@ -5,10 +5,8 @@
 #include <drift/error.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 #include <map>
-#include <sstream>
 
 namespace drift {
 namespace {
@@ -44,18 +42,15 @@ void add_short_form(OptionList& list, ConfigOptions& options, const std::string&
 
 /// The run's own file must find what DRIFT_PLUGIN_PATH has now.
 void add_environment_plugins(ConfigDocument& document) {
-  const char* variable = std::getenv("DRIFT_PLUGIN_PATH");
-  if (variable == nullptr || *variable == '\0') return;
+  const auto folders = environment_plugin_folders();
+  if (folders.empty()) return;
   std::vector<std::string> paths;
   const auto add = [&](const fs::path& path) {
     const std::string text = fs::absolute(path).lexically_normal().string();
     if (std::ranges::count(paths, text) == 0) paths.push_back(text);
   };
-  for (const fs::path& path : plugin_paths(document)) add(path);
-  std::istringstream folders(variable);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (!folder.empty()) add(folder);
-  }
+  std::ranges::for_each(plugin_paths(document), add);
+  std::ranges::for_each(folders, add);
   ConfigLeaf leaf;
   leaf.value = std::move(paths);
   leaf.origin = {Origin::Kind::kDerived, "with DRIFT_PLUGIN_PATH", {}, {}};

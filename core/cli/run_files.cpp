@@ -4,7 +4,6 @@
 #include <core/boundary/last_word.h>
 #include <core/components/method_name.h>
 #include <core/eval/held_out.h>
-#include <core/grid/identity.h>
 #include <core/io/json.h>
 #include <core/plugin/plugin_json.h>
 #include <core/report/html_report.h>
@@ -74,8 +73,8 @@ std::string summary_json(const LoadedRun& run, RunOutcome outcome, const LoopRes
 }
 
 /// All that decides a number of the run, or how it is measured.
-std::map<std::string, std::string> settings_of(const RunConfig& config) {
-  const auto settings = Identity().settings(config, IdentityOf::kRun);
+std::map<std::string, std::string> settings_of(const RunConfig& config, Identity& identity) {
+  const auto settings = identity.settings(config, IdentityOf::kRun);
   return {settings.begin(), settings.end()};
 }
 
@@ -87,8 +86,8 @@ double peak_memory_mib() {
   return static_cast<double>(usage.ru_maxrss) / 1024.0;
 }
 
-RunFiles::RunFiles(const RunFolder& folder, const LoadedRun& run, const Tokenizer& tokenizer)
-    : folder_(folder), run_(run), tokenizer_(tokenizer) {}
+RunFiles::RunFiles(const RunFolder& folder, const LoadedRun& run, const Tokenizer& tokenizer, Identity& identity)
+    : folder_(folder), run_(run), tokenizer_(tokenizer), identity_(identity) {}
 
 std::vector<std::string> RunFiles::begin(const std::optional<ResumePoint>& resumed, ConfigPurpose purpose) {
   const std::filesystem::path log = folder_.path() / "log.txt";
@@ -107,7 +106,7 @@ std::vector<std::string> RunFiles::record_changes(std::int64_t step, ConfigPurpo
   try {
     const auto document = load_document(folder_.path() / "config.toml", {});
     const RunConfig before = resolve_config(document, run_.plugins->registry, purpose);
-    found = differences(settings_of(before), settings_of(run_.config));
+    found = differences(settings_of(before, identity_), settings_of(run_.config, identity_));
   } catch (const Error& error) {
     log_warning("what the run's config.toml had before is not known: " + std::string(error.what()));
   }

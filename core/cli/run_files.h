@@ -2,6 +2,7 @@
 
 #include <core/cli/load_run.h>
 #include <core/eval/answers.h>
+#include <core/grid/identity.h>
 #include <core/io/run_folder.h>
 #include <core/text/tokenizer.h>
 #include <core/train/loop.h>
@@ -19,8 +20,8 @@ enum class RunOutcome { kUnfinished, kFinished, kInterrupted, kFailed };
 /// What a run's folder holds for its readers, beside metrics and checkpoints.
 class RunFiles {
  public:
-  /// All of them must outlive it.
-  RunFiles(const RunFolder& folder, const LoadedRun& run, const Tokenizer& tokenizer);
+  /// All of them must outlive it. `identity` has read the files that count before.
+  RunFiles(const RunFolder& folder, const LoadedRun& run, const Tokenizer& tokenizer, Identity& identity);
 
   /// config.toml, plugins.json and the log. Settings that the folder's config.toml has otherwise go into changes.jsonl
   /// first. @return these changes, one line each
@@ -41,6 +42,7 @@ class RunFiles {
   const RunFolder& folder_;
   const LoadedRun& run_;
   const Tokenizer& tokenizer_;
+  Identity& identity_;
 };
 
 /// Of this process so far.

@@ -27,7 +27,8 @@ std::string resume_command(ConfigPurpose purpose, const fs::path& folder) {
                         (folder / "config.toml").string(), "--out", folder.string(), "--resume"});
 }
 
-LoopSettings loop_settings(const RunConfig& config, ConfigPurpose purpose, const fs::path& model_folder) {
+LoopSettings loop_settings(const RunConfig& config, ConfigPurpose purpose, const fs::path& model_folder,
+                           Identity& identity) {
   const auto& section = config.section(purpose == ConfigPurpose::kTrain ? "train" : "pretrain");
   const auto& evaluation = config.section("evaluation");
   LoopSettings settings;
@@ -37,7 +38,7 @@ LoopSettings loop_settings(const RunConfig& config, ConfigPurpose purpose, const
   settings.evaluate_every = evaluation.get<std::int64_t>("every");
   settings.evaluate_before = evaluation.get<bool>("before");
   settings.seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
-  for (auto& [key, value] : Identity().settings(config, IdentityOf::kTraining)) settings.settings[key] = value;
+  for (auto& [key, value] : identity.settings(config, IdentityOf::kTraining)) settings.settings[key] = value;
   settings.model_config_json = read_config_json(model_folder);
   settings.model_folder = model_folder;
   return settings;
@@ -157,7 +158,8 @@ int run_training(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   prepare_device(config);
   const auto path = run_path(options, config);
   const fs::path model_folder = config.section("model").get<std::string>("path");
-  const auto settings = loop_settings(config, purpose, model_folder);
+  Identity identity;
+  const auto settings = loop_settings(config, purpose, model_folder, identity);
 
   // A new run gets its folder only when everything that it is made of could be opened.
   std::optional<RunFolder> folder;
@@ -176,7 +178,7 @@ int run_training(const TrainingOptions& options, ConfigPurpose purpose, const Ma
     folder.emplace(
         RunFolder::create(path, options.overwrite ? RunFolder::Existing::kOverwrite : RunFolder::Existing::kRefuse));
   }
-  RunFiles files(*folder, run, tokenizer);
+  RunFiles files(*folder, run, tokenizer, identity);
   const auto changes = files.begin(resumed, purpose);
 
   Terminal terminal(std::cout, detect_terminal(1));
@@ -189,12 +191,13 @@ int run_training(const TrainingOptions& options, ConfigPurpose purpose, const Ma
     log_info(training_task.note);
     display.message(training_task.note);
   }
-  const auto answers = [&] { return evaluator ? evaluator->answers : std::vector<AnsweredItem>(); };
+  const std::vector<AnsweredItem> none;
+  const std::vector<AnsweredItem>& answers = evaluator ? evaluator->answers : none;
   const LoopResult* so_far = nullptr;
   TrainingLoop loop(settings, *training, *model, *folder, make_evaluate(evaluator, config, *model, prompts, display),
                     [&](const StepRecord& step) {
                       display.step(step);
-                      if (step.held_out) files.try_to_write(RunOutcome::kUnfinished, *so_far, answers());
+                      if (step.held_out) files.try_to_write(RunOutcome::kUnfinished, *so_far, answers);
                     });
   so_far = &loop.result();
   if (resumed) loop.resume(*resumed);
@@ -205,15 +208,15 @@ int run_training(const TrainingOptions& options, ConfigPurpose purpose, const Ma
     result = loop.run();
   } catch (const Error& error) {
     log_error(error.what());
-    files.try_to_write(RunOutcome::kFailed, *so_far, answers(), error.what());
+    files.try_to_write(RunOutcome::kFailed, *so_far, answers, error.what());
     if (so_far->checkpoint.empty()) throw;
     throw Error(error.what(), error.hint() + how_to_continue(resume_command(purpose, path), so_far->checkpoint));
   } catch (const std::exception& error) {
     log_error(error.what());
-    files.try_to_write(RunOutcome::kFailed, *so_far, answers(), error.what());
+    files.try_to_write(RunOutcome::kFailed, *so_far, answers, error.what());
     throw;
   }
-  files.write(result.signal == 0 ? RunOutcome::kFinished : RunOutcome::kInterrupted, result, answers());
+  files.write(result.signal == 0 ? RunOutcome::kFinished : RunOutcome::kInterrupted, result, answers);
   log_info((result.signal == 0 ? "finished at step " : "stopped at step ") + std::to_string(result.last_step));
   display.close(closing(result, *folder, resume_command(purpose, path)));
   return result.signal == 0 ? 0 : 128 + result.signal;

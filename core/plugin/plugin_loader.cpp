@@ -59,6 +59,16 @@ std::string full_message(const Error& error) {
 
 }  // namespace
 
+std::vector<fs::path> environment_plugin_folders() {
+  std::vector<fs::path> found;
+  const char* variable = std::getenv("DRIFT_PLUGIN_PATH");
+  std::istringstream folders(variable == nullptr ? "" : variable);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (!folder.empty()) found.emplace_back(folder);
+  }
+  return found;
+}
+
 std::vector<SearchPath> plugin_search_paths(const std::vector<fs::path>& configured_paths,
                                             const fs::path& program_path) {
   std::vector<SearchPath> paths;
@@ -68,12 +78,7 @@ std::vector<SearchPath> plugin_search_paths(const std::vector<fs::path>& configu
     if (!known) paths.push_back({normal, origin, must_exist});
   };
   for (const fs::path& folder : configured_paths) add(folder, "[plugins] paths", true);
-  if (const char* variable = std::getenv("DRIFT_PLUGIN_PATH")) {
-    std::istringstream folders(variable);
-    for (std::string folder; std::getline(folders, folder, ':');) {
-      if (!folder.empty()) add(folder, "DRIFT_PLUGIN_PATH", true);
-    }
-  }
+  for (const fs::path& folder : environment_plugin_folders()) add(folder, "DRIFT_PLUGIN_PATH", true);
   if (!program_path.empty()) {
     add(program_path.parent_path().parent_path() / "lib" / "drift" / "plugins", "beside the program", false);
   }

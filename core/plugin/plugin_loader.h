@@ -18,6 +18,9 @@ struct SearchPath {
   bool must_exist = true;  ///< a folder that somebody named, and not just the usual place
 };
 
+/// What DRIFT_PLUGIN_PATH lists, separated by colons, as it stands there.
+std::vector<std::filesystem::path> environment_plugin_folders();
+
 /// Where plugins are looked for, in this order: `configured_paths` (the TOML's [plugins] paths, already resolved
 /// against the file they stand in), DRIFT_PLUGIN_PATH (separated by colons), lib/drift/plugins beside the program's bin
 /// folder, drift/plugins beside libdrift. Each folder appears once.

@@ -280,7 +280,7 @@ TEST_F(SweepPlanning, WhatMakesNoGridIsRefused) {
   EXPECT_THAT(mistakes("[sweep]\nseeds = [1.5]\n"), HasSubstr("list of integers"));
   EXPECT_THAT(mistakes("[sweep]\nmeasure = \"rewards\"\n"), HasSubstr("did you mean `reward`?"));
   EXPECT_THAT(mistakes("[sweep]\nname = \"a/b\"\n"), HasSubstr("plain name"));
-  EXPECT_THAT(mistakes("[sweep.grid]\ntrain.steps = 3\n"), HasSubstr("`train.steps` wants a list"));
+  EXPECT_THAT(mistakes("[sweep.grid]\ntrain.steps = 3\n"), HasSubstr("`train.steps` must be a list"));
   EXPECT_THAT(mistakes("[sweep.grid]\nrun.seed = [1, 2]\n"), HasSubstr("`run.seed` cannot be an axis"));
   EXPECT_THAT(mistakes("[sweep.grid]\ntrain.steps = [3, 3]\n"), HasSubstr("the value `3` twice"));
   EXPECT_THAT(mistakes("[sweep.grid]\ntrian.steps = [3]\n"), HasSubstr("did you mean [train]?"));

@@ -28,25 +28,37 @@ enum class Confidence : std::uint32_t {
   kNegativeEntropy = 2,  ///< sum p ln p, at most 0
 };
 
+/// The distribution whose probabilities make a confidence.
+enum class ConfidenceOf : std::uint32_t {
+  kLogits = 0,  ///< softmax of the raw logits: temperature 1, nothing forbidden
+  kDraw = 1,    ///< what the token is drawn from, after temperature (0 counts as 1), forbidden ids, top_k and top_p
+};
+
 struct SamplingOptions {
   double temperature = 0;  ///< 0: the most likely token, the lower id of equal ones
   Confidence confidence = Confidence::kProbability;
   std::vector<std::pair<std::int64_t, std::int64_t>> forbidden_ids;  ///< half-open ranges that are never chosen
   Reserved<at::Tensor, 2> reserved_tensors = {};
-  Reserved<std::int64_t, 6> reserved_numbers = {};
+  /// Only the k most likely allowed tokens are drawn, and those as likely as the k-th. 0: all.
+  std::int64_t top_k = 0;
+  /// In [0, 1]. Only the most likely allowed tokens are drawn whose probabilities add up to more than top_p: the last
+  /// one crosses it; equal ones in the order of ids. 0 or 1: all. With top_k: what both leave.
+  double top_p = 0;
+  ConfidenceOf confidence_of = ConfidenceOf::kLogits;
+  Reserved<std::int64_t, 3> reserved_numbers = {};
 };
 
 /// M predictions, on the device of the logits.
 struct SampledTokens {
   at::Tensor token_M;       ///< int64
   at::Tensor logprob_M;     ///< float32, under softmax of the raw logits: temperature 1, nothing forbidden
-  at::Tensor confidence_M;  ///< float32, from the same distribution
+  at::Tensor confidence_M;  ///< float32, of the distribution that confidence_of names
   Reserved<at::Tensor, 4> reserved_tensors = {};
 };
 
 /// Draw one token for each m from the logits row `row_M[m]`: exactly from softmax(logits / temperature) over the
-/// allowed ids, by inversion of uniform_M[m]. Softmax in float32 with float64 sums. Does not synchronise with the
-/// device.
+/// allowed ids that top_p and top_k leave, by inversion of uniform_M[m]. Softmax in float32 with float64 sums. Does not
+/// synchronise with the device.
 ///
 /// @param logits_NV  any floating type, any device.
 /// @param row_M      int64 in [0, N): several draws may share a row. Moved to the device of the logits.
