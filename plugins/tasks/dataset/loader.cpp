@@ -143,10 +143,12 @@ class Loader {
   }
 
   std::string reason_to_leave_out(const Record& record, const TaskItem& item) {
-    const auto evaluation = evaluation_questions_.find(question_key(item.prompt));
-    if (evaluation != evaluation_questions_.end() && settings_.overlap != Overlap::kAllow) {
-      problems_.overlap(record.place, evaluation->second, item.prompt);
-      return "in an evaluation set";
+    if (settings_.overlap != Overlap::kAllow && !evaluation_questions_.empty()) {
+      const auto evaluation = evaluation_questions_.find(question_key(item.prompt));
+      if (evaluation != evaluation_questions_.end()) {
+        problems_.overlap(record.place, evaluation->second, item.prompt);
+        return "in an evaluation set";
+      }
     }
     const std::int64_t characters = count_characters(item.prompt);
     if (characters < settings_.minimum_characters) return "too short";

@@ -115,8 +115,11 @@ class ToJson {
 
   Json from_struct(const arrow::StructArray& array) {
     Json object = Json::object();
-    for (int i = 0; i < array.num_fields(); ++i)
-      object[array.struct_type()->field(i)->name()] = to_json(*array.field(i), row_, budget_);
+    for (int i = 0; i < array.num_fields(); ++i) {
+      const std::string& name = array.struct_type()->field(i)->name();
+      budget_.spend(name.size());
+      object[name] = to_json(*array.field(i), row_, budget_);
+    }
     return object;
   }
 
@@ -137,11 +140,13 @@ Json row_of(const arrow::RecordBatch& batch, std::int64_t row, const Wanted& wan
   budget.spend(kBesidesItsColumns);
   Json fields = Json::object();
   for (int i = 0; i < batch.num_columns(); ++i) {
-    Json& field = fields[batch.column_name(i)] = nullptr;
+    const std::string& name = batch.column_name(i);
+    budget.spend(name.size());
+    Json& field = fields[name] = nullptr;
     try {
       field = to_json(*batch.column(i), row, budget);
     } catch (const Error&) {  // no text, such as a picture
-      if (wanted.columns.contains(batch.column_name(i))) throw;
+      if (wanted.columns.contains(name)) throw;
     }
   }
   return fields;
