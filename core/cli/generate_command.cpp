@@ -33,7 +33,7 @@ std::vector<std::int64_t> item_ids(const std::string& id, const LoadedRun& run, 
   if (!run.config.has("task"))
     throw Error("--item chooses from a task, and none is named", "name a run's file: --config configs/quickstart.toml");
   const auto task = create_component<Task>(run.plugins->registry, run.config, "task");
-  const TaskItem item = item_with_id(task, seed_of(run.config), id);
+  const TaskItem item = item_with_id(task, seed_of(run.config), id).item;
   return prompts.ids(item.prompt, item.response_prefix);
 }
 
