@@ -7,6 +7,7 @@
 #include <core/base/trainable.h>
 #include <core/rollout/response_text.h>
 #include <core/rollout/truncation.h>
+#include <core/train/different_responses.h>
 #include <core/update/rollout_correction.h>
 #include <core/update/rollout_gap.h>
 
@@ -20,6 +21,7 @@
 #include <ATen/ops/tensor.h>
 
 #include <cmath>
+#include <variant>
 
 namespace drift {
 namespace {
@@ -102,6 +104,10 @@ PolicyTraining::PolicyTraining(const RunConfig& config, const Model& model, cons
   const auto& algorithm = config.section("algorithm");
   if (algorithm.get<std::string>("rollout_correction") == "truncated")
     correction_cap_ = algorithm.get<double>("rollout_correction_cap");
+  const auto& rollout = config.section("rollout").values();
+  if (const auto found = rollout.find("temperature"); found != rollout.end()) {
+    if (const auto* const temperature = std::get_if<double>(&found->second)) temperature_ = *temperature;
+  }
   const auto& reward = config.section("reward");
   truncation_is_wrong_ = reward.get<bool>("truncation_is_wrong");
   truncation_margin_ = reward.get<std::int64_t>("truncation_margin");
@@ -153,6 +159,7 @@ PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& m
     components_.rollout->generate(input, scored.trajectories);
   }
   metrics.seconds->rollout = rollout_timer.seconds();
+  if (temperature_ > 0) require_different_responses(*components_.rollout, input, scored.trajectories, group_size_);
   const auto gap = rollout_gap(model_, scored.trajectories, gap_responses_, random_.child("gap"), step);
   metrics.rollout_gap = gap.mean;
   metrics.rollout_gap_max = gap.largest;
