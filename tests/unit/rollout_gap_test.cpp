@@ -100,12 +100,12 @@ TEST_F(RecordedLogProbabilities, AreNotComparedWhereNothingIsAskedForOrCommitted
 }
 
 /// Mean over some steps of the gap of a decoder on a small backbone, float32.
-RolloutGap gap_of(const char* family, const Settings& settings) {
+RolloutGap gap_of(const char* family, const char* decoder, const Settings& settings) {
   const auto model = test::open_checkpoint(
       family, test::source_dir() / "tests/golden/data/ckpt" / (family + std::string("_a")), at::kFloat);
-  Settings all = {{"length", std::int64_t{12}}, {"block", std::int64_t{4}}, {"temperature", 1.0}};
+  Settings all = {{"length", std::int64_t{12}}, {"temperature", 1.0}};
   for (const auto& [name, value] : settings) all[name] = value;
-  const auto rollout = test::create<Rollout>("block", "block", all);
+  const auto rollout = test::create<Rollout>(decoder, decoder, all);
   const ModelPolicy policy(*model);
   RolloutInput input;
   input.policy = &policy;
@@ -125,15 +125,19 @@ RolloutGap gap_of(const char* family, const Settings& settings) {
 }
 
 TEST(Decoders, WithoutACacheTheGapIsRounding) {
-  for (const char* family : {"llada", "dream"}) EXPECT_LT(gap_of(family, {}).largest, 1e-5) << family;
+  for (const char* family : {"llada", "dream"}) {
+    EXPECT_LT(gap_of(family, "block", {{"block", std::int64_t{4}}}).largest, 1e-5) << family;
+    EXPECT_LT(gap_of(family, "diffusion", {{"steps", std::int64_t{5}}}).largest, 1e-5) << family;
+  }
 }
 
 TEST(Decoders, EveryCacheHasAGap) {
   for (const char* family : {"llada", "dream"}) {
     const Settings prefix = {{"cache", "prefix"}}, dual = {{"cache", "dual"}};
     const Settings horizon = {{"cache", "prefix"}, {"horizon", std::int64_t{2}}};
-    for (const Settings& settings : {prefix, horizon, dual}) {
-      const auto gap = gap_of(family, settings);
+    for (Settings settings : {prefix, horizon, dual}) {
+      settings["block"] = std::int64_t{4};
+      const auto gap = gap_of(family, "block", settings);
       EXPECT_GT(gap.mean, 1e-3) << family;
       EXPECT_GT(gap.largest, gap.mean) << family;
     }
