@@ -27,7 +27,7 @@ std::string overview() {
       "drift: reinforcement learning for masked diffusion language models\n\nusage: drift COMMAND [options]\n\n";
   for (const Command& command : all_commands()) {
     std::string left = "  " + command.name + " " + command.options.arguments();
-    left.resize(32, ' ');
+    left.resize(34, ' ');
     text += left + command.summary + "\n";
   }
   return text + "\nexample: drift train configs/quickstart.toml\nmore:    drift COMMAND --help, drift help KEY\n";
@@ -77,6 +77,10 @@ int print_help(const std::string& name) {
       text += (text.empty() ? "" : "\n") + help_of(command);
   }
   if (text.empty()) unknown_command(name, "");
+  if (find_command(name) == nullptr && documented_section(name) != nullptr) {  // `drift help rollout`
+    std::cout << text << "\n";
+    return print_topic(name);
+  }
   if (documented_section(name) != nullptr)
     text += "\nkeys of [" + name + "] in a run's file: drift config docs " + name + "\n";
   if (const std::string metric = metric_text(name); !metric.empty()) text += "\n" + metric;

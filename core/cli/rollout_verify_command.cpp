@@ -37,6 +37,17 @@ Originals known_originals() {
   return Originals(folders);
 }
 
+/// What --settings names. Of a file with `cases`, the one whose `file` is the trace.
+nlohmann::json given_settings(const TraceOptions& options) {
+  const auto given = read_json_object(options.settings);
+  if (!given.contains("cases")) return given;
+  for (const auto& one : given["cases"]) {
+    if (one.is_object() && std::filesystem::path(one.value("file", "")).filename() == options.reference.filename())
+      return one;
+  }
+  throw Error(options.settings.string() + ": no case has the file " + options.reference.filename().string());
+}
+
 /// The checkpoint in float32 with the original's decoder. A run that made the checkpoint has no say in it.
 LoadedRun run_of(const TraceOptions& options, const OriginalSettings& original) {
   ConfigOptions config = options.checkpoint.run();
@@ -94,10 +105,7 @@ void print_rows(const std::vector<TraceRow>& rows, std::optional<std::int64_t> f
   }
   const auto equal = std::ranges::count_if(rows, &TraceRow::is_equal);
   std::cout << to_text(table) << "\n"
-            << (equal == static_cast<std::ptrdiff_t>(rows.size())
-                    ? "equal to the original"
-                    : std::to_string(rows.size() - static_cast<std::size_t>(equal)) + " of " +
-                          std::to_string(rows.size()) + (rows.size() == 1 ? " row differs" : " rows differ"))
+            << "equal to the original: " << equal << " of " << rows.size() << (rows.size() == 1 ? " row" : " rows")
             << "\n\n";
 }
 
@@ -117,8 +125,9 @@ Json json_of(const TraceRow& row, std::size_t number) {
 
 int compare(const TraceOptions& options) {
   const std::string where = options.settings.string();
-  const OriginalSettings original =
-      known_originals().translate(options.original, read_json_object(options.settings), where);
+  const Originals originals = known_originals();
+  originals.require(options.original);
+  const OriginalSettings original = originals.translate(options.original, given_settings(options), where);
   const LoadedRun run = run_of(options, original);
   prepare_device(run.config);
   const std::filesystem::path folder = run.config.section("model").get<std::string>("path");
@@ -174,8 +183,8 @@ Command rollout_verify_command() {
        "names. Prints for each row the first position whose token or step differs, the largest difference of a\n"
        "probability and the number of forwards; then the [rollout] section that the settings mean here.\n"
        "Exit status 0: all is equal. 1: something differs. 2: nothing was compared.",
-       "rollout verify tests/golden/data/ckpt/MODEL_a --original NAME --reference TRACE.safetensors --settings "
-       "SETTINGS.json"},
+       "rollout verify tests/golden/data/ckpt/MODEL_a --original drift_MODEL --settings "
+       "tests/golden/data/manifest.json --reference tests/golden/data/decode/drift_MODEL_dyn_prefix_b1.safetensors"},
       verify_trace, [](OptionList& list, TraceOptions& options) {
         list.add("reference", "FILE",
                  "safetensors with prompt_ids, tokens, commit_step, commit_prob, perhaps attention_mask or prompt_mask",
@@ -183,7 +192,10 @@ Command rollout_verify_command() {
             .required = true;
         list.add("original", "NAME", "whose settings they are; a name that is not known lists all", options.original)
             .required = true;
-        list.add("settings", "FILE", "JSON object of the original's options, perhaps with mask_id, pad_id and nfe",
+        list.add("settings", "FILE",
+                 "JSON object of the original's options, perhaps with mask_id, pad_id and nfe; or a list of `cases` "
+                 "that "
+                 "hold them as `settings`, each beside its `nfe` and `file`",
                  options.settings)
             .required = true;
         list.add("tolerance", "X", "largest difference of a probability that counts as equal", options.tolerance);

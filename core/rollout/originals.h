@@ -33,6 +33,9 @@ class Originals {
 
   std::vector<std::string> names() const;
 
+  /// @throws Error with the nearest name if none is called so
+  void require(const std::string& name) const { find(name); }
+
   /// @param settings  the original's options by its own names, with mask_id, pad_id and nfe if they are known. Or a
   ///                  case that holds such an object as `settings`, beside `nfe`, `algorithm` and more
   /// @param where     their file, for messages
