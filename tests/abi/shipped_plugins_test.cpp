@@ -59,8 +59,8 @@ TEST_P(ShippedPlugins, KeepTheRules) {
 
 INSTANTIATE_TEST_SUITE_P(, ShippedPlugins,
                          testing::Values("rldf", "d1", "tracerl", "wd1", "spg", "coupled_grpo", "espo", "llada",
-                                         "dream", "block", "sudoku", "sudoku_task", "countdown", "countdown_task",
-                                         "math", "format", "code", "dataset"),
+                                         "dream", "block", "diffusion", "sudoku", "sudoku_task", "countdown",
+                                         "countdown_task", "math", "format", "code", "dataset"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

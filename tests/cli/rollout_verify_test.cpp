@@ -24,16 +24,7 @@ using testing::StartsWith;
 using Json = nlohmann::json;
 
 /// Traces that no decoder here reproduces yet.
-const std::set<std::string> kNotYet = {
-    // the rollout `diffusion`
-    "dream_gen_maskgit_full", "dream_gen_maskgit_half", "dream_gen_margin_half", "dream_gen_entropy_quarter",
-    "dream_gen_entropy_topp", "dream_gen_maskgit_topk", "dream_gen_entropy_pad_b3", "dream_gen_maskgit_pad_b3",
-    "dream_gen_bf16w_entropy",
-    // confidence_of = "draw"
-    "drift_dream_dyn_nocache_b1", "drift_dream_dyn_prefix_b1", "drift_dream_dyn_window_b1",
-    "drift_dream_dyn_window_topp_b1", "drift_dream_dyn_window_b3pad", "drift_dream_static_nocache_b3pad",
-    "drift_dream_margin_dyn", "drift_dream_negent_dyn_tau_neg", "drift_dream_bf16w_dyn_window",
-    "drift_dream_pad_stop_b2", "drift_dream_pad_penalty"};
+const std::set<std::string> kNotYet = {};
 
 std::filesystem::path golden() { return test::source_dir() / "tests/golden/data"; }
 

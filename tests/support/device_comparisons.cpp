@@ -163,13 +163,14 @@ at::Tensor uniforms(std::int64_t count) {
   return values;
 }
 
-Trajectories generate(const Model& model, const char* remasking) {
+Trajectories generate(const Model& model, const char* remasking, const char* cache) {
   const auto rollout = create<Rollout>("block", "block",
                                        {{"length", std::int64_t{16}},
                                         {"block", std::int64_t{8}},
                                         {"threshold", 0.3},
                                         {"temperature", 0.8},
-                                        {"remasking", std::string(remasking)}});
+                                        {"remasking", std::string(remasking)},
+                                        {"cache", std::string(cache)}});
   RolloutInput input;
   const ModelPolicy policy(model);
   input.policy = &policy;
@@ -230,27 +231,45 @@ void compare_heads(at::Device device) {
   }
 }
 
+/// All draws of these rows, here and on the device.
+void compare_draws(const at::Tensor& logits, const SamplingOptions& options, at::Device device) {
+  constexpr std::int64_t kDraws = 2000;
+  const auto row_M = at::arange(kDraws, at::kLong).remainder(logits.size(0));
+  const auto want = sample_tokens(logits, row_M, uniforms(kDraws), options);
+  const auto got = sample_with_operators(logits.to(device), row_M, uniforms(kDraws), options);
+  const auto token_M = got.token_M.cpu();
+  // A draw on the edge between two ids may fall the other way.
+  const auto same_M = token_M == want.token_M;
+  EXPECT_GE(same_M.sum().item<std::int64_t>(), kDraws - (options.temperature == 0 ? 0 : 2));
+  const auto near = [&](const at::Tensor& a, const at::Tensor& b) {
+    return at::allclose(a.cpu().masked_select(same_M), b.masked_select(same_M), 1e-4, 1e-5);
+  };
+  EXPECT_TRUE(near(got.logprob_M, want.logprob_M));
+  EXPECT_TRUE(near(got.confidence_M, want.confidence_M));
+}
+
 void compare_sampling(at::Device device) {
-  constexpr std::int64_t kRows = 6, kVocabulary = 300, kDraws = 2000;
-  const auto row_M = at::arange(kDraws, at::kLong).remainder(kRows);
+  struct Cut {
+    std::int64_t top_k;
+    double top_p;
+    ConfidenceOf confidence_of;
+  };
   for (const auto type : {at::kFloat, at::kBFloat16}) {
-    const auto logits = (2 * at::randn({kRows, kVocabulary})).to(type);
+    const auto logits = (2 * at::randn({6, 300})).to(type);
     for (const double temperature : {0.0, 0.7, 1.0}) {
       for (const auto confidence : {Confidence::kProbability, Confidence::kMargin, Confidence::kNegativeEntropy}) {
-        SCOPED_TRACE("temperature " + std::to_string(temperature) + ", confidence " +
-                     std::to_string(static_cast<int>(confidence)));
-        const SamplingOptions options{temperature, confidence, {{0, 2}, {100, 120}, {299, 300}}};
-        const auto want = sample_tokens(logits, row_M, uniforms(kDraws), options);
-        const auto got = sample_with_operators(logits.to(device), row_M, uniforms(kDraws), options);
-        EXPECT_TRUE(got.token_M.is_cpu() && got.logprob_M.is_cpu() && got.confidence_M.is_cpu());
-        // A draw on the edge between two ids may fall the other way.
-        const auto same_M = got.token_M == want.token_M;
-        EXPECT_GE(same_M.sum().item<std::int64_t>(), kDraws - (temperature == 0 ? 0 : 2));
-        const auto near = [&](const at::Tensor& a, const at::Tensor& b) {
-          return at::allclose(a.masked_select(same_M), b.masked_select(same_M), 1e-4, 1e-5);
-        };
-        EXPECT_TRUE(near(got.logprob_M, want.logprob_M));
-        EXPECT_TRUE(near(got.confidence_M, want.confidence_M));
+        for (const auto& [top_k, top_p, confidence_of] :
+             {Cut{0, 0, ConfidenceOf::kLogits}, Cut{0, 1, ConfidenceOf::kDraw}, Cut{0, 0.83, ConfidenceOf::kDraw},
+              Cut{20, 0, ConfidenceOf::kLogits}, Cut{20, 0.7, ConfidenceOf::kDraw}}) {
+          SCOPED_TRACE("temperature " + std::to_string(temperature) + ", confidence " +
+                       std::to_string(static_cast<int>(confidence)) + ", top_k " + std::to_string(top_k) + ", top_p " +
+                       std::to_string(top_p));
+          SamplingOptions options{temperature, confidence, {{0, 2}, {100, 120}, {299, 300}}};
+          options.top_k = top_k;
+          options.top_p = top_p;
+          options.confidence_of = confidence_of;
+          compare_draws(logits, options, device);
+        }
       }
     }
   }
@@ -260,9 +279,11 @@ void compare_rollouts(at::Device device) {
   for (const GoldenBackboneCase& golden : backbones()) {
     const auto here = open_checkpoint(golden.family, golden.checkpoint);
     const auto there = open_checkpoint(golden.family, golden.checkpoint, at::kFloat, device);
-    for (const auto* remasking : {"low_confidence", "margin", "negative_entropy", "random"}) {
-      SCOPED_TRACE(golden.family + ", " + remasking);
-      const auto want = generate(*here, remasking), got = generate(*there, remasking);
+    const std::vector<std::pair<const char*, const char*>> kinds{
+        {"low_confidence", "none"}, {"margin", "prefix"}, {"negative_entropy", "dual"}, {"random", "none"}};
+    for (const auto& [remasking, cache] : kinds) {
+      SCOPED_TRACE(golden.family + ", " + remasking + ", cache " + cache);
+      const auto want = generate(*here, remasking, cache), got = generate(*there, remasking, cache);
       std::int64_t same = 0;
       for (std::int64_t b = 0; b < 16; ++b) {
         if (!at::equal(got.tokens_BL[b], want.tokens_BL[b]) || !at::equal(got.step_BL[b], want.step_BL[b])) continue;

@@ -49,9 +49,24 @@ Settings block_settings(const RandomStream& random) {
           {"steps", any_of(Integers{0, 1, 5, length}, random, 6)},
           {"remasking", any_of(Texts{"low_confidence", "margin", "negative_entropy", "random"}, random, 7)},
           {"temperature", any_of(Numbers{0.0, 1.0, 1.3}, random, 8)},
+          {"top_p", any_of(Numbers{1.0, 0.9}, random, 12)},
+          {"confidence_of", any_of(Texts{"logits", "draw"}, random, 13)},
           {"cache", any_of(Texts{"none", "prefix", "prefix", "dual"}, random, 9)},
           {"horizon", any_of(Integers{0, 2, 5}, random, 10)},
           {"early_stop", any_of(std::vector<int>{0, 1}, random, 11) == 1}};
+}
+
+Settings diffusion_settings(const RandomStream& random) {
+  using Texts = std::vector<std::string>;
+  const auto length = any_of(std::vector<std::int64_t>{1, 7, 16}, random, 1);
+  return {{"length", length},
+          {"steps", any_of(std::vector<std::int64_t>{1, 5, length}, random, 2)},
+          {"order", any_of(Texts{"maskgit_plus", "topk_margin", "entropy", "origin"}, random, 3)},
+          {"order_temperature", any_of(std::vector<double>{0, 0.5}, random, 4)},
+          {"temperature", any_of(std::vector<double>{0, 1, 1.3}, random, 5)},
+          {"top_p", any_of(std::vector<double>{1, 0.9}, random, 6)},
+          {"top_k", any_of(std::vector<std::int64_t>{0, 20}, random, 7)},
+          {"early_stop", any_of(std::vector<int>{0, 1}, random, 8) == 1}};
 }
 
 struct Decoder {
@@ -174,7 +189,10 @@ TEST_P(RolloutLaws, TheOrderOfPromptsDoesNotMatter) {
   for_settings(20, [&](Settings settings) {
     settings["temperature"] = 0.0;  // draws depend on a response's number
     if (settings.contains("remasking")) settings["remasking"] = "low_confidence";
-    if (settings.contains("order")) settings["order"] = "entropy";
+    if (settings.contains("order")) {
+      settings["order"] = "entropy";
+      settings["order_temperature"] = 0.0;
+    }
     const auto whole = generate(settings, prompts);
     const Prompts reversed = {prompts.tokens_BP.flip(0), prompts.mask_BP, prompts.group_B.flip(0)};
     const auto other = generate(settings, reversed);
@@ -208,6 +226,7 @@ TEST_P(RolloutLaws, ResponsesOfAGroupDiffer) {
   for_settings(20, [&](Settings settings) {
     settings["temperature"] = 1.0;
     settings["length"] = std::int64_t{24};
+    settings.erase("steps");
     const auto made = generate(settings, prompts);
     for (std::int64_t group = 0; group < kGroups; ++group) {
       const auto rows = made.tokens_BL.narrow(0, group * kGroupSize, kGroupSize);
@@ -235,7 +254,9 @@ TEST_P(RolloutLaws, ACancelledRolloutEndsWithWholeTensors) {
 
 INSTANTIATE_TEST_SUITE_P(Decoders, RolloutLaws,
                          testing::Values(Decoder{"block", "llada", block_settings},
-                                         Decoder{"block", "dream", block_settings}),
+                                         Decoder{"block", "dream", block_settings},
+                                         Decoder{"diffusion", "llada", diffusion_settings},
+                                         Decoder{"diffusion", "dream", diffusion_settings}),
                          [](const auto& info) { return std::string(info.param.rollout) + "_" + info.param.family; });
 
 }  // namespace

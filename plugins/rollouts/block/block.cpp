@@ -1,4 +1,5 @@
 #include "decoder.h"
+#include "tensor_decoder.h"
 
 #include <drift/error.h>
 #include <drift/parallel.h>
@@ -140,10 +141,16 @@ void BlockRollout::generate(const RolloutInput& input, Trajectories& trajectorie
   const std::int64_t sequence = input.prompts.tokens_BP.size(1) + length;
   const std::int64_t at_once = rows_at_once(sequence, on_cpu);
   std::vector<RowForwards> forwards(static_cast<std::size_t>(responses));
-  parallel_rows(workers_for(responses, traits.hidden_size, on_cpu), responses,
-                [&](std::int64_t, std::int64_t begin, std::int64_t end) {
-                  BlockDecoder(settings_, quirks, input, begin, end, at_once).run(trajectories, forwards);
-                });
+  if (!on_cpu && !quirks.counts_batch) {
+    for (std::int64_t begin = 0; begin < responses; begin += at_once) {
+      TensorDecoder(settings_, input, begin, std::min(responses, begin + at_once)).run(trajectories);
+    }
+  } else {
+    parallel_rows(workers_for(responses, traits.hidden_size, on_cpu), responses,
+                  [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+                    BlockDecoder(settings_, quirks, input, begin, end, at_once).run(trajectories, forwards);
+                  });
+  }
   if (quirks.counts_batch) count_over_batch(forwards, settings_, quirks, traits.pad_id, trajectories);
   if (records_windows) {
     const auto most = trajectories.forwards_B.max().item<std::int64_t>();
@@ -171,9 +178,16 @@ void BlockRollout::estimate_cost(const Model& model, std::int64_t prompt_length,
                                  RolloutCost& cost) const {
   const auto& traits = model.traits();
   const std::int64_t blocks = settings_.length / settings_.block;
-  const bool scheduled = settings_.schedule == Schedule::kStatic;
-  cost.least_forwards = scheduled ? std::max(settings_.steps, blocks) : blocks;
-  cost.most_forwards = scheduled ? cost.least_forwards : settings_.length;
+  cost.least_forwards = blocks;
+  cost.most_forwards = settings_.length;
+  if (settings_.schedule == Schedule::kStatic) {
+    cost.most_forwards = 0;
+    for (std::int64_t k = 0; k < blocks; ++k) {
+      cost.most_forwards += std::min(settings_.steps_of_block(k), settings_.block);
+    }
+    cost.least_forwards = cost.most_forwards;
+  }
+  if (settings_.early_stop) cost.least_forwards = 1;
 
   const std::int64_t sequence = prompt_length + settings_.length;
   const std::int64_t workers = workers_for(responses, traits.hidden_size, on_cpu);

@@ -1,20 +1,14 @@
 #include "decoder.h"
 
-#include "../guidance.h"
-
-#include <drift/error.h>
-
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
-#include <ATen/ops/softmax.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -30,21 +24,6 @@ at::Tensor tensor_of(const std::vector<T>& values, at::ScalarType type) {
   return tensor;
 }
 
-SamplingOptions sampling_options(const BlockSettings& settings, const Quirks& quirks, const ModelTraits& traits) {
-  SamplingOptions options;
-  options.temperature = settings.temperature;
-  options.top_k = settings.top_k;
-  options.top_p = settings.top_p;
-  options.confidence_of = settings.confidence_of;
-  options.confidence = settings.remasking == Remasking::kMargin            ? Confidence::kMargin
-                       : settings.remasking == Remasking::kNegativeEntropy ? Confidence::kNegativeEntropy
-                                                                           : Confidence::kProbability;
-  options.forbidden_ids = traits.forbidden_output_ids;
-  if (quirks.writes_any_id) options.forbidden_ids = {{traits.mask_id, traits.mask_id + 1}};
-  for (const std::int64_t id : settings.forbidden_ids) options.forbidden_ids.emplace_back(id, id + 1);
-  return options;
-}
-
 }  // namespace
 
 BlockDecoder::BlockDecoder(const BlockSettings& settings, const Quirks& quirks, const RolloutInput& input,
@@ -57,7 +36,7 @@ BlockDecoder::BlockDecoder(const BlockSettings& settings, const Quirks& quirks, 
       last_(last),
       at_once_(at_once),
       prompt_length_(input.prompts.tokens_BP.size(1)),
-      sampling_(sampling_options(settings, quirks, traits_)),
+      prediction_(settings, quirks, input),
       remasking_random_(input.random.child("remasking")),
       padded_(!quirks.attends_padding && input.prompts.mask_BP.defined() && !input.prompts.mask_BP.all().item<bool>()) {
 }
@@ -120,7 +99,7 @@ void BlockDecoder::decode_block(const Rows& rows) {
   auto cache = fill_cache(rows);
   Rows working;
   std::ranges::copy_if(rows, std::back_inserter(working), at_block);
-  const Window window = block_window(block_start);
+  const Window window = block_window(settings_, quirks_, traits_.prediction_row, prompt_length_, block_start);
   while (!working.empty() && !(input_.cancelled && input_.cancelled->load())) {
     std::vector<Rows> states;
     for (Row* row : working) states.push_back({row});
@@ -139,10 +118,7 @@ std::unique_ptr<KeyValueCache> BlockDecoder::fill_cache(const Rows& rows) {
   const std::int64_t block_start = rows.front()->block_start, sequence = prompt_length_ + settings_.length;
   const auto states = distinct_states(rows);
   auto cache = input_.policy->make_cache(static_cast<std::int64_t>(states.size()), sequence);
-  if (!cache) {
-    throw Error("the model family " + traits_.family + " keeps no keys and values for later forwards",
-                "set rollout.cache = \"none\", or choose a model that has a cache");
-  }
+  if (!cache) refuse_cache(traits_);
   advance(states, {0, sequence, sequence}, cache.get());
   // In the order of `rows`, as the block's other forwards have them.
   std::unordered_map<const Row*, std::int64_t> state_of;
@@ -156,22 +132,6 @@ std::unique_ptr<KeyValueCache> BlockDecoder::fill_cache(const Rows& rows) {
   const bool as_they_are = chosen.size() == states.size() && std::ranges::is_sorted(chosen, std::less_equal<>());
   if (chosen.empty() || as_they_are) return cache;
   return cache->select(tensor_of(chosen, at::kLong).to(input_.policy->device()));
-}
-
-BlockDecoder::Window BlockDecoder::block_window(std::int64_t block_start) const {
-  const std::int64_t sequence = prompt_length_ + settings_.length;
-  const std::int64_t begin = prompt_length_ + block_start, end = begin + settings_.block;
-  Window window{begin, settings_.block, sequence};
-  if (settings_.cache == Cache::kPrefix) {
-    window.attended = settings_.horizon > 0 ? std::min(end + settings_.horizon, sequence) : sequence;
-    window.width = window.attended - begin;
-  }
-  // The row before predicts the block's first position.
-  if (traits_.prediction_row == PredictionRow::kPrevious && !quirks_.first_position) {
-    --window.begin;
-    ++window.width;
-  }
-  return window;
 }
 
 std::vector<BlockDecoder::Rows> BlockDecoder::distinct_states(const Rows& rows) const {
@@ -247,28 +207,7 @@ SampledTokens BlockDecoder::sample(const std::vector<Rows>& states, const Window
     in_cache.key_mask_BS = key_mask(states);
     cached = {cache, &in_cache};
   }
-  const bool plain = settings_.guidance == 0 && settings_.forbidden_ids.empty() && settings_.unsure_ids.empty();
-  if (plain) return input_.policy->sample(forward, cached, row_M, uniform_M, sampling_);
-  const auto logits_NV = settings_.guidance == 0
-                             ? input_.policy->logits(forward, cached)
-                             : guided_logits(*input_.policy, forward, prompt_length_, settings_.guidance);
-  auto sampled = sample_tokens(logits_NV, row_M, uniform_M, sampling_);
-  sampled.confidence_M = confidence_without_ids(logits_NV, row_M, uniform_M, sampled);
-  return sampled;
-}
-
-// As the originals have it: probabilities of a distribution that lacks the ids, whose own confidence is then 0.
-at::Tensor BlockDecoder::confidence_without_ids(const at::Tensor& logits_NV, const at::Tensor& row_M,
-                                                const at::Tensor& uniform_M, const SampledTokens& sampled) const {
-  auto left_NV = logits_NV.to(at::kFloat, /*non_blocking=*/false, /*copy=*/true);
-  const auto remove = [&](const std::vector<std::int64_t>& ids) {
-    for (const std::int64_t id : ids) left_NV.select(1, id).fill_(-std::numeric_limits<float>::infinity());
-  };
-  remove(settings_.forbidden_ids);
-  if (settings_.unsure_ids.empty()) return sample_tokens(left_NV, row_M, uniform_M, sampling_).confidence_M;
-  remove(settings_.unsure_ids);
-  const auto probability_MV = at::softmax(left_NV, -1).index_select(0, row_M.to(left_NV.device()));
-  return probability_MV.gather(1, sampled.token_M.unsqueeze(1)).squeeze(1);
+  return prediction_.sample(forward, cached, row_M, uniform_M);
 }
 
 void BlockDecoder::advance(const std::vector<Rows>& states, const Window& window, KeyValueCache* cache) {
@@ -323,9 +262,7 @@ std::vector<float> BlockDecoder::scores(const Row& row, const std::vector<std::i
       score[m] /= static_cast<float>(settings_.pad_penalty);
     }
     if (std::isnan(score[m])) {
-      throw Error("the model's logits are not finite at denoising step " + std::to_string(row.forwards) +
-                      " of response " + std::to_string(row.index),
-                  "the weights have diverged: go back to an earlier checkpoint with a lower learning rate");
+      refuse_scores(" at denoising step " + std::to_string(row.forwards) + " of response " + std::to_string(row.index));
     }
   }
   return score;

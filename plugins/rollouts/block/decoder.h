@@ -1,6 +1,7 @@
 #pragma once
 
 #include "commit_rule.h"
+#include "prediction.h"
 #include "quirks.h"
 #include "settings.h"
 
@@ -38,18 +39,12 @@ class BlockDecoder {
   };
   using Rows = std::vector<Row*>;
 
-  /// Positions [begin, begin + width) of the sequence, of which the keys before `attended` are seen.
-  struct Window {
-    std::int64_t begin = 0, width = 0, attended = 0;
-  };
-
   Row new_row(std::int64_t index) const;
   void write(const Row& row, Trajectories& trajectories) const;
   /// One forward for rows at the same block without a cache, all their block's forwards with one.
   void decode_block(const Rows& rows);
   /// The first forward of a block: @return a cache for the rows that are still at it
   std::unique_ptr<KeyValueCache> fill_cache(const Rows& rows);
-  Window block_window(std::int64_t block_start) const;
 
   /// Rows in the same state: same prompt, same tokens.
   std::vector<Rows> distinct_states(const Rows& rows) const;
@@ -60,8 +55,6 @@ class BlockDecoder {
   void advance(const std::vector<Rows>& states, const Window& window, KeyValueCache* cache);
   SampledTokens sample(const std::vector<Rows>& states, const Window& window, KeyValueCache* cache,
                        const at::Tensor& row_M, const at::Tensor& uniform_M) const;
-  at::Tensor confidence_without_ids(const at::Tensor& logits_NV, const at::Tensor& row_M, const at::Tensor& uniform_M,
-                                    const SampledTokens& sampled) const;
   std::vector<float> scores(const Row& row, const std::vector<std::int64_t>& masked, const SampledTokens& sampled,
                             std::int64_t offset) const;
   void commit(Row& row, const std::vector<std::int64_t>& masked, const SampledTokens& sampled, std::int64_t offset);
@@ -72,7 +65,7 @@ class BlockDecoder {
   const RolloutInput& input_;
   const ModelTraits& traits_;
   const std::int64_t first_, last_, at_once_, prompt_length_;
-  SamplingOptions sampling_;
+  Prediction prediction_;
   RandomStream remasking_random_;
   bool padded_;
 };
