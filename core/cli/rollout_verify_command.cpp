@@ -31,9 +31,14 @@ struct TraceOptions {
   bool json = false;
 };
 
-Originals known_originals() {
-  std::vector<std::filesystem::path> folders;
-  for (const SearchPath& path : plugin_search_paths({}, program_path())) folders.push_back(path.folder);
+/// Those beside the plugins that `config` finds.
+Originals known_originals(const ConfigOptions& config) {
+  std::vector<std::filesystem::path> configured, folders;
+  for (const auto& path : plugin_paths(load_document({}, config.overrides))) {
+    std::error_code ignored;
+    configured.push_back(std::filesystem::is_regular_file(path, ignored) ? path.parent_path() : path);
+  }
+  for (const SearchPath& path : plugin_search_paths(configured, program_path())) folders.push_back(path.folder);
   return Originals(folders);
 }
 
@@ -125,7 +130,7 @@ Json json_of(const TraceRow& row, std::size_t number) {
 
 int compare(const TraceOptions& options) {
   const std::string where = options.settings.string();
-  const Originals originals = known_originals();
+  const Originals originals = known_originals(options.checkpoint.config);
   originals.require(options.original);
   const OriginalSettings original = originals.translate(options.original, given_settings(options), where);
   const LoadedRun run = run_of(options, original);
