@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <iostream>
 #include <stdexcept>
 
 namespace drift::bench {
@@ -28,6 +29,24 @@ std::string Counterpart::ask(const std::string& line) {
   }
   if (c != '\n') throw std::runtime_error("the process that measures `" + line + "` has ended");
   return answer;
+}
+
+nlohmann::json ask(Counterpart& child, const std::string& line) {
+  auto json = nlohmann::json::parse(child.ask(line));
+  if (json.contains("error")) throw std::runtime_error(line + ": " + json["error"].get<std::string>());
+  return json;
+}
+
+void serve_lines(const std::function<nlohmann::json(const std::string&)>& answer) {
+  for (std::string line; std::getline(std::cin, line);) {
+    nlohmann::json json;
+    try {
+      json = answer(line);
+    } catch (const std::exception& error) {
+      json = {{"error", error.what()}};
+    }
+    std::cout << json.dump() << std::endl;
+  }
 }
 
 }  // namespace drift::bench

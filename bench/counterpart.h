@@ -2,6 +2,9 @@
 
 #include <core/process/child_process.h>
 
+#include <nlohmann/json.hpp>
+
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,5 +24,11 @@ class Counterpart {
   Descriptor to_, from_;
   ChildProcess process_;
 };
+
+/// What it answers, as JSON. @throws std::runtime_error if that is an error.
+nlohmann::json ask(Counterpart& child, const std::string& line);
+
+/// The other side: answers each line of standard input; what is thrown becomes an error of that line.
+void serve_lines(const std::function<nlohmann::json(const std::string& line)>& answer);
 
 }  // namespace drift::bench

@@ -1,7 +1,15 @@
 #include "bench/measure.h"
 
+#include <core/base/phase_timer.h>
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/randn.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 #include <stdexcept>
 
 #include <time.h>
@@ -16,6 +24,37 @@ double milliseconds_on(clockid_t clock) {
 }
 
 }  // namespace
+
+double processor_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+ProductRate product_rate(at::ScalarType type) {
+  const at::NoGradGuard no_gradient;
+  constexpr std::int64_t kSize = 2048;
+  const auto a = at::randn({kSize, kSize}).to(type), b = at::randn({kSize, kSize}).to(type);
+  auto c = at::empty({kSize, kSize}, a.options());
+  ProductRate best;
+  constexpr double kOperations = 2.0 * kSize * kSize * kSize;
+  for (int trial = 0; trial < 4; ++trial) {
+    const PhaseTimer timer;
+    const double before = processor_seconds();
+    at::mm_out(c, a, b);
+    best.wall = std::max(best.wall, kOperations / timer.seconds());
+    best.processor = std::max(best.processor, kOperations / (processor_seconds() - before));
+  }
+  return best;
+}
+
+std::int64_t status_bytes(const std::string& key) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(key + ":")) return std::stoll(line.substr(key.size() + 1)) * 1024;
+  }
+  throw std::runtime_error("/proc/self/status does not have " + key);
+}
 
 Spread spread(std::vector<double> values) {
   std::sort(values.begin(), values.end());

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <c10/core/ScalarType.h>
+
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -39,6 +42,17 @@ class Measurement {
   std::vector<std::string> names_;
   std::vector<Rounds> wall_, processor_;  // [case]
 };
+
+double processor_seconds();
+
+/// Operations a second, and a second of processor time, of a large square product: the best of a few.
+struct ProductRate {
+  double wall = 0, processor = 0;
+};
+ProductRate product_rate(at::ScalarType type);
+
+/// VmRSS or VmHWM of this process.
+std::int64_t status_bytes(const std::string& key);
 
 /// The time of `name`, then that of each baseline and its ratio to it, by both clocks.
 void print_yardsticks(const Measurement& measured, const std::string& name, const std::vector<std::string>& yardsticks);

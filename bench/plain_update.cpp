@@ -1,69 +1,22 @@
 #include "bench/plain_update.h"
 
-#include <core/kernels/transformer_ops.h>
-#include <core/nn/transformer.h>
+#include "bench/plain_llada.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/embedding.h>
 #include <ATen/ops/full.h>
-#include <ATen/ops/linear.h>
 #include <ATen/ops/log_softmax.h>
-#include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include <map>
 #include <string>
 
 namespace drift::bench {
 namespace {
 
 using Views = std::vector<std::int64_t>;
-
-/// The model by the names of its checkpoint.
-class PlainLlada {
- public:
-  explicit PlainLlada(const UpdateCases& cases) : shape_(cases.shape()) {
-    for (const auto& parameter : cases.model().parameters()) weights_[parameter.name] = parameter.tensor;
-  }
-
-  /// [B, S] -> logits [B, S, V].
-  at::Tensor logits(const at::Tensor& tokens_BS) const {
-    const std::int64_t batch = tokens_BS.size(0), sequence = tokens_BS.size(1),
-                       dimension = shape_.hidden / shape_.heads;
-    const nn::RotaryTable table(sequence, dimension, 10000, at::kFloat);
-    auto x = at::embedding(weight("wte"), tokens_BS.reshape({-1}));
-    const auto heads_first = [&](const at::Tensor& y) {
-      return y.view({batch, sequence, shape_.heads, dimension}).transpose(1, 2);
-    };
-    for (std::int64_t l = 0; l < shape_.layers; ++l) {
-      const auto of = [&](const char* name) { return weight("blocks." + std::to_string(l) + "." + name); };
-      const auto normed = kernels::rms_norm_reference(x, of("attn_norm"), kEpsilon);
-      const auto turned = [&](const char* name) {
-        return kernels::rotate_heads_reference(at::linear(normed, of(name)), table.cosine_SD2, table.sine_SD2,
-                                               shape_.heads);
-      };
-      const auto attended = at::scaled_dot_product_attention(turned("q_proj"), turned("k_proj"),
-                                                             heads_first(at::linear(normed, of("v_proj"))));
-      x = x + at::linear(attended.transpose(1, 2).reshape({batch * sequence, shape_.hidden}), of("attn_out"));
-      const auto inner = kernels::rms_norm_reference(x, of("ff_norm"), kEpsilon);
-      const auto gated = kernels::swiglu_reference(at::linear(inner, of("ff_proj")), at::linear(inner, of("up_proj")));
-      x = x + at::linear(gated, of("ff_out"));
-    }
-    x = kernels::rms_norm_reference(x, weight("ln_f"), kEpsilon);
-    return at::linear(x, weight("ff_out")).view({batch, sequence, shape_.vocabulary});
-  }
-
- private:
-  static constexpr double kEpsilon = 1e-5;
-  at::Tensor weight(const std::string& name) const { return weights_.at("model.transformer." + name + ".weight"); }
-
-  const UpdateShape& shape_;
-  std::map<std::string, at::Tensor> weights_;
-};
 
 /// Log-probabilities of the sampled tokens of some views, 0 where they are not targets.
 at::Tensor log_probs(const PlainLlada& model, const ModelTraits& traits, const Trajectories& responses,
@@ -98,7 +51,7 @@ std::vector<std::vector<Views>> graphs_of(const UpdateCases::Case& one) {
 }  // namespace
 
 std::vector<at::Tensor> plain_update(const UpdateCases& cases, UpdateCases::Case& one) {
-  const PlainLlada model(cases);
+  const PlainLlada model(cases.model(), cases.shape());
   const auto score = [&](const std::vector<Views>& forwards) {
     std::vector<at::Tensor> parts;
     for (const Views& views : forwards)

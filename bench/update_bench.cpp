@@ -31,7 +31,6 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
-#include <ATen/ops/mm.h>
 #include <ATen/ops/randn.h>
 
 #include <boost/program_options.hpp>
@@ -41,13 +40,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <sstream>
 #include <stdexcept>
 
 #include <malloc.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 namespace drift::bench {
@@ -90,45 +87,10 @@ Settings settings_from(int count, char** arguments) {
   return settings;
 }
 
-std::int64_t status_bytes(const std::string& key) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with(key + ":")) return std::stoll(line.substr(key.size() + 1)) * 1024;
-  }
-  throw std::runtime_error("/proc/self/status does not have " + key);
-}
-
 std::int64_t page_faults() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
   return usage.ru_minflt;
-}
-
-double processor_seconds() {
-  timespec time{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-/// Operations a second, and a second of processor time, of a large square product: the best of a few.
-struct ProductRate {
-  double wall = 0, processor = 0;
-};
-ProductRate product_rate(at::ScalarType type) {
-  const at::NoGradGuard no_gradient;
-  constexpr std::int64_t kSize = 2048;
-  const auto a = at::randn({kSize, kSize}).to(type), b = at::randn({kSize, kSize}).to(type);
-  auto c = at::empty({kSize, kSize}, a.options());
-  ProductRate best;
-  constexpr double kOperations = 2.0 * kSize * kSize * kSize;
-  for (int trial = 0; trial < 4; ++trial) {
-    const PhaseTimer timer;
-    const double before = processor_seconds();
-    at::mm_out(c, a, b);
-    best.wall = std::max(best.wall, kOperations / timer.seconds());
-    best.processor = std::max(best.processor, kOperations / (processor_seconds() - before));
-  }
-  return best;
 }
 
 void write_gradients(const std::string& path, const std::vector<at::Tensor>& gradients) {
@@ -235,24 +197,12 @@ class Server {
 void serve(const Settings& settings) {
   Server server(settings, update_shape(settings.shapes.front()),
                 settings.types.front() == "float32" ? at::kFloat : at::kBFloat16);
-  for (std::string line; std::getline(std::cin, line);) {
-    Json json;
-    try {
-      std::istringstream words(line);
-      std::string name, first;
-      words >> name >> first;
-      json = name == "optimizer" ? Json{{"seconds", server.optimizer_seconds()}} : server.answer(name, !first.empty());
-    } catch (const std::exception& error) {
-      json = {{"error", error.what()}};
-    }
-    std::cout << json.dump() << std::endl;
-  }
-}
-
-Json ask(Counterpart& child, const std::string& line) {
-  const auto json = Json::parse(child.ask(line));
-  if (json.contains("error")) throw std::runtime_error(line + ": " + json["error"].get<std::string>());
-  return json;
+  serve_lines([&](const std::string& line) -> Json {
+    std::istringstream words(line);
+    std::string name, first;
+    words >> name >> first;
+    return name == "optimizer" ? Json{{"seconds", server.optimizer_seconds()}} : server.answer(name, !first.empty());
+  });
 }
 
 std::vector<double> each(const std::vector<Json>& answers, const std::function<double(const Json&)>& value) {

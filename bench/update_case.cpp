@@ -113,6 +113,14 @@ UpdateCases::UpdateCases(const UpdateShape& shape, at::ScalarType type) : shape_
   trajectories_ = made_up_trajectories(model_->traits());
 }
 
+std::unique_ptr<Rollout> UpdateCases::rollout(const std::string& name,
+                                              const std::map<std::string, ParamValue>& settings) const {
+  const ComponentEntry* entry = registry_.find(ComponentKind::kRollout, name);
+  if (entry == nullptr) throw std::runtime_error("the plugin " + name + " is not built");
+  auto made = make_component(*entry, Params(entry->params, settings), nullptr);
+  return std::unique_ptr<Rollout>(dynamic_cast<Rollout*>(made.release()));
+}
+
 std::unique_ptr<UpdateCases::Case> UpdateCases::make(const UpdateAlgorithm& algorithm,
                                                      const std::vector<std::string>& overrides) const {
   std::vector<ConfigOverride> assignments{ConfigOverride::from_set("algorithm.name=" + algorithm.name)};

@@ -5,7 +5,10 @@
 #include <core/update/policy_gradient.h>
 
 #include <drift/registry.h>
+#include <drift/rollout.h>
 
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -51,6 +54,8 @@ class UpdateCases {
   };
   /// @param overrides  "key=value", as of `drift train --set`.
   std::unique_ptr<Case> make(const UpdateAlgorithm& algorithm, const std::vector<std::string>& overrides) const;
+  /// A rollout by its name.
+  std::unique_ptr<Rollout> rollout(const std::string& name, const std::map<std::string, ParamValue>& settings) const;
   bool has(const std::string& algorithm) const { return registry_.find_bundle(algorithm) != nullptr; }
 
   Model& model() { return *model_; }

@@ -1,27 +1,21 @@
 #include "guidance.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
 
 namespace drift::rollouts {
 
-at::Tensor without_prompt(const at::Tensor& tokens_BS, std::int64_t prompt_length, std::int64_t mask_id) {
-  auto tokens = tokens_BS.clone();
-  tokens.narrow(1, 0, prompt_length).fill_(mask_id);
-  return tokens;
-}
-
-at::Tensor guided_logits(const at::Tensor& conditional_NV, const at::Tensor& unconditional_NV, Guidance guidance) {
-  const auto unconditional = unconditional_NV.to(at::kFloat);
-  return unconditional + (guidance.scale + 1) * (conditional_NV.to(at::kFloat) - unconditional);
-}
-
-SampledTokens sample(const Policy& policy, const ForwardInput& input, std::int64_t prompt_length, Guidance guidance,
-                     const at::Tensor& row_M, const at::Tensor& uniform_M, const SamplingOptions& options) {
-  if (guidance.scale == 0) return policy.sample(input, {}, row_M, uniform_M, options);
-  ForwardInput unconditional = input;
-  unconditional.tokens_BS = without_prompt(input.tokens_BS, prompt_length, policy.traits().mask_id);
-  const auto logits_NV = guided_logits(policy.logits(input, {}), policy.logits(unconditional, {}), guidance);
-  return sample_tokens(logits_NV, row_M, uniform_M, options);
+at::Tensor guided_logits(const Policy& policy, const ForwardInput& forward, std::int64_t prompt_length, double scale) {
+  auto without_prompt = forward.tokens_BS.clone();
+  without_prompt.narrow(1, 0, prompt_length).fill_(policy.traits().mask_id);
+  ForwardInput both = forward;
+  both.tokens_BS = at::cat({forward.tokens_BS, without_prompt});
+  if (forward.key_mask_BS.defined()) both.key_mask_BS = at::cat({forward.key_mask_BS, forward.key_mask_BS});
+  both.rows_N = at::cat({forward.rows_N, forward.rows_N + forward.tokens_BS.numel()});
+  const auto logits = policy.logits(both, {}).to(at::kFloat);
+  const std::int64_t count = forward.rows_N.size(0);
+  const auto conditional = logits.narrow(0, 0, count), unconditional = logits.narrow(0, count, count);
+  return unconditional + (scale + 1) * (conditional - unconditional);
 }
 
 }  // namespace drift::rollouts

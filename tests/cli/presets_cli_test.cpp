@@ -40,10 +40,12 @@ TEST(PresetsOfTheProgram, AnUnknownAlgorithmIsAnsweredWithTheNearestName) {
 TEST(PresetsOfTheProgram, ASettingThatTheRolloutLacksIsReportedAtTheStart) {
   const test::TrainingRuns runs;
   const std::string told =
-      "rollout.top_p = 0.9 (preset rl_dream of tracerl) has no effect: rollout `block` has no such";
-  const std::string dream = " run.toml --algorithm tracerl --set algorithm.preset=rl_dream";
+      "rollout.threshold = 0.95 (preset rl_dream of tracerl) has no effect: rollout `diffusion` has no such";
+  const std::string dream =
+      " run.toml --algorithm tracerl --set algorithm.preset=rl_dream --set rollout.name=diffusion";
   EXPECT_THAT(runs.drift("config show" + dream).output, HasSubstr(told));
-  EXPECT_THAT(runs.drift("config show run.toml --algorithm tracerl").output, Not(HasSubstr("rollout.top_p")));
+  EXPECT_THAT(runs.drift("config show run.toml --algorithm tracerl").output,
+              Not(HasSubstr("rollout.threshold = 0.95 (preset")));
   EXPECT_THAT(runs.drift("train" + dream + " --dry-run").output, HasSubstr("note: " + told));
   const auto trained = runs.drift("train" + dream + " --steps 1 --out trained");
   EXPECT_EQ(trained.status, 0) << trained.error;

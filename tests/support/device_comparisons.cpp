@@ -168,10 +168,20 @@ struct RolloutSettings {
   std::map<std::string, ParamValue> values;
 };
 
+std::string describe(const RolloutSettings& settings) {
+  std::string text = settings.name;
+  for (const auto& [key, value] : settings.values) text += " " + key + "=" + to_toml(value);
+  return text;
+}
+
 std::vector<RolloutSettings> rollouts() {
   std::vector<RolloutSettings> all;
-  for (const auto* remasking : {"low_confidence", "margin", "negative_entropy", "random"})
-    all.push_back({"block", {{"block", std::int64_t{8}}, {"threshold", 0.3}, {"remasking", remasking}}});
+  const std::vector<std::pair<const char*, const char*>> kinds{
+      {"low_confidence", "none"}, {"margin", "prefix"}, {"negative_entropy", "dual"}, {"random", "none"}};
+  for (const auto& [remasking, cache] : kinds) {
+    all.push_back(
+        {"block", {{"block", std::int64_t{8}}, {"threshold", 0.3}, {"remasking", remasking}, {"cache", cache}}});
+  }
   for (const auto* order : {"maskgit_plus", "topk_margin", "entropy", "origin"}) {
     all.push_back({"diffusion", {{"steps", std::int64_t{6}}, {"order", order}, {"top_p", 0.9}, {"guidance", 0.5}}});
   }
@@ -290,7 +300,7 @@ void compare_rollouts(at::Device device) {
     const auto here = open_checkpoint(golden.family, golden.checkpoint);
     const auto there = open_checkpoint(golden.family, golden.checkpoint, at::kFloat, device);
     for (const RolloutSettings& settings : rollouts()) {
-      SCOPED_TRACE(golden.family + ", " + settings.name);
+      SCOPED_TRACE(golden.family + ", " + describe(settings));
       const auto want = generate(*here, settings), got = generate(*there, settings);
       std::int64_t same = 0;
       for (std::int64_t b = 0; b < 16; ++b) {

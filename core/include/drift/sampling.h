@@ -57,8 +57,8 @@ struct SampledTokens {
 };
 
 /// Draw one token for each m from the logits row `row_M[m]`: exactly from softmax(logits / temperature) over the
-/// allowed ids that top_p and top_k leave, by inversion of uniform_M[m]. Softmax in float32 with float64 sums. Does not synchronise with the
-/// device.
+/// allowed ids that top_p and top_k leave, by inversion of uniform_M[m]. Softmax in float32 with float64 sums. Does not
+/// synchronise with the device.
 ///
 /// @param logits_NV  any floating type, any device.
 /// @param row_M      int64 in [0, N): several draws may share a row. Moved to the device of the logits.

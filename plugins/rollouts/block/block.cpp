@@ -1,11 +1,13 @@
 #include "decoder.h"
+#include "tensor_decoder.h"
 
 #include <drift/error.h>
 #include <drift/parallel.h>
 #include <drift/plugin.h>
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
 
 #include <string>
 
@@ -20,13 +22,29 @@ std::int64_t rows_at_once(std::int64_t sequence, bool on_cpu) {
   return std::max<std::int64_t>(1, (on_cpu ? kTokensPerForward : kTokensPerForwardOnDevice) / sequence);
 }
 
+/// With fewer rows than threads, the threads share each operation.
+std::int64_t workers_for(std::int64_t rows, std::int64_t hidden_size, bool on_cpu) {
+  const std::int64_t workers = row_workers(hidden_size, on_cpu);
+  return rows < workers ? 1 : workers;
+}
+
+constexpr Choices<Schedule, 3> kSchedules{
+    {{"dynamic", Schedule::kDynamic}, {"static", Schedule::kStatic}, {"factor", Schedule::kFactor}}};
 constexpr Choices<Remasking, 4> kRemasking{{{"low_confidence", Remasking::kLowConfidence},
                                             {"margin", Remasking::kMargin},
                                             {"negative_entropy", Remasking::kNegativeEntropy},
                                             {"random", Remasking::kRandom}}};
+constexpr Choices<ConfidenceOf, 2> kConfidenceOf{{{"logits", ConfidenceOf::kLogits}, {"draw", ConfidenceOf::kDraw}}};
+constexpr Choices<Cache, 3> kCaches{{{"none", Cache::kNone}, {"prefix", Cache::kPrefix}, {"dual", Cache::kDual}}};
+constexpr Choices<Original, 5> kOriginals{{{"none", Original::kNone},
+                                           {"llada", Original::kLlada},
+                                           {"fast_dllm", Original::kFastDllm},
+                                           {"fast_dllm_later", Original::kFastDllmLater},
+                                           {"rldf_release", Original::kRldfRelease}}};
 
-/// Block-wise decoding with confidence remasking: LLaDA's semi-autoregressive sampler (static schedule) and Fast-dLLM's
-/// threshold rule (dynamic), without a cache: every state is computed in full, so training scores what the rollout saw.
+/// Block-wise decoding with confidence remasking: LLaDA's semi-autoregressive sampler (static schedule), Fast-dLLM's
+/// threshold and factor, and the caches of both and of RLDF's release. Without a cache every state is computed in full,
+/// so that training scores what the rollout saw.
 class BlockRollout final : public Rollout, public RolloutCostEstimate {
  public:
   explicit BlockRollout(Parameters& parameters);
@@ -37,66 +55,149 @@ class BlockRollout final : public Rollout, public RolloutCostEstimate {
                      RolloutCost& cost) const override;
 
  private:
+  void check() const;
+  void check_ids(const ModelTraits& traits) const;
+
   BlockSettings settings_;
 };
 
 BlockRollout::BlockRollout(Parameters& parameters) {
   settings_.length = parameters("length", 256, "response positions, L", at_least(1));
   settings_.block = parameters("block", 32, "positions per block; blocks are decoded from left to right", at_least(1));
-  settings_.dynamic =
-      parameters("schedule", "dynamic",
-                 "dynamic: commit all positions that reach the threshold; static: a fixed number per step",
-                 one_of({"dynamic", "static"})) == "dynamic";
+  settings_.schedule = parameters("schedule", kSchedules, Schedule::kDynamic,
+                                  "dynamic: commit all positions that reach the threshold; static: a fixed number per "
+                                  "step; factor: more positions the surer they are");
   settings_.threshold = parameters(
       "threshold", 0.9, "dynamic: confidence from which a position is committed; the most confident one always is");
+  settings_.factor = parameters(
+      "factor", 1.0, "factor: the r-th surest position is committed from confidence 1 - factor / (r + 1)", at_least(0));
   settings_.steps =
       parameters("steps", 0, "static: forwards for the entire response; 0 = one token per forward", at_least(0));
   settings_.remasking = parameters("remasking", kRemasking, Remasking::kLowConfidence, "which positions stay masked");
+  settings_.confidence_of =
+      parameters("confidence_of", kConfidenceOf, ConfidenceOf::kLogits,
+                 "confidence by the raw logits, or by what is drawn from: after temperature, top_p and top_k");
   settings_.temperature = parameters("temperature", 1.0, "of the token draw; 0 = greedy", at_least(0));
+  settings_.top_k = parameters("top_k", 0, "draw among the k most likely tokens; 0 = all", at_least(0));
+  settings_.top_p =
+      parameters("top_p", 1.0, "draw among the most likely tokens of this probability; 1 = all", between(0, 1));
+  settings_.guidance = parameters("guidance", 0.0, "scale of classifier-free guidance; 0 = none", at_least(0));
+  settings_.cache =
+      parameters("cache", kCaches, Cache::kNone,
+                 "keys and values that a block's later forwards take from its first: none, of what is before the block "
+                 "(prefix), of all but the block (dual)");
+  settings_.horizon =
+      parameters("horizon", 0, "prefix: positions after the block that are computed with it and attended to; 0 = all",
+                 at_least(0));
+  settings_.early_stop = parameters("early_stop", false, "after a block with an end token, the rest is padding");
+  settings_.forbidden_ids =
+      parameters("forbidden_ids", std::vector<std::int64_t>{}, "further token ids that are never written", at_least(0));
+  settings_.unsure_ids = parameters("unsure_ids", std::vector<std::int64_t>{},
+                                    "token ids whose confidence is 0, so that they are committed last", at_least(0));
+  settings_.pad_penalty =
+      parameters("pad_penalty", 1.0, "the confidence of a padding token is divided by this; 1 = unchanged", above(0));
+  settings_.original = parameters(
+      "quirks", kOriginals, Original::kNone,
+      "reproduce an original with its defects; steps and forwards are then counted over the batch, as it does");
   if (settings_.steps == 0) settings_.steps = settings_.length;
+  check();
+}
+
+void BlockRollout::check() const {
   if (settings_.length % settings_.block != 0) {
     throw Error("rollout.length = " + std::to_string(settings_.length) +
                     " is not a multiple of rollout.block = " + std::to_string(settings_.block),
                 "choose a block that divides the length");
   }
+  if (settings_.guidance > 0 && settings_.cache != Cache::kNone) {
+    throw Error("rollout.guidance computes entire sequences, and rollout.cache keeps parts of them",
+                "set rollout.cache = \"none\", or rollout.guidance = 0");
+  }
+  if (!settings_.unsure_ids.empty() && settings_.remasking != Remasking::kLowConfidence) {
+    throw Error("rollout.unsure_ids sets probabilities to 0, and rollout.remasking orders by something else",
+                "set rollout.remasking = \"low_confidence\"");
+  }
 }
 
 void BlockRollout::generate(const RolloutInput& input, Trajectories& trajectories) const {
   const std::int64_t responses = input.prompts.tokens_BP.size(0), length = settings_.length;
-  trajectories.prompts = input.prompts;
-  trajectories.tokens_BL = at::empty({responses, length}, at::kLong);
-  trajectories.step_BL = at::empty({responses, length}, at::kInt);
-  trajectories.commit_logprob_BL = at::empty({responses, length}, at::kFloat);
-  trajectories.forwards_B = at::empty({responses}, at::kLong);
-
   const auto& traits = input.policy->traits();
+  const Quirks quirks = quirks_of(settings_.original, traits.prediction_row, settings_.cache);
+  check_ids(traits);
+  trajectories.prompts = input.prompts;
+  trajectories.tokens_BL = at::full({responses, length}, traits.mask_id, at::kLong);
+  trajectories.step_BL = at::full({responses, length}, -1, at::kInt);
+  trajectories.commit_logprob_BL = at::zeros({responses, length}, at::kFloat);
+  trajectories.forwards_B = at::zeros({responses}, at::kLong);
+  const bool records_windows = settings_.cache != Cache::kNone && !quirks.counts_batch;
+  const auto of_forwards = [&] { return at::zeros({responses, length + settings_.blocks()}, at::kInt); };
+  if (records_windows) {
+    trajectories.attended_BK = of_forwards();
+    trajectories.computed_begin_BK = of_forwards();
+    trajectories.computed_end_BK = of_forwards();
+  }
+
   const bool on_cpu = input.policy->device().is_cpu();
   const std::int64_t sequence = input.prompts.tokens_BP.size(1) + length;
   const std::int64_t at_once = rows_at_once(sequence, on_cpu);
-  parallel_rows(row_workers(traits.hidden_size, on_cpu), responses,
-                [&](std::int64_t, std::int64_t begin, std::int64_t end) {
-                  for (std::int64_t first = begin; first < end; first += at_once) {
-                    BlockDecoder(settings_, input, first, std::min(end, first + at_once)).run(trajectories);
-                  }
-                });
+  std::vector<RowForwards> forwards(static_cast<std::size_t>(responses));
+  if (!on_cpu && !quirks.counts_batch) {
+    for (std::int64_t begin = 0; begin < responses; begin += at_once) {
+      TensorDecoder(settings_, input, begin, std::min(responses, begin + at_once)).run(trajectories);
+    }
+  } else {
+    parallel_rows(workers_for(responses, traits.hidden_size, on_cpu), responses,
+                  [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+                    BlockDecoder(settings_, quirks, input, begin, end, at_once).run(trajectories, forwards);
+                  });
+  }
+  if (quirks.counts_batch) count_over_batch(forwards, settings_, quirks, traits.pad_id, trajectories);
+  if (records_windows) {
+    const auto most = trajectories.forwards_B.max().item<std::int64_t>();
+    for (at::Tensor* tensor :
+         {&trajectories.attended_BK, &trajectories.computed_begin_BK, &trajectories.computed_end_BK}) {
+      *tensor = tensor->narrow(1, 0, most).contiguous();
+    }
+  }
   trajectories.valid_BL =
       (trajectories.tokens_BL != traits.pad_id).logical_and(trajectories.tokens_BL != traits.mask_id);
+}
+
+void BlockRollout::check_ids(const ModelTraits& traits) const {
+  for (const auto* ids : {&settings_.forbidden_ids, &settings_.unsure_ids}) {
+    for (const std::int64_t id : *ids) {
+      if (id < traits.vocabulary_size) continue;
+      throw Error("rollout." + std::string(ids == &settings_.forbidden_ids ? "forbidden_ids" : "unsure_ids") +
+                  " names token " + std::to_string(id) + ", and the model's vocabulary has " +
+                  std::to_string(traits.vocabulary_size));
+    }
+  }
 }
 
 void BlockRollout::estimate_cost(const Model& model, std::int64_t prompt_length, std::int64_t responses, bool on_cpu,
                                  RolloutCost& cost) const {
   const auto& traits = model.traits();
   const std::int64_t blocks = settings_.length / settings_.block;
-  cost.least_forwards = settings_.dynamic ? blocks : std::max(settings_.steps, blocks);
-  cost.most_forwards = settings_.dynamic ? settings_.length : cost.least_forwards;
+  cost.least_forwards = blocks;
+  cost.most_forwards = settings_.length;
+  if (settings_.schedule == Schedule::kStatic) {
+    cost.most_forwards = 0;
+    for (std::int64_t k = 0; k < blocks; ++k) {
+      cost.most_forwards += std::min(settings_.steps_of_block(k), settings_.block);
+    }
+    cost.least_forwards = cost.most_forwards;
+  }
+  if (settings_.early_stop) cost.least_forwards = 1;
 
   const std::int64_t sequence = prompt_length + settings_.length;
-  const std::int64_t workers = row_workers(traits.hidden_size, on_cpu);
+  const std::int64_t workers = workers_for(responses, traits.hidden_size, on_cpu);
   const std::int64_t rows = std::min(responses, workers * rows_at_once(sequence, on_cpu));
   // One layer's activations are alive at a time, and of the logits also their float32 copy and the probabilities.
   const std::int64_t layer = model.training_bytes_per_row(sequence) / std::max<std::int64_t>(1, traits.layers);
   const std::int64_t logits = settings_.block * traits.vocabulary_size * 3 * static_cast<std::int64_t>(sizeof(float));
   cost.bytes = rows * (layer + logits);
+  const auto* cached = capability<CachedForward>(model);
+  if (settings_.cache != Cache::kNone && cached != nullptr) cost.bytes += cached->make_cache(rows, sequence)->bytes();
 }
 
 }  // namespace
@@ -104,5 +205,5 @@ void BlockRollout::estimate_cost(const Model& model, std::int64_t prompt_length,
 
 DRIFT_PLUGIN("block", "0.1.0", "Apache-2.0") {
   registry.add<drift::block::BlockRollout>(
-      "block", "Block-wise decoding with confidence remasking, static or with a threshold, without a cache.");
+      "block", "Block-wise decoding with confidence remasking, as LLaDA, Fast-dLLM and RLDF's release do it.");
 }

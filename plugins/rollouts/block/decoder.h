@@ -1,35 +1,29 @@
 #pragma once
 
+#include "commit_rule.h"
+#include "prediction.h"
+#include "quirks.h"
+#include "settings.h"
+
 #include <drift/rollout.h>
 #include <drift/sampling.h>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace drift::block {
 
-/// What a position's turn is decided by.
-enum class Remasking { kLowConfidence, kMargin, kNegativeEntropy, kRandom };
-
-struct BlockSettings {
-  std::int64_t length = 0;  ///< L
-  std::int64_t block = 0;   ///< positions per block; divides length
-  std::int64_t steps = 0;   ///< static: forwards for the whole response
-  bool dynamic = true;      ///< commit all positions of at least `threshold`, else the surest one
-  double threshold = 0;
-  double temperature = 0;
-  Remasking remasking = Remasking::kLowConfidence;
-};
-
-/// Decodes the rows [first, last) of a rollout, each at its own pace: a row's next forward does not wait for other
-/// rows, and rows that are in the same state share one forward.
+/// Decodes the rows [first, last) of a rollout, `at_once` at a time: rows that are done leave, waiting ones take their
+/// place. Without a cache each row proceeds at its own pace; with one, the rows of a forward are at the same block,
+/// whose first forward fills the cache for the others. Rows in the same state share a forward over the whole sequence.
 class BlockDecoder {
  public:
-  BlockDecoder(const BlockSettings& settings, const RolloutInput& input, std::int64_t first, std::int64_t last);
+  BlockDecoder(const BlockSettings& settings, const Quirks& quirks, const RolloutInput& input, std::int64_t first,
+               std::int64_t last, std::int64_t at_once);
 
-  /// Denoise until no position is masked, writing into the rows of `trajectories` (already allocated; other rows
-  /// untouched).
-  void run(Trajectories& trajectories);
+  /// Writes the rows of `trajectories` and of `forwards` (already allocated; other rows untouched).
+  void run(Trajectories& trajectories, std::vector<RowForwards>& forwards);
 
  private:
   struct Row {
@@ -38,26 +32,42 @@ class BlockDecoder {
     std::vector<std::int32_t> step;
     std::vector<float> logprob;
     std::int64_t forwards = 0;
-    std::int64_t block_start = 0;
+    std::int64_t block_start = 0;  ///< the length, when the row is done
     std::int64_t block_forwards = 0;
-    std::int64_t block_masked = 0;  ///< masked positions of the block when it was begun
+    RowForwards forwards_of_block;
+    std::vector<std::int32_t> attended, computed_begin, computed_end;  ///< of each forward: trajectories.h
   };
+  using Rows = std::vector<Row*>;
+
+  Row new_row(std::int64_t index) const;
+  void write(const Row& row, Trajectories& trajectories) const;
+  /// One forward for rows at the same block without a cache, all their block's forwards with one.
+  void decode_block(const Rows& rows);
+  /// The first forward of a block: @return a cache for the rows that are still at it
+  std::unique_ptr<KeyValueCache> fill_cache(const Rows& rows);
 
   /// Rows in the same state: same prompt, same tokens.
-  std::vector<std::vector<Row*>> distinct_states(const std::vector<Row*>& active) const;
-  ForwardInput forward_input(const std::vector<std::vector<Row*>>& states) const;
-  void advance(const std::vector<std::vector<Row*>>& states);
-  void commit(Row& row, const std::vector<std::int64_t>& masked, const SampledTokens& sampled, std::int64_t offset);
+  std::vector<Rows> distinct_states(const Rows& rows) const;
+  std::vector<std::int64_t> positions_to_predict(const Row& row) const;
+  ForwardInput forward_input(const std::vector<Rows>& states, const Window& window) const;
+  at::Tensor key_mask(const std::vector<Rows>& states) const;
+  /// One forward, and what follows from it.
+  void advance(const std::vector<Rows>& states, const Window& window, KeyValueCache* cache);
+  SampledTokens sample(const std::vector<Rows>& states, const Window& window, KeyValueCache* cache,
+                       const at::Tensor& row_M, const at::Tensor& uniform_M) const;
   std::vector<float> scores(const Row& row, const std::vector<std::int64_t>& masked, const SampledTokens& sampled,
                             std::int64_t offset) const;
-  std::vector<std::int64_t> masked_of_block(const Row& row) const;
+  void commit(Row& row, const std::vector<std::int64_t>& masked, const SampledTokens& sampled, std::int64_t offset);
+  void end_block(Row& row) const;
 
   const BlockSettings& settings_;
+  const Quirks& quirks_;
   const RolloutInput& input_;
   const ModelTraits& traits_;
-  SamplingOptions sampling_;
+  const std::int64_t first_, last_, at_once_, prompt_length_;
+  Prediction prediction_;
   RandomStream remasking_random_;
-  std::vector<Row> rows_;
+  bool padded_;
 };
 
 }  // namespace drift::block

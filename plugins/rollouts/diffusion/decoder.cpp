@@ -192,8 +192,13 @@ SampledTokens DiffusionDecoder::sample(const ForwardInput& forward, const at::Te
                                        const std::vector<RandomPoint>& points) const {
   const auto draw = [&](const RandomStream& random, const SamplingOptions& options) {
     const auto uniform_M = settings_.temperature == 0 ? at::Tensor() : uniforms(random, points);
-    const auto sampled = rollouts::sample(*input_.policy, forward, input_.prompts.tokens_BP.size(1),
-                                          {settings_.guidance}, row_M, uniform_M, options);
+    const auto& policy = *input_.policy;
+    const std::int64_t prompt_length = input_.prompts.tokens_BP.size(1);
+    const auto sampled =
+        settings_.guidance == 0
+            ? policy.sample(forward, {}, row_M, uniform_M, options)
+            : sample_tokens(rollouts::guided_logits(policy, forward, prompt_length, settings_.guidance), row_M,
+                            uniform_M, options);
     return SampledTokens{sampled.token_M.cpu(), sampled.logprob_M.cpu(), sampled.confidence_M.cpu(), {}};
   };
   auto sampled = draw(input_.random, sampling_);
@@ -254,7 +259,7 @@ void DiffusionDecoder::commit(const Turn& turn, const SampledTokens& sampled, st
 void DiffusionDecoder::stop_at_end(Row& row) const {
   for (std::size_t i = 0; i < row.tokens.size(); ++i) {
     if (row.step[i] < 0) return;
-    if (row.tokens[i] != traits_.end_id) continue;
+    if (row.tokens[i] != traits_.end_id && row.tokens[i] != traits_.pad_id) continue;
     std::ranges::replace(row.tokens, traits_.mask_id, traits_.pad_id);
     row.finished = true;
     return;

@@ -1,0 +1,59 @@
+#include "commit_rule.h"
+
+#include <algorithm>
+
+namespace drift::block {
+namespace {
+
+// LLaDA's linear schedule: `masked` positions over `steps` forwards, the surplus going to the first ones
+// (docs/spec/models_rollout.md 3.0, num_transfer). Example: 32 over 5 gives 7, 7, 6, 6, 6.
+std::int64_t linear(std::int64_t masked, std::int64_t steps, std::int64_t forward) {
+  return masked / steps + (forward < masked % steps ? 1 : 0);
+}
+
+// Dream's schedule: the share 1 - t(i + 1) / t(i) of what is masked now, t falling from 1 to 0.001 in equal steps, in
+// float32 as there.
+std::int64_t by_time_grid(std::int64_t masked, std::int64_t steps, std::int64_t forward) {
+  if (forward >= steps - 1) return masked;
+  constexpr float kFirst = 1.0f, kLast = 1e-3f;
+  const float step = (kLast - kFirst) / static_cast<float>(steps);
+  // As torch.linspace: the second half counts from the end.
+  const auto time = [&](std::int64_t i) {
+    return i < (steps + 1) / 2 ? kFirst + step * static_cast<float>(i) : kLast - step * static_cast<float>(steps - i);
+  };
+  return static_cast<std::int64_t>(static_cast<float>(masked) * (1.0f - time(forward + 1) / time(forward)));
+}
+
+// Fast-dLLM's factor: rank r of the surest positions passes from confidence 1 - factor / (r + 1), the first always.
+std::int64_t by_factor(const std::vector<float>& scores, double factor, bool last_rank) {
+  const auto count = static_cast<std::int64_t>(scores.size());
+  std::int64_t passed = 1;
+  while (passed < count && scores[static_cast<std::size_t>(passed)] >= 1 - factor / static_cast<double>(passed + 2))
+    ++passed;
+  return last_rank && passed == count - 1 ? count : passed;
+}
+
+}  // namespace
+
+std::int64_t BlockSettings::steps_of_block(std::int64_t index) const {
+  return std::max<std::int64_t>(1, steps / blocks() + (index < steps % blocks() ? 1 : 0));
+}
+
+std::int64_t commits(const BlockSettings& settings, const Quirks& quirks, const BlockProgress& progress,
+                     const std::vector<float>& scores) {
+  const auto count = static_cast<std::int64_t>(scores.size());
+  if (quirks.first_position && progress.forwards == 0) return 1;
+  switch (settings.schedule) {
+    case Schedule::kDynamic: {
+      const auto reaches = [&](float score) { return score >= settings.threshold; };
+      return std::max<std::int64_t>(1, std::ranges::find_if_not(scores, reaches) - scores.begin());
+    }
+    case Schedule::kFactor: return by_factor(scores, settings.factor, quirks.last_rank);
+    case Schedule::kStatic: break;
+  }
+  const std::int64_t steps = settings.steps_of_block(progress.number);
+  if (quirks.time_grid) return by_time_grid(count, steps, progress.forwards);
+  return linear(progress.masked, std::min(steps, progress.masked), progress.forwards);
+}
+
+}  // namespace drift::block

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "quirks.h"
+#include "settings.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace drift::block {
+
+/// Where a row is within its block.
+struct BlockProgress {
+  std::int64_t number = 0;    ///< of the block
+  std::int64_t masked = 0;    ///< positions that were masked when it began
+  std::int64_t forwards = 0;  ///< that it has had
+};
+
+/// How many of the masked positions are committed now, the surest first.
+///
+/// @param scores  descending, one for each masked position; not empty
+std::int64_t commits(const BlockSettings& settings, const Quirks& quirks, const BlockProgress& progress,
+                     const std::vector<float>& scores);
+
+}  // namespace drift::block

@@ -1,0 +1,92 @@
+// Inside a block the host does not wait for the GPU: the number of waits is that of the blocks, however many forwards
+// a block takes. LibTorch's sync-debug mode counts them.
+
+#include <core/base/device.h>
+#include <core/base/model_policy.h>
+
+#include <drift/error.h>
+#include <drift/rollout.h>
+
+#include "tests/support/golden_backbones.h"
+#include "tests/support/plugins.h"
+#include "tests/support/support.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+#include <c10/util/Exception.h>
+
+#include <gtest/gtest.h>
+
+#include <dlfcn.h>
+
+namespace drift {
+namespace {
+
+struct CountingHandler final : c10::WarningHandler {
+  void process(const c10::Warning& warning) override {
+    if (warning.msg().find("synchronizing") != std::string::npos) ++waits;
+  }
+  int waits = 0;
+};
+
+/// c10::cuda::warning_state(), whose only member is the mode: 0 off, 1 warn. Its library is loaded with the device.
+int* sync_debug_mode() {
+  if (void* state = dlsym(RTLD_DEFAULT, "_ZZN3c104cuda13warning_stateEvE14warning_state_"))
+    return static_cast<int*>(state);
+  void* function = dlsym(RTLD_DEFAULT, "_ZN3c104cuda13warning_stateEv");
+  return function == nullptr ? nullptr : reinterpret_cast<int* (*)()>(function)();
+}
+
+class WaitsOnTheGpu : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    try {
+      device_ = run_device("cuda");
+    } catch (const Error& error) {
+      GTEST_SKIP() << error.what();
+    }
+    if (sync_debug_mode() == nullptr) GTEST_SKIP() << "this LibTorch does not export its sync-debug mode";
+  }
+
+  /// Waits of a rollout of one block by a schedule of `steps` forwards.
+  int waits(const Model& model, std::int64_t steps) const {
+    const auto rollout = test::create<Rollout>("block", "block",
+                                               {{"length", std::int64_t{32}},
+                                                {"block", std::int64_t{32}},
+                                                {"schedule", "static"},
+                                                {"steps", steps},
+                                                {"cache", GetParam()}});
+    const ModelPolicy policy(model);
+    RolloutInput input;
+    input.policy = &policy;
+    input.prompts = {at::arange(24, at::kLong).view({3, 8}), at::ones({3, 8}, at::kBool), at::zeros({3}, at::kLong)};
+    Trajectories made;
+    const at::NoGradGuard no_gradient;
+    CountingHandler handler;
+    const c10::WarningUtils::WarningHandlerGuard guard(&handler);
+    const c10::WarningUtils::WarnAlways always(true);
+    *sync_debug_mode() = 1;
+    rollout->generate(input, made);
+    *sync_debug_mode() = 0;
+    return handler.waits;
+  }
+
+  at::Device device_ = at::kCPU;
+};
+
+TEST_P(WaitsOnTheGpu, AreAsManyForTwoForwardsOfABlockAsForSixteen) {
+  const auto model =
+      test::open_checkpoint("llada", test::source_dir() / "tests/golden/data/ckpt/llada_a", at::kFloat, device_);
+  waits(*model, 2);  // the first forward loads kernels
+  const int few = waits(*model, 2);
+  EXPECT_GT(few, 0) << "nothing was counted";
+  EXPECT_EQ(waits(*model, 16), few);
+}
+
+// Without a cache the host looks every few forwards instead, since rows are at different blocks.
+INSTANTIATE_TEST_SUITE_P(Caches, WaitsOnTheGpu, testing::Values("prefix", "dual"));
+
+}  // namespace
+}  // namespace drift

@@ -1,0 +1,263 @@
+// What holds for every decoder, whatever its settings: settings are drawn at random, on both backbones, in float64.
+
+#include <drift/rollout.h>
+
+#include <core/base/model_policy.h>
+
+#include "tests/support/golden_backbones.h"
+#include "tests/support/plugins.h"
+#include "tests/support/support.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <sstream>
+
+namespace drift {
+namespace {
+
+using Settings = std::map<std::string, ParamValue>;
+
+constexpr std::int64_t kGroups = 2, kGroupSize = 3, kPrompt = 7, kResponses = kGroups * kGroupSize;
+
+template <class T>
+const T& any_of(const std::vector<T>& choices, const RandomStream& random, std::int64_t key) {
+  return choices[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(choices.size()), {0, key, 0, 0}))];
+}
+
+Settings block_settings(const RandomStream& random) {
+  using Texts = std::vector<std::string>;
+  using Integers = std::vector<std::int64_t>;
+  using Numbers = std::vector<double>;
+  const auto block = any_of(Integers{1, 3, 4, 8}, random, 1);
+  const auto length = block * any_of(Integers{1, 2, 3}, random, 2);
+  return {{"length", length},
+          {"block", block},
+          {"schedule", any_of(Texts{"dynamic", "static", "factor"}, random, 3)},
+          {"threshold", any_of(Numbers{0.02, 0.3, 0.9}, random, 4)},
+          {"factor", any_of(Numbers{0.5, 2.0}, random, 5)},
+          {"steps", any_of(Integers{0, 1, 5, length}, random, 6)},
+          {"remasking", any_of(Texts{"low_confidence", "margin", "negative_entropy", "random"}, random, 7)},
+          {"temperature", any_of(Numbers{0.0, 1.0, 1.3}, random, 8)},
+          {"top_p", any_of(Numbers{1.0, 0.9}, random, 12)},
+          {"confidence_of", any_of(Texts{"logits", "draw"}, random, 13)},
+          {"cache", any_of(Texts{"none", "prefix", "prefix", "dual"}, random, 9)},
+          {"horizon", any_of(Integers{0, 2, 5}, random, 10)},
+          {"early_stop", any_of(std::vector<int>{0, 1}, random, 11) == 1}};
+}
+
+Settings diffusion_settings(const RandomStream& random) {
+  using Texts = std::vector<std::string>;
+  const auto length = any_of(std::vector<std::int64_t>{1, 7, 16}, random, 1);
+  return {{"length", length},
+          {"steps", any_of(std::vector<std::int64_t>{1, 5, length}, random, 2)},
+          {"order", any_of(Texts{"maskgit_plus", "topk_margin", "entropy", "origin"}, random, 3)},
+          {"order_temperature", any_of(std::vector<double>{0, 0.5}, random, 4)},
+          {"temperature", any_of(std::vector<double>{0, 1, 1.3}, random, 5)},
+          {"top_p", any_of(std::vector<double>{1, 0.9}, random, 6)},
+          {"top_k", any_of(std::vector<std::int64_t>{0, 20}, random, 7)},
+          {"early_stop", any_of(std::vector<int>{0, 1}, random, 8) == 1}};
+}
+
+struct Decoder {
+  const char* rollout;
+  const char* family;
+  Settings (*settings)(const RandomStream&);
+};
+
+void PrintTo(const Decoder& decoder, std::ostream* out) { *out << decoder.rollout << " on " << decoder.family; }
+
+struct RolloutLaws : ::testing::TestWithParam<Decoder> {
+  RolloutLaws()
+      : model(test::open_checkpoint(
+            GetParam().family, test::source_dir() / "tests/golden/data/ckpt" / (GetParam().family + std::string("_a")),
+            at::kDouble)) {
+    const auto group_B = at::arange(kResponses, at::kLong).floor_divide(kGroupSize);
+    const auto place_P = at::arange(kPrompt, at::kLong);
+    prompts = {(group_B.unsqueeze(1) * 31 + place_P * 17 + 5).remainder(200),
+               at::ones({kResponses, kPrompt}, at::kBool), group_B};
+  }
+
+  Trajectories generate(const Settings& settings, const Prompts& given, std::int64_t first_sample = 0) const {
+    const auto rollout = test::create<Rollout>(GetParam().rollout, GetParam().rollout, settings);
+    const ModelPolicy policy(*model);
+    RolloutInput input;
+    input.policy = &policy;
+    input.prompts = given;
+    input.random = RandomStream(5, "laws");
+    input.step = 2;
+    input.first_sample = first_sample;
+    Trajectories made;
+    const at::NoGradGuard no_gradient;
+    rollout->generate(input, made);
+    return made;
+  }
+
+  Prompts only(std::int64_t b) const {
+    return {prompts.tokens_BP.narrow(0, b, 1), prompts.mask_BP.narrow(0, b, 1), prompts.group_B.narrow(0, b, 1)};
+  }
+
+  /// `law(settings)` for many settings, which are named where it fails.
+  template <class Law>
+  void for_settings(std::uint64_t count, const Law& law) const {
+    for (std::uint64_t seed = 0; seed < count; ++seed) {
+      const Settings settings = GetParam().settings(RandomStream(seed, "settings"));
+      std::ostringstream text;
+      for (const auto& [key, value] : settings) text << key << " = " << to_toml(value) << "\n";
+      SCOPED_TRACE(text.str());
+      law(settings);
+      if (HasFailure()) return;
+    }
+  }
+
+  std::unique_ptr<Model> model;
+  Prompts prompts;
+};
+
+bool same_row(const Trajectories& a, std::int64_t row_a, const Trajectories& b, std::int64_t row_b) {
+  return at::equal(a.tokens_BL[row_a], b.tokens_BL[row_b]) && at::equal(a.step_BL[row_a], b.step_BL[row_b]) &&
+         at::equal(a.forwards_B[row_a], b.forwards_B[row_b]);
+}
+
+bool same(const Trajectories& a, const Trajectories& b) {
+  bool all = true;
+  for (std::int64_t row = 0; row < kResponses; ++row) all = all && same_row(a, row, b, row);
+  return all;
+}
+
+TEST_P(RolloutLaws, EveryPositionIsCommittedOnceByAForwardThatCommitsSomething) {
+  for_settings(40, [&](const Settings& settings) {
+    const auto made = generate(settings, prompts);
+    for (std::int64_t b = 0; b < kResponses; ++b) {
+      std::set<int> steps;
+      for (std::int64_t i = 0; i < made.step_BL.size(1); ++i) {
+        const auto token = made.tokens_BL[b][i].item<std::int64_t>();
+        const int step = made.step_BL[b][i].item<int>();
+        if (step >= 0) steps.insert(step);
+        if (step < 0) {
+          EXPECT_TRUE(std::get<bool>(settings.at("early_stop"))) << "position " << i << " was left";
+          EXPECT_EQ(token, model->traits().pad_id);
+          EXPECT_EQ(made.commit_logprob_BL[b][i].item<float>(), 0);
+        }
+        for (const auto& [begin, end] : model->traits().forbidden_output_ids) {
+          EXPECT_FALSE(begin <= token && token < end) << "illegal id " << token;
+        }
+      }
+      ASSERT_FALSE(steps.empty());
+      EXPECT_EQ(*steps.rbegin() + 1, static_cast<int>(steps.size())) << "a forward that commits nothing";
+      EXPECT_EQ(made.forwards_B[b].item<std::int64_t>(), static_cast<std::int64_t>(steps.size()));
+    }
+  });
+}
+
+TEST_P(RolloutLaws, NoForwardCommitsOutsideItsBlock) {
+  for_settings(40, [&](const Settings& settings) {
+    if (!settings.contains("block")) return;
+    const auto made = generate(settings, prompts);
+    const auto block = std::get<std::int64_t>(settings.at("block"));
+    for (std::int64_t b = 0; b < kResponses; ++b) {
+      int last = -1;
+      for (std::int64_t begin = 0; begin < made.step_BL.size(1); begin += block) {
+        const auto step = made.step_BL[b].narrow(0, begin, block);
+        if (step.max().item<int>() < 0) break;
+        EXPECT_GT(step.min().item<int>(), last);
+        last = step.max().item<int>();
+      }
+    }
+  });
+}
+
+TEST_P(RolloutLaws, ARowIsTheSameAloneAndInABatch) {
+  for_settings(40, [&](const Settings& settings) {
+    const auto whole = generate(settings, prompts);
+    for (const std::int64_t b : {0, 4})
+      EXPECT_TRUE(same_row(generate(settings, only(b), b), 0, whole, b)) << "row " << b;
+  });
+}
+
+TEST_P(RolloutLaws, TheOrderOfPromptsDoesNotMatter) {
+  for_settings(20, [&](Settings settings) {
+    settings["temperature"] = 0.0;  // draws depend on a response's number
+    if (settings.contains("remasking")) settings["remasking"] = "low_confidence";
+    if (settings.contains("order")) {
+      settings["order"] = "entropy";
+      settings["order_temperature"] = 0.0;
+    }
+    const auto whole = generate(settings, prompts);
+    const Prompts reversed = {prompts.tokens_BP.flip(0), prompts.mask_BP, prompts.group_B.flip(0)};
+    const auto other = generate(settings, reversed);
+    for (std::int64_t b = 0; b < kResponses; ++b) EXPECT_TRUE(same_row(whole, b, other, kResponses - 1 - b)) << b;
+  });
+}
+
+TEST_P(RolloutLaws, PaddingOnTheLeftChangesNothing) {
+  for_settings(40, [&](const Settings& settings) {
+    const auto padded_by = [&](std::int64_t padding) {
+      const auto pad = at::full({kResponses, padding}, model->traits().pad_id, at::kLong);
+      return Prompts{at::cat({pad, prompts.tokens_BP}, 1),
+                     at::cat({at::zeros({kResponses, padding}, at::kBool), prompts.mask_BP}, 1), prompts.group_B};
+    };
+    EXPECT_TRUE(same(generate(settings, padded_by(4)), generate(settings, prompts)));
+  });
+}
+
+TEST_P(RolloutLaws, ThreadsDoNotMatter) {
+  const int threads = at::get_num_threads();
+  for_settings(20, [&](const Settings& settings) {
+    at::set_num_threads(2);
+    const auto two = generate(settings, prompts);
+    at::set_num_threads(1);
+    EXPECT_TRUE(same(generate(settings, prompts), two));
+  });
+  at::set_num_threads(threads);
+}
+
+TEST_P(RolloutLaws, ResponsesOfAGroupDiffer) {
+  for_settings(20, [&](Settings settings) {
+    settings["temperature"] = 1.0;
+    settings["length"] = std::int64_t{24};
+    settings.erase("steps");
+    const auto made = generate(settings, prompts);
+    for (std::int64_t group = 0; group < kGroups; ++group) {
+      const auto rows = made.tokens_BL.narrow(0, group * kGroupSize, kGroupSize);
+      EXPECT_FALSE(at::equal(rows[0], rows[1]) && at::equal(rows[1], rows[2]));
+    }
+  });
+}
+
+TEST_P(RolloutLaws, ACancelledRolloutEndsWithWholeTensors) {
+  const std::atomic<bool> cancelled{true};
+  const auto rollout = test::create<Rollout>(GetParam().rollout, GetParam().rollout, {});
+  const ModelPolicy policy(*model);
+  RolloutInput input;
+  input.policy = &policy;
+  input.prompts = prompts;
+  input.cancelled = &cancelled;
+  Trajectories made;
+  const at::NoGradGuard no_gradient;
+  rollout->generate(input, made);
+  EXPECT_TRUE((made.step_BL == -1).all().item<bool>());
+  EXPECT_TRUE((made.commit_logprob_BL == 0).all().item<bool>());
+  EXPECT_TRUE((made.forwards_B == 0).all().item<bool>());
+  EXPECT_TRUE((made.tokens_BL == model->traits().mask_id).all().item<bool>());
+}
+
+INSTANTIATE_TEST_SUITE_P(Decoders, RolloutLaws,
+                         testing::Values(Decoder{"block", "llada", block_settings},
+                                         Decoder{"block", "dream", block_settings},
+                                         Decoder{"diffusion", "llada", diffusion_settings},
+                                         Decoder{"diffusion", "dream", diffusion_settings}),
+                         [](const auto& info) { return std::string(info.param.rollout) + "_" + info.param.family; });
+
+}  // namespace
+}  // namespace drift
