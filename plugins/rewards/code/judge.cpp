@@ -133,9 +133,11 @@ std::vector<Verdict> Judge::run(const TestText& text, Worker& worker) {
           verdict = {RewardStatus::kTimeout, "not run: tests before did not finish", verdict.text};
         channel_.reset();
         return verdicts;
-      case 'C': {
-        Answer answer = ask(worker, body);
-        if (!answer.reason.empty()) trouble = std::move(answer);
+      case 'C':
+      case 'A': {
+        Answer answer = ask(worker, received_);
+        // An exception that the test has expected is no trouble any more.
+        if (!answer.reason.empty() || trouble.status == RewardStatus::kOk) trouble = std::move(answer);
         break;
       }
       case 'P': {

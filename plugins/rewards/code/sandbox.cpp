@@ -23,12 +23,13 @@
 namespace drift::code {
 namespace {
 
-// Descriptors of the child. Bubblewrap reads the last two and closes them.
+// Descriptors of the child. Bubblewrap reads all but the first two and closes them.
 constexpr int kToProgram = 3;
 constexpr int kFromProgram = 4;
 constexpr int kFilter = 5;
 constexpr int kInformation = 6;
 constexpr int kGo = 7;
+constexpr int kInputFile = 8;
 
 constexpr std::size_t kMaxText = 120'000;  // the kernel takes arguments of up to 128 KiB
 constexpr int kStartMilliseconds = 30'000;
@@ -80,7 +81,7 @@ struct Sandbox::Impl {
 
   void settle_confinement();
   std::vector<std::string> limits(const SandboxLimits& limits) const;
-  std::vector<std::string> confinement(const SandboxLimits& limits) const;
+  std::vector<std::string> confinement(const SandboxedProgram& program) const;
   drift::ChildCommand command(const SandboxedProgram& program) const;
 };
 
@@ -98,7 +99,7 @@ std::vector<std::string> Sandbox::Impl::limits(const SandboxLimits& limits) cons
           limit("msgqueue", RLIMIT_MSGQUEUE, 0)};
 }
 
-std::vector<std::string> Sandbox::Impl::confinement(const SandboxLimits& limits) const {
+std::vector<std::string> Sandbox::Impl::confinement(const SandboxedProgram& program) const {
   std::vector<std::string> arguments = {bwrap, "--die-with-parent"};
   append(arguments, {"--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"});
   append(arguments, {"--unshare-cgroup-try", "--cap-drop", "ALL", "--hostname", "sandbox"});
@@ -111,8 +112,13 @@ std::vector<std::string> Sandbox::Impl::confinement(const SandboxLimits& limits)
   for (const auto& [path, target] : interpreter.links) append(arguments, {"--symlink", target, path});
   // No /proc and no /sys: Python runs without, and they tell of the host.
   append(arguments, {"--dev-bind", "/dev/null", "/dev/null"});
-  if (limits.scratch_bytes > 0) {
-    append(arguments, {"--size", std::to_string(limits.scratch_bytes), "--tmpfs", "/tmp"});
+  if (!program.standard_input.empty()) {
+    append(arguments, {"--ro-bind-data", std::to_string(kInputFile), "/dev/stdin", "--symlink", "../stdin", "/dev/fd/0"});
+  } else if (program.capture_output) {
+    append(arguments, {"--symlink", "null", "/dev/stdin", "--symlink", "../null", "/dev/fd/0"});
+  }
+  if (program.limits.scratch_bytes > 0) {
+    append(arguments, {"--size", std::to_string(program.limits.scratch_bytes), "--tmpfs", "/tmp"});
     append(arguments, {"--size", "4096", "--tmpfs", "/dev/shm"});
   } else {
     append(arguments, {"--dir", "/tmp", "--dir", "/dev/shm"});
@@ -146,7 +152,7 @@ drift::ChildCommand Sandbox::Impl::command(const SandboxedProgram& program) cons
   drift::ChildCommand command;
   command.arguments = limits(program.limits);
   if (!options.unsafe) {
-    for (auto& argument : confinement(program.limits)) command.arguments.push_back(std::move(argument));
+    for (auto& argument : confinement(program)) command.arguments.push_back(std::move(argument));
     append(command.arguments, {"--seccomp", std::to_string(kFilter), "--info-fd", std::to_string(kInformation)});
     append(command.arguments, {"--block-fd", std::to_string(kGo), "--"});
   }
@@ -155,6 +161,9 @@ drift::ChildCommand Sandbox::Impl::command(const SandboxedProgram& program) cons
   append(command.arguments, {interpreter.executable, "-s", "-P", "-S", "-B", "-X", "utf8", "-c", program.text});
   for (const auto& argument : program.arguments) command.arguments.push_back(argument);
   command.environment = {"PATH=/usr/bin", "LANG=C", "PYTHONHASHSEED=0", "OMP_NUM_THREADS=1"};
+  if (!interpreter.packages.empty()) command.environment.push_back("PYTHONPATH=" + interpreter.packages);
+  // Else each thread reserves memory of its own, up to the limit.
+  if (options.threads) command.environment.push_back("MALLOC_ARENA_MAX=1");
   return command;
 }
 
@@ -166,7 +175,7 @@ Sandbox::Sandbox(const SandboxOptions& options) : impl_(std::make_unique<Impl>()
     impl_->filter = system_call_filter(options.threads, /*forks=*/false);
     impl_->forking_filter = system_call_filter(options.threads, /*forks=*/true);
   }
-  impl_->interpreter = find_interpreter(options.python);
+  impl_->interpreter = find_interpreter(options.python, options.packages);
   if (!options.unsafe) impl_->settle_confinement();
 }
 
@@ -211,10 +220,14 @@ SandboxedProcess Sandbox::start(const SandboxedProgram& program) const {
   Pipe in = drift::make_pipe();
   Pipe out = drift::make_pipe();
   command.descriptors = {{in.read.get(), kToProgram}, {out.write.get(), kFromProgram}};
-  Descriptor input;
+  Descriptor input, input_file;
   if (!program.standard_input.empty()) {
     input = drift::sealed_file(program.standard_input);
     command.descriptors.emplace_back(input.get(), 0);
+    if (process->confined) {
+      input_file = drift::sealed_file(program.standard_input);
+      command.descriptors.emplace_back(input_file.get(), kInputFile);
+    }
   }
   Pipe output;
   if (program.capture_output) {
