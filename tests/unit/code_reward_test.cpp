@@ -131,8 +131,7 @@ TEST_F(CodeReward, TestsAreOrdinaryPython) {
 TEST_F(CodeReward, ExceptionsReachTheTest) {
   const std::string code = "class Odd(KeyError):\n    pass\ndef f(x):\n    raise Odd(x)";
   const std::string tries = "caught = ''\ntry:\n    f(1)\nexcept ";
-  expect_solved(
-      judge_code(code, {tries + "LookupError as e:\n    caught = type(e).__name__\nassert caught == 'Odd'"}));
+  expect_solved(judge_code(code, {tries + "LookupError as e:\n    caught = type(e).__name__\nassert caught == 'Odd'"}));
   expect(judge_code("def f(x):\n    raise SystemExit", {tries + "Exception:\n    caught = 'x'\nassert caught == 'x'"}),
          0, RewardStatus::kWrong, "0 of 1 test passed; test 1: raises SystemExit");
 }

@@ -24,13 +24,30 @@ const std::string kStamp = "0123456789abcdef";
 
 TEST(CodeWire, PlainValuesAreTaken) {
   for (const std::string& value :
-       {std::string("N"), std::string("T"), std::string("F"), 'f' + std::string(8, '\xFF'), 'c' + std::string(16, '\0'),
-        sized('i', "\x7F"), sized('i', std::string(kMaxIntBytes, '\xFF')), sized('s', ""), sized('s', "h\u00e9"),
-        sized('b', "\xFF"), sized('y', "int"), counted('l', 0, ""), counted('t', 2, "NT"),
-        counted('l', 1, counted('l', 1, "N")), counted('S', 1, counted('t', 1, "N")),
-        counted('Z', 1, counted('Z', 0, "")), counted('d', 1, "N" + counted('l', 0, "")), counted('d', 2, "NNTT"),
-        sized('x', "Decimal") + counted('t', 1, sized('s', "1")), 'o' + size(1) + size(2), 'k' + size(7),
-        'q' + size(1) + size(2) + counted('l', 0, ""), 'r' + size(0), 'j' + size(3) + "N",
+       {std::string("N"),
+        std::string("T"),
+        std::string("F"),
+        'f' + std::string(8, '\xFF'),
+        'c' + std::string(16, '\0'),
+        sized('i', "\x7F"),
+        sized('i', std::string(kMaxIntBytes, '\xFF')),
+        sized('s', ""),
+        sized('s', "h\u00e9"),
+        sized('b', "\xFF"),
+        sized('y', "int"),
+        counted('l', 0, ""),
+        counted('t', 2, "NT"),
+        counted('l', 1, counted('l', 1, "N")),
+        counted('S', 1, counted('t', 1, "N")),
+        counted('Z', 1, counted('Z', 0, "")),
+        counted('d', 1, "N" + counted('l', 0, "")),
+        counted('d', 2, "NNTT"),
+        sized('x', "Decimal") + counted('t', 1, sized('s', "1")),
+        'o' + size(1) + size(2),
+        'k' + size(7),
+        'q' + size(1) + size(2) + counted('l', 0, ""),
+        'r' + size(0),
+        'j' + size(3) + "N",
         counted('S', 2, 'o' + size(1) + size(2) + sized('x', "date") + counted('t', 0, ""))}) {
     EXPECT_EQ(value_fault(value), "") << testing::PrintToString(value);
   }

@@ -12,7 +12,7 @@ struct Interpreter {
   std::string version;            ///< such as 3.11.2
   std::vector<std::string> read;  ///< files and folders: itself, its standard library, the shared libraries
   std::vector<std::pair<std::string, std::string>> links;  ///< (path, target): such as /lib, which is usr/lib
-  std::string packages;           ///< folders of the wanted packages, for PYTHONPATH
+  std::string packages;                                    ///< folders of the wanted packages, for PYTHONPATH
 };
 
 /// @param python  path or name; empty: /usr/bin/python3, else the first python3 in PATH.

@@ -229,7 +229,7 @@ def tested_names(prefix, setup, texts):
 
 def main():
     receive, send = make_channel()
-    ask, names_of_solution, refresh, settle, delay_changes, has_failed, encode, decode = make_objects(receive, send)
+    names_of_solution, next_of, refresh, settle, delay_changes, has_failed, encode, decode = make_objects(receive, send)
 
     class EnterTest:
         def __init__(self, place, number):
@@ -256,6 +256,7 @@ def main():
         texts = split_by_lines(text) if by_lines else tests.found
         send(b"N" + encode(tuple(texts)))
         names = {"__name__": "tests", "__builtins__": builtins, SETTLE: lambda: next_statement(names)}
+        names["next"] = next_of
         names["enter test"] = lambda number: EnterTest(place, number)
         random.seed(place)
         delay_changes(not by_lines)

@@ -1,6 +1,6 @@
-# Objects of the solution as the tests see them. Each is a proxy: what the test does with it is done in the worker, which
-# is not trusted. So a proxy never equals a plain value, is not ordered with one, and no operator gives the worker a value
-# of the test to make a plain result of. Stands between wire.py and judge.py.
+# Objects of the solution as the tests see them, and the tests' own as the solution does. Each is a proxy: what the test
+# does with it is done in the worker, which is not trusted. So a proxy never equals a plain value, is not ordered with
+# one, and no operator gives the worker a value of the test to make a plain result of. Stands before judge.py.
 import importlib
 
 
@@ -34,13 +34,9 @@ KNOWN_MODULES = set(
 
 def make_objects(receive, send):
     """The connection to the solution: ask(what, on, …), and what a test's names stand for."""
-    number_key = "number in the worker"
-    seen_key = "has seen a value of the test"
     process = 0  # how often the solution's process was lost: objects of one that is gone are gone too
     failed = False  # a call without an answer
     proxies, classes = {}, {}  # of this process, by number
-    named_classes = {}  # by the name in the test
-    place_of_class = {}  # (process, number) or the name
     given, number_of_given = [], {}  # the tests' own objects that the solution has
     lent, number_of_lent, lent_before = {}, {}, 0  # the tests' containers that the solution may change
     delayed = []  # (container, content) that a test shall see from its next statement on
@@ -50,18 +46,17 @@ def make_objects(receive, send):
         failed = True  # whatever the test makes of the exception
         raise CallFailed
 
+    made = make_proxies(lambda *arguments, **named: ask(*arguments, **named), fail_call)
+    RemoteType, state_of, of_solution = made.RemoteType, made.state_of, made.of_solution
+    make_class, make_proxy, make_plain_proxy, refill = made.make_class, made.make_proxy, made.make_plain_proxy, made.refill
+    generators, named_classes, place_of_class = made.generators, made.named_classes, made.place_of_class
+
     def has_failed():
         nonlocal failed
         before, failed = failed, False
         return before
 
     # ------------------------------------------------------------------------------------------ values
-    def state_of(proxy):
-        try:
-            return object.__getattribute__(proxy, number_key)
-        except AttributeError:
-            return None
-
     def place_of(proxy):
         if id(proxy) in generators:
             place = generators[id(proxy)][0]
@@ -105,7 +100,7 @@ def make_objects(receive, send):
 
     def is_open(value):
         """Whether the solution may use its attributes: of functions, frames and modules it would learn the rest."""
-        return type(value).__module__ in ("tests", "_io") and not isinstance(value, type)
+        return type(value).__module__ in ("tests", "_io", "unittest.mock") and not isinstance(value, type)
 
     def lend(container):
         nonlocal lent_before
@@ -124,7 +119,7 @@ def make_objects(receive, send):
     def take_object(size, get):
         number, kind = size(), size()
         if number not in proxies:
-            proxies[number] = make_proxy(number, class_of(kind))
+            proxies[number] = make_proxy((process, number), class_of(kind))
         return proxies[number]
 
     def take_plain(size, get):
@@ -132,19 +127,9 @@ def make_objects(receive, send):
         if type(content) is not getattr(kind, "plain base", None):
             raise TypeError("a value of another type")
         if number not in proxies:
-            base = type(content)
-            proxies[number] = base.__new__(kind) if base in (list, dict, set) else base.__new__(kind, content)
-            object.__setattr__(proxies[number], number_key, (process, number))
+            proxies[number] = make_plain_proxy((process, number), kind, content)
         refill(proxies[number], content)
         return proxies[number]
-
-    def refill(proxy, content):
-        base = getattr(type(proxy), "plain base")
-        if base is list:
-            list.__setitem__(proxy, slice(None), content)
-        elif base in (dict, set):
-            base.clear(proxy)
-            base.update(proxy, content)
 
     def take_given(size, get):
         number = size()
@@ -188,8 +173,9 @@ def make_objects(receive, send):
         nonlocal process
         kind, body = answer[:1], answer[1:]
         if kind == b"V":
+            value = decoded(body)
             keep_lent(())
-            return decoded(body)
+            return value
         if kind == b"M":
             value, changed, kept = decoded(body)
             take_changes(changed, kept, value is not None)
@@ -203,13 +189,21 @@ def make_objects(receive, send):
                 known.clear()
         fail_call()
 
+    decoding = 0  # values may need further questions to be read
+
     def decoded(body):
+        nonlocal decoding
+        decoding += 1
         try:
             return decode(body)
         except Exception:
             fail_call()
+        finally:
+            decoding -= 1
 
     def keep_lent(kept):
+        if decoding > 0:
+            return
         for number in [number for number in lent if number not in kept]:
             del number_of_lent[id(lent[number])]
             del lent[number]
@@ -253,6 +247,8 @@ def make_objects(receive, send):
                 raise TypeError("another error")
         except Exception:
             fail_call()
+        if would_end_something(type(raised)):
+            fail_call()
         raise raised
 
     def make_error(kind, arguments, text):
@@ -285,10 +281,10 @@ def make_objects(receive, send):
             raise AttributeError(name)
         return name
 
-    def run_special(on, name, *arguments):
+    def run_special(on, name, *arguments, **named):
         if name not in SPECIAL or not is_open(on):
             raise AttributeError(name)
-        return getattr(type(on), name)(on, *arguments)
+        return getattr(type(on), name)(on, *arguments, **named)
 
     def following(on):
         try:
@@ -307,250 +303,10 @@ def make_objects(receive, send):
         "special": run_special,
     }
 
-    # ----------------------------------------------------------------------------------------- proxies
-    class RemoteType(type):
-        """A class of the solution."""
-
-        def __call__(cls, *arguments, **named):
-            return ask("call", cls, *arguments, **named)
-
-        def __getattr__(cls, name):
-            return attribute(cls, name)
-
-        def __setattr__(cls, name, value):
-            ask("set", cls, name, value)
-
-        def __iter__(cls):
-            return ask("special", cls, "__iter__")
-
-        def __len__(cls):
-            return ask("special", cls, "__len__")
-
-        def __getitem__(cls, key):
-            return ask("item", cls, key)
-
-        def __contains__(cls, value):
-            return bool(ask("special", cls, "__contains__", value))
-
-        def __bool__(cls):
-            return True
-
-    class Remote(metaclass=RemoteType):
-        """An object of the solution."""
-
-        def __getattr__(self, name):
-            return attribute(self, name)
-
-        def __setattr__(self, name, value):
-            ask("set", self, name, value)
-
-        def __delattr__(self, name):
-            ask("delete", self, name)
-
-        def __copy__(self):
-            return ask("copy", self, False)
-
-        def __deepcopy__(self, known):
-            return ask("copy", self, True)
-
-        def __reduce_ex__(self, version):
-            raise TypeError("an object of the solution")
-
-        @property
-        def __dict__(self):
-            return ask("get", self, "__dict__")[1]
-
-    readable = {"__name__", "__qualname__", "__doc__", "__wrapped__", "__members__", "__annotations__"}
-
-    def attribute(on, name):
-        if name.startswith("__") and name.endswith("__") and name not in readable or " " in name:
-            raise AttributeError(name)
-        is_method, value = ask("get", on, name)
-        if not is_method:
-            return value
-
-        def method(*arguments, **named):
-            return ask("method", on, name, *arguments, **named)
-
-        method.__name__ = method.__qualname__ = name
-        return method
-
-    def is_named(proxy):
-        """Whether the test itself speaks of its class."""
-        return any(base in named_classes.values() for base in type(proxy).__mro__)
-
-    def has_seen(proxy):
-        try:
-            return object.__getattribute__(proxy, seen_key)
-        except AttributeError:
-            return False
-
-    def of_solution(value):
-        return isinstance(type(value), RemoteType)
-
-    def compared(name):
-        def compare(self, value):
-            return ask("special", self, name, value) if of_solution(value) else NotImplemented
-
-        return compare
-
-    def combined(name):
-        # With a value of the test the result may only be another object, of which nothing is then read as a number.
-        def combine(self, *values):
-            if all(map(of_solution, values)):
-                return ask("special", self, name, *values)
-            if not is_named(self):
-                return NotImplemented
-            result = ask("special", self, name, *values)
-            if result is NotImplemented:
-                return result
-            if not of_solution(result) or hasattr(type(result), "plain base"):
-                fail_call()
-            if result is not self or name not in IN_PLACE:
-                object.__setattr__(result, seen_key, True)
-            return result
-
-        return combine
-
-    def converted(name):
-        def convert(self, *arguments):
-            if has_seen(self):
-                fail_call()
-            return ask("special", self, name, *arguments)
-
-        return convert
-
-    def forwarded(name):
-        return lambda self, *arguments: ask("special", self, name, *arguments)
-
-    def contains(self, value):
-        if of_solution(value) or is_named(self):
-            return bool(ask("special", self, "__contains__", value))
-        return any(value is item or value == item for item in self)
-
-    def following_of(self):
-        more, value = ask("next", self)
-        if not more:
-            raise StopIteration(value)
-        return value
-
-    special_methods = (
-        {name: forwarded(name) for name in SPECIAL}
-        | {name: compared(name) for name in COMPARISONS}
-        | {name: combined(name) for name in ARITHMETIC}
-        | {name: converted(name) for name in CONVERSIONS}
-        | {"__contains__": contains, "__next__": following_of}
-        | {"__call__": lambda self, *arguments, **named: ask("call", self, *arguments, **named)}
-        | {"__exit__": lambda self, kind, error, trace: ask("special", self, "__exit__", kind, error, None)}
-    )
-    generators = {}  # a real generator for each of the solution's: its place, and itself
-
-    def make_generator(number):
-        place = (process, number)
-
-        def generator():
-            more, value = ask("next", holder)
-            while more:
-                sent = yield value
-                more, value = ask("next", holder, *(() if sent is None else (sent,)))
-            return value
-
-        made = generator()
-        holder = made
-        generators[id(made)] = (place, made)
-        return made
-
     def class_of(number):
         if number not in classes:
-            classes[number] = make_class(number, *ask("class", None, number))
+            classes[number] = make_class((process, number), *ask("class", None, number))
         return classes[number]
-
-    def make_class(number, name, global_name, bases, special, plain, error, own):
-        if name == "generator":
-            return None
-        if global_name in named_classes:
-            return named_classes[global_name]
-        if hasattr(builtins, name):
-            name += " of the solution"
-        members = {method: special_methods[method] for method in special}
-        if "__eq__" in members:
-            members.setdefault("__hash__", None)
-        if plain:
-            base, members = types_of_plain[plain], plain_members(types_of_plain[plain], special, own)
-            made_bases = (base,)
-        elif error:
-            base = error_type(error)
-            if not issubclass(base, Exception):
-                raise TypeError("not an error")
-            made_bases = (*[b for b in bases if issubclass(b, Exception)], base) if bases else (base,)
-            members = {"__getattr__": Remote.__dict__["__getattr__"]}
-        else:
-            made_bases = tuple(b for b in bases if issubclass(b, Remote)) or (Remote,)
-        members["__module__"] = "solution"
-        try:
-            made = type.__new__(RemoteType, name, made_bases, members)
-        except TypeError:
-            made = type.__new__(RemoteType, name, (Remote,), members)
-        place_of_class[made] = (process, number)
-        return made
-
-    types_of_plain = {t.__name__: t for t in PLAIN[1:-1]}
-
-    def plain_members(base, special, own):
-        """Of a class that extends a plain type. Its objects are compared by what the plain type holds."""
-        members = {"plain base": base, "__getattr__": Remote.__dict__["__getattr__"]}
-        mutable = base in (list, dict, set)
-        for name in dir(base) if mutable else own:
-            if name in COMPARISONS or name == "__hash__" or name not in dir(base):
-                continue
-            if name in ARITHMETIC:
-                members[name] = plain_combined(name, getattr(base, name, None))
-            elif name in SPECIAL and (mutable or name in special):
-                members[name] = special_methods[name]
-            elif not name.startswith("_"):
-                members[name] = method_of(name)
-        if mutable:
-            members |= {name: plain_compared(name, getattr(base, name)) for name in COMPARISONS} | {"__hash__": None}
-        return members
-
-    def method_of(name):
-        return lambda self, *arguments, **named: ask("method", self, name, *arguments, **named)
-
-    def refreshed(self):
-        content = ask("plain", self)
-        if type(content) is not getattr(type(self), "plain base"):
-            fail_call()
-        refill(self, content)
-        return self
-
-    def plain_compared(name, method):
-        return lambda self, value: method(refreshed(self), refreshed(value) if of_solution(value) and is_mutable(value) else value)
-
-    def is_mutable(value):
-        return getattr(type(value), "plain base", None) in (list, dict, set)
-
-    def plain_combined(name, method):
-        def combine(self, *values):
-            if all(map(of_solution, values)):
-                return ask("special", self, name, *values)
-            return method(refreshed(self) if is_mutable(self) else self, *values) if method else NotImplemented
-
-        return combine
-
-    def make_proxy(number, kind):
-        if kind is None:
-            return make_generator(number)
-        if issubclass(kind, BaseException):
-            proxy = kind.__new__(kind)
-            object.__setattr__(proxy, number_key, (process, number))
-            arguments, text = ask("error", proxy)
-            proxy.args = arguments
-            if BaseException.__str__(proxy) != text:
-                proxy.args = (text,)
-            return proxy
-        proxy = object.__new__(kind)
-        object.__setattr__(proxy, number_key, (process, number))
-        return proxy
 
     # ------------------------------------------------------------------------------------------- names
     variables = set()  # names of values, which the solution may give others
@@ -590,6 +346,16 @@ def make_objects(receive, send):
             pass
         return function
 
+    def next_of(iterator, *default):
+        """The built-in next(), but for its end within a lambda: map() would take it for its own."""
+        try:
+            return next(iterator, *default)
+        except StopIteration:
+            is_solutions = of_solution(iterator) or id(iterator) in generators
+            if is_solutions and sys._getframe(1).f_code.co_name == "<lambda>":
+                fail_call()
+            raise
+
     def refresh(names):
         """What the solution's variables hold now."""
         if variables:
@@ -597,4 +363,4 @@ def make_objects(receive, send):
                 if name in variables and kind == "value":
                     names[name] = value
 
-    return ask, names_of_solution, refresh, settle, delay_changes, has_failed, encode, decode
+    return names_of_solution, next_of, refresh, settle, delay_changes, has_failed, encode, decode

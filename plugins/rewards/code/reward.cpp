@@ -1,5 +1,7 @@
 #include "reward.h"
 
+#include "interpreter.h"
+
 #include <drift/error.h>
 
 #include <core/process/threads.h>
@@ -94,6 +96,8 @@ CodeReward::CodeReward(const drift::Params& params)
                                .unsafe = params.get<bool>("unsafe"),
                                .threads = params.get<bool>("threads"),
                                .packages = params.get<std::vector<std::string>>("packages")};
+  if (!options.packages.empty())
+    find_interpreter(options.python, options.packages);  // a missing one is its own mistake
   if (!options.unsafe) require_sandbox(options);
   sandbox_ = std::make_unique<Sandbox>(options);
   limits_.cpu_seconds = kProcessCpuSeconds;

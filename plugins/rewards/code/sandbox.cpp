@@ -18,6 +18,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <system_error>
 
 namespace drift::code {
@@ -78,11 +80,14 @@ struct Sandbox::Impl {
   std::string bwrap;
   std::string filter, forking_filter;
   bool forbid_user_namespaces = true;
+  mutable std::mutex mutex;
+  mutable std::map<std::string, std::string> compiled_texts;
 
   void settle_confinement();
   std::vector<std::string> limits(const SandboxLimits& limits) const;
   std::vector<std::string> confinement(const SandboxedProgram& program) const;
   drift::ChildCommand command(const SandboxedProgram& program) const;
+  std::string compiled(const std::string& text) const;
 };
 
 std::vector<std::string> Sandbox::Impl::limits(const SandboxLimits& limits) const {
@@ -113,7 +118,8 @@ std::vector<std::string> Sandbox::Impl::confinement(const SandboxedProgram& prog
   // No /proc and no /sys: Python runs without, and they tell of the host.
   append(arguments, {"--dev-bind", "/dev/null", "/dev/null"});
   if (!program.standard_input.empty()) {
-    append(arguments, {"--ro-bind-data", std::to_string(kInputFile), "/dev/stdin", "--symlink", "../stdin", "/dev/fd/0"});
+    append(arguments,
+           {"--ro-bind-data", std::to_string(kInputFile), "/dev/stdin", "--symlink", "../stdin", "/dev/fd/0"});
   } else if (program.capture_output) {
     append(arguments, {"--symlink", "null", "/dev/stdin", "--symlink", "../null", "/dev/fd/0"});
   }
@@ -144,6 +150,22 @@ void Sandbox::Impl::settle_confinement() {
   }
 }
 
+/// A short program that holds `text` compiled: reading a long text takes an interpreter some milliseconds each time.
+std::string Sandbox::Impl::compiled(const std::string& text) const {
+  constexpr const char* kCompile = R"(
+import base64, marshal, sys
+code = base64.b64encode(marshal.dumps(compile(sys.argv[1], '<string>', 'exec', optimize=2))).decode()
+print('import binascii, marshal\nexec(marshal.loads(binascii.a2b_base64("' + code + '")))')
+)";
+  const std::lock_guard lock(mutex);
+  std::string& result = compiled_texts[text];
+  if (result.empty()) {
+    result = drift::output_of({.arguments = {interpreter.executable, "-I", "-S", "-B", "-c", kCompile, text},
+                               .environment = drift::kPlainEnvironment});
+  }
+  return result;
+}
+
 drift::ChildCommand Sandbox::Impl::command(const SandboxedProgram& program) const {
   if (program.text.size() > kMaxText || program.text.find('\0') != std::string::npos) {
     throw drift::Error("a program for the sandbox must be at most " + std::to_string(kMaxText) + " bytes without NUL",
@@ -158,7 +180,8 @@ drift::ChildCommand Sandbox::Impl::command(const SandboxedProgram& program) cons
   }
   // -s -P: neither the user's modules nor the working directory's; -I would also ignore PYTHONHASHSEED. -S: no site
   // packages. -B: no byte code is written.
-  append(command.arguments, {interpreter.executable, "-s", "-P", "-S", "-B", "-X", "utf8", "-c", program.text});
+  append(command.arguments, {interpreter.executable, "-s", "-P", "-S", "-B", "-X", "utf8", "-c"});
+  command.arguments.push_back(program.compiled ? compiled(program.text) : program.text);
   for (const auto& argument : program.arguments) command.arguments.push_back(argument);
   command.environment = {"PATH=/usr/bin", "LANG=C", "PYTHONHASHSEED=0", "OMP_NUM_THREADS=1"};
   if (!interpreter.packages.empty()) command.environment.push_back("PYTHONPATH=" + interpreter.packages);

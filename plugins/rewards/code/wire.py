@@ -1,12 +1,11 @@
 # Values as bytes, between the judge and the worker; wire.h describes the format. Precedes worker.py and judge.py.
 import builtins
 import sys
+from _thread import stack_size
 from struct import Struct
 
-import _thread
-
 # Where threads are allowed, many of them have room.
-_thread.stack_size(4 << 20)
+stack_size(4 << 20)
 
 # Functions made from here on keep the builtins of now: code that runs later cannot replace them.
 __builtins__ = dict(vars(builtins))

@@ -46,7 +46,7 @@ Worker::Worker(const Sandbox& sandbox, std::string source, const SandboxLimits& 
 
 bool Worker::load() {
   try {
-    channel_.emplace(sandbox_.start({.text = kWorkerProgram, .limits = limits_}));
+    channel_.emplace(sandbox_.start({.text = kWorkerProgram, .compiled = true, .limits = limits_}));
   } catch (const drift::Error& error) {
     throw InfrastructureError{error.what()};
   }
@@ -86,7 +86,8 @@ Answer Worker::call(std::string_view request_message) {
   const Deadline begin = process.deadline(0, 0);
   const double wall_left = std::min(3 * cpu_left + 2, cpu_left + idle_left);
   std::optional<Reply> reply;
-  Answer answer = request(request_message.front(), request_message.substr(1), process.deadline(cpu_left, wall_left), reply);
+  Answer answer =
+      request(request_message.front(), request_message.substr(1), process.deadline(cpu_left, wall_left), reply);
   // Without a reply the process is gone, and all of its time is spent.
   const Deadline end =
       reply ? process.deadline(0, 0) : Deadline{begin.cpu_seconds + cpu_left, std::chrono::steady_clock::now()};

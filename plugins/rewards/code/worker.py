@@ -7,7 +7,7 @@
 #                            E exception              it raised while loading
 #   C (what, on, args, kwargs) -> V value             what came of it
 #                            M (value, changes, kept) the same, and what it changed in its arguments
-#                            R exception NUL (…)      it raised; the nearest built-in exception, and what error_parts says
+#                            R exception NUL (…)      it raised: the nearest built-in exception, and error_parts()
 #                            U what                   it gave a value that has no bytes
 #                            K (what, on, args, kwargs, changes, kept)    first something is to be done with an object
 #                                                     of the tests: a callback. Answered by A, or by C and then A
@@ -27,7 +27,8 @@ def serve():
     names["__builtins__"] = builtins
     stamp = bytes(16)
 
-    built_in = {t: t.__name__.encode() for t in vars(builtins).values() if type(t) is type and issubclass(t, BaseException)}
+    classes = [value for value in vars(builtins).values() if type(value) is type]
+    built_in = {error: error.__name__.encode() for error in classes if issubclass(error, BaseException)}
     methods = (type(serve.__get__(0)), type([].append), type([].__len__))
     bases_of = type.__dict__["__mro__"].__get__
 
@@ -154,6 +155,9 @@ def serve():
                 shallow[number] = contents_of(value)
         return tuple(changed), tuple(shared)
 
+    def changed_now():
+        return any(not same(value, shallow[number]) for number, value in shared.items() if number in shallow)
+
     def remember():
         for number, value in shared.items():
             shallow[number] = contents_of(value)
@@ -278,7 +282,7 @@ def serve():
                 on = names[on]
             value = operations[operation](on, *arguments, **named)
             del on, arguments, named
-            result = encode(value)
+            result = encode(value, known if shared and not changed_now() else None)
             del value
             return answer(result)
         except Unsupported as error:
