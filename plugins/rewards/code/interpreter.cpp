@@ -33,7 +33,9 @@ for name in 'bz2 ctypes decimal hashlib lzma math random ssl sqlite3 zlib'.split
     try: __import__(name)
     except Exception: pass
 executable = os.path.realpath(sys.executable)
-folders = {sysconfig.get_path('stdlib'), sysconfig.get_path('platstdlib')}
+# Of a virtual environment: the interpreter's that it was made with.
+base = {'platbase': sys.base_exec_prefix, 'installed_platbase': sys.base_exec_prefix}
+folders = {sysconfig.get_path('stdlib'), sysconfig.get_path('platstdlib', vars=base)}
 def visit(path):
     while True:
         folder = os.path.realpath(os.path.dirname(path))

@@ -10,7 +10,8 @@
 #                   N text...                                    a tuple: what each test says, or the names asked for
 #                   C (what, on, args, kwargs)                   something to be done there
 #                   A (done, …)                                  what came of K
-#                   P number verdict                             4 bytes and `pass`, `fail` or an exception's name
+#                   P number verdict                             4 bytes and `pass`, `fail`, `lost` (a call without an
+#                                                                answer) or an exception's name
 #                   D exception                                  the end; why other tests did not run, or empty
 import ast
 import os
@@ -242,7 +243,7 @@ def main():
             settle()
             verdict = "pass" if kind is None else "fail" if kind is AssertionError else kind.__name__
             if has_failed():
-                verdict = "fail"
+                verdict = "lost"
             send(b"P" + self.number.to_bytes(4, "little") + verdict.encode())
             return True
 

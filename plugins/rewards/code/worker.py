@@ -132,7 +132,7 @@ def serve():
 
     def contents_of(value):
         if isinstance(value, dict):
-            return [*dict.keys(value), *dict.values(value)]
+            return [*value.keys(), *value.values()]
         if type(value).__name__ == "ndarray":
             return value.tobytes()
         return bytes(value) if type(value) is bytearray else [*value]
