@@ -163,7 +163,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "item = Item('a')\nitem.price = 5\nassert item.price == 5 and vars(item) == {'name': 'a', 'price': 5, "
                 "'tags': []}",
                 "assert repr(Item('a', 1)) == \"Item(name='a', price=1, tags=[])\"",
-                "assert cheapest([Item('a', 3), Item('b', 2)]).name == 'b'"}},
+                "assert cheapest([Item('a', 3), Item('b', 2)]).name == 'b'",
+                "from dataclasses import asdict, replace\nassert asdict(Item('a')) == {'name': 'a', 'price': 0, "
+                "'tags': []}\n"
+                "assert replace(Item('a'), price=2) == Item('a', 2)"}},
         Honest{"Enums",
                kRecords,
                {"assert favourite() == Color.BLUE and favourite() is Color.BLUE and favourite() != Color.RED",
@@ -410,6 +413,10 @@ def f(x):
     if x < 0: raise ValueError('negative')
     if x == 0: raise Overdrawn(7)
     raise KeyError('k')
+def run(action): return action()
+def parse(text):
+    import json
+    return json.loads(text)
 )";
 
 INSTANTIATE_TEST_SUITE_P(
@@ -425,6 +432,13 @@ INSTANTIATE_TEST_SUITE_P(
                   {"try:\n    f(0)\n    assert False\nexcept BankError as error:\n"
                    "    assert error.needed == 7 and str(error) == 'need 7' and isinstance(error, Overdrawn)",
                    "assert issubclass(Overdrawn, BankError) and issubclass(BankError, Exception)"}},
+           Honest{"OfACallback",
+                  kErrors,
+                  {"class Mine(Exception): pass\ndef fails(): raise Mine('x')\ntry:\n    run(fails)\n    assert False\n"
+                   "except Mine as error:\n    assert error.args == ('x',)"}},
+           Honest{"OfTheLibrary",
+                  kErrors,
+                  {"import json\ntry:\n    parse('{')\n    assert False\nexcept json.JSONDecodeError:\n    pass"}},
            Honest{"AssertRaises",
                   kErrors,
                   {"import unittest\nunittest.TestCase().assertRaises(KeyError, f, 1)",

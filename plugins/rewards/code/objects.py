@@ -25,13 +25,6 @@ def would_end_something(error):
     return False
 
 
-# The modules whose members a test may use by the name that the solution imports them with. They are the judge's own.
-KNOWN_MODULES = set(
-    "abc array bisect cmath collections collections.abc copy dataclasses datetime decimal enum fractions functools "
-    "heapq io itertools json math numpy operator random re statistics string time types typing".split()
-)
-
-
 def make_objects(receive, send):
     """The connection to the solution: ask(what, on, …), and what a test's names stand for."""
     process = 0  # how often the solution's process was lost: objects of one that is gone are gone too
@@ -48,7 +41,8 @@ def make_objects(receive, send):
 
     made = make_proxies(lambda *arguments, **named: ask(*arguments, **named), fail_call)
     RemoteType, state_of, of_solution = made.RemoteType, made.state_of, made.of_solution
-    make_class, make_proxy, make_plain_proxy, refill = made.make_class, made.make_proxy, made.make_plain_proxy, made.refill
+    make_class, make_proxy, make_plain_proxy = made.make_class, made.make_proxy, made.make_plain_proxy
+    refill = made.refill
     generators, named_classes, place_of_class = made.generators, made.named_classes, made.place_of_class
 
     def has_failed():
@@ -68,7 +62,8 @@ def make_objects(receive, send):
 
     def other(value):
         kind = type(value)
-        if isinstance(value, RemoteType) or id(value) in generators or isinstance(kind, RemoteType):
+        is_error = isinstance(value, BaseException) and state_of(value) is not None
+        if isinstance(value, RemoteType) or id(value) in generators or isinstance(kind, RemoteType) or is_error:
             place = place_of(value)
             if type(place) is tuple:
                 return numbered(b"o", place[1]), ()
@@ -271,7 +266,9 @@ def make_objects(receive, send):
             message = encode(answer)
         except Exception as error:
             name = next(base.__name__ for base in type(error).__mro__ if vars(builtins).get(base.__name__) is base)
-            message = encode((False, vars(builtins)[name], str(error)))
+            number_of_given[id(error)] = len(given)
+            given.append(error)
+            message = encode((False, number_of_given[id(error)], vars(builtins)[name], str(error)))
         if failed:
             raise CallFailed
         send(b"A" + message)

@@ -11,7 +11,7 @@
 #                            U what                   it gave a value that has no bytes
 #                            K (what, on, args, kwargs, changes, kept)    first something is to be done with an object
 #                                                     of the tests: a callback. Answered by A, or by C and then A
-#   A (True, value) or (False, exception, text)       what came of that; replies as to C
+#   A (True, value) or (False, number, exception, text)   what came of that; replies as to C
 #   F                     -> F                        all requests are answered
 # H says that this process is ready.
 
@@ -182,7 +182,7 @@ def serve():
         """Of its own class: itself. Its arguments, or else its text, and the text where it is not made of them."""
         kind = type(error)
         arguments = BaseException.__dict__["args"].__get__(error)
-        own = error if kind not in built_in else None
+        own = error if kind not in built_in or id(error) in foreign_ids else None
         try:
             text = str(error)
         except BaseException:
@@ -221,7 +221,8 @@ def serve():
     functions = (type(serve), type(len))
 
     def describe(kind):
-        """Name, global name, bases that the code defines, special methods, plain base, exception, own names."""
+        """Name, module of the library, global name, bases that the code defines, special methods, plain base,
+        exception, own names, fields of a data class."""
         mro = bases_of(kind)
         own = [base for base in mro if base.__module__ == "solution"]
         special = [name for name in SPECIAL if any(name in vars(base) for base in mro if base is not object)]
@@ -230,14 +231,17 @@ def serve():
         error = next((built_in[base].decode() for base in mro if base in built_in), "")
         base = plain_base(kind)
         name = str(kind.__name__)
+        home = sys.modules.get(kind.__module__)
         return (
             name,
+            kind.__module__ if home is not None and getattr(home, name, None) is kind else "",
             name if names.get(name) is kind else "",
             tuple(base for base in kind.__bases__ if base in own),
             tuple(special),
             base.__name__ if base is not None else "",
             error,
             tuple({name for base in own for name in vars(base)}) if base is not None else (),
+            tuple(getattr(kind, "__dataclass_fields__", ())),
         )
 
     def get(on, name):
@@ -333,8 +337,15 @@ def serve():
                     done, *rest = decode(message[17:])
                     if done:
                         return rest[0]
-                    raise rest[0](*rest[1:])
+                    raise foreign_error(*rest)
                 respond(message)
+
+    def foreign_error(number, kind, text):
+        """What a callback raised. If the code lets it pass, the tests get their own back."""
+        error = kind(text)
+        foreign[number] = error
+        foreign_ids[id(error)] = number
+        return error
 
     def respond(message):
         operation, body = message[:1], message[17:]
