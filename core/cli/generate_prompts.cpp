@@ -94,7 +94,7 @@ std::vector<AskedPrompt> read_prompts(const PromptSource& source, const LoadedRu
   const std::filesystem::path file = source.in == "-" ? "/dev/stdin" : source.in;
   std::vector<AskedPrompt> asked;
   for_each_json_line(file, R"(every line is one JSON object: {"prompt": …}, {"token_ids": […]} or {"item": …})",
-                     [&](const json& record) { asked.push_back(reader.of_record(record)); });
+                     [&](const json& record, std::string_view) { asked.push_back(reader.of_record(record)); });
   if (asked.empty()) throw Error(file.string() + " holds no record");
   return asked;
 }
