@@ -116,6 +116,26 @@ TEST_F(RewardCommand, NamesKeepTheirDigits) {
   EXPECT_THAT(result.output, HasSubstr("18446744073709551617  1.000"));
 }
 
+// Programs are judged by several workers; what is printed has the order of the file.
+TEST_F(RewardCommand, ProgramsKeepTheirOrder) {
+  std::ostringstream records;
+  for (int i = 0; i < 12; ++i) {
+    const std::string code = "```python\ndef f(x):\n    return x + " + std::to_string(i % 3) + "\n```";
+    records << nlohmann::json{{"id", i}, {"response", code}, {"test_list", {"assert f(1) == 2"}}} << "\n";
+  }
+  test::write_file(folder.path() / "programs.jsonl", records.str());
+  const auto result = reward("code --in programs.jsonl --json --set reward.unsafe=true --set reward.workers=6");
+  EXPECT_EQ(result.status, 0) << result.error;
+  std::istringstream lines(result.output);
+  int number = 0;
+  for (std::string line; std::getline(lines, line); ++number) {
+    const auto record = nlohmann::json::parse(line);
+    EXPECT_EQ(record["id"], std::to_string(number));
+    EXPECT_EQ(record["score"], number % 3 == 1 ? 1 : 0) << line;
+  }
+  EXPECT_EQ(number, 12);
+}
+
 TEST_F(RewardCommand, MistakesSayWhereAndWhatToDo) {
   EXPECT_EQ(reward("sudoku").status, 2);
   EXPECT_THAT(reward("sudoku").error, HasSubstr("expects --in FILE.jsonl"));
