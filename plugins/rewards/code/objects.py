@@ -307,7 +307,7 @@ def make_objects(receive, send):
 
     # ------------------------------------------------------------------------------------------- names
     variables = set()  # names of values, which the solution may give others
-    asked_for = []
+    settled_names = {}  # functions and classes, which have the same name in the next text
 
     def named_function(name):
         def call(*arguments, **named):
@@ -317,12 +317,14 @@ def make_objects(receive, send):
         return call
 
     def names_of_solution(wanted):
-        found = {name: named_function(name) for name in wanted}
-        asked_for[:] = sorted(wanted)
+        found = {name: settled_names.get(name) or named_function(name) for name in wanted}
         variables.clear()
-        for name, (kind, value) in ask("names", None, *asked_for):
+        asked_for = sorted(found.keys() - settled_names.keys())
+        for name, (kind, value) in ask("names", None, *asked_for) if asked_for else ():
             if name in found:
                 found[name] = stand_in(name, kind, value, found[name])
+                if kind != "value":
+                    settled_names[name] = found[name]
         return found
 
     def stand_in(name, kind, value, function):
