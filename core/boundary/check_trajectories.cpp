@@ -28,20 +28,6 @@ void require_nowhere(const at::Tensor& wrong_BL, const at::Tensor& values_BL, co
               kTrajectoriesHint);
 }
 
-void check_tokens(const ModelTraits& traits, const Trajectories& made) {
-  const at::Tensor& tokens_BL = made.tokens_BL;
-  require_nowhere(
-      (tokens_BL < 0) | (tokens_BL >= traits.vocabulary_size), tokens_BL,
-      "`tokens_BL` holds an id outside the model's vocabulary of " + std::to_string(traits.vocabulary_size));
-  require_nowhere(tokens_BL == traits.mask_id, tokens_BL, "`tokens_BL` still holds the mask token");
-  for (const auto& [begin, end] : traits.forbidden_output_ids) {
-    require_nowhere((tokens_BL >= begin) & (tokens_BL < end), tokens_BL,
-                    "`tokens_BL` holds an id that the model forbids in responses");
-  }
-  require_nowhere(made.valid_BL != (tokens_BL != traits.pad_id), tokens_BL,
-                  "`valid_BL` must be true where a token is not padding, and false where it is");
-}
-
 }  // namespace
 
 void check_trajectories(const RolloutInput& input, std::int64_t length, Trajectories& made) {
@@ -70,7 +56,9 @@ void check_trajectories(const RolloutInput& input, std::int64_t length, Trajecto
                 "trajectories.prompts = input.prompts");
   if (responses == 0) return;
 
-  check_tokens(input.policy->traits(), made);
+  const std::int64_t vocabulary = input.policy->traits().vocabulary_size;
+  require_nowhere((made.tokens_BL < 0) | (made.tokens_BL >= vocabulary), made.tokens_BL,
+                  "`tokens_BL` holds an id outside the model's vocabulary of " + std::to_string(vocabulary));
   require_nowhere((made.step_BL < -1) | (made.step_BL >= made.forwards_B.unsqueeze(1)), made.step_BL,
                   "`step_BL` must be the number of a forward that the response took part in, or -1");
   const at::Tensor& logprob_BL = made.commit_logprob_BL;
@@ -78,6 +66,18 @@ void check_trajectories(const RolloutInput& input, std::int64_t length, Trajecto
                   "`commit_logprob_BL` must hold finite logarithms of probabilities");
   require_nowhere((made.step_BL < 0) & (logprob_BL != 0), logprob_BL,
                   "`commit_logprob_BL` must be 0 where `step_BL` is -1");
+}
+
+void check_written_ids(const ModelTraits& traits, const Trajectories& made) {
+  if (made.tokens_BL.numel() == 0) return;
+  const at::Tensor& tokens_BL = made.tokens_BL;
+  require_nowhere(tokens_BL == traits.mask_id, tokens_BL, "`tokens_BL` still holds the mask token");
+  for (const auto& [begin, end] : traits.forbidden_output_ids) {
+    require_nowhere((tokens_BL >= begin) & (tokens_BL < end), tokens_BL,
+                    "`tokens_BL` holds an id that the model forbids in responses");
+  }
+  require_nowhere(made.valid_BL != (tokens_BL != traits.pad_id), tokens_BL,
+                  "`valid_BL` must be true where a token is not padding, and false where it is");
 }
 
 }  // namespace drift

@@ -28,8 +28,11 @@ void check_initialized(const Model& model);
 /// [N, H] of the model's type and device; on the CPU also finite.
 void check_hidden(const at::Tensor& hidden_NH, std::int64_t rows, const Model& model);
 
-/// Makes what is there contiguous.
+/// Shapes, types and ranges. Makes what is there contiguous.
 void check_trajectories(const RolloutInput& input, std::int64_t length, Trajectories& made);
+
+/// Trajectories that passed it: every token is one that the model may write.
+void check_written_ids(const ModelTraits& traits, const Trajectories& made);
 
 /// Makes what is there contiguous.
 void check_plan(const MaskingInput& input, MaskPlan& plan);

@@ -4,6 +4,7 @@
 #include <core/base/log.h>
 #include <core/boundary/checks.h>
 #include <core/boundary/guard.h>
+#include <core/boundary/guarded_original.h>
 #include <core/boundary/lent.h>
 #include <core/text/utf8.h>
 
@@ -113,7 +114,8 @@ class GuardedReward final : public Guard<Reward> {
 
 class GuardedRollout final : public Guard<Rollout>, public RolloutCostEstimate {
  public:
-  GuardedRollout(std::unique_ptr<Rollout> plugin, const Callee& callee) : Guard(std::move(plugin), callee) {}
+  GuardedRollout(std::unique_ptr<Rollout> plugin, const Callee& callee, bool any_ids = false)
+      : Guard(std::move(plugin), callee), any_ids_(any_ids) {}
 
   bool has_capability(const std::type_info& capability) const override {
     return capability == typeid(RolloutCostEstimate) && has<RolloutCostEstimate>();
@@ -134,7 +136,9 @@ class GuardedRollout final : public Guard<Rollout>, public RolloutCostEstimate {
       lent.add("prompts.group_B", input.prompts.group_B);
       plugin_->generate(input, trajectories);
       lent.check();
-      if (input.cancelled == nullptr || !*input.cancelled) check_trajectories(input, length, trajectories);
+      if (input.cancelled != nullptr && *input.cancelled) return;
+      check_trajectories(input, length, trajectories);
+      if (!any_ids_) check_written_ids(input.policy->traits(), trajectories);
     });
   }
   void estimate_cost(const Model& model, std::int64_t prompt_length, std::int64_t responses, bool on_cpu,
@@ -145,6 +149,9 @@ class GuardedRollout final : public Guard<Rollout>, public RolloutCostEstimate {
         throw Error("the estimate holds negative numbers, or more least than most forwards");
     });
   }
+
+ private:
+  const bool any_ids_;
 };
 
 class GuardedTask final : public Guard<Task>, public TrainingList {
@@ -210,20 +217,34 @@ std::unique_ptr<Task> guarded(std::unique_ptr<Task> plugin, const Callee& callee
   return std::make_unique<GuardedTask>(std::move(plugin), callee);
 }
 
+namespace {
+
+/// The plugin's own object.
 template <class T>
-std::unique_ptr<T> make_guarded(const ComponentEntry& entry, const Params& params, const ModelConfig* model_config) {
-  const Callee& maker = callee(entry);
-  auto plugin = in_plugin(maker, "constructor", [&] {
+std::unique_ptr<T> make_plugin(const ComponentEntry& entry, const Params& params, const ModelConfig* model_config) {
+  return in_plugin(callee(entry), "constructor", [&] {
     auto made = make_component(entry, params, model_config);
     auto* typed = dynamic_cast<T*>(made.get());
     if (typed == nullptr) throw Error("the plugin created a component of another kind", "rebuild the plugin");
     made.release();
     return std::unique_ptr<T>(typed);
   });
+}
+
+}  // namespace
+
+std::unique_ptr<Rollout> make_guarded_original(const ComponentEntry& entry, const Params& params) {
+  return std::make_unique<GuardedRollout>(make_plugin<Rollout>(entry, params, nullptr), callee(entry),
+                                          /*any_ids=*/true);
+}
+
+template <class T>
+std::unique_ptr<T> make_guarded(const ComponentEntry& entry, const Params& params, const ModelConfig* model_config) {
+  auto plugin = make_plugin<T>(entry, params, model_config);
   if constexpr (T::kKind == ComponentKind::kModel) {
-    return guarded(std::move(plugin), maker, *model_config);
+    return guarded(std::move(plugin), callee(entry), *model_config);
   } else {
-    return guarded(std::move(plugin), maker);
+    return guarded(std::move(plugin), callee(entry));
   }
 }
 

@@ -10,13 +10,13 @@ namespace drift {
 
 const std::vector<Command>& all_commands() {
   static const std::vector<Command> all = {
-      train_command(),          pretrain_command(),    sweep_command(),       eval_command(),
-      eval_diff_command(),      report_command(),      generate_command(),    model_info_command(),
-      model_verify_command(),   data_stats_command(),  data_show_command(),   data_check_command(),
-      tokenize_command(),       plugin_list_command(), plugin_info_command(), plugin_check_command(),
-      plugin_presets_command(), reward_command(),      loss_command(),        config_show_command(),
-      config_docs_command(),    reference_command(),   doctor_command(),      sdk_command(),
-      version_command()};
+      train_command(),        pretrain_command(),       sweep_command(),       eval_command(),
+      eval_diff_command(),    report_command(),         generate_command(),    rollout_verify_command(),
+      model_info_command(),   model_verify_command(),   data_stats_command(),  data_show_command(),
+      data_check_command(),   tokenize_command(),       plugin_list_command(), plugin_info_command(),
+      plugin_check_command(), plugin_presets_command(), reward_command(),      loss_command(),
+      config_show_command(),  config_docs_command(),    reference_command(),   doctor_command(),
+      sdk_command(),          version_command()};
   return all;
 }
 
@@ -27,7 +27,7 @@ std::string overview() {
       "drift: reinforcement learning for masked diffusion language models\n\nusage: drift COMMAND [options]\n\n";
   for (const Command& command : all_commands()) {
     std::string left = "  " + command.name + " " + command.options.arguments();
-    left.resize(32, ' ');
+    left.resize(34, ' ');
     text += left + command.summary + "\n";
   }
   return text + "\nexample: drift train configs/quickstart.toml\nmore:    drift COMMAND --help, drift help KEY\n";
@@ -77,6 +77,10 @@ int print_help(const std::string& name) {
       text += (text.empty() ? "" : "\n") + help_of(command);
   }
   if (text.empty()) unknown_command(name, "");
+  if (find_command(name) == nullptr && documented_section(name) != nullptr) {  // `drift help rollout`
+    std::cout << text << "\n";
+    return print_topic(name);
+  }
   if (documented_section(name) != nullptr)
     text += "\nkeys of [" + name + "] in a run's file: drift config docs " + name + "\n";
   if (const std::string metric = metric_text(name); !metric.empty()) text += "\n" + metric;

@@ -2,113 +2,227 @@
 #include <core/base/model_policy.h>
 #include <core/base/quote.h>
 #include <core/cli/data_source.h>
-#include <core/cli/load_run.h>
+#include <core/cli/generate_prompts.h>
 #include <core/components/components.h>
+#include <core/io/atomic.h>
 #include <core/io/json.h>
-#include <core/report/terminal.h>
+#include <core/report/denoising_view.h>
+#include <core/report/html_replay.h>
 #include <core/rollout/prompt_encoder.h>
 #include <core/rollout/response_text.h>
-#include <core/text/tokenizer.h>
+#include <core/rollout/runners_up.h>
+#include <core/rollout/watched_policy.h>
 
 #include <ATen/core/grad_mode.h>
 
-#include <nlohmann/json.hpp>
-
+#include <algorithm>
+#include <cmath>
 #include <iostream>
 
 namespace drift {
 namespace {
 
+constexpr std::int64_t kRunnersUp = 3;
+
 struct GenerateOptions {
   CheckpointOptions checkpoint;
-  std::optional<std::string> prompt;
-  std::vector<std::int64_t> token_ids;
-  std::string item;
+  PromptSource source;
+  std::int64_t samples = 1;
+  std::int64_t first = 1;
   bool json = false;
   bool show_steps = false;
+  std::filesystem::path html;
 };
 
-/// The prompt of a task's item, in the words that training gives it.
-std::vector<std::int64_t> item_ids(const std::string& id, const LoadedRun& run, const PromptEncoder& prompts) {
-  if (!run.config.has("task"))
-    throw Error("--item chooses from a task, and none is named", "name a run's file: --config configs/quickstart.toml");
-  const auto task = create_component<Task>(run.plugins->registry, run.config, "task");
-  const TaskItem item = item_with_id(task, seed_of(run.config), id);
-  return prompts.ids(item.prompt, item.response_prefix);
-}
+/// What was asked, and the responses to it: those of a prompt are adjacent.
+struct Answered {
+  std::vector<AskedPrompt> prompts;
+  std::int64_t samples = 1;
+  Trajectories made;
 
-std::vector<std::int64_t> prompt_ids(const GenerateOptions& options, const LoadedRun& run, const Tokenizer& tokenizer,
-                                     const ModelTraits& traits) {
-  const PromptEncoder prompts(run.config.section("prompt"), tokenizer, traits);
-  auto ids = options.prompt          ? prompts.ids(*options.prompt)
-             : !options.item.empty() ? item_ids(options.item, run, prompts)
-                                     : options.token_ids;
-  if (ids.empty()) throw Error("the prompt is empty", "give --prompt TEXT, --item ID or --token-ids 1,2,3");
-  for (const std::int64_t id : ids) {
-    if (id < 0 || id >= traits.vocabulary_size) {
-      throw Error("token id " + std::to_string(id) + " is outside the model's vocabulary of " +
-                  std::to_string(traits.vocabulary_size));
-    }
+  std::int64_t responses() const { return made.tokens_BL.size(0); }
+  const AskedPrompt& prompt_of(std::int64_t b) const { return prompts[static_cast<std::size_t>(b / samples)]; }
+
+  /// "question 7, response 2 of 4"; empty where there is only one response.
+  std::string name_of(std::int64_t b) const {
+    if (responses() == 1) return {};
+    const auto& id = prompt_of(b).id;
+    std::string name = id.is_null() ? "prompt " + std::to_string(b / samples + 1)
+                                    : (id.is_string() ? id.get<std::string>() : json_text(id));
+    if (samples > 1) name += ", response " + std::to_string(b % samples + 1) + " of " + std::to_string(samples);
+    return name;
   }
-  return ids;
-}
+};
 
 template <class T>
-std::vector<T> first_row(const at::Tensor& tensor) {
-  const T* data = tensor.const_data_ptr<T>();
-  return std::vector<T>(data, data + tensor.size(1));
+std::vector<T> row_of(const at::Tensor& tensor_BL, std::int64_t b) {
+  const T* data = tensor_BL.const_data_ptr<T>() + b * tensor_BL.size(1);
+  return std::vector<T>(data, data + tensor_BL.size(1));
 }
 
-void print_json(const Trajectories& made, const std::string& text) {
+std::string json_of(const Answered& answered, std::int64_t b, const Tokenizer& tokenizer) {
+  const Trajectories& made = answered.made;
   nlohmann::ordered_json object;
-  object["token_ids"] = first_row<std::int64_t>(made.tokens_BL);
-  object["steps"] = first_row<std::int32_t>(made.step_BL);
-  object["commit_logprob"] = first_row<float>(made.commit_logprob_BL);
-  object["forwards"] = made.forwards_B.item<std::int64_t>();
-  object["text"] = text;
-  std::cout << json_text(object) << "\n";
+  if (!answered.prompt_of(b).id.is_null()) object["id"] = answered.prompt_of(b).id;
+  if (answered.samples > 1) object["sample"] = b % answered.samples;
+  object["token_ids"] = row_of<std::int64_t>(made.tokens_BL, b);
+  object["steps"] = row_of<std::int32_t>(made.step_BL, b);
+  object["commit_logprob"] = row_of<float>(made.commit_logprob_BL, b);
+  object["forwards"] = made.forwards_B[b].item<std::int64_t>();
+  object["text"] = response_text(made, b, tokenizer);
+  return json_text(object);
 }
 
-// The response as it stood after each forward, a dot for every position that was still masked.
-void print_steps(const Trajectories& made, const Tokenizer& tokenizer) {
-  const auto ids = first_row<std::int64_t>(made.tokens_BL);
-  const auto steps = first_row<std::int32_t>(made.step_BL);
-  const auto pieces = display_pieces(ids, tokenizer);
-  for (std::int64_t step = 0; step < made.forwards_B.item<std::int64_t>(); ++step) {
-    std::cout << "step " << step + 1 << "\n";
-    for (std::size_t i = 0; i < ids.size(); ++i) std::cout << (steps[i] <= step ? pieces[i] : "\u00b7");
-    std::cout << "\n\n";
+/// The response as it stood after each forward, a dot for every position that was still masked.
+std::string steps_text(const Trajectories& made, std::int64_t b, const Tokenizer& tokenizer) {
+  const auto steps = row_of<std::int32_t>(made.step_BL, b);
+  const auto pieces = display_pieces(row_of<std::int64_t>(made.tokens_BL, b), tokenizer);
+  std::string text;
+  for (std::int64_t step = 0; step < made.forwards_B[b].item<std::int64_t>(); ++step) {
+    text += "step " + std::to_string(step + 1) + "\n";
+    for (std::size_t i = 0; i < pieces.size(); ++i)
+      text += steps[i] >= 0 && steps[i] <= step ? pieces[i] : std::string("\u00b7");
+    text += "\n\n";
   }
+  return text;
+}
+
+/// Draws a response in the terminal as it is written.
+class LiveResponse {
+ public:
+  LiveResponse(std::int64_t length, const ModelTraits& traits, const Tokenizer& tokenizer)
+      : traits_(traits), tokenizer_(tokenizer), view_(std::cout, detect_terminal(1)) {
+    state_.positions.resize(static_cast<std::size_t>(length));
+  }
+
+  /// The state before another forward.
+  void watch(const std::vector<std::int64_t>& tokens) {
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      auto& position = state_.positions[i];
+      if (tokens[i] == traits_.mask_id) continue;
+      if (++position.age == 0) position.text = written_text(std::span(&tokens[i], 1), tokenizer_, false);
+    }
+    view_.show(state_);
+    ++state_.forwards;
+  }
+
+  /// As the record has it.
+  void finish(const Trajectories& made) {
+    const auto tokens = row_of<std::int64_t>(made.tokens_BL, 0);
+    const auto steps = row_of<std::int32_t>(made.step_BL, 0);
+    const auto pieces = display_pieces(tokens, tokenizer_);
+    state_.forwards = made.forwards_B[0].item<std::int64_t>();
+    for (std::size_t i = 0; i < pieces.size(); ++i)
+      state_.positions[i] = {pieces[i], steps[i] < 0 ? -1 : state_.forwards - 1 - steps[i]};
+    view_.show(state_);
+  }
+
+ private:
+  const ModelTraits& traits_;
+  const Tokenizer& tokenizer_;
+  DenoisingView view_;
+  DenoisingState state_;
+};
+
+/// One response as html_replay() takes it.
+nlohmann::json replay_of(const Answered& answered, std::int64_t b, const Policy& policy, const Tokenizer& tokenizer) {
+  const Trajectories& made = answered.made;
+  std::vector<double> probabilities;
+  for (const float logprob : row_of<float>(made.commit_logprob_BL, b))
+    probabilities.push_back(std::exp(static_cast<double>(logprob)));
+  auto runners = nlohmann::json::array();
+  for (const TokenProbabilities& of_position : runners_up(policy, made, b, kRunnersUp)) {
+    auto& list = runners.emplace_back(nlohmann::json::array());
+    for (const auto& [id, probability] : of_position)
+      list.push_back({{"token", written_text(std::span(&id, 1), tokenizer, false)}, {"probability", probability}});
+  }
+  return {{"name", answered.name_of(b)},
+          {"prompt", written_text(answered.prompt_of(b).token_ids, tokenizer, /*skip_special=*/false)},
+          {"response", response_text(made, b, tokenizer)},
+          {"tokens", display_pieces(row_of<std::int64_t>(made.tokens_BL, b), tokenizer)},
+          {"commit_step", row_of<std::int32_t>(made.step_BL, b)},
+          {"commit_probability", probabilities},
+          {"runners_up", runners}};
+}
+
+std::string page_of(const Answered& answered, const Policy& policy, const Tokenizer& tokenizer,
+                    const std::string& checkpoint) {
+  auto responses = nlohmann::json::array();
+  for (std::int64_t b = 0; b < answered.responses(); ++b)
+    responses.push_back(replay_of(answered, b, policy, tokenizer));
+  return html_replay(answered.responses() == 1 ? "A response, forward by forward" : "Responses, forward by forward",
+                     checkpoint, responses);
+}
+
+std::string readable(const Answered& answered, std::int64_t b, const Tokenizer& tokenizer, bool steps) {
+  std::string text = answered.name_of(b);
+  if (!text.empty()) {
+    const auto forwards = answered.made.forwards_B[b].item<std::int64_t>();
+    text = "== " + text + ", " + std::to_string(forwards) + (forwards == 1 ? " forward\n" : " forwards\n");
+  }
+  if (steps) text += steps_text(answered.made, b, tokenizer);
+  return text + response_text(answered.made, b, tokenizer);
+}
+
+void check_options(const GenerateOptions& options) {
+  const PromptSource& source = options.source;
+  if (int{source.prompt.has_value()} + int{!source.token_ids.empty()} + int{!source.item.empty()} +
+          int{!source.in.empty()} !=
+      1)
+    throw UsageError("`drift generate` expects one of --prompt, --item, --token-ids and --in",
+                     "for example: --prompt '2 + 2 ='");
 }
 
 int generate(const GenerateOptions& options) {
-  if (int{options.prompt.has_value()} + int{!options.token_ids.empty()} + int{!options.item.empty()} != 1)
-    throw UsageError("`drift generate` expects one of --prompt, --item and --token-ids",
-                     "for example: --prompt '2 + 2 ='");
+  check_options(options);
   const LoadedRun run = load_run(options.checkpoint.run("rollout.name"), ConfigPurpose::kGenerate);
   const auto& config = run.config;
   for (const std::string& note : config.notes()) log_warning(note);
   prepare_device(config);
   const std::filesystem::path folder = config.section("model").get<std::string>("path");
   const Tokenizer tokenizer = Tokenizer::open(folder);
-  const auto ids = prompt_ids(options, run, tokenizer, read_model_traits(run.plugins->registry, config));
-  const auto model = open_model(run.plugins->registry, config, folder);
+  const ModelTraits traits = read_model_traits(run.plugins->registry, config);
   const auto rollout = create_component<Rollout>(run.plugins->registry, config, "rollout");
+  const std::int64_t length = rollout->response_length();
+  Answered answered{read_prompts(options.source, run, tokenizer, traits, length), options.samples, {}};
+  std::optional<AtomicFile> page;
+  if (!options.html.empty()) page.emplace(options.html);
+  const auto model = open_model(run.plugins->registry, config, folder);
 
-  RolloutInput input;
+  std::vector<std::vector<std::int64_t>> ids;
+  for (const AskedPrompt& prompt : answered.prompts) ids.push_back(prompt.token_ids);
   const ModelPolicy policy(*model);
+  RolloutInput input;
   input.policy = &policy;
-  input.prompts = single_prompt(ids);
-  input.random = RandomStream(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "generate");
-  Trajectories made;
+  input.prompts = padded_prompts(ids, options.samples, traits.pad_id);
+  input.random = RandomStream(seed_of(config), "generate");
+  input.first_sample = options.first - 1;
+
+  const bool terminal = detect_terminal(1).is_terminal;
+  std::optional<LiveResponse> live;
+  std::optional<WatchedPolicy> watched;
+  if (options.show_steps && !options.json && terminal && ids.size() == 1 && options.samples == 1) {
+    live.emplace(length, traits, tokenizer);
+    watched.emplace(policy, std::ssize(ids.front()), length,
+                    [&](const std::vector<std::int64_t>& tokens) { live->watch(tokens); });
+    input.policy = &*watched;
+  }
   const at::NoGradGuard no_gradient;
-  rollout->generate(input, made);
-  const std::string text = response_text(made, 0, tokenizer);
-  if (options.json) {
-    print_json(made, text);
-  } else {
-    if (options.show_steps) print_steps(made, tokenizer);
-    std::cout << (detect_terminal(1).is_terminal ? printable(text) : text) << "\n";
+  rollout->generate(input, answered.made);
+  if (live) live->finish(answered.made);
+
+  if (page) {
+    const std::string html = page_of(answered, policy, tokenizer, options.checkpoint.folder.string());
+    page->write(html.data(), html.size());
+    page->commit();
+  }
+  for (std::int64_t b = 0; b < answered.responses(); ++b) {
+    if (options.json) {
+      std::cout << json_of(answered, b, tokenizer) << "\n";
+      continue;
+    }
+    const std::string text = readable(answered, b, tokenizer, options.show_steps && !live);
+    std::cout << (b > 0 ? "\n" : "") << (terminal ? printable(text) : text) << "\n";
   }
   return 0;
 }
@@ -117,15 +231,32 @@ int generate(const GenerateOptions& options) {
 
 Command generate_command() {
   return make_command<GenerateOptions>(
-      {"generate", "write responses to a prompt",
-       "The rollout is that of the run that made the checkpoint, of --config, or of --set.",
+      {"generate", "write responses to prompts",
+       "The rollout is that of the run that made the checkpoint, of --config, or of --set. All responses are written\n"
+       "together, in the order of the prompts and samples. What is drawn for a response depends on its number alone:\n"
+       "with --first, a part of a file gets what the whole file gets.",
        "generate runs/quickstart/checkpoints/last --prompt $'0040\\n4301\\n0004\\n1400' --show-steps"},
       generate, [](OptionList& list, GenerateOptions& options) {
-        list.add("prompt", "TEXT", "the prompt", options.prompt);
-        list.add("item", "ID", "the prompt of an item of the run's task (drift data show prints ids)", options.item);
-        list.add("token-ids", "1,2,3", "the prompt as token ids", options.token_ids);
-        list.add_switch("json", "print token ids, denoising steps and log-probabilities as JSON", options.json);
-        list.add_switch("show-steps", "print the response after every denoising step", options.show_steps);
+        PromptSource& source = options.source;
+        list.add("prompt", "TEXT", "the prompt", source.prompt);
+        list.add("item", "ID", "the prompt of an item of the run's task (drift data show prints ids)", source.item);
+        list.add("token-ids", "1,2,3", "the prompt as token ids", source.token_ids);
+        list.add("in", "FILE",
+                 "prompts: one JSON object a line with prompt, token_ids or item, and perhaps an id that is repeated; "
+                 "- is standard input",
+                 source.in);
+        list.add("samples", "N", "responses to each prompt", options.samples);
+        list.add("first", "N", "number of the first response", options.first);
+        list.add_switch("json", "print a JSON object for each response: token ids, denoising steps, log-probabilities",
+                        options.json);
+        list.add_switch("show-steps",
+                        "show the response while it is written; where standard output is no terminal, and for several "
+                        "responses, print each after every denoising step",
+                        options.show_steps);
+        list.add("html", "FILE",
+                 "write a page that replays the responses; what came next to a token is computed from the whole state, "
+                 "also where the rollout took keys from a cache",
+                 options.html);
         add_checkpoint(list, options.checkpoint, {"seed", "dtype", "device"});
       });
 }

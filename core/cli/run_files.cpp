@@ -6,6 +6,7 @@
 #include <core/eval/held_out.h>
 #include <core/io/json.h>
 #include <core/plugin/plugin_json.h>
+#include <core/report/html_replay.h>
 #include <core/report/html_report.h>
 
 #include <drift/error.h>
@@ -21,6 +22,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t kSamplesOfEach = 4;
+constexpr std::int64_t kReplayed = 4;
 
 std::string name_of(RunOutcome outcome) {
   static constexpr const char* kNames[] = {"unfinished", "finished", "interrupted", "failed"};
@@ -125,8 +127,14 @@ std::vector<std::string> RunFiles::record_changes(std::int64_t step, ConfigPurpo
 void RunFiles::write(RunOutcome outcome, const LoopResult& result, const std::vector<AnsweredItem>& answers,
                      const std::string& error) const {
   folder_.write_file("summary.json", summary_json(run_, outcome, result, error));
-  if (!answers.empty())
+  if (!answers.empty()) {
     folder_.write_file("samples.json", samples_json(answers, result.last_step, tokenizer_, kSamplesOfEach));
+    const bool before = result.last_step == 0;
+    folder_.write_file(before ? "replay_before.html" : "replay_after.html",
+                       html_replay(before ? "Before training" : "After step " + std::to_string(result.last_step),
+                                   folder_.path().filename().string() + " · the first held-out items",
+                                   first_samples(answers, result.last_step, tokenizer_, kReplayed)));
+  }
   write_report(folder_.path());
 }
 

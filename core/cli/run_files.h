@@ -27,7 +27,8 @@ class RunFiles {
   /// first. @return these changes, one line each
   std::vector<std::string> begin(const std::optional<ResumePoint>& resumed, ConfigPurpose purpose);
 
-  /// summary.json, report.html and, if there are answers, samples.json, as they are after this much of the run.
+  /// summary.json, report.html and, if there are answers, samples.json and a page that replays the first of them
+  /// (replay_before.html before the first step, else replay_after.html), as they are after this much of the run.
   void write(RunOutcome outcome, const LoopResult& result, const std::vector<AnsweredItem>& answers,
              const std::string& error = {}) const;
 

@@ -43,6 +43,26 @@ HeldOutResult evaluate_held_out(const HeldOutSettings& settings, std::vector<Ans
   return result;
 }
 
+namespace {
+
+/// With its members in this order, if Json keeps it.
+template <class Json>
+Json sample_json(const AnsweredItem& answered, std::int64_t step, const Tokenizer& tokenizer) {
+  std::vector<double> probabilities;
+  for (const float logprob : answered.commit_logprob) probabilities.push_back(std::exp(static_cast<double>(logprob)));
+  return {{"step", step},
+          {"prompt", answered.item.prompt},
+          {"response", answered.response},
+          {"tokens", display_pieces(answered.token_ids, tokenizer)},
+          {"commit_step", answered.commit_step},
+          {"commit_probability", probabilities},
+          {"reward", answered.judgement.value},
+          {"solved", answered.judgement.solved},
+          {"reason", answered.judgement.reason}};
+}
+
+}  // namespace
+
 std::string samples_json(const std::vector<AnsweredItem>& answers, std::int64_t step, const Tokenizer& tokenizer,
                          std::int64_t count) {
   auto samples = nlohmann::ordered_json::array();
@@ -51,21 +71,19 @@ std::string samples_json(const std::vector<AnsweredItem>& answers, std::int64_t 
     for (const AnsweredItem& answered : answers) {
       if (answered.judgement.solved != solved || taken == count) continue;
       ++taken;
-      std::vector<double> probabilities;
-      for (const float logprob : answered.commit_logprob)
-        probabilities.push_back(std::exp(static_cast<double>(logprob)));
-      samples.push_back({{"step", step},
-                         {"prompt", answered.item.prompt},
-                         {"response", answered.response},
-                         {"tokens", display_pieces(answered.token_ids, tokenizer)},
-                         {"commit_step", answered.commit_step},
-                         {"commit_probability", probabilities},
-                         {"reward", answered.judgement.value},
-                         {"solved", answered.judgement.solved},
-                         {"reason", answered.judgement.reason}});
+      samples.push_back(sample_json<nlohmann::ordered_json>(answered, step, tokenizer));
     }
   }
   return json_text(samples, 1);
+}
+
+nlohmann::json first_samples(const std::vector<AnsweredItem>& answers, std::int64_t step, const Tokenizer& tokenizer,
+                             std::int64_t count) {
+  auto samples = nlohmann::json::array();
+  for (const AnsweredItem& answered : answers) {
+    if (std::ssize(samples) < count) samples.push_back(sample_json<nlohmann::json>(answered, step, tokenizer));
+  }
+  return samples;
 }
 
 }  // namespace drift

@@ -5,6 +5,8 @@
 #include <core/rollout/judge.h>
 #include <core/text/tokenizer.h>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -28,5 +30,9 @@ HeldOutResult evaluate_held_out(const HeldOutSettings& settings, std::vector<Ans
 /// samples.json for the report: up to `count` solved and `count` failed answers.
 std::string samples_json(const std::vector<AnsweredItem>& answers, std::int64_t step, const Tokenizer& tokenizer,
                          std::int64_t count);
+
+/// The first `count` answers, as samples.json has them: the same items in every evaluation.
+nlohmann::json first_samples(const std::vector<AnsweredItem>& answers, std::int64_t step, const Tokenizer& tokenizer,
+                             std::int64_t count);
 
 }  // namespace drift

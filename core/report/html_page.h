@@ -13,7 +13,11 @@ std::string html_section(std::string_view title, std::string_view content, std::
                          std::string_view note = {});
 
 /// A complete report: one file that needs no other, for screen (light and dark), phone and paper.
-/// @param body  HTML
-std::string html_page(std::string_view title, std::string_view subtitle, std::string_view body);
+/// @param body    HTML
+/// @param style   CSS beside that of all pages
+/// @param script  without less-than sign and ampersand, which a page that is also XML cannot have; empty: that of
+/// curves
+std::string html_page(std::string_view title, std::string_view subtitle, std::string_view body,
+                      std::string_view style = {}, std::string_view script = {});
 
 }  // namespace drift

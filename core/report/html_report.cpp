@@ -32,6 +32,7 @@ struct Run {
   std::string settings;  // HTML, as the two below
   std::string plugins;
   std::string samples;
+  std::string replays;
 };
 
 // `use` gets the parsed file; an error that it finds is the file's.
@@ -136,6 +137,17 @@ std::string profile_card(const std::vector<StepRecord>& steps) {
 
 // ---- The page ----
 
+// Links to pages beside the report that replay responses to the same items.
+std::string replay_links(const std::filesystem::path& run_folder) {
+  std::string links;
+  for (const auto& [file, text] :
+       {std::pair("replay_before.html", "before training"), std::pair("replay_after.html", "after training")}) {
+    if (!std::filesystem::exists(run_folder / file)) continue;
+    links += (links.empty() ? "" : ", ") + ("<a href=\"" + std::string(file) + "\">") + text + "</a>";
+  }
+  return links.empty() ? "" : "<p>Replays of the first held-out items: " + links + "</p>";
+}
+
 std::string curves_note(std::size_t steps) {
   const std::size_t bucket = chart_bucket(steps), window = smoothing_window(steps);
   std::string note;
@@ -164,7 +176,8 @@ std::string page(const Run& run) {
       run.name, subtitle(run.summary),
       "<div class=\"hero\">" + hero + profile_card(run.steps) + "</div>\n" +
           html_section("Curves", html_curves(run.steps, run.summary), "charts", curves_note(run.steps.size())) +
-          html_section("Responses and the order in which they were written", run.samples) +
+          html_section("Responses and the order in which they were written",
+                       run.samples.empty() ? "" : run.replays + run.samples) +
           html_section("The run", html_facts(run.summary)) + html_section("Settings", run.settings, "sections") +
           html_section("Plugins", run.plugins));
 }
@@ -182,6 +195,7 @@ void write_report(const std::filesystem::path& run_folder) {
   with_json<Json>(run_folder / "plugins.json", [&](Json& plugins) { run.plugins = html_rows(plugins); });
   with_json<nlohmann::json>(run_folder / "samples.json",
                             [&](nlohmann::json& samples) { run.samples = html_samples(samples); });
+  run.replays = replay_links(run_folder);
   if (const auto config = run_folder / "config.toml"; std::filesystem::exists(config))
     run.settings = html_settings(read_whole_file(config));
   write_file_atomically(run_folder / "report.html", page(run));

@@ -6,7 +6,8 @@ namespace drift {
 
 /// Read metrics.jsonl, summary.json, config.toml, plugins.json and samples.json of a run's folder and write report.html
 /// next to them: one file that needs no other, for screen (light and dark), phone and paper. A file that is missing is
-/// a part of the page that is missing. Written atomically.
+/// a part of the page that is missing; the replays are linked (replay_before.html, replay_after.html). Written
+/// atomically.
 /// @throws Error naming the file (and line) that is not what it should be; the earlier report then stays.
 void write_report(const std::filesystem::path& run_folder);
 

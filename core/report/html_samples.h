@@ -13,4 +13,7 @@ namespace drift {
 /// @throws nlohmann::json::exception if it is something else.
 std::string html_samples(const nlohmann::json& samples);
 
+/// A heading with what the reward said of one of them, as far as it is there.
+std::string html_verdict(const nlohmann::json& sample);
+
 }  // namespace drift

@@ -30,13 +30,23 @@ ChatFormat find_format(const std::string& name, const ModelTraits& traits) {
 
 }  // namespace
 
-Prompts single_prompt(const std::vector<std::int64_t>& ids) {
-  const auto width = static_cast<std::int64_t>(ids.size());
+Prompts padded_prompts(const std::vector<std::vector<std::int64_t>>& encoded, std::int64_t group_size,
+                       std::int64_t pad_id) {
+  std::size_t longest = 0;
+  for (const auto& ids : encoded) longest = std::max(longest, ids.size());
+  const auto rows = static_cast<std::int64_t>(encoded.size()) * group_size, width = static_cast<std::int64_t>(longest);
   Prompts prompts;
-  prompts.tokens_BP = at::empty({1, width}, at::kLong);
-  std::memcpy(prompts.tokens_BP.data_ptr(), ids.data(), ids.size() * sizeof(std::int64_t));
-  prompts.mask_BP = at::full({1, width}, true, at::kBool);
-  prompts.group_B = at::zeros({1}, at::kLong);
+  prompts.tokens_BP = at::full({rows, width}, pad_id, at::kLong);
+  prompts.mask_BP = at::zeros({rows, width}, at::kBool);
+  prompts.group_B = at::empty({rows}, at::kLong);
+  for (std::int64_t b = 0; b < rows; ++b) {
+    const auto& ids = encoded[static_cast<std::size_t>(b / group_size)];
+    const std::int64_t padding = width - static_cast<std::int64_t>(ids.size());
+    std::memcpy(prompts.tokens_BP.data_ptr<std::int64_t>() + b * width + padding, ids.data(),
+                ids.size() * sizeof(std::int64_t));
+    std::fill_n(prompts.mask_BP.data_ptr<bool>() + b * width + padding, ids.size(), true);
+    prompts.group_B.data_ptr<std::int64_t>()[b] = b / group_size;
+  }
   return prompts;
 }
 
@@ -101,10 +111,8 @@ std::vector<std::int64_t> PromptEncoder::ids(const std::string& question, const 
 Prompts PromptEncoder::encode(const std::vector<TaskItem>& items, std::int64_t group_size,
                               std::int64_t response_length) const {
   std::vector<std::vector<std::int64_t>> encoded;
-  std::size_t longest = 0;
   for (const TaskItem& item : items) {
     encoded.push_back(ids(item.prompt, item.response_prefix));
-    longest = std::max(longest, encoded.back().size());
     if (static_cast<std::int64_t>(encoded.back().size()) + response_length > context_length_) {
       throw Error("the prompt of item `" + item.id + "` has " + std::to_string(encoded.back().size()) +
                       " tokens; with " + std::to_string(response_length) +
@@ -112,20 +120,7 @@ Prompts PromptEncoder::encode(const std::vector<TaskItem>& items, std::int64_t g
                   "shorten rollout.length or filter the task's items");
     }
   }
-  const auto rows = static_cast<std::int64_t>(items.size()) * group_size, width = static_cast<std::int64_t>(longest);
-  Prompts prompts;
-  prompts.tokens_BP = at::full({rows, width}, pad_id_, at::kLong);
-  prompts.mask_BP = at::zeros({rows, width}, at::kBool);
-  prompts.group_B = at::empty({rows}, at::kLong);
-  for (std::int64_t b = 0; b < rows; ++b) {
-    const auto& ids = encoded[static_cast<std::size_t>(b / group_size)];
-    const std::int64_t padding = width - static_cast<std::int64_t>(ids.size());
-    std::memcpy(prompts.tokens_BP.data_ptr<std::int64_t>() + b * width + padding, ids.data(),
-                ids.size() * sizeof(std::int64_t));
-    std::fill_n(prompts.mask_BP.data_ptr<bool>() + b * width + padding, ids.size(), true);
-    prompts.group_B.data_ptr<std::int64_t>()[b] = b / group_size;
-  }
-  return prompts;
+  return padded_prompts(encoded, group_size, pad_id_);
 }
 
 }  // namespace drift

@@ -14,8 +14,8 @@
 
 namespace drift {
 
-/// Ids -> [1, ids.size()] prompts of one response without padding.
-Prompts single_prompt(const std::vector<std::int64_t>& ids);
+/// One group of `group_size` responses for each prompt, padded on the left to the longest.
+Prompts padded_prompts(const std::vector<std::vector<std::int64_t>>& ids, std::int64_t group_size, std::int64_t pad_id);
 
 /// Turns questions into prompts: the words around a question and the model's turns, as `[prompt]` says, then token ids.
 class PromptEncoder {

@@ -7,41 +7,41 @@ namespace drift {
 namespace {
 
 // The white space that templates trim: Python's, as UTF-8.
-constexpr std::string_view kSpaces[] = {" ",
-                                        "\t",
-                                        "\n",
-                                        "\v",
-                                        "\f",
-                                        "\r",
-                                        "\x1C",
-                                        "\x1D",
-                                        "\x1E",
-                                        "\x1F",
-                                        "\xC2\x85",
-                                        "\xC2\xA0",
-                                        "\xE1\x9A\x80",
-                                        "\xE2\x80\x80",
-                                        "\xE2\x80\x81",
-                                        "\xE2\x80\x82",
-                                        "\xE2\x80\x83",
-                                        "\xE2\x80\x84",
-                                        "\xE2\x80\x85",
-                                        "\xE2\x80\x86",
-                                        "\xE2\x80\x87",
-                                        "\xE2\x80\x88",
-                                        "\xE2\x80\x89",
-                                        "\xE2\x80\x8A",
-                                        "\xE2\x80\xA8",
-                                        "\xE2\x80\xA9",
-                                        "\xE2\x80\xAF",
-                                        "\xE2\x81\x9F",
-                                        "\xE3\x80\x80"};
+constexpr std::string_view kSpaceTexts[] = {" ",
+                                            "\t",
+                                            "\n",
+                                            "\v",
+                                            "\f",
+                                            "\r",
+                                            "\x1C",
+                                            "\x1D",
+                                            "\x1E",
+                                            "\x1F",
+                                            "\xC2\x85",
+                                            "\xC2\xA0",
+                                            "\xE1\x9A\x80",
+                                            "\xE2\x80\x80",
+                                            "\xE2\x80\x81",
+                                            "\xE2\x80\x82",
+                                            "\xE2\x80\x83",
+                                            "\xE2\x80\x84",
+                                            "\xE2\x80\x85",
+                                            "\xE2\x80\x86",
+                                            "\xE2\x80\x87",
+                                            "\xE2\x80\x88",
+                                            "\xE2\x80\x89",
+                                            "\xE2\x80\x8A",
+                                            "\xE2\x80\xA8",
+                                            "\xE2\x80\xA9",
+                                            "\xE2\x80\xAF",
+                                            "\xE2\x81\x9F",
+                                            "\xE3\x80\x80"};
 
 std::string_view trimmed(std::string_view text) {
   const auto strip = [&](const auto& starts_or_ends, const auto& remove) {
     for (;;) {
-      const auto* space = std::find_if(std::begin(kSpaces), std::end(kSpaces), starts_or_ends);
-      if (space == std::end(kSpaces)) return;
+      const auto* space = std::find_if(std::begin(kSpaceTexts), std::end(kSpaceTexts), starts_or_ends);
+      if (space == std::end(kSpaceTexts)) return;
       remove(space->size());
     }
   };

@@ -6,6 +6,7 @@
 #include <core/base/log.h>
 #include <core/base/model_policy.h>
 #include <core/boundary/guarded.h>
+#include <core/boundary/guarded_original.h>
 #include <core/plugin/plugin_loader.h>
 #include <core/update/policy_gradient.h>
 
@@ -56,17 +57,26 @@ std::unique_ptr<Model> make_model(const std::string& fault) {
   return model;
 }
 
-Trajectories roll_out(const std::string& fault, const std::string& model_fault = "none") {
+Trajectories roll_out(const Rollout& rollout, const std::string& model_fault = "none") {
   const auto model = make_model(model_fault);
-  const auto rollout = make<Rollout>(fault);
   const ModelPolicy policy(*model);
   RolloutInput input;
   input.policy = &policy;
   input.prompts = {at::full({2, 3}, 5, at::kLong), at::ones({2, 3}, at::kBool), at::zeros({2}, at::kLong)};
   Trajectories made;
   const at::NoGradGuard no_gradient;
-  rollout->generate(input, made);
+  rollout.generate(input, made);
   return made;
+}
+
+Trajectories roll_out(const std::string& fault, const std::string& model_fault = "none") {
+  return roll_out(*make<Rollout>(fault), model_fault);
+}
+
+/// As a rollout that is compared with the original that it follows.
+Trajectories roll_out_as_original(const std::string& fault) {
+  const ComponentEntry& entry = *faulty().find(ComponentKind::kRollout, "faulty");
+  return roll_out(*make_guarded_original(entry, Params(entry.params, {{"fault", fault}})));
 }
 
 MaskPlan draw_plan(const std::string& fault) {
@@ -198,6 +208,11 @@ TEST(PluginFaults, Rollouts) {
                  {"writes", "it changed `prompts.tokens_BP`, which is only lent to it"}},
                 [](const std::string& fault) { roll_out(fault); });
   EXPECT_TRUE(roll_out("strided").tokens_BL.is_contiguous()) << "read row by row";
+}
+
+TEST(PluginFaults, ARolloutThatIsComparedWithItsOriginalMayWriteAsItDoes) {
+  EXPECT_EQ(roll_out_as_original("mask token").tokens_BL[0][3].item<std::int64_t>(), 1);
+  EXPECT_THAT(error_of([] { roll_out_as_original("large id"); }), HasSubstr("outside the model's vocabulary"));
 }
 
 TEST(PluginFaults, MaskingStrategies) {

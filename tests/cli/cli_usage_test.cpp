@@ -42,6 +42,7 @@ const std::vector<Listed> kCommands = {
     {"eval diff", "RESULTS RESULTS"},
     {"report", "RUN"},
     {"generate", "CHECKPOINT_DIR"},
+    {"rollout verify", "CHECKPOINT_DIR"},
     {"model info", "CHECKPOINT_DIR"},
     {"model verify", "CHECKPOINT_DIR"},
     {"data stats", "CONFIG.toml"},
@@ -125,13 +126,13 @@ TEST(CliUsage, AnUnknownCommand) {
   const auto result = drift("trian run.toml");
   EXPECT_EQ(result.status, 2);
   EXPECT_EQ(result.output, "");
-  EXPECT_EQ(
-      result.error,
-      "error: unknown command `trian`\n"
-      "  = did you mean `drift train`?\n"
-      "  = commands: train, pretrain, sweep, eval, report, generate, model, data, tokenize, plugin, reward, loss, "
-      "config, reference, doctor, sdk, "
-      "version    (drift --help)\n");
+  EXPECT_EQ(result.error,
+            "error: unknown command `trian`\n"
+            "  = did you mean `drift train`?\n"
+            "  = commands: train, pretrain, sweep, eval, report, generate, rollout, model, data, tokenize, plugin, "
+            "reward, loss, "
+            "config, reference, doctor, sdk, "
+            "version    (drift --help)\n");
   EXPECT_THAT(drift("plugin lst").error, HasSubstr("did you mean `drift plugin list`?"));
   EXPECT_THAT(drift("config").error, HasSubstr("`drift config` expects one of: show, docs"));
 }

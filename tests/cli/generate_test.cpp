@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 
 #include <cstdio>
+#include <sstream>
 #include <string>
+#include <vector>
 
 namespace drift {
 namespace {
@@ -86,6 +88,115 @@ TEST_F(Checkpoint, TakesTokenIdsAndShowsEveryStep) {
   ASSERT_EQ(result.status, 0) << result.error;
   EXPECT_THAT(result.output, HasSubstr("step 1\n"));
   EXPECT_THAT(result.output, HasSubstr("\u00b7")) << "what is still masked";
+}
+
+/// What is printed, line by line.
+std::vector<nlohmann::json> lines_of(const test::CommandResult& result) {
+  EXPECT_EQ(result.status, 0) << result.error;
+  std::vector<nlohmann::json> lines;
+  std::istringstream stream(result.output);
+  for (std::string line; std::getline(stream, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+constexpr const char* kThreePrompts =
+    "{\"id\": \"b\", \"token_ids\": [6, 5, 5, 5, 4]}\n"
+    "{\"prompt\": \"1000\\n0020\\n0300\\n0004\\n\"}\n\n"
+    "{\"id\": 7, \"item\": \"3201000003004130-3241142323144132\"}\n";
+
+TEST_F(Checkpoint, AnswersManyPromptsInOneCall) {
+  test::write_file(runs_->path() / "prompts.jsonl", kThreePrompts);
+  const auto lines = lines_of(generate("--json --in prompts.jsonl --samples 2 --seed 3"));
+  ASSERT_THAT(lines, SizeIs(6));
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    EXPECT_EQ(lines[i].at("sample"), i % 2);
+    EXPECT_EQ(lines[i].contains("id"), i / 2 != 1);
+    EXPECT_THAT(lines[i].at("token_ids"), SizeIs(20));
+    EXPECT_THAT(lines[i].at("steps"), SizeIs(20));
+    EXPECT_GE(lines[i].at("forwards"), 4);
+  }
+  EXPECT_EQ(lines[1].at("id"), "b");
+  EXPECT_EQ(lines[4].at("id"), 7);
+  const auto piped = runs_->drift("generate a/checkpoints/last --json --in - --samples 2 --seed 3 < prompts.jsonl");
+  EXPECT_EQ(lines_of(piped), lines);
+}
+
+TEST_F(Checkpoint, AResponseIsTheSameInAnyBatch) {
+  test::write_file(runs_->path() / "prompts.jsonl", kThreePrompts);
+  const auto together = lines_of(generate("--json --in prompts.jsonl --samples 2 --seed 3"));
+  ASSERT_THAT(together, SizeIs(6));
+  const auto alone = [](const std::string& options) {
+    auto lines = lines_of(generate("--json --seed 3 " + options));
+    for (auto& line : lines) line.erase("sample");
+    return lines;
+  };
+  const auto expect_equal = [&](const nlohmann::json& one, std::size_t number) {
+    for (const char* key : {"token_ids", "steps", "forwards", "text"})
+      EXPECT_EQ(one.at(key), together[number].at(key)) << number;
+  };
+  expect_equal(alone("--token-ids 6,5,5,5,4")[0], 0);
+  expect_equal(alone("--token-ids 6,5,5,5,4 --first 2")[0], 1);
+  const auto second = alone(std::string(kPrompt) + " --samples 2 --first 3");
+  ASSERT_THAT(second, SizeIs(2));
+  expect_equal(second[0], 2);
+  expect_equal(second[1], 3);
+  EXPECT_NE(together[2].at("token_ids"), together[3].at("token_ids")) << "members of a group differ";
+}
+
+TEST_F(Checkpoint, PrintsSeveralResponsesForReaders) {
+  const auto result = generate(std::string(kPrompt) + " --samples 2");
+  ASSERT_EQ(result.status, 0) << result.error;
+  EXPECT_THAT(result.output, testing::ContainsRegex("^== prompt 1, response 1 of 2, [0-9]+ forwards\n"));
+  EXPECT_THAT(result.output, testing::ContainsRegex("\n\n== prompt 1, response 2 of 2, [0-9]+ forwards\n"));
+}
+
+TEST_F(Checkpoint, NamesABadRecordByItsLineAndWritesNothing) {
+  const std::string good = "{\"token_ids\": [6, 5]}\n\n";
+  const std::pair<const char*, const char*> mistakes[] = {
+      {"{\"promt\": \"x\"}", "there must be one of `prompt`, `token_ids` and `item`"},
+      {"{\"prompt\": \"1\", \"item\": \"2\"}", "there must be one of"},
+      {"{\"prompt\": 1}", "`prompt` is not a text"},
+      {"{\"token_ids\": [6, 99]}", "token id 99 is outside"},
+      {"{\"token_ids\": [6, 1.5]}", "`token_ids` is not a list of integers"},
+      {"{\"token_ids\": []}", "the prompt is empty"},
+      {"{\"item\": \"nothing/1\"}", "the task has no item `nothing/1`"},
+      {"{\"id\": [], \"token_ids\": [6]}", "`id` is neither a text nor an integer"},
+      {"[6]", "not a JSON object"}};
+  for (const auto& [record, message] : mistakes) {
+    test::write_file(runs_->path() / "bad.jsonl", good + record + "\n");
+    const auto result = generate("--json --in bad.jsonl --html bad.html");
+    EXPECT_EQ(result.status, 1) << record;
+    EXPECT_EQ(result.output, "");
+    EXPECT_THAT(result.error, testing::AllOf(HasSubstr("bad.jsonl:3: "), HasSubstr(message)));
+    EXPECT_FALSE(std::filesystem::exists(runs_->path() / "bad.html"));
+  }
+  test::write_file(runs_->path() / "bad.jsonl", "\n");
+  EXPECT_THAT(generate("--in bad.jsonl").error, HasSubstr("bad.jsonl holds no record"));
+  EXPECT_EQ(generate("--in bad.jsonl --token-ids 6").status, 2);
+}
+
+TEST_F(Checkpoint, WritesAPageThatReplaysTheResponses) {
+  const auto result = generate(std::string(kPrompt) + " --samples 2 --html replay.html");
+  ASSERT_EQ(result.status, 0) << result.error;
+  const std::string page = test::read_file(runs_->path() / "replay.html");
+  EXPECT_THAT(page, HasSubstr("<h3>prompt 1, response 2 of 2</h3>"));
+  EXPECT_THAT(page, testing::ContainsRegex("data-step=\"[0-9]+\" title=\"step [0-9]+, probability [01].[0-9]+; "
+                                           "runners-up: “[^”]*” 0.[0-9]+, “"));
+  const auto nowhere = generate(std::string(kPrompt) + " --html no/such/folder.html");
+  EXPECT_EQ(nowhere.status, 1);
+  EXPECT_EQ(nowhere.output, "");
+}
+
+TEST_F(Checkpoint, IsShownInPlaceWhileItWrites) {
+  if (test::run_command("script -qec true /dev/null").status != 0)
+    GTEST_SKIP() << "no `script` to make a terminal with";
+  const auto result = test::run_command("cd " + runs_->path().string() + " && env -u CI TERM=xterm script -qec \"" +
+                                        test::program().string() +
+                                        " generate a/checkpoints/last --token-ids 6,5,5,5,4 --show-steps\" /dev/null");
+  ASSERT_EQ(result.status, 0) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("forward 0  0/20 tokens"));
+  EXPECT_THAT(result.output, testing::ContainsRegex("A\033\\[J")) << "drawn over what was drawn before";
+  EXPECT_THAT(result.output, HasSubstr("  20/20 tokens"));
 }
 
 TEST_F(Checkpoint, AnswersAnItemInTheWordsOfItsTask) {

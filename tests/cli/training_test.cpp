@@ -67,6 +67,8 @@ TEST_F(Training, LeavesMetricsCheckpointsAndAReport) {
   EXPECT_THAT(plugins, testing::IsSupersetOf({"rldf", "llada", "block", "sudoku", "sudoku_task"}));
   EXPECT_THAT(test::read_file(run / "log.txt"), HasSubstr("checkpoint a/checkpoints/step-000004"));
   EXPECT_THAT(test::read_file(run / "report.html"), HasSubstr("</html>"));
+  EXPECT_THAT(test::read_file(run / "report.html"), HasSubstr("<a href=\"replay_after.html\">"));
+  EXPECT_THAT(test::read_file(run / "replay_after.html"), HasSubstr("data-step=\"0\""));
   for (const char* file : {"config.json", "model.safetensors", "tokenizer.json", "training_state.safetensors"})
     EXPECT_TRUE(fs::exists(run / "checkpoints/last" / file)) << file;
 }

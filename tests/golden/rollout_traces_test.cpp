@@ -14,7 +14,10 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/log_softmax.h>
 #include <ATen/ops/ones_like.h>
 
 #include <gtest/gtest.h>
@@ -81,6 +84,64 @@ TEST(BlockRolloutGolden, APaddedRowIsWhatTheRowAloneIs) {
                            {"temperature", 0.0}},
                           file.tensor("prompt_ids"), file.tensor("prompt_mask").to(at::kBool));
   EXPECT_TRUE(at::equal(got.tokens_BL, file.tensor("alone_tokens")));
+}
+
+// Each of the release's defects on LLaDA beside what is done without it; other quirks: block_commit_rule_test.
+TEST(BlockRolloutQuirks, PaddingIsAttendedTo) {
+  const auto model = open_llada();
+  const SafetensorsFile file(data() / "decode/drift_llada_static_nocache_b3pad.safetensors");
+  const std::map<std::string, ParamValue> settings = {{"length", std::int64_t{16}},
+                                                      {"block", std::int64_t{8}},
+                                                      {"steps", std::int64_t{8}},
+                                                      {"schedule", "static"},
+                                                      {"temperature", 0.0}};
+  auto quirky = settings;
+  quirky["quirks"] = "rldf_release";
+  const auto prompt = file.tensor("prompt_ids"), mask = file.tensor("prompt_mask").to(at::kBool);
+  const auto written = file.tensor("tokens").narrow(1, prompt.size(1), 16);
+  EXPECT_TRUE(at::equal(decode(*model, quirky, prompt, mask).tokens_BL, written));
+  EXPECT_FALSE(at::equal(decode(*model, settings, prompt, mask).tokens_BL, written));
+}
+
+TEST(BlockRolloutQuirks, TheMostUncertainPositionGoesFirst) {
+  const auto model = open_llada();
+  const auto prompt = at::arange(10, at::kLong).unsqueeze(0);
+  const auto mask = at::ones_like(prompt, at::kBool);
+  ForwardInput start;
+  start.tokens_BS = at::cat({prompt, at::full({1, 8}, model->traits().mask_id, at::kLong)}, 1);
+  start.rows_N = at::arange(10, 18, at::kLong);
+  const at::NoGradGuard no_gradient;
+  const auto log_probability = at::log_softmax(ModelPolicy(*model).logits(start, {}), -1);
+  const auto entropy = -(log_probability.exp() * log_probability).sum(-1);
+  std::map<std::string, ParamValue> settings = {{"length", std::int64_t{8}},
+                                                {"block", std::int64_t{8}},
+                                                {"schedule", "static"},
+                                                {"temperature", 0.0},
+                                                {"remasking", "negative_entropy"}};
+  const auto first = [&] {
+    return (decode(*model, settings, prompt, mask).step_BL[0] == 0).nonzero()[0][0].item<int>();
+  };
+  EXPECT_EQ(first(), entropy.argmin().item<int>());
+  settings["quirks"] = "rldf_release";
+  EXPECT_EQ(first(), entropy.argmax().item<int>());
+}
+
+TEST(BlockRolloutQuirks, IdsWithoutATokenAreWritten) {
+  const auto model = test::open_checkpoint("dream", data() / "ckpt/dream_a");
+  const std::int64_t illegal = model->traits().mask_id + 2;
+  const at::NoGradGuard no_gradient;
+  auto head = model->lm_head_VH();
+  head.select(0, illegal).copy_(100 * head.select(0, 5));  // it or its opposite is the likeliest
+  head.select(0, illegal + 1).copy_(-head.select(0, illegal));
+  const auto prompt = at::arange(10, at::kLong).unsqueeze(0);
+  std::map<std::string, ParamValue> settings = {
+      {"length", std::int64_t{8}}, {"block", std::int64_t{8}}, {"temperature", 0.0}};
+  const auto most = [&] {
+    return decode(*model, settings, prompt, at::ones_like(prompt, at::kBool)).tokens_BL.max().item<std::int64_t>();
+  };
+  EXPECT_LT(most(), model->traits().mask_id);
+  settings["quirks"] = "fast_dllm";
+  EXPECT_GE(most(), illegal);
 }
 
 // Dream predicts a position from the row before it; its original has different decoding rules, so what is compared here

@@ -20,6 +20,7 @@ namespace {
 std::vector<std::string> algorithm_plugins() {
   std::vector<std::string> names;
   for (const auto& file : std::filesystem::directory_iterator(test::build_dir() / "lib/drift/plugins")) {
+    if (file.path().extension() != ".so") continue;
     const std::string name = file.path().stem().string().substr(3);  // libNAME.so
     if (!test::load_plugin(name).bundles().empty()) names.push_back(name);
   }

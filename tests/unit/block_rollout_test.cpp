@@ -3,6 +3,7 @@
 #include <drift/error.h>
 #include <drift/rollout.h>
 
+#include "tests/support/frequencies.h"
 #include "tests/support/plugins.h"
 #include "tests/support/tiny_model.h"
 
@@ -17,9 +18,12 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -165,6 +169,113 @@ TEST_F(BlockRolloutTest, TheRecordReplays) {
 
 TEST_F(BlockRolloutTest, ALengthThatBlocksDoNotDivideIsRefused) {
   EXPECT_THROW(test::create<Rollout>("block", "block", settings({{"block", std::int64_t{5}}})), Error);
+}
+
+TEST_F(BlockRolloutTest, ACacheOfAModelWithoutOneIsRefusedByName) {
+  for (const auto* cache : {"prefix", "dual"}) {
+    try {
+      generate(model, prompts(1, 2), settings({{"cache", cache}}));
+      FAIL() << cache;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr("the model family tiny keeps no keys and values"));
+      EXPECT_THAT(error.hint(), testing::HasSubstr("rollout.cache = \"none\""));
+    }
+  }
+}
+
+TEST_F(BlockRolloutTest, SettingsThatContradictEachOtherAreRefused) {
+  EXPECT_THROW(test::create<Rollout>("block", "block", settings({{"guidance", 1.0}, {"cache", "prefix"}})), Error);
+  EXPECT_THROW(test::create<Rollout>("block", "block",
+                                     settings({{"unsure_ids", std::vector<std::int64_t>{3}}, {"remasking", "margin"}})),
+               Error);
+  EXPECT_THROW(generate(model, prompts(1, 1), settings({{"forbidden_ids", std::vector<std::int64_t>{kVocabulary}}})),
+               Error);
+}
+
+TEST_F(BlockRolloutTest, ForbiddenIdsAreNeverWrittenAndUnsureOnesComeLast) {
+  const std::vector<std::int64_t> forbidden{2, 3, 4};
+  const auto without = generate(model, prompts(4, 4), settings({{"forbidden_ids", forbidden}}));
+  for (const std::int64_t id : forbidden) EXPECT_FALSE((without.tokens_BL == id).any().item<bool>()) << id;
+  const auto made =
+      generate(model, prompts(4, 4), settings({{"unsure_ids", std::vector<std::int64_t>{5}}, {"schedule", "static"}}));
+  ASSERT_TRUE((made.tokens_BL == 5).any().item<bool>());
+  // One token a forward: an unsure one is committed only where every position of the block drew one, so a block's last
+  // position is far likelier to hold it than its first.
+  const auto is_unsure = (made.tokens_BL == 5).view({-1, kBlock}), step = made.step_BL.view({-1, kBlock});
+  const auto at_place = [&](const at::Tensor& place) { return (is_unsure & (step == place)).sum().item<int>(); };
+  EXPECT_LT(4 * at_place(step.amin(1, true)), at_place(step.amax(1, true)));
+}
+
+TEST_F(BlockRolloutTest, AnEndTokenEndsTheResponseWithItsBlock) {
+  const auto made = generate(model, prompts(8, 4), settings({{"early_stop", true}}));
+  const auto& traits = model.traits();
+  int stopped = 0;
+  for (std::int64_t b = 0; b < 32; ++b) {
+    bool ended = false;
+    for (std::int64_t begin = 0; begin < kLength; begin += kBlock) {
+      const auto tokens = made.tokens_BL[b].narrow(0, begin, kBlock), step = made.step_BL[b].narrow(0, begin, kBlock);
+      EXPECT_EQ((step < 0).all().item<bool>(), ended);
+      if (ended) {
+        EXPECT_TRUE((tokens == traits.pad_id).all().item<bool>());
+      }
+      ended = ended || (tokens == traits.end_id).any().item<bool>();
+    }
+    stopped += made.step_BL[b].min().item<int>() < 0 ? 1 : 0;
+  }
+  EXPECT_GT(stopped, 0);
+}
+
+TEST_F(BlockRolloutTest, GuidanceMovesAwayFromThePromptsAbsence) {
+  const auto plain = generate(model, prompts(2, 2), settings({{"temperature", 0.0}}));
+  const auto guided = generate(model, prompts(2, 2), settings({{"temperature", 0.0}, {"guidance", 4.0}}));
+  EXPECT_FALSE(at::equal(plain.commit_logprob_BL, guided.commit_logprob_BL));
+  EXPECT_TRUE((guided.tokens_BL != model.traits().mask_id).all().item<bool>());
+}
+
+// Two positions, one token a forward: the distribution of the response by enumeration of both forwards' draws.
+TEST_F(BlockRolloutTest, ResponsesHaveTheirExactProbabilities) {
+  constexpr std::int64_t kDraws = 100000;
+  const auto one = prompts(1, 1);
+  const Prompts many{one.tokens_BP.expand({kDraws, kPrompt}).contiguous(), {}, at::zeros({kDraws}, at::kLong)};
+  const at::NoGradGuard no_gradient;
+  const ModelPolicy policy(model);
+  const std::int64_t mask = model.traits().mask_id;
+  const double temperature = 0.7;
+  const auto log_probabilities = [&](std::int64_t first, std::int64_t second) {
+    ForwardInput input;
+    input.tokens_BS = at::cat({one.tokens_BP, at::tensor({first, second}, at::kLong).unsqueeze(0)}, 1);
+    input.rows_N = at::tensor({kPrompt, kPrompt + 1}, at::kLong);
+    return policy.logits(input, {}).to(at::kDouble);
+  };
+  const auto drawn = [&](const at::Tensor& logits_V) {
+    auto allowed = logits_V / temperature;
+    allowed[mask] = -std::numeric_limits<double>::infinity();
+    return at::softmax(allowed, -1);
+  };
+  const auto start = log_probabilities(mask, mask);
+  const auto confidence = at::softmax(start, -1);
+  std::vector<double> expected(kVocabulary * kVocabulary, 0);
+  for (std::int64_t a = 0; a < kVocabulary; ++a) {
+    for (std::int64_t b = 0; b < kVocabulary; ++b) {
+      const double both = drawn(start[0])[a].item<double>() * drawn(start[1])[b].item<double>();
+      if (both == 0) continue;
+      const bool first = confidence[0][a].item<double>() >= confidence[1][b].item<double>();
+      const auto rest = drawn(log_probabilities(first ? a : mask, first ? mask : b)[first ? 1 : 0]);
+      for (std::int64_t v = 0; v < kVocabulary; ++v) {
+        expected[static_cast<std::size_t>(first ? a * kVocabulary + v : v * kVocabulary + b)] +=
+            both * rest[v].item<double>();
+      }
+    }
+  }
+  const auto made = generate(
+      model, many,
+      {{"length", std::int64_t{2}}, {"block", std::int64_t{2}}, {"schedule", "static"}, {"temperature", temperature}});
+  std::vector<std::int64_t> counted(expected.size(), 0);
+  for (std::int64_t b = 0; b < kDraws; ++b) {
+    const std::int64_t* row = made.tokens_BL.const_data_ptr<std::int64_t>() + 2 * b;
+    ++counted[static_cast<std::size_t>(row[0] * kVocabulary + row[1])];
+  }
+  test::expect_frequencies(counted, expected);
 }
 
 TEST_F(BlockRolloutTest, ModelsThatAreNotFiniteStopTheRollout) {

@@ -1,5 +1,6 @@
 #include <core/record/metrics_reader.h>
 #include <core/report/html.h>
+#include <core/report/html_replay.h>
 #include <core/report/html_report.h>
 #include <core/report/html_samples.h>
 #include <core/report/html_tables.h>
@@ -88,13 +89,17 @@ struct WholeRun : RunFolder {
   }
 };
 
-TEST(Report, IsOneWellFormedFileThatNeedsNoOther) {
-  const std::string page = WholeRun().report();
-  EXPECT_EQ(markup_mistake(page), "");
-  // The name of the XML vocabulary is an identifier, nothing that is fetched.
+/// The page, but for what is an identifier and nothing that is fetched: the name of the XML vocabulary.
+void expect_needs_no_other_file(const std::string& page) {
   const std::string fetched = std::regex_replace(page, std::regex("xmlns=\"[^\"]*\""), "");
   for (const char* reference : {"http:", "https:", "src=", "href=", "url(", "@import", "//"})
     EXPECT_THAT(fetched, Not(HasSubstr(reference)));
+}
+
+TEST(Report, IsOneWellFormedFileThatNeedsNoOther) {
+  const std::string page = WholeRun().report();
+  EXPECT_EQ(markup_mistake(page), "");
+  expect_needs_no_other_file(page);
 }
 
 TEST(Report, OpensWithWhatWasLearned) {
@@ -175,6 +180,49 @@ TEST(Report, AnUnreadableFileIsNamedAndTheEarlierReportStays) {
     run.write(name, good);
   }
   EXPECT_EQ(test::read_file(run.folder.path() / "report.html"), earlier);
+}
+
+TEST(Report, LinksTheReplaysThatAreThere) {
+  const WholeRun run;
+  EXPECT_THAT(run.report(), Not(HasSubstr("Replays")));
+  run.write("replay_after.html", "");
+  EXPECT_THAT(run.report(), HasSubstr("<a href=\"replay_after.html\">after training</a></p>"));
+  run.write("replay_before.html", "");
+  const std::string page = run.report();
+  EXPECT_EQ(markup_mistake(page), "");
+  EXPECT_THAT(page, HasSubstr("<a href=\"replay_before.html\">before training</a>, <a href=\"replay_after.html\">"));
+}
+
+class Replay : public testing::Test {
+ protected:
+  const std::string page_ = html_replay("Two <responses>", "runs/a", nlohmann::json::parse(R"([
+    {"name": "first & only", "prompt": "1 < 2\n", "response": "ab", "tokens": ["a", "b\n", "<eos>", "<eos>", "<eos>", "<eos>"],
+     "commit_step": [2, 0, 1, 1, 1, -1], "commit_probability": [0.6, 0.8, 1, 1, 1, 0],
+     "runners_up": [[{"token": "<x>", "probability": 0.3}, {"token": "\n", "probability": 0.05}], [], [], [], [], []]},
+    {"prompt": "p", "response": "", "tokens": ["c"], "commit_step": [0], "reward": 0, "solved": false}])"));
+};
+
+TEST_F(Replay, IsOneWellFormedFileThatNeedsNoOther) {
+  EXPECT_EQ(markup_mistake(page_), "");
+  expect_needs_no_other_file(page_);
+  EXPECT_THAT(page_, HasSubstr("<h1>Two &lt;responses&gt;</h1>"));
+  EXPECT_THAT(page_, HasSubstr("first &amp; only"));
+  EXPECT_THAT(page_, HasSubstr("1 &lt; 2"));
+}
+
+TEST_F(Replay, EveryTokenKnowsItsForward) {
+  EXPECT_THAT(page_, HasSubstr("data-step=\"2\" title=\"step 3, probability 0.600; runners-up: “&lt;x&gt;” 0.300, “↵” "
+                               "0.050\">a<sub>3</sub></span>"));
+  const std::regex tile("data-step=\"-?[0-9]+\"");
+  EXPECT_EQ(std::distance(std::sregex_iterator(page_.begin(), page_.end(), tile), {}), 7) << "none is left out";
+  EXPECT_THAT(page_, HasSubstr("data-step=\"-1\" title=\"never committed\""));
+}
+
+TEST_F(Replay, HasControlsOfItsOwnForEachResponse) {
+  for (const char* last : {"3", "1"})
+    EXPECT_THAT(page_, HasSubstr(std::string("<input type=\"range\" min=\"0\" max=\"") + last + "\""));
+  EXPECT_THAT(page_, HasSubstr("✗ failed"));
+  EXPECT_THAT(page_, HasSubstr("<div class=\"controls\" hidden=\"hidden\">")) << "nothing to press without scripts";
 }
 
 TEST(Samples, EachTokenShowsWhenItWasCommitted) {

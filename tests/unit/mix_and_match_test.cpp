@@ -27,6 +27,7 @@ template <class Interface>
 std::map<std::string, std::unique_ptr<Interface>> all() {
   std::map<std::string, std::unique_ptr<Interface>> made;
   for (const auto& file : std::filesystem::directory_iterator(test::build_dir() / "lib/drift/plugins")) {
+    if (file.path().extension() != ".so") continue;
     const std::string plugin = file.path().stem().string().substr(3);  // libNAME.so
     for (const ComponentEntry& entry : test::load_plugin(plugin).components()) {
       if (entry.kind == Interface::kKind) made[entry.name] = test::create<Interface>(plugin, entry.name);

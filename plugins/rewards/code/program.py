@@ -1,9 +1,7 @@
 # Runs a complete model-written program: standard input and output belong to the program, the
 # source comes on descriptor 3. Its answer is what it prints and how it ends.
 def run():
-    import builtins
     import random
-    import sys
 
     receive, send = make_channel()
 
@@ -15,6 +13,7 @@ def run():
     send(b"H")
     source = str(receive(), "utf-8")
     main = type(sys)("__main__")
+    main.__builtins__ = builtins
     sys.modules["__main__"] = main
     exec(compile(source, "<program>", "exec", 0, True), main.__dict__)
 

@@ -1,0 +1,102 @@
+#include <core/cli/data_source.h>
+#include <core/cli/generate_prompts.h>
+#include <core/components/components.h>
+#include <core/io/json.h>
+#include <core/rollout/prompt_encoder.h>
+
+#include <drift/error.h>
+
+namespace drift {
+namespace {
+
+using nlohmann::json;
+
+class PromptReader {
+ public:
+  PromptReader(const LoadedRun& run, const Tokenizer& tokenizer, const ModelTraits& traits,
+               std::int64_t response_length)
+      : run_(run),
+        prompts_(run.config.section("prompt"), tokenizer, traits),
+        traits_(traits),
+        response_length_(response_length) {}
+
+  std::vector<std::int64_t> of_text(const std::string& text) const { return checked(prompts_.ids(text)); }
+
+  /// The prompt of a task's item, in the words that training gives it.
+  std::vector<std::int64_t> of_item(const std::string& id) {
+    if (!run_.config.has("task"))
+      throw Error("an item is chosen from a task, and none is named",
+                  "name a run's file: --config configs/quickstart.toml");
+    if (!task_) task_ = create_component<Task>(run_.plugins->registry, run_.config, "task");
+    const TaskItem item = item_with_id(task_, seed_of(run_.config), id).item;
+    return checked(prompts_.ids(item.prompt, item.response_prefix));
+  }
+
+  std::vector<std::int64_t> checked(std::vector<std::int64_t> ids) const {
+    if (ids.empty()) throw Error("the prompt is empty", "give --prompt TEXT, --item ID or --token-ids 1,2,3");
+    for (const std::int64_t id : ids) {
+      if (id < 0 || id >= traits_.vocabulary_size) {
+        throw Error("token id " + std::to_string(id) + " is outside the model's vocabulary of " +
+                    std::to_string(traits_.vocabulary_size));
+      }
+    }
+    if (std::ssize(ids) + response_length_ > traits_.context_length) {
+      throw Error("the prompt has " + std::to_string(ids.size()) + " tokens; with " + std::to_string(response_length_) +
+                      " of the response that exceeds the model's context of " + std::to_string(traits_.context_length),
+                  "shorten the prompt or rollout.length");
+    }
+    return ids;
+  }
+
+  AskedPrompt of_record(const json& record) {
+    AskedPrompt asked;
+    if (record.contains("id")) asked.id = record["id"];
+    if (!asked.id.is_null() && !asked.id.is_string() && !asked.id.is_number_integer())
+      throw Error("`id` is neither a text nor an integer");
+    const bool text = record.contains("prompt"), ids = record.contains("token_ids"), item = record.contains("item");
+    if (int{text} + int{ids} + int{item} != 1) throw Error("there must be one of `prompt`, `token_ids` and `item`");
+    if (ids) {
+      asked.token_ids = checked(ids_of(record["token_ids"]));
+      return asked;
+    }
+    const char* key = text ? "prompt" : "item";
+    if (!record[key].is_string()) throw Error(std::string("`") + key + "` is not a text");
+    const auto value = record[key].get<std::string>();
+    asked.token_ids = text ? of_text(value) : of_item(value);
+    return asked;
+  }
+
+ private:
+  static std::vector<std::int64_t> ids_of(const json& list) {
+    std::vector<std::int64_t> ids;
+    for (const json& id : list.is_array() ? list : json::array({nullptr})) {
+      if (!id.is_number_integer()) throw Error("`token_ids` is not a list of integers");
+      ids.push_back(id.get<std::int64_t>());
+    }
+    return ids;
+  }
+
+  const LoadedRun& run_;
+  const PromptEncoder prompts_;
+  const ModelTraits& traits_;
+  const std::int64_t response_length_;
+  Loaded<Task> task_;
+};
+
+}  // namespace
+
+std::vector<AskedPrompt> read_prompts(const PromptSource& source, const LoadedRun& run, const Tokenizer& tokenizer,
+                                      const ModelTraits& traits, std::int64_t response_length) {
+  PromptReader reader(run, tokenizer, traits, response_length);
+  if (source.prompt) return {{nullptr, reader.of_text(*source.prompt)}};
+  if (!source.item.empty()) return {{nullptr, reader.of_item(source.item)}};
+  if (source.in.empty()) return {{nullptr, reader.checked(source.token_ids)}};
+  const std::filesystem::path file = source.in == "-" ? "/dev/stdin" : source.in;
+  std::vector<AskedPrompt> asked;
+  for_each_json_line(file, R"(every line is one JSON object: {"prompt": …}, {"token_ids": […]} or {"item": …})",
+                     [&](const json& record) { asked.push_back(reader.of_record(record)); });
+  if (asked.empty()) throw Error(file.string() + " holds no record");
+  return asked;
+}
+
+}  // namespace drift

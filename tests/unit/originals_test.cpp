@@ -1,0 +1,111 @@
+// plugins/rollouts/originals.toml: what the settings of published decoders mean here.
+
+#include <core/rollout/originals.h>
+
+#include <drift/error.h>
+
+#include "tests/support/support.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+namespace drift {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Key;
+using testing::Not;
+using testing::Pair;
+using Json = nlohmann::json;
+
+const Originals& originals() {
+  static const Originals read({test::source_dir() / "plugins/rollouts"});
+  return read;
+}
+
+std::map<std::string, ParamValue> settings_of(const std::string& name, const Json& given) {
+  return originals().translate(name, given, "settings.json").settings;
+}
+
+/// "key = value" of one setting.
+auto has(const std::string& key, const ParamValue& value) { return Contains(Pair(key, value)); }
+auto ids(std::vector<std::int64_t> list) { return ParamValue(std::move(list)); }
+ParamValue text(const char* value) { return std::string(value); }
+
+TEST(Originals, OptionsThatAreNotGivenHaveTheOriginalsDefaults) {
+  EXPECT_THAT(settings_of("llada_generate", Json::object()),
+              AllOf(has("length", std::int64_t{128}), has("steps", std::int64_t{128}), has("guidance", 0.0),
+                    has("schedule", text("static")), Not(Contains(Key("forbidden_ids")))));
+}
+
+TEST(Originals, NullLeavesAKeyOut) {
+  const auto made = settings_of("dream_generate", {{"alg", "entropy"}, {"alg_temp", nullptr}, {"top_p", 0.9}});
+  EXPECT_THAT(made, AllOf(has("order", text("entropy")), has("top_p", 0.9), Not(Contains(Key("order_temperature"))),
+                          Not(Contains(Key("top_k")))));
+}
+
+TEST(Originals, TheEndTokensOfLladaDependOnTheTemperature) {
+  Json given = {{"eos_id", 5}, {"eot_id", 6}, {"confidence_eos_eot_inf", true}, {"temperature", 0}};
+  EXPECT_THAT(settings_of("llada_generate", given),
+              AllOf(has("unsure_ids", ids({5, 6})), Not(Contains(Key("forbidden_ids")))));
+  given["temperature"] = 0.5;
+  EXPECT_THAT(settings_of("llada_generate", given), has("unsure_ids", ids({6})));
+  EXPECT_THAT(settings_of("llada_generate", {{"eos_id", 5}, {"logits_eos_inf", true}}), has("forbidden_ids", ids({5})));
+}
+
+TEST(Originals, ScheduleFollowsFromThresholdAndFactor) {
+  for (const char* name : {"fast_llada", "drift_llada", "drift_dream"}) {
+    EXPECT_THAT(settings_of(name, {{"threshold", nullptr}, {"steps", 64}}),
+                AllOf(has("schedule", text("static")), has("steps", std::int64_t{64})));
+    EXPECT_THAT(settings_of(name, {{"threshold", 1}}),
+                AllOf(has("schedule", text("dynamic")), has("threshold", 1.0), Not(Contains(Key("steps")))));
+  }
+  EXPECT_THAT(settings_of("fast_llada", {{"threshold", 0.9}, {"factor", 1.5}, {"revision", "f6b35ec"}}),
+              AllOf(has("schedule", text("factor")), has("factor", 1.5), has("quirks", text("fast_dllm_later"))));
+  EXPECT_THAT(settings_of("fast_dream_block", {{"alg", "maskgit_plus"}}),
+              AllOf(has("schedule", text("static")), has("remasking", text("negative_entropy"))));
+  EXPECT_THAT(settings_of("fast_dream_block", {{"alg", "confidence_threshold"}, {"cache", "dual"}}),
+              AllOf(has("schedule", text("dynamic")), has("threshold", 0.9), has("cache", text("dual"))));
+}
+
+TEST(Originals, TheHorizonCountsOnlyWithACache) {
+  Json given = {{"use_cache", true}, {"further_horizon", 12}};
+  EXPECT_THAT(settings_of("drift_llada", given), AllOf(has("cache", text("prefix")), has("horizon", std::int64_t{12})));
+  given["use_cache"] = false;
+  EXPECT_THAT(settings_of("drift_llada", given), AllOf(has("cache", text("none")), Not(Contains(Key("horizon")))));
+}
+
+TEST(Originals, IdsAndForwardsMayStandInTheSettingsOrBesideThem) {
+  const auto alone = originals().translate("fast_llada", {{"mask_id", 3}, {"pad_id", 4}, {"nfe", 7}}, "");
+  EXPECT_EQ(alone.mask_id, 3);
+  EXPECT_EQ(alone.pad_id, 4);
+  EXPECT_EQ(alone.forwards, 7);
+  const auto of_case = originals().translate(
+      "fast_llada", {{"id", "x"}, {"algorithm", "fast_llada"}, {"nfe", 8}, {"settings", {{"mask_id", 3}}}}, "");
+  EXPECT_EQ(of_case.mask_id, 3);
+  EXPECT_EQ(of_case.forwards, 8);
+  EXPECT_EQ(of_case.pad_id, std::nullopt);
+}
+
+TEST(Originals, OnlySomeTakeAMask) {
+  for (const std::string& name : originals().names()) {
+    EXPECT_EQ(originals().translate(name, Json::object(), "").takes_mask,
+              name == "llada_generate" || name == "dream_generate")
+        << name;
+  }
+}
+
+TEST(Originals, AMistakeNamesTheFileAndTheOption) {
+  try {
+    settings_of("fast_llada", {{"cache", "duel"}});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("settings.json: `cache` of fast_llada is \"duel\""));
+    EXPECT_THAT(error.hint(), HasSubstr("did you mean `dual`?"));
+  }
+}
+
+}  // namespace
+}  // namespace drift
