@@ -1,5 +1,6 @@
 #include <core/base/model_policy.h>
 #include <core/boundary/guarded_original.h>
+#include <core/boundary/plugin_call.h>
 #include <core/cli/data_source.h>
 #include <core/cli/load_run.h>
 #include <core/components/components.h>
@@ -174,7 +175,8 @@ int verify_trace(const TraceOptions& options) {
     return compare(options);
   } catch (const ConfigError&) {
     throw;
-  } catch (const Error& error) {
+  } catch (const std::exception&) {
+    const Error error = describe_exception();
     throw UsageError(error.what(), error.hint());
   }
 }

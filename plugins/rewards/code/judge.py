@@ -143,12 +143,18 @@ SETTLE = "next statement"
 
 
 def is_marked(node):
-    return isinstance(node, ast.With) and ast.unparse(node.items[0].context_expr).startswith("enter test(")
+    call = node.items[0].context_expr if isinstance(node, ast.With) else None
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "enter test"
 
 
 def with_settling(tree):
     """After each statement that calls something, and before each further condition of `and`: what the solution has
     changed is seen (objects.py)."""
+
+    only = tree.body[0] if len(tree.body) == 1 else None
+    conditions = any(isinstance(node, ast.BoolOp) for node in ast.walk(tree))
+    if is_marked(only) and isinstance(only.body[0], ast.Assert) and not conditions:
+        return tree  # a single assert, whose end is the test's
 
     def calls(node):
         return any(isinstance(part, ast.Call) for part in ast.walk(node))

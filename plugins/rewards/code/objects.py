@@ -2,6 +2,7 @@
 # does with it is done in the worker, which is not trusted. So a proxy never equals a plain value, is not ordered with
 # one, and no operator gives the worker a value of the test to make a plain result of. Stands before judge.py.
 import importlib
+import os
 
 
 class CallFailed(BaseException):
@@ -30,8 +31,10 @@ def make_objects(receive, send):
     process = 0  # how often the solution's process was lost: objects of one that is gone are gone too
     failed = False  # a call without an answer
     proxies, classes = {}, {}  # of this process, by number
-    given, number_of_given = [], {}  # the tests' own objects that the solution has
-    lent, number_of_lent, lent_before = {}, {}, 0  # the tests' containers that the solution may change
+    # A worker may outlive a judge, and then meets no number again.
+    next_number = int.from_bytes(os.urandom(3), "little") << 7
+    given, number_of_given = {}, {}  # the tests' own objects that the solution has
+    lent, number_of_lent = {}, {}  # the tests' containers that the solution may change
     delayed = []  # (container, content) that a test shall see from its next statement on
 
     def fail_call():
@@ -73,10 +76,18 @@ def make_objects(receive, send):
             return b"x" + len("error type").to_bytes(4, "little") + b"error type", ((value.__name__,),)
         if vars(builtins).get(kind.__name__) is kind and isinstance(value, BaseException):
             return b"x" + len("error").to_bytes(4, "little") + b"error", ((kind.__name__, *value.args),)
+        return numbered(b"j", give(value)), (description_of(value),)
+
+    def new_number():
+        nonlocal next_number
+        next_number += 1
+        return next_number
+
+    def give(value):
         if id(value) not in number_of_given:
-            number_of_given[id(value)] = len(given)
-            given.append(value)
-        return numbered(b"j", number_of_given[id(value)]), (description_of(value),)
+            number = number_of_given[id(value)] = new_number()
+            given[number] = value
+        return number_of_given[id(value)]
 
     def description_of(value):
         """What stands for an object of the tests in the worker: its kind, name, text and special methods."""
@@ -98,12 +109,10 @@ def make_objects(receive, send):
         return type(value).__module__ in ("tests", "_io", "unittest.mock") and not isinstance(value, type)
 
     def lend(container):
-        nonlocal lent_before
         number = number_of_lent.get(id(container))
         if number is None:
-            number = number_of_lent[id(container)] = lent_before
+            number = number_of_lent[id(container)] = new_number()
             lent[number] = container
-            lent_before += 1
         if number in in_this_message:
             return numbered(b"r", number), True
         in_this_message.add(number)
@@ -266,9 +275,7 @@ def make_objects(receive, send):
             message = encode(answer)
         except Exception as error:
             name = next(base.__name__ for base in type(error).__mro__ if vars(builtins).get(base.__name__) is base)
-            number_of_given[id(error)] = len(given)
-            given.append(error)
-            message = encode((False, number_of_given[id(error)], vars(builtins)[name], str(error)))
+            message = encode((False, give(error), vars(builtins)[name], str(error)))
         if failed:
             raise CallFailed
         send(b"A" + message)
@@ -307,7 +314,7 @@ def make_objects(receive, send):
 
     # ------------------------------------------------------------------------------------------- names
     variables = set()  # names of values, which the solution may give others
-    asked_for = []
+    settled_names = {}  # functions and classes, which have the same name in the next text
 
     def named_function(name):
         def call(*arguments, **named):
@@ -317,12 +324,14 @@ def make_objects(receive, send):
         return call
 
     def names_of_solution(wanted):
-        found = {name: named_function(name) for name in wanted}
-        asked_for[:] = sorted(wanted)
+        found = {name: settled_names.get(name) or named_function(name) for name in wanted}
         variables.clear()
-        for name, (kind, value) in ask("names", None, *asked_for):
+        asked_for = sorted(found.keys() - settled_names.keys())
+        for name, (kind, value) in ask("names", None, *asked_for) if asked_for else ():
             if name in found:
                 found[name] = stand_in(name, kind, value, found[name])
+                if kind != "value":
+                    settled_names[name] = found[name]
         return found
 
     def stand_in(name, kind, value, function):

@@ -153,9 +153,10 @@ void Sandbox::Impl::settle_confinement() {
 /// A short program that holds `text` compiled: reading a long text takes an interpreter some milliseconds each time.
 std::string Sandbox::Impl::compiled(const std::string& text) const {
   constexpr const char* kCompile = R"(
-import base64, marshal, sys
-code = base64.b64encode(marshal.dumps(compile(sys.argv[1], '<string>', 'exec', optimize=2))).decode()
-print('import binascii, marshal\nexec(marshal.loads(binascii.a2b_base64("' + code + '")))')
+import base64, marshal, sys, zlib
+code = zlib.compress(marshal.dumps(compile(sys.argv[1], '<string>', 'exec', optimize=2)), 9)
+print('import binascii, marshal, zlib')
+print('exec(marshal.loads(zlib.decompress(binascii.a2b_base64("' + base64.b64encode(code).decode() + '"))))')
 )";
   const std::lock_guard lock(mutex);
   std::string& result = compiled_texts[text];

@@ -43,8 +43,7 @@ struct SandboxLimits {
 
 struct SandboxedProgram {
   std::string text = {};                    ///< Python source of at most 120,000 bytes without NUL, run as `__main__`
-  bool compiled = false;                    ///< compile it once and keep that: for texts of up to 40,000 bytes that are
-                                            ///< started often
+  bool compiled = false;                    ///< compile it once and keep that: for texts that are started often
   std::vector<std::string> arguments = {};  ///< sys.argv[1:]
   std::string standard_input = {};          ///< a sealed file in memory, so nothing has to be fed; empty: /dev/null.
                                             ///< Also /dev/stdin, where output is captured or there is input
