@@ -8,6 +8,9 @@
 // counted on the products that are needed at all: blocks at the positions that a forward of the record computed, with
 // attention, and the LM head at the masked positions of the block. Memory: most held during the first decoding, above
 // what was held before it. Same: tokens that both sides wrote alike; rounding decides between equals.
+//
+// --decoder uneven --drift-only: rows end between a tenth of the length and all of it. If rows that are done cost
+// nothing, its share is that of the decoder `llada`.
 
 #include "bench/counterpart.h"
 #include "bench/measure.h"
@@ -47,12 +50,16 @@ using Json = nlohmann::json;
 
 constexpr std::int64_t kPrompt = 128, kLength = 128;
 
+/// Rows end at very different times. The originals have no early stop: --drift-only.
+constexpr const char* kUneven = "uneven";
+
 const std::vector<DecodeCase>& decode_cases() {
   static const std::vector<DecodeCase> all{{"llada", "none", 0, 64},
                                            {"fast_prefix_threshold", "prefix", 0.9},
                                            {"fast_dual", "dual", 0, 64},
                                            {"fast_dual_threshold", "dual", 0.9},
-                                           {"rldf_release_dynamic", "prefix", 0.9, 0, 32, 32}};
+                                           {"rldf_release_dynamic", "prefix", 0.9, 0, 32, 32},
+                                           {kUneven, "none", 0, 64, 8}};
   return all;
 }
 
@@ -68,7 +75,9 @@ Settings settings_from(int count, char** arguments) {
   namespace options = boost::program_options;
   Settings settings;
   std::vector<std::string> names;
-  for (const auto& decoder : decode_cases()) names.push_back(decoder.name);
+  for (const auto& decoder : decode_cases()) {
+    if (decoder.name != kUneven) names.push_back(decoder.name);
+  }
   options::options_description known;
   auto add = known.add_options();
   const auto list = [](std::vector<std::string>& values, const std::vector<std::string>& all) {
@@ -87,6 +96,39 @@ Settings settings_from(int count, char** arguments) {
   options::notify(values);
   return settings;
 }
+
+/// Writes the end token from a place of each response on, between a tenth of its length and all of it.
+class EndingPolicy final : public Policy {
+ public:
+  EndingPolicy(const Policy& policy, const at::Tensor& prompts_BP) : policy_(policy), prompts_BP_(prompts_BP) {}
+
+  const ModelTraits& traits() const override { return policy_.traits(); }
+  at::Device device() const override { return policy_.device(); }
+  at::Tensor logits(const ForwardInput& input, const ForwardCache& cache) const override {
+    return policy_.logits(input, cache);
+  }
+  std::unique_ptr<KeyValueCache> make_cache(std::int64_t rows, std::int64_t positions) const override {
+    return policy_.make_cache(rows, positions);
+  }
+  SampledTokens sample(const ForwardInput& input, const ForwardCache& cache, const at::Tensor& row_M,
+                       const at::Tensor& uniform_M, const SamplingOptions& options) const override {
+    auto sampled = policy_.sample(input, cache, row_M, uniform_M, options);
+    const std::int64_t sequence = input.tokens_BS.size(1), batch = prompts_BP_.size(0);
+    for (std::int64_t m = 0; m < row_M.size(0); ++m) {
+      const auto place = input.rows_N[row_M[m].item<std::int64_t>()].item<std::int64_t>();
+      // A row is known by the first token of its prompt.
+      const auto first = input.tokens_BS[place / sequence][0];
+      const auto row = (prompts_BP_.select(1, 0) == first).nonzero()[0].item<std::int64_t>();
+      const double share = batch == 1 ? 1 : 0.1 + 0.9 * static_cast<double>(row) / static_cast<double>(batch - 1);
+      if (static_cast<double>(place % sequence - kPrompt) >= share * kLength) sampled.token_M[m] = traits().end_id;
+    }
+    return sampled;
+  }
+
+ private:
+  const Policy& policy_;
+  const at::Tensor prompts_BP_;
+};
 
 /// What one side does when it is asked for a decoder.
 class Side {
@@ -143,10 +185,13 @@ class Side {
                                                   {"threshold", decoder.threshold},
                                                   {"cache", decoder.cache},
                                                   {"horizon", decoder.horizon},
+                                                  {"early_stop", decoder.name == kUneven},
                                                   {"temperature", 0.0}});
     const ModelPolicy policy(cases_.model());
+    const EndingPolicy ending(policy, prompts(batch));
     RolloutInput input;
     input.policy = &policy;
+    if (decoder.name == kUneven) input.policy = &ending;
     input.prompts = {prompts(batch), at::ones({batch, kPrompt}, at::kBool), at::arange(batch, at::kLong)};
     Trajectories made;
     rollout->generate(input, made);

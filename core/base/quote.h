@@ -12,4 +12,8 @@ std::string quoted_name(std::string_view name);
 /// tabs become \\x1b and the like, so that none of them can move the cursor, colour or hide what follows.
 std::string printable(std::string_view text);
 
+/// The same on one line: line breaks and tabs become spaces. For what must not end a line that it stands in, as a
+/// comment.
+std::string on_one_line(std::string_view text);
+
 }  // namespace drift

@@ -1,7 +1,6 @@
 #include <core/cli/continued_run.h>
 
 #include <core/grid/identity.h>
-#include <core/process/child_process.h>
 
 #include <drift/error.h>
 
@@ -42,17 +41,6 @@ void check_continued(const RunConfig& config, const std::map<std::string, std::s
   if (refused.empty()) return;
   throw Error("checkpoint " + point.folder.string() + " was written with a different configuration:" + listed(refused),
               advice(refused, config));
-}
-
-std::string earlier_checkpoint_command(const fs::path& last) {
-  std::string before;
-  std::error_code failed;
-  for (fs::directory_iterator entry(last.parent_path(), failed), end; !failed && entry != end;
-       entry.increment(failed)) {
-    const std::string name = entry->path().filename().string();
-    if (name.starts_with("step-") && name < last.filename().string()) before = std::max(before, name);
-  }
-  return before.empty() ? "" : shell_command({"ln", "-sfn", before, (last.parent_path() / "last").string()});
 }
 
 }  // namespace drift

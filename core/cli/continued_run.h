@@ -17,7 +17,4 @@ namespace drift {
 void check_continued(const RunConfig& config, const std::map<std::string, std::string>& settings,
                      const ResumePoint& point, const std::filesystem::path& file, const std::filesystem::path& folder);
 
-/// How to go back to the checkpoint before the last one; empty if there is none.
-std::string earlier_checkpoint_command(const std::filesystem::path& last);
-
 }  // namespace drift

@@ -59,11 +59,12 @@ void check_prompts(const DataSource& source, const std::vector<TaskItem>& items,
       too_long.add(item, std::to_string(tokens) + " tokens");
     }
   }
+  const bool nothing_is_left = left_out == static_cast<std::int64_t>(items.size());
   if (left_out > 0)
-    findings.push_back({false,
+    findings.push_back({nothing_is_left,
                         std::to_string(left_out) + " training prompts have more than " + std::to_string(most) +
-                            " tokens; training leaves them out",
-                        ""});
+                            " tokens; training leaves them out" + (nothing_is_left ? ", and no item is left" : ""),
+                        nothing_is_left ? "raise task.max_prompt_tokens" : ""});
   too_long.report(std::string(training ? "training" : "held-out") + " prompts that, with " + std::to_string(response) +
                       " tokens of the response, are longer than the model's context of " +
                       std::to_string(source.context_length()),

@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <iostream>
+#include <ranges>
 
 namespace drift {
 namespace {
@@ -18,11 +18,6 @@ struct ShowOptions {
   DataOptions data;
   std::int64_t items = 1;
   std::string id;
-};
-
-struct Shown {
-  std::string set;
-  TaskItem item;
 };
 
 /// The whole text before the response; without a model, the user's words alone.
@@ -44,7 +39,7 @@ void print_text(const std::string& name, const std::string& text) {
   }
 }
 
-void print(const DataSource& source, const Shown& shown) {
+void print(const DataSource& source, const ListedItem& shown) {
   const bool whole = source.prompts() != nullptr;
   std::cout << shown.set << " item " << printable(shown.item.id) << "\n";
   print_text(whole ? "prompt, " + std::to_string(source.count_tokens(shown.item)) + " tokens"
@@ -56,7 +51,7 @@ void print(const DataSource& source, const Shown& shown) {
   std::cout << "\n";
 }
 
-void print_json(const DataSource& source, const Shown& shown) {
+void print_json(const DataSource& source, const ListedItem& shown) {
   Json json = {{"set", shown.set},
                {"id", shown.item.id},
                {"question", shown.item.prompt},
@@ -68,26 +63,21 @@ void print_json(const DataSource& source, const Shown& shown) {
   std::cout << json_text(json) << "\n";
 }
 
-std::vector<Shown> choose(const DataSource& source, const ShowOptions& options) {
-  std::vector<Shown> chosen;
-  const auto take = [&](const std::string& set, std::vector<TaskItem> items) {
-    std::int64_t taken = 0;
-    for (TaskItem& item : items) {
-      if (options.id.empty() ? ++taken <= options.items : item.id == options.id)
-        chosen.push_back({set, std::move(item)});
-    }
+std::vector<ListedItem> choose(const DataSource& source, const ShowOptions& options) {
+  if (!options.id.empty()) return {item_with_id(source.task(), seed_of(source.config()), options.id)};
+  std::vector<ListedItem> chosen;
+  const auto take = [&](const std::string& set, const std::vector<TaskItem>& items) {
+    for (const TaskItem& item : items | std::views::take(options.items)) chosen.push_back({set, item});
   };
   take("training", source.training_items(options.items));
   take("held-out", source.held_out_items());
-  if (chosen.empty() && !options.id.empty())
-    throw Error("there is no item `" + options.id + "`", "drift data show --items 5 prints ids");
   return chosen;
 }
 
 int show(const ShowOptions& options) {
   DataSource source(options.data);
   source.open_task();
-  for (const Shown& shown : choose(source, options))
+  for (const ListedItem& shown : choose(source, options))
     options.data.json ? print_json(source, shown) : print(source, shown);
   return 0;
 }

@@ -30,15 +30,17 @@ std::vector<TaskItem> training_items(const Loaded<Task>& task, std::uint64_t see
   return items;
 }
 
-TaskItem item_with_id(const Loaded<Task>& task, std::uint64_t seed, const std::string& id) {
+ListedItem item_with_id(const Loaded<Task>& task, std::uint64_t seed, const std::string& id) {
   constexpr std::int64_t kGenerated = 1000;
+  std::string set = "held-out";
   auto items = held_out_items(task, 0, task->held_out_size());
   auto found = std::ranges::find(items, id, &TaskItem::id);
   if (found == items.end()) {
+    set = "training";
     items = training_items(task, seed, kGenerated);
     found = std::ranges::find(items, id, &TaskItem::id);
   }
-  if (found != items.end()) return *found;
+  if (found != items.end()) return {set, *found};
   throw Error("the task has no item `" + id + "`", "drift data show CONFIG.toml --items 5 prints ids");
 }
 

@@ -28,8 +28,13 @@ std::uint64_t seed_of(const RunConfig& config);
 /// A task's training items: the whole list, or the first `generated` that a run of this seed meets.
 std::vector<TaskItem> training_items(const Loaded<Task>& task, std::uint64_t seed, std::int64_t generated);
 
-/// The item with this id, training or held-out. @throws Error if there is none
-TaskItem item_with_id(const Loaded<Task>& task, std::uint64_t seed, const std::string& id);
+struct ListedItem {
+  std::string set;  ///< "training", "held-out"
+  TaskItem item;
+};
+
+/// The item with this id. @throws Error if there is none
+ListedItem item_with_id(const Loaded<Task>& task, std::uint64_t seed, const std::string& id);
 
 /// What the `drift data` commands look at: a task's items and, where the file names a model that is there, its prompts.
 class DataSource {

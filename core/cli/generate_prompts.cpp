@@ -28,7 +28,7 @@ class PromptReader {
       throw Error("an item is chosen from a task, and none is named",
                   "name a run's file: --config configs/quickstart.toml");
     if (!task_) task_ = create_component<Task>(run_.plugins->registry, run_.config, "task");
-    const TaskItem item = item_with_id(task_, seed_of(run_.config), id);
+    const TaskItem item = item_with_id(task_, seed_of(run_.config), id).item;
     return checked(prompts_.ids(item.prompt, item.response_prefix));
   }
 
@@ -94,7 +94,7 @@ std::vector<AskedPrompt> read_prompts(const PromptSource& source, const LoadedRu
   const std::filesystem::path file = source.in == "-" ? "/dev/stdin" : source.in;
   std::vector<AskedPrompt> asked;
   for_each_json_line(file, R"(every line is one JSON object: {"prompt": …}, {"token_ids": […]} or {"item": …})",
-                     [&](const json& record) { asked.push_back(reader.of_record(record)); });
+                     [&](const json& record, std::string_view) { asked.push_back(reader.of_record(record)); });
   if (asked.empty()) throw Error(file.string() + " holds no record");
   return asked;
 }

@@ -131,8 +131,7 @@ Json info_json(const Loaded<Model>& model, const std::filesystem::path& folder) 
 int print_info(const InfoOptions& options) {
   const LoadedRun run = load_run(options.checkpoint.run(), ConfigPurpose::kModelOnly);
   const std::filesystem::path folder = run.config.section("model").get<std::string>("path");
-  const ModelConfig shapes_only{read_config_json(folder), at::kFloat, at::kMeta};
-  const auto model = create_component<Model>(run.plugins->registry, run.config, "model", &shapes_only);
+  const auto model = open_model_shapes(run.plugins->registry, run.config);
   if (options.json) {
     std::cout << json_text(info_json(model, folder), 1) << "\n";
   } else {

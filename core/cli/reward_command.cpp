@@ -25,16 +25,22 @@ struct Record {
   bool truncated = false;
 };
 
-std::string text_or_json(const nlohmann::json& value) {
-  return value.is_string() ? value.get<std::string>() : json_text(value);
-}
+/// A record of the file: as it is parsed, and as it is written.
+struct Line {
+  const nlohmann::json& object;
+  std::string_view text;
 
-std::string text_of(const nlohmann::json& object, const char* key) {
-  return object.contains(key) ? text_or_json(object[key]) : std::string();
-}
+  bool has(const char* key) const { return object.contains(key) && !object[key].is_null(); }
+  /// A text as it is; everything else as it is written, so that a number keeps its digits. Empty if there is none.
+  std::string value(const char* key) const {
+    if (!has(key)) return {};
+    return object[key].is_string() ? object[key].get<std::string>() : std::string(json_source(text, key));
+  }
+};
 
 /// What a record of a dataset holds besides the response is what its reward judges by.
-Record record_of(const nlohmann::json& object, std::size_t number) {
+Record record_of(const Line& line, std::size_t number) {
+  const nlohmann::json& object = line.object;
   Record record;
   if (!object.contains("response")) throw Error("`response` is missing");
   if (!object["response"].is_string()) throw Error("`response` is not a text");
@@ -42,19 +48,20 @@ Record record_of(const nlohmann::json& object, std::size_t number) {
   if (object.contains("truncated") && !object["truncated"].is_boolean())
     throw Error("`truncated` is not true or false");
   record.truncated = object.value("truncated", false);
-  record.item.id = object.contains("id") ? text_or_json(object["id"]) : std::to_string(number);
-  record.item.prompt = text_of(object, "question");
-  record.item.response_prefix = text_of(object, "prefix");
-  nlohmann::json rest = object;
-  rest.erase("response");
-  record.item.reference = object.contains("reference") ? text_or_json(object["reference"]) : json_text(rest);
+  record.item.id = line.has("id") ? line.value("id") : std::to_string(number);
+  record.item.prompt = line.value("question");
+  record.item.response_prefix = line.value("prefix");
+  record.item.reference =
+      line.has("reference") ? line.value("reference") : replace_json_value(line.text, {"response"}, "null");
   return record;
 }
 
 std::deque<Record> read_records(const std::filesystem::path& path) {
   std::deque<Record> records;  // requests point into it
   for_each_json_line(path, R"(every line is one JSON object: {"response": …, "reference": …}    (docs/rewards.md))",
-                     [&](const nlohmann::json& object) { records.push_back(record_of(object, records.size() + 1)); });
+                     [&](const nlohmann::json& object, std::string_view text) {
+                       records.push_back(record_of({object, text}, records.size() + 1));
+                     });
   if (records.empty()) throw Error(path.string() + " holds no record");
   return records;
 }

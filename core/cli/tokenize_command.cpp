@@ -108,9 +108,11 @@ int tokenize(const TokenizeOptions& options) {
   const Tokenizer tokenizer = Tokenizer::open(options.tokenizer);
   Printer print(tokenizer, options);
   if (!options.in.empty() && options.decode) {
-    for_each_json_line(options.in, kRecordHint, [&](const nlohmann::json& object) { print.decode(ids_of(object)); });
+    for_each_json_line(options.in, kRecordHint,
+                       [&](const nlohmann::json& object, std::string_view) { print.decode(ids_of(object)); });
   } else if (!options.in.empty()) {
-    for_each_json_line(options.in, kRecordHint, [&](const nlohmann::json& object) { print.encode(text_of(object)); });
+    for_each_json_line(options.in, kRecordHint,
+                       [&](const nlohmann::json& object, std::string_view) { print.encode(text_of(object)); });
   } else if (options.decode) {
     print.decode(options.ids);
   } else {

@@ -18,7 +18,11 @@ at::ScalarType weight_type(const RunConfig& config) {
 Loaded<Model> create_model(const Registry& registry, const RunConfig& config, const std::filesystem::path& folder,
                            at::Device device) {
   const ModelConfig model_config{read_config_json(folder), weight_type(config), device};
-  return create_component<Model>(registry, config, "model", &model_config);
+  try {
+    return create_component<Model>(registry, config, "model", &model_config);
+  } catch (const Error& error) {  // the component is given the text, not the file
+    throw Error(std::string(error.what()) + "\n  in " + (folder / "config.json").string(), error.hint());
+  }
 }
 
 at::Device device_of(const RunConfig& config) { return run_device(config.section("run").get<std::string>("device")); }

@@ -1,4 +1,5 @@
 #include <core/base/limits.h>
+#include <core/base/quote.h>
 #include <core/config/document.h>
 #include <core/config/toml_layer.h>
 
@@ -163,11 +164,7 @@ ConfigLayer command_line_layer(const std::vector<ConfigOverride>& overrides, std
 std::string Origin::text() const {
   std::string out = kind == Kind::kDefault ? "default" : where;
   if (kind == Kind::kFile && key.line > 0) out += ":" + std::to_string(key.line);
-  // The text stands in a comment of the resolved file: it must not end the line.
-  for (char& c : out) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  return out;
+  return on_one_line(out);  // it stands in a comment of the resolved file
 }
 
 std::filesystem::path ConfigLeaf::place_of(const std::filesystem::path& path) const {

@@ -1,12 +1,12 @@
 #include <core/config/merge.h>
 
 #include <core/config/schema.h>
+#include <core/io/json.h>
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
 #include <set>
 #include <utility>
 
@@ -19,13 +19,12 @@ std::string text_of(const ConfigLeaf& leaf) {
 }
 
 /// What the checkpoint says that it is: `model_type` of its config.json, in small letters as components are named;
-/// empty if it says nothing.
+/// empty if it says nothing. @throws Error naming the file if it is damaged
 std::string checkpoint_family(const std::filesystem::path& folder) {
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(folder / "config.json", ignored)) return {};
-  std::ifstream file(folder / "config.json");
-  const auto json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("model_type") || !json["model_type"].is_string()) return {};
+  if (!std::filesystem::exists(folder / "config.json", ignored)) return {};
+  const auto json = read_json_object(folder / "config.json");
+  if (!json.contains("model_type") || !json["model_type"].is_string()) return {};
   auto type = json["model_type"].get<std::string>();
   std::transform(type.begin(), type.end(), type.begin(), [](unsigned char c) { return std::tolower(c); });
   return type;

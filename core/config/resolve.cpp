@@ -189,6 +189,8 @@ class Resolver {
     wrong.message = "no " + kind + " is named";
     wrong.file = document_.file;
     wrong.notes = {"name it: [" + schema.name + "] name = \"" + (names.empty() ? "…" : names.front()) + "\"", list};
+    if (schema.name == "model" && !checkpoint().empty())
+      wrong.notes.push_back((checkpoint() / "config.json").string() + " has no `model_type` that is one of them");
   }
 
   ResolvedValue resolve(const ParamSpec& spec, const std::string& section) {

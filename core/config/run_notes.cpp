@@ -1,16 +1,11 @@
 #include <core/config/run_notes.h>
 
+#include <core/base/quote.h>
+
 #include <algorithm>
 
 namespace drift {
 namespace {
-
-/// The text is also a comment of the resolved file, which it must not end.
-std::string on_one_line(std::string text) {
-  std::ranges::replace_if(
-      text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
-  return text;
-}
 
 void add_preset_notes(const Preset& preset, const RunConfig& config, std::vector<std::string>& notes) {
   for (const auto& [key, text] : preset.notes) {
@@ -43,6 +38,7 @@ std::vector<std::string> run_notes(const MergedConfig& merged, const RunConfig& 
       notes.push_back("evaluation may no longer be greedy, and its accuracy does not compare with a greedy one");
   }
   if (merged.preset) add_preset_notes(*merged.preset, config, notes);
+  // They are also comments of the resolved file.
   std::ranges::transform(notes, notes.begin(), on_one_line);
   return notes;
 }

@@ -1,4 +1,5 @@
 #include <core/data/item_statistics.h>
+#include <core/data/question_key.h>
 
 #include <unicode/utf8.h>
 #include <nlohmann/json.hpp>
@@ -94,12 +95,6 @@ std::string answer_shape(std::string_view reference) {
   if (reference.find(',') != std::string_view::npos && reference.find_first_of("([") != std::string_view::npos)
     return "list";
   return count_characters(reference) == 1 ? "letter" : "text";
-}
-
-std::string question_key(std::string_view question) {
-  std::string key(question);
-  std::erase_if(key, is_space);
-  return key;
 }
 
 std::int64_t shared_questions(const std::vector<TaskItem>& items, const std::vector<TaskItem>& others) {

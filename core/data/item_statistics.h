@@ -44,9 +44,6 @@ ItemStatistics item_statistics(const std::vector<TaskItem>& items, const CountTo
 /// "integer", "decimal", "fraction", "list", "LaTeX", "letter", "text", "JSON" (an object) or "empty".
 std::string answer_shape(std::string_view reference);
 
-/// The question without white space: what makes two questions the same one.
-std::string question_key(std::string_view question);
-
 /// How many of `items` ask a question of `others`, by question_key().
 std::int64_t shared_questions(const std::vector<TaskItem>& items, const std::vector<TaskItem>& others);
 

@@ -23,9 +23,11 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
   return joined;
 }
 
+/// Control characters are escaped, also those from U+0080 on, which act on a terminal as well.
 std::string in_quotes(std::string_view text) {
   std::string out = "\"";
-  for (const char c : text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
     switch (c) {
       case '"': out += "\\\""; break;
       case '\\': out += "\\\\"; break;
@@ -33,11 +35,13 @@ std::string in_quotes(std::string_view text) {
       case '\t': out += "\\t"; break;
       case '\r': out += "\\r"; break;
       default:
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+        const bool upper = c == '\xC2' && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
+        const auto code = static_cast<unsigned char>(upper ? text[++i] : c);
+        if (upper || code < 0x20 || code == 0x7f) {
           static const char* digits = "0123456789ABCDEF";
           out += "\\u00";
-          out += digits[(c >> 4) & 15];
-          out += digits[c & 15];
+          out += digits[code >> 4];
+          out += digits[code & 15];
         } else {
           out += c;
         }

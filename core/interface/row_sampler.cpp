@@ -58,15 +58,20 @@ DRIFT_MULTIVERSION float sum_of_weights(const float* x, std::int64_t width, floa
   return total;
 }
 
-/// Sum of weights times their logarithms.
-DRIFT_MULTIVERSION float sum_of_logs(const float* x, std::int64_t width, float reference, float inverse) {
-  float total = 0;
-#pragma omp simd reduction(+ : total)
+struct SumsWithLogs {
+  float weights, weighted_logs;
+};
+
+/// Also the sum of weights times their logarithms.
+DRIFT_MULTIVERSION SumsWithLogs sums_with_logs(const float* x, std::int64_t width, float reference, float inverse) {
+  float weights = 0, weighted_logs = 0;
+#pragma omp simd reduction(+ : weights, weighted_logs)
   for (std::int64_t i = 0; i < width; ++i) {
     const float log_weight = (x[i] - reference) * inverse, weight = vector_exp(log_weight);
-    total += weight == 0 ? 0 : weight * log_weight;  // the logarithm may be infinite
+    weights += weight;
+    weighted_logs += weight == 0 ? 0 : weight * log_weight;  // the logarithm may be infinite
   }
-  return total;
+  return {weights, weighted_logs};
 }
 
 DRIFT_MULTIVERSION void weights_of(const float* x, std::int64_t width, float reference, float inverse, float* weights) {
@@ -148,8 +153,13 @@ void RowSampler<T>::begin_row(const T* logits) {
 template <class T>
 void RowSampler<T>::weigh(float reference, float inverse_temperature) {
   for_tiles(logits_, allowed_.vocabulary(), [&](std::size_t tile, const float* x, std::int64_t width) {
-    sum_[tile] = sum_of_weights(x, width, reference, inverse_temperature);
-    if (!weighted_.empty()) weighted_[tile] = sum_of_logs(x, width, reference, inverse_temperature);
+    if (weighted_.empty()) {
+      sum_[tile] = sum_of_weights(x, width, reference, inverse_temperature);
+    } else {
+      const SumsWithLogs sums = sums_with_logs(x, width, reference, inverse_temperature);
+      sum_[tile] = sums.weights;
+      weighted_[tile] = sums.weighted_logs;
+    }
   });
 }
 
@@ -187,10 +197,10 @@ void RowSampler<T>::leave_out_forbidden() {
   }
 }
 
-/// Calls visit(candidate) for the allowed ids of at least this logit, by id.
+/// Calls visit(candidate) for the allowed ids of tiles that hold one of at least this logit, by id.
 template <class T>
 template <class Visit>
-void RowSampler<T>::for_likely(float least, const Visit& visit) const {
+void RowSampler<T>::for_likely_tiles(float least, const Visit& visit) const {
   alignas(64) Tile buffer, weights;
   for (std::size_t tile = 0; tile < largest_.size(); ++tile) {
     if (largest_[tile] < least) continue;
@@ -199,33 +209,37 @@ void RowSampler<T>::for_likely(float least, const Visit& visit) const {
     const float* logits = as_floats(logits_ + first, width, buffer);
     weights_of(logits, width, best_logit_, inverse_temperature_, weights.data());
     allowed_.for_ids_of(tile, [&](std::int64_t v) {
-      const std::int64_t i = v - first;
-      if (logits[i] >= least) visit(Candidate{logits[i], weights[static_cast<std::size_t>(i)], v});
+      visit(Candidate{logits[v - first], weights[static_cast<std::size_t>(v - first)], v});
     });
   }
 }
 
-/// What top_p keeps of the ids of at least this logit. They are counted by their logits in buckets, and only those of
-/// the bucket in which the cut lies are compared.
+/// Keeps what top_p leaves of the ids of at least this logit. They are counted by their logits in buckets, and only
+/// those of the bucket in which the cut lies are compared.
 template <class T>
-LikelyIds RowSampler<T>::most_likely_ids(float least) const {
-  constexpr std::size_t kBuckets = 512;
-  constexpr float kLastBucket = kBuckets - 1;
-  const float scale = best_logit_ > least ? static_cast<float>(kBuckets) / (best_logit_ - least) : 0;
+void RowSampler<T>::keep_most_likely(float least) {
+  constexpr std::int32_t kBuckets = 512;  // and one for what is below
+  const float scale = best_logit_ > least ? kBuckets / (best_logit_ - least) : 0;
   const auto bucket = [&](float logit) {
-    return static_cast<std::size_t>(std::min(kLastBucket, (best_logit_ - logit) * scale));
+    return static_cast<std::int32_t>(std::min<float>(kBuckets, (best_logit_ - logit) * scale));
   };
-  std::array<double, kBuckets> weight{};
-  for_likely(least, [&](const Candidate& candidate) { weight[bucket(candidate.logit)] += candidate.weight; });
-  double left = options_.top_p * total_;
-  std::size_t crossed = 0;
-  while (crossed < kBuckets && weight[crossed] <= left) left -= weight[crossed++];
-  if (crossed == kBuckets) return {};
-  std::vector<Candidate> candidates;
-  for_likely(least, [&](const Candidate& candidate) {
-    if (bucket(candidate.logit) == crossed) candidates.push_back(candidate);
+  std::array<double, kBuckets + 1> weight{};
+  for_likely_tiles(least, [&](const Candidate& candidate) {
+    weight[static_cast<std::size_t>(bucket(candidate.logit))] += candidate.weight;
   });
-  return most_likely_weighing(left, std::move(candidates));
+  double left = options_.top_p * total_;
+  std::int32_t crossed = 0;
+  while (crossed < kBuckets && weight[static_cast<std::size_t>(crossed)] <= left)
+    left -= weight[static_cast<std::size_t>(crossed++)];
+  std::vector<Candidate> compared;
+  for_likely_tiles(least, [&](const Candidate& candidate) {
+    const std::int32_t own = bucket(candidate.logit);
+    if (own > crossed || candidate.logit < least) return;
+    kept_.push_back(candidate);
+    if (own == crossed) compared.push_back(candidate);
+  });
+  const LikelyIds likely = most_likely_weighing(left, std::move(compared));
+  std::erase_if(kept_, [&](const Candidate& candidate) { return !likely.keep(candidate); });
 }
 
 /// Keeps what top_p and top_k leave. Only ids that may stay are looked at: those of less than half the mean of what
@@ -240,16 +254,15 @@ void RowSampler<T>::cut() {
                      std::greater<>());
     least = std::max(least, largest[k - 1]);
   }
-  LikelyIds likely;
+  kept_.clear();
   if (options_.top_p > 0 && options_.top_p < 1) {
     const double weight = 0.5 * (1 - options_.top_p) * total_ / static_cast<double>(allowed_.vocabulary());
-    least = std::max(least, best_logit_ + static_cast<float>(std::log(weight)) / inverse_temperature_);
-    likely = most_likely_ids(least);
+    keep_most_likely(std::max(least, best_logit_ + static_cast<float>(std::log(weight)) / inverse_temperature_));
+  } else {
+    for_likely_tiles(least, [&](const Candidate& candidate) {
+      if (candidate.logit >= least) kept_.push_back(candidate);
+    });
   }
-  kept_.clear();
-  for_likely(std::max(least, likely.logit), [&](const Candidate& candidate) {
-    if (likely.keep(candidate)) kept_.push_back(candidate);
-  });
   if (k > 0) {
     const LikelyIds largest = most_likely(options_.top_k, kept_);
     std::erase_if(kept_, [&](const Candidate& candidate) { return !largest.keep(candidate); });
@@ -266,7 +279,7 @@ void RowSampler<T>::add_up_kept() {
     const double share = kept_[i].weight;
     cumulative_[i] = total_ += share;
     if (kept_[i].id != best_) second = std::max(second, share);
-    if (share > 0) weighted += share * std::log(share);
+    if (!weighted_.empty() && share > 0) weighted += share * std::log(share);
   }
   if (of_draw_) row_confidence_ = confidence(second, total_, weighted);
 }

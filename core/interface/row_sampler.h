@@ -67,8 +67,8 @@ class RowSampler {
   void weigh(float reference, float inverse_temperature);
   void leave_out_forbidden();
   template <class Visit>
-  void for_likely(float least, const Visit& visit) const;
-  LikelyIds most_likely_ids(float least) const;
+  void for_likely_tiles(float least, const Visit& visit) const;
+  void keep_most_likely(float least);
   void cut();
   void add_up_kept();
   void add_up_tiles();

@@ -70,13 +70,19 @@ struct Span {
   std::size_t end = 0;  ///< 0: there is none
 };
 
+// What a text means that stands between quotes in JSON.
+std::string unescaped(std::string_view quoted) {
+  const std::string_view plain = quoted.substr(1, quoted.size() - 2);
+  return plain.find('\\') == plain.npos ? std::string(plain) : nlohmann::json::parse(quoted).get<std::string>();
+}
+
 // The value of a key of the object that begins at `at`; the last one if the key occurs twice, as parsers take it.
 Span find_value(std::string_view text, std::size_t at, std::string_view key) {
   Span found;
   at = skip_blanks(text, at + 1);
   while (at < text.size() && text[at] == '"') {
     const std::size_t key_end = skip_string(text, at);
-    const bool is_wanted = text.substr(at + 1, key_end - at - 2) == key;
+    const bool is_wanted = unescaped(text.substr(at, key_end - at)) == key;
     const std::size_t begin = skip_blanks(text, skip_blanks(text, key_end) + 1);
     const std::size_t end = skip_value(text, begin);
     if (is_wanted) found = {begin, end};
@@ -125,7 +131,7 @@ nlohmann::json read_json_object(const std::filesystem::path& path) {
 }
 
 void for_each_json_line(const std::filesystem::path& path, const std::string& hint,
-                        const std::function<void(const nlohmann::json&)>& use) {
+                        const std::function<void(const nlohmann::json&, std::string_view)>& use) {
   require_regular_file(path);
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Error("cannot read " + path.string(), hint);
@@ -134,7 +140,7 @@ void for_each_json_line(const std::filesystem::path& path, const std::string& hi
     ++number;
     if (skip_blanks(line, 0) == line.size()) continue;
     try {
-      use(parse_json_object(line, "the line", hint));
+      use(parse_json_object(line, "the line", hint), line);
     } catch (const Error& error) {
       throw Error(path.string() + ":" + std::to_string(number) + ": " + error.what(),
                   error.hint().empty() ? hint : error.hint());
@@ -149,6 +155,11 @@ std::string json_text(const nlohmann::json& value, int indent) {
 
 std::string json_text(const nlohmann::ordered_json& value, int indent) {
   return value.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::string_view json_source(std::string_view text, std::string_view key) {
+  const Span span = find_value(text, skip_blanks(text, 0), key);
+  return text.substr(span.begin, span.end - span.begin);
 }
 
 std::string replace_json_value(std::string_view text, const std::vector<std::string_view>& keys,

@@ -24,11 +24,11 @@ nlohmann::json parse_json_object(std::string_view text, const std::string& where
 std::string read_json_text(const std::filesystem::path& path);
 nlohmann::json read_json_object(const std::filesystem::path& path);
 
-/// Call use(object) for every line of a file of JSON Lines; empty lines are none.
+/// Call use(object, its text) for every line of a file of JSON Lines; empty lines are none.
 /// @param hint  what a line should look like, for messages
 /// @throws Error naming file and line if the file cannot be read, a line is not a JSON object, or `use` throws an Error
 void for_each_json_line(const std::filesystem::path& path, const std::string& hint,
-                        const std::function<void(const nlohmann::json&)>& use);
+                        const std::function<void(const nlohmann::json&, std::string_view)>& use);
 
 /// A number of an object; kUnknown where there is none of that name.
 double json_number(const nlohmann::json& object, const char* name);
@@ -38,6 +38,10 @@ double json_number(const nlohmann::ordered_json& object, const char* name);
 /// @param indent  spaces a level; -1: all on one line
 std::string json_text(const nlohmann::json& value, int indent = -1);
 std::string json_text(const nlohmann::ordered_json& value, int indent = -1);
+
+/// The value of a key as it is written, with every digit of a number. @param text  valid JSON, an object
+/// Empty if there is no such key.
+std::string_view json_source(std::string_view text, std::string_view key);
 
 /// The text of a JSON object with one value replaced and every other byte as it was. A text without that value comes
 /// back unchanged.

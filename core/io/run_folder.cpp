@@ -3,6 +3,7 @@
 #include <core/io/atomic.h>
 #include <core/io/checkpoint.h>
 #include <core/io/file_error.h>
+#include <core/process/child_process.h>
 
 #include <drift/error.h>
 
@@ -65,14 +66,19 @@ void create_folder(const fs::path& path) {
   if (failed) throw_file_error("create folder", path, failed.value());
 }
 
+// The command that makes a run continue from this checkpoint.
+std::string link_command(const fs::path& checkpoint) {
+  return shell_command({"ln", "-sfn", checkpoint.filename().string(), (checkpoint.parent_path() / kLast).string()});
+}
+
 // What to do if the checkpoint to continue from cannot be used.
 std::string name_whole_checkpoint(const fs::path& checkpoints, const fs::path& broken) {
   for (const StepFolder& other : step_folders(checkpoints)) {
     if (other.path.filename() == broken.filename()) continue;
     try {
       read_training_state(other.path);
-      return "the newest complete checkpoint is " + other.path.string() + "; to continue from there: ln -sfn " +
-             other.path.filename().string() + " " + (checkpoints / kLast).string();
+      return "the newest complete checkpoint is " + other.path.string() +
+             "; to continue from there: " + link_command(other.path);
     } catch (const Error&) {  // not this one either
     }
   }
@@ -80,6 +86,13 @@ std::string name_whole_checkpoint(const fs::path& checkpoints, const fs::path& b
 }
 
 }  // namespace
+
+std::string earlier_checkpoint_command(const fs::path& checkpoint) {
+  for (const StepFolder& other : step_folders(checkpoint.parent_path())) {
+    if (other.path.filename() < checkpoint.filename()) return link_command(other.path);
+  }
+  return "";
+}
 
 bool RunFolder::has_begun(const fs::path& path) {
   std::error_code failed;

@@ -84,4 +84,7 @@ class RunFolder {
   int lock_ = -1;
 };
 
+/// The shell command that makes a run go back to the checkpoint before `checkpoint`; empty if there is none.
+std::string earlier_checkpoint_command(const std::filesystem::path& checkpoint);
+
 }  // namespace drift

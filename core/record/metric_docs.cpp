@@ -32,6 +32,15 @@ RecordDoc step_doc() {
         "masked sequences that went through the model in the update, those of the old and the reference policy "
         "included; equal contexts count once"},
        {"update_backwards_per_response", "sequences", kCount, "the same, for backward passes"},
+       {"rollout_gap", "nats", kCount,
+        "mean absolute difference between a token's log-probability when it was committed and in the complete state "
+        "that training scores, with the same weights; one denoising step each of train.gap_responses responses; "
+        "rounding unless the rollout has a cache or a horizon, or guides"},
+       {"rollout_gap_max", "nats", kCount, "the largest of these differences"},
+       {"rollout_weight", "", kCount,
+        "with algorithm.rollout_correction: mean weight of the tokens that are scored in the state that committed "
+        "them"},
+       {"rollout_capped", "share", kShare, "of these tokens, whose weight is the cap"},
        {"two_pass", "true / false", "",
         "a coupled loss exceeded the memory budget: contexts were scored first, then computed in parts"},
        {"skipped", "true / false", "", "nothing could be learned: no optimizer step"},
@@ -167,6 +176,7 @@ RecordDoc runs_doc() {
            {"rollout_forwards_per_response", "forwards", kCount, "mean of forwards_per_response"},
            {"update_forwards_per_response", "sequences", kCount, "mean over the steps"},
            {"update_backwards_per_response", "sequences", kCount, "mean over the steps"},
+           {"rollout_gap", "nats", kCount, "mean over the steps"},
            {"peak_memory_mib", "MiB", kCount, "of summary.json"},
            {"threads", "threads", ">= 1", "of summary.json"},
            {"drift", "text", "", "version of the Drift that made it"}}};
@@ -187,11 +197,12 @@ RecordDoc table_doc() {
        {"difference_pairs", "runs", kCount, "seeds that both have"},
        {"training_reward", "", "", "mean over the runs of training_reward in runs.csv"},
        {"training_reward_standard_error", "", kCount, "over the seeds"},
-       {"seconds_per_step", "s", kCount, "mean over the runs, as the four below"},
+       {"seconds_per_step", "s", kCount, "mean over the runs, as the five below"},
        {"seconds_per_run", "s", kCount, "of training, without evaluations"},
        {"rollout_forwards_per_response", "forwards", kCount, "as in runs.csv"},
        {"update_forwards_per_response", "sequences", kCount, "as in runs.csv"},
        {"update_backwards_per_response", "sequences", kCount, "as in runs.csv"},
+       {"rollout_gap", "nats", kCount, "as in runs.csv"},
        {"peak_memory_mib", "MiB", kCount, "of the largest run"}}};
 }
 

@@ -54,6 +54,10 @@ struct StepRecord {
   // through it backwards. Equal contexts count once.
   double update_forwards_per_response = kUnknown;
   double update_backwards_per_response = kUnknown;
+  double rollout_gap = kUnknown;  ///< between log-probabilities when committed and as training scores them: mean …
+  double rollout_gap_max = kUnknown;  ///< … and largest absolute difference
+  double rollout_weight = kUnknown;   ///< of rollout_correction, mean over the tokens that have one
+  double rollout_capped = kUnknown;   ///< share of these whose weight is the cap
   bool two_pass = false;
   bool skipped = false;                                       ///< no group was live: no optimizer step
   std::map<std::string, double, std::less<>> loss_metrics;    ///< what the loss reports: loss/NAME in metrics.jsonl

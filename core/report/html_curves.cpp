@@ -50,6 +50,7 @@ class Curves {
          .minimum = 0,
          .noisy = true});
     add({.title = "Forwards", .unit = "a response", .series = {of("forwards_per_response")}, .minimum = 0});
+    rollout_gap();
     add({.title = "Response length", .unit = "tokens", .series = {of("response_length")}, .minimum = 0});
     phases();
     add({.title = "Speed", .unit = "tokens per second", .series = {of("tokens_per_second")}, .minimum = 0});
@@ -134,6 +135,20 @@ class Curves {
     if (skipped > 0)
       chart.note = std::to_string(skipped) + (skipped == 1 ? " step" : " steps") + " without an optimizer step";
     add(std::move(chart));
+  }
+
+  /// Where it is more than rounding.
+  void rollout_gap() {
+    constexpr double kRounding = 1e-3;
+    const bool is_there =
+        std::ranges::any_of(metrics_, [](const StepRecord& step) { return step.value("rollout_gap_max") > kRounding; });
+    if (!is_there) return;
+    add({.title = "Rollout gap",
+         .unit = "nats, between log-probabilities when committed and as scored",
+         .series = {of("rollout_gap")},
+         .minimum = 0,
+         .noisy = true});
+    add({.title = "Weight of the rollout correction", .series = {of("rollout_weight")}, .noisy = true});
   }
 
   void phases() {

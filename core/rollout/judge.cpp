@@ -2,8 +2,10 @@
 
 #include <core/process/threads.h>
 
+#include <algorithm>
 #include <map>
 #include <tuple>
+#include <variant>
 
 namespace drift {
 namespace {
@@ -38,11 +40,15 @@ std::string_view status_name(RewardStatus status) {
   return "unknown";
 }
 
-Judge::Judge(const Registry& registry, const RunConfig& config) {
+Judge::Judge(const Registry& registry, const RunConfig& config) : at_once_(processor_cores()) {
   const auto add = [&](const std::string& section, const std::string& label) {
     rewards_.push_back(create_component<Reward>(registry, config, section));
     labels_.push_back(label);
     weights_.push_back(config.section(section).get<double>("weight"));
+    const auto& values = config.section(section).values();
+    const auto workers = values.find("workers");
+    const auto* wanted = workers == values.end() ? nullptr : std::get_if<std::int64_t>(&workers->second);
+    if (wanted != nullptr && *wanted > 0) at_once_ = std::max(at_once_, static_cast<std::size_t>(*wanted));
   };
   add("reward", config.component("reward"));
   const std::string family = "reward.added.";
@@ -78,8 +84,8 @@ std::vector<Judgement> Judge::judge(std::span<const RewardRequest> requests) con
     if (first[i] == i) different.push_back(i);
   }
   std::vector<Judgement> judgements(requests.size());
-  for_each_at_once(different.size(),
-                   [&](std::size_t i) { judgements[different[i]] = judge_one(requests[different[i]]); });
+  for_each_at_once(
+      different.size(), [&](std::size_t i) { judgements[different[i]] = judge_one(requests[different[i]]); }, at_once_);
   for (std::size_t i = 0; i < first.size(); ++i) {
     if (first[i] != i) judgements[i] = judgements[first[i]];
   }

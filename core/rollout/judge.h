@@ -36,7 +36,8 @@ class Judge {
   /// In the order of labels().
   const std::vector<double>& weights() const { return weights_; }
 
-  /// Judgements of the requests, in their order; several at a time. Equal responses to the same item are judged once,
+  /// Judgements of the requests, in their order; as many at a time as there are processors, or as a reward's parameter
+  /// `workers` says if that is more. Equal responses to the same item are judged once,
   /// so that they cannot get different rewards. Responses that could not be judged are tried a second time.
   /// @throws Error naming the reward and the item.
   std::vector<Judgement> judge(std::span<const RewardRequest> requests) const;
@@ -47,6 +48,7 @@ class Judge {
   std::vector<Loaded<Reward>> rewards_;
   std::vector<std::string> labels_;
   std::vector<double> weights_;
+  std::size_t at_once_;
 };
 
 }  // namespace drift

@@ -79,6 +79,7 @@ void take_results(const fs::path& folder, RunRecord& record) {
   record.rollout_forwards = estimate(named("forwards_per_response")).mean;
   record.update_forwards = estimate(named("update_forwards_per_response")).mean;
   record.update_backwards = estimate(named("update_backwards_per_response")).mean;
+  record.rollout_gap = estimate(named("rollout_gap")).mean;
   record.peak_memory_mib = json_number(summary, "peak_memory_mib");
   record.version = summary.value("version", "");
   record.threads = summary.value("threads", std::int64_t{0});

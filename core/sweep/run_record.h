@@ -34,6 +34,7 @@ struct RunNumbers {
   double rollout_forwards = kUnknown;  ///< evaluations of the model a response, as the two below
   double update_forwards = kUnknown;
   double update_backwards = kUnknown;
+  double rollout_gap = kUnknown;
   double peak_memory_mib = kUnknown;
 };
 
@@ -42,7 +43,7 @@ struct RunNumber {
   const char* name;
   double RunNumbers::*value;
 };
-inline constexpr std::array<RunNumber, 9> kRunNumbers = {{
+inline constexpr std::array<RunNumber, 10> kRunNumbers = {{
     {"held_out_accuracy", &RunNumbers::held_out},
     {"training_reward", &RunNumbers::reward},
     {"training_solved", &RunNumbers::solved},
@@ -51,6 +52,7 @@ inline constexpr std::array<RunNumber, 9> kRunNumbers = {{
     {"rollout_forwards_per_response", &RunNumbers::rollout_forwards},
     {"update_forwards_per_response", &RunNumbers::update_forwards},
     {"update_backwards_per_response", &RunNumbers::update_backwards},
+    {"rollout_gap", &RunNumbers::rollout_gap},
     {"peak_memory_mib", &RunNumbers::peak_memory_mib},
 }};
 

@@ -114,6 +114,7 @@ TextTable result_numbers(const SweepResults& results) {
   mean("rollout_forwards_per_response", &RunNumbers::rollout_forwards);
   mean("update_forwards_per_response", &RunNumbers::update_forwards);
   mean("update_backwards_per_response", &RunNumbers::update_backwards);
+  mean("rollout_gap", &RunNumbers::rollout_gap);
   mean("peak_memory_mib", &RunNumbers::peak_memory_mib);
   return table.table();
 }

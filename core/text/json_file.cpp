@@ -1,4 +1,5 @@
 #include <core/base/quote.h>
+#include <core/io/file_error.h>
 #include <core/text/json_file.h>
 
 #include <new>
@@ -6,6 +7,7 @@
 namespace drift {
 
 JsonFile::JsonFile(const std::filesystem::path& path, const TokenizerFileBuilder& builder) : builder_(&builder) {
+  require_regular_file(path);
   simdjson::padded_string json;
   if (simdjson::padded_string::load(path.string()).get(json) != simdjson::SUCCESS) {
     builder.fail("the file cannot be opened",

@@ -7,6 +7,9 @@
 #include <core/base/trainable.h>
 #include <core/rollout/response_text.h>
 #include <core/rollout/truncation.h>
+#include <core/train/different_responses.h>
+#include <core/update/rollout_correction.h>
+#include <core/update/rollout_gap.h>
 
 #include <drift/error.h>
 
@@ -16,6 +19,9 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
+
+#include <cmath>
+#include <variant>
 
 namespace drift {
 namespace {
@@ -94,6 +100,14 @@ PolicyTraining::PolicyTraining(const RunConfig& config, const Model& model, cons
   group_size_ = train.get<std::int64_t>("group_size");
   inner_iterations_ = train.get<std::int64_t>("inner_iterations");
   restarts_optimizer_ = train.get<std::string>("optimizer_restart") == "per_rollout";
+  gap_responses_ = train.get<std::int64_t>("gap_responses");
+  const auto& algorithm = config.section("algorithm");
+  if (algorithm.get<std::string>("rollout_correction") == "truncated")
+    correction_cap_ = algorithm.get<double>("rollout_correction_cap");
+  const auto& rollout = config.section("rollout").values();
+  if (const auto found = rollout.find("temperature"); found != rollout.end()) {
+    if (const auto* const temperature = std::get_if<double>(&found->second)) temperature_ = *temperature;
+  }
   const auto& reward = config.section("reward");
   truncation_is_wrong_ = reward.get<bool>("truncation_is_wrong");
   truncation_margin_ = reward.get<std::int64_t>("truncation_margin");
@@ -145,6 +159,10 @@ PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& m
     components_.rollout->generate(input, scored.trajectories);
   }
   metrics.seconds->rollout = rollout_timer.seconds();
+  if (temperature_ > 0) require_different_responses(*components_.rollout, input, scored.trajectories, group_size_);
+  const auto gap = rollout_gap(model_, scored.trajectories, gap_responses_, random_.child("gap"), step);
+  metrics.rollout_gap = gap.mean;
+  metrics.rollout_gap_max = gap.largest;
 
   const PhaseTimer reward_timer;
   score(items, scored.trajectories, scored, metrics);
@@ -243,7 +261,35 @@ void PolicyTraining::update(std::int64_t step, const Scored& scored, StepRecord&
 
   const auto advantage_B = advantages(scored.reward_B.index_select(0, sample_number), group_size_, advantage_);
   if (restarts_optimizer_) optimizer_.restart();
-  take(policy_update_.run(kept, plans, advantage_B), metrics);
+  const auto weights_BL = correct(kept, plans, metrics);
+  take(policy_update_.run(kept, plans, advantage_B, weights_BL), metrics);
+}
+
+std::vector<at::Tensor> PolicyTraining::correct(const Trajectories& kept, const std::vector<MaskPlan>& plans,
+                                                StepRecord& metrics) const {
+  if (correction_cap_ == 0) return {};
+  const PhaseTimer timer;
+  std::vector<at::Tensor> weights_BL;
+  double sum = 0, tokens = 0, capped = 0, rows = 0;
+  for (const MaskPlan& plan : plans) {
+    const auto correction = rollout_correction(model_, kept, plan, correction_cap_);
+    if (correction.tokens == 0) {
+      throw Error("algorithm.rollout_correction: the masking strategy `" + components_.masking.name() +
+                      "` scores no token in the state that committed it, so that there is nothing to compare",
+                  "choose one that scores states of the response's own denoising steps (docs/decoding.md names them), "
+                  "or set algorithm.rollout_correction = \"none\"");
+    }
+    weights_BL.push_back(correction.weight_BL);
+    sum += correction.weight_sum;
+    tokens += static_cast<double>(correction.tokens);
+    capped += static_cast<double>(correction.capped);
+    rows += static_cast<double>(correction.rows);
+  }
+  metrics.rollout_weight = sum / tokens;
+  metrics.rollout_capped = capped / tokens;
+  metrics.update_forwards_per_response = rows / static_cast<double>(prompts_per_step_ * group_size_);
+  metrics.seconds->old = timer.seconds();
+  return weights_BL;
 }
 
 void PolicyTraining::take(const UpdateResult& result, StepRecord& metrics) const {
@@ -254,10 +300,11 @@ void PolicyTraining::take(const UpdateResult& result, StepRecord& metrics) const
   if (!result.has_gradient)
     metrics.warnings.push_back("the loss `" + components_.loss.name() +
                                "` has no gradient, though advantages differ; nothing is learned from these responses");
-  metrics.update_forwards_per_response = static_cast<double>(result.forward_rows) / responses;
+  const double before = std::isnan(metrics.update_forwards_per_response) ? 0 : metrics.update_forwards_per_response;
+  metrics.update_forwards_per_response = before + static_cast<double>(result.forward_rows) / responses;
   metrics.update_backwards_per_response = static_cast<double>(result.backward_rows) / responses;
   metrics.two_pass = result.two_pass;
-  metrics.seconds->old = result.old_seconds;
+  metrics.seconds->old += result.old_seconds;
   metrics.seconds->reference = result.reference_seconds;
   metrics.seconds->update = result.gradient_seconds;
 }

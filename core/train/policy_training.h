@@ -50,6 +50,9 @@ class PolicyTraining final : public Training {
              StepRecord& metrics) const;
   std::vector<std::int64_t> choose_groups(std::int64_t step, const Scored& scored, StepRecord& metrics) const;
   void update(std::int64_t step, const Scored& scored, StepRecord& metrics);
+  /// For each plan, what the advantages of tokens are multiplied by; empty: nothing is corrected.
+  std::vector<at::Tensor> correct(const Trajectories& kept, const std::vector<MaskPlan>& plans,
+                                  StepRecord& metrics) const;
   void take(const UpdateResult& result, StepRecord& metrics) const;
   std::vector<MaskPlan> draw_plans(std::int64_t step, const Trajectories& kept, const at::Tensor& sample_number) const;
   MaskPlan draw_plan(std::int64_t step, std::int64_t inner_iteration, const Trajectories& kept,
@@ -63,7 +66,9 @@ class PolicyTraining final : public Training {
   RandomStream random_;
   AdvantageSettings advantage_;
   GroupFilterSettings filter_;
-  std::int64_t prompts_per_step_, group_size_, inner_iterations_;
+  std::int64_t prompts_per_step_, group_size_, inner_iterations_, gap_responses_;
+  double correction_cap_ = 0;  // 0: no correction
+  double temperature_ = 0;     // of the rollout, 0 where it has none
   bool restarts_optimizer_;
   bool truncation_is_wrong_;
   std::int64_t truncation_margin_;

@@ -20,6 +20,7 @@ struct UpdateBatch {
   const Trajectories* trajectories = nullptr;
   const MaskPlan* plan = nullptr;
   at::Tensor advantage_B;
+  at::Tensor advantage_BL;  ///< LossInput::advantage_BL
   PolicyScores old_policy;  ///< logprob_FL undefined: the weights have not changed, old is the detached current
   PolicyScores reference;   ///< undefined unless the loss needs it
   BatchTotals totals;

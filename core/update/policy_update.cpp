@@ -31,12 +31,13 @@ PolicyUpdate::PolicyUpdate(const Model& model, const Loaded<LossEstimator>& loss
 // The first optimizer step finds the weights as the rollout left them, so that its log-probabilities are the old
 // policy's for later inner iterations on the same views. All other scores are taken before it.
 UpdateResult PolicyUpdate::run(const Trajectories& kept, const std::vector<MaskPlan>& plans,
-                               const at::Tensor& advantage_B) {
+                               const at::Tensor& advantage_B, const std::vector<at::Tensor>& weights_BL) {
   Sum sum;
   std::vector<std::vector<Part>> parts;
   std::int64_t steps = 0;
   for (std::size_t p = 0; p < plans.size(); ++p) {
-    parts.push_back(parts_of(kept, advantage_B, plans[p], p == 0, sum));
+    const auto advantage_BL = weights_BL.empty() ? at::Tensor() : advantage_B.unsqueeze(1) * weights_BL[p];
+    parts.push_back(parts_of(kept, advantage_B, advantage_BL, plans[p], p == 0, sum));
   }
   for (std::int64_t j = 0; j < settings_.inner_iterations; ++j) {
     steps += static_cast<std::int64_t>(parts[std::min(static_cast<std::size_t>(j), parts.size() - 1)].size());
@@ -55,11 +56,12 @@ UpdateResult PolicyUpdate::run(const Trajectories& kept, const std::vector<MaskP
 }
 
 std::vector<PolicyUpdate::Part> PolicyUpdate::parts_of(const Trajectories& kept, const at::Tensor& advantage_B,
-                                                       const MaskPlan& plan, bool unchanged_weights, Sum& sum) const {
+                                                       const at::Tensor& advantage_BL, const MaskPlan& plan,
+                                                       bool unchanged_weights, Sum& sum) const {
   std::vector<Part> parts;
   const Coupling coupling = loss_->coupling();
   for (const auto& views : update_parts(plan, coupling, settings_.views_per_update)) {
-    Part part{update_step(kept, advantage_B, plan, coupling, views, settings_.group_size), {}, {}};
+    Part part{update_step(kept, advantage_B, plan, coupling, views, settings_.group_size, advantage_BL), {}, {}};
     const bool from_old_policy = needs_.reference && reference_->is_old_policy();
     const bool first = unchanged_weights && parts.empty();
     const bool asked = needs_.old || from_old_policy;
@@ -87,6 +89,7 @@ void PolicyUpdate::step(std::int64_t optimizer_steps, Part& part, Sum& sum) {
   batch.trajectories = &part.trajectories;
   batch.plan = &part.plan;
   batch.advantage_B = part.advantage_B;
+  batch.advantage_BL = part.advantage_BL;
   batch.old_policy = part.old_policy;
   batch.reference = part.reference;
   batch.reference_is_old_policy = needs_.reference && reference_->is_old_policy();
@@ -127,13 +130,16 @@ Trajectories select_responses(const Trajectories& trajectories, const at::Tensor
 }
 
 UpdateStep update_step(const Trajectories& kept, const at::Tensor& advantage_B, const MaskPlan& plan, Coupling coupling,
-                       const std::vector<std::int64_t>& views, std::int64_t group_size) {
+                       const std::vector<std::int64_t>& views, std::int64_t group_size,
+                       const at::Tensor& advantage_BL) {
   UpdateStep step{kept, advantage_B, select_views(plan, views, at::kCPU), {}, {}};
+  step.advantage_BL = advantage_BL;
   const bool whole = step.plan.sample_F.size(0) == plan.sample_F.size(0);
   if (coupling == Coupling::kBatch && !whole) {
     const auto [responses, number_F] = at::_unique(step.plan.sample_F, /*sorted=*/true, /*return_inverse=*/true);
     step.trajectories = select_responses(kept, responses);
     step.advantage_B = advantage_B.index_select(0, responses);
+    if (advantage_BL.defined()) step.advantage_BL = advantage_BL.index_select(0, responses);
     step.plan.sample_F = number_F;
   }
   const MaskPlan& batch = coupling == Coupling::kBatch ? step.plan : plan;

@@ -47,13 +47,15 @@ class PolicyUpdate {
   /// @param kept         the responses that are trained on.
   /// @param plans        one for all inner iterations, or one for each. Not empty of views.
   /// @param advantage_B  of the kept responses.
-  UpdateResult run(const Trajectories& kept, const std::vector<MaskPlan>& plans, const at::Tensor& advantage_B);
+  /// @param weights_BL   for each plan, what the advantage of each token is multiplied by; empty: 1.
+  UpdateResult run(const Trajectories& kept, const std::vector<MaskPlan>& plans, const at::Tensor& advantage_B,
+                   const std::vector<at::Tensor>& weights_BL = {});
 
  private:
   struct Part;
   struct Sum;
-  std::vector<Part> parts_of(const Trajectories& kept, const at::Tensor& advantage_B, const MaskPlan& plan,
-                             bool unchanged_weights, Sum& sum) const;
+  std::vector<Part> parts_of(const Trajectories& kept, const at::Tensor& advantage_B, const at::Tensor& advantage_BL,
+                             const MaskPlan& plan, bool unchanged_weights, Sum& sum) const;
   void step(std::int64_t optimizer_steps, Part& part, Sum& sum);
 
   const Model& model_;
@@ -71,10 +73,11 @@ Trajectories select_responses(const Trajectories& trajectories, const at::Tensor
 struct UpdateStep {
   Trajectories trajectories;
   at::Tensor advantage_B;
-  MaskPlan plan;        ///< its views; sample_F indexes `trajectories`
-  BatchTotals totals;   ///< optimizer_steps is not set
-  at::Tensor scored_B;  ///< LossInput::scored_B
-  double share = 1;     ///< of the plan's views: the step's loss is divided by it
+  MaskPlan plan;                 ///< its views; sample_F indexes `trajectories`
+  BatchTotals totals;            ///< optimizer_steps is not set
+  at::Tensor scored_B;           ///< LossInput::scored_B
+  double share = 1;              ///< of the plan's views: the step's loss is divided by it
+  at::Tensor advantage_BL = {};  ///< undefined: each token has its response's
 };
 
 /// One optimizer step on some views of `plan`.
@@ -84,7 +87,8 @@ struct UpdateStep {
 /// step's loss is then as large as the plan's, and the mean over the steps, each weighed by its share, is the plan's
 /// loss. A loss that couples the entire batch uses the responses of these views as its batch.
 UpdateStep update_step(const Trajectories& kept, const at::Tensor& advantage_B, const MaskPlan& plan, Coupling coupling,
-                       const std::vector<std::int64_t>& views, std::int64_t group_size);
+                       const std::vector<std::int64_t>& views, std::int64_t group_size,
+                       const at::Tensor& advantage_BL = {});
 
 /// The views of each optimizer step: at least `views_per_update` views in the plan's order, the rest in the last one.
 /// Where the loss couples the views of a response, its views stay together.

@@ -124,7 +124,8 @@ class PairLoss final : public LossEstimator {
 
     // -min(r A, clip(r, 1 - eps, 1 + eps) A) + beta KL, of the weighted log-probabilities
     const auto log_ratio_BL = log_ratio(current_BL, old_BL, scored_BL, clamp);
-    const auto policy_BL = clip_.loss(log_ratio_BL, in.advantage_B.unsqueeze(1), scored_BL, loss);
+    const auto advantage = in.advantage_BL.defined() ? in.advantage_BL : in.advantage_B.unsqueeze(1);
+    const auto policy_BL = clip_.loss(log_ratio_BL, advantage, scored_BL, loss);
     const auto token_BL = kl_.added_to(policy_BL, reference_BL, current_BL, scored_BL, clamp, loss);
     loss.add_mean("weighted_logprob", current_BL, scored_BL);
 

@@ -122,6 +122,7 @@ class SequenceLoss final : public LossEstimator {
     // -min(rho A, clip(rho, 1 - eps, 1 + eps) A), rho = exp((ELBO - ELBO_old) / length)
     const auto log_ratio_B = log_ratio(current_B / length_B, old_B / length_B, here_B, clip_.log_ratio_clamp());
     auto response_loss_B = clip_.loss(log_ratio_B, in.advantage_B, here_B, loss);
+    if (in.advantage_BL.defined()) response_loss_B = token_loss_B(in, log_ratio_B, counted, length_B);
     loss.add_mean("elbo", current_B / length_B, here_B);
 
     // + beta KL / length
@@ -139,6 +140,28 @@ class SequenceLoss final : public LossEstimator {
   }
 
  private:
+  /// The policy term where tokens have advantages of their own. Each token has its response's ratio, through which
+  /// only its own share of the ELBO is differentiated (as GSPO-token does); -min(rho A_i, clip(rho) A_i) is added up
+  /// over the tokens and divided by the length. Equal advantages give the gradient of the response's term.
+  at::Tensor token_loss_B(const LossInput& in, const at::Tensor& log_ratio_B, const at::Tensor& counted_FL,
+                          const at::Tensor& length_B) const {
+    const auto share_BL = elbo_BL(in, in.log_probs.current_FL, counted_FL);
+    const auto clamped_B = log_ratio_B.detach().abs() >= clip_.log_ratio_clamp();
+    const auto own_BL = at::where(clamped_B.unsqueeze(1), at::zeros_like(share_BL), share_BL - share_BL.detach());
+    const auto counts_BL = valid_only_ ? in.valid_BL : at::ones_like(in.valid_BL);
+    const auto token_BL = clip_.loss(log_ratio_B.detach().unsqueeze(1) + own_BL, in.advantage_BL);
+    return at::where(counts_BL, token_BL, at::zeros_like(token_BL)).sum(1) / length_B;
+  }
+
+  /// What each position adds to the ELBO, [B, L].
+  static at::Tensor elbo_BL(const LossInput& in, const at::Tensor& log_prob_FL, const at::Tensor& counted_FL) {
+    const double length = static_cast<double>(log_prob_FL.size(1));
+    const auto masked_F = in.plan.masked_FL.sum(1).to(log_prob_FL.scalar_type()).clamp_min(1);  // l_f
+    const auto scale_F1 =
+        (masked_F.reciprocal() * ((length + 1) / static_cast<double>(in.totals.forwards))).unsqueeze(1);
+    return sum_over_views(in, at::where(counted_FL, log_prob_FL, at::zeros_like(log_prob_FL)) * scale_F1);
+  }
+
   /// ELBO_b = 1/K sum_f (L + 1) / l_f sum_{i in M_f} lp_f,i, l_f = |M_f|, [B]. With K = 2 and complementary masks it is
   /// 1/2 [(L + 1) / l sum lp1 + (L + 1) / (L - l) sum lp2]; with K = 2M the mean of that over M pairs. The masks' sizes
   /// are all the weight there is: those of the plan belong to other estimators.

@@ -53,15 +53,16 @@ Loss SandwichedBounds::evaluate(const LossInput& in) const {
 
   const auto elbo_B =
       sum_over_views(in, sum_where(current_FL, target_FL) / targets_F.clamp_min(1)) / copies_B.clamp_min(1);
-  const auto upper_B = eubo_B(in, inverse_share_F, copies_B);
-  const auto negative_B = negative_ == Negative::kMix    ? mix_weight_ * upper_B + (1 - mix_weight_) * elbo_B
-                          : negative_ == Negative::kEubo ? upper_B
-                          : negative_ == Negative::kElbo ? elbo_B
-                                                         : at::zeros_like(elbo_B);
-  const auto bound_B = at::where(advantage_B > 0, elbo_B, negative_B);  // S_b
+  const auto [log_q_BL, positions_B] = upper_terms(in, inverse_share_F, copies_B);
+  const auto upper_B = log_q_BL.sum(1) / positions_B / beta_u_;
+  const auto bound_B = bound(advantage_B, elbo_B, upper_B);  // S_b
 
   Loss loss;
   loss.value = (-advantage_B * bound_B * normaliser_B(length_B)).sum();
+  if (in.advantage_BL.defined()) {
+    const auto upper_BL = log_q_BL / positions_B.unsqueeze(1) / beta_u_;
+    loss.value = -(token_gain_B(in, upper_BL, copies_B) * normaliser_B(length_B)).sum();
+  }
   const auto seen_B = copies_B > 0;
   loss.add_mean("elbo", elbo_B, seen_B);
   loss.add_mean("eubo", upper_B, seen_B);
@@ -69,10 +70,31 @@ Loss SandwichedBounds::evaluate(const LossInput& in) const {
   return loss;
 }
 
-/// 1 / beta_u mean over i of ln q_i, q_i = mean over copies of p_i^beta_u 1(i masked) / t_hat, i the positions that
-/// some copy masks. In logarithms, so that unlikely tokens do not vanish.
-at::Tensor SandwichedBounds::eubo_B(const LossInput& in, const at::Tensor& inverse_share_F,
-                                    const at::Tensor& copies_B) const {
+/// The lower bound where the advantage is positive, else what `negative` names.
+at::Tensor SandwichedBounds::bound(const at::Tensor& advantage, const at::Tensor& elbo, const at::Tensor& upper) const {
+  const auto negative = negative_ == Negative::kMix    ? mix_weight_ * upper + (1 - mix_weight_) * elbo
+                        : negative_ == Negative::kEubo ? upper
+                        : negative_ == Negative::kElbo ? elbo
+                                                       : at::zeros_like(elbo);
+  return at::where(advantage > 0, elbo, negative);
+}
+
+/// A_b S_b where tokens have advantages of their own: both bounds are sums over positions, sum over i of A_b,i S_b,i.
+at::Tensor SandwichedBounds::token_gain_B(const LossInput& in, const at::Tensor& upper_BL,
+                                          const at::Tensor& copies_B) const {
+  const auto& current_FL = in.log_probs.current_FL;
+  const auto targets_F = in.plan.target_FL.sum(1).clamp_min(1).to(current_FL.scalar_type());
+  const auto share_FL = at::where(in.plan.target_FL, current_FL, at::zeros_like(current_FL)) / targets_F.unsqueeze(1);
+  const auto elbo_BL = sum_over_views(in, share_FL) / copies_B.clamp_min(1).unsqueeze(1);
+  const auto advantage_BL = in.advantage_BL.to(current_FL.scalar_type());
+  return (advantage_BL * bound(advantage_BL, elbo_BL, upper_BL)).sum(1);
+}
+
+/// The upper bound is 1 / beta_u mean over i of ln q_i, q_i = mean over copies of p_i^beta_u 1(i masked) / t_hat, i the
+/// positions that some copy masks. In logarithms, so that unlikely tokens do not vanish.
+/// @return ln q_i, 0 at other positions, and the number of these positions.
+std::pair<at::Tensor, at::Tensor> SandwichedBounds::upper_terms(const LossInput& in, const at::Tensor& inverse_share_F,
+                                                                const at::Tensor& copies_B) const {
   constexpr double kNothing = -std::numeric_limits<double>::infinity();
   const auto log_term_FL = beta_u_ * in.log_probs.current_FL + inverse_share_F.log().unsqueeze(1);
   const auto term_FL = at::where(in.plan.target_FL, log_term_FL, at::full_like(log_term_FL, kNothing));
@@ -82,8 +104,7 @@ at::Tensor SandwichedBounds::eubo_B(const LossInput& in, const at::Tensor& inver
   // Positions that no copy masks: any finite number, so that no gradient is lost in infinity - infinity.
   const auto log_sum_BL = at::where(masked_BL.unsqueeze(1), term_BKL, at::zeros_like(term_BKL)).logsumexp(1);
   const auto log_q_BL = log_sum_BL - copies_B.clamp_min(1).log().unsqueeze(1);
-  const auto positions_B = masked_BL.sum(1).clamp_min(1);
-  return at::where(masked_BL, log_q_BL, at::zeros_like(log_q_BL)).sum(1) / positions_B / beta_u_;
+  return {at::where(masked_BL, log_q_BL, at::zeros_like(log_q_BL)), masked_BL.sum(1).clamp_min(1)};
 }
 
 /// n_b / sum of n over the response's micro-batch; micro-batches are averaged.

@@ -7,6 +7,7 @@
 #include <drift/plan_builder.h>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace drift::spg {
@@ -47,7 +48,10 @@ class SandwichedBounds final : public LossEstimator {
   Loss evaluate(const LossInput& input) const override;
 
  private:
-  at::Tensor eubo_B(const LossInput& input, const at::Tensor& inverse_share_F, const at::Tensor& copies_B) const;
+  at::Tensor bound(const at::Tensor& advantage, const at::Tensor& elbo, const at::Tensor& upper) const;
+  std::pair<at::Tensor, at::Tensor> upper_terms(const LossInput& input, const at::Tensor& inverse_share_F,
+                                                const at::Tensor& copies_B) const;
+  at::Tensor token_gain_B(const LossInput& input, const at::Tensor& upper_BL, const at::Tensor& copies_B) const;
   at::Tensor normaliser_B(const at::Tensor& length_B) const;
 
   Negative negative_;

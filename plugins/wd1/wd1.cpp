@@ -7,8 +7,10 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/sum.h>
+#include <ATen/ops/where.h>
 
 #include <limits>
 
@@ -34,12 +36,23 @@ class WeightedLikelihood final : public LossEstimator {
 
     // A sum over tokens, not a mean; where a plan has several forwards, their mean.
     Loss loss;
-    loss.value = (weight_F * sum_where(current_FL, target_FL)).sum() / static_cast<double>(in.totals.forwards);
+    const auto logprob_F =
+        sum_where(in.advantage_BL.defined() ? share_of_advantage(in) * current_FL : current_FL, target_FL);
+    loss.value = (weight_F * logprob_F).sum() / static_cast<double>(in.totals.forwards);
     loss.add_mean("logprob", current_FL, target_FL);
     return loss;
   }
 
  private:
+  /// A_b,i / A_b, where tokens have advantages of their own: the softmax weighs responses, of which a token counts that
+  /// share. 1 if the response's advantage is 0.
+  static at::Tensor share_of_advantage(const LossInput& in) {
+    const auto of_response_B1 = in.advantage_B.unsqueeze(1);
+    const auto share_BL =
+        at::where(of_response_B1 == 0, at::ones_like(in.advantage_BL), in.advantage_BL / of_response_B1);
+    return share_BL.index_select(0, in.plan.sample_F);
+  }
+
   /// W-_b - W+_b, W+ = softmax of A and W- = softmax of -A over the response's micro-batch; micro-batches are averaged.
   /// All advantages are known beforehand, so that each view's share of the loss is.
   at::Tensor weight_B(const LossInput& in) const {

@@ -92,7 +92,7 @@ TEST_F(Data, ShowFindsItemsByTheirNames) {
   EXPECT_EQ(json::parse(one.output).at("question"), "1,2,4=7");
   const auto none = drift("data show run.toml --id train.jsonl:4");
   EXPECT_EQ(none.status, 1);
-  EXPECT_THAT(none.error, HasSubstr("there is no item `train.jsonl:4`"));
+  EXPECT_THAT(none.error, HasSubstr("the task has no item `train.jsonl:4`"));
   EXPECT_EQ(drift("data show run.toml --items 0").status, 2);
 }
 
@@ -134,6 +134,27 @@ TEST_F(Data, CheckFindsBadRecordsAndOverlap) {
   const auto found = json::parse(drift("data check run.toml --json").output);
   EXPECT_EQ(found.at("ok"), false);
   EXPECT_THAT(found.at("findings"), SizeIs(1));
+}
+
+TEST_F(Data, CheckFindsSetsWithoutItems) {
+  const auto said = [&](const std::string& more = "") {
+    const auto result = drift("data check run.toml" + more);
+    EXPECT_EQ(result.status, 1) << result.output;
+    return result.output;
+  };
+  write("train.jsonl", "{}\n{}\n");
+  EXPECT_THAT(said(" --set task.skip_bad=true"), HasSubstr("no training item is left: training: 2 records, 0 items"));
+  write("train.jsonl", "\n");
+  EXPECT_THAT(said(), HasSubstr("train.jsonl: it holds no record"));
+  write("train.jsonl", "");
+  EXPECT_THAT(said(" --set task.skip_bad=true"), HasSubstr("train.jsonl: it holds no record"));
+}
+
+TEST_F(Data, CheckFindsOverlapInAnotherSpelling) {
+  write("test.jsonl",
+        "{\"question\": \"1\u00A0,\uFF12\u200B,3=6\", \"truth\": {\"numbers\": [1, 2, 3], \"target\": 6}}");
+  EXPECT_THAT(drift("data check run.toml").output,
+              HasSubstr("1 training question is also in the evaluation set:\n  train.jsonl record 2 (line 2)"));
 }
 
 TEST_F(Data, CheckFindsReferencesThatTheRewardCannotRead) {
@@ -232,6 +253,9 @@ TEST_F(ListedTraining, ContinuesWithTheSameItems) {
 }
 
 TEST_F(ListedTraining, IsRefusedWhereNoItemIsLeft) {
+  const auto check = runs_.drift("data check listed.toml --set task.max_prompt_tokens=20");
+  EXPECT_EQ(check.status, 1);
+  EXPECT_THAT(check.output, HasSubstr("wrong  7 training prompts have more than 20 tokens"));
   const auto none = runs_.drift("train listed.toml --out a --set task.max_prompt_tokens=20");
   EXPECT_EQ(none.status, 1);
   EXPECT_THAT(none.error, HasSubstr("7 of 7 training items have prompts of more than 20 tokens"));

@@ -53,6 +53,23 @@ TEST_F(ModelCommand, InfoAsJson) {
   EXPECT_EQ(info["chat_formats"], nlohmann::json({"chat", "rldf_release"}));
 }
 
+TEST_F(ModelCommand, ADamagedConfigurationIsNamedByItsPath) {
+  std::filesystem::create_directory(folder_.path() / "model");
+  const auto file = folder_.path() / "model/config.json";
+  for (const char* content : {"", "[]", "{\"model_type\": \"llada\",", "{\"model_type\": 3e999}", "{\"a\": {}}",
+                              "{\"model_type\": 5}", "{\"model_type\": \"llada\", \"d_model\": -1}"}) {
+    test::write_file(file, content);
+    const auto result = drift("model info model");
+    EXPECT_NE(result.status, 0) << content;
+    EXPECT_THAT(result.error, HasSubstr("model/config.json")) << content;
+  }
+  std::filesystem::resize_file(file, 200'000'000);
+  EXPECT_THAT(drift("model info model").error, HasSubstr("model/config.json is larger than 16000000 bytes"));
+  std::filesystem::remove(file);
+  std::filesystem::create_directory(file);
+  EXPECT_THAT(drift("model info model").error, HasSubstr("model/config.json: it is a folder"));
+}
+
 TEST_F(ModelCommand, VerifyPassesWithinTheTolerance) {
   const auto reference = (golden() / "forward/fwd_dream_a_leftpad_positions.safetensors").string();
   const auto result = verify(reference, "--tolerance 2.4e-4");

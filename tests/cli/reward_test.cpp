@@ -70,6 +70,72 @@ weight = 0.5
   EXPECT_THAT(result.output, HasSubstr("weight 0.5"));
 }
 
+// A number that a double does not hold would make another number right.
+TEST_F(RewardCommand, NumbersKeepTheirDigits) {
+  struct Case {
+    std::string answer, fields;
+    bool solved;
+  };
+  std::vector<Case> cases = {{"12345678901234568", R"("reference": 12345678901234567.0)", false},
+                             {"0.00005", R"("reference": 5e-05)", true},
+                             {"27", R"("reference": 27.0)", true},
+                             {"10^{-400}", R"("reference": 1e-400)", true},
+                             {"0", R"("reference": 1e-400)", false},
+                             {"4", R"("ground_truth_answer": 4, "reference": null)", true}};
+  for (const std::string number : {"18446744073709551617", "-9223372036854775809", "100000000000000000000000001",
+                                   "12345678901234567.0", "0.1234567890123456789"}) {
+    for (const std::string& fields :
+         {"\"reference\": " + number, "\"ground_truth_answer\": " + number,
+          R"("reference": {"level": 5, "answer": )" + number + "}", "\"r\\u0065ference\": " + number}) {
+      cases.push_back({number, fields, true});
+      for (const char* other :
+           {"18446744073709551616", "-9223372036854775808", "100000000000000000000000000", "12345678901234568", "0"})
+        cases.push_back({other, fields, false});
+    }
+  }
+  std::string records;
+  for (const Case& one : cases) records += R"({"response": "\\boxed{)" + one.answer + "}\", " + one.fields + "}\n";
+  test::write_file(folder.path() / "numbers.jsonl", records);
+  const auto result = reward("math --in numbers.jsonl --json");
+  ASSERT_EQ(result.status, 0) << result.error;
+  std::istringstream lines(result.output);
+  for (const Case& one : cases) {
+    std::string line;
+    std::getline(lines, line);
+    EXPECT_EQ(nlohmann::json::parse(line)["solved"], one.solved) << one.answer << " for " << one.fields;
+  }
+}
+
+TEST_F(RewardCommand, NamesKeepTheirDigits) {
+  test::write_file(folder.path() / "ids.jsonl",
+                   R"({"id": 18446744073709551616, "response": "\\boxed{4}", "reference": "4"})"
+                   "\n"
+                   R"({"id": 18446744073709551617, "response": "\\boxed{4}", "reference": "4"})");
+  const auto result = reward("math --in ids.jsonl");
+  EXPECT_THAT(result.output, HasSubstr("18446744073709551616  1.000"));
+  EXPECT_THAT(result.output, HasSubstr("18446744073709551617  1.000"));
+}
+
+// Programs are judged by several workers; what is printed has the order of the file.
+TEST_F(RewardCommand, ProgramsKeepTheirOrder) {
+  std::ostringstream records;
+  for (int i = 0; i < 12; ++i) {
+    const std::string code = "```python\ndef f(x):\n    return x + " + std::to_string(i % 3) + "\n```";
+    records << nlohmann::json{{"id", i}, {"response", code}, {"test_list", {"assert f(1) == 2"}}} << "\n";
+  }
+  test::write_file(folder.path() / "programs.jsonl", records.str());
+  const auto result = reward("code --in programs.jsonl --json --set reward.unsafe=true --set reward.workers=6");
+  EXPECT_EQ(result.status, 0) << result.error;
+  std::istringstream lines(result.output);
+  int number = 0;
+  for (std::string line; std::getline(lines, line); ++number) {
+    const auto record = nlohmann::json::parse(line);
+    EXPECT_EQ(record["id"], std::to_string(number));
+    EXPECT_EQ(record["score"], number % 3 == 1 ? 1 : 0) << line;
+  }
+  EXPECT_EQ(number, 12);
+}
+
 TEST_F(RewardCommand, MistakesSayWhereAndWhatToDo) {
   EXPECT_EQ(reward("sudoku").status, 2);
   EXPECT_THAT(reward("sudoku").error, HasSubstr("expects --in FILE.jsonl"));

@@ -16,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
 
 class Training : public testing::Test {
@@ -215,6 +216,54 @@ TEST_F(Training, PretrainsFromRandomWeightsInBfloat16) {
   ASSERT_EQ(result.status, 0) << result.error;
   const auto metrics = test::metrics_of(runs_.run("a"));
   EXPECT_LT(metrics.back().at("loss").get<double>(), 0.8 * metrics.front().at("loss").get<double>());
+}
+
+double largest(const std::vector<nlohmann::json>& metrics, const char* name) {
+  double most = -1;
+  for (const auto& step : metrics) most = std::max(most, step.value(name, -1.0));
+  return most;
+}
+
+TEST_F(Training, TheGapOfACacheIsMeasuredAndCorrectedWhereAskedFor) {
+  ASSERT_EQ(runs_.train("plain").status, 0);
+  const auto plain = test::metrics_of(runs_.run("plain"));
+  EXPECT_LT(largest(plain, "rollout_gap_max"), 1e-4);
+  EXPECT_GE(largest(plain, "rollout_gap_max"), 0);
+  EXPECT_EQ(largest(plain, "rollout_weight"), -1) << "nothing is corrected by itself";
+  EXPECT_THAT(test::read_file(runs_.run("plain") / "report.html"), Not(HasSubstr("Rollout gap")));
+
+  ASSERT_EQ(runs_.train("cached", "--set rollout.cache=dual --steps 1").status, 0);
+  EXPECT_GT(largest(test::metrics_of(runs_.run("cached")), "rollout_gap_max"), 1e-3);
+  EXPECT_THAT(test::read_file(runs_.run("cached") / "report.html"), HasSubstr("Rollout gap"));
+
+  const auto corrected = runs_.train("corrected",
+                                     "--set rollout.cache=dual --set algorithm.rollout_correction=truncated "
+                                     "--set algorithm.rollout_correction_cap=1.01");
+  ASSERT_EQ(corrected.status, 0) << corrected.error;
+  const auto metrics = test::metrics_of(runs_.run("corrected"));
+  EXPECT_GT(largest(metrics, "rollout_weight"), 0.5);
+  EXPECT_LE(largest(metrics, "rollout_weight"), 1.01);
+  EXPECT_GT(largest(metrics, "rollout_capped"), 0);
+}
+
+TEST_F(Training, WhatTheGapIsMeasuredOnChangesNothingElse) {
+  ASSERT_EQ(runs_.train("a").status, 0);
+  ASSERT_EQ(runs_.train("b", "--set train.gap_responses=0").status, 0);
+  auto measured = test::metrics_of(runs_.run("a")), not_measured = test::metrics_of(runs_.run("b"));
+  ASSERT_EQ(measured.size(), not_measured.size());
+  for (std::size_t step = 0; step < measured.size(); ++step) {
+    EXPECT_FALSE(not_measured[step].contains("rollout_gap"));
+    EXPECT_EQ(measured[step].at("loss"), not_measured[step].at("loss"));
+    EXPECT_EQ(measured[step].at("update_forwards_per_response"), not_measured[step].at("update_forwards_per_response"));
+  }
+}
+
+TEST_F(Training, ACorrectionNeedsContextsInWhichTokensWereWritten) {
+  const auto result = runs_.train(
+      "a", "--set algorithm.masking.name=d1 --set algorithm.rollout_correction=truncated --set rollout.cache=dual");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.error, HasSubstr("the masking strategy `d1` scores no token in the state that committed it"));
+  EXPECT_THAT(result.error, HasSubstr("rollout_correction = \"none\""));
 }
 
 TEST_F(Training, PretrainingNeedsNoEvaluation) {

@@ -1,6 +1,7 @@
 // Records in JSON and JSON Lines, and templates over them: any bytes are records or bad records, and what becomes text
 // is UTF-8.
 
+#include <core/data/question_key.h>
 #include <plugins/tasks/dataset/columns.h>
 #include <plugins/tasks/dataset/problems.h>
 #include <plugins/tasks/dataset/readers.h>
@@ -20,6 +21,7 @@ void use(const drift::dataset::Record& record) {
     drift::fuzz::require(drift::dataset::Json::accept(drift::dataset::Json(text).dump()));
     drift::fuzz::require(drift::dataset::last_boxed(text).size() <= text.size());
     drift::dataset::first_words(text);
+    drift::fuzz::require(drift::question_key(text) == drift::question_key("\xC2\xA0" + text + " "));
     drift::dataset::signature(text);
     drift::dataset::find_column(record.fields, column + ".0|" + text);
   }

@@ -163,14 +163,34 @@ at::Tensor uniforms(std::int64_t count) {
   return values;
 }
 
-Trajectories generate(const Model& model, const char* remasking, const char* cache) {
-  const auto rollout = create<Rollout>("block", "block",
-                                       {{"length", std::int64_t{16}},
-                                        {"block", std::int64_t{8}},
-                                        {"threshold", 0.3},
-                                        {"temperature", 0.8},
-                                        {"remasking", std::string(remasking)},
-                                        {"cache", std::string(cache)}});
+struct RolloutSettings {
+  const char* name;
+  std::map<std::string, ParamValue> values;
+};
+
+std::string describe(const RolloutSettings& settings) {
+  std::string text = settings.name;
+  for (const auto& [key, value] : settings.values) text += " " + key + "=" + to_toml(value);
+  return text;
+}
+
+std::vector<RolloutSettings> rollouts() {
+  std::vector<RolloutSettings> all;
+  const std::vector<std::pair<const char*, const char*>> kinds{
+      {"low_confidence", "none"}, {"margin", "prefix"}, {"negative_entropy", "dual"}, {"random", "none"}};
+  for (const auto& [remasking, cache] : kinds) {
+    all.push_back(
+        {"block", {{"block", std::int64_t{8}}, {"threshold", 0.3}, {"remasking", remasking}, {"cache", cache}}});
+  }
+  for (const auto* order : {"maskgit_plus", "topk_margin", "entropy", "origin"}) {
+    all.push_back({"diffusion", {{"steps", std::int64_t{6}}, {"order", order}, {"top_p", 0.9}, {"guidance", 0.5}}});
+  }
+  for (RolloutSettings& settings : all) settings.values.insert({{"length", std::int64_t{16}}, {"temperature", 0.8}});
+  return all;
+}
+
+Trajectories generate(const Model& model, const RolloutSettings& settings) {
+  const auto rollout = create<Rollout>(settings.name, settings.name, settings.values);
   RolloutInput input;
   const ModelPolicy policy(model);
   input.policy = &policy;
@@ -279,11 +299,9 @@ void compare_rollouts(at::Device device) {
   for (const GoldenBackboneCase& golden : backbones()) {
     const auto here = open_checkpoint(golden.family, golden.checkpoint);
     const auto there = open_checkpoint(golden.family, golden.checkpoint, at::kFloat, device);
-    const std::vector<std::pair<const char*, const char*>> kinds{
-        {"low_confidence", "none"}, {"margin", "prefix"}, {"negative_entropy", "dual"}, {"random", "none"}};
-    for (const auto& [remasking, cache] : kinds) {
-      SCOPED_TRACE(golden.family + ", " + remasking + ", cache " + cache);
-      const auto want = generate(*here, remasking, cache), got = generate(*there, remasking, cache);
+    for (const RolloutSettings& settings : rollouts()) {
+      SCOPED_TRACE(golden.family + ", " + describe(settings));
+      const auto want = generate(*here, settings), got = generate(*there, settings);
       std::int64_t same = 0;
       for (std::int64_t b = 0; b < 16; ++b) {
         if (!at::equal(got.tokens_BL[b], want.tokens_BL[b]) || !at::equal(got.step_BL[b], want.step_BL[b])) continue;

@@ -59,7 +59,7 @@ const std::string kAlwaysEqual =
 INSTANTIATE_TEST_SUITE_P(
     Values, Threats,
     Values(
-        Threat{"EqualToAll", "class E:\n" + kAlwaysEqual + "def f(x):\n    return E()\n", 0, kWrong, "returns E"},
+        Threat{"EqualToAll", "class E:\n" + kAlwaysEqual + "def f(x):\n    return E()\n", 0, kWrong, "wrong"},
         Threat{"AnIntEqualToAll", "class E(int):\n" + kAlwaysEqual + "def f(x):\n    return E(0)\n", 0, kWrong,
                "wrong"},
         Threat{"AListEqualToAll",
@@ -81,13 +81,13 @@ INSTANTIATE_TEST_SUITE_P(
                "wrong",
                {"assert f(1) == {1: 2}"}},
         Threat{"AFalseClass", "class E:\n    __class__ = int\n" + kAlwaysEqual + "def f(x):\n    return E()\n", 0,
-               kWrong, "returns E"},
+               kWrong, "wrong"},
         Threat{"AMetaclassEqualToAll",
                "class M(type):\n    def __eq__(s, o): return True\n    def __hash__(s): return hash(int)\n"
                "class E(metaclass=M):\n" +
                    kAlwaysEqual + "def f(x):\n    return E()\n",
-               0, kWrong, "returns E"},
-        Threat{"AnEndlessGenerator", "def f(x):\n    while True: yield x\n", 0, kWrong, "returns generator"},
+               0, kWrong, "raises TypeError"},
+        Threat{"AnEndlessGenerator", "def f(x):\n    while True: yield x\n", 0, kWrong, "wrong"},
         Threat{"ACycle", "def f(x):\n    a = []\n    a.append(a)\n    return a\n", 0, kWrong,
                "returns a value that is too large"},
         Threat{"ADeepList", "def f(x):\n    a = []\n    for _ in range(10**5): a = [a]\n    return a\n", 0, kWrong,
@@ -193,7 +193,138 @@ INSTANTIATE_TEST_SUITE_P(
                   1,
                   kOk,
                   "passed",
-                  {"a = [1]\nassert f(a) == 2\nassert f(a) == 2\nassert a == [1]"}}),
+                  {"a = [1]\nassert f(a) == 2\nassert f(a) == 3\nassert a == [1, 0, 0]"}}),
+    name_of);
+
+// An object that agrees to everything and has every method, and answers nothing.
+const std::string kYes = R"(
+class Yes:
+    def __eq__(self, other): return True
+    def __ne__(self, other): return False
+    def __hash__(self): return hash(4)
+    def __lt__(self, other): return True
+    __le__ = __gt__ = __ge__ = __contains__ = isclose = __lt__
+    def __sub__(self, other): return self
+    __rsub__ = __add__ = __radd__ = __mul__ = __rmul__ = __mod__ = __truediv__ = __floordiv__ = __sub__
+    def __abs__(self): return 0
+    def __float__(self): return 0.0
+    def __index__(self): return 0
+    def __round__(self, digits=0): return 0
+    def __bool__(self): return False
+    def __len__(self): return 0
+    def __iter__(self): return iter(())
+    def __array__(self, *kind): return 4
+    def __getattr__(self, name): return self
+    def __call__(self, *arguments, **named): return True
+)";
+
+const std::vector<std::string> kFour = {"assert f(2) == 4",
+                                        "assert 4 == f(2)",
+                                        "assert not f(2) != 4",
+                                        "assert [f(2)] == [4] and (4,) == (f(2),)",
+                                        "assert {'a': f(2)} == {'a': 4}",
+                                        "assert {f(2): 1} == {4: 1}",
+                                        "assert f(2) in (4, 5)",
+                                        "assert f(2) in {4}",
+                                        "assert 4 in f(2)",
+                                        "assert f(2) < 5",
+                                        "assert 3 < f(2)",
+                                        "assert abs(f(2) - 4) < 1e-6",
+                                        "assert abs(4 - f(2)) < 1e-6",
+                                        "assert f(2) - 4 == 0",
+                                        "assert not (f(2) - 4)",
+                                        "assert round(f(2) - 4, 7) == 0",
+                                        "assert f(2) % 2 == 0 and f(2) // 2 == 2",
+                                        "assert (f(2) + 1).is_integer()",
+                                        "assert max(f(2), 3) == 4",
+                                        "assert isinstance(f(2), int)",
+                                        "assert type(f(2)) is int",
+                                        "assert f(2) is True",
+                                        "import unittest\nunittest.TestCase().assertEqual(f(2), 4)",
+                                        "import unittest\nunittest.TestCase().assertAlmostEqual(f(2), 4)",
+                                        "import unittest\nunittest.TestCase().assertIn(4, f(2))",
+                                        "import math\nassert math.isclose(f(2), 4)"};
+
+INSTANTIATE_TEST_SUITE_P(
+    Objects, Threats,
+    Values(Threat{"AnObjectThatAgreesToAll", kYes + "def f(x): return Yes()\n", 0, kWrong, "", kFour},
+           Threat{"ItIsTheNumberOfAnotherName",
+                  "class int(object): pass\ndef f(x): return int()\n",
+                  0,
+                  kWrong,
+                  "wrong",
+                  {"assert type(f(2)).__name__ == 'int'"}},
+           Threat{"AMethodsResultThatAgreesToAll",
+                  kYes + "class Vector(Yes):\n    def norm(self): return Vector()\n",
+                  0,
+                  kWrong,
+                  "",
+                  {"v = Vector()\nassert abs(v.norm() - 5) < 1e-9", "v = Vector()\nassert v.norm() == 5",
+                   "v = Vector()\nassert round(v.norm() - 5, 7) == 0", "v = Vector()\nassert not (v.norm() - 5)",
+                   "v = Vector()\nassert 4 < v.norm() < 6", "v = Vector()\nassert v.norm() - 5 == 0",
+                   "v = Vector()\nassert len(v.norm() - 5) == 0", "v = Vector()\nassert int(5 - v.norm()) == 0"}},
+           Threat{"TheDifferenceIsPlain",
+                  "class Money:\n    def __sub__(self, other): return 0\n    def total(self): return Money()\n",
+                  0,
+                  kWrong,
+                  "",
+                  {"m = Money()\nassert m.total() - 5 == 0", "m = Money()\nassert abs(m.total() - 5) < 1"}},
+           Threat{"AnIntOfItsOwnArithmetic",
+                  "class Money(int):\n    def __sub__(self, other): return 0\n    def __abs__(self): return 0\n"
+                  "    def total(self): return Money(7)\n",
+                  0,
+                  kWrong,
+                  "",
+                  {"m = Money()\nassert m.total() - 5 == 0", "m = Money()\nassert abs(m.total() - 5) < 1"}},
+           Threat{
+               "AListThatAgreesToAll",
+               "class Bag(list):\n    def __eq__(self, other): return True\n    def __ne__(self, other): return False\n"
+               "    def __len__(self): return 3\n",
+               0,
+               kWrong,
+               "",
+               {"b = Bag()\nassert b == [1, 2, 3]", "b = Bag()\nassert not b != [1]", "b = Bag()\nassert [1] == b"}},
+           Threat{"AnythingOfMock",
+                  "from unittest.mock import ANY\ndef f(x): return ANY\n",
+                  0,
+                  kWrong,
+                  "wrong",
+                  {"assert f(2) == 4", "assert f(2) in [4]"}},
+           Threat{"ItsOwnMath",
+                  "class math:\n    isclose = staticmethod(lambda *a, **k: True)\ndef f(x): return 0\n",
+                  0,
+                  kWrong,
+                  "wrong",
+                  {"assert math.isclose(f(2), 4)"}},
+           Threat{"ALibraryTypeOfItsOwn",
+                  "import decimal\nclass Decimal(decimal.Decimal):\n    def __eq__(self, o): return True\n"
+                  "decimal.Decimal = Decimal\ndef f(x): return Decimal(7)\n",
+                  0,
+                  kWrong,
+                  "wrong",
+                  {"import decimal\nassert f(2) == decimal.Decimal(4)"}},
+           Threat{"NothingLeftToCompare",
+                  "def f(a):\n    a.clear()\n    return []\n",
+                  0,
+                  kWrong,
+                  "wrong",
+                  {"a = [3, 1]\nassert f(a) == sorted(a)",
+                   "a = [3, 1]\nimport unittest\nunittest.TestCase().assertEqual(f(a), sorted(a))"}},
+           Threat{"AnEndInAMethod",
+                  "class A:\n    def m(self, x): raise StopIteration\n",
+                  0,
+                  kWrong,
+                  "raises StopIteration",
+                  {"a = A()\nassert all(map(a.m, [1, 2]))", "a = A()\nassert sum(map(a.m, [1])) == 0"}},
+           Threat{"ACallbacksGlobals",
+                  "def f(g):\n    for find in (lambda: g.__globals__['want'], lambda: g.__closure__[0].cell_contents,\n"
+                  "                 lambda: g.__code__.co_consts[-1], lambda: g.gi_frame.f_globals['want']):\n"
+                  "        try: return find()\n        except Exception: pass\n",
+                  0,
+                  kWrong,
+                  "wrong",
+                  {"want = 77\ndef g(x): return want\nassert f(g) == 77", "want = 77\nassert f(x for x in [1]) == want",
+                   "class C:\n    _want = 78\n    def ask(self): return 1\nassert f(C().ask) == C._want"}}),
     name_of);
 
 // A value can be chosen so that the test itself never ends: it fails, and the judge continues with the next response.

@@ -48,11 +48,16 @@ TEST_F(CodePrograms, ReadsItsInputAndIsJudgedByItsOutput) {
 }
 
 TEST_F(CodePrograms, InputComesInEveryWay) {
-  for (const char* program : {"import sys\na, b = sys.stdin.read().split()\nprint(int(a) + int(b))",
-                              "import sys\nprint(sum(map(int, sys.stdin.buffer.read().split())))",
-                              "import sys\nfor line in sys.stdin: print(sum(map(int, line.split())))",
-                              "import os\nos.write(1, str(sum(map(int, os.read(0, 99).split()))).encode())",
-                              "print(sum(map(int, open(0).read().split())))"}) {
+  for (const char* program :
+       {"import sys\na, b = sys.stdin.read().split()\nprint(int(a) + int(b))",
+        "import sys\nprint(sum(map(int, sys.stdin.buffer.read().split())))",
+        "import sys\nfor line in sys.stdin: print(sum(map(int, line.split())))",
+        "import os\nos.write(1, str(sum(map(int, os.read(0, 99).split()))).encode())",
+        "print(sum(map(int, open(0).read().split())))", "print(sum(map(int, open('/dev/stdin').read().split())))",
+        "print(sum(int(x) for line in open('/dev/fd/0') for x in line.split()))",
+        "import fileinput\nprint(sum(int(x) for line in fileinput.input() for x in line.split()))",
+        "with open('/dev/stdin', 'rb') as f: print(sum(map(int, f.read().split())))",
+        "a = input()\nprint(sum(map(int, open('/dev/stdin').readline().split())))"}) {
     expect(run(program), 1, RewardStatus::kOk, "2 of 2 tests passed");
   }
 }
@@ -92,6 +97,7 @@ TEST_F(CodePrograms, LongInputsAndOutputsPass) {
 TEST_F(CodePrograms, AnEmptyInputIsAnEmptyFile) {
   const auto item = code_item({{"test_input", {""}}, {"test_output", {"nothing"}}});
   expect(run("import sys\nprint(sys.stdin.read() or 'nothing')", item), 1, RewardStatus::kOk, "1 of 1");
+  expect(run("print(open('/dev/stdin').read() or 'nothing')", item), 1, RewardStatus::kOk, "1 of 1");
 }
 
 TEST_F(CodePrograms, HangingIsEndedSoon) {

@@ -24,11 +24,31 @@ const std::string kStamp = "0123456789abcdef";
 
 TEST(CodeWire, PlainValuesAreTaken) {
   for (const std::string& value :
-       {std::string("N"), std::string("T"), std::string("F"), 'f' + std::string(8, '\xFF'), 'c' + std::string(16, '\0'),
-        sized('i', "\x7F"), sized('i', std::string(kMaxIntBytes, '\xFF')), sized('s', ""), sized('s', "h\u00e9"),
-        sized('b', "\xFF"), sized('y', "int"), counted('l', 0, ""), counted('t', 2, "NT"),
-        counted('l', 1, counted('l', 1, "N")), counted('S', 1, counted('t', 1, "N")),
-        counted('Z', 1, counted('Z', 0, "")), counted('d', 1, "N" + counted('l', 0, "")), counted('d', 2, "NNTT")}) {
+       {std::string("N"),
+        std::string("T"),
+        std::string("F"),
+        'f' + std::string(8, '\xFF'),
+        'c' + std::string(16, '\0'),
+        sized('i', "\x7F"),
+        sized('i', std::string(kMaxIntBytes, '\xFF')),
+        sized('s', ""),
+        sized('s', "h\u00e9"),
+        sized('b', "\xFF"),
+        sized('y', "int"),
+        counted('l', 0, ""),
+        counted('t', 2, "NT"),
+        counted('l', 1, counted('l', 1, "N")),
+        counted('S', 1, counted('t', 1, "N")),
+        counted('Z', 1, counted('Z', 0, "")),
+        counted('d', 1, "N" + counted('l', 0, "")),
+        counted('d', 2, "NNTT"),
+        sized('x', "Decimal") + counted('t', 1, sized('s', "1")),
+        'o' + size(1) + size(2),
+        'k' + size(7),
+        'q' + size(1) + size(2) + counted('l', 0, ""),
+        'r' + size(0),
+        'j' + size(3) + "N",
+        counted('S', 2, 'o' + size(1) + size(2) + sized('x', "date") + counted('t', 0, ""))}) {
     EXPECT_EQ(value_fault(value), "") << testing::PrintToString(value);
   }
 }
@@ -49,6 +69,13 @@ TEST(CodeWire, BytesThatAreNotAValueAreRefused) {
   refused(sized('i', ""), "has an empty int");
   refused(sized('i', std::string(kMaxIntBytes + 1, '\1')), "has a part that is too long");
   refused(sized('y', "module"), "has an unknown type");
+  refused(sized('x', "Popen") + counted('t', 0, ""), "has an unknown type");
+  refused(sized('x', "Decimal") + "N", "has parts that are no tuple");
+  refused(sized('x', "Decimal"), "has parts that are no tuple");
+  refused("o1234567", "is cut off");
+  refused("k123", "is cut off");
+  refused("q12345678", "is cut off");
+  refused("j1234", "is cut off");
 }
 
 TEST(CodeWire, AValueThatPythonCannotHashIsNotAKey) {
@@ -56,6 +83,9 @@ TEST(CodeWire, AValueThatPythonCannotHashIsNotAKey) {
   EXPECT_EQ(value_fault(counted('Z', 1, counted('S', 0, ""))), "has a set as a key");
   EXPECT_EQ(value_fault(counted('d', 1, counted('d', 0, "") + "N")), "has a dict as a key");
   EXPECT_EQ(value_fault(counted('d', 1, counted('t', 1, counted('l', 0, "")) + "N")), "has a list as a key");
+  EXPECT_EQ(value_fault(counted('S', 1, sized('x', "deque") + counted('t', 0, ""))), "has a container as a key");
+  EXPECT_EQ(value_fault(counted('S', 1, 'r' + size(1))), "has a container as a key");
+  EXPECT_EQ(value_fault(counted('S', 1, 'q' + size(1) + size(2) + counted('l', 0, ""))), "has a list as a key");
 }
 
 TEST(CodeWire, ValuesAreOfLimitedSize) {
@@ -80,6 +110,9 @@ TEST(CodeWire, AReplyAnswersItsRequest) {
   EXPECT_EQ(reply("E" + kStamp + "NameError", 'L')->body, "NameError");
   EXPECT_EQ(reply("V" + kStamp + "N", 'C')->body, "N");
   EXPECT_EQ(reply("R" + kStamp + "ValueError", 'C')->kind, Reply::Kind::kRaised);
+  EXPECT_EQ(reply("R" + kStamp + "ValueError" + '\0' + "N", 'A')->kind, Reply::Kind::kRaised);
+  EXPECT_EQ(reply("M" + kStamp + "N", 'C')->kind, Reply::Kind::kChanged);
+  EXPECT_EQ(reply("K" + kStamp + "N", 'A')->kind, Reply::Kind::kCallback);
   EXPECT_EQ(reply("U" + kStamp + "\x01\xFF", 'C')->kind, Reply::Kind::kUnsupported);
 }
 
@@ -102,6 +135,11 @@ TEST(CodeWire, AnythingElseIsForged) {
   forged("R" + kStamp + "Value Error", 'C');
   forged("R" + kStamp + std::string(100, 'a'), 'C');
   forged("E" + kStamp + "\n", 'L');
+  forged("K" + kStamp + "N", 'L');
+  forged("K" + kStamp, 'C');
+  forged("M" + kStamp + "NN", 'C');
+  forged("R" + kStamp + "ValueError" + '\0', 'C');
+  forged("R" + kStamp + "ValueError" + '\0' + "NN", 'C');
 }
 
 TEST(CodeWire, ATupleOfTextsIsReadAgain) {

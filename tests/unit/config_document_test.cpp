@@ -53,6 +53,11 @@ TEST_F(Document, TheLastOverrideWins) {
   EXPECT_EQ(document.layers.back().leaves.at("x.key").origin.text(), "--key 2");
 }
 
+TEST(ConfigOrigin, IsOneLineThatDoesNothingToATerminal) {
+  const Origin hostile{Origin::Kind::kCommandLine, "--set x=\x1b[31m\xc2\x9b\n1\t2", {}, {}};
+  EXPECT_EQ(hostile.text(), "--set x=\\x1b[31m\\x9b 1 2");
+}
+
 TEST_F(Document, BrokenSets) {
   EXPECT_THROW(ConfigOverride::from_set("train.steps"), ConfigError);
   EXPECT_EQ(mistakes("", {ConfigOverride::from_set("x.key=[1,")}), R"(error: the value is not valid TOML

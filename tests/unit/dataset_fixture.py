@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes dataset_fixture.parquet, which dataset_parquet_test reads: a small table like the hub's, with every kind of
-column that a data set may have. Needs pyarrow.
+"""Writes the files that dataset_parquet_test reads: dataset_fixture.parquet, a small table like the hub's, with every
+kind of column that a data set may have; dataset_dense.parquet and dataset_rows.parquet, a few kilobytes that hold many megabytes. Needs pyarrow.
 
     python3 tests/unit/dataset_fixture.py
 """
@@ -34,3 +34,20 @@ table = pyarrow.table(
 )
 folder = pathlib.Path(__file__).parent
 pyarrow.parquet.write_table(table, folder / "dataset_fixture.parquet", row_group_size=2, compression="zstd")
+
+mib = 2**20
+dense = pyarrow.table(
+    {
+        "question": ["a", "b", "c", "d"],
+        "answer": ["1", "2", "3", "4"],
+        "picture": pyarrow.array([b"\xff\xd8\xff\xe0", b"fine", None, b"\x80"], pyarrow.binary()),
+        "image": [{"path": "a.jpg", "bytes": b"\xff\xd8"}] * 4,
+        "page": ["x" * 16 * mib, "x", "x", "x"],  # one page, of one long text
+        "repeated": ["y" * 8 * mib] * 4,  # once in the file, and a number for each row
+        "zeros": pyarrow.array([[0] * 2 * mib, [], [], []], pyarrow.list_(pyarrow.int8())),
+    }
+)
+pyarrow.parquet.write_table(dense, folder / "dataset_dense.parquet", compression="zstd",
+                            use_dictionary=["question", "answer", "repeated", "zeros.list.element"])
+rows = pyarrow.table({"question": ["z"] * 2**20})
+pyarrow.parquet.write_table(rows, folder / "dataset_rows.parquet", compression="zstd", row_group_size=2**20)

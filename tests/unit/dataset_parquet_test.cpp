@@ -17,7 +17,8 @@ using testing::HasSubstr;
 using Values = std::map<std::string, ParamValue>;
 using Files = std::vector<std::string>;
 
-std::string fixture() { return (test::source_dir() / "tests/unit/dataset_fixture.parquet").string(); }
+std::string file_of_tests(const std::string& name) { return (test::source_dir() / "tests/unit" / name).string(); }
+std::string fixture() { return file_of_tests("dataset_fixture.parquet"); }
 
 std::unique_ptr<test::DatasetTask> open(Values values, const std::string& file = fixture()) {
   values.emplace("training_files", Files{file});
@@ -117,10 +118,62 @@ TEST_F(Parquet, BadRecordsAndFilesAreReported) {
   const std::string whole = test::read_file(fixture());
   for (const std::string& content : {std::string(), std::string("[]"), whole.substr(0, whole.size() / 2),
                                      whole.substr(0, 4) + std::string(200, '\xFF') + whole.substr(204)}) {
-    EXPECT_THAT(error_of({}, write("broken.parquet", content)),
+    EXPECT_THAT(error_of({{"reference", "record"}}, write("broken.parquet", content)),
                 HasSubstr("broken.parquet cannot be read as Parquet: "));
   }
   EXPECT_THAT(error_of({}, (folder.path() / "missing.parquet").string()), HasSubstr("missing.parquet"));
+}
+
+// A few kilobytes that hold many megabytes.
+class DenseParquet : public Parquet {
+ protected:
+  static Values values(std::int64_t mib, const std::string& question, const std::string& answer = "answer") {
+    return {{"question_column", question}, {"reference_column", answer}, {"parquet_mib", mib}};
+  }
+  static std::string error(std::int64_t mib, const std::string& question, const std::string& answer = "answer") {
+    return error_of(values(mib, question, answer), file_of_tests("dataset_dense.parquet"));
+  }
+};
+
+TEST_F(DenseParquet, OfColumnsThatAreNotInUseNothingIsRead) {
+  const auto task = open(values(1, "question"), file_of_tests("dataset_dense.parquet"));
+  EXPECT_EQ(task->training_size(), 4) << "some have columns that are no text";
+  EXPECT_EQ(item(*task, 3).reference, "4");
+}
+
+TEST_F(DenseParquet, MoreThanAFileMayTakeIsAnErrorThatNamesTheKey) {
+  const char* const says =
+      "dataset_dense.parquet takes more than 8 MiB decompressed; if it is to be trusted, raise "
+      "task.parquet_mib";
+  EXPECT_THAT(error(8, "page"), HasSubstr(says)) << "one page";
+  EXPECT_THAT(error(8, "question", "page"), HasSubstr(says));
+  EXPECT_THAT(error(8, "repeated"), HasSubstr(says)) << "equal values, stored once";
+  EXPECT_THAT(error(20, "repeated"), HasSubstr("more than 20 MiB")) << "all of them together";
+  EXPECT_THAT(error(64, "question", "zeros"), HasSubstr("more than 64 MiB")) << "a list, by what it is as JSON";
+  EXPECT_THAT(error_of({{"reference_column", "question"}, {"parquet_mib", 64}}, file_of_tests("dataset_rows.parquet")),
+              HasSubstr("more than 64 MiB"))
+      << "short rows, many";
+  EXPECT_EQ(error(128, "page"), "");
+  EXPECT_EQ(error(128, "repeated"), "");
+}
+
+TEST_F(DenseParquet, TheBoundIsAPositiveNumber) {
+  EXPECT_THROW(open(values(0, "question")), Error);
+  EXPECT_THROW(open(values(std::int64_t{1} << 50, "question")), Error);
+}
+
+TEST_F(DenseParquet, WhatIsNoTextIsABadRecordOnlyWhereItIsAskedFor) {
+  EXPECT_THAT(error(64, "picture"),
+              HasSubstr("3 bad records:\n  dataset_dense.parquet record 1: a text is not valid UTF-8\n"
+                        "  dataset_dense.parquet record 3: `picture` is missing\n"
+                        "  dataset_dense.parquet record 4: a text is not valid UTF-8"));
+  EXPECT_THAT(error(64, "question", "image.bytes"), HasSubstr("4 bad records:"));
+  Values whole = values(1024, "question");
+  whole["reference"] = "record";
+  const auto task = open(whole, file_of_tests("dataset_dense.parquet"));
+  const std::string record = item(*task, 1).reference;
+  EXPECT_THAT(record, HasSubstr(R"({"question":"b","answer":"2","picture":"fine","image":null,"page":"x",)"));
+  EXPECT_THAT(item(*task, 3).reference, HasSubstr(R"("answer":"4","picture":null,"image":null)"));
 }
 
 }  // namespace

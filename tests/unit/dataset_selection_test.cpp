@@ -99,6 +99,42 @@ TEST_F(DatasetOverlap, IsRefusedWhateverTheWhiteSpace) {
   }
 }
 
+// Copies of a question as they are in other collections.
+TEST_F(DatasetOverlap, IsFoundHoweverTheQuestionIsWritten) {
+  const auto found = [&](const std::string& training, const std::string& held_out) {
+    const auto record = [](const std::string& question) {
+      return "{\"question\": \"" + question + "\", \"ground_truth_answer\": \"2\"}";
+    };
+    const auto one = write("one.jsonl", record(training)), other = write("other.jsonl", record(held_out));
+    return error_of(one, {{"held_out_files", Files{other}}}).find("also in the evaluation set") != std::string::npos;
+  };
+  const std::string question = "What is 12 + 3 - \\\"café\\\" * 4?";
+  for (const char* copy :
+       {"What\u00A0is\u200912\u3000+ 3 - \\\"café\\\" * 4?",           // spaces of other widths
+        "What is 1\u200B2 + 3 \u00AD- \\\"caf\u2060é\\\" * 4?\uFEFF",  // what is not seen
+        "\uFF37hat is \uFF11\uFF12 \uFF0B \uFF13 \uFF0D \uFF02café\uFF02 \uFF0A \uFF14\uFF1F",  // full width
+        "WHAT IS 12 + 3 - \\\"CAFÉ\\\" * 4?",                                                   // case, of all letters
+        "What is 12 + 3 - \\\"cafe\u0301\\\" * 4?",                                             // the accent by itself
+        "What is 12 + 3 \u2212 \u201Ccafé\u201D * 4?",  // dashes, quotation marks
+        "\\tWhat is\\n12 + 3\\r\\n- \\\"café\\\" * 4?"}) {
+    EXPECT_TRUE(found(question, copy)) << copy;
+    EXPECT_TRUE(found(copy, question)) << copy;
+  }
+  for (const char* other : {"What is 13 + 3 - \\\"café\\\" * 4?", "What is 12 + 3 - \\\"cafe\\\" * 4?",
+                            "What is 12 - 3 - \\\"café\\\" * 4?", "What is 1.2 + 3 - \\\"café\\\" * 4?"})
+    EXPECT_FALSE(found(question, other)) << other;
+  EXPECT_TRUE(found("stra\u00DFe", "STRASSE"));
+  EXPECT_FALSE(found("\u4E00", "\u4E8C"));
+}
+
+// Sorting the marks on one letter would take a minute.
+TEST_F(DatasetOverlap, IsLookedForInBoundedTime) {
+  std::string marks;
+  for (int i = 0; i < 200'000; ++i) marks += i % 2 == 0 ? "\u0301" : "\u0316";
+  const auto file = write("marks.jsonl", "{\"question\": \"a" + marks + "\", \"ground_truth_answer\": \"2\"}");
+  EXPECT_THAT(error_of(file, {{"held_out_files", Files{held_out_}}}), "");
+}
+
 TEST_F(DatasetOverlap, MayBeDroppedOrAllowed) {
   testing::internal::CaptureStderr();
   const auto dropped = open(training_file_, {{"held_out_files", Files{held_out_}}, {"overlap", "drop"}});

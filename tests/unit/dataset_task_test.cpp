@@ -11,6 +11,7 @@ namespace drift {
 namespace {
 
 using testing::AllOf;
+using testing::AnyOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -137,10 +138,28 @@ TEST_F(Dataset, FilesThatCannotBeReadAreReportedTogether) {
 TEST_F(Dataset, AnEmptyFileIsAMistake) {
   EXPECT_THAT(error_of(write("empty.json", "")), HasSubstr("not a JSON array"));
   EXPECT_THAT(error_of(Values{}), HasSubstr("neither `training_files` nor `held_out_files` names a file"));
-  const auto none = open(write("none.json", "[]"));
-  EXPECT_EQ(none->training_size(), 0);
-  TaskItem item;
-  EXPECT_THROW(none->training_item(0, RandomStream(1, "task"), item), Error);
+  const auto good = numbered(1), none = write("none.json", "[]");
+  for (const auto& file :
+       {none, write("none.jsonl", ""), write("blank.jsonl", "\n \n\xE2\x80\x8B"), write("blank.json", " [ ] ")}) {
+    EXPECT_THAT(error_of(file), AnyOf(HasSubstr(file + ": it holds no record"), HasSubstr("bad record")));
+    EXPECT_THAT(error_of(file, {{"skip_bad", true}}), HasSubstr("the data cannot be used:"));
+  }
+  for (const char* set : {"held_out_files", "dedupe_against_files"})
+    EXPECT_THAT(error_of(good, {{set, Files{none}}}), HasSubstr("none.json: it holds no record")) << set;
+  EXPECT_THAT(error_of(Values{{"training_files", Files{good, none}}}), HasSubstr("none.json: it holds no record"));
+}
+
+TEST_F(Dataset, ASetOfWhichNothingIsLeftIsAMistake) {
+  const auto good = numbered(2), bad = write("bad.jsonl", "{}\nrubbish\n");
+  EXPECT_THAT(error_of(bad, {{"skip_bad", true}}),
+              HasSubstr("no training item is left: training: 2 records, 0 items; left out: 2 bad"));
+  EXPECT_THAT(error_of(good, {{"skip_bad", true}, {"held_out_files", Files{bad}}}),
+              HasSubstr("no held-out item is left: held-out: 2 records, 0 items; left out: 2 bad"));
+  EXPECT_THAT(error_of(good, {{"minimum_characters", 100}}), HasSubstr("left out: 2 too short"));
+  EXPECT_THAT(error_of(good, {{"overlap", "drop"}, {"dedupe_against_files", Files{good}}}),
+              HasSubstr("left out: 2 in an evaluation set"));
+  EXPECT_EQ(error_of(Values{{"held_out_files", Files{good}}}), "")
+      << "without training files there is nothing to train on";
 }
 
 TEST_F(Dataset, DeepNestingIsABadRecord) {

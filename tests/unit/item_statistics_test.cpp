@@ -85,6 +85,7 @@ TEST(ItemStatistics, TellTheShapesOfAnswers) {
 TEST(ItemStatistics, CountWhatTwoSetsShare) {
   const std::vector<TaskItem> training = {item("a b", "1"), item("c", "1"), item("ab", "1")};
   EXPECT_EQ(shared_questions(training, {item("a\nb", "2")}), 2);
+  EXPECT_EQ(shared_questions(training, {item("\uFF21 \u200BB\u00A0", "2")}), 2) << "whatever its spelling";
   EXPECT_EQ(shared_questions(training, {}), 0);
 }
 

@@ -1,3 +1,4 @@
+#include <core/io/checkpoint.h>
 #include <core/io/json.h>
 
 #include <drift/error.h>
@@ -34,6 +35,23 @@ TEST(JsonText, OnlyObjectsOfBoundedDepthAreRead) {
   EXPECT_THAT(error_of("{\"a\":" + std::string(1'000'000, '[')), HasSubstr("nested deeper"));
 }
 
+// No memory is taken for what it holds.
+TEST(JsonFile, AFileLargerThanAnyCheckpointsIsRefusedBeforeItIsParsed) {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "config.json";
+  test::write_file(path, R"({"model_type": ")");
+  std::filesystem::resize_file(path, 200'000'000);
+  for (const auto& read : {+[](const std::filesystem::path& file) { read_json_object(file); },
+                           +[](const std::filesystem::path& file) { read_config_json(file.parent_path()); }}) {
+    try {
+      read(path);
+      ADD_FAILURE() << "it was read";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.what(), path.string() + " is larger than 16000000 bytes");
+    }
+  }
+}
+
 TEST(JsonText, ANumberBeyondADoubleIsAnErrorWithItsPlace) {
   try {
     parse_json_object(R"({"a": 3e998})", "file.json");
@@ -50,7 +68,7 @@ TEST(JsonFile, WhatIsNoRegularFileIsRefused) {
   for (const std::filesystem::path& path : {fifo, std::filesystem::path("/dev/zero"), folder.path()}) {
     for (const auto& read :
          {+[](const std::filesystem::path& file) { read_json_object(file); },
-          +[](const std::filesystem::path& file) { for_each_json_line(file, "a line", [](auto&) {}); }}) {
+          +[](const std::filesystem::path& file) { for_each_json_line(file, "a line", [](auto&, auto) {}); }}) {
       try {
         read(path);
         ADD_FAILURE() << path;
@@ -90,6 +108,14 @@ TEST(JsonText, AReplacedValueLeavesEveryOtherByteAsItWas) {
   expected = nlohmann::json::parse(text);
   expected["s"] = true;
   EXPECT_EQ(changed({"s"}), expected);
+}
+
+TEST(JsonText, AValueIsFoundAsItIsWritten) {
+  const std::string text = R"( {"x" : 18446744073709551616.50, "a\u0062": [ 1.0,2 ],"o":{"y":1}, "x":-0.0E+07 } )";
+  EXPECT_EQ(json_source(text, "x"), "-0.0E+07");
+  EXPECT_EQ(json_source(text, "ab"), "[ 1.0,2 ]") << "the name is spelled otherwise";
+  EXPECT_EQ(json_source(text, "y"), "");
+  EXPECT_EQ(json_source("{}", "x"), "");
 }
 
 TEST(JsonText, WhereThereIsNoSuchValueNothingChanges) {

@@ -10,6 +10,9 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <string>
 
 namespace drift {
@@ -58,11 +61,31 @@ class Moody final : public Reward {
 };
 std::atomic<int> Moody::calls = 0;
 
+/// Good if as many responses as it has workers are judged at a time.
+class Crowd final : public Reward {
+ public:
+  explicit Crowd(const Params& params) : workers_(params.get<std::int64_t>("workers")) {}
+  void score(const RewardRequest&, RewardResult& result) const override {
+    constexpr auto kForever = std::chrono::minutes(2);  // where nobody comes
+    std::unique_lock lock(mutex_);
+    ++inside_;
+    changed_.notify_all();
+    result.value = changed_.wait_for(lock, kForever, [&] { return inside_ >= workers_; }) ? 1 : 0;
+  }
+
+ private:
+  const std::int64_t workers_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  mutable std::int64_t inside_ = 0;
+};
+
 Registry make_registry() {
   Registry registry;
   registry.add<Equals>("equals", "");
   registry.add<Length>("length", "", {{"longest", 10, "length that is worth 1", at_least(1)}});
   registry.add<Moody>("moody", "");
+  registry.add<Crowd>("crowd", "", {{"workers", 1, "responses that it judges at a time"}});
   return registry;
 }
 
@@ -155,6 +178,15 @@ TEST_F(Judging, ManyRequestsKeepTheirOrder) {
   const auto judgements = judge.judge(requests);
   for (std::size_t i = 0; i < judgements.size(); ++i)
     EXPECT_DOUBLE_EQ(judgements[i].value, static_cast<double>(i) / 1000);
+}
+
+TEST_F(Judging, ARewardsWorkersAreUsed) {
+  const Judge judge = this->judge("[reward]\nname = \"equals\"\n[reward.added.crowd]\nworkers = 40\n");
+  std::vector<std::string> texts;
+  for (int i = 0; i < 40; ++i) texts.push_back(std::to_string(i));
+  std::vector<RewardRequest> requests;
+  for (const std::string& text : texts) requests.push_back({text, &item_});
+  for (const Judgement& judgement : judge.judge(requests)) EXPECT_EQ(judgement.parts[1].value, 1);
 }
 
 TEST_F(Judging, MistakesInAddedRewardsAreReported) {

@@ -62,10 +62,16 @@ TEST(MathReward, NumbersInRecordsAreTheirValues) {
                                        {"5e-5", "\\frac{1}{20000}"},
                                        {"1e21", "10^{21}"},
                                        {"-2.5e-7", "-0.00000025"},
-                                       {"18446744073709551615", "18446744073709551615"}}) {
+                                       {"1.0E+2", "100"},
+                                       {"18446744073709551615", "18446744073709551615"},
+                                       {"18446744073709551617", "18446744073709551617"},
+                                       {"-9223372036854775809", "-9223372036854775809"},
+                                       {"0.1234567890123456789", "\\frac{1234567890123456789}{10000000000000000000}"},
+                                       {"1e-400", "10^{-400}"}}) {
     const std::string reference = std::string(R"({"ground_truth_answer": )") + number + "}";
     EXPECT_TRUE(score("\\boxed{" + std::string(answer) + "}", reference).solved) << reference;
     EXPECT_FALSE(score("\\boxed{e+21}", reference).solved) << reference;
+    EXPECT_FALSE(score("\\boxed{18446744073709551616}", reference).solved) << reference;
     EXPECT_FALSE(score("\\boxed{5e-6}", reference).solved) << reference;
   }
 }

@@ -84,6 +84,9 @@ TEST(Params, WritesToml) {
   EXPECT_EQ(to_toml(ParamValue(1e-6)), "1e-06");
   EXPECT_EQ(to_toml(ParamValue(INFINITY)), "inf");
   EXPECT_EQ(to_toml(ParamValue(std::string("a\"b\n"))), "\"a\\\"b\\n\"");
+  EXPECT_EQ(to_toml(ParamValue(std::string("\x1b[2J \x7f \xc2\x9b é \xc2\xa0"))),
+            "\"\\u001B[2J \\u007F \\u009B é \xc2\xa0\"")
+      << "none of what acts on a terminal";
   EXPECT_EQ(to_toml(ParamValue(std::vector<std::string>{"a", "b"})), "[\"a\", \"b\"]");
 }
 

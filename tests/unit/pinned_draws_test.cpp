@@ -153,14 +153,10 @@ INSTANTIATE_TEST_SUITE_P(All, PinnedPlan, testing::ValuesIn(kStrategies),
 // ---- rollout ----
 
 /// Tokens of four responses, 12 digits each, and the steps that wrote them.
-std::vector<std::string> rollout_of(const char* remasking) {
+std::vector<std::string> rollout_of(const char* name, Values values) {
   const test::TinyModel model(9, 6, at::kFloat);
-  const auto rollout = test::create<Rollout>("block", "block",
-                                             {{"length", integer(12)},
-                                              {"block", integer(4)},
-                                              {"threshold", 0.3},
-                                              {"temperature", 1.0},
-                                              {"remasking", std::string(remasking)}});
+  values.insert({{"length", integer(12)}, {"temperature", 1.0}});
+  const auto rollout = test::create<Rollout>(name, name, values);
   RolloutInput input;
   const ModelPolicy policy(model);
   input.policy = &policy;
@@ -181,14 +177,33 @@ std::vector<std::string> rollout_of(const char* remasking) {
   return texts;
 }
 
+std::vector<std::string> block_of(const char* remasking) {
+  return rollout_of("block", {{"block", integer(4)}, {"threshold", 0.3}, {"remasking", std::string(remasking)}});
+}
+
 TEST(PinnedDraws, OfTheBlockRollout) {
-  EXPECT_THAT(rollout_of("low_confidence"), ElementsAre("534538548603 cabadedfgijh", "538533553833 abcbfgdehjki",
-                                                        "334538554323 cbdaehgfjkil", "538538583853 acbaedgfhkji"));
+  EXPECT_THAT(block_of("low_confidence"), ElementsAre("534538548603 cabadedfgijh", "538533553833 abcbfgdehjki",
+                                                      "334538554323 cbdaehgfjkil", "538538583853 acbaedgfhkji"));
 }
 
 TEST(PinnedDraws, OfTheBlockRolloutsRemasking) {
-  EXPECT_THAT(rollout_of("random"), ElementsAre("234338072032 aabbdeccffff", "583853573657 baaaccccdded",
-                                                "435544303302 abaaccdeffgg", "545574448540 abaadccdfeee"));
+  EXPECT_THAT(block_of("random"), ElementsAre("234338072032 aabbdeccffff", "583853573657 baaaccccdded",
+                                              "435544303302 abaaccdeffgg", "545574448540 abaadccdfeee"));
+}
+
+TEST(PinnedDraws, OfTheDiffusionRollout) {
+  EXPECT_THAT(rollout_of("diffusion", {{"steps", integer(6)}, {"top_p", 0.9}}),
+              ElementsAre("554577542073 cbdaedafbfec", "535853552557 cbdaceafbfed", "334542554343 bbdacdcfafee",
+                          "535548582450 bbdacdcfafee"));
+}
+
+TEST(PinnedDraws, OfTheDiffusionRolloutsOrders) {
+  EXPECT_THAT(rollout_of("diffusion", {{"steps", integer(6)}, {"order_temperature", 0.3}}),
+              ElementsAre("838565432403 defaedbfbcca", "245523583253 fdfbeeadccba", "637545358357 edcacfdfbaeb",
+                          "576534548480 badbecadcffe"));
+  EXPECT_THAT(rollout_of("diffusion", {{"steps", integer(6)}, {"order", "origin"}}),
+              ElementsAre("553324073433 ebdbafcbadfe", "534828540665 dcbabfeabddb", "450540543332 beecbdbfcfad",
+                          "338563858552 ccbadcdacccb"));
 }
 
 // ---- tasks ----

@@ -21,6 +21,8 @@ StepRecord whole_step() {
   step.kept_groups = 4;
   step.response_length = 20;
   step.update_forwards_per_response = 2;
+  step.rollout_gap = 0.125;
+  step.rollout_gap_max = 0.5;
   step.two_pass = true;
   step.loss_metrics = {{"clipped", kUnknown}, {"reward", 0.75}};
   step.plugin_metrics = {{"code/timeouts", 2}};
@@ -32,7 +34,8 @@ StepRecord whole_step() {
 const std::string kWholeLine =
     R"({"step":3,"loss":-0.5,"reward":0.25,"solved":0.375,"grad_norm":1.5,"live_groups":0,"kept_groups":4,)"
     R"("groups":8,"response_length":20.0,"forwards_per_response":null,"tokens_per_second":null,"learning_rate":0.1,)"
-    R"("update_forwards_per_response":2.0,"update_backwards_per_response":null,"two_pass":true,"skipped":false,)"
+    R"("update_forwards_per_response":2.0,"update_backwards_per_response":null,"rollout_gap":0.125,)"
+    R"("rollout_gap_max":0.5,"two_pass":true,"skipped":false,)"
     R"("reward.format":1.0,"reward.puzzle":0.125,"loss/clipped":null,"loss/reward":0.75,"code/timeouts":2.0,"seconds":{"rollout":1.0,)"
     R"("reward":0.5,"old":0.0,"reference":0.0,"update":2.0,"other":0.75,"total":4.25},"held_out":{"accuracy":0.5,)"
     R"("standard_error":0.125,"items":16,"forwards_per_response":32.0,"seconds":7.5}})";

@@ -4,6 +4,7 @@
 #include <core/text/tokenizer.h>
 #include <drift/error.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 #include <set>
@@ -54,6 +55,18 @@ TEST(TokenizerFile, MissingFileIsAnError) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr((folder.path() / "tokenizer.json").string()));
     EXPECT_THAT(error.hint(), HasSubstr("tokenizer.json"));
+  }
+}
+
+// Opening a FIFO would wait for a writer.
+TEST(TokenizerFile, WhatIsNoRegularFileIsRefused) {
+  const test::TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder.path() / "tokenizer.json").c_str(), 0600), 0);
+  try {
+    Tokenizer::open(folder.path());
+    FAIL() << "it was read";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("tokenizer.json: it is no regular file"));
   }
 }
 

@@ -18,12 +18,24 @@ namespace fs = std::filesystem;
 // the loader is surer than knowing where distributions put things. PT_INTERP (program header 3) names the loader
 // itself, by a path that may be a link: each folder on the way counts.
 constexpr const char* kDescribe = R"(
-import os, struct, sys, sysconfig
+import importlib, importlib.util, os, struct, sys, sysconfig
+for package in sys.argv[1:]:
+    try:
+        place, = importlib.util.find_spec(package).submodule_search_locations
+        importlib.import_module(package)
+    except Exception:
+        print('missing', package)
+        continue
+    print('packages', os.path.dirname(place))
+    for folder in (place, place + '.libs'):
+        if os.path.isdir(folder): print('folder', folder)
 for name in 'bz2 ctypes decimal hashlib lzma math random ssl sqlite3 zlib'.split():
     try: __import__(name)
     except Exception: pass
 executable = os.path.realpath(sys.executable)
-folders = {sysconfig.get_path('stdlib'), sysconfig.get_path('platstdlib')}
+# Of a virtual environment: the interpreter's that it was made with.
+base = {'platbase': sys.base_exec_prefix, 'installed_platbase': sys.base_exec_prefix}
+folders = {sysconfig.get_path('stdlib'), sysconfig.get_path('platstdlib', vars=base)}
 def visit(path):
     while True:
         folder = os.path.realpath(os.path.dirname(path))
@@ -78,15 +90,22 @@ std::string locate(const std::string& python) {
 
 }  // namespace
 
-Interpreter find_interpreter(const std::string& python) {
+Interpreter find_interpreter(const std::string& python, const std::vector<std::string>& packages) {
   const std::string path = locate(python);
   Interpreter found;
-  std::istringstream lines(
-      drift::output_of({.arguments = {path, "-I", "-B", "-c", kDescribe}, .environment = drift::kPlainEnvironment}));
+  std::vector<std::string> arguments = {path, "-I", "-B", "-c", kDescribe};
+  arguments.insert(arguments.end(), packages.begin(), packages.end());
+  std::istringstream lines(drift::output_of({.arguments = arguments, .environment = drift::kPlainEnvironment}));
   for (std::string key, value; lines >> key && std::getline(lines >> std::ws, value);) {
     if (key == "version") found.version = value;
     if (key == "executable") found.executable = value;
     if (key == "folder") add_folder(found.read, value);
+    if (key == "packages") found.packages += (found.packages.empty() ? "" : ":") + value;
+    if (key == "missing") {
+      throw drift::Error(path + " has no package `" + value + "`, which `packages` of the reward names",
+                         "install it for that interpreter, as by Debian's package python3-" + value +
+                             ", or set `python` of the reward to one that has it");
+    }
   }
   int major = 0, minor = 0;
   char dot = 0;

@@ -12,10 +12,12 @@ struct Interpreter {
   std::string version;            ///< such as 3.11.2
   std::vector<std::string> read;  ///< files and folders: itself, its standard library, the shared libraries
   std::vector<std::pair<std::string, std::string>> links;  ///< (path, target): such as /lib, which is usr/lib
+  std::string packages;                                    ///< folders of the wanted packages, for PYTHONPATH
 };
 
 /// @param python  path or name; empty: /usr/bin/python3, else the first python3 in PATH.
-/// @throws drift::Error if there is none, or it is older than 3.11.
-Interpreter find_interpreter(const std::string& python);
+/// @param packages  of its site packages: shown too, with the libraries that they load.
+/// @throws drift::Error if there is none, it is older than 3.11, or it lacks a package.
+Interpreter find_interpreter(const std::string& python, const std::vector<std::string>& packages);
 
 }  // namespace drift::code

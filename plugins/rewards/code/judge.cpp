@@ -18,19 +18,20 @@ constexpr int kMostLost = 2;
 constexpr auto kWall = std::chrono::seconds(17);
 constexpr double kLifetimeCpuSeconds = 1e6;
 
-// After the worker's answers to the calls of one test: why it failed.
+// After the worker's answers to the calls of one test: why it failed. An exception that was raised before an assert
+// failed is one that the test had expected.
 void fill_verdict(Verdict& verdict, std::string_view outcome, const Answer& trouble) {
   if (outcome == "pass") {
     verdict.status = RewardStatus::kOk;
     verdict.reason.clear();
-  } else if (!trouble.reason.empty()) {
+  } else if (!trouble.reason.empty() && (outcome != "fail" || trouble.status != RewardStatus::kOk)) {
     verdict.status = trouble.status == RewardStatus::kOk ? RewardStatus::kWrong : trouble.status;
     verdict.reason = trouble.reason;
   } else {
     verdict.status = RewardStatus::kWrong;
-    verdict.reason = outcome == "fail" ? "wrong"
-                     : outcome.empty() ? "not reached"
-                                       : std::string(outcome) + " in the test";
+    verdict.reason = outcome == "fail" || outcome == "lost" ? "wrong"
+                     : outcome.empty()                      ? "not reached"
+                                                            : std::string(outcome) + " in the test";
   }
 }
 
@@ -133,8 +134,9 @@ std::vector<Verdict> Judge::run(const TestText& text, Worker& worker) {
           verdict = {RewardStatus::kTimeout, "not run: tests before did not finish", verdict.text};
         channel_.reset();
         return verdicts;
-      case 'C': {
-        Answer answer = ask(worker, body);
+      case 'C':
+      case 'A': {
+        Answer answer = ask(worker, received_);
         if (!answer.reason.empty()) trouble = std::move(answer);
         break;
       }

@@ -1,32 +1,28 @@
 # Runs the data set's test text in a sandbox. Code under test runs in another process, the worker: here, each name
-# that the tests use but do not define is a proxy that asks the parent to call it there.
+# that the tests use but do not define stands for something there (objects.py).
 #
 # From the parent:  J (place, prefix, setup, tests, constants, by_lines)   a job; place seeds `random`
-#                   V value, R exception, X                      the answer to a call; X: no answer
+#                   V, M, R, U, K as the worker sends them, X    the answer to C or A; X: the worker is gone
 #                   Q (prefix, setup, tests...)                  what the tests call: answered by N
 #                   E                                            the end of a response
 # To the parent:    H                                            ready for a response
 #                   X problem                                    the test text cannot be read
 #                   N text...                                    a tuple: what each test says, or the names asked for
-#                   C (name, args, kwargs)                       a call
-#                   P number verdict                             4 bytes and `pass`, `fail` or an exception's name
+#                   C (what, on, args, kwargs)                   something to be done there
+#                   A (done, …)                                  what came of K
+#                   P number verdict                             4 bytes and `pass`, `fail`, `lost` (a call without an
+#                                                                answer) or an exception's name
 #                   D exception                                  the end; why other tests did not run, or empty
 import ast
-import builtins
 import os
 import random
 import re
 import resource
-import sys
 import time
 
 # Of processor time, for the tests' own work: calls of the solution are not counted.
 SECONDS_OF_A_TEXT = 5
 SECONDS_OF_A_RESPONSE = 10
-
-
-class CallFailed(BaseException):
-    """A call that has no answer: the test has failed. No `except Exception` of a test catches it."""
 
 
 def contains_assert(node):
@@ -54,6 +50,22 @@ def bound_names(nodes):
     return names
 
 
+def is_test_case(node):
+    bases = [ast.unparse(base) for base in node.bases] if isinstance(node, ast.ClassDef) else []
+    return any(base in ("TestCase", "unittest.TestCase") for base in bases)
+
+
+def runs_unittest(node):
+    return isinstance(node, ast.Expr) and ast.unparse(node).startswith(("unittest.main(", "main("))
+
+
+def statement_at(node, text):
+    statement = ast.parse(text).body[0]
+    for part in ast.walk(statement):
+        ast.copy_location(part, node)
+    return statement
+
+
 class Tests:
     """The tests of a text, by its syntax tree: statements at the top, or at the top of a function that is called there
     (`check(candidate)`), which are or contain an assert. All others are preparation and stay in place."""
@@ -78,7 +90,12 @@ class Tests:
         for call in calls:
             if call.func.id in checks:
                 call.func.id = "test function " + call.func.id
-        if contains_assert(tree):
+        cases = [node for node in tree.body if is_test_case(node)]
+        if cases:
+            tree.body = [node for node in tree.body if not runs_unittest(node)]
+            for node in cases:
+                tree.body += self.methods_of(node)
+        elif contains_assert(tree):
             for node in tree.body:
                 if isinstance(node, ast.FunctionDef) and node.name.startswith("test function "):
                     node.body = self.marked(node.body) or [ast.Pass()]
@@ -86,6 +103,14 @@ class Tests:
         elif tree.body:
             tree.body = [self.mark(tree.body)]
         self.tree = ast.fix_missing_locations(tree)
+
+    def methods_of(self, case):
+        """Statements that run the tests of a TestCase, each as one."""
+        run = [statement_at(case, f"{case.name}.setUpClass()")]
+        for node in case.body:
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
+                run.append(self.mark([statement_at(node, f"{case.name}({node.name!r}).debug()")]))
+        return run
 
     def tests_something(self, node):
         return contains_assert(node) or not self.helpers.isdisjoint(called_names(node))
@@ -106,12 +131,63 @@ class Tests:
 
     def free_names(self):
         loaded = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-        free = loaded - bound_names(ast.walk(self.tree)) - {"enter test"}
+        free = loaded - bound_names(ast.walk(self.tree)) - {"enter test", SETTLE}
         calls = [node.value for node in self.tree.body if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)]
         passed = {argument.id for call in calls for argument in call.args if isinstance(argument, ast.Name)}
         chosen = {name for name in free if not hasattr(builtins, name)} | passed - bound_names(self.tree.body)
         # A solution may be called `sum`: `assert sum(10, 15) == 25`.
         return chosen or free & {self.first_call}
+
+
+SETTLE = "next statement"
+
+
+def is_marked(node):
+    call = node.items[0].context_expr if isinstance(node, ast.With) else None
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "enter test"
+
+
+def with_settling(tree):
+    """After each statement that calls something, and before each further condition of `and`: what the solution has
+    changed is seen (objects.py)."""
+
+    only = tree.body[0] if len(tree.body) == 1 else None
+    conditions = any(isinstance(node, ast.BoolOp) for node in ast.walk(tree))
+    if is_marked(only) and isinstance(only.body[0], ast.Assert) and not conditions:
+        return tree  # a single assert, whose end is the test's
+
+    def calls(node):
+        return any(isinstance(part, ast.Call) for part in ast.walk(node))
+
+    def settle():
+        return ast.Call(ast.Name(SETTLE, ast.Load()), [], [])
+
+    def settled(statements, first):
+        result = [ast.Expr(settle())] if first else []
+        for node in statements:
+            result.append(node)
+            ends = isinstance(node, (ast.Return, ast.Raise, ast.FunctionDef, ast.ClassDef)) or is_marked(node)
+            if not ends and calls(node):
+                result.append(ast.Expr(settle()))
+        return result
+
+    for node in [*ast.walk(tree)]:
+        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+            node.values = [part for value in node.values for part in (settle(), value)][1:]
+        header = isinstance(node, (ast.If, ast.While, ast.For)) and calls(getattr(node, "test", None) or node.iter)
+        for field in ("body", "orelse", "finalbody"):
+            statements = getattr(node, field, None)
+            if isinstance(statements, list) and statements:
+                setattr(node, field, settled(statements, header and field != "finalbody"))
+    return ast.fix_missing_locations(tree)
+
+
+def own_modules(tree, wanted):
+    """Modules that the tests use without an import, as the solution's own import would let them."""
+    used = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    loaded = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in wanted & KNOWN_MODULES]
+    names = {node.id for node in loaded} - {node.id for node in loaded if id(node) not in used}
+    return {name: importlib.import_module(name) for name in names if name != "numpy"}
 
 
 def split_by_lines(text):
@@ -158,48 +234,9 @@ def tested_names(prefix, setup, texts):
     return set().union(*(Tests(text, True).free_names() for text in texts)) - given
 
 
-# What Python takes for an end or an absence, where it calls a method of the tests' own by itself.
-TAKEN_FOR_AN_END = {"__getitem__": LookupError, "__getattr__": AttributeError, "__length_hint__": TypeError}
-
-
-def would_end_something(error):
-    """Whether an exception of the solution could end a comparison as if it were done: all(map(f, values))."""
-    if issubclass(error, (StopIteration, StopAsyncIteration)):
-        return True
-    frame = sys._getframe(1)
-    while frame is not None:
-        if issubclass(error, TAKEN_FOR_AN_END.get(frame.f_code.co_name, ())):
-            return True
-        frame = frame.f_back
-    return False
-
-
 def main():
-    encode, decode = make_codec()
     receive, send = make_channel()
-    call_failed = False  # in the current test, or what prepared it
-
-    def fail_call():
-        nonlocal call_failed
-        call_failed = True  # whatever the test makes of the exception
-        raise CallFailed
-
-    def proxy(name):
-        def call(*arguments, **named):
-            send(b"C" + encode((name, arguments, named)))
-            answer = receive()
-            if answer[:1] == b"V":
-                return decode(answer[1:])
-            error = getattr(builtins, answer[1:].decode(), None) if answer[:1] == b"R" else None
-            if error is None or not issubclass(error, Exception) or would_end_something(error):
-                fail_call()
-            try:
-                raised = error("raised by the solution")
-            except TypeError:
-                fail_call()
-            raise raised
-
-        return call
+    names_of_solution, next_of, refresh, settle, delay_changes, has_failed, encode, decode = make_objects(receive, send)
 
     class EnterTest:
         def __init__(self, place, number):
@@ -209,11 +246,10 @@ def main():
             random.seed(f"{self.place}/{self.number}")
 
         def __exit__(self, kind, error, trace):
-            nonlocal call_failed
+            settle()
             verdict = "pass" if kind is None else "fail" if kind is AssertionError else kind.__name__
-            if call_failed:
-                verdict = "fail"
-            call_failed = False
+            if has_failed():
+                verdict = "lost"
             send(b"P" + self.number.to_bytes(4, "little") + verdict.encode())
             return True
 
@@ -221,28 +257,37 @@ def main():
         try:
             tests = Tests(text, constants)
             setup_code = compile(setup, "<setup>", "exec")
-            code = compile(tests.tree, "<tests>", "exec")
+            code = compile(with_settling(tests.tree), "<tests>", "exec")
         except (SyntaxError, ValueError, RecursionError) as error:
             return send(b"X" + str(error).encode())
         texts = split_by_lines(text) if by_lines else tests.found
         send(b"N" + encode(tuple(texts)))
-        names = {"__name__": "tests", "enter test": lambda number: EnterTest(place, number)}
+        names = {"__name__": "tests", "__builtins__": builtins, SETTLE: lambda: next_statement(names)}
+        names["next"] = next_of
+        names["enter test"] = lambda number: EnterTest(place, number)
         random.seed(place)
+        delay_changes(not by_lines)
         end = ""
         try:
             exec(setup_code, names)
             wanted = tests.free_names() - names.keys()
-            names |= {name: proxy(name) for name in wanted}
-            names |= given_names(prefix, wanted)
+            given = given_names(prefix, wanted)
+            names |= own_modules(tests.tree, wanted) | given
+            names |= names_of_solution(wanted - names.keys())
             if by_lines:
                 for number, one in enumerate(texts):
                     with EnterTest(place, number):
-                        exec(one, names)
+                        exec(compile(one, "<tests>", "exec"), names)
             else:
                 exec(code, names)
         except BaseException as error:
             end = type(error).__name__
         send(b"D" + end.encode())
+
+    def next_statement(names):
+        settle()
+        refresh(names)
+        return True
 
     def name_tested(prefix, setup, *texts):
         try:

@@ -41,8 +41,8 @@ Verdict failed(RewardStatus status, std::string reason) { return {status, std::m
 
 Channel started(const Sandbox& sandbox, const SandboxLimits& limits, const std::string& input) {
   try {
-    Channel channel(
-        sandbox.start({.text = kWholeProgram, .standard_input = input, .capture_output = true, .limits = limits}));
+    Channel channel(sandbox.start(
+        {.text = kWholeProgram, .compiled = true, .standard_input = input, .capture_output = true, .limits = limits}));
     if (channel.ready()) return channel;
   } catch (const drift::Error& error) {
     throw InfrastructureError{error.what()};

@@ -1,5 +1,7 @@
 #include "reward.h"
 
+#include "interpreter.h"
+
 #include <drift/error.h>
 
 #include <core/process/threads.h>
@@ -8,6 +10,7 @@
 #include <cctype>
 #include <map>
 #include <mutex>
+#include <tuple>
 
 namespace drift::code {
 namespace {
@@ -22,9 +25,9 @@ constexpr double kProcessCpuSeconds = 3600;
 // Attacks on the sandbox take a second: once per process and interpreter.
 void require_sandbox(const SandboxOptions& options) {
   static std::mutex mutex;
-  static std::map<std::pair<std::string, bool>, SandboxAvailability> found;
+  static std::map<std::tuple<std::string, bool, std::vector<std::string>>, SandboxAvailability> found;
   const std::lock_guard lock(mutex);
-  const auto key = std::pair(options.python, options.threads);
+  const auto key = std::tuple(options.python, options.threads, options.packages);
   if (found.count(key) == 0) found[key] = probe_sandbox(options);
   const SandboxAvailability& here = found[key];
   if (here.works) return;
@@ -64,6 +67,7 @@ drift::ParamSpecs CodeReward::parameters() {
       {"workers", 0, "programs that run at a time; 0: the number of processors", between(0, 1024)},
       {"memory_mib", 512, "memory of a program", between(64, 1 << 20)},
       {"threads", false, "programs may start threads"},
+      {"packages", std::vector<std::string>{}, "site packages that programs and tests may import, such as [\"numpy\"]"},
       {"time_limit", 0.0, "processor seconds for a call or a program; 0: the item's value", between(0, 600)},
       {"extraction", "lenient",
        "lenient: code in fences of any shape, or without any; strict: between lines of ```python and ```",
@@ -90,7 +94,10 @@ CodeReward::CodeReward(const drift::Params& params)
                                                                    : OutputComparison::kExactLines) {
   const SandboxOptions options{.python = params.get<std::string>("python"),
                                .unsafe = params.get<bool>("unsafe"),
-                               .threads = params.get<bool>("threads")};
+                               .threads = params.get<bool>("threads"),
+                               .packages = params.get<std::vector<std::string>>("packages")};
+  if (!options.packages.empty())
+    find_interpreter(options.python, options.packages);  // a missing one is its own mistake
   if (!options.unsafe) require_sandbox(options);
   sandbox_ = std::make_unique<Sandbox>(options);
   limits_.cpu_seconds = kProcessCpuSeconds;

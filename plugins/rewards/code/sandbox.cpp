@@ -18,17 +18,20 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <system_error>
 
 namespace drift::code {
 namespace {
 
-// Descriptors of the child. Bubblewrap reads the last two and closes them.
+// Descriptors of the child. Bubblewrap reads all but the first two and closes them.
 constexpr int kToProgram = 3;
 constexpr int kFromProgram = 4;
 constexpr int kFilter = 5;
 constexpr int kInformation = 6;
 constexpr int kGo = 7;
+constexpr int kInputFile = 8;
 
 constexpr std::size_t kMaxText = 120'000;  // the kernel takes arguments of up to 128 KiB
 constexpr int kStartMilliseconds = 30'000;
@@ -77,11 +80,14 @@ struct Sandbox::Impl {
   std::string bwrap;
   std::string filter, forking_filter;
   bool forbid_user_namespaces = true;
+  mutable std::mutex mutex;
+  mutable std::map<std::string, std::string> compiled_texts;
 
   void settle_confinement();
   std::vector<std::string> limits(const SandboxLimits& limits) const;
-  std::vector<std::string> confinement(const SandboxLimits& limits) const;
+  std::vector<std::string> confinement(const SandboxedProgram& program) const;
   drift::ChildCommand command(const SandboxedProgram& program) const;
+  std::string compiled(const std::string& text) const;
 };
 
 std::vector<std::string> Sandbox::Impl::limits(const SandboxLimits& limits) const {
@@ -98,7 +104,7 @@ std::vector<std::string> Sandbox::Impl::limits(const SandboxLimits& limits) cons
           limit("msgqueue", RLIMIT_MSGQUEUE, 0)};
 }
 
-std::vector<std::string> Sandbox::Impl::confinement(const SandboxLimits& limits) const {
+std::vector<std::string> Sandbox::Impl::confinement(const SandboxedProgram& program) const {
   std::vector<std::string> arguments = {bwrap, "--die-with-parent"};
   append(arguments, {"--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"});
   append(arguments, {"--unshare-cgroup-try", "--cap-drop", "ALL", "--hostname", "sandbox"});
@@ -111,8 +117,14 @@ std::vector<std::string> Sandbox::Impl::confinement(const SandboxLimits& limits)
   for (const auto& [path, target] : interpreter.links) append(arguments, {"--symlink", target, path});
   // No /proc and no /sys: Python runs without, and they tell of the host.
   append(arguments, {"--dev-bind", "/dev/null", "/dev/null"});
-  if (limits.scratch_bytes > 0) {
-    append(arguments, {"--size", std::to_string(limits.scratch_bytes), "--tmpfs", "/tmp"});
+  if (!program.standard_input.empty()) {
+    append(arguments,
+           {"--ro-bind-data", std::to_string(kInputFile), "/dev/stdin", "--symlink", "../stdin", "/dev/fd/0"});
+  } else if (program.capture_output) {
+    append(arguments, {"--symlink", "null", "/dev/stdin", "--symlink", "../null", "/dev/fd/0"});
+  }
+  if (program.limits.scratch_bytes > 0) {
+    append(arguments, {"--size", std::to_string(program.limits.scratch_bytes), "--tmpfs", "/tmp"});
     append(arguments, {"--size", "4096", "--tmpfs", "/dev/shm"});
   } else {
     append(arguments, {"--dir", "/tmp", "--dir", "/dev/shm"});
@@ -138,6 +150,23 @@ void Sandbox::Impl::settle_confinement() {
   }
 }
 
+/// A short program that holds `text` compiled: reading a long text takes an interpreter some milliseconds each time.
+std::string Sandbox::Impl::compiled(const std::string& text) const {
+  constexpr const char* kCompile = R"(
+import base64, marshal, sys, zlib
+code = zlib.compress(marshal.dumps(compile(sys.argv[1], '<string>', 'exec', optimize=2)), 9)
+print('import binascii, marshal, zlib')
+print('exec(marshal.loads(zlib.decompress(binascii.a2b_base64("' + base64.b64encode(code).decode() + '"))))')
+)";
+  const std::lock_guard lock(mutex);
+  std::string& result = compiled_texts[text];
+  if (result.empty()) {
+    result = drift::output_of({.arguments = {interpreter.executable, "-I", "-S", "-B", "-c", kCompile, text},
+                               .environment = drift::kPlainEnvironment});
+  }
+  return result;
+}
+
 drift::ChildCommand Sandbox::Impl::command(const SandboxedProgram& program) const {
   if (program.text.size() > kMaxText || program.text.find('\0') != std::string::npos) {
     throw drift::Error("a program for the sandbox must be at most " + std::to_string(kMaxText) + " bytes without NUL",
@@ -146,15 +175,19 @@ drift::ChildCommand Sandbox::Impl::command(const SandboxedProgram& program) cons
   drift::ChildCommand command;
   command.arguments = limits(program.limits);
   if (!options.unsafe) {
-    for (auto& argument : confinement(program.limits)) command.arguments.push_back(std::move(argument));
+    for (auto& argument : confinement(program)) command.arguments.push_back(std::move(argument));
     append(command.arguments, {"--seccomp", std::to_string(kFilter), "--info-fd", std::to_string(kInformation)});
     append(command.arguments, {"--block-fd", std::to_string(kGo), "--"});
   }
   // -s -P: neither the user's modules nor the working directory's; -I would also ignore PYTHONHASHSEED. -S: no site
   // packages. -B: no byte code is written.
-  append(command.arguments, {interpreter.executable, "-s", "-P", "-S", "-B", "-X", "utf8", "-c", program.text});
+  append(command.arguments, {interpreter.executable, "-s", "-P", "-S", "-B", "-X", "utf8", "-c"});
+  command.arguments.push_back(program.compiled ? compiled(program.text) : program.text);
   for (const auto& argument : program.arguments) command.arguments.push_back(argument);
   command.environment = {"PATH=/usr/bin", "LANG=C", "PYTHONHASHSEED=0", "OMP_NUM_THREADS=1"};
+  if (!interpreter.packages.empty()) command.environment.push_back("PYTHONPATH=" + interpreter.packages);
+  // Else each thread reserves memory of its own, up to the limit.
+  if (options.threads) command.environment.push_back("MALLOC_ARENA_MAX=1");
   return command;
 }
 
@@ -166,7 +199,7 @@ Sandbox::Sandbox(const SandboxOptions& options) : impl_(std::make_unique<Impl>()
     impl_->filter = system_call_filter(options.threads, /*forks=*/false);
     impl_->forking_filter = system_call_filter(options.threads, /*forks=*/true);
   }
-  impl_->interpreter = find_interpreter(options.python);
+  impl_->interpreter = find_interpreter(options.python, options.packages);
   if (!options.unsafe) impl_->settle_confinement();
 }
 
@@ -211,10 +244,14 @@ SandboxedProcess Sandbox::start(const SandboxedProgram& program) const {
   Pipe in = drift::make_pipe();
   Pipe out = drift::make_pipe();
   command.descriptors = {{in.read.get(), kToProgram}, {out.write.get(), kFromProgram}};
-  Descriptor input;
+  Descriptor input, input_file;
   if (!program.standard_input.empty()) {
     input = drift::sealed_file(program.standard_input);
     command.descriptors.emplace_back(input.get(), 0);
+    if (process->confined) {
+      input_file = drift::sealed_file(program.standard_input);
+      command.descriptors.emplace_back(input_file.get(), kInputFile);
+    }
   }
   Pipe output;
   if (program.capture_output) {

@@ -26,6 +26,7 @@ struct SandboxOptions {
   std::string python = {};  ///< the interpreter, 3.11 or later; empty: /usr/bin/python3, else the first python3 in PATH
   bool unsafe = false;      ///< no namespaces and no system call filter: only limits. For programs that are trusted.
   bool threads = false;     ///< threads may be started
+  std::vector<std::string> packages = {};  ///< of the interpreter's site packages: may be imported too, such as numpy
 };
 
 /// What one program may use. A limit that is exceeded shows inside as MemoryError or OSError, or ends the program.
@@ -42,8 +43,10 @@ struct SandboxLimits {
 
 struct SandboxedProgram {
   std::string text = {};                    ///< Python source of at most 120,000 bytes without NUL, run as `__main__`
+  bool compiled = false;                    ///< compile it once and keep that: for texts that are started often
   std::vector<std::string> arguments = {};  ///< sys.argv[1:]
-  std::string standard_input = {};          ///< a sealed file in memory, so nothing has to be fed; empty: /dev/null
+  std::string standard_input = {};          ///< a sealed file in memory, so nothing has to be fed; empty: /dev/null.
+                                            ///< Also /dev/stdin, where output is captured or there is input
   bool forks = false;                       ///< may start copies of itself: only for programs that are trusted
   bool capture_output = false;  ///< standard output goes to read_output(); else, as standard error, to /dev/null
   SandboxLimits limits = {};
@@ -114,8 +117,8 @@ class SandboxedProcess {
 /// threads at once.
 class Sandbox {
  public:
-  /// @throws drift::Error if there is no such interpreter, no bubblewrap, or the kernel forbids it; the hint says what
-  /// to do.
+  /// @throws drift::Error if there is no such interpreter or package, no bubblewrap, or the kernel forbids it; the hint
+  /// says what to do.
   explicit Sandbox(const SandboxOptions& options);
   ~Sandbox();
   Sandbox(const Sandbox&) = delete;

@@ -18,6 +18,12 @@
 //   l t S Z count values     list, tuple, set, frozenset
 //   d count pairs            dict
 //   y length name            one of the types bool, int, float, …, object themselves
+//   x length name value      a value of the library, such as Decimal: what it is made of
+//   o number number          an object of the solution, and its class; k number: a class of the solution
+//   q number number value    the same of a class that extends a plain type, and its plain value
+//   r number                 a container of the tests that the solution has changed
+//   j number value           an object of the tests that the solution holds, such as a callback
+// Numbers are four bytes. Only the judge can say whether they stand for something.
 
 namespace drift::code {
 
@@ -50,13 +56,14 @@ std::optional<std::vector<std::string>> read_texts(std::string_view bytes);
 
 /// What the worker answers, see worker.py.
 struct Reply {
-  enum class Kind { kDone, kLoadFailed, kValue, kRaised, kUnsupported };
+  enum class Kind { kDone, kLoadFailed, kValue, kChanged, kRaised, kUnsupported, kCallback };
   Kind kind = Kind::kDone;
-  std::string_view
-      body;  ///< kValue: one value without fault. kLoadFailed, kRaised: an identifier. kUnsupported: any text
+  /// kValue, kChanged, kCallback: one value without fault. kLoadFailed: an identifier. kRaised: also NUL and a value.
+  /// kUnsupported: any text
+  std::string_view body;
 };
 
-/// The reply in a message to the request `operation` (L, C or F) with this stamp. Nothing if the message is anything
+/// The reply in a message to the request `operation` (L, C, A or F) with this stamp. Nothing if the message is anything
 /// else: then the code under test has written it.
 std::optional<Reply> parse_reply(std::string_view message, char operation, std::string_view stamp);
 

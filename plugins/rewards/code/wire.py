@@ -1,50 +1,169 @@
 # Values as bytes, between the judge and the worker; wire.h describes the format. Precedes worker.py and judge.py.
+import builtins
+import sys
+from _thread import stack_size
+from struct import Struct
+
+# Where threads are allowed, many of them have room.
+stack_size(4 << 20)
+
+# Functions made from here on keep the builtins of now: code that runs later cannot replace them.
+__builtins__ = dict(vars(builtins))
 
 
 class Unsupported(Exception):
-    """A value that has no bytes: not made of plain types, or too large."""
+    """A value that has no bytes: too large, or not Unicode text."""
 
 
-# Builtins are parameters, so that code that runs later cannot replace them.
-def make_codec(
-    type=type, len=len, issubclass=issubclass, bool=bool, int=int, float=float, complex=complex, str=str, bytes=bytes,
-    list=list, tuple=tuple, dict=dict, set=set, frozenset=frozenset, object=object, range=range, bytearray=bytearray,
-    UnicodeEncodeError=UnicodeEncodeError, Unsupported=Unsupported,
-):
-    from struct import Struct
+# Types of the library that go as values: where they are, and what they are made of again, as plain values.
+LIBRARY = {
+    "bytearray": ("builtins", lambda value: (bytes(value),)),
+    "range": ("builtins", lambda value: (value.start, value.stop, value.step)),
+    "slice": ("builtins", lambda value: (value.start, value.stop, value.step)),
+    "deque": ("collections", lambda value: ([*value], value.maxlen)),
+    "Counter": ("collections", lambda value: ({**value},)),
+    "OrderedDict": ("collections", lambda value: ([*value.items()],)),
+    "defaultdict": (
+        "collections",
+        lambda value: (value.default_factory if value.default_factory in PLAIN else None, {**value}),
+    ),
+    "Decimal": ("decimal", lambda value: (str(value),)),
+    "Fraction": ("fractions", lambda value: (value.numerator, value.denominator)),
+    "date": ("datetime", lambda value: (value.year, value.month, value.day)),
+    "time": ("datetime", lambda value: clock_of(value)),
+    "datetime": ("datetime", lambda value: (value.year, value.month, value.day) + clock_of(value)),
+    "timedelta": ("datetime", lambda value: (value.days, value.seconds, value.microseconds)),
+    "timezone": ("datetime", lambda value: (value.utcoffset(None), value.tzname(None))),
+    "UUID": ("uuid", lambda value: (str(value),)),
+    "PurePosixPath": ("pathlib", lambda value: (str(value),)),
+    "PosixPath": ("pathlib", lambda value: (str(value),)),
+    "array": ("array", lambda value: (value.typecode, value.tolist())),
+    "ndarray": ("numpy", lambda value: (value.dtype.str, value.shape, value.tobytes())),
+}
+# Views of dicts, and the two constants: builtins without a name of their own.
+VIEWS = {type({}.keys()): "dict_keys", type({}.values()): "dict_values", type({}.items()): "dict_items"}
+CONSTANTS = {type(NotImplemented): "NotImplemented", type(Ellipsis): "Ellipsis"}
+PLAIN = (bool, int, float, complex, str, bytes, list, tuple, set, frozenset, dict, object)
+NUMBERS = "biufc"  # the kinds of numpy that are made of bytes alone
 
+
+def clock_of(value):
+    return value.hour, value.minute, value.second, value.microsecond, value.tzinfo
+
+
+def library_parts(value):
+    """The name and the parts of a value of the library; nothing if it is no such value."""
+    kind = type(value)
+    name = kind.__name__
+    if kind in CONSTANTS:
+        return CONSTANTS[kind], ()
+    if kind in VIEWS:
+        return VIEWS[kind], ([*value],)
+    module = sys.modules.get("numpy")
+    if module is not None and isinstance(value, module.generic) and value.dtype.kind in NUMBERS:
+        return "number", (value.dtype.str, value.tobytes())
+    if name not in LIBRARY:
+        return None
+    home, parts_of = LIBRARY[name]
+    if getattr(sys.modules.get(home), name, None) is not kind:
+        return None
+    if name == "ndarray" and value.dtype.kind not in NUMBERS:
+        return None
+    return name, parts_of(value)
+
+
+def library_value(name, parts):
+    if name == "dict_keys":
+        return dict.fromkeys(*parts).keys()
+    if name == "dict_values":
+        return dict(enumerate(*parts)).values()
+    if name == "dict_items":
+        return dict(*parts).items()
+    if name in CONSTANTS.values():
+        return getattr(builtins, name)
+    if name == "error type":
+        return error_type(*parts)
+    if name == "error":
+        return error_type(parts[0])(*parts[1:])
+    if name in ("ndarray", "number"):
+        return numpy_value(*parts)
+    return getattr(__import__(LIBRARY[name][0]), name)(*parts)
+
+
+def numpy_value(kind, *rest):
+    import numpy
+
+    if numpy.dtype(kind).kind not in NUMBERS:
+        raise ValueError(kind)
+    values = numpy.frombuffer(rest[-1], kind)
+    return values.reshape(rest[0]).copy() if len(rest) == 2 else values[0]
+
+
+def error_type(name):
+    found = vars(builtins)[name]
+    if not issubclass(found, BaseException):
+        raise ValueError(name)
+    return found
+
+
+# Methods that Python calls by itself, in answer to operators and built-in functions.
+COMPARISONS = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__")
+ARITHMETIC = tuple(
+    f"__{side}{name}__"
+    for name in "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and xor or".split()
+    for side in ("", "r", "i")
+)
+IN_PLACE = ARITHMETIC[2::3]
+CONVERSIONS = tuple(f"__{name}__" for name in "abs int float complex round index trunc floor ceil bool len".split())
+SPECIAL = (
+    *COMPARISONS,
+    *ARITHMETIC,
+    *CONVERSIONS,
+    *(f"__{name}__" for name in "neg pos invert hash str repr format bytes getitem setitem delitem contains".split()),
+    *(f"__{name}__" for name in "iter next reversed missing call enter exit".split()),
+)
+
+MUTABLE = {list, dict, set, bytearray}
+MUTABLE_NAMES = {"deque", "Counter", "OrderedDict", "defaultdict", "array", "ndarray"}
+
+
+def is_shared(kind):
+    """Whether what the other side changes in a value of this type is changed here too."""
+    return kind in MUTABLE or kind.__name__ in MUTABLE_NAMES and kind.__module__ in ("collections", "array", "numpy")
+
+
+def change(value, content):
+    """Makes `value` equal `content`, which has its type."""
+    if type(value) is not type(content):
+        raise TypeError("another type")
+    if isinstance(value, dict):
+        value.clear()
+        for key in content:
+            value[key] = content[key]
+    elif type(value) is set:
+        value.clear()
+        value.update(content)
+    elif type(value).__name__ == "deque":
+        value.clear()
+        value.extend(content)
+    elif type(value).__name__ == "ndarray":
+        value[...] = content
+    else:
+        value[:] = content
+
+
+def make_codec(other, readers_of_others):
+    """`other(value)`: the bytes before, and the values in, what is neither plain nor of the library.
+    `readers_of_others`: for tags of such values, functions of (size, get)."""
     max_bytes, max_nodes, max_depth, max_int_bytes = 1 << 20, 100_000, 64, 1701
     size_of, float_of, complex_of = Struct("<I"), Struct("<d"), Struct("<dd")
-    types = {t.__name__: t for t in (bool, int, float, complex, str, bytes, list, tuple, set, frozenset, dict, object)}
-    names = {t: name for name, t in types.items()}
-    name_of = type.__dict__["__name__"].__get__
-    everything = slice(None)
-
-    # The contents of a container as a list and a number as a plain number, by the base type's own methods: those of a
-    # subclass are never called, and the result is of the plain type.
-    plain = {
-        int: lambda value: int.__index__(value),
-        float: lambda value: float.__float__(value),
-        complex: lambda value: complex.__complex__(value),
-        str: lambda value: str.__str__(value),
-        bytes: lambda value: bytes.__getitem__(value, everything),
-        list: lambda value: list.__getitem__(value, everything),
-        tuple: lambda value: [*tuple.__iter__(value)],
-        set: lambda value: [*set.__iter__(value)],
-        frozenset: lambda value: [*frozenset.__iter__(value)],
-        dict: lambda value: [part for pair in dict.items(value) for part in pair],
-    }
+    types = {t.__name__: t for t in PLAIN}
+    names = {t: name.encode() for name, t in types.items()}
     tags = {list: b"l", tuple: b"t", set: b"S", frozenset: b"Z", dict: b"d"}
+    leaves = {int, float, complex, str, bytes}
 
-    def base_of(kind):
-        if type(kind) is type and kind in plain:
-            return kind
-        for base in plain:
-            if issubclass(kind, base):
-                return base
-        raise Unsupported(name_of(kind))
-
-    def encode(value):
+    def encode(value, share=None):
+        """`share(container)`: the bytes that stand before it, and whether they stand for it."""
         out = bytearray()
         nodes = 0
 
@@ -58,29 +177,51 @@ def make_codec(
                 out.extend(b"N")
             elif kind is bool:
                 out.extend(b"T" if value else b"F")
-            elif kind is type and value in names:
-                name = names[value].encode()
-                out.extend(b"y" + size_of.pack(len(name)) + name)
+            elif kind in leaves:
+                put_leaf(kind, value)
+            elif share is not None and is_shared(kind):
+                head, known = share(value)
+                out.extend(head)
+                if not known:
+                    put_parts(kind, value, depth)
             else:
-                base = base_of(kind)
-                put_plain(base, plain[base](value), depth)
+                put_parts(kind, value, depth)
 
-        def put_plain(base, value, depth):
-            if base in tags:
-                out.extend(tags[base] + size_of.pack(len(value) // 2 if base is dict else len(value)))
-                for item in value:
-                    put(item, depth + 1)
-            elif base is int:
+        def put_parts(kind, value, depth):
+            if kind in tags:
+                out.extend(tags[kind] + size_of.pack(len(value)))
+                if kind is dict:
+                    for key, item in value.items():
+                        put(key, depth + 1)
+                        put(item, depth + 1)
+                else:
+                    for item in value:
+                        put(item, depth + 1)
+                return
+            if kind is type and value in names:
+                out.extend(b"y" + size_of.pack(len(names[value])) + names[value])
+                return
+            parts = library_parts(value)
+            if parts is not None:
+                out.extend(b"x" + size_of.pack(len(parts[0])) + parts[0].encode())
+                return put(parts[1], depth + 1)
+            head, rest = other(value)
+            out.extend(head)
+            for item in rest:
+                put(item, depth + 1)
+
+        def put_leaf(kind, value):
+            if kind is int:
                 length = value.bit_length() // 8 + 1
                 if length > max_int_bytes:
                     raise Unsupported("an int of more than 4096 digits")
                 out.extend(b"i" + size_of.pack(length) + value.to_bytes(length, "little", signed=True))
-            elif base is float:
+            elif kind is float:
                 out.extend(b"f" + float_of.pack(value))
-            elif base is complex:
+            elif kind is complex:
                 out.extend(b"c" + complex_of.pack(value.real, value.imag))
             else:
-                text = base is str
+                text = kind is str
                 if text:
                     try:
                         value = value.encode()
@@ -127,18 +268,47 @@ def make_codec(
             b"Z": lambda: frozenset(items()),
             b"d": lambda: dict(pairs()),
             b"y": lambda: types[take(size()).decode()],
+            b"x": lambda: library_value(take(size()).decode(), get()),
         }
 
         def get():
-            return readers[take(1)]()
+            tag = take(1)
+            if tag in readers:
+                return readers[tag]()
+            return readers_of_others[tag](size, get)
 
         return get()
 
     return encode, decode
 
 
+def numbered(tag, *numbers):
+    return tag + b"".join(number.to_bytes(4, "little") for number in numbers)
+
+
+def seed_random():
+    """`random` is seeded when it is imported: that takes milliseconds, and most programs do without."""
+
+    class Finder:
+        def find_spec(self, name, path=None, target=None):
+            if name != "random":
+                return None
+            sys.meta_path.remove(self)
+            spec = next(filter(None, (finder.find_spec(name, path, target) for finder in sys.meta_path)))
+            execute = spec.loader.exec_module
+
+            def execute_and_seed(module):
+                execute(module)
+                module.seed(0)
+
+            spec.loader.exec_module = execute_and_seed
+            return spec
+
+    sys.meta_path.insert(0, Finder())
+
+
 # Messages are four bytes of length and as many of content, in on descriptor 3 and out on descriptor 4.
-def make_channel(len=len, int=int, bytes=bytes, bytearray=bytearray, EOFError=EOFError):
+def make_channel():
     from posix import read, write
 
     def take(count):

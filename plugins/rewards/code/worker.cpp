@@ -46,7 +46,7 @@ Worker::Worker(const Sandbox& sandbox, std::string source, const SandboxLimits& 
 
 bool Worker::load() {
   try {
-    channel_.emplace(sandbox_.start({.text = kWorkerProgram, .limits = limits_}));
+    channel_.emplace(sandbox_.start({.text = kWorkerProgram, .compiled = true, .limits = limits_}));
   } catch (const drift::Error& error) {
     throw InfrastructureError{error.what()};
   }
@@ -71,7 +71,7 @@ bool Worker::load() {
   return false;
 }
 
-Answer Worker::call(std::string_view request_value) {
+Answer Worker::call(std::string_view request_message) {
   if (fault_.status == RewardStatus::kForged) return fault_;
   if (!channel_) {
     if (restarts_ == kMaxRestarts) return no_answer(RewardStatus::kCrashed, "not run: too many calls died before");
@@ -86,7 +86,8 @@ Answer Worker::call(std::string_view request_value) {
   const Deadline begin = process.deadline(0, 0);
   const double wall_left = std::min(3 * cpu_left + 2, cpu_left + idle_left);
   std::optional<Reply> reply;
-  Answer answer = request('C', request_value, process.deadline(cpu_left, wall_left), reply);
+  Answer answer =
+      request(request_message.front(), request_message.substr(1), process.deadline(cpu_left, wall_left), reply);
   // Without a reply the process is gone, and all of its time is spent.
   const Deadline end =
       reply ? process.deadline(0, 0) : Deadline{begin.cpu_seconds + cpu_left, std::chrono::steady_clock::now()};
@@ -94,13 +95,14 @@ Answer Worker::call(std::string_view request_value) {
   const double idle = std::max(0.0, std::chrono::duration<double>(end.wall - begin.wall).count() - cpu);
   for (Spent* spent : {&test_, &response_}) spent->cpu_seconds += cpu, spent->idle_seconds += idle;
   if (!reply) return answer;
-  if (reply->kind == Reply::Kind::kValue) return {RewardStatus::kOk, "V" + std::string(reply->body), {}};
+  std::string message = received_.substr(0, 1) + std::string(reply->body);
   if (reply->kind == Reply::Kind::kUnsupported) {
-    return no_answer(RewardStatus::kWrong, "returns " + printable(reply->body));
+    return {RewardStatus::kWrong, "U", "returns " + printable(reply->body)};
   }
-  const std::string error(reply->body);
+  if (reply->kind != Reply::Kind::kRaised) return {RewardStatus::kOk, std::move(message), {}};
+  const std::string error(reply->body.substr(0, reply->body.find('\0')));
   const auto status = error == "MemoryError" ? RewardStatus::kResource : RewardStatus::kOk;
-  return {status, "R" + error, "raises " + error};
+  return {status, std::move(message), "raises " + error};
 }
 
 bool Worker::finish() {

@@ -20,8 +20,8 @@ struct InfrastructureError {
 /// The result of a call.
 struct Answer {
   drift::RewardStatus status = drift::RewardStatus::kOk;  ///< kOk: there is a message for the judge
-  std::string message;                                    ///< to the judge: V value, R exception, or X
-  std::string reason;                                     ///< for people; empty for a value
+  std::string message;                                    ///< to the judge: what the worker said, or X
+  std::string reason;                                     ///< for people; empty for a value or a callback
 };
 
 /// The code of one response in its own sandbox. A process that hangs or dies is replaced by a new one that loads the
@@ -36,8 +36,8 @@ class Worker {
   bool load();
   const Answer& fault() const { return fault_; }
 
-  /// `request`: the value (name, args, kwargs). At most the processor time and the idle time left to this test
-  /// and this response.
+  /// `request`: C or A, and its value. At most the processor time and the idle time left to this test and this
+  /// response.
   /// @throws InfrastructureError
   Answer call(std::string_view request);
   /// Calls from now on belong to another test: the calls of one test also share a limit.

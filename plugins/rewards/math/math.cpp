@@ -23,11 +23,25 @@ constexpr drift::Choices<bool, 2> kLegacy{{{"none", false}, {"rldf_release", tru
   throw drift::Error("reward `math`: the reference of item " + item.id + " " + what, hint);
 }
 
+using Json = nlohmann::json;
+
+/// Builds a value in which a number is the text that it is written as, where it is no integer of 64 bits: a double does
+/// not have all its digits.
+class ExactNumbers : public nlohmann::detail::json_sax_dom_parser<Json> {
+ public:
+  explicit ExactNumbers(Json& value) : json_sax_dom_parser(value, /*allow_exceptions=*/false) {}
+  bool number_float(double, const std::string& written) {
+    std::string text = written;
+    return string(text);
+  }
+};
+
 /// The field of a record that holds the answer; the reference itself where it is no record.
 std::string answer_field(const drift::TaskItem& item, const std::string& reference) {
   if (!reference.starts_with('{')) return reference;
-  const auto record = nlohmann::json::parse(reference, nullptr, false);
-  if (!record.is_object()) return reference;
+  Json record;
+  ExactNumbers builder(record);
+  if (!Json::sax_parse(reference, &builder) || !record.is_object()) return reference;
   for (const char* field : {"ground_truth_answer", "answer"}) {
     const auto found = record.find(field);
     if (found == record.end()) continue;

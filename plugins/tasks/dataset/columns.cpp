@@ -35,16 +35,29 @@ const Json* find_one(const Json& record, std::string_view column) {
   return value;
 }
 
+// The first of "a|b", which loses it.
+std::string_view take_column(std::string_view& columns) {
+  const std::string_view column = columns.substr(0, columns.find('|'));
+  columns.remove_prefix(std::min(column.size() + 1, columns.size()));
+  return trimmed(column);
+}
+
 }  // namespace
 
 const Json* find_column(const Json& record, std::string_view columns) {
   while (!columns.empty()) {
-    const std::string_view column = columns.substr(0, columns.find('|'));
-    columns.remove_prefix(std::min(column.size() + 1, columns.size()));
-    const Json* value = find_one(record, trimmed(column));
+    const Json* value = find_one(record, take_column(columns));
     if (value != nullptr && !value->is_null()) return value;
   }
   return nullptr;
+}
+
+void add_fields(std::string_view columns, std::set<std::string>& fields) {
+  while (!columns.empty()) {
+    const std::string_view column = take_column(columns);
+    fields.emplace(column);
+    fields.emplace(column.substr(0, column.find('.')));
+  }
 }
 
 std::string text_of(const Json& value) {
@@ -91,6 +104,12 @@ void Template::add_place(std::string_view place, const std::string& parameter) {
                 "write {column}, {column.0} for an element of a list, or {column:signature}");
   }
   pieces_.push_back({has_form ? Kind::kSignature : Kind::kColumn, std::string(column)});
+}
+
+void Template::add_fields(std::set<std::string>& fields) const {
+  for (const Piece& piece : pieces_) {
+    if (piece.kind != Kind::kText) dataset::add_fields(piece.text, fields);
+  }
 }
 
 std::string Template::fill(const Json& record) const {

@@ -2,6 +2,7 @@
 
 #include "record.h"
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,9 @@ namespace drift::dataset {
 /// A place in a record. `name` is a column, `name.0` the first element of its list, `name.key` a field of its struct;
 /// `a|b` the first of several that the record has. Null if it has none, or holds null there.
 const Json* find_column(const Json& record, std::string_view columns);
+
+/// Add the fields of a record that find_column() may look at for `columns`.
+void add_fields(std::string_view columns, std::set<std::string>& fields);
 
 /// As the text of a prompt or a reference: a text as it is, 27.0 as 27, 5e-05 as 0.00005, a list or struct as JSON.
 std::string text_of(const Json& value);
@@ -24,6 +28,9 @@ class Template {
   Template(std::string_view text, const std::string& parameter);
 
   bool empty() const { return pieces_.empty(); }
+
+  /// Add the fields of a record that fill() may look at.
+  void add_fields(std::set<std::string>& fields) const;
 
   /// @throws Error naming the column that the record lacks.
   std::string fill(const Json& record) const;

@@ -101,6 +101,19 @@ TaskItem ItemReader::item(const Record& record) const {
   return item;
 }
 
+Wanted ItemReader::wanted() const {
+  Wanted wanted{.whole_records = settings_.reference == "record", .parquet_mib = settings_.parquet_mib};
+  for (const std::string* columns :
+       {&settings_.question_column, &settings_.reference_column, &settings_.id_column, &settings_.prefix_column,
+        &settings_.demonstration_column, &settings_.solved_share_column})
+    add_fields(*columns, wanted.columns);
+  question_.add_fields(wanted.columns);
+  prefix_.add_fields(wanted.columns);
+  for (const char* of_types : {"data_type", "test_list", "test_input", "test_output", "test_method", "test_time_limit"})
+    wanted.columns.insert(of_types);
+  return wanted;
+}
+
 std::string ItemReader::question(const Record& record) const {
   const std::string& column = settings_.question_column;
   const std::string question =

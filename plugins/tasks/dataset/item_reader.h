@@ -1,6 +1,7 @@
 #pragma once
 
 #include "columns.h"
+#include "readers.h"
 #include "record.h"
 #include "settings.h"
 
@@ -19,6 +20,9 @@ class ItemReader {
   /// @throws Error saying what is wrong with the record.
   TaskItem item(const Record& record) const;
   std::string question(const Record& record) const;
+
+  /// What item() may look at.
+  Wanted wanted() const;
 
  private:
   std::string reference(const Record& record) const;

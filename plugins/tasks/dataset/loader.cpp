@@ -8,6 +8,8 @@
 
 #include <drift/error.h>
 
+#include <core/data/question_key.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -44,7 +46,8 @@ class LeftOut {
 
 class Loader {
  public:
-  explicit Loader(const Settings& settings) : settings_(settings), reader_(settings), shares_(settings, problems_) {}
+  explicit Loader(const Settings& settings)
+      : settings_(settings), reader_(settings), wanted_(reader_.wanted()), shares_(settings, problems_) {}
 
   Items run() {
     if (settings_.training_files.empty() && settings_.held_out_files.empty())
@@ -70,22 +73,35 @@ class Loader {
     }
   }
 
+  /// Every record of a file; an Error of `use` makes it a bad one.
+  template <class Use>
+  void read_file(const std::string& path, const Use& use) {
+    const auto mistakes = [&] { return problems_.bad_records() + problems_.others(); };
+    const std::int64_t before = mistakes();
+    bool is_empty = true;
+    read_records(path, wanted_, problems_, [&](Record&& record) {
+      is_empty = false;
+      try {
+        use(record);
+      } catch (const Error& error) {
+        problems_.bad_record(record.place, error.what());
+      }
+    });
+    if (is_empty && mistakes() == before) problems_.other(path + ": it holds no record");
+  }
+
   /// Every good record of `files` with its item.
   template <class Use>
   void read(const std::vector<std::string>& files, LeftOut& left_out, std::int64_t& records, const Use& use) {
     std::unordered_map<std::string, Place> ids;
     const std::int64_t bad_before = problems_.bad_records();
     for (const std::string& path : files) {
-      read_records(path, problems_, [&](Record&& record) {
-        try {
-          TaskItem item = reader_.item(record);
-          const auto [known, is_new] = ids.emplace(item.id, record.place);
-          if (!is_new) throw Error("its id `" + item.id + "` is also that of " + known->second.text());
-          use(record, std::move(item));
-          ++records;
-        } catch (const Error& error) {
-          problems_.bad_record(record.place, error.what());
-        }
+      read_file(path, [&](const Record& record) {
+        TaskItem item = reader_.item(record);
+        const auto [known, is_new] = ids.emplace(item.id, record.place);
+        if (!is_new) throw Error("its id `" + item.id + "` is also that of " + known->second.text());
+        use(record, std::move(item));
+        ++records;
       });
     }
     const std::int64_t bad = problems_.bad_records() - bad_before;
@@ -97,20 +113,16 @@ class Loader {
     LeftOut left_out;
     std::int64_t records = 0;
     read(settings_.held_out_files, left_out, records, [&](const Record& record, TaskItem&& item) {
-      evaluation_questions_.emplace(without_space(item.prompt), record.place);
+      evaluation_questions_.emplace(question_key(item.prompt), record.place);
       items_.held_out.push_back(std::move(item));
     });
-    add_note(left_out.note("held-out", records, items_.held_out.size()));
+    add_set("held-out", left_out, records, items_.held_out.size());
   }
 
   void read_evaluation_questions() {
     for (const std::string& path : settings_.dedupe_against_files) {
-      read_records(path, problems_, [&](Record&& record) {
-        try {
-          evaluation_questions_.emplace(without_space(reader_.question(record)), record.place);
-        } catch (const Error& error) {
-          problems_.bad_record(record.place, error.what());
-        }
+      read_file(path, [&](const Record& record) {
+        evaluation_questions_.emplace(question_key(reader_.question(record)), record.place);
       });
     }
   }
@@ -127,16 +139,16 @@ class Loader {
         left_out.count("over the limit");
       }
     });
-    add_note(left_out.note("training", records, items_.training.size()));
-    if (records > 0 && items_.training.empty())
-      problems_.other("no training item is left: " + left_out.note("training", records, 0));
+    add_set("training", left_out, records, items_.training.size());
   }
 
   std::string reason_to_leave_out(const Record& record, const TaskItem& item) {
-    const auto evaluation = evaluation_questions_.find(without_space(item.prompt));
-    if (evaluation != evaluation_questions_.end() && settings_.overlap != Overlap::kAllow) {
-      problems_.overlap(record.place, evaluation->second, item.prompt);
-      return "in an evaluation set";
+    if (settings_.overlap != Overlap::kAllow && !evaluation_questions_.empty()) {
+      const auto evaluation = evaluation_questions_.find(question_key(item.prompt));
+      if (evaluation != evaluation_questions_.end()) {
+        problems_.overlap(record.place, evaluation->second, item.prompt);
+        return "in an evaluation set";
+      }
     }
     const std::int64_t characters = count_characters(item.prompt);
     if (characters < settings_.minimum_characters) return "too short";
@@ -148,13 +160,16 @@ class Loader {
     return *share > settings_.solved_share_high ? "solved too often" : "";
   }
 
-  void add_note(std::string note) {
-    if (!note.empty()) items_.notes.push_back(std::move(note));
+  void add_set(const std::string& name, const LeftOut& left_out, std::int64_t records, std::size_t items) {
+    const std::string note = left_out.note(name, records, items);
+    if (!note.empty()) items_.notes.push_back(note);
+    if (records > 0 && items == 0) problems_.other("no " + name + " item is left: " + note);
   }
 
   const Settings& settings_;
   Problems problems_;
   ItemReader reader_;
+  Wanted wanted_;
   SolvedShares shares_;
   std::unordered_map<std::string, Place> evaluation_questions_;
   Items items_;

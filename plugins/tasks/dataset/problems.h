@@ -21,6 +21,7 @@ class Problems {
   void overlap(const Place& training, const Place& evaluation, const std::string& question);
 
   std::int64_t bad_records() const { return bad_.count; }
+  std::int64_t others() const { return others_.count; }
   std::int64_t overlaps() const { return overlaps_.count; }
 
   /// @throws Error with all of it, long lists cut after 50 lines. Bad records and overlaps only where they are

@@ -158,7 +158,7 @@ void read_json_lines(std::string_view text, const std::string& file, Problems& p
   }
 }
 
-void read_records(const std::string& path, Problems& problems, const UseRecord& use) {
+void read_records(const std::string& path, const Wanted& wanted, Problems& problems, const UseRecord& use) {
   const std::filesystem::path as_path(path);
   const std::string file = as_path.filename().string(), ending = as_path.extension().string();
   std::error_code failed;
@@ -169,8 +169,9 @@ void read_records(const std::string& path, Problems& problems, const UseRecord& 
     if (const auto text = read_text(path, problems)) read_json_lines(*text, file, problems, use);
   } else if (ending == ".parquet") {
 #ifdef DRIFT_WITH_PARQUET
-    read_parquet(path, file, problems, use);
+    read_parquet(path, file, wanted, problems, use);
 #else
+    (void)wanted;
     problems.other(path +
                    ": this Drift was built without Parquet (run scripts/setup, which fetches Arrow, then build again)");
 #endif

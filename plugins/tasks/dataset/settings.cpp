@@ -31,7 +31,10 @@ ParamSpecs Settings::parameters() {
                "or JSON Lines with `id` and `solved` of every response, as drift eval writes them"),
           {"solved_share_low", 0.0, "leave out training items with a smaller share", between(0, 1)},
           {"solved_share_high", 1.0, "leave out training items with a larger share", between(0, 1)},
-          {"shuffle", true, "training items in a new random order in every epoch; false: as in the files"}};
+          {"shuffle", true, "training items in a new random order in every epoch; false: as in the files"},
+          {"parquet_mib", 512,
+           "most MiB that the columns in use of a Parquet file may take decompressed; a small file can hold very much",
+           between(1, 1 << 20)}};
 }
 
 Settings Settings::from(const Params& params) {
@@ -63,6 +66,7 @@ Settings Settings::from(const Params& params) {
   settings.solved_share_low = params.get<double>("solved_share_low");
   settings.solved_share_high = params.get<double>("solved_share_high");
   settings.shuffle = params.get<bool>("shuffle");
+  settings.parquet_mib = params.get<std::int64_t>("parquet_mib");
   return settings;
 }
 

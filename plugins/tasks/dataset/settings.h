@@ -23,6 +23,7 @@ struct Settings {
   std::string solved_share_column, solved_share_file;
   double solved_share_low = 0, solved_share_high = 1;
   bool shuffle = true;
+  std::int64_t parquet_mib = 0;
 
   static ParamSpecs parameters();
   static Settings from(const Params& params);

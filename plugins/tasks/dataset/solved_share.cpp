@@ -15,11 +15,13 @@ SolvedShares::SolvedShares(const Settings& settings, Problems& problems) : colum
   if (has_file && !column_.empty()) problems.other("`solved_share_column` and `solved_share_file` are both set");
   if (chooses && !has_file && column_.empty())
     problems.other("the solved-share limits need `solved_share_column` or `solved_share_file`");
-  if (has_file) read(settings.solved_share_file, problems);
+  if (has_file) read(settings, problems);
 }
 
-void SolvedShares::read(const std::string& file, Problems& problems) {
-  read_records(file, problems, [&](Record&& record) {
+void SolvedShares::read(const Settings& settings, Problems& problems) {
+  const std::string& file = settings.solved_share_file;
+  const Wanted wanted{.columns = {"id", "solved", "status"}, .parquet_mib = settings.parquet_mib};
+  read_records(file, wanted, problems, [&](Record&& record) {
     const Json *id = find_column(record.fields, "id"), *solved = find_column(record.fields, "solved");
     if (id == nullptr || !id->is_string() || solved == nullptr || !solved->is_boolean()) {
       problems.bad_record(record.place, "a response needs `id`, a text, and `solved`, true or false");

@@ -25,7 +25,7 @@ class SolvedShares {
     std::int64_t solved = 0, responses = 0;
   };
 
-  void read(const std::string& file, Problems& problems);
+  void read(const Settings& settings, Problems& problems);
 
   std::string column_;
   std::unordered_map<std::string, Count> responses_;

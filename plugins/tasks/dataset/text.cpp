@@ -9,20 +9,12 @@ namespace {
 
 constexpr std::string_view kSpace = " \t\n\v\f\r";
 
-bool is_space(char c) { return kSpace.find(c) != std::string_view::npos; }
-
 }  // namespace
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(kSpace);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
-}
-
-std::string without_space(std::string_view text) {
-  std::string rest(text);
-  std::erase_if(rest, is_space);
-  return rest;
 }
 
 std::string first_words(std::string_view text) {

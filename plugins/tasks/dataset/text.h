@@ -9,9 +9,6 @@ namespace drift::dataset {
 /// Without white space at both ends.
 std::string_view trimmed(std::string_view text);
 
-/// Without any ASCII white space: what makes two questions the same one.
-std::string without_space(std::string_view text);
-
 /// The first 60 characters on one line, for messages.
 std::string first_words(std::string_view text);
 

@@ -1,5 +1,6 @@
 #include "lexer.h"
 
+#include "units.h"
 #include "vocabulary.h"
 
 #include <algorithm>

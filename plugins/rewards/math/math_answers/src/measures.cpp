@@ -1,7 +1,7 @@
 #include "measures.h"
 
 #include "token.h"
-#include "vocabulary.h"
+#include "units.h"
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 #include "reading.h"
 
 #include "parser.h"
+#include "units.h"
 #include "vocabulary.h"
 
 #include <algorithm>

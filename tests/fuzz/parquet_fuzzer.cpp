@@ -1,0 +1,41 @@
+// A Parquet file of any bytes: every row is a record or a bad one, and takes no more than it may.
+
+#include <plugins/tasks/dataset/problems.h>
+#include <plugins/tasks/dataset/readers.h>
+#include <tests/fuzz/fuzz.h>
+
+#include <unistd.h>
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using drift::dataset::Wanted;
+using drift::fuzz::require;
+
+void read(const std::string& path, const Wanted& wanted) {
+  std::size_t bytes = 0;
+  drift::dataset::Problems problems;
+  drift::dataset::read_parquet(path, "a.parquet", wanted, problems, [&](const drift::dataset::Record& record) {
+    require(record.fields.is_object() && record.place.record > 0);
+    const std::string text = record.fields.dump();
+    constexpr std::size_t kLongestEscape = 6;  // \u0000 is one byte of the file
+    const auto escapes = static_cast<std::size_t>(std::ranges::count(text, '\\'));
+    bytes += text.size() - std::min(text.size(), kLongestEscape * escapes);
+  });
+  require(bytes >> 20 <= 2 * static_cast<std::size_t>(wanted.parquet_mib));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const std::string path =
+      std::filesystem::temp_directory_path() / ("drift-fuzz-" + std::to_string(::getpid()) + ".parquet");
+  std::ofstream(path, std::ios::binary) << std::string_view(reinterpret_cast<const char*>(data), size);
+  read(path, {.whole_records = true, .parquet_mib = 4});
+  read(path, {.columns = {"question", "answer"}, .parquet_mib = 4});
+  return 0;
+}

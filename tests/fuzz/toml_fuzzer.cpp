@@ -1,0 +1,52 @@
+// A run's file, of any text: a document whose values can be written and read again, or mistakes that can be shown on a
+// terminal.
+
+#include <core/base/quote.h>
+#include <core/config/document.h>
+#include <core/config/toml_layer.h>
+#include <tests/fuzz/fuzz.h>
+
+#include <drift/error.h>
+
+#include <unistd.h>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using drift::fuzz::require;
+
+std::filesystem::path file_of(std::string_view text) {
+  static const auto file =
+      std::filesystem::temp_directory_path() / ("drift-fuzz-" + std::to_string(::getpid()) + ".toml");
+  std::ofstream(file, std::ios::binary) << text;
+  return file;
+}
+
+void write_and_read(const drift::ConfigLayer& layer) {
+  std::string text;
+  for (const auto& [key, leaf] : layer.leaves) {
+    require(leaf.origin.text() == drift::on_one_line(leaf.origin.text()));
+    if (leaf.value) text += key + " = " + leaf.text() + "\n";
+  }
+  require(text == drift::printable(text));
+  const auto again = drift::toml_layer(drift::parse_toml(text, "again"), "again.toml");
+  for (const auto& [key, leaf] : layer.leaves) {
+    if (leaf.value) require(again.leaves.at(key).text() == leaf.text());
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (text.find("extends") != text.npos) return 0;  // would read any file of the machine
+  try {
+    for (const drift::ConfigLayer& layer : drift::load_document(file_of(text), {}).layers) write_and_read(layer);
+  } catch (const drift::ConfigError& error) {
+    require(error.text(false) == drift::printable(error.text(false)));
+  }
+  return 0;
+}
