@@ -171,7 +171,7 @@ TEST(CliUsage, EveryCommandNeedsItsArgumentsAndNoMore) {
 TEST(CliUsage, MissingAndSuperfluousValuesOfOptions) {
   expect_mistake("train a.toml --seed", "`drift train`: ");
   expect_mistake("train a.toml --seed 1 --seed 2", "`--seed` is given more than once");
-  expect_mistake("generate c", "expects one of --prompt, --item and --token-ids");
+  expect_mistake("generate c", "expects one of --prompt, --item, --token-ids and --in");
   expect_mistake("generate c --token-ids 1,x", "expects token ids such as 2,17,5, found `x`");
   expect_mistake("train a.toml --set train.steps", "--set expects KEY=VALUE");
   expect_mistake("sdk", "--prefix");
@@ -229,9 +229,10 @@ TEST(CliUsage, DoctorSaysWhatWorks) {
   ASSERT_NE(at, std::string::npos) << result.output;
   const auto begin = at + loaded.size();
   EXPECT_TRUE(std::filesystem::exists(result.output.substr(begin, result.output.find('\n', begin) - begin)));
-  EXPECT_THAT(result.output,
-              HasSubstr("plugins   block, code, countdown, countdown_task, coupled_grpo, d1, dataset, dream, espo, "
-                        "format, llada, math, rldf, spg, sudoku, sudoku_task, tracerl, wd1\n"));
+  EXPECT_THAT(
+      result.output,
+      HasSubstr("plugins   block, code, countdown, countdown_task, coupled_grpo, d1, dataset, diffusion, dream, espo, "
+                "format, llada, math, rldf, spg, sudoku, sudoku_task, tracerl, wd1\n"));
   EXPECT_THAT(result.output, HasSubstr("runs      " + (std::filesystem::canonical(folder.path()) / "runs").string() +
                                        " (made by the first run)\n"));
   EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "it leaves nothing";
