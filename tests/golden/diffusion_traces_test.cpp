@@ -7,6 +7,7 @@
 
 #include "tests/support/golden_backbones.h"
 #include "tests/support/plugins.h"
+#include "tests/support/rollouts.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_model.h"
 
@@ -31,15 +32,8 @@ std::filesystem::path data() { return test::source_dir() / "tests/golden/data"; 
 
 Trajectories decode(const Model& model, const Values& settings, const at::Tensor& prompt_ids,
                     const at::Tensor& prompt_mask) {
-  const auto rollout = test::create<Rollout>("diffusion", "diffusion", settings);
-  RolloutInput input;
-  const ModelPolicy policy(model);
-  input.policy = &policy;
-  input.prompts = {prompt_ids, prompt_mask, at::arange(prompt_ids.size(0), at::kLong)};
-  Trajectories made;
-  const at::NoGradGuard no_gradient;
-  rollout->generate(input, made);
-  return made;
+  return test::roll_out("diffusion", settings, model,
+                        {prompt_ids, prompt_mask, at::arange(prompt_ids.size(0), at::kLong)});
 }
 
 /// The original's settings in the names of the rollout.

@@ -8,6 +8,7 @@
 
 #include "tests/support/golden_backbones.h"
 #include "tests/support/plugins.h"
+#include "tests/support/rollouts.h"
 #include "tests/support/support.h"
 
 #include <ATen/TensorOperators.h>
@@ -36,15 +37,7 @@ struct Trace {
 
 Trajectories decode(const Model& model, const std::map<std::string, ParamValue>& settings, const at::Tensor& prompt_ids,
                     const at::Tensor& prompt_mask) {
-  const auto rollout = test::create<Rollout>("block", "block", settings);
-  RolloutInput input;
-  const ModelPolicy policy(model);
-  input.policy = &policy;
-  input.prompts = {prompt_ids, prompt_mask, at::arange(prompt_ids.size(0), at::kLong)};
-  Trajectories trajectories;
-  const at::NoGradGuard no_gradient;
-  rollout->generate(input, trajectories);
-  return trajectories;
+  return test::roll_out("block", settings, model, {prompt_ids, prompt_mask, at::arange(prompt_ids.size(0), at::kLong)});
 }
 
 // The original counts a forward even where a block was already finished, so only the order of its steps is compared.

@@ -1,8 +1,15 @@
 #include "tests/support/rollouts.h"
 
+#include "tests/support/plugins.h"
+
+#include <core/base/model_policy.h>
 #include <core/update/batch_totals.h>
 
+#include <drift/rollout.h>
+
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/full_like.h>
@@ -260,6 +267,32 @@ std::vector<double> finite_difference_gradient(const LossEstimator& loss, const 
     differences.push_back((above - below) / (2 * kStep));
   }
   return differences;
+}
+
+Trajectories roll_out(const std::string& rollout, const std::map<std::string, ParamValue>& settings, const Model& model,
+                      const Prompts& prompts, std::int64_t first_sample) {
+  const auto component = create<Rollout>(rollout, rollout, settings);
+  const ModelPolicy policy(model);
+  RolloutInput input;
+  input.policy = &policy;
+  input.prompts = prompts;
+  input.random = RandomStream(11, "rollout");
+  input.step = 3;
+  input.first_sample = first_sample;
+  Trajectories made;
+  const at::NoGradGuard no_gradient;
+  component->generate(input, made);
+  return made;
+}
+
+bool same_response(const Trajectories& a, std::int64_t row_a, const Trajectories& b, std::int64_t row_b) {
+  return at::equal(a.tokens_BL[row_a], b.tokens_BL[row_b]) && at::equal(a.step_BL[row_a], b.step_BL[row_b]) &&
+         at::equal(a.forwards_B[row_a], b.forwards_B[row_b]);
+}
+
+bool same_responses(const Trajectories& a, const Trajectories& b) {
+  return at::equal(a.tokens_BL, b.tokens_BL) && at::equal(a.step_BL, b.step_BL) &&
+         at::equal(a.forwards_B, b.forwards_B);
 }
 
 }  // namespace drift::test

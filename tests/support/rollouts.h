@@ -4,6 +4,8 @@
 
 #include <drift/loss_estimator.h>
 #include <drift/masking_strategy.h>
+#include <drift/model.h>
+#include <drift/params.h>
 #include <drift/trajectories.h>
 
 #include <cstdint>
@@ -95,5 +97,14 @@ struct MetricTotal {
 std::vector<double> gradient(const LossEstimator& loss, const LossInput& input);
 /// The same by central finite differences.
 std::vector<double> finite_difference_gradient(const LossEstimator& loss, const LossInput& input);
+
+/// Responses that the rollout of a plugin of this name writes, without gradients, at training step 3.
+Trajectories roll_out(const std::string& rollout, const std::map<std::string, ParamValue>& settings, const Model& model,
+                      const Prompts& prompts, std::int64_t first_sample = 0);
+
+/// Whether two responses have the same tokens, steps and number of forwards.
+bool same_response(const Trajectories& a, std::int64_t row_a, const Trajectories& b, std::int64_t row_b);
+/// Whether all have.
+bool same_responses(const Trajectories& a, const Trajectories& b);
 
 }  // namespace drift::test

@@ -5,6 +5,7 @@
 
 #include "tests/support/frequencies.h"
 #include "tests/support/plugins.h"
+#include "tests/support/rollouts.h"
 #include "tests/support/tiny_model.h"
 
 #include <core/base/model_policy.h>
@@ -46,23 +47,7 @@ Prompts prompts(std::int64_t groups, std::int64_t group_size) {
 
 Trajectories generate(const Model& model, const Prompts& given, const std::map<std::string, ParamValue>& values,
                       std::int64_t first_sample = 0) {
-  const auto rollout = test::create<Rollout>("block", "block", values);
-  RolloutInput input;
-  const ModelPolicy policy(model);
-  input.policy = &policy;
-  input.prompts = given;
-  input.random = RandomStream(11, "rollout");
-  input.step = 3;
-  input.first_sample = first_sample;
-  Trajectories trajectories;
-  const at::NoGradGuard no_gradient;
-  rollout->generate(input, trajectories);
-  return trajectories;
-}
-
-bool same(const Trajectories& a, const Trajectories& b) {
-  return at::equal(a.tokens_BL, b.tokens_BL) && at::equal(a.step_BL, b.step_BL) &&
-         at::equal(a.forwards_B, b.forwards_B);
+  return test::roll_out("block", values, model, given, first_sample);
 }
 
 struct BlockRolloutTest : ::testing::Test {
@@ -99,7 +84,7 @@ TEST_F(BlockRolloutTest, ARowIsTheSameAloneInAnyBatchOnAnyThreads) {
   }
   const int threads = at::get_num_threads();
   at::set_num_threads(1);
-  EXPECT_TRUE(same(generate(model, all, settings()), whole));
+  EXPECT_TRUE(test::same_responses(generate(model, all, settings()), whole));
   at::set_num_threads(threads);
 }
 
@@ -108,7 +93,7 @@ TEST_F(BlockRolloutTest, PaddingOnTheLeftChangesNothing) {
   auto padded = plain;
   padded.tokens_BP = at::cat({at::zeros({4, 3}, at::kLong), plain.tokens_BP}, 1);
   padded.mask_BP = at::cat({at::zeros({4, 3}, at::kBool), plain.mask_BP}, 1);
-  EXPECT_TRUE(same(generate(model, padded, settings()), generate(model, plain, settings())));
+  EXPECT_TRUE(test::same_responses(generate(model, padded, settings()), generate(model, plain, settings())));
 }
 
 TEST_F(BlockRolloutTest, ResponsesOfAGroupDiffer) {
@@ -118,7 +103,8 @@ TEST_F(BlockRolloutTest, ResponsesOfAGroupDiffer) {
 
 TEST_F(BlockRolloutTest, GreedyIgnoresTheRandomPoint) {
   const auto greedy = settings({{"temperature", 0.0}});
-  EXPECT_TRUE(same(generate(model, prompts(2, 2), greedy, 0), generate(model, prompts(2, 2), greedy, 1000)));
+  EXPECT_TRUE(
+      test::same_responses(generate(model, prompts(2, 2), greedy, 0), generate(model, prompts(2, 2), greedy, 1000)));
 }
 
 TEST_F(BlockRolloutTest, ADynamicStepCommitsAllThatReachTheThresholdOrTheSurest) {

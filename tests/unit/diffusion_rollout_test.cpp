@@ -54,23 +54,7 @@ Prompts one_prompt(std::int64_t count) {
 }
 
 Trajectories generate(const Model& model, const Prompts& given, const Values& values, std::int64_t first_sample = 0) {
-  const auto rollout = test::create<Rollout>("diffusion", "diffusion", values);
-  RolloutInput input;
-  const ModelPolicy policy(model);
-  input.policy = &policy;
-  input.prompts = given;
-  input.random = RandomStream(11, "rollout");
-  input.step = 3;
-  input.first_sample = first_sample;
-  Trajectories made;
-  const at::NoGradGuard no_gradient;
-  rollout->generate(input, made);
-  return made;
-}
-
-bool same(const Trajectories& a, const Trajectories& b) {
-  return at::equal(a.tokens_BL, b.tokens_BL) && at::equal(a.step_BL, b.step_BL) &&
-         at::equal(a.forwards_B, b.forwards_B);
+  return test::roll_out("diffusion", values, model, given, first_sample);
 }
 
 struct DiffusionRolloutTest : ::testing::Test {
@@ -142,7 +126,7 @@ TEST_F(DiffusionRolloutTest, ARowIsTheSameAloneInAnyBatchOnAnyThreads) {
           EXPECT_TRUE(at::equal(alone.forwards_B[0], whole.forwards_B[b])) << b;
         }
         at::set_num_threads(1);
-        EXPECT_TRUE(same(generate(model, all, values), whole));
+        EXPECT_TRUE(test::same_responses(generate(model, all, values), whole));
         at::set_num_threads(threads);
       }
     }
@@ -157,7 +141,7 @@ TEST_F(DiffusionRolloutTest, PaddingOnTheLeftChangesNothing) {
   for (const auto* order : kOrders) {
     for (const double guidance : {0.0, 0.5}) {
       const auto values = with({{"order", order}, {"guidance", guidance}});
-      EXPECT_TRUE(same(generate(model, padded, values), generate(model, plain, values))) << order;
+      EXPECT_TRUE(test::same_responses(generate(model, padded, values), generate(model, plain, values))) << order;
     }
   }
 }

@@ -6,6 +6,7 @@
 
 #include "tests/support/golden_backbones.h"
 #include "tests/support/plugins.h"
+#include "tests/support/rollouts.h"
 #include "tests/support/support.h"
 
 #include <ATen/Parallel.h>
@@ -89,18 +90,7 @@ struct RolloutLaws : ::testing::TestWithParam<Decoder> {
   }
 
   Trajectories generate(const Settings& settings, const Prompts& given, std::int64_t first_sample = 0) const {
-    const auto rollout = test::create<Rollout>(GetParam().rollout, GetParam().rollout, settings);
-    const ModelPolicy policy(*model);
-    RolloutInput input;
-    input.policy = &policy;
-    input.prompts = given;
-    input.random = RandomStream(5, "laws");
-    input.step = 2;
-    input.first_sample = first_sample;
-    Trajectories made;
-    const at::NoGradGuard no_gradient;
-    rollout->generate(input, made);
-    return made;
+    return test::roll_out(GetParam().rollout, settings, *model, given, first_sample);
   }
 
   Prompts only(std::int64_t b) const {
@@ -123,17 +113,6 @@ struct RolloutLaws : ::testing::TestWithParam<Decoder> {
   std::unique_ptr<Model> model;
   Prompts prompts;
 };
-
-bool same_row(const Trajectories& a, std::int64_t row_a, const Trajectories& b, std::int64_t row_b) {
-  return at::equal(a.tokens_BL[row_a], b.tokens_BL[row_b]) && at::equal(a.step_BL[row_a], b.step_BL[row_b]) &&
-         at::equal(a.forwards_B[row_a], b.forwards_B[row_b]);
-}
-
-bool same(const Trajectories& a, const Trajectories& b) {
-  bool all = true;
-  for (std::int64_t row = 0; row < kResponses; ++row) all = all && same_row(a, row, b, row);
-  return all;
-}
 
 TEST_P(RolloutLaws, EveryPositionIsCommittedOnceByAForwardThatCommitsSomething) {
   for_settings(40, [&](const Settings& settings) {
@@ -181,7 +160,7 @@ TEST_P(RolloutLaws, ARowIsTheSameAloneAndInABatch) {
   for_settings(40, [&](const Settings& settings) {
     const auto whole = generate(settings, prompts);
     for (const std::int64_t b : {0, 4})
-      EXPECT_TRUE(same_row(generate(settings, only(b), b), 0, whole, b)) << "row " << b;
+      EXPECT_TRUE(test::same_response(generate(settings, only(b), b), 0, whole, b)) << "row " << b;
   });
 }
 
@@ -196,7 +175,8 @@ TEST_P(RolloutLaws, TheOrderOfPromptsDoesNotMatter) {
     const auto whole = generate(settings, prompts);
     const Prompts reversed = {prompts.tokens_BP.flip(0), prompts.mask_BP, prompts.group_B.flip(0)};
     const auto other = generate(settings, reversed);
-    for (std::int64_t b = 0; b < kResponses; ++b) EXPECT_TRUE(same_row(whole, b, other, kResponses - 1 - b)) << b;
+    for (std::int64_t b = 0; b < kResponses; ++b)
+      EXPECT_TRUE(test::same_response(whole, b, other, kResponses - 1 - b)) << b;
   });
 }
 
@@ -207,7 +187,7 @@ TEST_P(RolloutLaws, PaddingOnTheLeftChangesNothing) {
       return Prompts{at::cat({pad, prompts.tokens_BP}, 1),
                      at::cat({at::zeros({kResponses, padding}, at::kBool), prompts.mask_BP}, 1), prompts.group_B};
     };
-    EXPECT_TRUE(same(generate(settings, padded_by(4)), generate(settings, prompts)));
+    EXPECT_TRUE(test::same_responses(generate(settings, padded_by(4)), generate(settings, prompts)));
   });
 }
 
@@ -217,7 +197,7 @@ TEST_P(RolloutLaws, ThreadsDoNotMatter) {
     at::set_num_threads(2);
     const auto two = generate(settings, prompts);
     at::set_num_threads(1);
-    EXPECT_TRUE(same(generate(settings, prompts), two));
+    EXPECT_TRUE(test::same_responses(generate(settings, prompts), two));
   });
   at::set_num_threads(threads);
 }
