@@ -169,6 +169,22 @@ TEST_F(BlockRolloutTest, ACacheOfAModelWithoutOneIsRefusedByName) {
   }
 }
 
+TEST_F(BlockRolloutTest, ACancelledRolloutEndsWithEveryKindOfQuirk) {
+  const std::atomic<bool> cancelled{true};
+  for (const auto* quirks : {"none", "llada", "fast_dllm", "fast_dllm_later", "rldf_release"}) {
+    const auto rollout = test::create<Rollout>("block", "block", settings({{"quirks", quirks}}));
+    const ModelPolicy policy(model);
+    RolloutInput input;
+    input.policy = &policy;
+    input.prompts = prompts(1, 2);
+    input.cancelled = &cancelled;
+    Trajectories made;
+    const at::NoGradGuard no_gradient;
+    rollout->generate(input, made);
+    EXPECT_TRUE((made.step_BL == -1).all().item<bool>()) << quirks;
+  }
+}
+
 TEST_F(BlockRolloutTest, SettingsThatContradictEachOtherAreRefused) {
   EXPECT_THROW(test::create<Rollout>("block", "block", settings({{"guidance", 1.0}, {"cache", "prefix"}})), Error);
   EXPECT_THROW(test::create<Rollout>("block", "block",

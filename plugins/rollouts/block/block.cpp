@@ -140,7 +140,8 @@ void BlockRollout::generate(const RolloutInput& input, Trajectories& trajectorie
   const bool on_cpu = input.policy->device().is_cpu();
   const std::int64_t sequence = input.prompts.tokens_BP.size(1) + length;
   const std::int64_t at_once = rows_at_once(sequence, on_cpu);
-  std::vector<RowForwards> forwards(static_cast<std::size_t>(responses));
+  std::vector<RowForwards> forwards(static_cast<std::size_t>(responses),
+                                    RowForwards(static_cast<std::size_t>(settings_.blocks()), 0));
   if (!on_cpu && !quirks.counts_batch) {
     for (std::int64_t begin = 0; begin < responses; begin += at_once) {
       TensorDecoder(settings_, input, begin, std::min(responses, begin + at_once)).run(trajectories);

@@ -67,7 +67,7 @@ void count_over_batch(const std::vector<RowForwards>& rows, const BlockSettings&
   for (std::int64_t k = 0; k < kept; ++k) {
     for (std::size_t b = 0; b < rows.size(); ++b) {
       auto step = made.step_BL[static_cast<std::int64_t>(b)].narrow(0, k * settings.block, settings.block);
-      step.add_(before - before_row[b]);
+      step.add_((step >= 0).to(at::kInt) * (before - before_row[b]));  // -1 stays: never committed
       before_row[b] += rows[b][static_cast<std::size_t>(k)];
     }
     before += forwards[static_cast<std::size_t>(k)];
