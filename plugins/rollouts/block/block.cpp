@@ -1,4 +1,5 @@
 #include "decoder.h"
+#include "rows.h"
 #include "tensor_decoder.h"
 
 #include <drift/error.h>
@@ -13,20 +14,6 @@
 
 namespace drift::block {
 namespace {
-
-// Long enough for full-speed matrix products, short enough that a layer's activations stay in cache.
-constexpr std::int64_t kTokensPerForward = 4096;
-constexpr std::int64_t kTokensPerForwardOnDevice = 65536;
-
-std::int64_t rows_at_once(std::int64_t sequence, bool on_cpu) {
-  return std::max<std::int64_t>(1, (on_cpu ? kTokensPerForward : kTokensPerForwardOnDevice) / sequence);
-}
-
-/// With fewer rows than threads, the threads share each operation.
-std::int64_t workers_for(std::int64_t rows, std::int64_t hidden_size, bool on_cpu) {
-  const std::int64_t workers = row_workers(hidden_size, on_cpu);
-  return rows < workers ? 1 : workers;
-}
 
 constexpr Choices<Schedule, 3> kSchedules{
     {{"dynamic", Schedule::kDynamic}, {"static", Schedule::kStatic}, {"factor", Schedule::kFactor}}};
@@ -139,7 +126,7 @@ void BlockRollout::generate(const RolloutInput& input, Trajectories& trajectorie
 
   const bool on_cpu = input.policy->device().is_cpu();
   const std::int64_t sequence = input.prompts.tokens_BP.size(1) + length;
-  const std::int64_t at_once = rows_at_once(sequence, on_cpu);
+  const std::int64_t at_once = rollouts::rows_at_once(sequence, on_cpu);
   std::vector<RowForwards> forwards(static_cast<std::size_t>(responses),
                                     RowForwards(static_cast<std::size_t>(settings_.blocks()), 0));
   if (!on_cpu && !quirks.counts_batch) {
@@ -147,7 +134,7 @@ void BlockRollout::generate(const RolloutInput& input, Trajectories& trajectorie
       TensorDecoder(settings_, input, begin, std::min(responses, begin + at_once)).run(trajectories);
     }
   } else {
-    parallel_rows(workers_for(responses, traits.hidden_size, on_cpu), responses,
+    parallel_rows(rollouts::workers_for(responses, traits.hidden_size, on_cpu), responses,
                   [&](std::int64_t, std::int64_t begin, std::int64_t end) {
                     BlockDecoder(settings_, quirks, input, begin, end, at_once).run(trajectories, forwards);
                   });
@@ -191,8 +178,8 @@ void BlockRollout::estimate_cost(const Model& model, std::int64_t prompt_length,
   if (settings_.early_stop) cost.least_forwards = 1;
 
   const std::int64_t sequence = prompt_length + settings_.length;
-  const std::int64_t workers = workers_for(responses, traits.hidden_size, on_cpu);
-  const std::int64_t rows = std::min(responses, workers * rows_at_once(sequence, on_cpu));
+  const std::int64_t workers = rollouts::workers_for(responses, traits.hidden_size, on_cpu);
+  const std::int64_t rows = std::min(responses, workers * rollouts::rows_at_once(sequence, on_cpu));
   // One layer's activations are alive at a time, and of the logits also their float32 copy and the probabilities.
   const std::int64_t layer = model.training_bytes_per_row(sequence) / std::max<std::int64_t>(1, traits.layers);
   const std::int64_t logits = settings_.block * traits.vocabulary_size * 3 * static_cast<std::int64_t>(sizeof(float));

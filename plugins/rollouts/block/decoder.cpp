@@ -1,5 +1,7 @@
 #include "decoder.h"
 
+#include "rows.h"
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
@@ -38,8 +40,7 @@ BlockDecoder::BlockDecoder(const BlockSettings& settings, const Quirks& quirks, 
       prompt_length_(input.prompts.tokens_BP.size(1)),
       prediction_(settings, quirks, input),
       remasking_random_(input.random.child("remasking")),
-      padded_(!quirks.attends_padding && input.prompts.mask_BP.defined() && !input.prompts.mask_BP.all().item<bool>()) {
-}
+      padded_(!quirks.attends_padding && rollouts::is_padded(input.prompts)) {}
 
 BlockDecoder::Row BlockDecoder::new_row(std::int64_t index) const {
   Row row;
@@ -138,11 +139,8 @@ std::vector<BlockDecoder::Rows> BlockDecoder::distinct_states(const Rows& rows) 
   std::vector<Rows> states;
   std::unordered_map<std::string, std::size_t> seen;
   for (Row* row : rows) {
-    std::string key(reinterpret_cast<const char*>(row->tokens.data()), row->tokens.size() * sizeof(std::int64_t));
-    // Responses of a group have the same prompt.
-    const std::int64_t group = input_.prompts.group_B.const_data_ptr<std::int64_t>()[row->index];
-    key.append(reinterpret_cast<const char*>(&group), sizeof group);
-    const auto [found, is_new] = seen.emplace(std::move(key), states.size());
+    const auto [found, is_new] =
+        seen.emplace(rollouts::state_key(input_.prompts, row->index, row->tokens), states.size());
     if (is_new) states.emplace_back();
     states[found->second].push_back(row);
   }

@@ -1,5 +1,7 @@
 #include "tensor_decoder.h"
 
+#include "rows.h"
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
@@ -32,7 +34,7 @@ TensorDecoder::TensorDecoder(const BlockSettings& settings, const RolloutInput& 
       input_(input),
       traits_(input.policy->traits()),
       prompt_length_(input.prompts.tokens_BP.size(1)),
-      padded_(input.prompts.mask_BP.defined() && !input.prompts.mask_BP.all().item<bool>()),
+      padded_(rollouts::is_padded(input.prompts)),
       prediction_(settings, quirks_, input),
       remasking_random_(input.random.child("remasking")) {
   const std::int64_t rows = last - first, length = settings.length;

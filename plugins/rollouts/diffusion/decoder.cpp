@@ -1,6 +1,7 @@
 #include "decoder.h"
 
 #include "guidance.h"
+#include "rows.h"
 
 #include <drift/error.h>
 
@@ -61,7 +62,8 @@ DiffusionDecoder::DiffusionDecoder(const DiffusionSettings& settings, const Sche
       input_(input),
       traits_(input.policy->traits()),
       sampling_(sampling_options(settings, traits_)),
-      order_random_(input.random.child("order")) {
+      order_random_(input.random.child("order")),
+      padded_(rollouts::is_padded(input.prompts)) {
   for (std::int64_t index = first; index < last; ++index) {
     Row row;
     row.index = index;
@@ -126,12 +128,8 @@ std::vector<DiffusionDecoder::State> DiffusionDecoder::distinct_states(std::vect
   std::vector<State> states;
   std::unordered_map<std::string, std::size_t> seen;
   for (Turn& turn : turns) {
-    const auto& tokens = turn.row->tokens;
-    std::string key(reinterpret_cast<const char*>(tokens.data()), tokens.size() * sizeof(std::int64_t));
-    // Responses of a group have the same prompt.
-    const std::int64_t group = input_.prompts.group_B.const_data_ptr<std::int64_t>()[turn.row->index];
-    key.append(reinterpret_cast<const char*>(&group), sizeof group);
-    const auto [found, is_new] = seen.emplace(std::move(key), states.size());
+    const auto [found, is_new] =
+        seen.emplace(rollouts::state_key(input_.prompts, turn.row->index, turn.row->tokens), states.size());
     if (is_new) states.emplace_back();
     states[found->second].push_back(&turn);
   }
@@ -155,7 +153,7 @@ ForwardInput DiffusionDecoder::forward_input(const std::vector<State>& states) c
   }
   ForwardInput forward;
   forward.tokens_BS = tokens.to(input_.policy->device());
-  if (prompts.mask_BP.defined() && !prompts.mask_BP.all().item<bool>()) {
+  if (padded_) {
     const auto response = at::ones({count, settings_.length}, at::kBool);
     const auto mask = at::cat({prompts.mask_BP.index_select(0, tensor_of(representatives)), response}, 1);
     forward.key_mask_BS = mask.to(input_.policy->device());

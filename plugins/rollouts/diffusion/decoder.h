@@ -60,6 +60,7 @@ class DiffusionDecoder {
   const ModelTraits& traits_;
   SamplingOptions sampling_;
   RandomStream order_random_;
+  const bool padded_;
   std::vector<Row> rows_;
 };
 

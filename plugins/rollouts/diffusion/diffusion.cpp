@@ -1,4 +1,5 @@
 #include "decoder.h"
+#include "rows.h"
 #include "schedule.h"
 
 #include <drift/error.h>
@@ -13,9 +14,6 @@
 namespace drift::diffusion {
 namespace {
 
-// Long enough for full-speed matrix products, short enough that a layer's activations stay in cache.
-constexpr std::int64_t kTokensPerForward = 4096;
-constexpr std::int64_t kTokensPerForwardOnDevice = 65536;
 // Logits of all masked positions are in memory together.
 constexpr std::int64_t kLogitsPerForward = std::int64_t{1} << 26;
 constexpr std::int64_t kLogitsPerForwardOnDevice = std::int64_t{1} << 31;
@@ -71,10 +69,9 @@ DiffusionRollout::DiffusionRollout(Parameters& parameters) {
 }
 
 std::int64_t DiffusionRollout::rows_at_once(std::int64_t sequence, std::int64_t vocabulary, bool on_cpu) const {
-  const std::int64_t by_tokens = (on_cpu ? kTokensPerForward : kTokensPerForwardOnDevice) / sequence;
   const std::int64_t by_logits =
       (on_cpu ? kLogitsPerForward : kLogitsPerForwardOnDevice) / (settings_.length * vocabulary);
-  return std::max<std::int64_t>(1, std::min(by_tokens, by_logits));
+  return std::max<std::int64_t>(1, std::min(rollouts::rows_at_once(sequence, on_cpu), by_logits));
 }
 
 void DiffusionRollout::generate(const RolloutInput& input, Trajectories& trajectories) const {
@@ -89,9 +86,8 @@ void DiffusionRollout::generate(const RolloutInput& input, Trajectories& traject
   const bool on_cpu = input.policy->device().is_cpu();
   const std::int64_t at_once = rows_at_once(input.prompts.tokens_BP.size(1) + length, traits.vocabulary_size, on_cpu);
   const Schedule schedule(settings_);
-  // Fewer rows than workers share the threads.
-  const std::int64_t workers = row_workers(traits.hidden_size, on_cpu);
-  parallel_rows(responses < workers ? 1 : workers, responses, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+  const std::int64_t workers = rollouts::workers_for(responses, traits.hidden_size, on_cpu);
+  parallel_rows(workers, responses, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     for (std::int64_t first = begin; first < end; first += at_once) {
       DiffusionDecoder(settings_, schedule, input, first, std::min(end, first + at_once)).run(trajectories);
     }
@@ -109,7 +105,7 @@ void DiffusionRollout::estimate_cost(const Model& model, std::int64_t prompt_len
   cost.least_forwards = may_be_fewer ? 1 : cost.most_forwards;
 
   const std::int64_t sequence = prompt_length + settings_.length;
-  const std::int64_t workers = row_workers(traits.hidden_size, on_cpu);
+  const std::int64_t workers = rollouts::workers_for(responses, traits.hidden_size, on_cpu);
   const std::int64_t rows = std::min(responses, workers * rows_at_once(sequence, traits.vocabulary_size, on_cpu));
   // One layer's activations are alive at a time. Of the logits also a float32 copy and, on a device, probabilities;
   // with guidance the unconditional ones.

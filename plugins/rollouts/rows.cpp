@@ -1,0 +1,29 @@
+#include "rows.h"
+
+#include <drift/parallel.h>
+
+#include <ATen/TensorOperators.h>
+
+#include <algorithm>
+
+namespace drift::rollouts {
+
+std::int64_t rows_at_once(std::int64_t sequence, bool on_cpu) {
+  constexpr std::int64_t kTokensPerForward = 4096, kTokensPerForwardOnDevice = 65536;
+  return std::max<std::int64_t>(1, (on_cpu ? kTokensPerForward : kTokensPerForwardOnDevice) / sequence);
+}
+
+std::int64_t workers_for(std::int64_t rows, std::int64_t hidden_size, bool on_cpu) {
+  const std::int64_t workers = row_workers(hidden_size, on_cpu);
+  return rows < workers ? 1 : workers;
+}
+
+std::string state_key(const Prompts& prompts, std::int64_t row, const std::vector<std::int64_t>& tokens) {
+  std::string key(reinterpret_cast<const char*>(tokens.data()), tokens.size() * sizeof(std::int64_t));
+  const std::int64_t group = prompts.group_B.const_data_ptr<std::int64_t>()[row];
+  return key.append(reinterpret_cast<const char*>(&group), sizeof group);
+}
+
+bool is_padded(const Prompts& prompts) { return prompts.mask_BP.defined() && !prompts.mask_BP.all().item<bool>(); }
+
+}  // namespace drift::rollouts
