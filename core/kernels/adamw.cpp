@@ -1,5 +1,6 @@
 #include <core/kernels/adamw.h>
 
+#include <core/kernels/cuda/library.h>
 #include <core/kernels/fused_path.h>
 #include <core/kernels/simd.h>
 
@@ -8,7 +9,9 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/isfinite.h>
+#include <ATen/ops/nonzero.h>
 #include <ATen/ops/sqrt.h>
+#include <ATen/ops/zeros.h>
 
 #include <atomic>
 #include <cmath>
@@ -114,6 +117,11 @@ bool update_all(const AdamWTensors& tensors, const AdamWStep& step) {
   return finite;
 }
 
+bool is_in_order(const AdamWTensors& tensors) {
+  return tensors.weight.is_contiguous() && tensors.first.is_contiguous() && tensors.second.is_contiguous() &&
+         tensors.gradient.is_contiguous() && (!tensors.rounded.defined() || tensors.rounded.is_contiguous());
+}
+
 /// rounded_at_random() in plain operations.
 at::Tensor rounded_at_random(const at::Tensor& wide, std::int64_t begin, const AdamWStep& step) {
   const Factors factors(step);
@@ -139,11 +147,8 @@ AdamWTensors AdamWTensors::part(std::int64_t first_element, std::int64_t count) 
 }
 
 bool adamw(const AdamWTensors& tensors, const AdamWStep& step) {
-  const bool in_order = tensors.weight.is_contiguous() && tensors.first.is_contiguous() &&
-                        tensors.second.is_contiguous() && tensors.gradient.is_contiguous() &&
-                        (!tensors.rounded.defined() || tensors.rounded.is_contiguous());
   bool finite = true;
-  if (!in_order) {
+  if (!is_in_order(tensors)) {
     finite = adamw_reference(tensors, step);
   } else if (tensors.weight.is_cpu() && tensors.weight.scalar_type() == at::kFloat) {
     with_element_type(tensors.first.scalar_type(), [&](auto moment) {
@@ -157,6 +162,36 @@ bool adamw(const AdamWTensors& tensors, const AdamWStep& step) {
       finite = adamw_reference(tensors.part(first, std::min(kElementsPerPart, count - first)), step) && finite;
   }
   return finite;
+}
+
+bool fits_device(const AdamWTensors& tensors) {
+  return is_in_order(tensors) && tensors.weight.scalar_type() == at::kFloat &&
+         tensors.gradient.scalar_type() == at::kFloat &&
+         (!tensors.rounded.defined() || tensors.rounded.scalar_type() == at::kBFloat16);
+}
+
+std::optional<std::size_t> adamw_on_device(const cuda::KernelTable& kernels, const std::vector<AdamWTensors>& tensors,
+                                           const AdamWStep& step, const std::vector<std::uint64_t>& rounding_key) {
+  if (tensors.empty()) return std::nullopt;
+  const at::Tensor& example = tensors.front().first;
+  std::vector<cuda::AdamwTensorCall> calls;
+  for (std::size_t t = 0; t < tensors.size(); ++t) {
+    const auto& [weight, first, second, gradient, rounded, begin] = tensors[t];
+    calls.push_back({weight.data_ptr<float>(), first.data_ptr(), second.data_ptr(), gradient.const_data_ptr<float>(),
+                     rounded.defined() ? rounded.data_ptr() : nullptr, weight.numel(), rounding_key[t]});
+  }
+  const Factors factors(step);
+  const auto diverged = at::zeros({static_cast<std::int64_t>(tensors.size())}, example.options().dtype(at::kInt));
+  cuda::check(kernels, kernels.adamw({cuda::element_of(example),
+                                      calls.data(),
+                                      static_cast<std::int64_t>(calls.size()),
+                                      {factors.scale, factors.keep, factors.beta1, factors.add1, factors.beta2,
+                                       factors.add2, factors.root, factors.epsilon, factors.move},
+                                      diverged.data_ptr<std::int32_t>()},
+                                     cuda::stream_of(example)));
+  const auto found = diverged.cpu().nonzero();
+  if (found.numel() == 0) return std::nullopt;
+  return static_cast<std::size_t>(found[0].item<std::int64_t>());
 }
 
 bool adamw_reference(const AdamWTensors& tensors, const AdamWStep& step) {

@@ -3,8 +3,14 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 namespace drift::kernels {
+
+namespace cuda {
+struct KernelTable;
+}
 
 /// One update of AdamW (Loshchilov and Hutter, arXiv 1711.05101, algorithm 2).
 struct AdamWStep {
@@ -39,6 +45,15 @@ struct AdamWTensors {
 ///
 /// @return whether all new weights are finite
 bool adamw(const AdamWTensors& tensors, const AdamWStep& step);
+
+/// The same of many tensors on a GPU by these kernels, as few launches and one wait for the GPU: the bits of adamw().
+/// Those of fits_device(), with moments of one type; step.rounding_key is not read.
+/// @return the first tensor whose new weights are not all finite
+std::optional<std::size_t> adamw_on_device(const cuda::KernelTable& kernels, const std::vector<AdamWTensors>& tensors,
+                                           const AdamWStep& step, const std::vector<std::uint64_t>& rounding_key);
+
+/// Contiguous, weight and gradient float32, `rounded` bfloat16 or undefined.
+bool fits_device(const AdamWTensors& tensors);
 
 /// The same in plain operations, in the order of LibTorch's AdamW: what adamw() is tested against.
 bool adamw_reference(const AdamWTensors& tensors, const AdamWStep& step);

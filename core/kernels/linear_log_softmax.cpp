@@ -1,5 +1,6 @@
 #include <core/kernels/linear_log_softmax.h>
 
+#include <core/kernels/cuda/library.h>
 #include <core/kernels/fused_path.h>
 #include <core/kernels/simd.h>
 
@@ -105,6 +106,9 @@ std::vector<std::int64_t> offsets(const at::Tensor& row_E, std::int64_t rows) {
 
 }  // namespace
 
+LinearLogSoftmax::LinearLogSoftmax(const at::Tensor& weight_VH)
+    : LinearLogSoftmax(weight_VH, cuda::kernels_for(weight_VH)) {}
+
 at::Tensor LinearLogSoftmax::buffer(std::int64_t rows, std::int64_t columns) {
   if (!storage_.defined() || storage_.numel() < rows * columns) {
     storage_ = at::Tensor();  // before its successor is allocated
@@ -126,7 +130,9 @@ TokenScores LinearLogSoftmax::run(const at::Tensor& hidden_NH, const TokenTarget
   const at::NoGradGuard no_gradient;
   hidden_NH_ = hidden_NH.detach();
   targets_ = targets;
-  TokenScores scores = has_fused_path(weight_VH_) ? run_fused(want_entropy, keep) : run_plain(want_entropy);
+  TokenScores scores = kernels_ != nullptr           ? run_kernels(want_entropy, keep)
+                       : has_fused_path(weight_VH_) ? run_fused(want_entropy, keep)
+                                                    : run_plain(want_entropy);
   if (!keep) logits_NV_ = at::Tensor();
   return scores;
 }
@@ -191,8 +197,13 @@ TokenScores LinearLogSoftmax::run_fused(bool want_entropy, bool keep) {
 at::Tensor LinearLogSoftmax::backward(const at::Tensor& logprob_gradient_E, const at::Tensor& entropy_gradient_E,
                                       const at::Tensor& weight_gradient_VH, bool overwrite) {
   const at::NoGradGuard no_gradient;
-  has_fused_path(weight_VH_) ? backward_fused(logprob_gradient_E, entropy_gradient_E)
-                             : backward_plain(logprob_gradient_E, entropy_gradient_E);
+  if (kernels_ != nullptr) {
+    backward_kernels(logprob_gradient_E, entropy_gradient_E);
+  } else if (has_fused_path(weight_VH_)) {
+    backward_fused(logprob_gradient_E, entropy_gradient_E);
+  } else {
+    backward_plain(logprob_gradient_E, entropy_gradient_E);
+  }
   auto gradient_VH = weight_gradient_VH;
   if (gradient_VH.scalar_type() == logits_NV_.scalar_type()) {
     overwrite ? at::mm_out(gradient_VH, logits_NV_.t(), hidden_NH_)

@@ -2,6 +2,7 @@
 
 #include <core/base/copy_stream.h>
 #include <core/kernels/adamw.h>
+#include <core/kernels/cuda/library.h>
 
 #include <drift/error.h>
 #include <drift/random.h>
@@ -11,6 +12,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/norm.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -47,6 +49,19 @@ at::Tensor make_master(const at::Tensor& parameter, bool offload) {
   if (type == parameter.scalar_type() && !away) return parameter.detach();
   const auto master = parameter.detach().to(type);
   return away ? master.cpu() : master;
+}
+
+/// Of all of them together, after one wait for their device.
+double norm_of(const std::vector<at::Tensor>& gradients) {
+  std::vector<at::Tensor> norms;
+  for (const at::Tensor& gradient : gradients) norms.push_back(at::norm(gradient));
+  const auto norm_P = norms.empty() ? at::zeros({0}, at::kDouble) : at::stack(norms).cpu().to(at::kDouble);
+  double squares = 0;
+  for (std::int64_t p = 0; p < norm_P.size(0); ++p) {
+    const double norm = norm_P.const_data_ptr<double>()[p];
+    squares += norm * norm;
+  }
+  return std::sqrt(squares);
 }
 
 void require_finite(bool finite, const std::string& name) {
@@ -171,13 +186,8 @@ Optimizer::~Optimizer() = default;
 
 double Optimizer::step(std::vector<at::Tensor> gradients) {
   const at::NoGradGuard no_gradient;
-  double squares = 0;
-  for (std::size_t p = 0; p < gradients.size(); ++p) {
-    gradients[p] = gradients[p].to(moved_[p].master.scalar_type());
-    const double norm = at::norm(gradients[p]).item<double>();
-    squares += norm * norm;
-  }
-  const double norm = std::sqrt(squares);
+  for (std::size_t p = 0; p < gradients.size(); ++p) gradients[p] = gradients[p].to(moved_[p].master.scalar_type());
+  const double norm = norm_of(gradients);
   if (!std::isfinite(norm)) {
     throw Error("the gradient's norm is " + std::to_string(norm),
                 "go back to an earlier checkpoint with a lower learning rate, or check the loss's ratios");
@@ -193,7 +203,7 @@ double Optimizer::step(std::vector<at::Tensor> gradients) {
   };
   if (host_) {
     host_->run(moved_, gradients, step_of);
-  } else {
+  } else if (!update_on_device(gradients, step_of)) {
     for (std::size_t p = 0; p < moved_.size(); ++p) {
       require_finite(kernels::adamw(moved_[p].tensors(gradients[p]), step_of(p)), moved_[p].name);
       gradients[p] = at::Tensor();
@@ -201,6 +211,22 @@ double Optimizer::step(std::vector<at::Tensor> gradients) {
   }
   ++updates_;
   return norm;
+}
+
+template <class StepOf>
+bool Optimizer::update_on_device(const std::vector<at::Tensor>& gradients, const StepOf& step_of) {
+  const auto* kernels = moved_.empty() ? nullptr : kernels::cuda::kernels_for(moved_.front().master);
+  if (kernels == nullptr) return false;
+  std::vector<AdamWTensors> all;
+  std::vector<std::uint64_t> rounding_keys;
+  for (std::size_t p = 0; p < moved_.size(); ++p) {
+    all.push_back(moved_[p].tensors(gradients[p]));
+    rounding_keys.push_back(step_of(p).rounding_key);
+    if (!kernels::fits_device(all.back())) return false;
+  }
+  const auto failed = kernels::adamw_on_device(*kernels, all, step_of(0), rounding_keys);
+  require_finite(!failed, failed ? moved_[*failed].name : "");
+  return true;
 }
 
 void Optimizer::restart() {

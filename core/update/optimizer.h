@@ -67,6 +67,10 @@ class Optimizer {
   struct Moved;
   class HostUpdate;
 
+  /// All in one launch. @return false, and nothing is done, if that is not for these parameters
+  template <class StepOf>
+  bool update_on_device(const std::vector<at::Tensor>& gradients, const StepOf& step_of);
+
   OptimizerSettings settings_;
   std::vector<Moved> moved_;
   std::unique_ptr<HostUpdate> host_;  ///< null: masters and moments are where the parameters are

@@ -120,7 +120,8 @@ struct SampleCall {
 struct CommitCall {
   static constexpr std::int64_t kMostPositions = 4096;
   const float* score;
-  const std::int64_t* count;  ///< by row; null: the threshold, or a positive factor
+  const std::int64_t* count;  ///< by row; null: by the factor or the threshold
+  bool by_factor;
   double threshold, factor;
   std::int64_t rows, positions;
   bool* chosen;
@@ -129,19 +130,24 @@ struct CommitCall {
 
 /// One tensor of adamw().
 struct AdamwTensorCall {
-  float *master, *first_moment, *second_moment;
-  const void* gradient;
-  void* narrow;  ///< bfloat16 weights that follow the master; null: none
+  float* weight;
+  void *first, *second;
+  const float* gradient;
+  void* rounded;  ///< bfloat16; null: none
   std::int64_t size;
+  std::uint64_t rounding_key;
+};
+
+/// Factors that all elements share, as adamw.cpp computes them.
+struct AdamwFactors {
+  float scale, keep, beta1, add1, beta2, add2, root, epsilon, move;
 };
 
 struct AdamwCall {
-  Element gradient_type;
+  Element moment_type;
   const AdamwTensorCall* tensors;  ///< in the host's memory
   std::int64_t count;
-  float beta1, beta2, epsilon, decay, step_size, inverse_root_correction;
-  float clip;              ///< largest norm; 0: not clipped
-  const double* norm;      ///< of the whole gradient; nothing is changed if it is not finite
+  AdamwFactors factors;
   std::int32_t* diverged;  ///< by tensor: set if a new weight is not finite
 };
 

@@ -28,7 +28,7 @@ __global__ void choose_positions(cuda::CommitCall call) {
   std::int64_t count = passing > 1 ? passing : 1;
   if (call.count != nullptr) {
     count = call.count[row];
-  } else if (call.factor > 0) {
+  } else if (call.by_factor) {
     // Ranks pass up to the first that does not; rank 0 always does.
     count = positions;
     for (std::int64_t k = threadIdx.x; k < positions; k += blockDim.x) {

@@ -1,15 +1,16 @@
 #include <core/kernels/cuda/emulator.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include <setjmp.h>
 #include <ucontext.h>
 
 #if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -44,11 +45,42 @@ struct StackSwitch {
 #endif
 };
 
+#if defined(__x86_64__)
+/// Where a stack goes on: its pointer, below the registers that a call preserves.
+using Place = void*;
+
+/// Returns when something goes on at `from`. The library's own functions ask the system for a signal mask each time.
+__attribute__((naked, noinline)) void change(Place*, Place*) {
+  asm("pushq %rbp\n pushq %rbx\n pushq %r12\n pushq %r13\n pushq %r14\n pushq %r15\n"
+      "movq %rsp, (%rdi)\n movq (%rsi), %rsp\n"
+      "popq %r15\n popq %r14\n popq %r13\n popq %r12\n popq %rbx\n popq %rbp\n ret\n");
+}
+
+/// Calls `entry` when something goes on there.
+void prepare(Place& place, char* stack, void (*entry)()) {
+  auto* top = reinterpret_cast<void**>(reinterpret_cast<std::uintptr_t>(stack + kStackBytes) / 16 * 16);
+  top[-1] = nullptr;  // where entry would return to
+  top[-2] = reinterpret_cast<void*>(entry);
+  std::fill(top - 8, top - 2, nullptr);
+  place = top - 8;
+}
+#else
+using Place = ucontext_t;
+
+void change(Place* from, Place* to) { swapcontext(from, to); }
+
+void prepare(Place& place, char* stack, void (*entry)()) {
+  getcontext(&place);
+  place.uc_stack.ss_sp = stack;
+  place.uc_stack.ss_size = kStackBytes;
+  place.uc_link = nullptr;
+  makecontext(&place, entry, 0);
+}
+#endif
+
 struct Fibre {
   std::unique_ptr<char[]> stack = std::make_unique<char[]>(kStackBytes);
-  ucontext_t first = {};
-  jmp_buf here = {};
-  bool started = false;
+  Place here = {};
   State state = State::kRuns;
   const char* file = "";
   unsigned line = 0;
@@ -57,11 +89,10 @@ struct Fibre {
   StackSwitch at;
 };
 
-/// setjmp and longjmp change fibres without a system call; a context is made only to begin one.
 struct Machine {
   std::vector<Fibre> fibres;
   std::size_t current = 0;
-  jmp_buf scheduler = {};
+  Place scheduler = {};
   StackSwitch at;
   const std::function<void()>* thread = nullptr;
   std::map<std::string, std::unique_ptr<std::vector<unsigned char>>> shared;
@@ -77,7 +108,7 @@ void enter() {
   (*machine.thread)();
   self.state = State::kEnded;
   self.at.leave_for_ever(machine.at);
-  _longjmp(machine.scheduler, 1);
+  change(&self.here, &machine.scheduler);
 }
 
 void resume(std::size_t index) {
@@ -85,16 +116,7 @@ void resume(std::size_t index) {
   machine.current = index;
   threadIdx.x = static_cast<unsigned>(index);
   machine.at.leave_for(fibre.at);
-  if (_setjmp(machine.scheduler) == 0) {
-    if (fibre.started) _longjmp(fibre.here, 1);
-    fibre.started = true;
-    getcontext(&fibre.first);
-    fibre.first.uc_stack.ss_sp = fibre.stack.get();
-    fibre.first.uc_stack.ss_size = kStackBytes;
-    fibre.first.uc_link = nullptr;
-    makecontext(&fibre.first, enter, 0);
-    setcontext(&fibre.first);
-  }
+  change(&machine.scheduler, &fibre.here);
   StackSwitch ignored;
   machine.at.arrive(ignored);
 }
@@ -105,7 +127,7 @@ void wait(State state, const char* file, unsigned line) {
   self.file = file;
   self.line = line;
   self.at.leave_for(machine.at);
-  if (_setjmp(self.here) == 0) _longjmp(machine.scheduler, 1);
+  change(&self.here, &machine.scheduler);
   self.at.arrive(machine.at);
 }
 
@@ -151,10 +173,14 @@ void run_block(int threads) {
   for (auto& [name, bytes] : machine.shared) std::fill(bytes->begin(), bytes->end(), 0xFF);
   std::fill(machine.dynamic_shared->begin(), machine.dynamic_shared->end(), 0xFF);
   for (Fibre& fibre : machine.fibres) {
-    fibre.started = false;
+    prepare(fibre.here, fibre.stack.get(), enter);
     fibre.state = State::kRuns;
     fibre.exchanges = 0;
     fibre.at = {nullptr, fibre.stack.get(), kStackBytes};
+#if defined(__SANITIZE_ADDRESS__)
+    // What a thread left that never ended.
+    __asan_unpoison_memory_region(fibre.stack.get(), kStackBytes);
+#endif
   }
   do {
     for (int i = 0; i < threads; ++i) {

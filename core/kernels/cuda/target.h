@@ -48,8 +48,9 @@ __device__ T* dynamic_shared() {
   return reinterpret_cast<T*>(drift_dynamic_shared);
 }
 
-/// A product that never becomes part of a fused multiply-add.
+// What never becomes part of a fused multiply-add.
 __device__ __forceinline__ float rounded_product(float a, float b) { return __fmul_rn(a, b); }
+__device__ __forceinline__ float rounded_sum(float a, float b) { return __fadd_rn(a, b); }
 
 }  // namespace drift::kernels::device
 
@@ -63,6 +64,7 @@ __device__ __forceinline__ float rounded_product(float a, float b) { return __fm
 namespace drift::kernels::emulated {
 
 inline float rounded_product(float a, float b) { return a * b; }
+inline float rounded_sum(float a, float b) { return a + b; }
 
 }  // namespace drift::kernels::emulated
 
