@@ -19,7 +19,8 @@ void require(bool holds, const std::string& what) {
 at::Tensor choose_commits(const at::Tensor& score_RK, const CommitRule& rule, const at::Tensor& failed) {
   require(score_RK.defined() && score_RK.dim() == 2 && score_RK.size(1) > 0 && score_RK.scalar_type() == at::kFloat,
           "`score_RK` must be float32 [R, K]");
-  require(failed.defined() && failed.dim() == 0 && failed.scalar_type() == at::kBool && failed.device() == score_RK.device(),
+  require(failed.defined() && failed.dim() == 0 && failed.scalar_type() == at::kBool &&
+              failed.device() == score_RK.device(),
           "`failed` must be bool, 0-d, on the device of the scores");
   require(rule.by != CommitBy::kCount ||
               (rule.count_R.defined() && rule.count_R.dim() == 1 && rule.count_R.size(0) == score_RK.size(0) &&

@@ -47,7 +47,8 @@ SampledTokens sample_with_kernels(const KernelTable& kernels, const at::Tensor& 
   const auto logits = logits_NV.contiguous();
   const auto rows = row_M.to(logits.device(), at::kLong, /*non_blocking=*/true).contiguous();
   const bool greedy = options.temperature == 0;
-  const auto uniforms = greedy ? uniform_M : uniform_M.to(logits.device(), at::kDouble, /*non_blocking=*/true).contiguous();
+  const auto uniforms =
+      greedy ? uniform_M : uniform_M.to(logits.device(), at::kDouble, /*non_blocking=*/true).contiguous();
   const std::int64_t draws = rows.size(0);
   SampledTokens sampled{at::empty({draws}, rows.options()),
                         at::empty({draws}, logits.options().dtype(at::kFloat)),
@@ -60,8 +61,7 @@ SampledTokens sample_with_kernels(const KernelTable& kernels, const at::Tensor& 
   call.row = rows.const_data_ptr<std::int64_t>();
   call.uniform = greedy ? nullptr : uniforms.const_data_ptr<double>();
   call.draws = draws;
-  call.inverse_temperature =
-      greedy ? 1.0f : static_cast<float>(std::min(1 / options.temperature, kLargestInverse));
+  call.inverse_temperature = greedy ? 1.0f : static_cast<float>(std::min(1 / options.temperature, kLargestInverse));
   call.confidence = static_cast<std::int32_t>(options.confidence);
   call.of_draw = options.confidence_of == ConfidenceOf::kDraw;
   call.top_k = options.top_k;
@@ -78,11 +78,10 @@ at::Tensor uniform_with_kernels(const KernelTable& kernels, const RandomStream& 
                                 const at::Tensor& sample_M, const at::Tensor& position_M, const at::Tensor& draw_M) {
   const auto sample = sample_M.contiguous(), position = position_M.contiguous(), draw = draw_M.contiguous();
   auto uniform = at::empty(sample.sizes(), sample.options().dtype(at::kDouble));
-  check(kernels,
-        kernels.uniform({random.key(), step, sample.const_data_ptr<std::int64_t>(),
-                         position.const_data_ptr<std::int64_t>(), draw.const_data_ptr<std::int64_t>(),
-                         uniform.data_ptr<double>(), uniform.numel()},
-                        stream_of(uniform)));
+  check(kernels, kernels.uniform({random.key(), step, sample.const_data_ptr<std::int64_t>(),
+                                  position.const_data_ptr<std::int64_t>(), draw.const_data_ptr<std::int64_t>(),
+                                  uniform.data_ptr<double>(), uniform.numel()},
+                                 stream_of(uniform)));
   return uniform;
 }
 
@@ -91,12 +90,11 @@ at::Tensor choose_commits_with_kernels(const KernelTable& kernels, const at::Ten
   const auto score = score_RK.contiguous();
   const auto count = rule.by == CommitBy::kCount ? rule.count_R.contiguous() : at::Tensor();
   auto chosen = at::empty(score.sizes(), score.options().dtype(at::kBool));
-  check(kernels, kernels.choose_commits({score.const_data_ptr<float>(),
-                                         count.defined() ? count.const_data_ptr<std::int64_t>() : nullptr,
-                                         rule.by == CommitBy::kFactor, rule.threshold,
-                                         rule.factor, score.size(0), score.size(1),
-                                         chosen.data_ptr<bool>(), failed.data_ptr<bool>()},
-                                        stream_of(score)));
+  check(kernels, kernels.choose_commits(
+                     {score.const_data_ptr<float>(), count.defined() ? count.const_data_ptr<std::int64_t>() : nullptr,
+                      rule.by == CommitBy::kFactor, rule.threshold, rule.factor, score.size(0), score.size(1),
+                      chosen.data_ptr<bool>(), failed.data_ptr<bool>()},
+                     stream_of(score)));
   return chosen;
 }
 

@@ -131,7 +131,8 @@ at::Tensor rounded_at_random(const at::Tensor& wide, std::int64_t begin, const A
   };
   auto x = at::arange(begin, begin + wide.numel(), wide.options().dtype(at::kLong)).add_(factors.low_key);
   x = product(x.bitwise_and_(kLow), kMix1);
-  x = product(x.bitwise_xor(x.bitwise_right_shift(16)).bitwise_xor_(static_cast<std::int64_t>(factors.high_key)), kMix2);
+  x = product(x.bitwise_xor(x.bitwise_right_shift(16)).bitwise_xor_(static_cast<std::int64_t>(factors.high_key)),
+              kMix2);
   x = product(x.bitwise_xor(x.bitwise_right_shift(15)), kMix3).bitwise_right_shift(16);
   const auto bits = wide.reshape({-1}).view(at::kInt).to(at::kLong).add_(x);
   return bits.bitwise_and_(~std::int64_t{0xFFFF}).to(at::kInt).view(at::kFloat).view(wide.sizes());
@@ -152,9 +153,8 @@ bool adamw(const AdamWTensors& tensors, const AdamWStep& step) {
     finite = adamw_reference(tensors, step);
   } else if (tensors.weight.is_cpu() && tensors.weight.scalar_type() == at::kFloat) {
     with_element_type(tensors.first.scalar_type(), [&](auto moment) {
-      with_element_type(tensors.rounded.defined() ? tensors.rounded.scalar_type() : at::kFloat, [&](auto rounded) {
-        finite = update_all<decltype(moment), decltype(rounded)>(tensors, step);
-      });
+      with_element_type(tensors.rounded.defined() ? tensors.rounded.scalar_type() : at::kFloat,
+                        [&](auto rounded) { finite = update_all<decltype(moment), decltype(rounded)>(tensors, step); });
     });
   } else {
     const std::int64_t count = tensors.weight.numel();

@@ -24,11 +24,11 @@ struct AdamWStep {
 
 /// Tensors of one parameter, contiguous, of one size, on one device.
 struct AdamWTensors {
-  at::Tensor weight;      ///< float32 or float64: what moves
-  at::Tensor first;       ///< moments: of the weight's type, or bfloat16
-  at::Tensor second;      ///< likewise
-  at::Tensor gradient;    ///< of the weight's type; may be scaled in place
-  at::Tensor rounded;     ///< float32 or bfloat16, gets the new weight's nearest value; or undefined
+  at::Tensor weight;       ///< float32 or float64: what moves
+  at::Tensor first;        ///< moments: of the weight's type, or bfloat16
+  at::Tensor second;       ///< likewise
+  at::Tensor gradient;     ///< of the weight's type; may be scaled in place
+  at::Tensor rounded;      ///< float32 or bfloat16, gets the new weight's nearest value; or undefined
   std::int64_t begin = 0;  ///< the first element's number, where these are a part of a larger tensor
 
   AdamWTensors part(std::int64_t first_element, std::int64_t count) const;

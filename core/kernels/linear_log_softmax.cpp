@@ -130,7 +130,7 @@ TokenScores LinearLogSoftmax::run(const at::Tensor& hidden_NH, const TokenTarget
   const at::NoGradGuard no_gradient;
   hidden_NH_ = hidden_NH.detach();
   targets_ = targets;
-  TokenScores scores = kernels_ != nullptr           ? run_kernels(want_entropy, keep)
+  TokenScores scores = kernels_ != nullptr          ? run_kernels(want_entropy, keep)
                        : has_fused_path(weight_VH_) ? run_fused(want_entropy, keep)
                                                     : run_plain(want_entropy);
   if (!keep) logits_NV_ = at::Tensor();

@@ -60,7 +60,7 @@ class LinearLogSoftmax {
 
   at::Tensor weight_VH_;
   const cuda::KernelTable* kernels_;  // null: none
-  at::Tensor storage_;  // grows to the largest chunk
+  at::Tensor storage_;                // grows to the largest chunk
   // Of the last call.
   at::Tensor hidden_NH_, logits_NV_, log_total_N_, entropy_N_, target_logit_E_;
   TokenTargets targets_;

@@ -232,8 +232,7 @@ at::Tensor rotate_heads(const at::Tensor& x, const at::Tensor& cosine_SD2, const
   const auto table_type = cosine_SD2.scalar_type();
   if (table_type != at::kFloat && table_type != x.scalar_type())
     return rotate_heads_reference(x, cosine_SD2, sine_SD2, heads);
-  if (const auto* kernels = cuda::kernels_for(x))
-    return cuda::rotate_heads(*kernels, x, cosine_SD2, sine_SD2, heads);
+  if (const auto* kernels = cuda::kernels_for(x)) return cuda::rotate_heads(*kernels, x, cosine_SD2, sine_SD2, heads);
   if (!has_fused_path(x)) return rotate_heads_reference(x, cosine_SD2, sine_SD2, heads);
   return RotateHeads::apply(x.contiguous(), cosine_SD2.contiguous(), sine_SD2.contiguous(), heads);
 }

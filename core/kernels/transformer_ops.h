@@ -1,7 +1,7 @@
 #pragma once
 
-// What a transformer's layer does besides its matrix products and attention, each operation in one pass on the CPU, and on
-// a GPU in a build with CUDA kernels (core/kernels/cuda).
+// What a transformer's layer does besides its matrix products and attention, each operation in one pass on the CPU, and
+// on a GPU in a build with CUDA kernels (core/kernels/cuda).
 
 #include <ATen/core/Tensor.h>
 

@@ -88,7 +88,8 @@ std::string describe(at::ScalarType type, at::IntArrayRef shape) {
 }  // namespace
 
 void compare_norms(const KernelMachine& machine) {
-  const std::vector<std::vector<std::int64_t>> shapes{{1, 1}, {33, 7}, {1, 64}, {5, 192}, {300, 8}, {3, 1001}, {2, 4096}, {0, 8}};
+  const std::vector<std::vector<std::int64_t>> shapes{{1, 1},   {33, 7},   {1, 64},   {5, 192},
+                                                      {300, 8}, {3, 1001}, {2, 4096}, {0, 8}};
   for (const auto type : kTypes) {
     for (const auto& shape : shapes) {
       for (const bool shift : {false, true}) {
@@ -151,7 +152,8 @@ struct HeadResult {
 };
 
 HeadResult run_head(const kernels::cuda::KernelTable* kernels, const at::Tensor& hidden, const at::Tensor& weight,
-                    const kernels::TokenTargets& targets, const at::Tensor& slope_E, const at::Tensor& entropy_slope_E) {
+                    const kernels::TokenTargets& targets, const at::Tensor& slope_E,
+                    const at::Tensor& entropy_slope_E) {
   kernels::LinearLogSoftmax head(weight, kernels);
   HeadResult result;
   const bool entropy = entropy_slope_E.defined();
@@ -177,8 +179,8 @@ void compare_heads_of(const KernelMachine& machine, at::ScalarType type, std::in
   const auto entropy_slope_E = with_entropy ? at::randn(targets.row_E.sizes()) : at::Tensor();
   const auto there = [&](const at::Tensor& tensor) { return tensor.defined() ? tensor.to(machine.device) : tensor; };
   const auto want = run_head(nullptr, hidden, weight, targets, slope_E, entropy_slope_E);
-  const auto got = run_head(&machine.kernels, there(hidden), there(weight), {there(targets.row_E), there(targets.token_E)},
-                            there(slope_E), there(entropy_slope_E));
+  const auto got = run_head(&machine.kernels, there(hidden), there(weight),
+                            {there(targets.row_E), there(targets.token_E)}, there(slope_E), there(entropy_slope_E));
   const double tolerance = type == at::kFloat ? 1e-4 : machine.logit_tolerance;
   const auto near = [&](const at::Tensor& a, const at::Tensor& b) {
     return !b.defined() || at::allclose(a.cpu(), b, tolerance, tolerance);
@@ -203,13 +205,12 @@ at::Tensor log_totals(const KernelMachine& machine, const at::Tensor& logits_NV)
   const auto no_target = at::zeros({0}, single.dtype(at::kLong));
   for (const auto& [first, columns] : {std::pair{std::int64_t{0}, cut}, {cut, vocabulary - cut}}) {
     const auto tile = logits_NV.narrow(1, first, columns);
-    kernels::cuda::check(
-        machine.kernels,
-        machine.kernels.logit_sums({kernels::cuda::element_of(tile), tile.const_data_ptr(), vocabulary, rows, first,
-                                    columns, largest.data_ptr<float>(), total.data_ptr<float>(), nullptr,
-                                    no_target.const_data_ptr<std::int64_t>(), no_target.const_data_ptr<std::int64_t>(),
-                                    0, nullptr},
-                                   kernels::cuda::stream_of(tile)));
+    kernels::cuda::check(machine.kernels, machine.kernels.logit_sums(
+                                              {kernels::cuda::element_of(tile), tile.const_data_ptr(), vocabulary, rows,
+                                               first, columns, largest.data_ptr<float>(), total.data_ptr<float>(),
+                                               nullptr, no_target.const_data_ptr<std::int64_t>(),
+                                               no_target.const_data_ptr<std::int64_t>(), 0, nullptr},
+                                              kernels::cuda::stream_of(tile)));
   }
   return (total.log() + largest).cpu();
 }
@@ -275,8 +276,8 @@ struct Cut {
   ConfidenceOf confidence_of;
 };
 
-const Cut kCuts[] = {{0, 0, ConfidenceOf::kLogits}, {0, 1, ConfidenceOf::kDraw},     {0, 0.83, ConfidenceOf::kDraw},
-                     {5, 0, ConfidenceOf::kLogits}, {5, 0.7, ConfidenceOf::kDraw},   {1, 0, ConfidenceOf::kDraw},
+const Cut kCuts[] = {{0, 0, ConfidenceOf::kLogits},  {0, 1, ConfidenceOf::kDraw},    {0, 0.83, ConfidenceOf::kDraw},
+                     {5, 0, ConfidenceOf::kLogits},  {5, 0.7, ConfidenceOf::kDraw},  {1, 0, ConfidenceOf::kDraw},
                      {0, 1e-9, ConfidenceOf::kDraw}, {3, 0.9, ConfidenceOf::kLogits}};
 
 /// Some ids, or none of a small vocabulary.
@@ -359,8 +360,7 @@ void compare_commits(const KernelMachine& machine) {
       auto failed = at::zeros({}, at::kBool), failed_there = failed.to(machine.device, at::kBool, false, /*copy=*/true);
       const auto want = choose_commits_with_operators(score, rules[r], failed);
       if (rules[r].count_R.defined()) rules[r].count_R = rules[r].count_R.to(machine.device);
-      const auto got =
-          choose_commits_with_kernels(machine.kernels, score.to(machine.device), rules[r], failed_there);
+      const auto got = choose_commits_with_kernels(machine.kernels, score.to(machine.device), rules[r], failed_there);
       EXPECT_TRUE(at::equal(got.cpu(), want));
       EXPECT_FALSE(failed_there.item<bool>());
     }

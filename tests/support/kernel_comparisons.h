@@ -19,7 +19,8 @@ struct KernelMachine {
   double logit_tolerance;
 };
 
-/// Values and gradients, float32 and bfloat16, of shapes that no pack divides, one element, none, and misaligned memory.
+/// Values and gradients, float32 and bfloat16, of shapes that no pack divides, one element, none, and misaligned
+/// memory.
 void compare_norms(const KernelMachine& machine);
 void compare_rotations(const KernelMachine& machine);
 void compare_gates(const KernelMachine& machine);
@@ -27,8 +28,8 @@ void compare_gates(const KernelMachine& machine);
 /// Scores, entropies and gradients of LinearLogSoftmax, and sums over logits that are infinite or not numbers.
 void compare_head(const KernelMachine& machine);
 
-/// Tokens, log-probabilities and confidences: vocabularies of one id to several tiles, forbidden ids, every temperature,
-/// confidence and cut; ties; rows without a finite logit.
+/// Tokens, log-probabilities and confidences: vocabularies of one id to several tiles, forbidden ids, every
+/// temperature, confidence and cut; ties; rows without a finite logit.
 void compare_draws(const KernelMachine& machine);
 
 /// Bit by bit.

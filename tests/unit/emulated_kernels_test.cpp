@@ -88,20 +88,24 @@ struct Cell {
 
 TEST(Emulator, SharedMemoryIsNotANumberUntilItIsWritten) {
   static float seen = 0;
-  launch(+[] {
-    if (threadIdx.x == 0) seen = shared<Cell>().value[3];
-    shared<Cell>().value[3] = 1;
-  }, {2, 32}, nullptr);
+  launch(
+      +[] {
+        if (threadIdx.x == 0) seen = shared<Cell>().value[3];
+        shared<Cell>().value[3] = 1;
+      },
+      {2, 32}, nullptr);
   EXPECT_TRUE(std::isnan(seen));
 }
 
 /// Reads what another thread writes without a barrier between.
 float first_seen_by_a_race() {
   static float seen = 0;
-  launch(+[] {
-    shared<Cell>().value[threadIdx.x] = 1;
-    if (threadIdx.x == 0) seen = shared<Cell>().value[1];
-  }, {1, 32}, nullptr);
+  launch(
+      +[] {
+        shared<Cell>().value[threadIdx.x] = 1;
+        if (threadIdx.x == 0) seen = shared<Cell>().value[1];
+      },
+      {1, 32}, nullptr);
   return seen;
 }
 

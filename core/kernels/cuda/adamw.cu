@@ -1,5 +1,5 @@
-// Bytes per parameter, at least (and here): 28 with float32 moments (read and write weight and moments, read the gradient),
-// 20 with bfloat16 ones, and 2 more to write bfloat16 weights.
+// Bytes per parameter, at least (and here): 28 with float32 moments (read and write weight and moments, read the
+// gradient), 20 with bfloat16 ones, and 2 more to write bfloat16 weights.
 
 #include <core/kernels/cuda/target.h>
 
@@ -43,12 +43,11 @@ __global__ void adamw_steps(AdamwTensors tensors, AdamwFactors factors, std::int
   for (std::int64_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
     const float gradient = rounded_product(tensor.gradient[i], factors.scale);
     const float first = fmaf(gradient, factors.add1, rounded_product(widen(firsts[i]), factors.beta1));
-    const float second =
-        rounded_sum(rounded_product(widen(seconds[i]), factors.beta2),
-                    rounded_product(rounded_product(factors.add2, gradient), gradient));
+    const float second = rounded_sum(rounded_product(widen(seconds[i]), factors.beta2),
+                                     rounded_product(rounded_product(factors.add2, gradient), gradient));
     const float size = rounded_sum(sqrtf(second) / factors.root, factors.epsilon);
-    float weight = rounded_sum(rounded_product(tensor.weight[i], factors.keep),
-                               rounded_product(factors.move, first) / size);
+    float weight =
+        rounded_sum(rounded_product(tensor.weight[i], factors.keep), rounded_product(factors.move, first) / size);
     firsts[i] = narrow<M>(first);
     if constexpr (std::is_same_v<M, float>) {
       store_moment(seconds + i, second);
@@ -76,9 +75,10 @@ Status adamw(const AdamwCall& call, Stream stream) {
           tensors.first_block[t] + static_cast<std::int32_t>(divide_up(tensors.tensor[t].size, kOfBlock));
     }
     const Grid grid{tensors.first_block[count], kAdamwThreads};
-    const Status status = call.moment_type == Element::kFloat32
-                              ? launch(adamw_steps<float>, grid, stream, tensors, call.factors, call.diverged + first)
-                              : launch(adamw_steps<Bfloat16>, grid, stream, tensors, call.factors, call.diverged + first);
+    const Status status =
+        call.moment_type == Element::kFloat32
+            ? launch(adamw_steps<float>, grid, stream, tensors, call.factors, call.diverged + first)
+            : launch(adamw_steps<Bfloat16>, grid, stream, tensors, call.factors, call.diverged + first);
     if (status != 0) return status;
   }
   return 0;

@@ -44,10 +44,10 @@ __global__ void choose_positions(cuda::CommitCall call) {
 }
 
 Status choose_commits(const cuda::CommitCall& call, Stream stream) {
-  return launch(choose_positions,
-                {call.rows, threads_for(call.positions, 256),
-                 call.positions * static_cast<std::int64_t>(sizeof(float))},
-                stream, call);
+  return launch(
+      choose_positions,
+      {call.rows, threads_for(call.positions, 256), call.positions * static_cast<std::int64_t>(sizeof(float))}, stream,
+      call);
 }
 
 }  // namespace drift::kernels::DRIFT_TARGET

@@ -33,9 +33,7 @@ struct StackSwitch {
 
 #if defined(__SANITIZE_ADDRESS__)
   void leave_for(const StackSwitch& other) { __sanitizer_start_switch_fiber(&kept, other.bottom, other.size); }
-  void leave_for_ever(const StackSwitch& other) {
-    __sanitizer_start_switch_fiber(nullptr, other.bottom, other.size);
-  }
+  void leave_for_ever(const StackSwitch& other) { __sanitizer_start_switch_fiber(nullptr, other.bottom, other.size); }
   /// @param from  whose stack was left: it becomes known
   void arrive(StackSwitch& from) { __sanitizer_finish_switch_fiber(kept, &from.bottom, &from.size); }
 #else

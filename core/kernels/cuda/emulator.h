@@ -1,8 +1,8 @@
 #pragma once
 
-// CUDA's words for g++: runs a kernel on the CPU, one block after the other, the threads of a block as fibres that change
-// at barriers and at exchanges within a warp. For tests: it checks a kernel's arithmetic, indices and barriers, and says
-// nothing about speed.
+// CUDA's words for g++: runs a kernel on the CPU, one block after the other, the threads of a block as fibres that
+// change at barriers and at exchanges within a warp. For tests: it checks a kernel's arithmetic, indices and barriers,
+// and says nothing about speed.
 //
 // It finds what a GPU hides. A barrier or exchange that some threads of the block or warp do not reach is an error with
 // its line. Shared memory holds NaN before it is written. The order in which threads run can be reversed: a kernel

@@ -17,8 +17,8 @@ Status adamw(const cuda::AdamwCall& call, Stream stream);
 
 /// All of them.
 inline cuda::KernelTable kernel_table(const char* (*describe)(Status)) {
-  return {rms_norm, rms_norm_backward, rotate, swiglu,         logit_sums, logit_gradient,
-          uniform,  sample,            choose_commits, adamw, describe};
+  return {rms_norm, rms_norm_backward, rotate, swiglu,  logit_sums, logit_gradient, uniform,
+          sample,   choose_commits,    adamw,  describe};
 }
 
 }  // namespace drift::kernels::DRIFT_TARGET

@@ -1,9 +1,8 @@
 #include <core/kernels/cuda/library.h>
 
-#include <drift/error.h>
-
 #include <c10/core/Stream.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
+#include <c10/util/Exception.h>
 
 #include <filesystem>
 
@@ -38,9 +37,7 @@ Element element_of(const at::Tensor& x) {
 }
 
 void check(const KernelTable& kernels, Status status) {
-  if (status == 0) return;
-  throw Error(std::string("a CUDA kernel could not be started: ") + kernels.describe(status),
-              "see `nvidia-smi`, or use --device cpu");
+  TORCH_CHECK(status == 0, "a CUDA kernel could not be started: ", kernels.describe(status));
 }
 
 }  // namespace drift::kernels::cuda

@@ -18,7 +18,7 @@ Stream stream_of(const at::Tensor& x);
 
 Element element_of(const at::Tensor& x);
 
-/// @throws Error with what the CUDA runtime says
+/// @throws c10::Error with what the CUDA runtime says
 void check(const KernelTable& kernels, Status status);
 
 }  // namespace drift::kernels::cuda

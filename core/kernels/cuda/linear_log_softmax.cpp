@@ -1,4 +1,5 @@
-// LinearLogSoftmax by kernels: LibTorch's product makes a tile of logits, a kernel reads it while it is in the GPU's cache.
+// LinearLogSoftmax by kernels: LibTorch's product makes a tile of logits, a kernel reads it while it is in the GPU's
+// cache.
 
 #include <core/kernels/linear_log_softmax.h>
 
@@ -40,14 +41,13 @@ TokenScores LinearLogSoftmax::run_kernels(bool want_entropy, bool keep) {
     const std::int64_t columns = std::min(width, vocabulary - first);
     auto tile = logits_NV_.narrow(1, keep ? first : 0, columns);
     at::mm_out(tile, hidden_NH_, weight_VH_.narrow(0, first, columns).t());
-    cuda::check(*kernels_,
-                kernels_->logit_sums({cuda::element_of(tile), tile.const_data_ptr(), tile.stride(0), rows, first,
-                                      columns, largest_N.data_ptr<float>(), total_N.data_ptr<float>(),
-                                      want_entropy ? weighted_N.data_ptr<float>() : nullptr,
-                                      targets_.row_E.const_data_ptr<std::int64_t>(),
-                                      targets_.token_E.const_data_ptr<std::int64_t>(), targets_.row_E.size(0),
-                                      target_logit_E_.data_ptr<float>()},
-                                     cuda::stream_of(tile)));
+    cuda::check(*kernels_, kernels_->logit_sums({cuda::element_of(tile), tile.const_data_ptr(), tile.stride(0), rows,
+                                                 first, columns, largest_N.data_ptr<float>(), total_N.data_ptr<float>(),
+                                                 want_entropy ? weighted_N.data_ptr<float>() : nullptr,
+                                                 targets_.row_E.const_data_ptr<std::int64_t>(),
+                                                 targets_.token_E.const_data_ptr<std::int64_t>(),
+                                                 targets_.row_E.size(0), target_logit_E_.data_ptr<float>()},
+                                                cuda::stream_of(tile)));
   }
   log_total_N_ = total_N.log().add_(largest_N);
   TokenScores scores;

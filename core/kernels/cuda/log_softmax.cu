@@ -44,8 +44,8 @@ __global__ void add_logits(const T* logits, std::int64_t stride, std::int64_t co
 
 template <class T>
 __global__ void take_target_logits(const T* logits, std::int64_t stride, std::int64_t first, std::int64_t columns,
-                                   const std::int64_t* target_row, const std::int64_t* target_token, float* target_logit,
-                                   std::int64_t targets) {
+                                   const std::int64_t* target_row, const std::int64_t* target_token,
+                                   float* target_logit, std::int64_t targets) {
   const std::int64_t e = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (e >= targets) return;
   const std::int64_t column = target_token[e] - first;
@@ -120,9 +120,9 @@ Status logit_sums(const cuda::LogitSumsCall& call, Stream stream) {
   return with_element(call.type, aligned, [&](auto type, auto pack) {
     using T = decltype(type);
     const auto* logits = static_cast<const T*>(call.logits);
-    const Status status = launch(add_logits<T, pack.value>,
-                                 {call.rows, threads_for(call.columns / pack.value, kLogitThreads)}, stream, logits,
-                                 call.stride, call.columns, call.largest, call.total, call.weighted);
+    const Status status =
+        launch(add_logits<T, pack.value>, {call.rows, threads_for(call.columns / pack.value, kLogitThreads)}, stream,
+               logits, call.stride, call.columns, call.largest, call.total, call.weighted);
     if (status != 0) return status;
     return launch(take_target_logits<T>, {divide_up(call.targets, 128), 128}, stream, logits, call.stride, call.first,
                   call.columns, call.target_row, call.target_token, call.target_logit, call.targets);

@@ -1,5 +1,5 @@
-// Bytes per element of x in bfloat16, at least (and here): forward 4 (read x, write y; the second look at a row is in the
-// cache), backward 6 (read x and the gradient, write dx).
+// Bytes per element of x in bfloat16, at least (and here): forward 4 (read x, write y; the second look at a row is in
+// the cache), backward 6 (read x and the gradient, write dx).
 
 #include <core/kernels/cuda/target.h>
 

@@ -1,4 +1,5 @@
-// Bytes per element in bfloat16, at least (and here): 4 (read, write); the angles are read once per head from the cache.
+// Bytes per element in bfloat16, at least (and here): 4 (read, write); the angles are read once per head from the
+// cache.
 
 #include <core/kernels/cuda/target.h>
 
@@ -19,8 +20,8 @@ __global__ void rotate_pairs(T* dense, T* headed, const Table* cosine, const Tab
   const std::int64_t pack = index % packs, row = index / packs / shape.heads, head = index / packs % shape.heads;
   const std::int64_t position = row % shape.sequence;
   T* of_row = dense + (row * shape.heads + head) * 2 * shape.half;
-  T* of_head = headed + row / shape.sequence * shape.batch_stride + head * shape.head_stride +
-               position * shape.position_stride;
+  T* of_head =
+      headed + row / shape.sequence * shape.batch_stride + head * shape.head_stride + position * shape.position_stride;
   T *in = kBackward ? of_head : of_row, *out = kBackward ? of_row : of_head;
   const auto lows = load<kPack>(in, pack), highs = load<kPack>(in + shape.half, pack);
   Pack<T, kPack> low_out, high_out;
@@ -29,8 +30,10 @@ __global__ void rotate_pairs(T* dense, T* headed, const Table* cosine, const Tab
     const float c = widen(cosine[position * shape.half + pack * kPack + i]);
     const float s = widen(sine[position * shape.half + pack * kPack + i]), turn = kBackward ? -s : s;
     // Each product is rounded, as plain operations round it.
-    low_out.at[i] = narrow<T>(rounded_to<Table>(rounded_product(low, c)) - rounded_to<Table>(rounded_product(high, turn)));
-    high_out.at[i] = narrow<T>(rounded_to<Table>(rounded_product(high, c)) + rounded_to<Table>(rounded_product(low, turn)));
+    low_out.at[i] =
+        narrow<T>(rounded_to<Table>(rounded_product(low, c)) - rounded_to<Table>(rounded_product(high, turn)));
+    high_out.at[i] =
+        narrow<T>(rounded_to<Table>(rounded_product(high, c)) + rounded_to<Table>(rounded_product(low, turn)));
   }
   store(out, pack, low_out);
   store(out + shape.half, pack, high_out);

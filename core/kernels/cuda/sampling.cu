@@ -132,8 +132,8 @@ struct SampledRow {
 };
 
 /// The key at which the amounts of the ids with larger keys, and its own, become more than `left`: found digit by digit
-/// in histograms. `amount(id, logit)`; those of amount 0 are not looked at. `left` becomes what is left at the key, and the
-/// key's own amount is in the histogram. No key if the amounts never become more: 0.
+/// in histograms. `amount(id, logit)`; those of amount 0 are not looked at. `left` becomes what is left at the key, and
+/// the key's own amount is in the histogram. No key if the amounts never become more: 0.
 template <class T, class Amount, class Left>
 __device__ unsigned crossing_key(const SampledRow<T>& row, SampleScratch& scratch, const Amount& amount,
                                  const Left& left_of_total) {
@@ -209,8 +209,8 @@ __device__ KeptIds cut(const SampledRow<T>& row, SampleScratch& scratch, std::in
         });
     // Ties weigh the same: as many as cross what is left.
     const unsigned long long tied = scratch.histogram[kept.key & 255], left = scratch.left;
-    const unsigned long long each = row.share(
-        std::bit_cast<float>((kept.key & 0x80000000u) != 0 ? kept.key & 0x7FFFFFFFu : ~kept.key));
+    const unsigned long long each =
+        row.share(std::bit_cast<float>((kept.key & 0x80000000u) != 0 ? kept.key & 0x7FFFFFFFu : ~kept.key));
     const unsigned long long needed = left / each + 1;
     if (needed * each < tied) kept.last_id = nth_of_key(row, scratch, kept.key, needed);
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a kernel's source is written in: CUDA if nvcc compiles it, the emulator (emulator.h) if g++ does. The kernels are
-// in namespace drift::kernels::DRIFT_TARGET, so that both can be in one process.
+// What a kernel's source is written in: CUDA if nvcc compiles it, the emulator (emulator.h) if g++ does. The kernels
+// are in namespace drift::kernels::DRIFT_TARGET, so that both can be in one process.
 
 #include <core/kernels/cuda/calls.h>
 #include <core/kernels/exponential.h>

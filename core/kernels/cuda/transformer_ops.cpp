@@ -27,10 +27,9 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
                             const KernelTable* kernels) {
     auto y = at::empty_like(x);
     auto inverse = at::empty({x.size(0)}, x.options().dtype(at::kFloat));
-    check(*kernels,
-          kernels->rms_norm({element_of(x), x.const_data_ptr(), weight.const_data_ptr(), y.data_ptr(),
-                             inverse.data_ptr<float>(), x.size(0), x.size(1), static_cast<float>(epsilon)},
-                            stream_of(x)));
+    check(*kernels, kernels->rms_norm({element_of(x), x.const_data_ptr(), weight.const_data_ptr(), y.data_ptr(),
+                                       inverse.data_ptr<float>(), x.size(0), x.size(1), static_cast<float>(epsilon)},
+                                      stream_of(x)));
     context->save_for_backward({x, weight, inverse});
     keep(context, *kernels);
     return y;
@@ -56,11 +55,10 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
 /// @param headed  [B, heads, S, D], a head's components dense
 void rotate(const KernelTable& kernels, bool backward, const at::Tensor& dense, const at::Tensor& headed,
             const at::Tensor& cosine, const at::Tensor& sine) {
-  check(kernels,
-        kernels.rotate({element_of(dense), element_of(cosine), backward, dense.data_ptr(), headed.data_ptr(),
-                        cosine.const_data_ptr(), sine.const_data_ptr(), dense.size(0), headed.size(1), headed.size(2),
-                        headed.size(3), headed.stride(0), headed.stride(1), headed.stride(2)},
-                       stream_of(dense)));
+  check(kernels, kernels.rotate({element_of(dense), element_of(cosine), backward, dense.data_ptr(), headed.data_ptr(),
+                                 cosine.const_data_ptr(), sine.const_data_ptr(), dense.size(0), headed.size(1),
+                                 headed.size(2), headed.size(3), headed.stride(0), headed.stride(1), headed.stride(2)},
+                                stream_of(dense)));
 }
 
 struct RotateHeads : torch::autograd::Function<RotateHeads> {

@@ -170,8 +170,7 @@ CommitRule TensorDecoder::rule() const {
     const auto steps_R = (surplus_R + settings_.steps / blocks).clamp(1, size);
     const auto full_R = at::full_like(steps_R, size);
     rule.by = CommitBy::kCount;
-    rule.count_R =
-        full_R.floor_divide(steps_R) + (state_.block_forwards_R < full_R.remainder(steps_R)).to(at::kLong);
+    rule.count_R = full_R.floor_divide(steps_R) + (state_.block_forwards_R < full_R.remainder(steps_R)).to(at::kLong);
   }
   return rule;
 }
