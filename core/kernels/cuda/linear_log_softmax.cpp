@@ -4,11 +4,11 @@
 #include <core/kernels/linear_log_softmax.h>
 
 #include <core/kernels/cuda/library.h>
+#include <core/kernels/product.h>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
-#include <ATen/ops/mm.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ TokenScores LinearLogSoftmax::run_kernels(bool want_entropy, bool keep) {
   for (std::int64_t first = 0; first < vocabulary; first += width) {
     const std::int64_t columns = std::min(width, vocabulary - first);
     auto tile = logits_NV_.narrow(1, keep ? first : 0, columns);
-    at::mm_out(tile, hidden_NH_, weight_VH_.narrow(0, first, columns).t());
+    product_out(tile, hidden_NH_, weight_VH_.narrow(0, first, columns));
     cuda::check(*kernels_, kernels_->logit_sums({cuda::element_of(tile), tile.const_data_ptr(), tile.stride(0), rows,
                                                  first, columns, largest_N.data_ptr<float>(), total_N.data_ptr<float>(),
                                                  want_entropy ? weighted_N.data_ptr<float>() : nullptr,
