@@ -87,7 +87,9 @@ sequence = plan["prompt_tokens"]["mean"] + plan["response_length"]
 rollout = mean(lambda step: step["forwards_per_response"]) * responses * sequence * per_token
 update = mean(lambda step: step["update_forwards_per_response"] + step["update_backwards_per_response"]) * responses * sequence * per_token
 memory = int((work / "memory").read_text()) if (work / "memory").exists() else None
-gpu = lambda flops, phase: f"{flops / seconds[phase] / rate:.1%}" if device == "cuda" and seconds[phase] else "no GPU"
+def share(flops, *phases):
+    spent = sum(seconds[phase] for phase in phases)
+    return f"{flops / spent / rate:.1%}" if device == "cuda" and spent else "no GPU"
 
 # The end of ctest's output.
 tests = [line.strip() for line in (work / "tests.log").read_text().splitlines() if "tests passed" in line or "tests failed" in line]
@@ -97,8 +99,8 @@ rows = [
     ("rollout, tokens/s", f"{mean(lambda step: step['tokens_per_second']):.1f}", ""),
     *((f"{name}, s", f"{value:.2f}", "") for name, value in seconds.items() if name != "total"),
     ("step, s", f"{seconds['total']:.2f}", "NeMo-RL#3550 95; DiRL 283; TraceRL 1,167"),
-    ("rollout, share of the product rate", gpu(rollout, "rollout"), ""),
-    ("update, share of the product rate", gpu(update, "update"), ""),
+    ("rollout, share of the product rate", share(rollout, "rollout"), ""),
+    ("update, share of the product rate", share(update, "old", "reference", "update"), ""),
     ("peak memory, GiB", f"{memory / 1024:.1f}" if memory else "no GPU", f"planned {plan['memory']['together'] / 2**30:.1f}"),
 ]
 print(f"\n{shape}, {device}, {plan['prompts_per_step']} prompts x {plan['group_size']} responses of {plan['response_length']}; mean of {len(steps)} steps\n")
