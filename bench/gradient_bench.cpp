@@ -177,7 +177,7 @@ void run(int count, char** arguments) {
   const auto view_count = static_cast<std::int64_t>(views.size());
   const auto rows = distinct_view_rows(model.traits(), update.trajectories, update.plan, views);
   // The step of a run, with a rate that leaves the weights as they are.
-  auto settings = OptimizerSettings::from(recipe.config().section("train"), 1);
+  auto settings = OptimizerSettings::from(recipe.config().section("train"), 1, 0);
   settings.learning_rate = 0;
   Optimizer optimizer(model.parameters(), settings);
 

@@ -50,6 +50,14 @@ Keys with_optimizer(Keys keys, double learning_rate) {
       {kOptimization, {"epsilon", 1e-8, "AdamW's epsilon", above(0)}},
       {kOptimization, {"weight_decay", 0.0, "AdamW's weight decay", at_least(0)}},
       {kOptimization, {"gradient_clip", 1.0, "largest norm of the gradient, 0 = no clipping", at_least(0)}},
+      {kOptimization,
+       {"moments", "float32", "type of AdamW's moments; bfloat16 halves them, and rounds the second one at random",
+        one_of({"float32", "bfloat16"})}},
+      {kMeasurement,
+       {"offload", "none",
+        "optimizer: master weights and moments are in host memory, where AdamW then runs; on the CPU they are there "
+        "already",
+        one_of({"none", "optimizer"})}},
   };
   keys.insert(keys.end(), shared.begin(), shared.end());
   return keys;
@@ -70,6 +78,10 @@ std::vector<SectionSchema> make_sections() {
            {"threads", 0,
             "threads that compute, 0 = as many as the process may: affinity, quota, OMP_NUM_THREADS    (drift doctor)",
             at_least(0)},
+           {kBookkeeping,
+            {"memory_gib", 0.0,
+             "memory of the device that a run may take; one whose plan needs more is refused; 0 = what is available",
+             at_least(0)}},
            {kBookkeeping,
             {"call_timeout", 3600.0,
              "seconds after which a call into a plugin that does not return is named, 0 = never", at_least(0)}}},
@@ -159,7 +171,10 @@ std::vector<SectionSchema> make_sections() {
                 "the responses (old)",
                 one_of({"frozen", "ema", "old"})},
                {"sync_steps", 64, "ema: optimizer steps between two moves", at_least(1)},
-               {"mix", 0.6, "ema: reference <- mix policy + (1 - mix) reference", between(0, 1)}},
+               {"mix", 0.6, "ema: reference <- mix policy + (1 - mix) reference", between(0, 1)},
+               {kMeasurement,
+                {"offload", false,
+                 "frozen: its blocks' weights stay in the checkpoint's files and are read block by block"}}},
               std::nullopt, {kTrain}),
       section("train", "the optimisation", kTraining,
               with_optimizer(

@@ -1,7 +1,9 @@
 #include <core/interface/random_operators.h>
 #include <core/interface/row_sampler.h>
+#include <core/interface/sampling_kernels.h>
 #include <core/interface/sampling_loops.h>
 #include <core/interface/sampling_operators.h>
+#include <core/kernels/cuda/library.h>
 
 #include <drift/error.h>
 #include <drift/sampling.h>
@@ -44,14 +46,21 @@ void check(const at::Tensor& logits_NV, const at::Tensor& row_M, const at::Tenso
 SampledTokens sample_tokens(const at::Tensor& logits_NV, const at::Tensor& row_M, const at::Tensor& uniform_M,
                             const SamplingOptions& options) {
   check(logits_NV, row_M, uniform_M, options);
-  return logits_NV.is_cpu() ? sample_with_loops(logits_NV, row_M, uniform_M, options)
-                            : sample_with_operators(logits_NV, row_M, uniform_M, options);
+  if (logits_NV.is_cpu()) return sample_with_loops(logits_NV, row_M, uniform_M, options);
+  const auto* kernels = kernels::cuda::kernels_for(logits_NV);
+  return kernels != nullptr && can_sample_with_kernels(logits_NV, options)
+             ? sample_with_kernels(*kernels, logits_NV, row_M, uniform_M, options)
+             : sample_with_operators(logits_NV, row_M, uniform_M, options);
 }
 
 at::Tensor uniform(const RandomStream& random, std::int64_t step, const at::Tensor& sample_M,
                    const at::Tensor& position_M, const at::Tensor& draw_M) {
   const auto points = at::broadcast_tensors({sample_M.to(at::kLong), position_M.to(at::kLong), draw_M.to(at::kLong)});
-  if (!sample_M.is_cpu()) return uniform_with_operators(random, step, points[0], points[1], points[2]);
+  if (!sample_M.is_cpu()) {
+    const auto* kernels = sample_M.is_cuda() ? kernels::cuda::built_kernels() : nullptr;
+    return kernels != nullptr ? uniform_with_kernels(*kernels, random, step, points[0], points[1], points[2])
+                              : uniform_with_operators(random, step, points[0], points[1], points[2]);
+  }
   const auto sample = points[0].contiguous(), position = points[1].contiguous(), draw = points[2].contiguous();
   auto result = at::empty(sample.sizes(), at::kDouble);
   for (std::int64_t m = 0; m < result.numel(); ++m) {

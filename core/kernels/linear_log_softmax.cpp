@@ -1,5 +1,6 @@
 #include <core/kernels/linear_log_softmax.h>
 
+#include <core/kernels/cuda/library.h>
 #include <core/kernels/fused_path.h>
 #include <core/kernels/product.h>
 #include <core/kernels/simd.h>
@@ -104,6 +105,9 @@ std::vector<std::int64_t> offsets(const at::Tensor& row_E, std::int64_t rows) {
 
 }  // namespace
 
+LinearLogSoftmax::LinearLogSoftmax(const at::Tensor& weight_VH)
+    : LinearLogSoftmax(weight_VH, cuda::kernels_for(weight_VH)) {}
+
 at::Tensor LinearLogSoftmax::buffer(std::int64_t rows, std::int64_t columns) {
   if (!storage_.defined() || storage_.numel() < rows * columns) {
     storage_ = at::Tensor();  // before its successor is allocated
@@ -125,7 +129,9 @@ TokenScores LinearLogSoftmax::run(const at::Tensor& hidden_NH, const TokenTarget
   const at::NoGradGuard no_gradient;
   hidden_NH_ = hidden_NH.detach();
   targets_ = targets;
-  TokenScores scores = has_fused_path(weight_VH_) ? run_fused(want_entropy, keep) : run_plain(want_entropy);
+  TokenScores scores = kernels_ != nullptr          ? run_kernels(want_entropy, keep)
+                       : has_fused_path(weight_VH_) ? run_fused(want_entropy, keep)
+                                                    : run_plain(want_entropy);
   if (!keep) logits_NV_ = at::Tensor();
   return scores;
 }
@@ -190,8 +196,13 @@ TokenScores LinearLogSoftmax::run_fused(bool want_entropy, bool keep) {
 at::Tensor LinearLogSoftmax::backward(const at::Tensor& logprob_gradient_E, const at::Tensor& entropy_gradient_E,
                                       const at::Tensor& weight_gradient_VH, bool overwrite) {
   const at::NoGradGuard no_gradient;
-  has_fused_path(weight_VH_) ? backward_fused(logprob_gradient_E, entropy_gradient_E)
-                             : backward_plain(logprob_gradient_E, entropy_gradient_E);
+  if (kernels_ != nullptr) {
+    backward_kernels(logprob_gradient_E, entropy_gradient_E);
+  } else if (has_fused_path(weight_VH_)) {
+    backward_fused(logprob_gradient_E, entropy_gradient_E);
+  } else {
+    backward_plain(logprob_gradient_E, entropy_gradient_E);
+  }
   weight_gradient_out(weight_gradient_VH, logits_NV_, hidden_NH_, /*add=*/!overwrite);
   auto hidden_gradient_NH = at::empty_like(hidden_NH_);
   input_gradient_out(hidden_gradient_NH, logits_NV_, weight_VH_);

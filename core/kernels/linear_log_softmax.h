@@ -4,6 +4,10 @@
 
 namespace drift::kernels {
 
+namespace cuda {
+struct KernelTable;
+}
+
 /// Tokens that are scored: target e is token_E[e] at hidden row row_E[e]. By row, ascending; a row may have several
 /// targets, or none. int64, on the device of the hidden rows.
 struct TokenTargets {
@@ -19,13 +23,17 @@ struct TokenScores {
 
 /// Log-softmax of hidden @ weight^T at chosen tokens, with its gradient. Logits are rounded to the weight's type, as
 /// plain operations round them; what is computed from them is float32. One buffer of [N, V] logits is reused by every
-/// call, and becomes their gradient in place: nothing else of that size is ever allocated on the CPU (float32 and
-/// bfloat16; other types and devices use plain operations, with temporaries of the same size).
+/// call, and becomes their gradient in place: nothing else of that size is ever allocated on the CPU, nor on a GPU in a
+/// build with CUDA kernels (float32 and bfloat16; all else uses plain operations, with temporaries of the same size).
+/// Nothing waits for a GPU.
 ///
 /// One thread at a time; operations inside use the threads of the caller.
 class LinearLogSoftmax {
  public:
-  explicit LinearLogSoftmax(at::Tensor weight_VH) : weight_VH_(weight_VH.detach()) {}
+  explicit LinearLogSoftmax(const at::Tensor& weight_VH);
+  /// By these kernels on this weight's memory.
+  LinearLogSoftmax(const at::Tensor& weight_VH, const cuda::KernelTable* kernels)
+      : weight_VH_(weight_VH.detach()), kernels_(kernels) {}
 
   /// Only scores: no more than a tile of the vocabulary is in memory.
   TokenScores score(const at::Tensor& hidden_NH, const TokenTargets& targets, bool want_entropy);
@@ -44,12 +52,15 @@ class LinearLogSoftmax {
   TokenScores run(const at::Tensor& hidden_NH, const TokenTargets& targets, bool want_entropy, bool keep);
   TokenScores run_plain(bool want_entropy);
   TokenScores run_fused(bool want_entropy, bool keep);
+  TokenScores run_kernels(bool want_entropy, bool keep);
   void backward_plain(const at::Tensor& logprob_gradient_E, const at::Tensor& entropy_gradient_E);
   void backward_fused(const at::Tensor& logprob_gradient_E, const at::Tensor& entropy_gradient_E);
+  void backward_kernels(const at::Tensor& logprob_gradient_E, const at::Tensor& entropy_gradient_E);
   at::Tensor buffer(std::int64_t rows, std::int64_t columns);
 
   at::Tensor weight_VH_;
-  at::Tensor storage_;  // grows to the largest chunk
+  const cuda::KernelTable* kernels_;  // null: none
+  at::Tensor storage_;                // grows to the largest chunk
   // Of the last call.
   at::Tensor hidden_NH_, logits_NV_, log_total_N_, entropy_N_, target_logit_E_;
   TokenTargets targets_;

@@ -3,6 +3,8 @@
 // Plain loops over float32 or bfloat16, compiled once per instruction set and chosen when the library is loaded. Loops
 // compute in float32; widening and narrowing are written so that the compiler vectorises them.
 
+#include <core/kernels/exponential.h>
+
 #include <c10/util/BFloat16.h>
 
 #include <algorithm>
@@ -15,7 +17,6 @@
 #else
 #define DRIFT_MULTIVERSION
 #endif
-#define DRIFT_ALWAYS_INLINE __attribute__((always_inline)) inline
 
 namespace drift::kernels {
 
@@ -43,25 +44,6 @@ DRIFT_ALWAYS_INLINE T narrow(float x) {
 template <class T>
 DRIFT_ALWAYS_INLINE float rounded_to(float x) {
   return widen(narrow<T>(x));
-}
-
-/// e^x for float to 2 units in the last place, in a form that the compiler vectorises. Infinity above 88.7; NaN stays
-/// NaN.
-DRIFT_ALWAYS_INLINE float vector_exp(float x) {
-  const float clamped = x < -104.0f ? -104.0f : (x > 89.0f ? 89.0f : x);
-  const float scaled = clamped * 1.44269504f;
-  const float shifted = scaled + 12582912.0f;  // 1.5 * 2^23: rounds to the nearest integer in the low bits
-  const float n = shifted - 12582912.0f;
-  const float r = (clamped - n * 0.693359375f) - n * -2.12194440e-4f;
-  const float p = ((((1.9875691500e-4f * r + 1.3981999507e-3f) * r + 8.3334519073e-3f) * r + 4.1665795894e-2f) * r +
-                   1.6666665459e-1f) *
-                      r +
-                  5.0000001201e-1f;
-  const float mantissa = p * r * r + r + 1.0f;
-  // 2^n in two factors, since n = 128 is not a valid exponent.
-  const std::int32_t exponent = std::bit_cast<std::int32_t>(shifted) - 0x4B400000;
-  const std::int32_t half = exponent >> 1;
-  return mantissa * std::bit_cast<float>((half + 127) << 23) * std::bit_cast<float>((exponent - half + 127) << 23);
 }
 
 }  // namespace drift::kernels

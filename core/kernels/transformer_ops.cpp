@@ -1,5 +1,7 @@
 #include <core/kernels/transformer_ops.h>
 
+#include <core/kernels/cuda/library.h>
+#include <core/kernels/cuda/transformer_ops.h>
 #include <core/kernels/fused_path.h>
 #include <core/kernels/rotate_rows.h>
 #include <core/kernels/simd.h>
@@ -208,8 +210,10 @@ at::Tensor rms_norm_reference(const at::Tensor& x_NH, const at::Tensor& weight_H
 }
 
 at::Tensor rms_norm(const at::Tensor& x_NH, const at::Tensor& weight_H, double epsilon) {
-  if (!has_fused_path(x_NH) || weight_H.scalar_type() != x_NH.scalar_type())
-    return rms_norm_reference(x_NH, weight_H, epsilon);
+  if (weight_H.scalar_type() != x_NH.scalar_type()) return rms_norm_reference(x_NH, weight_H, epsilon);
+  if (const auto* kernels = cuda::kernels_for(x_NH); kernels != nullptr && x_NH.size(1) <= cuda::kWidestNorm)
+    return cuda::rms_norm(*kernels, x_NH, weight_H, epsilon);
+  if (!has_fused_path(x_NH)) return rms_norm_reference(x_NH, weight_H, epsilon);
   return RmsNorm::apply(x_NH.contiguous(), weight_H.contiguous(), epsilon);
 }
 
@@ -226,15 +230,19 @@ at::Tensor rotate_heads_reference(const at::Tensor& x, const at::Tensor& cosine_
 at::Tensor rotate_heads(const at::Tensor& x, const at::Tensor& cosine_SD2, const at::Tensor& sine_SD2,
                         std::int64_t heads) {
   const auto table_type = cosine_SD2.scalar_type();
-  if (!has_fused_path(x) || (table_type != at::kFloat && table_type != x.scalar_type()))
+  if (table_type != at::kFloat && table_type != x.scalar_type())
     return rotate_heads_reference(x, cosine_SD2, sine_SD2, heads);
+  if (const auto* kernels = cuda::kernels_for(x)) return cuda::rotate_heads(*kernels, x, cosine_SD2, sine_SD2, heads);
+  if (!has_fused_path(x)) return rotate_heads_reference(x, cosine_SD2, sine_SD2, heads);
   return RotateHeads::apply(x.contiguous(), cosine_SD2.contiguous(), sine_SD2.contiguous(), heads);
 }
 
 at::Tensor swiglu_reference(const at::Tensor& gate, const at::Tensor& up) { return at::silu(gate) * up; }
 
 at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up) {
-  if (!has_fused_path(gate) || up.scalar_type() != gate.scalar_type()) return swiglu_reference(gate, up);
+  if (up.scalar_type() != gate.scalar_type()) return swiglu_reference(gate, up);
+  if (const auto* kernels = cuda::kernels_for(gate)) return cuda::swiglu(*kernels, gate, up);
+  if (!has_fused_path(gate)) return swiglu_reference(gate, up);
   return SwiGlu::apply(gate.contiguous(), up.contiguous());
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// What a transformer's layer does besides its matrix products and attention, each operation in one pass on the CPU.
+// What a transformer's layer does besides its matrix products and attention, each operation in one pass on the CPU, and
+// on a GPU in a build with CUDA kernels (core/kernels/cuda).
 
 #include <ATen/core/Tensor.h>
 
@@ -11,7 +12,7 @@ namespace drift::kernels {
 /// and rounded once. One pass on the CPU for float32 and bfloat16 of x and weight alike.
 at::Tensor rms_norm(const at::Tensor& x_NH, const at::Tensor& weight_H, double epsilon);
 
-/// The same in plain tensor operations: what rms_norm is tested against, and what runs for other types and devices.
+/// The same in plain tensor operations: what rms_norm is tested against, and what runs for all else.
 at::Tensor rms_norm_reference(const at::Tensor& x_NH, const at::Tensor& weight_H, double epsilon);
 
 /// Rotary position embedding in the half-split layout, and the change to heads-first order, in one pass:

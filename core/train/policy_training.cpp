@@ -89,7 +89,8 @@ PolicyTraining::PolicyTraining(const RunConfig& config, const Model& model, cons
       optimizer_(trainable_parameters(model),
                  OptimizerSettings::from(config.section("train"),
                                          config.section("train").get<std::int64_t>("steps") *
-                                             config.section("train").get<std::int64_t>("inner_iterations"))),
+                                             config.section("train").get<std::int64_t>("inner_iterations"),
+                                         static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")))),
       policy_update_(model, components_.loss, components_.reference ? &*components_.reference : nullptr, optimizer_,
                      update_settings(config.section("train"))),
       random_(run_stream(config)),

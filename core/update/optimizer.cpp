@@ -1,17 +1,22 @@
 #include <core/update/optimizer.h>
 
+#include <core/base/copy_stream.h>
+#include <core/kernels/adamw.h>
+#include <core/kernels/cuda/library.h>
+
 #include <drift/error.h>
+#include <drift/random.h>
 
 #include <ATen/OpMathType.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/norm.h>
-#include <ATen/ops/zeros_like.h>
-#include <torch/optim/adamw.h>
-#include <torch/optim/schedulers/lr_scheduler.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numbers>
@@ -19,87 +24,143 @@
 namespace drift {
 namespace {
 
-/// Linear warm-up, then constant, linear or cosine. Counts optimizer steps.
-class Schedule final : public torch::optim::LRScheduler {
- public:
-  Schedule(torch::optim::Optimizer& optimizer, const OptimizerSettings& settings)
-      : torch::optim::LRScheduler(optimizer), settings_(settings) {
-    set_updates(0);
+using kernels::AdamWStep;
+using kernels::AdamWTensors;
+
+/// Of the learning rate: linear warm-up, then constant, linear or cosine.
+double rate_of(const OptimizerSettings& settings, std::int64_t update) {
+  if (update < settings.warmup_steps) {
+    return settings.learning_rate * static_cast<double>(update + 1) / static_cast<double>(settings.warmup_steps);
   }
-
-  std::int64_t updates() const { return step_count_; }
-  double learning_rate() const { return get_current_lrs().front(); }
-
-  void set_updates(std::int64_t updates) {
-    // step() computes the rate of the count it is about to reach.
-    step_count_ = static_cast<unsigned>(updates) - 1u;
-    step();
-  }
-
- private:
-  std::vector<double> get_lrs() override {
-    return std::vector<double>(get_current_lrs().size(), rate(static_cast<unsigned>(step_count_ + 1)));
-  }
-
-  double rate(std::int64_t update) const {
-    if (update < settings_.warmup_steps) {
-      return settings_.learning_rate * static_cast<double>(update + 1) / static_cast<double>(settings_.warmup_steps);
-    }
-    if (settings_.schedule == "constant") return settings_.learning_rate;
-    const auto falling = std::max<std::int64_t>(1, settings_.total_steps - settings_.warmup_steps);
-    const double progress =
-        std::min(1.0, static_cast<double>(update - settings_.warmup_steps) / static_cast<double>(falling));
-    const double height =
-        settings_.schedule == "linear" ? 1.0 - progress : 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
-    return settings_.learning_rate * (settings_.final_fraction + (1.0 - settings_.final_fraction) * height);
-  }
-
-  OptimizerSettings settings_;
-};
-
-torch::optim::AdamWOptions options(const OptimizerSettings& settings) {
-  return torch::optim::AdamWOptions(settings.learning_rate)
-      .betas({settings.beta1, settings.beta2})
-      .eps(settings.epsilon)
-      .weight_decay(settings.weight_decay);
+  if (settings.schedule == "constant") return settings.learning_rate;
+  const auto falling = std::max<std::int64_t>(1, settings.total_steps - settings.warmup_steps);
+  const double progress =
+      std::min(1.0, static_cast<double>(update - settings.warmup_steps) / static_cast<double>(falling));
+  const double height =
+      settings.schedule == "linear" ? 1.0 - progress : 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
+  return settings.learning_rate * (settings.final_fraction + (1.0 - settings.final_fraction) * height);
 }
 
-/// What AdamW moves: the parameters themselves, or float32 copies of those whose type is too narrow for small updates.
-std::vector<at::Tensor> make_masters(const std::vector<NamedTensor>& parameters) {
-  std::vector<at::Tensor> masters;
-  for (const auto& parameter : parameters) {
-    const auto type = at::toOpMathType(parameter.tensor.scalar_type());
-    const bool narrow = type != parameter.tensor.scalar_type();
-    masters.push_back(narrow ? parameter.tensor.detach().to(type) : parameter.tensor);
+/// What AdamW moves: the parameter itself; or a float32 copy, if its type is too narrow for small updates or it is to
+/// be moved in host memory.
+at::Tensor make_master(const at::Tensor& parameter, bool offload) {
+  const auto type = at::toOpMathType(parameter.scalar_type());
+  const bool away = offload && !parameter.is_cpu();
+  if (type == parameter.scalar_type() && !away) return parameter.detach();
+  const auto master = parameter.detach().to(type);
+  return away ? master.cpu() : master;
+}
+
+/// Of all of them together, after one wait for their device.
+double norm_of(const std::vector<at::Tensor>& gradients) {
+  std::vector<at::Tensor> norms;
+  for (const at::Tensor& gradient : gradients) norms.push_back(at::norm(gradient));
+  const auto norm_P = norms.empty() ? at::zeros({0}, at::kDouble) : at::stack(norms).cpu().to(at::kDouble);
+  double squares = 0;
+  for (std::int64_t p = 0; p < norm_P.size(0); ++p) {
+    const double norm = norm_P.const_data_ptr<double>()[p];
+    squares += norm * norm;
   }
-  return masters;
+  return std::sqrt(squares);
+}
+
+void require_finite(bool finite, const std::string& name) {
+  // Before anything is saved: a checkpoint of such weights would be useless.
+  if (finite) return;
+  throw Error("the optimizer step left `" + name + "` with values that are not finite",
+              "the weights have diverged: continue from a checkpoint with a lower learning_rate (--resume --set …)");
 }
 
 }  // namespace
 
-struct Optimizer::Implementation {
-  Implementation(std::vector<NamedTensor> named, const OptimizerSettings& given)
-      : parameters(std::move(named)),
-        masters(make_masters(parameters)),
-        settings(given),
-        adam(masters, options(given)),
-        schedule(adam, given) {}
-
-  bool has_master(std::size_t p) const { return !masters[p].is_same(parameters[p].tensor); }
-
-  torch::optim::AdamWParamState* find_state(std::size_t p) {
-    const auto found = adam.state().find(masters[p].unsafeGetTensorImpl());
-    return found == adam.state().end() ? nullptr : static_cast<torch::optim::AdamWParamState*>(found->second.get());
+/// A parameter and what AdamW keeps of it.
+struct Optimizer::Moved {
+  Moved(NamedTensor given, const OptimizerSettings& settings)
+      : name(std::move(given.name)),
+        parameter(given.tensor.detach()),
+        master(make_master(parameter, settings.offload)) {
+    const auto options = settings.narrow_moments ? master.options().dtype(at::kBFloat16) : master.options();
+    first = at::zeros(master.sizes(), options);
+    second = at::zeros(master.sizes(), options);
   }
 
-  std::vector<NamedTensor> parameters;
-  std::vector<at::Tensor> masters;  // as many
-  OptimizerSettings settings;
-  torch::optim::AdamW adam;
-  Schedule schedule;
+  bool has_master() const { return !master.is_alias_of(parameter); }
+  AdamWTensors tensors(const at::Tensor& gradient) const {
+    return {master, first, second, gradient.contiguous(), has_master() ? parameter : at::Tensor()};
+  }
+
+  std::string name;
+  at::Tensor parameter, master, first, second;
 };
 
-OptimizerSettings OptimizerSettings::from(const Params& section, std::int64_t total_steps) {
+/// Parameters of a device whose masters and moments are in host memory, in pieces: while one is updated here, the next
+/// one's gradients come and the last one's weights go.
+class Optimizer::HostUpdate {
+ public:
+  explicit HostUpdate(const at::Tensor& example) : down_(example.device()), up_(example.device()) {
+    for (Buffer& buffer : buffers_) {
+      buffer.gradient = down_.host_buffer({kPiece}, at::toOpMathType(example.scalar_type()));
+      buffer.rounded = up_.host_buffer({kPiece}, example.scalar_type());
+    }
+  }
+
+  /// @param step_of  of the parameter with this number
+  template <class StepOf>
+  void run(const std::vector<Moved>& moved, const std::vector<at::Tensor>& gradients, const StepOf& step_of) {
+    const auto pieces = divide(moved);
+    const auto ready = down_.computed();
+    const auto fetch = [&](std::size_t k) {
+      const auto& [p, first, count] = pieces[k];
+      Buffer& buffer = buffers_[k % 2];
+      const auto from = gradients[p].contiguous().view({-1}).narrow(0, first, count);
+      buffer.came = down_.copy(buffer.gradient.narrow(0, 0, count), from, ready);
+    };
+    fetch(0);
+    for (std::size_t k = 0; k < pieces.size(); ++k) {
+      if (k + 1 < pieces.size()) fetch(k + 1);
+      const auto& [p, first, count] = pieces[k];
+      const Moved& one = moved[p];
+      Buffer& buffer = buffers_[k % 2];
+      wait_for(buffer.came);
+      wait_for(buffer.gone);
+      const auto part = AdamWTensors{one.master, one.first, one.second, {}, {}}.part(first, count);
+      const auto rounded = buffer.rounded.narrow(0, 0, count);
+      require_finite(kernels::adamw({part.weight, part.first, part.second, buffer.gradient.narrow(0, 0, count), rounded,
+                                     part.begin},
+                                    step_of(p)),
+                     one.name);
+      buffer.gone = up_.copy(one.parameter.view({-1}).narrow(0, first, count), rounded);
+      up_.before_computing(buffer.gone);
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kPiece = 1 << 23;
+
+  struct Piece {
+    std::size_t parameter;
+    std::int64_t first, count;
+  };
+  struct Buffer {
+    at::Tensor gradient, rounded;
+    CopyStream::Mark came, gone;
+  };
+
+  static std::vector<Piece> divide(const std::vector<Moved>& moved) {
+    std::vector<Piece> pieces;
+    for (std::size_t p = 0; p < moved.size(); ++p) {
+      const std::int64_t count = moved[p].master.numel();
+      for (std::int64_t first = 0; first < count; first += kPiece)
+        pieces.push_back({p, first, std::min(kPiece, count - first)});
+    }
+    return pieces;
+  }
+
+  CopyStream down_, up_;
+  std::array<Buffer, 2> buffers_;
+};
+
+OptimizerSettings OptimizerSettings::from(const Params& section, std::int64_t total_steps, std::uint64_t seed) {
   OptimizerSettings settings;
   settings.learning_rate = section.get<double>("learning_rate");
   settings.schedule = section.get<std::string>("schedule");
@@ -111,82 +172,91 @@ OptimizerSettings OptimizerSettings::from(const Params& section, std::int64_t to
   settings.epsilon = section.get<double>("epsilon");
   settings.weight_decay = section.get<double>("weight_decay");
   settings.gradient_clip = section.get<double>("gradient_clip");
+  settings.offload = section.get<std::string>("offload") == "optimizer";
+  settings.narrow_moments = section.get<std::string>("moments") == "bfloat16";
+  settings.seed = seed;
   return settings;
 }
 
-Optimizer::Optimizer(std::vector<NamedTensor> parameters, const OptimizerSettings& settings)
-    : implementation_(std::make_unique<Implementation>(std::move(parameters), settings)) {}
+Optimizer::Optimizer(std::vector<NamedTensor> parameters, const OptimizerSettings& settings) : settings_(settings) {
+  for (NamedTensor& parameter : parameters) moved_.emplace_back(std::move(parameter), settings);
+  if (!moved_.empty() && moved_.front().master.device() != moved_.front().parameter.device())
+    host_ = std::make_unique<HostUpdate>(moved_.front().parameter);
+}
 
 Optimizer::~Optimizer() = default;
 
 double Optimizer::step(std::vector<at::Tensor> gradients) {
   const at::NoGradGuard no_gradient;
-  auto& self = *implementation_;
-  double squares = 0;
-  for (std::size_t p = 0; p < gradients.size(); ++p) {
-    gradients[p] = gradients[p].to(self.masters[p].scalar_type());
-    const double norm = at::norm(gradients[p]).item<double>();
-    squares += norm * norm;
-  }
-  const double norm = std::sqrt(squares);
+  for (std::size_t p = 0; p < gradients.size(); ++p) gradients[p] = gradients[p].to(moved_[p].master.scalar_type());
+  const double norm = norm_of(gradients);
   if (!std::isfinite(norm)) {
     throw Error("the gradient's norm is " + std::to_string(norm),
                 "go back to an earlier checkpoint with a lower learning rate, or check the loss's ratios");
   }
-  const double clip = self.settings.gradient_clip;
-  const double scale = clip > 0 && norm > clip ? clip / norm : 1.0;
-  for (std::size_t p = 0; p < gradients.size(); ++p) {
-    self.masters[p].mutable_grad() = scale == 1.0 ? gradients[p] : gradients[p].mul_(scale);
-  }
-  self.adam.step();
-  for (std::size_t p = 0; p < self.masters.size(); ++p) {
-    self.masters[p].mutable_grad() = at::Tensor();
-    const auto& [name, tensor] = self.parameters[p];
-    if (self.has_master(p)) tensor.copy_(self.masters[p]);
-    // Before anything is saved: a checkpoint of such weights would be useless.
-    if (!std::isfinite(at::norm(tensor).item<double>())) {
-      throw Error(
-          "the optimizer step left `" + name + "` with a norm that is not finite",
-          "the weights have diverged: continue from a checkpoint with a lower learning_rate (--resume --set …)");
+  const double clip = settings_.gradient_clip;
+  AdamWStep step{learning_rate(), settings_.beta1, settings_.beta2, settings_.epsilon, settings_.weight_decay};
+  step.update = updates_ - first_update_ + 1;
+  step.gradient_scale = clip > 0 && norm > clip ? clip / norm : 1.0;
+  const RandomStream rounding(settings_.seed, "moments");
+  const auto step_of = [&](std::size_t p) {
+    step.rounding_key = rounding.bits({updates_, static_cast<std::int64_t>(p), 0, 0});
+    return step;
+  };
+  if (host_) {
+    host_->run(moved_, gradients, step_of);
+  } else if (!update_on_device(gradients, step_of)) {
+    for (std::size_t p = 0; p < moved_.size(); ++p) {
+      require_finite(kernels::adamw(moved_[p].tensors(gradients[p]), step_of(p)), moved_[p].name);
+      gradients[p] = at::Tensor();
     }
   }
-  self.schedule.step();
+  ++updates_;
   return norm;
+}
+
+template <class StepOf>
+bool Optimizer::update_on_device(const std::vector<at::Tensor>& gradients, const StepOf& step_of) {
+  const auto* kernels = moved_.empty() ? nullptr : kernels::cuda::kernels_for(moved_.front().master);
+  if (kernels == nullptr) return false;
+  std::vector<AdamWTensors> all;
+  std::vector<std::uint64_t> rounding_keys;
+  for (std::size_t p = 0; p < moved_.size(); ++p) {
+    all.push_back(moved_[p].tensors(gradients[p]));
+    rounding_keys.push_back(step_of(p).rounding_key);
+    if (!kernels::fits_device(all.back())) return false;
+  }
+  const auto failed = kernels::adamw_on_device(*kernels, all, step_of(0), rounding_keys);
+  require_finite(!failed, failed ? moved_[*failed].name : "");
+  return true;
 }
 
 void Optimizer::restart() {
   const at::NoGradGuard no_gradient;
-  auto& self = *implementation_;
-  self.adam.state().clear();
-  for (std::size_t p = 0; p < self.masters.size(); ++p) {
-    if (self.has_master(p)) self.masters[p].copy_(self.parameters[p].tensor);
+  first_update_ = updates_;
+  for (Moved& one : moved_) {
+    one.first.zero_();
+    one.second.zero_();
+    if (one.has_master()) one.master.copy_(one.parameter);
   }
 }
 
-double Optimizer::learning_rate() const { return implementation_->schedule.learning_rate(); }
+double Optimizer::learning_rate() const { return rate_of(settings_, updates_); }
 
-std::int64_t Optimizer::steps() const { return implementation_->schedule.updates(); }
+std::int64_t Optimizer::steps() const { return updates_; }
 
 std::vector<NamedTensor> Optimizer::state() const {
-  auto& self = *implementation_;
-  std::vector<NamedTensor> state{{"updates", at::full({1}, self.schedule.updates(), at::kLong)}};
-  for (std::size_t p = 0; p < self.parameters.size(); ++p) {
-    const auto& name = self.parameters[p].name;
-    const auto& master = self.masters[p];
-    const auto add = [&](const char* what, const at::Tensor& tensor) {
-      state.push_back({what + name, tensor.detach().cpu().contiguous()});
-    };
-    const auto* moments = self.find_state(p);
-    add("first_moment.", moments ? moments->exp_avg() : at::zeros_like(master));
-    add("second_moment.", moments ? moments->exp_avg_sq() : at::zeros_like(master));
-    if (self.has_master(p)) add("master.", master);
+  std::vector<NamedTensor> state{{"updates", at::full({1}, updates_, at::kLong)}};
+  for (const Moved& one : moved_) {
+    state.push_back({"first_moment." + one.name, one.first.cpu().contiguous()});
+    state.push_back({"second_moment." + one.name, one.second.cpu().contiguous()});
+    if (one.has_master()) state.push_back({"master." + one.name, one.master.cpu().contiguous()});
   }
   return state;
 }
 
 void Optimizer::load_state(const std::vector<NamedTensor>& state) {
   const at::NoGradGuard no_gradient;
-  auto& self = *implementation_;
   std::map<std::string, at::Tensor> by_name;
   for (const auto& entry : state) by_name[entry.name] = entry.tensor;
   const auto get = [&](const std::string& name) {
@@ -195,25 +265,26 @@ void Optimizer::load_state(const std::vector<NamedTensor>& state) {
       throw Error("the optimizer state lacks `" + name + "`", "the checkpoint belongs to another model");
     return found->second;
   };
-  const auto updates = get("updates").item<std::int64_t>();
-  for (std::size_t p = 0; p < self.parameters.size(); ++p) {
-    const auto& master = self.masters[p];
-    const auto read = [&](const char* what) {
-      const auto stored = get(what + self.parameters[p].name);
-      if (stored.sizes() != master.sizes()) {
-        throw Error("`" + (what + self.parameters[p].name) +
-                    "` in the optimizer state has a different shape from the parameter");
-      }
-      return stored.to(at::TensorOptions(master.device()).dtype(master.dtype()), /*non_blocking=*/false, /*copy=*/true);
+  updates_ = get("updates").item<std::int64_t>();
+  first_update_ = 0;
+  for (Moved& one : moved_) {
+    const auto read = [&](const std::string& name, at::Tensor into) {
+      const auto stored = get(name);
+      if (stored.sizes() != into.sizes())
+        throw Error("`" + name + "` in the optimizer state has a different shape from the parameter");
+      into.copy_(stored);
     };
-    auto moments = std::make_unique<torch::optim::AdamWParamState>();
-    moments->exp_avg(read("first_moment."));
-    moments->exp_avg_sq(read("second_moment."));
-    moments->step(updates);
-    if (updates > 0) self.adam.state()[master.unsafeGetTensorImpl()] = std::move(moments);
-    if (self.has_master(p)) master.copy_(read("master."));
+    read("first_moment." + one.name, one.first);
+    read("second_moment." + one.name, one.second);
+    if (!one.has_master()) continue;
+    // A float32 parameter on the CPU, or on a device without offload, was saved without a master: it is one.
+    const bool is_own = one.master.scalar_type() == one.parameter.scalar_type();
+    if (is_own && !by_name.contains("master." + one.name)) {
+      one.master.copy_(one.parameter);
+    } else {
+      read("master." + one.name, one.master);
+    }
   }
-  self.schedule.set_updates(updates);
 }
 
 }  // namespace drift

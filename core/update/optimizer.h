@@ -19,15 +19,22 @@ struct OptimizerSettings {
   std::int64_t total_steps = 0;  ///< where a falling schedule ends
   double final_fraction = 0;     ///< of the learning rate, at the end of a falling schedule
   double beta1 = 0, beta2 = 0, epsilon = 0, weight_decay = 0;
-  double gradient_clip = 0;  ///< largest norm of the whole gradient; 0 = not clipped
+  double gradient_clip = 0;     ///< largest norm of the whole gradient; 0 = not clipped
+  bool offload = false;         ///< masters and moments are in host memory, and moved there
+  bool narrow_moments = false;  ///< moments are bfloat16, as kernels/adamw.h rounds them
+  std::uint64_t seed = 0;       ///< of that rounding
 
   /// From a section that holds the optimizer's keys, `train` or `pretrain`.
-  static OptimizerSettings from(const Params& section, std::int64_t total_steps);
+  static OptimizerSettings from(const Params& section, std::int64_t total_steps, std::uint64_t seed);
 };
 
 /// AdamW with a learning-rate schedule and gradient clipping. Parameters of a type narrower than float32 get a float32
 /// master each, which AdamW moves and the parameter then takes its rounded value from: most updates are smaller than
 /// bfloat16 can show (2^-8 of the weight), and would be lost one by one.
+///
+/// With `offload` and parameters on a device, every parameter has a master, and gradients stream to the host and new
+/// weights back, piece by piece, while the processor updates the pieces between. Parameters on the CPU are in host
+/// memory already: nothing changes.
 class Optimizer {
  public:
   Optimizer(std::vector<NamedTensor> parameters, const OptimizerSettings& settings);
@@ -49,15 +56,25 @@ class Optimizer {
   std::int64_t steps() const;
 
   /// Everything that the next update depends on besides the parameters, masters included; on the CPU, where a tensor
-  /// may be the optimizer's own.
+  /// may be the optimizer's own. A state goes into any optimizer of these parameters, whatever its settings: moments
+  /// take its type.
   std::vector<NamedTensor> state() const;
   /// The parameters are the caller's: those that were saved with this state.
   /// @throws Error if a tensor is missing or misshapen.
   void load_state(const std::vector<NamedTensor>& state);
 
  private:
-  struct Implementation;
-  std::unique_ptr<Implementation> implementation_;
+  struct Moved;
+  class HostUpdate;
+
+  /// All in one launch. @return false, and nothing is done, if that is not for these parameters
+  template <class StepOf>
+  bool update_on_device(const std::vector<at::Tensor>& gradients, const StepOf& step_of);
+
+  OptimizerSettings settings_;
+  std::vector<Moved> moved_;
+  std::unique_ptr<HostUpdate> host_;             ///< null: masters and moments are where the parameters are
+  std::int64_t updates_ = 0, first_update_ = 0;  ///< made, and how many of them before the last restart()
 };
 
 }  // namespace drift

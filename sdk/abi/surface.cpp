@@ -3,6 +3,7 @@
 #include <drift/abi.h>
 #include <drift/answers.h>
 #include <drift/cached_forward.h>
+#include <drift/commits.h>
 #include <drift/component.h>
 #include <drift/error.h>
 #include <drift/host.h>
@@ -38,11 +39,11 @@ DRIFT_API void host(Host&, Policy&, ComponentContext&, LogLevel) {}
 DRIFT_API void values(ModelTraits&, ChatFormat&, ModelConfig&, CacheWindow&, ForwardCache&, NamedTensor&, ForwardInput&,
                       RolloutInput&, RolloutCost&, Prompts&, Trajectories&, MaskingInput&, MaskPlan&, LossInput&,
                       LogProbs&, BatchTotals&, Loss&, LossMetric&, LossNeeds&, RewardRequest&, RewardResult&, TaskItem&,
-                      SamplingOptions&, SampledTokens&, Response&, MarkedAnswer&) {}
+                      SamplingOptions&, SampledTokens&, CommitRule&, Response&, MarkedAnswer&) {}
 
 DRIFT_API void helpers(Responses&, PlanBuilder&, RatioClip&, KlTerm&, LossNorm&) {}
 
-DRIFT_API void enumerations(PredictionRow, PlanRefresh, Coupling, RewardStatus, Confidence, KlEstimator) {}
+DRIFT_API void enumerations(PredictionRow, PlanRefresh, Coupling, RewardStatus, Confidence, KlEstimator, CommitBy) {}
 
 DRIFT_API void declarations(Params&, ParamSpec&, ParamRange&, ParamValue&, Registry&, ComponentEntry&, ComponentFactory,
                             Bundle&, BundlePreset&) {}

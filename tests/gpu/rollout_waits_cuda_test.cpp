@@ -1,5 +1,5 @@
 // Inside a block the host does not wait for the GPU: the number of waits is that of the blocks, however many forwards
-// a block takes. LibTorch's sync-debug mode counts them.
+// a block takes.
 
 #include <core/base/device.h>
 #include <core/base/model_policy.h>
@@ -7,6 +7,7 @@
 #include <drift/error.h>
 #include <drift/rollout.h>
 
+#include "tests/support/device_waits.h"
 #include "tests/support/golden_backbones.h"
 #include "tests/support/plugins.h"
 #include "tests/support/support.h"
@@ -15,29 +16,11 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
-#include <c10/util/Exception.h>
 
 #include <gtest/gtest.h>
 
-#include <dlfcn.h>
-
 namespace drift {
 namespace {
-
-struct CountingHandler final : c10::WarningHandler {
-  void process(const c10::Warning& warning) override {
-    if (warning.msg().find("synchronizing") != std::string::npos) ++waits;
-  }
-  int waits = 0;
-};
-
-/// c10::cuda::warning_state(), whose only member is the mode: 0 off, 1 warn. Its library is loaded with the device.
-int* sync_debug_mode() {
-  if (void* state = dlsym(RTLD_DEFAULT, "_ZZN3c104cuda13warning_stateEvE14warning_state_"))
-    return static_cast<int*>(state);
-  void* function = dlsym(RTLD_DEFAULT, "_ZN3c104cuda13warning_stateEv");
-  return function == nullptr ? nullptr : reinterpret_cast<int* (*)()>(function)();
-}
 
 class WaitsOnTheGpu : public testing::TestWithParam<const char*> {
  protected:
@@ -47,7 +30,7 @@ class WaitsOnTheGpu : public testing::TestWithParam<const char*> {
     } catch (const Error& error) {
       GTEST_SKIP() << error.what();
     }
-    if (sync_debug_mode() == nullptr) GTEST_SKIP() << "this LibTorch does not export its sync-debug mode";
+    if (!test::can_count_waits()) GTEST_SKIP() << "this LibTorch does not export its sync-debug mode";
   }
 
   /// Waits of a rollout of one block by a schedule of `steps` forwards.
@@ -64,13 +47,7 @@ class WaitsOnTheGpu : public testing::TestWithParam<const char*> {
     input.prompts = {at::arange(24, at::kLong).view({3, 8}), at::ones({3, 8}, at::kBool), at::zeros({3}, at::kLong)};
     Trajectories made;
     const at::NoGradGuard no_gradient;
-    CountingHandler handler;
-    const c10::WarningUtils::WarningHandlerGuard guard(&handler);
-    const c10::WarningUtils::WarnAlways always(true);
-    *sync_debug_mode() = 1;
-    rollout->generate(input, made);
-    *sync_debug_mode() = 0;
-    return handler.waits;
+    return test::waits_of([&] { rollout->generate(input, made); });
   }
 
   at::Device device_ = at::kCPU;

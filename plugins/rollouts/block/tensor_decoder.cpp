@@ -10,7 +10,6 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <limits>
@@ -155,30 +154,29 @@ at::Tensor TensorDecoder::scores(const Block& block, const SampledTokens& sample
 }
 
 /// As commits() of commit_rule.h, for each row.
-at::Tensor TensorDecoder::commits(const at::Tensor& descending_RK) const {
+CommitRule TensorDecoder::rule() const {
   const std::int64_t size = settings_.block;
+  CommitRule rule;
   if (settings_.schedule == Schedule::kDynamic) {
-    return (descending_RK.to(at::kDouble) >= settings_.threshold).sum(1).clamp_min(1);
+    rule.by = CommitBy::kThreshold;
+    rule.threshold = settings_.threshold;
+  } else if (settings_.schedule == Schedule::kFactor) {
+    rule.by = CommitBy::kFactor;
+    rule.factor = settings_.factor;
+  } else {
+    const std::int64_t blocks = settings_.blocks();
+    const auto number_R = state_.block_begin_R.floor_divide(size);
+    const auto surplus_R = (number_R < settings_.steps % blocks).to(at::kLong);
+    const auto steps_R = (surplus_R + settings_.steps / blocks).clamp(1, size);
+    const auto full_R = at::full_like(steps_R, size);
+    rule.by = CommitBy::kCount;
+    rule.count_R = full_R.floor_divide(steps_R) + (state_.block_forwards_R < full_R.remainder(steps_R)).to(at::kLong);
   }
-  if (settings_.schedule == Schedule::kFactor) {
-    const auto rank_K = at::arange(size, descending_RK.options().dtype(at::kDouble));
-    const auto passes_RK = (descending_RK >= 1 - settings_.factor / (rank_K + 2)).logical_or(rank_K == 0);
-    return passes_RK.to(at::kLong).cumprod(1).sum(1);
-  }
-  const std::int64_t blocks = settings_.blocks();
-  const auto number_R = state_.block_begin_R.floor_divide(size);
-  const auto surplus_R = (number_R < settings_.steps % blocks).to(at::kLong);
-  const auto steps_R = (surplus_R + settings_.steps / blocks).clamp(1, size);
-  const auto full_R = at::full_like(steps_R, size);
-  return full_R.floor_divide(steps_R) + (state_.block_forwards_R < full_R.remainder(steps_R)).to(at::kLong);
+  return rule;
 }
 
 void TensorDecoder::commit(const Block& block, const SampledTokens& sampled, const at::Tensor& score_RK) {
-  state_.failed = state_.failed.logical_or(score_RK.isnan().any());
-  const auto [descending_RK, order_RK] = score_RK.sort(/*stable=*/true, 1, /*descending=*/true);
-  const auto place_K = at::arange(settings_.block, order_RK.options());
-  const auto rank_RK = at::zeros_like(order_RK).scatter(1, order_RK, place_K.expand_as(order_RK));
-  const auto chosen_RK = block.open_RK & (rank_RK < commits(descending_RK).unsqueeze(1));
+  const auto chosen_RK = choose_commits(score_RK, rule(), state_.failed);
   const auto put = [&](at::Tensor& state_RL, const at::Tensor& value_RK) {
     state_RL.scatter_(1, block.position_RK, at::where(chosen_RK, value_RK, state_RL.gather(1, block.position_RK)));
   };

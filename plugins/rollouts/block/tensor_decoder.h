@@ -3,6 +3,7 @@
 #include "prediction.h"
 #include "settings.h"
 
+#include <drift/commits.h>
 #include <drift/rollout.h>
 
 #include <ATen/core/Tensor.h>
@@ -46,7 +47,7 @@ class TensorDecoder {
   /// @param block_begin  of the rows that take part, with a cache
   void advance(const Window& window, KeyValueCache* cache, std::int64_t block_begin);
   at::Tensor scores(const Block& block, const SampledTokens& sampled) const;
-  at::Tensor commits(const at::Tensor& descending_RK) const;
+  CommitRule rule() const;
   void commit(const Block& block, const SampledTokens& sampled, const at::Tensor& score_RK);
   void end_blocks(const Block& block, const at::Tensor& open_RK);
   void record(const Window& window, const at::Tensor& works_R);
