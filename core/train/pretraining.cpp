@@ -107,8 +107,8 @@ StepRecord Pretraining::run(std::int64_t step) {
   batch.advantage_B = at::ones({batch_size_}, at::kFloat);
   batch.totals = batch_totals(plan, batch_size_, 1, 1);
   batch.scored_B = scored_positions(plan, batch_size_);
-  const auto gradient = policy_gradient(model_, LikelihoodLoss(), batch, memory_budget_);
-  metrics.grad_norm = optimizer_.step(gradient.gradients);
+  auto gradient = policy_gradient(model_, LikelihoodLoss(), batch, memory_budget_);
+  metrics.grad_norm = optimizer_.step(std::move(gradient.gradients));
   metrics.loss = gradient.loss;
   metrics.update_forwards_per_response = static_cast<double>(gradient.rows) / static_cast<double>(batch_size_);
   metrics.update_backwards_per_response =
