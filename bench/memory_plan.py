@@ -2,7 +2,7 @@
 """The planned memory of training runs beside the measured one.
 
 Each case is a LLaDA of random weights and a run of two steps. `drift train --dry-run` plans it, `drift train` runs it,
-and the largest resident set of that process is held against the plan. Results: docs/benchmarks.md.
+and the largest resident set of that process is held against the plan.
 
     ninja -C build/release drift_program drift_plugin_every_other
     bench/memory_plan.py [--drift build/release/bin/drift] [CASE...]
@@ -24,7 +24,6 @@ SHAPES = {
     "150M": (512, 6, 8, 1536, 126464),
     "300M": (1024, 20, 16, 2816, 8192),
     "600M": (1280, 20, 20, 3456, 32768),
-    "1.5B": (2048, 24, 16, 5504, 64000),
 }
 CASES = {
     "57M float32": ("57M", ""),

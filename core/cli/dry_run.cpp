@@ -104,9 +104,8 @@ nlohmann::ordered_json json_of(const MemoryOfPlace& place, std::optional<std::in
 nlohmann::ordered_json json_of(const std::vector<MemoryChange>& changes) {
   auto json = nlohmann::ordered_json::array();
   for (const MemoryChange& change : changes) {
-    json.push_back({{"set", change.settings},
-                    {"memory", change.plan.device.bytes()},
-                    {"host_memory", change.plan.host.bytes()}});
+    json.push_back(
+        {{"set", change.settings}, {"memory", change.plan.device.bytes()}, {"host_memory", change.plan.host.bytes()}});
   }
   return json;
 }
@@ -201,8 +200,8 @@ int run_dry(const TrainingOptions& options, bool json, const MakeComponents& mak
             << memory_table(plan.memory.device, available.device);
   if (!plan.memory.host.always.empty())
     std::cout << "\nmemory (host)\n" << memory_table(plan.memory.host, available.host);
-  std::cout << "\ndisk\n  checkpoints  "
-            << memory_text(disk.needed) << "  " << kept << "; free: " << memory_text(disk.free) << "\n\n";
+  std::cout << "\ndisk\n  checkpoints  " << memory_text(disk.needed) << "  " << kept
+            << "; free: " << memory_text(disk.free) << "\n\n";
   for (const std::string& note : notes) std::cout << "note: " << note << "\n";
   for (const std::string& obstacle : in_the_way) std::cout << "does not fit: " << obstacle << "\n";
   for (const std::string& line : change_lines(changes)) std::cout << "  fits with " << line << "\n";

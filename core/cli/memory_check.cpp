@@ -18,14 +18,10 @@ struct Saving {
   const char* settings[2];  // the second may be null
 };
 constexpr Saving kSavings[] = {
-    {{"reference.offload=true", nullptr}},
-    {{"train.offload=\"optimizer\"", nullptr}},
-    {{"train.memory_budget_mib=256", nullptr}},
-    {{"train.moments=\"bfloat16\"", nullptr}},
-    {{"train.prompts_per_step=1", nullptr}},
-    {{"model.dtype=\"bfloat16\"", nullptr}},
-    {{"adapter.kind=\"lora\"", nullptr}},
-    {{"adapter.kind=\"lora\"", "model.quantize=\"nf4\""}},
+    {{"reference.offload=true", nullptr}},      {{"train.offload=\"optimizer\"", nullptr}},
+    {{"train.memory_budget_mib=256", nullptr}}, {{"train.moments=\"bfloat16\"", nullptr}},
+    {{"train.prompts_per_step=1", nullptr}},    {{"model.dtype=\"bfloat16\"", nullptr}},
+    {{"adapter.kind=\"lora\"", nullptr}},       {{"adapter.kind=\"lora\"", "model.quantize=\"nf4\""}},
 };
 constexpr std::size_t kMostChanges = 3;
 // Of what is there: a run whose least memory and budget take no more is not planned before it begins.

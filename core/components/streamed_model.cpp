@@ -27,8 +27,8 @@ std::int64_t bytes_of(const std::vector<NamedTensor>& tensors) {
 
 fs::path folder_of(const RunConfig& config) { return config.section("model").get<std::string>("path"); }
 
-/// Brings the weights of a model's blocks from the checkpoint's files to where they are computed with. Blocks take turns
-/// with one place on the CPU, with two on a device.
+/// Brings the weights of a model's blocks from the checkpoint's files to where they are computed with. Blocks take
+/// turns with one place on the CPU, with two on a device.
 class BlockStream {
  public:
   BlockStream(const fs::path& folder, const BlockWeightsOnDemand& blocks, std::int64_t layers, at::Device device)

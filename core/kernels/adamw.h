@@ -18,17 +18,17 @@ struct AdamWStep {
 
 /// Tensors of one parameter, contiguous, of one size, on one device.
 struct AdamWTensors {
-  at::Tensor weight;      ///< float32 or float64: what moves
-  at::Tensor first;       ///< moments: of the weight's type, or bfloat16
-  at::Tensor second;      ///< likewise
-  at::Tensor gradient;    ///< of the weight's type; may be scaled in place
-  at::Tensor rounded;     ///< float32 or bfloat16, gets the new weight's nearest value; or undefined
+  at::Tensor weight;       ///< float32 or float64: what moves
+  at::Tensor first;        ///< moments: of the weight's type, or bfloat16
+  at::Tensor second;       ///< likewise
+  at::Tensor gradient;     ///< of the weight's type; may be scaled in place
+  at::Tensor rounded;      ///< float32 or bfloat16, gets the new weight's nearest value; or undefined
   std::int64_t begin = 0;  ///< the first element's number, where these are a part of a larger tensor
 
   AdamWTensors part(std::int64_t first_element, std::int64_t count) const;
 };
 
-/// Update weight, moments and `rounded`. On the CPU one pass over memory with all threads, by a loop for the
+/// Update weight, moments and `rounded`. On the CPU one pass over memory with all threads, by loops for the
 /// processor's vectors; the bits are those of adamw_reference(), whatever the number of threads. Other devices and
 /// float64 use adamw_reference().
 ///

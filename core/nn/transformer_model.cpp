@@ -160,9 +160,9 @@ std::vector<NamedTensor> TransformerModel::parameters() const {
 
 std::vector<NamedTensor> TransformerModel::block_parameters(std::int64_t layer) const {
   std::set<std::string> names;
-  for (const auto* name : {&names_.attention_norm, &names_.query, &names_.key, &names_.value, &names_.query_bias,
-                           &names_.key_bias, &names_.value_bias, &names_.attention_out, &names_.feed_forward_norm,
-                           &names_.gate, &names_.up, &names_.down}) {
+  for (const auto* name :
+       {&names_.attention_norm, &names_.query, &names_.key, &names_.value, &names_.query_bias, &names_.key_bias,
+        &names_.value_bias, &names_.attention_out, &names_.feed_forward_norm, &names_.gate, &names_.up, &names_.down}) {
     if (!name->empty()) names.insert(layer_name(*name, static_cast<std::size_t>(layer)));
   }
   auto own = parameters();

@@ -12,7 +12,7 @@ namespace drift {
 namespace {
 
 // What a run's program takes beyond a dry run's: the threads' stacks, the products' workspaces, compiled kernels, code
-// that is first used in a step. Measured with a model of 0.2 M parameters: docs/benchmarks.md, "The memory plan".
+// that is first used in a step. Estimates.
 constexpr std::int64_t kProgramLater = 110 << 20;
 constexpr std::int64_t kNarrowProgramLater = 150 << 20;  // oneDNN's products of bfloat16
 // LibTorch on a device: context, library handles and their workspaces.
@@ -29,8 +29,7 @@ struct Trained {
     for (const NamedTensor& parameter : shapes.parameters()) {
       if (!parameter.tensor.requires_grad()) continue;
       const std::int64_t count = parameter.tensor.numel();
-      const auto wide = static_cast<std::int64_t>(
-          c10::elementSize(at::toOpMathType(parameter.tensor.scalar_type())));
+      const auto wide = static_cast<std::int64_t>(c10::elementSize(at::toOpMathType(parameter.tensor.scalar_type())));
       elements += count;
       wide_bytes += count * wide;
       if (wide > parameter.tensor.element_size()) masters += count * wide;
@@ -154,7 +153,8 @@ class MemoryPlanner {
   }
 
   std::int64_t score_bytes(std::int64_t rows, std::int64_t sequence) const {
-    const std::int64_t layer = shapes_.training_bytes_per_row(sequence) / std::max<std::int64_t>(1, shapes_.traits().layers);
+    const std::int64_t layer =
+        shapes_.training_bytes_per_row(sequence) / std::max<std::int64_t>(1, shapes_.traits().layers);
     return std::min(rows, rows_scored_at_once(shapes_, sequence, on_cpu_)) * layer;
   }
 

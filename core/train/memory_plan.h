@@ -40,17 +40,17 @@ struct MemoryWork {
   LossNeeds needs;
   std::int64_t longest_prompt = 0;
   std::int64_t response_length = 0;
-  std::int64_t responses = 0;           ///< of a step
-  std::int64_t evaluated_at_once = 0;   ///< responses
-  std::int64_t rows = 0;                ///< of the largest optimizer step: distinct masked sequences
-  std::int64_t scored_tokens = 0;       ///< of the largest optimizer step
+  std::int64_t responses = 0;          ///< of a step
+  std::int64_t evaluated_at_once = 0;  ///< responses
+  std::int64_t rows = 0;               ///< of the largest optimizer step: distinct masked sequences
+  std::int64_t scored_tokens = 0;      ///< of the largest optimizer step
 };
 
 /// @param shapes  the model that `config` describes, on the meta device: which of its parameters are trained, it says
 MemoryPlan plan_memory(const RunConfig& config, const Model& shapes, const MemoryWork& work);
 
-/// The least that the run needs, whatever its prompts and its masked contexts are: weights, reference policy, optimizer,
-/// gradients. Takes no time.
+/// The least that the run needs, whatever its prompts and its masked contexts are: weights, reference policy,
+/// optimizer, gradients. Takes no time.
 std::int64_t least_memory(const RunConfig& config, const Model& shapes, const LossNeeds& needs);
 
 /// Activations and logits of one update: as much as all rows need and the budget allows, but at least one row whose

@@ -40,7 +40,8 @@ Pretraining::Pretraining(const RunConfig& config, const Model& model, const Prom
       task_(std::move(task)),
       optimizer_(
           trainable_parameters(model),
-          OptimizerSettings::from(config.section("pretrain"), config.section("pretrain").get<std::int64_t>("steps"), static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")))),
+          OptimizerSettings::from(config.section("pretrain"), config.section("pretrain").get<std::int64_t>("steps"),
+                                  static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")))),
       random_(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "pretrain"),
       batch_size_(config.section("pretrain").get<std::int64_t>("batch_size")),
       response_length_(config.section("pretrain").get<std::int64_t>("response_length")),

@@ -210,8 +210,8 @@ TrainingPlan plan_training(const RunConfig& config, const Model& shapes, const P
   if (plan.evaluations > 0) {
     const auto& section = config.section("evaluation");
     work.evaluation = evaluation;
-    work.evaluated_at_once = std::min(section.get<std::int64_t>("batch_size"),
-                                      plan.held_out_items * section.get<std::int64_t>("samples"));
+    work.evaluated_at_once =
+        std::min(section.get<std::int64_t>("batch_size"), plan.held_out_items * section.get<std::int64_t>("samples"));
   }
   plan.memory = plan_memory(config, shapes, work);
   return plan;

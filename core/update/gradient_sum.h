@@ -10,9 +10,9 @@ namespace drift {
 /// Gradients from several workers, added up in a fixed order: the same bits in every run with the same number of
 /// workers. Sums are float32 for parameters of a narrower type, whose own type would drop what a later part adds.
 ///
-/// A backward's gradient of a parameter is added as soon as it is known, and freed: besides the sum, a few of them are in
-/// memory at a time, not one for each parameter. For that the sum takes every gradient that reaches its parameters while
-/// it lives; so a parameter is in one sum at a time.
+/// A backward's gradient of a parameter is added as soon as it is known, and freed: besides the sum, a few of them are
+/// in memory at a time, not one for each parameter. For that the sum takes every gradient that reaches its parameters
+/// while it lives; so a parameter is in one sum at a time.
 class GradientSum {
  public:
   GradientSum(std::vector<at::Tensor> parameters, std::int64_t workers);

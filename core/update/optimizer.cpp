@@ -39,8 +39,8 @@ double rate_of(const OptimizerSettings& settings, std::int64_t update) {
   return settings.learning_rate * (settings.final_fraction + (1.0 - settings.final_fraction) * height);
 }
 
-/// What AdamW moves: the parameter itself; or a float32 copy, if its type is too narrow for small updates or it is to be
-/// moved in host memory.
+/// What AdamW moves: the parameter itself; or a float32 copy, if its type is too narrow for small updates or it is to
+/// be moved in host memory.
 at::Tensor make_master(const at::Tensor& parameter, bool offload) {
   const auto type = at::toOpMathType(parameter.scalar_type());
   const bool away = offload && !parameter.is_cpu();
@@ -61,7 +61,9 @@ void require_finite(bool finite, const std::string& name) {
 /// A parameter and what AdamW keeps of it.
 struct Optimizer::Moved {
   Moved(NamedTensor given, const OptimizerSettings& settings)
-      : name(std::move(given.name)), parameter(given.tensor.detach()), master(make_master(parameter, settings.offload)) {
+      : name(std::move(given.name)),
+        parameter(given.tensor.detach()),
+        master(make_master(parameter, settings.offload)) {
     const auto options = settings.narrow_moments ? master.options().dtype(at::kBFloat16) : master.options();
     first = at::zeros(master.sizes(), options);
     second = at::zeros(master.sizes(), options);

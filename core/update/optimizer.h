@@ -19,8 +19,8 @@ struct OptimizerSettings {
   std::int64_t total_steps = 0;  ///< where a falling schedule ends
   double final_fraction = 0;     ///< of the learning rate, at the end of a falling schedule
   double beta1 = 0, beta2 = 0, epsilon = 0, weight_decay = 0;
-  double gradient_clip = 0;  ///< largest norm of the whole gradient; 0 = not clipped
-  bool offload = false;      ///< masters and moments are in host memory, and moved there
+  double gradient_clip = 0;     ///< largest norm of the whole gradient; 0 = not clipped
+  bool offload = false;         ///< masters and moments are in host memory, and moved there
   bool narrow_moments = false;  ///< moments are bfloat16, as kernels/adamw.h rounds them
   std::uint64_t seed = 0;       ///< of that rounding
 
@@ -69,7 +69,7 @@ class Optimizer {
 
   OptimizerSettings settings_;
   std::vector<Moved> moved_;
-  std::unique_ptr<HostUpdate> host_;  ///< null: masters and moments are where the parameters are
+  std::unique_ptr<HostUpdate> host_;             ///< null: masters and moments are where the parameters are
   std::int64_t updates_ = 0, first_update_ = 0;  ///< made, and how many of them before the last restart()
 };
 

@@ -124,8 +124,8 @@ TEST_F(Memory, WhatDoesNotFitIsRefusedWithWhatWouldFit) {
 TEST_F(Memory, ChangesAreCombined) {
   const std::string eight_billion = shapes(4096, 32, 126464);
   const auto at_limit = [&](int gibibytes) {
-    return plan(kl_ + eight_billion + "--device cuda --dtype bfloat16 --set run.memory_gib=" +
-                std::to_string(gibibytes));
+    return plan(kl_ + eight_billion +
+                "--device cuda --dtype bfloat16 --set run.memory_gib=" + std::to_string(gibibytes));
   };
   const auto of_141 = at_limit(141);
   EXPECT_GT(of_141["memory"]["together"].get<std::int64_t>(), std::int64_t{141} << 30);

@@ -264,7 +264,8 @@ TEST(Optimizer, OffloadAndTheNumberOfThreadsChangeNoBit) {
         const auto found = trajectory(type, given, 2);
         ASSERT_EQ(found.size(), expected.size());
         for (std::size_t t = 0; t < expected.size(); ++t)
-          EXPECT_TRUE(at::equal(found[t].tensor, expected[t].tensor)) << expected[t].name << (offload ? ", offload" : "");
+          EXPECT_TRUE(at::equal(found[t].tensor, expected[t].tensor))
+              << expected[t].name << (offload ? ", offload" : "");
       }
     }
   }
@@ -336,7 +337,8 @@ TEST(AdamW, TheLoopAndThePlainOperationsAreTheSame) {
 TEST(AdamW, PartsAreTheWhole) {
   const auto make = [] {
     const auto weight = at::ones({1000}), gradient = at::arange(1000, at::kFloat).sin_();
-    return kernels::AdamWTensors{weight, at::zeros({1000}, at::kBFloat16), at::zeros({1000}, at::kBFloat16), gradient, {}};
+    return kernels::AdamWTensors{
+        weight, at::zeros({1000}, at::kBFloat16), at::zeros({1000}, at::kBFloat16), gradient, {}};
   };
   const auto whole = make(), parts = make();
   kernels::AdamWStep step{1e-2, 0.9, 0.999, 1e-8, 0.1};

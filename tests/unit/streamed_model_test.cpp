@@ -29,8 +29,8 @@ class StreamedModel : public testing::TestWithParam<std::tuple<std::string, std:
     const auto& [family, type] = GetParam();
     const auto folder = test::source_dir() / "tests/golden/data/ckpt" / (family + "_a");
     const std::vector<ConfigOverride> all{{"", "model.path", folder.string(), /*literal=*/true},
-                                    {"", "model.name", family, /*literal=*/true},
-                                    {"", "model.dtype", type, /*literal=*/true}};
+                                          {"", "model.name", family, /*literal=*/true},
+                                          {"", "model.dtype", type, /*literal=*/true}};
     return resolve_config(load_document({}, all), registry(), ConfigPurpose::kModelOnly);
   }
   const Registry& registry() const { return test::load_plugin(std::get<0>(GetParam())); }
@@ -73,7 +73,8 @@ TEST_P(StreamedModel, WorkersDoNotDisturbEachOther) {
   const auto forward = [&](const Model& model, std::vector<at::Tensor>& into) {
     parallel_rows(2, 8, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
       const at::NoGradGuard no_gradient;
-      for (std::int64_t i = begin; i < end; ++i) into[static_cast<std::size_t>(i)] = model.forward({some_tokens(i + 1), {}, {}});
+      for (std::int64_t i = begin; i < end; ++i)
+        into[static_cast<std::size_t>(i)] = model.forward({some_tokens(i + 1), {}, {}});
     });
   };
   forward(*held, expected);
