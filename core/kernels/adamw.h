@@ -34,7 +34,7 @@ struct AdamWTensors {
   AdamWTensors part(std::int64_t first_element, std::int64_t count) const;
 };
 
-/// Update weight, moments and `rounded`. On the CPU one pass over memory with all threads, by a loop for the
+/// Update weight, moments and `rounded`. On the CPU one pass over memory with all threads, by loops for the
 /// processor's vectors; the bits are those of adamw_reference(), whatever the number of threads. Other devices and
 /// float64 use adamw_reference().
 ///
