@@ -245,9 +245,10 @@ void load_parameters(const fs::path& folder, const std::vector<NamedTensor>& par
 }
 
 void write_checkpoint_files(const fs::path& folder, const std::vector<NamedTensor>& parameters,
-                            const std::string& config_json, const fs::path& source, std::int64_t max_file_bytes) {
+                            const std::string& config_json, const fs::path& source, std::int64_t max_file_bytes,
+                            const FillElements& fill) {
   if (!source.empty()) carry_files(source, folder);
-  const bool same_types = write_weights(folder, parameters, source, max_file_bytes);
+  const bool same_types = write_weights(folder, parameters, source, max_file_bytes, fill);
   write_file_atomically(folder / kConfig, same_types ? config_json : name_type(config_json, parameters));
 }
 

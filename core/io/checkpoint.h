@@ -1,5 +1,7 @@
 #pragma once
 
+#include <core/io/safetensors.h>
+
 #include <drift/model.h>
 
 #include <c10/core/ScalarType.h>
@@ -69,10 +71,10 @@ inline constexpr std::int64_t kMaxWeightFileBytes = 5'000'000'000;
 ///
 /// Its other files (tokenizer, code, licence, …) are copied: all but weights in other formats, hidden files, training
 /// state and folders. config.json is `config_json` unchanged; only if the weights do not have the source's types does
-/// its "torch_dtype" or "dtype" follow them.
+/// its "torch_dtype" or "dtype" follow them. Parameters on the meta device have the values that `fill` gives.
 void write_checkpoint_files(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters,
                             const std::string& config_json, const std::filesystem::path& source = {},
-                            std::int64_t max_file_bytes = kMaxWeightFileBytes);
+                            std::int64_t max_file_bytes = kMaxWeightFileBytes, const FillElements& fill = {});
 
 /// The same as a new folder, which appears when it is complete.
 /// @throws Error if `folder` exists and is not empty.
