@@ -78,14 +78,14 @@ class Stack {
     for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
       nn::BlockWeights block;
       block.attention_norm = ones();
-      block.q = weight(shape.hidden, shape.hidden);
-      block.k = weight(shape.hidden, shape.hidden);
-      block.v = weight(shape.hidden, shape.hidden);
-      block.attention_out = weight(shape.hidden, shape.hidden);
+      block.q.weight = weight(shape.hidden, shape.hidden);
+      block.k.weight = weight(shape.hidden, shape.hidden);
+      block.v.weight = weight(shape.hidden, shape.hidden);
+      block.attention_out.weight = weight(shape.hidden, shape.hidden);
       block.feed_forward_norm = ones();
-      block.gate = weight(shape.inner, shape.hidden);
-      block.up = weight(shape.inner, shape.hidden);
-      block.down = weight(shape.hidden, shape.inner);
+      block.gate.weight = weight(shape.inner, shape.hidden);
+      block.up.weight = weight(shape.inner, shape.hidden);
+      block.down.weight = weight(shape.hidden, shape.inner);
       blocks_.push_back(block);
     }
   }

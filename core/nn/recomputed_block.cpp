@@ -48,27 +48,35 @@ struct Recomputed : torch::autograd::Function<Recomputed> {
   }
 };
 
-// Undefined biases stay out of the list of inputs.
+// Undefined biases and adapters stay out of the list of inputs.
 template <class Weights, class Body>
 void for_each_weight(Weights& weights, const Body& body) {
-  for (auto* one :
-       {&weights.attention_norm, &weights.q, &weights.k, &weights.v, &weights.attention_out, &weights.q_bias,
-        &weights.k_bias, &weights.v_bias, &weights.feed_forward_norm, &weights.gate, &weights.up, &weights.down}) {
-    if (one->defined()) body(*one);
+  const auto add = [&](auto& one) {
+    if (one.defined()) body(one);
+  };
+  add(weights.attention_norm);
+  add(weights.feed_forward_norm);
+  for (auto* projection :
+       {&weights.q, &weights.k, &weights.v, &weights.attention_out, &weights.gate, &weights.up, &weights.down}) {
+    add(projection->weight);
+    add(projection->bias);
+    add(projection->adapter.a);
+    add(projection->adapter.b);
   }
 }
 
 }  // namespace
 
 at::Tensor recomputed_block(const at::Tensor& x, const BlockWeights& weights, const BlockShape& shape,
-                            const RotaryTable& rotary, const at::Tensor& attention_mask, const at::Tensor& rows_N) {
+                            const RotaryTable& rotary, const at::Tensor& attention_mask, const at::Tensor& rows_N,
+                            const AdapterUse& adapters) {
   variable_list inputs{x};
   for_each_weight(weights, [&](const at::Tensor& one) { inputs.push_back(one); });
-  const Body body = [weights, shape, rotary, attention_mask, rows_N](const variable_list& given) {
+  const Body body = [weights, shape, rotary, attention_mask, rows_N, adapters](const variable_list& given) {
     BlockWeights own = weights;
     auto next = given.begin() + 1;
     for_each_weight(own, [&](at::Tensor& one) { one = *next++; });
-    return transformer_block(given.front(), own, shape, rotary, attention_mask, rows_N);
+    return transformer_block(given.front(), own, shape, rotary, attention_mask, rows_N, adapters);
   };
   return Recomputed::apply(body, at::TensorList(inputs));
 }

@@ -4,23 +4,13 @@
 #include <core/nn/attention.h>
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/addmm.h>
 #include <ATen/ops/arange.h>
-#include <ATen/ops/mm.h>
 #include <ATen/ops/outer.h>
 #include <ATen/ops/pow.h>
 
 #include <tuple>
 
 namespace drift::nn {
-namespace {
-
-at::Tensor project(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
-  return bias.defined() ? at::addmm(bias, x, weight.t()) : at::mm(x, weight.t());
-}
-
-}  // namespace
-
 RotaryTable::RotaryTable(std::int64_t length, std::int64_t head_dimension, double theta, at::TensorOptions options) {
   const auto type = c10::typeMetaToScalarType(options.dtype());
   // On the CPU, because the originals' tables have its cosines; a table with shapes only computes none.
@@ -60,12 +50,11 @@ at::Tensor RotaryTable::rotate(const at::Tensor& x, std::int64_t heads) const {
 
 at::Tensor transformer_block(const at::Tensor& x, const BlockWeights& weights, const BlockShape& shape,
                              const RotaryTable& rotary, const at::Tensor& attention_mask, const at::Tensor& rows_N,
-                             const KeepKeysAndValues& keep) {
+                             const AdapterUse& adapters, const KeepKeysAndValues& keep) {
   const auto normed = kernels::rms_norm(x, weights.attention_norm, shape.norm_epsilon);
-  const auto q = rotary.rotate(project(normed, weights.q, weights.q_bias), shape.heads);
-  auto k = rotary.rotate(project(normed, weights.k, weights.k_bias), shape.kv_heads);
-  auto v =
-      project(normed, weights.v, weights.v_bias).view({-1, rotary.sequence, shape.kv_heads, q.size(3)}).transpose(1, 2);
+  const auto q = rotary.rotate(project(normed, weights.q, adapters), shape.heads);
+  auto k = rotary.rotate(project(normed, weights.k, adapters), shape.kv_heads);
+  auto v = project(normed, weights.v, adapters).view({-1, rotary.sequence, shape.kv_heads, q.size(3)}).transpose(1, 2);
   if (keep) std::tie(k, v) = keep(k, v);
   auto attended = attention(q, k, v, attention_mask);
   auto residual = x;
@@ -73,10 +62,11 @@ at::Tensor transformer_block(const at::Tensor& x, const BlockWeights& weights, c
     attended = attended.index_select(0, rows_N);
     residual = residual.index_select(0, rows_N);
   }
-  const auto middle = at::addmm(residual, attended, weights.attention_out.t());
+  const auto chosen = adapters.select(rows_N);
+  const auto middle = project(attended, weights.attention_out, chosen, residual);
   const auto inner = kernels::rms_norm(middle, weights.feed_forward_norm, shape.norm_epsilon);
-  const auto gated = kernels::swiglu(at::mm(inner, weights.gate.t()), at::mm(inner, weights.up.t()));
-  return at::addmm(middle, gated, weights.down.t());
+  const auto gated = kernels::swiglu(project(inner, weights.gate, chosen), project(inner, weights.up, chosen));
+  return project(gated, weights.down, chosen, middle);
 }
 
 std::int64_t block_activation_bytes(std::int64_t sequence, std::int64_t hidden, std::int64_t feed_forward,

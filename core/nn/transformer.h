@@ -1,5 +1,7 @@
 #pragma once
 
+#include <core/nn/projection.h>
+
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
@@ -27,11 +29,12 @@ struct RotaryTable {
   at::Tensor sine_SD2;
 };
 
-/// Weights of one pre-norm block, [out, in] each. Biases may be undefined.
+/// Weights of one pre-norm block. Only q, k and v may have biases.
 struct BlockWeights {
-  at::Tensor attention_norm, q, k, v, attention_out;
-  at::Tensor q_bias, k_bias, v_bias;
-  at::Tensor feed_forward_norm, gate, up, down;
+  at::Tensor attention_norm;
+  Projection q, k, v, attention_out;
+  at::Tensor feed_forward_norm;
+  Projection gate, up, down;
 };
 
 struct BlockShape {
@@ -49,7 +52,7 @@ using KeepKeysAndValues =
 /// rows are computed after the attention, [N, H].
 at::Tensor transformer_block(const at::Tensor& x, const BlockWeights& weights, const BlockShape& shape,
                              const RotaryTable& rotary, const at::Tensor& attention_mask, const at::Tensor& rows_N,
-                             const KeepKeysAndValues& keep = {});
+                             const AdapterUse& adapters = {}, const KeepKeysAndValues& keep = {});
 
 /// Bytes of activations that transformer_block keeps for the backward, per sequence of `sequence` tokens.
 std::int64_t block_activation_bytes(std::int64_t sequence, std::int64_t hidden, std::int64_t feed_forward,

@@ -34,19 +34,19 @@ TransformerModel::TransformerModel(const TransformerShape& shape, const TensorNa
   for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
     BlockWeights block;
     block.attention_norm = parameter({shape.hidden});
-    block.q = parameter({shape.hidden, shape.hidden});
-    block.k = parameter({kv_width, shape.hidden});
-    block.v = parameter({kv_width, shape.hidden});
+    block.q.weight = parameter({shape.hidden, shape.hidden});
+    block.k.weight = parameter({kv_width, shape.hidden});
+    block.v.weight = parameter({kv_width, shape.hidden});
     if (shape.query_key_value_bias) {
-      block.q_bias = parameter({shape.hidden});
-      block.k_bias = parameter({kv_width});
-      block.v_bias = parameter({kv_width});
+      block.q.bias = parameter({shape.hidden});
+      block.k.bias = parameter({kv_width});
+      block.v.bias = parameter({kv_width});
     }
-    block.attention_out = parameter({shape.hidden, shape.hidden});
+    block.attention_out.weight = parameter({shape.hidden, shape.hidden});
     block.feed_forward_norm = parameter({shape.hidden});
-    block.gate = parameter({shape.feed_forward, shape.hidden});
-    block.up = parameter({shape.feed_forward, shape.hidden});
-    block.down = parameter({shape.hidden, shape.feed_forward});
+    block.gate.weight = parameter({shape.feed_forward, shape.hidden});
+    block.up.weight = parameter({shape.feed_forward, shape.hidden});
+    block.down.weight = parameter({shape.hidden, shape.feed_forward});
     blocks_.push_back(block);
   }
   final_norm_H_ = parameter({shape.hidden});
@@ -76,6 +76,7 @@ at::Tensor TransformerModel::run_blocks(const ForwardInput& input, const RotaryT
   // Where most rows of the table are not looked up, a dense gradient would be mostly zeros to fill and to add.
   const bool sparse_gradient = tokens.numel() < shape_.vocabulary;
   auto x = at::embedding(embedding_VH_, tokens, shape_.padding_row, /*scale_grad_by_freq=*/false, sparse_gradient);
+  const AdapterUse adapters;
   const bool recompute = input.recompute_blocks && cache == nullptr && c10::GradMode::is_enabled();
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
     const auto rows_N = layer + 1 == blocks_.size() ? input.rows_N : at::Tensor();
@@ -85,8 +86,8 @@ at::Tensor TransformerModel::run_blocks(const ForwardInput& input, const RotaryT
         return cache->update(layer, keys, values, *places);
       };
     }
-    x = recompute ? recomputed_block(x, blocks_[layer], block_shape, rotary, attention_mask, rows_N)
-                  : transformer_block(x, blocks_[layer], block_shape, rotary, attention_mask, rows_N, keep);
+    x = recompute ? recomputed_block(x, blocks_[layer], block_shape, rotary, attention_mask, rows_N, adapters)
+                  : transformer_block(x, blocks_[layer], block_shape, rotary, attention_mask, rows_N, adapters, keep);
   }
   return kernels::rms_norm(x, final_norm_H_, shape_.norm_epsilon);
 }
@@ -136,17 +137,17 @@ std::vector<NamedTensor> TransformerModel::parameters() const {
       if (tensor.defined()) named.push_back({layer_name(name, layer), tensor});
     };
     add(names_.attention_norm, block.attention_norm);
-    add(names_.query, block.q);
-    add(names_.query_bias, block.q_bias);
-    add(names_.key, block.k);
-    add(names_.key_bias, block.k_bias);
-    add(names_.value, block.v);
-    add(names_.value_bias, block.v_bias);
-    add(names_.attention_out, block.attention_out);
+    add(names_.query, block.q.weight);
+    add(names_.query_bias, block.q.bias);
+    add(names_.key, block.k.weight);
+    add(names_.key_bias, block.k.bias);
+    add(names_.value, block.v.weight);
+    add(names_.value_bias, block.v.bias);
+    add(names_.attention_out, block.attention_out.weight);
     add(names_.feed_forward_norm, block.feed_forward_norm);
-    add(names_.gate, block.gate);
-    add(names_.up, block.up);
-    add(names_.down, block.down);
+    add(names_.gate, block.gate.weight);
+    add(names_.up, block.up.weight);
+    add(names_.down, block.down.weight);
   }
   named.push_back({names_.final_norm, final_norm_H_});
   if (head_VH_.defined()) named.push_back({names_.head, head_VH_});
