@@ -3,6 +3,7 @@
 #include <core/boundary/checks.h>
 #include <core/boundary/guard.h>
 #include <core/boundary/lent.h>
+#include <core/nn/packed_weights.h>
 
 #include <drift/cached_forward.h>
 
@@ -59,7 +60,8 @@ class GuardedModel final : public Guard<Model>,
                            public CachedForward,
                            public BlockAttention,
                            public Adapters,
-                           public ScoredRows {
+                           public ScoredRows,
+                           public nn::PackedWeights {
  public:
   GuardedModel(std::unique_ptr<Model> plugin, const Callee& callee, const ModelConfig& config)
       : Guard(std::move(plugin), callee) {
@@ -75,7 +77,8 @@ class GuardedModel final : public Guard<Model>,
     return (capability == typeid(CachedForward) && has<CachedForward>()) ||
            (capability == typeid(BlockAttention) && has<BlockAttention>()) ||
            (capability == typeid(Adapters) && has<Adapters>()) ||
-           (capability == typeid(ScoredRows) && has<ScoredRows>());
+           (capability == typeid(ScoredRows) && has<ScoredRows>()) ||
+           (capability == typeid(nn::PackedWeights) && has<nn::PackedWeights>());
   }
 
   const ModelTraits& traits() const override { return traits_; }
@@ -124,6 +127,12 @@ class GuardedModel final : public Guard<Model>,
   }
   std::vector<NamedTensor> adapter_parameters() const override {
     return call("adapter_parameters", [&] { return as<Adapters>().adapter_parameters(); });
+  }
+  void pack(const std::string& name, const at::Tensor& weight) override {
+    call("pack", [&] { as<nn::PackedWeights>().pack(name, weight); });
+  }
+  std::int64_t packed_bytes() const override {
+    return call("packed_bytes", [&] { return as<nn::PackedWeights>().packed_bytes(); });
   }
   std::int64_t scored_rows_before(std::int64_t response_position) const override {
     return call("scored_rows_before", [&] {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,12 @@ std::string checkpoint_checksum(const std::filesystem::path& folder);
 /// types on the fly, and with a few megabytes per thread in addition to the parameters.
 /// @throws Error as check_parameters does; then no parameter has been touched.
 void load_parameters(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters);
+
+/// The same for a model of which some parameters are on the meta device: `take` gets the values of each of these, of
+/// its shape and type on the CPU, good until it returns. One such tensor is in memory at a time.
+using TakeWeight = std::function<void(const std::string& name, const at::Tensor& weight)>;
+void load_parameters(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters,
+                     const TakeWeight& take);
 
 /// Where weights are split into shards that have no example to follow.
 inline constexpr std::int64_t kMaxWeightFileBytes = 5'000'000'000;

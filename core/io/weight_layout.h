@@ -18,7 +18,6 @@ namespace drift {
 /// @param fill  the values of parameters on the meta device
 /// @return whether every tensor has its type in `source`
 bool write_weights(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters,
-                   const std::filesystem::path& source, std::int64_t max_file_bytes,
-                   const FillElements& fill = {});
+                   const std::filesystem::path& source, std::int64_t max_file_bytes, const FillElements& fill = {});
 
 }  // namespace drift

@@ -1,5 +1,7 @@
 #include <core/nn/projection.h>
 
+#include <core/nn/packed_product.h>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/mm.h>
@@ -12,6 +14,7 @@ namespace {
 at::Tensor without_adapter(const at::Tensor& x_MI, const Projection& projection, const at::Tensor& added_MO) {
   assert(!(projection.bias.defined() && added_MO.defined()));
   const at::Tensor& added = added_MO.defined() ? added_MO : projection.bias;
+  if (projection.packed) return packed_product(x_MI, projection.packed, added);
   const auto weight_IO = projection.weight.t();
   return added.defined() ? at::addmm(added, x_MI, weight_IO) : at::mm(x_MI, weight_IO);
 }

@@ -4,6 +4,7 @@
 #include <drift/model.h>
 
 #include <core/nn/key_value_cache.h>
+#include <core/nn/packed_weights.h>
 #include <core/nn/transformer.h>
 
 #include <cstdint>
@@ -41,7 +42,7 @@ struct TensorNames {
 
 /// A backbone of pre-norm blocks with rotary angles, RMS norms and SwiGLU. A family adds its traits, its config.json
 /// and its random initialisation.
-class TransformerModel : public Model, public CachedForward, public BlockAttention {
+class TransformerModel : public Model, public CachedForward, public BlockAttention, public PackedWeights {
  public:
   const ModelTraits& traits() const override { return traits_; }
   at::Device device() const override { return embedding_VH_.device(); }
@@ -52,6 +53,8 @@ class TransformerModel : public Model, public CachedForward, public BlockAttenti
   std::int64_t training_bytes_per_row(std::int64_t sequence) const override;
   std::unique_ptr<KeyValueCache> make_cache(std::int64_t rows, std::int64_t positions) const override;
   at::Tensor forward_window(const ForwardInput& input, const CacheWindow& window, KeyValueCache& cache) const override;
+  void pack(const std::string& name, const at::Tensor& weight) override;
+  std::int64_t packed_bytes() const override;
 
  protected:
   /// Allocates the parameters. `traits` without what the shape says: vocabulary_size, hidden_size, layers and
@@ -67,6 +70,7 @@ class TransformerModel : public Model, public CachedForward, public BlockAttenti
   void check_length(std::int64_t sequence) const;
 
   TransformerShape shape_;
+  Packing packing_;
   TensorNames names_;
   ModelTraits traits_;
   at::Tensor embedding_VH_;

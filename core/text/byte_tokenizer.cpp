@@ -17,20 +17,21 @@ Json added_token(std::int64_t id, const std::string& text) {
           {"rstrip", false}, {"normalized", false}, {"special", true}};
 }
 
-/// Ids of the bytes, in order.
-Json byte_vocabulary(const std::map<std::int64_t, std::string>& special_tokens, std::int64_t vocabulary_size) {
-  Json vocabulary;
-  std::int64_t id = 0;
-  for (int byte = 0; byte < 256; ++byte, ++id) {
-    while (special_tokens.contains(id)) ++id;
-    if (id >= vocabulary_size) {
-      throw Error("a vocabulary of " + std::to_string(vocabulary_size) + " ids has no room for 256 bytes and " +
-                      std::to_string(special_tokens.size()) + " special tokens",
-                  "give the model's folder a tokenizer, or its config.json a larger vocabulary");
-    }
-    vocabulary[byte_character(static_cast<unsigned char>(byte))] = id;
+/// A JSON object, as text: it may have 150,000 entries.
+std::string vocabulary_json(const std::map<std::int64_t, std::string>& special_tokens, std::int64_t vocabulary_size) {
+  std::string vocabulary;
+  int byte = 0;
+  for (std::int64_t id = 0; id < vocabulary_size; ++id) {
+    if (special_tokens.contains(id)) continue;
+    const std::string text = byte < 256 ? byte_character(static_cast<unsigned char>(byte++)) : std::to_string(id);
+    vocabulary += (vocabulary.empty() ? "{" : ",") + Json(text).dump() + ":" + std::to_string(id);
   }
-  return vocabulary;
+  if (byte < 256) {
+    throw Error("a vocabulary of " + std::to_string(vocabulary_size) + " ids has no room for 256 bytes and " +
+                    std::to_string(special_tokens.size()) + " special tokens",
+                "give the model's folder a tokenizer, or its config.json a larger vocabulary");
+  }
+  return vocabulary + "}";
 }
 
 }  // namespace
@@ -58,9 +59,10 @@ std::string byte_tokenizer_json(const std::map<std::int64_t, std::string>& speci
                        {"fuse_unk", false},
                        {"byte_fallback", false},
                        {"ignore_merges", false},
-                       {"vocab", byte_vocabulary(special_tokens, vocabulary_size)},
+                       {"vocab", nullptr},
                        {"merges", Json::array()}}}};
-  return json_text(file, 1) + "\n";
+  return replace_json_value(json_text(file), {"model", "vocab"}, vocabulary_json(special_tokens, vocabulary_size)) +
+         "\n";
 }
 
 }  // namespace drift
