@@ -1,5 +1,6 @@
 #include <core/nn/projection.h>
 
+#include <core/kernels/product.h>
 #include <core/nn/packed_product.h>
 
 #include <ATen/TensorOperators.h>
@@ -15,8 +16,7 @@ at::Tensor without_adapter(const at::Tensor& x_MI, const Projection& projection,
   assert(!(projection.bias.defined() && added_MO.defined()));
   const at::Tensor& added = added_MO.defined() ? added_MO : projection.bias;
   if (projection.packed) return packed_product(x_MI, projection.packed, added);
-  const auto weight_IO = projection.weight.t();
-  return added.defined() ? at::addmm(added, x_MI, weight_IO) : at::mm(x_MI, weight_IO);
+  return kernels::product(x_MI, projection.weight, added);
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ at::Tensor project(const at::Tensor& x_MI, const Projection& projection, const A
   const auto plain_MO = without_adapter(x_MI, projection, added_MO);
   const LowRank& adapter = projection.adapter;
   if (!adapter.a.defined() || !use.on) return plain_MO;
-  auto low_MR = at::mm(x_MI, adapter.a.t());
+  auto low_MR = kernels::product(x_MI, adapter.a);
   if (use.adapted_M1.defined()) low_MR = low_MR * use.adapted_M1;
   return at::addmm(plain_MO, low_MR, adapter.b.t(), /*beta=*/1, /*alpha=*/adapter.scale);
 }
