@@ -5,6 +5,7 @@
 #include <core/base/threads.h>
 #include <core/boundary/last_word.h>
 #include <core/io/checkpoint.h>
+#include <core/nn/packed_weights.h>
 
 #include <ATen/core/grad_mode.h>
 
@@ -21,9 +22,17 @@ at::Device device_of(const RunConfig& config) { return run_device(config.section
 
 Loaded<Model> create_model(const Registry& registry, const RunConfig& config, const std::filesystem::path& folder,
                            at::Device device) {
-  const ModelConfig model_config{read_config_json(folder), weight_type(config), device};
+  ModelConfig model_config{read_config_json(folder), weight_type(config), device};
+  const auto quantize = config.section("model").get<std::string>("quantize");
+  if (quantize != "none") nn::packing_name(model_config) = quantize;
   try {
-    return create_component<Model>(registry, config, "model", &model_config);
+    auto model = create_component<Model>(registry, config, "model", &model_config);
+    if (quantize != "none" && capability<nn::PackedWeights>(*model) == nullptr) {
+      throw Error(
+          "the model `" + model.name() + "` cannot hold its weights in 4 bits: it lacks the capability `PackedWeights`",
+          "[model] quantize = \"none\"; backbones built on core/nn have it");
+    }
+    return model;
   } catch (const Error& error) {  // the component is given the text, not the file
     throw Error(std::string(error.what()) + "\n  in " + (folder / "config.json").string(), error.hint());
   }
@@ -40,7 +49,12 @@ ModelTraits read_model_traits(const Registry& registry, const RunConfig& config)
 Loaded<Model> open_model(const Registry& registry, const RunConfig& config, const std::filesystem::path& folder) {
   auto model = create_model(registry, config, folder, device_of(config));
   const at::NoGradGuard no_gradient;
-  load_parameters(folder, model->parameters());
+  if (auto* packed = capability<nn::PackedWeights>(*model)) {
+    load_parameters(folder, model->parameters(),
+                    [&](const std::string& name, const at::Tensor& weight) { packed->pack(name, weight); });
+  } else {
+    load_parameters(folder, model->parameters());
+  }
   return model;
 }
 
@@ -48,6 +62,10 @@ Loaded<Model> open_initial_model(const Registry& registry, const RunConfig& conf
   const auto& section = config.section("model");
   const std::filesystem::path folder = section.get<std::string>("path");
   if (section.get<std::string>("initialize") == "checkpoint") return open_model(registry, config, folder);
+  if (section.get<std::string>("quantize") != "none") {
+    throw Error("[model] quantize needs a checkpoint to read: a model with random weights is not packed",
+                "[model] initialize = \"checkpoint\"; drift model random writes random checkpoints");
+  }
   auto model = create_model(registry, config, folder, device_of(config));
   const auto seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
   (*model).initialize(RandomStream(seed, "initialize"));

@@ -96,6 +96,11 @@ std::vector<SectionSchema> make_sections() {
             "type of weights and activations; with bfloat16, the sums of norms, rotary angles, log-softmax "
             "and, in training, gradient sums, master weights and moments stay float32",
             one_of({"float32", "bfloat16"})},
+           {"quantize", "none",
+            "nf4: the matrices of the blocks are read into 4 bits, with double quantisation, and frozen: training "
+            "moves "
+            "adapters alone; nf4_single: their scales stay float32",
+            one_of({"none", "nf4", "nf4_single"})},
            {kTraining, {"initialize", "checkpoint", "where the weights come from", one_of({"checkpoint", "random"})}}},
           kModel, with_model),
       section("task", "the problems", kResult,

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <core/io/safetensors.h>
+
 #include <drift/model.h>
 
 #include <c10/core/ScalarType.h>
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -63,6 +66,12 @@ void load_parameters(const std::filesystem::path& folder, const std::vector<Name
 /// The same for some of the parameters, from weights that have been checked against all of them.
 void read_parameters(const CheckpointWeights& weights, const std::vector<NamedTensor>& parameters);
 
+/// The same for a model of which some parameters are on the meta device: `take` gets the values of each of these, of
+/// its shape and type on the CPU, good until it returns. One such tensor is in memory at a time.
+using TakeWeight = std::function<void(const std::string& name, const at::Tensor& weight)>;
+void load_parameters(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters,
+                     const TakeWeight& take);
+
 /// Where weights are split into shards that have no example to follow.
 inline constexpr std::int64_t kMaxWeightFileBytes = 5'000'000'000;
 
@@ -74,10 +83,10 @@ inline constexpr std::int64_t kMaxWeightFileBytes = 5'000'000'000;
 ///
 /// Its other files (tokenizer, code, licence, …) are copied: all but weights in other formats, hidden files, training
 /// state and folders. config.json is `config_json` unchanged; only if the weights do not have the source's types does
-/// its "torch_dtype" or "dtype" follow them.
+/// its "torch_dtype" or "dtype" follow them. Parameters on the meta device have the values that `fill` gives.
 void write_checkpoint_files(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters,
                             const std::string& config_json, const std::filesystem::path& source = {},
-                            std::int64_t max_file_bytes = kMaxWeightFileBytes);
+                            std::int64_t max_file_bytes = kMaxWeightFileBytes, const FillElements& fill = {});
 
 /// The same as a new folder, which appears when it is complete.
 /// @throws Error if `folder` exists and is not empty.

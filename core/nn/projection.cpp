@@ -1,6 +1,7 @@
 #include <core/nn/projection.h>
 
 #include <core/kernels/product.h>
+#include <core/nn/packed_product.h>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/addmm.h>
@@ -14,6 +15,7 @@ namespace {
 at::Tensor without_adapter(const at::Tensor& x_MI, const Projection& projection, const at::Tensor& added_MO) {
   assert(!(projection.bias.defined() && added_MO.defined()));
   const at::Tensor& added = added_MO.defined() ? added_MO : projection.bias;
+  if (projection.packed) return packed_product(x_MI, projection.packed, added);
   return kernels::product(x_MI, projection.weight, added);
 }
 

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <core/kernels/nf4.h>
+
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 
 namespace drift::nn {
 
@@ -20,6 +23,7 @@ struct Projection {
   at::Tensor weight;  ///< [out, in]
   at::Tensor bias;    ///< [out], or undefined
   LowRank adapter;
+  std::shared_ptr<const kernels::Nf4> packed;  ///< the values of `weight`, which is then on the meta device; or null
 };
 
 /// What a forward of M tokens asks of the adapters.

@@ -48,7 +48,7 @@ struct Recomputed : torch::autograd::Function<Recomputed> {
   }
 };
 
-// Undefined biases and adapters stay out of the list of inputs.
+// Undefined biases and adapters stay out of the list of inputs, and packed weights, which are never trained.
 template <class Weights, class Body>
 void for_each_weight(Weights& weights, const Body& body) {
   const auto add = [&](auto& one) {
@@ -58,7 +58,7 @@ void for_each_weight(Weights& weights, const Body& body) {
   add(weights.feed_forward_norm);
   for (auto* projection :
        {&weights.q, &weights.k, &weights.v, &weights.attention_out, &weights.gate, &weights.up, &weights.down}) {
-    add(projection->weight);
+    if (!projection->packed) add(projection->weight);
     add(projection->bias);
     add(projection->adapter.a);
     add(projection->adapter.b);

@@ -26,28 +26,31 @@ std::string layer_name(std::string name, std::size_t layer) {
 
 TransformerModel::TransformerModel(const TransformerShape& shape, const TensorNames& names, ModelTraits traits,
                                    const ModelConfig& config)
-    : shape_(shape), names_(names), traits_(std::move(traits)) {
+    : shape_(shape), packing_(Packing::of(config)), names_(names), traits_(std::move(traits)) {
   const auto parameter = [&](at::IntArrayRef sizes) {
-    return at::empty(sizes, at::TensorOptions(config.dtype).device(config.device)).set_requires_grad(true);
+    return at::empty(sizes, at::TensorOptions(config.dtype).device(config.device)).set_requires_grad(!packing_.nf4);
+  };
+  const auto matrix = [&](at::IntArrayRef sizes) {
+    return packing_.nf4 ? at::empty(sizes, at::TensorOptions(config.dtype).device(at::kMeta)) : parameter(sizes);
   };
   const std::int64_t head_dimension = shape.hidden / shape.heads, kv_width = shape.kv_heads * head_dimension;
   embedding_VH_ = parameter({shape.vocabulary, shape.hidden});
   for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
     BlockWeights block;
     block.attention_norm = parameter({shape.hidden});
-    block.q.weight = parameter({shape.hidden, shape.hidden});
-    block.k.weight = parameter({kv_width, shape.hidden});
-    block.v.weight = parameter({kv_width, shape.hidden});
+    block.q.weight = matrix({shape.hidden, shape.hidden});
+    block.k.weight = matrix({kv_width, shape.hidden});
+    block.v.weight = matrix({kv_width, shape.hidden});
     if (shape.query_key_value_bias) {
       block.q.bias = parameter({shape.hidden});
       block.k.bias = parameter({kv_width});
       block.v.bias = parameter({kv_width});
     }
-    block.attention_out.weight = parameter({shape.hidden, shape.hidden});
+    block.attention_out.weight = matrix({shape.hidden, shape.hidden});
     block.feed_forward_norm = parameter({shape.hidden});
-    block.gate.weight = parameter({shape.feed_forward, shape.hidden});
-    block.up.weight = parameter({shape.feed_forward, shape.hidden});
-    block.down.weight = parameter({shape.hidden, shape.feed_forward});
+    block.gate.weight = matrix({shape.feed_forward, shape.hidden});
+    block.up.weight = matrix({shape.feed_forward, shape.hidden});
+    block.down.weight = matrix({shape.hidden, shape.feed_forward});
     blocks_.push_back(block);
   }
   final_norm_H_ = parameter({shape.hidden});
@@ -172,6 +175,39 @@ std::vector<NamedTensor> TransformerModel::block_parameters(std::int64_t layer) 
 
 void TransformerModel::before_each_block(std::function<void(std::int64_t layer)> bring) {
   bring_block_ = std::move(bring);
+}
+
+void TransformerModel::pack(const std::string& name, const at::Tensor& weight) {
+  const auto pack_into = [&](Projection& projection) {
+    bool finite = true;
+    auto packed = kernels::nf4_pack(weight, packing_.double_quantization, finite);
+    if (!finite) {
+      throw Error("`" + name + "` has values that are not finite, so it cannot be packed in 4 bits",
+                  "the checkpoint is damaged, or its training diverged; [model] quantize = \"none\" reads it as it is");
+    }
+    projection.packed = std::make_shared<const kernels::Nf4>(kernels::moved(std::move(packed), device()));
+  };
+  for (std::size_t layer = 0; packing_.nf4 && layer < blocks_.size(); ++layer) {
+    auto& block = blocks_[layer];
+    for (const auto& [pattern, projection] :
+         {std::pair{&names_.query, &block.q}, std::pair{&names_.key, &block.k}, std::pair{&names_.value, &block.v},
+          std::pair{&names_.attention_out, &block.attention_out}, std::pair{&names_.gate, &block.gate},
+          std::pair{&names_.up, &block.up}, std::pair{&names_.down, &block.down}}) {
+      if (layer_name(*pattern, layer) == name) return pack_into(*projection);
+    }
+  }
+  throw Error("the model has no matrix `" + name + "` to pack");
+}
+
+std::int64_t TransformerModel::packed_bytes() const {
+  if (!packing_.nf4) return 0;
+  std::int64_t bytes = 0;
+  for (const auto& block : blocks_) {
+    for (const auto* projection :
+         {&block.q, &block.k, &block.v, &block.attention_out, &block.gate, &block.up, &block.down})
+      bytes += kernels::nf4_bytes(projection->weight.numel(), packing_.double_quantization);
+  }
+  return bytes;
 }
 
 std::int64_t TransformerModel::training_bytes_per_row(std::int64_t sequence) const {

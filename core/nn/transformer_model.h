@@ -5,6 +5,7 @@
 
 #include <core/nn/block_weights.h>
 #include <core/nn/key_value_cache.h>
+#include <core/nn/packed_weights.h>
 #include <core/nn/transformer.h>
 
 #include <cstdint>
@@ -44,7 +45,11 @@ struct TensorNames {
 
 /// A backbone of pre-norm blocks with rotary angles, RMS norms and SwiGLU. A family adds its traits, its config.json
 /// and its random initialisation.
-class TransformerModel : public Model, public CachedForward, public BlockAttention, public BlockWeightsOnDemand {
+class TransformerModel : public Model,
+                         public CachedForward,
+                         public BlockAttention,
+                         public BlockWeightsOnDemand,
+                         public PackedWeights {
  public:
   const ModelTraits& traits() const override { return traits_; }
   at::Device device() const override { return embedding_VH_.device(); }
@@ -57,6 +62,8 @@ class TransformerModel : public Model, public CachedForward, public BlockAttenti
   at::Tensor forward_window(const ForwardInput& input, const CacheWindow& window, KeyValueCache& cache) const override;
   std::vector<NamedTensor> block_parameters(std::int64_t layer) const override;
   void before_each_block(std::function<void(std::int64_t layer)> bring) override;
+  void pack(const std::string& name, const at::Tensor& weight) override;
+  std::int64_t packed_bytes() const override;
 
  protected:
   /// Allocates the parameters. `traits` without what the shape says: vocabulary_size, hidden_size, layers and
@@ -72,6 +79,7 @@ class TransformerModel : public Model, public CachedForward, public BlockAttenti
   void check_length(std::int64_t sequence) const;
 
   TransformerShape shape_;
+  Packing packing_;
   TensorNames names_;
   ModelTraits traits_;
   at::Tensor embedding_VH_;
