@@ -3,9 +3,8 @@
 #include <core/boundary/checks.h>
 #include <core/boundary/guard.h>
 #include <core/boundary/lent.h>
-#include <core/nn/packed_weights.h>
-
 #include <core/nn/block_weights.h>
+#include <core/nn/packed_weights.h>
 
 #include <drift/cached_forward.h>
 
