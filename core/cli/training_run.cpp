@@ -159,7 +159,7 @@ int run_training(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   const auto path = run_path(options, config);
   const fs::path model_folder = config.section("model").get<std::string>("path");
   Identity identity;
-  const auto settings = loop_settings(config, purpose, model_folder, identity);
+  auto settings = loop_settings(config, purpose, model_folder, identity);
 
   // A new run gets its folder only when everything that it is made of could be opened.
   std::optional<RunFolder> folder;
@@ -170,7 +170,8 @@ int run_training(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   const Tokenizer tokenizer = Tokenizer::open(model_folder);
   const PromptEncoder prompts(config.section("prompt"), tokenizer, read_model_traits(run.plugins->registry, config));
   auto training_task = open_training_task(run.plugins->registry, config, prompts);
-  const auto model = resumed ? open_model(run.plugins->registry, config, resumed->folder)
+  settings.adapter = run_adapter(run.plugins->registry, config);
+  const auto model = resumed ? open_resumed_model(run.plugins->registry, config, resumed->folder)
                              : open_initial_model(run.plugins->registry, config);
   auto evaluator = make_evaluator(run);
   const auto training = make_training(run, *model, prompts, std::move(training_task.task));

@@ -1,5 +1,6 @@
 #include <core/components/components.h>
 
+#include <core/base/adapters.h>
 #include <core/base/component_host.h>
 #include <core/base/device.h>
 #include <core/base/threads.h>
@@ -9,15 +10,20 @@
 #include <ATen/core/grad_mode.h>
 
 namespace drift {
+namespace fs = std::filesystem;
 namespace {
+
+fs::path model_folder(const RunConfig& config) { return config.section("model").get<std::string>("path"); }
 
 at::ScalarType weight_type(const RunConfig& config) {
   return config.section("model").get<std::string>("dtype") == "bfloat16" ? at::kBFloat16 : at::kFloat;
 }
 
-Loaded<Model> create_model(const Registry& registry, const RunConfig& config, const std::filesystem::path& folder,
-                           at::Device device) {
-  const ModelConfig model_config{read_config_json(folder), weight_type(config), device};
+/// @param adapter  as ModelConfig has it; empty: a model without adapters
+Loaded<Model> create_model(const Registry& registry, const RunConfig& config, const fs::path& folder, at::Device device,
+                           const std::string& adapter = {}) {
+  ModelConfig model_config{read_config_json(folder), weight_type(config), device};
+  model_config.reserved_texts.unused[0] = adapter;
   try {
     return create_component<Model>(registry, config, "model", &model_config);
   } catch (const Error& error) {  // the component is given the text, not the file
@@ -25,33 +31,91 @@ Loaded<Model> create_model(const Registry& registry, const RunConfig& config, co
   }
 }
 
+/// The adapter of [adapter] on this model, whose modules a model of shapes tells. @throws Error if it can have none.
+AdapterDescription choose_adapter(const Registry& registry, const RunConfig& config, const fs::path& folder) {
+  const AdapterDescription everywhere{.rank = 1, .alpha = 1, .dropout = 0, .modules = {}, .base = {}};
+  const auto model = create_model(registry, config, folder, at::kMeta, adapter_json(everywhere));
+  const auto modules = adapted_modules(adapter_parameters(*model));
+  if (modules.empty())
+    throw Error("the model `" + model.name() + "` cannot have adapters",
+                "adapter.kind = \"none\" trains all weights; drift/model.h says how a model makes adapters");
+  return described_adapter(config, modules);
+}
+
+/// With its adapters, if the run has some.
+Loaded<Model> create_run_model(const Registry& registry, const RunConfig& config, at::Device device) {
+  const fs::path folder = model_folder(config);
+  if (!has_adapter(config)) return create_model(registry, config, folder, device);
+  return create_model(registry, config, folder, device, adapter_json(choose_adapter(registry, config, folder)));
+}
+
 at::Device device_of(const RunConfig& config) { return run_device(config.section("run").get<std::string>("device")); }
+
+void load_or_initialize(Model& model, const RunConfig& config) {
+  const fs::path folder = model_folder(config);
+  const auto seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
+  if (config.section("model").get<std::string>("initialize") == "checkpoint") {
+    const at::NoGradGuard no_gradient;
+    load_parameters(folder, base_parameters(model));
+  } else {
+    model.initialize(RandomStream(seed, "initialize"));
+  }
+}
 
 }  // namespace
 
 Loaded<Model> open_model_shapes(const Registry& registry, const RunConfig& config) {
-  return create_model(registry, config, config.section("model").get<std::string>("path"), at::kMeta);
+  return create_run_model(registry, config, at::kMeta);
 }
 
 ModelTraits read_model_traits(const Registry& registry, const RunConfig& config) {
-  return open_model_shapes(registry, config)->traits();
+  return create_model(registry, config, model_folder(config), at::kMeta)->traits();
 }
 
-Loaded<Model> open_model(const Registry& registry, const RunConfig& config, const std::filesystem::path& folder) {
-  auto model = create_model(registry, config, folder, device_of(config));
-  const at::NoGradGuard no_gradient;
-  load_parameters(folder, model->parameters());
+Loaded<Model> open_model(const Registry& registry, const RunConfig& config, const fs::path& folder) {
+  const fs::path adapter = config.section("adapter").get<std::string>("path");
+  auto model = adapter.empty() ? create_model(registry, config, folder, device_of(config))
+                               : create_run_model(registry, config, device_of(config));
+  if (adapter.empty()) {
+    const at::NoGradGuard no_gradient;
+    load_parameters(folder, model->parameters());
+  } else {
+    load_or_initialize(*model, config);
+    load_adapter(adapter, adapter_parameters(*model));
+  }
   return model;
 }
 
 Loaded<Model> open_initial_model(const Registry& registry, const RunConfig& config) {
-  const auto& section = config.section("model");
-  const std::filesystem::path folder = section.get<std::string>("path");
-  if (section.get<std::string>("initialize") == "checkpoint") return open_model(registry, config, folder);
-  auto model = create_model(registry, config, folder, device_of(config));
-  const auto seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
-  (*model).initialize(RandomStream(seed, "initialize"));
+  auto model = create_run_model(registry, config, device_of(config));
+  load_or_initialize(*model, config);
+  const auto adapters = adapter_parameters(*model);
+  if (adapters.empty()) return model;
+  const fs::path saved = config.section("adapter").get<std::string>("path");
+  if (!saved.empty()) {
+    load_adapter(saved, adapters);
+  } else {
+    const auto seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
+    initialize_adapters(adapters, RandomStream(seed, "adapter"));
+  }
   return model;
+}
+
+Loaded<Model> open_resumed_model(const Registry& registry, const RunConfig& config, const fs::path& checkpoint) {
+  auto model = create_run_model(registry, config, device_of(config));
+  if (const auto adapters = adapter_parameters(*model); !adapters.empty()) {
+    load_or_initialize(*model, config);
+    load_adapter(checkpoint, adapters);
+  } else {
+    const at::NoGradGuard no_gradient;
+    load_parameters(checkpoint, model->parameters());
+  }
+  return model;
+}
+
+std::optional<AdapterDescription> run_adapter(const Registry& registry, const RunConfig& config) {
+  if (!has_adapter(config)) return std::nullopt;
+  return choose_adapter(registry, config, model_folder(config));
 }
 
 std::int64_t parameter_count(const Model& model) {

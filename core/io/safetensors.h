@@ -7,6 +7,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -66,5 +67,10 @@ void write_safetensors(const std::filesystem::path& path, const std::vector<Name
 /// @param tensors  has each of the source's names, with the same shape; others are passed over
 void write_safetensors_like(const std::filesystem::path& path, const SafetensorsFile& source,
                             const std::vector<NamedTensor>& tensors);
+
+/// Write `source` again with its tensors changed, one at a time: change(name, tensor) gives values of the same shape
+/// and type.
+void rewrite_safetensors(const std::filesystem::path& path, const SafetensorsFile& source,
+                         const std::function<at::Tensor(const std::string&, const at::Tensor&)>& change);
 
 }  // namespace drift

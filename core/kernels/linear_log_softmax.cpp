@@ -193,7 +193,13 @@ at::Tensor LinearLogSoftmax::backward(const at::Tensor& logprob_gradient_E, cons
   const at::NoGradGuard no_gradient;
   has_fused_path(weight_VH_) ? backward_fused(logprob_gradient_E, entropy_gradient_E)
                              : backward_plain(logprob_gradient_E, entropy_gradient_E);
-  auto gradient_VH = weight_gradient_VH;
+  if (weight_gradient_VH.defined()) add_weight_gradient(weight_gradient_VH, overwrite);
+  auto hidden_gradient_NH = at::mm(logits_NV_, weight_VH_);
+  logits_NV_ = hidden_NH_ = at::Tensor();
+  return hidden_gradient_NH;
+}
+
+void LinearLogSoftmax::add_weight_gradient(at::Tensor gradient_VH, bool overwrite) const {
   if (gradient_VH.scalar_type() == logits_NV_.scalar_type()) {
     overwrite ? at::mm_out(gradient_VH, logits_NV_.t(), hidden_NH_)
               : at::addmm_out(gradient_VH, gradient_VH, logits_NV_.t(), hidden_NH_);
@@ -206,9 +212,6 @@ at::Tensor LinearLogSoftmax::backward(const at::Tensor& logprob_gradient_E, cons
       overwrite ? sum.copy_(part) : sum.add_(part);
     }
   }
-  auto hidden_gradient_NH = at::mm(logits_NV_, weight_VH_);
-  logits_NV_ = hidden_NH_ = at::Tensor();
-  return hidden_gradient_NH;
 }
 
 void LinearLogSoftmax::backward_plain(const at::Tensor& logprob_gradient_E, const at::Tensor& entropy_gradient_E) {

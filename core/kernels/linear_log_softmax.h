@@ -35,7 +35,7 @@ class LinearLogSoftmax {
 
   /// From d loss / d log-prob (and d loss / d entropy, or undefined) of the last forward().
   /// @param weight_gradient_VH  of the scores' type: the weight's gradient is added to it, or with `overwrite` written
-  /// there.
+  /// there. Undefined: the weight is frozen, its gradient is not computed.
   /// @return d loss / d hidden, [N, H]
   at::Tensor backward(const at::Tensor& logprob_gradient_E, const at::Tensor& entropy_gradient_E,
                       const at::Tensor& weight_gradient_VH, bool overwrite);
@@ -46,6 +46,7 @@ class LinearLogSoftmax {
   TokenScores run_fused(bool want_entropy, bool keep);
   void backward_plain(const at::Tensor& logprob_gradient_E, const at::Tensor& entropy_gradient_E);
   void backward_fused(const at::Tensor& logprob_gradient_E, const at::Tensor& entropy_gradient_E);
+  void add_weight_gradient(at::Tensor gradient_VH, bool overwrite) const;
   at::Tensor buffer(std::int64_t rows, std::int64_t columns);
 
   at::Tensor weight_VH_;
