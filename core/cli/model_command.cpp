@@ -128,12 +128,19 @@ void print_info(const LoadedRun& run, const Loaded<Model>& model, const std::fil
             << "to train: weights, gradient, AdamW's moments and float32 masters; activations come on top\n";
 }
 
-Json info_json(const Loaded<Model>& model, const std::filesystem::path& folder) {
+Json info_json(const LoadedRun& run, const Loaded<Model>& model, const std::filesystem::path& folder) {
   const ModelTraits& traits = model->traits();
   Json json;
   json["family"] = traits.family;
   json["model"] = model.name();
-  json["parameters"] = parameter_count(*model);
+  const std::int64_t count = count_of(base_parameters(*model));
+  json["parameters"] = count;
+  if (const auto adapter = run_adapter(run.plugins->registry, run.config)) {
+    json["adapter"] = {{"rank", adapter->rank},
+                       {"alpha", adapter->alpha},
+                       {"modules", adapter->modules},
+                       {"parameters", parameter_count(*model) - count}};
+  }
   json["layers"] = traits.layers;
   json["hidden_size"] = traits.hidden_size;
   json["vocabulary_size"] = traits.vocabulary_size;
@@ -149,8 +156,8 @@ Json info_json(const Loaded<Model>& model, const std::filesystem::path& folder) 
                                                              {"bytes", type.total.bytes}};
   }
   for (const MemoryOfType& type : kTypes) {
-    json["memory"][type.name] = {{"run", parameter_count(*model) * type.bytes_per_weight},
-                                 {"train", parameter_count(*model) * type.bytes_per_trained_weight}};
+    json["memory"][type.name] = {{"run", count * type.bytes_per_weight},
+                                 {"train", count * type.bytes_per_trained_weight}};
   }
   return json;
 }
@@ -160,7 +167,7 @@ int print_info(const InfoOptions& options) {
   const std::filesystem::path folder = run.config.section("model").get<std::string>("path");
   const auto model = open_model_shapes(run.plugins->registry, run.config);
   if (options.json) {
-    std::cout << json_text(info_json(model, folder), 1) << "\n";
+    std::cout << json_text(info_json(run, model, folder), 1) << "\n";
   } else {
     print_info(run, model, folder);
   }

@@ -34,16 +34,21 @@ constexpr std::string_view kPrefix = "base_model.model.", kEndingA = ".lora_A.we
 /// Where one of these keys has a value, the numbers are others than alpha / rank B A added to frozen weights.
 constexpr const char* kUnsupported[] = {"alora_invocation_tokens",
                                         "alpha_pattern",
+                                        "arrow_config",
                                         "fan_in_fan_out",
+                                        "kasa_config",
                                         "layer_replication",
                                         "lora_bias",
                                         "modules_to_save",
+                                        "monteclora_config",
                                         "rank_pattern",
                                         "target_parameters",
                                         "trainable_token_indices",
+                                        "use_bdlora",
                                         "use_dora",
                                         "use_qalora",
-                                        "use_rslora"};
+                                        "use_rslora",
+                                        "velora_config"};
 /// Initialisations that leave the base weights as they are.
 const std::set<Json> kPlainInitializations = {true, false, nullptr, "gaussian", "orthogonal", "eva"};
 
