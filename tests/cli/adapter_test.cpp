@@ -26,12 +26,9 @@ std::vector<std::string> files_of(const fs::path& folder) {
 
 /// One run of four steps for all tests.
 const test::TrainingRuns& runs() {
-  static const test::TrainingRuns all = [] {
-    test::TrainingRuns made;
-    const auto trained = made.train("whole", kAdapter);
-    if (trained.status != 0) throw std::runtime_error(trained.error);
-    return made;
-  }();
+  static const test::TrainingRuns all;
+  static const auto trained = all.train("whole", kAdapter);
+  if (trained.status != 0) throw std::runtime_error(trained.error);
   return all;
 }
 

@@ -73,7 +73,7 @@ class AdaptedModel : public testing::TestWithParam<std::string> {
   static at::Tensor tokens() { return (at::arange(40, at::kLong) * 37 + 11).remainder(200).view({2, 20}); }
   at::Tensor hidden(const Model& model) const {
     const at::NoGradGuard no_gradient;
-    return model.forward({tokens()});
+    return model.forward({tokens(), {}, {}});
   }
   /// As after some training: B is no longer 0.
   void move_adapters() const {
