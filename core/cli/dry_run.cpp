@@ -166,7 +166,7 @@ int run_dry(const TrainingOptions& options, bool json, const MakeComponents& mak
   const fs::path folder = config.section("model").get<std::string>("path");
   const auto shapes = open_model_shapes(run.plugins->registry, config);
   if (config.section("model").get<std::string>("initialize") == "checkpoint")
-    check_parameters(folder, base_parameters(*shapes));
+    check_parameters(folder, has_adapter(config) ? base_parameters(*shapes) : shapes->parameters());
   const Tokenizer tokenizer = Tokenizer::open(folder);
   const PromptEncoder prompts(config.section("prompt"), tokenizer, shapes->traits());
   TrainingTask training_task = open_training_task(run.plugins->registry, config, prompts);

@@ -58,6 +58,11 @@ std::int64_t count_of(const std::vector<NamedTensor>& parameters) {
   return count;
 }
 
+/// What the checkpoint holds: all but the run's adapters.
+std::vector<NamedTensor> weights_of(const LoadedRun& run, const Model& model) {
+  return has_adapter(run.config) ? base_parameters(model) : model.parameters();
+}
+
 std::string adapter_text(const AdapterDescription& adapter) {
   return "rank " + std::to_string(adapter.rank) + ", alpha " + print_text("%g", adapter.alpha);
 }
@@ -68,7 +73,7 @@ std::vector<Row> adapter_rows(const LoadedRun& run, const Model& model) {
   if (!adapter) return {};
   const auto path = run.config.section("adapter").get<std::string>("path");
   return {{"adapter", (path.empty() ? "" : path + ": ") + adapter_text(*adapter)},
-          {"", format_integer(parameter_count(model) - count_of(base_parameters(model))) + " parameters on " +
+          {"", format_integer(parameter_count(model) - count_of(weights_of(run, model))) + " parameters on " +
                    std::to_string(adapter->modules.size()) + " projections"}};
 }
 
@@ -103,7 +108,7 @@ Row weights_row(const CheckpointSummary& summary, const WeightTypeSummary& type)
 
 void print_info(const LoadedRun& run, const Loaded<Model>& model, const std::filesystem::path& folder) {
   const ModelTraits& traits = model->traits();
-  const std::int64_t count = count_of(base_parameters(*model));
+  const std::int64_t count = count_of(weights_of(run, *model));
   const CheckpointSummary disk = summarize_checkpoint(folder);
   std::vector<Row> rows = {{"checkpoint", folder.string()},
                            {"family", traits.family + "    (model `" + model.name() + "`)"},
@@ -133,7 +138,7 @@ Json info_json(const LoadedRun& run, const Loaded<Model>& model, const std::file
   Json json;
   json["family"] = traits.family;
   json["model"] = model.name();
-  const std::int64_t count = count_of(base_parameters(*model));
+  const std::int64_t count = count_of(weights_of(run, *model));
   json["parameters"] = count;
   if (const auto adapter = run_adapter(run.plugins->registry, run.config)) {
     json["adapter"] = {{"rank", adapter->rank},

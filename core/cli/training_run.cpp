@@ -219,7 +219,10 @@ int run_training(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   }
   files.write(result.signal == 0 ? RunOutcome::kFinished : RunOutcome::kInterrupted, result, answers);
   log_info((result.signal == 0 ? "finished at step " : "stopped at step ") + std::to_string(result.last_step));
-  display.close(closing(result, *folder, resume_command(purpose, path)));
+  RunClosing end = closing(result, *folder, resume_command(purpose, path));
+  if (settings.adapter && !end.checkpoint.empty())
+    end.checkpoint += "    (the adapter; its model is " + model_folder.string() + ")";
+  display.close(end);
   return result.signal == 0 ? 0 : 128 + result.signal;
 }
 

@@ -23,7 +23,7 @@ at::ScalarType weight_type(const RunConfig& config) {
 Loaded<Model> create_model(const Registry& registry, const RunConfig& config, const fs::path& folder, at::Device device,
                            const std::string& adapter = {}) {
   ModelConfig model_config{read_config_json(folder), weight_type(config), device};
-  model_config.reserved_texts.unused[0] = adapter;
+  model_config.adapter_json = adapter;
   try {
     return create_component<Model>(registry, config, "model", &model_config);
   } catch (const Error& error) {  // the component is given the text, not the file
@@ -56,7 +56,7 @@ void load_or_initialize(Model& model, const RunConfig& config) {
   const auto seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
   if (config.section("model").get<std::string>("initialize") == "checkpoint") {
     const at::NoGradGuard no_gradient;
-    load_parameters(folder, base_parameters(model));
+    load_parameters(folder, has_adapter(config) ? base_parameters(model) : model.parameters());
   } else {
     model.initialize(RandomStream(seed, "initialize"));
   }
@@ -89,8 +89,8 @@ Loaded<Model> open_model(const Registry& registry, const RunConfig& config, cons
 Loaded<Model> open_initial_model(const Registry& registry, const RunConfig& config) {
   auto model = create_run_model(registry, config, device_of(config));
   load_or_initialize(*model, config);
+  if (!has_adapter(config)) return model;
   const auto adapters = adapter_parameters(*model);
-  if (adapters.empty()) return model;
   const fs::path saved = config.section("adapter").get<std::string>("path");
   if (!saved.empty()) {
     load_adapter(saved, adapters);
@@ -103,9 +103,9 @@ Loaded<Model> open_initial_model(const Registry& registry, const RunConfig& conf
 
 Loaded<Model> open_resumed_model(const Registry& registry, const RunConfig& config, const fs::path& checkpoint) {
   auto model = create_run_model(registry, config, device_of(config));
-  if (const auto adapters = adapter_parameters(*model); !adapters.empty()) {
+  if (has_adapter(config)) {
     load_or_initialize(*model, config);
-    load_adapter(checkpoint, adapters);
+    load_adapter(checkpoint, adapter_parameters(*model));
   } else {
     const at::NoGradGuard no_gradient;
     load_parameters(checkpoint, model->parameters());

@@ -10,17 +10,10 @@
 #include <nlohmann/json.hpp>
 
 namespace drift::nn {
-namespace {
-
-const std::string& adapter_text(const ModelConfig& config) { return config.reserved_texts.unused[0]; }
-const at::Tensor& dropout_keys(const ForwardInput& input) { return input.reserved_tensors.unused[0]; }
-
-}  // namespace
-
 AdapterMaker::AdapterMaker(const ModelConfig& config) {
-  if (adapter_text(config).empty()) return;
+  if (config.adapter_json.empty()) return;
   try {
-    const auto json = nlohmann::json::parse(adapter_text(config));
+    const auto json = nlohmann::json::parse(config.adapter_json);
     rank_ = json.at("r").get<std::int64_t>();
     scale_ = json.at("lora_alpha").get<double>() / static_cast<double>(rank_);
     dropout_ = json.at("lora_dropout").get<double>();
@@ -55,7 +48,7 @@ AdapterUse adapter_use(const ForwardInput& input, at::ScalarType type) {
     const auto adapted_B = input.adapted_B.to(input.tokens_BS.device(), type);
     if (use.on) use.adapted_M1 = adapted_B.unsqueeze(1).expand({rows, sequence}).reshape({-1, 1});
   }
-  if (dropout_keys(input).defined()) use.dropout_key_M = token_keys(dropout_keys(input), sequence);
+  if (input.dropout_key_B.defined()) use.dropout_key_M = token_keys(input.dropout_key_B, sequence);
   return use;
 }
 

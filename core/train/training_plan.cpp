@@ -170,7 +170,7 @@ void plan_memory(const RunConfig& config, const Model& shapes, bool on_cpu, bool
   const std::string type = config.section("model").get<std::string>("dtype");
   plan.always.push_back({"weights", plan.parameters * element, type});
   // The frozen weights are the reference policy of adapters.
-  if (has_reference && count == plan.parameters)
+  if (has_reference && !has_adapter(config))
     plan.always.push_back({"reference policy", count * element, "[reference] policy"});
   if (element < kFloat) plan.always.push_back({"master weights", count * kFloat, "float32"});
   plan.always.push_back({"AdamW's moments", 2 * count * kFloat, "float32, two"});

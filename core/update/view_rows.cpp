@@ -87,7 +87,7 @@ void set_adapters(const RowAdapters& adapters, const std::vector<ViewRow>& rows,
     const RandomPoint point{0, static_cast<std::int64_t>(hash >> 32), static_cast<std::int64_t>(hash & 0xFFFFFFFF), 0};
     keys.push_back(static_cast<std::int64_t>(adapters.dropout->bits(point)));
   }
-  input.reserved_tensors.unused[0] = index_tensor(keys, device);
+  input.dropout_key_B = index_tensor(keys, device);
 }
 
 }  // namespace

@@ -131,7 +131,7 @@ std::unique_ptr<Model> open_checkpoint(const std::string& family, const std::fil
 std::unique_ptr<Model> open_with_adapters(const std::string& family, const std::filesystem::path& folder,
                                           const AdapterDescription& adapter) {
   ModelConfig config{read_config_json(folder)};
-  config.reserved_texts.unused[0] = adapter_json(adapter);
+  config.adapter_json = adapter_json(adapter);
   return open(family, folder, config, {});
 }
 
