@@ -1,6 +1,7 @@
 #include <core/base/adapters.h>
 #include <core/cli/load_run.h>
 #include <core/components/components.h>
+#include <core/config/nearest.h>
 #include <core/eval/logit_check.h>
 #include <core/io/adapter_files.h>
 #include <core/io/checkpoint.h>
@@ -123,6 +124,8 @@ void print_info(const LoadedRun& run, const Loaded<Model>& model, const std::fil
                {"never written", ranges_text(traits)},
                {"row that predicts", row_name(*model)}});
   for (const ChatFormat& format : traits.chat_formats) rows.push_back(chat_row(format));
+  if (const auto words = last_words(adaptable_modules(run.plugins->registry, run.config)); !words.empty())
+    rows.push_back({"adapter.targets", joined(words) + "    (of each layer)"});
   for (Row& row : adapter_rows(run, *model)) rows.push_back(std::move(row));
   TextTable memory{{"type", "to run", "to train"}, {false, true, true}};
   for (const MemoryOfType& type : kTypes)

@@ -32,16 +32,6 @@ bool is_target(const std::string& target, const std::string& module) {
   return matches(target, module) || matches("*." + target, module);
 }
 
-/// "q_proj", "k_proj", …: what distinguishes the modules of one layer.
-std::vector<std::string> last_words(const std::vector<std::string>& modules) {
-  std::vector<std::string> words;
-  for (const std::string& module : modules) {
-    const std::string word = module.substr(module.rfind('.') + 1);
-    if (std::ranges::count(words, word) == 0) words.push_back(word);
-  }
-  return words;
-}
-
 void fill_uniform(const at::Tensor& tensor, double bound, const RandomStream& random) {
   auto values = at::empty(tensor.sizes(), at::kFloat);
   float* data = values.data_ptr<float>();
@@ -56,6 +46,15 @@ bool has_adapter(const RunConfig& config) {
   if (!config.has("adapter")) return false;
   const auto& section = config.section("adapter");
   return section.get<std::string>("kind") != "none" || !section.get<std::string>("path").empty();
+}
+
+std::vector<std::string> last_words(const std::vector<std::string>& modules) {
+  std::vector<std::string> words;
+  for (const std::string& module : modules) {
+    const std::string word = module.substr(module.rfind('.') + 1);
+    if (std::ranges::count(words, word) == 0) words.push_back(word);
+  }
+  return words;
 }
 
 bool drops_inputs(const RunConfig& config) {

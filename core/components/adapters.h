@@ -25,6 +25,9 @@ bool drops_inputs(const RunConfig& config);
 std::vector<std::string> target_modules(const std::vector<std::string>& targets,
                                         const std::vector<std::string>& available);
 
+/// "q_proj", "k_proj", …: what distinguishes the modules of one layer.
+std::vector<std::string> last_words(const std::vector<std::string>& modules);
+
 /// What [adapter] describes, on a model that can have adapters on these modules: that of adapter.path, with the
 /// dropout of the configuration; else new ones.
 AdapterDescription described_adapter(const RunConfig& config, const std::vector<std::string>& available);

@@ -31,13 +31,11 @@ Loaded<Model> create_model(const Registry& registry, const RunConfig& config, co
   }
 }
 
-/// The adapter of [adapter] on this model, whose modules a model of shapes tells. @throws Error if it can have none.
-AdapterDescription choose_adapter(const Registry& registry, const RunConfig& config, const fs::path& folder) {
-  const AdapterDescription everywhere{.rank = 1, .alpha = 1, .dropout = 0, .modules = {}, .base = {}};
-  const auto model = create_model(registry, config, folder, at::kMeta, adapter_json(everywhere));
-  const auto modules = adapted_modules(adapter_parameters(*model));
+/// The adapter of [adapter] on this model. @throws Error if it can have none.
+AdapterDescription choose_adapter(const Registry& registry, const RunConfig& config) {
+  const auto modules = adaptable_modules(registry, config);
   if (modules.empty())
-    throw Error("the model `" + model.name() + "` cannot have adapters",
+    throw Error("the model `" + config.component("model") + "` cannot have adapters",
                 "adapter.kind = \"none\" trains all weights; drift/model.h says how a model makes adapters");
   return described_adapter(config, modules);
 }
@@ -46,7 +44,7 @@ AdapterDescription choose_adapter(const Registry& registry, const RunConfig& con
 Loaded<Model> create_run_model(const Registry& registry, const RunConfig& config, at::Device device) {
   const fs::path folder = model_folder(config);
   if (!has_adapter(config)) return create_model(registry, config, folder, device);
-  return create_model(registry, config, folder, device, adapter_json(choose_adapter(registry, config, folder)));
+  return create_model(registry, config, folder, device, adapter_json(choose_adapter(registry, config)));
 }
 
 at::Device device_of(const RunConfig& config) { return run_device(config.section("run").get<std::string>("device")); }
@@ -66,6 +64,12 @@ void load_or_initialize(Model& model, const RunConfig& config) {
 
 Loaded<Model> open_model_shapes(const Registry& registry, const RunConfig& config) {
   return create_run_model(registry, config, at::kMeta);
+}
+
+std::vector<std::string> adaptable_modules(const Registry& registry, const RunConfig& config) {
+  const AdapterDescription everywhere{.rank = 1, .alpha = 1, .dropout = 0, .modules = {}, .base = {}};
+  const auto model = create_model(registry, config, model_folder(config), at::kMeta, adapter_json(everywhere));
+  return adapted_modules(adapter_parameters(*model));
 }
 
 ModelTraits read_model_traits(const Registry& registry, const RunConfig& config) {
@@ -115,7 +119,7 @@ Loaded<Model> open_resumed_model(const Registry& registry, const RunConfig& conf
 
 std::optional<AdapterDescription> run_adapter(const Registry& registry, const RunConfig& config) {
   if (!has_adapter(config)) return std::nullopt;
-  return choose_adapter(registry, config, model_folder(config));
+  return choose_adapter(registry, config);
 }
 
 std::int64_t parameter_count(const Model& model) {

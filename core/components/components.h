@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace drift {
 
@@ -53,6 +54,9 @@ Loaded<T> create_component(const Registry& registry, const RunConfig& config, st
 /// The model of `[model]` on the meta device, with the adapters of `[adapter]`: traits, names and shapes, no memory for
 /// weights.
 Loaded<Model> open_model_shapes(const Registry& registry, const RunConfig& config);
+
+/// The modules of the model of `[model]` that can have adapters, in full; none if it cannot have any.
+std::vector<std::string> adaptable_modules(const Registry& registry, const RunConfig& config);
 
 /// What the model of `[model]` declares: config.json is read, no memory is allocated for weights.
 ModelTraits read_model_traits(const Registry& registry, const RunConfig& config);
