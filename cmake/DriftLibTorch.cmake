@@ -61,4 +61,6 @@ if(NOT TARGET drift::torch)
   target_link_options(drift_torch_torch_cpu INTERFACE -Wl,--allow-shlib-undefined)
   add_library(drift::torch INTERFACE IMPORTED GLOBAL)
   target_link_libraries(drift::torch INTERFACE drift_torch_torch_cpu drift_torch_c10)
+  # LibTorch is built with NDEBUG, without which its headers declare other members (at::RecordFunction).
+  target_compile_definitions(drift::torch INTERFACE $<$<NOT:$<CONFIG:Release>>:NDEBUG>)
 endif()

@@ -1,9 +1,10 @@
 #include <core/base/model_policy.h>
 
+#include <core/kernels/product.h>
+
 #include <drift/error.h>
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/mm.h>
 
 namespace drift {
 namespace {
@@ -35,7 +36,7 @@ at::Tensor ModelPolicy::logits(const ForwardInput& input, const ForwardCache& ca
   } else {
     throw Error("a forward with a cache needs a model with caches and the window to compute", "ask make_cache() first");
   }
-  return at::mm(hidden_NH, model_.lm_head_VH().t());
+  return kernels::product(hidden_NH, model_.lm_head_VH());
 }
 
 SampledTokens ModelPolicy::sample(const ForwardInput& input, const ForwardCache& cache, const at::Tensor& row_M,

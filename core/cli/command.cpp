@@ -42,12 +42,15 @@ po::options_description described(const std::vector<Option>& options) {
     std::ostringstream doc;
     doc << option.doc;
     if (option.default_value) doc << "; default: " << *option.default_value;
+    auto add = (option.is_setting ? settings : all).add_options();
+    if (option.value.empty()) {
+      add(option.name.c_str(), po::bool_switch(), doc.str().c_str());
+      continue;
+    }
     auto* value = po::value<std::string>();
     value->value_name(option.value_is_optional ? "[" + option.value + "]" : option.value);
     if (option.value_is_optional) value->implicit_value("");
-    const po::value_semantic* semantic = value;
-    if (option.value.empty()) semantic = po::bool_switch();
-    (option.is_setting ? settings : all).add_options()(option.name.c_str(), semantic, doc.str().c_str());
+    add(option.name.c_str(), value, doc.str().c_str());
   }
   if (!settings.options().empty()) all.add(settings);
   return all;

@@ -2,6 +2,7 @@
 #include <core/boundary/guarded.h>
 #include <core/cli/load_run.h>
 #include <core/io/json.h>
+#include <core/kernels/product.h>
 #include <core/process/child_process.h>
 #include <core/process/thread_limits.h>
 #include <core/report/text_table.h>
@@ -77,6 +78,12 @@ Finding check_threads() {
     if (const char* value = std::getenv(variable)) text += std::string(", ") + variable + "=" + value;
   }
   return {State::kOk, "threads", text, ""};
+}
+
+Finding check_products() {
+  const bool native = kernels::bfloat16_products() == kernels::Bfloat16Products::kNative;
+  return {State::kOk, "products", native ? "bfloat16 by AMX" : "bfloat16 widened to float32: this processor has no AMX",
+          ""};
 }
 
 /// Makes each reward as a run would: one that needs something of the machine, a sandbox say, tries it.
@@ -159,6 +166,7 @@ int examine(const bool& json) {
   findings.push_back(check_libtorch());
   findings.push_back(check_cuda());
   findings.push_back(check_threads());
+  findings.push_back(check_products());
   check_plugins(findings);
   findings.push_back(check_runs_folder());
 
@@ -182,7 +190,8 @@ int examine(const bool& json) {
 Command doctor_command() {
   return make_command<bool>(
       {"doctor", "what works here, what does not, and what to do",
-       "Checks the compiler, LibTorch, CUDA, threads, plugins, what rewards need (a sandbox) and the runs folder.\n"
+       "Checks the compiler, LibTorch, CUDA, threads, matrix products, plugins, what rewards need (a sandbox) and the "
+       "runs folder.\n"
        "Exit status 1 if there is a problem. --json: the findings, each with its state, and what limits the threads.",
        "doctor"},
       examine, [](OptionList& list, bool& json) { list.add_switch("json", "print JSON instead of text", json); });

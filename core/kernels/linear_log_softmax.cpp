@@ -1,14 +1,15 @@
 #include <core/kernels/linear_log_softmax.h>
 
 #include <core/kernels/fused_path.h>
+#include <core/kernels/product.h>
 #include <core/kernels/simd.h>
 
 #include <ATen/OpMathType.h>
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/logsumexp.h>
@@ -23,8 +24,6 @@ namespace {
 
 // Columns whose logits are scored while they are still in cache.
 constexpr std::int64_t kTileBytes = 4 << 20;
-// Columns of a weight gradient that are computed in the weight's own type before they are added in float32.
-constexpr std::int64_t kGradientTile = 4096;
 
 std::int64_t tile_width(std::int64_t rows, std::int64_t vocabulary, std::int64_t element_size) {
   const std::int64_t width = kTileBytes / std::max<std::int64_t>(1, rows * element_size);
@@ -162,7 +161,7 @@ TokenScores LinearLogSoftmax::run_fused(bool want_entropy, bool keep) {
   for (std::int64_t first = 0; first < vocabulary; first += width) {
     const std::int64_t columns = std::min(width, vocabulary - first);
     auto tile = logits_NV_.narrow(1, keep ? first : 0, columns);
-    at::mm_out(tile, hidden_NH_, weight_VH_.narrow(0, first, columns).t());
+    product_out(tile, hidden_NH_, weight_VH_.narrow(0, first, columns));
     with_element_type(tile.scalar_type(), [&](auto type) {
       using T = decltype(type);
       const T* logits = tile.const_data_ptr<T>();
@@ -193,25 +192,11 @@ at::Tensor LinearLogSoftmax::backward(const at::Tensor& logprob_gradient_E, cons
   const at::NoGradGuard no_gradient;
   has_fused_path(weight_VH_) ? backward_fused(logprob_gradient_E, entropy_gradient_E)
                              : backward_plain(logprob_gradient_E, entropy_gradient_E);
-  if (weight_gradient_VH.defined()) add_weight_gradient(weight_gradient_VH, overwrite);
-  auto hidden_gradient_NH = at::mm(logits_NV_, weight_VH_);
+  if (weight_gradient_VH.defined()) weight_gradient_out(weight_gradient_VH, logits_NV_, hidden_NH_, /*add=*/!overwrite);
+  auto hidden_gradient_NH = at::empty_like(hidden_NH_);
+  input_gradient_out(hidden_gradient_NH, logits_NV_, weight_VH_);
   logits_NV_ = hidden_NH_ = at::Tensor();
   return hidden_gradient_NH;
-}
-
-void LinearLogSoftmax::add_weight_gradient(at::Tensor gradient_VH, bool overwrite) const {
-  if (gradient_VH.scalar_type() == logits_NV_.scalar_type()) {
-    overwrite ? at::mm_out(gradient_VH, logits_NV_.t(), hidden_NH_)
-              : at::addmm_out(gradient_VH, gradient_VH, logits_NV_.t(), hidden_NH_);
-  } else {
-    const std::int64_t vocabulary = weight_VH_.size(0);
-    for (std::int64_t first = 0; first < vocabulary; first += kGradientTile) {
-      const std::int64_t columns = std::min(kGradientTile, vocabulary - first);
-      const auto part = at::mm(logits_NV_.narrow(1, first, columns).t(), hidden_NH_);
-      auto sum = gradient_VH.narrow(0, first, columns);
-      overwrite ? sum.copy_(part) : sum.add_(part);
-    }
-  }
 }
 
 void LinearLogSoftmax::backward_plain(const at::Tensor& logprob_gradient_E, const at::Tensor& entropy_gradient_E) {

@@ -46,7 +46,6 @@ class LinearLogSoftmax {
   TokenScores run_fused(bool want_entropy, bool keep);
   void backward_plain(const at::Tensor& logprob_gradient_E, const at::Tensor& entropy_gradient_E);
   void backward_fused(const at::Tensor& logprob_gradient_E, const at::Tensor& entropy_gradient_E);
-  void add_weight_gradient(at::Tensor gradient_VH, bool overwrite) const;
   at::Tensor buffer(std::int64_t rows, std::int64_t columns);
 
   at::Tensor weight_VH_;

@@ -1,5 +1,7 @@
 #include <core/nn/attention.h>
 
+#include <core/kernels/product.h>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/baddbmm.h>
 #include <ATen/ops/bmm.h>
@@ -46,7 +48,10 @@ at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
                                  .expand({batch, heads_a_key_head, queries, keys})
                                  .reshape({batch, 1, grouped_queries, keys});
   }
-  const bool is_short = q.is_cpu() && keys <= kShortSequence;
+  // The blocked kernel widens bfloat16 itself.
+  const bool slow_products =
+      q.scalar_type() == at::kBFloat16 && kernels::bfloat16_products() == kernels::Bfloat16Products::kWidened;
+  const bool is_short = q.is_cpu() && keys <= kShortSequence && !slow_products;
   const auto out = is_short
                        ? short_attention(grouped, k, v, bias)
                        : at::scaled_dot_product_attention(

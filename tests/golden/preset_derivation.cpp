@@ -99,7 +99,7 @@ Settings block_sampler(const Original& o) {
 }
 
 /// ESPO's and Coupled-GRPO's code has LLaDA's sampler with its blocks of 32, and Dream's, which goes by entropy over
-/// the whole response and cuts at 0.95.
+/// the whole response and cuts at 0.95, before it measures confidence.
 Settings sampler_of_model(const Original& o) {
   Settings s = {{"rollout.block", std::int64_t{32}},
                 {"rollout.remasking", "low_confidence"s},
@@ -108,6 +108,7 @@ Settings sampler_of_model(const Original& o) {
   s["rollout.block"] = o.integer("max_completion_length");
   s["rollout.remasking"] = "negative_entropy"s;
   s["rollout.top_p"] = 0.95;
+  s["rollout.confidence_of"] = "draw"s;
   return s;
 }
 
@@ -249,7 +250,10 @@ Settings tracerl(const Original& o) {
       {"rollout.remasking", "low_confidence"s},
       {"rollout.temperature", o.number("rollout.temperature")},
   };
-  if (o.has("rollout.top_p")) s["rollout.top_p"] = o.number("rollout.top_p");
+  if (o.has("rollout.top_p")) {
+    s["rollout.top_p"] = o.number("rollout.top_p");
+    s["rollout.confidence_of"] = "draw"s;  // as all samplers that cut
+  }
   if (o.has("rollout.top_k")) s["rollout.top_k"] = o.integer("rollout.top_k");
   return s;
 }
@@ -267,6 +271,7 @@ Settings rldf_as_released(const Original& o) {
   if (!dream) return s;
   s["algorithm.masking.sample_temperature"] = std::numeric_limits<double>::infinity();
   s["rollout.top_p"] = o.number("rollout.top_p");
+  s["rollout.confidence_of"] = "draw"s;
   return s;
 }
 

@@ -1,0 +1,142 @@
+#include <core/kernels/product.h>
+
+#include <core/kernels/widened_product.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/mm.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <atomic>
+#include <optional>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace drift::kernels {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+struct Processor {
+  bool amx_bfloat16 = false;
+  bool avx512 = false;
+};
+
+Processor processor() {
+  Processor has;
+#if defined(__x86_64__)
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) != 0) {
+    has.avx512 = (b & bit_AVX512F) != 0;
+    has.amx_bfloat16 = (d & (1u << 22)) != 0;
+  }
+#endif
+  return has;
+}
+
+std::atomic<Bfloat16Products>& chosen() {
+  static std::atomic<Bfloat16Products> products =
+      processor().amx_bfloat16 ? Bfloat16Products::kNative : Bfloat16Products::kWidened;
+  return products;
+}
+
+bool is_widened(const at::Tensor& x) {
+  return x.is_cpu() && x.scalar_type() == at::kBFloat16 && bfloat16_products() == Bfloat16Products::kWidened;
+}
+
+/// Few rows times a large float32 matrix: without AVX-512, LibTorch's product is faster when the large matrix is its
+/// first operand, although the result must be turned then.
+bool is_faster_turned(const at::Tensor& x_MK, const at::Tensor& weight_NK) {
+  static const bool avx512 = processor().avx512;
+  constexpr std::int64_t kMostRows = 128, kLeastElements = 1 << 18, kMostColumns = 1 << 14;
+  return !avx512 && x_MK.is_cpu() && x_MK.scalar_type() == at::kFloat && x_MK.size(0) > 1 &&
+         x_MK.size(0) <= kMostRows && weight_NK.numel() >= kLeastElements && weight_NK.size(0) <= kMostColumns &&
+         !(c10::GradMode::is_enabled() && (x_MK.requires_grad() || weight_NK.requires_grad()));
+}
+
+/// Inputs: x, W, what is added or nothing.
+struct WidenedProduct : torch::autograd::Function<WidenedProduct> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x_MK, const at::Tensor& weight_NK,
+                            const std::optional<at::Tensor>& added) {
+    context->save_for_backward({x_MK, weight_NK});
+    if (added) context->saved_data["added_rows"] = added->dim() == 2;
+    return widened_product(x_MK, weight_NK, added.value_or(at::Tensor()));
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const auto saved = context->get_saved_variables();
+    const at::Tensor &x_MK = saved[0], &weight_NK = saved[1];
+    const auto gradient_MN = gradients[0].contiguous();
+    variable_list result(3);
+    if (context->needs_input_grad(0)) {
+      result[0] = at::empty_like(x_MK);
+      widened_input_gradient(result[0], gradient_MN, weight_NK);
+    }
+    if (context->needs_input_grad(1)) {
+      result[1] = at::empty_like(weight_NK);
+      widened_weight_gradient(result[1], gradient_MN, x_MK, /*add=*/false);
+    }
+    const auto added = context->saved_data.find("added_rows");
+    if (added != context->saved_data.end() && context->needs_input_grad(2))
+      result[2] = added->second.toBool() ? gradient_MN : gradient_MN.sum(0);
+    return result;
+  }
+};
+
+}  // namespace
+
+Bfloat16Products bfloat16_products() { return chosen().load(std::memory_order_relaxed); }
+
+ScopedBfloat16Products::ScopedBfloat16Products(Bfloat16Products products) { chosen() = products; }
+
+ScopedBfloat16Products::~ScopedBfloat16Products() {
+  chosen() = processor().amx_bfloat16 ? Bfloat16Products::kNative : Bfloat16Products::kWidened;
+}
+
+at::Tensor product(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor& added) {
+  if (is_widened(x_MK))
+    return WidenedProduct::apply(x_MK, weight_NK, added.defined() ? std::optional<at::Tensor>(added) : std::nullopt);
+  if (is_faster_turned(x_MK, weight_NK)) {
+    const auto turned_MN = at::mm(weight_NK, x_MK.t()).t();
+    return added.defined() ? at::add(added.dim() == 1 ? added.expand_as(turned_MN).contiguous() : added, turned_MN)
+                           : turned_MN.contiguous();
+  }
+  return added.defined() ? at::addmm(added, x_MK, weight_NK.t()) : at::mm(x_MK, weight_NK.t());
+}
+
+void product_out(const at::Tensor& out_MN, const at::Tensor& x_MK, const at::Tensor& weight_NK) {
+  const at::NoGradGuard no_gradient;
+  at::Tensor out = out_MN;
+  is_widened(x_MK) ? widened_product_out(out, x_MK, weight_NK) : void(at::mm_out(out, x_MK, weight_NK.t()));
+}
+
+void input_gradient_out(const at::Tensor& out_MK, const at::Tensor& gradient_MN, const at::Tensor& weight_NK) {
+  const at::NoGradGuard no_gradient;
+  at::Tensor out = out_MK;
+  is_widened(gradient_MN) ? widened_input_gradient(out, gradient_MN, weight_NK)
+                          : void(at::mm_out(out, gradient_MN, weight_NK));
+}
+
+void weight_gradient_out(const at::Tensor& out_NK, const at::Tensor& gradient_MN, const at::Tensor& x_MK, bool add) {
+  const at::NoGradGuard no_gradient;
+  at::Tensor out = out_NK;
+  if (is_widened(x_MK)) return widened_weight_gradient(out, gradient_MN, x_MK, add);
+  if (out.scalar_type() == x_MK.scalar_type()) {
+    add ? at::addmm_out(out, out, gradient_MN.t(), x_MK) : at::mm_out(out, gradient_MN.t(), x_MK);
+    return;
+  }
+  constexpr std::int64_t kRows = 4096;  // computed in x's type before they are added in float32
+  for (std::int64_t first = 0; first < out.size(0); first += kRows) {
+    const std::int64_t rows = std::min(kRows, out.size(0) - first);
+    const auto part = at::mm(gradient_MN.narrow(1, first, rows).t(), x_MK);
+    auto sum = out.narrow(0, first, rows);
+    add ? sum.add_(part) : sum.copy_(part);
+  }
+}
+
+}  // namespace drift::kernels
