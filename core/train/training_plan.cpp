@@ -2,7 +2,6 @@
 
 #include <core/base/adapters.h>
 #include <core/base/trainable.h>
-#include <core/update/batch_totals.h>
 #include <core/update/policy_scores.h>
 #include <core/update/update_passes.h>
 
@@ -179,7 +178,6 @@ TrainingPlan plan_training(const RunConfig& config, const Model& shapes, const P
   const auto& train = config.section("train");
   TrainingPlan plan;
   plan.parameters = parameter_count(shapes);
-  plan.trained = trained_count(shapes);
   plan.steps = train.get<std::int64_t>("steps");
   plan.prompts_per_step = train.get<std::int64_t>("prompts_per_step");
   plan.group_size = train.get<std::int64_t>("group_size");
