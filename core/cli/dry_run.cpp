@@ -1,5 +1,6 @@
 #include <core/cli/training_run.h>
 
+#include <core/base/adapters.h>
 #include <core/base/device.h>
 #include <core/base/memory.h>
 #include <core/io/checkpoint.h>
@@ -116,6 +117,7 @@ nlohmann::ordered_json json_of(const TrainingPlan& plan, const Disk& disk, std::
                                const std::vector<std::string>& obstacles, const std::vector<std::string>& notes) {
   nlohmann::ordered_json json;
   json["parameters"] = plan.parameters;
+  json["trained"] = plan.trained;
   json["steps"] = plan.steps;
   json["prompts_per_step"] = plan.prompts_per_step;
   json["group_size"] = plan.group_size;
@@ -159,12 +161,13 @@ std::optional<at::Device> find_device(const RunConfig& config) {
 int run_dry(const TrainingOptions& options, bool json, const MakeComponents& make_components) {
   const LoadedRun run = load_run(options.config, ConfigPurpose::kTrain);
   const RunConfig& config = run.config;
+  check_trainable(config);
   const auto device_name = config.section("run").get<std::string>("device");
   const auto device = find_device(config);
   const fs::path folder = config.section("model").get<std::string>("path");
   const auto shapes = open_model_shapes(run.plugins->registry, config);
   if (config.section("model").get<std::string>("initialize") == "checkpoint")
-    check_parameters(folder, shapes->parameters());
+    check_parameters(folder, has_adapter(config) ? base_parameters(*shapes) : shapes->parameters());
   const Tokenizer tokenizer = Tokenizer::open(folder);
   const PromptEncoder prompts(config.section("prompt"), tokenizer, shapes->traits());
   TrainingTask training_task = open_training_task(run.plugins->registry, config, prompts);
@@ -186,6 +189,9 @@ int run_dry(const TrainingOptions& options, bool json, const MakeComponents& mak
                {"model", config.component("model") + ", " + format_parameters(plan.parameters) + " parameters, " +
                              config.section("model").get<std::string>("dtype") + ", " + folder.string()},
                {"task", components.task.name() + ", reward " + components.judge.labels().front()}}};
+  if (plan.trained != plan.parameters)
+    work.rows.push_back(
+        {"adapter", format_parameters(plan.trained) + " parameters are trained, the others are frozen"});
   if (!training_task.note.empty()) work.rows.push_back({"", training_task.note});
   add_work(plan, work);
   const std::string kept = std::to_string(plan.checkpoints) + " kept and one being written";

@@ -271,6 +271,25 @@ void write_checkpoint_files(const fs::path& folder, const std::vector<NamedTenso
   write_file_atomically(folder / kConfig, same_types ? config_json : name_type(config_json, parameters));
 }
 
+void for_each_weight(const fs::path& folder, const std::function<void(const SafetensorsEntry&)>& use) {
+  require_folder(folder);
+  const CheckpointWeights weights(folder);
+  for (const SafetensorsFile& file : weights.files()) std::ranges::for_each(file.entries(), use);
+}
+
+void rewrite_checkpoint_folder(const fs::path& folder, const fs::path& source,
+                               const std::function<at::Tensor(const std::string&, const at::Tensor&)>& change) {
+  const std::string config_json = read_config_json(source);
+  const CheckpointWeights weights(source);
+  AtomicFolder fresh(folder);
+  carry_files(source, fresh.path());
+  for (const SafetensorsFile& file : weights.files())
+    rewrite_safetensors(fresh.path() / file.path().filename(), file, change);
+  if (!weights.index().empty()) write_file_atomically(fresh.path() / kWeightIndexFile, weights.index());
+  write_file_atomically(fresh.path() / kConfig, config_json);
+  fresh.publish();
+}
+
 void save_checkpoint_folder(const fs::path& folder, const std::vector<NamedTensor>& parameters,
                             const std::string& config_json, const fs::path& source, std::int64_t max_file_bytes) {
   AtomicFolder fresh(folder);

@@ -48,6 +48,9 @@ struct CheckpointSummary {
 /// @throws Error if there are no weights, a file is damaged, or the index contradicts the shards.
 CheckpointSummary summarize_checkpoint(const std::filesystem::path& folder);
 
+/// Call use(entry) for every tensor, in the order of the files. Reads only the headers.
+void for_each_weight(const std::filesystem::path& folder, const std::function<void(const SafetensorsEntry&)>& use);
+
 /// Compare names and shapes with the headers of the folder's weights.
 /// @throws Error that lists every missing, surplus and misshapen tensor
 void check_parameters(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters);
@@ -88,5 +91,11 @@ void write_checkpoint_files(const std::filesystem::path& folder, const std::vect
 void save_checkpoint_folder(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters,
                             const std::string& config_json, const std::filesystem::path& source = {},
                             std::int64_t max_file_bytes = kMaxWeightFileBytes);
+
+/// A new folder with the files of `source`, whose weights are changed one by one: change(name, tensor) gives a tensor
+/// of the same shape and type. Files, order, headers and index stay.
+/// @throws Error if `folder` exists and is not empty.
+void rewrite_checkpoint_folder(const std::filesystem::path& folder, const std::filesystem::path& source,
+                               const std::function<at::Tensor(const std::string&, const at::Tensor&)>& change);
 
 }  // namespace drift

@@ -74,4 +74,9 @@ void write_safetensors(const std::filesystem::path& path, const std::vector<Name
 void write_safetensors_like(const std::filesystem::path& path, const SafetensorsFile& source,
                             const std::vector<NamedTensor>& tensors, const FillElements& fill = {});
 
+/// Write `source` again with its tensors changed, one at a time: change(name, tensor) gives values of the same shape
+/// and type.
+void rewrite_safetensors(const std::filesystem::path& path, const SafetensorsFile& source,
+                         const std::function<at::Tensor(const std::string&, const at::Tensor&)>& change);
+
 }  // namespace drift

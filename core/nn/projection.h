@@ -28,9 +28,9 @@ struct Projection {
 
 /// What a forward of M tokens asks of the adapters.
 struct AdapterUse {
-  bool on = true;            ///< false: as if there were none
-  at::Tensor adapted_M1;     ///< of x's type, 0 where a token sees the weights without adapters; undefined: nowhere
-  at::Tensor dropout_key_M;  ///< int64, the key of each token's dropout masks; undefined: nothing is left out
+  bool on = true;              ///< false: as if there were none
+  at::Tensor adapted_M1 = {};  ///< of x's type, 0 where a token sees the weights without adapters; undefined: nowhere
+  at::Tensor dropout_key_M = {};  ///< int64, the key of each token's dropout masks; undefined: nothing is left out
 
   /// The same for some of the tokens (int64 indices; undefined: all).
   AdapterUse select(const at::Tensor& rows_N) const;

@@ -40,7 +40,8 @@ struct Recomputed : torch::autograd::Function<Recomputed> {
     }
     const auto capsule = context->saved_data["body"].toCapsule();
     const auto output = static_cast<const BodyHolder&>(*capsule).body(inputs);
-    auto computed = torch::autograd::grad({output}, differentiable, output_gradients);
+    auto computed = torch::autograd::grad({output}, differentiable, output_gradients, /*retain_graph=*/std::nullopt,
+                                          /*create_graph=*/false, /*allow_unused=*/true);
     variable_list gradients{at::Tensor()};  // of the body
     auto next = computed.begin();
     for (const auto& input : inputs) gradients.push_back(input.requires_grad() ? std::move(*next++) : at::Tensor());

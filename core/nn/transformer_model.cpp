@@ -26,8 +26,10 @@ std::string layer_name(std::string name, std::size_t layer) {
 TransformerModel::TransformerModel(const TransformerShape& shape, const TensorNames& names, ModelTraits traits,
                                    const ModelConfig& config)
     : shape_(shape), packing_(Packing::of(config)), names_(names), traits_(std::move(traits)) {
+  const AdapterMaker adapters(config);
+  const bool frozen = adapters.is_needed() || packing_.nf4;
   const auto parameter = [&](at::IntArrayRef sizes) {
-    return at::empty(sizes, at::TensorOptions(config.dtype).device(config.device)).set_requires_grad(!packing_.nf4);
+    return at::empty(sizes, at::TensorOptions(config.dtype).device(config.device)).set_requires_grad(!frozen);
   };
   const auto matrix = [&](at::IntArrayRef sizes) {
     return packing_.nf4 ? at::empty(sizes, at::TensorOptions(config.dtype).device(at::kMeta)) : parameter(sizes);
@@ -54,6 +56,7 @@ TransformerModel::TransformerModel(const TransformerShape& shape, const TensorNa
   }
   final_norm_H_ = parameter({shape.hidden});
   if (!shape.tied_head) head_VH_ = parameter({shape.vocabulary, shape.hidden});
+  add_adapters(adapters);
 
   const auto table_type = shape.rotary_in_model_type || config.dtype == at::kDouble ? config.dtype : at::kFloat;
   rotary_ = RotaryTable(shape.context_length, head_dimension, shape.rotary_theta,
@@ -62,6 +65,27 @@ TransformerModel::TransformerModel(const TransformerShape& shape, const TensorNa
   traits_.hidden_size = shape.hidden;
   traits_.layers = shape.layers;
   traits_.context_length = shape.context_length;
+}
+
+void TransformerModel::add_adapters(const AdapterMaker& adapters) {
+  for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
+    auto& block = blocks_[layer];
+    const auto add = [&](const std::string& name, Projection& projection) {
+      const std::string weight = layer_name(name, layer);
+      adapters.add_to(projection, weight);
+      if (!projection.adapter.a.defined()) return;
+      const std::string module(module_of(weight));
+      adapters_.push_back({module + ".lora_A.weight", projection.adapter.a});
+      adapters_.push_back({module + ".lora_B.weight", projection.adapter.b});
+    };
+    add(names_.query, block.q);
+    add(names_.key, block.k);
+    add(names_.value, block.v);
+    add(names_.attention_out, block.attention_out);
+    add(names_.gate, block.gate);
+    add(names_.up, block.up);
+    add(names_.down, block.down);
+  }
 }
 
 void TransformerModel::check_length(std::int64_t sequence) const {
@@ -79,7 +103,7 @@ at::Tensor TransformerModel::run_blocks(const ForwardInput& input, const RotaryT
   // Where most rows of the table are not looked up, a dense gradient would be mostly zeros to fill and to add.
   const bool sparse_gradient = tokens.numel() < shape_.vocabulary;
   auto x = at::embedding(embedding_VH_, tokens, shape_.padding_row, /*scale_grad_by_freq=*/false, sparse_gradient);
-  const AdapterUse adapters;
+  const AdapterUse adapters = adapters_.empty() ? AdapterUse() : adapter_use(input, dtype());
   const bool recompute = input.recompute_blocks && cache == nullptr && c10::GradMode::is_enabled();
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
     const auto rows_N = layer + 1 == blocks_.size() ? input.rows_N : at::Tensor();
@@ -154,6 +178,7 @@ std::vector<NamedTensor> TransformerModel::parameters() const {
   }
   named.push_back({names_.final_norm, final_norm_H_});
   if (head_VH_.defined()) named.push_back({names_.head, head_VH_});
+  named.insert(named.end(), adapters_.begin(), adapters_.end());
   return named;
 }
 
@@ -179,16 +204,26 @@ void TransformerModel::pack(const std::string& name, const at::Tensor& weight) {
   throw Error("the model has no matrix `" + name + "` to pack");
 }
 
-std::int64_t TransformerModel::packed_bytes() const {
-  if (!packing_.nf4) return 0;
-  std::int64_t bytes = 0;
-  for (const auto& block : blocks_) {
+std::int64_t TransformerModel::sum_of_packed(const std::function<std::int64_t(std::int64_t values)>& each) const {
+  std::int64_t sum = 0;
+  for (std::size_t layer = 0; packing_.nf4 && layer < blocks_.size(); ++layer) {
+    const auto& block = blocks_[layer];
     for (const auto* projection :
          {&block.q, &block.k, &block.v, &block.attention_out, &block.gate, &block.up, &block.down})
-      bytes += kernels::nf4_bytes(projection->weight.numel(), packing_.double_quantization);
+      sum += each(projection->weight.numel());
   }
-  return bytes;
+  return sum;
 }
+
+std::int64_t TransformerModel::packed_values() const {
+  return sum_of_packed([](std::int64_t values) { return values; });
+}
+
+std::int64_t TransformerModel::packed_bytes() const {
+  return sum_of_packed([&](std::int64_t values) { return kernels::nf4_bytes(values, packing_.double_quantization); });
+}
+
+std::vector<NamedTensor> TransformerModel::adapter_parameters() const { return adapters_; }
 
 std::int64_t TransformerModel::training_bytes_per_row(std::int64_t sequence) const {
   const auto element = static_cast<std::int64_t>(embedding_VH_.element_size());

@@ -1,6 +1,7 @@
 #include <core/train/training_plan.h>
 
 #include <core/base/memory.h>
+#include <core/base/trainable.h>
 #include <core/update/batch_totals.h>
 #include <core/update/policy_scores.h>
 #include <core/update/update_passes.h>
@@ -154,15 +155,24 @@ class UpdatePlanner {
   UpdateCost cost_, last_;
 };
 
+std::int64_t trained_count(const Model& shapes) {
+  std::int64_t count = 0;
+  for (const NamedTensor& trained : trainable_parameters(shapes)) count += trained.tensor.numel();
+  return count;
+}
+
 /// A trained weight has its gradient, AdamW's two moments and, if it is narrower, its master in float32.
 void plan_memory(const RunConfig& config, const Model& shapes, bool on_cpu, bool has_reference, TrainingPlan& plan) {
   constexpr std::int64_t kFloat = 4;
   const auto element = static_cast<std::int64_t>(shapes.lm_head_VH().element_size());
-  const std::int64_t count = plan.parameters;
+  const std::int64_t count = plan.trained;
   const std::int64_t gradients = on_cpu ? scoring_workers(shapes, /*on_cpu=*/true) : 1;
   const std::string type = config.section("model").get<std::string>("dtype");
-  plan.always.push_back({"weights", count * element, type});
-  if (has_reference) plan.always.push_back({"reference policy", count * element, "[reference] policy"});
+  const bool packed = config.section("model").get<std::string>("quantize") != "none";
+  plan.always.push_back({"weights", weight_bytes(shapes), packed ? type + ", matrices of the blocks in 4 bits" : type});
+  // The frozen weights are the reference policy of adapters.
+  if (has_reference && !has_adapter(config))
+    plan.always.push_back({"reference policy", count * element, "[reference] policy"});
   if (element < kFloat) plan.always.push_back({"master weights", count * kFloat, "float32"});
   plan.always.push_back({"AdamW's moments", 2 * count * kFloat, "float32, two"});
   plan.always.push_back(
@@ -200,6 +210,7 @@ TrainingPlan plan_training(const RunConfig& config, const Model& shapes, bool on
   const auto& train = config.section("train");
   TrainingPlan plan;
   plan.parameters = parameter_count(shapes);
+  plan.trained = trained_count(shapes);
   plan.steps = train.get<std::int64_t>("steps");
   plan.prompts_per_step = train.get<std::int64_t>("prompts_per_step");
   plan.group_size = train.get<std::int64_t>("group_size");
