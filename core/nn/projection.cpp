@@ -6,8 +6,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/addmm.h>
-#include <ATen/ops/mm.h>
+#include <ATen/ops/empty_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <cassert>
@@ -32,7 +31,7 @@ struct DroppedProduct : torch::autograd::Function<DroppedProduct> {
     context->save_for_backward({x_MI, a_RI, key_M});
     context->saved_data["stream"] = stream;
     context->saved_data["share"] = share;
-    return at::mm(dropped(x_MI, key_M, static_cast<std::uint64_t>(stream), share), a_RI.t());
+    return kernels::product(dropped(x_MI, key_M, static_cast<std::uint64_t>(stream), share), a_RI);
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
@@ -45,8 +44,15 @@ struct DroppedProduct : torch::autograd::Function<DroppedProduct> {
     const double share = context->saved_data["share"].toDouble();
     const auto& gradient_MR = gradients[0];
     variable_list found(5);
-    if (context->needs_input_grad(0)) found[0] = dropped(at::mm(gradient_MR, a_RI), key_M, stream, share);
-    if (context->needs_input_grad(1)) found[1] = at::mm(gradient_MR.t(), dropped(x_MI, key_M, stream, share));
+    if (context->needs_input_grad(0)) {
+      const auto gradient_MI = at::empty_like(x_MI);
+      kernels::input_gradient_out(gradient_MI, gradient_MR, a_RI);
+      found[0] = dropped(gradient_MI, key_M, stream, share);
+    }
+    if (context->needs_input_grad(1)) {
+      found[1] = at::empty_like(a_RI);
+      kernels::weight_gradient_out(found[1], gradient_MR, dropped(x_MI, key_M, stream, share), /*add=*/false);
+    }
     return found;
   }
 };
@@ -69,7 +75,7 @@ at::Tensor project(const at::Tensor& x_MI, const Projection& projection, const A
                                               static_cast<std::int64_t>(adapter.stream), adapter.dropout)
                       : kernels::product(x_MI, adapter.a);
   if (use.adapted_M1.defined()) low_MR = low_MR * use.adapted_M1;
-  return at::addmm(plain_MO, low_MR, adapter.b.t(), /*beta=*/1, /*alpha=*/adapter.scale);
+  return kernels::product(low_MR * adapter.scale, adapter.b, plain_MO);
 }
 
 }  // namespace drift::nn

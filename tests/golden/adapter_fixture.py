@@ -4,7 +4,10 @@ golden checkpoints: logits, and the gradients of A and B. Needs torch, peft and 
 
     python3 tests/golden/adapter_fixture.py                 write the fixtures
     python3 tests/golden/adapter_fixture.py --open CHECKPOINT ADAPTER
-                                                            open an adapter that Drift saved in peft, and print its logits' norm
+                                                            open an adapter that Drift saved in peft, and write its
+                                                            logits, adapter_logits.safetensors; then compare:
+
+    drift model verify CHECKPOINT --adapter ADAPTER --reference adapter_logits.safetensors
 """
 
 import json
