@@ -111,7 +111,7 @@ Command model_random_command() {
        "norms\n"
        "1, biases 0. The same seed gives the same bytes. The tokenizer is that of SHAPE_DIR, or has a token for each\n"
        "byte. Memory stays small, and the folder appears when it is complete. Shapes: assets/shapes.",
-       "model random assets/shapes/MODEL-57m --out runs/random"},
+       "model random assets/shapes/57m --out runs/random"},
       write_random, [](OptionList& list, RandomOptions& options) {
         list.argument("SHAPE_DIR", options.shape.folder);
         list.add("out", "FOLDER", "the new checkpoint", options.out).required = true;
