@@ -6,10 +6,12 @@
 //
 // One thread, because the workers of a small model run every operation on one thread each. Arguments of `attention`:
 // sequence length, head dimension; 4 heads, 4096 tokens in all. The kernels: 4096 rows of width 64 (SwiGLU: 192), of
-// float32 or bfloat16 (`bits`).
+// float32 or bfloat16 (`bits`). `product`: M rows times the transpose of one of twelve 3072 x 1024 matrices in turn,
+// so that they come from memory, against LibTorch's own product; with all threads.
 
 #include "bench/bare_model.h"
 
+#include <core/kernels/product.h>
 #include <core/kernels/transformer_ops.h>
 #include <core/nn/transformer.h>
 
@@ -17,6 +19,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/mm.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
@@ -108,6 +111,35 @@ BENCHMARK(swiglu<forward, kernels::swiglu>)->Apply(types);
 BENCHMARK(swiglu<forward, kernels::swiglu_reference>)->Apply(types);
 BENCHMARK(swiglu<forward_backward, kernels::swiglu>)->Apply(types);
 BENCHMARK(swiglu<forward_backward, kernels::swiglu_reference>)->Apply(types);
+
+at::Tensor libtorch_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor&) {
+  return at::mm(x, weight.t());
+}
+
+template <auto measure, auto multiply>
+void product(benchmark::State& state) {
+  std::vector<at::Tensor> weights;
+  for (int i = 0; i < 12; ++i) weights.push_back(random(state, {3072, 1024}));
+  std::size_t turn = 0;
+  measure(state, {random(state, {state.range(1), 1024}), weights[0]}, [&](const std::vector<at::Tensor>& in) {
+    if constexpr (measure == forward_backward) return multiply(in[0], in[1], {});
+    return multiply(in[0], weights[turn++ % weights.size()], {});
+  });
+}
+
+void rows(benchmark::internal::Benchmark* benchmark, std::initializer_list<std::int64_t> counts) {
+  for (const std::int64_t bits : {32, 16}) {
+    for (const std::int64_t count : counts) benchmark->Args({bits, count});
+  }
+  benchmark->ArgNames({"bits", "M"})->UseRealTime();
+}
+void few_and_many(benchmark::internal::Benchmark* benchmark) { rows(benchmark, {4, 8, 16, 32, 64, 128, 512}); }
+void many(benchmark::internal::Benchmark* benchmark) { rows(benchmark, {512}); }
+
+BENCHMARK(product<forward, kernels::product>)->Apply(few_and_many);
+BENCHMARK(product<forward, libtorch_product>)->Apply(few_and_many);
+BENCHMARK(product<forward_backward, kernels::product>)->Apply(many);
+BENCHMARK(product<forward_backward, libtorch_product>)->Apply(many);
 
 }  // namespace
 }  // namespace drift::bench

@@ -82,6 +82,10 @@ void add_outcomes(const Child& child, const std::string& component, double timeo
   const auto found = [](const Outcome& outcome) { return outcome.verdict == Verdict::kFound; };
   const int expected = std::ranges::any_of(child.words.outcomes, found) ? 1 : 0;
   if (child.words.ended && !child.timed_out && child.end.signal == 0 && child.end.code == expected) return;
+  if (child.words.ended && child.error.find("LeakSanitizer has encountered a fatal error") != std::string::npos) {
+    outcomes.push_back({component, "end", Verdict::kNotChecked, "LeakSanitizer itself failed to look for leaks", 0});
+    return;
+  }
   const std::string rule = child.words.ended ? "end" : child.words.rule.empty() ? "start" : child.words.rule;
   outcomes.push_back({component, rule, Verdict::kFound, end_text(child, timeout), 0});
   if (!child.words.ended) outcomes.push_back({component, "…", Verdict::kNotChecked, "the rules after it", 0});

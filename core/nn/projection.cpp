@@ -42,7 +42,7 @@ struct DroppedProduct : torch::autograd::Function<DroppedProduct> {
     const auto& key_M = saved[2];
     const auto stream = static_cast<std::uint64_t>(context->saved_data["stream"].toInt());
     const double share = context->saved_data["share"].toDouble();
-    const auto& gradient_MR = gradients[0];
+    const auto gradient_MR = gradients[0].contiguous();
     variable_list found(5);
     if (context->needs_input_grad(0)) {
       const auto gradient_MI = at::empty_like(x_MI);
