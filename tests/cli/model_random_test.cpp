@@ -5,7 +5,7 @@
 #include <tests/support/support.h>
 
 #include <ATen/ops/equal.h>
-#include <ATen/ops/ones.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/std.h>
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
