@@ -140,6 +140,9 @@ class GuardedModel final : public Guard<Model>,
   void pack(const std::string& name, const at::Tensor& weight) override {
     call("pack", [&] { as<nn::PackedWeights>().pack(name, weight); });
   }
+  std::int64_t packed_values() const override {
+    return call("packed_values", [&] { return as<nn::PackedWeights>().packed_values(); });
+  }
   std::int64_t packed_bytes() const override {
     return call("packed_bytes", [&] { return as<nn::PackedWeights>().packed_bytes(); });
   }

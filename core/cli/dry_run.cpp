@@ -159,6 +159,7 @@ std::optional<at::Device> find_device(const RunConfig& config) {
 int run_dry(const TrainingOptions& options, bool json, const MakeComponents& make_components) {
   const LoadedRun run = load_run(options.config, ConfigPurpose::kTrain);
   const RunConfig& config = run.config;
+  check_trainable(config);
   const auto device_name = config.section("run").get<std::string>("device");
   const auto device = find_device(config);
   const fs::path folder = config.section("model").get<std::string>("path");

@@ -157,6 +157,7 @@ int run_training(const TrainingOptions& options, ConfigPurpose purpose, const Ma
     throw UsageError("--resume continues a run, --overwrite starts it anew", "give one of them");
   const LoadedRun run = load_run(options.config, purpose);
   const RunConfig& config = run.config;
+  check_trainable(config);
   prepare_device(config);
   const auto path = run_path(options, config);
   const fs::path model_folder = config.section("model").get<std::string>("path");

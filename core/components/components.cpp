@@ -22,6 +22,8 @@ at::ScalarType weight_type(const RunConfig& config) {
 
 at::Device device_of(const RunConfig& config) { return run_device(config.section("run").get<std::string>("device")); }
 
+bool is_quantized(const RunConfig& config) { return config.section("model").get<std::string>("quantize") != "none"; }
+
 /// The adapter of [adapter] on this model. @throws Error if it can have none.
 AdapterDescription choose_adapter(const Registry& registry, const RunConfig& config) {
   const auto modules = adaptable_modules(registry, config);
@@ -38,14 +40,13 @@ Loaded<Model> create_run_model(const Registry& registry, const RunConfig& config
   return create_model(registry, config, folder, device, adapter_json(choose_adapter(registry, config)));
 }
 
+/// Matrices that the model holds in fewer bits are handed to it one by one.
 void load_weights(Model& model, const fs::path& folder, const std::vector<NamedTensor>& parameters) {
   const at::NoGradGuard no_gradient;
-  if (auto* packed = capability<nn::PackedWeights>(model)) {
-    load_parameters(folder, parameters,
-                    [&](const std::string& name, const at::Tensor& weight) { packed->pack(name, weight); });
-  } else {
-    load_parameters(folder, parameters);
-  }
+  auto* packed = capability<nn::PackedWeights>(model);
+  load_parameters(folder, parameters, [&](const std::string& name, const at::Tensor& weight) {
+    if (packed != nullptr) packed->pack(name, weight);
+  });
 }
 
 void load_or_initialize(Model& model, const RunConfig& config) {
@@ -55,8 +56,8 @@ void load_or_initialize(Model& model, const RunConfig& config) {
     load_weights(model, folder, has_adapter(config) ? base_parameters(model) : model.parameters());
     return;
   }
-  if (config.section("model").get<std::string>("quantize") != "none") {
-    throw Error("[model] quantize needs a checkpoint to read: a model with random weights is not packed",
+  if (is_quantized(config)) {
+    throw Error("[model] quantize needs a checkpoint to read: weights that are drawn are not packed",
                 "[model] initialize = \"checkpoint\"; drift model random writes random checkpoints");
   }
   model.initialize(RandomStream(seed, "initialize"));
@@ -68,11 +69,10 @@ Loaded<Model> create_model(const Registry& registry, const RunConfig& config, co
                            const std::string& adapter) {
   ModelConfig model_config{read_config_json(folder), weight_type(config), device};
   model_config.adapter_json = adapter;
-  const auto quantize = config.section("model").get<std::string>("quantize");
-  if (quantize != "none") nn::packing_name(model_config) = quantize;
+  if (is_quantized(config)) nn::packing_name(model_config) = config.section("model").get<std::string>("quantize");
   try {
     auto model = create_component<Model>(registry, config, "model", &model_config);
-    if (quantize != "none" && capability<nn::PackedWeights>(*model) == nullptr) {
+    if (is_quantized(config) && capability<nn::PackedWeights>(*model) == nullptr) {
       throw Error(
           "the model `" + model.name() + "` cannot hold its weights in 4 bits: it lacks the capability `PackedWeights`",
           "[model] quantize = \"none\"; backbones built on core/nn have it");
@@ -139,6 +139,21 @@ Loaded<Model> open_resumed_model(const Registry& registry, const RunConfig& conf
 std::optional<AdapterDescription> run_adapter(const Registry& registry, const RunConfig& config) {
   if (!has_adapter(config)) return std::nullopt;
   return choose_adapter(registry, config);
+}
+
+void check_trainable(const RunConfig& config) {
+  if (!is_quantized(config) || has_adapter(config)) return;
+  throw Error("[model] quantize = \"" + config.section("model").get<std::string>("quantize") +
+                  "\" freezes the weights, so that there is nothing to train",
+              "train an adapter on them: [adapter] kind = \"lora\"; or [model] quantize = \"none\"");
+}
+
+std::int64_t weight_bytes(const Model& model) {
+  const auto* packed = capability<nn::PackedWeights>(model);
+  std::int64_t bytes = packed == nullptr ? 0 : packed->packed_bytes(),
+               wide = packed == nullptr ? 0 : -packed->packed_values();
+  for (const auto& parameter : model.parameters()) wide += parameter.tensor.numel();
+  return bytes + wide * static_cast<std::int64_t>(model.lm_head_VH().element_size());
 }
 
 std::int64_t parameter_count(const Model& model) {

@@ -83,6 +83,12 @@ Loaded<Model> open_resumed_model(const Registry& registry, const RunConfig& conf
 /// The adapters that a run trains; none: it trains all weights.
 std::optional<AdapterDescription> run_adapter(const Registry& registry, const RunConfig& config);
 
+/// Bytes of the weights as the model holds them, which may be of shapes: those in 4 bits take less.
+std::int64_t weight_bytes(const Model& model);
+
+/// @throws Error if [model] freezes all weights and [adapter] trains nothing instead.
+void check_trainable(const RunConfig& config);
+
 std::int64_t parameter_count(const Model& model);
 
 /// Apply `[run] seed` and `threads` and make `[run] device` ready. @throws Error if the device is not there.

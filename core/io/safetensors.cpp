@@ -78,6 +78,12 @@ std::string format_header(const std::vector<NamedTensor>& in_file_order,
   return format_safetensors_header(header);
 }
 
+void write_header(AtomicFile& file, std::string_view header) {
+  const std::uint64_t length = header.size();
+  file.write(&length, kLengthBytes);
+  file.write(header.data(), header.size());
+}
+
 // Plain memory with the piece's values; `first` is its first element in the tensor.
 at::Tensor values_of(const NamedTensor& named, std::int64_t first, const at::Tensor& piece, const FillElements& fill) {
   if (!piece.is_meta()) return piece.cpu().contiguous();
@@ -86,16 +92,12 @@ at::Tensor values_of(const NamedTensor& named, std::int64_t first, const at::Ten
   return values;
 }
 
-void write_header(AtomicFile& file, std::string_view header) {
-  const std::uint64_t length = header.size();
-  file.write(&length, kLengthBytes);
-  file.write(header.data(), header.size());
-}
-
-void write_tensor(AtomicFile& file, const at::Tensor& tensor) {
-  for (const at::Tensor& piece : tensor_pieces(tensor)) {
-    const at::Tensor plain = piece.cpu().contiguous();
+void write_tensor(AtomicFile& file, const NamedTensor& named, const FillElements& fill) {
+  std::int64_t first = 0;
+  for (const at::Tensor& piece : tensor_pieces(named.tensor)) {
+    const at::Tensor plain = values_of(named, first, piece, fill);
     file.write(plain.const_data_ptr(), plain.nbytes());
+    first += piece.numel();
   }
 }
 
@@ -103,14 +105,7 @@ void write_file(const std::filesystem::path& path, std::string_view header,
                 const std::vector<NamedTensor>& in_file_order, const FillElements& fill) {
   AtomicFile file(path);
   write_header(file, header);
-  for (const NamedTensor& named : in_file_order) {
-    std::int64_t first = 0;
-    for (const at::Tensor& piece : tensor_pieces(named.tensor)) {
-      const at::Tensor plain = values_of(named, first, piece, fill);
-      file.write(plain.const_data_ptr(), plain.nbytes());
-      first += piece.numel();
-    }
-  }
+  for (const NamedTensor& named : in_file_order) write_tensor(file, named, fill);
   file.commit();
 }
 
@@ -235,7 +230,7 @@ void rewrite_safetensors(const std::filesystem::path& path, const SafetensorsFil
     source.read_elements(entry, 0, values);
     const auto changed = change(entry.name, values);
     assert(changed.sizes() == values.sizes() && changed.scalar_type() == entry.dtype);
-    write_tensor(file, changed);
+    write_tensor(file, {entry.name, changed}, {});
   }
   file.commit();
 }

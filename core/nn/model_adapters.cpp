@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 namespace drift::nn {
-AdapterMaker::AdapterMaker(const ModelConfig& config) {
+AdapterMaker::AdapterMaker(const ModelConfig& config) : device_(config.device) {
   if (config.adapter_json.empty()) return;
   try {
     const auto json = nlohmann::json::parse(config.adapter_json);
@@ -27,7 +27,7 @@ AdapterMaker::AdapterMaker(const ModelConfig& config) {
 void AdapterMaker::add_to(Projection& projection, std::string_view weight_name) const {
   const auto module = module_of(weight_name);
   if (!is_needed() || (!modules_.empty() && !modules_.contains(module))) return;
-  const auto options = projection.weight.options().requires_grad(true);
+  const auto options = projection.weight.options().device(device_).requires_grad(true);
   projection.adapter.a = at::empty({rank_, projection.weight.size(1)}, options);
   projection.adapter.b = at::empty({projection.weight.size(0), rank_}, options);
   projection.adapter.scale = scale_;

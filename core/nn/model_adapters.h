@@ -25,6 +25,7 @@ class AdapterMaker {
   void add_to(Projection& projection, std::string_view weight_name) const;
 
  private:
+  at::Device device_ = at::kCPU;  // also where weights are packed, which leaves them on the meta device
   std::int64_t rank_ = 0;
   double scale_ = 0, dropout_ = 0;
   std::set<std::string, std::less<>> modules_;

@@ -34,7 +34,8 @@ class PackedWeights {
   /// @throws Error if the model has no such matrix, or a value is not finite
   virtual void pack(const std::string& name, const at::Tensor& weight) = 0;
 
-  /// What they take once packed.
+  /// How many values are packed, and the bytes that they take; also of a model of shapes.
+  virtual std::int64_t packed_values() const = 0;
   virtual std::int64_t packed_bytes() const = 0;
 };
 

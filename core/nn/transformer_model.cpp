@@ -28,9 +28,9 @@ TransformerModel::TransformerModel(const TransformerShape& shape, const TensorNa
                                    const ModelConfig& config)
     : shape_(shape), packing_(Packing::of(config)), names_(names), traits_(std::move(traits)) {
   const AdapterMaker adapters(config);
-  const bool trained = !packing_.nf4 && !adapters.is_needed();
+  const bool frozen = adapters.is_needed() || packing_.nf4;
   const auto parameter = [&](at::IntArrayRef sizes) {
-    return at::empty(sizes, at::TensorOptions(config.dtype).device(config.device)).set_requires_grad(trained);
+    return at::empty(sizes, at::TensorOptions(config.dtype).device(config.device)).set_requires_grad(!frozen);
   };
   const auto matrix = [&](at::IntArrayRef sizes) {
     return packing_.nf4 ? at::empty(sizes, at::TensorOptions(config.dtype).device(at::kMeta)) : parameter(sizes);
@@ -224,15 +224,23 @@ void TransformerModel::pack(const std::string& name, const at::Tensor& weight) {
   throw Error("the model has no matrix `" + name + "` to pack");
 }
 
-std::int64_t TransformerModel::packed_bytes() const {
-  if (!packing_.nf4) return 0;
-  std::int64_t bytes = 0;
-  for (const auto& block : blocks_) {
+std::int64_t TransformerModel::sum_of_packed(const std::function<std::int64_t(std::int64_t values)>& each) const {
+  std::int64_t sum = 0;
+  for (std::size_t layer = 0; packing_.nf4 && layer < blocks_.size(); ++layer) {
+    const auto& block = blocks_[layer];
     for (const auto* projection :
          {&block.q, &block.k, &block.v, &block.attention_out, &block.gate, &block.up, &block.down})
-      bytes += kernels::nf4_bytes(projection->weight.numel(), packing_.double_quantization);
+      sum += each(projection->weight.numel());
   }
-  return bytes;
+  return sum;
+}
+
+std::int64_t TransformerModel::packed_values() const {
+  return sum_of_packed([](std::int64_t values) { return values; });
+}
+
+std::int64_t TransformerModel::packed_bytes() const {
+  return sum_of_packed([&](std::int64_t values) { return kernels::nf4_bytes(values, packing_.double_quantization); });
 }
 
 std::vector<NamedTensor> TransformerModel::adapter_parameters() const { return adapters_; }

@@ -66,6 +66,7 @@ class TransformerModel : public Model,
   std::vector<NamedTensor> block_parameters(std::int64_t layer) const override;
   void before_each_block(std::function<void(std::int64_t layer)> bring) override;
   void pack(const std::string& name, const at::Tensor& weight) override;
+  std::int64_t packed_values() const override;
   std::int64_t packed_bytes() const override;
 
  protected:
@@ -81,6 +82,7 @@ class TransformerModel : public Model,
   at::Tensor run_blocks(const ForwardInput& input, const RotaryTable& rotary, const at::Tensor& attention_mask,
                         TransformerCache* cache, const CachePlaces* places) const;
   void check_length(std::int64_t sequence) const;
+  std::int64_t sum_of_packed(const std::function<std::int64_t(std::int64_t values)>& each) const;
 
   TransformerShape shape_;
   Packing packing_;

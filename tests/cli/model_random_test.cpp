@@ -5,7 +5,7 @@
 #include <tests/support/support.h>
 
 #include <ATen/ops/equal.h>
-#include <ATen/ops/ones.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/std.h>
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -21,7 +21,7 @@ class RandomModel : public testing::Test {
   RandomModel() {
     // A shape is a folder with a config.json and nothing else.
     test::write_file(folder_.path() / "shape/config.json",
-                     test::read_file(test::source_dir() / "tests/golden/data/ckpt/llada_a/config.json"));
+                     test::read_file(test::source_dir() / "tests/golden/data/ckpt/dream_a/config.json"));
   }
 
   test::CommandResult drift(const std::string& arguments) const {
@@ -37,15 +37,14 @@ class RandomModel : public testing::Test {
 TEST_F(RandomModel, HasTheShapeAndTheTypeAskedFor) {
   const auto made = drift("model random shape --out made");
   ASSERT_EQ(made.status, 0) << made.error;
-  EXPECT_THAT(made.output, HasSubstr("made: 0.14 M parameters, bfloat16"));
+  EXPECT_THAT(made.output, HasSubstr("made: 0.27 M parameters, bfloat16"));
   const auto info = nlohmann::json::parse(drift("model info made --json").output);
   EXPECT_EQ(info["on_disk"]["bfloat16"]["bytes"], 2 * info["parameters"].get<int>());
   EXPECT_EQ(nlohmann::json::parse(test::read_file(folder_.path() / "made/config.json"))["torch_dtype"], "bfloat16");
 
   const SafetensorsFile file(folder_.path() / "made/model.safetensors");
-  EXPECT_TRUE(at::equal(file.tensor("model.transformer.ln_f.weight"),
-                        at::ones_like(file.tensor("model.transformer.ln_f.weight"))));
-  const auto embedding = file.tensor("model.transformer.wte.weight").to(at::kFloat);
+  EXPECT_TRUE(at::equal(file.tensor("model.norm.weight"), at::ones_like(file.tensor("model.norm.weight"))));
+  const auto embedding = file.tensor("model.embed_tokens.weight").to(at::kFloat);
   EXPECT_NEAR(embedding.std().item<double>(), 0.02, 0.001);
   EXPECT_NEAR(embedding.mean().item<double>(), 0, 0.001);
 }
@@ -97,8 +96,7 @@ TEST_F(RandomModel, ReplacesNothingAndLeavesNothingHalfWritten) {
 
 TEST_F(RandomModel, AVocabularyWithoutRoomForBytesIsRefused) {
   auto config = nlohmann::json::parse(test::read_file(folder_.path() / "shape/config.json"));
-  config.update(
-      {{"vocab_size", 100}, {"embedding_size", 100}, {"mask_token_id", 1}, {"eos_token_id", 0}, {"pad_token_id", 0}});
+  config.update({{"vocab_size", 100}, {"mask_token_id", 1}, {"eos_token_id", 0}, {"pad_token_id", 0}});
   test::write_file(folder_.path() / "shape/config.json", config.dump());
   const auto refused = drift("model random shape --out made");
   EXPECT_EQ(refused.status, 1);
