@@ -46,17 +46,17 @@ void set_judgement(ResponseRecord& record, const Judgement& judgement, const std
 
 std::string to_json_line(const ResponseRecord& record) {
   OrderedJson json = {{"id", record.id},
-               {"task", record.task},
-               {"length", record.length},
-               {"schedule", record.schedule},
-               {"sample", record.sample},
-               {"question", record.question},
-               {"prefix", record.prefix},
-               {"reference", record.reference},
-               {"response", record.response},
-               {"tokens", record.token_ids.size()},
-               {"forwards", record.forwards},
-               {"truncated", record.truncated}};
+                      {"task", record.task},
+                      {"length", record.length},
+                      {"schedule", record.schedule},
+                      {"sample", record.sample},
+                      {"question", record.question},
+                      {"prefix", record.prefix},
+                      {"reference", record.reference},
+                      {"response", record.response},
+                      {"tokens", record.token_ids.size()},
+                      {"forwards", record.forwards},
+                      {"truncated", record.truncated}};
   json.update(verdict_json({record.value, record.solved, record.status, record.reason}));
   for (const auto& [label, result] : record.rewards) json["rewards"][label] = verdict_json(result);
   json["seconds"] = record.seconds;
