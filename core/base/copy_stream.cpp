@@ -7,9 +7,7 @@
 namespace drift {
 namespace {
 
-c10::Stream computing_stream(at::Device device) {
-  return c10::impl::VirtualGuardImpl(device.type()).getStream(device);
-}
+c10::Stream computing_stream(at::Device device) { return c10::impl::VirtualGuardImpl(device.type()).getStream(device); }
 
 CopyStream::Mark mark_in(const c10::Stream& stream) {
   auto mark = std::make_shared<c10::Event>(stream.device_type());

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kPlanHint = "drift/mask_plan.h says what each field holds";
 
-void require(bool holds, const std::string& what) {
+void require_of_plan(bool holds, const std::string& what) {
   if (!holds) throw Error("the plan is not valid: " + what, kPlanHint);
 }
 
@@ -21,7 +21,7 @@ void require(bool holds, const std::string& what) {
 void check_plan(const MaskingInput& input, MaskPlan& plan) {
   const Trajectories& responses = *input.trajectories;
   const std::int64_t length = responses.tokens_BL.size(1);
-  require(plan.sample_F.defined() && plan.sample_F.dim() == 1, "sample_F must be int64 [F]");
+  require_of_plan(plan.sample_F.defined() && plan.sample_F.dim() == 1, "sample_F must be int64 [F]");
   const std::int64_t views = plan.sample_F.size(0);
   const auto check = [&](const char* name, at::Tensor& tensor, at::ScalarType type, at::IntArrayRef sizes) {
     require_tensor(name, tensor, type, sizes, at::kCPU, kPlanHint);
@@ -36,15 +36,17 @@ void check_plan(const MaskingInput& input, MaskPlan& plan) {
   require_if_defined("weight_F", plan.weight_F, at::kFloat, {views}, kPlanHint);
   require_if_defined("prompt_masked_FP", plan.prompt_masked_FP, at::kBool, {views, responses.prompts.tokens_BP.size(1)},
                      kPlanHint);
-  require(plan.forwards >= 1, "forwards (K) must be at least 1");
+  require_of_plan(plan.forwards >= 1, "forwards (K) must be at least 1");
   if (views == 0) return;
-  require(plan.sample_F.min().item<std::int64_t>() >= 0 &&
-              plan.sample_F.max().item<std::int64_t>() < responses.tokens_BL.size(0),
-          "sample_F points beyond the responses");
-  require(plan.forward_F.min().item<std::int64_t>() >= 0 && plan.forward_F.max().item<std::int64_t>() < plan.forwards,
-          "forward_F must be in [0, forwards)");
-  require(!plan.weight_F.defined() || at::isfinite(plan.weight_F).all().item<bool>(), "weight_F must be finite");
-  require(plan.target_FL.any().item<bool>(), "no view scores a position");
+  require_of_plan(plan.sample_F.min().item<std::int64_t>() >= 0 &&
+                      plan.sample_F.max().item<std::int64_t>() < responses.tokens_BL.size(0),
+                  "sample_F points beyond the responses");
+  require_of_plan(
+      plan.forward_F.min().item<std::int64_t>() >= 0 && plan.forward_F.max().item<std::int64_t>() < plan.forwards,
+      "forward_F must be in [0, forwards)");
+  require_of_plan(!plan.weight_F.defined() || at::isfinite(plan.weight_F).all().item<bool>(),
+                  "weight_F must be finite");
+  require_of_plan(plan.target_FL.any().item<bool>(), "no view scores a position");
 }
 
 }  // namespace drift

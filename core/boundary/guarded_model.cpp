@@ -4,6 +4,8 @@
 #include <core/boundary/guard.h>
 #include <core/boundary/lent.h>
 
+#include <core/nn/block_weights.h>
+
 #include <drift/cached_forward.h>
 
 #include <ATen/core/grad_mode.h>
@@ -59,7 +61,8 @@ class GuardedModel final : public Guard<Model>,
                            public CachedForward,
                            public BlockAttention,
                            public Adapters,
-                           public ScoredRows {
+                           public ScoredRows,
+                           public nn::BlockWeightsOnDemand {
  public:
   GuardedModel(std::unique_ptr<Model> plugin, const Callee& callee, const ModelConfig& config)
       : Guard(std::move(plugin), callee) {
@@ -75,7 +78,8 @@ class GuardedModel final : public Guard<Model>,
     return (capability == typeid(CachedForward) && has<CachedForward>()) ||
            (capability == typeid(BlockAttention) && has<BlockAttention>()) ||
            (capability == typeid(Adapters) && has<Adapters>()) ||
-           (capability == typeid(ScoredRows) && has<ScoredRows>());
+           (capability == typeid(ScoredRows) && has<ScoredRows>()) ||
+           (capability == typeid(nn::BlockWeightsOnDemand) && has<nn::BlockWeightsOnDemand>());
   }
 
   const ModelTraits& traits() const override { return traits_; }
@@ -124,6 +128,12 @@ class GuardedModel final : public Guard<Model>,
   }
   std::vector<NamedTensor> adapter_parameters() const override {
     return call("adapter_parameters", [&] { return as<Adapters>().adapter_parameters(); });
+  }
+  std::vector<NamedTensor> block_parameters(std::int64_t layer) const override {
+    return call("block_parameters", [&] { return as<nn::BlockWeightsOnDemand>().block_parameters(layer); });
+  }
+  void before_each_block(std::function<void(std::int64_t layer)> bring) override {
+    call("before_each_block", [&] { as<nn::BlockWeightsOnDemand>().before_each_block(std::move(bring)); });
   }
   std::int64_t scored_rows_before(std::int64_t response_position) const override {
     return call("scored_rows_before", [&] {

@@ -1,8 +1,9 @@
 #include <core/cli/training_run.h>
 
 #include <core/base/device.h>
-#include <core/base/memory.h>
+#include <core/cli/memory_check.h>
 #include <core/io/checkpoint.h>
+#include <core/io/checkpoint_weights.h>
 #include <core/io/json.h>
 #include <core/io/run_folder.h>
 #include <core/report/format.h>
@@ -19,12 +20,6 @@ namespace drift {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string bytes_text(std::int64_t bytes) {
-  const double gibibytes = static_cast<double>(bytes) / (1 << 30);
-  return gibibytes >= 1 ? format_decimal(gibibytes, 1) + " GiB"
-                        : format_decimal(static_cast<double>(bytes) / (1 << 20), 0) + " MiB";
-}
 
 std::string range_text(std::int64_t low, std::int64_t high) {
   return low == high ? format_integer(low) : format_integer(low) + " to " + format_integer(high);
@@ -61,14 +56,14 @@ void add_work(const TrainingPlan& plan, TextTable& table) {
       format_integer(plan.evaluations) + " times " + format_integer(plan.held_out_items) + " held-out items");
 }
 
-TextTable memory_table(const TrainingPlan& plan, std::optional<std::int64_t> available) {
+std::string memory_table(const MemoryOfPlace& place, std::optional<std::int64_t> available) {
   TextTable table{.is_number = {false, true}};
-  for (const MemoryPart& part : plan.always) table.rows.push_back({part.name, bytes_text(part.bytes), part.note});
-  for (const MemoryPart& part : plan.phases)
-    table.rows.push_back({part.name, bytes_text(part.bytes), part.note + "; one phase at a time"});
-  table.rows.push_back({"total", bytes_text(plan.memory_bytes()),
-                        available ? "available: " + bytes_text(*available) : "available: unknown here"});
-  return table;
+  for (const MemoryPart& part : place.always) table.rows.push_back({part.name, memory_text(part.bytes), part.note});
+  for (const MemoryPart& part : place.phases)
+    table.rows.push_back({part.name, memory_text(part.bytes), part.note + "; one phase at a time"});
+  table.rows.push_back({"total", memory_text(place.bytes()),
+                        available ? "available: " + memory_text(*available) : "available: unknown here"});
+  return to_text(table, /*unicode=*/true, "  ");
 }
 
 struct Disk {
@@ -83,28 +78,13 @@ Disk disk_of(const TrainingPlan& plan, const fs::path& run) {
   return {(plan.checkpoints + 1) * plan.checkpoint_bytes, static_cast<std::int64_t>(fs::space(existing).available)};
 }
 
-/// What would take less memory than the configuration does.
-std::string savings(const RunConfig& config, const TrainingPlan& plan) {
-  std::string ways = "a smaller model, or more memory";
-  if (config.section("model").get<std::string>("dtype") == "float32") ways += "; --dtype bfloat16";
-  const auto has_reference = [](const MemoryPart& part) { return part.name == "reference policy"; };
-  if (std::ranges::any_of(plan.always, has_reference)) ways += "; reference.policy = \"old\", or no KL";
-  const MemoryPart& update = plan.phases.back();
-  if (update.bytes > plan.memory_bytes() / 4) ways += "; a smaller train.memory_budget_mib";
-  return ways;
-}
-
 /// What keeps the run from starting or finishing, one line each.
-std::vector<std::string> obstacles(const RunConfig& config, const TrainingPlan& plan, const Disk& disk,
-                                   std::optional<std::int64_t> available, const fs::path& run,
-                                   const TrainingOptions& options) {
+std::vector<std::string> obstacles(const TrainingPlan& plan, const Disk& disk, const AvailableMemory& available,
+                                   const fs::path& run, const TrainingOptions& options) {
   std::vector<std::string> found;
-  if (available && plan.memory_bytes() > *available) {
-    found.push_back(bytes_text(plan.memory_bytes()) + " of memory needed, " + bytes_text(*available) +
-                    " available: " + savings(config, plan));
-  }
+  if (!fits(plan.memory, available)) found.push_back(memory_shortage(plan.memory, available));
   if (disk.needed > disk.free) {
-    found.push_back(bytes_text(disk.needed) + " of disk needed for checkpoints, " + bytes_text(disk.free) +
+    found.push_back(memory_text(disk.needed) + " of disk needed for checkpoints, " + memory_text(disk.free) +
                     " free: fewer of them (train.keep_checkpoints), or another folder (--out)");
   }
   if (!options.resume && !options.overwrite && RunFolder::has_begun(run))
@@ -112,10 +92,30 @@ std::vector<std::string> obstacles(const RunConfig& config, const TrainingPlan& 
   return found;
 }
 
-nlohmann::ordered_json json_of(const TrainingPlan& plan, const Disk& disk, std::optional<std::int64_t> available,
-                               const std::vector<std::string>& obstacles, const std::vector<std::string>& notes) {
+nlohmann::ordered_json json_of(const MemoryOfPlace& place, std::optional<std::int64_t> available) {
+  nlohmann::ordered_json json;
+  for (const MemoryPart& part : place.always) json[part.name] = part.bytes;
+  for (const MemoryPart& part : place.phases) json[part.name] = part.bytes;
+  json["together"] = place.bytes();
+  json["available"] = available ? nlohmann::ordered_json(*available) : nullptr;
+  return json;
+}
+
+nlohmann::ordered_json json_of(const std::vector<MemoryChange>& changes) {
+  auto json = nlohmann::ordered_json::array();
+  for (const MemoryChange& change : changes) {
+    json.push_back(
+        {{"set", change.settings}, {"memory", change.plan.device.bytes()}, {"host_memory", change.plan.host.bytes()}});
+  }
+  return json;
+}
+
+nlohmann::ordered_json json_of(const TrainingPlan& plan, const Disk& disk, const AvailableMemory& available,
+                               const std::vector<std::string>& obstacles, const std::vector<MemoryChange>& changes,
+                               const std::vector<std::string>& notes) {
   nlohmann::ordered_json json;
   json["parameters"] = plan.parameters;
+  json["trained"] = plan.trained;
   json["steps"] = plan.steps;
   json["prompts_per_step"] = plan.prompts_per_step;
   json["group_size"] = plan.group_size;
@@ -133,12 +133,11 @@ nlohmann::ordered_json json_of(const TrainingPlan& plan, const Disk& disk, std::
                     {"scores_first", plan.update.scores_first}};
   json["evaluations"] = plan.evaluations;
   json["held_out_items"] = plan.held_out_items;
-  for (const MemoryPart& part : plan.always) json["memory"][part.name] = part.bytes;
-  for (const MemoryPart& part : plan.phases) json["memory"][part.name] = part.bytes;
-  json["memory"]["together"] = plan.memory_bytes();
-  json["memory"]["available"] = available ? nlohmann::ordered_json(*available) : nullptr;
+  json["memory"] = json_of(plan.memory.device, available.device);
+  if (!plan.memory.host.always.empty()) json["host_memory"] = json_of(plan.memory.host, available.host);
   json["disk"] = {{"checkpoints", disk.needed}, {"free", disk.free}};
   json["does_not_fit"] = obstacles;
+  json["fits_with"] = json_of(changes);
   json["notes"] = notes;
   return json;
 }
@@ -163,21 +162,29 @@ int run_dry(const TrainingOptions& options, bool json, const MakeComponents& mak
   const auto device = find_device(config);
   const fs::path folder = config.section("model").get<std::string>("path");
   const auto shapes = open_model_shapes(run.plugins->registry, config);
-  if (config.section("model").get<std::string>("initialize") == "checkpoint")
-    check_parameters(folder, shapes->parameters());
+  auto notes = config.notes();
+  if (config.section("model").get<std::string>("initialize") == "checkpoint") {
+    if (CheckpointWeights::exist_in(folder)) {
+      check_parameters(folder, shapes->parameters());
+    } else {
+      notes.push_back("there are no weights in " + folder.string() + " yet: their names and shapes were not checked");
+    }
+  }
   const Tokenizer tokenizer = Tokenizer::open(folder);
   const PromptEncoder prompts(config.section("prompt"), tokenizer, shapes->traits());
   TrainingTask training_task = open_training_task(run.plugins->registry, config, prompts);
   const PolicyComponents components = make_components(run, std::move(training_task.task));
-  const TrainingPlan plan = plan_training(config, *shapes, device_name == "cpu", prompts, components);
+  const auto evaluation = evaluation_rollout(run);
+  const TrainingPlan plan = plan_training(config, *shapes, prompts, components, evaluation ? &*evaluation : nullptr);
 
   const fs::path path = run_path(options, config);
-  const auto available = device ? available_memory(*device) : std::nullopt;
+  const auto available = available_memory_of(config, device);
   const Disk disk = disk_of(plan, path);
-  const auto in_the_way = obstacles(config, plan, disk, available, path, options);
-  const auto& notes = config.notes();
+  const auto in_the_way = obstacles(plan, disk, available, path, options);
+  std::vector<MemoryChange> changes;
+  if (!fits(plan.memory, available)) changes = changes_that_fit(run, options.config, plan.memory_work, available);
   if (json) {
-    std::cout << json_text(json_of(plan, disk, available, in_the_way, notes), 1) << "\n";
+    std::cout << json_text(json_of(plan, disk, available, in_the_way, changes, notes), 1) << "\n";
     return in_the_way.empty() ? 0 : 1;
   }
   TextTable work{
@@ -190,10 +197,14 @@ int run_dry(const TrainingOptions& options, bool json, const MakeComponents& mak
   add_work(plan, work);
   const std::string kept = std::to_string(plan.checkpoints) + " kept and one being written";
   std::cout << to_text(work) << "\nmemory (" << device_name << ")\n"
-            << to_text(memory_table(plan, available), /*unicode=*/true, "  ") << "\ndisk\n  checkpoints  "
-            << bytes_text(disk.needed) << "  " << kept << "; free: " << bytes_text(disk.free) << "\n\n";
+            << memory_table(plan.memory.device, available.device);
+  if (!plan.memory.host.always.empty())
+    std::cout << "\nmemory (host)\n" << memory_table(plan.memory.host, available.host);
+  std::cout << "\ndisk\n  checkpoints  " << memory_text(disk.needed) << "  " << kept
+            << "; free: " << memory_text(disk.free) << "\n\n";
   for (const std::string& note : notes) std::cout << "note: " << note << "\n";
   for (const std::string& obstacle : in_the_way) std::cout << "does not fit: " << obstacle << "\n";
+  for (const std::string& line : change_lines(changes)) std::cout << "  fits with " << line << "\n";
   if (in_the_way.empty()) std::cout << "Everything fits. Nothing was written.\n";
   return in_the_way.empty() ? 0 : 1;
 }

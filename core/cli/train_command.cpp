@@ -1,4 +1,5 @@
 #include <core/cli/training_run.h>
+#include <core/components/streamed_model.h>
 #include <core/train/policy_training.h>
 #include <core/train/pretraining.h>
 
@@ -17,18 +18,22 @@ PolicyComponents make_components(const LoadedRun& run, Loaded<Task> task) {
           .reference = std::nullopt};
 }
 
+/// It begins as the model that the run began with, also after a resume.
+Loaded<Model> open_reference(const LoadedRun& run, const ReferenceSettings& settings) {
+  const auto& registry = run.plugins->registry;
+  if (settings.kind == ReferenceKind::kOld) return {};
+  return settings.offload ? open_streamed_model(registry, run.config) : open_initial_model(registry, run.config);
+}
+
 std::unique_ptr<Training> make_policy_training(const LoadedRun& run, const Model& model, const PromptEncoder& prompts,
                                                Loaded<Task> task) {
-  const auto& registry = run.plugins->registry;
   const auto& config = run.config;
   PolicyComponents components = make_components(run, std::move(task));
   LossNeeds needs;
   components.loss->needs(needs);
   if (needs.reference) {
     const auto settings = ReferenceSettings::from(config.section("reference"));
-    // It begins as the model that the run began with, also after a resume.
-    components.reference.emplace(
-        settings, settings.kind == ReferenceKind::kOld ? Loaded<Model>() : open_initial_model(registry, config));
+    components.reference.emplace(settings, open_reference(run, settings));
   }
   return std::make_unique<PolicyTraining>(config, model, prompts, std::move(components));
 }
@@ -41,7 +46,7 @@ struct TrainOptions {
 
 int train(const TrainOptions& options) {
   return options.dry_run ? run_dry(options.training, options.json, make_components)
-                         : run_training(options.training, ConfigPurpose::kTrain, make_policy_training);
+                         : run_training(options.training, ConfigPurpose::kTrain, make_policy_training, make_components);
 }
 
 int pretrain(const TrainingOptions& options) {

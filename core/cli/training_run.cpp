@@ -2,6 +2,7 @@
 
 #include <core/base/log.h>
 #include <core/cli/continued_run.h>
+#include <core/cli/memory_check.h>
 #include <core/cli/run_files.h>
 #include <core/components/method_name.h>
 #include <core/eval/held_out.h>
@@ -150,7 +151,8 @@ fs::path run_path(const TrainingOptions& options, const RunConfig& config) {
   }
 }
 
-int run_training(const TrainingOptions& options, ConfigPurpose purpose, const MakeTraining& make_training) {
+int run_training(const TrainingOptions& options, ConfigPurpose purpose, const MakeTraining& make_training,
+                 MakeComponents make_components) {
   if (options.resume && options.overwrite)
     throw UsageError("--resume continues a run, --overwrite starts it anew", "give one of them");
   const LoadedRun run = load_run(options.config, purpose);
@@ -166,10 +168,11 @@ int run_training(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   if (options.resume) folder.emplace(RunFolder::open(path));
   const auto resumed = options.resume ? folder->resume_point() : std::nullopt;
   if (resumed) check_continued(config, settings.settings, *resumed, options.config.file, path);
-  // What is wrong with the tokenizer, the prompt or the data is said before the weights are read.
+  // What is wrong with the tokenizer, the prompt, the data or the memory is said before the weights are read.
   const Tokenizer tokenizer = Tokenizer::open(model_folder);
   const PromptEncoder prompts(config.section("prompt"), tokenizer, read_model_traits(run.plugins->registry, config));
   auto training_task = open_training_task(run.plugins->registry, config, prompts);
+  if (make_components != nullptr) require_memory(run, options.config, prompts, make_components);
   const auto model = resumed ? open_model(run.plugins->registry, config, resumed->folder)
                              : open_initial_model(run.plugins->registry, config);
   auto evaluator = make_evaluator(run);

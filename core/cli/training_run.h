@@ -30,11 +30,13 @@ std::filesystem::path run_path(const TrainingOptions& options, const RunConfig& 
 using MakeTraining = std::function<std::unique_ptr<Training>(const LoadedRun& run, const Model& model,
                                                              const PromptEncoder& prompts, Loaded<Task> task)>;
 
-/// A whole training run in its folder: begin or continue, train, evaluate, save, report.
-/// @return the exit status: 0, or 128 + the signal that stopped it
-int run_training(const TrainingOptions& options, ConfigPurpose purpose, const MakeTraining& make_training);
-
 using MakeComponents = PolicyComponents (*)(const LoadedRun& run, Loaded<Task> task);
+
+/// A whole training run in its folder: begin or continue, train, evaluate, save, report.
+/// @param make_components  to plan its memory before the weights are read; null: it is not planned
+/// @return the exit status: 0, or 128 + the signal that stopped it
+int run_training(const TrainingOptions& options, ConfigPurpose purpose, const MakeTraining& make_training,
+                 MakeComponents make_components = nullptr);
 
 /// `drift train --dry-run`: check everything but the weights' bytes, print the plan, write nothing.
 /// @return 0, or 1 if something would not fit.

@@ -15,6 +15,10 @@ at::ScalarType weight_type(const RunConfig& config) {
   return config.section("model").get<std::string>("dtype") == "bfloat16" ? at::kBFloat16 : at::kFloat;
 }
 
+at::Device device_of(const RunConfig& config) { return run_device(config.section("run").get<std::string>("device")); }
+
+}  // namespace
+
 Loaded<Model> create_model(const Registry& registry, const RunConfig& config, const std::filesystem::path& folder,
                            at::Device device) {
   const ModelConfig model_config{read_config_json(folder), weight_type(config), device};
@@ -24,10 +28,6 @@ Loaded<Model> create_model(const Registry& registry, const RunConfig& config, co
     throw Error(std::string(error.what()) + "\n  in " + (folder / "config.json").string(), error.hint());
   }
 }
-
-at::Device device_of(const RunConfig& config) { return run_device(config.section("run").get<std::string>("device")); }
-
-}  // namespace
 
 Loaded<Model> open_model_shapes(const Registry& registry, const RunConfig& config) {
   return create_model(registry, config, config.section("model").get<std::string>("path"), at::kMeta);

@@ -51,6 +51,10 @@ Loaded<T> create_component(const Registry& registry, const RunConfig& config, st
 /// The model of `[model]` on the meta device: traits, names and shapes, no memory for weights.
 Loaded<Model> open_model_shapes(const Registry& registry, const RunConfig& config);
 
+/// The model of `[model]` on a device, with room for weights and nothing in it.
+Loaded<Model> create_model(const Registry& registry, const RunConfig& config, const std::filesystem::path& folder,
+                           at::Device device);
+
 /// What the model of `[model]` declares: config.json is read, no memory is allocated for weights.
 ModelTraits read_model_traits(const Registry& registry, const RunConfig& config);
 

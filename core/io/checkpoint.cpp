@@ -56,8 +56,10 @@ std::vector<Piece> pieces_of(const CheckpointWeights& weights, const std::vector
   std::vector<Piece> pieces;
   for (const SafetensorsFile& file : weights.files()) {
     for (const SafetensorsEntry& entry : file.entries()) {
+      const auto wanted = by_name.find(entry.name);
+      if (wanted == by_name.end()) continue;
       std::int64_t first = 0;
-      for (const at::Tensor& target : tensor_pieces(by_name.at(entry.name))) {
+      for (const at::Tensor& target : tensor_pieces(wanted->second)) {
         pieces.push_back({&file, &entry, first, target});
         first += target.numel();
       }
@@ -65,6 +67,8 @@ std::vector<Piece> pieces_of(const CheckpointWeights& weights, const std::vector
   }
   return pieces;
 }
+
+}  // namespace
 
 // Each thread takes the next piece as it becomes free.
 void read_parameters(const CheckpointWeights& weights, const std::vector<NamedTensor>& parameters) {
@@ -78,6 +82,8 @@ void read_parameters(const CheckpointWeights& weights, const std::vector<NamedTe
     }
   });
 }
+
+namespace {
 
 // What keeps the weights from filling the parameters, one line each.
 std::vector<std::string> compare(const CheckpointWeights& weights, const std::vector<NamedTensor>& parameters) {

@@ -14,6 +14,8 @@
 
 namespace drift {
 
+class CheckpointWeights;
+
 /// The text of the folder's config.json.
 /// @throws Error if the folder or the file is missing, or the file is not a JSON object.
 std::string read_config_json(const std::filesystem::path& folder);
@@ -57,6 +59,9 @@ std::string checkpoint_checksum(const std::filesystem::path& folder);
 /// types on the fly, and with a few megabytes per thread in addition to the parameters.
 /// @throws Error as check_parameters does; then no parameter has been touched.
 void load_parameters(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters);
+
+/// The same for some of the parameters, from weights that have been checked against all of them.
+void read_parameters(const CheckpointWeights& weights, const std::vector<NamedTensor>& parameters);
 
 /// Where weights are split into shards that have no example to follow.
 inline constexpr std::int64_t kMaxWeightFileBytes = 5'000'000'000;

@@ -8,6 +8,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/nonzero.h>
 #include <ATen/ops/sqrt.h>
@@ -20,6 +21,7 @@ namespace drift::kernels {
 namespace {
 
 constexpr std::int64_t kElementsPerTask = 1 << 15;
+constexpr std::int64_t kElementsInCache = 1 << 13;
 // Of adamw_reference(), whose temporaries are several times as large.
 constexpr std::int64_t kElementsPerPart = 1 << 24;
 constexpr std::uint32_t kMix1 = 0x9E3779B1, kMix2 = 0x7FEB352D, kMix3 = 0x846CA68B;
@@ -66,36 +68,36 @@ DRIFT_ALWAYS_INLINE std::uint32_t not_finite(float x) {
   return (std::bit_cast<std::uint32_t>(x) & 0x7F800000u) == 0x7F800000u ? 1u : 0u;
 }
 
-template <class M, class R>
-struct Pointers {
-  float* weight;
-  M* first;
-  M* second;
-  const float* gradient;
-  R* rounded;  // null: none
-};
+/// New moments; the second one, as float32, also into `wide`.
+template <class M>
+DRIFT_MULTIVERSION void update_moments(M* first, M* second, const float* gradients, float* wide, std::int64_t count,
+                                       std::uint32_t element, Factors factors) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float gradient = gradients[i] * factors.scale;
+    // std::fma where LibTorch's vectors have fused operations; all else is rounded one by one.
+    const float moment = std::fma(factors.add2 * gradient, gradient, widen(second[i]) * factors.beta2);
+    second[i] = rounded_at_random<M>(moment, element + static_cast<std::uint32_t>(i), factors);
+    wide[i] = moment;
+  }
+}
 
-/// @return how many new weights are not finite
+/// New weights from the roots of the second moments, and the first ones. @return how many of them are not finite
 template <bool kRounds, class M, class R>
-DRIFT_MULTIVERSION std::uint32_t update(Pointers<M, R> to, std::int64_t begin, std::int64_t end, std::uint32_t element,
-                                        Factors factors) {
+DRIFT_MULTIVERSION std::uint32_t move_weights(float* weight, M* first, const float* gradients, const float* roots,
+                                              R* rounded, std::int64_t count, Factors factors) {
   std::uint32_t failed = 0;
 #pragma omp simd reduction(+ : failed)
-  for (std::int64_t i = begin; i < end; ++i) {
-    const float gradient = to.gradient[i] * factors.scale;
-    // std::fma where LibTorch's vectors have fused operations; all else is rounded one by one.
-    const float first = std::fma(gradient, factors.add1, widen(to.first[i]) * factors.beta1);
-    const float second = widen(to.second[i]) * factors.beta2 + factors.add2 * gradient * gradient;
-    const float size = std::sqrt(second) / factors.root + factors.epsilon;
-    const float weight = to.weight[i] * factors.keep + factors.move * first / size;
-    to.first[i] = narrow<M>(first);
-    to.second[i] = rounded_at_random<M>(second, element + static_cast<std::uint32_t>(i), factors);
-    to.weight[i] = weight;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float moment = std::fma(gradients[i] * factors.scale, factors.add1, widen(first[i]) * factors.beta1);
+    const float moved = weight[i] * factors.keep + factors.move * moment / (roots[i] / factors.root + factors.epsilon);
+    first[i] = narrow<M>(moment);
+    weight[i] = moved;
     if constexpr (kRounds) {
-      to.rounded[i] = narrow<R>(weight);
-      failed += not_finite(widen(to.rounded[i]));
+      rounded[i] = narrow<R>(moved);
+      failed += not_finite(widen(rounded[i]));
     } else {
-      failed += not_finite(weight);
+      failed += not_finite(moved);
     }
   }
   return failed;
@@ -104,15 +106,28 @@ DRIFT_MULTIVERSION std::uint32_t update(Pointers<M, R> to, std::int64_t begin, s
 template <class M, class R>
 bool update_all(const AdamWTensors& tensors, const AdamWStep& step) {
   const Factors factors(step);
-  const Pointers<M, R> to{tensors.weight.data_ptr<float>(), tensors.first.data_ptr<M>(), tensors.second.data_ptr<M>(),
-                          tensors.gradient.const_data_ptr<float>(),
-                          tensors.rounded.defined() ? tensors.rounded.data_ptr<R>() : nullptr};
-  const auto element = static_cast<std::uint32_t>(tensors.begin);
+  auto* weight = tensors.weight.data_ptr<float>();
+  auto* first = tensors.first.data_ptr<M>();
+  auto* second = tensors.second.data_ptr<M>();
+  const auto* gradient = tensors.gradient.const_data_ptr<float>();
+  R* rounded = tensors.rounded.defined() ? tensors.rounded.data_ptr<R>() : nullptr;
   std::atomic<bool> finite = true;
   at::parallel_for(0, tensors.weight.numel(), kElementsPerTask, [&](std::int64_t begin, std::int64_t end) {
-    const auto failed = to.rounded != nullptr ? update<true>(to, begin, end, element, factors)
-                                              : update<false>(to, begin, end, element, factors);
-    if (failed > 0) finite = false;
+    const at::NoGradGuard no_gradient;
+    const auto wide = at::empty({kElementsInCache}, at::kFloat);
+    for (std::int64_t i = begin; i < end; i += kElementsInCache) {
+      const std::int64_t count = std::min(kElementsInCache, end - i);
+      update_moments(first + i, second + i, gradient + i, wide.template data_ptr<float>(), count,
+                     static_cast<std::uint32_t>(tensors.begin + i), factors);
+      // LibTorch's own root: its library's differs from the nearest value now and then.
+      const auto roots = wide.narrow(0, 0, count).sqrt_();
+      const auto* root = roots.template const_data_ptr<float>();
+      const auto failed =
+          rounded != nullptr
+              ? move_weights<true>(weight + i, first + i, gradient + i, root, rounded + i, count, factors)
+              : move_weights<false>(weight + i, first + i, gradient + i, root, rounded, count, factors);
+      if (failed > 0) finite = false;
+    }
   });
   return finite;
 }

@@ -34,7 +34,7 @@ struct AdamWTensors {
   AdamWTensors part(std::int64_t first_element, std::int64_t count) const;
 };
 
-/// Update weight, moments and `rounded`. On the CPU one pass over memory with all threads, by a loop for the
+/// Update weight, moments and `rounded`. On the CPU one pass over memory with all threads, by loops for the
 /// processor's vectors; the bits are those of adamw_reference(), whatever the number of threads. Other devices and
 /// float64 use adamw_reference().
 ///
@@ -46,8 +46,9 @@ struct AdamWTensors {
 /// @return whether all new weights are finite
 bool adamw(const AdamWTensors& tensors, const AdamWStep& step);
 
-/// The same of many tensors on a GPU by these kernels, as few launches and one wait for the GPU: the bits of adamw().
-/// Those of fits_device(), with moments of one type; step.rounding_key is not read.
+/// The same of many tensors on a GPU by these kernels, as few launches and one wait for the GPU. Moments are those of
+/// adamw() bit by bit; weights differ where the CPU's root is not the nearest value. Those of fits_device(), with
+/// moments of one type; step.rounding_key is not read.
 /// @return the first tensor whose new weights are not all finite
 std::optional<std::size_t> adamw_on_device(const cuda::KernelTable& kernels, const std::vector<AdamWTensors>& tensors,
                                            const AdamWStep& step, const std::vector<std::uint64_t>& rounding_key);

@@ -11,6 +11,7 @@
 #include <ATen/ops/empty.h>
 #include <c10/core/GradMode.h>
 
+#include <set>
 #include <utility>
 
 namespace drift::nn {
@@ -71,6 +72,8 @@ void TransformerModel::check_length(std::int64_t sequence) const {
 at::Tensor TransformerModel::run_blocks(const ForwardInput& input, const RotaryTable& rotary,
                                         const at::Tensor& attention_mask, TransformerCache* cache,
                                         const CachePlaces* places) const {
+  std::unique_lock<std::mutex> alone(one_forward_, std::defer_lock);
+  if (bring_block_) alone.lock();
   const BlockShape block_shape{shape_.heads, shape_.kv_heads, shape_.norm_epsilon};
   const auto tokens = input.tokens_BS.reshape({-1});
   // Where most rows of the table are not looked up, a dense gradient would be mostly zeros to fill and to add.
@@ -79,6 +82,7 @@ at::Tensor TransformerModel::run_blocks(const ForwardInput& input, const RotaryT
   const AdapterUse adapters;
   const bool recompute = input.recompute_blocks && cache == nullptr && c10::GradMode::is_enabled();
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
+    if (bring_block_) bring_block_(static_cast<std::int64_t>(layer));
     const auto rows_N = layer + 1 == blocks_.size() ? input.rows_N : at::Tensor();
     KeepKeysAndValues keep;
     if (cache) {
@@ -152,6 +156,22 @@ std::vector<NamedTensor> TransformerModel::parameters() const {
   named.push_back({names_.final_norm, final_norm_H_});
   if (head_VH_.defined()) named.push_back({names_.head, head_VH_});
   return named;
+}
+
+std::vector<NamedTensor> TransformerModel::block_parameters(std::int64_t layer) const {
+  std::set<std::string> names;
+  for (const auto* name :
+       {&names_.attention_norm, &names_.query, &names_.key, &names_.value, &names_.query_bias, &names_.key_bias,
+        &names_.value_bias, &names_.attention_out, &names_.feed_forward_norm, &names_.gate, &names_.up, &names_.down}) {
+    if (!name->empty()) names.insert(layer_name(*name, static_cast<std::size_t>(layer)));
+  }
+  auto own = parameters();
+  std::erase_if(own, [&](const NamedTensor& one) { return !names.contains(one.name); });
+  return own;
+}
+
+void TransformerModel::before_each_block(std::function<void(std::int64_t layer)> bring) {
+  bring_block_ = std::move(bring);
 }
 
 std::int64_t TransformerModel::training_bytes_per_row(std::int64_t sequence) const {

@@ -3,11 +3,14 @@
 #include <drift/cached_forward.h>
 #include <drift/model.h>
 
+#include <core/nn/block_weights.h>
 #include <core/nn/key_value_cache.h>
 #include <core/nn/transformer.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -41,7 +44,7 @@ struct TensorNames {
 
 /// A backbone of pre-norm blocks with rotary angles, RMS norms and SwiGLU. A family adds its traits, its config.json
 /// and its random initialisation.
-class TransformerModel : public Model, public CachedForward, public BlockAttention {
+class TransformerModel : public Model, public CachedForward, public BlockAttention, public BlockWeightsOnDemand {
  public:
   const ModelTraits& traits() const override { return traits_; }
   at::Device device() const override { return embedding_VH_.device(); }
@@ -52,6 +55,8 @@ class TransformerModel : public Model, public CachedForward, public BlockAttenti
   std::int64_t training_bytes_per_row(std::int64_t sequence) const override;
   std::unique_ptr<KeyValueCache> make_cache(std::int64_t rows, std::int64_t positions) const override;
   at::Tensor forward_window(const ForwardInput& input, const CacheWindow& window, KeyValueCache& cache) const override;
+  std::vector<NamedTensor> block_parameters(std::int64_t layer) const override;
+  void before_each_block(std::function<void(std::int64_t layer)> bring) override;
 
  protected:
   /// Allocates the parameters. `traits` without what the shape says: vocabulary_size, hidden_size, layers and
@@ -74,6 +79,8 @@ class TransformerModel : public Model, public CachedForward, public BlockAttenti
   at::Tensor final_norm_H_;
   at::Tensor head_VH_;  // undefined when tied to the embedding
   RotaryTable rotary_;
+  std::function<void(std::int64_t)> bring_block_;  // empty: all blocks are there
+  mutable std::mutex one_forward_;                 // where they are brought
 };
 
 }  // namespace drift::nn

@@ -40,7 +40,8 @@ Pretraining::Pretraining(const RunConfig& config, const Model& model, const Prom
       task_(std::move(task)),
       optimizer_(
           trainable_parameters(model),
-          OptimizerSettings::from(config.section("pretrain"), config.section("pretrain").get<std::int64_t>("steps"), static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")))),
+          OptimizerSettings::from(config.section("pretrain"), config.section("pretrain").get<std::int64_t>("steps"),
+                                  static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")))),
       random_(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "pretrain"),
       batch_size_(config.section("pretrain").get<std::int64_t>("batch_size")),
       response_length_(config.section("pretrain").get<std::int64_t>("response_length")),
@@ -107,8 +108,8 @@ StepRecord Pretraining::run(std::int64_t step) {
   batch.advantage_B = at::ones({batch_size_}, at::kFloat);
   batch.totals = batch_totals(plan, batch_size_, 1, 1);
   batch.scored_B = scored_positions(plan, batch_size_);
-  const auto gradient = policy_gradient(model_, LikelihoodLoss(), batch, memory_budget_);
-  metrics.grad_norm = optimizer_.step(gradient.gradients);
+  auto gradient = policy_gradient(model_, LikelihoodLoss(), batch, memory_budget_);
+  metrics.grad_norm = optimizer_.step(std::move(gradient.gradients));
   metrics.loss = gradient.loss;
   metrics.update_forwards_per_response = static_cast<double>(gradient.rows) / static_cast<double>(batch_size_);
   metrics.update_backwards_per_response =

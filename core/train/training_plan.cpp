@@ -1,10 +1,10 @@
 #include <core/train/training_plan.h>
 
-#include <core/base/memory.h>
-#include <core/update/batch_totals.h>
+#include <core/base/trainable.h>
 #include <core/update/policy_scores.h>
 #include <core/update/update_passes.h>
 
+#include <ATen/OpMathType.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
@@ -64,7 +64,7 @@ class UpdatePlanner {
     seed_ = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
   }
 
-  bool has_reference_model() const { return own_reference_; }
+  const LossNeeds& needs() const { return needs_; }
 
   UpdateCost plan(const Trajectories& imagined) {
     const auto inner_iterations = train_.get<std::int64_t>("inner_iterations");
@@ -108,7 +108,8 @@ class UpdatePlanner {
           static_cast<std::int64_t>(distinct_view_rows(model_.traits(), imagined, part, all_views(part)).size());
       const auto scored = part.target_FL.sum().item<std::int64_t>();
       const auto memory = divide_memory(model_, sequence, scored, budget);
-      cost_.bytes = std::max(cost_.bytes, bytes_at_once(rows, sequence, scored, budget));
+      cost_.largest_rows = std::max(cost_.largest_rows, rows);
+      cost_.largest_scored = std::max(cost_.largest_scored, scored);
       bool scores_first = false;
       for (const UpdatePass& pass : plan_passes(part, components_.loss->coupling(), memory)) {
         cost_.recomputes = cost_.recomputes || pass.recompute;
@@ -125,16 +126,6 @@ class UpdatePlanner {
     last_.optimizer_steps -= before.optimizer_steps;
     last_.backward_rows -= before.backward_rows;
     last_.passes -= before.passes;
-  }
-
-  /// As much as all rows need and the budget allows; but at least one row whose blocks are computed again.
-  std::int64_t bytes_at_once(std::int64_t rows, std::int64_t sequence, std::int64_t scored, std::int64_t budget) const {
-    const auto& traits = model_.traits();
-    const auto element = static_cast<std::int64_t>(model_.lm_head_VH().element_size());
-    const std::int64_t graph = model_.training_bytes_per_row(sequence);
-    const std::int64_t wanted = rows * graph + scored * traits.vocabulary_size * element;
-    const std::int64_t one_block = graph / std::max<std::int64_t>(1, traits.layers) * 3 / 2;
-    return std::max(std::min(wanted, budget), traits.layers * sequence * traits.hidden_size * element + one_block);
   }
 
   /// A further inner iteration on the same views: their other scores are there already.
@@ -154,25 +145,16 @@ class UpdatePlanner {
   UpdateCost cost_, last_;
 };
 
-/// A trained weight has its gradient, AdamW's two moments and, if it is narrower, its master in float32.
-void plan_memory(const RunConfig& config, const Model& shapes, bool on_cpu, bool has_reference, TrainingPlan& plan) {
-  constexpr std::int64_t kFloat = 4;
-  const auto element = static_cast<std::int64_t>(shapes.lm_head_VH().element_size());
-  const std::int64_t count = plan.parameters;
-  const std::int64_t gradients = on_cpu ? scoring_workers(shapes, /*on_cpu=*/true) : 1;
-  const std::string type = config.section("model").get<std::string>("dtype");
-  plan.always.push_back({"weights", count * element, type});
-  if (has_reference) plan.always.push_back({"reference policy", count * element, "[reference] policy"});
-  if (element < kFloat) plan.always.push_back({"master weights", count * kFloat, "float32"});
-  plan.always.push_back({"AdamW's moments", 2 * count * kFloat, "float32, two"});
-  plan.always.push_back(
-      {"gradients", gradients * count * kFloat,
-       gradients > 1 ? "float32, one for each of " + std::to_string(gradients) + " workers" : "float32"});
-  plan.always.push_back({"program", resident_memory(), "as it is now, including plugins and task"});
-
-  plan.phases.push_back({"rollout", plan.rollout.bytes, "activations and logits of the active rows"});
-  plan.phases.push_back({"update", plan.update.bytes, "activations and logits, within train.memory_budget_mib"});
-  plan.checkpoint_bytes = count * (element + (element < kFloat ? kFloat : 0) + 2 * kFloat);
+/// On disk: weights, master weights and moments.
+void plan_checkpoints(const RunConfig& config, const Model& shapes, TrainingPlan& plan) {
+  plan.checkpoint_bytes = weight_bytes(shapes);
+  const bool narrow = config.section("train").get<std::string>("moments") == "bfloat16";
+  for (const NamedTensor& one : trainable_parameters(shapes)) {
+    const std::int64_t count = one.tensor.numel();
+    const auto wide = static_cast<std::int64_t>(c10::elementSize(at::toOpMathType(one.tensor.scalar_type())));
+    plan.trained += count;
+    plan.checkpoint_bytes += count * ((wide > one.tensor.element_size() ? wide : 0) + 2 * (narrow ? 2 : wide));
+  }
   plan.checkpoints = config.section("train").get<std::int64_t>("keep_checkpoints");
 }
 
@@ -188,15 +170,8 @@ void plan_evaluations(const RunConfig& config, const Loaded<Task>& task, Trainin
 
 }  // namespace
 
-std::int64_t TrainingPlan::memory_bytes() const {
-  std::int64_t bytes = 0, phase = 0;
-  for (const MemoryPart& part : always) bytes += part.bytes;
-  for (const MemoryPart& part : phases) phase = std::max(phase, part.bytes);
-  return bytes + phase;
-}
-
-TrainingPlan plan_training(const RunConfig& config, const Model& shapes, bool on_cpu, const PromptEncoder& prompts,
-                           const PolicyComponents& components) {
+TrainingPlan plan_training(const RunConfig& config, const Model& shapes, const PromptEncoder& prompts,
+                           const PolicyComponents& components, const Rollout* evaluation) {
   const auto& train = config.section("train");
   TrainingPlan plan;
   plan.parameters = parameter_count(shapes);
@@ -213,6 +188,7 @@ TrainingPlan plan_training(const RunConfig& config, const Model& shapes, bool on
   const auto* estimate = capability<RolloutCostEstimate>(*components.rollout);
   plan.rollout_is_known = estimate != nullptr;
   if (estimate != nullptr) {
+    const bool on_cpu = config.section("run").get<std::string>("device") == "cpu";
     estimate->estimate_cost(shapes, plan.prompt_lengths.longest, plan.responses(), on_cpu, plan.rollout);
   }
 
@@ -221,7 +197,23 @@ TrainingPlan plan_training(const RunConfig& config, const Model& shapes, bool on
   plan.update = update.plan(
       imagine(prompts.encode(items, plan.group_size, plan.response_length), plan.response_length, shapes.traits()));
   plan_evaluations(config, components.task, plan);
-  plan_memory(config, shapes, on_cpu, update.has_reference_model(), plan);
+  plan_checkpoints(config, shapes, plan);
+
+  MemoryWork& work = plan.memory_work;
+  work.rollout = &*components.rollout;
+  work.needs = update.needs();
+  work.longest_prompt = plan.prompt_lengths.longest;
+  work.response_length = plan.response_length;
+  work.responses = plan.responses();
+  work.rows = plan.update.largest_rows;
+  work.scored_tokens = plan.update.largest_scored;
+  if (plan.evaluations > 0) {
+    const auto& section = config.section("evaluation");
+    work.evaluation = evaluation;
+    work.evaluated_at_once =
+        std::min(section.get<std::int64_t>("batch_size"), plan.held_out_items * section.get<std::int64_t>("samples"));
+  }
+  plan.memory = plan_memory(config, shapes, work);
   return plan;
 }
 

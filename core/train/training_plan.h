@@ -4,6 +4,7 @@
 
 #include <core/config/run_config.h>
 #include <core/rollout/prompt_encoder.h>
+#include <core/train/memory_plan.h>
 #include <core/train/policy_training.h>
 
 #include <cstdint>
@@ -30,18 +31,14 @@ struct UpdateCost {
   std::int64_t passes = 0;           ///< that they are divided into
   bool recomputes = false;           ///< activations do not fit the budget: blocks are recomputed in the backward
   bool scores_first = false;         ///< nor does that suffice: a coupled unit is scored first, then computed in parts
-  std::int64_t bytes = 0;            ///< activations and logits held at one time
-};
-
-struct MemoryPart {
-  std::string name;
-  std::int64_t bytes = 0;
-  std::string note;  ///< for people
+  std::int64_t largest_rows = 0;     ///< masked sequences of the largest optimizer step
+  std::int64_t largest_scored = 0;   ///< scored tokens, likewise
 };
 
 /// The work and memory of a training run, computed before any weight is read.
 struct TrainingPlan {
   std::int64_t parameters = 0;
+  std::int64_t trained = 0;  ///< of them
   std::int64_t steps = 0, prompts_per_step = 0, group_size = 0;
   std::int64_t response_length = 0;
   PromptLengths prompt_lengths;
@@ -51,18 +48,16 @@ struct TrainingPlan {
   std::int64_t evaluations = 0, held_out_items = 0;
   std::int64_t checkpoint_bytes = 0, checkpoints = 0;  ///< on disk; one more exists while it is written
 
-  std::vector<MemoryPart> always;  ///< held during the whole run
-  std::vector<MemoryPart> phases;  ///< rollout and update take turns
+  MemoryPlan memory;
+  MemoryWork memory_work;  ///< what it was computed from, for the same of another configuration
 
   std::int64_t responses() const { return prompts_per_step * group_size; }
-  /// `always` and the largest of `phases`.
-  std::int64_t memory_bytes() const;
 };
 
 /// @param shapes  the model on the meta device
-/// @param on_cpu  whether it will be on the CPU
+/// @param evaluation  the rollout of evaluations, or null
 /// @throws Error if a component cannot do its part.
-TrainingPlan plan_training(const RunConfig& config, const Model& shapes, bool on_cpu, const PromptEncoder& prompts,
-                           const PolicyComponents& components);
+TrainingPlan plan_training(const RunConfig& config, const Model& shapes, const PromptEncoder& prompts,
+                           const PolicyComponents& components, const Rollout* evaluation);
 
 }  // namespace drift

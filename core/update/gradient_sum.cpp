@@ -1,9 +1,13 @@
 #include <core/update/gradient_sum.h>
 
 #include <ATen/OpMathType.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/function_hook.h>
+#include <torch/csrc/autograd/variable.h>
 
+#include <memory>
 #include <utility>
 
 namespace drift {
@@ -11,7 +15,11 @@ namespace {
 
 at::ScalarType sum_type(const at::Tensor& tensor) { return at::toOpMathType(tensor.scalar_type()); }
 
-/// Adds `gradient`, or makes it the sum: no other reference to it remains.
+// A backward on the CPU runs on the thread that asks for it. On a device it has a thread of its own, and there is one
+// worker.
+thread_local std::int64_t worker_of_this_thread = 0;
+
+/// Adds `gradient`, or makes it the sum if no other reference to it remains.
 void add_to(at::Tensor& sum, at::Tensor gradient) {
   if (sum.defined()) {
     sum.add_(gradient);
@@ -30,19 +38,38 @@ void add_rows(at::Tensor& sum, const at::Tensor& parameter, const at::Tensor& gr
 
 }  // namespace
 
+/// Takes a parameter's gradient out of a backward as soon as it is known.
+struct GradientSum::Hook final : torch::autograd::FunctionPreHook {
+  Hook(GradientSum& to, std::size_t number) : sum(to), parameter(number) {}
+
+  torch::autograd::variable_list operator()(const torch::autograd::variable_list& gradients) override {
+    const at::NoGradGuard no_gradient;
+    if (gradients[0].defined()) sum.add(worker_of_this_thread, parameter, gradients[0]);
+    return {at::Tensor()};
+  }
+
+  GradientSum& sum;
+  const std::size_t parameter;
+};
+
 GradientSum::GradientSum(std::vector<at::Tensor> parameters, std::int64_t workers)
     : parameters_(std::move(parameters)),
-      shares_(static_cast<std::size_t>(workers), std::vector<Share>(parameters_.size())) {}
+      shares_(static_cast<std::size_t>(workers), std::vector<Share>(parameters_.size())) {
+  for (std::size_t p = 0; p < parameters_.size(); ++p)
+    torch::autograd::impl::add_hook(parameters_[p], std::make_unique<Hook>(*this, p));
+}
+
+GradientSum::~GradientSum() {
+  for (const at::Tensor& parameter : parameters_) torch::autograd::impl::hooks(parameter).pop_back();
+}
 
 void GradientSum::backward(std::int64_t worker, const std::vector<at::Tensor>& outputs,
                            const std::vector<at::Tensor>& output_gradients) {
+  worker_of_this_thread = worker;
   // torch::autograd::grad, not backward(): .grad is one place for all threads, and the order of additions into it is
-  // not fixed.
-  auto gradients = torch::autograd::grad(outputs, parameters_, output_gradients, /*retain_graph=*/std::nullopt,
-                                         /*create_graph=*/false, /*allow_unused=*/true);
-  for (std::size_t p = 0; p < parameters_.size(); ++p) {
-    if (gradients[p].defined()) add(worker, p, std::move(gradients[p]));
-  }
+  // not fixed. What it returns has been added already.
+  torch::autograd::grad(outputs, parameters_, output_gradients, /*retain_graph=*/std::nullopt,
+                        /*create_graph=*/false, /*allow_unused=*/true);
 }
 
 void GradientSum::add(std::int64_t worker, std::size_t parameter, at::Tensor gradient) {

@@ -45,8 +45,9 @@ PolicyScores score_views(const Model& model, const Trajectories& trajectories, c
   PolicyScores scores(all_flat.end / length, length, head_VH.options().dtype(type).requires_grad(false), want_entropy);
   scores.rows = static_cast<std::int64_t>(rows.size());
 
-  const std::int64_t rows_at_once = std::max<std::int64_t>(1, kTokensPerForward / sequence);
-  parallel_rows(scoring_workers(model, head_VH.is_cpu()), static_cast<std::int64_t>(rows.size()),
+  const std::int64_t workers = scoring_workers(model, head_VH.is_cpu());
+  const std::int64_t rows_at_once = rows_scored_at_once(model, sequence, head_VH.is_cpu()) / workers;
+  parallel_rows(workers, static_cast<std::int64_t>(rows.size()),
                 [&](std::int64_t, std::int64_t begin, std::int64_t end) {
                   kernels::LinearLogSoftmax head(head_VH);
                   for (std::int64_t first = begin; first < end; first += rows_at_once) {
@@ -62,6 +63,10 @@ PolicyScores score_views(const Model& model, const Trajectories& trajectories, c
                   }
                 });
   return scores;
+}
+
+std::int64_t rows_scored_at_once(const Model& model, std::int64_t sequence, bool on_cpu) {
+  return scoring_workers(model, on_cpu) * std::max<std::int64_t>(1, kTokensPerForward / sequence);
 }
 
 std::int64_t scoring_workers(const Model& model, bool on_cpu) {

@@ -32,6 +32,9 @@ struct PolicyScores {
 PolicyScores score_views(const Model& model, const Trajectories& trajectories, const MaskPlan& plan,
                          const std::vector<std::int64_t>& views, bool want_entropy);
 
+/// Rows whose activations score_views() holds together, over all workers.
+std::int64_t rows_scored_at_once(const Model& model, std::int64_t sequence, bool on_cpu);
+
 /// Workers that share the rows of a model: as row_workers(), but 1 where each worker's own gradient of all parameters
 /// would be large; operations of such a model are long enough to share.
 std::int64_t scoring_workers(const Model& model, bool on_cpu);

@@ -99,8 +99,8 @@ void PolicyUpdate::step(std::int64_t optimizer_steps, Part& part, Sum& sum) {
   batch.share = part.share;
 
   const PhaseTimer timer;
-  const auto gradient = policy_gradient(model_, *loss_, batch, settings_.memory_budget);
-  sum.result.gradient_norm += optimizer_.step(gradient.gradients);
+  auto gradient = policy_gradient(model_, *loss_, batch, settings_.memory_budget);
+  sum.result.gradient_norm += optimizer_.step(std::move(gradient.gradients));
   if (reference_ != nullptr) reference_->after_optimizer_step(optimizer_.steps(), model_);
   sum.result.gradient_seconds += timer.seconds();
   if (!part.old_policy.logprob_FL.defined()) part.old_policy.logprob_FL = gradient.current_FL;

@@ -24,6 +24,11 @@ ReferenceSettings ReferenceSettings::from(const Params& section) {
                                      : ReferenceKind::kOld;
   settings.sync_steps = section.get<std::int64_t>("sync_steps");
   settings.mix = section.get<double>("mix");
+  settings.offload = section.get<bool>("offload");
+  if (settings.offload && settings.kind == ReferenceKind::kMovingAverage) {
+    throw Error("reference.offload needs a reference policy that stays as the checkpoint's files are",
+                "set reference.policy = \"frozen\", or reference.offload = false");
+  }
   return settings;
 }
 

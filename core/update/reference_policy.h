@@ -22,7 +22,9 @@ struct ReferenceSettings {
   ReferenceKind kind = ReferenceKind::kFrozen;
   std::int64_t sync_steps = 64;  ///< optimizer steps between two moves
   double mix = 0.6;              ///< reference <- mix policy + (1 - mix) reference
+  bool offload = false;          ///< of a frozen one, the blocks' weights are not held in memory
 
+  /// @throws Error if what moves is not to be held
   static ReferenceSettings from(const Params& section);
 };
 

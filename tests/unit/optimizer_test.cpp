@@ -1,14 +1,22 @@
+#include <core/kernels/adamw.h>
 #include <core/update/optimizer.h>
 
 #include <drift/error.h>
 
 #include <ATen/OpMathType.h>
+#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/std.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
+#include <torch/optim/adamw.h>
 
 #include <gmock/gmock.h>
 
@@ -181,6 +189,165 @@ TEST(Optimizer, ContinuesFromItsStateBitForBit) {
     }
     EXPECT_TRUE(at::equal(unbroken.tensor, resumed.tensor));
   }
+}
+
+/// Awkward sizes: tails of vectors, several tasks of threads, a single element.
+std::vector<NamedTensor> some_parameters(at::ScalarType type) {
+  std::vector<NamedTensor> made;
+  for (const std::int64_t size : {1, 7, 33, 70001}) {
+    const auto values = at::arange(size, at::kFloat).mul_(0.37).sin_();
+    made.push_back({"weight" + std::to_string(size), values.to(type).set_requires_grad(true)});
+  }
+  return made;
+}
+
+std::vector<at::Tensor> some_gradients(int step) {
+  std::vector<at::Tensor> made;
+  for (const std::int64_t size : {1, 7, 33, 70001})
+    made.push_back(at::arange(size, at::kFloat).mul_(0.11 * (step + 1)).cos_().mul_(std::pow(10.0, step % 5 - 2)));
+  return made;
+}
+
+OptimizerSettings with_everything() {
+  auto given = settings();
+  given.learning_rate = 1e-3;
+  given.weight_decay = 0.1;
+  given.gradient_clip = 1.0;
+  return given;
+}
+
+// What this optimizer was until it had a loop of its own; its arithmetic is repeated to the last bit.
+TEST(Optimizer, MovesAsLibTorchsAdamWDoes) {
+  const auto given = with_everything();
+  const auto ours = some_parameters(at::kFloat), theirs = some_parameters(at::kFloat);
+  Optimizer optimizer(ours, given);
+  std::vector<at::Tensor> list;
+  for (const auto& one : theirs) list.push_back(one.tensor);
+  torch::optim::AdamW libtorch(list, torch::optim::AdamWOptions(given.learning_rate)
+                                         .betas({given.beta1, given.beta2})
+                                         .eps(given.epsilon)
+                                         .weight_decay(given.weight_decay));
+  for (int step = 0; step < 20; ++step) {
+    const double norm = optimizer.step(some_gradients(step));
+    auto gradients = some_gradients(step);
+    for (std::size_t p = 0; p < list.size(); ++p)
+      list[p].mutable_grad() = norm > 1 ? gradients[p].mul_(1 / norm) : gradients[p];
+    libtorch.step();
+    for (std::size_t p = 0; p < list.size(); ++p)
+      ASSERT_TRUE(at::equal(ours[p].tensor, list[p])) << theirs[p].name << ", step " << step;
+  }
+}
+
+/// Weights after some steps, and everything else that the next step depends on.
+std::vector<NamedTensor> trajectory(at::ScalarType type, const OptimizerSettings& given, int threads) {
+  at::set_num_threads(threads);
+  const auto parameters = some_parameters(type);
+  Optimizer optimizer(parameters, given);
+  for (int step = 0; step < 6; ++step) {
+    if (step == 3) optimizer.restart();
+    optimizer.step(some_gradients(step));
+  }
+  at::set_num_threads(2);
+  auto reached = optimizer.state();
+  reached.insert(reached.end(), parameters.begin(), parameters.end());
+  return reached;
+}
+
+TEST(Optimizer, OffloadAndTheNumberOfThreadsChangeNoBit) {
+  for (const auto type : {at::kFloat, at::kBFloat16}) {
+    for (const bool narrow_moments : {false, true}) {
+      auto given = with_everything();
+      given.narrow_moments = narrow_moments;
+      const auto expected = trajectory(type, given, 1);
+      for (const bool offload : {false, true}) {
+        given.offload = offload;
+        const auto found = trajectory(type, given, 2);
+        ASSERT_EQ(found.size(), expected.size());
+        for (std::size_t t = 0; t < expected.size(); ++t)
+          EXPECT_TRUE(at::equal(found[t].tensor, expected[t].tensor))
+              << expected[t].name << (offload ? ", offload" : "");
+      }
+    }
+  }
+}
+
+TEST(Optimizer, AStateGoesFromOneKindOfMomentsToTheOther) {
+  for (const auto type : {at::kFloat, at::kBFloat16}) {
+    auto given = with_everything();
+    const auto parameters = some_parameters(type);
+    Optimizer wide(parameters, given);
+    wide.step(some_gradients(0));
+    given.narrow_moments = given.offload = true;
+    Optimizer narrow(parameters, given);
+    narrow.load_state(wide.state());
+    EXPECT_EQ(narrow.steps(), 1);
+    const auto before = wide.state(), after = narrow.state();
+    for (std::size_t t = 1; t < before.size(); ++t) {
+      const bool is_moment = before[t].name.find("moment") != std::string::npos;
+      EXPECT_EQ(after[t].tensor.scalar_type(), is_moment ? at::kBFloat16 : at::kFloat) << before[t].name;
+      EXPECT_TRUE(at::allclose(after[t].tensor.to(at::kFloat), before[t].tensor, 1.0 / 256, 0)) << before[t].name;
+    }
+    Optimizer back(parameters, with_everything());
+    back.load_state(narrow.state());
+    back.step(some_gradients(1));
+    EXPECT_EQ(back.steps(), 2);
+  }
+}
+
+// 1 - beta2 of the distance to the squared gradient is less than bfloat16 can show next to the moment: rounded to
+// nearest, the moment would never move.
+TEST(Optimizer, NarrowSecondMomentsMoveByTheRightAmountOnTheAverage) {
+  auto given = settings();
+  given.beta2 = 0.999;
+  given.narrow_moments = true;
+  constexpr std::int64_t kSize = 20000;
+  const auto weight = NamedTensor{"weight", at::zeros({kSize}).set_requires_grad(true)};
+  Optimizer optimizer({weight}, given);
+  const auto second = [&] { return optimizer.state()[2].tensor.to(at::kDouble); };
+  for (int step = 0; step < 200; ++step) optimizer.step({at::full({kSize}, 1.0)});
+  const double expected = 1 - std::pow(0.999, 200);
+  EXPECT_NEAR(second().mean().item<double>(), expected, 0.003 * expected);
+  EXPECT_GT(at::std(second(), /*unbiased=*/false).item<double>(), 0) << "each rounds for itself";
+}
+
+TEST(AdamW, TheLoopAndThePlainOperationsAreTheSame) {
+  for (const auto moments : {at::kFloat, at::kBFloat16}) {
+    for (const auto rounded : {at::kFloat, at::kBFloat16}) {
+      const auto make = [&] {
+        const auto weight = at::arange(1037, at::kFloat).mul_(0.7).sin_();
+        return kernels::AdamWTensors{weight, at::zeros_like(weight, moments), at::zeros_like(weight, moments),
+                                     at::arange(1037, at::kFloat).cos_(), at::zeros_like(weight, rounded)};
+      };
+      const auto fast = make(), plain = make();
+      kernels::AdamWStep step{1e-2, 0.9, 0.999, 1e-8, 0.1};
+      for (step.update = 1; step.update < 5; ++step.update) {
+        step.rounding_key = 0x9876543210FEDCBA * static_cast<std::uint64_t>(step.update);
+        EXPECT_TRUE(kernels::adamw(fast, step));
+        EXPECT_TRUE(kernels::adamw_reference(plain, step));
+      }
+      EXPECT_TRUE(at::equal(fast.weight, plain.weight));
+      EXPECT_TRUE(at::equal(fast.first, plain.first));
+      EXPECT_TRUE(at::equal(fast.second, plain.second));
+      EXPECT_TRUE(at::equal(fast.rounded, plain.rounded));
+    }
+  }
+}
+
+// A piece that went to the host knows which elements it holds.
+TEST(AdamW, PartsAreTheWhole) {
+  const auto make = [] {
+    const auto weight = at::ones({1000}), gradient = at::arange(1000, at::kFloat).sin_();
+    return kernels::AdamWTensors{
+        weight, at::zeros({1000}, at::kBFloat16), at::zeros({1000}, at::kBFloat16), gradient, {}};
+  };
+  const auto whole = make(), parts = make();
+  kernels::AdamWStep step{1e-2, 0.9, 0.999, 1e-8, 0.1};
+  for (step.update = 1; step.update < 5; ++step.update) {
+    kernels::adamw(whole, step);
+    for (const std::int64_t first : {0, 400, 800}) kernels::adamw(parts.part(first, first < 800 ? 400 : 200), step);
+  }
+  EXPECT_TRUE(at::equal(whole.weight, parts.weight));
+  EXPECT_TRUE(at::equal(whole.second, parts.second));
 }
 
 TEST(Optimizer, AStateOfAnotherModelIsRefused) {

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <core/cli/training_run.h>
+#include <core/train/training_plan.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace drift {
+
+/// Bytes that a run may take: on its device, and in host memory beside it. Nothing where it is unknown.
+struct AvailableMemory {
+  std::optional<std::int64_t> device, host;
+};
+
+/// What `run.memory_gib` says, or the machine. @param device  where the run would be; nothing: not on this machine
+AvailableMemory available_memory_of(const RunConfig& config, std::optional<at::Device> device);
+
+bool fits(const MemoryPlan& plan, const AvailableMemory& available);
+
+/// Settings with which a run fits, and what it then needs.
+struct MemoryChange {
+  std::vector<std::string> settings;  ///< "train.moments=\"bfloat16\""
+  MemoryPlan plan;
+};
+
+/// The three cheapest changes that make it fit: single ones, or two or three together where fewer do not suffice. Cheap
+/// is what changes no number; then what changes the optimizer's rounding, the batch, the weights' type, and last what
+/// is trained.
+std::vector<MemoryChange> changes_that_fit(const LoadedRun& run, const ConfigOptions& options, const MemoryWork& work,
+                                           const AvailableMemory& available);
+
+/// "31.2 GiB of memory needed, 22.0 GiB available".
+std::string memory_shortage(const MemoryPlan& plan, const AvailableMemory& available);
+/// One line each: "--set train.moments=\"bfloat16\"    21.3 GiB".
+std::vector<std::string> change_lines(const std::vector<MemoryChange>& changes);
+
+/// "14.2 GiB", "159 MiB".
+std::string memory_text(std::int64_t bytes);
+
+/// Before the weights are read.
+/// @throws Error with changes_that_fit() if the run's plan needs more memory than there is
+void require_memory(const LoadedRun& run, const ConfigOptions& options, const PromptEncoder& prompts,
+                    const MakeComponents& make_components);
+
+/// The rollout of a run's evaluations; nothing where it has none.
+Loaded<Rollout> evaluation_rollout(const LoadedRun& run);
+
+}  // namespace drift

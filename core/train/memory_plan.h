@@ -1,0 +1,64 @@
+#pragma once
+
+#include <drift/loss_estimator.h>
+#include <drift/model.h>
+#include <drift/rollout.h>
+
+#include <core/config/run_config.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace drift {
+
+struct MemoryPart {
+  std::string name;
+  std::int64_t bytes = 0;
+  std::string note;  ///< for people
+};
+
+/// What a run holds in one place: the memory of its device, or the host's beside it.
+struct MemoryOfPlace {
+  std::vector<MemoryPart> always;  ///< during the whole run
+  std::vector<MemoryPart> phases;  ///< these take turns
+
+  /// `always` and the largest of `phases`.
+  std::int64_t bytes() const;
+};
+
+/// The memory of a training run. On the CPU `device` is all.
+struct MemoryPlan {
+  MemoryOfPlace device, host;
+};
+
+/// What decides it, besides the configuration and the shapes.
+struct MemoryWork {
+  const Rollout* rollout = nullptr;
+  const Rollout* evaluation = nullptr;  ///< null: nothing is evaluated
+  LossNeeds needs;
+  std::int64_t longest_prompt = 0;
+  std::int64_t response_length = 0;
+  std::int64_t responses = 0;          ///< of a step
+  std::int64_t evaluated_at_once = 0;  ///< responses
+  std::int64_t rows = 0;               ///< of the largest optimizer step: distinct masked sequences
+  std::int64_t scored_tokens = 0;      ///< of the largest optimizer step
+};
+
+/// @param shapes  the model that `config` describes, on the meta device: which of its parameters are trained, it says
+MemoryPlan plan_memory(const RunConfig& config, const Model& shapes, const MemoryWork& work);
+
+/// The least that the run needs, whatever its prompts and its masked contexts are: weights, reference policy,
+/// optimizer, gradients. Takes no time.
+std::int64_t least_memory(const RunConfig& config, const Model& shapes, const LossNeeds& needs);
+
+/// Activations and logits of one update: as much as all rows need and the budget allows, but at least one row whose
+/// blocks are computed again.
+std::int64_t update_bytes(const Model& shapes, std::int64_t rows, std::int64_t sequence, std::int64_t scored_tokens,
+                          std::int64_t budget);
+
+/// Weights as they are in memory, from the shapes alone.
+std::int64_t weight_bytes(const Model& shapes);
+
+}  // namespace drift

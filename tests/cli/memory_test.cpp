@@ -1,0 +1,140 @@
+// What makes a run smaller, and what a run that is too large is told.
+
+#include <tests/support/training_run.h>
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+namespace drift {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class Memory : public testing::Test {
+ protected:
+  json plan(const std::string& options) const {
+    return json::parse(runs_.drift("train run.toml --dry-run --json --out planned " + options).output);
+  }
+
+  /// Options that choose a LLaDA of these sizes, of which only the shapes exist.
+  std::string shapes(int hidden, int layers, int vocabulary) const {
+    const fs::path folder = runs_.path() / ("shapes_" + std::to_string(hidden));
+    if (!fs::exists(folder)) {
+      fs::copy(test::base_checkpoint(), folder);
+      fs::remove(folder / "model.safetensors");
+    }
+    auto config = json::parse(test::read_file(folder / "config.json"));
+    config["d_model"] = hidden;
+    config["n_layers"] = layers;
+    config["n_heads"] = config["n_kv_heads"] = hidden / 128;
+    config["mlp_hidden_size"] = 3 * hidden;
+    config["vocab_size"] = config["embedding_size"] = vocabulary;
+    test::write_file(folder / "config.json", config.dump());
+    return "--model " + folder.string() + " ";
+  }
+
+  test::TrainingRuns runs_;
+  const std::string kl_ = "--set algorithm.loss.beta=0.1 ";
+};
+
+TEST_F(Memory, ARunThatStreamsItsReferencePolicyIsTheSameRun) {
+  for (const std::string type : {"float32", "bfloat16"}) {
+    const std::string options = kl_ + "--dtype " + type + " --steps 2 --set run.threads=2 ";
+    ASSERT_EQ(runs_.train("held_" + type, options).status, 0);
+    const auto streamed = runs_.train("streamed_" + type, options + "--set reference.offload=true");
+    ASSERT_EQ(streamed.status, 0) << streamed.error;
+    EXPECT_THAT(test::difference(runs_.run("streamed_" + type), runs_.run("held_" + type)), IsEmpty());
+  }
+}
+
+TEST_F(Memory, AReferencePolicyThatMovesCannotBeStreamed) {
+  const auto result = runs_.train("moving", kl_ + "--set reference.offload=true --set 'reference.policy=\"ema\"'");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.error, HasSubstr("needs a reference policy that stays as the checkpoint's files are"));
+}
+
+// On the CPU masters and moments are in host memory already.
+TEST_F(Memory, OffloadChangesNothingOnTheCpu) {
+  ASSERT_EQ(runs_.train("plain", "--steps 2").status, 0);
+  ASSERT_EQ(runs_.train("offload", "--steps 2 --set 'train.offload=\"optimizer\"'").status, 0);
+  EXPECT_THAT(test::difference(runs_.run("offload"), runs_.run("plain")), IsEmpty());
+}
+
+TEST_F(Memory, ARunWithNarrowMomentsContinuesAsIfItHadNeverStopped) {
+  const std::string narrow = "--dtype bfloat16 --set 'train.moments=\"bfloat16\"' ";
+  ASSERT_EQ(runs_.train("unbroken", narrow + "--steps 4").status, 0);
+  ASSERT_EQ(runs_.train("broken", narrow + "--steps 2").status, 0);
+  const auto continued = runs_.drift("train broken/config.toml --out broken --resume --steps 4");
+  ASSERT_EQ(continued.status, 0) << continued.error;
+  EXPECT_THAT(test::difference(runs_.run("broken"), runs_.run("unbroken")), IsEmpty());
+}
+
+TEST_F(Memory, ThePlanFollowsWhatMakesARunSmaller) {
+  const std::string large = shapes(1024, 24, 32768);
+  const auto memory = [&](const std::string& options) { return plan(kl_ + large + options)["memory"]; };
+  const auto before = memory(""), narrow = memory("--set 'train.moments=\"bfloat16\"'"),
+             streamed = memory("--set reference.offload=true");
+  EXPECT_EQ(before["AdamW's moments"], 2 * narrow["AdamW's moments"].get<std::int64_t>());
+  EXPECT_EQ(before["reference policy"], before["weights"]);
+  EXPECT_LT(4 * streamed["reference policy"].get<std::int64_t>(), before["reference policy"]);
+  EXPECT_EQ(before["weights"], streamed["weights"]);
+}
+
+// For a machine that this one is not.
+TEST_F(Memory, ThePlanForAGpuHasTwoPlaces) {
+  const std::string gpu = "--device cuda --dtype bfloat16 --set run.memory_gib=80 ";
+  const auto all = plan(gpu), away = plan(gpu + "--set 'train.offload=\"optimizer\"'");
+  EXPECT_EQ(all["memory"]["available"], std::int64_t{80} << 30);
+  EXPECT_FALSE(all["host_memory"].contains("master weights"));
+  EXPECT_FALSE(away["memory"].contains("master weights"));
+  EXPECT_EQ(away["host_memory"]["master weights"], all["memory"]["master weights"]);
+  EXPECT_EQ(away["host_memory"]["AdamW's moments"], all["memory"]["AdamW's moments"]);
+}
+
+TEST_F(Memory, WhatDoesNotFitIsRefusedWithWhatWouldFit) {
+  const std::string large = kl_ + shapes(1024, 24, 32768);
+  const auto needed = plan(large)["memory"], streamed = plan(large + "--set reference.offload=true")["memory"];
+  // Enough for the run with its reference policy streamed, too little for the run as it is.
+  const double bytes = 0.5 * (needed["together"].get<double>() + streamed["together"].get<double>());
+  const std::string limit = "--set run.memory_gib=" + std::to_string(bytes / (1 << 30)) + " ";
+  const auto dry = plan(large + limit);
+  EXPECT_THAT(dry["does_not_fit"].dump(), HasSubstr("memory needed"));
+  ASSERT_FALSE(dry["fits_with"].empty());
+  EXPECT_EQ(dry["fits_with"][0]["set"], json::array({"reference.offload=true"}));
+  EXPECT_NEAR(dry["fits_with"][0]["memory"].get<double>(), streamed["together"].get<double>(), 64 << 20)
+      << "but for what the program holds at the moment";
+  for (const auto& change : dry["fits_with"]) EXPECT_LE(change["memory"].get<double>(), bytes);
+
+  const auto refused = runs_.train("refused", large + limit);
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.error, HasSubstr("this run does not fit"));
+  EXPECT_THAT(refused.error, HasSubstr("--set reference.offload=true    "));
+  EXPECT_FALSE(fs::exists(runs_.run("refused")));
+
+  const auto hopeless = runs_.train("hopeless", "--set run.memory_gib=0.01");
+  EXPECT_EQ(hopeless.status, 1);
+  EXPECT_THAT(hopeless.error, HasSubstr("a smaller model, or more memory"));
+}
+
+// Where no single change suffices, two or three.
+TEST_F(Memory, ChangesAreCombined) {
+  const std::string eight_billion = shapes(4096, 32, 126464);
+  const auto at_limit = [&](int gibibytes) {
+    return plan(kl_ + eight_billion +
+                "--device cuda --dtype bfloat16 --set run.memory_gib=" + std::to_string(gibibytes));
+  };
+  const auto of_141 = at_limit(141);
+  EXPECT_GT(of_141["memory"]["together"].get<std::int64_t>(), std::int64_t{141} << 30);
+  EXPECT_THAT(of_141["fits_with"].dump(), HasSubstr("offload"));
+  EXPECT_THAT(of_141["notes"].dump(), HasSubstr("there are no weights in"));
+  const auto of_80 = at_limit(80)["fits_with"];
+  ASSERT_FALSE(of_80.empty());
+  for (const auto& change : of_80) EXPECT_LE(change["memory"].get<std::int64_t>(), std::int64_t{80} << 30);
+}
+
+}  // namespace
+}  // namespace drift

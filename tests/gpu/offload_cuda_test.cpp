@@ -1,0 +1,76 @@
+// Masters and moments in host memory, and a reference policy whose blocks come one at a time, on a GPU.
+
+#include <core/base/device.h>
+#include <core/update/optimizer.h>
+
+#include <drift/error.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
+
+#include <gtest/gtest.h>
+
+namespace drift {
+namespace {
+
+class OffloadOnTheGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      device_ = run_device("cuda");
+    } catch (const Error& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+
+  // The last one is more than one piece.
+  std::vector<NamedTensor> parameters(at::Device device, at::ScalarType type) const {
+    std::vector<NamedTensor> made;
+    for (const std::int64_t size : {1, 1000, (1 << 23) + 77}) {
+      const auto values = at::arange(size, at::kFloat).mul_(0.37).sin_().to(type);
+      made.push_back({"weight" + std::to_string(size), values.to(device).set_requires_grad(true)});
+    }
+    return made;
+  }
+
+  at::Device device_ = at::kCPU;
+};
+
+TEST_F(OffloadOnTheGpu, WeightsAreThoseOfTheCpu) {
+  OptimizerSettings settings;
+  settings.learning_rate = 1e-3;
+  settings.schedule = "constant";
+  settings.beta1 = 0.9;
+  settings.beta2 = 0.99;
+  settings.epsilon = 1e-8;
+  settings.weight_decay = 0.1;
+  for (const auto type : {at::kFloat, at::kBFloat16}) {
+    settings.offload = true;
+    const auto here = parameters(at::kCPU, type), there = parameters(device_, type);
+    Optimizer on_cpu(here, settings), offloaded(there, settings);
+    settings.offload = false;
+    const auto plain_there = parameters(device_, type);
+    Optimizer on_gpu(plain_there, settings);
+    for (int step = 0; step < 4; ++step) {
+      std::vector<at::Tensor> gradients, gradients_there, gradients_plain;
+      for (const auto& one : here) {
+        gradients.push_back(at::arange(one.tensor.numel(), at::kFloat).mul_(0.11 * (step + 1)).cos_());
+        gradients_there.push_back(gradients.back().to(device_));
+        gradients_plain.push_back(gradients.back().to(device_));
+      }
+      on_cpu.step(gradients);
+      offloaded.step(gradients_there);
+      on_gpu.step(gradients_plain);
+    }
+    for (std::size_t p = 0; p < here.size(); ++p) {
+      EXPECT_TRUE(at::equal(there[p].tensor.cpu(), here[p].tensor)) << here[p].name;
+      EXPECT_TRUE(at::allclose(plain_there[p].tensor.cpu().to(at::kFloat), here[p].tensor.to(at::kFloat), 1e-2, 1e-6))
+          << here[p].name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace drift
