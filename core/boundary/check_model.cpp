@@ -1,5 +1,6 @@
 #include <core/boundary/checks.h>
 #include <core/boundary/tensor_words.h>
+#include <core/nn/packed_weights.h>
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/all.h>
@@ -56,6 +57,7 @@ void check_traits(const ModelTraits& traits) {
 
 void check_parameters(const Model& model, const ModelConfig& config) {
   std::set<std::string> names;
+  const bool may_be_packed = nn::Packing::of(config).nf4;  // where packed weights were, only shapes are left
   const auto parameters = model.parameters(), again = model.parameters();
   require(parameters.size() == again.size(), "parameters() gives another number of tensors when it is called again");
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -63,7 +65,7 @@ void check_parameters(const Model& model, const ModelConfig& config) {
     require(!name.empty(), "a parameter has no name");
     require(names.insert(name).second, "two parameters have the name `" + name + "`");
     require(tensor.defined() && at::isFloatingType(tensor.scalar_type()) && tensor.layout() == at::kStrided &&
-                tensor.device().type() == config.device.type(),
+                (tensor.device().type() == config.device.type() || (may_be_packed && tensor.is_meta())),
             "parameter `" + name + "` must be of a floating-point type on " + config.device.str() + ", not " +
                 tensor_words(tensor));
     require(tensor.is_leaf(), "parameter `" + name + "` is no leaf: it was computed from another tensor");

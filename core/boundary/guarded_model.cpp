@@ -3,8 +3,8 @@
 #include <core/boundary/checks.h>
 #include <core/boundary/guard.h>
 #include <core/boundary/lent.h>
-
 #include <core/nn/block_weights.h>
+#include <core/nn/packed_weights.h>
 
 #include <drift/cached_forward.h>
 
@@ -62,7 +62,8 @@ class GuardedModel final : public Guard<Model>,
                            public BlockAttention,
                            public Adapters,
                            public ScoredRows,
-                           public nn::BlockWeightsOnDemand {
+                           public nn::BlockWeightsOnDemand,
+                           public nn::PackedWeights {
  public:
   GuardedModel(std::unique_ptr<Model> plugin, const Callee& callee, const ModelConfig& config)
       : Guard(std::move(plugin), callee) {
@@ -79,7 +80,8 @@ class GuardedModel final : public Guard<Model>,
            (capability == typeid(BlockAttention) && has<BlockAttention>()) ||
            (capability == typeid(Adapters) && has<Adapters>()) ||
            (capability == typeid(ScoredRows) && has<ScoredRows>()) ||
-           (capability == typeid(nn::BlockWeightsOnDemand) && has<nn::BlockWeightsOnDemand>());
+           (capability == typeid(nn::BlockWeightsOnDemand) && has<nn::BlockWeightsOnDemand>()) ||
+           (capability == typeid(nn::PackedWeights) && has<nn::PackedWeights>());
   }
 
   const ModelTraits& traits() const override { return traits_; }
@@ -134,6 +136,15 @@ class GuardedModel final : public Guard<Model>,
   }
   void before_each_block(std::function<void(std::int64_t layer)> bring) override {
     call("before_each_block", [&] { as<nn::BlockWeightsOnDemand>().before_each_block(std::move(bring)); });
+  }
+  void pack(const std::string& name, const at::Tensor& weight) override {
+    call("pack", [&] { as<nn::PackedWeights>().pack(name, weight); });
+  }
+  std::int64_t packed_values() const override {
+    return call("packed_values", [&] { return as<nn::PackedWeights>().packed_values(); });
+  }
+  std::int64_t packed_bytes() const override {
+    return call("packed_bytes", [&] { return as<nn::PackedWeights>().packed_bytes(); });
   }
   std::int64_t scored_rows_before(std::int64_t response_position) const override {
     return call("scored_rows_before", [&] {

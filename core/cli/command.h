@@ -143,7 +143,8 @@ class UsageError : public Error {
 // Each is defined where the command is implemented: train_command.cpp, …
 Command train_command(), pretrain_command(), sweep_command(), eval_command(), eval_diff_command(), generate_command();
 Command report_command(), rollout_verify_command();
-Command model_info_command(), model_verify_command(), data_stats_command(), data_show_command(), data_check_command();
+Command model_info_command(), model_verify_command(), model_merge_command(), model_random_command();
+Command data_stats_command(), data_show_command(), data_check_command();
 Command tokenize_command(), reward_command(), loss_command(), doctor_command();
 Command config_show_command(), config_docs_command(), reference_command();
 Command plugin_list_command(), plugin_info_command(), plugin_check_command(), plugin_presets_command();

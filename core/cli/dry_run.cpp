@@ -1,5 +1,6 @@
 #include <core/cli/training_run.h>
 
+#include <core/base/adapters.h>
 #include <core/base/device.h>
 #include <core/cli/memory_check.h>
 #include <core/io/checkpoint.h>
@@ -158,6 +159,7 @@ std::optional<at::Device> find_device(const RunConfig& config) {
 int run_dry(const TrainingOptions& options, bool json, const MakeComponents& make_components) {
   const LoadedRun run = load_run(options.config, ConfigPurpose::kTrain);
   const RunConfig& config = run.config;
+  check_trainable(config);
   const auto device_name = config.section("run").get<std::string>("device");
   const auto device = find_device(config);
   const fs::path folder = config.section("model").get<std::string>("path");
@@ -165,7 +167,7 @@ int run_dry(const TrainingOptions& options, bool json, const MakeComponents& mak
   auto notes = config.notes();
   if (config.section("model").get<std::string>("initialize") == "checkpoint") {
     if (CheckpointWeights::exist_in(folder)) {
-      check_parameters(folder, shapes->parameters());
+      check_parameters(folder, has_adapter(config) ? base_parameters(*shapes) : shapes->parameters());
     } else {
       notes.push_back("there are no weights in " + folder.string() + " yet: their names and shapes were not checked");
     }
@@ -193,6 +195,9 @@ int run_dry(const TrainingOptions& options, bool json, const MakeComponents& mak
                {"model", config.component("model") + ", " + format_parameters(plan.parameters) + " parameters, " +
                              config.section("model").get<std::string>("dtype") + ", " + folder.string()},
                {"task", components.task.name() + ", reward " + components.judge.labels().front()}}};
+  if (plan.trained != plan.parameters)
+    work.rows.push_back(
+        {"adapter", format_parameters(plan.trained) + " parameters are trained, the others are frozen"});
   if (!training_task.note.empty()) work.rows.push_back({"", training_task.note});
   add_work(plan, work);
   const std::string kept = std::to_string(plan.checkpoints) + " kept and one being written";

@@ -118,7 +118,7 @@ Command eval_command() {
         list.add("tasks", "NAME,NAME", "only these tasks of the suite", options.tasks);
         list.add("out", "FOLDER", "keep every response here, with its score and reason", options.out);
         list.add_switch("json", "print JSON; text and progress go to standard error", options.json);
-        add_checkpoint(list, options.checkpoint, {"task", "seed", "dtype", "device"});
+        add_checkpoint(list, options.checkpoint, {"adapter", "task", "seed", "dtype", "device"});
       });
 }
 

@@ -257,7 +257,7 @@ Command generate_command() {
                  "write a page that replays the responses; what came next to a token is computed from the whole state, "
                  "also where the rollout took keys from a cache",
                  options.html);
-        add_checkpoint(list, options.checkpoint, {"seed", "dtype", "device"});
+        add_checkpoint(list, options.checkpoint, {"adapter", "seed", "dtype", "device"});
       });
 }
 

@@ -1,5 +1,6 @@
 #include <core/cli/load_run.h>
 #include <core/conformance/report.h>
+#include <core/io/adapter_files.h>
 #include <core/process/child_process.h>
 
 #include <drift/error.h>
@@ -22,6 +23,7 @@ struct ShortForm {
 const std::map<std::string, ShortForm> kShortForms = {
     {"algorithm", {"NAME", "algorithm.name", true}},
     {"model", {"FOLDER|NAME", "model.path", true}},
+    {"adapter", {"DIR", "adapter.path", true}},
     {"task", {"NAME", "task.name", true}},
     {"seed", {"N", "run.seed", false}},
     {"dtype", {"float32|bfloat16", "model.dtype", true}},
@@ -97,8 +99,21 @@ ConfigOptions CheckpointOptions::run(const std::string& needed) const {
                     std::string(section_of(needed)) + " is",
                 "name a run's file: --config configs/quickstart.toml");
   }
-  run.overrides.push_back({folder.string(), "model.path", folder.string(), /*literal=*/true});
-  run.overrides.push_back({folder.string(), "model.initialize", "checkpoint", /*literal=*/true});
+  // The adapter that a run began with is not that of its checkpoints; --adapter is stronger.
+  const bool adapter = holds_adapter(folder);
+  run.overrides.insert(run.overrides.begin(),
+                       {folder.string(), "adapter.path", adapter ? folder.string() : "", /*literal=*/true});
+  if (!adapter) {
+    run.overrides.push_back({folder.string(), "model.path", folder.string(), /*literal=*/true});
+    run.overrides.push_back({folder.string(), "model.initialize", "checkpoint", /*literal=*/true});
+    return run;
+  }
+  if (const std::string base = read_adapter(folder).base; fs::is_directory(base, ignored)) {
+    run.overrides.push_back({folder.string(), "model.path", base, /*literal=*/true});
+  } else if (run.file.empty()) {
+    throw Error("the adapter in " + folder.string() + " belongs to a checkpoint that is not here: " + base,
+                "name the checkpoint, and the adapter with --adapter " + folder.string());
+  }
   return run;
 }
 

@@ -19,7 +19,8 @@ struct ConfigOptions {
   std::vector<ConfigOverride> overrides;  ///< in the order of the command line: the last one wins
 };
 
-/// --set and those of its short forms that the command has: algorithm, model, task, seed, dtype, device.
+/// --set and those of its short forms that the command has: algorithm, model, adapter, task, seed, dtype,
+/// device.
 void add_settings(OptionList& list, ConfigOptions& options, const std::vector<std::string>& short_forms = {});
 
 /// Another short form: --`name` sets `key`, whose value is not a text.
@@ -33,7 +34,8 @@ struct CheckpointOptions {
   std::filesystem::path folder;  ///< as it was typed
   ConfigOptions config;          ///< likewise
 
-  /// `config` with this checkpoint as its model. Without --config the file is that of the run that made the checkpoint.
+  /// `config` with this checkpoint as its model or, where the folder holds an adapter, as the adapter of the model
+  /// that it was trained on. Without --config the file is that of the run that made the checkpoint.
   /// @param needed  a key that the command cannot do without: "task.name"; empty: none
   /// @throws Error if the folder is not there, or nothing says what `needed` is
   ConfigOptions run(const std::string& needed = {}) const;

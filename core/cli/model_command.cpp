@@ -1,6 +1,9 @@
+#include <core/base/adapters.h>
 #include <core/cli/load_run.h>
 #include <core/components/components.h>
+#include <core/config/nearest.h>
 #include <core/eval/logit_check.h>
+#include <core/io/adapter_files.h>
 #include <core/io/checkpoint.h>
 #include <core/io/json.h>
 #include <core/report/format.h>
@@ -16,6 +19,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+using Row = std::vector<std::string>;
+
 struct InfoOptions {
   CheckpointOptions checkpoint;
   bool json = false;
@@ -27,6 +32,10 @@ struct VerifyOptions {
   double tolerance = 1e-3;
   double relative_tolerance = 1e-5;
   bool json = false;
+};
+
+struct MergeOptions {
+  std::filesystem::path checkpoint, adapter, out;
 };
 
 struct MemoryOfType {
@@ -42,6 +51,31 @@ std::string gibibytes(std::int64_t bytes) {
   const double value = static_cast<double>(bytes) / (1 << 30);
   if (value >= 0.1) return format_decimal(value, 2) + " GiB";
   return format_decimal(static_cast<double>(bytes) / (1 << 20), 2) + " MiB";
+}
+
+std::int64_t count_of(const std::vector<NamedTensor>& parameters) {
+  std::int64_t count = 0;
+  for (const NamedTensor& parameter : parameters) count += parameter.tensor.numel();
+  return count;
+}
+
+/// What the checkpoint holds: all but the run's adapters.
+std::vector<NamedTensor> weights_of(const LoadedRun& run, const Model& model) {
+  return has_adapter(run.config) ? base_parameters(model) : model.parameters();
+}
+
+std::string adapter_text(const AdapterDescription& adapter) {
+  return "rank " + std::to_string(adapter.rank) + ", alpha " + print_text("%g", adapter.alpha);
+}
+
+/// Of the run's adapters; nothing where it has none.
+std::vector<Row> adapter_rows(const LoadedRun& run, const Model& model) {
+  const auto adapter = run_adapter(run.plugins->registry, run.config);
+  if (!adapter) return {};
+  const auto path = run.config.section("adapter").get<std::string>("path");
+  return {{"adapter", (path.empty() ? "" : path + ": ") + adapter_text(*adapter)},
+          {"", format_integer(parameter_count(model) - count_of(weights_of(run, model))) + " parameters on " +
+                   std::to_string(adapter->modules.size()) + " projections"}};
 }
 
 std::string row_name(const Model& model) {
@@ -60,8 +94,6 @@ std::string ranges_text(const ModelTraits& traits) {
   return text.empty() ? "none" : text;
 }
 
-using Row = std::vector<std::string>;
-
 Row chat_row(const ChatFormat& format) {
   // Line breaks are shown, not made.
   std::string text = format.opening + format.turn_begin + "…" + format.turn_end + format.reply_begin;
@@ -75,9 +107,9 @@ Row weights_row(const CheckpointSummary& summary, const WeightTypeSummary& type)
                          gibibytes(type.total.bytes) + "    (" + files + ")"};
 }
 
-void print_info(const Loaded<Model>& model, const std::filesystem::path& folder) {
+void print_info(const LoadedRun& run, const Loaded<Model>& model, const std::filesystem::path& folder) {
   const ModelTraits& traits = model->traits();
-  const std::int64_t count = parameter_count(*model);
+  const std::int64_t count = count_of(weights_of(run, *model));
   const CheckpointSummary disk = summarize_checkpoint(folder);
   std::vector<Row> rows = {{"checkpoint", folder.string()},
                            {"family", traits.family + "    (model `" + model.name() + "`)"},
@@ -92,6 +124,9 @@ void print_info(const Loaded<Model>& model, const std::filesystem::path& folder)
                {"never written", ranges_text(traits)},
                {"row that predicts", row_name(*model)}});
   for (const ChatFormat& format : traits.chat_formats) rows.push_back(chat_row(format));
+  if (const auto words = last_words(adaptable_modules(run.plugins->registry, run.config)); !words.empty())
+    rows.push_back({"adapter.targets", joined(words) + "    (of each layer)"});
+  for (Row& row : adapter_rows(run, *model)) rows.push_back(std::move(row));
   TextTable memory{{"type", "to run", "to train"}, {false, true, true}};
   for (const MemoryOfType& type : kTypes)
     memory.rows.push_back(
@@ -101,12 +136,19 @@ void print_info(const Loaded<Model>& model, const std::filesystem::path& folder)
             << "to train: weights, gradient, AdamW's moments and float32 masters; activations come on top\n";
 }
 
-Json info_json(const Loaded<Model>& model, const std::filesystem::path& folder) {
+Json info_json(const LoadedRun& run, const Loaded<Model>& model, const std::filesystem::path& folder) {
   const ModelTraits& traits = model->traits();
   Json json;
   json["family"] = traits.family;
   json["model"] = model.name();
-  json["parameters"] = parameter_count(*model);
+  const std::int64_t count = count_of(weights_of(run, *model));
+  json["parameters"] = count;
+  if (const auto adapter = run_adapter(run.plugins->registry, run.config)) {
+    json["adapter"] = {{"rank", adapter->rank},
+                       {"alpha", adapter->alpha},
+                       {"modules", adapter->modules},
+                       {"parameters", parameter_count(*model) - count}};
+  }
   json["layers"] = traits.layers;
   json["hidden_size"] = traits.hidden_size;
   json["vocabulary_size"] = traits.vocabulary_size;
@@ -122,8 +164,8 @@ Json info_json(const Loaded<Model>& model, const std::filesystem::path& folder) 
                                                              {"bytes", type.total.bytes}};
   }
   for (const MemoryOfType& type : kTypes) {
-    json["memory"][type.name] = {{"run", parameter_count(*model) * type.bytes_per_weight},
-                                 {"train", parameter_count(*model) * type.bytes_per_trained_weight}};
+    json["memory"][type.name] = {{"run", count * type.bytes_per_weight},
+                                 {"train", count * type.bytes_per_trained_weight}};
   }
   return json;
 }
@@ -133,9 +175,9 @@ int print_info(const InfoOptions& options) {
   const std::filesystem::path folder = run.config.section("model").get<std::string>("path");
   const auto model = open_model_shapes(run.plugins->registry, run.config);
   if (options.json) {
-    std::cout << json_text(info_json(model, folder), 1) << "\n";
+    std::cout << json_text(info_json(run, model, folder), 1) << "\n";
   } else {
-    print_info(model, folder);
+    print_info(run, model, folder);
   }
   return 0;
 }
@@ -179,7 +221,31 @@ int verify(const VerifyOptions& options) {
   return passed ? 0 : 1;
 }
 
+int merge(const MergeOptions& options) {
+  merge_adapter(options.checkpoint, options.adapter, options.out);
+  const AdapterDescription adapter = read_adapter(options.adapter);
+  const CheckpointSummary made = summarize_checkpoint(options.out);
+  const std::string files = std::to_string(made.files.size()) + (made.files.size() == 1 ? " file" : " files");
+  std::cout << to_text(
+      {.rows = {{"merged", std::to_string(adapter.modules.size()) + " projections, " + adapter_text(adapter)},
+                {"checkpoint", options.out.string() + "    (" + files + ", " + gibibytes(made.total.bytes) + ")"}}});
+  return 0;
+}
+
 }  // namespace
+
+Command model_merge_command() {
+  return make_command<MergeOptions>(
+      {"model merge", "write a checkpoint with an adapter added to its weights",
+       "Each weight W of the adapter's projections becomes W + alpha / rank B A, rounded to the checkpoint's type.\n"
+       "Files, order and headers are those of the checkpoint; one tensor at a time is in memory.",
+       "model merge models/base --adapter runs/adapted/checkpoints/last --out models/merged"},
+      merge, [](OptionList& list, MergeOptions& options) {
+        list.argument("CHECKPOINT_DIR", options.checkpoint);
+        list.add("adapter", "DIR", "the adapter, as peft or a run saved it", options.adapter).required = true;
+        list.add("out", "FOLDER", "where the new checkpoint is written", options.out).required = true;
+      });
+}
 
 Command model_info_command() {
   return make_command<InfoOptions>({"model info", "what a checkpoint is: parameters, memory per type, traits",
@@ -187,7 +253,7 @@ Command model_info_command() {
                                     "model info runs/quickstart/checkpoints/last"},
                                    print_info, [](OptionList& list, InfoOptions& options) {
                                      list.add_switch("json", "print JSON instead of text", options.json);
-                                     add_checkpoint(list, options.checkpoint);
+                                     add_checkpoint(list, options.checkpoint, {"adapter"});
                                    });
 }
 
@@ -206,7 +272,7 @@ Command model_verify_command() {
         list.add("tolerance", "X", "largest difference that passes", options.tolerance);
         list.add("relative-tolerance", "X", "X times the reference's size is added to it", options.relative_tolerance);
         list.add_switch("json", "print JSON instead of text", options.json);
-        add_checkpoint(list, options.checkpoint, {"dtype", "device"});
+        add_checkpoint(list, options.checkpoint, {"adapter", "dtype", "device"});
       });
 }
 

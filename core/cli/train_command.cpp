@@ -33,7 +33,11 @@ std::unique_ptr<Training> make_policy_training(const LoadedRun& run, const Model
   components.loss->needs(needs);
   if (needs.reference) {
     const auto settings = ReferenceSettings::from(config.section("reference"));
-    components.reference.emplace(settings, open_reference(run, settings));
+    if (settings.kind != ReferenceKind::kOld && has_adapter(config)) {
+      components.reference.emplace(settings, model);
+    } else {
+      components.reference.emplace(settings, open_reference(run, settings));
+    }
   }
   return std::make_unique<PolicyTraining>(config, model, prompts, std::move(components));
 }
@@ -67,7 +71,7 @@ Command train_command() {
        "not fit.",
        "train configs/quickstart.toml --seed 2 --set train.steps=20 --out runs/seed-2"},
       train, [](OptionList& list, TrainOptions& options) {
-        add_training(list, options.training, {"algorithm", "model", "task", "seed", "dtype", "device"});
+        add_training(list, options.training, {"algorithm", "model", "adapter", "task", "seed", "dtype", "device"});
         add_short_form(list, options.training.config, "steps", "train.steps");
         list.add_switch("dry-run", "check everything except the weights, print the plan, and write nothing",
                         options.dry_run);
@@ -81,7 +85,7 @@ Command pretrain_command() {
        "Masked-diffusion likelihood training. It makes the checkpoint that `drift train` starts from.",
        "pretrain configs/pretrain/quick.toml"},
       pretrain, [](OptionList& list, TrainingOptions& options) {
-        add_training(list, options, {"model", "task", "seed", "dtype", "device"});
+        add_training(list, options, {"model", "adapter", "task", "seed", "dtype", "device"});
         add_short_form(list, options.config, "steps", "pretrain.steps");
       });
 }

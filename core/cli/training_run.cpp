@@ -157,11 +157,12 @@ int run_training(const TrainingOptions& options, ConfigPurpose purpose, const Ma
     throw UsageError("--resume continues a run, --overwrite starts it anew", "give one of them");
   const LoadedRun run = load_run(options.config, purpose);
   const RunConfig& config = run.config;
+  check_trainable(config);
   prepare_device(config);
   const auto path = run_path(options, config);
   const fs::path model_folder = config.section("model").get<std::string>("path");
   Identity identity;
-  const auto settings = loop_settings(config, purpose, model_folder, identity);
+  auto settings = loop_settings(config, purpose, model_folder, identity);
 
   // A new run gets its folder only when everything that it is made of could be opened.
   std::optional<RunFolder> folder;
@@ -173,7 +174,8 @@ int run_training(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   const PromptEncoder prompts(config.section("prompt"), tokenizer, read_model_traits(run.plugins->registry, config));
   auto training_task = open_training_task(run.plugins->registry, config, prompts);
   if (make_components != nullptr) require_memory(run, options.config, prompts, make_components);
-  const auto model = resumed ? open_model(run.plugins->registry, config, resumed->folder)
+  settings.adapter = run_adapter(run.plugins->registry, config);
+  const auto model = resumed ? open_resumed_model(run.plugins->registry, config, resumed->folder)
                              : open_initial_model(run.plugins->registry, config);
   auto evaluator = make_evaluator(run);
   const auto training = make_training(run, *model, prompts, std::move(training_task.task));
@@ -221,7 +223,10 @@ int run_training(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   }
   files.write(result.signal == 0 ? RunOutcome::kFinished : RunOutcome::kInterrupted, result, answers);
   log_info((result.signal == 0 ? "finished at step " : "stopped at step ") + std::to_string(result.last_step));
-  display.close(closing(result, *folder, resume_command(purpose, path)));
+  RunClosing end = closing(result, *folder, resume_command(purpose, path));
+  if (settings.adapter && !end.checkpoint.empty())
+    end.checkpoint += "    (the adapter; its model is " + model_folder.string() + ")";
+  display.close(end);
   return result.signal == 0 ? 0 : 128 + result.signal;
 }
 

@@ -1,15 +1,20 @@
 #include <core/components/components.h>
 
+#include <core/base/adapters.h>
 #include <core/base/component_host.h>
 #include <core/base/device.h>
 #include <core/base/threads.h>
 #include <core/boundary/last_word.h>
 #include <core/io/checkpoint.h>
+#include <core/nn/packed_weights.h>
 
 #include <ATen/core/grad_mode.h>
 
 namespace drift {
+namespace fs = std::filesystem;
 namespace {
+
+fs::path model_folder(const RunConfig& config) { return config.section("model").get<std::string>("path"); }
 
 at::ScalarType weight_type(const RunConfig& config) {
   return config.section("model").get<std::string>("dtype") == "bfloat16" ? at::kBFloat16 : at::kFloat;
@@ -17,41 +22,138 @@ at::ScalarType weight_type(const RunConfig& config) {
 
 at::Device device_of(const RunConfig& config) { return run_device(config.section("run").get<std::string>("device")); }
 
+bool is_quantized(const RunConfig& config) { return config.section("model").get<std::string>("quantize") != "none"; }
+
+/// The adapter of [adapter] on this model. @throws Error if it can have none.
+AdapterDescription choose_adapter(const Registry& registry, const RunConfig& config) {
+  const auto modules = adaptable_modules(registry, config);
+  if (modules.empty())
+    throw Error("the model `" + config.component("model") + "` cannot have adapters",
+                "adapter.kind = \"none\" trains all weights; drift/model.h says how a model makes adapters");
+  return described_adapter(config, modules);
+}
+
+/// With its adapters, if the run has some.
+Loaded<Model> create_run_model(const Registry& registry, const RunConfig& config, at::Device device) {
+  const fs::path folder = model_folder(config);
+  if (!has_adapter(config)) return create_model(registry, config, folder, device);
+  return create_model(registry, config, folder, device, adapter_json(choose_adapter(registry, config)));
+}
+
+/// Matrices that the model holds in fewer bits are handed to it one by one.
+void load_weights(Model& model, const fs::path& folder, const std::vector<NamedTensor>& parameters) {
+  const at::NoGradGuard no_gradient;
+  auto* packed = capability<nn::PackedWeights>(model);
+  load_parameters(folder, parameters, [&](const std::string& name, const at::Tensor& weight) {
+    if (packed != nullptr) packed->pack(name, weight);
+  });
+}
+
+void load_or_initialize(Model& model, const RunConfig& config) {
+  const fs::path folder = model_folder(config);
+  const auto seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
+  if (config.section("model").get<std::string>("initialize") == "checkpoint") {
+    load_weights(model, folder, has_adapter(config) ? base_parameters(model) : model.parameters());
+    return;
+  }
+  if (is_quantized(config)) {
+    throw Error("[model] quantize needs a checkpoint to read: weights that are drawn are not packed",
+                "[model] initialize = \"checkpoint\"; drift model random writes random checkpoints");
+  }
+  model.initialize(RandomStream(seed, "initialize"));
+}
+
 }  // namespace
 
-Loaded<Model> create_model(const Registry& registry, const RunConfig& config, const std::filesystem::path& folder,
-                           at::Device device) {
-  const ModelConfig model_config{read_config_json(folder), weight_type(config), device};
+Loaded<Model> create_model(const Registry& registry, const RunConfig& config, const fs::path& folder, at::Device device,
+                           const std::string& adapter) {
+  ModelConfig model_config{read_config_json(folder), weight_type(config), device};
+  model_config.adapter_json = adapter;
+  if (is_quantized(config)) nn::packing_name(model_config) = config.section("model").get<std::string>("quantize");
   try {
-    return create_component<Model>(registry, config, "model", &model_config);
+    auto model = create_component<Model>(registry, config, "model", &model_config);
+    if (is_quantized(config) && capability<nn::PackedWeights>(*model) == nullptr) {
+      throw Error(
+          "the model `" + model.name() + "` cannot hold its weights in 4 bits: it lacks the capability `PackedWeights`",
+          "[model] quantize = \"none\"; backbones built on core/nn have it");
+    }
+    return model;
   } catch (const Error& error) {  // the component is given the text, not the file
     throw Error(std::string(error.what()) + "\n  in " + (folder / "config.json").string(), error.hint());
   }
 }
 
 Loaded<Model> open_model_shapes(const Registry& registry, const RunConfig& config) {
-  return create_model(registry, config, config.section("model").get<std::string>("path"), at::kMeta);
+  return create_run_model(registry, config, at::kMeta);
+}
+
+std::vector<std::string> adaptable_modules(const Registry& registry, const RunConfig& config) {
+  const AdapterDescription everywhere{.rank = 1, .alpha = 1, .dropout = 0, .modules = {}, .base = {}};
+  const auto model = create_model(registry, config, model_folder(config), at::kMeta, adapter_json(everywhere));
+  return adapted_modules(adapter_parameters(*model));
 }
 
 ModelTraits read_model_traits(const Registry& registry, const RunConfig& config) {
-  return open_model_shapes(registry, config)->traits();
+  return create_model(registry, config, model_folder(config), at::kMeta)->traits();
 }
 
-Loaded<Model> open_model(const Registry& registry, const RunConfig& config, const std::filesystem::path& folder) {
-  auto model = create_model(registry, config, folder, device_of(config));
-  const at::NoGradGuard no_gradient;
-  load_parameters(folder, model->parameters());
+Loaded<Model> open_model(const Registry& registry, const RunConfig& config, const fs::path& folder) {
+  const fs::path adapter = config.section("adapter").get<std::string>("path");
+  auto model = adapter.empty() ? create_model(registry, config, folder, device_of(config))
+                               : create_run_model(registry, config, device_of(config));
+  if (adapter.empty()) {
+    load_weights(*model, folder, model->parameters());
+  } else {
+    load_or_initialize(*model, config);
+    load_adapter(adapter, adapter_parameters(*model));
+  }
   return model;
 }
 
 Loaded<Model> open_initial_model(const Registry& registry, const RunConfig& config) {
-  const auto& section = config.section("model");
-  const std::filesystem::path folder = section.get<std::string>("path");
-  if (section.get<std::string>("initialize") == "checkpoint") return open_model(registry, config, folder);
-  auto model = create_model(registry, config, folder, device_of(config));
-  const auto seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
-  (*model).initialize(RandomStream(seed, "initialize"));
+  auto model = create_run_model(registry, config, device_of(config));
+  load_or_initialize(*model, config);
+  if (!has_adapter(config)) return model;
+  const auto adapters = adapter_parameters(*model);
+  const fs::path saved = config.section("adapter").get<std::string>("path");
+  if (!saved.empty()) {
+    load_adapter(saved, adapters);
+  } else {
+    const auto seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
+    initialize_adapters(adapters, RandomStream(seed, "adapter"));
+  }
   return model;
+}
+
+Loaded<Model> open_resumed_model(const Registry& registry, const RunConfig& config, const fs::path& checkpoint) {
+  auto model = create_run_model(registry, config, device_of(config));
+  if (has_adapter(config)) {
+    load_or_initialize(*model, config);
+    load_adapter(checkpoint, adapter_parameters(*model));
+  } else {
+    load_weights(*model, checkpoint, model->parameters());
+  }
+  return model;
+}
+
+std::optional<AdapterDescription> run_adapter(const Registry& registry, const RunConfig& config) {
+  if (!has_adapter(config)) return std::nullopt;
+  return choose_adapter(registry, config);
+}
+
+void check_trainable(const RunConfig& config) {
+  if (!is_quantized(config) || has_adapter(config)) return;
+  throw Error("[model] quantize = \"" + config.section("model").get<std::string>("quantize") +
+                  "\" freezes the weights, so that there is nothing to train",
+              "train an adapter on them: [adapter] kind = \"lora\"; or [model] quantize = \"none\"");
+}
+
+std::int64_t weight_bytes(const Model& model) {
+  const auto* packed = capability<nn::PackedWeights>(model);
+  std::int64_t bytes = packed == nullptr ? 0 : packed->packed_bytes(),
+               wide = packed == nullptr ? 0 : -packed->packed_values();
+  for (const auto& parameter : model.parameters()) wide += parameter.tensor.numel();
+  return bytes + wide * static_cast<std::int64_t>(model.lm_head_VH().element_size());
 }
 
 std::int64_t parameter_count(const Model& model) {

@@ -9,7 +9,7 @@
 namespace drift {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 RewardStatus status_of(const std::string& name) {
   constexpr auto kLast = static_cast<std::uint32_t>(RewardStatus::kInfrastructure);
@@ -20,7 +20,7 @@ RewardStatus status_of(const std::string& name) {
   throw Error("unknown status `" + name + "`");
 }
 
-Json verdict_json(const RewardResult& result) {
+OrderedJson verdict_json(const RewardResult& result) {
   return {{"value", result.value},
           {"solved", result.solved},
           {"status", status_name(result.status)},
@@ -45,7 +45,7 @@ void set_judgement(ResponseRecord& record, const Judgement& judgement, const std
 }
 
 std::string to_json_line(const ResponseRecord& record) {
-  Json json = {{"id", record.id},
+  OrderedJson json = {{"id", record.id},
                {"task", record.task},
                {"length", record.length},
                {"schedule", record.schedule},

@@ -15,6 +15,7 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -57,7 +58,7 @@ std::vector<Piece> pieces_of(const CheckpointWeights& weights, const std::vector
   for (const SafetensorsFile& file : weights.files()) {
     for (const SafetensorsEntry& entry : file.entries()) {
       const auto wanted = by_name.find(entry.name);
-      if (wanted == by_name.end()) continue;
+      if (wanted == by_name.end() || wanted->second.is_meta()) continue;
       std::int64_t first = 0;
       for (const at::Tensor& target : tensor_pieces(wanted->second)) {
         pieces.push_back({&file, &entry, first, target});
@@ -250,11 +251,47 @@ void load_parameters(const fs::path& folder, const std::vector<NamedTensor>& par
   read_parameters(weights, parameters);
 }
 
+void load_parameters(const fs::path& folder, const std::vector<NamedTensor>& parameters, const TakeWeight& take) {
+  require_folder(folder);
+  const CheckpointWeights weights(folder);
+  require_fit(weights, parameters, folder);
+  read_parameters(weights, parameters);
+  at::Tensor room;
+  for (const auto& [name, tensor] : parameters) {
+    if (!tensor.is_meta()) continue;
+    const auto options = tensor.options().device(at::kCPU).requires_grad(false);
+    if (!room.defined() || room.numel() < tensor.numel()) room = at::empty({tensor.numel()}, options);
+    const at::Tensor weight = room.narrow(0, 0, tensor.numel()).view(tensor.sizes());
+    read_parameters(weights, {{name, weight}});
+    take(name, weight);
+  }
+}
+
 void write_checkpoint_files(const fs::path& folder, const std::vector<NamedTensor>& parameters,
-                            const std::string& config_json, const fs::path& source, std::int64_t max_file_bytes) {
+                            const std::string& config_json, const fs::path& source, std::int64_t max_file_bytes,
+                            const FillElements& fill) {
   if (!source.empty()) carry_files(source, folder);
-  const bool same_types = write_weights(folder, parameters, source, max_file_bytes);
+  const bool same_types = write_weights(folder, parameters, source, max_file_bytes, fill);
   write_file_atomically(folder / kConfig, same_types ? config_json : name_type(config_json, parameters));
+}
+
+void for_each_weight(const fs::path& folder, const std::function<void(const SafetensorsEntry&)>& use) {
+  require_folder(folder);
+  const CheckpointWeights weights(folder);
+  for (const SafetensorsFile& file : weights.files()) std::ranges::for_each(file.entries(), use);
+}
+
+void rewrite_checkpoint_folder(const fs::path& folder, const fs::path& source,
+                               const std::function<at::Tensor(const std::string&, const at::Tensor&)>& change) {
+  const std::string config_json = read_config_json(source);
+  const CheckpointWeights weights(source);
+  AtomicFolder fresh(folder);
+  carry_files(source, fresh.path());
+  for (const SafetensorsFile& file : weights.files())
+    rewrite_safetensors(fresh.path() / file.path().filename(), file, change);
+  if (!weights.index().empty()) write_file_atomically(fresh.path() / kWeightIndexFile, weights.index());
+  write_file_atomically(fresh.path() / kConfig, config_json);
+  fresh.publish();
 }
 
 void save_checkpoint_folder(const fs::path& folder, const std::vector<NamedTensor>& parameters,

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <core/io/safetensors.h>
+
 #include <drift/model.h>
 
 #include <c10/core/ScalarType.h>
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -47,6 +50,9 @@ struct CheckpointSummary {
 /// @throws Error if there are no weights, a file is damaged, or the index contradicts the shards.
 CheckpointSummary summarize_checkpoint(const std::filesystem::path& folder);
 
+/// Call use(entry) for every tensor, in the order of the files. Reads only the headers.
+void for_each_weight(const std::filesystem::path& folder, const std::function<void(const SafetensorsEntry&)>& use);
+
 /// Compare names and shapes with the headers of the folder's weights.
 /// @throws Error that lists every missing, surplus and misshapen tensor
 void check_parameters(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters);
@@ -63,6 +69,12 @@ void load_parameters(const std::filesystem::path& folder, const std::vector<Name
 /// The same for some of the parameters, from weights that have been checked against all of them.
 void read_parameters(const CheckpointWeights& weights, const std::vector<NamedTensor>& parameters);
 
+/// The same for a model of which some parameters are on the meta device: `take` gets the values of each of these, of
+/// its shape and type on the CPU, good until it returns. One such tensor is in memory at a time.
+using TakeWeight = std::function<void(const std::string& name, const at::Tensor& weight)>;
+void load_parameters(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters,
+                     const TakeWeight& take);
+
 /// Where weights are split into shards that have no example to follow.
 inline constexpr std::int64_t kMaxWeightFileBytes = 5'000'000'000;
 
@@ -74,15 +86,21 @@ inline constexpr std::int64_t kMaxWeightFileBytes = 5'000'000'000;
 ///
 /// Its other files (tokenizer, code, licence, …) are copied: all but weights in other formats, hidden files, training
 /// state and folders. config.json is `config_json` unchanged; only if the weights do not have the source's types does
-/// its "torch_dtype" or "dtype" follow them.
+/// its "torch_dtype" or "dtype" follow them. Parameters on the meta device have the values that `fill` gives.
 void write_checkpoint_files(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters,
                             const std::string& config_json, const std::filesystem::path& source = {},
-                            std::int64_t max_file_bytes = kMaxWeightFileBytes);
+                            std::int64_t max_file_bytes = kMaxWeightFileBytes, const FillElements& fill = {});
 
 /// The same as a new folder, which appears when it is complete.
 /// @throws Error if `folder` exists and is not empty.
 void save_checkpoint_folder(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters,
                             const std::string& config_json, const std::filesystem::path& source = {},
                             std::int64_t max_file_bytes = kMaxWeightFileBytes);
+
+/// A new folder with the files of `source`, whose weights are changed one by one: change(name, tensor) gives a tensor
+/// of the same shape and type. Files, order, headers and index stay.
+/// @throws Error if `folder` exists and is not empty.
+void rewrite_checkpoint_folder(const std::filesystem::path& folder, const std::filesystem::path& source,
+                               const std::function<at::Tensor(const std::string&, const at::Tensor&)>& change);
 
 }  // namespace drift

@@ -166,7 +166,11 @@ fs::path RunFolder::save_checkpoint(const RunCheckpoint& checkpoint, std::int64_
   assert(keep >= 1);
   const std::string name = step_name(checkpoint.state.step);
   AtomicFolder folder(checkpoints() / name, AtomicFolder::Existing::kReplace);
-  write_checkpoint_files(folder.path(), checkpoint.parameters, checkpoint.config_json, checkpoint.source);
+  if (checkpoint.adapter) {
+    write_adapter_files(folder.path(), *checkpoint.adapter, checkpoint.parameters);
+  } else {
+    write_checkpoint_files(folder.path(), checkpoint.parameters, checkpoint.config_json, checkpoint.source);
+  }
   write_training_state(folder.path(), checkpoint.state);
   folder.publish();
   replace_symlink_atomically(checkpoints() / kLast, name);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <core/io/adapter_files.h>
 #include <core/io/training_state.h>
 
 #include <drift/model.h>
@@ -13,17 +14,18 @@
 
 namespace drift {
 
-/// A checkpoint of a run: the model in the Hugging Face layout and the training state.
+/// A checkpoint of a run: the model in the Hugging Face layout, or its adapter alone in peft's, and the training state.
 struct RunCheckpoint {
   TrainingState state;
   std::vector<NamedTensor> parameters;
   std::string config_json;
   std::filesystem::path source;  ///< folder whose other files (tokenizer, …) are carried along; may be empty
+  std::optional<AdapterDescription> adapter = {};  ///< then `parameters` are the adapter's, and nothing else is written
 };
 
 /// Where a run continues.
 struct ResumePoint {
-  std::filesystem::path folder;  ///< the checkpoint: load_parameters() takes it
+  std::filesystem::path folder;  ///< the checkpoint: load_parameters() takes it, or load_adapter()
   TrainingState state;
 };
 

@@ -78,18 +78,34 @@ std::string format_header(const std::vector<NamedTensor>& in_file_order,
   return format_safetensors_header(header);
 }
 
-void write_file(const std::filesystem::path& path, std::string_view header,
-                const std::vector<NamedTensor>& in_file_order) {
+void write_header(AtomicFile& file, std::string_view header) {
   const std::uint64_t length = header.size();
-  AtomicFile file(path);
   file.write(&length, kLengthBytes);
   file.write(header.data(), header.size());
-  for (const NamedTensor& named : in_file_order) {
-    for (const at::Tensor& piece : tensor_pieces(named.tensor)) {
-      const at::Tensor plain = piece.cpu().contiguous();
-      file.write(plain.const_data_ptr(), plain.nbytes());
-    }
+}
+
+// Plain memory with the piece's values; `first` is its first element in the tensor.
+at::Tensor values_of(const NamedTensor& named, std::int64_t first, const at::Tensor& piece, const FillElements& fill) {
+  if (!piece.is_meta()) return piece.cpu().contiguous();
+  at::Tensor values = at::empty(piece.sizes(), piece.options().device(at::kCPU));
+  fill(named, first, values);
+  return values;
+}
+
+void write_tensor(AtomicFile& file, const NamedTensor& named, const FillElements& fill) {
+  std::int64_t first = 0;
+  for (const at::Tensor& piece : tensor_pieces(named.tensor)) {
+    const at::Tensor plain = values_of(named, first, piece, fill);
+    file.write(plain.const_data_ptr(), plain.nbytes());
+    first += piece.numel();
   }
+}
+
+void write_file(const std::filesystem::path& path, std::string_view header,
+                const std::vector<NamedTensor>& in_file_order, const FillElements& fill) {
+  AtomicFile file(path);
+  write_header(file, header);
+  for (const NamedTensor& named : in_file_order) write_tensor(file, named, fill);
   file.commit();
 }
 
@@ -178,16 +194,16 @@ void SafetensorsFile::read_elements(const SafetensorsEntry& entry, std::int64_t 
 }
 
 void write_safetensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
-                       const std::map<std::string, std::string>& metadata) {
+                       const std::map<std::string, std::string>& metadata, const FillElements& fill) {
   refuse_unusable_names(tensors, path);
   std::vector<NamedTensor> order = tensors;
   std::sort(order.begin(), order.end(), [](const NamedTensor& a, const NamedTensor& b) { return a.name < b.name; });
   sort_by_type(order);
-  write_file(path, format_header(order, metadata), order);
+  write_file(path, format_header(order, metadata), order, fill);
 }
 
 void write_safetensors_like(const std::filesystem::path& path, const SafetensorsFile& source,
-                            const std::vector<NamedTensor>& tensors) {
+                            const std::vector<NamedTensor>& tensors, const FillElements& fill) {
   std::map<std::string_view, at::Tensor> by_name;
   for (const NamedTensor& tensor : tensors) by_name.emplace(tensor.name, tensor.tensor);
   std::vector<NamedTensor> order;
@@ -198,11 +214,25 @@ void write_safetensors_like(const std::filesystem::path& path, const Safetensors
     same_types = same_types && order.back().tensor.scalar_type() == entry.dtype;
   }
   if (same_types) {
-    write_file(path, source.header_text(), order);
+    write_file(path, source.header_text(), order, fill);
   } else {
     sort_by_type(order);
-    write_file(path, format_header(order, source.metadata()), order);
+    write_file(path, format_header(order, source.metadata()), order, fill);
   }
+}
+
+void rewrite_safetensors(const std::filesystem::path& path, const SafetensorsFile& source,
+                         const std::function<at::Tensor(const std::string&, const at::Tensor&)>& change) {
+  AtomicFile file(path);
+  write_header(file, source.header_text());
+  for (const SafetensorsEntry& entry : source.entries()) {
+    const auto values = at::empty(entry.shape, entry.dtype);
+    source.read_elements(entry, 0, values);
+    const auto changed = change(entry.name, values);
+    assert(changed.sizes() == values.sizes() && changed.scalar_type() == entry.dtype);
+    write_tensor(file, {entry.name, changed}, {});
+  }
+  file.commit();
 }
 
 }  // namespace drift

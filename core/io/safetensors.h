@@ -7,6 +7,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -55,16 +56,27 @@ class SafetensorsFile {
   char* data_ = nullptr;          ///< first byte behind the header
 };
 
+/// Gives the values of a tensor on the meta device while it is written: elements [first, first + target.numel()), in
+/// row-major order. So a file may be larger than memory.
+using FillElements = std::function<void(const NamedTensor& tensor, std::int64_t first, const at::Tensor& target)>;
+
 /// Write tensors so that the same names and values always give the same bytes: those that the format's own library
-/// writes. Tensors may be of any device and stride; what is not plain CPU memory is copied piece by piece. Atomic.
+/// writes. Tensors may be of any device and stride; what is not plain CPU memory is copied piece by piece. Those on the
+/// meta device have the values that `fill` gives. Atomic.
 /// @throws Error if two tensors have one name or a type is not supported; the old file is intact.
 void write_safetensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
-                       const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
+                       const std::map<std::string, std::string>& metadata = {{"format", "pt"}},
+                       const FillElements& fill = {});
 
 /// Write the tensors that `source` holds, in its order and with its metadata. Where no type differs its header is
 /// repeated unchanged, so that unchanged values give the same file to the last byte.
 /// @param tensors  has each of the source's names, with the same shape; others are passed over
 void write_safetensors_like(const std::filesystem::path& path, const SafetensorsFile& source,
-                            const std::vector<NamedTensor>& tensors);
+                            const std::vector<NamedTensor>& tensors, const FillElements& fill = {});
+
+/// Write `source` again with its tensors changed, one at a time: change(name, tensor) gives values of the same shape
+/// and type.
+void rewrite_safetensors(const std::filesystem::path& path, const SafetensorsFile& source,
+                         const std::function<at::Tensor(const std::string&, const at::Tensor&)>& change);
 
 }  // namespace drift

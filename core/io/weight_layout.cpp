@@ -3,7 +3,6 @@
 #include <core/io/atomic.h>
 #include <core/io/checkpoint_weights.h>
 #include <core/io/json.h>
-#include <core/io/safetensors.h>
 
 #include <nlohmann/json.hpp>
 
@@ -15,6 +14,8 @@ namespace drift {
 namespace {
 
 namespace fs = std::filesystem;
+
+const std::map<std::string, std::string> kWeightMetadata{{"format", "pt"}};
 
 std::int64_t bytes_of(const std::vector<NamedTensor>& tensors) {
   std::int64_t bytes = 0;
@@ -45,9 +46,10 @@ bool have_same_types(const CheckpointWeights& weights, const std::vector<NamedTe
   return true;
 }
 
-void write_like(const CheckpointWeights& source, const fs::path& folder, const std::vector<NamedTensor>& parameters) {
+void write_like(const CheckpointWeights& source, const fs::path& folder, const std::vector<NamedTensor>& parameters,
+                const FillElements& fill) {
   for (const SafetensorsFile& file : source.files()) {
-    write_safetensors_like(folder / file.path().filename(), file, parameters);
+    write_safetensors_like(folder / file.path().filename(), file, parameters, fill);
   }
   if (source.index().empty()) return;
   const std::string total = std::to_string(bytes_of(parameters));
@@ -76,13 +78,14 @@ std::vector<std::vector<NamedTensor>> split(const std::vector<NamedTensor>& para
   return shards;
 }
 
-void write_afresh(const fs::path& folder, const std::vector<NamedTensor>& parameters, std::int64_t max_file_bytes) {
+void write_afresh(const fs::path& folder, const std::vector<NamedTensor>& parameters, std::int64_t max_file_bytes,
+                  const FillElements& fill) {
   const auto shards = split(parameters, max_file_bytes);
-  if (shards.size() == 1) return write_safetensors(folder / kWeightsFile, parameters);
+  if (shards.size() == 1) return write_safetensors(folder / kWeightsFile, parameters, kWeightMetadata, fill);
   nlohmann::json index = {{"metadata", {{"total_size", bytes_of(parameters)}}}};
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const std::string name = shard_name(i + 1, shards.size());
-    write_safetensors(folder / name, shards[i]);
+    write_safetensors(folder / name, shards[i], kWeightMetadata, fill);
     for (const NamedTensor& tensor : shards[i]) index["weight_map"][tensor.name] = name;
   }
   write_file_atomically(folder / kWeightIndexFile, index.dump(2, ' ', true) + "\n");
@@ -91,15 +94,15 @@ void write_afresh(const fs::path& folder, const std::vector<NamedTensor>& parame
 }  // namespace
 
 bool write_weights(const fs::path& folder, const std::vector<NamedTensor>& parameters, const fs::path& source,
-                   std::int64_t max_file_bytes) {
+                   std::int64_t max_file_bytes, const FillElements& fill) {
   if (!source.empty() && CheckpointWeights::exist_in(source)) {
     const CheckpointWeights weights(source);
     if (have_same_names_and_shapes(weights, parameters)) {
-      write_like(weights, folder, parameters);
+      write_like(weights, folder, parameters, fill);
       return have_same_types(weights, parameters);
     }
   }
-  write_afresh(folder, parameters, max_file_bytes);
+  write_afresh(folder, parameters, max_file_bytes, fill);
   return false;
 }
 

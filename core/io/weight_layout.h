@@ -1,5 +1,7 @@
 #pragma once
 
+#include <core/io/safetensors.h>
+
 #include <drift/model.h>
 
 #include <cstdint>
@@ -13,8 +15,9 @@ namespace drift {
 /// most that size (a larger tensor gets a separate one) with their index. Copies no more than a piece of a tensor at a
 /// time.
 /// @param source  a checkpoint folder; may be empty or hold no weights
+/// @param fill  the values of parameters on the meta device
 /// @return whether every tensor has its type in `source`
 bool write_weights(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters,
-                   const std::filesystem::path& source, std::int64_t max_file_bytes);
+                   const std::filesystem::path& source, std::int64_t max_file_bytes, const FillElements& fill = {});
 
 }  // namespace drift

@@ -203,7 +203,7 @@ at::Tensor LinearLogSoftmax::backward(const at::Tensor& logprob_gradient_E, cons
   } else {
     backward_plain(logprob_gradient_E, entropy_gradient_E);
   }
-  weight_gradient_out(weight_gradient_VH, logits_NV_, hidden_NH_, /*add=*/!overwrite);
+  if (weight_gradient_VH.defined()) weight_gradient_out(weight_gradient_VH, logits_NV_, hidden_NH_, /*add=*/!overwrite);
   auto hidden_gradient_NH = at::empty_like(hidden_NH_);
   input_gradient_out(hidden_gradient_NH, logits_NV_, weight_VH_);
   logits_NV_ = hidden_NH_ = at::Tensor();

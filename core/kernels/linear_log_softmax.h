@@ -43,7 +43,7 @@ class LinearLogSoftmax {
 
   /// From d loss / d log-prob (and d loss / d entropy, or undefined) of the last forward().
   /// @param weight_gradient_VH  of the scores' type: the weight's gradient is added to it, or with `overwrite` written
-  /// there.
+  /// there. Undefined: the weight is frozen, its gradient is not computed.
   /// @return d loss / d hidden, [N, H]
   at::Tensor backward(const at::Tensor& logprob_gradient_E, const at::Tensor& entropy_gradient_E,
                       const at::Tensor& weight_gradient_VH, bool overwrite);

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <core/kernels/nf4.h>
+
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 
 namespace drift::nn {
 
@@ -20,13 +23,14 @@ struct Projection {
   at::Tensor weight;  ///< [out, in]
   at::Tensor bias;    ///< [out], or undefined
   LowRank adapter;
+  std::shared_ptr<const kernels::Nf4> packed;  ///< the values of `weight`, which is then on the meta device; or null
 };
 
 /// What a forward of M tokens asks of the adapters.
 struct AdapterUse {
-  bool on = true;            ///< false: as if there were none
-  at::Tensor adapted_M1;     ///< of x's type, 0 where a token sees the weights without adapters; undefined: nowhere
-  at::Tensor dropout_key_M;  ///< int64, the key of each token's dropout masks; undefined: nothing is left out
+  bool on = true;              ///< false: as if there were none
+  at::Tensor adapted_M1 = {};  ///< of x's type, 0 where a token sees the weights without adapters; undefined: nowhere
+  at::Tensor dropout_key_M = {};  ///< int64, the key of each token's dropout masks; undefined: nothing is left out
 
   /// The same for some of the tokens (int64 indices; undefined: all).
   AdapterUse select(const at::Tensor& rows_N) const;

@@ -40,7 +40,8 @@ struct Recomputed : torch::autograd::Function<Recomputed> {
     }
     const auto capsule = context->saved_data["body"].toCapsule();
     const auto output = static_cast<const BodyHolder&>(*capsule).body(inputs);
-    auto computed = torch::autograd::grad({output}, differentiable, output_gradients);
+    auto computed = torch::autograd::grad({output}, differentiable, output_gradients, /*retain_graph=*/std::nullopt,
+                                          /*create_graph=*/false, /*allow_unused=*/true);
     variable_list gradients{at::Tensor()};  // of the body
     auto next = computed.begin();
     for (const auto& input : inputs) gradients.push_back(input.requires_grad() ? std::move(*next++) : at::Tensor());
@@ -48,7 +49,7 @@ struct Recomputed : torch::autograd::Function<Recomputed> {
   }
 };
 
-// Undefined biases and adapters stay out of the list of inputs.
+// Undefined biases and adapters stay out of the list of inputs, and packed weights, which are never trained.
 template <class Weights, class Body>
 void for_each_weight(Weights& weights, const Body& body) {
   const auto add = [&](auto& one) {
@@ -58,7 +59,7 @@ void for_each_weight(Weights& weights, const Body& body) {
   add(weights.feed_forward_norm);
   for (auto* projection :
        {&weights.q, &weights.k, &weights.v, &weights.attention_out, &weights.gate, &weights.up, &weights.down}) {
-    add(projection->weight);
+    if (!projection->packed) add(projection->weight);
     add(projection->bias);
     add(projection->adapter.a);
     add(projection->adapter.b);

@@ -26,32 +26,38 @@ std::string layer_name(std::string name, std::size_t layer) {
 
 TransformerModel::TransformerModel(const TransformerShape& shape, const TensorNames& names, ModelTraits traits,
                                    const ModelConfig& config)
-    : shape_(shape), names_(names), traits_(std::move(traits)) {
+    : shape_(shape), packing_(Packing::of(config)), names_(names), traits_(std::move(traits)) {
+  const AdapterMaker adapters(config);
+  const bool frozen = adapters.is_needed() || packing_.nf4;
   const auto parameter = [&](at::IntArrayRef sizes) {
-    return at::empty(sizes, at::TensorOptions(config.dtype).device(config.device)).set_requires_grad(true);
+    return at::empty(sizes, at::TensorOptions(config.dtype).device(config.device)).set_requires_grad(!frozen);
+  };
+  const auto matrix = [&](at::IntArrayRef sizes) {
+    return packing_.nf4 ? at::empty(sizes, at::TensorOptions(config.dtype).device(at::kMeta)) : parameter(sizes);
   };
   const std::int64_t head_dimension = shape.hidden / shape.heads, kv_width = shape.kv_heads * head_dimension;
   embedding_VH_ = parameter({shape.vocabulary, shape.hidden});
   for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
     BlockWeights block;
     block.attention_norm = parameter({shape.hidden});
-    block.q.weight = parameter({shape.hidden, shape.hidden});
-    block.k.weight = parameter({kv_width, shape.hidden});
-    block.v.weight = parameter({kv_width, shape.hidden});
+    block.q.weight = matrix({shape.hidden, shape.hidden});
+    block.k.weight = matrix({kv_width, shape.hidden});
+    block.v.weight = matrix({kv_width, shape.hidden});
     if (shape.query_key_value_bias) {
       block.q.bias = parameter({shape.hidden});
       block.k.bias = parameter({kv_width});
       block.v.bias = parameter({kv_width});
     }
-    block.attention_out.weight = parameter({shape.hidden, shape.hidden});
+    block.attention_out.weight = matrix({shape.hidden, shape.hidden});
     block.feed_forward_norm = parameter({shape.hidden});
-    block.gate.weight = parameter({shape.feed_forward, shape.hidden});
-    block.up.weight = parameter({shape.feed_forward, shape.hidden});
-    block.down.weight = parameter({shape.hidden, shape.feed_forward});
+    block.gate.weight = matrix({shape.feed_forward, shape.hidden});
+    block.up.weight = matrix({shape.feed_forward, shape.hidden});
+    block.down.weight = matrix({shape.hidden, shape.feed_forward});
     blocks_.push_back(block);
   }
   final_norm_H_ = parameter({shape.hidden});
   if (!shape.tied_head) head_VH_ = parameter({shape.vocabulary, shape.hidden});
+  add_adapters(adapters);
 
   const auto table_type = shape.rotary_in_model_type || config.dtype == at::kDouble ? config.dtype : at::kFloat;
   rotary_ = RotaryTable(shape.context_length, head_dimension, shape.rotary_theta,
@@ -60,6 +66,27 @@ TransformerModel::TransformerModel(const TransformerShape& shape, const TensorNa
   traits_.hidden_size = shape.hidden;
   traits_.layers = shape.layers;
   traits_.context_length = shape.context_length;
+}
+
+void TransformerModel::add_adapters(const AdapterMaker& adapters) {
+  for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
+    auto& block = blocks_[layer];
+    const auto add = [&](const std::string& name, Projection& projection) {
+      const std::string weight = layer_name(name, layer);
+      adapters.add_to(projection, weight);
+      if (!projection.adapter.a.defined()) return;
+      const std::string module(module_of(weight));
+      adapters_.push_back({module + ".lora_A.weight", projection.adapter.a});
+      adapters_.push_back({module + ".lora_B.weight", projection.adapter.b});
+    };
+    add(names_.query, block.q);
+    add(names_.key, block.k);
+    add(names_.value, block.v);
+    add(names_.attention_out, block.attention_out);
+    add(names_.gate, block.gate);
+    add(names_.up, block.up);
+    add(names_.down, block.down);
+  }
 }
 
 void TransformerModel::check_length(std::int64_t sequence) const {
@@ -79,7 +106,7 @@ at::Tensor TransformerModel::run_blocks(const ForwardInput& input, const RotaryT
   // Where most rows of the table are not looked up, a dense gradient would be mostly zeros to fill and to add.
   const bool sparse_gradient = tokens.numel() < shape_.vocabulary;
   auto x = at::embedding(embedding_VH_, tokens, shape_.padding_row, /*scale_grad_by_freq=*/false, sparse_gradient);
-  const AdapterUse adapters;
+  const AdapterUse adapters = adapters_.empty() ? AdapterUse() : adapter_use(input, dtype());
   const bool recompute = input.recompute_blocks && cache == nullptr && c10::GradMode::is_enabled();
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
     if (bring_block_) bring_block_(static_cast<std::int64_t>(layer));
@@ -155,6 +182,7 @@ std::vector<NamedTensor> TransformerModel::parameters() const {
   }
   named.push_back({names_.final_norm, final_norm_H_});
   if (head_VH_.defined()) named.push_back({names_.head, head_VH_});
+  named.insert(named.end(), adapters_.begin(), adapters_.end());
   return named;
 }
 
@@ -173,6 +201,49 @@ std::vector<NamedTensor> TransformerModel::block_parameters(std::int64_t layer) 
 void TransformerModel::before_each_block(std::function<void(std::int64_t layer)> bring) {
   bring_block_ = std::move(bring);
 }
+
+void TransformerModel::pack(const std::string& name, const at::Tensor& weight) {
+  const auto pack_into = [&](Projection& projection) {
+    bool finite = true;
+    auto packed = kernels::nf4_pack(weight, packing_.double_quantization, finite);
+    if (!finite) {
+      throw Error("`" + name + "` has values that are not finite, so it cannot be packed in 4 bits",
+                  "the checkpoint is damaged, or its training diverged; [model] quantize = \"none\" reads it as it is");
+    }
+    projection.packed = std::make_shared<const kernels::Nf4>(kernels::moved(std::move(packed), device()));
+  };
+  for (std::size_t layer = 0; packing_.nf4 && layer < blocks_.size(); ++layer) {
+    auto& block = blocks_[layer];
+    for (const auto& [pattern, projection] :
+         {std::pair{&names_.query, &block.q}, std::pair{&names_.key, &block.k}, std::pair{&names_.value, &block.v},
+          std::pair{&names_.attention_out, &block.attention_out}, std::pair{&names_.gate, &block.gate},
+          std::pair{&names_.up, &block.up}, std::pair{&names_.down, &block.down}}) {
+      if (layer_name(*pattern, layer) == name) return pack_into(*projection);
+    }
+  }
+  throw Error("the model has no matrix `" + name + "` to pack");
+}
+
+std::int64_t TransformerModel::sum_of_packed(const std::function<std::int64_t(std::int64_t values)>& each) const {
+  std::int64_t sum = 0;
+  for (std::size_t layer = 0; packing_.nf4 && layer < blocks_.size(); ++layer) {
+    const auto& block = blocks_[layer];
+    for (const auto* projection :
+         {&block.q, &block.k, &block.v, &block.attention_out, &block.gate, &block.up, &block.down})
+      sum += each(projection->weight.numel());
+  }
+  return sum;
+}
+
+std::int64_t TransformerModel::packed_values() const {
+  return sum_of_packed([](std::int64_t values) { return values; });
+}
+
+std::int64_t TransformerModel::packed_bytes() const {
+  return sum_of_packed([&](std::int64_t values) { return kernels::nf4_bytes(values, packing_.double_quantization); });
+}
+
+std::vector<NamedTensor> TransformerModel::adapter_parameters() const { return adapters_; }
 
 std::int64_t TransformerModel::training_bytes_per_row(std::int64_t sequence) const {
   const auto element = static_cast<std::int64_t>(embedding_VH_.element_size());

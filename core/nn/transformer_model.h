@@ -5,6 +5,8 @@
 
 #include <core/nn/block_weights.h>
 #include <core/nn/key_value_cache.h>
+#include <core/nn/model_adapters.h>
+#include <core/nn/packed_weights.h>
 #include <core/nn/transformer.h>
 
 #include <cstdint>
@@ -43,8 +45,13 @@ struct TensorNames {
 };
 
 /// A backbone of pre-norm blocks with rotary angles, RMS norms and SwiGLU. A family adds its traits, its config.json
-/// and its random initialisation.
-class TransformerModel : public Model, public CachedForward, public BlockAttention, public BlockWeightsOnDemand {
+/// and its random initialisation. Every projection of its blocks can have an adapter.
+class TransformerModel : public Model,
+                         public CachedForward,
+                         public BlockAttention,
+                         public Adapters,
+                         public BlockWeightsOnDemand,
+                         public PackedWeights {
  public:
   const ModelTraits& traits() const override { return traits_; }
   at::Device device() const override { return embedding_VH_.device(); }
@@ -52,11 +59,15 @@ class TransformerModel : public Model, public CachedForward, public BlockAttenti
   at::Tensor forward(const ForwardInput& input) const override;
   at::Tensor lm_head_VH() const override { return shape_.tied_head ? embedding_VH_ : head_VH_; }
   std::vector<NamedTensor> parameters() const override;
+  std::vector<NamedTensor> adapter_parameters() const override;
   std::int64_t training_bytes_per_row(std::int64_t sequence) const override;
   std::unique_ptr<KeyValueCache> make_cache(std::int64_t rows, std::int64_t positions) const override;
   at::Tensor forward_window(const ForwardInput& input, const CacheWindow& window, KeyValueCache& cache) const override;
   std::vector<NamedTensor> block_parameters(std::int64_t layer) const override;
   void before_each_block(std::function<void(std::int64_t layer)> bring) override;
+  void pack(const std::string& name, const at::Tensor& weight) override;
+  std::int64_t packed_values() const override;
+  std::int64_t packed_bytes() const override;
 
  protected:
   /// Allocates the parameters. `traits` without what the shape says: vocabulary_size, hidden_size, layers and
@@ -67,15 +78,19 @@ class TransformerModel : public Model, public CachedForward, public BlockAttenti
   const TransformerShape& shape() const { return shape_; }
 
  private:
+  void add_adapters(const AdapterMaker& adapters);
   at::Tensor run_blocks(const ForwardInput& input, const RotaryTable& rotary, const at::Tensor& attention_mask,
                         TransformerCache* cache, const CachePlaces* places) const;
   void check_length(std::int64_t sequence) const;
+  std::int64_t sum_of_packed(const std::function<std::int64_t(std::int64_t values)>& each) const;
 
   TransformerShape shape_;
+  Packing packing_;
   TensorNames names_;
   ModelTraits traits_;
   at::Tensor embedding_VH_;
   std::vector<BlockWeights> blocks_;
+  std::vector<NamedTensor> adapters_;
   at::Tensor final_norm_H_;
   at::Tensor head_VH_;  // undefined when tied to the embedding
   RotaryTable rotary_;

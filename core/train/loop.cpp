@@ -1,5 +1,6 @@
 #include <core/train/loop.h>
 
+#include <core/base/adapters.h>
 #include <core/base/log.h>
 #include <core/base/phase_timer.h>
 #include <core/base/stop_signal.h>
@@ -135,7 +136,8 @@ void TrainingLoop::record(const StepRecord& metrics) {
 
 void TrainingLoop::save(std::int64_t step) {
   RunCheckpoint checkpoint;
-  checkpoint.parameters = model_.parameters();
+  checkpoint.parameters = settings_.adapter ? adapter_parameters(model_) : model_.parameters();
+  checkpoint.adapter = settings_.adapter;
   checkpoint.config_json = settings_.model_config_json;
   checkpoint.source = settings_.model_folder;
   checkpoint.state.step = step;

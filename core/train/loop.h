@@ -2,6 +2,7 @@
 
 #include <drift/model.h>
 
+#include <core/io/adapter_files.h>
 #include <core/io/run_folder.h>
 #include <core/record/step_record.h>
 #include <core/train/training.h>
@@ -25,6 +26,7 @@ struct LoopSettings {
   bool evaluate_before = true;
   std::uint64_t seed = 0;
   std::map<std::string, std::string> settings;  ///< TrainingState::settings
+  std::optional<AdapterDescription> adapter;    ///< a checkpoint holds this alone, not the frozen weights
   std::string model_config_json;
   std::filesystem::path model_folder;  ///< whose tokenizer and other files a checkpoint carries along
 };

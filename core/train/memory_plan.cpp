@@ -88,7 +88,7 @@ class MemoryPlanner {
   void reference() {
     const auto& section = config_.section("reference");
     const auto policy = section.get<std::string>("policy");
-    if (policy == "old" || capability<Adapters>(shapes_) != nullptr) return;
+    if (policy == "old" || has_adapter(config_)) return;
     const std::int64_t bytes = weight_bytes(shapes_);
     if (!section.get<bool>("offload")) {
       add(plan_.device.always, "reference policy", bytes, "[reference] policy");
@@ -190,12 +190,6 @@ std::int64_t update_bytes(const Model& shapes, std::int64_t rows, std::int64_t s
   const std::int64_t wanted = rows * graph + scored_tokens * traits.vocabulary_size * element;
   const std::int64_t one_block = graph / std::max<std::int64_t>(1, traits.layers) * 3 / 2;
   return std::max(std::min(wanted, budget), traits.layers * sequence * traits.hidden_size * element + one_block);
-}
-
-std::int64_t weight_bytes(const Model& shapes) {
-  std::int64_t bytes = 0;
-  for (const NamedTensor& parameter : shapes.parameters()) bytes += bytes_of(parameter.tensor);
-  return bytes;
 }
 
 }  // namespace drift

@@ -58,7 +58,4 @@ std::int64_t least_memory(const RunConfig& config, const Model& shapes, const Lo
 std::int64_t update_bytes(const Model& shapes, std::int64_t rows, std::int64_t sequence, std::int64_t scored_tokens,
                           std::int64_t budget);
 
-/// Weights as they are in memory, from the shapes alone.
-std::int64_t weight_bytes(const Model& shapes);
-
 }  // namespace drift

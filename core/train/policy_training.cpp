@@ -49,12 +49,18 @@ GroupFilterSettings filter_settings(const Params& section) {
   return settings;
 }
 
-PolicyUpdateSettings update_settings(const Params& section) {
+RandomStream run_stream(const RunConfig& config) {
+  return RandomStream(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "train");
+}
+
+PolicyUpdateSettings update_settings(const RunConfig& config) {
+  const auto& section = config.section("train");
   PolicyUpdateSettings settings;
   settings.group_size = section.get<std::int64_t>("group_size");
   settings.inner_iterations = section.get<std::int64_t>("inner_iterations");
   settings.views_per_update = section.get<std::int64_t>("views_per_update");
   settings.memory_budget = section.get<std::int64_t>("memory_budget_mib") << 20;
+  if (drops_inputs(config)) settings.dropout = run_stream(config).child("adapter dropout");
   return settings;
 }
 
@@ -66,10 +72,6 @@ constexpr const char* kFewLiveGroups =
     "fewer than a tenth of the groups have differing rewards; a higher rollout.temperature, larger groups or other "
     "problems would teach more";
 constexpr std::int64_t kEarlySteps = 5;
-
-RandomStream run_stream(const RunConfig& config) {
-  return RandomStream(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "train");
-}
 
 }  // namespace
 
@@ -92,7 +94,7 @@ PolicyTraining::PolicyTraining(const RunConfig& config, const Model& model, cons
                                              config.section("train").get<std::int64_t>("inner_iterations"),
                                          static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")))),
       policy_update_(model, components_.loss, components_.reference ? &*components_.reference : nullptr, optimizer_,
-                     update_settings(config.section("train"))),
+                     update_settings(config)),
       random_(run_stream(config)),
       advantage_(advantage_settings(config.section("advantage"))),
       filter_(filter_settings(config.section("filter"))) {

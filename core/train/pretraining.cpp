@@ -43,6 +43,7 @@ Pretraining::Pretraining(const RunConfig& config, const Model& model, const Prom
           OptimizerSettings::from(config.section("pretrain"), config.section("pretrain").get<std::int64_t>("steps"),
                                   static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")))),
       random_(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "pretrain"),
+      drops_inputs_(drops_inputs(config)),
       batch_size_(config.section("pretrain").get<std::int64_t>("batch_size")),
       response_length_(config.section("pretrain").get<std::int64_t>("response_length")),
       memory_budget_(config.section("pretrain").get<std::int64_t>("memory_budget_mib") << 20),
@@ -108,6 +109,7 @@ StepRecord Pretraining::run(std::int64_t step) {
   batch.advantage_B = at::ones({batch_size_}, at::kFloat);
   batch.totals = batch_totals(plan, batch_size_, 1, 1);
   batch.scored_B = scored_positions(plan, batch_size_);
+  if (drops_inputs_) batch.adapters.dropout = random_.child("adapter dropout").child(std::to_string(step));
   auto gradient = policy_gradient(model_, LikelihoodLoss(), batch, memory_budget_);
   metrics.grad_norm = optimizer_.step(std::move(gradient.gradients));
   metrics.loss = gradient.loss;

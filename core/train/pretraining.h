@@ -32,6 +32,7 @@ class Pretraining final : public Training {
   Loaded<Task> task_;
   Optimizer optimizer_;
   RandomStream random_;
+  bool drops_inputs_;  // of adapters
   std::int64_t batch_size_, response_length_, memory_budget_;
   double minimum_mask_ratio_;
 };

@@ -1,5 +1,6 @@
 #include <core/train/training_plan.h>
 
+#include <core/base/adapters.h>
 #include <core/base/trainable.h>
 #include <core/update/policy_scores.h>
 #include <core/update/update_passes.h>
@@ -147,7 +148,9 @@ class UpdatePlanner {
 
 /// On disk: weights, master weights and moments.
 void plan_checkpoints(const RunConfig& config, const Model& shapes, TrainingPlan& plan) {
-  plan.checkpoint_bytes = weight_bytes(shapes);
+  plan.checkpoint_bytes = 0;  // with adapters the frozen weights are not saved again
+  for (const NamedTensor& one : has_adapter(config) ? adapter_parameters(shapes) : shapes.parameters())
+    plan.checkpoint_bytes += static_cast<std::int64_t>(one.tensor.nbytes());
   const bool narrow = config.section("train").get<std::string>("moments") == "bfloat16";
   for (const NamedTensor& one : trainable_parameters(shapes)) {
     const std::int64_t count = one.tensor.numel();

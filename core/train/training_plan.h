@@ -37,8 +37,7 @@ struct UpdateCost {
 
 /// The work and memory of a training run, computed before any weight is read.
 struct TrainingPlan {
-  std::int64_t parameters = 0;
-  std::int64_t trained = 0;  ///< of them
+  std::int64_t parameters = 0, trained = 0;  ///< trained: fewer, where adapters are
   std::int64_t steps = 0, prompts_per_step = 0, group_size = 0;
   std::int64_t response_length = 0;
   PromptLengths prompt_lengths;

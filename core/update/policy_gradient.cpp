@@ -57,7 +57,8 @@ class GradientComputation {
     std::vector<std::unique_ptr<RowGraph>> shards(heads_.size());
     timed(result_.seconds.forward, [&] {
       for_shards(rows, [&](std::size_t worker, std::int64_t begin, std::int64_t end) {
-        shards[worker] = std::make_unique<RowGraph>(model_, *batch_.trajectories, rows, begin, end, pass.recompute);
+        shards[worker] =
+            std::make_unique<RowGraph>(model_, *batch_.trajectories, rows, begin, end, pass.recompute, batch_.adapters);
       });
     });
     const auto each_head = [&](const auto& body) {
@@ -90,8 +91,9 @@ class GradientComputation {
   void two_pass(const UpdatePass& pass) {
     const Views views = pass.views();
     PolicyScores scores;
-    timed(result_.seconds.forward,
-          [&] { scores = score_views(model_, *batch_.trajectories, *batch_.plan, views, needs_.entropy); });
+    timed(result_.seconds.forward, [&] {
+      scores = score_views(model_, *batch_.trajectories, *batch_.plan, views, needs_.entropy, batch_.adapters);
+    });
     const auto gradient = evaluate(views, scores);
     const auto rows = distinct_view_rows(model_.traits(), *batch_.trajectories, *batch_.plan, views);
     result_.two_pass = true;
@@ -102,7 +104,8 @@ class GradientComputation {
     timed(result_.seconds.backward, [&] {
       for_shards(rows, [&](std::size_t worker, std::int64_t begin, std::int64_t end) {
         for (std::int64_t first = begin; first < end; first += rows_at_once) {
-          RowGraph part(model_, *batch_.trajectories, rows, first, std::min(end, first + rows_at_once), pass.recompute);
+          RowGraph part(model_, *batch_.trajectories, rows, first, std::min(end, first + rows_at_once), pass.recompute,
+                        batch_.adapters);
           part.backward_in_parts(heads_[worker], flat, logit_rows(), gradient);
           backward(worker, part);
         }

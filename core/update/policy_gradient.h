@@ -27,6 +27,7 @@ struct UpdateBatch {
   at::Tensor scored_B;                   ///< LossInput::scored_B
   double share = 1;                      ///< the loss is divided by it: UpdateStep::share
   bool reference_is_old_policy = false;  ///< instead of `reference`
+  RowAdapters adapters = {};             ///< what the current policy sees of them
 };
 
 struct MetricSum {

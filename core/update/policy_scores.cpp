@@ -33,7 +33,7 @@ void PolicyScores::put(const at::Tensor& flat_E, const kernels::TokenScores& sco
 }
 
 PolicyScores score_views(const Model& model, const Trajectories& trajectories, const MaskPlan& plan,
-                         const std::vector<std::int64_t>& views, bool want_entropy) {
+                         const std::vector<std::int64_t>& views, bool want_entropy, const RowAdapters& adapters) {
   const at::NoGradGuard no_gradient;
   const auto rows = distinct_view_rows(model.traits(), trajectories, plan, views);
   const std::int64_t length = trajectories.tokens_BL.size(1);
@@ -52,7 +52,7 @@ PolicyScores score_views(const Model& model, const Trajectories& trajectories, c
                   kernels::LinearLogSoftmax head(head_VH);
                   for (std::int64_t first = begin; first < end; first += rows_at_once) {
                     const auto last = std::min(end, first + rows_at_once);
-                    const auto batch = make_row_batch(model, trajectories, rows, first, last, device);
+                    const auto batch = make_row_batch(model, trajectories, rows, first, last, device, adapters);
                     const auto hidden_NH = model.forward(batch.forward);
                     for (std::int64_t n = 0; n < batch.hidden_rows; n += kHiddenRows) {
                       const Range part{n, std::min(batch.hidden_rows, n + kHiddenRows)};
@@ -71,7 +71,9 @@ std::int64_t rows_scored_at_once(const Model& model, std::int64_t sequence, bool
 
 std::int64_t scoring_workers(const Model& model, bool on_cpu) {
   std::int64_t parameters = 0;
-  for (const auto& parameter : model.parameters()) parameters += parameter.tensor.numel();
+  for (const auto& parameter : model.parameters()) {
+    if (parameter.tensor.requires_grad()) parameters += parameter.tensor.numel();
+  }
   if (parameters > kFewParameters) return 1;
   return row_workers(model.traits().hidden_size, on_cpu);
 }

@@ -30,13 +30,13 @@ struct PolicyScores {
 /// Scores of the given views without gradients: for the old and the reference policy. Any number of views, in bounded
 /// memory.
 PolicyScores score_views(const Model& model, const Trajectories& trajectories, const MaskPlan& plan,
-                         const std::vector<std::int64_t>& views, bool want_entropy);
+                         const std::vector<std::int64_t>& views, bool want_entropy, const RowAdapters& adapters = {});
 
 /// Rows whose activations score_views() holds together, over all workers.
 std::int64_t rows_scored_at_once(const Model& model, std::int64_t sequence, bool on_cpu);
 
-/// Workers that share the rows of a model: as row_workers(), but 1 where each worker's own gradient of all parameters
-/// would be large; operations of such a model are long enough to share.
+/// Workers that share the rows of a model: as row_workers(), but 1 where each worker's own gradient of what is
+/// trained would be large; operations of such a model are long enough to share.
 std::int64_t scoring_workers(const Model& model, bool on_cpu);
 
 /// 0, 1, …, count - 1.

@@ -74,8 +74,8 @@ std::vector<PolicyUpdate::Part> PolicyUpdate::parts_of(const Trajectories& kept,
     }
     if (needs_.reference && !from_old_policy) {
       const PhaseTimer timer;
-      part.reference =
-          score_views(reference_->model(), part.trajectories, part.plan, all_views(part.plan), needs_.entropy);
+      part.reference = score_views(reference_->model(), part.trajectories, part.plan, all_views(part.plan),
+                                   needs_.entropy, RowAdapters{.on = !reference_->is_without_adapters()});
       sum.result.reference_seconds += timer.seconds();
       sum.result.forward_rows += part.reference.rows;
     }
@@ -97,6 +97,7 @@ void PolicyUpdate::step(std::int64_t optimizer_steps, Part& part, Sum& sum) {
   batch.totals.optimizer_steps = optimizer_steps;
   batch.scored_B = part.scored_B;
   batch.share = part.share;
+  if (settings_.dropout) batch.adapters.dropout = settings_.dropout->child(std::to_string(optimizer_.steps()));
 
   const PhaseTimer timer;
   auto gradient = policy_gradient(model_, *loss_, batch, settings_.memory_budget);

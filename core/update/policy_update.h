@@ -3,6 +3,7 @@
 #include <drift/loss_estimator.h>
 #include <drift/mask_plan.h>
 #include <drift/model.h>
+#include <drift/random.h>
 #include <drift/trajectories.h>
 
 #include <core/components/components.h>
@@ -12,6 +13,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,9 +21,10 @@ namespace drift {
 
 struct PolicyUpdateSettings {
   std::int64_t group_size = 0;
-  std::int64_t inner_iterations = 1;  ///< how often the whole plan is gone through
-  std::int64_t views_per_update = 0;  ///< optimizer step after so many views of the plan; 0: after all of them
-  std::int64_t memory_budget = 0;     ///< bytes
+  std::int64_t inner_iterations = 1;         ///< how often the whole plan is gone through
+  std::int64_t views_per_update = 0;         ///< optimizer step after so many views of the plan; 0: after all of them
+  std::int64_t memory_budget = 0;            ///< bytes
+  std::optional<RandomStream> dropout = {};  ///< of the adapters; none: nothing is left out
 };
 
 /// The results of the optimizer steps on one rollout.

@@ -37,6 +37,13 @@ ReferencePolicy::ReferencePolicy(const ReferenceSettings& settings, Loaded<Model
   assert(is_old_policy() || model_);
 }
 
+ReferencePolicy::ReferencePolicy(const ReferenceSettings& settings, const Model& policy_with_adapters)
+    : settings_(settings), shared_(&policy_with_adapters) {
+  if (settings.kind == ReferenceKind::kMovingAverage)
+    throw Error("reference.policy = \"ema\" moves the reference, which is the frozen model where adapters are trained",
+                "reference.policy = \"frozen\", or \"old\"; or adapter.kind = \"none\"");
+}
+
 void ReferencePolicy::after_optimizer_step(std::int64_t count, const Model& policy) {
   if (settings_.kind != ReferenceKind::kMovingAverage || count % settings_.sync_steps != 0) return;
   const at::NoGradGuard no_gradient;

@@ -33,9 +33,13 @@ class ReferencePolicy {
  public:
   /// @param model  a separate model with the weights that the run began with; empty for kOld.
   ReferencePolicy(const ReferenceSettings& settings, Loaded<Model> model);
+  /// The policy's own frozen weights, without its adapters: no second copy.
+  /// @throws Error if the settings move the reference.
+  ReferencePolicy(const ReferenceSettings& settings, const Model& policy_with_adapters);
 
   bool is_old_policy() const { return settings_.kind == ReferenceKind::kOld; }
-  const Model& model() const { return *model_; }
+  bool is_without_adapters() const { return shared_ != nullptr; }
+  const Model& model() const { return shared_ != nullptr ? *shared_ : *model_; }
 
   /// After optimizer step `count` (1, 2, … since the run began).
   void after_optimizer_step(std::int64_t count, const Model& policy);
@@ -48,6 +52,7 @@ class ReferencePolicy {
  private:
   ReferenceSettings settings_;
   Loaded<Model> model_;
+  const Model* shared_ = nullptr;
 };
 
 }  // namespace drift

@@ -20,6 +20,7 @@ at::Tensor chosen_gradients(const at::Tensor& gradient_FL, const at::Tensor& fla
 
 at::Tensor HeadWorker::backward(const at::Tensor& weight_VH, const at::Tensor& logprob_gradient_E,
                                 const at::Tensor& entropy_gradient_E) {
+  if (!weight_VH.requires_grad()) return head.backward(logprob_gradient_E, entropy_gradient_E, {}, false);
   const bool first = !gradient_VH.defined();
   if (first) {
     const auto type = at::toOpMathType(weight_VH.scalar_type());
@@ -29,9 +30,9 @@ at::Tensor HeadWorker::backward(const at::Tensor& weight_VH, const at::Tensor& l
 }
 
 RowGraph::RowGraph(const Model& model, const Trajectories& trajectories, const std::vector<ViewRow>& rows,
-                   std::int64_t begin, std::int64_t end, bool recompute)
-    : head_VH_(model.lm_head_VH().detach()),
-      batch_(make_row_batch(model, trajectories, rows, begin, end, head_VH_.device())) {
+                   std::int64_t begin, std::int64_t end, bool recompute, const RowAdapters& adapters)
+    : head_VH_(model.lm_head_VH()),
+      batch_(make_row_batch(model, trajectories, rows, begin, end, head_VH_.device(), adapters)) {
   batch_.forward.recompute_blocks = recompute;
   hidden_NH_ = model.forward(batch_.forward);
 }

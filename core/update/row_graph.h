@@ -21,7 +21,7 @@ struct ScoreGradient {
 struct HeadWorker {
   HeadWorker(const at::Tensor& head_VH) : head(head_VH) {}
   kernels::LinearLogSoftmax head;
-  at::Tensor gradient_VH;  ///< undefined until something was added
+  at::Tensor gradient_VH;  ///< undefined until something was added, and where the head is frozen
 
   at::Tensor backward(const at::Tensor& weight_VH, const at::Tensor& logprob_gradient_E,
                       const at::Tensor& entropy_gradient_E);
@@ -32,7 +32,7 @@ struct HeadWorker {
 class RowGraph {
  public:
   RowGraph(const Model& model, const Trajectories& trajectories, const std::vector<ViewRow>& rows, std::int64_t begin,
-           std::int64_t end, bool recompute);
+           std::int64_t end, bool recompute, const RowAdapters& adapters = {});
 
   /// Scores into `scores` (of the views that `flat` spans); the logits are kept for backward().
   void score(HeadWorker& worker, Range flat, const PolicyScores& scores);

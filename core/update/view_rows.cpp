@@ -4,6 +4,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cstring>
@@ -61,6 +62,34 @@ at::Tensor key_mask(const Prompts& prompts, const std::vector<std::int64_t>& sam
   return at::cat({prompt_mask, response_mask}, 1);
 }
 
+/// FNV-1a of a row's tokens, without its padding on the left.
+std::uint64_t content_hash(const ViewRow& row, const Prompts& prompts) {
+  std::size_t first = 0;
+  if (prompts.mask_BP.defined()) {
+    const std::int64_t prompt = prompts.mask_BP.size(1);
+    const bool* mask = prompts.mask_BP.const_data_ptr<bool>() + row.sample * prompt;
+    first = static_cast<std::size_t>(std::find(mask, mask + prompt, true) - mask);
+  }
+  std::uint64_t hash = 0xCBF29CE484222325;
+  for (std::size_t i = first; i < row.tokens.size(); ++i)
+    hash = (hash ^ static_cast<std::uint64_t>(row.tokens[i])) * 0x100000001B3;
+  return hash;
+}
+
+/// ForwardInput's fields for rows [begin, begin + count).
+void set_adapters(const RowAdapters& adapters, const std::vector<ViewRow>& rows, std::int64_t begin, std::int64_t count,
+                  const Prompts& prompts, at::Device device, ForwardInput& input) {
+  if (!adapters.on) input.adapted_B = at::zeros({count}, at::kBool);
+  if (!adapters.dropout) return;
+  std::vector<std::int64_t> keys;
+  for (std::int64_t r = begin; r < begin + count; ++r) {
+    const std::uint64_t hash = content_hash(rows[static_cast<std::size_t>(r)], prompts);
+    const RandomPoint point{0, static_cast<std::int64_t>(hash >> 32), static_cast<std::int64_t>(hash & 0xFFFFFFFF), 0};
+    keys.push_back(static_cast<std::int64_t>(adapters.dropout->bits(point)));
+  }
+  input.dropout_key_B = index_tensor(keys, device);
+}
+
 }  // namespace
 
 at::Tensor index_tensor(const std::vector<std::int64_t>& numbers, at::Device device) {
@@ -100,7 +129,7 @@ std::vector<ViewRow> distinct_view_rows(const ModelTraits& traits, const Traject
 }
 
 RowBatch make_row_batch(const Model& model, const Trajectories& trajectories, const std::vector<ViewRow>& rows,
-                        std::int64_t begin, std::int64_t end, at::Device device) {
+                        std::int64_t begin, std::int64_t end, at::Device device, const RowAdapters& adapters) {
   const auto& prompts = trajectories.prompts;
   const std::int64_t prompt = prompts.tokens_BP.size(1), length = trajectories.tokens_BL.size(1),
                      sequence = prompt + length;
@@ -132,6 +161,7 @@ RowBatch make_row_batch(const Model& model, const Trajectories& trajectories, co
   batch.forward.rows_N = index_tensor(wanted, device);
   const auto attended = key_mask(prompts, samples, rows, begin, length);
   if (attended.defined()) batch.forward.key_mask_BS = attended.to(device);
+  set_adapters(adapters, rows, begin, count, prompts, device, batch.forward);
   return batch;
 }
 

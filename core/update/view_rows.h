@@ -2,6 +2,7 @@
 
 #include <drift/mask_plan.h>
 #include <drift/model.h>
+#include <drift/random.h>
 #include <drift/trajectories.h>
 
 #include <core/kernels/linear_log_softmax.h>
@@ -9,6 +10,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace drift {
@@ -48,8 +50,17 @@ struct RowBatch {
   std::int64_t hidden_rows = 0;     ///< N
   std::vector<ScoredToken> scored;  ///< by hidden row
 };
+
+/// What rows see of a model's adapters.
+struct RowAdapters {
+  bool on = true;  ///< false: nothing, the frozen weights alone
+  /// Of one optimizer step: the adapters' dropout. None: nothing is left out. A row's masks are a function of its
+  /// tokens, so that it has the same ones in whichever pass, and whatever else is in it.
+  std::optional<RandomStream> dropout = {};
+};
+
 RowBatch make_row_batch(const Model& model, const Trajectories& trajectories, const std::vector<ViewRow>& rows,
-                        std::int64_t begin, std::int64_t end, at::Device device);
+                        std::int64_t begin, std::int64_t end, at::Device device, const RowAdapters& adapters = {});
 
 /// Some targets of a batch, for the LM head.
 struct TargetSet {

@@ -134,7 +134,7 @@ class Interface : public testing::Test {
     const auto older = folder_->path() / "older" / "drift";
     take_out(older / "loss_estimator.h", {"return_BL", "value_BL", "advantage_BL", "reference_entropy_FL"});
     take_out(older / "mask_plan.h", {"attended_FL"});
-    take_out(older / "model.h", {"adapted_B"});
+    take_out(older / "model.h", {"dropout_key_B", "adapted_B"});
     take_out(older / "trajectories.h", {"computed_end_BK", "computed_begin_BK"});
     take_out(older / "host.h", {}, "  virtual std::int64_t threads() const = 0");
     take_out(older / "policy.h", {}, "  virtual std::unique_ptr<KeyValueCache> make_cache(");

@@ -45,6 +45,8 @@ const std::vector<Listed> kCommands = {
     {"rollout verify", "CHECKPOINT_DIR"},
     {"model info", "CHECKPOINT_DIR"},
     {"model verify", "CHECKPOINT_DIR"},
+    {"model merge", "CHECKPOINT_DIR"},
+    {"model random", "SHAPE_DIR"},
     {"data stats", "CONFIG.toml"},
     {"data show", "CONFIG.toml"},
     {"data check", "CONFIG.toml"},

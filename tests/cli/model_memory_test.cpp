@@ -54,6 +54,36 @@ std::vector<test::SparseTensor> tensors() {
   return list;
 }
 
+/// Peak of the largest process that ended so far, in bytes.
+std::int64_t peak_of_children() {
+  rusage usage{};
+  EXPECT_EQ(::getrusage(RUSAGE_CHILDREN, &usage), 0);
+  return usage.ru_maxrss * 1024;
+}
+
+// Before the other one: the peak is that of the largest so far.
+TEST(ModelMemory, WithBlocksInFourBitsTheWideModelIsNeverInMemory) {
+  const test::TemporaryFolder temporary;
+  const fs::path folder = temporary.path() / "checkpoint";
+  test::write_sparse_checkpoint(folder, config_json(), tensors(), 3);
+  const std::int64_t tables = 2 * 2 * kVocabulary * kWidth;  // embedding and head stay bfloat16
+  const std::int64_t packed = (test::folder_bytes(folder) - tables) / 16 * 42 / 10;
+  const std::int64_t available = test::counted_bytes("/proc/meminfo", "MemAvailable");
+  if (available < tables + packed + 2 * kGiB) GTEST_SKIP() << "only " << available / 1e9 << " GB of memory are free";
+
+  const fs::path reference = temporary.path() / "reference.safetensors";
+  write_safetensors(reference,
+                    {{"input_ids", at::arange(4, at::kLong).view({1, 4})}, {"logits", at::zeros({1, 4, kVocabulary})}});
+  const auto result =
+      test::run_command(test::program().string() + " model verify " + folder.string() + " --reference " +
+                        reference.string() + " --dtype bfloat16 --set model.quantize=nf4 --tolerance 0");
+  EXPECT_EQ(result.status, 0) << result.output << result.error;
+  const std::int64_t peak = peak_of_children();
+  std::cout << "opened " << test::folder_bytes(folder) / 1e9 << " GB; most memory held " << peak / 1e9 << " GB\n";
+  EXPECT_GT(peak, tables + packed);
+  EXPECT_LT(peak, tables + packed + kGiB * 3 / 4);
+}
+
 TEST(ModelMemory, AnOpenModelTakesItsFoldersSizeAndAtMostAGibibyteMore) {
   const test::TemporaryFolder temporary;
   const fs::path folder = temporary.path() / "checkpoint";
@@ -70,9 +100,7 @@ TEST(ModelMemory, AnOpenModelTakesItsFoldersSizeAndAtMostAGibibyteMore) {
   const auto result = test::run_command(test::program().string() + " model verify " + folder.string() +
                                         " --reference " + reference.string() + " --dtype bfloat16 --tolerance 0");
   EXPECT_EQ(result.status, 0) << result.output << result.error;
-  rusage usage{};
-  ASSERT_EQ(::getrusage(RUSAGE_CHILDREN, &usage), 0);
-  const std::int64_t peak = usage.ru_maxrss * 1024;
+  const std::int64_t peak = peak_of_children();
   std::cout << "opened " << size / 1e9 << " GB; most memory held " << peak / 1e9 << " GB\n";
   EXPECT_GT(peak, size) << "the weights themselves are not counted: is something wrong with the measurement?";
   EXPECT_LT(peak, size + kGiB);

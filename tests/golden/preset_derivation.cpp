@@ -68,6 +68,13 @@ Settings trainer(const Original& o) {
   return s;
 }
 
+/// They are made where adapter.kind asks for them, which no preset does: small models are trained whole.
+Settings adapter(const Original& o) {
+  return {{"adapter.rank", o.integer("lora_r")},
+          {"adapter.alpha", o.number("lora_alpha")},
+          {"adapter.dropout", o.number("lora_dropout")}};
+}
+
 /// With adapters the reference is the model without them, and its synchronisation has no effect.
 Settings reference(const Original& o) {
   const std::int64_t steps = o.integer("ref_model_sync_steps");
@@ -123,6 +130,7 @@ Settings merged(std::initializer_list<Settings> parts) {
 Settings d1(const Original& o) {
   return merged(
       {trainer(o),
+       adapter(o),
        reference(o),
        advantage(o, "mean"),
        block_sampler(o),
@@ -163,6 +171,7 @@ Settings spg(const Original& o) {
 Settings espo(const Original& o) {
   o.flag("reduce_var");
   return merged({trainer(o),
+                 adapter(o),
                  reference(o),
                  advantage(o, "leave_one_out"),
                  sampler_of_model(o),

@@ -3,6 +3,7 @@
 #include "tests/support/plugins.h"
 #include "tests/support/support.h"
 
+#include <core/base/adapters.h>
 #include <core/base/component_host.h>
 #include <core/io/checkpoint.h>
 #include <core/io/safetensors.h>
@@ -93,6 +94,16 @@ class MaskedSum final : public LossEstimator {
   at::Tensor mask_FL_;
 };
 
+std::unique_ptr<Model> open(const std::string& family, const std::filesystem::path& folder, const ModelConfig& config,
+                            const std::map<std::string, ParamValue>& settings) {
+  const ComponentEntry* entry = load_plugin(family).find(ComponentKind::kModel, family);
+  auto made = make_component(*entry, Params(entry->params, settings), &config);
+  std::unique_ptr<Model> model(dynamic_cast<Model*>(made.release()));
+  const at::NoGradGuard no_gradient;
+  load_parameters(folder, base_parameters(*model));
+  return model;
+}
+
 }  // namespace
 
 std::vector<GoldenBackboneCase> golden_backbone_cases(const std::string& group) {
@@ -114,13 +125,14 @@ std::vector<GoldenBackboneCase> golden_bfloat16_cases() {
 std::unique_ptr<Model> open_checkpoint(const std::string& family, const std::filesystem::path& folder,
                                        at::ScalarType dtype, at::Device device,
                                        const std::map<std::string, ParamValue>& settings) {
-  const ModelConfig config{read_config_json(folder), dtype, device};
-  const ComponentEntry* entry = load_plugin(family).find(ComponentKind::kModel, family);
-  auto made = make_component(*entry, Params(entry->params, settings), &config);
-  std::unique_ptr<Model> model(dynamic_cast<Model*>(made.release()));
-  const at::NoGradGuard no_gradient;
-  load_parameters(folder, model->parameters());
-  return model;
+  return open(family, folder, {read_config_json(folder), dtype, device}, settings);
+}
+
+std::unique_ptr<Model> open_with_adapters(const std::string& family, const std::filesystem::path& folder,
+                                          const AdapterDescription& adapter) {
+  ModelConfig config{read_config_json(folder)};
+  config.adapter_json = adapter_json(adapter);
+  return open(family, folder, config, {});
 }
 
 LogitComparison check_forward_case(const GoldenBackboneCase& golden, at::ScalarType dtype, at::Device device) {

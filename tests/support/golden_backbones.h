@@ -7,6 +7,7 @@
 #include <drift/params.h>
 
 #include <core/eval/logit_check.h>
+#include <core/io/adapter_files.h>
 
 #include <filesystem>
 #include <map>
@@ -39,6 +40,10 @@ std::vector<GoldenBackboneCase> golden_bfloat16_cases();
 std::unique_ptr<Model> open_checkpoint(const std::string& family, const std::filesystem::path& folder,
                                        at::ScalarType dtype = at::kFloat, at::Device device = at::kCPU,
                                        const std::map<std::string, ParamValue>& settings = {});
+
+/// The same with adapters, whose tensors the caller fills.
+std::unique_ptr<Model> open_with_adapters(const std::string& family, const std::filesystem::path& folder,
+                                          const AdapterDescription& adapter);
 
 /// The logits of a forward case, computed with weights and arithmetic of `dtype`, against the reference.
 LogitComparison check_forward_case(const GoldenBackboneCase& golden, at::ScalarType dtype = at::kFloat,

@@ -128,7 +128,8 @@ std::string difference(const fs::path& run, const fs::path& expected) {
     const auto line = without_times(found[i]), other = without_times(wanted[i]);
     if (line != other) text += "metrics: " + line.dump() + "\n  not " + other.dump() + "\n";
   }
-  for (const char* file : {"model.safetensors", "training_state.safetensors"}) {
+  const bool adapts = fs::exists(expected / "checkpoints/last/adapter_model.safetensors");
+  for (const char* file : {adapts ? "adapter_model.safetensors" : "model.safetensors", "training_state.safetensors"}) {
     const auto last = fs::path("checkpoints/last") / file;
     if (read_file(run / last) != read_file(expected / last)) text += std::string(file) + " differs\n";
   }

@@ -106,6 +106,30 @@ TEST_F(ShippedConfigs, EveryTaskIsEvaluatedOnBothModels) {
   }
 }
 
+TEST_F(ShippedConfigs, D1AndEspoTrainTheirPapersAdapters) {
+  for (const std::string& algorithm : stems("algorithms")) {
+    const bool adapts = (algorithm.starts_with("d1") || algorithm.starts_with("espo")) && algorithm != "espo-code";
+    const auto run = resolve_parts({"models/llada-8b", "tasks/" + task_of(algorithm), "algorithms/" + algorithm},
+                                   "llada-8b", ConfigPurpose::kTrain);
+    const auto& adapter = run.section("adapter");
+    EXPECT_EQ(adapter.get<std::string>("kind"), adapts ? "lora" : "none") << algorithm;
+    if (!adapts) continue;
+    EXPECT_EQ(adapter.get<std::int64_t>("rank"), 128) << algorithm;
+    EXPECT_EQ(adapter.get<double>("alpha"), 64) << algorithm;
+    EXPECT_EQ(adapter.get<double>("dropout"), 0.05) << algorithm;
+  }
+}
+
+TEST_F(ShippedConfigs, TheModelsWithAdaptersAreTheModels) {
+  for (const std::string model : {"llada-8b", "dream-7b"}) {
+    const auto run =
+        resolve_parts({"models/" + model + "-lora", "tasks/math", "algorithms/rldf"}, model, ConfigPurpose::kTrain);
+    EXPECT_TRUE(has_adapter(run));
+    EXPECT_EQ(run.section("adapter").get<std::int64_t>("rank"), 128);
+    EXPECT_EQ(run.section("model").get<std::string>("dtype"), "bfloat16");
+  }
+}
+
 // Files win over an algorithm's preset: what they say about the rollout, they would have to say again for every preset.
 TEST_F(ShippedConfigs, TheRolloutOfAnAlgorithmsFileIsThatOfItsPreset) {
   for (const std::string& algorithm : stems("algorithms")) {

@@ -72,7 +72,10 @@ struct ModelConfig {
   std::string config_json;
   at::ScalarType dtype = at::kFloat;  ///< of parameters and hidden states: float32, bfloat16, or float64 for checks
   at::Device device = at::kCPU;       ///< meta: shapes and traits only, without memory
-  Reserved<std::string, 4> reserved_texts = {};
+  /// With Adapters only: those to make. Empty: none. Else peft's adapter_config.json, with `r`, `lora_alpha`,
+  /// `lora_dropout` and `target_modules`: names of modules in full, or an empty list for all that can have one.
+  std::string adapter_json = {};
+  Reserved<std::string, 3> reserved_texts = {};
   Reserved<std::int64_t, 8> reserved_numbers = {};
 };
 
@@ -95,9 +98,12 @@ struct ForwardInput {
   at::Tensor positions_BS = {};
   /// int64, with BlockAttention only: a query attends to the keys whose block is not above its own. Undefined: to all.
   at::Tensor block_BS = {};
-  /// bool, with Adapters only: false = the row sees the weights without adapters. Undefined: all rows with.
+  /// bool, on the CPU, with Adapters only: false = the row sees the weights without adapters. Undefined: all rows with.
   at::Tensor adapted_B = {};
-  Reserved<at::Tensor, 6> reserved_tensors = {};
+  /// int64, with Adapters only: from a row's key come the inputs that its adapters do not see (dropout). What is left
+  /// out is a function of the key, the module and the place. Undefined: nothing is left out.
+  at::Tensor dropout_key_B = {};
+  Reserved<at::Tensor, 5> reserved_tensors = {};
   Reserved<std::int64_t, 4> reserved_numbers = {};
 };
 
@@ -140,13 +146,16 @@ class DRIFT_API BlockAttention {
   virtual ~BlockAttention() = default;
 };
 
-/// Capability of a model with adapters, which ForwardInput::adapted_B switches off: the frozen weights are then the
-/// reference policy, without a copy.
+/// Capability of a model that can have low-rank adapters: constructed with ModelConfig::adapter_json, it adds
+/// lora_alpha / r B A to the weight of each module that is named there, and requires gradients for A and B alone.
+/// ForwardInput::adapted_B switches them off: the frozen weights are then the reference policy, without a copy. The
+/// core names the modules (it asks for all first, on the meta device), initialises A and B, reads and saves them.
 class DRIFT_API Adapters {
  public:
   virtual ~Adapters() = default;
 
-  /// The adapters' tensors, which are also in Model::parameters().
+  /// The adapters' tensors, which are also in Model::parameters(): MODULE.lora_A.weight [r, in] and
+  /// MODULE.lora_B.weight [out, r], where MODULE.weight [out, in] is the module's. Empty: it was made without.
   virtual std::vector<NamedTensor> adapter_parameters() const = 0;
 };
 

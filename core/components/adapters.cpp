@@ -1,0 +1,128 @@
+#include <core/components/adapters.h>
+
+#include <core/config/nearest.h>
+
+#include <drift/error.h>
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+namespace drift {
+namespace {
+
+constexpr std::string_view kEndingA = ".lora_A.weight", kEndingB = ".lora_B.weight";
+
+/// Whether the text is the pattern, where * stands for any characters.
+bool matches(std::string_view pattern, std::string_view text) {
+  const auto star = pattern.find('*');
+  if (star == pattern.npos) return pattern == text;
+  if (!text.starts_with(pattern.substr(0, star))) return false;
+  const auto rest = pattern.substr(star + 1);
+  for (std::size_t skipped = star; skipped <= text.size(); ++skipped) {
+    if (matches(rest, text.substr(skipped))) return true;
+  }
+  return false;
+}
+
+bool is_target(const std::string& target, const std::string& module) {
+  return matches(target, module) || matches("*." + target, module);
+}
+
+void fill_uniform(const at::Tensor& tensor, double bound, const RandomStream& random) {
+  auto values = at::empty(tensor.sizes(), at::kFloat);
+  float* data = values.data_ptr<float>();
+  for (std::int64_t i = 0; i < values.numel(); ++i)
+    data[i] = static_cast<float>(bound * (2.0 * random.uniform({0, 0, i, 0}) - 1.0));
+  tensor.copy_(values);
+}
+
+}  // namespace
+
+bool has_adapter(const RunConfig& config) {
+  if (!config.has("adapter")) return false;
+  const auto& section = config.section("adapter");
+  return section.get<std::string>("kind") != "none" || !section.get<std::string>("path").empty();
+}
+
+std::vector<std::string> last_words(const std::vector<std::string>& modules) {
+  std::vector<std::string> words;
+  for (const std::string& module : modules) {
+    const std::string word = module.substr(module.rfind('.') + 1);
+    if (std::ranges::count(words, word) == 0) words.push_back(word);
+  }
+  return words;
+}
+
+bool drops_inputs(const RunConfig& config) {
+  return has_adapter(config) && config.section("adapter").get<double>("dropout") > 0;
+}
+
+std::vector<std::string> target_modules(const std::vector<std::string>& targets,
+                                        const std::vector<std::string>& available) {
+  for (const std::string& target : targets) {
+    if (std::ranges::any_of(available, [&](const std::string& module) { return is_target(target, module); })) continue;
+    const auto words = last_words(available);
+    const std::string nearest = did_you_mean(target, words);
+    throw Error("adapter.targets: `" + target + "` is none of the model's projections",
+                name_hint(target, nearest.empty() && target.find('.') != target.npos ? available : words,
+                          "projections of each layer"));
+  }
+  std::vector<std::string> modules;
+  for (const std::string& module : available) {
+    if (std::ranges::any_of(targets, [&](const std::string& target) { return is_target(target, module); }))
+      modules.push_back(module);
+  }
+  if (modules.empty()) throw Error("adapter.targets is empty", "targets = [\"*\"] names every projection");
+  return modules;
+}
+
+AdapterDescription described_adapter(const RunConfig& config, const std::vector<std::string>& available) {
+  const auto& section = config.section("adapter");
+  AdapterDescription adapter;
+  if (const auto path = section.get<std::string>("path"); !path.empty()) {
+    adapter = read_adapter(path);
+    for (const std::string& module : adapter.modules) {
+      if (std::ranges::count(available, module) > 0) continue;
+      throw Error("the adapter in " + path + " is not one of this model: it has none of `" + module + "`",
+                  did_you_mean(module, available));
+    }
+  } else {
+    adapter.rank = section.get<std::int64_t>("rank");
+    adapter.alpha = section.get<double>("alpha");
+    adapter.modules = target_modules(section.get<std::vector<std::string>>("targets"), available);
+  }
+  adapter.dropout = section.get<double>("dropout");
+  adapter.base = config.section("model").get<std::string>("path");
+  return adapter;
+}
+
+std::vector<std::string> adapted_modules(const std::vector<NamedTensor>& adapter_parameters) {
+  std::vector<std::string> modules;
+  for (const auto& [name, tensor] : adapter_parameters) {
+    if (name.ends_with(kEndingA)) {
+      modules.push_back(name.substr(0, name.size() - kEndingA.size()));
+    } else if (!name.ends_with(kEndingB)) {
+      throw Error("adapter_parameters: `" + name + "` ends neither in " + std::string(kEndingA) + " nor in " +
+                      std::string(kEndingB),
+                  "drift/model.h: Adapters");
+    }
+  }
+  return modules;
+}
+
+void initialize_adapters(const std::vector<NamedTensor>& adapter_parameters, const RandomStream& random) {
+  const at::NoGradGuard no_gradient;
+  for (const auto& [name, tensor] : adapter_parameters) {
+    if (name.ends_with(kEndingB)) {
+      tensor.zero_();
+    } else {
+      fill_uniform(tensor, 1.0 / std::sqrt(static_cast<double>(tensor.size(1))), random.child(name));
+    }
+  }
+}
+
+}  // namespace drift

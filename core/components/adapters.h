@@ -1,0 +1,42 @@
+#pragma once
+
+#include <core/config/run_config.h>
+#include <core/io/adapter_files.h>
+
+#include <drift/model.h>
+#include <drift/random.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace drift {
+
+/// Whether [adapter] asks for adapters: a saved one, or to train new ones.
+bool has_adapter(const RunConfig& config);
+
+/// Whether training leaves out some inputs of the adapters.
+bool drops_inputs(const RunConfig& config);
+
+/// The modules that `targets` name. A target is a module in full, its last words ("q_proj", "mlp.up_proj"), or such a
+/// name with * for any characters.
+/// @param available  those that the model can give an adapter to
+/// @throws Error naming the first target that names none of them, with the nearest name.
+std::vector<std::string> target_modules(const std::vector<std::string>& targets,
+                                        const std::vector<std::string>& available);
+
+/// "q_proj", "k_proj", …: what distinguishes the modules of one layer.
+std::vector<std::string> last_words(const std::vector<std::string>& modules);
+
+/// What [adapter] describes, on a model that can have adapters on these modules: that of adapter.path, with the
+/// dropout of the configuration; else new ones.
+AdapterDescription described_adapter(const RunConfig& config, const std::vector<std::string>& available);
+
+/// The modules of a model's adapters. @throws Error if a tensor is called otherwise than the interface demands.
+std::vector<std::string> adapted_modules(const std::vector<NamedTensor>& adapter_parameters);
+
+/// New adapters: B is 0, so that the model computes what it does without them; A uniform in ±1 / sqrt(in), as peft has
+/// it (Kaiming's uniform initialisation with a = sqrt(5)).
+void initialize_adapters(const std::vector<NamedTensor>& adapter_parameters, const RandomStream& random);
+
+}  // namespace drift

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+namespace drift::nn {
+
+/// One key for each token of rows with these keys (int64 [B]): [B * S]. A token counts from its row's end, so that
+/// padding on the left changes nothing.
+at::Tensor token_keys(const at::Tensor& row_key_B, std::int64_t sequence);
+
+/// x [M, I] with a share of its elements 0 and the others divided by 1 - share, so that the expectation stays. Which
+/// ones is a function of the token's key, the stream and the element's place in its row; never of the batch, the device
+/// or the thread. Not differentiable: of a gradient, the same elements are left out by the same call.
+at::Tensor dropped(const at::Tensor& x_MI, const at::Tensor& key_M, std::uint64_t stream, double share);
+
+/// The same in tensor operations, for every device: what the loops of the CPU are tested against.
+at::Tensor dropped_reference(const at::Tensor& x_MI, const at::Tensor& key_M, std::uint64_t stream, double share);
+
+}  // namespace drift::nn

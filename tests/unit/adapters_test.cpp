@@ -1,0 +1,268 @@
+// A model's adapters: which projections get one, how they begin, what merging them gives, the frozen weights as the
+// reference policy, and gradients that depend on no division of the work.
+
+#include "tests/support/golden_backbones.h"
+#include "tests/support/support.h"
+#include "tests/support/tiny_model.h"
+
+#include <core/base/adapters.h>
+#include <core/base/trainable.h>
+#include <core/components/adapters.h>
+#include <core/io/checkpoint.h>
+#include <core/update/batch_totals.h>
+#include <core/update/policy_gradient.h>
+#include <core/update/reference_policy.h>
+
+#include <drift/error.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+
+#include <gmock/gmock.h>
+
+namespace drift {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::vector<std::string> kModules = {"layers.0.attention.q_proj", "layers.0.attention.v_proj",
+                                           "layers.0.mlp.up_proj",      "layers.1.attention.q_proj",
+                                           "layers.1.attention.v_proj", "layers.1.mlp.up_proj"};
+
+TEST(Targets, AreNamesOrTheirLastWordsOrPatterns) {
+  EXPECT_EQ(target_modules({"*"}, kModules), kModules);
+  EXPECT_THAT(target_modules({"q_proj"}, kModules), ElementsAre(kModules[0], kModules[3]));
+  EXPECT_THAT(target_modules({"mlp.up_proj", "layers.0.attention.v_proj"}, kModules),
+              ElementsAre(kModules[1], kModules[2], kModules[5]));
+  EXPECT_THAT(target_modules({"layers.1.*"}, kModules), ElementsAre(kModules[3], kModules[4], kModules[5]));
+  EXPECT_THAT(target_modules({"*.attention.*"}, kModules).size(), 4u);
+}
+
+TEST(Targets, OfAnotherNameAreRefusedWithTheNearest) {
+  try {
+    target_modules({"v_proj", "q_prj"}, kModules);
+    FAIL() << "it was taken";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("adapter.targets: `q_prj` is none of the model's projections"));
+    EXPECT_THAT(error.hint(), HasSubstr("did you mean `q_proj`?"));
+  }
+  EXPECT_THROW(target_modules({"proj"}, kModules), Error);  // a part of a word is no name
+  EXPECT_THROW(target_modules({}, kModules), Error);
+}
+
+class AdaptedModel : public testing::TestWithParam<std::string> {
+ protected:
+  AdaptedModel() {
+    description_.rank = 4;
+    description_.alpha = 6;
+    description_.dropout = 0.1;
+    model_ = test::open_with_adapters(GetParam(), checkpoint(), description_);
+    description_.modules = adapted_modules(adapter_parameters(*model_));
+    initialize_adapters(adapter_parameters(*model_), RandomStream(3, "adapter"));
+  }
+
+  std::filesystem::path checkpoint() const {
+    return test::source_dir() / "tests/golden/data/ckpt" / (GetParam() + "_a");
+  }
+  static at::Tensor tokens() { return (at::arange(40, at::kLong) * 37 + 11).remainder(200).view({2, 20}); }
+  at::Tensor hidden(const Model& model) const {
+    const at::NoGradGuard no_gradient;
+    return model.forward({tokens(), {}, {}});
+  }
+  /// As after some training: B is no longer 0.
+  void move_adapters() const {
+    const at::NoGradGuard no_gradient;
+    for (const auto& [name, tensor] : adapter_parameters(*model_)) {
+      if (name.ends_with("lora_B.weight")) tensor.add_((at::arange(tensor.numel()) * 0.7).sin().view_as(tensor) * 0.03);
+    }
+  }
+
+  AdapterDescription description_;
+  std::unique_ptr<Model> model_;
+};
+
+TEST_P(AdaptedModel, TrainsItsAdaptersAlone) {
+  const auto trained = trainable_parameters(*model_);
+  const auto adapters = adapter_parameters(*model_);
+  ASSERT_EQ(trained.size(), adapters.size());
+  EXPECT_EQ(adapters.size(), 14u * static_cast<std::size_t>(model_->traits().layers));
+  for (std::size_t i = 0; i < trained.size(); ++i) EXPECT_EQ(trained[i].name, adapters[i].name);
+  EXPECT_EQ(base_parameters(*model_).size() + adapters.size(), model_->parameters().size());
+}
+
+TEST_P(AdaptedModel, BeginsAsTheModelWithoutThem) {
+  const auto plain = test::open_checkpoint(GetParam(), checkpoint());
+  EXPECT_TRUE(at::equal(hidden(*model_), hidden(*plain)));
+  for (const auto& [name, tensor] : adapter_parameters(*model_)) {
+    if (name.ends_with("lora_B.weight")) {
+      EXPECT_TRUE(at::equal(tensor, at::zeros_like(tensor))) << name;
+      continue;
+    }
+    const double bound = 1 / std::sqrt(static_cast<double>(tensor.size(1)));
+    EXPECT_LE(tensor.abs().max().item<double>(), bound) << name;
+    EXPECT_GT(tensor.abs().max().item<double>(), 0.95 * bound) << name;
+  }
+}
+
+TEST_P(AdaptedModel, MergedGivesTheSameLogits) {
+  move_adapters();
+  const test::TemporaryFolder folder;
+  const auto saved = folder.path() / "adapter", merged = folder.path() / "merged";
+  std::filesystem::create_directory(saved);
+  write_adapter_files(saved, description_, adapter_parameters(*model_));
+  merge_adapter(checkpoint(), saved, merged);
+  const auto whole = test::open_checkpoint(GetParam(), merged);
+  EXPECT_TRUE(at::allclose(hidden(*whole), hidden(*model_), 1e-4, 1e-5));
+  EXPECT_FALSE(at::allclose(hidden(*whole), hidden(*test::open_checkpoint(GetParam(), checkpoint())), 1e-2, 1e-2));
+  // The files are those of the checkpoint.
+  const auto names = [](const std::filesystem::path& of) {
+    std::vector<std::string> list;
+    for (const auto& file : summarize_checkpoint(of).files) list.push_back(file.name);
+    return list;
+  };
+  EXPECT_EQ(names(merged), names(checkpoint()));
+  EXPECT_THROW(merge_adapter(checkpoint(), saved, merged), Error) << "a folder that is full";
+}
+
+TEST_P(AdaptedModel, OfAnotherCheckpointIsNotMerged) {
+  const test::TemporaryFolder folder;
+  auto stranger = adapter_parameters(*model_);
+  stranger.resize(2);
+  stranger[0].name = "model.elsewhere.lora_A.weight";
+  stranger[1].name = "model.elsewhere.lora_B.weight";
+  write_adapter_files(folder.path(), description_, stranger);
+  try {
+    merge_adapter(checkpoint(), folder.path(), folder.path() / "merged");
+    FAIL() << "it was merged";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("missing: `model.elsewhere.weight`"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "merged"));
+}
+
+class Update : public AdaptedModel {
+ protected:
+  static constexpr std::int64_t kResponses = 4, kPrompt = 3, kLength = 8;
+
+  Update() : trajectories_(test::make_trajectories(kResponses, 2, kPrompt, kLength, 60, 2)) {
+    move_adapters();
+    plan_.forwards = 2;
+    plan_.sample_F = at::arange(kResponses, at::kLong).repeat_interleave(2);
+    plan_.forward_F = at::arange(2, at::kLong).repeat({kResponses});
+    plan_.masked_FL =
+        trajectories_.step_BL.index_select(0, plan_.sample_F).to(at::kLong) >= plan_.forward_F.unsqueeze(1);
+    plan_.target_FL = plan_.masked_FL;
+    batch_.trajectories = &trajectories_;
+    batch_.plan = &plan_;
+    batch_.advantage_B = at::arange(kResponses, at::kFloat) - 1.5;
+    batch_.totals = batch_totals(plan_, kResponses, 2, 1);
+    batch_.scored_B = scored_positions(plan_, kResponses);
+  }
+
+  at::Tensor scores(const Model& model, const RowAdapters& adapters = {}) const {
+    return score_views(model, trajectories_, plan_, all_views(plan_), false, adapters).logprob_FL;
+  }
+
+  Trajectories trajectories_;
+  MaskPlan plan_;
+  UpdateBatch batch_;
+};
+
+/// Coupled, so that a budget that is too small scores first.
+class SquaredSum final : public LossEstimator {
+ public:
+  Coupling coupling() const override { return Coupling::kBatch; }
+  void needs(LossNeeds&) const override {}
+  Loss evaluate(const LossInput& input) const override {
+    Loss loss;
+    loss.value = (input.log_probs.current_FL.exp() * input.advantage_F1()).sum().square();
+    return loss;
+  }
+};
+
+TEST_P(Update, TheFrozenWeightsAreTheReferencePolicyWithoutACopy) {
+  const ReferencePolicy reference(ReferenceSettings{}, *model_);
+  EXPECT_EQ(&reference.model(), model_.get());
+  ASSERT_TRUE(reference.is_without_adapters());
+  const auto copy = test::open_checkpoint(GetParam(), checkpoint());
+  const auto scored = scores(reference.model(), {.on = false});
+  EXPECT_TRUE(at::equal(scored, scores(*copy)));
+  EXPECT_FALSE(at::allclose(scored, scores(*model_), 1e-3, 1e-3)) << "the adapters do nothing";
+}
+
+TEST_P(Update, AReferenceThatMovesIsRefused) {
+  ReferenceSettings moving;
+  moving.kind = ReferenceKind::kMovingAverage;
+  EXPECT_THROW(ReferencePolicy(moving, *model_), Error);
+}
+
+// Masks are drawn for a row by its tokens: passes, recomputation and a second forward find the same ones.
+TEST_P(Update, DropoutIsTheSameForEveryMemoryBudget) {
+  batch_.adapters.dropout = RandomStream(1, "adapter dropout");
+  const SquaredSum loss;
+  const auto whole = policy_gradient(*model_, loss, batch_, std::int64_t{1} << 30);
+  ASSERT_EQ(whole.gradients.size(), adapter_parameters(*model_).size());
+  const auto tight = policy_gradient(*model_, loss, batch_, 1);
+  EXPECT_TRUE(tight.two_pass);
+  EXPECT_TRUE(at::allclose(whole.current_FL, tight.current_FL, 1e-4, 1e-5));
+  for (std::size_t p = 0; p < whole.gradients.size(); ++p) {
+    const double size = whole.gradients[p].abs().max().item<double>();
+    EXPECT_TRUE(at::allclose(whole.gradients[p], tight.gradients[p], 1e-3, 1e-4 * size)) << p;
+  }
+  batch_.adapters.dropout = RandomStream(2, "adapter dropout");
+  EXPECT_FALSE(
+      at::allclose(policy_gradient(*model_, loss, batch_, std::int64_t{1} << 30).current_FL, whole.current_FL));
+}
+
+TEST_P(Update, ScoringWithoutGradientsLeavesNothingOut) {
+  batch_.adapters.dropout = RandomStream(1, "adapter dropout");
+  const auto trained = policy_gradient(*model_, SquaredSum(), batch_, std::int64_t{1} << 30).current_FL;
+  EXPECT_FALSE(at::allclose(trained, scores(*model_), 1e-4, 1e-5));
+  EXPECT_TRUE(at::equal(scores(*model_), scores(*model_)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, AdaptedModel, testing::Values("llada", "dream"));
+INSTANTIATE_TEST_SUITE_P(Families, Update, testing::Values("llada", "dream"));
+
+class SavedAdapter : public testing::Test {
+ protected:
+  std::string message(const std::string& from, const std::string& to) const {
+    const auto golden = test::source_dir() / "tests/golden/adapters/llada_all";
+    std::string config = test::read_file(golden / "adapter_config.json");
+    config.replace(config.find(from), from.size(), to);
+    test::write_file(folder_.path() / "adapter_config.json", config);
+    std::filesystem::copy_file(golden / "adapter_model.safetensors", folder_.path() / "adapter_model.safetensors",
+                               std::filesystem::copy_options::overwrite_existing);
+    try {
+      read_adapter(folder_.path());
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "it was read";
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(SavedAdapter, OfAKindThatIsNotComputedIsRefusedByItsKey) {
+  EXPECT_THAT(message("\"use_dora\": false", "\"use_dora\": true"), HasSubstr("use_dora is true"));
+  EXPECT_THAT(message("\"peft_type\": \"LORA\"", "\"peft_type\": \"IA3\""), HasSubstr("peft_type is \"IA3\""));
+  EXPECT_THAT(message("\"rank_pattern\": {}", "\"rank_pattern\": {\"q_proj\": 4}"), HasSubstr("rank_pattern is"));
+  EXPECT_THAT(message("\"init_lora_weights\": true", "\"init_lora_weights\": \"pissa\""),
+              HasSubstr("which changes the base weights"));
+  EXPECT_THAT(message("\"r\": 2", "\"r\": 8"), HasSubstr("and the rank 8"));
+}
+
+TEST_F(SavedAdapter, ThatIsNotThereIsSaidSo) {
+  EXPECT_FALSE(holds_adapter(folder_.path()));
+  EXPECT_THROW(read_adapter(folder_.path()), Error);
+}
+
+}  // namespace
+}  // namespace drift
