@@ -34,7 +34,7 @@ drift=$build/bin/drift
 
 # How the random checkpoint is made, and the run.
 if [[ $rehearse ]]; then
-  device=cpu shape=assets/shapes/llada-57m sizes=(train.prompts_per_step=2 train.group_size=2 rollout.length=32 rollout.steps=8)
+  device=cpu shape=assets/shapes/57m sizes=(train.prompts_per_step=2 train.group_size=2 rollout.length=32 rollout.steps=8)
 else
   device=cuda shape=assets/shapes/llada-8b sizes=(train.prompts_per_step=8 train.group_size=4 rollout.length=256 rollout.steps=64)
 fi

@@ -46,8 +46,9 @@ struct AdamWTensors {
 /// @return whether all new weights are finite
 bool adamw(const AdamWTensors& tensors, const AdamWStep& step);
 
-/// The same of many tensors on a GPU by these kernels, as few launches and one wait for the GPU: the bits of adamw().
-/// Those of fits_device(), with moments of one type; step.rounding_key is not read.
+/// The same of many tensors on a GPU by these kernels, as few launches and one wait for the GPU. Moments are those of
+/// adamw() bit by bit; weights differ where the CPU's root is not the nearest value. Those of fits_device(), with
+/// moments of one type; step.rounding_key is not read.
 /// @return the first tensor whose new weights are not all finite
 std::optional<std::size_t> adamw_on_device(const cuda::KernelTable& kernels, const std::vector<AdamWTensors>& tensors,
                                            const AdamWStep& step, const std::vector<std::uint64_t>& rounding_key);

@@ -38,7 +38,7 @@ void compare_uniforms(const KernelMachine& machine);
 /// Every rule, ties, rows in which nothing is open, a score that is not a number.
 void compare_commits(const KernelMachine& machine);
 
-/// Bit by bit, after several updates of more tensors than a launch holds.
+/// After several updates of more tensors than a launch holds: moments bit by bit, weights but for the CPU's roots.
 void compare_adamw(const KernelMachine& machine);
 
 }  // namespace drift::test

@@ -61,14 +61,14 @@ TEST(Emulator, NamesThoseWhoMissABarrier) {
 }
 
 TEST(Emulator, NamesDifferentBarriers) {
-  EXPECT_THAT(failure_of([] {
-                if (threadIdx.x < 32) {
-                  kernels::emulated::__syncthreads();
-                } else {
-                  kernels::emulated::__syncthreads();
-                }
-              }),
-              HasSubstr("thread 32 waits at"));
+  const auto text = failure_of([] {
+    if (threadIdx.x < 32) {
+      kernels::emulated::__syncthreads();
+    } else {
+      kernels::emulated::__syncthreads();
+    }
+  });
+  EXPECT_THAT(text, HasSubstr("thread 32 waits at"));
 }
 
 TEST(Emulator, NamesAnExchangeThatNotAllLanesReach) {

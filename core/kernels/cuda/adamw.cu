@@ -29,7 +29,8 @@ inline __device__ void store_moment(Bfloat16* to, float x) {
   *to = {static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x) >> 16)};
 }
 
-/// Every operation is rounded alone, but for the one that the CPU fuses: the bits are the CPU's.
+/// Every operation is rounded alone, but for those that the CPU fuses: the moments are the CPU's bit by bit. Its roots,
+/// and so its weights, may differ from the nearest value.
 template <class M>
 __global__ void adamw_steps(AdamwTensors tensors, AdamwFactors factors, std::int32_t* diverged) {
   int t = 0;
@@ -43,8 +44,8 @@ __global__ void adamw_steps(AdamwTensors tensors, AdamwFactors factors, std::int
   for (std::int64_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
     const float gradient = rounded_product(tensor.gradient[i], factors.scale);
     const float first = fmaf(gradient, factors.add1, rounded_product(widen(firsts[i]), factors.beta1));
-    const float second = rounded_sum(rounded_product(widen(seconds[i]), factors.beta2),
-                                     rounded_product(rounded_product(factors.add2, gradient), gradient));
+    const float second =
+        fmaf(rounded_product(factors.add2, gradient), gradient, rounded_product(widen(seconds[i]), factors.beta2));
     const float size = rounded_sum(sqrtf(second) / factors.root, factors.epsilon);
     float weight =
         rounded_sum(rounded_product(tensor.weight[i], factors.keep), rounded_product(factors.move, first) / size);
