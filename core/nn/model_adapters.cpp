@@ -27,9 +27,9 @@ AdapterMaker::AdapterMaker(const ModelConfig& config) : device_(config.device) {
 void AdapterMaker::add_to(Projection& projection, std::string_view weight_name) const {
   const auto module = module_of(weight_name);
   if (!is_needed() || (!modules_.empty() && !modules_.contains(module))) return;
-  const auto options = projection.weight.options().device(device_).requires_grad(true);
-  projection.adapter.a = at::empty({rank_, projection.weight.size(1)}, options);
-  projection.adapter.b = at::empty({projection.weight.size(0), rank_}, options);
+  const auto options = at::TensorOptions(projection.weight.scalar_type()).device(device_);
+  projection.adapter.a = at::empty({rank_, projection.weight.size(1)}, options).set_requires_grad(true);
+  projection.adapter.b = at::empty({projection.weight.size(0), rank_}, options).set_requires_grad(true);
   projection.adapter.scale = scale_;
   projection.adapter.dropout = dropout_;
   projection.adapter.stream = RandomStream(0, module).key();
