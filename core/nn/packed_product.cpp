@@ -10,6 +10,7 @@
 #include <c10/core/InferenceMode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <optional>
 #include <utility>
 
 namespace drift::nn {
@@ -40,15 +41,16 @@ struct PackedHolder final : torch::CustomClassHolder {
 };
 
 struct PackedProduct : torch::autograd::Function<PackedProduct> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x_MI, const at::Tensor& added,
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x_MI, const std::optional<at::Tensor>& added,
                             const Packed& packed) {
     context->saved_data["packed"] = c10::IValue::make_capsule(c10::make_intrusive<PackedHolder>(packed));
     context->saved_data["columns"] = x_MI.size(1);
-    context->saved_data["is_bias"] = added.defined() && added.dim() == 1;
+    context->saved_data["is_bias"] = added && added->dim() == 1;
     // The product that a wide weight would have had here: with and without a graph it may be computed differently. The
     // graph, which knows the workspace, is not kept.
     const at::AutoGradMode with_graph(true);
-    return kernels::product(x_MI, widened(*packed, x_MI.size(1), x_MI.options()), added).detach();
+    return kernels::product(x_MI, widened(*packed, x_MI.size(1), x_MI.options()), added.value_or(at::Tensor()))
+        .detach();
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
@@ -73,7 +75,8 @@ struct PackedProduct : torch::autograd::Function<PackedProduct> {
 at::Tensor packed_product(const at::Tensor& x_MI, const Packed& packed, const at::Tensor& added) {
   const bool has_gradient =
       c10::GradMode::is_enabled() && (x_MI.requires_grad() || (added.defined() && added.requires_grad()));
-  if (has_gradient) return PackedProduct::apply(x_MI, added, packed);
+  if (has_gradient)
+    return PackedProduct::apply(x_MI, added.defined() ? std::optional<at::Tensor>(added) : std::nullopt, packed);
   return kernels::product(x_MI, widened(*packed, x_MI.size(1), x_MI.options()), added);
 }
 

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 constexpr const char* kAdapter =
     " --set adapter.kind=lora --set adapter.rank=4 --set adapter.alpha=8 --set adapter.dropout=0.1"
-    " --set algorithm.loss.beta=0.1";
+    " --set algorithm.loss.beta=0.1 --set evaluation.every=2";
 
 std::vector<std::string> files_of(const fs::path& folder) {
   std::vector<std::string> names;

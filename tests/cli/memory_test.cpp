@@ -65,7 +65,7 @@ TEST_F(Memory, OffloadChangesNothingOnTheCpu) {
 }
 
 TEST_F(Memory, ARunWithNarrowMomentsContinuesAsIfItHadNeverStopped) {
-  const std::string narrow = "--dtype bfloat16 --set 'train.moments=\"bfloat16\"' ";
+  const std::string narrow = "--dtype bfloat16 --set 'train.moments=\"bfloat16\"' --set evaluation.every=2 ";
   ASSERT_EQ(runs_.train("unbroken", narrow + "--steps 4").status, 0);
   ASSERT_EQ(runs_.train("broken", narrow + "--steps 2").status, 0);
   const auto continued = runs_.drift("train broken/config.toml --out broken --resume --steps 4");
