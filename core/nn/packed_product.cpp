@@ -45,6 +45,7 @@ struct PackedProduct : torch::autograd::Function<PackedProduct> {
                             const Packed& packed) {
     context->saved_data["packed"] = c10::IValue::make_capsule(c10::make_intrusive<PackedHolder>(packed));
     context->saved_data["columns"] = x_MI.size(1);
+    context->saved_data["has_added"] = added.has_value();
     context->saved_data["is_bias"] = added && added->dim() == 1;
     // The product that a wide weight would have had here: with and without a graph it may be computed differently. The
     // graph, which knows the workspace, is not kept.
@@ -64,7 +65,8 @@ struct PackedProduct : torch::autograd::Function<PackedProduct> {
       found[0] = at::empty({gradient_MO.size(0), columns}, gradient_MO.options());
       kernels::input_gradient_out(found[0], gradient_MO, widened(packed, columns, gradient_MO.options()));
     }
-    if (context->needs_input_grad(1))
+    // What is absent has no place in the graph.
+    if (context->saved_data["has_added"].toBool() && context->needs_input_grad(1))
       found[1] = context->saved_data["is_bias"].toBool() ? gradient_MO.sum(0) : gradient_MO;
     return found;
   }

@@ -71,7 +71,8 @@ TEST_F(RandomModel, ReadsAndWritesWithATokenForEachByte) {
   const auto ids = drift("tokenize made --text 'é 1\n' --json");
   ASSERT_EQ(ids.status, 0) << ids.error;
   EXPECT_EQ(nlohmann::json::parse(ids.output)["ids"].size(), 5u);
-  const auto generated = drift("generate made --prompt '12 + 3' --set rollout.name=block --set rollout.length=8 --set rollout.block=8");
+  const auto generated =
+      drift("generate made --prompt '12 + 3' --set rollout.name=block --set rollout.length=8 --set rollout.block=8");
   EXPECT_EQ(generated.status, 0) << generated.error;
 }
 
