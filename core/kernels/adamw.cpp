@@ -2,14 +2,15 @@
 
 #include <core/kernels/cuda/library.h>
 #include <core/kernels/fused_path.h>
+#include <core/kernels/largest_weight.h>
 #include <core/kernels/simd.h>
 
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/abs.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/isfinite.h>
 #include <ATen/ops/nonzero.h>
 #include <ATen/ops/sqrt.h>
 #include <ATen/ops/zeros.h>
@@ -64,9 +65,7 @@ DRIFT_ALWAYS_INLINE M rounded_at_random(float x, std::uint32_t element, const Fa
   }
 }
 
-DRIFT_ALWAYS_INLINE std::uint32_t not_finite(float x) {
-  return (std::bit_cast<std::uint32_t>(x) & 0x7F800000u) == 0x7F800000u ? 1u : 0u;
-}
+DRIFT_ALWAYS_INLINE std::uint32_t has_diverged(float x) { return std::fabs(x) <= kLargestWeight ? 0u : 1u; }
 
 /// New moments; the second one, as float32, also into `wide`.
 template <class M>
@@ -82,7 +81,7 @@ DRIFT_MULTIVERSION void update_moments(M* first, M* second, const float* gradien
   }
 }
 
-/// New weights from the roots of the second moments, and the first ones. @return how many of them are not finite
+/// New weights from the roots of the second moments, and the first ones. @return how many of them have diverged
 template <bool kRounds, class M, class R>
 DRIFT_MULTIVERSION std::uint32_t move_weights(float* weight, M* first, const float* gradients, const float* roots,
                                               R* rounded, std::int64_t count, Factors factors) {
@@ -95,9 +94,9 @@ DRIFT_MULTIVERSION std::uint32_t move_weights(float* weight, M* first, const flo
     weight[i] = moved;
     if constexpr (kRounds) {
       rounded[i] = narrow<R>(moved);
-      failed += not_finite(widen(rounded[i]));
+      failed += has_diverged(widen(rounded[i]));
     } else {
-      failed += not_finite(moved);
+      failed += has_diverged(moved);
     }
   }
   return failed;
@@ -230,7 +229,7 @@ bool adamw_reference(const AdamWTensors& tensors, const AdamWStep& step) {
     narrow_second.copy_(rounded_at_random(second, begin, step));
   }
   if (rounded.defined()) rounded.copy_(weight);
-  return at::isfinite(rounded.defined() ? rounded : weight).all().item<bool>();
+  return ((rounded.defined() ? rounded : weight).abs() <= kLargestWeight).all().item<bool>();
 }
 
 }  // namespace drift::kernels

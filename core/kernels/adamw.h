@@ -43,7 +43,7 @@ struct AdamWTensors {
 /// of 1 - beta2, often less than half of bfloat16's last digit (2^-9): rounded to nearest, it would stay where it is
 /// forever. It is rounded to either neighbour with a probability that makes the expected value right.
 ///
-/// @return whether all new weights are finite
+/// @return whether all new weights are finite and within kLargestWeight
 bool adamw(const AdamWTensors& tensors, const AdamWStep& step);
 
 /// The same of many tensors on a GPU by these kernels, as few launches and one wait for the GPU. Moments are those of

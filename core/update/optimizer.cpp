@@ -67,7 +67,7 @@ double norm_of(const std::vector<at::Tensor>& gradients) {
 void require_finite(bool finite, const std::string& name) {
   // Before anything is saved: a checkpoint of such weights would be useless.
   if (finite) return;
-  throw Error("the optimizer step left `" + name + "` with values that are not finite",
+  throw Error("the optimizer step left `" + name + "` with values that are not finite or beyond 1e18",
               "the weights have diverged: continue from a checkpoint with a lower learning_rate (--resume --set …)");
 }
 

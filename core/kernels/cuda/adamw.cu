@@ -2,6 +2,7 @@
 // gradient), 20 with bfloat16 ones, and 2 more to write bfloat16 weights.
 
 #include <core/kernels/cuda/target.h>
+#include <core/kernels/largest_weight.h>
 
 namespace drift::kernels::DRIFT_TARGET {
 
@@ -60,7 +61,7 @@ __global__ void adamw_steps(AdamwTensors tensors, AdamwFactors factors, std::int
       rounded[i] = narrow<Bfloat16>(weight);
       weight = widen(rounded[i]);
     }
-    finite = finite && weight - weight == 0;
+    finite = finite && weight <= kLargestWeight && weight >= -kLargestWeight;
   }
   if (!finite) diverged[t] = 1;
 }

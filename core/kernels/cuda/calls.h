@@ -148,7 +148,7 @@ struct AdamwCall {
   const AdamwTensorCall* tensors;  ///< in the host's memory
   std::int64_t count;
   AdamwFactors factors;
-  std::int32_t* diverged;  ///< by tensor: set if a new weight is not finite
+  std::int32_t* diverged;  ///< by tensor: set if a new weight is not finite or beyond kLargestWeight
 };
 
 struct KernelTable {
