@@ -239,7 +239,7 @@ Command model_merge_command() {
       {"model merge", "write a checkpoint with an adapter added to its weights",
        "Each weight W of the adapter's projections becomes W + alpha / rank B A, rounded to the checkpoint's type.\n"
        "Files, order and headers are those of the checkpoint; one tensor at a time is in memory.",
-       "model merge tests/golden/data/ckpt/dream_a --adapter tests/golden/adapters/dream_some --out runs/merged"},
+       "model merge tests/golden/data/ckpt/MODEL_a --adapter tests/golden/adapters/MODEL_some --out runs/merged"},
       merge, [](OptionList& list, MergeOptions& options) {
         list.argument("CHECKPOINT_DIR", options.checkpoint);
         list.add("adapter", "DIR", "the adapter, as peft or a run saved it", options.adapter).required = true;
