@@ -34,7 +34,11 @@ std::vector<std::vector<std::string>> summary_rows(const CellSummary& cell, cons
 
 void check_suite_options(const EvalOptions& options) {
   if (options.suite.empty()) {
-    if (!options.tasks.empty()) throw UsageError("--tasks chooses from a suite", "name the suite: --suite FILE");
+    const char* option = !options.tasks.empty()               ? "--tasks"
+                         : !options.cell.empty()              ? "--cell"
+                         : options.launcher != kLocalLauncher ? "--launcher"
+                                                              : nullptr;
+    if (option != nullptr) throw UsageError(std::string(option) + " is for suites", "name the suite: --suite FILE");
     return;
   }
   const auto refuse = [](const std::string& option) {
@@ -98,6 +102,8 @@ std::string command_to_continue(const EvalOptions& options, const std::filesyste
   const auto& [config, settings] = options.checkpoint.config;
   std::vector<std::string> words = {"drift", "eval", options.checkpoint.folder.string()};
   if (!options.suite.empty()) words.insert(words.end(), {"--suite", options.suite.string()});
+  if (!options.cell.empty()) words.insert(words.end(), {"--cell", options.cell});
+  if (options.launcher != kLocalLauncher) words.insert(words.end(), {"--launcher", options.launcher});
   if (!options.tasks.empty()) words.insert(words.end(), {"--tasks", joined(options.tasks, ",")});
   if (!config.empty()) words.insert(words.end(), {"--config", config.string()});
   words.insert(words.end(), {"--out", out.string()});
@@ -116,6 +122,9 @@ Command eval_command() {
       evaluate, [](OptionList& list, EvalOptions& options) {
         list.add("suite", "SUITE.toml", "evaluate on many tasks, lengths and schedules", options.suite);
         list.add("tasks", "NAME,NAME", "only these tasks of the suite", options.tasks);
+        list.add("cell", "NAME", "only this cell of the suite, and no tables: several may be answered at a time",
+                 options.cell);
+        add_launcher(list, options.launcher);
         list.add("out", "FOLDER", "keep every response here, with its score and reason", options.out);
         list.add_switch("json", "print JSON; text and progress go to standard error", options.json);
         add_checkpoint(list, options.checkpoint, {"adapter", "task", "seed", "dtype", "device"});

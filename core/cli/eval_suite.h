@@ -2,6 +2,7 @@
 
 #include <core/cli/load_run.h>
 #include <core/eval/cell_summary.h>
+#include <core/grid/launcher.h>
 
 #include <filesystem>
 #include <string>
@@ -13,6 +14,8 @@ struct EvalOptions {
   CheckpointOptions checkpoint;
   std::filesystem::path suite;
   std::vector<std::string> tasks;  ///< of the suite; empty: all
+  std::string cell;                ///< of the suite, alone and without tables; empty: all
+  std::string launcher = kLocalLauncher;
   std::filesystem::path out;
   bool json = false;
 };

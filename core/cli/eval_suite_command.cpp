@@ -3,6 +3,7 @@
 #include <core/components/components.h>
 #include <core/config/nearest.h>
 #include <core/eval/evaluation.h>
+#include <core/eval/suite_jobs.h>
 #include <core/eval/suite_tables.h>
 #include <core/io/folder_lock.h>
 #include <core/io/training_state.h>
@@ -11,14 +12,17 @@
 
 #include <algorithm>
 #include <iostream>
+#include <memory>
+#include <optional>
 
 namespace drift {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// The cells of the tasks that --tasks names, or all.
-std::vector<GridCell> chosen_cells(const SuiteFile& suite, const std::vector<std::string>& tasks) {
+/// The one that --cell names, those of the tasks that --tasks names, or all.
+std::vector<GridCell> chosen_cells(const SuiteFile& suite, const EvalOptions& options) {
+  const std::vector<std::string>& tasks = options.tasks;
   std::vector<std::string> known;
   for (const EvaluationCell& column : suite.columns) {
     if (std::ranges::count(known, column.task) == 0) known.push_back(column.task);
@@ -28,6 +32,13 @@ std::vector<GridCell> chosen_cells(const SuiteFile& suite, const std::vector<std
     throw UsageError("the suite has no task `" + task + "`", name_hint(task, known, "tasks"));
   }
   std::vector<GridCell> cells = cells_of(suite);
+  if (!options.cell.empty()) {
+    std::vector<std::string> names;
+    for (const GridCell& cell : cells) names.push_back(cell.label);
+    std::erase_if(cells, [&](const GridCell& cell) { return cell.label != options.cell; });
+    if (cells.empty())
+      throw UsageError("the suite has no cell `" + options.cell + "`", name_hint(options.cell, names, "cells"));
+  }
   std::erase_if(cells, [&](const GridCell& cell) {
     return !tasks.empty() && std::ranges::count(tasks, evaluation_cell(suite, cell).task) == 0;
   });
@@ -99,33 +110,48 @@ std::string title(const SuiteFile& suite, std::size_t cells, std::int64_t missin
          folder.string();
 }
 
-}  // namespace
+/// The command that answers one cell, as its own job.
+CellJob job_of(const GridCell& cell, const SuiteFile& suite, const EvalOptions& options, const fs::path& folder) {
+  CellJob made{evaluation_cell(suite, cell), {}};
+  made.job.name = made.job.label = cell.label;
+  made.job.arguments = {
+      "eval",         options.checkpoint.folder.string(), "--suite", suite.file.string(), "--cell", cell.label, "--out",
+      folder.string()};
+  add_flags(made.job.arguments, options.checkpoint.config.overrides);
+  made.job.output = folder / "slurm" / (cell.label + ".txt");
+  return made;
+}
 
-int run_eval_suite(const EvalOptions& options) {
-  const SuiteFile suite = read_suite_file(options.suite, options.checkpoint.run().overrides);
-  verify_checkpoint(options.checkpoint.folder);
-  const std::vector<GridCell> cells = chosen_cells(suite, options.tasks);
-  LoadedSuite loaded = load_suite(suite, cells);
-  std::vector<PublishedFigure> published;
-  if (!suite.published.empty()) published = read_published(suite.published);
-  const RunConfig& config = loaded.cells.front().config;
-  prepare_device(config);
-  const std::string family = config.component("model"), label = label_of(options.checkpoint.folder);
-  const EvaluationFolder folder{options.out.empty() ? default_folder(suite, label) : options.out};
-  const FolderLock lock(folder.path, "another evaluation");
-  Evaluation evaluation(loaded.plugins->registry, std::move(loaded.cells), folder.path);
+/// On a cluster a cell is a task. This process only watches, and looks again when they have ended.
+int answer_on_cluster(const SuiteFile& suite, const std::vector<GridCell>& cells, const std::vector<std::string>& names,
+                      const EvalOptions& options, const EvaluationFolder& folder, Terminal& terminal) {
+  std::vector<CellJob> jobs;
+  for (const GridCell& cell : cells) {
+    if (std::ranges::count(names, evaluation_cell(suite, cell).name()) > 0)
+      jobs.push_back(job_of(cell, suite, options, folder.path));
+  }
+  const auto launcher =
+      make_launcher(options.launcher, suite, {folder.path, 0}, [&](const std::string& line) { terminal.print(line); });
+  return run_cell_jobs(*launcher, jobs, folder, terminal).signal;
+}
 
-  Terminal terminal(options.json ? std::cerr : std::cout, detect_terminal(options.json ? 2 : 1));
-  terminal.print(title(suite, cells.size(), evaluation.missing(), folder.path, terminal));
+/// What --cell makes has no tables: others write theirs at the same time.
+int answer_cell(Evaluation& evaluation, const EvalOptions& options, Terminal& terminal) {
   const int signal = evaluation.run(terminal);
-  SuiteResults results = collect(suite, evaluation, folder);
-  results.name = label;
-  results.published = figures_of(published, suite.backbone.empty() ? family : suite.backbone);
+  const CellSummary summary = evaluation.summaries().front();
+  terminal.print(summary.cell.name() + "  " + result_line(summary, terminal.unicode()));
+  if (options.json) std::cout << results_json({summary}, options, {});
+  if (signal != 0) return 128 + signal;
+  return evaluation.missing() > 0 ? 1 : 0;
+}
+
+/// Everything after the answers. @return the exit status
+int show_results(const SuiteResults& results, std::int64_t missing, int signal, const EvalOptions& options,
+                 const EvaluationFolder& folder, Terminal& terminal) {
   write_suite_tables(results, folder.path);
   terminal.print("\n" + suite_text(results, terminal.unicode()));
   terminal.print("tables      " + (folder.path / "table.{txt,csv,tex}").string() + ", cells.csv");
   terminal.print("responses   " + (folder.path / "responses").string());
-  const std::int64_t missing = evaluation.missing();
   if (missing > 0) {
     terminal.print(format_integer(missing) + " responses are missing or could not be judged");
     terminal.print("continue with  " + command_to_continue(options, folder.path));
@@ -133,6 +159,43 @@ int run_eval_suite(const EvalOptions& options) {
   if (options.json) std::cout << results_json(results.cells, options, folder.path);
   if (signal != 0) return 128 + signal;
   return missing > 0 ? 1 : 0;
+}
+
+}  // namespace
+
+int run_eval_suite(const EvalOptions& options) {
+  check_launcher(options.launcher);
+  const bool here = options.launcher == kLocalLauncher;
+  const SuiteFile suite = read_suite_file(options.suite, options.checkpoint.run().overrides);
+  verify_checkpoint(options.checkpoint.folder);
+  const std::vector<GridCell> cells = chosen_cells(suite, options);
+  const LoadedSuite loaded = load_suite(suite, cells);
+  std::vector<PublishedFigure> published;
+  if (!suite.published.empty()) published = read_published(suite.published);
+  const RunConfig& config = loaded.cells.front().config;
+  if (here) prepare_device(config);
+  const std::string family = config.component("model"), label = label_of(options.checkpoint.folder);
+  const EvaluationFolder folder{options.out.empty() ? default_folder(suite, label) : options.out};
+  Terminal terminal(options.json ? std::cerr : std::cout, detect_terminal(options.json ? 2 : 1));
+  std::optional<FolderLock> lock;
+  if (options.cell.empty()) lock.emplace(folder.path, "another evaluation");
+  const auto open = [&](Evaluation::Use use) {
+    return std::make_unique<Evaluation>(loaded.plugins->registry, loaded.cells, folder.path, use);
+  };
+  auto evaluation = open(here ? Evaluation::Use::kAnswer : Evaluation::Use::kLook);
+  terminal.print(title(suite, cells.size(), evaluation->missing(), folder.path, terminal));
+  if (here && !options.cell.empty()) return answer_cell(*evaluation, options, terminal);
+  int signal = 0;
+  if (here) {
+    signal = evaluation->run(terminal);
+  } else {
+    signal = answer_on_cluster(suite, cells, evaluation->unfinished(), options, folder, terminal);
+    evaluation = open(Evaluation::Use::kLook);
+  }
+  SuiteResults results = collect(suite, *evaluation, folder);
+  results.name = label;
+  results.published = figures_of(published, suite.backbone.empty() ? family : suite.backbone);
+  return show_results(results, evaluation->missing(), signal, options, folder, terminal);
 }
 
 }  // namespace drift

@@ -1,5 +1,7 @@
 #include <core/cli/load_run.h>
+#include <core/config/nearest.h>
 #include <core/conformance/report.h>
+#include <core/grid/launcher.h>
 #include <core/io/adapter_files.h>
 #include <core/process/child_process.h>
 
@@ -117,12 +119,26 @@ ConfigOptions CheckpointOptions::run(const std::string& needed) const {
   return run;
 }
 
-std::string shell_command(std::vector<std::string> words, const std::vector<ConfigOverride>& settings) {
+void add_flags(std::vector<std::string>& words, const std::vector<ConfigOverride>& settings) {
   for (const ConfigOverride& setting : settings) {
     const auto space = setting.flag.find(' ');  // "--set KEY=VALUE"
     words.insert(words.end(), {setting.flag.substr(0, space), setting.flag.substr(space + 1)});
   }
+}
+
+std::string shell_command(std::vector<std::string> words, const std::vector<ConfigOverride>& settings) {
+  add_flags(words, settings);
   return shell_command(words);
+}
+
+void add_launcher(OptionList& list, std::string& launcher) {
+  const std::string doc = "where: local, processes of this machine; slurm, tasks of a cluster; default: " + launcher;
+  list.add_custom("launcher", "NAME", doc, [&launcher](const std::string& name) {
+    const std::vector<std::string> names = {kLocalLauncher, kSlurmLauncher};
+    if (std::ranges::count(names, name) == 0)
+      throw UsageError("there is no launcher `" + name + "`", name_hint(name, names, "launchers"));
+    launcher = name;
+  });
 }
 
 fs::path program_path() { return fs::read_symlink("/proc/self/exe"); }

@@ -29,6 +29,9 @@ void add_short_form(OptionList& list, ConfigOptions& options, const std::string&
 /// --config FILE with its settings, for commands whose argument is something else.
 void add_config(OptionList& list, ConfigOptions& options, const std::vector<std::string>& short_forms = {});
 
+/// --launcher NAME: where the runs of a sweep or the cells of a suite are made (core/grid/launcher.h).
+void add_launcher(OptionList& list, std::string& launcher);
+
 /// CHECKPOINT_DIR, and the TOML file of the run that it is used in.
 struct CheckpointOptions {
   std::filesystem::path folder;  ///< as it was typed
@@ -43,6 +46,8 @@ struct CheckpointOptions {
 
 void add_checkpoint(OptionList& list, CheckpointOptions& options, const std::vector<std::string>& short_forms = {});
 
+/// The settings as they were given on the command line.
+void add_flags(std::vector<std::string>& words, const std::vector<ConfigOverride>& settings);
 /// A command of this program as a shell takes it, followed by the settings that were given on its command line.
 std::string shell_command(std::vector<std::string> words, const std::vector<ConfigOverride>& settings);
 

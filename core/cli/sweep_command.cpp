@@ -1,6 +1,7 @@
 #include <core/cli/load_run.h>
 #include <core/config/nearest.h>
 #include <core/config/schema.h>
+#include <core/grid/launcher.h>
 #include <core/io/atomic.h>
 #include <core/io/folder_lock.h>
 #include <core/io/json.h>
@@ -27,7 +28,8 @@ namespace fs = std::filesystem;
 struct SweepOptions {
   ConfigOptions config;
   fs::path out;
-  std::int64_t jobs = 1;
+  std::int64_t jobs = 0;  ///< 0: as the launcher has it
+  std::string launcher = kLocalLauncher;
   bool dry_run = false;
   bool report = false;
   bool json = false;
@@ -86,7 +88,8 @@ void list_runs(const SweepPlan& plan, const SweepFolder& folder, Terminal& termi
 
 std::string command_to_continue(const SweepOptions& options, const SweepFolder& folder) {
   std::vector<std::string> words = {"drift", "sweep", options.config.file.string(), "--out", folder.path.string()};
-  if (options.jobs > 1) words.insert(words.end(), {"--jobs", std::to_string(options.jobs)});
+  if (options.launcher != kLocalLauncher) words.insert(words.end(), {"--launcher", options.launcher});
+  if (options.jobs > 0) words.insert(words.end(), {"--jobs", std::to_string(options.jobs)});
   return shell_command(words, options.config.overrides);
 }
 
@@ -153,6 +156,7 @@ void write_results(const LoadedSweep& sweep, const SweepFolder& folder, Terminal
 }
 
 int sweep(const SweepOptions& options) {
+  if (!options.dry_run && !options.report) check_launcher(options.launcher);
   const LoadedSweep sweep = load_sweep(options);
   const SweepPlan& plan = sweep.plan;
   const SweepFolder folder{options.out.empty() ? fs::path("runs") / plan.file.name : options.out};
@@ -169,7 +173,11 @@ int sweep(const SweepOptions& options) {
   SweepOutcome outcome;
   if (!options.report) {
     const FolderLock lock(folder.path, "another sweep");
-    outcome = SweepRunner(plan, folder, static_cast<int>(options.jobs), terminal).run();
+    const auto jobs = static_cast<std::size_t>(options.jobs);
+    const auto launcher = make_launcher(options.launcher, plan.file, {folder.path, jobs},
+                                        [&](const std::string& line) { terminal.print(line); });
+    const std::size_t sharing = options.launcher == kLocalLauncher ? jobs : 1;
+    outcome = SweepRunner(plan, folder, *launcher, sharing, terminal).run();
   }
   write_results(sweep, folder, terminal);
   print_json();
@@ -188,14 +196,18 @@ Command sweep_command() {
       {"sweep", "train a grid of runs and compare them",
        "Runs every cell of the grid that is not finished yet: the same command continues a sweep that was stopped.\n"
        "Ends with tables of mean and standard error over the seeds, and with a report of all learning curves.\n"
-       "Exit status 1 if a run failed. --json: cells and runs, with the names of table.csv and runs.csv\n"
+       "With --launcher slurm every run is a task of a job array; Ctrl-C then stops only the watch ([sweep.slurm],\n"
+       "docs/sweeps.md). Exit status 1 if a run failed. --json: cells and runs, with the names of table.csv and "
+       "runs.csv\n"
        "(docs/reference/metrics.md).",
        "sweep configs/sweeps/quick.toml --jobs 2"},
       sweep, [](OptionList& list, SweepOptions& options) {
         list.argument("SWEEP.toml", options.config.file);
         add_settings(list, options.config);
         list.add("out", "FOLDER", "the sweep's folder; default: runs/ and the sweep's name", options.out);
-        list.add("jobs", "N", "runs at a time; they share the machine's threads", options.jobs);
+        list.add("jobs", "N", "runs at a time; default: 1 here, all that the cluster takes there", options.jobs)
+            .default_value.reset();
+        add_launcher(list, options.launcher);
         list.add_switch("dry-run", "list the runs and their state, and run nothing", options.dry_run);
         list.add_switch("report", "write tables and report from the results so far, and run nothing", options.report);
         list.add_switch("json", "print JSON; text and progress go to standard error", options.json);

@@ -28,6 +28,12 @@ std::string items_text(const CellSummary& cell) {
 
 }  // namespace
 
+std::string result_line(const CellSummary& summary, bool unicode) {
+  return format_percent(summary.accuracy) + " % " + (unicode ? "±" : "+-") + " " +
+         format_percent(summary.standard_error) + "  " + format_integer(summary.items) + " items  " +
+         format_duration(summary.seconds);
+}
+
 CellSummary summarise(const EvaluationCell& cell, const std::vector<ResponseRecord>& records, std::int64_t wanted) {
   CellSummary summary;
   summary.cell = cell;

@@ -9,6 +9,7 @@
 #include <core/statistics/significance.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace drift {
@@ -34,6 +35,9 @@ struct CellSummary {
 
 /// @param records  of the cell, in the order of their numbers; those past `wanted` do not count
 CellSummary summarise(const EvaluationCell& cell, const std::vector<ResponseRecord>& records, std::int64_t wanted);
+
+/// "71.4 % ± 1.2  1,319 items  4:05"
+std::string result_line(const CellSummary& summary, bool unicode);
 
 /// A row for every cell, for people.
 TextTable summary_table(const std::vector<CellSummary>& cells);

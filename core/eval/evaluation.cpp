@@ -5,7 +5,6 @@
 #include <core/grid/grid.h>
 #include <core/io/checkpoint.h>
 #include <core/io/checksum.h>
-#include <core/report/format.h>
 #include <core/report/progress.h>
 
 #include <algorithm>
@@ -100,9 +99,11 @@ std::int64_t Evaluation::Work::unjudged() const {
   return std::count_if(all.begin(), all.begin() + count, [](const ResponseRecord& r) { return !r.is_judged(); });
 }
 
-Evaluation::Evaluation(const Registry& registry, std::vector<PlannedCell> cells, const std::filesystem::path& folder)
+Evaluation::Evaluation(const Registry& registry, std::vector<PlannedCell> cells, const std::filesystem::path& folder,
+                       Use use)
     : registry_(registry),
       folder_{folder},
+      use_(use),
       checkpoint_(cells.front().config.section("model").get<std::string>("path")),
       checkpoint_checksum_(folder.empty() ? "" : checkpoint_checksum(checkpoint_)),
       tokenizer_(Tokenizer::open(checkpoint_)),
@@ -134,6 +135,8 @@ void Evaluation::check(Work& work, Identity& identity) {
   const auto settings = identity.settings(config, IdentityOf::kResponses);
   work.settings = {checkpoint_.string(), checkpoint_checksum_, work.wanted, {settings.begin(), settings.end()}};
   check_settings(work);
+  if (use_ == Use::kAnswer)
+    work.lock.emplace(folder_.path / "cells", "another evaluation of this cell", "." + work.plan.cell.name() + ".lock");
   const auto file = folder_.responses(work.plan.cell.name());
   work.file.emplace(file);
   check_records(work.file->records(), asked, samples, parts.prompts, file);
@@ -169,6 +172,14 @@ std::int64_t Evaluation::missing() const {
   std::int64_t count = 0;
   for (const Work& work : cells_) count += std::max<std::int64_t>(0, work.wanted - work.answered()) + work.unjudged();
   return count;
+}
+
+std::vector<std::string> Evaluation::unfinished() const {
+  std::vector<std::string> names;
+  for (const Work& work : cells_) {
+    if (!work.finished()) names.push_back(work.plan.cell.name());
+  }
+  return names;
 }
 
 void Evaluation::begin(Work& work) const {
@@ -238,7 +249,7 @@ int Evaluation::run(Terminal& terminal) {
     const bool writes = work.answered() < work.wanted;
     if (writes && !model) model.emplace(open_model(registry_, work.plan.config, checkpoint_));
     const std::string place =
-        cells_.size() == 1 ? "" : "[" + std::to_string(number + 1) + "/" + std::to_string(cells_.size()) + "] ";
+        cells_.size() == 1 ? "" : std::string("[") + std::to_string(number + 1) + "/" + std::to_string(cells_.size()) + "] ";
     try {
       answer(work, writes ? &**model : nullptr, place + name, terminal);
     } catch (const Error& error) {
@@ -250,9 +261,7 @@ int Evaluation::run(Terminal& terminal) {
     }
     if (cells_.size() > 1 && work.answered() >= work.wanted) {
       const CellSummary summary = summarise(work.plan.cell, work.records(), work.wanted);
-      terminal.print(place + name + "  " + format_percent(summary.accuracy) + " % " +
-                     (terminal.unicode() ? "±" : "+-") + " " + format_percent(summary.standard_error) + "  " +
-                     format_integer(summary.items) + " items  " + format_duration(summary.seconds));
+      terminal.print(place + name + "  " + result_line(summary, terminal.unicode()));
     }
   }
   return StopSignal::received();

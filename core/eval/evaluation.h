@@ -6,6 +6,7 @@
 #include <core/eval/cell_summary.h>
 #include <core/eval/record_file.h>
 #include <core/grid/identity.h>
+#include <core/io/folder_lock.h>
 #include <core/report/terminal.h>
 #include <core/text/tokenizer.h>
 
@@ -15,6 +16,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace drift {
@@ -27,17 +29,26 @@ struct PlannedCell {
 
 class Evaluation {
  public:
+  enum class Use {
+    kAnswer,  ///< where there is a folder, its cells are locked against other processes as long as the object lives
+    kLook,    ///< others may be answering them; run() must not be called
+  };
+
   /// Makes every part of every cell but the model, encodes every prompt, and compares with what `folder` already holds.
   /// @param cells   at least one; their [model] must be the same
   /// @param folder  where records are kept; empty: nowhere
-  /// @throws ConfigError with the mistakes of all cells
-  Evaluation(const Registry& registry, std::vector<PlannedCell> cells, const std::filesystem::path& folder);
+  /// @throws ConfigError with the mistakes of all cells, those that another process answers among them
+  Evaluation(const Registry& registry, std::vector<PlannedCell> cells, const std::filesystem::path& folder,
+             Use use = Use::kAnswer);
 
   /// Identifies the checkpoint; empty if there is no folder.
   const std::string& model_checksum() const { return checkpoint_checksum_; }
 
   /// Responses that are still to be written or judged.
   std::int64_t missing() const;
+
+  /// The names of the cells that they are in.
+  std::vector<std::string> unfinished() const;
 
   /// Cell by cell, until all is there or SIGINT or SIGTERM came; the batch at hand is finished then. The model is
   /// opened if a response is missing.
@@ -50,8 +61,9 @@ class Evaluation {
  private:
   struct Work {
     PlannedCell plan;
-    std::int64_t wanted = 0;  ///< responses
-    CellSettings settings;    ///< where there is a file
+    std::int64_t wanted = 0;         ///< responses
+    CellSettings settings;           ///< where there is a file
+    std::optional<FolderLock> lock;  ///< where there is a folder to write into
     std::optional<RecordFile> file;
     std::vector<ResponseRecord> kept;  ///< if there is no file
 
@@ -70,6 +82,7 @@ class Evaluation {
 
   const Registry& registry_;
   EvaluationFolder folder_;
+  Use use_;
   std::filesystem::path checkpoint_;
   std::string checkpoint_checksum_;
   Tokenizer tokenizer_;

@@ -19,7 +19,8 @@ class SuiteReader : GridReader {
         suite_(suite) {}
 
   void read() {
-    check_keys(section(), "[suite]", {"lengths", "schedules", "published", "backbone", "tasks", "table"});
+    check_keys(section(), "[suite]", {"lengths", "schedules", "published", "backbone", "tasks", "table", "slurm"});
+    read_slurm();
     suite_.axes = {{"schedule", false, read_schedules()}, {"column"}};
     if (const std::string published = text(section(), "published"); !published.empty())
       suite_.published = file_at(published, section().source()).file;

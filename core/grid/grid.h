@@ -6,6 +6,7 @@
 #include <core/config/document.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -37,12 +38,21 @@ struct GridAxis {
   std::string label(std::size_t value) const;
 };
 
+/// What tasks of a Slurm cluster ask for; what is empty is left to the cluster.
+struct SlurmSettings {
+  std::string partition;
+  std::string time;                ///< the limit of a task, as sbatch takes it: "04:00:00"
+  std::int64_t gpus = 0;           ///< of a task
+  std::vector<std::string> lines;  ///< further options of sbatch: "--mem=32G"
+};
+
 struct Grid {
   std::filesystem::path file;
   std::string section;                    ///< of the file, where it says what varies
   std::vector<ConfigOverride> overrides;  ///< the command line's, for every cell
   std::string name;                       ///< the file's unless it says another
   std::vector<GridAxis> axes;             ///< the first varies slowest
+  SlurmSettings slurm = {};               ///< where a cluster makes its cells
 };
 
 /// One point of the grid: a value of every axis.

@@ -94,6 +94,34 @@ std::vector<const toml::table*> GridReader::tables(const toml::table& table, con
   return tables;
 }
 
+void GridReader::read_slurm() {
+  const toml::node* node = section().get("slurm");
+  if (node == nullptr) return;
+  const std::string where = "[" + grid_.section + ".slurm]";
+  const toml::table* table = node->as_table();
+  if (table == nullptr) {
+    mistake(node->source(), "`slurm` must be a section").notes = {"for example: " + where + " time = \"04:00:00\""};
+    return;
+  }
+  check_keys(*table, where, {"partition", "time", "gpus", "lines"});
+  SlurmSettings& slurm = grid_.slurm;
+  slurm.partition = text(*table, "partition");
+  slurm.time = text(*table, "time");
+  if (const toml::node* gpus = table->get("gpus")) {
+    slurm.gpus = gpus->is_integer() ? gpus->as_integer()->get() : -1;
+    if (slurm.gpus < 0) mistake(gpus->source(), "`gpus` must be an integer of 0 or more");
+  }
+  const toml::array* lines = list(
+      *table, "lines",
+      [](const toml::node& line) {
+        return line.is_string() && line.as_string()->get().starts_with("-") &&
+               line.as_string()->get().find('\n') == std::string::npos;
+      },
+      "`lines` must be a list of options of sbatch", "for example: lines = [\"--mem=32G\", \"--account=physics\"]");
+  if (lines == nullptr) return;
+  for (const toml::node& line : *lines) slurm.lines.push_back(line.as_string()->get());
+}
+
 ExtendedFile GridReader::file_at(const std::string& name, const toml::source_region& region) const {
   const Origin origin{Origin::Kind::kFile, grid_.file.string(), {}, {}};
   return {(grid_.file.parent_path() / name).lexically_normal(), document_.at(origin, toml_span(region), "")};

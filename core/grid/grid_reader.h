@@ -49,6 +49,9 @@ class GridReader {
   std::vector<const toml::table*> tables(const toml::table& table, const char* key, const char* message,
                                          const std::vector<std::string>& notes);
 
+  /// The section's key `slurm`, where it is there.
+  void read_slurm();
+
   const ConfigDocument& document() const { return document_; }
 
   /// A file that counts from the folder of the grid's own.

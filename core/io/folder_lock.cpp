@@ -1,30 +1,86 @@
 #include <core/io/folder_lock.h>
 
+#include <core/io/atomic.h>
 #include <core/io/file_error.h>
 
 #include <drift/error.h>
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 namespace drift {
+namespace {
 
-FolderLock::FolderLock(const std::filesystem::path& folder, const std::string& who) {
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  if (failed) throw_file_error("create folder", folder, failed.value());
-  const std::filesystem::path file = folder / ".lock";
-  descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) throw_file_error("write", file, errno);
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
-  ::close(descriptor_);
-  throw Error(who + " is working in " + folder.string(), "wait for it or stop it, or choose another folder with --out");
+namespace fs = std::filesystem;
+
+/// All bytes, whatever the file's length; l_pid must be 0 for locks of an open file.
+struct flock whole_file() {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return lock;
 }
 
-FolderLock::~FolderLock() { ::close(descriptor_); }
+std::string owner_of(const fs::path& file) {
+  std::string owner;
+  try {
+    owner = read_whole_file(file);
+  } catch (const Error&) {  // gone, or not readable: who it is remains unknown
+  }
+  return owner.empty() ? "a process that has not said which" : owner;
+}
+
+std::string this_process() {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+  return "process " + std::to_string(::getpid()) + " on " + host.data();
+}
+
+[[noreturn]] void throw_lock_error(const fs::path& file, int error_number) {
+  const bool unsupported = error_number == ENOLCK || error_number == ENOSYS || error_number == EOPNOTSUPP;
+  if (!unsupported) throw_file_error("lock", file, error_number);
+  throw Error("cannot lock " + file.string() + ": " + std::generic_category().message(error_number),
+              "this file system is mounted without locks (NFS 3 needs rpc.statd, Lustre the mount option flock): ask "
+              "who runs it, or choose a folder elsewhere with --out");
+}
+
+}  // namespace
+
+FolderLock::FolderLock(const fs::path& folder, const std::string& who, const std::string& name) {
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (failed) throw_file_error("create folder", folder, failed.value());
+  const fs::path file = folder / name;
+  const int opened = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (opened < 0) throw_file_error("write", file, errno);
+  Descriptor descriptor(opened, file.string());
+  struct flock lock = whole_file();
+  if (::fcntl(descriptor.get(), F_OFD_SETLK, &lock) != 0) {
+    if (errno != EAGAIN && errno != EACCES) throw_lock_error(file, errno);
+    throw Error(folder.string() + " is in use by " + who + ": " + owner_of(file),
+                "wait for it or stop it, or choose another folder with --out");
+  }
+  // For information only: failing to write it is not a reason to stop. Other machines read it from the disk.
+  const std::string owner = this_process();
+  if (::ftruncate(descriptor.get(), 0) == 0 && ::pwrite(descriptor.get(), owner.data(), owner.size(), 0) > 0)
+    ::fdatasync(descriptor.get());
+  descriptor_ = std::move(descriptor);
+}
+
+std::optional<std::string> FolderLock::holder(const fs::path& folder, const std::string& name) {
+  const fs::path file = folder / name;
+  const int opened = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (opened < 0) return std::nullopt;
+  const Descriptor descriptor(opened, file.string());
+  struct flock lock = whole_file();
+  if (::fcntl(descriptor.get(), F_OFD_GETLK, &lock) != 0) throw_lock_error(file, errno);
+  if (lock.l_type == F_UNLCK) return std::nullopt;
+  return owner_of(file);
+}
 
 }  // namespace drift

@@ -7,14 +7,9 @@
 
 #include <drift/error.h>
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <system_error>
@@ -131,32 +126,7 @@ RunFolder RunFolder::open(const fs::path& path) {
   return run;
 }
 
-RunFolder::RunFolder(const fs::path& path) : path_(path) { lock(); }
-
-RunFolder::RunFolder(RunFolder&& other) noexcept
-    : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
-
-RunFolder::~RunFolder() {
-  if (lock_ >= 0) ::close(lock_);
-}
-
-void RunFolder::lock() {
-  const fs::path file = path_ / ".lock";
-  lock_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (lock_ < 0) throw_file_error("write", file, errno);
-  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    const int error_number = errno;
-    ::close(std::exchange(lock_, -1));
-    if (error_number != EWOULDBLOCK) throw_file_error("lock", file, error_number);
-    const std::string owner = read_whole_file(file);
-    throw Error("the run in " + path_.string() + " is in use" + (owner.empty() ? "" : " by process " + owner),
-                "wait for that process or stop it, or choose another folder with --out");
-  }
-  // For information only: failing to write the number is not a reason to stop.
-  const std::string process = std::to_string(::getpid());
-  if (::ftruncate(lock_, 0) == 0) [[maybe_unused]]
-    const auto ignored = ::write(lock_, process.data(), process.size());
-}
+RunFolder::RunFolder(const fs::path& path) : path_(path), lock_(path, "another run") {}
 
 void RunFolder::write_file(std::string_view name, std::string_view content) const {
   write_file_atomically(path_ / name, content);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <core/io/adapter_files.h>
+#include <core/io/folder_lock.h>
 #include <core/io/training_state.h>
 
 #include <drift/model.h>
@@ -52,10 +53,6 @@ class RunFolder {
   /// A run to continue. @throws Error if there is none, its folder of checkpoints is missing, or it is in use.
   static RunFolder open(const std::filesystem::path& path);
 
-  RunFolder(RunFolder&& other) noexcept;
-  RunFolder& operator=(RunFolder&&) = delete;
-  ~RunFolder();
-
   const std::filesystem::path& path() const { return path_; }
 
   /// Write a file of the run atomically, replacing an older one.
@@ -79,11 +76,10 @@ class RunFolder {
 
  private:
   explicit RunFolder(const std::filesystem::path& path);
-  void lock();
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
 
   std::filesystem::path path_;
-  int lock_ = -1;
+  FolderLock lock_;
 };
 
 /// The shell command that makes a run go back to the checkpoint before `checkpoint`; empty if there is none.

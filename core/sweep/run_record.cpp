@@ -9,10 +9,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <string_view>
 
 namespace drift {
@@ -109,7 +105,7 @@ RunRecord glance_at_run(const fs::path& folder) {
     } else if (is_there(folder / kProblemFile)) {
       record.status = RunStatus::kFailed;
       record.problem = read_whole_file(folder / kProblemFile);
-    } else if (has_begun(folder)) {
+    } else if (is_there(begun_file(folder))) {
       record.status = RunStatus::kPartial;
     }
   } catch (const Error& error) {
@@ -133,15 +129,7 @@ RunRecord read_run(const fs::path& folder) {
   return record;
 }
 
-bool has_begun(const fs::path& folder) { return is_there(folder / "config.toml"); }
-
-bool is_in_use(const fs::path& folder) {
-  const int descriptor = ::open((folder / ".lock").c_str(), O_RDWR | O_CLOEXEC);
-  if (descriptor < 0) return false;
-  const bool busy = ::flock(descriptor, LOCK_EX | LOCK_NB) != 0;
-  ::close(descriptor);
-  return busy;
-}
+fs::path begun_file(const fs::path& folder) { return folder / "config.toml"; }
 
 void write_problem(const fs::path& folder, const std::string& problem) {
   std::error_code ignored;

@@ -89,11 +89,8 @@ RunRecord read_run(const std::filesystem::path& folder);
 /// Its status and step alone: what a scheduler looks at.
 RunRecord glance_at_run(const std::filesystem::path& folder);
 
-/// Whether there is something for --resume to go on with.
-bool has_begun(const std::filesystem::path& folder);
-
-/// Whether a process holds the run's lock.
-bool is_in_use(const std::filesystem::path& folder);
+/// The file of a run that is there when there is something for --resume to go on with.
+std::filesystem::path begun_file(const std::filesystem::path& folder);
 
 /// Remember in the folder that the last attempt failed, or (with no problem) forget it.
 void write_problem(const std::filesystem::path& folder, const std::string& problem);

@@ -42,10 +42,11 @@ class SweepReader : GridReader {
         sweep_(sweep) {}
 
   void read() {
-    check_keys(section(), "[sweep]", {"name", "seeds", "measure", "compare", "baseline", "axis", "grid"});
+    check_keys(section(), "[sweep]", {"name", "seeds", "measure", "compare", "baseline", "axis", "grid", "slurm"});
     read_name();
     read_seeds();
     read_measure();
+    read_slurm();
     if (section().get("axis") != nullptr) read_axes();
     if (const toml::node* grid = section().get("grid")) read_grid(*grid);
     check_where();

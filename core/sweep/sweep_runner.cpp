@@ -2,19 +2,13 @@
 
 #include <core/base/stop_signal.h>
 #include <core/io/atomic.h>
-#include <core/io/file_error.h>
+#include <core/io/folder_lock.h>
 #include <core/process/thread_limits.h>
 #include <core/report/format.h>
 #include <core/report/progress.h>
 #include <core/sweep/run_record.h>
 
-#include <drift/error.h>
-
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <limits>
 #include <sstream>
@@ -26,8 +20,6 @@ namespace fs = std::filesystem;
 
 constexpr double kSecondsBetweenLooks = 0.25;
 constexpr std::size_t kOutputLines = 8;
-// This program, also where its file was replaced since it was started.
-constexpr const char* kThisProgram = "/proc/self/exe";
 
 std::uintmax_t size_of(const fs::path& file) {
   std::error_code failed;
@@ -59,8 +51,9 @@ std::string result_text(const fs::path& folder, const SweepMeasure& measure) {
 
 }  // namespace
 
-SweepRunner::SweepRunner(const SweepPlan& plan, SweepFolder folder, int jobs, Terminal& terminal)
-    : plan_(plan), folder_(std::move(folder)), jobs_(static_cast<std::size_t>(jobs)), terminal_(terminal) {
+SweepRunner::SweepRunner(const SweepPlan& plan, SweepFolder folder, Launcher& launcher, std::size_t sharing,
+                         Terminal& terminal)
+    : plan_(plan), folder_(std::move(folder)), launcher_(launcher), terminal_(terminal) {
   for (std::size_t run = 0; run < plan_.runs.size(); ++run) {
     const RunRecord record = glance_at_run(folder_of(run));
     const bool finished = record.status == RunStatus::kFinished;
@@ -69,25 +62,19 @@ SweepRunner::SweepRunner(const SweepPlan& plan, SweepFolder folder, int jobs, Te
     finished_ += finished ? 1 : 0;
     if (!finished) waiting_.push_back(run);
   }
-  jobs_ = std::max<std::size_t>(1, std::min(jobs_, waiting_.size()));
+  sharing_ = std::max<std::size_t>(1, std::min(sharing, waiting_.size()));
   steps_before_ = steps_done();
   began_ = terminal_.now();
 }
 
 SweepOutcome SweepRunner::run() {
-  const ChildWatch watch;
-  const StopSignal stop;
+  const StopSignal stop_signal;
   while (!waiting_.empty() || !active_.empty()) {
-    if (StopSignal::received() != 0) pass_signal_on();
+    if (StopSignal::received() != 0 && stop()) break;
     if (!told_to_stop_) start_some();
     if (active_.empty() && (told_to_stop_ || waiting_.empty())) break;
     redraw();
-    watch.wait(kSecondsBetweenLooks);
-    for (std::size_t at = 0; at < active_.size();) {
-      const auto ended = active_[at].process.end();
-      if (ended) end(active_[at], ended->status());
-      ended ? void(active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(at))) : void(++at);
-    }
+    for (const JobEnd& job : launcher_.wait(kSecondsBetweenLooks)) end(job);
   }
   terminal_.show_live({}, true);
   outcome_.signal = StopSignal::received();
@@ -95,80 +82,90 @@ SweepOutcome SweepRunner::run() {
 }
 
 void SweepRunner::start_some() {
-  for (std::size_t tried = waiting_.size(); tried > 0 && active_.size() < jobs_; --tried) {
+  std::vector<Job> jobs;
+  for (std::size_t tried = waiting_.size(); tried > 0 && active_.size() < launcher_.places(); --tried) {
     const std::size_t run = waiting_.front();
     waiting_.pop_front();
-    if (!start(run)) waiting_.push_back(run);
+    const std::string& key = plan_.runs[run].key;
+    const bool at_work = launcher_.has(key);  // of an earlier command
+    const Turn turn = at_work ? Turn::kNow : turn_of(run);
+    if (turn == Turn::kLater) waiting_.push_back(run);
+    if (turn != Turn::kNow) continue;
+    if (!at_work) jobs.push_back(prepare(run));
+    active_[key] = {run, size_of(folder_of(run) / "output.txt")};
   }
+  if (!jobs.empty()) launcher_.start(jobs);
 }
 
-/// @return false if the run is in use: an earlier sweep was killed, and the process that it left behind still saves.
-bool SweepRunner::start(std::size_t number) {
+/// A run may be in use: an earlier sweep was killed, and the process that it left behind still saves.
+SweepRunner::Turn SweepRunner::turn_of(std::size_t run) {
+  const fs::path folder = folder_of(run);
+  if (const auto holder = FolderLock::holder(folder)) {
+    if (said_in_use_.insert(run).second)
+      terminal_.print("waiting for " + *holder + ", which is at work in " + folder.string());
+    return Turn::kLater;
+  }
+  if (glance_at_run(folder).status != RunStatus::kFinished) return Turn::kNow;
+  ++finished_;
+  return Turn::kNever;
+}
+
+Job SweepRunner::prepare(std::size_t number) const {
   const SweepRun& run = plan_.runs[number];
   const fs::path folder = folder_of(number);
-  if (is_in_use(folder)) {
-    if (said_in_use_.insert(number).second)
-      terminal_.print("waiting for process " + read_whole_file(folder / ".lock") + ", which is at work in " +
-                      folder.string());
-    return false;
-  }
-  if (glance_at_run(folder).status == RunStatus::kFinished) {
-    ++finished_;
-    return true;
-  }
   fs::create_directories(folder);
   write_problem(folder, "");
   write_file_atomically(folder / "settings.toml", run.config.resolved_toml());
-  const fs::path output = folder / "output.txt";
-  const std::uintmax_t before = size_of(output);
-  const int file = ::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file < 0) throw_file_error("write", output, errno);
-  const Descriptor out(file, output.string());
-  ChildCommand command{.arguments = {kThisProgram, "train", (folder / "settings.toml").string(), "--out",
-                                     folder.string(), "--set", "run.threads=" + std::to_string(threads_for(run))},
-                       .descriptors = {{out.get(), STDOUT_FILENO}, {out.get(), STDERR_FILENO}},
-                       .end_signal = SIGTERM,
-                       .ends_with_parent = true};
-  if (has_begun(folder)) command.arguments.emplace_back("--resume");
-  active_.push_back({number, ChildProcess(command), before, terminal_.now()});
-  return true;
+  return {.name = run.key,
+          .label = run.label,
+          .arguments = {"train", (folder / "settings.toml").string(), "--out", folder.string(), "--set",
+                        "run.threads=" + std::to_string(threads_for(run))},
+          .output = folder / "output.txt",
+          .continues = begun_file(folder)};
 }
 
 /// Runs that are made at the same time share the machine, unless their file says otherwise.
 int SweepRunner::threads_for(const SweepRun& run) const {
   const auto chosen = static_cast<int>(run.config.section("run").get<std::int64_t>("threads"));
-  if (chosen != 0 || jobs_ == 1) return chosen;
-  return std::max(1, static_cast<int>(thread_limits().threads() / jobs_));
+  if (chosen != 0 || sharing_ == 1) return chosen;
+  return std::max(1, static_cast<int>(thread_limits().threads() / sharing_));
 }
 
-void SweepRunner::end(const Active& active, int status) {
+void SweepRunner::end(const JobEnd& job) {
+  const auto found = active_.find(job.name);
+  if (found == active_.end()) return;  // of a run that the file no longer asks for
+  const Active active = found->second;
+  active_.erase(found);
+  look_again(folder_of(active.run));
   const RunRecord record = glance_at_run(folder_of(active.run));
   steps_[active.run] = record.step;
-  if (status == 0 && record.status == RunStatus::kFinished) {
+  if (job.status == 0 && record.status == RunStatus::kFinished) {
     ++finished_;
     terminal_.print(std::to_string(finished_) + "/" + std::to_string(plan_.runs.size()) + "  " +
-                    plan_.runs[active.run].label + "  " + format_duration(terminal_.now() - active.started) +
+                    plan_.runs[active.run].label + "  " + format_duration(job.seconds) +
                     result_text(folder_of(active.run), plan_.file.measure));
-  } else if (!told_to_stop_ || status != 128 + StopSignal::received()) {
-    report_failure(active, status);
+  } else if (!told_to_stop_ || job.status != 128 + StopSignal::received()) {
+    report_failure(active, job);
   }
 }
 
-void SweepRunner::report_failure(const Active& active, int status) {
+void SweepRunner::report_failure(const Active& active, const JobEnd& job) {
   ++outcome_.failed;
   const fs::path folder = folder_of(active.run), output = folder / "output.txt";
-  const std::string how =
-      status > 128 ? "ended by signal " + std::to_string(status - 128) : "exit status " + std::to_string(status);
-  write_problem(folder, how);
-  terminal_.print(terminal_.styled("failed", Style::kWarning) + "  " + plan_.runs[active.run].label + ": " + how +
-                  " after " + format_duration(terminal_.now() - active.started) + ", the end of " + output.string() +
-                  ":\n" + last_lines(output, active.output_before));
+  write_problem(folder, job.how);
+  std::string text = terminal_.styled("failed", Style::kWarning) + "  " + plan_.runs[active.run].label + ": " +
+                     job.how + " after " + format_duration(job.seconds) + ", the end of " + output.string() + ":\n" +
+                     last_lines(output, active.output_before);
+  if (!job.log.empty()) text += "  and of " + job.log.string() + ":\n" + last_lines(job.log, 0);
+  terminal_.print(text);
 }
 
-void SweepRunner::pass_signal_on() {
-  if (told_to_stop_) return;
+bool SweepRunner::stop() {
+  if (told_to_stop_) return false;
   told_to_stop_ = true;
-  for (const Active& active : active_) active.process.send(StopSignal::received());
+  const std::string going_on = launcher_.stop(StopSignal::received());
+  if (!going_on.empty()) terminal_.print(going_on);
+  return !going_on.empty();
 }
 
 std::int64_t SweepRunner::steps_done() const {
@@ -181,11 +178,17 @@ void SweepRunner::redraw() {
   if (!terminal_.is_terminal() || terminal_.now() - drawn_ < kSecondsBetweenLooks) return;
   drawn_ = terminal_.now();
   std::string at_work;
-  for (const Active& active : active_) {
-    const SweepRun& run = plan_.runs[active.run];
-    steps_[active.run] = glance_at_run(folder_of(active.run)).step;
-    at_work += "  " + run.label + " " + std::to_string(steps_[active.run]) + "/" + std::to_string(run.steps);
+  std::size_t waiting = 0;
+  for (const JobAtWork& job : launcher_.at_work()) {
+    waiting += job.is_waiting ? 1 : 0;
+    const auto active = active_.find(job.name);
+    if (job.is_waiting || active == active_.end()) continue;
+    const std::size_t number = active->second.run;
+    const SweepRun& run = plan_.runs[number];
+    steps_[number] = glance_at_run(folder_of(number)).step;
+    at_work += "  " + run.label + " " + std::to_string(steps_[number]) + "/" + std::to_string(run.steps);
   }
+  if (waiting > 0) at_work = "  " + std::to_string(waiting) + " waiting" + at_work;
   const std::int64_t done = steps_done();
   const double rate = static_cast<double>(done - steps_before_) / (drawn_ - began_);
   const double left = rate > 0 ? static_cast<double>(all_steps_ - done) / rate : kUnknown;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <core/process/child_process.h>
+#include <core/grid/launcher.h>
 #include <core/report/terminal.h>
 #include <core/sweep/sweep_plan.h>
 
@@ -29,31 +29,32 @@ struct SweepOutcome {
   int signal = 0;          ///< what stopped the sweep, or 0
 };
 
-/// Makes the runs of a plan that are not finished yet, each in a process of this same program.
+/// Makes the runs of a plan that are not finished yet, each as a job of a launcher.
 ///
-/// The processes save their state when they are told to stop, and each run begins or goes on from what its folder
-/// holds: whoever kills what and when, calling this again ends with the same results.
+/// A run saves its state when it is told to stop, and begins or goes on from what its folder holds: whoever kills what
+/// and when, calling this again ends with the same results.
 class SweepRunner {
  public:
-  /// @param jobs  runs at a time
-  SweepRunner(const SweepPlan& plan, SweepFolder folder, int jobs, Terminal& terminal);
+  /// @param sharing  runs that share this machine's threads
+  SweepRunner(const SweepPlan& plan, SweepFolder folder, Launcher& launcher, std::size_t sharing, Terminal& terminal);
 
-  /// Until every run is finished or has failed, or SIGINT or SIGTERM came and the runs at work have saved.
+  /// Until every run is finished or has failed, or SIGINT or SIGTERM came and the runs of this machine have saved.
   SweepOutcome run();
 
  private:
   struct Active {
     std::size_t run;
-    ChildProcess process;
     std::uintmax_t output_before;  ///< bytes of output.txt that earlier attempts wrote
-    double started;
   };
+  enum class Turn { kNow, kLater, kNever };
 
   void start_some();
-  bool start(std::size_t run);
-  void end(const Active& active, int status);
-  void report_failure(const Active& active, int status);
-  void pass_signal_on();
+  Turn turn_of(std::size_t run);
+  Job prepare(std::size_t run) const;
+  void end(const JobEnd& job);
+  void report_failure(const Active& active, const JobEnd& job);
+  /// @return whether the runs go on without this program
+  bool stop();
   void redraw();
   std::int64_t steps_done() const;
   int threads_for(const SweepRun& run) const;
@@ -61,10 +62,11 @@ class SweepRunner {
 
   const SweepPlan& plan_;
   SweepFolder folder_;
-  std::size_t jobs_;
+  Launcher& launcher_;
+  std::size_t sharing_;
   Terminal& terminal_;
   std::deque<std::size_t> waiting_;
-  std::vector<Active> active_;
+  std::map<std::string, Active> active_;  ///< by the run's key
   std::set<std::size_t> said_in_use_;
   std::size_t finished_ = 0;
   std::map<std::size_t, std::int64_t> steps_;  ///< done so far, by run

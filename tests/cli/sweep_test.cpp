@@ -1,6 +1,6 @@
 // A sweep from the outside: it runs a grid, repeats nothing, goes on after being killed, and tells what failed.
 
-#include <core/sweep/run_record.h>
+#include <core/io/folder_lock.h>
 #include <tests/support/training_run.h>
 
 #include <gmock/gmock.h>
@@ -162,7 +162,8 @@ TEST_F(Sweep, ItsRunsEndWithIt) {
   program.send(SIGKILL);
   program.wait();
   const fs::path run = run_folders()[0];
-  while (is_in_use(run)) std::this_thread::sleep_for(std::chrono::milliseconds(10));  // else until ctest's limit
+  while (FolderLock::holder(run))
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // else until ctest's limit
   EXPECT_EQ(nlohmann::json::parse(test::read_file(run / "summary.json")).at("status"), "interrupted");
 }
 

@@ -89,12 +89,15 @@ std::string TrainingRuns::command(const std::string& arguments) const {
   return "cd " + path().string() + " && " + program().string() + " " + arguments;
 }
 
-RunningProgram::RunningProgram(const fs::path& folder, const std::string& arguments) : folder_(folder) {
+RunningProgram::RunningProgram(const fs::path& folder, const std::string& arguments,
+                               const std::vector<std::string>& variables)
+    : folder_(folder) {
   const auto file = [&](const char* name) {
     return Descriptor(::open((folder / name).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), name);
   };
   const Descriptor output = file("output"), error = file("error");
   ChildCommand command{.arguments = {program().string()},
+                       .environment = environment_with(variables),
                        .descriptors = {{output.get(), STDOUT_FILENO}, {error.get(), STDERR_FILENO}},
                        .folder = folder};
   std::istringstream words(arguments);

@@ -40,7 +40,9 @@ class TrainingRuns {
 /// The running program, to be watched and disturbed. Its output goes to FOLDER/output and FOLDER/error.
 class RunningProgram {
  public:
-  RunningProgram(const std::filesystem::path& folder, const std::string& arguments);
+  /// @param variables  of its environment besides this process's, each "NAME=VALUE"
+  RunningProgram(const std::filesystem::path& folder, const std::string& arguments,
+                 const std::vector<std::string>& variables = {});
 
   void send(int signal) const { process_.send(signal); }
   /// Until condition() holds; false if the program ended, or nothing happened in a minute.

@@ -167,9 +167,9 @@ TEST_F(Run, IsWrittenByOneProcessAtATime) {
   {
     const RunFolder run = RunFolder::create(path());
     run.write_file("config.toml", "");
-    EXPECT_THAT(
-        error_of([&] { RunFolder::open(path()); }),
-        AllOf(HasSubstr("is in use by process " + std::to_string(::getpid())), HasSubstr("wait for that process")));
+    EXPECT_THAT(error_of([&] { RunFolder::open(path()); }),
+                AllOf(HasSubstr("is in use by another run: process " + std::to_string(::getpid()) + " on "),
+                      HasSubstr("wait for it")));
     EXPECT_THAT(error_of([&] { RunFolder::create(path()); }), HasSubstr("is in use"));
     EXPECT_THAT(in_child([&] { return error_of([&] { RunFolder::open(path()); }); }), HasSubstr("is in use"));
   }
