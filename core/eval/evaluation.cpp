@@ -249,7 +249,8 @@ int Evaluation::run(Terminal& terminal) {
     const bool writes = work.answered() < work.wanted;
     if (writes && !model) model.emplace(open_model(registry_, work.plan.config, checkpoint_));
     const std::string place =
-        cells_.size() == 1 ? "" : std::string("[") + std::to_string(number + 1) + "/" + std::to_string(cells_.size()) + "] ";
+        cells_.size() == 1 ? ""
+                           : std::string("[") + std::to_string(number + 1) + "/" + std::to_string(cells_.size()) + "] ";
     try {
       answer(work, writes ? &**model : nullptr, place + name, terminal);
     } catch (const Error& error) {

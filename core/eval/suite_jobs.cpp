@@ -31,7 +31,7 @@ class CellWatch {
   }
 
   CellJobsOutcome run() {
-    const StopSignal stop("batch of responses");
+    const StopSignal stop(launcher_.step());
     start();
     while (left_ > 0) {
       if (StopSignal::received() != 0) {

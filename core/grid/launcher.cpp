@@ -76,6 +76,7 @@ class LocalJobs : public Launcher {
     for (const Active& job : active_) job.process.send(signal);
     return {};
   }
+  const char* step() const override { return "step"; }
 
  private:
   struct Active {
@@ -88,6 +89,16 @@ class LocalJobs : public Launcher {
   ChildWatch watch_;
   std::vector<Active> active_;
 };
+
+/// Jobs that wait in Slurm's queue would be made twice. Where squeue cannot be asked, the locks of the runs remain.
+void refuse_what_slurm_makes(const Grid& grid, const LauncherSettings& settings) {
+  std::error_code ignored;
+  if (!fs::exists(settings.folder / "slurm", ignored) || find_program("squeue").empty()) return;
+  const std::string going_on = SlurmJobs(grid, settings, [](const std::string&) {}).stop(0);
+  if (!going_on.empty())
+    throw Error("jobs of " + settings.folder.string() + " are in Slurm's queue: " + going_on,
+                "watch them with --launcher slurm");
+}
 
 }  // namespace
 
@@ -111,7 +122,10 @@ void check_launcher(const std::string& name) {
 
 std::unique_ptr<Launcher> make_launcher(const std::string& name, const Grid& grid, const LauncherSettings& settings,
                                         Say say) {
-  if (name == kLocalLauncher) return std::make_unique<LocalJobs>(settings.at_a_time);
+  if (name == kLocalLauncher) {
+    refuse_what_slurm_makes(grid, settings);
+    return std::make_unique<LocalJobs>(settings.at_a_time);
+  }
   return std::make_unique<SlurmJobs>(grid, settings, std::move(say));
 }
 

@@ -54,6 +54,8 @@ class Launcher {
   /// The user wants to stop. Processes of this machine get the signal.
   /// @return what to tell where the jobs go on without this program; empty: they end, and wait() tells when
   virtual std::string stop(int signal) = 0;
+  /// What is finished before that, for StopSignal: "step".
+  virtual const char* step() const = 0;
 };
 
 /// "exit status 1", "ended by signal 9"

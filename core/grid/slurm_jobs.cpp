@@ -209,7 +209,7 @@ std::string SlurmJobs::stop(int) {
   for (const std::string& job : jobs) cancel += " " + job;
   return count_of(active_.size(), "task") + " of Slurm " + (active_.size() == 1 ? "goes" : "go") +
          " on without this command, " + std::to_string(active_.size() - waiting) + " at work and " +
-         std::to_string(waiting) + " waiting; the same command watches again; to cancel: " + cancel;
+         std::to_string(waiting) + " waiting; to cancel: " + cancel;
 }
 
 }  // namespace drift

@@ -32,6 +32,7 @@ class SlurmJobs : public Launcher {
   std::vector<JobEnd> wait(double seconds) override;
   std::vector<JobAtWork> at_work() const override;
   std::string stop(int signal) override;
+  const char* step() const override { return "look at Slurm's queue"; }
 
  private:
   /// The lines of array-N.json.

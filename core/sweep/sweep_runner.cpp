@@ -68,7 +68,7 @@ SweepRunner::SweepRunner(const SweepPlan& plan, SweepFolder folder, Launcher& la
 }
 
 SweepOutcome SweepRunner::run() {
-  const StopSignal stop_signal;
+  const StopSignal stop_signal(launcher_.step());
   while (!waiting_.empty() || !active_.empty()) {
     if (StopSignal::received() != 0 && stop()) break;
     if (!told_to_stop_) start_some();

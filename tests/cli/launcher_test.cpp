@@ -175,6 +175,10 @@ TEST_F(Launchers, WhatASweepThatWasKilledSubmittedIsNotSubmittedAgain) {
                                       HasSubstr("to cancel: scancel 77"),
                                       HasSubstr("continue with  drift sweep grid.toml --out out --launcher slurm")));
   EXPECT_EQ(submissions(), 1);
+  const auto local = sweep("");
+  EXPECT_EQ(local.status, 1);
+  EXPECT_THAT(local.error, AllOf(HasSubstr("are in Slurm's queue: 2 tasks"), HasSubstr("scancel 77"),
+                                 HasSubstr("--launcher slurm")));
 }
 
 TEST_F(Launchers, SqueueThatFailsIsWaitedForButNotBeforeTheFirstLook) {
