@@ -24,10 +24,10 @@ struct Job {
 
 struct JobEnd {
   std::string name;
-  int status = 0;             ///< as a shell tells it; -1: not known
-  std::string how;            ///< "exit status 1", "cancelled": for people
-  double seconds = 0;         ///< at work, as far as this program saw it
-  std::filesystem::path log;  ///< what else there is to read of it; may be empty
+  int status = 0;                  ///< as a shell tells it; -1: not known
+  std::string how;                 ///< "exit status 1", "cancelled": for people
+  double seconds = 0;              ///< at work, as far as this program saw it
+  std::filesystem::path log = {};  ///< what else there is to read of it; may be empty
 };
 
 /// A job that was given to a launcher and has not ended.

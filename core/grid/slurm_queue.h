@@ -12,12 +12,12 @@ namespace drift {
 
 /// A line of squeue: one task of a job array.
 struct SlurmTask {
-  std::string job;               ///< "12"
-  std::string id;                ///< "12_3"
-  std::size_t number = 0;        ///< 3
-  std::string state;             ///< "PENDING", "RUNNING", "TIMEOUT": as squeue writes it in full
-  std::string reason;            ///< why it waits or has ended: "Resources"
-  std::filesystem::path script;  ///< that was submitted
+  std::string job = {};               ///< "12"
+  std::string id = {};                ///< "12_3"
+  std::size_t number = 0;             ///< 3
+  std::string state = {};             ///< "PENDING", "RUNNING", "TIMEOUT": as squeue writes it in full
+  std::string reason = {};            ///< why it waits or has ended: "Resources"
+  std::filesystem::path script = {};  ///< that was submitted
 
   bool is_waiting() const;
   /// A job that Slurm will start again has not.

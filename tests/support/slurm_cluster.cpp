@@ -14,7 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array kPrograms = {"munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "sinfo", "setpriv"};
+constexpr std::array kPrograms = {"munged",  "slurmctld", "slurmd", "sbatch", "squeue",
+                                  "scancel", "scontrol",  "sinfo",  "setpriv"};
 
 std::string program_named(const std::string& name) {
   const std::string file = find_program(name);
