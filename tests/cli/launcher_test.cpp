@@ -35,7 +35,7 @@ lines = ["--mem=2G"]
   }
 
   static constexpr const char* kRunsTheTasks = R"(script=$2
-for task in $(seq $(sed -n 's/.*--array=1-//p' $script)); do
+for task in $(seq $(sed -n 's/.*--array=1-\([0-9]*\).*/\1/p' $script)); do
   SLURM_ARRAY_JOB_ID=77 SLURM_ARRAY_TASK_ID=$task SLURM_CPUS_ON_NODE=1 bash $script
 done
 echo "$*" >>submitted
@@ -166,7 +166,7 @@ TEST_F(Launchers, WhatASweepThatWasKilledSubmittedIsNotSubmittedAgain) {
   test::write_file(runs_.path() / "queue", queue("RUNNING"));
   test::RunningProgram program(runs_.path(), "sweep grid.toml --out out --launcher slurm",
                                {"PATH=" + commands().string() + ":/usr/bin:/bin"});
-  ASSERT_TRUE(program.wait_until([&] { return program.output().find("watching") != std::string::npos; }))
+  ASSERT_TRUE(program.wait_until([&] { return program.output().find("JobHeldUser") != std::string::npos; }))
       << program.output() << program.error();
   program.send(SIGINT);
   EXPECT_EQ(program.wait(), 130);

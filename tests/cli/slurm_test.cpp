@@ -125,12 +125,12 @@ TEST_F(Slurm, AWatchThatWasInterruptedGoesOn) {
   killed->wait();
 
   auto stopped = watch("sweep grid.toml --out out --launcher slurm");
-  ASSERT_TRUE(stopped->wait_until([&] { return stopped->output().find("watching") != std::string::npos; }))
+  ASSERT_TRUE(stopped->wait_until([&] { return stopped->output().find("PartitionDown") != std::string::npos; }))
       << stopped->output() << stopped->error();
   stopped->send(SIGINT);
   EXPECT_EQ(stopped->wait(), 130);
-  EXPECT_THAT(stopped->output(), AllOf(HasSubstr("watching   job " + job()), HasSubstr("without this command"),
-                                       HasSubstr("to cancel: scancel " + job())));
+  EXPECT_THAT(stopped->output(), AllOf(HasSubstr("watching   job " + job()), HasSubstr("waits: PartitionDown"),
+                                       HasSubstr("without this command"), HasSubstr("to cancel: scancel " + job())));
 
   cluster_->run("scontrol update PartitionName=tests State=UP");
   const auto result = drift("sweep grid.toml --out out --launcher slurm");
