@@ -205,7 +205,8 @@ Command sweep_command() {
         list.argument("SWEEP.toml", options.config.file);
         add_settings(list, options.config);
         list.add("out", "FOLDER", "the sweep's folder; default: runs/ and the sweep's name", options.out);
-        list.add("jobs", "N", "runs at a time; default: 1 here, all that the cluster takes there", options.jobs)
+        list.add("jobs", "N", "runs at a time; on a cluster as many as it takes, unless given; default: 1",
+                 options.jobs)
             .default_value.reset();
         add_launcher(list, options.launcher);
         list.add_switch("dry-run", "list the runs and their state, and run nothing", options.dry_run);

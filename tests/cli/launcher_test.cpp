@@ -103,7 +103,7 @@ TEST_F(Launchers, ASweepOnSlurmEndsAsALocalOneDoes) {
   const auto result = sweep("--launcher slurm --jobs 3");
   ASSERT_EQ(result.status, 0) << result.output << result.error;
   EXPECT_THAT(result.output, AllOf(HasSubstr("submitted  job 77: 2 tasks, "), HasSubstr("out/slurm/array-1.sh"),
-                                   HasSubstr("2/2  grid, seed 2"), HasSubstr("held-out accuracy %")));
+                                   HasSubstr("2/2  grid, seed "), HasSubstr("held-out accuracy %")));
   EXPECT_THAT(array("1"), AllOf(HasSubstr("#SBATCH --array=1-2%3\n"), HasSubstr("#SBATCH --partition=tiny\n"),
                                 HasSubstr("#SBATCH --time=00:10:00\n"), HasSubstr("#SBATCH --gpus=1\n"),
                                 HasSubstr("#SBATCH --mem=2G\n"), HasSubstr("1)  # grid, seed 1\n")));
