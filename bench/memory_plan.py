@@ -19,7 +19,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Four forwards a response, so that the four views of RLDF are four contexts.
-SHORT = "train.steps=1 rollout.steps=4"
+SHORT = "train.steps=1 rollout.steps=4 algorithm.masking.k=4"
 ALL = "adapter.kind='none'"
 SETTINGS = {
     "adapters": "",

@@ -36,9 +36,6 @@ void choose_allocation() {
   // No allocation is a separate mapping, and the heap's free end stays.
   ::mallopt(M_MMAP_MAX, 0);
   ::mallopt(M_TRIM_THRESHOLD, INT_MAX);
-  // A tensor is aligned, so that a few bytes beside it are free. Kept in a list of their own, they would not join it
-  // when it is freed, and the next tensor of its size would not fit there: peaks grew by up to a fifth.
-  ::mallopt(M_MXFAST, 0);
 }
 
 /// bfloat16 products go through oneDNN, which compiles and keeps one for every shape; a rollout has a new shape at

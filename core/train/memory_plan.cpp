@@ -20,6 +20,9 @@ constexpr std::int64_t kProgramLater = 75 << 20;
 constexpr std::int64_t kNativeProducts = 75 << 20;  // oneDNN's of bfloat16, one compiled for every shape
 // Of the memory that activations leave to gradients of other sizes, one part in so many is not used. Measured.
 constexpr std::int64_t kHoles = 2;
+// An adapted projection has a result without its adapter, which is freed: the holes, one part in so many of what is
+// kept. Measured.
+constexpr std::int64_t kAdapterHoles = 6;
 // LibTorch on a device: context, library handles and their workspaces.
 constexpr std::int64_t kDeviceProgram = std::int64_t{700} << 20;
 constexpr std::int64_t kOffloadBuffers = std::int64_t{2} << 23;  // elements, core/update/optimizer.cpp
@@ -156,8 +159,9 @@ class MemoryPlanner {
 
     const std::int64_t of_head = head.requires_grad() ? head.numel() * (trained_.wide_bytes / trained_.elements) : 0;
     const std::int64_t in_a_block = is_widened() ? first / layers : first / layers / 2;
-    const std::int64_t holes = first / kHoles;
-    return std::max(first + in_a_block + of_head, gradient_bytes() + std::max({later, holes, in_a_block}));
+    const std::int64_t of_adapters = has_adapter(config_) ? first / kAdapterHoles : 0;
+    return std::max(first + of_adapters + in_a_block + of_head,
+                    gradient_bytes() + std::max({later, first / kHoles, in_a_block}));
   }
 
   bool is_widened() const {
