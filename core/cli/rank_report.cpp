@@ -80,9 +80,9 @@ RankReport::RankReport(const RankOptions& options, const RunConfig& config, cons
       config_(config),
       shapes_(shapes),
       plan_(plan),
-      available_(available),
       work_(step_work(config, shapes, plan, options.forwards)),
       shard_(shard_of(options.shard).value_or(Shard::kParameters)) {
+  if (options.link <= 0 || options.rate <= 0) throw UsageError("--link and --rate must be more than 0");
   if (!options.shard.empty()) return;
   for (const auto& [shard, name] : kShards) {
     if (available && memory({options.count, shard}).device.bytes() > *available) continue;

@@ -33,7 +33,6 @@ class RankReport {
   const RunConfig& config_;
   const Model& shapes_;
   const TrainingPlan& plan_;
-  std::optional<std::int64_t> available_;
   StepWork work_;
   Shard shard_;
 };

@@ -20,9 +20,6 @@ constexpr std::int64_t kProgramLater = 75 << 20;
 constexpr std::int64_t kNativeProducts = 75 << 20;  // oneDNN's of bfloat16, one compiled for every shape
 // Of the memory that activations leave to gradients of other sizes, one part in so many is not used. Measured.
 constexpr std::int64_t kHoles = 2;
-// An adapted projection has a result without its adapter, which is freed: the holes, one part in so many of what is
-// kept. Measured.
-constexpr std::int64_t kAdapterHoles = 6;
 // LibTorch on a device: context, library handles and their workspaces.
 constexpr std::int64_t kDeviceProgram = std::int64_t{700} << 20;
 constexpr std::int64_t kOffloadBuffers = std::int64_t{2} << 23;  // elements, core/update/optimizer.cpp
@@ -145,6 +142,7 @@ class MemoryPlanner {
   /// The larger of two moments. One is the first pass before its backward: there is no gradient but the LM head's, and
   /// a block has its gradients of activations, in widened products also float32 copies. The other is the last backward
   /// when it ends: all gradients, and what of the activations' memory they cannot use, or a later pass beside them.
+  /// Those of adapters are many and small, and use none of it.
   std::int64_t update_bytes(const MemoryWork& work, std::int64_t sequence) const {
     const auto& traits = shapes_.traits();
     const auto head = shapes_.lm_head_VH();
@@ -159,9 +157,8 @@ class MemoryPlanner {
 
     const std::int64_t of_head = head.requires_grad() ? head.numel() * (trained_.wide_bytes / trained_.elements) : 0;
     const std::int64_t in_a_block = is_widened() ? first / layers : first / layers / 2;
-    const std::int64_t of_adapters = has_adapter(config_) ? first / kAdapterHoles : 0;
-    return std::max(first + of_adapters + in_a_block + of_head,
-                    gradient_bytes() + std::max({later, first / kHoles, in_a_block}));
+    const std::int64_t beside = has_adapter(config_) ? gradient_bytes() : of_head;
+    return std::max(first + in_a_block + beside, gradient_bytes() + std::max({later, first / kHoles, in_a_block}));
   }
 
   bool is_widened() const {
