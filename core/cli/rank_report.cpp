@@ -91,11 +91,11 @@ RankReport::RankReport(const RankOptions& options, const RunConfig& config, cons
   }
 }
 
-MemoryPlan RankReport::memory(const Ranks& ranks) const {
+MemoryPlan RankReport::memory(const Sharding& ranks) const {
   return plan_memory(config_, shapes_, memory_work_of_rank(plan_.memory_work, ranks.count), ranks);
 }
 
-RankSeconds RankReport::seconds(const Ranks& ranks) const {
+RankSeconds RankReport::seconds(const Sharding& ranks) const {
   RankMachine machine{options_.rate * 1e12, kMemoryRate, options_.link * 1e9, kLatency, kSpread};
   if (ranks.count <= kGpusOfMachine) machine.link = std::max(machine.link, kLinkInMachine);
   return rank_seconds(work_, ranks, machine);
@@ -105,21 +105,21 @@ std::string RankReport::by_shard() const {
   TextTable table{.titles = {"divided among " + format_integer(options_.count) + " ranks"},
                   .is_number = {false, true, true, true, true}};
   for (const auto& [shard, name] : kShards) table.titles.emplace_back(name);
-  const auto add = [&](const std::string& name, const std::function<std::string(const Ranks&)>& cell) {
+  const auto add = [&](const std::string& name, const std::function<std::string(const Sharding&)>& cell) {
     std::vector<std::string> row{name};
     for (const auto& [shard, shard_name] : kShards) row.push_back(cell({options_.count, shard}));
     table.rows.push_back(std::move(row));
   };
-  add("memory", [&](const Ranks& ranks) { return memory_text(memory(ranks).device.bytes()); });
+  add("memory", [&](const Sharding& ranks) { return memory_text(memory(ranks).device.bytes()); });
   for (const auto& line : kMoved) {
     add(std::string("moved: ") + line.name,
-        [&](const Ranks& ranks) { return moved_text(moved_bytes(work_, ranks).*line.value); });
+        [&](const Sharding& ranks) { return moved_text(moved_bytes(work_, ranks).*line.value); });
   }
   for (const auto& line : kSeconds) {
     add(std::string("seconds: ") + line.name,
-        [&](const Ranks& ranks) { return format_adaptive(seconds(ranks).*line.value); });
+        [&](const Sharding& ranks) { return format_adaptive(seconds(ranks).*line.value); });
   }
-  add("seconds of a step", [&](const Ranks& ranks) { return format_adaptive(seconds(ranks).total()); });
+  add("seconds of a step", [&](const Sharding& ranks) { return format_adaptive(seconds(ranks).total()); });
   return to_text(table, /*unicode=*/true, "  ");
 }
 
@@ -129,7 +129,7 @@ std::string RankReport::by_count() const {
       .is_number = std::vector<bool>(10, true)};
   const double alone = seconds({1, shard_}).total();
   for (const std::int64_t count : kCounts) {
-    const Ranks ranks{count, shard_};
+    const Sharding ranks{count, shard_};
     const RankSeconds each = seconds(ranks);
     const double faster = alone / each.total();
     std::vector<std::string> row{format_integer(count), memory_text(memory(ranks).device.bytes())};
@@ -145,11 +145,11 @@ std::string RankReport::by_count() const {
 std::string RankReport::text() const {
   return "\nranks, bytes and seconds of a step (formulas and assumptions: docs/scale.md)\n" + by_shard() +
          "\nshard = " + name_of(shard_) + "\n" + by_count() +
-         "\nnote: --ranks plans what is not built yet: this version trains on one rank\n";
+         "\nnote: a plan by formulas; dividing the state of a run among ranks is not built yet\n";
 }
 
 nlohmann::ordered_json RankReport::json() const {
-  const auto entry = [&](const Ranks& ranks) {
+  const auto entry = [&](const Sharding& ranks) {
     nlohmann::ordered_json json;
     json["memory"] = memory(ranks).device.bytes();
     json["moved"] = json_of(moved_bytes(work_, ranks), std::begin(kMoved), std::end(kMoved));
@@ -161,7 +161,6 @@ nlohmann::ordered_json RankReport::json() const {
   nlohmann::ordered_json json;
   json["count"] = options_.count;
   json["shard"] = name_of(shard_);
-  json["built"] = false;
   for (const auto& [shard, name] : kShards) json["by_shard"][name] = entry({options_.count, shard});
   for (const std::int64_t count : kCounts) json["by_count"][std::to_string(count)] = entry({count, shard_});
   return json;

@@ -19,13 +19,13 @@ class RankReport {
 
   /// What is divided: as asked for, or the first that fits, or all if none does.
   Shard shard() const { return shard_; }
-  MemoryPlan memory(const Ranks& ranks) const;
+  MemoryPlan memory(const Sharding& ranks) const;
 
   std::string text() const;
   nlohmann::ordered_json json() const;
 
  private:
-  RankSeconds seconds(const Ranks& ranks) const;
+  RankSeconds seconds(const Sharding& ranks) const;
   std::string by_shard() const;
   std::string by_count() const;
 

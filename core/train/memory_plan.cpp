@@ -34,7 +34,7 @@ std::int64_t bytes_of(const std::vector<NamedTensor>& tensors) {
 
 class MemoryPlanner {
  public:
-  MemoryPlanner(const RunConfig& config, const Model& shapes, const Ranks& ranks)
+  MemoryPlanner(const RunConfig& config, const Model& shapes, const Sharding& ranks)
       : config_(config), shapes_(shapes), ranks_(ranks), on_cpu_(is_on_cpu(config)), trained_(shapes) {}
 
   MemoryPlan plan(const MemoryWork& work) {
@@ -195,7 +195,7 @@ class MemoryPlanner {
 
   const RunConfig& config_;
   const Model& shapes_;
-  const Ranks ranks_;
+  const Sharding ranks_;
   const bool on_cpu_;
   const TrainedSizes trained_;
   MemoryPlan plan_;
@@ -228,7 +228,7 @@ std::int64_t TrainedSizes::moment_bytes(const RunConfig& config) const {
   return narrow ? 2 * 2 * elements : 2 * wide_bytes;
 }
 
-MemoryPlan plan_memory(const RunConfig& config, const Model& shapes, const MemoryWork& work, const Ranks& ranks) {
+MemoryPlan plan_memory(const RunConfig& config, const Model& shapes, const MemoryWork& work, const Sharding& ranks) {
   return MemoryPlanner(config, shapes, ranks).plan(work);
 }
 

@@ -36,8 +36,8 @@ struct MemoryPlan {
 /// What of a run's state each of several ranks has a part of, instead of all. Each includes those before it.
 enum class Shard { kNone, kOptimizer, kGradients, kParameters };
 
-/// Processes that share one run, each with a device.
-struct Ranks {
+/// How many processes share one run, each with a device, and what of its state they divide.
+struct Sharding {
   std::int64_t count = 1;
   Shard shard = Shard::kNone;
 };
@@ -71,7 +71,8 @@ struct MemoryWork {
 
 /// @param shapes  the model that `config` describes, on the meta device: which of its parameters are trained, it says
 /// @param ranks  the plan is that of one of them, and `work` what it does
-MemoryPlan plan_memory(const RunConfig& config, const Model& shapes, const MemoryWork& work, const Ranks& ranks = {});
+MemoryPlan plan_memory(const RunConfig& config, const Model& shapes, const MemoryWork& work,
+                       const Sharding& ranks = {});
 
 /// The least that the run needs, whatever its prompts and its masked contexts are: weights, reference policy,
 /// optimizer, gradients. Takes no time.

@@ -13,10 +13,14 @@ namespace {
 constexpr double kTrajectoryBytes = 8 + 4 + 4 + 1;
 
 /// The share of a rank that has the most.
-std::int64_t largest_share(std::int64_t count, const Ranks& ranks) { return (count + ranks.count - 1) / ranks.count; }
+std::int64_t largest_share(std::int64_t count, const Sharding& ranks) {
+  return (count + ranks.count - 1) / ranks.count;
+}
 
 /// Of everything that all ranks have together: what a rank does not have itself.
-double of_others(const Ranks& ranks) { return static_cast<double>(ranks.count - 1) / static_cast<double>(ranks.count); }
+double of_others(const Sharding& ranks) {
+  return static_cast<double>(ranks.count - 1) / static_cast<double>(ranks.count);
+}
 
 /// Forwards of a row in an update: of the policy, and of others that score it.
 double forwards_of_row(const StepWork& work) {
@@ -24,7 +28,7 @@ double forwards_of_row(const StepWork& work) {
 }
 
 /// Passes of a rank over one step.
-double passes_of_rank(const StepWork& work, const Ranks& ranks) {
+double passes_of_rank(const StepWork& work, const Sharding& ranks) {
   return static_cast<double>(std::max(work.optimizer_steps, largest_share(work.passes, ranks)));
 }
 
@@ -68,7 +72,7 @@ StepWork step_work(const RunConfig& config, const Model& shapes, const TrainingP
   return work;
 }
 
-MovedBytes moved_bytes(const StepWork& work, const Ranks& ranks) {
+MovedBytes moved_bytes(const StepWork& work, const Sharding& ranks) {
   MovedBytes moved;
   if (ranks.count < 2) return moved;
   const double others = of_others(ranks), steps = static_cast<double>(work.optimizer_steps),
@@ -104,7 +108,7 @@ MovedBytes moved_bytes(const StepWork& work, const Ranks& ranks) {
   return moved;
 }
 
-RankSeconds rank_seconds(const StepWork& work, const Ranks& ranks, const RankMachine& machine) {
+RankSeconds rank_seconds(const StepWork& work, const Sharding& ranks, const RankMachine& machine) {
   const auto rows = [&](std::int64_t count) { return static_cast<double>(largest_share(count, ranks)); };
   const double sequence = static_cast<double>(work.sequence), count = static_cast<double>(ranks.count);
   RankSeconds seconds;

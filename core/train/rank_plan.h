@@ -58,7 +58,7 @@ struct MovedBytes {
   double sum() const { return rollout_weights + trajectories + log_probabilities + gradients + weights; }
 };
 
-MovedBytes moved_bytes(const StepWork& work, const Ranks& ranks);
+MovedBytes moved_bytes(const StepWork& work, const Sharding& ranks);
 
 struct RankSeconds {
   double rollout = 0;
@@ -71,7 +71,7 @@ struct RankSeconds {
 };
 
 /// Exchange is not overlapped with anything, and work is shared evenly by the number of responses and rows.
-RankSeconds rank_seconds(const StepWork& work, const Ranks& ranks, const RankMachine& machine);
+RankSeconds rank_seconds(const StepWork& work, const Sharding& ranks, const RankMachine& machine);
 
 /// What one rank of several does of the largest optimizer step.
 MemoryWork memory_work_of_rank(MemoryWork work, std::int64_t ranks);
