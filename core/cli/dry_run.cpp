@@ -3,6 +3,7 @@
 #include <core/base/adapters.h>
 #include <core/base/device.h>
 #include <core/cli/memory_check.h>
+#include <core/cli/rank_report.h>
 #include <core/io/checkpoint.h>
 #include <core/io/checkpoint_weights.h>
 #include <core/io/json.h>
@@ -156,7 +157,8 @@ std::optional<at::Device> find_device(const RunConfig& config) {
 
 }  // namespace
 
-int run_dry(const TrainingOptions& options, bool json, const MakeComponents& make_components) {
+int run_dry(const TrainingOptions& options, const RankOptions& rank_options, bool json,
+            const MakeComponents& make_components) {
   const LoadedRun run = load_run(options.config, ConfigPurpose::kTrain);
   const RunConfig& config = run.config;
   check_trainable(config);
@@ -177,16 +179,24 @@ int run_dry(const TrainingOptions& options, bool json, const MakeComponents& mak
   TrainingTask training_task = open_training_task(run.plugins->registry, config, prompts);
   const PolicyComponents components = make_components(run, std::move(training_task.task));
   const auto evaluation = evaluation_rollout(run);
-  const TrainingPlan plan = plan_training(config, *shapes, prompts, components, evaluation ? &*evaluation : nullptr);
+  TrainingPlan plan = plan_training(config, *shapes, prompts, components, evaluation ? &*evaluation : nullptr);
 
   const fs::path path = run_path(options, config);
   const auto available = available_memory_of(config, device);
+  std::optional<RankReport> ranks;
+  if (rank_options.count > 1) {
+    ranks.emplace(rank_options, config, *shapes, plan, available.device);
+    plan.memory = ranks->memory({rank_options.count, ranks->shard()});
+  }
   const Disk disk = disk_of(plan, path);
   const auto in_the_way = obstacles(plan, disk, available, path, options);
   std::vector<MemoryChange> changes;
-  if (!fits(plan.memory, available)) changes = changes_that_fit(run, options.config, plan.memory_work, available);
+  if (!ranks && !fits(plan.memory, available))
+    changes = changes_that_fit(run, options.config, plan.memory_work, available);
   if (json) {
-    std::cout << json_text(json_of(plan, disk, available, in_the_way, changes, notes), 1) << "\n";
+    auto text = json_of(plan, disk, available, in_the_way, changes, notes);
+    if (ranks) text["ranks"] = ranks->json();
+    std::cout << json_text(text, 1) << "\n";
     return in_the_way.empty() ? 0 : 1;
   }
   TextTable work{
@@ -201,12 +211,14 @@ int run_dry(const TrainingOptions& options, bool json, const MakeComponents& mak
   if (!training_task.note.empty()) work.rows.push_back({"", training_task.note});
   add_work(plan, work);
   const std::string kept = std::to_string(plan.checkpoints) + " kept and one being written";
-  std::cout << to_text(work) << "\nmemory (" << device_name << ")\n"
+  std::cout << to_text(work) << "\nmemory (" << device_name << (ranks ? ", each rank" : "") << ")\n"
             << memory_table(plan.memory.device, available.device);
   if (!plan.memory.host.always.empty())
     std::cout << "\nmemory (host)\n" << memory_table(plan.memory.host, available.host);
   std::cout << "\ndisk\n  checkpoints  " << memory_text(disk.needed) << "  " << kept
-            << "; free: " << memory_text(disk.free) << "\n\n";
+            << "; free: " << memory_text(disk.free) << "\n";
+  if (ranks) std::cout << ranks->text();
+  std::cout << "\n";
   for (const std::string& note : notes) std::cout << "note: " << note << "\n";
   for (const std::string& obstacle : in_the_way) std::cout << "does not fit: " << obstacle << "\n";
   for (const std::string& line : change_lines(changes)) std::cout << "  fits with " << line << "\n";

@@ -102,6 +102,14 @@ StreamedBytes streamed_bytes(const Model& model, bool on_cpu) {
   return {model.traits().layers * one, on_cpu ? one : 2 * one, on_cpu ? 0 : 2 * one};
 }
 
+std::optional<std::int64_t> parameters_of_blocks(const Model& model) {
+  const auto* blocks = capability<BlockWeightsOnDemand>(model);
+  if (blocks == nullptr) return std::nullopt;
+  std::int64_t one = 0;
+  for (const NamedTensor& parameter : blocks->block_parameters(0)) one += parameter.tensor.numel();
+  return model.traits().layers * one;
+}
+
 Loaded<Model> open_streamed_model(const Registry& registry, const RunConfig& config) {
   const fs::path folder = folder_of(config);
   auto model = create_model(registry, config, folder, run_device(config.section("run").get<std::string>("device")));

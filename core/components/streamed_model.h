@@ -2,6 +2,9 @@
 
 #include <core/components/components.h>
 
+#include <cstdint>
+#include <optional>
+
 namespace drift {
 
 /// Whether the blocks of this model, of any device, can be brought one at a time.
@@ -16,6 +19,9 @@ struct StreamedBytes {
   std::int64_t buffers = 0;  ///< in host memory, for a model on a device
 };
 StreamedBytes streamed_bytes(const Model& model, bool on_cpu);
+
+/// The parameters of all its blocks together; nothing if the model does not compute block by block.
+std::optional<std::int64_t> parameters_of_blocks(const Model& model);
 
 /// The model of `[model] path`, for forwards without gradients. The weights of its blocks stay in the checkpoint's
 /// files and are read, converted and copied to the device again in each forward, a block at a time. The numbers are

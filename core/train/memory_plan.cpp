@@ -1,7 +1,10 @@
 #include <core/train/memory_plan.h>
 
+#include <core/base/adapters.h>
 #include <core/base/memory.h>
+#include <core/base/trainable.h>
 #include <core/components/streamed_model.h>
+#include <core/kernels/product.h>
 #include <core/update/policy_scores.h>
 
 #include <ATen/OpMathType.h>
@@ -12,46 +15,33 @@ namespace drift {
 namespace {
 
 // What a run's program takes beyond a dry run's: the threads' stacks, the products' workspaces, compiled kernels, code
-// that is first used in a step. Estimates.
-constexpr std::int64_t kProgramLater = 110 << 20;
-constexpr std::int64_t kNarrowProgramLater = 150 << 20;  // oneDNN's products of bfloat16
+// that is first used in a step. Measured (docs/memory.md).
+constexpr std::int64_t kProgramLater = 75 << 20;
+constexpr std::int64_t kNativeProducts = 75 << 20;  // oneDNN's of bfloat16, one compiled for every shape
+// Of the memory that activations leave to gradients of other sizes, one part in so many is not used. Measured.
+constexpr std::int64_t kHoles = 2;
 // LibTorch on a device: context, library handles and their workspaces.
 constexpr std::int64_t kDeviceProgram = std::int64_t{700} << 20;
 constexpr std::int64_t kOffloadBuffers = std::int64_t{2} << 23;  // elements, core/update/optimizer.cpp
 
 bool is_on_cpu(const RunConfig& config) { return config.section("run").get<std::string>("device") == "cpu"; }
 
-std::int64_t bytes_of(const at::Tensor& tensor) { return static_cast<std::int64_t>(tensor.nbytes()); }
-
-/// Sums over the parameters that are trained.
-struct Trained {
-  explicit Trained(const Model& shapes) {
-    for (const NamedTensor& parameter : shapes.parameters()) {
-      if (!parameter.tensor.requires_grad()) continue;
-      const std::int64_t count = parameter.tensor.numel();
-      const auto wide = static_cast<std::int64_t>(c10::elementSize(at::toOpMathType(parameter.tensor.scalar_type())));
-      elements += count;
-      wide_bytes += count * wide;
-      if (wide > parameter.tensor.element_size()) masters += count * wide;
-      largest = std::max(largest, count * (wide + static_cast<std::int64_t>(parameter.tensor.element_size())));
-    }
-  }
-
-  std::int64_t elements = 0;
-  std::int64_t wide_bytes = 0;  ///< as float32
-  std::int64_t masters = 0;     ///< of those of a narrower type
-  std::int64_t largest = 0;     ///< one parameter's gradient, in its own type and as float32
-};
+std::int64_t bytes_of(const std::vector<NamedTensor>& tensors) {
+  std::int64_t bytes = 0;
+  for (const NamedTensor& one : tensors) bytes += static_cast<std::int64_t>(one.tensor.nbytes());
+  return bytes;
+}
 
 class MemoryPlanner {
  public:
-  MemoryPlanner(const RunConfig& config, const Model& shapes)
-      : config_(config), shapes_(shapes), on_cpu_(is_on_cpu(config)), trained_(shapes) {}
+  MemoryPlanner(const RunConfig& config, const Model& shapes, const Sharding& ranks)
+      : config_(config), shapes_(shapes), ranks_(ranks), on_cpu_(is_on_cpu(config)), trained_(shapes) {}
 
   MemoryPlan plan(const MemoryWork& work) {
     weights();
     if (work.needs.reference) reference();
     optimizer();
+    if (is_shared(Shard::kParameters)) gathered();
     program();
     phases(work);
     return std::move(plan_);
@@ -72,16 +62,28 @@ class MemoryPlanner {
     parts.push_back({name, bytes, note});
   }
 
+  bool is_shared(Shard what) const { return ranks_.count > 1 && ranks_.shard >= what; }
+  /// A rank's part of `bytes` that are divided among the ranks from `what` on.
+  std::int64_t part(std::int64_t bytes, Shard what) const {
+    return is_shared(what) ? (bytes + ranks_.count - 1) / ranks_.count : bytes;
+  }
+
   void weights() {
     const std::string type = config_.section("model").get<std::string>("dtype");
-    const std::int64_t bytes = weight_bytes(shapes_);
-    const auto* adapters = capability<Adapters>(shapes_);
-    std::int64_t of_adapters = 0;
-    if (adapters != nullptr) {
-      for (const NamedTensor& one : adapters->adapter_parameters()) of_adapters += bytes_of(one.tensor);
-    }
-    add(plan_.device.always, "weights", bytes - of_adapters, type);
-    if (of_adapters > 0) add(plan_.device.always, "adapters", of_adapters, type);
+    const std::int64_t of_adapters = bytes_of(adapter_parameters(shapes_));
+    add(plan_.device.always, "weights", part(weight_bytes(shapes_) - of_adapters, Shard::kParameters), type);
+    if (of_adapters > 0) add(plan_.device.always, "adapters", part(of_adapters, Shard::kParameters), type);
+  }
+
+  /// Of weights that are divided: what is computed, a block or a table of the vocabulary, and a block on its way.
+  void gathered() {
+    std::int64_t largest = 0;
+    for (const NamedTensor& one : shapes_.parameters()) largest = std::max(largest, bytes_of({one}));
+    const std::int64_t block = block_bytes(weight_bytes(shapes_));
+    add(plan_.device.always, "gathered weights", std::max(largest, block) + block, "what is computed, and a block");
+  }
+  std::int64_t block_bytes(std::int64_t bytes_of_all) const {
+    return bytes_of_all / std::max<std::int64_t>(1, shapes_.traits().layers);
   }
 
   /// With adapters the frozen weights are the reference policy.
@@ -91,7 +93,7 @@ class MemoryPlanner {
     if (policy == "old" || has_adapter(config_)) return;
     const std::int64_t bytes = weight_bytes(shapes_);
     if (!section.get<bool>("offload")) {
-      add(plan_.device.always, "reference policy", bytes, "[reference] policy");
+      add(plan_.device.always, "reference policy", part(bytes, Shard::kParameters), "[reference] policy");
       return;
     }
     require_streamable(config_, shapes_);
@@ -104,12 +106,11 @@ class MemoryPlanner {
   void optimizer() {
     const auto& train = config_.section("train");
     const bool away = !on_cpu_ && train.get<std::string>("offload") == "optimizer";
-    const bool narrow = train.get<std::string>("moments") == "bfloat16";
     MemoryOfPlace& place = away ? plan_.host : plan_.device;
-    const std::int64_t masters = away ? trained_.wide_bytes : trained_.masters;
+    const std::int64_t masters = part(away ? trained_.wide_bytes : trained_.masters, Shard::kOptimizer);
     if (masters > 0) add(place.always, "master weights", masters, "float32");
-    add(place.always, "AdamW's moments", narrow ? 4 * trained_.elements : 2 * trained_.wide_bytes,
-        narrow ? "bfloat16, two" : "float32, two");
+    add(place.always, "AdamW's moments", part(trained_.moment_bytes(config_), Shard::kOptimizer),
+        train.get<std::string>("moments") + ", two");
     if (away) {
       const std::int64_t element = static_cast<std::int64_t>(shapes_.lm_head_VH().element_size());
       add(place.always, "buffers", kOffloadBuffers * (4 + element), "gradients and weights on their way");
@@ -117,8 +118,8 @@ class MemoryPlanner {
   }
 
   void program() {
-    const bool narrow = shapes_.dtype() == at::kBFloat16;
-    add(host().always, "program", resident_memory() + (narrow ? kNarrowProgramLater : kProgramLater),
+    const bool compiles = on_cpu_ && shapes_.dtype() == at::kBFloat16 && !is_widened();
+    add(host().always, "program", resident_memory() + kProgramLater + (compiles ? kNativeProducts : 0),
         "code, plugins, task, LibTorch's threads and workspaces");
     if (!on_cpu_) add(plan_.device.always, "program", kDeviceProgram, "LibTorch's context and workspaces");
   }
@@ -135,13 +136,47 @@ class MemoryPlanner {
     if (work.needs.reference || work.needs.old) {
       add(phases, "scores", score_bytes(work.rows, sequence), "activations of one block, without gradients");
     }
+    add(phases, "update", update_bytes(work, sequence), update_note());
+  }
+
+  /// The larger of two moments. One is the first pass before its backward: there is no gradient but the LM head's, and
+  /// a block has its gradients of activations, in widened products also float32 copies. The other is the last backward
+  /// when it ends: all gradients, and what of the activations' memory they cannot use, or a later pass beside them.
+  /// Those of adapters are many and small, and use none of it.
+  std::int64_t update_bytes(const MemoryWork& work, std::int64_t sequence) const {
+    const auto& traits = shapes_.traits();
+    const auto head = shapes_.lm_head_VH();
+    const auto element = static_cast<std::int64_t>(head.element_size());
+    const std::int64_t layers = std::max<std::int64_t>(1, traits.layers);
     const std::int64_t budget = config_.section("train").get<std::int64_t>("memory_budget_mib") << 20;
+    const std::int64_t graph = shapes_.training_bytes_per_row(sequence);
+    const std::int64_t wanted = work.rows * graph + work.scored_tokens * traits.vocabulary_size * element;
+    const std::int64_t least = layers * sequence * traits.hidden_size * element + graph / layers * 3 / 2;
+    const std::int64_t first = std::max(std::min(wanted, budget), least);
+    const std::int64_t later = std::clamp<std::int64_t>(wanted - first, 0, first);
+
+    const std::int64_t of_head = head.requires_grad() ? head.numel() * (trained_.wide_bytes / trained_.elements) : 0;
+    const std::int64_t in_a_block = is_widened() ? first / layers : first / layers / 2;
+    const std::int64_t beside = has_adapter(config_) ? gradient_bytes() : of_head;
+    return std::max(first + in_a_block + beside, gradient_bytes() + std::max({later, first / kHoles, in_a_block}));
+  }
+
+  bool is_widened() const {
+    return on_cpu_ && shapes_.dtype() == at::kBFloat16 &&
+           kernels::bfloat16_products() == kernels::Bfloat16Products::kWidened;
+  }
+
+  /// One set for each worker, and the one that is being added. Divided ones leave a block at a time.
+  std::int64_t gradient_bytes() const {
+    if (is_shared(Shard::kGradients))
+      return part(trained_.wide_bytes, Shard::kGradients) + block_bytes(trained_.wide_bytes) + trained_.largest;
+    return scoring_workers(shapes_, on_cpu_) * trained_.wide_bytes + trained_.largest;
+  }
+
+  std::string update_note() const {
     const std::int64_t workers = scoring_workers(shapes_, on_cpu_);
-    add(phases, "update",
-        workers * trained_.wide_bytes + trained_.largest +
-            update_bytes(shapes_, work.rows, sequence, work.scored_tokens, budget),
-        "gradients (float32" + (workers > 1 ? ", one set for each of " + std::to_string(workers) + " workers" : "") +
-            "), activations and logits within train.memory_budget_mib");
+    return "gradients (float32" + (workers > 1 ? ", one set for each of " + std::to_string(workers) + " workers" : "") +
+           "), activations and logits within train.memory_budget_mib";
   }
 
   std::int64_t rollout_bytes(const Rollout* rollout, std::int64_t prompt, std::int64_t responses) const {
@@ -160,8 +195,9 @@ class MemoryPlanner {
 
   const RunConfig& config_;
   const Model& shapes_;
+  const Sharding ranks_;
   const bool on_cpu_;
-  const Trained trained_;
+  const TrainedSizes trained_;
   MemoryPlan plan_;
 };
 
@@ -174,22 +210,30 @@ std::int64_t MemoryOfPlace::bytes() const {
   return bytes + phase;
 }
 
-MemoryPlan plan_memory(const RunConfig& config, const Model& shapes, const MemoryWork& work) {
-  return MemoryPlanner(config, shapes).plan(work);
+TrainedSizes::TrainedSizes(const Model& shapes) {
+  for (const NamedTensor& parameter : trainable_parameters(shapes)) {
+    const std::int64_t count = parameter.tensor.numel();
+    const auto own = static_cast<std::int64_t>(parameter.tensor.element_size());
+    const auto wide = static_cast<std::int64_t>(c10::elementSize(at::toOpMathType(parameter.tensor.scalar_type())));
+    elements += count;
+    bytes += count * own;
+    wide_bytes += count * wide;
+    if (wide > own) masters += count * wide;
+    largest = std::max(largest, count * (wide + own));
+  }
+}
+
+std::int64_t TrainedSizes::moment_bytes(const RunConfig& config) const {
+  const bool narrow = config.section("train").get<std::string>("moments") == "bfloat16";
+  return narrow ? 2 * 2 * elements : 2 * wide_bytes;
+}
+
+MemoryPlan plan_memory(const RunConfig& config, const Model& shapes, const MemoryWork& work, const Sharding& ranks) {
+  return MemoryPlanner(config, shapes, ranks).plan(work);
 }
 
 std::int64_t least_memory(const RunConfig& config, const Model& shapes, const LossNeeds& needs) {
-  return MemoryPlanner(config, shapes).least(needs);
-}
-
-std::int64_t update_bytes(const Model& shapes, std::int64_t rows, std::int64_t sequence, std::int64_t scored_tokens,
-                          std::int64_t budget) {
-  const auto& traits = shapes.traits();
-  const auto element = static_cast<std::int64_t>(shapes.lm_head_VH().element_size());
-  const std::int64_t graph = shapes.training_bytes_per_row(sequence);
-  const std::int64_t wanted = rows * graph + scored_tokens * traits.vocabulary_size * element;
-  const std::int64_t one_block = graph / std::max<std::int64_t>(1, traits.layers) * 3 / 2;
-  return std::max(std::min(wanted, budget), traits.layers * sequence * traits.hidden_size * element + one_block);
+  return MemoryPlanner(config, shapes, {}).least(needs);
 }
 
 }  // namespace drift

@@ -33,6 +33,29 @@ struct MemoryPlan {
   MemoryOfPlace device, host;
 };
 
+/// What of a run's state each of several ranks has a part of, instead of all. Each includes those before it.
+enum class Shard { kNone, kOptimizer, kGradients, kParameters };
+
+/// How many processes share one run, each with a device, and what of its state they divide.
+struct Sharding {
+  std::int64_t count = 1;
+  Shard shard = Shard::kNone;
+};
+
+/// Sums over the parameters that are trained; of shapes, too.
+struct TrainedSizes {
+  explicit TrainedSizes(const Model& shapes);
+
+  /// AdamW's two moments of them.
+  std::int64_t moment_bytes(const RunConfig& config) const;
+
+  std::int64_t elements = 0;
+  std::int64_t bytes = 0;       ///< in their own type
+  std::int64_t wide_bytes = 0;  ///< as float32: their gradients
+  std::int64_t masters = 0;     ///< of those of a narrower type
+  std::int64_t largest = 0;     ///< one parameter's gradient, in its own type and as float32
+};
+
 /// What decides it, besides the configuration and the shapes.
 struct MemoryWork {
   const Rollout* rollout = nullptr;
@@ -47,15 +70,12 @@ struct MemoryWork {
 };
 
 /// @param shapes  the model that `config` describes, on the meta device: which of its parameters are trained, it says
-MemoryPlan plan_memory(const RunConfig& config, const Model& shapes, const MemoryWork& work);
+/// @param ranks  the plan is that of one of them, and `work` what it does
+MemoryPlan plan_memory(const RunConfig& config, const Model& shapes, const MemoryWork& work,
+                       const Sharding& ranks = {});
 
 /// The least that the run needs, whatever its prompts and its masked contexts are: weights, reference policy,
 /// optimizer, gradients. Takes no time.
 std::int64_t least_memory(const RunConfig& config, const Model& shapes, const LossNeeds& needs);
-
-/// Activations and logits of one update: as much as all rows need and the budget allows, but at least one row whose
-/// blocks are computed again.
-std::int64_t update_bytes(const Model& shapes, std::int64_t rows, std::int64_t sequence, std::int64_t scored_tokens,
-                          std::int64_t budget);
 
 }  // namespace drift

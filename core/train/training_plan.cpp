@@ -1,11 +1,9 @@
 #include <core/train/training_plan.h>
 
 #include <core/base/adapters.h>
-#include <core/base/trainable.h>
 #include <core/update/policy_scores.h>
 #include <core/update/update_passes.h>
 
-#include <ATen/OpMathType.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
@@ -39,8 +37,9 @@ PromptLengths measure(const std::vector<TaskItem>& items, const PromptEncoder& p
   return lengths;
 }
 
-/// Tokens differ between positions and responses, as in what a model writes, and none of them is special.
-Trajectories imagine(const Prompts& prompts, std::int64_t length, const ModelTraits& traits) {
+/// Tokens differ between positions and responses, as in what a model writes, and none of them is special. Each of the
+/// `forwards` commits as many of them.
+Trajectories imagine(const Prompts& prompts, std::int64_t length, std::int64_t forwards, const ModelTraits& traits) {
   const std::int64_t responses = prompts.tokens_BP.size(0);
   Trajectories imagined;
   imagined.prompts = prompts;
@@ -50,9 +49,10 @@ Trajectories imagine(const Prompts& prompts, std::int64_t length, const ModelTra
   for (const std::int64_t special : {traits.mask_id, traits.pad_id, traits.end_id})
     imagined.tokens_BL.masked_fill_(imagined.tokens_BL == special, traits.vocabulary_size / 2 + 1);
   imagined.valid_BL = at::ones({responses, length}, at::kBool);
-  imagined.step_BL = at::arange(length, at::kInt).expand({responses, length}).contiguous();
+  const auto step_L = at::arange(length, at::kLong).mul(forwards).div(length, "floor").to(at::kInt);
+  imagined.step_BL = step_L.expand({responses, length}).contiguous();
   imagined.commit_logprob_BL = at::full({responses, length}, -0.7, at::kFloat);
-  imagined.forwards_B = at::full({responses}, length, at::kLong);
+  imagined.forwards_B = at::full({responses}, forwards, at::kLong);
   return imagined;
 }
 
@@ -146,18 +146,13 @@ class UpdatePlanner {
   UpdateCost cost_, last_;
 };
 
-/// On disk: weights, master weights and moments.
+/// On disk: weights, master weights and moments. With adapters the frozen weights are not saved again.
 void plan_checkpoints(const RunConfig& config, const Model& shapes, TrainingPlan& plan) {
-  plan.checkpoint_bytes = 0;  // with adapters the frozen weights are not saved again
+  const TrainedSizes trained(shapes);
+  plan.trained = trained.elements;
+  plan.checkpoint_bytes = trained.masters + trained.moment_bytes(config);
   for (const NamedTensor& one : has_adapter(config) ? adapter_parameters(shapes) : shapes.parameters())
     plan.checkpoint_bytes += static_cast<std::int64_t>(one.tensor.nbytes());
-  const bool narrow = config.section("train").get<std::string>("moments") == "bfloat16";
-  for (const NamedTensor& one : trainable_parameters(shapes)) {
-    const std::int64_t count = one.tensor.numel();
-    const auto wide = static_cast<std::int64_t>(c10::elementSize(at::toOpMathType(one.tensor.scalar_type())));
-    plan.trained += count;
-    plan.checkpoint_bytes += count * ((wide > one.tensor.element_size() ? wide : 0) + 2 * (narrow ? 2 : wide));
-  }
   plan.checkpoints = config.section("train").get<std::int64_t>("keep_checkpoints");
 }
 
@@ -197,8 +192,11 @@ TrainingPlan plan_training(const RunConfig& config, const Model& shapes, const P
 
   items.resize(static_cast<std::size_t>(plan.prompts_per_step));
   UpdatePlanner update(config, shapes, components);
-  plan.update = update.plan(
-      imagine(prompts.encode(items, plan.group_size, plan.response_length), plan.response_length, shapes.traits()));
+  const std::int64_t forwards = plan.rollout_is_known
+                                    ? std::clamp<std::int64_t>(plan.rollout.most_forwards, 1, plan.response_length)
+                                    : plan.response_length;
+  plan.update = update.plan(imagine(prompts.encode(items, plan.group_size, plan.response_length), plan.response_length,
+                                    forwards, shapes.traits()));
   plan_evaluations(config, components.task, plan);
   plan_checkpoints(config, shapes, plan);
 

@@ -21,7 +21,8 @@ struct PromptLengths {
   double mean = 0;
 };
 
-/// One update, imagined: every response fills its length and was written from left to right, one token a forward.
+/// One update, imagined: every response fills its length and was written from left to right, in as many forwards as the
+/// rollout may take.
 struct UpdateCost {
   std::int64_t views = 0;            ///< masked contexts
   std::int64_t scored_tokens = 0;    ///< over all of them

@@ -17,10 +17,7 @@ using testing::Not;
 
 class DryRun : public testing::Test {
  protected:
-  test::CommandResult plan(const std::string& options) const {
-    return runs_.drift("train run.toml --dry-run --out planned " + options);
-  }
-  json plan_json(const std::string& options) const { return json::parse(plan("--json " + options).output); }
+  test::CommandResult plan(const std::string& options) const { return runs_.train("planned", "--dry-run " + options); }
 
   test::TrainingRuns runs_;
 };
@@ -35,36 +32,44 @@ TEST_F(DryRun, SaysWhatARunDoesAndTakesAndWritesNothing) {
 }
 
 TEST_F(DryRun, CountsTheContextsOfTheAlgorithmThatIsChosen) {
-  const auto trajectory_states = plan_json("--algorithm rldf --set algorithm.masking.k=4");
+  const auto trajectory_states = runs_.plan("--algorithm rldf --set algorithm.masking.k=4");
   EXPECT_EQ(trajectory_states["update"]["views"], 8 * 4);
   EXPECT_EQ(trajectory_states["update"]["optimizer_steps"], 1);
-  const auto fully_masked = plan_json("--algorithm d1 --set train.inner_iterations=3");
+  const auto fully_masked = runs_.plan("--algorithm d1 --set train.inner_iterations=3");
   EXPECT_EQ(fully_masked["update"]["views"], 3 * 8) << "a mask of the prompt for each inner iteration";
   EXPECT_EQ(fully_masked["update"]["scored_tokens"], 3 * 8 * 20);
   EXPECT_EQ(fully_masked["update"]["optimizer_steps"], 3);
+}
+
+// What is written in few forwards has few states.
+TEST_F(DryRun, CountsTheContextsThatTheRolloutCanMake) {
+  const std::string two_forwards = "--set 'rollout.schedule=\"static\"' --set rollout.block=20 --set rollout.steps=2 ";
+  const auto update = runs_.plan("--algorithm rldf --set algorithm.masking.k=4 " + two_forwards)["update"];
+  EXPECT_EQ(update["views"], 8 * 4);
+  EXPECT_EQ(update["backward_rows"], 2 + 8) << "each prompt fully masked, and each response half written";
 }
 
 TEST_F(DryRun, CountsTheForwardsOfEveryPolicy) {
   // Every context once for the policy; with a KL once more for the reference; for later inner iterations once more
   // each.
   const std::string options = "--algorithm rldf --set algorithm.masking.k=4 ";
-  const auto alone = plan_json(options + "--set algorithm.loss.beta=0.0");
+  const auto alone = runs_.plan(options + "--set algorithm.loss.beta=0.0");
   const std::int64_t rows = alone["update"]["backward_rows"];
   EXPECT_EQ(alone["update"]["forward_rows"], rows);
   EXPECT_FALSE(alone["memory"].contains("reference policy"));
-  const auto with_reference = plan_json(options + "--set algorithm.loss.beta=0.1");
+  const auto with_reference = runs_.plan(options + "--set algorithm.loss.beta=0.1");
   EXPECT_EQ(with_reference["update"]["forward_rows"], 2 * rows);
   EXPECT_EQ(with_reference["memory"]["reference policy"], with_reference["memory"]["weights"]);
-  const auto twice = plan_json(options + "--set algorithm.loss.beta=0.0 --set train.inner_iterations=2");
+  const auto twice = runs_.plan(options + "--set algorithm.loss.beta=0.0 --set train.inner_iterations=2");
   EXPECT_EQ(twice["update"]["backward_rows"], 2 * rows);
 }
 
 TEST_F(DryRun, MemoryFollowsTheType) {
-  const auto full = plan_json("")["memory"], half = plan_json("--dtype bfloat16")["memory"];
+  const auto full = runs_.plan("")["memory"], half = runs_.plan("--dtype bfloat16")["memory"];
   EXPECT_EQ(full["weights"], 2 * half["weights"].get<std::int64_t>());
   EXPECT_EQ(half["master weights"], full["weights"]);
   EXPECT_EQ(half["AdamW's moments"], full["AdamW's moments"]);
-  const std::int64_t parameters = plan_json("")["parameters"];
+  const std::int64_t parameters = runs_.plan("")["parameters"];
   EXPECT_EQ(full["weights"], 4 * parameters);
   EXPECT_EQ(full["AdamW's moments"], 8 * parameters);
 }

@@ -16,9 +16,7 @@ using testing::IsEmpty;
 
 class Memory : public testing::Test {
  protected:
-  json plan(const std::string& options) const {
-    return json::parse(runs_.drift("train run.toml --dry-run --json --out planned " + options).output);
-  }
+  json plan(const std::string& options) const { return runs_.plan(options); }
 
   /// Options that choose a LLaDA of these sizes, of which only the shapes exist.
   std::string shapes(int hidden, int layers, int vocabulary) const {
@@ -134,6 +132,28 @@ TEST_F(Memory, ChangesAreCombined) {
   const auto of_80 = at_limit(80)["fits_with"];
   ASSERT_FALSE(of_80.empty());
   for (const auto& change : of_80) EXPECT_LE(change["memory"].get<std::int64_t>(), std::int64_t{80} << 30);
+}
+
+// All weights of an 8 B model, with a KL to a reference policy, on GPUs of 80 GB.
+TEST_F(Memory, EightGpusHoldWhatOneDoesNot) {
+  const std::string run = kl_ + shapes(4096, 32, 126464) + "--device cuda --dtype bfloat16 --set run.memory_gib=79 ";
+  EXPECT_THAT(plan(run)["does_not_fit"].dump(), HasSubstr("memory needed"));
+  const auto shared = plan(run + "--ranks 8");
+  EXPECT_EQ(shared["does_not_fit"].dump().find("of memory needed"), std::string::npos);
+  const auto& by_shard = shared["ranks"]["by_shard"];
+  const auto bytes = [&](const char* shard) { return by_shard[shard]["memory"].get<std::int64_t>(); };
+  EXPECT_GT(bytes("none"), std::int64_t{149} << 30);
+  EXPECT_GT(bytes("none"), bytes("optimizer"));
+  EXPECT_GT(bytes("optimizer"), bytes("gradients"));
+  EXPECT_GT(bytes("gradients"), bytes("parameters"));
+  EXPECT_EQ(shared["ranks"]["shard"], "optimizer") << "the first that fits";
+  EXPECT_EQ(plan(run + "--ranks 8 --shard parameters")["memory"]["together"], bytes("parameters"));
+
+  const auto text = runs_.train("planned", run + "--dry-run --ranks 8");
+  EXPECT_THAT(text.output, HasSubstr("is not built yet"));
+  EXPECT_THAT(runs_.train("planned", "--ranks 8").error, HasSubstr("it goes with --dry-run"));
+  EXPECT_THAT(runs_.train("planned", "--dry-run --ranks 8 --link 0").error, HasSubstr("must be more than 0"));
+  EXPECT_THAT(runs_.train("planned", "--dry-run --ranks 8 --shard all").error, HasSubstr("--shard is none, optimizer"));
 }
 
 }  // namespace

@@ -32,6 +32,10 @@ class TrainingRuns {
   CommandResult train(const std::string& name, const std::string& options = "") const {
     return drift("train run.toml --out " + name + " " + options);
   }
+  /// What `--dry-run --json` says of the run.
+  nlohmann::json plan(const std::string& options) const {
+    return nlohmann::json::parse(train("planned", "--dry-run --json " + options).output);
+  }
 
  private:
   TemporaryFolder folder_;
