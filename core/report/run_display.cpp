@@ -147,6 +147,7 @@ void RunDisplay::header(const RunHeader& header) {
   if (header.parameters > 0) model += " " + format_parameters(header.parameters) + " parameters";
   if (!header.data_type.empty()) model += " " + header.data_type;
   std::string device = header.device;
+  if (header.ranks > 1) device += ", " + std::to_string(header.ranks) + " ranks of";
   if (header.threads > 0)
     device += ", " + std::to_string(header.threads) + (header.threads == 1 ? " thread" : " threads");
   terminal_.print(
