@@ -34,8 +34,25 @@ double parsed(const std::map<std::string, std::string>& values, const std::strin
   return value;
 }
 
-/// Of each rank, its number.
+constexpr double kSameOnAllRanks = 1e-4;  // relative; rounding is far less
+
+/// Collective: of each rank, its number.
 at::Tensor of_all_ranks(double value) { return run_ranks().all_gather(at::full({1}, value, at::kDouble)); }
+
+/// Collective. What every rank computes must not drift apart unseen. @throws Error if it has
+void require_same_number(const char* name, double value) {
+  const auto value_R = of_all_ranks(value);
+  for (std::int64_t r = 1; r < value_R.size(0); ++r) {
+    const double first = value_R[0].item<double>(), other = value_R[r].item<double>();
+    const bool same = std::isnan(first)
+                          ? std::isnan(other)
+                          : std::abs(other - first) <= kSameOnAllRanks * (std::abs(first) + kSameOnAllRanks);
+    if (!same)
+      throw Error(std::string("the ranks no longer compute the same: ") + name + " is " + exact(first) + " on " +
+                      run_ranks().name(0) + ", " + exact(other) + " on " + run_ranks().name(r),
+                  "a plugin that is not a function of its input and its random stream does this, or a faulty machine");
+  }
+}
 
 /// Collective: the signal that ends the run after this step, or 0. Ranks hear of one at different times, and must end
 /// after the same step.
@@ -123,7 +140,7 @@ void TrainingLoop::train_step(std::int64_t step) {
   const PhaseTimer timer;
   const double waited = run_ranks().waited();
   StepRecord metrics = training_.run(step);
-  measure_idle(metrics, run_ranks().waited() - waited);
+  compare_ranks(metrics, run_ranks().waited() - waited);
   result_.last_step = step;
   metrics.seconds->total += unaccounted_;
   for (const std::string& text : metrics.warnings) warn(step, text);
@@ -140,11 +157,13 @@ void TrainingLoop::train_step(std::int64_t step) {
   if (last || save_due || stop_signal() != 0) save(step);
 }
 
-void TrainingLoop::measure_idle(StepRecord& metrics, double waited) const {
+void TrainingLoop::compare_ranks(StepRecord& metrics, double waited) const {
   if (run_ranks().size() == 1) return;
   const auto idle_R = of_all_ranks(waited / metrics.seconds->total);
   metrics.rank_idle = idle_R.mean().item<double>();
   metrics.rank_idle_max = idle_R.max().item<double>();
+  require_same_number("loss", metrics.loss);
+  require_same_number("grad_norm", metrics.grad_norm);
 }
 
 void TrainingLoop::evaluate(StepRecord& metrics) {

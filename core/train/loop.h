@@ -65,7 +65,7 @@ class TrainingLoop {
  private:
   void guarded(const std::string& when, const std::function<void()>& action) const;
   void train_step(std::int64_t step);
-  void measure_idle(StepRecord& metrics, double waited) const;
+  void compare_ranks(StepRecord& metrics, double waited) const;
   void evaluate(StepRecord& metrics);
   void record(const StepRecord& metrics);
   void save(std::int64_t step);
