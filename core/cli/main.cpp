@@ -26,7 +26,9 @@ int failed(int status, const Error& error, bool colour) {
   Ranks& ranks = run_ranks();
   const auto* const mistakes = dynamic_cast<const ConfigError*>(&error);
   if (!ranks.is_first()) {
-    ranks.tell_first(mistakes != nullptr ? mistakes->text(false) : error.what(), error.hint());
+    std::string what = mistakes != nullptr ? mistakes->text(false) : error.what();
+    if (what.starts_with("error: ")) what.erase(0, 7);  // the first rank puts its own before it
+    ranks.tell_first(what, error.hint());
     print_error(ranks.name(ranks.rank()) + ": " + error.what(), error.hint(), colour);
   } else if (mistakes != nullptr) {
     std::cerr << mistakes->text(colour);

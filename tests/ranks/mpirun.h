@@ -18,11 +18,9 @@ inline std::string missing_ranks() {
 }
 
 /// The beginning of a command that starts programs. One thread each: what is computed must not depend on the machine.
-inline std::string mpirun(const std::string& options = "") {
-  return "OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe --bind-to "
-         "none "
-         "--mca btl_vader_single_copy_mechanism none " +
-         options + " ";
+inline std::string mpirun() {
+  return "OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe "
+         "--bind-to none ";
 }
 
 }  // namespace drift::test

@@ -14,7 +14,7 @@ class OnRanks : public testing::TestWithParam<int> {};
 
 TEST_P(OnRanks, ComputeWhatOneComputes) {
   if (const auto missing = test::missing_ranks(); !missing.empty()) GTEST_SKIP() << missing;
-  const auto result = test::run_command(test::mpirun("-n " + std::to_string(GetParam())) +
+  const auto result = test::run_command(test::mpirun() + "-n " + std::to_string(GetParam()) + " " +
                                         (test::build_dir() / "tests/on_ranks").string() + " --gtest_color=no");
   EXPECT_EQ(result.status, 0) << result.output << result.error;
   EXPECT_THAT(result.output, testing::HasSubstr("[  PASSED  ]"));
