@@ -59,9 +59,8 @@ class RanksRun : public testing::Test {
       for (const char* key : {"reward", "solved", "live_groups", "kept_groups", "response_length",
                               "forwards_per_response", "update_forwards_per_response", "skipped"})
         EXPECT_EQ(lines[step].at(key), expected[step].at(key)) << key;
-      EXPECT_EQ(lines[step].contains("held_out"), expected[step].contains("held_out"));
-      if (lines[step].contains("held_out"))
-        EXPECT_EQ(lines[step]["held_out"]["accuracy"], expected[step]["held_out"]["accuracy"]);
+      if (expected[step].contains("held_out"))  // what ended on the way was evaluated there too
+        EXPECT_EQ(lines[step].at("held_out").at("accuracy"), expected[step]["held_out"]["accuracy"]);
       for (const char* key : {"loss", "grad_norm"}) {
         if (expected[step].at(key).is_null()) continue;
         const double value = expected[step].at(key);
