@@ -30,6 +30,7 @@ if [[ ! $work ]]; then
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
 fi
+mkdir -p "$work"
 drift=$build/bin/drift
 
 # How the random checkpoint is made, and the run.

@@ -4,9 +4,13 @@
 
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace drift {
+
+/// What follows a module's name in the names of its adapter's tensors: Adapters::adapter_parameters().
+inline constexpr std::string_view kAdapterEndingA = ".lora_A.weight", kAdapterEndingB = ".lora_B.weight";
 
 /// The adapters of a model; none if it has none, or cannot have any.
 inline std::vector<NamedTensor> adapter_parameters(const Model& model) {

@@ -12,6 +12,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// A checkpoint of a build that did not know the key was trained as the key's default trains.
+bool is_new_key(const ResolvedValue* value, const std::map<std::string, std::string>& known, const std::string& key) {
+  return value != nullptr && value->origin.kind == Origin::Kind::kDefault && !known.contains(key);
+}
+
 bool may_change(const ResolvedValue* value) {
   return value != nullptr && (value->role == KeyRole::kOptimization || value->role == KeyRole::kLength);
 }
@@ -36,6 +41,7 @@ void check_continued(const RunConfig& config, const std::map<std::string, std::s
   auto refused = differences(point.state.settings, settings);
   std::erase_if(refused, [&](const Difference& difference) {
     const ResolvedValue* value = config.find(difference.key);
+    if (is_new_key(value, point.state.settings, difference.key)) return true;
     return may_change(value) && (own_file || value->origin.kind == Origin::Kind::kCommandLine);
   });
   if (refused.empty()) return;

@@ -1,5 +1,6 @@
 #include <core/components/adapters.h>
 
+#include <core/base/adapters.h>
 #include <core/config/nearest.h>
 
 #include <drift/error.h>
@@ -13,8 +14,6 @@
 
 namespace drift {
 namespace {
-
-constexpr std::string_view kEndingA = ".lora_A.weight", kEndingB = ".lora_B.weight";
 
 /// Whether the text is the pattern, where * stands for any characters.
 bool matches(std::string_view pattern, std::string_view text) {
@@ -103,11 +102,11 @@ AdapterDescription described_adapter(const RunConfig& config, const std::vector<
 std::vector<std::string> adapted_modules(const std::vector<NamedTensor>& adapter_parameters) {
   std::vector<std::string> modules;
   for (const auto& [name, tensor] : adapter_parameters) {
-    if (name.ends_with(kEndingA)) {
-      modules.push_back(name.substr(0, name.size() - kEndingA.size()));
-    } else if (!name.ends_with(kEndingB)) {
-      throw Error("adapter_parameters: `" + name + "` ends neither in " + std::string(kEndingA) + " nor in " +
-                      std::string(kEndingB),
+    if (name.ends_with(kAdapterEndingA)) {
+      modules.push_back(name.substr(0, name.size() - kAdapterEndingA.size()));
+    } else if (!name.ends_with(kAdapterEndingB)) {
+      throw Error("adapter_parameters: `" + name + "` ends neither in " + std::string(kAdapterEndingA) + " nor in " +
+                      std::string(kAdapterEndingB),
                   "drift/model.h: Adapters");
     }
   }
@@ -117,7 +116,7 @@ std::vector<std::string> adapted_modules(const std::vector<NamedTensor>& adapter
 void initialize_adapters(const std::vector<NamedTensor>& adapter_parameters, const RandomStream& random) {
   const at::NoGradGuard no_gradient;
   for (const auto& [name, tensor] : adapter_parameters) {
-    if (name.ends_with(kEndingB)) {
+    if (name.ends_with(kAdapterEndingB)) {
       tensor.zero_();
     } else {
       fill_uniform(tensor, 1.0 / std::sqrt(static_cast<double>(tensor.size(1))), random.child(name));

@@ -1,5 +1,6 @@
 #include <core/io/adapter_files.h>
 
+#include <core/base/adapters.h>
 #include <core/base/quote.h>
 #include <core/io/atomic.h>
 #include <core/io/checkpoint.h>
@@ -29,7 +30,7 @@ using Json = nlohmann::json;
 
 constexpr const char* kConfigFile = "adapter_config.json";
 constexpr const char* kTensorFile = "adapter_model.safetensors";
-constexpr std::string_view kPrefix = "base_model.model.", kEndingA = ".lora_A.weight", kEndingB = ".lora_B.weight";
+constexpr std::string_view kPrefix = "base_model.model.";
 
 /// Where one of these keys has a value, the numbers are others than alpha / rank B A added to frozen weights.
 constexpr const char* kUnsupported[] = {"alora_invocation_tokens",
@@ -96,7 +97,8 @@ std::map<std::string, Factors> factors_of(const SafetensorsFile& file, const Ada
   std::map<std::string, Factors> factors;
   for (const std::string& module : adapter.modules) {
     const std::string name = std::string(kPrefix) + module;
-    factors[module] = {file.tensor(name + std::string(kEndingA)), file.tensor(name + std::string(kEndingB))};
+    factors[module] = {file.tensor(name + std::string(kAdapterEndingA)),
+                       file.tensor(name + std::string(kAdapterEndingB))};
   }
   return factors;
 }
@@ -168,9 +170,10 @@ AdapterDescription read_adapter(const fs::path& folder) {
   const SafetensorsFile file(folder / kTensorFile);
   std::vector<std::string> problems;
   for (const SafetensorsEntry& entry : file.entries()) {
-    const std::string module_a = module_of(entry.name, kEndingA), module_b = module_of(entry.name, kEndingB);
-    const auto partner =
-        std::string(kPrefix) + (module_a.empty() ? module_b + std::string(kEndingA) : module_a + std::string(kEndingB));
+    const std::string module_a = module_of(entry.name, kAdapterEndingA),
+                      module_b = module_of(entry.name, kAdapterEndingB);
+    const auto partner = std::string(kPrefix) + (module_a.empty() ? module_b + std::string(kAdapterEndingA)
+                                                                  : module_a + std::string(kAdapterEndingB));
     if (module_a.empty() && module_b.empty()) {
       problems.push_back("surplus: " + quoted_name(entry.name));
     } else if (file.find(partner) == nullptr) {

@@ -244,13 +244,6 @@ std::string checkpoint_checksum(const fs::path& folder) {
   return checksum(text);
 }
 
-void load_parameters(const fs::path& folder, const std::vector<NamedTensor>& parameters) {
-  require_folder(folder);
-  const CheckpointWeights weights(folder);
-  require_fit(weights, parameters, folder);
-  read_parameters(weights, parameters);
-}
-
 void load_parameters(const fs::path& folder, const std::vector<NamedTensor>& parameters, const TakeWeight& take) {
   require_folder(folder);
   const CheckpointWeights weights(folder);

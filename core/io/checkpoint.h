@@ -63,17 +63,15 @@ std::string checkpoint_checksum(const std::filesystem::path& folder);
 
 /// Fill the parameters, of any device, from the folder's weights: with all threads, converting between floating-point
 /// types on the fly, and with a few megabytes per thread in addition to the parameters.
+/// Parameters on the meta device are not filled: `take` gets the values of each of these, of its shape and type on the
+/// CPU, good until it returns. One such tensor is in memory at a time.
 /// @throws Error as check_parameters does; then no parameter has been touched.
-void load_parameters(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters);
-
-/// The same for some of the parameters, from weights that have been checked against all of them.
-void read_parameters(const CheckpointWeights& weights, const std::vector<NamedTensor>& parameters);
-
-/// The same for a model of which some parameters are on the meta device: `take` gets the values of each of these, of
-/// its shape and type on the CPU, good until it returns. One such tensor is in memory at a time.
 using TakeWeight = std::function<void(const std::string& name, const at::Tensor& weight)>;
 void load_parameters(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters,
-                     const TakeWeight& take);
+                     const TakeWeight& take = {});
+
+/// The same for some of the parameters, from weights that have been checked against all of them; none is meta.
+void read_parameters(const CheckpointWeights& weights, const std::vector<NamedTensor>& parameters);
 
 /// Where weights are split into shards that have no example to follow.
 inline constexpr std::int64_t kMaxWeightFileBytes = 5'000'000'000;

@@ -31,8 +31,7 @@ std::int64_t tile_width(std::int64_t rows, std::int64_t vocabulary, std::int64_t
   return std::min(vocabulary, std::max<std::int64_t>(1024, width / 64 * 64));
 }
 
-/// sum e^(x - m) over what has been seen, m the largest; and sum e^(x - m) (x - m) for the entropy, which would lose
-/// its digits to the size of x.
+/// LogitSums of rows.
 struct RunningSums {
   float* largest;
   float* total;
@@ -150,30 +149,43 @@ TokenScores LinearLogSoftmax::run_plain(bool want_entropy) {
   return scores;
 }
 
-TokenScores LinearLogSoftmax::run_fused(bool want_entropy, bool keep) {
+TokenScores LinearLogSoftmax::run_tiled(std::int64_t width, bool want_entropy, bool keep, const AddTile& add_tile) {
   const std::int64_t rows = hidden_NH_.size(0), vocabulary = weight_VH_.size(0);
-  const std::int64_t width = tile_width(rows, vocabulary, weight_VH_.element_size());
   const auto single = weight_VH_.options().dtype(at::kFloat);
-  const auto largest_N = at::full({rows}, -std::numeric_limits<float>::infinity(), single);
-  const auto total_N = at::zeros({rows}, single), weighted_N = at::zeros({want_entropy ? rows : 0}, single);
+  LogitSums sums{at::full({rows}, -std::numeric_limits<float>::infinity(), single), at::zeros({rows}, single), {}};
+  if (want_entropy) sums.weighted_N = at::zeros({rows}, single);
   target_logit_E_ = at::empty({targets_.row_E.size(0)}, single);
-  const RunningSums sums{largest_N.data_ptr<float>(), total_N.data_ptr<float>(),
-                         want_entropy ? weighted_N.data_ptr<float>() : nullptr};
-  const auto begin_of = offsets(targets_.row_E, rows);
-  const std::int64_t* token = targets_.token_E.const_data_ptr<std::int64_t>();
-  float* target_logit = target_logit_E_.data_ptr<float>();
-
   logits_NV_ = buffer(rows, keep ? vocabulary : width);
   for (std::int64_t first = 0; first < vocabulary; first += width) {
     const std::int64_t columns = std::min(width, vocabulary - first);
     auto tile = logits_NV_.narrow(1, keep ? first : 0, columns);
     product_out(tile, hidden_NH_, weight_VH_.narrow(0, first, columns));
+    add_tile(tile, first, sums);
+  }
+  log_total_N_ = sums.total_N.log().add_(sums.largest_N);
+  TokenScores scores;
+  scores.logprob_E = target_logit_E_ - log_total_N_.index_select(0, targets_.row_E);
+  if (want_entropy) {
+    entropy_N_ = sums.total_N.log() - sums.weighted_N / sums.total_N;
+    scores.entropy_E = entropy_N_.index_select(0, targets_.row_E);
+  }
+  return scores;
+}
+
+TokenScores LinearLogSoftmax::run_fused(bool want_entropy, bool keep) {
+  const std::int64_t rows = hidden_NH_.size(0);
+  const auto begin_of = offsets(targets_.row_E, rows);
+  const std::int64_t* token = targets_.token_E.const_data_ptr<std::int64_t>();
+  const auto add = [&](const at::Tensor& tile, std::int64_t first, const LogitSums& sums) {
+    const RunningSums running{sums.largest_N.data_ptr<float>(), sums.total_N.data_ptr<float>(),
+                              want_entropy ? sums.weighted_N.data_ptr<float>() : nullptr};
+    const std::int64_t columns = tile.size(1), stride = tile.stride(0);
+    float* target_logit = target_logit_E_.data_ptr<float>();
     with_element_type(tile.scalar_type(), [&](auto type) {
       using T = decltype(type);
       const T* logits = tile.const_data_ptr<T>();
-      const std::int64_t stride = tile.stride(0);
       at::parallel_for(0, rows, rows_per_task(columns), [&](std::int64_t begin, std::int64_t end) {
-        add_tile(logits, stride, columns, begin, end, sums);
+        add_tile(logits, stride, columns, begin, end, running);
         for (std::int64_t row = begin; row < end; ++row) {
           for (auto e = begin_of[static_cast<std::size_t>(row)]; e < begin_of[static_cast<std::size_t>(row) + 1]; ++e) {
             const std::int64_t column = token[e] - first;
@@ -182,15 +194,8 @@ TokenScores LinearLogSoftmax::run_fused(bool want_entropy, bool keep) {
         }
       });
     });
-  }
-  log_total_N_ = total_N.log().add_(largest_N);
-  TokenScores scores;
-  scores.logprob_E = target_logit_E_ - log_total_N_.index_select(0, targets_.row_E);
-  if (want_entropy) {
-    entropy_N_ = total_N.log() - weighted_N / total_N;
-    scores.entropy_E = entropy_N_.index_select(0, targets_.row_E);
-  }
-  return scores;
+  };
+  return run_tiled(tile_width(rows, weight_VH_.size(0), weight_VH_.element_size()), want_entropy, keep, add);
 }
 
 at::Tensor LinearLogSoftmax::backward(const at::Tensor& logprob_gradient_E, const at::Tensor& entropy_gradient_E,

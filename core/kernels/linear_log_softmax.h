@@ -2,6 +2,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+#include <functional>
+
 namespace drift::kernels {
 
 namespace cuda {
@@ -53,6 +56,15 @@ class LinearLogSoftmax {
   TokenScores run_plain(bool want_entropy);
   TokenScores run_fused(bool want_entropy, bool keep);
   TokenScores run_kernels(bool want_entropy, bool keep);
+  /// Of the logits seen so far, float32: the largest m, sum e^(x - m), and sum e^(x - m) (x - m) for the entropy, which
+  /// would lose its digits to the size of x.
+  struct LogitSums {
+    at::Tensor largest_N, total_N;
+    at::Tensor weighted_N;  // undefined unless the entropy is wanted
+  };
+  /// Adds a tile [N, columns], which begins at token `first`, to the sums, and sets target_logit_E_ of its tokens.
+  using AddTile = std::function<void(const at::Tensor& tile, std::int64_t first, const LogitSums& sums)>;
+  TokenScores run_tiled(std::int64_t width, bool want_entropy, bool keep, const AddTile& add_tile);
   void backward_plain(const at::Tensor& logprob_gradient_E, const at::Tensor& entropy_gradient_E);
   void backward_fused(const at::Tensor& logprob_gradient_E, const at::Tensor& entropy_gradient_E);
   void backward_kernels(const at::Tensor& logprob_gradient_E, const at::Tensor& entropy_gradient_E);

@@ -92,11 +92,9 @@ struct WidenedProduct : torch::autograd::Function<WidenedProduct> {
 
 Bfloat16Products bfloat16_products() { return chosen().load(std::memory_order_relaxed); }
 
-ScopedBfloat16Products::ScopedBfloat16Products(Bfloat16Products products) { chosen() = products; }
+ScopedBfloat16Products::ScopedBfloat16Products(Bfloat16Products products) : before_(chosen().exchange(products)) {}
 
-ScopedBfloat16Products::~ScopedBfloat16Products() {
-  chosen() = processor().amx_bfloat16 ? Bfloat16Products::kNative : Bfloat16Products::kWidened;
-}
+ScopedBfloat16Products::~ScopedBfloat16Products() { chosen() = before_; }
 
 at::Tensor product(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor& added) {
   if (is_widened(x_MK))

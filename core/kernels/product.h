@@ -23,6 +23,9 @@ class ScopedBfloat16Products {
   ~ScopedBfloat16Products();
   ScopedBfloat16Products(const ScopedBfloat16Products&) = delete;
   ScopedBfloat16Products& operator=(const ScopedBfloat16Products&) = delete;
+
+ private:
+  Bfloat16Products before_;
 };
 
 /// x W^T, plus `added` ([M, N] or [N]) if it is defined: [M, N]. Differentiable; what does not require a gradient gets

@@ -57,8 +57,7 @@ void for_each_weight(Weights& weights, const Body& body) {
   };
   add(weights.attention_norm);
   add(weights.feed_forward_norm);
-  for (auto* projection :
-       {&weights.q, &weights.k, &weights.v, &weights.attention_out, &weights.gate, &weights.up, &weights.down}) {
+  for (auto* projection : projections(weights)) {
     if (!projection->packed) add(projection->weight);
     add(projection->bias);
     add(projection->adapter.a);

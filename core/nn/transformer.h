@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -36,6 +37,12 @@ struct BlockWeights {
   at::Tensor feed_forward_norm;
   Projection gate, up, down;
 };
+
+/// The projections of a block, in this order everywhere. `Block` is BlockWeights, const or not.
+template <class Block>
+auto projections(Block& block) {
+  return std::array{&block.q, &block.k, &block.v, &block.attention_out, &block.gate, &block.up, &block.down};
+}
 
 struct BlockShape {
   std::int64_t heads = 0;

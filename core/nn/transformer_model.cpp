@@ -11,6 +11,7 @@
 #include <ATen/ops/empty.h>
 #include <c10/core/GradMode.h>
 
+#include <array>
 #include <set>
 #include <utility>
 
@@ -20,6 +21,11 @@ namespace {
 std::string layer_name(std::string name, std::size_t layer) {
   static const std::string placeholder = "{layer}";
   return name.replace(name.find(placeholder), placeholder.size(), std::to_string(layer));
+}
+
+/// Of the weights of projections(block).
+std::array<const std::string*, 7> projection_names(const TensorNames& names) {
+  return {&names.query, &names.key, &names.value, &names.attention_out, &names.gate, &names.up, &names.down};
 }
 
 }  // namespace
@@ -70,22 +76,16 @@ TransformerModel::TransformerModel(const TransformerShape& shape, const TensorNa
 
 void TransformerModel::add_adapters(const AdapterMaker& adapters) {
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
-    auto& block = blocks_[layer];
-    const auto add = [&](const std::string& name, Projection& projection) {
-      const std::string weight = layer_name(name, layer);
-      adapters.add_to(projection, weight);
-      if (!projection.adapter.a.defined()) return;
+    const auto all = projections(blocks_[layer]);
+    for (std::size_t p = 0; p < all.size(); ++p) {
+      const std::string weight = layer_name(*projection_names(names_)[p], layer);
+      adapters.add_to(*all[p], weight);
+      const LowRank& adapter = all[p]->adapter;
+      if (!adapter.a.defined()) continue;
       const std::string module(module_of(weight));
-      adapters_.push_back({module + ".lora_A.weight", projection.adapter.a});
-      adapters_.push_back({module + ".lora_B.weight", projection.adapter.b});
-    };
-    add(names_.query, block.q);
-    add(names_.key, block.k);
-    add(names_.value, block.v);
-    add(names_.attention_out, block.attention_out);
-    add(names_.gate, block.gate);
-    add(names_.up, block.up);
-    add(names_.down, block.down);
+      adapters_.push_back({module + ".lora_A.weight", adapter.a});
+      adapters_.push_back({module + ".lora_B.weight", adapter.b});
+    }
   }
 }
 
@@ -213,12 +213,9 @@ void TransformerModel::pack(const std::string& name, const at::Tensor& weight) {
     projection.packed = std::make_shared<const kernels::Nf4>(kernels::moved(std::move(packed), device()));
   };
   for (std::size_t layer = 0; packing_.nf4 && layer < blocks_.size(); ++layer) {
-    auto& block = blocks_[layer];
-    for (const auto& [pattern, projection] :
-         {std::pair{&names_.query, &block.q}, std::pair{&names_.key, &block.k}, std::pair{&names_.value, &block.v},
-          std::pair{&names_.attention_out, &block.attention_out}, std::pair{&names_.gate, &block.gate},
-          std::pair{&names_.up, &block.up}, std::pair{&names_.down, &block.down}}) {
-      if (layer_name(*pattern, layer) == name) return pack_into(*projection);
+    const auto all = projections(blocks_[layer]);
+    for (std::size_t p = 0; p < all.size(); ++p) {
+      if (layer_name(*projection_names(names_)[p], layer) == name) return pack_into(*all[p]);
     }
   }
   throw Error("the model has no matrix `" + name + "` to pack");
@@ -227,10 +224,7 @@ void TransformerModel::pack(const std::string& name, const at::Tensor& weight) {
 std::int64_t TransformerModel::sum_of_packed(const std::function<std::int64_t(std::int64_t values)>& each) const {
   std::int64_t sum = 0;
   for (std::size_t layer = 0; packing_.nf4 && layer < blocks_.size(); ++layer) {
-    const auto& block = blocks_[layer];
-    for (const auto* projection :
-         {&block.q, &block.k, &block.v, &block.attention_out, &block.gate, &block.up, &block.down})
-      sum += each(projection->weight.numel());
+    for (const auto* projection : projections(blocks_[layer])) sum += each(projection->weight.numel());
   }
   return sum;
 }

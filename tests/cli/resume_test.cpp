@@ -1,5 +1,7 @@
 // A run that is killed at any instant continues as if nothing had happened.
 
+#include <core/io/training_state.h>
+
 #include <tests/support/training_run.h>
 
 #include <gmock/gmock.h>
@@ -103,6 +105,19 @@ TEST_F(Resume, InAnotherTypeIsRefused) {
   EXPECT_EQ(other.status, 1);
   EXPECT_THAT(other.error, testing::HasSubstr("a different configuration"));
   EXPECT_THAT(other.error, testing::HasSubstr("\n       model.dtype: \"bfloat16\" there, \"float32\" here\n"));
+}
+
+TEST_F(Resume, ACheckpointOfABuildThatLackedAKeyHasItsDefault) {
+  ASSERT_EQ(runs_.train("killed", "--steps 1").status, 0);
+  const auto checkpoint = runs_.run("killed/checkpoints") / step_folder(1);
+  auto state = read_training_state(checkpoint);
+  ASSERT_EQ(state.settings.erase("adapter.kind"), 1u);
+  write_training_state(checkpoint, state);
+  const auto other = runs_.train("killed", "--steps 2 --resume --set adapter.kind=lora");
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.error, testing::HasSubstr("adapter.kind: nothing there, \"lora\" here"));
+  const auto same = runs_.train("killed", "--steps 2 --resume");
+  EXPECT_EQ(same.status, 0) << same.error;
 }
 
 TEST_F(Resume, TheModelCountsByItsContentWhereverItLies) {

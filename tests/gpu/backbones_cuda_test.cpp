@@ -1,9 +1,6 @@
 // The golden cases of the backbones, computed on a GPU by the same sources.
 
-#include <core/base/device.h>
-
-#include <drift/error.h>
-
+#include "tests/gpu/on_the_gpu.h"
 #include "tests/support/golden_backbones.h"
 
 #include <gtest/gtest.h>
@@ -15,18 +12,7 @@ using test::GoldenBackboneCase;
 
 std::string case_name(const testing::TestParamInfo<GoldenBackboneCase>& info) { return info.param.id; }
 
-class OnTheGpu : public testing::TestWithParam<GoldenBackboneCase> {
- protected:
-  void SetUp() override {
-    try {
-      device_ = run_device("cuda");
-    } catch (const Error& error) {
-      GTEST_SKIP() << error.what();
-    }
-  }
-
-  at::Device device_ = at::kCPU;
-};
+using OnTheGpu = test::OnTheGpu<testing::TestWithParam<GoldenBackboneCase>>;
 
 class GoldenForwardOnTheGpu : public OnTheGpu {};
 

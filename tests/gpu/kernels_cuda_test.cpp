@@ -2,16 +2,15 @@
 // on the CPU. And where the host waits for the GPU in a training step: nowhere in forward and backward, twice in the
 // optimizer.
 
-#include <core/base/device.h>
 #include <core/kernels/cuda/library.h>
 #include <core/kernels/linear_log_softmax.h>
 #include <core/nn/transformer_model.h>
 #include <core/update/optimizer.h>
 
 #include <drift/commits.h>
-#include <drift/error.h>
 #include <drift/sampling.h>
 
+#include "tests/gpu/on_the_gpu.h"
 #include "tests/support/device_waits.h"
 #include "tests/support/golden_backbones.h"
 #include "tests/support/kernel_comparisons.h"
@@ -30,22 +29,16 @@
 namespace drift {
 namespace {
 
-class KernelsOnTheGpu : public testing::Test {
+class KernelsOnTheGpu : public test::OnTheGpu<> {
  protected:
   void SetUp() override {
-    try {
-      device_ = run_device("cuda");
-    } catch (const Error& error) {
-      GTEST_SKIP() << error.what();
-    }
-    if (kernels::cuda::built_kernels() == nullptr) GTEST_SKIP() << "this build has no CUDA kernels";
+    OnTheGpu::SetUp();
+    if (!IsSkipped() && kernels::cuda::built_kernels() == nullptr) GTEST_SKIP() << "this build has no CUDA kernels";
   }
 
   test::KernelMachine machine() const {
     return {*kernels::cuda::built_kernels(), device_, /*draws=*/2000, /*logit_tolerance=*/1.0 / 8};
   }
-
-  at::Device device_ = at::kCPU;
 };
 
 TEST_F(KernelsOnTheGpu, Norm) { test::compare_norms(machine()); }

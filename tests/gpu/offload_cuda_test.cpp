@@ -1,9 +1,8 @@
 // Masters and moments in host memory, and a reference policy whose blocks come one at a time, on a GPU.
 
-#include <core/base/device.h>
 #include <core/update/optimizer.h>
 
-#include <drift/error.h>
+#include "tests/gpu/on_the_gpu.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
@@ -15,16 +14,8 @@
 namespace drift {
 namespace {
 
-class OffloadOnTheGpu : public testing::Test {
+class OffloadOnTheGpu : public test::OnTheGpu<> {
  protected:
-  void SetUp() override {
-    try {
-      device_ = run_device("cuda");
-    } catch (const Error& error) {
-      GTEST_SKIP() << error.what();
-    }
-  }
-
   // The last one is more than one piece.
   std::vector<NamedTensor> parameters(at::Device device, at::ScalarType type) const {
     std::vector<NamedTensor> made;
@@ -34,8 +25,6 @@ class OffloadOnTheGpu : public testing::Test {
     }
     return made;
   }
-
-  at::Device device_ = at::kCPU;
 };
 
 TEST_F(OffloadOnTheGpu, WeightsAreThoseOfTheCpu) {

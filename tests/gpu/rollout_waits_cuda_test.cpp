@@ -1,12 +1,11 @@
 // Inside a block the host does not wait for the GPU: the number of waits is that of the blocks, however many forwards
 // a block takes.
 
-#include <core/base/device.h>
 #include <core/base/model_policy.h>
 
-#include <drift/error.h>
 #include <drift/rollout.h>
 
+#include "tests/gpu/on_the_gpu.h"
 #include "tests/support/device_waits.h"
 #include "tests/support/golden_backbones.h"
 #include "tests/support/plugins.h"
@@ -22,15 +21,11 @@
 namespace drift {
 namespace {
 
-class WaitsOnTheGpu : public testing::TestWithParam<const char*> {
+class WaitsOnTheGpu : public test::OnTheGpu<testing::TestWithParam<const char*>> {
  protected:
   void SetUp() override {
-    try {
-      device_ = run_device("cuda");
-    } catch (const Error& error) {
-      GTEST_SKIP() << error.what();
-    }
-    if (!test::can_count_waits()) GTEST_SKIP() << "this LibTorch does not export its sync-debug mode";
+    OnTheGpu::SetUp();
+    if (!IsSkipped() && !test::can_count_waits()) GTEST_SKIP() << "this LibTorch does not export its sync-debug mode";
   }
 
   /// Waits of a rollout of one block by a schedule of `steps` forwards.
@@ -49,8 +44,6 @@ class WaitsOnTheGpu : public testing::TestWithParam<const char*> {
     const at::NoGradGuard no_gradient;
     return test::waits_of([&] { rollout->generate(input, made); });
   }
-
-  at::Device device_ = at::kCPU;
 };
 
 TEST_P(WaitsOnTheGpu, AreAsManyForTwoForwardsOfABlockAsForSixteen) {

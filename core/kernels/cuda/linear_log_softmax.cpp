@@ -7,12 +7,7 @@
 #include <core/kernels/product.h>
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/zeros.h>
-
 #include <algorithm>
-#include <limits>
 
 namespace drift::kernels {
 namespace {
@@ -30,33 +25,18 @@ const float* floats(const at::Tensor& tensor) { return tensor.defined() ? tensor
 }  // namespace
 
 TokenScores LinearLogSoftmax::run_kernels(bool want_entropy, bool keep) {
-  const std::int64_t rows = hidden_NH_.size(0), vocabulary = weight_VH_.size(0);
-  const std::int64_t width = tile_width(rows, vocabulary, weight_VH_.element_size());
-  const auto single = weight_VH_.options().dtype(at::kFloat);
-  const auto largest_N = at::full({rows}, -std::numeric_limits<float>::infinity(), single);
-  const auto total_N = at::zeros({rows}, single), weighted_N = at::zeros({want_entropy ? rows : 0}, single);
-  target_logit_E_ = at::empty({targets_.row_E.size(0)}, single);
-  logits_NV_ = buffer(rows, keep ? vocabulary : width);
-  for (std::int64_t first = 0; first < vocabulary; first += width) {
-    const std::int64_t columns = std::min(width, vocabulary - first);
-    auto tile = logits_NV_.narrow(1, keep ? first : 0, columns);
-    product_out(tile, hidden_NH_, weight_VH_.narrow(0, first, columns));
-    cuda::check(*kernels_, kernels_->logit_sums({cuda::element_of(tile), tile.const_data_ptr(), tile.stride(0), rows,
-                                                 first, columns, largest_N.data_ptr<float>(), total_N.data_ptr<float>(),
-                                                 want_entropy ? weighted_N.data_ptr<float>() : nullptr,
-                                                 targets_.row_E.const_data_ptr<std::int64_t>(),
-                                                 targets_.token_E.const_data_ptr<std::int64_t>(),
-                                                 targets_.row_E.size(0), target_logit_E_.data_ptr<float>()},
-                                                cuda::stream_of(tile)));
-  }
-  log_total_N_ = total_N.log().add_(largest_N);
-  TokenScores scores;
-  scores.logprob_E = target_logit_E_ - log_total_N_.index_select(0, targets_.row_E);
-  if (want_entropy) {
-    entropy_N_ = total_N.log() - weighted_N / total_N;
-    scores.entropy_E = entropy_N_.index_select(0, targets_.row_E);
-  }
-  return scores;
+  const std::int64_t rows = hidden_NH_.size(0);
+  const auto add = [&](const at::Tensor& tile, std::int64_t first, const LogitSums& sums) {
+    cuda::check(*kernels_,
+                kernels_->logit_sums(
+                    {cuda::element_of(tile), tile.const_data_ptr(), tile.stride(0), rows, first, tile.size(1),
+                     sums.largest_N.data_ptr<float>(), sums.total_N.data_ptr<float>(),
+                     want_entropy ? sums.weighted_N.data_ptr<float>() : nullptr,
+                     targets_.row_E.const_data_ptr<std::int64_t>(), targets_.token_E.const_data_ptr<std::int64_t>(),
+                     targets_.row_E.size(0), target_logit_E_.data_ptr<float>()},
+                    cuda::stream_of(tile)));
+  };
+  return run_tiled(tile_width(rows, weight_VH_.size(0), weight_VH_.element_size()), want_entropy, keep, add);
 }
 
 void LinearLogSoftmax::backward_kernels(const at::Tensor& logprob_gradient_E, const at::Tensor& entropy_gradient_E) {
