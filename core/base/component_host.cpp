@@ -1,12 +1,14 @@
 #include <core/base/component_host.h>
 
 #include <core/base/log.h>
+#include <core/ranks/ranks.h>
 
 #include <drift/error.h>
 
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 #include <set>
 #include <string_view>
@@ -106,12 +108,35 @@ void set_component_seed(std::uint64_t seed) {
 }
 
 std::map<std::string, double, std::less<>> take_component_metrics() {
+  Ranks alone;
+  return take_component_metrics(alone);
+}
+
+// What every rank computes is counted by each of them, which does not change its mean.
+std::map<std::string, double, std::less<>> take_component_metrics(Ranks& ranks) {
   const std::lock_guard lock(shared().mutex);
-  std::map<std::string, double, std::less<>> means;
+  std::string own;
   for (const auto& [name, ratio] : shared().metrics) {
-    if (ratio.count != 0) means[name] = ratio.sum / ratio.count;
+    own.append(reinterpret_cast<const char*>(&ratio), sizeof ratio);
+    own += name + '\n';
   }
   shared().metrics.clear();
+  std::map<std::string, Ratio, std::less<>> sums;
+  for (const std::string& text : ranks.all_gather(own)) {
+    for (std::size_t at = 0; at < text.size();) {
+      Ratio ratio;
+      std::memcpy(&ratio, text.data() + at, sizeof ratio);
+      const std::size_t name = at + sizeof ratio, end = text.find('\n', name);
+      Ratio& sum = sums[text.substr(name, end - name)];
+      sum.sum += ratio.sum;
+      sum.count += ratio.count;
+      at = end + 1;
+    }
+  }
+  std::map<std::string, double, std::less<>> means;
+  for (const auto& [name, ratio] : sums) {
+    if (ratio.count != 0) means[name] = ratio.sum / ratio.count;
+  }
   return means;
 }
 

@@ -28,4 +28,8 @@ void set_component_seed(std::uint64_t seed);
 /// What components reported by Host::metric() since the last call, as `COMPONENT/name`.
 std::map<std::string, double, std::less<>> take_component_metrics();
 
+class Ranks;
+/// Collective: the same over all ranks.
+std::map<std::string, double, std::less<>> take_component_metrics(Ranks& ranks);
+
 }  // namespace drift

@@ -29,6 +29,7 @@ void on_signal(int signal) {
   if (g_received != 0) _exit(128 + signal);
   g_received_at = monotonic_seconds();
   g_received = signal;
+  if (g_step == nullptr) return;
   for (const char* text : {"\nstopping after this ", g_step, ", then saving; once more to exit immediately\n"}) {
     [[maybe_unused]] const auto written = write(STDERR_FILENO, text, std::strlen(text));
   }

@@ -7,7 +7,7 @@ namespace drift {
 /// ignored (nohup). The destructor restores the previous handlers.
 class StopSignal {
  public:
-  /// @param step  what is finished first, for the message; must outlive it
+  /// @param step  what is finished first, for the message; must outlive it. Null: another process says it
   explicit StopSignal(const char* step = "step");
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;

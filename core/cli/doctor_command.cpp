@@ -5,6 +5,7 @@
 #include <core/kernels/product.h>
 #include <core/process/child_process.h>
 #include <core/process/thread_limits.h>
+#include <core/ranks/launch.h>
 #include <core/report/text_table.h>
 
 #include <drift/abi.h>
@@ -84,6 +85,17 @@ Finding check_products() {
   const bool native = kernels::bfloat16_products() == kernels::Bfloat16Products::kNative;
   return {State::kOk, "products", native ? "bfloat16 by AMX" : "bfloat16 widened to float32: this processor has no AMX",
           ""};
+}
+
+/// Several processes to a run; one needs none of it.
+Finding check_ranks() {
+  const TransportState state = transport_state();
+  if (!state.problem.empty()) {
+    return {State::kNote, "ranks", "one process to a run: " + state.problem,
+            "for runs of several, install libopenmpi-dev and openmpi-bin, and build again"};
+  }
+  const std::string launcher = first_program({"mpirun", "srun"});
+  return {State::kOk, "ranks", state.text + (launcher.empty() ? ", no mpirun here" : ", " + launcher), ""};
 }
 
 /// Makes each reward as a run would: one that needs something of the machine, a sandbox say, tries it.
@@ -167,6 +179,7 @@ int examine(const bool& json) {
   findings.push_back(check_cuda());
   findings.push_back(check_threads());
   findings.push_back(check_products());
+  findings.push_back(check_ranks());
   check_plugins(findings);
   findings.push_back(check_runs_folder());
 

@@ -3,6 +3,7 @@
 #include <core/boundary/plugin_call.h>
 #include <core/cli/command.h>
 #include <core/config/diagnostic.h>
+#include <core/ranks/ranks.h>
 #include <core/report/terminal.h>
 
 #include <drift/export.h>
@@ -17,6 +18,28 @@ namespace {
 void print_error(const std::string& what, const std::string& hint, bool colour) {
   std::cerr << (colour ? "\033[1;31merror\033[0m: " : "error: ") << printable(what) << "\n";
   if (!hint.empty()) std::cerr << "  = " << printable(hint) << "\n";
+}
+
+/// The end of the program by an error. Of several ranks the first one reports it, and all end; another rank tells the
+/// first one, and prints only if that does not end the run.
+int failed(int status, const Error& error, bool colour) {
+  Ranks& ranks = run_ranks();
+  const auto* const mistakes = dynamic_cast<const ConfigError*>(&error);
+  if (!ranks.is_first()) {
+    std::string what = mistakes != nullptr ? mistakes->text(false) : error.what();
+    if (what.starts_with("error: ")) what.erase(0, 7);  // the first rank puts its own before it
+    ranks.tell_first(what, error.hint());
+    print_error(ranks.name(ranks.rank()) + ": " + error.what(), error.hint(), colour);
+  } else if (mistakes != nullptr) {
+    std::cerr << mistakes->text(colour);
+  } else {
+    print_error(error.what(), error.hint(), colour);
+  }
+  if (ranks.size() > 1) {
+    std::cout.flush();
+    ranks.abort(status);
+  }
+  return status;
 }
 
 }  // namespace
@@ -35,14 +58,10 @@ DRIFT_API int main(int argc, char** argv) {
       throw Error("standard output cannot be written", "the disk may be full, or the reader gone");
     return status;
   } catch (const ConfigError& error) {
-    std::cerr << error.text(colour);
-    return kMistaken;
+    return failed(kMistaken, error, colour);
   } catch (const UsageError& error) {
-    print_error(error.what(), error.hint(), colour);
-    return kMistaken;
+    return failed(kMistaken, error, colour);
   } catch (const std::exception&) {
-    const Error error = describe_exception();
-    print_error(error.what(), error.hint(), colour);
+    return failed(1, describe_exception(), colour);
   }
-  return 1;
 }

@@ -1,6 +1,7 @@
 #include <core/cli/training_run.h>
 
 #include <core/base/log.h>
+#include <core/base/threads.h>
 #include <core/cli/continued_run.h>
 #include <core/cli/memory_check.h>
 #include <core/cli/run_files.h>
@@ -9,6 +10,9 @@
 #include <core/grid/identity.h>
 #include <core/io/checkpoint.h>
 #include <core/process/child_process.h>
+#include <core/process/thread_limits.h>
+#include <core/ranks/launch.h>
+#include <core/ranks/ranks.h>
 #include <core/record/metrics_reader.h>
 #include <core/report/profile.h>
 #include <core/report/run_display.h>
@@ -16,7 +20,10 @@
 #include <core/train/training_task.h>
 
 #include <ATen/Parallel.h>
+#include <ATen/Version.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <iostream>
 
 namespace drift {
@@ -51,7 +58,7 @@ std::string how_to_continue(const std::string& resume_command, const fs::path& c
   return "\n    to continue from there: " + resume_command + (back.empty() ? "" : "\n    to go back one more: " + back);
 }
 
-RunHeader header(const LoadedRun& run, const Model& model, ConfigPurpose purpose, const RunFolder& folder,
+RunHeader header(const LoadedRun& run, const Model& model, ConfigPurpose purpose, const fs::path& folder,
                  const std::optional<ResumePoint>& resumed) {
   const RunConfig& config = run.config;
   RunHeader header;
@@ -62,10 +69,44 @@ RunHeader header(const LoadedRun& run, const Model& model, ConfigPurpose purpose
   header.data_type = config.section("model").get<std::string>("dtype");
   header.task = config.component("task");
   header.device = config.section("run").get<std::string>("device");
+  header.ranks = run_ranks().size();
   header.threads = at::get_num_threads();
-  header.run_folder = folder.path().string();
+  header.run_folder = folder.string();
   if (resumed) header.resumed_at = resumed->state.step;
   return header;
+}
+
+/// A launcher may let all ranks of a host run on all of its processors.
+void share_processors(const RunConfig& config) {
+  if (run_ranks().size() == 1) return;
+  const int sharing = ranks_on_these_processors();
+  const ThreadLimits limits = thread_limits();
+  if (config.section("run").get<std::int64_t>("threads") > 0 || limits.omp_num_threads) return;
+  use_threads(std::max<std::int64_t>(1, static_cast<std::int64_t>(limits.threads()) / sharing));
+}
+
+/// What decides the numbers is the same on all ranks. Rounding depends on the processor and on the number of threads.
+void require_same_start(const LoadedRun& run, Identity& identity) {
+  if (run_ranks().size() == 1) return;
+  Facts facts{{"version of Drift", DRIFT_VERSION},
+              {"instructions of the processor", at::get_cpu_capability()},
+              {"threads", std::to_string(at::get_num_threads())}};
+  for (const LoadedPlugin& plugin : run.plugins->loader.loaded())
+    facts.emplace_back("plugin " + plugin.name, "SHA-256 " + plugin.sha256);
+  for (const auto& setting : identity.settings(run.config, IdentityOf::kRun)) facts.push_back(setting);
+  for (const char* variable : {"ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_DEFAULT_FPMATH_MODE", "ONEDNN_MAX_CPU_ISA"}) {
+    if (const char* value = std::getenv(variable)) facts.emplace_back(variable, value);
+  }
+  require_same_facts(facts);
+}
+
+/// The first rank has checked the folder; the others read what it found there.
+std::optional<ResumePoint> shared_resume_point(const std::optional<RunFolder>& folder) {
+  Ranks& ranks = run_ranks();
+  auto point = ranks.is_first() ? folder->resume_point() : std::nullopt;
+  const fs::path checkpoint = ranks.broadcast(point ? point->folder.string() : "");
+  if (!ranks.is_first() && !checkpoint.empty()) point = ResumePoint{checkpoint, read_training_state(checkpoint)};
+  return point;
 }
 
 /// What answers held-out items, or nothing where the configuration has no way to.
@@ -151,23 +192,27 @@ fs::path run_path(const TrainingOptions& options, const RunConfig& config) {
   }
 }
 
-int run_training(const TrainingOptions& options, ConfigPurpose purpose, const MakeTraining& make_training,
+namespace {
+
+/// What run_training() does, after it has found the other ranks.
+int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const MakeTraining& make_training,
                  MakeComponents make_components) {
-  if (options.resume && options.overwrite)
-    throw UsageError("--resume continues a run, --overwrite starts it anew", "give one of them");
+  const bool first = run_ranks().is_first();
   const LoadedRun run = load_run(options.config, purpose);
   const RunConfig& config = run.config;
   check_trainable(config);
   prepare_device(config);
-  const auto path = run_path(options, config);
+  share_processors(config);
+  const fs::path path = run_ranks().broadcast(first ? run_path(options, config).string() : "");
   const fs::path model_folder = config.section("model").get<std::string>("path");
   Identity identity;
   auto settings = loop_settings(config, purpose, model_folder, identity);
+  require_same_start(run, identity);
 
   // A new run gets its folder only when everything that it is made of could be opened.
   std::optional<RunFolder> folder;
-  if (options.resume) folder.emplace(RunFolder::open(path));
-  const auto resumed = options.resume ? folder->resume_point() : std::nullopt;
+  if (options.resume && first) folder.emplace(RunFolder::open(path));
+  const auto resumed = options.resume ? shared_resume_point(folder) : std::nullopt;
   if (resumed) check_continued(config, settings.settings, *resumed, options.config.file, path);
   // What is wrong with the tokenizer, the prompt, the data or the memory is said before the weights are read.
   const Tokenizer tokenizer = Tokenizer::open(model_folder);
@@ -179,16 +224,19 @@ int run_training(const TrainingOptions& options, ConfigPurpose purpose, const Ma
                              : open_initial_model(run.plugins->registry, config);
   auto evaluator = make_evaluator(run);
   const auto training = make_training(run, *model, prompts, std::move(training_task.task));
-  if (!folder) {
+  if (!folder && first) {
     folder.emplace(
         RunFolder::create(path, options.overwrite ? RunFolder::Existing::kOverwrite : RunFolder::Existing::kRefuse));
   }
-  RunFiles files(*folder, run, tokenizer, identity);
-  const auto changes = files.begin(resumed, purpose);
+  // Only the first rank has a folder, and says anything.
+  std::optional<RunFiles> files;
+  if (first) files.emplace(*folder, run, tokenizer, identity);
+  const auto changes = first ? files->begin(resumed, purpose) : std::vector<std::string>();
 
-  Terminal terminal(std::cout, detect_terminal(1));
+  std::ostream nowhere(nullptr);
+  Terminal terminal(first ? std::cout : nowhere, first ? detect_terminal(1) : TerminalOptions());
   RunDisplay display(terminal);
-  display.header(header(run, *model, purpose, *folder, resumed));
+  display.header(header(run, *model, purpose, path, resumed));
   for (const std::string& note : config.notes()) log_warning(note);
   if (options.resume && !resumed) log_warning("the run had no checkpoint yet: it starts again from its first step");
   for (const std::string& change : changes) display.message(change);
@@ -199,10 +247,10 @@ int run_training(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   const std::vector<AnsweredItem> none;
   const std::vector<AnsweredItem>& answers = evaluator ? evaluator->answers : none;
   const LoopResult* so_far = nullptr;
-  TrainingLoop loop(settings, *training, *model, *folder, make_evaluate(evaluator, config, *model, prompts, display),
-                    [&](const StepRecord& step) {
+  TrainingLoop loop(settings, *training, *model, first ? &*folder : nullptr,
+                    make_evaluate(evaluator, config, *model, prompts, display), [&](const StepRecord& step) {
                       display.step(step);
-                      if (step.held_out) files.try_to_write(RunOutcome::kUnfinished, *so_far, answers);
+                      if (step.held_out && files) files->try_to_write(RunOutcome::kUnfinished, *so_far, answers);
                     });
   so_far = &loop.result();
   if (resumed) loop.resume(*resumed);
@@ -212,22 +260,38 @@ int run_training(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   try {
     result = loop.run();
   } catch (const Error& error) {
+    if (!first) throw;
     log_error(error.what());
-    files.try_to_write(RunOutcome::kFailed, *so_far, answers, error.what());
+    files->try_to_write(RunOutcome::kFailed, *so_far, answers, error.what());
     if (so_far->checkpoint.empty()) throw;
     throw Error(error.what(), error.hint() + how_to_continue(resume_command(purpose, path), so_far->checkpoint));
   } catch (const std::exception& error) {
+    if (!first) throw;
     log_error(error.what());
-    files.try_to_write(RunOutcome::kFailed, *so_far, answers, error.what());
+    files->try_to_write(RunOutcome::kFailed, *so_far, answers, error.what());
     throw;
   }
-  files.write(result.signal == 0 ? RunOutcome::kFinished : RunOutcome::kInterrupted, result, answers);
+  if (!first) return result.signal == 0 ? 0 : 128 + result.signal;
+  if (run_ranks().size() > 1) log_info("bytes sent by rank 0: " + std::to_string(run_ranks().sent()));
+  files->write(result.signal == 0 ? RunOutcome::kFinished : RunOutcome::kInterrupted, result, answers);
   log_info((result.signal == 0 ? "finished at step " : "stopped at step ") + std::to_string(result.last_step));
   RunClosing end = closing(result, *folder, resume_command(purpose, path));
   if (settings.adapter && !end.checkpoint.empty())
     end.checkpoint += "    (the adapter; its model is " + model_folder.string() + ")";
   display.close(end);
   return result.signal == 0 ? 0 : 128 + result.signal;
+}
+
+}  // namespace
+
+int run_training(const TrainingOptions& options, ConfigPurpose purpose, const MakeTraining& make_training,
+                 MakeComponents make_components) {
+  if (options.resume && options.overwrite)
+    throw UsageError("--resume continues a run, --overwrite starts it anew", "give one of them");
+  join_ranks();
+  const int status = run_on_ranks(options, purpose, make_training, make_components);
+  run_ranks().leave();
+  return status;
 }
 
 }  // namespace drift

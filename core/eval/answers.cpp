@@ -3,6 +3,7 @@
 #include <core/base/model_policy.h>
 #include <core/base/phase_timer.h>
 #include <core/rollout/response_text.h>
+#include <core/rollout/together.h>
 
 #include <ATen/core/grad_mode.h>
 
@@ -59,7 +60,7 @@ std::vector<AnsweredItem> write_answers(const AnswerSettings& settings, std::int
   Trajectories trajectories;
   const Rollout& rollout = **settings.rollout;
   input.prompts = settings.prompts->encode(items, 1, rollout.response_length());
-  rollout.generate(input, trajectories);
+  generate_together(rollout, input, trajectories);
   if (settings.cancelled != nullptr && *settings.cancelled) return {};
   std::vector<AnsweredItem> answers;
   for (std::int64_t b = 0; b < count; ++b) {
@@ -76,7 +77,7 @@ void judge_answers(const Judge& judge, std::vector<AnsweredItem>& answers) {
   std::vector<RewardRequest> requests;
   for (const AnsweredItem& answered : answers)
     requests.push_back({answered.response, &answered.item, answered.truncated});
-  std::vector<Judgement> judgements = judge.judge(requests);
+  std::vector<Judgement> judgements = judge_together(judge, requests);
   for (std::size_t i = 0; i < answers.size(); ++i) answers[i].judgement = std::move(judgements[i]);
 }
 

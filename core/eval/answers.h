@@ -47,10 +47,10 @@ struct AnswerSettings {
 /// Held-out items [first, first + count).
 std::vector<TaskItem> held_out_items(const Loaded<Task>& task, std::int64_t first, std::int64_t count);
 
-/// Write responses [first, first + count), not judged. Empty if it was cancelled.
+/// Collective: write responses [first, first + count), not judged. Empty if it was cancelled.
 std::vector<AnsweredItem> write_answers(const AnswerSettings& settings, std::int64_t first, std::int64_t count);
 
-/// Fill in the judgements.
+/// Collective: fill in the judgements.
 void judge_answers(const Judge& judge, std::vector<AnsweredItem>& answers);
 
 }  // namespace drift

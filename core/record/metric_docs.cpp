@@ -41,6 +41,10 @@ RecordDoc step_doc() {
         "with algorithm.rollout_correction: mean weight of the tokens that are scored in the state that committed "
         "them"},
        {"rollout_capped", "share", kShare, "of these tokens, whose weight is the cap"},
+       {"rank_idle", "share", kShare,
+        "of the step, that a process spent in exchanges with the others and waiting for them; mean over the processes, "
+        "where there are several"},
+       {"rank_idle_max", "share", kShare, "the largest of these shares"},
        {"two_pass", "true / false", "",
         "a coupled loss exceeded the memory budget: contexts were scored first, then computed in parts"},
        {"skipped", "true / false", "", "nothing could be learned: no optimizer step"},

@@ -34,6 +34,8 @@ constexpr NamedNumber kNumbers[] = {
     {"rollout_gap_max", &StepRecord::rollout_gap_max},
     {"rollout_weight", &StepRecord::rollout_weight},
     {"rollout_capped", &StepRecord::rollout_capped},
+    {"rank_idle", &StepRecord::rank_idle},
+    {"rank_idle_max", &StepRecord::rank_idle_max},
 };
 
 struct NamedPhase {
@@ -166,7 +168,8 @@ std::string to_json_line(const StepRecord& record) {
   for (const char* name : {"response_length", "forwards_per_response", "tokens_per_second", "learning_rate",
                            "update_forwards_per_response", "update_backwards_per_response"})
     line[name] = number(record.value(name));
-  for (const char* name : {"rollout_gap", "rollout_gap_max", "rollout_weight", "rollout_capped"}) {
+  for (const char* name :
+       {"rollout_gap", "rollout_gap_max", "rollout_weight", "rollout_capped", "rank_idle", "rank_idle_max"}) {
     if (!std::isnan(record.value(name))) line[name] = number(record.value(name));
   }
   line["two_pass"] = record.two_pass;

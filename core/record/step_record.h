@@ -58,6 +58,8 @@ struct StepRecord {
   double rollout_gap_max = kUnknown;  ///< … and largest absolute difference
   double rollout_weight = kUnknown;   ///< of rollout_correction, mean over the tokens that have one
   double rollout_capped = kUnknown;   ///< share of these whose weight is the cap
+  double rank_idle = kUnknown;        ///< share of the step that a rank spent in exchanges: mean over several ranks …
+  double rank_idle_max = kUnknown;    ///< … and the largest
   bool two_pass = false;
   bool skipped = false;                                       ///< no group was live: no optimizer step
   std::map<std::string, double, std::less<>> loss_metrics;    ///< what the loss reports: loss/NAME in metrics.jsonl

@@ -147,8 +147,10 @@ void RunDisplay::header(const RunHeader& header) {
   if (header.parameters > 0) model += " " + format_parameters(header.parameters) + " parameters";
   if (!header.data_type.empty()) model += " " + header.data_type;
   std::string device = header.device;
-  if (header.threads > 0)
-    device += ", " + std::to_string(header.threads) + (header.threads == 1 ? " thread" : " threads");
+  if (header.threads > 0) {
+    device += header.ranks > 1 ? ", " + std::to_string(header.ranks) + " ranks of " : ", ";
+    device += std::to_string(header.threads) + (header.threads == 1 ? " thread" : " threads");
+  }
   terminal_.print(
       join_header(terminal_, {terminal_.styled("drift " + header.version, Style::kStrong), header.algorithm, model,
                               header.task, device, header.run_folder.empty() ? "" : "run " + header.run_folder,

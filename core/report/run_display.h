@@ -24,7 +24,8 @@ struct RunHeader {
   std::string data_type = {};  ///< "float32"
   std::string task = {};
   std::string device = {};  ///< "cpu"
-  int threads = 0;
+  std::int64_t ranks = 1;   ///< processes; one is not worth a word
+  int threads = 0;          ///< of each
   std::string run_folder = {};
   std::int64_t resumed_at = 0;  ///< last finished step of the run that goes on
 };

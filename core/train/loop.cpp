@@ -5,8 +5,11 @@
 #include <core/base/phase_timer.h>
 #include <core/base/stop_signal.h>
 #include <core/boundary/plugin_call.h>
+#include <core/ranks/ranks.h>
 
 #include <drift/error.h>
+
+#include <ATen/ops/full.h>
 
 #include <algorithm>
 #include <charconv>
@@ -31,10 +34,38 @@ double parsed(const std::map<std::string, std::string>& values, const std::strin
   return value;
 }
 
+constexpr double kSameOnAllRanks = 1e-4;  // relative; rounding is far less
+
+/// Collective: of each rank, its number.
+at::Tensor of_all_ranks(double value) { return run_ranks().all_gather(at::full({1}, value, at::kDouble)); }
+
+/// Collective. What every rank computes must not drift apart unseen. @throws Error if it has
+void require_same_number(const char* name, double value) {
+  const auto value_R = of_all_ranks(value);
+  for (std::int64_t r = 1; r < value_R.size(0); ++r) {
+    const double first = value_R[0].item<double>(), other = value_R[r].item<double>();
+    const bool same = std::isnan(first)
+                          ? std::isnan(other)
+                          : std::abs(other - first) <= kSameOnAllRanks * (std::abs(first) + kSameOnAllRanks);
+    if (!same)
+      throw Error(std::string("the ranks no longer compute the same: ") + name + " is " + exact(first) + " on " +
+                      run_ranks().name(0) + ", " + exact(other) + " on " + run_ranks().name(r),
+                  "a plugin that is not a function of its input and its random stream does this, or a faulty machine");
+  }
+}
+
+/// Collective: the signal that ends the run after this step, or 0. Ranks hear of one at different times, and must end
+/// after the same step.
+int stop_signal() {
+  const auto received = static_cast<double>(StopSignal::received());
+  return run_ranks().size() == 1 ? StopSignal::received()
+                                 : static_cast<int>(of_all_ranks(received).max().item<double>());
+}
+
 }  // namespace
 
 TrainingLoop::TrainingLoop(const LoopSettings& settings, Training& training, const Model& model,
-                           const RunFolder& folder, Evaluate evaluate, Observe observe)
+                           const RunFolder* folder, Evaluate evaluate, Observe observe)
     : settings_(settings),
       training_(training),
       model_(model),
@@ -59,8 +90,8 @@ void TrainingLoop::resume(const ResumePoint& point) {
 }
 
 LoopResult TrainingLoop::run() {
-  const StopSignal stop;
-  folder_.truncate_metrics(result_.checkpoint.empty() ? -1 : result_.last_step);
+  const StopSignal stop(run_ranks().is_first() ? "step" : nullptr);
+  if (folder_ != nullptr) folder_->truncate_metrics(result_.checkpoint.empty() ? -1 : result_.last_step);
   if (result_.checkpoint.empty() && evaluate_ && settings_.evaluate_before) {
     set_current_step(0);
     guarded("evaluation before the first step", [&] {
@@ -79,13 +110,13 @@ LoopResult TrainingLoop::run() {
       evaluate(metrics);
     });
   }
-  while (result_.last_step < settings_.steps && StopSignal::received() == 0) {
+  while (result_.last_step < settings_.steps && (result_.signal = stop_signal()) == 0) {
     const std::int64_t step = result_.last_step + 1;
     set_current_step(step);
     guarded("step " + std::to_string(step), [&] { train_step(step); });
   }
   set_current_step(kNoStep);
-  result_.signal = StopSignal::received();
+  if (result_.signal == 0) result_.signal = stop_signal();
   return result_;
 }
 
@@ -93,6 +124,7 @@ LoopResult TrainingLoop::run() {
 void TrainingLoop::guarded(const std::string& when, const std::function<void()>& action) const {
   const std::string safe = result_.checkpoint.empty() ? "no checkpoint had been written yet"
                                                       : "safe on disk: " + result_.checkpoint.string();
+  if (!run_ranks().is_first()) return action();  // the first rank reports, and adds this
   try {
     action();
   } catch (const Error& error) {
@@ -106,7 +138,9 @@ void TrainingLoop::guarded(const std::string& when, const std::function<void()>&
 
 void TrainingLoop::train_step(std::int64_t step) {
   const PhaseTimer timer;
+  const double waited = run_ranks().waited();
   StepRecord metrics = training_.run(step);
+  compare_ranks(metrics, run_ranks().waited() - waited);
   result_.last_step = step;
   metrics.seconds->total += unaccounted_;
   for (const std::string& text : metrics.warnings) warn(step, text);
@@ -120,7 +154,16 @@ void TrainingLoop::train_step(std::int64_t step) {
   unaccounted_ = record_timer.seconds();
   result_.seconds += unaccounted_;
   const bool save_due = settings_.checkpoint_every > 0 && step % settings_.checkpoint_every == 0;
-  if (last || save_due || StopSignal::received() != 0) save(step);
+  if (last || save_due || stop_signal() != 0) save(step);
+}
+
+void TrainingLoop::compare_ranks(StepRecord& metrics, double waited) const {
+  if (run_ranks().size() == 1) return;
+  const auto idle_R = of_all_ranks(waited / metrics.seconds->total);
+  metrics.rank_idle = idle_R.mean().item<double>();
+  metrics.rank_idle_max = idle_R.max().item<double>();
+  require_same_number("loss", metrics.loss);
+  require_same_number("grad_norm", metrics.grad_norm);
 }
 
 void TrainingLoop::evaluate(StepRecord& metrics) {
@@ -130,11 +173,12 @@ void TrainingLoop::evaluate(StepRecord& metrics) {
 }
 
 void TrainingLoop::record(const StepRecord& metrics) {
-  folder_.append_metrics(to_json_line(metrics));
+  if (folder_ != nullptr) folder_->append_metrics(to_json_line(metrics));
   observe_(metrics);
 }
 
 void TrainingLoop::save(std::int64_t step) {
+  if (folder_ == nullptr) return;
   RunCheckpoint checkpoint;
   checkpoint.parameters = settings_.adapter ? adapter_parameters(model_) : model_.parameters();
   checkpoint.adapter = settings_.adapter;
@@ -150,7 +194,7 @@ void TrainingLoop::save(std::int64_t step) {
     checkpoint.state.values["before.standard_error"] = exact(result_.before->standard_error);
     checkpoint.state.values["before.items"] = std::to_string(result_.before->items);
   }
-  result_.checkpoint = folder_.save_checkpoint(checkpoint, settings_.keep_checkpoints);
+  result_.checkpoint = folder_->save_checkpoint(checkpoint, settings_.keep_checkpoints);
   log_info("checkpoint " + result_.checkpoint.string());
 }
 

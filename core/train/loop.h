@@ -42,14 +42,16 @@ struct LoopResult {
 };
 
 /// Step after step: train, evaluate, write the metrics, save; continue exactly from a checkpoint; stop on a signal.
+/// Where a run has several ranks, each has such a loop: the first one's writes.
 class TrainingLoop {
  public:
   using Evaluate = std::function<HeldOutResult()>;
   using Observe = std::function<void(const StepRecord& step)>;
 
+  /// @param folder    null: another rank writes
   /// @param evaluate  empty: the run has no held-out items.
   /// @param observe   is told of every step when its metrics are on disk, of the evaluation before the first one too
-  TrainingLoop(const LoopSettings& settings, Training& training, const Model& model, const RunFolder& folder,
+  TrainingLoop(const LoopSettings& settings, Training& training, const Model& model, const RunFolder* folder,
                Evaluate evaluate, Observe observe);
 
   /// Before run(): put the optimizer and the counters where the checkpoint left them. The weights are the caller's.
@@ -63,6 +65,7 @@ class TrainingLoop {
  private:
   void guarded(const std::string& when, const std::function<void()>& action) const;
   void train_step(std::int64_t step);
+  void compare_ranks(StepRecord& metrics, double waited) const;
   void evaluate(StepRecord& metrics);
   void record(const StepRecord& metrics);
   void save(std::int64_t step);
@@ -72,7 +75,7 @@ class TrainingLoop {
   const LoopSettings& settings_;
   Training& training_;
   const Model& model_;
-  const RunFolder& folder_;
+  const RunFolder* folder_;
   Evaluate evaluate_;
   Observe observe_;
   LoopResult result_;

@@ -5,7 +5,9 @@
 #include <core/base/model_policy.h>
 #include <core/base/phase_timer.h>
 #include <core/base/trainable.h>
+#include <core/ranks/ranks.h>
 #include <core/rollout/response_text.h>
+#include <core/rollout/together.h>
 #include <core/rollout/truncation.h>
 #include <core/train/different_responses.h>
 #include <core/update/rollout_correction.h>
@@ -137,7 +139,7 @@ StepRecord PolicyTraining::run(std::int64_t step) {
   metrics.learning_rate = optimizer_.learning_rate();
   const Scored scored = roll_out(step, metrics);
   update(step, scored, metrics);
-  metrics.plugin_metrics.merge(take_component_metrics());
+  metrics.plugin_metrics.merge(take_component_metrics(run_ranks()));
   metrics.seconds->total = timer.seconds();
   return metrics;
 }
@@ -159,7 +161,7 @@ PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& m
   {
     const at::NoGradGuard no_gradient;
     input.prompts = prompts_.encode(items, group_size_, components_.rollout->response_length());
-    components_.rollout->generate(input, scored.trajectories);
+    generate_together(*components_.rollout, input, scored.trajectories);
   }
   metrics.seconds->rollout = rollout_timer.seconds();
   if (temperature_ > 0) require_different_responses(*components_.rollout, input, scored.trajectories, group_size_);
@@ -195,7 +197,7 @@ void PolicyTraining::score(const std::vector<TaskItem>& items, const Trajectorie
     const auto item = static_cast<std::size_t>(b / group_size_);
     requests.push_back({texts[static_cast<std::size_t>(b)], &items[item], truncated_B[b].item<bool>()});
   }
-  const auto judgements = components_.judge.judge(requests);
+  const auto judgements = judge_together(components_.judge, requests);
 
   scored.reward_B = at::empty({responses}, at::kDouble);
   const auto cut_off_B = fills_its_length(trajectories.valid_BL, truncation_margin_);

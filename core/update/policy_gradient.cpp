@@ -6,6 +6,7 @@
 #include <core/base/phase_timer.h>
 #include <core/base/trainable.h>
 #include <core/boundary/plugin_call.h>
+#include <core/ranks/ranks.h>
 #include <core/update/gradient_sum.h>
 #include <core/update/row_graph.h>
 #include <core/update/update_passes.h>
@@ -51,9 +52,11 @@ class GradientComputation {
   /// The graphs of all rows are alive together; the LM head runs on a few complete units at a time.
   void one_pass(const UpdatePass& pass) {
     const Views views = pass.views();
-    const auto rows = distinct_view_rows(model_.traits(), *batch_.trajectories, *batch_.plan, views);
+    auto rows = distinct_view_rows(model_.traits(), *batch_.trajectories, *batch_.plan, views);
     result_.rows += static_cast<std::int64_t>(rows.size());
     result_.backward_rows += static_cast<std::int64_t>(rows.size());
+    const auto chunks = chunk_units(pass.units, rows, length_, memory_.logit_rows);
+    rows = rows_of_this_rank(std::move(rows));
     std::vector<std::unique_ptr<RowGraph>> shards(heads_.size());
     timed(result_.seconds.forward, [&] {
       for_shards(rows, [&](std::size_t worker, std::int64_t begin, std::int64_t end) {
@@ -67,17 +70,17 @@ class GradientComputation {
                    [&](std::size_t worker, std::int64_t, std::int64_t) { body(*shards[worker], heads_[worker]); });
       });
     };
-    for (const LogitChunk& chunk : chunk_units(pass.units, rows, length_, memory_.logit_rows)) {
+    for (const LogitChunk& chunk : chunks) {
       const Views some(views.begin() + chunk.views.begin, views.begin() + chunk.views.end);
       const Range flat{chunk.views.begin * length_, chunk.views.end * length_};
       const auto scores = empty_scores(some);
       if (chunk.fits) {
         each_head([&](RowGraph& shard, HeadWorker& head) { shard.score(head, flat, scores); });
-        const auto gradient = evaluate(some, scores);
+        const auto gradient = evaluate_together(some, scores);
         each_head([&](RowGraph& shard, HeadWorker& head) { shard.backward(head, gradient); });
       } else {
         each_head([&](RowGraph& shard, HeadWorker& head) { shard.score_in_parts(head, flat, logit_rows(), scores); });
-        const auto gradient = evaluate(some, scores);
+        const auto gradient = evaluate_together(some, scores);
         each_head(
             [&](RowGraph& shard, HeadWorker& head) { shard.backward_in_parts(head, flat, logit_rows(), gradient); });
       }
@@ -95,10 +98,11 @@ class GradientComputation {
       scores = score_views(model_, *batch_.trajectories, *batch_.plan, views, needs_.entropy, batch_.adapters);
     });
     const auto gradient = evaluate(views, scores);
-    const auto rows = distinct_view_rows(model_.traits(), *batch_.trajectories, *batch_.plan, views);
+    auto rows = distinct_view_rows(model_.traits(), *batch_.trajectories, *batch_.plan, views);
     result_.two_pass = true;
     result_.rows += 2 * static_cast<std::int64_t>(rows.size());
     result_.backward_rows += static_cast<std::int64_t>(rows.size());
+    rows = rows_of_this_rank(std::move(rows));
     const Range flat{0, static_cast<std::int64_t>(views.size()) * length_};
     const std::int64_t rows_at_once = std::max<std::int64_t>(1, pass.rows_at_once / workers_);
     timed(result_.seconds.backward, [&] {
@@ -119,6 +123,7 @@ class GradientComputation {
     // Without advantages there is nothing to miss.
     if (!result_.has_gradient) result_.has_gradient = !batch_.advantage_B.any().item<bool>();
     result_.gradients = gradients_.take_total();
+    run_ranks().all_reduce(result_.gradients);
     return std::move(result_);
   }
 
@@ -174,6 +179,12 @@ class GradientComputation {
     input.totals = batch_.totals;
     input.scored_B = batch_.scored_B.to(device);
     return input;
+  }
+
+  /// The loss of these views, of which each rank has scored its own rows. Every rank computes all of it: it is small.
+  ScoreGradient evaluate_together(const Views& views, const PolicyScores& current) {
+    timed(result_.seconds.head, [&] { current.gather_from_ranks(); });
+    return evaluate(views, current);
   }
 
   /// The loss of these views, and what it needs of their scores.

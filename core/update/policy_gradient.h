@@ -57,14 +57,15 @@ struct PolicyGradient {
   bool two_pass = false;  ///< a coupled unit did not fit: log-probabilities first, gradients again in parts
 };
 
-/// Value and exact gradient of the loss. Views are taken together as the loss's coupling demands and as the memory
-/// budget allows; the LM head is fused with the log-softmax and runs on scored positions, some at a time, so that each
-/// of its three products is computed once. A coupled unit beyond the budget costs extra work, for the same gradient:
-/// activations inside the blocks are recomputed in the backward, or, if that is not enough, the unit's
-/// log-probabilities are computed without gradients first, the loss gives d loss / d log-prob, and every part is
-/// computed again with gradients and goes backwards with its share.
+/// Collective: value and exact gradient of the loss, the same on every rank. Each rank computes its share of the rows;
+/// the log-probabilities are exchanged before the loss, which every rank computes, and the gradients at the end. Views
+/// are taken together as the loss's coupling demands and as the memory budget allows; the LM head is fused with the
+/// log-softmax and runs on scored positions, some at a time, so that each of its three products is computed once. A
+/// coupled unit beyond the budget costs extra work, for the same gradient: activations inside the blocks are recomputed
+/// in the backward, or, if that is not enough, the unit's log-probabilities are computed without gradients first, the
+/// loss gives d loss / d log-prob, and every part is computed again with gradients and goes backwards with its share.
 ///
-/// @param memory_budget  bytes for activations; at least one row is always computed.
+/// @param memory_budget  bytes for activations, on each rank; at least one row is always computed.
 /// @throws Error if the log-probabilities, the loss or its gradient are not finite.
 PolicyGradient policy_gradient(const Model& model, const LossEstimator& loss, const UpdateBatch& batch,
                                std::int64_t memory_budget);

@@ -1,5 +1,7 @@
 #include <core/update/policy_scores.h>
 
+#include <core/ranks/ranks.h>
+
 #include <drift/parallel.h>
 
 #include <ATen/OpMathType.h>
@@ -32,10 +34,17 @@ void PolicyScores::put(const at::Tensor& flat_E, const kernels::TokenScores& sco
   if (entropy_FL.defined()) entropy_FL.view({-1}).index_copy_(0, flat_E, scores.entropy_E);
 }
 
+void PolicyScores::gather_from_ranks() const {
+  // A place is 0 but on the rank that has its row, so that the sum is exact.
+  std::vector<at::Tensor> tensors{logprob_FL};
+  if (entropy_FL.defined()) tensors.push_back(entropy_FL);
+  run_ranks().all_reduce(tensors);
+}
+
 PolicyScores score_views(const Model& model, const Trajectories& trajectories, const MaskPlan& plan,
                          const std::vector<std::int64_t>& views, bool want_entropy, const RowAdapters& adapters) {
   const at::NoGradGuard no_gradient;
-  const auto rows = distinct_view_rows(model.traits(), trajectories, plan, views);
+  auto rows = distinct_view_rows(model.traits(), trajectories, plan, views);
   const std::int64_t length = trajectories.tokens_BL.size(1);
   const std::int64_t sequence = trajectories.prompts.tokens_BP.size(1) + length;
   const auto head_VH = model.lm_head_VH();
@@ -44,6 +53,7 @@ PolicyScores score_views(const Model& model, const Trajectories& trajectories, c
   const auto type = at::toOpMathType(head_VH.scalar_type());
   PolicyScores scores(all_flat.end / length, length, head_VH.options().dtype(type).requires_grad(false), want_entropy);
   scores.rows = static_cast<std::int64_t>(rows.size());
+  rows = rows_of_this_rank(std::move(rows));
 
   const std::int64_t workers = scoring_workers(model, head_VH.is_cpu());
   const std::int64_t rows_at_once = rows_scored_at_once(model, sequence, head_VH.is_cpu()) / workers;
@@ -62,6 +72,7 @@ PolicyScores score_views(const Model& model, const Trajectories& trajectories, c
                     }
                   }
                 });
+  scores.gather_from_ranks();
   return scores;
 }
 

@@ -1,5 +1,6 @@
 #include <core/update/update_passes.h>
 
+#include <core/ranks/ranks.h>
 #include <core/update/policy_scores.h>
 
 #include <algorithm>
@@ -57,16 +58,19 @@ Views UpdatePass::views() const {
 }
 
 std::vector<UpdatePass> plan_passes(const MaskPlan& plan, Coupling coupling, const UpdateMemory& memory) {
+  // Equal shares of the rows, of which there are at most as many as views.
+  const std::int64_t ranks = run_ranks().size(), rows = ranks * memory.rows,
+                     recomputed = ranks * memory.recomputed_rows;
   std::vector<UpdatePass> passes;
   for (Views& unit : coupled_units(plan, coupling)) {
     const auto size = static_cast<std::int64_t>(unit.size());
     UpdatePass pass;
-    pass.recompute = size > memory.rows && (size <= memory.recomputed_rows || memory.rows == 0);
+    pass.recompute = size > rows && (size <= recomputed || rows == 0);
     pass.rows_at_once = pass.recompute ? memory.recomputed_rows : memory.rows;
-    pass.scores_first = size > pass.rows_at_once;
+    pass.scores_first = size > ranks * pass.rows_at_once;
     const bool joins = !passes.empty() && !pass.scores_first && !passes.back().scores_first &&
                        passes.back().recompute == pass.recompute &&
-                       count_views(passes.back().units) + size <= pass.rows_at_once;
+                       count_views(passes.back().units) + size <= ranks * pass.rows_at_once;
     if (!joins) passes.push_back(std::move(pass));
     passes.back().units.push_back(std::move(unit));
   }
@@ -79,35 +83,36 @@ std::vector<LogitChunk> chunk_units(const std::vector<Views>& units, const std::
   std::vector<std::size_t> unit_of_view;
   for (std::size_t u = 0; u < units.size(); ++u) unit_of_view.insert(unit_of_view.end(), units[u].size(), u);
   std::vector<std::vector<std::size_t>> reads(units.size());
-  std::size_t hidden_rows = 0;
-  for (const ViewRow& row : rows) {
+  const auto ranks = static_cast<std::size_t>(run_ranks().size());
+  std::vector<std::size_t> rank_of;  // of each hidden row
+  for (std::size_t r = 0; r < rows.size(); ++r) {
     std::int64_t last_position = -1;
-    for (const auto& target : row.targets) {
-      hidden_rows += target.position != last_position ? 1 : 0;
+    for (const auto& target : rows[r].targets) {
+      if (target.position != last_position) rank_of.push_back(r % ranks);
       last_position = target.position;
-      reads[unit_of_view[static_cast<std::size_t>(target.flat / length)]].push_back(hidden_rows - 1);
+      reads[unit_of_view[static_cast<std::size_t>(target.flat / length)]].push_back(rank_of.size() - 1);
     }
   }
 
   std::vector<LogitChunk> chunks;
-  std::vector<std::size_t> chunk_of_row(hidden_rows, 0);  // the last that reads it, counted from 1
-  std::int64_t held = 0, view = 0;
+  std::vector<std::size_t> chunk_of_row(rank_of.size(), 0);  // the last that reads it, counted from 1
+  std::vector<std::int64_t> held(ranks, 0);
+  std::int64_t view = 0;
+  const auto most = [&] { return *std::ranges::max_element(held); };
   for (std::size_t u = 0; u < units.size(); ++u) {
     const auto take = [&](std::size_t chunk) {
-      std::int64_t added = 0;
-      for (const std::size_t row : reads[u]) added += std::exchange(chunk_of_row[row], chunk) != chunk ? 1 : 0;
-      return added;
+      for (const std::size_t row : reads[u])
+        held[rank_of[row]] += std::exchange(chunk_of_row[row], chunk) != chunk ? 1 : 0;
     };
-    std::int64_t added = take(chunks.size());
-    if (chunks.empty() || held + added > logit_rows) {
+    take(chunks.size());
+    if (chunks.empty() || most() > logit_rows) {
       chunks.push_back({{view, view}, true});
-      held = 0;
-      added = take(chunks.size());
+      std::ranges::fill(held, 0);
+      take(chunks.size());
     }
-    held += added;
     view += static_cast<std::int64_t>(units[u].size());
     chunks.back().views.end = view;
-    chunks.back().fits = held <= logit_rows;
+    chunks.back().fits = most() <= logit_rows;
   }
   return chunks;
 }

@@ -13,7 +13,7 @@ namespace drift {
 
 using Views = std::vector<std::int64_t>;
 
-/// What fits a memory budget at a time; at least one of each, whatever the budget.
+/// What fits a rank's memory budget at a time; at least one of each, whatever the budget.
 struct UpdateMemory {
   std::int64_t rows = 0;             ///< with the whole graph of each; 0 if not even one fits
   std::int64_t recomputed_rows = 1;  ///< where each block's input is kept and the rest is computed again
@@ -30,16 +30,18 @@ struct UpdatePass {
   std::vector<Views> units;       ///< coupled views; each is complete
   bool recompute = false;         ///< activations inside the blocks are recomputed in the backward
   bool scores_first = false;      ///< the one unit does not fit: log-probabilities first, gradients in parts
-  std::int64_t rows_at_once = 0;  ///< of the parts
+  std::int64_t rows_at_once = 0;  ///< of the parts, on each rank
 
   Views views() const;
 };
 
-/// All views of a plan in passes that fit. A unit that needs more memory costs as little extra work as possible: at
-/// first nothing, then one more forward of the blocks, then also one more of the LM head.
+/// All views of a plan in passes that fit, each of them on all ranks together. A unit that needs more memory costs as
+/// little extra work as possible: at first nothing, then one more forward of the blocks, then also one more of the LM
+/// head.
 std::vector<UpdatePass> plan_passes(const MaskPlan& plan, Coupling coupling, const UpdateMemory& memory);
 
-/// Complete units of a pass whose logits are in memory together, as a range of the pass's views.
+/// Complete units of a pass whose logits are in memory together, as a range of the pass's views. `rows` are those of
+/// all ranks (rows_of_this_rank()), `logit_rows` what one rank may hold.
 struct LogitChunk {
   Range views;
   bool fits = false;  ///< one unit may be too large

@@ -1,5 +1,7 @@
 #include <core/update/view_rows.h>
 
+#include <core/ranks/ranks.h>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
@@ -126,6 +128,15 @@ std::vector<ViewRow> distinct_view_rows(const ModelTraits& traits, const Traject
                      [](const auto& a, const auto& b) { return a.position < b.position; });
   }
   return rows;
+}
+
+std::vector<ViewRow> rows_of_this_rank(std::vector<ViewRow> rows) {
+  const Ranks& ranks = run_ranks();
+  if (ranks.size() == 1) return rows;
+  std::vector<ViewRow> own;
+  for (auto r = static_cast<std::size_t>(ranks.rank()); r < rows.size(); r += static_cast<std::size_t>(ranks.size()))
+    own.push_back(std::move(rows[r]));
+  return own;
 }
 
 RowBatch make_row_batch(const Model& model, const Trajectories& trajectories, const std::vector<ViewRow>& rows,

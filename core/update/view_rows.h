@@ -37,6 +37,10 @@ struct ViewRow {
 std::vector<ViewRow> distinct_view_rows(const ModelTraits& traits, const Trajectories& trajectories,
                                         const MaskPlan& plan, const std::vector<std::int64_t>& views);
 
+/// Of the distinct rows of a pass, those that this rank computes: every size-th, so that any stretch of them is work
+/// for all ranks. It may have none.
+std::vector<ViewRow> rows_of_this_rank(std::vector<ViewRow> rows);
+
 /// A target of some rows, and the hidden row that predicts it.
 struct ScoredToken {
   std::int64_t hidden_row;

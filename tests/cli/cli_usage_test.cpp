@@ -221,7 +221,7 @@ TEST(CliUsage, DoctorSaysWhatWorks) {
     std::istringstream(line) >> verdict >> subject;
     if (subject != "reward") subjects += subject + " ";  // one line for each that cannot judge here
   }
-  EXPECT_EQ(subjects, "drift compiler LibTorch CUDA threads products plugins rewards runs ") << result.output;
+  EXPECT_EQ(subjects, "drift compiler LibTorch CUDA threads products ranks plugins rewards runs ") << result.output;
   EXPECT_EQ(result.status, problem ? 1 : 0) << result.output;
   EXPECT_EQ(last, problem ? "There are problems: see the lines that say so." : "Everything that is needed works.");
 

@@ -1,0 +1,144 @@
+#include <core/ranks/launch.h>
+
+#include <core/ranks/ranks.h>
+
+#include <drift/error.h>
+
+#include <dlfcn.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+
+namespace drift {
+namespace {
+
+constexpr std::size_t kShownFacts = 4;
+
+/// The value of an environment variable as a number, 0 if it is not one.
+int number_in(const char* variable) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr ? 0 : std::atoi(text);
+}
+
+/// Beside the library that this code is in.
+std::string transport_file() {
+  Dl_info where{};
+  ::dladdr(reinterpret_cast<void*>(&launched_ranks), &where);
+  return (std::filesystem::path(where.dli_fname).parent_path() / "libdrift_mpi.so").string();
+}
+
+/// Global, since what MPI loads later looks for its symbols.
+void* open_transport() { return ::dlopen(transport_file().c_str(), RTLD_NOW | RTLD_GLOBAL); }
+
+std::string why_not_open() {
+  if (!std::filesystem::exists(transport_file())) return "this build is without MPI";
+  const char* const reason = ::dlerror();
+  return reason == nullptr ? "libdrift_mpi.so cannot be loaded" : reason;
+}
+
+std::string text_of_facts(const Facts& facts) {
+  std::string text;
+  for (const auto& [name, value] : facts) text += name + '\0' + value + '\0';
+  return text;
+}
+
+std::map<std::string, std::string> facts_of_text(const std::string& text) {
+  std::map<std::string, std::string> facts;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t name = text.find('\0', at), value = text.find('\0', name + 1);
+    facts[text.substr(at, name - at)] = text.substr(name + 1, value - name - 1);
+    at = value + 1;
+  }
+  return facts;
+}
+
+/// "run.seed: 1 on rank 0 (a), rank 2 (b); 2 on rank 1 (a)"; empty if the ranks agree.
+std::string disagreement(const std::string& name, const std::vector<std::map<std::string, std::string>>& facts) {
+  std::map<std::string, std::vector<std::int64_t>> ranks_of;
+  for (std::size_t r = 0; r < facts.size(); ++r) {
+    const auto found = facts[r].find(name);
+    ranks_of[found == facts[r].end() ? "nothing" : found->second].push_back(static_cast<std::int64_t>(r));
+  }
+  if (ranks_of.size() == 1) return "";
+  std::string text = name + ":";
+  for (const auto& [value, ranks] : ranks_of) {
+    text += (text.back() == ':' ? " " : "; ") + value + " on ";
+    for (std::size_t i = 0; i < ranks.size() && i < kShownFacts; ++i)
+      text += (i == 0 ? "" : ", ") + run_ranks().name(ranks[i]);
+    if (ranks.size() > kShownFacts) text += " and " + std::to_string(ranks.size() - kShownFacts) + " more";
+  }
+  return text;
+}
+
+}  // namespace
+
+int launched_ranks() {
+  int ranks = std::max(number_in("OMPI_COMM_WORLD_SIZE"), number_in("PMI_SIZE"));
+  // A batch script has Slurm's count of tasks too; what srun starts has a rank.
+  if (std::getenv("PMIX_RANK") != nullptr)
+    ranks = std::max({ranks, number_in("SLURM_STEP_NUM_TASKS"), number_in("SLURM_NTASKS")});
+  return std::max(1, ranks);
+}
+
+TransportState transport_state() {
+  void* const library = open_transport();
+  void* const describe = library == nullptr ? nullptr : ::dlsym(library, kDescribeTransport);
+  if (describe == nullptr) return {"", why_not_open()};
+  const std::string text = reinterpret_cast<DescribeTransport>(describe)();
+  return {text.substr(0, std::min(text.find(','), text.find('\n'))) + ", " + transport_file(), ""};
+}
+
+void join_ranks() {
+  static std::unique_ptr<Ranks> joined;
+  if (joined || launched_ranks() == 1) return;
+  void* const library = open_transport();
+  void* const join = library == nullptr ? nullptr : ::dlsym(library, kJoinTransport);
+  if (join == nullptr) {
+    throw Error("a launcher has started " + std::to_string(launched_ranks()) +
+                    " processes, which cannot find each other: " + why_not_open(),
+                "install MPI (libopenmpi-dev) and build again, or start one process");
+  }
+  joined = std::make_unique<Ranks>(std::unique_ptr<Transport>(reinterpret_cast<JoinTransport>(join)()));
+  static std::unique_ptr<UseRanks> use;
+  use = std::make_unique<UseRanks>(*joined);
+}
+
+void require_same_facts(const Facts& facts) {
+  const auto texts = run_ranks().all_gather(text_of_facts(facts));
+  if (std::ranges::all_of(texts, [&](const std::string& text) { return text == texts.front(); })) return;
+  std::vector<std::map<std::string, std::string>> all;
+  std::set<std::string> names;
+  for (const std::string& text : texts) {
+    all.push_back(facts_of_text(text));
+    for (const auto& [name, value] : all.back()) names.insert(name);
+  }
+  std::vector<std::string> lines;
+  for (const std::string& name : names) {
+    if (std::string line = disagreement(name, all); !line.empty()) lines.push_back(std::move(line));
+  }
+  std::string text = "the processes of this run were not started alike";
+  for (std::size_t i = 0; i < lines.size() && i < kShownFacts; ++i) text += "\n    " + lines[i];
+  if (lines.size() > kShownFacts)
+    text += "\n    and " + std::to_string(lines.size() - kShownFacts) + " other differences";
+  throw Error(text, "give every rank the same file, options, program, plugins and number of processors");
+}
+
+int ranks_on_these_processors() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  ::sched_getaffinity(0, sizeof allowed, &allowed);
+  char host[256] = {};
+  ::gethostname(host, sizeof host - 1);
+  const std::string here =
+      std::string(host) + '\0' + std::string(reinterpret_cast<const char*>(&allowed), sizeof allowed);
+  const auto all = run_ranks().all_gather(here);
+  return static_cast<int>(std::ranges::count(all, here));
+}
+
+}  // namespace drift

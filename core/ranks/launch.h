@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace drift {
+
+/// How many processes a launcher (mpirun, srun with PMIx or PMI-2) has started for this run, by the environment that
+/// it gives to each; 1 if there is none.
+int launched_ranks();
+
+/// What there is to run on several ranks with. `problem` is empty if it can be used.
+struct TransportState {
+  std::string text;     ///< "Open MPI v4.1.4, /usr/lib/…/libdrift_mpi.so"
+  std::string problem;  ///< why there is none
+};
+TransportState transport_state();
+
+/// Makes run_ranks() the processes that a launcher has started. Nothing is loaded where there is but this one.
+/// @throws Error if there are several and the transport cannot be loaded.
+void join_ranks();
+
+/// What must be the same on every rank, by name.
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+/// Collective. @throws Error, on every rank, that names the facts that differ and the ranks that have them otherwise.
+void require_same_facts(const Facts& facts);
+
+/// Collective: how many ranks, this one included, may run on exactly the processors of this host that this one may run
+/// on. A launcher gives each rank its own, or all of them the same.
+int ranks_on_these_processors();
+
+}  // namespace drift

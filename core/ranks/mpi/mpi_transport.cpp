@@ -1,0 +1,140 @@
+// libdrift_mpi.so: the transport of a run that an MPI launcher has started. The program does not need MPI.
+
+#include <core/ranks/transport.h>
+
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include <mpi.h>
+
+#include <sched.h>
+#include <stdlib.h>
+
+#include <cassert>
+#include <chrono>
+#include <climits>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace drift {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kFailureTag = 1;
+// A rank that waits for others asks this long without a pause, which is as long as short messages take; then it leaves
+// the processor to them.
+constexpr std::chrono::milliseconds kBusyWait(2);
+constexpr std::chrono::microseconds kPause(100);
+// The first rank may be busy with its own work before it hears of a failure.
+constexpr std::chrono::seconds kPatience(20);
+
+/// Counts and offsets as MPI wants them.
+struct Pieces {
+  explicit Pieces(std::span<const std::int64_t> bytes) {
+    std::int64_t sum = 0;
+    for (const std::int64_t count : bytes) {
+      assert(sum + count <= INT_MAX);
+      counts.push_back(static_cast<int>(count));
+      offsets.push_back(static_cast<int>(sum));
+      sum += count;
+    }
+  }
+  std::vector<int> counts, offsets;
+};
+
+class MpiTransport final : public Transport {
+ public:
+  MpiTransport() {
+    // The program has its own handlers of fatal signals. Open MPI would warn that it does not replace them.
+    ::setenv("OMPI_MCA_opal_signal", "", /*overwrite=*/0);
+    int provided = 0;
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &size_);
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+
+  void all_gather(const void* mine, void* all, std::span<const std::int64_t> bytes) override {
+    const Pieces pieces(bytes);
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Iallgatherv(mine, pieces.counts[static_cast<std::size_t>(rank_)], MPI_BYTE, all, pieces.counts.data(),
+                    pieces.offsets.data(), MPI_BYTE, MPI_COMM_WORLD, &request);
+    wait(request);
+  }
+
+  void all_to_all(const void* mine, std::span<const std::int64_t> sent, void* theirs,
+                  std::span<const std::int64_t> received) override {
+    const Pieces to(sent), from(received);
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Ialltoallv(mine, to.counts.data(), to.offsets.data(), MPI_BYTE, theirs, from.counts.data(), from.offsets.data(),
+                   MPI_BYTE, MPI_COMM_WORLD, &request);
+    wait(request);
+  }
+
+  void tell_first(std::string_view text) override {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Isend(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, kFailureTag, MPI_COMM_WORLD, &request);
+    for (const auto end = Clock::now() + kPatience; Clock::now() < end;) {
+      int done = 0;
+      MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+      std::this_thread::sleep_for(kPause);
+    }
+  }
+
+  void leave() override { MPI_Finalize(); }
+
+  [[noreturn]] void abort(int status) override {
+    std::fflush(nullptr);
+    MPI_Abort(MPI_COMM_WORLD, status);
+    std::_Exit(status);
+  }
+
+ private:
+  /// MPI's own waiting keeps a processor busy, and would not hear of a rank that has failed.
+  void wait(MPI_Request request) const {
+    const auto start = Clock::now();
+    for (int done = 0;;) {
+      MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+      if (done != 0) return;
+      if (rank_ == 0) look_for_failure();
+      if (Clock::now() - start < kBusyWait) {
+        ::sched_yield();
+      } else {
+        std::this_thread::sleep_for(kPause);
+      }
+    }
+  }
+
+  void look_for_failure() const {
+    int found = 0;
+    MPI_Status status;
+    MPI_Iprobe(MPI_ANY_SOURCE, kFailureTag, MPI_COMM_WORLD, &found, &status);
+    if (found == 0) return;
+    int length = 0;
+    MPI_Get_count(&status, MPI_CHAR, &length);
+    std::string text(static_cast<std::size_t>(length), '\0');
+    MPI_Recv(text.data(), length, MPI_CHAR, status.MPI_SOURCE, kFailureTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    throw RankFailure{status.MPI_SOURCE, text};
+  }
+
+  int rank_ = 0, size_ = 1;
+};
+
+}  // namespace
+}  // namespace drift
+
+extern "C" __attribute__((visibility("default"))) drift::Transport* drift_join_transport() {
+  return new drift::MpiTransport();
+}
+
+/// May be called before drift_join_transport().
+extern "C" __attribute__((visibility("default"))) const char* drift_describe_transport() {
+  static char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  return text;
+}

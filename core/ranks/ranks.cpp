@@ -1,0 +1,197 @@
+#include <core/ranks/ranks.h>
+
+#include <drift/error.h>
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+#include <cstring>
+
+namespace drift {
+namespace {
+
+// Of a sum that is in memory beside the tensors: twice this.
+constexpr std::int64_t kBucketBytes = 16 << 20;
+// Below it a message costs more than its bytes: every rank gets all and adds up by itself.
+constexpr std::int64_t kSmallBytes = 16 << 10;
+
+std::string this_host() {
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+/// Bounds of the rank's share.
+std::int64_t share_bound(std::int64_t count, std::int64_t rank, std::int64_t size) { return count * rank / size; }
+
+Ranks*& current_ranks() {
+  static Ranks alone;
+  static Ranks* current = &alone;
+  return current;
+}
+
+}  // namespace
+
+Ranks::Ranks(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {
+  hosts_ = all_gather(this_host());
+}
+
+std::string Ranks::name(std::int64_t rank) const {
+  const std::string number = "rank " + std::to_string(rank);
+  return hosts_.empty() ? number : number + " (" + hosts_[static_cast<std::size_t>(rank)] + ")";
+}
+
+std::pair<std::int64_t, std::int64_t> Ranks::share(std::int64_t count) const {
+  return {share_bound(count, rank(), size()), share_bound(count, rank() + 1, size())};
+}
+
+template <class Body>
+void Ranks::exchange(std::int64_t bytes, const Body& body) {
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    body();
+  } catch (const RankFailure& failure) {
+    const auto end = failure.text.find('\0');
+    throw Error(name(failure.rank) + ": " + failure.text.substr(0, end),
+                end == std::string::npos ? "" : failure.text.substr(end + 1));
+  }
+  waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  sent_ += bytes;
+}
+
+void Ranks::gather(const void* mine, void* all, const std::vector<std::int64_t>& bytes) {
+  exchange(bytes[static_cast<std::size_t>(rank())] * (size() - 1), [&] { transport_->all_gather(mine, all, bytes); });
+}
+
+void Ranks::all_reduce(const std::vector<at::Tensor>& tensors) {
+  if (size() == 1) return;
+  const at::NoGradGuard no_gradient;
+  std::vector<at::Tensor> pieces;
+  std::int64_t held = 0;
+  const auto flush = [&] {
+    if (held == 0) return;
+    auto bucket_E = at::empty({held}, pieces.front().options().device(at::kCPU));
+    std::int64_t begin = 0;
+    for (const at::Tensor& piece : pieces) {
+      bucket_E.narrow(0, begin, piece.numel()).copy_(piece);
+      begin += piece.numel();
+    }
+    reduce_bucket(bucket_E);
+    begin = 0;
+    for (at::Tensor& piece : pieces) {
+      piece.copy_(bucket_E.narrow(0, begin, piece.numel()));
+      begin += piece.numel();
+    }
+    pieces.clear();
+    held = 0;
+  };
+  for (at::Tensor tensor : tensors) {
+    const bool in_place = tensor.is_contiguous();
+    const auto flat = tensor.contiguous().view({-1});
+    const std::int64_t capacity = kBucketBytes / tensor.element_size();
+    if (!pieces.empty() && pieces.front().scalar_type() != tensor.scalar_type()) flush();
+    for (std::int64_t begin = 0; begin < flat.numel();) {
+      if (held == capacity) flush();
+      const std::int64_t count = std::min(flat.numel() - begin, capacity - held);
+      pieces.push_back(flat.narrow(0, begin, count));
+      held += count;
+      begin += count;
+    }
+    if (in_place) continue;
+    flush();
+    tensor.copy_(flat.view(tensor.sizes()));
+  }
+  flush();
+}
+
+/// Each rank adds up its share of the numbers and gives the sum to the others: as few bytes as possible, and the sum is
+/// made once.
+void Ranks::reduce_bucket(at::Tensor& bucket_E) {
+  const std::int64_t count = bucket_E.numel(), element = bucket_E.element_size();
+  const auto add_up = [&](const at::Tensor& theirs_RE) {
+    auto sum_E = theirs_RE[0].clone();
+    for (std::int64_t r = 1; r < size(); ++r) sum_E.add_(theirs_RE[r]);
+    return sum_E;
+  };
+  if (count * element <= kSmallBytes) {
+    const auto theirs_RE = at::empty({size(), count}, bucket_E.options());
+    gather(bucket_E.data_ptr(), theirs_RE.data_ptr(),
+           std::vector<std::int64_t>(static_cast<std::size_t>(size()), count * element));
+    bucket_E = add_up(theirs_RE);
+    return;
+  }
+  std::vector<std::int64_t> sent;
+  for (std::int64_t r = 0; r < size(); ++r)
+    sent.push_back((share_bound(count, r + 1, size()) - share_bound(count, r, size())) * element);
+  const std::int64_t own = sent[static_cast<std::size_t>(rank())];
+  const std::vector<std::int64_t> received(sent.size(), own);
+  const auto theirs_RE = at::empty({size(), own / element}, bucket_E.options());
+  exchange(count * element - own,
+           [&] { transport_->all_to_all(bucket_E.data_ptr(), sent, theirs_RE.data_ptr(), received); });
+  const auto sum_E = add_up(theirs_RE);
+  gather(sum_E.data_ptr(), bucket_E.data_ptr(), sent);
+}
+
+at::Tensor Ranks::all_gather(const at::Tensor& mine) {
+  if (size() == 1) return mine.cpu();
+  const at::NoGradGuard no_gradient;
+  const auto part = mine.cpu().contiguous();
+  const auto rows_R = at::empty({size()}, at::kLong);
+  const std::int64_t rows = part.size(0);
+  gather(&rows, rows_R.data_ptr(), std::vector<std::int64_t>(static_cast<std::size_t>(size()), sizeof rows));
+  auto sizes = part.sizes().vec();
+  const std::int64_t* const rows_of = rows_R.const_data_ptr<std::int64_t>();
+  std::int64_t row_bytes = part.element_size();
+  for (std::size_t d = 1; d < sizes.size(); ++d) row_bytes *= sizes[d];
+  std::vector<std::int64_t> bytes;
+  sizes[0] = 0;
+  for (std::int64_t r = 0; r < size(); ++r) {
+    bytes.push_back(rows_of[r] * row_bytes);
+    sizes[0] += rows_of[r];
+  }
+  auto all = at::empty(sizes, part.options());
+  gather(part.data_ptr(), all.data_ptr(), bytes);
+  return all;
+}
+
+std::vector<std::string> Ranks::all_gather(const std::string& mine) {
+  if (size() == 1) return {mine};
+  const auto length = static_cast<std::int64_t>(mine.size());
+  std::vector<std::int64_t> lengths(static_cast<std::size_t>(size()));
+  gather(&length, lengths.data(), std::vector<std::int64_t>(lengths.size(), sizeof length));
+  std::int64_t total = 0;
+  for (const std::int64_t one : lengths) total += one;
+  std::string all(static_cast<std::size_t>(total), '\0');
+  gather(mine.data(), all.data(), lengths);
+  std::vector<std::string> texts;
+  std::size_t begin = 0;
+  for (const std::int64_t one : lengths) {
+    texts.push_back(all.substr(begin, static_cast<std::size_t>(one)));
+    begin += static_cast<std::size_t>(one);
+  }
+  return texts;
+}
+
+void Ranks::tell_first(const std::string& what, const std::string& hint) {
+  if (transport_) transport_->tell_first(what + '\0' + hint);
+}
+
+void Ranks::leave() {
+  if (transport_) transport_->leave();
+}
+
+void Ranks::abort(int status) {
+  if (size() > 1) transport_->abort(status);
+}
+
+Ranks& run_ranks() { return *current_ranks(); }
+
+UseRanks::UseRanks(Ranks& ranks) : previous_(current_ranks()) { current_ranks() = &ranks; }
+UseRanks::~UseRanks() { current_ranks() = previous_; }
+
+}  // namespace drift

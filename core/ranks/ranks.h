@@ -1,0 +1,80 @@
+#pragma once
+
+#include <core/ranks/transport.h>
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace drift {
+
+/// The processes of one run (ranks), as this one sees them. Where there is one process, every call returns at once.
+/// Collective calls are made by every rank, in the same order and with tensors of the same types, also by a rank that
+/// has nothing to give.
+class Ranks {
+ public:
+  Ranks() = default;  ///< this process alone
+  /// Collective.
+  explicit Ranks(std::unique_ptr<Transport> transport);
+
+  std::int64_t rank() const { return transport_ ? transport_->rank() : 0; }
+  std::int64_t size() const { return transport_ ? transport_->size() : 1; }
+  bool is_first() const { return rank() == 0; }
+  /// "rank 2 (node17)"
+  std::string name(std::int64_t rank) const;
+
+  /// This rank's part of `count` pieces of work, [begin, end); it may be empty.
+  std::pair<std::int64_t, std::int64_t> share(std::int64_t count) const;
+
+  /// Collective: the sum over the ranks, in their order, so that it has the same bits on each of them. In place.
+  void all_reduce(const std::vector<at::Tensor>& tensors);
+  /// Collective: the ranks' tensors one after another, on the CPU. They may differ in their first dimension only.
+  at::Tensor all_gather(const at::Tensor& mine);
+  std::vector<std::string> all_gather(const std::string& mine);
+  /// Collective: the first rank's.
+  std::string broadcast(const std::string& text) { return size() == 1 ? text : all_gather(text).front(); }
+
+  /// Seconds that this rank has spent in collective calls.
+  double waited() const { return waited_; }
+  /// Bytes that this rank has sent.
+  std::int64_t sent() const { return sent_; }
+
+  /// For the first rank to report; returns when it has had the time to.
+  void tell_first(const std::string& what, const std::string& hint);
+  /// Collective: the end of all communication.
+  void leave();
+  /// End every process of the run. Returns where there is but one.
+  void abort(int status);
+
+ private:
+  template <class Body>
+  void exchange(std::int64_t bytes, const Body& body);
+  void gather(const void* mine, void* all, const std::vector<std::int64_t>& bytes);
+  void reduce_bucket(at::Tensor& bucket_E);
+
+  std::unique_ptr<Transport> transport_;
+  std::vector<std::string> hosts_;
+  double waited_ = 0;
+  std::int64_t sent_ = 0;
+};
+
+/// The ranks of this process's run: this process alone, unless join_ranks() has found others.
+Ranks& run_ranks();
+
+/// While it lives, run_ranks() is another: this process alone, say, for what only one rank computes.
+class UseRanks {
+ public:
+  explicit UseRanks(Ranks& ranks);
+  ~UseRanks();
+  UseRanks(const UseRanks&) = delete;
+  UseRanks& operator=(const UseRanks&) = delete;
+
+ private:
+  Ranks* previous_;
+};
+
+}  // namespace drift

@@ -1,0 +1,24 @@
+#pragma once
+
+// What the ranks of a run do together around a rollout: each has a share of the work, and all have the result. With one
+// rank these are Rollout::generate() and Judge::judge().
+
+#include <drift/rollout.h>
+
+#include <core/rollout/judge.h>
+
+#include <span>
+#include <vector>
+
+namespace drift {
+
+/// Collective. Every rank writes its share of the responses and gets all of them, as one rank would have written them:
+/// a response depends on its prompt and its number only. Of several ranks' responses it is not known what each forward
+/// computed (Trajectories::attended_BK and its like).
+void generate_together(const Rollout& rollout, const RolloutInput& input, Trajectories& made);
+
+/// Collective. The requests of an item, which are adjacent, are judged on one rank, so that equal responses are judged
+/// once.
+std::vector<Judgement> judge_together(const Judge& judge, std::span<const RewardRequest> requests);
+
+}  // namespace drift
