@@ -210,6 +210,8 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   require_same_start(run, identity);
 
   // A new run gets its folder only when everything that it is made of could be opened.
+  const auto existing = options.overwrite ? RunFolder::Existing::kOverwrite : RunFolder::Existing::kRefuse;
+  if (!options.resume && first) RunFolder::check_free(path, existing);
   std::optional<RunFolder> folder;
   if (options.resume && first) folder.emplace(RunFolder::open(path));
   const auto resumed = options.resume ? shared_resume_point(folder) : std::nullopt;
@@ -224,10 +226,7 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
                              : open_initial_model(run.plugins->registry, config);
   auto evaluator = make_evaluator(run);
   const auto training = make_training(run, *model, prompts, std::move(training_task.task));
-  if (!folder && first) {
-    folder.emplace(
-        RunFolder::create(path, options.overwrite ? RunFolder::Existing::kOverwrite : RunFolder::Existing::kRefuse));
-  }
+  if (!folder && first) folder.emplace(RunFolder::create(path, existing));
   // Only the first rank has a folder, and says anything.
   std::optional<RunFiles> files;
   if (first) files.emplace(*folder, run, tokenizer, identity);

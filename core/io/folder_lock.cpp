@@ -41,6 +41,11 @@ std::string this_process() {
   return "process " + std::to_string(::getpid()) + " on " + host.data();
 }
 
+[[noreturn]] void throw_in_use(const fs::path& folder, const std::string& who, const std::string& owner) {
+  throw Error(folder.string() + " is in use by " + who + ": " + owner,
+              "wait for it or stop it, or choose another folder with --out");
+}
+
 [[noreturn]] void throw_lock_error(const fs::path& file, int error_number) {
   const bool unsupported = error_number == ENOLCK || error_number == ENOSYS || error_number == EOPNOTSUPP;
   if (!unsupported) throw_file_error("lock", file, error_number);
@@ -62,8 +67,7 @@ FolderLock::FolderLock(const fs::path& folder, const std::string& who, const std
   struct flock lock = whole_file();
   if (::fcntl(descriptor.get(), F_OFD_SETLK, &lock) != 0) {
     if (errno != EAGAIN && errno != EACCES) throw_lock_error(file, errno);
-    throw Error(folder.string() + " is in use by " + who + ": " + owner_of(file),
-                "wait for it or stop it, or choose another folder with --out");
+    throw_in_use(folder, who, owner_of(file));
   }
   // For information only: failing to write it is not a reason to stop. Other machines read it from the disk.
   const std::string owner = this_process();
@@ -81,6 +85,10 @@ std::optional<std::string> FolderLock::holder(const fs::path& folder, const std:
   if (::fcntl(descriptor.get(), F_OFD_GETLK, &lock) != 0) throw_lock_error(file, errno);
   if (lock.l_type == F_UNLCK) return std::nullopt;
   return owner_of(file);
+}
+
+void FolderLock::require_free(const fs::path& folder, const std::string& who, const std::string& name) {
+  if (const auto owner = holder(folder, name)) throw_in_use(folder, who, *owner);
 }
 
 }  // namespace drift

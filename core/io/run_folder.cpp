@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kStepPrefix = "step-";
 constexpr const char* kLast = "last";
+constexpr const char* kOther = "another run";
 // In this order: what makes it a run that has begun goes last.
 constexpr std::array kFilesOfARun = {"report.html",  "replay_before.html", "replay_after.html", "summary.json",
                                      "samples.json", "changes.jsonl",      "log.txt",           "plugins.json",
@@ -61,6 +62,12 @@ void create_folder(const fs::path& path) {
   if (failed) throw_file_error("create folder", path, failed.value());
 }
 
+void refuse_begun(const fs::path& path, RunFolder::Existing existing) {
+  if (existing == RunFolder::Existing::kOverwrite || !RunFolder::has_begun(path)) return;
+  throw Error("folder " + path.string() + " already has a run",
+              "continue it with --resume, replace it with --overwrite, or choose another folder with --out");
+}
+
 // The command that makes a run continue from this checkpoint.
 std::string link_command(const fs::path& checkpoint) {
   return shell_command({"ln", "-sfn", checkpoint.filename().string(), (checkpoint.parent_path() / kLast).string()});
@@ -96,13 +103,15 @@ bool RunFolder::has_begun(const fs::path& path) {
          (fs::is_directory(checkpoints, failed) && !fs::is_empty(checkpoints, failed));
 }
 
+void RunFolder::check_free(const fs::path& path, Existing existing) {
+  FolderLock::require_free(path, kOther);
+  refuse_begun(path, existing);
+}
+
 RunFolder RunFolder::create(const fs::path& path, Existing existing) {
   create_folder(path);
   RunFolder run(path);
-  if (existing == Existing::kRefuse && has_begun(path)) {
-    throw Error("folder " + path.string() + " already has a run",
-                "continue it with --resume, replace it with --overwrite, or choose another folder with --out");
-  }
+  refuse_begun(path, existing);
   for (const char* name : kFilesOfARun) {
     std::error_code failed;
     fs::remove_all(path / name, failed);
@@ -126,7 +135,7 @@ RunFolder RunFolder::open(const fs::path& path) {
   return run;
 }
 
-RunFolder::RunFolder(const fs::path& path) : path_(path), lock_(path, "another run") {}
+RunFolder::RunFolder(const fs::path& path) : path_(path), lock_(path, kOther) {}
 
 void RunFolder::write_file(std::string_view name, std::string_view content) const {
   write_file_atomically(path_ / name, content);

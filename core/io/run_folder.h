@@ -47,6 +47,8 @@ class RunFolder {
   /// Whether a run has left something here that would be lost: a line of metrics or a checkpoint.
   static bool has_begun(const std::filesystem::path& path);
 
+  /// What create() would refuse now, for before long work. @throws Error as create() does, but writes nothing.
+  static void check_free(const std::filesystem::path& path, Existing existing);
   /// A new run; files of one that never began are removed, with kOverwrite those of any.
   /// @throws Error if the folder holds a run that has begun, is in use or cannot be written.
   static RunFolder create(const std::filesystem::path& path, Existing existing = Existing::kRefuse);

@@ -176,6 +176,22 @@ TEST_F(Run, IsWrittenByOneProcessAtATime) {
   EXPECT_EQ(error_of([&] { RunFolder::open(path()); }), "");
 }
 
+TEST_F(Run, WhatIsInTheWayIsSaidBeforeTheFolderIsMade) {
+  using enum RunFolder::Existing;
+  const auto error = [&](RunFolder::Existing existing) {
+    return error_of([&] { RunFolder::check_free(path(), existing); });
+  };
+  EXPECT_EQ(error(kRefuse), "");
+  EXPECT_FALSE(fs::exists(path()));
+  {
+    const RunFolder run = RunFolder::create(path());
+    EXPECT_THAT(error(kOverwrite), HasSubstr("is in use by another run"));
+  }
+  make_run(10);
+  EXPECT_THAT(error(kRefuse), HasSubstr("already has a run"));
+  EXPECT_EQ(error(kOverwrite), "");
+}
+
 TEST_F(Run, WithoutACheckpointThereIsNothingToContinueFrom) {
   make_run(0);
   EXPECT_FALSE(RunFolder::open(path()).resume_point().has_value());
