@@ -7,8 +7,9 @@
 
 #include <ATen/Parallel.h>
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
-#include <cstring>
 #include <mutex>
 #include <set>
 #include <string_view>
@@ -115,22 +116,17 @@ std::map<std::string, double, std::less<>> take_component_metrics() {
 // What every rank computes is counted by each of them, which does not change its mean.
 std::map<std::string, double, std::less<>> take_component_metrics(Ranks& ranks) {
   const std::lock_guard lock(shared().mutex);
-  std::string own;
-  for (const auto& [name, ratio] : shared().metrics) {
-    own.append(reinterpret_cast<const char*>(&ratio), sizeof ratio);
-    own += name + '\n';
-  }
+  nlohmann::json own = nlohmann::json::object();
+  for (const auto& [name, ratio] : shared().metrics) own[name] = {ratio.sum, ratio.count};
+  std::string text_of_own;
+  nlohmann::json::to_msgpack(own, text_of_own);
   shared().metrics.clear();
   std::map<std::string, Ratio, std::less<>> sums;
-  for (const std::string& text : ranks.all_gather(own)) {
-    for (std::size_t at = 0; at < text.size();) {
-      Ratio ratio;
-      std::memcpy(&ratio, text.data() + at, sizeof ratio);
-      const std::size_t name = at + sizeof ratio, end = text.find('\n', name);
-      Ratio& sum = sums[text.substr(name, end - name)];
-      sum.sum += ratio.sum;
-      sum.count += ratio.count;
-      at = end + 1;
+  for (const std::string& text : ranks.all_gather(text_of_own)) {
+    const nlohmann::json of_rank = nlohmann::json::from_msgpack(text);
+    for (const auto& [name, ratio] : of_rank.items()) {
+      sums[name].sum += ratio[0].get<double>();
+      sums[name].count += ratio[1].get<double>();
     }
   }
   std::map<std::string, double, std::less<>> means;

@@ -1,5 +1,6 @@
 #include <core/grid/launcher.h>
 
+#include <core/base/phase_timer.h>
 #include <core/grid/slurm_jobs.h>
 #include <core/io/file_error.h>
 #include <core/process/child_process.h>
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <system_error>
@@ -25,10 +25,6 @@ namespace fs = std::filesystem;
 
 // This program, also where its file was replaced since it was started.
 constexpr const char* kThisProgram = "/proc/self/exe";
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 /// Processes of this machine, which end with this one.
 class LocalJobs : public Launcher {
@@ -50,7 +46,7 @@ class LocalJobs : public Launcher {
       command.arguments.insert(command.arguments.end(), job.arguments.begin(), job.arguments.end());
       std::error_code ignored;
       if (!job.continues.empty() && fs::exists(job.continues, ignored)) command.arguments.emplace_back("--resume");
-      active_.push_back({job.name, ChildProcess(command), std::chrono::steady_clock::now()});
+      active_.push_back({job.name, ChildProcess(command)});
     }
   }
 
@@ -60,7 +56,7 @@ class LocalJobs : public Launcher {
     for (Active& job : active_) {
       const std::optional<ChildEnd>& end = job.process.end();
       if (!end) continue;
-      ended.push_back({job.name, end->status(), how_it_ended(end->status()), seconds_since(job.began), {}});
+      ended.push_back({job.name, end->status(), how_it_ended(end->status()), job.timer.seconds(), {}});
     }
     std::erase_if(active_, [](Active& job) { return job.process.end().has_value(); });
     return ended;
@@ -82,7 +78,7 @@ class LocalJobs : public Launcher {
   struct Active {
     std::string name;
     ChildProcess process;
-    std::chrono::steady_clock::time_point began;
+    PhaseTimer timer = {};
   };
 
   std::size_t places_;

@@ -6,7 +6,6 @@
 
 #include <dlfcn.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -133,10 +132,7 @@ int ranks_on_these_processors() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   ::sched_getaffinity(0, sizeof allowed, &allowed);
-  char host[256] = {};
-  ::gethostname(host, sizeof host - 1);
-  const std::string here =
-      std::string(host) + '\0' + std::string(reinterpret_cast<const char*>(&allowed), sizeof allowed);
+  const std::string here = Ranks::host() + '\0' + std::string(reinterpret_cast<const char*>(&allowed), sizeof allowed);
   const auto all = run_ranks().all_gather(here);
   return static_cast<int>(std::ranges::count(all, here));
 }

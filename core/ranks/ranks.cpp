@@ -20,12 +20,6 @@ constexpr std::int64_t kBucketBytes = 16 << 20;
 // Below it a message costs more than its bytes: every rank gets all and adds up by itself.
 constexpr std::int64_t kSmallBytes = 16 << 10;
 
-std::string this_host() {
-  char name[256] = {};
-  ::gethostname(name, sizeof name - 1);
-  return name;
-}
-
 /// Bounds of the rank's share.
 std::int64_t share_bound(std::int64_t count, std::int64_t rank, std::int64_t size) { return count * rank / size; }
 
@@ -37,8 +31,12 @@ Ranks*& current_ranks() {
 
 }  // namespace
 
-Ranks::Ranks(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {
-  hosts_ = all_gather(this_host());
+Ranks::Ranks(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) { hosts_ = all_gather(host()); }
+
+std::string Ranks::host() {
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  return name;
 }
 
 std::string Ranks::name(std::int64_t rank) const {

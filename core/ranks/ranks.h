@@ -24,6 +24,8 @@ class Ranks {
   std::int64_t rank() const { return transport_ ? transport_->rank() : 0; }
   std::int64_t size() const { return transport_ ? transport_->size() : 1; }
   bool is_first() const { return rank() == 0; }
+  /// Of this process: "node17".
+  static std::string host();
   /// "rank 2 (node17)"
   std::string name(std::int64_t rank) const;
 

@@ -5,11 +5,10 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 
-#include <algorithm>
-#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
 #include <string>
-#include <string_view>
-#include <type_traits>
 
 namespace drift {
 namespace {
@@ -32,64 +31,39 @@ std::size_t first_request(std::span<const RewardRequest> requests, std::int64_t 
   return first;
 }
 
-// Verdicts travel as one text: numbers as their bytes, texts behind their length.
+// Verdicts travel as MessagePack, which keeps every number and byte.
 
-template <class T>
-void put_into(std::string& to, const T& value) {
-  if constexpr (std::is_same_v<T, std::string>) {
-    put_into(to, value.size());
-    to += value;
-  } else {
-    to.append(reinterpret_cast<const char*>(&value), sizeof value);
-  }
+template <class Verdict>
+nlohmann::json json_of(const Verdict& verdict) {
+  return {verdict.value, verdict.solved, static_cast<std::uint32_t>(verdict.status), verdict.reason};
 }
 
-struct VerdictReader {
-  std::string_view rest;
-
-  template <class T>
-  void read(T& value) {
-    if constexpr (std::is_same_v<T, std::string>) {
-      std::size_t size = 0;
-      read(size);
-      value = rest.substr(0, size);
-      rest.remove_prefix(size);
-    } else {
-      std::memcpy(&value, rest.data(), sizeof value);
-      rest.remove_prefix(sizeof value);
-    }
-  }
-};
-
-template <class Verdict, class Visit>
-void visit_verdict(Verdict& verdict, const Visit& visit) {
-  visit(verdict.value);
-  visit(verdict.solved);
-  visit(verdict.status);
-  visit(verdict.reason);
+template <class Verdict>
+void read_verdict(const nlohmann::json& json, Verdict& verdict) {
+  json[0].get_to(verdict.value);
+  json[1].get_to(verdict.solved);
+  verdict.status = static_cast<RewardStatus>(json[2].get<std::uint32_t>());
+  json[3].get_to(verdict.reason);
 }
 
 std::string text_of(const std::vector<Judgement>& judgements) {
-  std::string text;
-  const auto put = [&](const auto& value) { put_into(text, value); };
+  nlohmann::json list = nlohmann::json::array();
   for (const Judgement& judgement : judgements) {
-    visit_verdict(judgement, put);
-    put(judgement.parts.size());
-    for (const RewardResult& part : judgement.parts) visit_verdict(part, put);
+    nlohmann::json& one = list.emplace_back(json_of(judgement));
+    for (const RewardResult& part : judgement.parts) one.push_back(json_of(part));
   }
+  std::string text;
+  nlohmann::json::to_msgpack(list, text);
   return text;
 }
 
-void append_judgements(std::string_view text, std::vector<Judgement>& judgements) {
-  VerdictReader reader{text};
-  const auto take = [&](auto& value) { reader.read(value); };
-  while (!reader.rest.empty()) {
+void append_judgements(const std::string& text, std::vector<Judgement>& judgements) {
+  constexpr std::size_t kFirstPart = 4;  // behind what the judgement itself says
+  for (const nlohmann::json& one : nlohmann::json::from_msgpack(text)) {
     Judgement& judgement = judgements.emplace_back();
-    visit_verdict(judgement, take);
-    std::size_t parts = 0;
-    take(parts);
-    judgement.parts.resize(parts);
-    for (RewardResult& part : judgement.parts) visit_verdict(part, take);
+    read_verdict(one, judgement);
+    for (std::size_t part = kFirstPart; part < one.size(); ++part)
+      read_verdict(one[part], judgement.parts.emplace_back());
   }
 }
 

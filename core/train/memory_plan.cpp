@@ -6,6 +6,7 @@
 #include <core/components/streamed_model.h>
 #include <core/kernels/product.h>
 #include <core/update/policy_scores.h>
+#include <core/update/update_passes.h>
 
 #include <ATen/OpMathType.h>
 
@@ -65,7 +66,7 @@ class MemoryPlanner {
   bool is_shared(Shard what) const { return ranks_.count > 1 && ranks_.shard >= what; }
   /// A rank's part of `bytes` that are divided among the ranks from `what` on.
   std::int64_t part(std::int64_t bytes, Shard what) const {
-    return is_shared(what) ? (bytes + ranks_.count - 1) / ranks_.count : bytes;
+    return is_shared(what) ? ranks_.largest_share(bytes) : bytes;
   }
 
   void weights() {
@@ -151,8 +152,7 @@ class MemoryPlanner {
     const std::int64_t budget = config_.section("train").get<std::int64_t>("memory_budget_mib") << 20;
     const std::int64_t graph = shapes_.training_bytes_per_row(sequence);
     const std::int64_t wanted = work.rows * graph + work.scored_tokens * traits.vocabulary_size * element;
-    const std::int64_t least = layers * sequence * traits.hidden_size * element + graph / layers * 3 / 2;
-    const std::int64_t first = std::max(std::min(wanted, budget), least);
+    const std::int64_t first = std::max(std::min(wanted, budget), recomputed_row_bytes(shapes_, sequence));
     const std::int64_t later = std::clamp<std::int64_t>(wanted - first, 0, first);
 
     const std::int64_t of_head = head.requires_grad() ? head.numel() * (trained_.wide_bytes / trained_.elements) : 0;

@@ -40,6 +40,9 @@ enum class Shard { kNone, kOptimizer, kGradients, kParameters };
 struct Sharding {
   std::int64_t count = 1;
   Shard shard = Shard::kNone;
+
+  /// The share of the rank that has the most.
+  std::int64_t largest_share(std::int64_t amount) const { return (amount + count - 1) / count; }
 };
 
 /// Sums over the parameters that are trained; of shapes, too.

@@ -12,11 +12,6 @@ namespace {
 // Of a response's token in Trajectories: id, step, log-probability, whether it is valid.
 constexpr double kTrajectoryBytes = 8 + 4 + 4 + 1;
 
-/// The share of a rank that has the most.
-std::int64_t largest_share(std::int64_t count, const Sharding& ranks) {
-  return (count + ranks.count - 1) / ranks.count;
-}
-
 /// Of everything that all ranks have together: what a rank does not have itself.
 double of_others(const Sharding& ranks) {
   return static_cast<double>(ranks.count - 1) / static_cast<double>(ranks.count);
@@ -29,7 +24,7 @@ double forwards_of_row(const StepWork& work) {
 
 /// Passes of a rank over one step.
 double passes_of_rank(const StepWork& work, const Sharding& ranks) {
-  return static_cast<double>(std::max(work.optimizer_steps, largest_share(work.passes, ranks)));
+  return static_cast<double>(std::max(work.optimizer_steps, ranks.largest_share(work.passes)));
 }
 
 }  // namespace
@@ -109,7 +104,7 @@ MovedBytes moved_bytes(const StepWork& work, const Sharding& ranks) {
 }
 
 RankSeconds rank_seconds(const StepWork& work, const Sharding& ranks, const RankMachine& machine) {
-  const auto rows = [&](std::int64_t count) { return static_cast<double>(largest_share(count, ranks)); };
+  const auto rows = [&](std::int64_t count) { return static_cast<double>(ranks.largest_share(count)); };
   const double sequence = static_cast<double>(work.sequence), count = static_cast<double>(ranks.count);
   RankSeconds seconds;
 
@@ -139,8 +134,9 @@ RankSeconds rank_seconds(const StepWork& work, const Sharding& ranks, const Rank
 }
 
 MemoryWork memory_work_of_rank(MemoryWork work, std::int64_t ranks) {
+  const Sharding sharding{.count = ranks};
   for (std::int64_t* count : {&work.responses, &work.evaluated_at_once, &work.rows, &work.scored_tokens})
-    *count = (*count + ranks - 1) / ranks;
+    *count = sharding.largest_share(*count);
   return work;
 }
 

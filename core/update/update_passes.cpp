@@ -44,11 +44,16 @@ UpdateMemory divide_memory(const Model& model, std::int64_t sequence, std::int64
 
   const std::int64_t for_rows = memory_budget - for_logits, graph = model.training_bytes_per_row(sequence);
   memory.rows = for_rows / graph;
+  memory.recomputed_rows = std::max<std::int64_t>(1, for_rows / recomputed_row_bytes(model, sequence));
+  return memory;
+}
+
+std::int64_t recomputed_row_bytes(const Model& model, std::int64_t sequence) {
+  const auto& traits = model.traits();
+  const auto element = static_cast<std::int64_t>(model.lm_head_VH().element_size());
   const std::int64_t layers = std::max<std::int64_t>(1, traits.layers);
   // In a block that is computed again, its graph and about half as much of gradients live together.
-  const std::int64_t kept = layers * sequence * traits.hidden_size * element + graph / layers * 3 / 2;
-  memory.recomputed_rows = std::max<std::int64_t>(1, for_rows / kept);
-  return memory;
+  return layers * sequence * traits.hidden_size * element + model.training_bytes_per_row(sequence) / layers * 3 / 2;
 }
 
 Views UpdatePass::views() const {

@@ -25,6 +25,9 @@ struct UpdateMemory {
 UpdateMemory divide_memory(const Model& model, std::int64_t sequence, std::int64_t scored_tokens,
                            std::int64_t memory_budget);
 
+/// Of a row whose blocks are recomputed: their inputs, and one block's graph with its gradients.
+std::int64_t recomputed_row_bytes(const Model& model, std::int64_t sequence);
+
 /// Views whose rows go through the model together.
 struct UpdatePass {
   std::vector<Views> units;       ///< coupled views; each is complete
