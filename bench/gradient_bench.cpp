@@ -86,7 +86,7 @@ void prepare(const Recipe& recipe, Update& update) {
   MaskingInput input;
   input.trajectories = &update.trajectories;
   input.random = RandomStream(1, "masking");
-  input.sample_number_B = at::arange(responses, at::kLong);
+  input.response_number_B = at::arange(responses, at::kLong);
   masking->plan(input, update.plan);
 
   const auto& train = recipe.config().section("train");
@@ -163,8 +163,8 @@ void run(int count, char** arguments) {
   recipe.print_heading();
   std::printf("%lld responses, %lld views, %lld scored positions; %s\n",
               static_cast<long long>(update.batch.totals.responses),
-              static_cast<long long>(update.plan.sample_F.size(0)), static_cast<long long>(update.batch.totals.targets),
-              once.two_pass ? "TWO PASSES" : "one pass");
+              static_cast<long long>(update.plan.response_F.size(0)),
+              static_cast<long long>(update.batch.totals.targets), once.two_pass ? "TWO PASSES" : "one pass");
   print_work("merged", merged);
   print_work("all views", all);
 

@@ -22,8 +22,8 @@ using Views = std::vector<std::int64_t>;
 at::Tensor log_probs(const PlainLlada& model, const ModelTraits& traits, const Trajectories& responses,
                      const MaskPlan& plan) {
   const auto mask = at::full({}, traits.mask_id, at::kLong);
-  const auto written_FL = responses.tokens_BL.index_select(0, plan.sample_F);
-  auto prompt_FP = responses.prompts.tokens_BP.index_select(0, plan.sample_F);
+  const auto written_FL = responses.tokens_BL.index_select(0, plan.response_F);
+  auto prompt_FP = responses.prompts.tokens_BP.index_select(0, plan.response_F);
   if (plan.prompt_masked_FP.defined()) prompt_FP = at::where(plan.prompt_masked_FP, mask, prompt_FP);
   const auto logits = model.logits(at::cat({prompt_FP, at::where(plan.masked_FL, mask, written_FL)}, 1));
   const auto all = at::log_softmax(logits.to(at::kFloat), -1);
@@ -36,7 +36,7 @@ at::Tensor log_probs(const PlainLlada& model, const ModelTraits& traits, const T
 std::vector<std::vector<Views>> graphs_of(const UpdateCases::Case& one) {
   std::vector<Views> forwards;
   const std::int64_t* number = one.plan.forward_F.const_data_ptr<std::int64_t>();
-  for (std::int64_t view = 0; view < one.plan.sample_F.size(0); ++view) {
+  for (std::int64_t view = 0; view < one.plan.response_F.size(0); ++view) {
     const auto place = one.graphs == GraphLife::kTwoRows ? view / 2 : number[view];
     if (static_cast<std::size_t>(place) >= forwards.size()) forwards.resize(static_cast<std::size_t>(place) + 1);
     forwards[static_cast<std::size_t>(place)].push_back(view);

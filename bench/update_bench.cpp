@@ -134,7 +134,7 @@ class Server {
     const auto operations = cases_.needed_operations(*one);
     json["operations"] = operations.by_view;
     json["operations_by_context"] = operations.by_context;
-    json["views"] = one->plan.sample_F.size(0);
+    json["views"] = one->plan.response_F.size(0);
     const ProductRate rate = product_rate(type_);
     json["rate"] = rate.wall;
     json["processor_rate"] = rate.processor;

@@ -137,7 +137,7 @@ std::unique_ptr<UpdateCases::Case> UpdateCases::make(const UpdateAlgorithm& algo
   MaskingInput input;
   input.trajectories = &trajectories_;
   input.random = RandomStream(1, "masking");
-  input.sample_number_B = at::arange(kResponses, at::kLong);
+  input.response_number_B = at::arange(kResponses, at::kLong);
   masking->plan(input, one->plan);
 
   one->batch.trajectories = &trajectories_;
@@ -169,7 +169,7 @@ UpdateCases::Operations UpdateCases::needed_operations(const Case& one) const {
     positions += static_cast<double>(distinct.size());
   }
   return {
-      times * (static_cast<double>(one.plan.sample_F.size(0)) * row + one.plan.target_FL.sum().item<double>() * head),
+      times * (static_cast<double>(one.plan.response_F.size(0)) * row + one.plan.target_FL.sum().item<double>() * head),
       times * (static_cast<double>(contexts.size()) * row + positions * head)};
 }
 

@@ -21,13 +21,13 @@ void require_of_plan(bool holds, const std::string& what) {
 void check_plan(const MaskingInput& input, MaskPlan& plan) {
   const Trajectories& responses = *input.trajectories;
   const std::int64_t length = responses.tokens_BL.size(1);
-  require_of_plan(plan.sample_F.defined() && plan.sample_F.dim() == 1, "sample_F must be int64 [F]");
-  const std::int64_t views = plan.sample_F.size(0);
+  require_of_plan(plan.response_F.defined() && plan.response_F.dim() == 1, "response_F must be int64 [F]");
+  const std::int64_t views = plan.response_F.size(0);
   const auto check = [&](const char* name, at::Tensor& tensor, at::ScalarType type, at::IntArrayRef sizes) {
     require_tensor(name, tensor, type, sizes, at::kCPU, kPlanHint);
     tensor = tensor.contiguous();
   };
-  check("sample_F", plan.sample_F, at::kLong, {views});
+  check("response_F", plan.response_F, at::kLong, {views});
   check("forward_F", plan.forward_F, at::kLong, {views});
   check("masked_FL", plan.masked_FL, at::kBool, {views, length});
   check("target_FL", plan.target_FL, at::kBool, {views, length});
@@ -38,9 +38,9 @@ void check_plan(const MaskingInput& input, MaskPlan& plan) {
                      kPlanHint);
   require_of_plan(plan.forwards >= 1, "forwards (K) must be at least 1");
   if (views == 0) return;
-  require_of_plan(plan.sample_F.min().item<std::int64_t>() >= 0 &&
-                      plan.sample_F.max().item<std::int64_t>() < responses.tokens_BL.size(0),
-                  "sample_F points beyond the responses");
+  require_of_plan(plan.response_F.min().item<std::int64_t>() >= 0 &&
+                      plan.response_F.max().item<std::int64_t>() < responses.tokens_BL.size(0),
+                  "response_F points beyond the responses");
   require_of_plan(
       plan.forward_F.min().item<std::int64_t>() >= 0 && plan.forward_F.max().item<std::int64_t>() < plan.forwards,
       "forward_F must be in [0, forwards)");

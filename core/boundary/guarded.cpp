@@ -40,7 +40,7 @@ class GuardedLoss final : public Guard<LossEstimator> {
  private:
   static Lent lend(const LossInput& input) {
     Lent lent(Lent::By::kContent);
-    lent.add("plan.sample_F", input.plan.sample_F);
+    lent.add("plan.response_F", input.plan.response_F);
     lent.add("plan.forward_F", input.plan.forward_F);
     lent.add("plan.masked_FL", input.plan.masked_FL);
     lent.add("plan.target_FL", input.plan.target_FL);
@@ -86,7 +86,7 @@ class GuardedMasking final : public Guard<MaskingStrategy> {
       lent.add("trajectories->forwards_B", responses.forwards_B);
       lent.add("trajectories->prompts.tokens_BP", responses.prompts.tokens_BP);
       lent.add("trajectories->prompts.mask_BP", responses.prompts.mask_BP);
-      lent.add("sample_number_B", input.sample_number_B);
+      lent.add("response_number_B", input.response_number_B);
       plugin_->plan(input, plan);
       lent.check();
       check_plan(input, plan);

@@ -196,7 +196,7 @@ int generate(const GenerateOptions& options) {
   input.policy = &policy;
   input.prompts = padded_prompts(ids, options.samples, traits.pad_id);
   input.random = RandomStream(seed_of(config), "generate");
-  input.first_sample = options.first - 1;
+  input.first_response = options.first - 1;
 
   const bool terminal = detect_terminal(1).is_terminal;
   std::optional<LiveResponse> live;

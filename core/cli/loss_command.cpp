@@ -67,7 +67,7 @@ void print_result(const LossCase& of, const LossCaseResult& result) {
   gradient.is_number.assign(static_cast<std::size_t>(length) + 1, true);
   for (std::int64_t v = 0; v < views; ++v) {
     auto& row = gradient.rows.emplace_back();
-    row.push_back("response " + std::to_string(plan.sample_F.const_data_ptr<std::int64_t>()[v]) + ", forward " +
+    row.push_back("response " + std::to_string(plan.response_F.const_data_ptr<std::int64_t>()[v]) + ", forward " +
                   std::to_string(plan.forward_F.const_data_ptr<std::int64_t>()[v]) + ":");
     for (std::int64_t i = 0; i < length; ++i) {
       const bool scored = plan.target_FL.const_data_ptr<bool>()[v * length + i];

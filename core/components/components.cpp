@@ -69,7 +69,7 @@ Loaded<Model> create_model(const Registry& registry, const RunConfig& config, co
                            const std::string& adapter) {
   ModelConfig model_config{read_config_json(folder), weight_type(config), device};
   model_config.adapter_json = adapter;
-  if (is_quantized(config)) nn::packing_name(model_config) = config.section("model").get<std::string>("quantize");
+  if (is_quantized(config)) model_config.quantization = config.section("model").get<std::string>("quantize");
   try {
     auto model = create_component<Model>(registry, config, "model", &model_config);
     if (is_quantized(config) && capability<nn::PackedWeights>(*model) == nullptr) {

@@ -107,7 +107,7 @@ MaskingInput made_up_masking_input(const Trajectories& trajectories, std::uint64
   input.trajectories = &trajectories;
   input.random = RandomStream(seed, "masks");
   input.step = step;
-  input.sample_number_B = at::arange(kResponses, at::kLong);
+  input.response_number_B = at::arange(kResponses, at::kLong);
   input.end_id = kEndId;
   input.pad_id = kPadId;
   return input;
@@ -162,7 +162,7 @@ LossInput selected_views(const LossInput& input, const std::vector<std::int64_t>
   };
   LossInput selected = input;
   for (at::Tensor* tensor :
-       {&selected.plan.sample_F, &selected.plan.forward_F, &selected.plan.masked_FL, &selected.plan.target_FL,
+       {&selected.plan.response_F, &selected.plan.forward_F, &selected.plan.masked_FL, &selected.plan.target_FL,
         &selected.plan.committed_FL, &selected.plan.weight_F, &selected.plan.prompt_masked_FP,
         &selected.plan.attended_FL, &selected.log_probs.current_FL, &selected.log_probs.old_FL,
         &selected.log_probs.reference_FL, &selected.log_probs.entropy_FL, &selected.log_probs.reference_entropy_FL})

@@ -44,10 +44,10 @@ void require_finite(const Evaluated& evaluated) {
 
 /// The numbers of the views of each part, each part a list; for Coupling::kView a part is one view.
 std::vector<std::vector<std::int64_t>> coupled_parts(const LossInput& input, Coupling coupling) {
-  const auto* const sample_F = input.plan.sample_F.const_data_ptr<std::int64_t>();
+  const auto* const response_F = input.plan.response_F.const_data_ptr<std::int64_t>();
   std::map<std::int64_t, std::vector<std::int64_t>> parts;
-  for (std::int64_t f = 0; f < input.plan.sample_F.size(0); ++f)
-    parts[coupling == Coupling::kView ? f : coupling == Coupling::kSample ? sample_F[f] : 0].push_back(f);
+  for (std::int64_t f = 0; f < input.plan.response_F.size(0); ++f)
+    parts[coupling == Coupling::kView ? f : coupling == Coupling::kResponse ? response_F[f] : 0].push_back(f);
   std::vector<std::vector<std::int64_t>> list;
   for (auto& [key, views] : parts) list.push_back(std::move(views));
   return list;
@@ -99,7 +99,7 @@ void check_split(const LossEstimator& loss, const LossInput& input, const std::v
   for (std::size_t g = 0; g < whole.gradients.size(); ++g) {
     if (largest_difference(sum.gradients[g], whole.gradients[g]) > kLossRounding)
       throw Error(how + " the gradient is another one",
-                  "divide by LossInput::totals, not by what a call sees; else Coupling::kSample or kBatch");
+                  "divide by LossInput::totals, not by what a call sees; else Coupling::kResponse or kBatch");
   }
   for (const auto& [name, metric] : whole.metrics) {
     const auto mean = [](const std::pair<double, double>& ratio) {

@@ -14,14 +14,14 @@ MaskPlan draw(const MaskingStrategy& strategy, const Trajectories& responses, st
 }
 
 void require_same(const MaskPlan& a, const MaskPlan& b, const char* when) {
-  const bool same = a.forwards == b.forwards && same_bits(a.sample_F, b.sample_F) &&
+  const bool same = a.forwards == b.forwards && same_bits(a.response_F, b.response_F) &&
                     same_bits(a.forward_F, b.forward_F) && same_bits(a.masked_FL, b.masked_FL) &&
                     same_bits(a.target_FL, b.target_FL) && same_bits(a.committed_FL, b.committed_FL) &&
                     same_bits(a.weight_F, b.weight_F) && same_bits(a.prompt_masked_FP, b.prompt_masked_FP) &&
                     same_bits(a.attended_FL, b.attended_FL);
   if (!same)
     throw Error(std::string("the same responses and random numbers give another plan ") + when,
-                "draw from MaskingInput::random alone, at RandomPoint{step, sample_number_B[b], position, draw}, and "
+                "draw from MaskingInput::random alone, at RandomPoint{step, response_number_B[b], position, draw}, and "
                 "keep no state");
 }
 

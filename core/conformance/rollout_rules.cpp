@@ -49,7 +49,7 @@ RolloutInput part_of(const RolloutInput& whole, std::int64_t first, std::int64_t
   part.prompts.mask_BP = whole.prompts.mask_BP.narrow(0, first, count).clone();
   part.prompts.group_B = whole.prompts.group_B.narrow(0, first, count).clone();
   part.prompts.group_B.sub_(part.prompts.group_B[0].clone());
-  part.first_sample = whole.first_sample + first;
+  part.first_response = whole.first_response + first;
   return part;
 }
 
@@ -77,9 +77,10 @@ void require_same(const Trajectories& part, const Trajectories& whole, std::int6
   };
   if (!same(part.tokens_BL, whole.tokens_BL) || !same(part.valid_BL, whole.valid_BL) ||
       !same(part.step_BL, whole.step_BL) || !same(part.forwards_B, whole.forwards_B))
-    throw Error("the same prompts and random numbers give other responses " + when,
-                "draw at RandomPoint{step, first_sample + b, position, denoising step}; a response depends on nothing "
-                "but its own prompt");
+    throw Error(
+        "the same prompts and random numbers give other responses " + when,
+        "draw at RandomPoint{step, first_response + b, position, denoising step}; a response depends on nothing "
+        "but its own prompt");
   const at::Tensor& logprob_BL = part.commit_logprob_BL;
   if (largest_difference(logprob_BL, whole.commit_logprob_BL.narrow(0, first, logprob_BL.size(0))) > kRolloutRounding)
     throw Error("the log-probabilities of the same tokens differ " + when);

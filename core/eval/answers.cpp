@@ -55,7 +55,7 @@ std::vector<AnsweredItem> write_answers(const AnswerSettings& settings, std::int
   const ModelPolicy policy(*settings.model);
   input.policy = &policy;
   input.random = RandomStream(settings.seed, "held out");
-  input.first_sample = first;
+  input.first_response = first;
   input.cancelled = settings.cancelled;
   Trajectories trajectories;
   const Rollout& rollout = **settings.rollout;

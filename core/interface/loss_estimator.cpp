@@ -8,10 +8,10 @@
 
 namespace drift {
 
-at::Tensor LossInput::advantage_F1() const { return advantage_B.index_select(0, plan.sample_F).unsqueeze(1); }
+at::Tensor LossInput::advantage_F1() const { return advantage_B.index_select(0, plan.response_F).unsqueeze(1); }
 
 at::Tensor LossInput::token_advantage() const {
-  return advantage_BL.defined() ? advantage_BL.index_select(0, plan.sample_F) : advantage_F1();
+  return advantage_BL.defined() ? advantage_BL.index_select(0, plan.response_F) : advantage_F1();
 }
 
 Loss LossInput::token_mean(const at::Tensor& values_FL) const {

@@ -27,7 +27,7 @@ at::Tensor sum_where(const at::Tensor& values_FL, const at::Tensor& where_FL) {
 at::Tensor sum_over_views(const LossInput& input, const at::Tensor& values_F) {
   auto sizes = values_F.sizes().vec();
   sizes[0] = input.advantage_B.size(0);
-  return at::zeros(sizes, values_F.options()).index_add(0, input.plan.sample_F, values_F);
+  return at::zeros(sizes, values_F.options()).index_add(0, input.plan.response_F, values_F);
 }
 
 struct RatioClip::State {

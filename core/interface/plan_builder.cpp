@@ -56,14 +56,14 @@ struct Responses::State {
 Responses::Responses(const MaskingInput& input) {
   const Trajectories& from = trajectories_of(input);
   state_ = std::make_shared<State>(State{
-      plain("sample_number_B", input.sample_number_B, at::kLong, 1), plain("tokens_BL", from.tokens_BL, at::kLong, 2),
-      plain("valid_BL", from.valid_BL, at::kBool, 2), plain("step_BL", from.step_BL, at::kInt, 2),
-      plain("commit_logprob_BL", from.commit_logprob_BL, at::kFloat, 2),
+      plain("response_number_B", input.response_number_B, at::kLong, 1),
+      plain("tokens_BL", from.tokens_BL, at::kLong, 2), plain("valid_BL", from.valid_BL, at::kBool, 2),
+      plain("step_BL", from.step_BL, at::kInt, 2), plain("commit_logprob_BL", from.commit_logprob_BL, at::kFloat, 2),
       plain("prompts.tokens_BP", from.prompts.tokens_BP, at::kLong, 2).size(1)});
   for (const at::Tensor* tensor : {&state_->valid_BL, &state_->step_BL, &state_->commit_logprob_BL}) {
     if (tensor->sizes() != state_->tokens_BL.sizes()) throw Error("Responses: tensors of different shapes");
   }
-  if (state_->number_B.size(0) != size()) throw Error("Responses: not one sample number for each response");
+  if (state_->number_B.size(0) != size()) throw Error("Responses: not one response number for each response");
 }
 
 std::int64_t Responses::size() const { return state_->tokens_BL.size(0); }
@@ -88,7 +88,7 @@ std::int64_t Responses::positions_through_end(std::int64_t b, std::int64_t end_i
 
 struct PlanBuilder::State {
   std::int64_t length, prompt_length;
-  std::vector<std::int64_t> sample, forward;
+  std::vector<std::int64_t> response, forward;
   std::vector<std::uint8_t> masked, target, committed, unattended, prompt_masked;
   std::vector<float> weight;
 };
@@ -104,12 +104,12 @@ PlanBuilder::PlanBuilder(std::int64_t length, std::int64_t prompt_length) : stat
 
 PlanBuilder::~PlanBuilder() = default;
 
-void PlanBuilder::begin_view(std::int64_t sample, std::int64_t forward) {
-  if (sample < 0 || forward < 0) {
-    throw Error("PlanBuilder::begin_view(" + std::to_string(sample) + ", " + std::to_string(forward) +
+void PlanBuilder::begin_view(std::int64_t response, std::int64_t forward) {
+  if (response < 0 || forward < 0) {
+    throw Error("PlanBuilder::begin_view(" + std::to_string(response) + ", " + std::to_string(forward) +
                 "): both count from 0");
   }
-  state_->sample.push_back(sample);
+  state_->response.push_back(response);
   state_->forward.push_back(forward);
   state_->weight.push_back(1);
   for (auto* rows : {&state_->masked, &state_->target, &state_->committed, &state_->unattended}) {
@@ -144,7 +144,7 @@ void PlanBuilder::weigh(double weight) {
 
 MaskPlan PlanBuilder::finish(std::int64_t forwards) const {
   const State& state = *state_;
-  const auto views = static_cast<std::int64_t>(state.sample.size());
+  const auto views = static_cast<std::int64_t>(state.response.size());
   const std::int64_t last = views == 0 ? 0 : *std::max_element(state.forward.begin(), state.forward.end());
   if (forwards <= last) {
     throw Error("PlanBuilder::finish(" + std::to_string(forwards) + "): there is a view of forward " +
@@ -157,7 +157,7 @@ MaskPlan PlanBuilder::finish(std::int64_t forwards) const {
     return to_tensor(rows, {views, state.length}, at::kBool);
   };
   MaskPlan plan;
-  plan.sample_F = to_tensor(state.sample, {views}, at::kLong);
+  plan.response_F = to_tensor(state.response, {views}, at::kLong);
   plan.forward_F = to_tensor(state.forward, {views}, at::kLong);
   plan.masked_FL = of_responses(state.masked);
   plan.target_FL = of_responses(state.target);

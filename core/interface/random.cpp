@@ -38,7 +38,7 @@ RandomStream::RandomStream(std::uint64_t seed, std::string_view name) : key_(mix
 RandomStream RandomStream::child(std::string_view name) const { return RandomStream(mix(key_, name)); }
 
 std::uint64_t RandomStream::bits(const RandomPoint& point) const {
-  at::philox_engine philox(key_, words(point.position, point.draw), words(point.step, point.sample));
+  at::philox_engine philox(key_, words(point.position, point.draw), words(point.step, point.response));
   const std::uint64_t high = philox();
   return high << 32 | philox();
 }

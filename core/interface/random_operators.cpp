@@ -26,10 +26,10 @@ std::array<at::Tensor, 2> multiply(std::int64_t factor, const at::Tensor& x) {
 
 }  // namespace
 
-at::Tensor uniform_with_operators(const RandomStream& random, std::int64_t step, const at::Tensor& sample_M,
+at::Tensor uniform_with_operators(const RandomStream& random, std::int64_t step, const at::Tensor& response_M,
                                   const at::Tensor& position_M, const at::Tensor& draw_M) {
   auto key0 = static_cast<std::uint32_t>(random.key()), key1 = static_cast<std::uint32_t>(random.key() >> 32);
-  std::array<at::Tensor, 4> counter{at::full_like(sample_M, step), sample_M, position_M, draw_M};
+  std::array<at::Tensor, 4> counter{at::full_like(response_M, step), response_M, position_M, draw_M};
   for (int round = 0; round < kRounds; ++round) {
     const auto [high0, low0] = multiply(kFactor0, counter[0]);
     const auto [high1, low1] = multiply(kFactor1, counter[2]);

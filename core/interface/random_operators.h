@@ -10,7 +10,7 @@ namespace drift {
 
 /// uniform() of drift/sampling.h in tensor operations: what every device but the CPU uses. Takes CPU tensors (int64, of
 /// one shape) as well, so that tests can compare the two without a GPU.
-at::Tensor uniform_with_operators(const RandomStream& random, std::int64_t step, const at::Tensor& sample_M,
+at::Tensor uniform_with_operators(const RandomStream& random, std::int64_t step, const at::Tensor& response_M,
                                   const at::Tensor& position_M, const at::Tensor& draw_M);
 
 }  // namespace drift

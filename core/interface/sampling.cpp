@@ -53,19 +53,19 @@ SampledTokens sample_tokens(const at::Tensor& logits_NV, const at::Tensor& row_M
              : sample_with_operators(logits_NV, row_M, uniform_M, options);
 }
 
-at::Tensor uniform(const RandomStream& random, std::int64_t step, const at::Tensor& sample_M,
+at::Tensor uniform(const RandomStream& random, std::int64_t step, const at::Tensor& response_M,
                    const at::Tensor& position_M, const at::Tensor& draw_M) {
-  const auto points = at::broadcast_tensors({sample_M.to(at::kLong), position_M.to(at::kLong), draw_M.to(at::kLong)});
-  if (!sample_M.is_cpu()) {
-    const auto* kernels = sample_M.is_cuda() ? kernels::cuda::built_kernels() : nullptr;
+  const auto points = at::broadcast_tensors({response_M.to(at::kLong), position_M.to(at::kLong), draw_M.to(at::kLong)});
+  if (!response_M.is_cpu()) {
+    const auto* kernels = response_M.is_cuda() ? kernels::cuda::built_kernels() : nullptr;
     return kernels != nullptr ? uniform_with_kernels(*kernels, random, step, points[0], points[1], points[2])
                               : uniform_with_operators(random, step, points[0], points[1], points[2]);
   }
-  const auto sample = points[0].contiguous(), position = points[1].contiguous(), draw = points[2].contiguous();
-  auto result = at::empty(sample.sizes(), at::kDouble);
+  const auto response = points[0].contiguous(), position = points[1].contiguous(), draw = points[2].contiguous();
+  auto result = at::empty(response.sizes(), at::kDouble);
   for (std::int64_t m = 0; m < result.numel(); ++m) {
     result.data_ptr<double>()[m] =
-        random.uniform({step, sample.const_data_ptr<std::int64_t>()[m], position.const_data_ptr<std::int64_t>()[m],
+        random.uniform({step, response.const_data_ptr<std::int64_t>()[m], position.const_data_ptr<std::int64_t>()[m],
                         draw.const_data_ptr<std::int64_t>()[m]});
   }
   return result;

@@ -75,10 +75,10 @@ SampledTokens sample_with_kernels(const KernelTable& kernels, const at::Tensor& 
 }
 
 at::Tensor uniform_with_kernels(const KernelTable& kernels, const RandomStream& random, std::int64_t step,
-                                const at::Tensor& sample_M, const at::Tensor& position_M, const at::Tensor& draw_M) {
-  const auto sample = sample_M.contiguous(), position = position_M.contiguous(), draw = draw_M.contiguous();
-  auto uniform = at::empty(sample.sizes(), sample.options().dtype(at::kDouble));
-  check(kernels, kernels.uniform({random.key(), step, sample.const_data_ptr<std::int64_t>(),
+                                const at::Tensor& response_M, const at::Tensor& position_M, const at::Tensor& draw_M) {
+  const auto response = response_M.contiguous(), position = position_M.contiguous(), draw = draw_M.contiguous();
+  auto uniform = at::empty(response.sizes(), response.options().dtype(at::kDouble));
+  check(kernels, kernels.uniform({random.key(), step, response.const_data_ptr<std::int64_t>(),
                                   position.const_data_ptr<std::int64_t>(), draw.const_data_ptr<std::int64_t>(),
                                   uniform.data_ptr<double>(), uniform.numel()},
                                  stream_of(uniform)));

@@ -18,7 +18,7 @@ SampledTokens sample_with_kernels(const kernels::cuda::KernelTable& kernels, con
 
 /// int64 tensors of one shape.
 at::Tensor uniform_with_kernels(const kernels::cuda::KernelTable& kernels, const RandomStream& random,
-                                std::int64_t step, const at::Tensor& sample_M, const at::Tensor& position_M,
+                                std::int64_t step, const at::Tensor& response_M, const at::Tensor& position_M,
                                 const at::Tensor& draw_M);
 
 /// At most 4096 positions.

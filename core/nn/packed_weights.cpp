@@ -5,11 +5,8 @@
 
 namespace drift::nn {
 
-std::string& packing_name(ModelConfig& config) { return config.reserved_texts.unused.back(); }
-const std::string& packing_name(const ModelConfig& config) { return config.reserved_texts.unused.back(); }
-
 Packing Packing::of(const ModelConfig& config) {
-  const std::string& name = packing_name(config);
+  const std::string& name = config.quantization;
   if (name.empty()) return {};
   if (name != "nf4" && name != "nf4_single") throw Error("a model cannot be packed as `" + name + "`");
   return {.nf4 = true, .double_quantization = name == "nf4"};

@@ -16,13 +16,9 @@ struct Packing {
   bool nf4 = false;                 ///< in 4 bits (core/kernels/nf4.h)
   bool double_quantization = true;  ///< of their scales
 
-  /// What the core asks of a model: "nf4", "nf4_single", or nothing.
+  /// What ModelConfig::quantization asks for.
   static Packing of(const ModelConfig& config);
 };
-
-/// Where ModelConfig names the packing: in the last of its reserved texts.
-std::string& packing_name(ModelConfig& config);
-const std::string& packing_name(const ModelConfig& config);
 
 /// Capability of a model that can hold matrices in fewer bits, if its ModelConfig asks for it. Such matrices are on the
 /// meta device in Model::parameters(), and no parameter of the model requires gradients, but those of adapters.

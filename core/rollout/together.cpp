@@ -83,7 +83,7 @@ void generate_together(const Rollout& rollout, const RolloutInput& input, Trajec
     part.prompts.mask_BP = narrow(input.prompts.mask_BP);
     part.prompts.group_B = narrow(input.prompts.group_B);
     part.prompts.group_B.sub_(part.prompts.group_B[0].clone());  // groups count from 0
-    part.first_sample += begin;
+    part.first_response += begin;
     own = {};
     rollout.generate(part, own);
   }

@@ -75,7 +75,7 @@ void require_different_responses(const Rollout& rollout, const RolloutInput& inp
     throw Error(
         "it writes the same response for every member of a group, even where all tokens are equally likely: it "
         "ignores its random stream, or its settings leave one token to draw",
-        "draw at RandomPoint{step, first_sample + b, position, denoising step} of the input's random stream");
+        "draw at RandomPoint{step, first_response + b, position, denoising step} of the input's random stream");
   });
 }
 

@@ -254,17 +254,17 @@ void PolicyTraining::update(std::int64_t step, const Scored& scored, StepRecord&
   for (const std::int64_t group : groups) {
     numbers.push_back(at::arange(group * group_size_, (group + 1) * group_size_, at::kLong));
   }
-  const auto sample_number = at::cat(numbers);
-  const auto kept = select_responses(scored.trajectories, sample_number);
-  const auto plans = draw_plans(step, kept, sample_number);
-  metrics.skipped = plans.front().sample_F.size(0) == 0;
+  const auto response_number = at::cat(numbers);
+  const auto kept = select_responses(scored.trajectories, response_number);
+  const auto plans = draw_plans(step, kept, response_number);
+  metrics.skipped = plans.front().response_F.size(0) == 0;
   if (metrics.skipped) {
     metrics.warnings.push_back("the masking strategy `" + components_.masking.name() + "` gives no views of " +
                                "these responses; there is nothing to learn, the optimizer step is skipped");
     return;
   }
 
-  const auto advantage_B = advantages(scored.reward_B.index_select(0, sample_number), group_size_, advantage_);
+  const auto advantage_B = advantages(scored.reward_B.index_select(0, response_number), group_size_, advantage_);
   if (restarts_optimizer_) optimizer_.restart();
   const auto weights_BL = correct(kept, plans, metrics);
   take(policy_update_.run(kept, plans, advantage_B, weights_BL), metrics);
@@ -316,22 +316,22 @@ void PolicyTraining::take(const UpdateResult& result, StepRecord& metrics) const
 
 /// One plan for all inner iterations, or one for each, as the strategy requires.
 std::vector<MaskPlan> PolicyTraining::draw_plans(std::int64_t step, const Trajectories& kept,
-                                                 const at::Tensor& sample_number) const {
+                                                 const at::Tensor& response_number) const {
   const bool redraws = components_.masking->refresh() == PlanRefresh::kEachInnerIteration;
   std::vector<MaskPlan> plans;
   for (std::int64_t j = 0; j < (redraws ? inner_iterations_ : 1); ++j) {
-    plans.push_back(draw_plan(step, j, kept, sample_number));
+    plans.push_back(draw_plan(step, j, kept, response_number));
   }
   return plans;
 }
 
 MaskPlan PolicyTraining::draw_plan(std::int64_t step, std::int64_t inner_iteration, const Trajectories& kept,
-                                   const at::Tensor& sample_number) const {
+                                   const at::Tensor& response_number) const {
   MaskingInput input;
   input.trajectories = &kept;
   input.random = random_.child("masking");
   input.step = step;
-  input.sample_number_B = sample_number;
+  input.response_number_B = response_number;
   input.inner_iteration = inner_iteration;
   input.end_id = model_.traits().end_id;
   input.pad_id = model_.traits().pad_id;

@@ -54,9 +54,10 @@ class PolicyTraining final : public Training {
   std::vector<at::Tensor> correct(const Trajectories& kept, const std::vector<MaskPlan>& plans,
                                   StepRecord& metrics) const;
   void take(const UpdateResult& result, StepRecord& metrics) const;
-  std::vector<MaskPlan> draw_plans(std::int64_t step, const Trajectories& kept, const at::Tensor& sample_number) const;
+  std::vector<MaskPlan> draw_plans(std::int64_t step, const Trajectories& kept,
+                                   const at::Tensor& response_number) const;
   MaskPlan draw_plan(std::int64_t step, std::int64_t inner_iteration, const Trajectories& kept,
-                     const at::Tensor& sample_number) const;
+                     const at::Tensor& response_number) const;
 
   const Model& model_;
   const PromptEncoder& prompts_;

@@ -80,7 +80,7 @@ MaskPlan Pretraining::draw_plan(std::int64_t step) const {
   const auto ratio_random = random_.child("mask ratio"), mask_random = random_.child("mask");
   MaskPlan plan;
   plan.forwards = 1;
-  plan.sample_F = at::arange(batch_size_, at::kLong);
+  plan.response_F = at::arange(batch_size_, at::kLong);
   plan.forward_F = at::zeros({batch_size_}, at::kLong);
   plan.masked_FL = at::empty({batch_size_, response_length_}, at::kBool);
   plan.weight_F = at::empty({batch_size_}, at::kFloat);

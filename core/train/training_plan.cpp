@@ -86,7 +86,7 @@ class UpdatePlanner {
     input.trajectories = &imagined;
     input.random = RandomStream(seed_, "train").child("masking");
     input.step = 1;
-    input.sample_number_B = at::arange(imagined.tokens_BL.size(0), at::kLong);
+    input.response_number_B = at::arange(imagined.tokens_BL.size(0), at::kLong);
     input.inner_iteration = inner_iteration;
     input.end_id = model_.traits().end_id;
     input.pad_id = model_.traits().pad_id;
@@ -99,7 +99,7 @@ class UpdatePlanner {
     const std::int64_t sequence = imagined.prompts.tokens_BP.size(1) + imagined.tokens_BL.size(1);
     const std::int64_t budget = train_.get<std::int64_t>("memory_budget_mib") << 20;
     const UpdateCost before = cost_;
-    cost_.views += plan.sample_F.size(0);
+    cost_.views += plan.response_F.size(0);
     cost_.scored_tokens += plan.target_FL.sum().item<std::int64_t>();
     bool first = inner_iteration == 0;
     for (const Views& views :

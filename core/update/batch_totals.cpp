@@ -15,13 +15,13 @@ BatchTotals batch_totals(const MaskPlan& plan, std::int64_t responses, std::int6
   totals.forwards = plan.forwards;
   totals.targets = plan.target_FL.sum().item<std::int64_t>();
   totals.optimizer_steps = optimizer_steps;
-  totals.views = plan.sample_F.size(0);
+  totals.views = plan.response_F.size(0);
   return totals;
 }
 
 at::Tensor scored_positions(const MaskPlan& plan, std::int64_t responses) {
   const auto views_BL = at::zeros({responses, plan.target_FL.size(1)}, plan.target_FL.options().dtype(at::kLong))
-                            .index_add(0, plan.sample_F, plan.target_FL.to(at::kLong));
+                            .index_add(0, plan.response_F, plan.target_FL.to(at::kLong));
   return (views_BL > 0).sum(1);
 }
 

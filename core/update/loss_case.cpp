@@ -110,7 +110,7 @@ ParamValue parameter(const Place& place, const std::string& key, const Component
 struct ViewRows {
   std::size_t length, responses;
   bool probabilities;
-  std::vector<std::int64_t> sample, forward;
+  std::vector<std::int64_t> of_response, forward;
   std::vector<double> weight, current, old, reference, entropy, reference_entropy;
   std::vector<bool> masked, scored, committed;
 
@@ -120,7 +120,7 @@ struct ViewRows {
     if (response < 0 || response >= static_cast<std::int64_t>(responses)) {
       throw view["response"].wrong("there are " + std::to_string(responses) + " responses, counted from 0");
     }
-    sample.push_back(response);
+    of_response.push_back(response);
     forward.push_back(view.has("forward") ? view["forward"].integer() : 0);
     if (forward.back() < 0) throw view["forward"].wrong("must be at least 0");
     weight.push_back(view.has("weight") ? view["weight"].number() : 1);
@@ -202,7 +202,7 @@ LossInput read_input(const Place& place) {
   };
 
   LossInput input;
-  input.plan.sample_F = integers(rows.sample);
+  input.plan.response_F = integers(rows.of_response);
   input.plan.forward_F = integers(rows.forward);
   input.plan.masked_FL = bools(rows.masked, {F, L});
   input.plan.target_FL = bools(rows.scored, {F, L});

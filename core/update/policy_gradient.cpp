@@ -46,7 +46,7 @@ class GradientComputation {
         gradients_(tensors(model), workers_),
         heads_(static_cast<std::size_t>(workers_), HeadWorker(head_VH_)) {
     loss.needs(needs_);
-    result_.current_FL = at::zeros({batch.plan->sample_F.size(0), length_}, score_options());
+    result_.current_FL = at::zeros({batch.plan->response_F.size(0), length_}, score_options());
   }
 
   /// The graphs of all rows are alive together; the LM head runs on a few complete units at a time.
@@ -281,7 +281,7 @@ class GradientComputation {
 MaskPlan select_views(const MaskPlan& plan, const Views& views, at::Device device) {
   const auto index = index_tensor(views);
   MaskPlan selected;
-  selected.sample_F = select(plan.sample_F, index, device);
+  selected.response_F = select(plan.response_F, index, device);
   selected.forward_F = select(plan.forward_F, index, device);
   selected.masked_FL = select(plan.masked_FL, index, device);
   selected.target_FL = select(plan.target_FL, index, device);

@@ -90,7 +90,7 @@ std::int64_t scoring_workers(const Model& model, bool on_cpu) {
 }
 
 std::vector<std::int64_t> all_views(const MaskPlan& plan) {
-  std::vector<std::int64_t> views(static_cast<std::size_t>(plan.sample_F.size(0)));
+  std::vector<std::int64_t> views(static_cast<std::size_t>(plan.response_F.size(0)));
   std::iota(views.begin(), views.end(), std::int64_t{0});
   return views;
 }

@@ -135,31 +135,31 @@ UpdateStep update_step(const Trajectories& kept, const at::Tensor& advantage_B, 
                        const at::Tensor& advantage_BL) {
   UpdateStep step{kept, advantage_B, select_views(plan, views, at::kCPU), {}, {}};
   step.advantage_BL = advantage_BL;
-  const bool whole = step.plan.sample_F.size(0) == plan.sample_F.size(0);
+  const bool whole = step.plan.response_F.size(0) == plan.response_F.size(0);
   if (coupling == Coupling::kBatch && !whole) {
-    const auto [responses, number_F] = at::_unique(step.plan.sample_F, /*sorted=*/true, /*return_inverse=*/true);
+    const auto [responses, number_F] = at::_unique(step.plan.response_F, /*sorted=*/true, /*return_inverse=*/true);
     step.trajectories = select_responses(kept, responses);
     step.advantage_B = advantage_B.index_select(0, responses);
     if (advantage_BL.defined()) step.advantage_BL = advantage_BL.index_select(0, responses);
-    step.plan.sample_F = number_F;
+    step.plan.response_F = number_F;
   }
   const MaskPlan& batch = coupling == Coupling::kBatch ? step.plan : plan;
   const std::int64_t responses = step.advantage_B.size(0);
   step.totals = batch_totals(batch, responses, group_size, /*optimizer_steps=*/1);
   step.scored_B = scored_positions(batch, responses);
-  step.share = static_cast<double>(step.plan.sample_F.size(0)) / static_cast<double>(batch.sample_F.size(0));
+  step.share = static_cast<double>(step.plan.response_F.size(0)) / static_cast<double>(batch.response_F.size(0));
   return step;
 }
 
 std::vector<std::vector<std::int64_t>> update_parts(const MaskPlan& plan, Coupling coupling,
                                                     std::int64_t views_per_update) {
   const auto order = all_views(plan);
-  if (views_per_update == 0 || plan.sample_F.size(0) <= views_per_update) return {order};
-  const std::int64_t* sample = plan.sample_F.const_data_ptr<std::int64_t>();
+  if (views_per_update == 0 || plan.response_F.size(0) <= views_per_update) return {order};
+  const std::int64_t* response = plan.response_F.const_data_ptr<std::int64_t>();
   std::vector<std::vector<std::int64_t>> parts;
   for (const std::int64_t view : order) {
     const bool full = parts.empty() || static_cast<std::int64_t>(parts.back().size()) >= views_per_update;
-    const bool may_begin = coupling == Coupling::kView || view == 0 || sample[view] != sample[view - 1];
+    const bool may_begin = coupling == Coupling::kView || view == 0 || response[view] != response[view - 1];
     if (full && may_begin) parts.emplace_back();
     parts.back().push_back(view);
   }

@@ -76,7 +76,7 @@ Trajectories select_responses(const Trajectories& trajectories, const at::Tensor
 struct UpdateStep {
   Trajectories trajectories;
   at::Tensor advantage_B;
-  MaskPlan plan;                 ///< its views; sample_F indexes `trajectories`
+  MaskPlan plan;                 ///< its views; response_F indexes `trajectories`
   BatchTotals totals;            ///< optimizer_steps is not set
   at::Tensor scored_B;           ///< LossInput::scored_B
   double share = 1;              ///< of the plan's views: the step's loss is divided by it

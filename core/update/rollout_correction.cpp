@@ -38,11 +38,11 @@ std::int32_t shown_step(const bool* masked, const std::int32_t* step, std::int64
 }  // namespace
 
 at::Tensor scored_when_committed(const Trajectories& trajectories, const MaskPlan& plan) {
-  const std::int64_t views = plan.sample_F.size(0), length = plan.target_FL.size(1);
+  const std::int64_t views = plan.response_F.size(0), length = plan.target_FL.size(1);
   auto found_FL = at::zeros_like(plan.target_FL);
   for (std::int64_t f = 0; f < views; ++f) {
     if (changes_surroundings(plan, f)) continue;
-    const std::int64_t b = plan.sample_F.const_data_ptr<std::int64_t>()[f];
+    const std::int64_t b = plan.response_F.const_data_ptr<std::int64_t>()[f];
     const std::int32_t* const step = trajectories.step_BL.const_data_ptr<std::int32_t>() + b * length;
     const std::int32_t shown = shown_step(plan.masked_FL.const_data_ptr<bool>() + f * length, step, length);
     const bool* const target = plan.target_FL.const_data_ptr<bool>() + f * length;
@@ -72,7 +72,7 @@ RolloutCorrection rollout_correction(const Model& model, const Trajectories& tra
   const std::int64_t length = logprob_FL.size(1);
   std::vector<bool> seen(static_cast<std::size_t>(correction.weight_BL.numel()));
   for (std::size_t v = 0; v < views.size(); ++v) {
-    const std::int64_t b = own_states.sample_F.const_data_ptr<std::int64_t>()[v];
+    const std::int64_t b = own_states.response_F.const_data_ptr<std::int64_t>()[v];
     for (std::int64_t i = 0; i < length; ++i) {
       const std::int64_t place = static_cast<std::int64_t>(v) * length + i, token = b * length + i;
       // Strategies that draw states may show one several times.

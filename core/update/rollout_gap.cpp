@@ -50,9 +50,9 @@ RolloutGap rollout_gap(const Model& model, const Trajectories& trajectories, std
     add_state(builder, trajectories, b, steps[static_cast<std::size_t>(drawn)]);
   }
   const MaskPlan plan = builder.finish(/*forwards=*/1);
-  if (plan.sample_F.size(0) == 0) return {};
+  if (plan.response_F.size(0) == 0) return {};
   const auto scores = score_views(model, trajectories, plan, all_views(plan), /*want_entropy=*/false);
-  const auto committed_FL = trajectories.commit_logprob_BL.index_select(0, plan.sample_F).to(at::kDouble);
+  const auto committed_FL = trajectories.commit_logprob_BL.index_select(0, plan.response_F).to(at::kDouble);
   const auto gap_FL = (scores.logprob_FL.cpu().to(at::kDouble) - committed_FL).abs();
   const auto gap_N = gap_FL.masked_select(plan.target_FL);
   return {gap_N.mean().item<double>(), gap_N.max().item<double>()};

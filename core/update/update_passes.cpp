@@ -12,13 +12,15 @@ namespace {
 /// The smallest sets of views that a loss of this coupling can be asked about.
 std::vector<Views> coupled_units(const MaskPlan& plan, Coupling coupling) {
   if (coupling == Coupling::kBatch) return {all_views(plan)};
-  const std::int64_t* sample = plan.sample_F.const_data_ptr<std::int64_t>();
+  const std::int64_t* response = plan.response_F.const_data_ptr<std::int64_t>();
   Views order = all_views(plan);
   // Neighbours share contexts, so views of one response go together even if the loss does not require it.
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return sample[a] < sample[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::int64_t a, std::int64_t b) { return response[a] < response[b]; });
   std::vector<Views> units;
   for (const std::int64_t view : order) {
-    const bool joins = coupling == Coupling::kSample && !units.empty() && sample[units.back().front()] == sample[view];
+    const bool joins =
+        coupling == Coupling::kResponse && !units.empty() && response[units.back().front()] == response[view];
     if (!joins) units.emplace_back();
     units.back().push_back(view);
   }

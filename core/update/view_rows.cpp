@@ -17,12 +17,12 @@ namespace drift {
 namespace {
 
 std::vector<std::int64_t> masked_sequence(const ModelTraits& traits, const Trajectories& trajectories,
-                                          const MaskPlan& plan, std::int64_t view, std::int64_t sample) {
+                                          const MaskPlan& plan, std::int64_t view, std::int64_t response) {
   const std::int64_t prompt = trajectories.prompts.tokens_BP.size(1), length = trajectories.tokens_BL.size(1);
   std::vector<std::int64_t> tokens(static_cast<std::size_t>(prompt + length));
-  std::memcpy(tokens.data(), trajectories.prompts.tokens_BP.const_data_ptr<std::int64_t>() + sample * prompt,
+  std::memcpy(tokens.data(), trajectories.prompts.tokens_BP.const_data_ptr<std::int64_t>() + response * prompt,
               static_cast<std::size_t>(prompt) * sizeof(std::int64_t));
-  std::memcpy(tokens.data() + prompt, trajectories.tokens_BL.const_data_ptr<std::int64_t>() + sample * length,
+  std::memcpy(tokens.data() + prompt, trajectories.tokens_BL.const_data_ptr<std::int64_t>() + response * length,
               static_cast<std::size_t>(length) * sizeof(std::int64_t));
   const bool* masked = plan.masked_FL.const_data_ptr<bool>() + view * length;
   for (std::int64_t i = 0; i < length; ++i) {
@@ -47,14 +47,14 @@ std::vector<std::uint8_t> attended_positions(const MaskPlan& plan, std::int64_t 
 }
 
 /// true = attended to, [N, S]; undefined if everything is.
-at::Tensor key_mask(const Prompts& prompts, const std::vector<std::int64_t>& samples, const std::vector<ViewRow>& rows,
-                    std::int64_t begin, std::int64_t length) {
-  const auto count = static_cast<std::int64_t>(samples.size());
+at::Tensor key_mask(const Prompts& prompts, const std::vector<std::int64_t>& responses,
+                    const std::vector<ViewRow>& rows, std::int64_t begin, std::int64_t length) {
+  const auto count = static_cast<std::int64_t>(responses.size());
   const bool partly = std::any_of(rows.begin() + begin, rows.begin() + begin + count,
                                   [](const ViewRow& row) { return !row.attended.empty(); });
   const bool pads = prompts.mask_BP.defined() && !prompts.mask_BP.all().item<bool>();
   if (!partly && !pads) return {};
-  const auto prompt_mask = pads ? prompts.mask_BP.index_select(0, index_tensor(samples))
+  const auto prompt_mask = pads ? prompts.mask_BP.index_select(0, index_tensor(responses))
                                 : at::ones({count, prompts.tokens_BP.size(1)}, at::kBool);
   auto response_mask = at::ones({count, length}, at::kBool);
   for (std::int64_t r = 0; r < count; ++r) {
@@ -69,7 +69,7 @@ std::uint64_t content_hash(const ViewRow& row, const Prompts& prompts) {
   std::size_t first = 0;
   if (prompts.mask_BP.defined()) {
     const std::int64_t prompt = prompts.mask_BP.size(1);
-    const bool* mask = prompts.mask_BP.const_data_ptr<bool>() + row.sample * prompt;
+    const bool* mask = prompts.mask_BP.const_data_ptr<bool>() + row.response * prompt;
     first = static_cast<std::size_t>(std::find(mask, mask + prompt, true) - mask);
   }
   std::uint64_t hash = 0xCBF29CE484222325;
@@ -107,18 +107,18 @@ std::vector<ViewRow> distinct_view_rows(const ModelTraits& traits, const Traject
   std::unordered_map<std::string, std::size_t> seen;
   for (std::size_t v = 0; v < views.size(); ++v) {
     const std::int64_t view = views[v];
-    const std::int64_t sample = plan.sample_F.const_data_ptr<std::int64_t>()[view];
-    const std::int64_t group = trajectories.prompts.group_B.const_data_ptr<std::int64_t>()[sample];
-    auto tokens = masked_sequence(traits, trajectories, plan, view, sample);
+    const std::int64_t response = plan.response_F.const_data_ptr<std::int64_t>()[view];
+    const std::int64_t group = trajectories.prompts.group_B.const_data_ptr<std::int64_t>()[response];
+    auto tokens = masked_sequence(traits, trajectories, plan, view, response);
     std::string key(reinterpret_cast<const char*>(tokens.data()), tokens.size() * sizeof(std::int64_t));
     key.append(reinterpret_cast<const char*>(&group), sizeof group);  // padding may differ between groups
     std::vector<std::uint8_t> attended = attended_positions(plan, view);
     key.append(attended.begin(), attended.end());
     const auto [found, is_new] = seen.emplace(std::move(key), rows.size());
-    if (is_new) rows.push_back({sample, std::move(tokens), std::move(attended), {}});
+    if (is_new) rows.push_back({response, std::move(tokens), std::move(attended), {}});
     ViewRow& row = rows[found->second];
     const bool* target = plan.target_FL.const_data_ptr<bool>() + view * length;
-    const std::int64_t* written = trajectories.tokens_BL.const_data_ptr<std::int64_t>() + sample * length;
+    const std::int64_t* written = trajectories.tokens_BL.const_data_ptr<std::int64_t>() + response * length;
     for (std::int64_t i = 0; i < length; ++i) {
       if (target[i]) row.targets.push_back({i, written[i], static_cast<std::int64_t>(v) * length + i});
     }
@@ -152,10 +152,10 @@ RowBatch make_row_batch(const Model& model, const Trajectories& trajectories, co
   const std::int64_t count = end - begin;
   auto tokens = at::empty({count, sequence}, at::kLong);
   RowBatch batch;
-  std::vector<std::int64_t> samples, wanted;
+  std::vector<std::int64_t> responses, wanted;
   for (std::int64_t r = 0; r < count; ++r) {
     const ViewRow& row = rows[static_cast<std::size_t>(begin + r)];
-    samples.push_back(row.sample);
+    responses.push_back(row.response);
     std::memcpy(tokens.data_ptr<std::int64_t>() + r * sequence, row.tokens.data(),
                 row.tokens.size() * sizeof(std::int64_t));
     std::int64_t last_position = -1;
@@ -170,7 +170,7 @@ RowBatch make_row_batch(const Model& model, const Trajectories& trajectories, co
   batch.hidden_rows = static_cast<std::int64_t>(wanted.size());
   batch.forward.tokens_BS = tokens.to(device);
   batch.forward.rows_N = index_tensor(wanted, device);
-  const auto attended = key_mask(prompts, samples, rows, begin, length);
+  const auto attended = key_mask(prompts, responses, rows, begin, length);
   if (attended.defined()) batch.forward.key_mask_BS = attended.to(device);
   set_adapters(adapters, rows, begin, count, prompts, device, batch.forward);
   return batch;

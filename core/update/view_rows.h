@@ -26,7 +26,7 @@ struct ViewRow {
     std::int64_t token;
     std::int64_t flat;  ///< view * L + position: where the log-probability belongs
   };
-  std::int64_t sample = 0;             ///< one of the responses with this context
+  std::int64_t response = 0;           ///< one of the responses with this context
   std::vector<std::int64_t> tokens;    ///< S = P + L
   std::vector<std::uint8_t> attended;  ///< L, response positions that others attend to; empty: all
   std::vector<Target> targets;         ///< by position

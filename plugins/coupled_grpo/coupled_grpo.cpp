@@ -108,7 +108,7 @@ class PairLoss final : public LossEstimator {
         host_(host) {}
 
   /// The ratio is one of the mean over a response's views.
-  Coupling coupling() const override { return Coupling::kSample; }
+  Coupling coupling() const override { return Coupling::kResponse; }
   void needs(LossNeeds& needs) const override { needs.reference = kl_.needed(); }
 
   Loss evaluate(const LossInput& in) const override {

@@ -99,7 +99,7 @@ class TokenLoss final : public LossEstimator {
     // a token in n views on average, each of them brings 1 / n.
     const auto views_per_token =
         static_cast<double>(in.totals.targets) / std::max(in.scored_B.sum().item<double>(), 1.0);
-    auto weight_F = norm_.weight_B(in).index_select(0, in.plan.sample_F) / std::max(views_per_token, 1.0);
+    auto weight_F = norm_.weight_B(in).index_select(0, in.plan.response_F) / std::max(views_per_token, 1.0);
     if (in.plan.weight_F.defined()) weight_F = weight_F * in.plan.weight_F;
     loss.value = (sum_where(token_FL, target_FL) * weight_F).sum();
     return loss;

@@ -76,10 +76,10 @@ class StratifiedMasking final : public MaskingStrategy {
   }
 
   /// All positions in a random order; the first l of it are l positions drawn uniformly.
-  static std::vector<std::int64_t> permutation(const MaskingInput& input, std::int64_t sample, std::int64_t length,
+  static std::vector<std::int64_t> permutation(const MaskingInput& input, std::int64_t response, std::int64_t length,
                                                std::int64_t draw) {
     std::vector<std::uint64_t> key;
-    for (std::int64_t i = 0; i < length; ++i) key.push_back(input.random.bits({input.step, sample, i, draw}));
+    for (std::int64_t i = 0; i < length; ++i) key.push_back(input.random.bits({input.step, response, i, draw}));
     std::vector<std::int64_t> order(static_cast<std::size_t>(length));
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return key[a] < key[b]; });
@@ -105,7 +105,7 @@ class SequenceLoss final : public LossEstimator {
         kl_(parameters, 0.01, KlEstimator::kK2) {}
 
   /// The ratio is not linear in the ELBO, which adds up a response's views.
-  Coupling coupling() const override { return Coupling::kSample; }
+  Coupling coupling() const override { return Coupling::kResponse; }
   void needs(LossNeeds& needs) const override { needs.reference = kl_.needed(); }
 
   Loss evaluate(const LossInput& in) const override {
@@ -116,7 +116,7 @@ class SequenceLoss final : public LossEstimator {
     const auto valid_B = in.valid_BL.sum(1).to(type);
     const auto length_B =
         valid_only_ ? valid_B.clamp_min(1) : at::full_like(valid_B, static_cast<double>(in.valid_BL.size(1)));
-    const auto here_B = sum_over_views(in, at::ones_like(in.plan.sample_F)) > 0;  // responses with views in this call
+    const auto here_B = sum_over_views(in, at::ones_like(in.plan.response_F)) > 0;  // responses with views in this call
     Loss loss;
 
     // -min(rho A, clip(rho, 1 - eps, 1 + eps) A), rho = exp((ELBO - ELBO_old) / length)
@@ -176,7 +176,7 @@ class SequenceLoss final : public LossEstimator {
   /// tokens only.
   at::Tensor counted_FL(const LossInput& in) const {
     if (!valid_only_) return in.plan.target_FL;
-    return in.plan.target_FL & in.valid_BL.index_select(0, in.plan.sample_F);
+    return in.plan.target_FL & in.valid_BL.index_select(0, in.plan.response_F);
   }
 
   /// KL per response, from the ELBOs.

@@ -57,8 +57,8 @@ void TrajectoryMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
 
 /// S_b: k steps (dense numbers) in the order in which they were drawn. Forward f of the estimator takes the f-th.
 std::vector<std::int64_t> TrajectoryMasking::select(const std::vector<double>& surprisal, const MaskingInput& input,
-                                                    std::int64_t sample) const {
-  const RandomPoint point{input.step, sample, 0, 0};
+                                                    std::int64_t response) const {
+  const RandomPoint point{input.step, response, 0, 0};
   const auto n = static_cast<std::int64_t>(surprisal.size());
   if (n < k_) return repeat_to(fill_ ? k_ : n, surprisal, temperature_, input.random, point);
   auto order = draw_order(surprisal, temperature_, input.random, point);

@@ -20,25 +20,25 @@ std::vector<std::int64_t> valid_positions(const Response& response, std::int64_t
   return positions;
 }
 
-/// `positions` in random order. Position i draws at {step, sample, i, draw}, whatever the others are.
-std::vector<std::int64_t> shuffled(std::vector<std::int64_t> positions, const MaskingInput& input, std::int64_t sample,
-                                   std::int64_t draw) {
-  const auto key = [&](std::int64_t i) { return input.random.bits({input.step, sample, i, draw}); };
+/// `positions` in random order. Position i draws at {step, response, i, draw}, whatever the others are.
+std::vector<std::int64_t> shuffled(std::vector<std::int64_t> positions, const MaskingInput& input,
+                                   std::int64_t response, std::int64_t draw) {
+  const auto key = [&](std::int64_t i) { return input.random.bits({input.step, response, i, draw}); };
   std::stable_sort(positions.begin(), positions.end(), [&](std::int64_t a, std::int64_t b) { return key(a) < key(b); });
   return positions;
 }
 
 template <class Iterator>
-void add_view(PlanBuilder& builder, std::int64_t sample, std::int64_t forward, Iterator begin, Iterator end) {
+void add_view(PlanBuilder& builder, std::int64_t response, std::int64_t forward, Iterator begin, Iterator end) {
   if (begin == end) return;
-  builder.begin_view(sample, forward);
+  builder.begin_view(response, forward);
   for (auto position = begin; position != end; ++position) {
     builder.mask(*position);
     builder.score(*position);
   }
 }
 
-/// Calls add(builder, b, sample number, valid positions) for every response with a valid token.
+/// Calls add(builder, b, response number, valid positions) for every response with a valid token.
 template <class Add>
 MaskPlan build(const MaskingInput& input, std::int64_t forwards, Add add) {
   const Responses responses(input);
@@ -58,19 +58,19 @@ RandomMasking::RandomMasking(Parameters& parameters)
                              {.minimum = 0, .maximum = 1, .minimum_excluded = true})) {}
 
 void RandomMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
-  plan = build(input, k_, [&](PlanBuilder& builder, std::int64_t b, std::int64_t sample, const auto& valid) {
+  plan = build(input, k_, [&](PlanBuilder& builder, std::int64_t b, std::int64_t response, const auto& valid) {
     const auto share = static_cast<std::int64_t>(std::floor(static_cast<double>(valid.size()) * mask_ratio_));
     for (std::int64_t f = 0; f < k_; ++f) {
-      const auto order = shuffled(valid, input, sample, f);
+      const auto order = shuffled(valid, input, response, f);
       add_view(builder, b, f, order.begin(), order.begin() + std::max<std::int64_t>(share, 1));
     }
   });
 }
 
 void CoupledRandomMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
-  plan = build(input, 2, [&](PlanBuilder& builder, std::int64_t b, std::int64_t sample, const auto& valid) {
+  plan = build(input, 2, [&](PlanBuilder& builder, std::int64_t b, std::int64_t response, const auto& valid) {
     // A single valid token has no complement: it is masked in forward 0, and forward 1 has no view.
-    const auto order = shuffled(valid, input, sample, 0);
+    const auto order = shuffled(valid, input, response, 0);
     const auto middle = order.begin() + static_cast<std::int64_t>(order.size() / 2);
     add_view(builder, b, 0, middle, order.end());
     add_view(builder, b, 1, order.begin(), middle);

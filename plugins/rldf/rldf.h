@@ -20,7 +20,7 @@ class TrajectoryMasking final : public MaskingStrategy {
 
  private:
   std::vector<std::int64_t> select(const std::vector<double>& surprisal, const MaskingInput& input,
-                                   std::int64_t sample) const;
+                                   std::int64_t response) const;
   std::vector<double> view_weights(const std::vector<double>& surprisal,
                                    const std::vector<std::int64_t>& selected) const;
   void add_state(PlanBuilder& builder, const Response& response, std::int64_t length, std::int32_t raw_step,

@@ -31,7 +31,7 @@ TraceLoss::TraceLoss(Parameters& parameters)
 
 Coupling TraceLoss::coupling() const {
   // `response` divides by the number of a response's views.
-  return per_response_ ? Coupling::kSample : Coupling::kView;
+  return per_response_ ? Coupling::kResponse : Coupling::kView;
 }
 
 void TraceLoss::needs(LossNeeds& needs) const { needs.reference = kl_.needed(); }
@@ -65,10 +65,10 @@ Loss TraceLoss::evaluate(const LossInput& in) const {
 ///   response:  1 / (B views_b)      every response counts the same; those without a view count as 0
 at::Tensor TraceLoss::view_weight_F(const LossInput& in) const {
   const auto type = in.log_probs.current_FL.scalar_type();
-  auto views_F = at::full_like(in.plan.sample_F, in.totals.views);
+  auto views_F = at::full_like(in.plan.response_F, in.totals.views);
   if (per_response_) {
-    const auto views_B = sum_over_views(in, at::ones_like(in.plan.sample_F));
-    views_F = views_B.index_select(0, in.plan.sample_F) * in.totals.responses;
+    const auto views_B = sum_over_views(in, at::ones_like(in.plan.response_F));
+    views_F = views_B.index_select(0, in.plan.response_F) * in.totals.responses;
   }
   const auto weight_F = views_F.clamp_min(1).to(type).reciprocal();
   return in.plan.weight_F.defined() ? weight_F * in.plan.weight_F : weight_F;

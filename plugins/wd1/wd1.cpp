@@ -31,7 +31,7 @@ class WeightedLikelihood final : public LossEstimator {
   Loss evaluate(const LossInput& in) const override {
     const auto& target_FL = in.plan.target_FL;
     const auto& current_FL = in.log_probs.current_FL;
-    auto weight_F = weight_B(in).index_select(0, in.plan.sample_F).to(current_FL.scalar_type());
+    auto weight_F = weight_B(in).index_select(0, in.plan.response_F).to(current_FL.scalar_type());
     if (in.plan.weight_F.defined()) weight_F = weight_F * in.plan.weight_F;
 
     // A sum over tokens, not a mean; where a plan has several forwards, their mean.
@@ -50,7 +50,7 @@ class WeightedLikelihood final : public LossEstimator {
     const auto of_response_B1 = in.advantage_B.unsqueeze(1);
     const auto share_BL =
         at::where(of_response_B1 == 0, at::ones_like(in.advantage_BL), in.advantage_BL / of_response_B1);
-    return share_BL.index_select(0, in.plan.sample_F);
+    return share_BL.index_select(0, in.plan.response_F);
   }
 
   /// W-_b - W+_b, W+ = softmax of A and W- = softmax of -A over the response's micro-batch; micro-batches are averaged.

@@ -109,7 +109,7 @@ TEST(Conformance, Rollouts) {
                 {{"makes too few", "results", "`tokens_BL` must be int64 [6, 4]"},
                  {"looks at the second token", "short prompts", "generate: "},
                  {"counts its calls", "deterministic", "other responses the second time"},
-                 {"forgets the first sample", "batch", "other responses group by group"},
+                 {"forgets the first response", "batch", "other responses group by group"},
                  {"attends to padding", "padding", "with more padding on the left"},
                  {"draws from rand", "random numbers", "it draws from rand()"},
                  {"draws from LibTorch", "random numbers", "LibTorch's global generator"},

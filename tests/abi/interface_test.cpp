@@ -106,7 +106,7 @@ class Plugin {
     }
     MaskingInput masking;
     masking.trajectories = &trajectories;
-    masking.sample_number_B = at::arange(3, at::kLong);
+    masking.response_number_B = at::arange(3, at::kLong);
     MaskPlan plan;
     make<MaskingStrategy>("one_mask")->plan(masking, plan);
     UpdateBatch batch;

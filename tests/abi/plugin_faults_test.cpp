@@ -84,7 +84,7 @@ MaskPlan draw_plan(const std::string& fault) {
   const Trajectories responses = roll_out("none");
   MaskingInput input;
   input.trajectories = &responses;
-  input.sample_number_B = at::arange(2, at::kLong);
+  input.response_number_B = at::arange(2, at::kLong);
   MaskPlan plan;
   masking->plan(input, plan);
   return plan;
@@ -220,7 +220,7 @@ TEST(PluginFaults, MaskingStrategies) {
                 {{"unscored", "plan: the plan is not valid: no view scores a position"},
                  {"weight", "weight_F must be finite"},
                  {"mask type", "`masked_FL` must be bool [2, 4] on cpu, not float32 [2, 4] on cpu"},
-                 {"sample", "sample_F points beyond the responses"},
+                 {"sample", "response_F points beyond the responses"},
                  {"writes", "it changed `trajectories->tokens_BL`"},
                  {"pokes", "it changed `trajectories->tokens_BL`"}},
                 draw_plan);

@@ -57,7 +57,7 @@ TEST(SpanMasks, ScoreWhatTheyMaskAndWeighItByItsShare) {
   const Trajectories responses = test::equal_trajectories(2, 40);
   const MaskPlan plan = test::draw_plan(*masking, responses);
   EXPECT_EQ(plan.forwards, 16);
-  ASSERT_EQ(plan.sample_F.size(0), 32);
+  ASSERT_EQ(plan.response_F.size(0), 32);
   EXPECT_TRUE(at::equal(plan.masked_FL, plan.target_FL));
   const auto masked = test::numbers(plan.masked_FL.sum(1).to(at::kDouble));
   EXPECT_THAT(masked, Each(AllOf(Ge(10), Le(20)))) << "a quarter to a half of 40";
@@ -250,7 +250,7 @@ Trajectories write(const Rollout& rollout, std::int64_t responses, std::int64_t 
   input.prompts = {at::full({responses, 3}, 5, at::kLong), at::ones({responses, 3}, at::kBool),
                    at::full({responses}, 0, at::kLong)};
   input.random = RandomStream(1, "rollout");
-  input.first_sample = first;
+  input.first_response = first;
   Trajectories made;
   const at::NoGradGuard no_gradient;
   rollout.generate(input, made);

@@ -67,10 +67,11 @@ TEST(CoupledGrpoMaskingGolden, MasksContinueAfterTheEndAndScoresDoNot) {
       test::token_trajectories({{1, 2, kEnd, kEnd, 3, 4, 5, 6}, {1, 1, 1, 1, 1, 1, 1, 1}, {kEnd, 1, 1, 1, 1, 1, 1, 1}});
   const MaskPlan plan = draw({{"t_low", 0.5}, {"t_high", 0.5}}, trajectories);
   const std::vector<std::int64_t> scored = {3, 8, 1};
-  for (std::int64_t view = 0; view < plan.sample_F.size(0); ++view) {
+  for (std::int64_t view = 0; view < plan.response_F.size(0); ++view) {
     const auto masked = test::numbers(plan.masked_FL, view), target = test::numbers(plan.target_FL, view);
     for (std::int64_t i = 0; i < 8; ++i)
-      EXPECT_EQ(target[i], masked[i] != 0 && i < scored[plan.sample_F[view].item<std::int64_t>()]) << view << " " << i;
+      EXPECT_EQ(target[i], masked[i] != 0 && i < scored[plan.response_F[view].item<std::int64_t>()])
+          << view << " " << i;
   }
   EXPECT_EQ(test::views_of(plan, 2).size(), 2u) << "a view that scores nothing is left out";
   const MaskPlan other = draw({{"end_id", std::int64_t{2}}}, trajectories);

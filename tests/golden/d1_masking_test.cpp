@@ -26,7 +26,7 @@ TEST(D1MaskingGolden, EveryResponsePositionIsMaskedAndThoseThroughTheFirstEndAre
   input.end_id = kEnd;
   const MaskPlan plan = test::draw_plan(*d1(), input);
   EXPECT_EQ(plan.forwards, 1);
-  EXPECT_THAT(test::numbers(plan.sample_F), ElementsAre(0, 1, 2));
+  EXPECT_THAT(test::numbers(plan.response_F), ElementsAre(0, 1, 2));
   EXPECT_THAT(test::numbers(plan.masked_FL), Each(1));
   EXPECT_THAT(test::numbers(plan.target_FL, 0), ElementsAre(1, 1, 1, 0));
   EXPECT_THAT(test::numbers(plan.target_FL, 1), ElementsAre(1, 1, 1, 1)) << "no end: all";

@@ -80,9 +80,9 @@ TEST(LossCases, GradientsAgreeWithFiniteDifferences) {
 /// The views that a loss of this coupling may be given apart from the others.
 std::vector<std::vector<std::int64_t>> units(const LossInput& input, Coupling coupling) {
   std::map<std::int64_t, std::vector<std::int64_t>> by_key;
-  for (std::int64_t v = 0; v < input.plan.sample_F.size(0); ++v) {
-    const std::int64_t sample = input.plan.sample_F[v].item<std::int64_t>();
-    by_key[coupling == Coupling::kView ? v : coupling == Coupling::kSample ? sample : 0].push_back(v);
+  for (std::int64_t v = 0; v < input.plan.response_F.size(0); ++v) {
+    const std::int64_t response = input.plan.response_F[v].item<std::int64_t>();
+    by_key[coupling == Coupling::kView ? v : coupling == Coupling::kResponse ? response : 0].push_back(v);
   }
   std::vector<std::vector<std::int64_t>> units;
   for (auto& [key, views] : by_key) units.push_back(std::move(views));

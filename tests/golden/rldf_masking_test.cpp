@@ -57,7 +57,7 @@ std::size_t steps_of(const std::string& name) {
 std::vector<double> dense_steps(const MaskPlan& plan, const Trajectories& trajectories) {
   std::vector<double> steps = test::shown_steps(plan, trajectories);
   for (std::size_t view = 0; view < steps.size(); ++view) {
-    const std::int64_t response = plan.sample_F[static_cast<std::int64_t>(view)].item<std::int64_t>();
+    const std::int64_t response = plan.response_F[static_cast<std::int64_t>(view)].item<std::int64_t>();
     const auto step = test::numbers(trajectories.step_BL, response),
                valid = test::numbers(trajectories.valid_BL, response);
     std::set<double> before;
@@ -113,9 +113,9 @@ TEST(RldfMaskingGolden, StepsAreIncludedAsOftenAsSamplingWithoutReplacementSays)
   std::map<std::int64_t, std::vector<double>> frequency = {{0, std::vector<double>(3)}, {1, std::vector<double>(4)}};
   for (int rollout = 0; rollout < kRollouts; ++rollout) {
     const MaskPlan plan = test::draw_plan(*strategy, trajectories, rollout);
-    const auto* sample = plan.sample_F.const_data_ptr<std::int64_t>();
+    const auto* response = plan.response_F.const_data_ptr<std::int64_t>();
     const auto step = dense_steps(plan, trajectories);
-    for (std::size_t f = 0; f < 4; ++f) frequency[sample[f]][static_cast<std::size_t>(step[f])] += 1.0 / kRollouts;
+    for (std::size_t f = 0; f < 4; ++f) frequency[response[f]][static_cast<std::size_t>(step[f])] += 1.0 / kRollouts;
   }
   const double tolerance = 4 * 0.5 / std::sqrt(kRollouts);  // four standard errors
   EXPECT_THAT(frequency[0],
@@ -132,7 +132,7 @@ TEST(RldfMaskingGolden, MasksShowTheStateBeforeTheSelectedStep) {
     const auto trajectories = test::make_trajectories({response("A"), response("B")});
     const MaskPlan plan = test::draw_plan(*strategy, trajectories);
     EXPECT_EQ(plan.forwards, 2);
-    ASSERT_EQ(plan.sample_F.size(0), 4);
+    ASSERT_EQ(plan.response_F.size(0), 4);
     for (std::int64_t b = 0; b < 2; ++b) {
       for (std::int64_t f = 0; f < 2; ++f) {
         const std::string key = std::string(b == 0 ? "A_" : "B_") + std::to_string(f);

@@ -155,7 +155,7 @@ class TogetherTest : public testing::TestWithParam<Backbone> {
     input.prompts = prompts_;
     input.random = RandomStream(9, "rollout");
     input.step = 2;
-    input.first_sample = 40;
+    input.first_response = 40;
     Trajectories made;
     generate_together(*test::create<Rollout>(rollout, rollout, settings), input, made);
     return made;

@@ -64,9 +64,9 @@ class SquaredLoss final : public LossEstimator {
     Loss loss;
     if (coupling_ == Coupling::kView) {
       loss.value = sum_F.square().sum();
-    } else if (coupling_ == Coupling::kSample) {
+    } else if (coupling_ == Coupling::kResponse) {
       const auto sum_B = at::zeros({input.totals.responses}, sum_F.options());
-      loss.value = sum_B.index_add(0, input.plan.sample_F, sum_F).square().sum();
+      loss.value = sum_B.index_add(0, input.plan.response_F, sum_F).square().sum();
     } else {
       loss.value = sum_F.sum().square();
     }
@@ -83,10 +83,10 @@ class SquaredLoss final : public LossEstimator {
 MaskPlan three_views(const Trajectories& trajectories) {
   MaskPlan plan;
   plan.forwards = 3;
-  plan.sample_F = at::arange(kResponses, at::kLong).repeat_interleave(3);
+  plan.response_F = at::arange(kResponses, at::kLong).repeat_interleave(3);
   plan.forward_F = at::arange(3, at::kLong).repeat({kResponses});
-  plan.masked_FL = trajectories.step_BL.index_select(0, plan.sample_F).to(at::kLong) >= plan.forward_F.unsqueeze(1);
-  plan.target_FL = plan.masked_FL.logical_and(trajectories.valid_BL.index_select(0, plan.sample_F));
+  plan.masked_FL = trajectories.step_BL.index_select(0, plan.response_F).to(at::kLong) >= plan.forward_F.unsqueeze(1);
+  plan.target_FL = plan.masked_FL.logical_and(trajectories.valid_BL.index_select(0, plan.response_F));
   return plan;
 }
 
@@ -213,7 +213,7 @@ void compare_policy_gradients(at::Device device) {
     const auto exact = open(at::kFloat, at::kCPU), there = open(at::kFloat, device);
     const auto narrow = open(at::kBFloat16, at::kCPU), narrow_there = open(at::kBFloat16, device);
     const Update update(*exact);
-    for (const auto coupling : {Coupling::kView, Coupling::kSample, Coupling::kBatch}) {
+    for (const auto coupling : {Coupling::kView, Coupling::kResponse, Coupling::kBatch}) {
       for (const bool with_entropy : {false, true}) {
         const SquaredLoss loss(coupling, with_entropy);
         const auto computed = [&](const Model& model, std::int64_t budget) {

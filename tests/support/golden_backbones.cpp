@@ -77,7 +77,7 @@ Trajectories finished_responses(const SafetensorsFile& file) {
 MaskPlan one_view_each(const SafetensorsFile& file) {
   const std::int64_t batch = file.tensor("completion_ids").size(0);
   MaskPlan plan;
-  plan.sample_F = at::arange(batch, at::kLong);
+  plan.response_F = at::arange(batch, at::kLong);
   plan.masked_FL = file.tensor("should_mask").ne(0);
   plan.target_FL = file.tensor("completion_mask").ne(0);
   return plan;
@@ -160,8 +160,8 @@ void check_log_probability_case(const GoldenBackboneCase& golden, at::Device dev
   UpdateBatch batch;
   batch.trajectories = &trajectories;
   batch.plan = &plan;
-  batch.advantage_B = at::ones({plan.sample_F.size(0)});
-  batch.scored_B = scored_positions(plan, plan.sample_F.size(0));
+  batch.advantage_B = at::ones({plan.response_F.size(0)});
+  batch.scored_B = scored_positions(plan, plan.response_F.size(0));
   const auto computed = policy_gradient(*model, loss, batch, std::int64_t{1} << 30);
   EXPECT_TRUE(at::allclose(computed.current_FL.cpu(), file.tensor("logps"), 1e-5, golden.absolute_tolerance));
   const auto scored_tokens = static_cast<double>(file.tensor("target_mask").sum().item<std::int64_t>());

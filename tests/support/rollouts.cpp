@@ -124,7 +124,7 @@ MaskingInput masking_input(const Trajectories& trajectories, std::uint64_t seed)
   MaskingInput input;
   input.trajectories = &trajectories;
   input.random = RandomStream(seed, "masking");
-  input.sample_number_B = at::arange(trajectories.valid_BL.size(0), at::kLong);
+  input.response_number_B = at::arange(trajectories.valid_BL.size(0), at::kLong);
   input.pad_id = kPadToken;
   return input;
 }
@@ -139,7 +139,7 @@ MaskPlan draw_plan(const MaskingStrategy& strategy, const Trajectories& trajecto
                    std::vector<std::int64_t> sample_numbers, std::uint64_t seed) {
   MaskingInput input = masking_input(trajectories, seed);
   input.step = step;
-  if (!sample_numbers.empty()) input.sample_number_B = index_tensor(sample_numbers);
+  if (!sample_numbers.empty()) input.response_number_B = index_tensor(sample_numbers);
   return draw_plan(strategy, input);
 }
 
@@ -155,9 +155,9 @@ LossInput select_views(const LossInput& all, const std::vector<std::int64_t>& vi
   const auto index = index_tensor(views);
   LossInput some = all;
   for (auto* tensor :
-       {&some.plan.sample_F, &some.plan.forward_F, &some.plan.masked_FL, &some.plan.target_FL, &some.plan.committed_FL,
-        &some.plan.weight_F, &some.plan.prompt_masked_FP, &some.plan.attended_FL, &some.log_probs.current_FL,
-        &some.log_probs.old_FL, &some.log_probs.reference_FL, &some.log_probs.entropy_FL,
+       {&some.plan.response_F, &some.plan.forward_F, &some.plan.masked_FL, &some.plan.target_FL,
+        &some.plan.committed_FL, &some.plan.weight_F, &some.plan.prompt_masked_FP, &some.plan.attended_FL,
+        &some.log_probs.current_FL, &some.log_probs.old_FL, &some.log_probs.reference_FL, &some.log_probs.entropy_FL,
         &some.log_probs.reference_entropy_FL}) {
     *tensor = select_rows(*tensor, index);
   }
@@ -166,7 +166,7 @@ LossInput select_views(const LossInput& all, const std::vector<std::int64_t>& vi
 
 std::int64_t find_view(const MaskPlan& plan, std::int64_t forward, std::int64_t response) {
   const auto forwards = numbers(plan.forward_F);
-  const auto samples = numbers(plan.sample_F);
+  const auto samples = numbers(plan.response_F);
   for (std::size_t f = 0; f < forwards.size(); ++f) {
     if (forwards[f] == static_cast<double>(forward) && samples[f] == static_cast<double>(response))
       return static_cast<std::int64_t>(f);
@@ -176,9 +176,9 @@ std::int64_t find_view(const MaskPlan& plan, std::int64_t forward, std::int64_t 
 
 std::vector<double> shown_steps(const MaskPlan& plan, const Trajectories& trajectories) {
   std::vector<double> steps;
-  for (std::int64_t view = 0; view < plan.sample_F.size(0); ++view) {
+  for (std::int64_t view = 0; view < plan.response_F.size(0); ++view) {
     const auto masked = numbers(plan.masked_FL, view), scored = numbers(plan.target_FL, view);
-    const std::int64_t response = plan.sample_F[view].item<std::int64_t>();
+    const std::int64_t response = plan.response_F[view].item<std::int64_t>();
     const auto step = numbers(trajectories.step_BL, response), valid = numbers(trajectories.valid_BL, response);
     double earliest = std::numeric_limits<double>::infinity();
     double earliest_scored = earliest;
@@ -193,8 +193,8 @@ std::vector<double> shown_steps(const MaskPlan& plan, const Trajectories& trajec
 
 std::vector<std::string> views_of(const MaskPlan& plan, std::int64_t response) {
   std::vector<std::string> views;
-  for (std::int64_t view = 0; view < plan.sample_F.size(0); ++view) {
-    if (plan.sample_F[view].item<std::int64_t>() != response) continue;
+  for (std::int64_t view = 0; view < plan.response_F.size(0); ++view) {
+    if (plan.response_F[view].item<std::int64_t>() != response) continue;
     std::string text = std::to_string(plan.forward_F[view].item<std::int64_t>()) + " " +
                        (plan.weight_F.defined() ? std::to_string(plan.weight_F[view].item<double>()) : "1");
     for (const auto& rows : {plan.masked_FL, plan.target_FL, plan.committed_FL, plan.prompt_masked_FP}) {
@@ -270,7 +270,7 @@ std::vector<double> finite_difference_gradient(const LossEstimator& loss, const 
 }
 
 Trajectories roll_out(const std::string& rollout, const std::map<std::string, ParamValue>& settings, const Model& model,
-                      const Prompts& prompts, std::int64_t first_sample) {
+                      const Prompts& prompts, std::int64_t first_response) {
   const auto component = create<Rollout>(rollout, rollout, settings);
   const ModelPolicy policy(model);
   RolloutInput input;
@@ -278,7 +278,7 @@ Trajectories roll_out(const std::string& rollout, const std::map<std::string, Pa
   input.prompts = prompts;
   input.random = RandomStream(11, "rollout");
   input.step = 3;
-  input.first_sample = first_sample;
+  input.first_response = first_response;
   Trajectories made;
   const at::NoGradGuard no_gradient;
   component->generate(input, made);

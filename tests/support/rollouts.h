@@ -100,7 +100,7 @@ std::vector<double> finite_difference_gradient(const LossEstimator& loss, const 
 
 /// Responses that the rollout of a plugin of this name writes, without gradients, at training step 3.
 Trajectories roll_out(const std::string& rollout, const std::map<std::string, ParamValue>& settings, const Model& model,
-                      const Prompts& prompts, std::int64_t first_sample = 0);
+                      const Prompts& prompts, std::int64_t first_response = 0);
 
 /// Whether two responses have the same tokens, steps and number of forwards.
 bool same_response(const Trajectories& a, std::int64_t row_a, const Trajectories& b, std::int64_t row_b);

@@ -46,8 +46,8 @@ Prompts prompts(std::int64_t groups, std::int64_t group_size) {
 }
 
 Trajectories generate(const Model& model, const Prompts& given, const std::map<std::string, ParamValue>& values,
-                      std::int64_t first_sample = 0) {
-  return test::roll_out("block", values, model, given, first_sample);
+                      std::int64_t first_response = 0) {
+  return test::roll_out("block", values, model, given, first_response);
 }
 
 struct BlockRolloutTest : ::testing::Test {

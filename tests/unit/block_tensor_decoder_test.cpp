@@ -77,7 +77,7 @@ TEST_P(TensorDecoderTest, WritesTheSameTrajectories) {
   input.prompts.mask_BP.narrow(0, 1, 2).narrow(1, 0, 3).fill_(false);
   input.prompts.group_B = at::arange(kResponses, at::kLong);
   input.random = RandomStream(5, "rollout");
-  input.first_sample = 3;
+  input.first_response = 3;
   const at::NoGradGuard no_gradient;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     const BlockSettings settings = random_settings(RandomStream(seed, "settings"));

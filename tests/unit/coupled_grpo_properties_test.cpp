@@ -114,8 +114,8 @@ TEST(CoupledGrpoLoss, ViewsOfDifferentResponsesDoNotMix) {
     double sum = 0;
     for (std::int64_t b = 0; b < 6; ++b) {
       std::vector<std::int64_t> views;
-      for (std::int64_t view = 0; view < input.plan.sample_F.size(0); ++view)
-        if (input.plan.sample_F[view].item<std::int64_t>() == b) views.push_back(view);
+      for (std::int64_t view = 0; view < input.plan.response_F.size(0); ++view)
+        if (input.plan.response_F[view].item<std::int64_t>() == b) views.push_back(view);
       const LossInput part = test::select_views(input, views);
       sum += estimator->evaluate(part).value.item<double>();
       const auto gradient = test::gradient(*estimator, part);
@@ -126,7 +126,7 @@ TEST(CoupledGrpoLoss, ViewsOfDifferentResponsesDoNotMix) {
     EXPECT_NEAR(sum, estimator->evaluate(input).value.item<double>(), 1e-13) << norm;
     EXPECT_THAT(whole, Pointwise(DoubleNear(1e-7), test::finite_difference_gradient(*estimator, input))) << norm;
   }
-  EXPECT_EQ(loss()->coupling(), Coupling::kSample);
+  EXPECT_EQ(loss()->coupling(), Coupling::kResponse);
 }
 
 TEST(CoupledGrpoLoss, VeryUnlikelyTokensGiveFiniteLossesAndGradients) {

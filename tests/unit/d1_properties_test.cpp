@@ -54,7 +54,7 @@ TEST(D1Masking, APlanDoesNotDependOnTheBatchAroundAResponseNorOnItsPadding) {
   MaskingInput input = test::masking_input(part);
   input.step = 5;
   input.end_id = 9;
-  input.sample_number_B = test::vector_tensor({4, 1}).to(at::kLong);
+  input.response_number_B = test::vector_tensor({4, 1}).to(at::kLong);
   const MaskPlan alone = test::draw_plan(*masking({{"p_mask_prompt", 0.5}}), input);
   const MaskPlan together = draw(*masking({{"p_mask_prompt", 0.5}}), all, 5);
   for (std::int64_t b = 0; b < 2; ++b) {

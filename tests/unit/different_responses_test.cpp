@@ -48,7 +48,7 @@ class LeftToRight final : public Rollout {
       ForwardInput forward;
       forward.tokens_BS = at::cat({input.prompts.tokens_BP, made.tokens_BL}, 1);
       forward.rows_N = all_B * (kPrompt + kLength) + kPrompt + i;
-      const auto uniform_B = draws_ ? uniform(input.random, input.step, all_B + input.first_sample,
+      const auto uniform_B = draws_ ? uniform(input.random, input.step, all_B + input.first_response,
                                               at::full({responses}, i, at::kLong), all_B * 0)
                                     : at::full({responses}, 0.4, at::kDouble);
       const auto sampled = input.policy->sample(forward, {}, all_B, uniform_B, options);

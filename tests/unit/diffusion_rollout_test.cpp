@@ -53,8 +53,8 @@ Prompts one_prompt(std::int64_t count) {
   return {at::full({count, 2}, 4, at::kLong), at::ones({count, 2}, at::kBool), at::zeros({count}, at::kLong)};
 }
 
-Trajectories generate(const Model& model, const Prompts& given, const Values& values, std::int64_t first_sample = 0) {
-  return test::roll_out("diffusion", values, model, given, first_sample);
+Trajectories generate(const Model& model, const Prompts& given, const Values& values, std::int64_t first_response = 0) {
+  return test::roll_out("diffusion", values, model, given, first_response);
 }
 
 struct DiffusionRolloutTest : ::testing::Test {

@@ -97,13 +97,13 @@ TEST(EspoLoss, GradientsAgreeWithFiniteDifferencesAndAddUpOverResponses) {
     double sum = 0;
     for (std::int64_t b = 0; b < 6; ++b) {
       std::vector<std::int64_t> views;
-      for (std::int64_t view = 0; view < input.plan.sample_F.size(0); ++view)
-        if (input.plan.sample_F[view].item<std::int64_t>() == b) views.push_back(view);
+      for (std::int64_t view = 0; view < input.plan.response_F.size(0); ++view)
+        if (input.plan.response_F[view].item<std::int64_t>() == b) views.push_back(view);
       sum += estimator->evaluate(test::select_views(input, views)).value.item<double>();
     }
     EXPECT_NEAR(sum, estimator->evaluate(input).value.item<double>(), 1e-13);
   }
-  EXPECT_EQ(loss()->coupling(), Coupling::kSample);
+  EXPECT_EQ(loss()->coupling(), Coupling::kResponse);
 }
 
 // The estimate k1 has the gradient 1 by the ELBO, whatever the reference. The added term brings ELBO - ELBO_ref.
@@ -139,7 +139,7 @@ TEST(EspoLoss, AFarReferenceKeepsItsGradient) {
 TEST(EspoLoss, IgnoresTheWeightsOfThePlan) {
   LossInput input = test::random_loss_input(draw(*masking(), test::equal_trajectories(4, 8)), 4);
   const auto plain = test::gradient(*loss(), input);
-  input.plan.weight_F = at::full_like(input.plan.sample_F, 3, at::TensorOptions(at::kFloat));
+  input.plan.weight_F = at::full_like(input.plan.response_F, 3, at::TensorOptions(at::kFloat));
   EXPECT_EQ(test::gradient(*loss(), input), plain);
 }
 

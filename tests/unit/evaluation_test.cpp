@@ -62,7 +62,7 @@ class CountingRollout final : public Rollout {
     trajectories.prompts = input.prompts;
     trajectories.tokens_BL = at::full({rows, length_}, end, at::kLong);
     for (std::int64_t b = 0; b < rows; ++b)
-      trajectories.tokens_BL.data_ptr<std::int64_t>()[b * length_] = 6 + (input.first_sample + b) % 4;
+      trajectories.tokens_BL.data_ptr<std::int64_t>()[b * length_] = 6 + (input.first_response + b) % 4;
     trajectories.valid_BL = trajectories.tokens_BL.ne(input.policy->traits().pad_id);
     trajectories.step_BL = at::zeros({rows, length_}, at::kInt);
     trajectories.commit_logprob_BL = at::zeros({rows, length_}, at::kFloat);

@@ -54,8 +54,8 @@ LossInput random_input(const MaskingStrategy& masking) {
 /// Sum of the losses of the responses, each evaluated on its own.
 double one_by_one(const LossEstimator& loss, const LossInput& input) {
   std::map<std::int64_t, std::vector<std::int64_t>> views;
-  for (std::int64_t view = 0; view < input.plan.sample_F.size(0); ++view)
-    views[input.plan.sample_F[view].item<std::int64_t>()].push_back(view);
+  for (std::int64_t view = 0; view < input.plan.response_F.size(0); ++view)
+    views[input.plan.response_F[view].item<std::int64_t>()].push_back(view);
   double sum = 0;
   for (const auto& [response, own] : views) sum += loss.evaluate(test::select_views(input, own)).value.item<double>();
   return sum;

@@ -53,7 +53,7 @@ class PackedBackbone : public testing::TestWithParam<std::string> {
   std::unique_ptr<Model> open_packed(at::ScalarType type) const {
     const ComponentEntry* entry = test::load_plugin(GetParam()).find(ComponentKind::kModel, GetParam());
     ModelConfig config{read_config_json(folder()), type, at::kCPU};
-    nn::packing_name(config) = "nf4";
+    config.quantization = "nf4";
     auto model = make_guarded<Model>(*entry, Params(entry->params, {}), &config);
     load_parameters(folder(), model->parameters(), [&](const std::string& name, const at::Tensor& weight) {
       capability<nn::PackedWeights>(*model)->pack(name, weight);

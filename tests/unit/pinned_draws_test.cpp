@@ -90,8 +90,8 @@ std::vector<std::string> views_of(const MaskPlan& plan) {
     for (const double bit : test::numbers(rows, view)) text += bit != 0 ? '1' : '0';
     return text;
   };
-  for (std::int64_t f = 0; f < plan.sample_F.size(0); ++f) {
-    views.push_back(std::to_string(plan.sample_F[f].item<std::int64_t>()) + ":" +
+  for (std::int64_t f = 0; f < plan.response_F.size(0); ++f) {
+    views.push_back(std::to_string(plan.response_F[f].item<std::int64_t>()) + ":" +
                     std::to_string(plan.forward_F[f].item<std::int64_t>()) + bits(plan.masked_FL, f) +
                     (plan.prompt_masked_FP.defined() ? bits(plan.prompt_masked_FP, f) : ""));
   }

@@ -41,9 +41,9 @@ class TestLoss final : public LossEstimator {
     Loss loss;
     if (coupling_ == Coupling::kView) {
       loss = input.token_mean(term_FL);
-    } else if (coupling_ == Coupling::kSample) {
+    } else if (coupling_ == Coupling::kResponse) {
       const auto per_sample =
-          at::zeros({input.totals.responses}, term_FL.options()).index_add(0, input.plan.sample_F, masked_FL.sum(1));
+          at::zeros({input.totals.responses}, term_FL.options()).index_add(0, input.plan.response_F, masked_FL.sum(1));
       loss.value = per_sample.square().sum();
     } else {
       loss.value = masked_FL.sum().square() / (1 + input.log_probs.current_FL.square().sum());
@@ -61,10 +61,10 @@ class TestLoss final : public LossEstimator {
 MaskPlan three_views(const Trajectories& trajectories) {
   MaskPlan plan;
   plan.forwards = 3;
-  plan.sample_F = at::arange(kResponses, at::kLong).repeat_interleave(3);
+  plan.response_F = at::arange(kResponses, at::kLong).repeat_interleave(3);
   plan.forward_F = at::arange(3, at::kLong).repeat({kResponses});
-  plan.masked_FL = trajectories.step_BL.index_select(0, plan.sample_F).to(at::kLong) >= plan.forward_F.unsqueeze(1);
-  plan.target_FL = plan.masked_FL.logical_and(trajectories.valid_BL.index_select(0, plan.sample_F));
+  plan.masked_FL = trajectories.step_BL.index_select(0, plan.response_F).to(at::kLong) >= plan.forward_F.unsqueeze(1);
+  plan.target_FL = plan.masked_FL.logical_and(trajectories.valid_BL.index_select(0, plan.response_F));
   return plan;
 }
 
@@ -84,15 +84,15 @@ struct PolicyGradientTest : ::testing::TestWithParam<Coupling> {
     LossInput input;
     input.plan = select_views(plan, all_views(plan), at::kCPU);
     const auto responses =
-        at::where(plan.masked_FL, at::ones({}, at::kLong), trajectories.tokens_BL.index_select(0, plan.sample_F));
-    const auto tokens = at::cat({trajectories.prompts.tokens_BP.index_select(0, plan.sample_F), responses}, 1);
-    const auto key_mask =
-        at::cat({trajectories.prompts.mask_BP.index_select(0, plan.sample_F), at::ones_like(responses, at::kBool)}, 1);
+        at::where(plan.masked_FL, at::ones({}, at::kLong), trajectories.tokens_BL.index_select(0, plan.response_F));
+    const auto tokens = at::cat({trajectories.prompts.tokens_BP.index_select(0, plan.response_F), responses}, 1);
+    const auto key_mask = at::cat(
+        {trajectories.prompts.mask_BP.index_select(0, plan.response_F), at::ones_like(responses, at::kBool)}, 1);
     const auto hidden = model.forward({tokens, key_mask, {}}).view({-1, kPrompt + kLength, model.traits().hidden_size});
     const std::int64_t shift = model.traits().prediction_row == PredictionRow::kPrevious ? 1 : 0;
     const auto logits = hidden.narrow(1, kPrompt - shift, kLength).matmul(model.lm_head_VH().t());
     const auto log_probabilities = at::log_softmax(logits, -1);
-    const auto chosen = trajectories.tokens_BL.index_select(0, plan.sample_F).unsqueeze(-1);
+    const auto chosen = trajectories.tokens_BL.index_select(0, plan.response_F).unsqueeze(-1);
     const auto zero = at::zeros({}, at::kDouble);
     input.log_probs.current_FL = at::where(plan.target_FL, log_probabilities.gather(2, chosen).squeeze(-1), zero);
     input.log_probs.old_FL = input.log_probs.current_FL.detach();
@@ -154,7 +154,7 @@ TEST_P(PolicyGradientTest, DoesNotDependOnTheMemoryBudgetOrTheThreads) {
       EXPECT_TRUE(at::allclose(split.current_FL, whole.current_FL, 1e-12, 1e-12));
       expect_equal(split.gradients, whole.gradients);
       // A unit of this coupling has 1, 3 or 24 views.
-      const std::int64_t unit = GetParam() == Coupling::kView ? 1 : GetParam() == Coupling::kSample ? 3 : 24;
+      const std::int64_t unit = GetParam() == Coupling::kView ? 1 : GetParam() == Coupling::kResponse ? 3 : 24;
       EXPECT_EQ(split.two_pass, unit > std::max<std::int64_t>(1, rows)) << rows << " rows";
     }
   }
@@ -187,7 +187,7 @@ TEST_P(PolicyGradientTest, MatchesFiniteDifferences) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Couplings, PolicyGradientTest,
-                         ::testing::Values(Coupling::kView, Coupling::kSample, Coupling::kBatch));
+                         ::testing::Values(Coupling::kView, Coupling::kResponse, Coupling::kBatch));
 
 TEST_F(PolicyGradientTest, SharedContextsAreComputedOnce) {
   const test::TinyModel model(kVocabulary, 5, at::kDouble);
@@ -198,7 +198,7 @@ TEST_F(PolicyGradientTest, SharedContextsAreComputedOnce) {
 
 TEST_F(PolicyGradientTest, PaddedPromptsGiveWhatUnpaddedOnesGive) {
   const test::TinyModel model(kVocabulary, 5, at::kDouble);
-  const TestLoss loss(Coupling::kSample);
+  const TestLoss loss(Coupling::kResponse);
   const auto unpadded = policy_gradient(model, loss, batch, kPlenty);
   auto& prompts = trajectories.prompts;
   prompts.tokens_BP = at::cat({at::zeros({kResponses, 3}, at::kLong), prompts.tokens_BP}, 1);
@@ -276,14 +276,14 @@ TEST(GradientSum, KeepsParametersApartThatAutogradGivesOneGradient) {
 // Frozen parameters get no gradient, and the others what they get without frozen ones.
 TEST_F(PolicyGradientTest, OnlyTrainableParametersHaveGradients) {
   const test::TinyModel model(kVocabulary, 5, at::kDouble);
-  const auto all = policy_gradient(model, TestLoss(Coupling::kSample), batch, kPlenty).gradients;
+  const auto all = policy_gradient(model, TestLoss(Coupling::kResponse), batch, kPlenty).gradients;
   const std::vector<NamedTensor> parameters = model.parameters();
   for (const char* frozen : {"mix", "head"}) {
     SCOPED_TRACE(frozen);
     const auto found = std::find_if(parameters.begin(), parameters.end(),
                                     [&](const NamedTensor& parameter) { return parameter.name == frozen; });
     found->tensor.set_requires_grad(false);
-    const auto some = policy_gradient(model, TestLoss(Coupling::kSample), batch, kPlenty).gradients;
+    const auto some = policy_gradient(model, TestLoss(Coupling::kResponse), batch, kPlenty).gradients;
     found->tensor.set_requires_grad(true);
     ASSERT_EQ(some.size(), all.size() - 1);
     auto gradient = some.begin();

@@ -28,10 +28,10 @@ constexpr std::int64_t kVocabulary = 11, kHidden = 5, kResponses = 4, kLength = 
 MaskPlan two_views(const Trajectories& trajectories) {
   MaskPlan plan;
   plan.forwards = 2;
-  plan.sample_F = at::arange(kResponses, at::kLong).repeat_interleave(2);
+  plan.response_F = at::arange(kResponses, at::kLong).repeat_interleave(2);
   plan.forward_F = at::arange(2, at::kLong).repeat({kResponses});
-  plan.masked_FL = trajectories.step_BL.index_select(0, plan.sample_F).to(at::kLong) >= plan.forward_F.unsqueeze(1);
-  plan.target_FL = plan.masked_FL.logical_and(trajectories.valid_BL.index_select(0, plan.sample_F));
+  plan.masked_FL = trajectories.step_BL.index_select(0, plan.response_F).to(at::kLong) >= plan.forward_F.unsqueeze(1);
+  plan.target_FL = plan.masked_FL.logical_and(trajectories.valid_BL.index_select(0, plan.response_F));
   return plan;
 }
 
@@ -59,7 +59,7 @@ class WatchingLoss final : public LossEstimator {
     if (old_) {
       loss.add_mean("to_old", (input.log_probs.old_FL - input.log_probs.current_FL).abs(), input.plan.target_FL);
     }
-    loss.add_mean("views", at::full({1}, input.plan.sample_F.size(0), at::kDouble), at::ones({1}, at::kBool));
+    loss.add_mean("views", at::full({1}, input.plan.response_F.size(0), at::kDouble), at::ones({1}, at::kBool));
     return loss;
   }
 
@@ -107,7 +107,7 @@ TEST_F(PolicyUpdateTest, ViewsAreDividedInOrderAndTheRestIsNotLost) {
 }
 
 TEST_F(PolicyUpdateTest, AResponseWhoseViewsBelongTogetherIsNotSplit) {
-  for (const auto coupling : {Coupling::kSample, Coupling::kBatch}) {
+  for (const auto coupling : {Coupling::kResponse, Coupling::kBatch}) {
     EXPECT_EQ(update_parts(plan, coupling, 3), (Parts{{0, 1, 2, 3}, {4, 5, 6, 7}}));
   }
 }

@@ -47,7 +47,7 @@ LossInput random_input(std::int64_t inner_iterations = 1, const Values& masking 
 LossInput ratios(const std::vector<double>& log_ratio, double advantage) {
   const auto length = static_cast<std::int64_t>(log_ratio.size());
   LossInput input;
-  input.plan.sample_F = input.plan.forward_F = at::zeros({1}, at::kLong);
+  input.plan.response_F = input.plan.forward_F = at::zeros({1}, at::kLong);
   input.plan.masked_FL = input.plan.target_FL = at::ones({1, length}, at::kBool);
   input.plan.forwards = 1;
   input.log_probs.current_FL = test::matrix_tensor({log_ratio});
@@ -110,7 +110,7 @@ TEST(RldfLoss, SampleNormAddsUpOverAnySplitOfTheViews) {
     const auto whole = test::gradient(*loss, input);
     double value = 0;
     std::vector<double> parts(whole.size(), 0.0);
-    for (std::int64_t view = 0; view < input.plan.sample_F.size(0); ++view) {
+    for (std::int64_t view = 0; view < input.plan.response_F.size(0); ++view) {
       const LossInput part = test::select_views(input, {view});
       value += loss->evaluate(part).value.item<double>();
       const auto row = test::gradient(*loss, part);
@@ -129,7 +129,7 @@ TEST(RldfLoss, TheGradientAccumulatedOverForwardsIsTheGradientOfTheirSum) {
     std::vector<double> accumulated(whole.size(), 0.0);
     for (std::int64_t forward = 0; forward < input.plan.forwards; ++forward) {
       std::vector<std::int64_t> views;
-      for (std::int64_t view = 0; view < input.plan.sample_F.size(0); ++view) {
+      for (std::int64_t view = 0; view < input.plan.response_F.size(0); ++view) {
         if (input.plan.forward_F[view].item<std::int64_t>() == forward) views.push_back(view);
       }
       const auto part = test::gradient(*loss, test::select_views(input, views));
@@ -143,7 +143,7 @@ TEST(RldfLoss, TheGradientAccumulatedOverForwardsIsTheGradientOfTheirSum) {
 
 TEST(RldfLoss, ViewsInAnotherOrderGiveTheSameLoss) {
   const LossInput input = random_input();
-  std::vector<std::int64_t> reversed(static_cast<std::size_t>(input.plan.sample_F.size(0)));
+  std::vector<std::int64_t> reversed(static_cast<std::size_t>(input.plan.response_F.size(0)));
   std::iota(reversed.rbegin(), reversed.rend(), 0);
   for (const char* norm : {"sample", "token"}) {
     const auto loss = rldf({{"norm", text(norm)}});
@@ -216,7 +216,7 @@ TEST(RldfLoss, AViewsWeightMultipliesItsShare) {
     const auto loss = rldf({{"norm", text(norm)}});
     const auto plain = test::gradient(*loss, input);
     LossInput weighted = input;
-    weighted.plan.weight_F = at::ones({input.plan.sample_F.size(0)});
+    weighted.plan.weight_F = at::ones({input.plan.response_F.size(0)});
     weighted.plan.weight_F[2] = 3;
     auto expected = plain;
     for (std::size_t i = 2 * 8; i < 3 * 8; ++i) expected[i] *= 3;

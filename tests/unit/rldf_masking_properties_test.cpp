@@ -61,8 +61,8 @@ TEST(RldfMasking, AViewShowsExactlyTheStateBeforeItsStep) {
   const MaskPlan plan = test::draw_plan(*rldf({{"k", std::int64_t{4}}}), trajectories);
   const auto step = trajectories.step_BL;
   const auto shown = test::shown_steps(plan, trajectories);
-  for (std::int64_t view = 0; view < plan.sample_F.size(0); ++view) {
-    const std::int64_t b = plan.sample_F[view].item<std::int64_t>();
+  for (std::int64_t view = 0; view < plan.response_F.size(0); ++view) {
+    const std::int64_t b = plan.response_F[view].item<std::int64_t>();
     const double raw = shown[static_cast<std::size_t>(view)];
     for (std::int64_t i = 0; i < 14; ++i) {
       const double committed = step[b][i].item<double>();
@@ -86,7 +86,7 @@ TEST(RldfMasking, ResponsesWithoutASignalHaveNoView) {
   const test::ResponseRow nothing_valid{{0, 0}, {0, 0}, {.5, .5}};
   const test::ResponseRow one_step{{3, 3}, {1, 1}, {.5, .5}};
   const auto trajectories = test::make_trajectories({nothing_valid, one_step});
-  EXPECT_THAT(test::numbers(test::draw_plan(*rldf({{"k", std::int64_t{2}}}), trajectories).sample_F),
+  EXPECT_THAT(test::numbers(test::draw_plan(*rldf({{"k", std::int64_t{2}}}), trajectories).response_F),
               ElementsAre(1, 1));
 
   const MaskPlan empty = test::draw_plan(*rldf({{"k", std::int64_t{2}}, {"skip_single_step", true}}), trajectories);
@@ -125,7 +125,7 @@ TEST(RldfMasking, ScoringWhatEachStepDecodedScoresEveryValidTokenOnce) {
       rldf({{"k", std::int64_t{10}}, {"short_trajectory", std::string("truncate")}, {"target", std::string("xt-1")}});
   const MaskPlan plan = test::draw_plan(*masking, trajectories);
   for (std::int64_t b = 0; b < 5; ++b) {
-    const auto times = test::numbers(plan.target_FL.index({plan.sample_F == b}).sum(0));
+    const auto times = test::numbers(plan.target_FL.index({plan.response_F == b}).sum(0));
     EXPECT_EQ(times, test::numbers(trajectories.valid_BL, b));
   }
 }
@@ -146,9 +146,9 @@ TEST(RandomMasking, MasksItsShareOfTheValidTokens) {
   const MaskPlan plan = test::draw_plan(*strategy("random_masking", {{"k", std::int64_t{50}}}), trajectories);
   EXPECT_EQ(plan.forwards, 50);
   EXPECT_TRUE(plan.masked_FL.equal(plan.target_FL) && plan.masked_FL.equal(plan.committed_FL));
-  EXPECT_THAT(test::numbers(plan.masked_FL.index({plan.sample_F == 0}).sum(1)), Each(2));  // floor(0.3 * 7)
-  EXPECT_THAT(test::numbers(plan.masked_FL.index({plan.sample_F == 1}).sum(1)), Each(1));  // never none
-  const auto times = test::numbers(plan.masked_FL.index({plan.sample_F == 0}).sum(0));
+  EXPECT_THAT(test::numbers(plan.masked_FL.index({plan.response_F == 0}).sum(1)), Each(2));  // floor(0.3 * 7)
+  EXPECT_THAT(test::numbers(plan.masked_FL.index({plan.response_F == 1}).sum(1)), Each(1));  // never none
+  const auto times = test::numbers(plan.masked_FL.index({plan.response_F == 0}).sum(0));
   for (int i = 0; i < 7; ++i) EXPECT_NEAR(times[i], 50 * 2 / 7.0, 13) << i;
   EXPECT_EQ(times[7], 0) << "padding stays visible";
 }
@@ -158,7 +158,7 @@ TEST(CoupledRandomMasking, TheTwoViewsShareTheValidTokens) {
   const MaskPlan plan = test::draw_plan(*strategy("coupled_random_masking"), trajectories);
   EXPECT_EQ(plan.forwards, 2);
   for (std::int64_t b = 0; b < 6; ++b) {
-    const auto of_response = plan.masked_FL.index({plan.sample_F == b});
+    const auto of_response = plan.masked_FL.index({plan.response_F == b});
     EXPECT_EQ(test::numbers(of_response.sum(0)), test::numbers(trajectories.valid_BL, b));
     if (of_response.size(0) == 0) continue;
     const double valid = test::numbers(trajectories.valid_BL[b].sum())[0];
@@ -176,7 +176,7 @@ TEST(AllMasking, MasksEveryValidToken) {
   const auto trajectories = test::random_trajectories(4, 9, 2);
   const MaskPlan plan = test::draw_plan(*strategy("all_masking"), trajectories);
   EXPECT_EQ(plan.forwards, 1);
-  EXPECT_TRUE(plan.masked_FL.equal(trajectories.valid_BL.index_select(0, plan.sample_F)));
+  EXPECT_TRUE(plan.masked_FL.equal(trajectories.valid_BL.index_select(0, plan.response_F)));
   EXPECT_TRUE(plan.target_FL.equal(plan.masked_FL));
 }
 

@@ -89,8 +89,8 @@ struct RolloutLaws : ::testing::TestWithParam<Decoder> {
                at::ones({kResponses, kPrompt}, at::kBool), group_B};
   }
 
-  Trajectories generate(const Settings& settings, const Prompts& given, std::int64_t first_sample = 0) const {
-    return test::roll_out(GetParam().rollout, settings, *model, given, first_sample);
+  Trajectories generate(const Settings& settings, const Prompts& given, std::int64_t first_response = 0) const {
+    return test::roll_out(GetParam().rollout, settings, *model, given, first_response);
   }
 
   Prompts only(std::int64_t b) const {

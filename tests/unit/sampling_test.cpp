@@ -118,13 +118,13 @@ TEST(SampleTokens, SurvivesTheEndsOfTheUniform) {
 // The random numbers of a rollout on a device are those of the CPU, bit by bit.
 TEST(Uniform, IsTheStreamsValueAtEveryPointOnEveryDevice) {
   const RandomStream random(7, "rollout");
-  const auto sample_M = index_tensor({0, 1, 5, 70000}), position_M = index_tensor({3, 3, 0, 4000000000});
+  const auto response_M = index_tensor({0, 1, 5, 70000}), position_M = index_tensor({3, 3, 0, 4000000000});
   const auto draw_M = index_tensor({0, 2, 9, 1});
-  const auto values = uniform(random, 3, sample_M, position_M, draw_M);
-  const auto operators = uniform_with_operators(random, 3, sample_M, position_M, draw_M);
+  const auto values = uniform(random, 3, response_M, position_M, draw_M);
+  const auto operators = uniform_with_operators(random, 3, response_M, position_M, draw_M);
   EXPECT_TRUE(values.equal(operators));
   for (std::int64_t m = 0; m < 4; ++m) {
-    const RandomPoint point{3, sample_M[m].item<std::int64_t>(), position_M[m].item<std::int64_t>(),
+    const RandomPoint point{3, response_M[m].item<std::int64_t>(), position_M[m].item<std::int64_t>(),
                             draw_M[m].item<std::int64_t>()};
     EXPECT_EQ(values[m].item<double>(), random.uniform(point));
   }

@@ -60,7 +60,7 @@ void for_each_draw(const Values& values, Visit visit) {
   const auto trajectories = rollout();
   for (std::int64_t step = 0; step < 200; ++step) {
     const MaskPlan plan = plan_of(*strategy, trajectories, step);
-    for (std::int64_t f = 0; f < plan.sample_F.size(0); ++f) visit(plan, f, plan.sample_F[f].item<std::int64_t>());
+    for (std::int64_t f = 0; f < plan.response_F.size(0); ++f) visit(plan, f, plan.response_F[f].item<std::int64_t>());
   }
 }
 
@@ -110,7 +110,7 @@ TEST(SpgMasking, TheTwoCopiesTakeDifferentBlocksWhereThereAreSome) {
   const auto trajectories = rollout();
   for (std::int64_t step = 0; step < 50; ++step) {
     const MaskPlan plan = plan_of(*strategy, trajectories, step);
-    const auto of_first = plan.masked_FL.index({plan.sample_F == 0}).sum(1);
+    const auto of_first = plan.masked_FL.index({plan.response_F == 0}).sum(1);
     EXPECT_NE(of_first[0].item<std::int64_t>(), of_first[1].item<std::int64_t>());
   }
 }
@@ -158,7 +158,7 @@ TEST(SpgMasking, EachInnerIterationDrawsAnewAndAResponseDependsOnItAlone) {
   const auto alone = test::select_responses(trajectories, {1});
   MaskingInput input = test::masking_input(alone);
   input.end_id = kEnd;
-  input.sample_number_B = at::full_like(input.sample_number_B, 1);
+  input.response_number_B = at::full_like(input.response_number_B, 1);
   EXPECT_EQ(test::views_of(test::draw_plan(*strategy, input), 0), test::views_of(plan_of(*strategy, trajectories), 1));
 }
 

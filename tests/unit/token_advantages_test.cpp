@@ -57,7 +57,7 @@ TEST_P(TokenAdvantages, AWeightMultipliesTheGradientOfItsTokenInAllItsViewsAndOf
   // Where the advantage is 0, its multiples are, too.
   const auto factor_BL = at::where((input.advantage_B == 0).unsqueeze(1), at::ones_like(weight_BL), weight_BL);
   const auto plain = test::gradient(*loss, input), by_token = test::gradient(*loss, weighted(weight_BL));
-  const auto factor = test::numbers(factor_BL.index_select(0, input.plan.sample_F));
+  const auto factor = test::numbers(factor_BL.index_select(0, input.plan.response_F));
   ASSERT_EQ(plain.size(), factor.size());
   double moved = 0;
   for (std::size_t place = 0; place < plain.size(); ++place) {

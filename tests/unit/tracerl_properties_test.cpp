@@ -39,7 +39,7 @@ Trajectories rollout() { return test::random_trajectories(kResponses, kLength, 5
 
 /// The plan's rows of one response.
 at::Tensor rows_of(const at::Tensor& tensor, const MaskPlan& plan, std::int64_t response) {
-  return tensor.index({plan.sample_F == response});
+  return tensor.index({plan.response_F == response});
 }
 
 TEST(TracerlMasking, ASliceOfAllStepsIsOneViewWithEverythingMasked) {
@@ -47,18 +47,18 @@ TEST(TracerlMasking, ASliceOfAllStepsIsOneViewWithEverythingMasked) {
   for (const std::int64_t shrink : {kLength, std::int64_t{1} << 40}) {
     const MaskPlan plan = test::draw_plan(*slices(shrink), trajectories);
     EXPECT_EQ(plan.forwards, 1);
-    EXPECT_EQ(plan.sample_F.size(0), kResponses - 1) << "one response has nothing but padding";
+    EXPECT_EQ(plan.response_F.size(0), kResponses - 1) << "one response has nothing but padding";
     EXPECT_TRUE(plan.masked_FL.all().item<bool>());
-    EXPECT_TRUE(plan.target_FL.equal(trajectories.valid_BL.index_select(0, plan.sample_F)));
+    EXPECT_TRUE(plan.target_FL.equal(trajectories.valid_BL.index_select(0, plan.response_F)));
   }
 }
 
 TEST(TracerlMasking, SingleStepsScoreEachTokenInTheStateThatCommittedIt) {
   const auto trajectories = rollout();
   const MaskPlan plan = test::draw_plan(*slices(1), trajectories);
-  const auto step_FL = trajectories.step_BL.index_select(0, plan.sample_F);
+  const auto step_FL = trajectories.step_BL.index_select(0, plan.response_F);
   const auto at_F1 = test::vector_tensor(test::shown_steps(plan, trajectories)).unsqueeze(1);
-  EXPECT_TRUE(plan.target_FL.equal((step_FL == at_F1) & trajectories.valid_BL.index_select(0, plan.sample_F)));
+  EXPECT_TRUE(plan.target_FL.equal((step_FL == at_F1) & trajectories.valid_BL.index_select(0, plan.response_F)));
   EXPECT_TRUE(plan.masked_FL.equal((step_FL >= at_F1) | (step_FL < 0)));
   EXPECT_TRUE(plan.committed_FL.equal(plan.target_FL));
 }
@@ -134,7 +134,7 @@ TEST(TracerlRandomMasking, TailPaddingIsAlwaysMaskedAndNeverScored) {
   const auto trajectories = rollout();
   for (const char* name : {"tracerl_random", "tracerl_coupled"}) {
     const MaskPlan plan = test::draw_plan(*masking(name), trajectories);
-    const auto padding_FL = trajectories.valid_BL.index_select(0, plan.sample_F).logical_not();
+    const auto padding_FL = trajectories.valid_BL.index_select(0, plan.response_F).logical_not();
     EXPECT_TRUE(plan.masked_FL.equal(plan.target_FL | padding_FL)) << name;
     EXPECT_FALSE((plan.target_FL & padding_FL).any().item<bool>()) << name;
     EXPECT_THAT(test::numbers(plan.target_FL.any(1)), Each(1)) << name;
@@ -148,7 +148,7 @@ TEST(TracerlCoupledMasking, TheTwoViewsOfAMaskShareTheTokens) {
   EXPECT_EQ(plan.forwards, 12);
   for (std::int64_t b = 0; b < kResponses; ++b) {
     for (std::int64_t m = 0; m < 6; ++m) {
-      const auto pair = plan.target_FL.index({(plan.sample_F == b) & (plan.forward_F.floor_divide(2) == m)});
+      const auto pair = plan.target_FL.index({(plan.response_F == b) & (plan.forward_F.floor_divide(2) == m)});
       if (pair.size(0) == 0) continue;
       EXPECT_EQ(test::numbers(pair.sum(0)), test::numbers(trajectories.valid_BL, b));
     }
@@ -191,12 +191,12 @@ TEST(TracerlLoss, GradientsAgreeWithFiniteDifferencesForEveryOption) {
 TEST(TracerlLoss, AddsUpOverWhatItsCouplingLetsApart) {
   const LossInput input = random_input();
   EXPECT_EQ(loss({})->coupling(), Coupling::kView);
-  EXPECT_EQ(loss({{"weighting", text("response")}})->coupling(), Coupling::kSample);
+  EXPECT_EQ(loss({{"weighting", text("response")}})->coupling(), Coupling::kResponse);
   double by_view = 0, by_response = 0;
   std::vector<std::vector<std::int64_t>> views(kResponses);
   for (std::int64_t f = 0; f < input.totals.views; ++f) {
     by_view += value({}, test::select_views(input, {f}));
-    views[static_cast<std::size_t>(input.plan.sample_F[f].item<std::int64_t>())].push_back(f);
+    views[static_cast<std::size_t>(input.plan.response_F[f].item<std::int64_t>())].push_back(f);
   }
   for (const auto& of_response : views) {
     if (!of_response.empty())
@@ -209,7 +209,7 @@ TEST(TracerlLoss, AddsUpOverWhatItsCouplingLetsApart) {
 TEST(TracerlLoss, RowsCountTheSameOrResponsesDo) {
   // At unchanged weights a view's loss is -A: one response with three views, one with a single view.
   LossInput input;
-  input.plan.sample_F = test::vector_tensor({0, 0, 0, 1}).to(at::kLong);
+  input.plan.response_F = test::vector_tensor({0, 0, 0, 1}).to(at::kLong);
   input.plan.forward_F = at::zeros({4}, at::kLong);
   input.plan.masked_FL = input.plan.target_FL = at::ones({4, 2}, at::kBool);
   input.plan.forwards = 3;

@@ -39,13 +39,13 @@ MaskPlan pairs_of_views(const Trajectories& trajectories, bool single = false) {
   const std::int64_t views = single ? 1 : 2 * kPairs;
   MaskPlan plan;
   plan.forwards = views;
-  plan.sample_F = at::arange(kResponses, at::kLong).repeat_interleave(views);
+  plan.response_F = at::arange(kResponses, at::kLong).repeat_interleave(views);
   plan.forward_F = at::arange(views, at::kLong).repeat({kResponses});
   const auto position_1L = at::arange(kLength, at::kLong).unsqueeze(0);
-  const auto stride_F1 = (plan.forward_F / 2).to(at::kLong).unsqueeze(1) + 2 + plan.sample_F.unsqueeze(1) % 2;
+  const auto stride_F1 = (plan.forward_F / 2).to(at::kLong).unsqueeze(1) + 2 + plan.response_F.unsqueeze(1) % 2;
   const auto first_FL = position_1L.remainder(stride_F1) == 0;
   plan.masked_FL = first_FL.logical_xor((plan.forward_F % 2 == 1).unsqueeze(1));
-  plan.target_FL = plan.masked_FL.logical_and(trajectories.valid_BL.index_select(0, plan.sample_F));
+  plan.target_FL = plan.masked_FL.logical_and(trajectories.valid_BL.index_select(0, plan.response_F));
   return plan;
 }
 
@@ -70,7 +70,7 @@ struct UpdateParts : testing::Test {
     return update_step(trajectories, advantage_B, plan, loss.coupling(), views, kGroup);
   }
 
-  std::int64_t views() const { return plan.sample_F.size(0); }
+  std::int64_t views() const { return plan.response_F.size(0); }
 
   /// The steps' sums, each weighed by `share` of its views, against one step on all of them.
   void expect_adds_up(const LossEstimator& loss, std::int64_t views_per_update,
@@ -138,7 +138,7 @@ TEST_F(UpdateParts, OfALossThatCouplesTheBatchAreBatchesThemselves) {
   const auto tokens_B = plan.target_FL.sum(1).to(at::kDouble);
   const auto share_of = [&](const at::Tensor& weight_B) {
     return [this, weight_B](const std::vector<std::int64_t>& part) {
-      const auto index = at::empty_like(plan.sample_F).resize_(static_cast<std::int64_t>(part.size()));
+      const auto index = at::empty_like(plan.response_F).resize_(static_cast<std::int64_t>(part.size()));
       std::copy(part.begin(), part.end(), index.data_ptr<std::int64_t>());
       return (weight_B.index_select(0, index).sum() / weight_B.sum()).item<double>();
     };

@@ -17,14 +17,14 @@ using ::testing::ElementsAre;
 /// Three responses with two views each, listed by forward.
 MaskPlan two_views_of_three() {
   MaskPlan plan;
-  plan.sample_F = at::tensor({0L, 1L, 2L, 0L, 1L, 2L}, at::kLong);
+  plan.response_F = at::tensor({0L, 1L, 2L, 0L, 1L, 2L}, at::kLong);
   return plan;
 }
 
 UpdateMemory memory(std::int64_t rows, std::int64_t recomputed_rows) { return {rows, recomputed_rows, 1}; }
 
 TEST(UpdatePasses, TakeAsManyCompleteUnitsAsFit) {
-  const auto passes = plan_passes(two_views_of_three(), Coupling::kSample, memory(5, 50));
+  const auto passes = plan_passes(two_views_of_three(), Coupling::kResponse, memory(5, 50));
   ASSERT_EQ(passes.size(), 2u);
   EXPECT_THAT(passes[0].units, ElementsAre(Views{0, 3}, Views{1, 4}));
   EXPECT_THAT(passes[1].units, ElementsAre(Views{2, 5}));
@@ -38,7 +38,7 @@ TEST(UpdatePasses, ViewsThatALossDoesNotCoupleAreFreeToSplit) {
 }
 
 TEST(UpdatePasses, BlocksAreComputedAgainBeforeAUnitIsSplit) {
-  const auto passes = plan_passes(two_views_of_three(), Coupling::kSample, memory(1, 4));
+  const auto passes = plan_passes(two_views_of_three(), Coupling::kResponse, memory(1, 4));
   ASSERT_EQ(passes.size(), 2u);
   EXPECT_TRUE(passes[0].recompute);
   EXPECT_FALSE(passes[0].scores_first);

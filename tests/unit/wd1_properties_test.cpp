@@ -50,8 +50,8 @@ TEST(Wd1Loss, AGroupOfEqualRewardsTeachesNothingUnlessLikelihoodsAreOnlyRaised) 
   const auto second_group = [&](bool positive_only) {
     const auto grad = test::gradient(*loss({{"positive_only", positive_only}}), input);
     std::vector<double> of_group;
-    for (std::int64_t f = 0; f < input.plan.sample_F.size(0); ++f) {
-      if (input.plan.sample_F[f].item<std::int64_t>() < 4) continue;
+    for (std::int64_t f = 0; f < input.plan.response_F.size(0); ++f) {
+      if (input.plan.response_F[f].item<std::int64_t>() < 4) continue;
       for (std::int64_t i = 0; i < 6; ++i) {
         if (input.plan.target_FL[f][i].item<bool>()) of_group.push_back(grad[static_cast<std::size_t>(f * 6 + i)]);
       }
@@ -67,8 +67,8 @@ TEST(Wd1Loss, MicroBatchesAreAveraged) {
   const double by_group = value({}, input);
   EXPECT_NEAR(value({{"micro_batch", std::int64_t{4}}}, input), by_group, 1e-12);
   std::vector<std::int64_t> views;
-  for (std::int64_t f = 0; f < input.plan.sample_F.size(0); ++f) {
-    if (input.plan.sample_F[f].item<std::int64_t>() < 4) views.push_back(f);
+  for (std::int64_t f = 0; f < input.plan.response_F.size(0); ++f) {
+    if (input.plan.response_F[f].item<std::int64_t>() < 4) views.push_back(f);
   }
   LossInput first_group = test::select_views(input, views);
   first_group.advantage_B = input.advantage_B.narrow(0, 0, 4);

@@ -28,9 +28,9 @@ namespace drift {
 
 /// Which views a loss couples. The core splits the work accordingly to fit memory (docs/spec/algorithms.md 1.8).
 enum class Coupling : std::uint32_t {
-  kView = 0,    ///< the loss is a sum over views
-  kSample = 1,  ///< the views of one response belong together
-  kBatch = 2,   ///< all views belong together (for example, a normaliser that depends on the log-probabilities)
+  kView = 0,      ///< the loss is a sum over views
+  kResponse = 1,  ///< the views of one response belong together
+  kBatch = 2,     ///< all views belong together (for example, a normaliser that depends on the log-probabilities)
 };
 
 /// Log-probabilities of the sampled tokens at the target positions, float32, 0 elsewhere. [F, L].
@@ -63,7 +63,7 @@ struct Loss;
 struct DRIFT_API LossInput {
   MaskPlan plan;
   LogProbs log_probs;
-  at::Tensor advantage_B;  ///< float32, of all responses of the batch; plan.sample_F indexes it
+  at::Tensor advantage_B;  ///< float32, of all responses of the batch; plan.response_F indexes it
   at::Tensor valid_BL;     ///< bool, of all responses
   BatchTotals totals;
   at::Tensor scored_B;  ///< int64, of all responses: positions that at least one view of the plan scores

@@ -3,11 +3,11 @@
 // The plan of one response of four tokens: a view that masks and scores all of them, and one that masks and scores the
 // last two. PlanBuilder makes such tensors view by view.
 //
-//     sample_F   0  0
-//     forward_F  0  1
-//     masked_FL  1 1 1 1    0 0 1 1
-//     target_FL  1 1 1 1    0 0 1 1
-//     forwards   2
+//     response_F  0  0
+//     forward_F   0  1
+//     masked_FL   1 1 1 1    0 0 1 1
+//     target_FL   1 1 1 1    0 0 1 1
+//     forwards    2
 
 #include <drift/reserved.h>
 
@@ -20,7 +20,7 @@ namespace drift {
 /// Which masked contexts are scored: a flat list of F views, which can be batched in any way. Drawn once per rollout,
 /// stored, and shared by the current, old and reference policy (docs/spec/algorithms.md 1.5, 1.7).
 struct MaskPlan {
-  at::Tensor sample_F;          ///< int64, the response
+  at::Tensor response_F;        ///< int64, the response
   at::Tensor forward_F;         ///< int64 in [0, forwards): which forward of the estimator's sum this view belongs to
   at::Tensor masked_FL;         ///< bool, response positions replaced by the mask token
   at::Tensor target_FL;         ///< bool, positions that are scored

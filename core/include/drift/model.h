@@ -75,7 +75,10 @@ struct ModelConfig {
   /// With Adapters only: those to make. Empty: none. Else peft's adapter_config.json, with `r`, `lora_alpha`,
   /// `lora_dropout` and `target_modules`: names of modules in full, or an empty list for all that can have one.
   std::string adapter_json = {};
-  Reserved<std::string, 3> reserved_texts = {};
+  /// Of a model that can hold its matrices in fewer bits: "nf4", or "nf4_single" whose scales are not quantised again.
+  /// Empty: as `dtype` says.
+  std::string quantization = {};
+  Reserved<std::string, 2> reserved_texts = {};
   Reserved<std::int64_t, 8> reserved_numbers = {};
 };
 

@@ -3,7 +3,7 @@
 // Make a plan view by view, without tensors (see also the example in masking_strategy.h):
 //
 //     drift::PlanBuilder builder(responses.length(), responses.prompt_length());
-//     builder.begin_view(/*sample=*/b, /*forward=*/0);
+//     builder.begin_view(/*response=*/b, /*forward=*/0);
 //     builder.mask(3);
 //     builder.score(3);
 //     builder.weigh(0.5);
@@ -20,7 +20,7 @@ namespace drift {
 
 /// One response of a rollout, seen through plain pointers to its L positions. Final.
 struct Response {
-  std::int64_t number;  ///< in the rollout: RandomPoint::sample of its draws
+  std::int64_t number;  ///< in the rollout: RandomPoint::response of its draws
   const std::int64_t* tokens;
   const bool* valid;
   const std::int32_t* step;
@@ -53,7 +53,7 @@ class DRIFT_API PlanBuilder {
   ~PlanBuilder();
 
   /// A new view with nothing masked, nothing scored, everything attended to, weight 1.
-  void begin_view(std::int64_t sample, std::int64_t forward);
+  void begin_view(std::int64_t response, std::int64_t forward);
   // Of the newest view.
   void mask(std::int64_t position);
   void mask_prompt(std::int64_t position);

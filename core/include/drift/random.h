@@ -17,7 +17,7 @@ namespace drift {
 /// The place in a run at which a random value is used. Every field counts from 0 and must be below 2^32.
 struct RandomPoint {
   std::int64_t step = 0;      ///< training step, or item number
-  std::int64_t sample = 0;    ///< response within the step
+  std::int64_t response = 0;  ///< its number within the step
   std::int64_t position = 0;  ///< token position, parameter element, …
   std::int64_t draw = 0;      ///< which draw at this point: denoising step, view, …
 };

@@ -29,10 +29,10 @@ namespace drift {
 /// Created by the host.
 struct RolloutInput {
   const Policy* policy = nullptr;
-  Prompts prompts;                ///< on the CPU
-  RandomStream random{0, ""};     ///< draw at RandomPoint{step, first_sample + b, position, denoising step}
-  std::int64_t step = 0;          ///< training step
-  std::int64_t first_sample = 0;  ///< number of response 0: parts of a batch draw the same as the full batch
+  Prompts prompts;                  ///< on the CPU
+  RandomStream random{0, ""};       ///< draw at RandomPoint{step, first_response + b, position, denoising step}
+  std::int64_t step = 0;            ///< training step
+  std::int64_t first_response = 0;  ///< number of response 0: parts of a batch draw the same as the full batch
   const std::atomic<bool>* cancelled = nullptr;  ///< set from another thread: return soon, with any result; may be null
   Reserved<at::Tensor, 4> reserved_tensors = {};
   Reserved<std::int64_t, 4> reserved_numbers = {};

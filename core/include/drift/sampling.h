@@ -3,7 +3,7 @@
 // One draw from the first row of logits and two from the second, from the same random numbers on every device:
 //
 //     const auto row_M = at::arange(3, at::kLong).clamp_max(1);
-//     const auto uniform_M = drift::uniform(input.random, input.step, sample_M, position_M, draw_M);
+//     const auto uniform_M = drift::uniform(input.random, input.step, response_M, position_M, draw_M);
 //     drift::SamplingOptions options;
 //     options.temperature = 1;
 //     options.forbidden_ids = policy.traits().forbidden_output_ids;
@@ -66,9 +66,9 @@ struct SampledTokens {
 DRIFT_API SampledTokens sample_tokens(const at::Tensor& logits_NV, const at::Tensor& row_M, const at::Tensor& uniform_M,
                                       const SamplingOptions& options);
 
-/// random.uniform({step, sample_M[m], position_M[m], draw_M[m]}) for each m: float64 on the device of the three
+/// random.uniform({step, response_M[m], position_M[m], draw_M[m]}) for each m: float64 on the device of the three
 /// tensors, the same bits on every device. The tensors are integers of equal or broadcastable shapes.
-DRIFT_API at::Tensor uniform(const RandomStream& random, std::int64_t step, const at::Tensor& sample_M,
+DRIFT_API at::Tensor uniform(const RandomStream& random, std::int64_t step, const at::Tensor& response_M,
                              const at::Tensor& position_M, const at::Tensor& draw_M);
 
 }  // namespace drift

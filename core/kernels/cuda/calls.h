@@ -85,7 +85,7 @@ struct LogitGradientCall {
 struct UniformCall {
   std::uint64_t key;
   std::int64_t step;
-  const std::int64_t *sample, *position, *draw;
+  const std::int64_t *response, *position, *draw;
   double* uniform;
   std::int64_t size;
 };

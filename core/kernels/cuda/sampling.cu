@@ -400,7 +400,7 @@ __global__ void uniform_numbers(cuda::UniformCall call) {
   const std::int64_t m = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (m >= call.size) return;
   auto key0 = static_cast<std::uint32_t>(call.key), key1 = static_cast<std::uint32_t>(call.key >> 32);
-  auto c0 = static_cast<std::uint32_t>(call.step), c1 = static_cast<std::uint32_t>(call.sample[m]);
+  auto c0 = static_cast<std::uint32_t>(call.step), c1 = static_cast<std::uint32_t>(call.response[m]);
   auto c2 = static_cast<std::uint32_t>(call.position[m]), c3 = static_cast<std::uint32_t>(call.draw[m]);
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t product0 = std::uint64_t{0xD2511F53} * c0, product1 = std::uint64_t{0xCD9E8D57} * c2;

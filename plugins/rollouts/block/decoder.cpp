@@ -217,7 +217,7 @@ void BlockDecoder::advance(const std::vector<Rows>& states, const Window& window
     for (const Row* row : state) {
       for (std::size_t m = 0; m < masked.size(); ++m) {
         rows.push_back(first + static_cast<std::int64_t>(m));
-        const RandomPoint point{input_.step, input_.first_sample + row->index, masked[m], row->forwards};
+        const RandomPoint point{input_.step, input_.first_response + row->index, masked[m], row->forwards};
         uniforms.push_back(settings_.temperature == 0 ? 0 : input_.random.uniform(point));
       }
     }
@@ -251,7 +251,7 @@ std::vector<float> BlockDecoder::scores(const Row& row, const std::vector<std::i
   for (std::size_t m = 0; m < masked.size(); ++m) {
     score[m] = confidence[m];
     if (settings_.remasking == Remasking::kRandom) {
-      const RandomPoint point{input_.step, input_.first_sample + row.index, masked[m], row.forwards};
+      const RandomPoint point{input_.step, input_.first_response + row.index, masked[m], row.forwards};
       score[m] = static_cast<float>(remasking_random_.uniform(point));
     } else if (settings_.remasking == Remasking::kNegativeEntropy && quirks_.highest_entropy) {
       score[m] = -score[m];

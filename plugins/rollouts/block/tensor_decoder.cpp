@@ -129,8 +129,8 @@ void TensorDecoder::advance(const Window& window, KeyValueCache* cache, std::int
     cached = {cache, &in_cache};
   }
   const auto forwards_RK = state_.forwards_R.unsqueeze(1).expand({rows, block_size});
-  const auto sample_RK = (state_.row_R + input_.first_sample).unsqueeze(1).expand({rows, block_size});
-  const auto uniform_RK = uniform(input_.random, input_.step, sample_RK, block.position_RK, forwards_RK);
+  const auto response_RK = (state_.row_R + input_.first_response).unsqueeze(1).expand({rows, block_size});
+  const auto uniform_RK = uniform(input_.random, input_.step, response_RK, block.position_RK, forwards_RK);
   auto sampled =
       prediction_.sample(forward, cached, at::arange(rows * block_size, state_.row_R.options()), uniform_RK.flatten());
   for (at::Tensor* tensor : {&sampled.token_M, &sampled.logprob_M, &sampled.confidence_M}) {
@@ -144,8 +144,8 @@ at::Tensor TensorDecoder::scores(const Block& block, const SampledTokens& sample
   auto score_RK = sampled.confidence_M;
   if (settings_.remasking == Remasking::kRandom) {
     const auto forwards_RK = state_.forwards_R.unsqueeze(1).expand_as(score_RK);
-    const auto sample_RK = (state_.row_R + input_.first_sample).unsqueeze(1).expand_as(score_RK);
-    score_RK = uniform(remasking_random_, input_.step, sample_RK, block.position_RK, forwards_RK).to(at::kFloat);
+    const auto response_RK = (state_.row_R + input_.first_response).unsqueeze(1).expand_as(score_RK);
+    score_RK = uniform(remasking_random_, input_.step, response_RK, block.position_RK, forwards_RK).to(at::kFloat);
   }
   if (settings_.pad_penalty != 1) {
     score_RK = at::where(sampled.token_M == traits_.pad_id, score_RK / settings_.pad_penalty, score_RK);

@@ -97,7 +97,7 @@ void DiffusionDecoder::run(Trajectories& trajectories) {
 }
 
 RandomPoint DiffusionDecoder::point(const Row& row, std::int64_t position, std::int64_t step) const {
-  return {input_.step, input_.first_sample + row.index, position, step};
+  return {input_.step, input_.first_response + row.index, position, step};
 }
 
 std::vector<DiffusionDecoder::Turn> DiffusionDecoder::turns(std::int64_t step) {

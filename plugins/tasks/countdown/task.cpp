@@ -26,7 +26,7 @@ constexpr std::int64_t kMostDraws = 100'000;
 enum Position : std::int64_t { kTarget = 0, kDemonstration = 1, kNumbers = 2 };
 
 RandomPoint point_of_item(std::int64_t index) {
-  return {.step = index & 0xFFFFFFFF, .sample = index >> 32};  // a field holds 32 bits
+  return {.step = index & 0xFFFFFFFF, .response = index >> 32};  // a field holds 32 bits
 }
 
 RandomPoint at(RandomPoint point, std::int64_t position) {

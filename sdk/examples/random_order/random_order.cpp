@@ -61,11 +61,11 @@ class RandomOrder final : public drift::Rollout, public drift::RolloutCostEstima
   void write(const drift::RolloutInput& input, drift::Trajectories& made, std::int64_t begin, std::int64_t end) const {
     const drift::ModelTraits& traits = input.policy->traits();
     const auto rows = [&](const at::Tensor& tensor) { return tensor.narrow(0, begin, end - begin); };
-    const auto sample_B1 = (at::arange(begin, end, at::kLong) + input.first_sample).unsqueeze(1);
+    const auto response_B1 = (at::arange(begin, end, at::kLong) + input.first_response).unsqueeze(1);
     const auto position_L = at::arange(length_, at::kLong);
     // Positions are written in the order of these keys.
     const auto key_BL =
-        drift::uniform(input.random.child("order"), input.step, sample_B1, position_L, at::zeros({1}, at::kLong));
+        drift::uniform(input.random.child("order"), input.step, response_B1, position_L, at::zeros({1}, at::kLong));
     for (std::int64_t forward = 0; !(input.cancelled && input.cancelled->load()); ++forward) {
       const auto masked_BL = rows(made.tokens_BL) == traits.mask_id;
       const auto live_A = masked_BL.any(1).nonzero().squeeze(1);
@@ -95,9 +95,9 @@ class RandomOrder final : public drift::Rollout, public drift::RolloutCostEstima
     drift::SamplingOptions options;
     options.temperature = temperature_;
     options.forbidden_ids = input.policy->traits().forbidden_output_ids;
-    const auto sample_A1 = (live_A + input.first_sample).unsqueeze(1);
+    const auto response_A1 = (live_A + input.first_response).unsqueeze(1);
     const auto uniform_M =
-        drift::uniform(input.random, input.step, sample_A1, next_AN, at::full({1}, forward, at::kLong)).flatten();
+        drift::uniform(input.random, input.step, response_A1, next_AN, at::full({1}, forward, at::kLong)).flatten();
     return input.policy->sample(state, {}, at::arange(next_AN.numel(), at::kLong), uniform_M, options);
   }
 

@@ -60,7 +60,7 @@ class Sums final : public drift::Task {
   /// Of `random` and `index` alone: any thread may ask for any item, in any order.
   void training_item(std::int64_t index, const drift::RandomStream& random, drift::TaskItem& item) const override {
     // A field of a point holds 32 bits.
-    drift::RandomPoint point{.step = index & 0xFFFFFFFF, .sample = index >> 32};
+    drift::RandomPoint point{.step = index & 0xFFFFFFFF, .response = index >> 32};
     Pair pair;
     do {
       pair.first = random.child("first").below(number_high_ + 1, point);

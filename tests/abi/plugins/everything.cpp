@@ -126,7 +126,7 @@ class LeftToRight final : public Rollout, public RolloutCostEstimate {
       forward.tokens_BS = at::cat({input.prompts.tokens_BP, made.tokens_BL}, 1);
       forward.rows_N = all_B * (prompt + 4) + prompt + i;
       const auto point = at::full({rows}, i, at::kLong);
-      const auto uniform_B = uniform(input.random, input.step, all_B + input.first_sample, point, point);
+      const auto uniform_B = uniform(input.random, input.step, all_B + input.first_response, point, point);
       const auto sampled = input.policy->sample(forward, {}, all_B, uniform_B, options);
       made.tokens_BL.select(1, i).copy_(sampled.token_M);
       made.commit_logprob_BL.select(1, i).copy_(sampled.logprob_M);
@@ -171,7 +171,7 @@ class ClippedLoss final : public LossEstimator {
     Loss loss;
     const auto token_FL =
         clip_.loss(ratio_FL, in.token_advantage(), in.plan.target_FL, loss) - 0.01 * in.log_probs.entropy_FL;
-    const auto weight_F1 = norm_.weight_B(in).index_select(0, in.plan.sample_F).unsqueeze(1);
+    const auto weight_F1 = norm_.weight_B(in).index_select(0, in.plan.response_F).unsqueeze(1);
     loss.value = sum_where(token_FL * weight_F1, in.plan.target_FL).sum();
     return loss;
   }

@@ -131,7 +131,7 @@ class FaultyRollout final : public Rollout, Faulty {
     made.tokens_BL = at::empty({responses, kLength}, at::kLong);
     for (std::int64_t b = 0; b < responses; ++b) {
       for (std::int64_t i = 0; i < kLength; ++i)
-        made.tokens_BL[b][i] = 6 + input.random.below(8, {input.step, input.first_sample + b, i, 0});
+        made.tokens_BL[b][i] = 6 + input.random.below(8, {input.step, input.first_response + b, i, 0});
     }
     made.valid_BL = at::ones({responses, kLength}, at::kBool);
     made.step_BL = at::zeros({responses, kLength}, at::kInt);
@@ -180,9 +180,9 @@ class FaultyMasking final : public MaskingStrategy, Faulty {
       if (is("weigh")) builder.weigh(kNan);
     }
     plan = builder.finish(1);
-    if (is("weight")) plan.weight_F = at::full_like(plan.sample_F, kNan, at::kFloat);
+    if (is("weight")) plan.weight_F = at::full_like(plan.response_F, kNan, at::kFloat);
     if (is("mask type")) plan.masked_FL = plan.masked_FL.to(at::kFloat);
-    if (is("sample")) plan.sample_F = plan.sample_F + 1;
+    if (is("sample")) plan.response_F = plan.response_F + 1;
     if (is("writes")) input.trajectories->tokens_BL.fill_(7);
     if (is("pokes")) const_cast<std::int64_t*>(responses[0].tokens)[0] = 7;
   }

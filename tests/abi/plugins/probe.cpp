@@ -15,7 +15,7 @@ namespace {
 class Probe final : public drift::LossEstimator {
  public:
   explicit Probe(const drift::Params&) {}
-  drift::Coupling coupling() const override { return drift::Coupling::kSample; }
+  drift::Coupling coupling() const override { return drift::Coupling::kResponse; }
   drift::Loss evaluate(const drift::LossInput&) const override { throw drift::Error("asked the probe", "do not"); }
 };
 

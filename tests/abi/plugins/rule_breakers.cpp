@@ -155,9 +155,9 @@ class BreakingRollout final : public Rollout, public RolloutCostEstimate, Breake
     const auto position_1L = at::arange(kLength, at::kLong).unsqueeze(0);
     forward.rows_N = (row_B1 * all + prompt + position_1L).flatten();
     const auto draw_M = at::arange(responses * kLength, at::kLong);
-    const auto sample_B1 = row_B1 + (is("forgets the first sample") ? 0 : input.first_sample);
+    const auto response_B1 = row_B1 + (is("forgets the first response") ? 0 : input.first_response);
     const auto uniform_M =
-        uniform(input.random, input.step, sample_B1.expand({-1, kLength}).flatten(),
+        uniform(input.random, input.step, response_B1.expand({-1, kLength}).flatten(),
                 position_1L.expand({responses, -1}).flatten(), at::full({responses * kLength}, count(), at::kLong));
     if (is("reads float32")) input.policy->logits(forward, {}).const_data_ptr<float>();
     SamplingOptions options;
@@ -349,7 +349,7 @@ DRIFT_PLUGIN("rule_breakers", "1.0.0", "Apache-2.0") {
                         "draws from LibTorch", "leaks memory"});
   add<BreakingRollout>(registry, {},
                        {"good", "makes too few", "looks at the second token", "counts its calls",
-                        "forgets the first sample", "attends to padding", "draws from rand", "draws from LibTorch",
+                        "forgets the first response", "attends to padding", "draws from rand", "draws from LibTorch",
                         "reads float32", "throws when cancelled", "estimates too much", "leaks memory"});
   add<BreakingModel>(
       registry, {},
