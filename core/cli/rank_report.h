@@ -37,7 +37,4 @@ class RankReport {
   Shard shard_;
 };
 
-/// "none", "optimizer", …
-const char* name_of(Shard shard);
-
 }  // namespace drift

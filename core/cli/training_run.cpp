@@ -17,6 +17,7 @@
 #include <core/report/profile.h>
 #include <core/report/run_display.h>
 #include <core/report/terminal.h>
+#include <core/train/memory_plan.h>
 #include <core/train/training_task.h>
 
 #include <ATen/Parallel.h>
@@ -194,6 +195,13 @@ fs::path run_path(const TrainingOptions& options, const RunConfig& config) {
 
 namespace {
 
+/// @throws Error if the run cannot divide what it is told to
+void check_shard(const RunConfig& config) {
+  if (shard_of(config) != Shard::kParameters || run_ranks().size() == 1) return;
+  throw Error("distributed.shard = \"parameters\" is planned by --dry-run, and not built",
+              "set distributed.shard = \"gradients\": it divides the optimizer's state and the gradients");
+}
+
 /// What run_training() does, after it has found the other ranks.
 int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const MakeTraining& make_training,
                  MakeComponents make_components) {
@@ -201,6 +209,7 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   const LoadedRun run = load_run(options.config, purpose);
   const RunConfig& config = run.config;
   check_trainable(config);
+  check_shard(config);
   prepare_device(config);
   share_processors(config);
   const fs::path path = run_ranks().broadcast(first ? run_path(options, config).string() : "");
