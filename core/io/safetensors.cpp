@@ -20,6 +20,7 @@
 #include <cassert>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 namespace drift {
@@ -120,7 +121,7 @@ void write_file(const std::filesystem::path& path, std::string_view header,
 class PlacedFile {
  public:
   PlacedFile(std::filesystem::path path, int flags) : path_(std::move(path)) {
-    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666);
+    descriptor_ = ::open(path_.c_str(), O_CLOEXEC | flags, 0666);
     if (descriptor_ < 0) throw_file_error("write", path_, errno);
   }
   ~PlacedFile() { ::close(descriptor_); }
@@ -139,11 +140,29 @@ class PlacedFile {
       if (written > 0) done += static_cast<std::uint64_t>(written);
     }
   }
+  /// What it holds, and where its data begins. Not by a mapping: all of it would count as this process's memory.
+  std::pair<SafetensorsHeader, std::uint64_t> header() const {
+    std::uint64_t length = 0;
+    read(0, &length, kLengthBytes);
+    std::string text(length, '\0');
+    read(kLengthBytes, text.data(), length);
+    const std::uint64_t data = kLengthBytes + length;
+    return {parse_safetensors_header(text, std::filesystem::file_size(path_) - data, path_.string()), data};
+  }
   void flush() const {
     if (::fdatasync(descriptor_) != 0) throw_file_error("write", path_, errno);
   }
 
  private:
+  void read(std::uint64_t at, void* to, std::uint64_t bytes) const {
+    for (std::uint64_t done = 0; done < bytes;) {
+      const ssize_t got =
+          ::pread(descriptor_, static_cast<char*>(to) + done, bytes - done, static_cast<off_t>(at + done));
+      if (got == 0 || (got < 0 && errno != EINTR)) throw_file_error("read", path_, got == 0 ? EIO : errno);
+      if (got > 0) done += static_cast<std::uint64_t>(got);
+    }
+  }
+
   std::filesystem::path path_;
   int descriptor_ = -1;
 };
@@ -250,7 +269,7 @@ void make_safetensors(const std::filesystem::path& path, const std::vector<Named
     if (!tensor.is_meta()) here.push_back({name, 0, tensor.cpu().contiguous()});
   }
   {
-    const PlacedFile file(path, O_CREAT | O_TRUNC);
+    const PlacedFile file(path, O_WRONLY | O_CREAT | O_TRUNC);
     file.reserve(size);
     const std::uint64_t length = header.size();
     file.write(0, &length, kLengthBytes);
@@ -260,13 +279,14 @@ void make_safetensors(const std::filesystem::path& path, const std::vector<Named
 }
 
 void write_elements(const std::filesystem::path& path, const std::vector<TensorPart>& parts) {
-  const SafetensorsFile layout(path);
-  const PlacedFile file(path, 0);
+  const PlacedFile file(path, O_RDWR);
+  const auto [header, data] = file.header();
+  std::map<std::string_view, const SafetensorsEntry*> by_name;
+  for (const SafetensorsEntry& entry : header.entries) by_name[entry.name] = &entry;
   for (const auto& [name, first, values] : parts) {
-    const SafetensorsEntry& entry = *layout.find(name);
+    const SafetensorsEntry& entry = *by_name.at(name);
     assert(entry.dtype == values.scalar_type() && values.is_contiguous());
-    const std::uint64_t begin = kLengthBytes + layout.header_text().size() + entry.begin;
-    file.write(begin + static_cast<std::uint64_t>(first * values.element_size()), values.const_data_ptr(),
+    file.write(data + entry.begin + static_cast<std::uint64_t>(first * values.element_size()), values.const_data_ptr(),
                values.nbytes());
   }
   file.flush();

@@ -38,7 +38,8 @@ void for_buckets(const Ranks& ranks, const std::vector<at::Tensor>& tensors, con
   };
   for (std::size_t t = 0; t < tensors.size(); ++t) {
     if (!ranges.empty() && ranges.front().flat_E.scalar_type() != tensors[t].scalar_type()) flush();
-    const std::int64_t capacity = std::max<std::int64_t>(1, kShareBucketBytes / tensors[t].element_size() / ranks.size());
+    const std::int64_t capacity =
+        std::max<std::int64_t>(1, kShareBucketBytes / tensors[t].element_size() / ranks.size());
     const auto flat_E = tensors[t].contiguous().view({-1});
     const std::int64_t longest = (flat_E.numel() + ranks.size() - 1) / ranks.size();
     for (std::int64_t first = 0; first < longest;) {

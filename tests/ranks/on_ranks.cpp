@@ -93,7 +93,7 @@ TEST(Ranks, HaveSharesOfTheSameSumAndMakeTheWholeOfThem) {
   Ranks& ranks = run_ranks();
   std::vector<at::Tensor> terms, whole;
   for (const auto type : {at::kFloat, at::kDouble}) {
-    for (const std::int64_t count : {1, 7, 5000, 0, 3000, 9000000})
+    for (const std::int64_t count : {1, 7, 5000, 0, 3000, 5000000})
       terms.push_back(numbers_of(ranks.rank(), count, type));
     terms.push_back(numbers_of(ranks.rank(), 6, type).view({2, 3}).t());
   }
@@ -403,7 +403,7 @@ void expect_near(const Trained& got, const Trained& want, double tolerance) {
 }
 
 /// Of the steps' own size: AdamW makes of a gradient that is nothing but rounding a step of any direction.
-double tolerance_of(at::ScalarType type) { return type == at::kDouble ? 1e-9 : type == at::kFloat ? 2e-3 : 3e-2; }
+double tolerance_of(at::ScalarType type) { return type == at::kDouble ? 1e-9 : type == at::kFloat ? 1e-4 : 1e-2; }
 
 TEST_P(DividedTest, UpdatesAreThoseOfOneProcessWhateverIsDivided) {
   // Enough memory for all; for few rows at a time, so that ranks have different numbers of parts; for less than one.

@@ -124,11 +124,12 @@ TEST_F(RanksRun, OfADividedStateGoesOnWithAnotherNumberOfRanks) {
   }
 }
 
-TEST_F(RanksRun, ThatCannotDivideTheWeightsSaysSoBeforeItReadsThem) {
-  const auto result = train(2, "a", "--set distributed.shard=parameters --set model.path=/nowhere");
+TEST_F(RanksRun, ThatCannotDivideTheWeightsIsRefusedBeforeAnythingIsWritten) {
+  const auto result = train(2, "a", "--set distributed.shard=parameters");
   EXPECT_NE(result.status, 0);
   EXPECT_EQ(count_of("distributed.shard = \"parameters\" is planned by --dry-run, and not built", result.error), 1u)
       << result.error;
+  EXPECT_FALSE(fs::exists(runs_.run("a")));
 }
 
 TEST_F(RanksRun, OfDifferentSettingsIsRefusedBeforeAnythingIsWritten) {
