@@ -44,6 +44,10 @@ function(drift_add_test file)
       list(APPEND environment "GTEST_FILTER=-${arg_DATA}")
     endif()
     add_test(NAME ${entry} COMMAND ${name})
+    if(DRIFT_CCACHE)  # of plugins that tests build in temporary folders, whose names differ
+      list(APPEND environment "CMAKE_CXX_COMPILER_LAUNCHER=${DRIFT_CCACHE}" CCACHE_BASEDIR=/tmp
+           CCACHE_NOHASHDIR=1)
+    endif()
     # Skipped: nothing passed, and GoogleTest's list of skipped tests ends the output (a list of failed ones would follow
     # it).
     set_tests_properties(${entry} PROPERTIES
