@@ -86,13 +86,6 @@ std::vector<SectionSchema> make_sections() {
             {"call_timeout", 3600.0,
              "seconds after which a call into a plugin that does not return is named, 0 = never", at_least(0)}}},
           std::nullopt, all),
-      section("distributed", "a run of several processes    (docs/distributed.md)", kBookkeeping,
-              {{kMeasurement,
-                {"shard", "none",
-                 "what each process has a part of instead of all: the optimizer's state; and gradients; and weights, "
-                 "which is planned by --dry-run and not built",
-                 one_of({"none", "optimizer", "gradients", "parameters"})}}},
-              std::nullopt, {kTrain, kPretrain}),
       section("plugins", "where plugins are looked for first", kBookkeeping,
               {paths("paths", "plugin files, or folders that hold them")}, std::nullopt, all),
       section(
@@ -226,7 +219,14 @@ std::vector<SectionSchema> make_sections() {
                                "smallest share of masked response tokens",
                                {.minimum = 0, .maximum = 1, .minimum_excluded = true}}},
                              1e-3),
-              std::nullopt, {kPretrain})};
+              std::nullopt, {kPretrain}),
+      section("distributed", "a run of several processes    (docs/distributed.md)", kBookkeeping,
+              {{kMeasurement,
+                {"shard", "none",
+                 "what each process has a part of instead of all: the optimizer's state; and gradients; and weights, "
+                 "which is planned by --dry-run and not built",
+                 one_of({"none", "optimizer", "gradients", "parameters"})}}},
+              std::nullopt, {kTrain, kPretrain})};
 }
 
 }  // namespace
