@@ -1,5 +1,6 @@
 #pragma once
 
+#include <core/ranks/device_exchange.h>
 #include <core/ranks/transport.h>
 
 #include <ATen/core/Tensor.h>
@@ -26,13 +27,16 @@ class Ranks {
   bool is_first() const { return rank() == 0; }
   /// Of this process: "node17".
   static std::string host();
+  /// Its number among the ranks of its host.
+  std::int64_t rank_on_host() const;
   /// "rank 2 (node17)"
   std::string name(std::int64_t rank) const;
 
   /// This rank's part of `count` pieces of work, [begin, end); it may be empty.
   std::pair<std::int64_t, std::int64_t> share(std::int64_t count) const;
 
-  /// Collective: the sum over the ranks, in their order, so that it has the same bits on each of them. In place.
+  /// Collective: the sum over the ranks, in place; it has the same bits on each of them. That of tensors on the CPU is
+  /// made in the order of the ranks. What is on GPUs stays there where each rank has a GPU of its own.
   void all_reduce(const std::vector<at::Tensor>& tensors);
   /// Collective: the ranks' tensors one after another, on the CPU. They may differ in their first dimension only.
   at::Tensor all_gather(const at::Tensor& mine);
@@ -58,7 +62,12 @@ class Ranks {
   void gather(const void* mine, void* all, const std::vector<std::int64_t>& bytes);
   void reduce_bucket(at::Tensor& bucket_E);
 
+  /// Collective; null if there is none.
+  DeviceExchange* devices();
+
   std::unique_ptr<Transport> transport_;
+  std::unique_ptr<DeviceExchange> devices_;
+  bool has_asked_for_devices_ = false;
   std::vector<std::string> hosts_;
   double waited_ = 0;
   std::int64_t sent_ = 0;
