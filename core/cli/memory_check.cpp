@@ -162,7 +162,9 @@ void require_memory(const LoadedRun& run, const ConfigOptions& options, const Pr
   auto available = available_memory_of(config, run_device(config.section("run").get<std::string>("device")));
   if (!available.device) return;
   // The machine's, which all ranks of this host found; not what the run was given for each.
-  if (config.section("run").get<double>("memory_gib") == 0) *available.device /= run_ranks().on_host();
+  const auto& section = config.section("run");
+  if (section.get<std::string>("device") == "cpu" && section.get<double>("memory_gib") == 0)
+    *available.device /= run_ranks().on_host();
   const auto shapes = open_model_shapes(registry, config);
   LossNeeds needs;
   create_component<LossEstimator>(registry, config, "algorithm.loss")->needs(needs);

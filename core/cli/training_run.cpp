@@ -197,9 +197,17 @@ namespace {
 
 /// @throws Error if the run cannot divide what it is told to
 void check_shard(const RunConfig& config) {
-  if (shard_of(config) != Shard::kParameters || run_ranks().size() == 1) return;
-  throw Error("distributed.shard = \"parameters\" is planned by --dry-run, and not built",
-              "set distributed.shard = \"gradients\": it divides the optimizer's state and the gradients");
+  const Shard shard = shard_of(config);
+  if (run_ranks().size() == 1) return;
+  if (shard == Shard::kParameters) {
+    throw Error("distributed.shard = \"parameters\" is planned by --dry-run, and not built",
+                "set distributed.shard = \"gradients\": it divides the optimizer's state and the gradients");
+  }
+  // A GPU's backward has a thread of its own, on which ranks cannot exchange anything.
+  if (shard == Shard::kGradients && config.section("run").get<std::string>("device") != "cpu") {
+    throw Error("distributed.shard = \"gradients\" is built for ranks on CPUs",
+                "set distributed.shard = \"optimizer\"");
+  }
 }
 
 /// What run_training() does, after it has found the other ranks.

@@ -1,5 +1,6 @@
 #include <core/ranks/launch.h>
 
+#include <core/ranks/devices.h>
 #include <core/ranks/ranks.h>
 
 #include <drift/error.h>
@@ -106,6 +107,7 @@ void join_ranks() {
   joined = std::make_unique<Ranks>(std::unique_ptr<Transport>(reinterpret_cast<JoinTransport>(join)()));
   static std::unique_ptr<UseRanks> use;
   use = std::make_unique<UseRanks>(*joined);
+  choose_gpu(joined->rank_on_host());
 }
 
 void require_same_facts(const Facts& facts) {

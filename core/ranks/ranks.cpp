@@ -1,3 +1,4 @@
+#include <core/ranks/devices.h>
 #include <core/ranks/ranks.h>
 
 #include <drift/error.h>
@@ -48,6 +49,15 @@ std::string Ranks::name(std::int64_t rank) const {
   return hosts_.empty() ? number : number + " (" + hosts_[static_cast<std::size_t>(rank)] + ")";
 }
 
+std::int64_t Ranks::rank_on_host() const {
+  return std::count(hosts_.begin(), hosts_.begin() + rank(), hosts_[static_cast<std::size_t>(rank())]);
+}
+
+DeviceExchange* Ranks::devices() {
+  if (!std::exchange(has_asked_for_devices_, true)) devices_ = join_devices(*this);
+  return devices_.get();
+}
+
 std::pair<std::int64_t, std::int64_t> Ranks::share(std::int64_t count, std::int64_t rank) const {
   return {count * rank / size(), count * (rank + 1) / size()};
 }
@@ -71,8 +81,12 @@ void Ranks::gather(const void* mine, void* all, const std::vector<std::int64_t>&
 }
 
 void Ranks::all_reduce(const std::vector<at::Tensor>& tensors) {
-  if (size() == 1) return;
+  if (size() == 1 || tensors.empty()) return;
   const at::NoGradGuard no_gradient;
+  if (std::ranges::all_of(tensors, [](const at::Tensor& one) { return one.is_cuda(); }) && devices() != nullptr) {
+    all_reduce_on_devices(*devices_, tensors);
+    return;
+  }
   std::vector<at::Tensor> pieces;
   std::int64_t held = 0;
   const auto flush = [&] {
@@ -189,6 +203,7 @@ void Ranks::tell_first(const std::string& what, const std::string& hint) {
 }
 
 void Ranks::leave() {
+  devices_.reset();
   if (transport_) transport_->leave();
 }
 

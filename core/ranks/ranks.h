@@ -1,5 +1,6 @@
 #pragma once
 
+#include <core/ranks/device_exchange.h>
 #include <core/ranks/transport.h>
 
 #include <ATen/core/Tensor.h>
@@ -29,6 +30,8 @@ class Ranks {
   static std::string host();
   /// How many of the ranks, this one included, are on this host.
   std::int64_t on_host() const { return size() == 1 ? 1 : std::ranges::count(hosts_, host()); }
+  /// Its number among the ranks of its host.
+  std::int64_t rank_on_host() const;
   /// "rank 2 (node17)"
   std::string name(std::int64_t rank) const;
 
@@ -36,7 +39,8 @@ class Ranks {
   std::pair<std::int64_t, std::int64_t> share(std::int64_t count) const { return share(count, rank()); }
   std::pair<std::int64_t, std::int64_t> share(std::int64_t count, std::int64_t rank) const;
 
-  /// Collective: the sum over the ranks, in their order, so that it has the same bits on each of them. In place.
+  /// Collective: the sum over the ranks, in place; it has the same bits on each of them. That of tensors on the CPU is
+  /// made in the order of the ranks. What is on GPUs stays there where each rank has a GPU of its own.
   void all_reduce(const std::vector<at::Tensor>& tensors);
   /// Collective: of each tensor's sum, this rank's share() of its elements, flat. It has the bits of all_reduce(). The
   /// tensors are let go of on the way.
@@ -68,7 +72,12 @@ class Ranks {
   at::Tensor sum_of_parts(const at::Tensor& parts_E, const std::vector<std::int64_t>& elements);
   void reduce_bucket(at::Tensor& bucket_E);
 
+  /// Collective; null if there is none.
+  DeviceExchange* devices();
+
   std::unique_ptr<Transport> transport_;
+  std::unique_ptr<DeviceExchange> devices_;
+  bool has_asked_for_devices_ = false;
   std::vector<std::string> hosts_;
   double waited_ = 0;
   std::int64_t sent_ = 0;

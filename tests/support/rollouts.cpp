@@ -136,10 +136,10 @@ MaskPlan draw_plan(const MaskingStrategy& strategy, const MaskingInput& input) {
 }
 
 MaskPlan draw_plan(const MaskingStrategy& strategy, const Trajectories& trajectories, std::int64_t step,
-                   std::vector<std::int64_t> sample_numbers, std::uint64_t seed) {
+                   std::vector<std::int64_t> response_numbers, std::uint64_t seed) {
   MaskingInput input = masking_input(trajectories, seed);
   input.step = step;
-  if (!sample_numbers.empty()) input.response_number_B = index_tensor(sample_numbers);
+  if (!response_numbers.empty()) input.response_number_B = index_tensor(response_numbers);
   return draw_plan(strategy, input);
 }
 

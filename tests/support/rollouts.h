@@ -45,9 +45,9 @@ Trajectories equal_trajectories(std::int64_t count, std::int64_t length);
 MaskingInput masking_input(const Trajectories& trajectories, std::uint64_t seed = 1);
 MaskPlan draw_plan(const MaskingStrategy& strategy, const MaskingInput& input);
 
-/// The plan at training step `step`; response b has number `sample_numbers[b]` (default: b) and draws accordingly.
+/// The plan at training step `step`; response b has number `response_numbers[b]` (default: b) and draws accordingly.
 MaskPlan draw_plan(const MaskingStrategy& strategy, const Trajectories& trajectories, std::int64_t step = 0,
-                   std::vector<std::int64_t> sample_numbers = {}, std::uint64_t seed = 1);
+                   std::vector<std::int64_t> response_numbers = {}, std::uint64_t seed = 1);
 
 /// The plan of an inner iteration.
 MaskPlan draw_inner_plan(const MaskingStrategy& strategy, const Trajectories& trajectories, std::int64_t step,
