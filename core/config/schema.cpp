@@ -219,7 +219,16 @@ std::vector<SectionSchema> make_sections() {
                                "smallest share of masked response tokens",
                                {.minimum = 0, .maximum = 1, .minimum_excluded = true}}},
                              1e-3),
-              std::nullopt, {kPretrain})};
+              std::nullopt, {kPretrain}),
+      section(
+          "distributed", "a run of several processes    (docs/distributed.md)", kBookkeeping,
+          {{"timeout", 20.0,
+            "seconds without a sign of life after which a rank counts as lost and the run ends, 0 = never; ranks "
+            "give these signs while they compute",
+            at_least(0)},
+           {"longest_wait", 7200.0,
+            "seconds that ranks wait for one that lives, but does not come to an exchange, 0 = any time", at_least(0)}},
+          std::nullopt, {kTrain, kPretrain})};
 }
 
 }  // namespace

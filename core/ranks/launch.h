@@ -1,5 +1,7 @@
 #pragma once
 
+#include <core/ranks/ranks.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,8 +20,9 @@ struct TransportState {
 TransportState transport_state();
 
 /// Makes run_ranks() the processes that a launcher has started. Nothing is loaded where there is but this one.
+/// @param report  as in Ranks
 /// @throws Error if there are several and the transport cannot be loaded.
-void join_ranks();
+void join_ranks(Ranks::Report report);
 
 /// What must be the same on every rank, by name.
 using Facts = std::vector<std::pair<std::string, std::string>>;
@@ -30,5 +33,8 @@ void require_same_facts(const Facts& facts);
 /// Collective: how many ranks, this one included, may run on exactly the processors of this host that this one may run
 /// on. A launcher gives each rank its own, or all of them the same.
 int ranks_on_these_processors();
+
+/// Collective: how many ranks, this one included, run on this host.
+int ranks_on_this_host();
 
 }  // namespace drift
