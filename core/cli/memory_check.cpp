@@ -5,6 +5,7 @@
 #include <core/base/memory.h>
 #include <core/config/document.h>
 #include <core/process/child_process.h>
+#include <core/ranks/launch.h>
 #include <core/report/format.h>
 #include <core/train/training_task.h>
 
@@ -83,13 +84,14 @@ std::string memory_text(std::int64_t bytes) {
                     : format_decimal(static_cast<double>(bytes) / (1 << 20), 0) + " MiB";
 }
 
-AvailableMemory available_memory_of(const RunConfig& config, std::optional<at::Device> device) {
+AvailableMemory available_memory_of(const RunConfig& config, std::optional<at::Device> device, int ranks_of_host) {
   AvailableMemory available;
   const auto& section = config.section("run");
   const bool on_cpu = section.get<std::string>("device") == "cpu";
   if (device) {
     available.host = available_memory(at::kCPU);
-    if (available.host) *available.host += resident_memory();  // a plan counts what this program has already
+    // A plan counts what this program has already.
+    if (available.host) available.host = *available.host / ranks_of_host + resident_memory();
     available.device = on_cpu ? available.host : available_memory(*device);
   }
   const auto given = section.get<double>("memory_gib");
@@ -156,7 +158,9 @@ void require_memory(const LoadedRun& run, const ConfigOptions& options, const Pr
                     const MakeComponents& make_components) {
   const auto& registry = run.plugins->registry;
   const RunConfig& config = run.config;
-  const auto available = available_memory_of(config, run_device(config.section("run").get<std::string>("device")));
+  const int ranks = ranks_on_this_host();
+  const auto available =
+      available_memory_of(config, run_device(config.section("run").get<std::string>("device")), ranks);
   if (!available.device) return;
   const auto shapes = open_model_shapes(registry, config);
   LossNeeds needs;
@@ -174,7 +178,8 @@ void require_memory(const LoadedRun& run, const ConfigOptions& options, const Pr
   for (const std::string& line : change_lines(changes_that_fit(run, options, plan.memory_work, available)))
     hint += (hint.empty() ? "any of these makes it fit:\n      " : "\n      ") + line;
   if (hint.empty()) hint = "a smaller model, or more memory";
-  throw Error("this run does not fit: " + memory_shortage(plan.memory, available),
+  throw Error("this run does not fit: " + memory_shortage(plan.memory, available) +
+                  (ranks == 1 ? "" : " for each of the " + std::to_string(ranks) + " ranks of this host"),
               hint + "\n    --dry-run shows the parts; run.memory_gib says how much it may take");
 }
 
