@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 namespace drift {
 namespace {
@@ -19,6 +20,8 @@ struct Log {
   std::shared_ptr<spdlog::logger> logger;  // null while no log is open
   std::mutex listener_mutex;
   WarningListener listener;
+  bool keeps = false;
+  std::vector<std::string> kept;
 };
 
 Log& the_log() {
@@ -73,12 +76,25 @@ void log_warning(const std::string& text) {
   Log& log = the_log();
   const std::lock_guard lock(log.listener_mutex);
   log.listener ? log.listener(text) : warn_on_standard_error(text);
+  if (log.keeps) log.kept.push_back(text);
 }
 
 void set_warning_listener(WarningListener listener) {
   Log& log = the_log();
   const std::lock_guard lock(log.listener_mutex);
   log.listener = std::move(listener);
+}
+
+void keep_warnings() {
+  Log& log = the_log();
+  const std::lock_guard lock(log.listener_mutex);
+  log.keeps = true;
+}
+
+std::vector<std::string> take_warnings() {
+  Log& log = the_log();
+  const std::lock_guard lock(log.listener_mutex);
+  return std::exchange(log.kept, {});
 }
 
 }  // namespace drift

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace drift {
 
@@ -26,5 +27,10 @@ using WarningListener = std::function<void(const std::string& text)>;
 
 /// Who shows warnings, one call at a time. An empty listener: "warning: …" on standard error, as at the start.
 void set_warning_listener(WarningListener listener);
+
+/// From now on warnings are also kept, for take_warnings().
+void keep_warnings();
+/// Those since the last call. Of several ranks the first one shows those of all.
+std::vector<std::string> take_warnings();
 
 }  // namespace drift

@@ -8,6 +8,7 @@
 #include <core/io/checkpoint_weights.h>
 #include <core/io/json.h>
 #include <core/io/run_folder.h>
+#include <core/ranks/launch.h>
 #include <core/report/format.h>
 #include <core/report/text_table.h>
 #include <core/train/training_plan.h>
@@ -157,8 +158,11 @@ std::optional<at::Device> find_device(const RunConfig& config) {
 
 }  // namespace
 
-int run_dry(const TrainingOptions& options, const RankOptions& rank_options, bool json,
-            const MakeComponents& make_components) {
+namespace {
+
+/// What run_dry() does on the first of the processes that a launcher has started.
+int print_plan(const TrainingOptions& options, const RankOptions& rank_options, bool json,
+               const MakeComponents& make_components, std::int64_t ranks_of_host) {
   const LoadedRun run = load_run(options.config, ConfigPurpose::kTrain);
   const RunConfig& config = run.config;
   check_trainable(config);
@@ -182,7 +186,7 @@ int run_dry(const TrainingOptions& options, const RankOptions& rank_options, boo
   TrainingPlan plan = plan_training(config, *shapes, prompts, components, evaluation ? &*evaluation : nullptr);
 
   const fs::path path = run_path(options, config);
-  const auto available = available_memory_of(config, device);
+  const auto available = available_memory_of(config, device, ranks_of_host);
   std::optional<RankReport> ranks;
   if (rank_options.count > 1) {
     ranks.emplace(rank_options, config, *shapes, plan, available.device);
@@ -224,6 +228,20 @@ int run_dry(const TrainingOptions& options, const RankOptions& rank_options, boo
   for (const std::string& line : change_lines(changes)) std::cout << "  fits with " << line << "\n";
   if (in_the_way.empty()) std::cout << "Everything fits. Nothing was written.\n";
   return in_the_way.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+int run_dry(const TrainingOptions& options, RankOptions rank_options, bool json,
+            const MakeComponents& make_components) {
+  join_ranks([](const Error& error) { std::cerr << "error: " << error.what() << "\n"; });
+  const std::int64_t ranks_of_host = run_ranks().on_host();
+  if (rank_options.count == 1) rank_options.count = run_ranks().size();
+  const int status =
+      run_ranks().is_first() ? print_plan(options, rank_options, json, make_components, ranks_of_host) : 0;
+  std::cout.flush();
+  run_ranks().leave();
+  return status;
 }
 
 }  // namespace drift

@@ -85,13 +85,15 @@ std::string memory_text(std::int64_t bytes) {
                     : format_decimal(static_cast<double>(bytes) / (1 << 20), 0) + " MiB";
 }
 
-AvailableMemory available_memory_of(const RunConfig& config, std::optional<at::Device> device) {
+AvailableMemory available_memory_of(const RunConfig& config, std::optional<at::Device> device,
+                                    std::int64_t ranks_of_host) {
   AvailableMemory available;
   const auto& section = config.section("run");
   const bool on_cpu = section.get<std::string>("device") == "cpu";
   if (device) {
     available.host = available_memory(at::kCPU);
-    if (available.host) *available.host += resident_memory();  // a plan counts what this program has already
+    // A plan counts what this program has already.
+    if (available.host) available.host = *available.host / ranks_of_host + resident_memory();
     available.device = on_cpu ? available.host : available_memory(*device);
   }
   const auto given = section.get<double>("memory_gib");
@@ -159,12 +161,9 @@ void require_memory(const LoadedRun& run, const ConfigOptions& options, const Pr
   const auto& registry = run.plugins->registry;
   const RunConfig& config = run.config;
   const Sharding ranks{run_ranks().size(), shard_of(config)};
-  auto available = available_memory_of(config, run_device(config.section("run").get<std::string>("device")));
+  const auto available =
+      available_memory_of(config, run_device(config.section("run").get<std::string>("device")), run_ranks().on_host());
   if (!available.device) return;
-  // The machine's, which all ranks of this host found; not what the run was given for each.
-  const auto& section = config.section("run");
-  if (section.get<std::string>("device") == "cpu" && section.get<double>("memory_gib") == 0)
-    *available.device /= run_ranks().on_host();
   const auto shapes = open_model_shapes(registry, config);
   LossNeeds needs;
   create_component<LossEstimator>(registry, config, "algorithm.loss")->needs(needs);

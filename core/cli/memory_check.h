@@ -15,8 +15,10 @@ struct AvailableMemory {
   std::optional<std::int64_t> device, host;
 };
 
-/// What `run.memory_gib` says, or the machine. @param device  where the run would be; nothing: not on this machine
-AvailableMemory available_memory_of(const RunConfig& config, std::optional<at::Device> device);
+/// What `run.memory_gib` says, or the machine: of that, what each of the ranks of this host may take.
+/// @param device  where the run would be; nothing: not on this machine
+AvailableMemory available_memory_of(const RunConfig& config, std::optional<at::Device> device,
+                                    std::int64_t ranks_of_host);
 
 bool fits(const MemoryPlan& plan, const AvailableMemory& available);
 
@@ -40,7 +42,7 @@ std::vector<std::string> change_lines(const std::vector<MemoryChange>& changes);
 /// "14.2 GiB", "159 MiB".
 std::string memory_text(std::int64_t bytes);
 
-/// Before the weights are read.
+/// Before the weights are read. Collective.
 /// @throws Error with changes_that_fit() if the run's plan needs more memory than there is
 void require_memory(const LoadedRun& run, const ConfigOptions& options, const PromptEncoder& prompts,
                     const MakeComponents& make_components);

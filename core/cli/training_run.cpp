@@ -1,6 +1,7 @@
 #include <core/cli/training_run.h>
 
 #include <core/base/log.h>
+#include <core/base/quote.h>
 #include <core/base/threads.h>
 #include <core/cli/continued_run.h>
 #include <core/cli/memory_check.h>
@@ -84,6 +85,13 @@ void share_processors(const RunConfig& config) {
   const ThreadLimits limits = thread_limits();
   if (config.section("run").get<std::int64_t>("threads") > 0 || limits.omp_num_threads) return;
   use_threads(std::max<std::int64_t>(1, static_cast<std::int64_t>(limits.threads()) / sharing));
+}
+
+/// While this rank computes: the run ends, and nothing else says why.
+void report_lost_rank(const Error& error) {
+  log_error(error.what());
+  std::cerr << "error: " << printable(error.what()) << "\n  = " << printable(error.hint())
+            << "\n    --resume continues the run from its last checkpoint\n";
 }
 
 /// What decides the numbers is the same on all ranks. Rounding depends on the processor and on the number of threads.
@@ -214,8 +222,12 @@ void check_shard(const RunConfig& config) {
 int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const MakeTraining& make_training,
                  MakeComponents make_components) {
   const bool first = run_ranks().is_first();
+  if (run_ranks().size() > 1) keep_warnings();
+  if (!first) set_warning_listener([](const std::string&) {});  // the first rank shows them
   const LoadedRun run = load_run(options.config, purpose);
   const RunConfig& config = run.config;
+  const Params& distributed = config.section("distributed");
+  run_ranks().watch({distributed.get<double>("timeout"), distributed.get<double>("longest_wait")});
   check_trainable(config);
   check_shard(config);
   prepare_device(config);
@@ -304,7 +316,7 @@ int run_training(const TrainingOptions& options, ConfigPurpose purpose, const Ma
                  MakeComponents make_components) {
   if (options.resume && options.overwrite)
     throw UsageError("--resume continues a run, --overwrite starts it anew", "give one of them");
-  join_ranks();
+  join_ranks(report_lost_rank);
   const int status = run_on_ranks(options, purpose, make_training, make_components);
   run_ranks().leave();
   return status;

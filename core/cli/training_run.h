@@ -47,8 +47,9 @@ struct RankOptions {
   double forwards = 0;  ///< of a response; 0: the most that the rollout may need
 };
 
-/// `drift train --dry-run`: check everything but the weights' bytes, print the plan, write nothing.
+/// `drift train --dry-run`: check everything but the weights' bytes, print the plan, write nothing. Of processes that a
+/// launcher has started, the first one prints the plan of each.
 /// @return 0, or 1 if something would not fit.
-int run_dry(const TrainingOptions& options, const RankOptions& ranks, bool json, const MakeComponents& make_components);
+int run_dry(const TrainingOptions& options, RankOptions ranks, bool json, const MakeComponents& make_components);
 
 }  // namespace drift

@@ -220,13 +220,20 @@ std::vector<SectionSchema> make_sections() {
                                {.minimum = 0, .maximum = 1, .minimum_excluded = true}}},
                              1e-3),
               std::nullopt, {kPretrain}),
-      section("distributed", "a run of several processes    (docs/distributed.md)", kBookkeeping,
-              {{kMeasurement,
-                {"shard", "none",
-                 "what each process has a part of instead of all: the optimizer's state; and gradients; and weights, "
-                 "which is planned by --dry-run and not built",
-                 one_of({"none", "optimizer", "gradients", "parameters"})}}},
-              std::nullopt, {kTrain, kPretrain})};
+      section(
+          "distributed", "a run of several processes    (docs/distributed.md)", kBookkeeping,
+          {{kMeasurement,
+            {"shard", "none",
+             "what each process has a part of instead of all: the optimizer's state; and gradients; and weights, "
+             "which is planned by --dry-run and not built",
+             one_of({"none", "optimizer", "gradients", "parameters"})}},
+           {"timeout", 20.0,
+            "seconds without a sign of life after which a rank counts as lost and the run ends, 0 = never; ranks "
+            "give these signs while they compute",
+            at_least(0)},
+           {"longest_wait", 7200.0,
+            "seconds that ranks wait for one that lives, but does not come to an exchange, 0 = any time", at_least(0)}},
+          std::nullopt, {kTrain, kPretrain})};
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ std::vector<AnsweredItem> write_answers(const AnswerSettings& settings, std::int
   Trajectories trajectories;
   const Rollout& rollout = **settings.rollout;
   input.prompts = settings.prompts->encode(items, 1, rollout.response_length());
-  generate_together(rollout, input, trajectories);
+  generate_together(rollout, *settings.model, input, trajectories);
   if (settings.cancelled != nullptr && *settings.cancelled) return {};
   std::vector<AnsweredItem> answers;
   for (std::int64_t b = 0; b < count; ++b) {

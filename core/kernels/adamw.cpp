@@ -69,7 +69,7 @@ DRIFT_ALWAYS_INLINE std::uint32_t has_diverged(float x) { return std::fabs(x) <=
 
 /// New moments; the second one, as float32, also into `wide`.
 template <class M>
-DRIFT_MULTIVERSION void update_moments(M* first, M* second, const float* gradients, float* wide, std::int64_t count,
+DRIFT_MULTIVERSION void update_moments(M* second, const float* gradients, float* wide, std::int64_t count,
                                        std::uint32_t element, Factors factors) {
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) {
@@ -116,7 +116,7 @@ bool update_all(const AdamWTensors& tensors, const AdamWStep& step) {
     const auto wide = at::empty({kElementsInCache}, at::kFloat);
     for (std::int64_t i = begin; i < end; i += kElementsInCache) {
       const std::int64_t count = std::min(kElementsInCache, end - i);
-      update_moments(first + i, second + i, gradient + i, wide.template data_ptr<float>(), count,
+      update_moments(second + i, gradient + i, wide.template data_ptr<float>(), count,
                      static_cast<std::uint32_t>(tensors.begin + i), factors);
       // LibTorch's own root: its library's differs from the nearest value now and then.
       const auto roots = wide.narrow(0, 0, count).sqrt_();

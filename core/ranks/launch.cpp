@@ -1,7 +1,6 @@
 #include <core/ranks/launch.h>
 
 #include <core/ranks/devices.h>
-#include <core/ranks/ranks.h>
 
 #include <drift/error.h>
 
@@ -94,7 +93,7 @@ TransportState transport_state() {
   return {text.substr(0, std::min(text.find(','), text.find('\n'))) + ", " + transport_file(), ""};
 }
 
-void join_ranks() {
+void join_ranks(Ranks::Report report) {
   static std::unique_ptr<Ranks> joined;
   if (joined || launched_ranks() == 1) return;
   void* const library = open_transport();
@@ -104,7 +103,8 @@ void join_ranks() {
                     " processes, which cannot find each other: " + why_not_open(),
                 "install MPI (libopenmpi-dev) and build again, or start one process");
   }
-  joined = std::make_unique<Ranks>(std::unique_ptr<Transport>(reinterpret_cast<JoinTransport>(join)()));
+  joined =
+      std::make_unique<Ranks>(std::unique_ptr<Transport>(reinterpret_cast<JoinTransport>(join)()), std::move(report));
   static std::unique_ptr<UseRanks> use;
   use = std::make_unique<UseRanks>(*joined);
   choose_gpu(joined->rank_on_host());
@@ -135,8 +135,7 @@ int ranks_on_these_processors() {
   CPU_ZERO(&allowed);
   ::sched_getaffinity(0, sizeof allowed, &allowed);
   const std::string here = Ranks::host() + '\0' + std::string(reinterpret_cast<const char*>(&allowed), sizeof allowed);
-  const auto all = run_ranks().all_gather(here);
-  return static_cast<int>(std::ranges::count(all, here));
+  return static_cast<int>(std::ranges::count(run_ranks().all_gather(here), here));
 }
 
 }  // namespace drift

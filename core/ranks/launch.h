@@ -1,5 +1,7 @@
 #pragma once
 
+#include <core/ranks/ranks.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,8 +20,9 @@ struct TransportState {
 TransportState transport_state();
 
 /// Makes run_ranks() the processes that a launcher has started. Nothing is loaded where there is but this one.
+/// @param report  as in Ranks
 /// @throws Error if there are several and the transport cannot be loaded.
-void join_ranks();
+void join_ranks(Ranks::Report report);
 
 /// What must be the same on every rank, by name.
 using Facts = std::vector<std::pair<std::string, std::string>>;

@@ -1,10 +1,9 @@
 #include <core/ranks/devices.h>
 #include <core/ranks/ranks.h>
 
-#include <drift/error.h>
-
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/tensor.h>
 
 #include <unistd.h>
 
@@ -36,7 +35,19 @@ Ranks*& current_ranks() {
 
 }  // namespace
 
-Ranks::Ranks(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) { hosts_ = all_gather(host()); }
+Ranks::Ranks(std::unique_ptr<Transport> transport, Report report)
+    : report_(std::move(report)), transport_(std::move(transport)) {
+  hosts_ = all_gather(host());
+  watch({});
+}
+
+void Ranks::watch(const WatchLimits& limits) {
+  if (!transport_) return;
+  transport_->watch(limits, [this](const RankFailure& failure) {
+    report_(error_of(failure));
+    transport_->abort(1);
+  });
+}
 
 std::string Ranks::host() {
   char name[256] = {};
@@ -48,6 +59,8 @@ std::string Ranks::name(std::int64_t rank) const {
   const std::string number = "rank " + std::to_string(rank);
   return hosts_.empty() ? number : number + " (" + hosts_[static_cast<std::size_t>(rank)] + ")";
 }
+
+std::int64_t Ranks::on_host() const { return size() == 1 ? 1 : std::ranges::count(hosts_, host()); }
 
 std::int64_t Ranks::rank_on_host() const {
   return std::count(hosts_.begin(), hosts_.begin() + rank(), hosts_[static_cast<std::size_t>(rank())]);
@@ -68,12 +81,16 @@ void Ranks::exchange(std::int64_t bytes, const Body& body) {
   try {
     body();
   } catch (const RankFailure& failure) {
-    const auto end = failure.text.find('\0');
-    throw Error(name(failure.rank) + ": " + failure.text.substr(0, end),
-                end == std::string::npos ? "" : failure.text.substr(end + 1));
+    throw error_of(failure);
   }
   waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   sent_ += bytes;
+}
+
+Error Ranks::error_of(const RankFailure& failure) const {
+  const auto end = failure.text.find('\0');
+  return Error(name(failure.rank) + ": " + failure.text.substr(0, end),
+               end == std::string::npos ? "" : failure.text.substr(end + 1));
 }
 
 void Ranks::gather(const void* mine, void* all, const std::vector<std::int64_t>& bytes) {
@@ -196,6 +213,18 @@ std::vector<std::string> Ranks::all_gather(const std::string& mine) {
     begin += static_cast<std::size_t>(one);
   }
   return texts;
+}
+
+std::vector<std::int64_t> Ranks::take_turns(std::int64_t count, const std::function<void(std::int64_t)>& work) {
+  std::vector<std::int64_t> done;
+  std::int64_t alone = 0;
+  const auto next = [&] { return transport_ ? transport_->next(count) : std::min(alone++, count); };
+  for (std::int64_t i = 0; (i = next()) < count;) {
+    work(i);
+    done.push_back(i);
+  }
+  const auto all = all_gather(at::tensor(done, at::kLong));
+  return {all.const_data_ptr<std::int64_t>(), all.const_data_ptr<std::int64_t>() + all.numel()};
 }
 
 void Ranks::tell_first(const std::string& what, const std::string& hint) {

@@ -3,10 +3,12 @@
 #include <core/ranks/device_exchange.h>
 #include <core/ranks/transport.h>
 
+#include <drift/error.h>
+
 #include <ATen/core/Tensor.h>
 
-#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -19,9 +21,12 @@ namespace drift {
 /// has nothing to give.
 class Ranks {
  public:
+  /// Shows an error that ends the run while the program is at work elsewhere, so on a thread of its own.
+  using Report = std::function<void(const Error&)>;
+
   Ranks() = default;  ///< this process alone
   /// Collective.
-  explicit Ranks(std::unique_ptr<Transport> transport);
+  Ranks(std::unique_ptr<Transport> transport, Report report);
 
   std::int64_t rank() const { return transport_ ? transport_->rank() : 0; }
   std::int64_t size() const { return transport_ ? transport_->size() : 1; }
@@ -29,7 +34,7 @@ class Ranks {
   /// Of this process: "node17".
   static std::string host();
   /// How many of the ranks, this one included, are on this host.
-  std::int64_t on_host() const { return size() == 1 ? 1 : std::ranges::count(hosts_, host()); }
+  std::int64_t on_host() const;
   /// Its number among the ranks of its host.
   std::int64_t rank_on_host() const;
   /// "rank 2 (node17)"
@@ -50,8 +55,15 @@ class Ranks {
   /// Collective: the ranks' tensors one after another, on the CPU. They may differ in their first dimension only.
   at::Tensor all_gather(const at::Tensor& mine);
   std::vector<std::string> all_gather(const std::string& mine);
+  /// Collective: work(i) for each i in [0, count), on one rank; a rank that has finished one takes the next.
+  /// @return those of each rank, in the order in which it did them, one rank after another
+  std::vector<std::int64_t> take_turns(std::int64_t count, const std::function<void(std::int64_t)>& work);
   /// Collective: the first rank's.
   std::string broadcast(const std::string& text) { return size() == 1 ? text : all_gather(text).front(); }
+
+  /// Ranks are waited for so long. One that is lost ends the run: with an error of the collective call that the first
+  /// rank is in, or by the report.
+  void watch(const WatchLimits& limits);
 
   /// Seconds that this rank has spent in collective calls.
   double waited() const { return waited_; }
@@ -68,6 +80,7 @@ class Ranks {
  private:
   template <class Body>
   void exchange(std::int64_t bytes, const Body& body);
+  Error error_of(const RankFailure& failure) const;
   void gather(const void* mine, void* all, const std::vector<std::int64_t>& bytes);
   at::Tensor sum_of_parts(const at::Tensor& parts_E, const std::vector<std::int64_t>& elements);
   void reduce_bucket(at::Tensor& bucket_E);
@@ -75,10 +88,11 @@ class Ranks {
   /// Collective; null if there is none.
   DeviceExchange* devices();
 
+  Report report_;
+  std::vector<std::string> hosts_;
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<DeviceExchange> devices_;
   bool has_asked_for_devices_ = false;
-  std::vector<std::string> hosts_;
   double waited_ = 0;
   std::int64_t sent_ = 0;
 };

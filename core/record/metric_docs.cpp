@@ -45,6 +45,7 @@ RecordDoc step_doc() {
         "of the step, that a process spent in exchanges with the others and waiting for them; mean over the processes, "
         "where there are several"},
        {"rank_idle_max", "share", kShare, "the largest of these shares"},
+       {"rank_idle/RANK", "share", kShare, "the share of one process; of the first 16"},
        {"two_pass", "true / false", "",
         "a coupled loss exceeded the memory budget: contexts were scored first, then computed in parts"},
        {"skipped", "true / false", "", "nothing could be learned: no optimizer step"},

@@ -3,6 +3,7 @@
 #include <core/ranks/ranks.h>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 
 #include <nlohmann/json.hpp>
@@ -13,6 +14,8 @@
 namespace drift {
 namespace {
 
+constexpr std::int64_t kSmallestPart = 2;  // responses
+
 /// Trajectories of no response, as those that there are look.
 Trajectories no_responses(std::int64_t length) {
   Trajectories none;
@@ -22,6 +25,41 @@ Trajectories no_responses(std::int64_t length) {
   none.commit_logprob_BL = at::empty({0, length}, at::kFloat);
   none.forwards_B = at::empty({0}, at::kLong);
   return none;
+}
+
+/// Whether responses may need different numbers of forwards, as far as the rollout says.
+bool forwards_may_differ(const Rollout& rollout, const Model& model, const RolloutInput& input) {
+  const auto* const estimate = capability<RolloutCostEstimate>(rollout);
+  if (estimate == nullptr) return true;
+  RolloutCost cost;
+  estimate->estimate_cost(model, input.prompts.tokens_BP.size(1), input.prompts.tokens_BP.size(0),
+                          model.device().is_cpu(), cost);
+  return cost.least_forwards != cost.most_forwards;
+}
+
+/// Where parts of the responses begin, and the end of the last one: equal shares, or, where ranks take turns, ever
+/// smaller ones, since large batches are written faster and small ones end at the same time.
+std::vector<std::int64_t> parts_of(std::int64_t responses, std::int64_t ranks, bool in_turns) {
+  std::vector<std::int64_t> begins{0};
+  const auto divide = [&](std::int64_t count) {
+    const std::int64_t first = begins.back();
+    for (std::int64_t r = 1; r <= ranks; ++r) begins.push_back(first + count * r / ranks);
+  };
+  for (std::int64_t left = responses; in_turns && left >= kSmallestPart * ranks * 2; left = responses - begins.back())
+    divide(left / 2);
+  divide(responses - begins.back());
+  return begins;
+}
+
+RolloutInput responses_of(const RolloutInput& input, std::int64_t begin, std::int64_t end) {
+  const auto narrow = [&](const at::Tensor& tensor) { return tensor.narrow(0, begin, end - begin).clone(); };
+  RolloutInput part = input;
+  part.prompts.tokens_BP = narrow(input.prompts.tokens_BP);
+  part.prompts.mask_BP = narrow(input.prompts.mask_BP);
+  part.prompts.group_B = narrow(input.prompts.group_B);
+  part.prompts.group_B.sub_(part.prompts.group_B[0].clone());  // groups count from 0
+  part.first_response += begin;
+  return part;
 }
 
 /// The number of the first request of a rank's share: where an item begins.
@@ -69,30 +107,41 @@ void append_judgements(const std::string& text, std::vector<Judgement>& judgemen
 
 }  // namespace
 
-void generate_together(const Rollout& rollout, const RolloutInput& input, Trajectories& made) {
+void generate_together(const Rollout& rollout, const Model& model, const RolloutInput& input, Trajectories& made) {
   Ranks& ranks = run_ranks();
   if (ranks.size() == 1) return rollout.generate(input, made);
-  const auto [begin, end] = ranks.share(input.prompts.tokens_BP.size(0));
-  Trajectories own = no_responses(rollout.response_length());
-  if (begin < end) {
-    const auto narrow = [&, first = begin, count = end - begin](const at::Tensor& tensor) {
-      return tensor.narrow(0, first, count).clone();
-    };
-    RolloutInput part = input;
-    part.prompts.tokens_BP = narrow(input.prompts.tokens_BP);
-    part.prompts.mask_BP = narrow(input.prompts.mask_BP);
-    part.prompts.group_B = narrow(input.prompts.group_B);
-    part.prompts.group_B.sub_(part.prompts.group_B[0].clone());  // groups count from 0
-    part.first_response += begin;
-    own = {};
-    rollout.generate(part, own);
+  const std::int64_t responses = input.prompts.tokens_BP.size(0);
+  const auto parts = parts_of(responses, ranks.size(), forwards_may_differ(rollout, model, input));
+  const auto part_count = static_cast<std::int64_t>(parts.size()) - 1;
+  std::vector<Trajectories> own{no_responses(rollout.response_length())};
+  const auto write = [&](std::int64_t part) {
+    const std::int64_t begin = parts[static_cast<std::size_t>(part)], end = parts[static_cast<std::size_t>(part) + 1];
+    if (begin < end) rollout.generate(responses_of(input, begin, end), own.emplace_back());
+  };
+  std::vector<std::int64_t> order;  // the parts, rank by rank
+  if (part_count == ranks.size()) {
+    write(ranks.rank());
+    for (std::int64_t part = 0; part < part_count; ++part) order.push_back(part);
+  } else {
+    order = ranks.take_turns(part_count, write);
   }
+  std::vector<at::Tensor> gathered(static_cast<std::size_t>(part_count));
+  const auto all = [&](at::Tensor Trajectories::*field) {
+    std::vector<at::Tensor> mine;
+    for (const Trajectories& part : own) mine.push_back(part.*field);
+    const auto of_all = ranks.all_gather(at::cat(mine));
+    std::int64_t first = 0;
+    for (const std::int64_t part : order) {
+      const auto p = static_cast<std::size_t>(part);
+      gathered[p] = of_all.narrow(0, first, parts[p + 1] - parts[p]);
+      first += parts[p + 1] - parts[p];
+    }
+    made.*field = at::cat(gathered);
+  };
   made.prompts = input.prompts;
-  made.tokens_BL = ranks.all_gather(own.tokens_BL);
-  made.valid_BL = ranks.all_gather(own.valid_BL);
-  made.step_BL = ranks.all_gather(own.step_BL);
-  made.commit_logprob_BL = ranks.all_gather(own.commit_logprob_BL);
-  made.forwards_B = ranks.all_gather(own.forwards_B);
+  for (const auto field : {&Trajectories::tokens_BL, &Trajectories::valid_BL, &Trajectories::step_BL,
+                           &Trajectories::commit_logprob_BL, &Trajectories::forwards_B})
+    all(field);
 }
 
 std::vector<Judgement> judge_together(const Judge& judge, std::span<const RewardRequest> requests) {

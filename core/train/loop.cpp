@@ -36,6 +36,7 @@ double parsed(const std::map<std::string, std::string>& values, const std::strin
   return value;
 }
 
+constexpr std::int64_t kRanksInMetrics = 16;
 constexpr double kSameOnAllRanks = 1e-4;  // relative; rounding is far less
 
 /// Collective: of each rank, its number.
@@ -105,6 +106,7 @@ LoopResult TrainingLoop::run() {
     guarded("evaluation before the first step", [&] {
       StepRecord metrics;
       evaluate(metrics);
+      show_warnings_of_ranks();
       result_.before = metrics.held_out;
       record(metrics);
     });
@@ -116,6 +118,7 @@ LoopResult TrainingLoop::run() {
       StepRecord metrics;
       metrics.step = result_.last_step;
       evaluate(metrics);
+      show_warnings_of_ranks();
     });
   }
   while (result_.last_step < settings_.steps && (result_.signal = stop_signal()) == 0) {
@@ -156,6 +159,7 @@ void TrainingLoop::train_step(std::int64_t step) {
   const bool last = step == settings_.steps;
   const bool due = settings_.evaluate_every > 0 && step % settings_.evaluate_every == 0;
   if (evaluate_ && (last || due)) evaluate(metrics);
+  show_warnings_of_ranks();
 
   const PhaseTimer record_timer;
   record(metrics);
@@ -170,8 +174,26 @@ void TrainingLoop::compare_ranks(StepRecord& metrics, double waited) const {
   const auto idle_R = of_all_ranks(waited / metrics.seconds->total);
   metrics.rank_idle = idle_R.mean().item<double>();
   metrics.rank_idle_max = idle_R.max().item<double>();
+  for (std::int64_t r = 0; r < std::min(idle_R.size(0), kRanksInMetrics); ++r)
+    metrics.plugin_metrics["rank_idle/" + std::to_string(r)] = idle_R[r].item<double>();
   require_same_number("loss", metrics.loss);
   require_same_number("grad_norm", metrics.grad_norm);
+}
+
+/// Collective. What all ranks compute warns on all of them: the first one has said that itself.
+void TrainingLoop::show_warnings_of_ranks() {
+  if (run_ranks().size() == 1) return;
+  std::string own;
+  for (const std::string& text : take_warnings()) own += text + '\0';
+  const auto of_rank = run_ranks().all_gather(own);
+  for (std::size_t r = 0; r < of_rank.size() && run_ranks().is_first(); ++r) {
+    for (std::size_t at = 0, end; at < of_rank[r].size(); at = end + 1) {
+      end = of_rank[r].find('\0', at);
+      const std::string text = of_rank[r].substr(at, end - at);
+      if (shown_.insert(text).second && r > 0)
+        log_warning(run_ranks().name(static_cast<std::int64_t>(r)) + ": " + text);
+    }
+  }
 }
 
 void TrainingLoop::evaluate(StepRecord& metrics) {

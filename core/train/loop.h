@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,7 @@ class TrainingLoop {
   void guarded(const std::string& when, const std::function<void()>& action) const;
   void train_step(std::int64_t step);
   void compare_ranks(StepRecord& metrics, double waited) const;
+  void show_warnings_of_ranks();
   void evaluate(StepRecord& metrics);
   void record(const StepRecord& metrics);
   void save(std::int64_t step);
@@ -81,6 +83,7 @@ class TrainingLoop {
   LoopResult result_;
   double unaccounted_ = 0;  // seconds since the last step that no phase has: writing and showing its metrics
   double best_accuracy_ = 0;
+  std::set<std::string> shown_;  // warnings, by the first of several ranks
 };
 
 }  // namespace drift

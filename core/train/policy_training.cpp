@@ -164,7 +164,7 @@ PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& m
   {
     const at::NoGradGuard no_gradient;
     input.prompts = prompts_.encode(items, group_size_, components_.rollout->response_length());
-    generate_together(*components_.rollout, input, scored.trajectories);
+    generate_together(*components_.rollout, model_, input, scored.trajectories);
   }
   metrics.seconds->rollout = rollout_timer.seconds();
   if (temperature_ > 0) require_different_responses(*components_.rollout, input, scored.trajectories, group_size_);

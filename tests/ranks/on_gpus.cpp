@@ -10,6 +10,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
 
+#include <cstdio>
 #include <vector>
 
 namespace drift {
@@ -18,7 +19,8 @@ namespace {
 class OnGpus : public test::OnTheGpu<> {
  protected:
   void SetUp() override {
-    join_ranks();  // chooses the GPU, so before CUDA is loaded
+    // Chooses the GPU, so before CUDA is loaded.
+    join_ranks([](const Error& error) { std::fprintf(stderr, "%s\n", error.what()); });
     OnTheGpu::SetUp();
   }
 

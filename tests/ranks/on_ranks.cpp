@@ -32,6 +32,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <limits>
 #include <map>
 #include <string>
@@ -41,7 +42,9 @@ namespace drift {
 namespace {
 
 class JoinedRanks final : public testing::Environment {
-  void SetUp() override { join_ranks(); }
+  void SetUp() override {
+    join_ranks([](const Error& error) { std::fprintf(stderr, "%s\n", error.what()); });
+  }
   void TearDown() override { run_ranks().leave(); }
 };
 [[maybe_unused]] const auto* const joined = testing::AddGlobalTestEnvironment(new JoinedRanks);
@@ -139,6 +142,18 @@ TEST(Ranks, SharesAreAllOfTheWorkOnceAndNearlyEqual) {
   }
 }
 
+TEST(Ranks, TakeTurnsUntilAllWorkIsDoneOnce) {
+  for (const std::int64_t count : {1, 2, 50}) {
+    std::vector<std::int64_t> own;
+    auto all = run_ranks().take_turns(count, [&](std::int64_t i) { own.push_back(i); });
+    EXPECT_EQ(run_ranks().all_gather(at::full({1}, static_cast<std::int64_t>(own.size()))).sum().item<std::int64_t>(),
+              count);
+    EXPECT_EQ(all.size(), static_cast<std::size_t>(count));
+    std::ranges::sort(all);
+    for (std::int64_t i = 0; i < count; ++i) EXPECT_EQ(all[static_cast<std::size_t>(i)], i);
+  }
+}
+
 TEST(Ranks, ThatWereStartedAlikeGoOn) { EXPECT_NO_THROW(require_same_facts({{"run.seed", "1"}, {"threads", "1"}})); }
 
 TEST(Ranks, ThatWereNotAreNamedWithWhatDiffers) {
@@ -190,7 +205,7 @@ class TogetherTest : public testing::TestWithParam<Backbone> {
     input.step = 2;
     input.first_response = 40;
     Trajectories made;
-    generate_together(*test::create<Rollout>(rollout, rollout, settings), input, made);
+    generate_together(*test::create<Rollout>(rollout, rollout, settings), *model_, input, made);
     return made;
   }
 

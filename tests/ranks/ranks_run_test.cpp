@@ -1,84 +1,21 @@
 // `drift train` by several processes: one run, one folder, one message.
 
-#include "tests/ranks/mpirun.h"
-#include "tests/support/training_run.h"
+#include "tests/ranks/ranks_run.h"
 
-#include <core/io/safetensors.h>
-
-#include <ATen/TensorOperators.h>
 #include <gmock/gmock.h>
 
 #include <signal.h>
 
-#include <atomic>
-#include <chrono>
-#include <fstream>
-#include <iterator>
 #include <string>
-#include <thread>
 
 namespace drift {
 namespace {
 
 namespace fs = std::filesystem;
+using test::count_of;
+using test::RanksRun;
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::Not;
-
-std::size_t count_of(const std::string& word, const std::string& text) {
-  std::size_t count = 0;
-  for (std::size_t at = 0; (at = text.find(word, at)) != text.npos; at += word.size()) ++count;
-  return count;
-}
-
-class RanksRun : public testing::Test {
- protected:
-  void SetUp() override {
-    if (const auto missing = test::missing_ranks(); !missing.empty()) GTEST_SKIP() << missing;
-  }
-
-  /// The shell command of a run, of which `programs` are "-n 2 drift train …" and more, with colons between.
-  std::string command(const std::string& programs) const {
-    std::string all = programs;
-    for (std::size_t at = 0; (at = all.find("drift ", at)) != all.npos; at += test::program().string().size())
-      all.replace(at, 5, test::program().string());
-    return "cd " + runs_.path().string() + " && " + test::mpirun() + all;
-  }
-
-  test::CommandResult train(int ranks, const std::string& name, const std::string& options = "") const {
-    return test::run_command(
-        command("-n " + std::to_string(ranks) + " drift train run.toml --out " + name + " " + options));
-  }
-
-  /// A run of one process is as exact as its rounding; so is one of several.
-  void expect_same_run(const std::string& got, const std::string& want) const {
-    const auto lines = test::metrics_of(runs_.run(got)), expected = test::metrics_of(runs_.run(want));
-    ASSERT_EQ(lines.size(), expected.size());
-    for (std::size_t step = 0; step < lines.size(); ++step) {
-      SCOPED_TRACE("step " + std::to_string(step));
-      for (const char* key : {"reward", "solved", "live_groups", "kept_groups", "response_length",
-                              "forwards_per_response", "update_forwards_per_response", "skipped"})
-        EXPECT_EQ(lines[step].at(key), expected[step].at(key)) << key;
-      if (expected[step].contains("held_out"))  // what ended on the way was evaluated there too
-        EXPECT_EQ(lines[step].at("held_out").at("accuracy"), expected[step]["held_out"]["accuracy"]);
-      for (const char* key : {"loss", "grad_norm"}) {
-        if (expected[step].at(key).is_null()) continue;
-        const double value = expected[step].at(key);
-        EXPECT_NEAR(lines[step].at(key).get<double>(), value, 1e-5 * (1 + std::abs(value))) << key;
-      }
-    }
-    const auto weights = [&](const std::string& name) {
-      return SafetensorsFile(runs_.run(name) / "checkpoints/last/model.safetensors");
-    };
-    const auto found = weights(got), wanted = weights(want);
-    for (const SafetensorsEntry& entry : wanted.entries()) {
-      const auto difference = found.tensor(entry.name) - wanted.tensor(entry.name);
-      EXPECT_LT(difference.abs().max().item<double>(), 1e-4) << entry.name;
-    }
-  }
-
-  test::TrainingRuns runs_;
-};
 
 TEST_F(RanksRun, IsTheRunOfOneProcess) {
   ASSERT_EQ(runs_.train("one").status, 0);
@@ -160,67 +97,28 @@ TEST_F(RanksRun, AnErrorOfAllRanksIsSaidOnce) {
       << mistake.error;
 }
 
-/// The process that is this rank of the run in a folder; 0 if there is none.
-pid_t process_of(int rank, const fs::path& folder) {
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename().string();
-    if (name.find_first_not_of("0123456789") != name.npos) continue;
-    std::error_code failed;
-    if (fs::read_symlink(entry.path() / "cwd", failed) != folder) continue;
-    std::ifstream file(entry.path() / "environ", std::ios::binary);
-    const std::string environment((std::istreambuf_iterator<char>(file)), {});
-    if (environment.find("OMPI_COMM_WORLD_RANK=" + std::to_string(rank) + '\0') != environment.npos)
-      return static_cast<pid_t>(std::stol(name));
-  }
-  return 0;
-}
-
-TEST_F(RanksRun, EndsWithARankThatIsKilledAndGoesOnFromItsCheckpoint) {
-  const auto steps = [&] {
-    return fs::exists(runs_.run("killed/checkpoints/last")) ? test::metrics_of(runs_.run("killed")).size() : 0;
-  };
-  for (const int rank : {0, 1}) {
-    const std::size_t before = steps();
-    test::CommandResult result;
-    std::atomic<bool> ended = false;
-    std::thread run([&] {
-      result = train(2, "killed", std::string(rank == 0 ? "" : "--resume ") + "--steps 4000");
-      ended = true;
-    });
-    while (!ended && steps() < before + 3) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    const pid_t process = process_of(rank, fs::canonical(runs_.path()));
-    EXPECT_NE(process, 0);
-    if (process != 0) ::kill(process, SIGKILL);
-    run.join();
-    EXPECT_NE(result.status, 0);
-    EXPECT_THAT(result.error, HasSubstr("rank " + std::to_string(rank)));
-    EXPECT_EQ(process_of(1 - rank, fs::canonical(runs_.path())), 0) << "the other one goes on";
-  }
-  const std::string length = "--steps " + std::to_string(steps() + 2);
-  const auto end = train(1, "killed", "--resume " + length);
-  ASSERT_EQ(end.status, 0) << end.error;
-  ASSERT_EQ(runs_.train("unbroken", length).status, 0);
-  expect_same_run("killed", "unbroken");
-}
-
 TEST_F(RanksRun, StopsAfterTheSameStepWhicheverRankHasTheSignal) {
-  test::CommandResult result;
-  std::atomic<bool> ended = false;
-  std::thread run([&] {
-    result = train(2, "a", "--steps 4000");
-    ended = true;
-  });
-  while (!ended && !fs::exists(runs_.run("a/checkpoints/last")))
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  const pid_t process = process_of(1, fs::canonical(runs_.path()));
-  EXPECT_NE(process, 0);
-  if (process != 0) ::kill(process, SIGTERM);
-  run.join();
+  const auto result = disturbed(
+      command("-n 2 drift train run.toml --out a --steps 4000"), [&] { return has_checkpoint("a"); },
+      [&] { send(SIGTERM, 1); });
   EXPECT_NE(result.status, 0);
   const auto summary = nlohmann::json::parse(test::read_file(runs_.run("a") / "summary.json"));
   EXPECT_EQ(summary.at("status"), "interrupted") << result.error;
   EXPECT_EQ(summary.at("steps").get<std::size_t>() + 1, test::metrics_of(runs_.run("a")).size());
   EXPECT_EQ(count_of("--resume", result.output), 1u) << result.output;
+}
+
+TEST_F(RanksRun, OfWhichOnlyThePlanIsAskedForPrintsItOnceForEachOfItsRanks) {
+  const auto plan = [&](const std::string& options) {
+    return test::run_command(command(options + " drift train run.toml --out a --dry-run --json"));
+  };
+  const auto one = plan("-n 1"), two = plan("-n 2");
+  ASSERT_EQ(two.status, 0) << two.error;
+  const auto of_one = nlohmann::json::parse(one.output), of_two = nlohmann::json::parse(two.output);
+  EXPECT_EQ(of_two.at("ranks").at("count"), 2);
+  // They share this machine. How much of it is free changes all the time.
+  EXPECT_LT(of_two.at("memory").at("available").get<double>(),
+            0.75 * of_one.at("memory").at("available").get<double>());
 }
 
 }  // namespace

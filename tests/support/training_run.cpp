@@ -62,6 +62,8 @@ checkpoint_every = 1
 )";
 
 nlohmann::json without_times(nlohmann::json line) {
+  std::erase_if(line.get_ref<nlohmann::json::object_t&>(),
+                [](const auto& entry) { return entry.first.starts_with("rank_idle"); });
   line.erase("seconds");
   line.erase("tokens_per_second");
   if (line.contains("held_out")) line["held_out"].erase("seconds");

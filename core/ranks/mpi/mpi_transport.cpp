@@ -1,20 +1,24 @@
 // libdrift_mpi.so: the transport of a run that an MPI launcher has started. The program does not need MPI.
 
-#include <core/ranks/transport.h>
+#include "rank_watch.h"
+#include "turns.h"
 
-#define OMPI_SKIP_MPICXX 1
-#define MPICH_SKIP_MPICXX 1
-#include <mpi.h>
+#include <core/ranks/transport.h>
 
 #include <sched.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cassert>
 #include <chrono>
 #include <climits>
+#include <csignal>
 #include <cstdio>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace drift {
@@ -29,6 +33,9 @@ constexpr std::chrono::milliseconds kBusyWait(2);
 constexpr std::chrono::microseconds kPause(100);
 // The first rank may be busy with its own work before it hears of a failure.
 constexpr std::chrono::seconds kPatience(20);
+// A call of MPI returns at once, unless MPI itself hangs.
+constexpr std::chrono::seconds kCall(2);
+constexpr unsigned kAbort = 10;  // seconds
 
 /// Counts and offsets as MPI wants them.
 struct Pieces {
@@ -50,9 +57,11 @@ class MpiTransport final : public Transport {
     // The program has its own handlers of fatal signals. Open MPI would warn that it does not replace them.
     ::setenv("OMPI_MCA_opal_signal", "", /*overwrite=*/0);
     int provided = 0;
-    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
+    watch_.emplace(mpi_);
+    turns_.emplace(mpi_);
   }
 
   int rank() const override { return rank_; }
@@ -60,46 +69,67 @@ class MpiTransport final : public Transport {
 
   void all_gather(const void* mine, void* all, std::span<const std::int64_t> bytes) override {
     const Pieces pieces(bytes);
-    MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Iallgatherv(mine, pieces.counts[static_cast<std::size_t>(rank_)], MPI_BYTE, all, pieces.counts.data(),
-                    pieces.offsets.data(), MPI_BYTE, MPI_COMM_WORLD, &request);
-    wait(request);
+    together([&](MPI_Request* request) {
+      MPI_Iallgatherv(mine, pieces.counts[static_cast<std::size_t>(rank_)], MPI_BYTE, all, pieces.counts.data(),
+                      pieces.offsets.data(), MPI_BYTE, MPI_COMM_WORLD, request);
+    });
   }
 
   void all_to_all(const void* mine, std::span<const std::int64_t> sent, void* theirs,
                   std::span<const std::int64_t> received) override {
     const Pieces to(sent), from(received);
-    MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Ialltoallv(mine, to.counts.data(), to.offsets.data(), MPI_BYTE, theirs, from.counts.data(), from.offsets.data(),
-                   MPI_BYTE, MPI_COMM_WORLD, &request);
-    wait(request);
+    together([&](MPI_Request* request) {
+      MPI_Ialltoallv(mine, to.counts.data(), to.offsets.data(), MPI_BYTE, theirs, from.counts.data(),
+                     from.offsets.data(), MPI_BYTE, MPI_COMM_WORLD, request);
+    });
   }
+
+  std::int64_t next(std::int64_t count) override { return turns_->next(count); }
+
+  void watch(const WatchLimits& limits, Lost lost) override { watch_->begin(limits, std::move(lost)); }
 
   void tell_first(std::string_view text) override {
+    watch_->hush();
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Isend(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, kFailureTag, MPI_COMM_WORLD, &request);
-    for (const auto end = Clock::now() + kPatience; Clock::now() < end;) {
-      int done = 0;
-      MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-      std::this_thread::sleep_for(kPause);
+    {
+      const std::lock_guard lock(mpi_);
+      MPI_Isend(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, kFailureTag, MPI_COMM_WORLD, &request);
     }
+    for (const auto end = Clock::now() + kPatience; Clock::now() < end; std::this_thread::sleep_for(kPause))
+      is_done(request);
   }
 
-  void leave() override { MPI_Finalize(); }
+  void leave() override {
+    together([](MPI_Request* request) { MPI_Ibarrier(MPI_COMM_WORLD, request); });
+    watch_->end();
+    turns_->end();
+    MPI_Finalize();
+  }
 
   [[noreturn]] void abort(int status) override {
+    watch_->hush();
     std::fflush(nullptr);
+    // Where the launcher cannot be reached, this process at least ends.
+    std::signal(SIGALRM, SIG_DFL);
+    ::alarm(kAbort);
+    const std::unique_lock lock(mpi_, kCall);
     MPI_Abort(MPI_COMM_WORLD, status);
     std::_Exit(status);
   }
 
  private:
-  /// MPI's own waiting keeps a processor busy, and would not hear of a rank that has failed.
-  void wait(MPI_Request request) const {
+  /// A collective call: begin(request) starts it. MPI's own waiting keeps a processor busy, and would not hear of a
+  /// rank that has failed.
+  template <class Begin>
+  void together(const Begin& begin) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    watch_->enter();
+    {
+      const std::lock_guard lock(mpi_);
+      begin(&request);
+    }
     const auto start = Clock::now();
-    for (int done = 0;;) {
-      MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-      if (done != 0) return;
+    while (!is_done(request)) {
       if (rank_ == 0) look_for_failure();
       if (Clock::now() - start < kBusyWait) {
         ::sched_yield();
@@ -107,9 +137,19 @@ class MpiTransport final : public Transport {
         std::this_thread::sleep_for(kPause);
       }
     }
+    watch_->leave();
   }
 
-  void look_for_failure() const {
+  bool is_done(MPI_Request& request) {
+    const std::lock_guard lock(mpi_);
+    int done = 0;
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    return done != 0;
+  }
+
+  void look_for_failure() {
+    watch_->look();
+    const std::lock_guard lock(mpi_);
     int found = 0;
     MPI_Status status;
     MPI_Iprobe(MPI_ANY_SOURCE, kFailureTag, MPI_COMM_WORLD, &found, &status);
@@ -121,6 +161,9 @@ class MpiTransport final : public Transport {
     throw RankFailure{status.MPI_SOURCE, text};
   }
 
+  std::timed_mutex mpi_;  // MPI is called by one thread at a time
+  std::optional<RankWatch> watch_;
+  std::optional<Turns> turns_;
   int rank_ = 0, size_ = 1;
 };
 

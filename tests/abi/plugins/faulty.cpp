@@ -71,6 +71,9 @@ class Faulty {
  public:
   explicit Faulty(Parameters& parameters) : fault_(parameters("fault", "none", "what goes wrong")) {
     if (fault_ == "constructor") throw 7;
+    // Of several ranks perhaps one only.
+    const char *const faulty = std::getenv("DRIFT_FAULTY_RANK"), *const rank = std::getenv("OMPI_COMM_WORLD_RANK");
+    if (faulty != nullptr && rank != nullptr && std::string(faulty) != rank) fault_ = "none";
   }
   bool is(const char* fault) const { return fault_ == fault; }
   void misbehave() const { ::misbehave(fault_); }
