@@ -162,7 +162,7 @@ namespace {
 
 /// What run_dry() does on the first of the processes that a launcher has started.
 int print_plan(const TrainingOptions& options, const RankOptions& rank_options, bool json,
-               const MakeComponents& make_components, int ranks_of_host) {
+               const MakeComponents& make_components, std::int64_t ranks_of_host) {
   const LoadedRun run = load_run(options.config, ConfigPurpose::kTrain);
   const RunConfig& config = run.config;
   check_trainable(config);
@@ -235,7 +235,7 @@ int print_plan(const TrainingOptions& options, const RankOptions& rank_options, 
 int run_dry(const TrainingOptions& options, RankOptions rank_options, bool json,
             const MakeComponents& make_components) {
   join_ranks([](const Error& error) { std::cerr << "error: " << error.what() << "\n"; });
-  const int ranks_of_host = ranks_on_this_host();
+  const std::int64_t ranks_of_host = run_ranks().on_host();
   if (rank_options.count == 1) rank_options.count = run_ranks().size();
   const int status =
       run_ranks().is_first() ? print_plan(options, rank_options, json, make_components, ranks_of_host) : 0;

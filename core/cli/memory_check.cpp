@@ -5,8 +5,9 @@
 #include <core/base/memory.h>
 #include <core/config/document.h>
 #include <core/process/child_process.h>
-#include <core/ranks/launch.h>
+#include <core/ranks/ranks.h>
 #include <core/report/format.h>
+#include <core/train/rank_plan.h>
 #include <core/train/training_task.h>
 
 #include <algorithm>
@@ -84,7 +85,8 @@ std::string memory_text(std::int64_t bytes) {
                     : format_decimal(static_cast<double>(bytes) / (1 << 20), 0) + " MiB";
 }
 
-AvailableMemory available_memory_of(const RunConfig& config, std::optional<at::Device> device, int ranks_of_host) {
+AvailableMemory available_memory_of(const RunConfig& config, std::optional<at::Device> device,
+                                    std::int64_t ranks_of_host) {
   AvailableMemory available;
   const auto& section = config.section("run");
   const bool on_cpu = section.get<std::string>("device") == "cpu";
@@ -158,28 +160,34 @@ void require_memory(const LoadedRun& run, const ConfigOptions& options, const Pr
                     const MakeComponents& make_components) {
   const auto& registry = run.plugins->registry;
   const RunConfig& config = run.config;
-  const int ranks = ranks_on_this_host();
-  const auto available =
-      available_memory_of(config, run_device(config.section("run").get<std::string>("device")), ranks);
+  const Sharding ranks{run_ranks().size(), shard_of(config)};
+  const auto device = run_device(config.section("run").get<std::string>("device"));
+  const auto available = available_memory_of(config, device, run_ranks().on_host());
   if (!available.device) return;
   const auto shapes = open_model_shapes(registry, config);
   LossNeeds needs;
   create_component<LossEstimator>(registry, config, "algorithm.loss")->needs(needs);
   const std::int64_t budget = config.section("train").get<std::int64_t>("memory_budget_mib") << 20;
-  const auto least = static_cast<double>(least_memory(config, *shapes, needs) + resident_memory() + budget);
+  const auto least = static_cast<double>(least_memory(config, *shapes, needs, ranks) + resident_memory() + budget);
   if (least < kAmple * static_cast<double>(*available.device)) return;
 
   const auto components = make_components(run, open_training_task(registry, config, prompts).task);
   const auto evaluation = evaluation_rollout(run);
-  const TrainingPlan plan = plan_training(config, *shapes, prompts, components, evaluation ? &*evaluation : nullptr);
+  TrainingPlan plan = plan_training(config, *shapes, prompts, components, evaluation ? &*evaluation : nullptr);
+  const MemoryWork work = memory_work_of_rank(plan.memory_work, ranks.count);
+  plan.memory = plan_memory(config, *shapes, work, ranks);
   take_component_metrics();  // what was counted while planning is no step's
   if (fits(plan.memory, available)) return;
   std::string hint;
-  for (const std::string& line : change_lines(changes_that_fit(run, options, plan.memory_work, available)))
+  auto changes = changes_that_fit(run, options, work, available);
+  if (const auto divided = plan_memory(config, *shapes, work, {ranks.count, Shard::kGradients});
+      ranks.count > 1 && ranks.shard < Shard::kGradients && fits(divided, available))
+    changes.insert(changes.begin(), {{"distributed.shard=\"gradients\""}, divided});
+  for (const std::string& line : change_lines(changes))
     hint += (hint.empty() ? "any of these makes it fit:\n      " : "\n      ") + line;
   if (hint.empty()) hint = "a smaller model, or more memory";
-  throw Error("this run does not fit: " + memory_shortage(plan.memory, available) +
-                  (ranks == 1 ? "" : " for each of the " + std::to_string(ranks) + " ranks of this host"),
+  throw Error((ranks.count > 1 ? "this run's ranks do not fit, each: " : "this run does not fit: ") +
+                  memory_shortage(plan.memory, available),
               hint + "\n    --dry-run shows the parts; run.memory_gib says how much it may take");
 }
 

@@ -17,7 +17,8 @@ struct AvailableMemory {
 
 /// What `run.memory_gib` says, or the machine: of that, what each of the ranks of this host may take.
 /// @param device  where the run would be; nothing: not on this machine
-AvailableMemory available_memory_of(const RunConfig& config, std::optional<at::Device> device, int ranks_of_host);
+AvailableMemory available_memory_of(const RunConfig& config, std::optional<at::Device> device,
+                                    std::int64_t ranks_of_host);
 
 bool fits(const MemoryPlan& plan, const AvailableMemory& available);
 

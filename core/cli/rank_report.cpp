@@ -14,10 +14,6 @@
 namespace drift {
 namespace {
 
-constexpr std::pair<Shard, const char*> kShards[] = {{Shard::kNone, "none"},
-                                                     {Shard::kOptimizer, "optimizer"},
-                                                     {Shard::kGradients, "gradients"},
-                                                     {Shard::kParameters, "parameters"}};
 constexpr std::int64_t kCounts[] = {1, 8, 64, 512, 1024};
 
 // Assumptions of docs/scale.md.
@@ -27,12 +23,12 @@ constexpr double kMemoryRate = 4.8e12;
 constexpr double kLatency = 20e-6;
 constexpr double kSpread = 0.3;
 
-std::optional<Shard> shard_of(const std::string& name) {
-  if (name.empty()) return std::nullopt;
-  for (const auto& [shard, known] : kShards) {
-    if (name == known) return shard;
-  }
-  throw UsageError("--shard is none, optimizer, gradients or parameters, not `" + name + "`");
+/// What `--shard` says, or else the run's own key; nothing if neither divides anything.
+std::optional<Shard> asked_for(const std::string& option, const RunConfig& config) {
+  if (option.empty()) return shard_of(config) == Shard::kNone ? std::nullopt : std::optional(shard_of(config));
+  const auto shard = shard_named(option);
+  if (!shard) throw UsageError("--shard is none, optimizer, gradients or parameters, not `" + option + "`");
+  return shard;
 }
 
 /// "3.2 GB", "17 kB".
@@ -70,10 +66,6 @@ nlohmann::ordered_json json_of(const Of& of, const Line<Of>* begin, const Line<O
 
 }  // namespace
 
-const char* name_of(Shard shard) {
-  return std::ranges::find(kShards, shard, &std::pair<Shard, const char*>::first)->second;
-}
-
 RankReport::RankReport(const RankOptions& options, const RunConfig& config, const Model& shapes,
                        const TrainingPlan& plan, std::optional<std::int64_t> available)
     : options_(options),
@@ -81,9 +73,9 @@ RankReport::RankReport(const RankOptions& options, const RunConfig& config, cons
       shapes_(shapes),
       plan_(plan),
       work_(step_work(config, shapes, plan, options.forwards)),
-      shard_(shard_of(options.shard).value_or(Shard::kParameters)) {
+      shard_(asked_for(options.shard, config).value_or(Shard::kParameters)) {
   if (options.link <= 0 || options.rate <= 0) throw UsageError("--link and --rate must be more than 0");
-  if (!options.shard.empty()) return;
+  if (asked_for(options.shard, config)) return;
   for (const auto& [shard, name] : kShards) {
     if (available && memory({options.count, shard}).device.bytes() > *available) continue;
     shard_ = shard;
@@ -145,7 +137,8 @@ std::string RankReport::by_count() const {
 std::string RankReport::text() const {
   return "\nranks, bytes and seconds of a step (formulas and assumptions: docs/scale.md)\n" + by_shard() +
          "\nshard = " + name_of(shard_) + "\n" + by_count() +
-         "\nnote: a plan by formulas; dividing the state of a run among ranks is not built yet\n";
+         (shard_ == Shard::kParameters ? "\nnote: a plan by formulas; dividing the weights is not built yet\n"
+                                       : "\nnote: a plan by formulas\n");
 }
 
 nlohmann::ordered_json RankReport::json() const {

@@ -17,7 +17,7 @@ class RankReport {
   RankReport(const RankOptions& options, const RunConfig& config, const Model& shapes, const TrainingPlan& plan,
              std::optional<std::int64_t> available);
 
-  /// What is divided: as asked for, or the first that fits, or all if none does.
+  /// What is divided: as asked for, by the option or the run's key; or the first that fits, or all if none does.
   Shard shard() const { return shard_; }
   MemoryPlan memory(const Sharding& ranks) const;
 
@@ -36,8 +36,5 @@ class RankReport {
   StepWork work_;
   Shard shard_;
 };
-
-/// "none", "optimizer", …
-const char* name_of(Shard shard);
 
 }  // namespace drift

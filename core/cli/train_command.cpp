@@ -82,7 +82,7 @@ Command train_command() {
         list.add("ranks", "N", "with --dry-run: plan the run for so many GPUs", options.ranks.count);
         list.add("shard", "KIND",
                  "with --ranks: what is divided among them: none, optimizer, gradients or parameters, each with those "
-                 "before it; default: the first that fits",
+                 "before it; default: distributed.shard, or the first that fits where that is none",
                  options.ranks.shard);
         list.add("link", "GB/s", "with --ranks: between machines, for each GPU, each way", options.ranks.link);
         list.add("rate", "TFLOP/s", "with --ranks: what matrix products reach", options.ranks.rate);

@@ -18,6 +18,7 @@
 #include <core/report/profile.h>
 #include <core/report/run_display.h>
 #include <core/report/terminal.h>
+#include <core/train/memory_plan.h>
 #include <core/train/training_task.h>
 
 #include <ATen/Parallel.h>
@@ -202,6 +203,21 @@ fs::path run_path(const TrainingOptions& options, const RunConfig& config) {
 
 namespace {
 
+/// @throws Error if the run cannot divide what it is told to
+void check_shard(const RunConfig& config) {
+  const Shard shard = shard_of(config);
+  if (run_ranks().size() == 1) return;
+  if (shard == Shard::kParameters) {
+    throw Error("distributed.shard = \"parameters\" is planned by --dry-run, and not built",
+                "set distributed.shard = \"gradients\": it divides the optimizer's state and the gradients");
+  }
+  // A GPU's backward has a thread of its own, on which ranks cannot exchange anything.
+  if (shard == Shard::kGradients && config.section("run").get<std::string>("device") != "cpu") {
+    throw Error("distributed.shard = \"gradients\" is built for ranks on CPUs",
+                "set distributed.shard = \"optimizer\"");
+  }
+}
+
 /// What run_training() does, after it has found the other ranks.
 int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const MakeTraining& make_training,
                  MakeComponents make_components) {
@@ -213,6 +229,7 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   const Params& distributed = config.section("distributed");
   run_ranks().watch({distributed.get<double>("timeout"), distributed.get<double>("longest_wait")});
   check_trainable(config);
+  check_shard(config);
   prepare_device(config);
   share_processors(config);
   const fs::path path = run_ranks().broadcast(first ? run_path(options, config).string() : "");

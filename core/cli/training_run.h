@@ -41,7 +41,7 @@ int run_training(const TrainingOptions& options, ConfigPurpose purpose, const Ma
 /// Of `drift train --dry-run`: the plan of a run that several ranks share.
 struct RankOptions {
   std::int64_t count = 1;
-  std::string shard;    ///< empty: the first that fits
+  std::string shard;    ///< empty: distributed.shard, or the first that fits where that is none
   double link = 50;     ///< GB/s
   double rate = 400;    ///< TFLOP/s
   double forwards = 0;  ///< of a response; 0: the most that the rollout may need

@@ -20,6 +20,7 @@
 #include <cassert>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 namespace drift {
@@ -28,7 +29,8 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian");
 
 constexpr std::uint64_t kLengthBytes = 8;
-constexpr std::uint64_t kLongestHeader = 100'000'000;  // the format's own limit
+constexpr std::uint64_t kLongestHeader = 100'000'000;                  // the format's own limit
+const std::map<std::string, std::string> kMetadata{{"format", "pt"}};  // that other programs expect
 
 struct Mapped {
   std::shared_ptr<char> bytes;
@@ -64,6 +66,12 @@ void sort_by_type(std::vector<NamedTensor>& tensors) {
   std::stable_sort(tensors.begin(), tensors.end(), [](const NamedTensor& a, const NamedTensor& b) {
     return safetensors_dtype_rank(a.tensor.scalar_type()) > safetensors_dtype_rank(b.tensor.scalar_type());
   });
+}
+
+std::vector<NamedTensor> in_order(std::vector<NamedTensor> tensors) {
+  std::sort(tensors.begin(), tensors.end(), [](const NamedTensor& a, const NamedTensor& b) { return a.name < b.name; });
+  sort_by_type(tensors);
+  return tensors;
 }
 
 std::string format_header(const std::vector<NamedTensor>& in_file_order,
@@ -108,6 +116,56 @@ void write_file(const std::filesystem::path& path, std::string_view header,
   for (const NamedTensor& named : in_file_order) write_tensor(file, named, fill);
   file.commit();
 }
+
+/// A file that several processes write, each at its places.
+class PlacedFile {
+ public:
+  PlacedFile(std::filesystem::path path, int flags) : path_(std::move(path)) {
+    descriptor_ = ::open(path_.c_str(), O_CLOEXEC | flags, 0666);
+    if (descriptor_ < 0) throw_file_error("write", path_, errno);
+  }
+  ~PlacedFile() { ::close(descriptor_); }
+  PlacedFile(const PlacedFile&) = delete;
+  PlacedFile& operator=(const PlacedFile&) = delete;
+
+  void reserve(std::uint64_t bytes) const {
+    const int error_number = ::posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes));
+    if (error_number != 0) throw_file_error("write", path_, error_number);
+  }
+  void write(std::uint64_t at, const void* data, std::uint64_t bytes) const {
+    for (std::uint64_t done = 0; done < bytes;) {
+      const ssize_t written =
+          ::pwrite(descriptor_, static_cast<const char*>(data) + done, bytes - done, static_cast<off_t>(at + done));
+      if (written < 0 && errno != EINTR) throw_file_error("write", path_, errno);
+      if (written > 0) done += static_cast<std::uint64_t>(written);
+    }
+  }
+  /// What it holds, and where its data begins. Not by a mapping: all of it would count as this process's memory.
+  std::pair<SafetensorsHeader, std::uint64_t> header() const {
+    std::uint64_t length = 0;
+    read(0, &length, kLengthBytes);
+    std::string text(length, '\0');
+    read(kLengthBytes, text.data(), length);
+    const std::uint64_t data = kLengthBytes + length;
+    return {parse_safetensors_header(text, std::filesystem::file_size(path_) - data, path_.string()), data};
+  }
+  void flush() const {
+    if (::fdatasync(descriptor_) != 0) throw_file_error("write", path_, errno);
+  }
+
+ private:
+  void read(std::uint64_t at, void* to, std::uint64_t bytes) const {
+    for (std::uint64_t done = 0; done < bytes;) {
+      const ssize_t got =
+          ::pread(descriptor_, static_cast<char*>(to) + done, bytes - done, static_cast<off_t>(at + done));
+      if (got == 0 || (got < 0 && errno != EINTR)) throw_file_error("read", path_, got == 0 ? EIO : errno);
+      if (got > 0) done += static_cast<std::uint64_t>(got);
+    }
+  }
+
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+};
 
 void refuse_unusable_names(const std::vector<NamedTensor>& tensors, const std::filesystem::path& path) {
   std::vector<std::string> names;
@@ -196,10 +254,42 @@ void SafetensorsFile::read_elements(const SafetensorsEntry& entry, std::int64_t 
 void write_safetensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
                        const std::map<std::string, std::string>& metadata, const FillElements& fill) {
   refuse_unusable_names(tensors, path);
-  std::vector<NamedTensor> order = tensors;
-  std::sort(order.begin(), order.end(), [](const NamedTensor& a, const NamedTensor& b) { return a.name < b.name; });
-  sort_by_type(order);
+  const std::vector<NamedTensor> order = in_order(tensors);
   write_file(path, format_header(order, metadata), order, fill);
+}
+
+void make_safetensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors) {
+  refuse_unusable_names(tensors, path);
+  const std::vector<NamedTensor> order = in_order(tensors);
+  const std::string header = format_header(order, kMetadata);
+  std::vector<TensorPart> here;
+  std::uint64_t size = kLengthBytes + header.size();
+  for (const auto& [name, tensor] : order) {
+    size += tensor.nbytes();
+    if (!tensor.is_meta()) here.push_back({name, 0, tensor.cpu().contiguous()});
+  }
+  {
+    const PlacedFile file(path, O_WRONLY | O_CREAT | O_TRUNC);
+    file.reserve(size);
+    const std::uint64_t length = header.size();
+    file.write(0, &length, kLengthBytes);
+    file.write(kLengthBytes, header.data(), header.size());
+  }
+  write_elements(path, here);
+}
+
+void write_elements(const std::filesystem::path& path, const std::vector<TensorPart>& parts) {
+  const PlacedFile file(path, O_RDWR);
+  const auto [header, data] = file.header();
+  std::map<std::string_view, const SafetensorsEntry*> by_name;
+  for (const SafetensorsEntry& entry : header.entries) by_name[entry.name] = &entry;
+  for (const auto& [name, first, values] : parts) {
+    const SafetensorsEntry& entry = *by_name.at(name);
+    assert(entry.dtype == values.scalar_type() && values.is_contiguous());
+    file.write(data + entry.begin + static_cast<std::uint64_t>(first * values.element_size()), values.const_data_ptr(),
+               values.nbytes());
+  }
+  file.flush();
 }
 
 void write_safetensors_like(const std::filesystem::path& path, const SafetensorsFile& source,

@@ -60,6 +60,13 @@ class SafetensorsFile {
 /// row-major order. So a file may be larger than memory.
 using FillElements = std::function<void(const NamedTensor& tensor, std::int64_t first, const at::Tensor& target)>;
 
+/// Some elements of a tensor, from `first` on in row-major order, of which other processes have the others.
+struct TensorPart {
+  std::string name;
+  std::int64_t first = 0;
+  at::Tensor values;  ///< of the tensor's type; plain memory of the CPU
+};
+
 /// Write tensors so that the same names and values always give the same bytes: those that the format's own library
 /// writes. Tensors may be of any device and stride; what is not plain CPU memory is copied piece by piece. Those on the
 /// meta device have the values that `fill` gives. Atomic.
@@ -67,6 +74,13 @@ using FillElements = std::function<void(const NamedTensor& tensor, std::int64_t 
 void write_safetensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
                        const std::map<std::string, std::string>& metadata = {{"format", "pt"}},
                        const FillElements& fill = {});
+
+/// The same file without the values of tensors on the meta device, of its full size: write_elements() brings them. Not
+/// atomic. @throws Error also if the disk has no room for all of it.
+void make_safetensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors);
+
+/// Write elements into such a file, until they are on disk. Several processes may do it at the same time.
+void write_elements(const std::filesystem::path& path, const std::vector<TensorPart>& parts);
 
 /// Write the tensors that `source` holds, in its order and with its metadata. Where no type differs its header is
 /// repeated unchanged, so that unchanged values give the same file to the last byte.

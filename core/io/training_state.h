@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -17,7 +18,10 @@ struct TrainingState {
   std::uint64_t seed = 0;
   std::map<std::string, std::string> settings;  ///< by key, as TOML: those that the numbers depend on
   std::map<std::string, std::string> values;
-  std::vector<NamedTensor> tensors;
+  std::vector<NamedTensor> tensors;  ///< those on the meta device have the values that `complete` brings
+  /// Called while the state is written, where several processes have its tensors: they write theirs into this file
+  /// (write_elements). Empty: this one has all.
+  std::function<void(const std::filesystem::path& file)> complete = {};
 };
 
 /// Write the state into a checkpoint's folder, as the last of its files: the checksums cover all that is there.

@@ -179,7 +179,7 @@ bool adamw(const AdamWTensors& tensors, const AdamWStep& step) {
 }
 
 bool fits_device(const AdamWTensors& tensors) {
-  return is_in_order(tensors) && tensors.weight.scalar_type() == at::kFloat &&
+  return tensors.begin == 0 && is_in_order(tensors) && tensors.weight.scalar_type() == at::kFloat &&
          tensors.gradient.scalar_type() == at::kFloat &&
          (!tensors.rounded.defined() || tensors.rounded.scalar_type() == at::kBFloat16);
 }

@@ -75,11 +75,6 @@ std::string disagreement(const std::string& name, const std::vector<std::map<std
   return text;
 }
 
-/// Collective: how many ranks give this text.
-int ranks_with(const std::string& text) {
-  return static_cast<int>(std::ranges::count(run_ranks().all_gather(text), text));
-}
-
 }  // namespace
 
 int launched_ranks() {
@@ -139,9 +134,8 @@ int ranks_on_these_processors() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   ::sched_getaffinity(0, sizeof allowed, &allowed);
-  return ranks_with(Ranks::host() + '\0' + std::string(reinterpret_cast<const char*>(&allowed), sizeof allowed));
+  const std::string here = Ranks::host() + '\0' + std::string(reinterpret_cast<const char*>(&allowed), sizeof allowed);
+  return static_cast<int>(std::ranges::count(run_ranks().all_gather(here), here));
 }
-
-int ranks_on_this_host() { return ranks_with(Ranks::host()); }
 
 }  // namespace drift

@@ -34,7 +34,4 @@ void require_same_facts(const Facts& facts);
 /// on. A launcher gives each rank its own, or all of them the same.
 int ranks_on_these_processors();
 
-/// Collective: how many ranks, this one included, run on this host.
-int ranks_on_this_host();
-
 }  // namespace drift

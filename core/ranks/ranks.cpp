@@ -20,8 +20,12 @@ constexpr std::int64_t kBucketBytes = 16 << 20;
 // Below it a message costs more than its bytes: every rank gets all and adds up by itself.
 constexpr std::int64_t kSmallBytes = 16 << 10;
 
-/// Bounds of the rank's share.
-std::int64_t share_bound(std::int64_t count, std::int64_t rank, std::int64_t size) { return count * rank / size; }
+/// Of the ranks' terms, one after another.
+at::Tensor sum_in_order(const at::Tensor& terms_RE) {
+  auto sum_E = terms_RE[0].clone();
+  for (std::int64_t r = 1; r < terms_RE.size(0); ++r) sum_E.add_(terms_RE[r]);
+  return sum_E;
+}
 
 Ranks*& current_ranks() {
   static Ranks alone;
@@ -65,8 +69,8 @@ DeviceExchange* Ranks::devices() {
   return devices_.get();
 }
 
-std::pair<std::int64_t, std::int64_t> Ranks::share(std::int64_t count) const {
-  return {share_bound(count, rank(), size()), share_bound(count, rank() + 1, size())};
+std::pair<std::int64_t, std::int64_t> Ranks::share(std::int64_t count, std::int64_t rank) const {
+  return {count * rank / size(), count * (rank + 1) / size()};
 }
 
 template <class Body>
@@ -140,28 +144,33 @@ void Ranks::all_reduce(const std::vector<at::Tensor>& tensors) {
 /// made once.
 void Ranks::reduce_bucket(at::Tensor& bucket_E) {
   const std::int64_t count = bucket_E.numel(), element = bucket_E.element_size();
-  const auto add_up = [&](const at::Tensor& theirs_RE) {
-    auto sum_E = theirs_RE[0].clone();
-    for (std::int64_t r = 1; r < size(); ++r) sum_E.add_(theirs_RE[r]);
-    return sum_E;
-  };
   if (count * element <= kSmallBytes) {
     const auto theirs_RE = at::empty({size(), count}, bucket_E.options());
     gather(bucket_E.data_ptr(), theirs_RE.data_ptr(),
            std::vector<std::int64_t>(static_cast<std::size_t>(size()), count * element));
-    bucket_E = add_up(theirs_RE);
+    bucket_E = sum_in_order(theirs_RE);
     return;
   }
+  std::vector<std::int64_t> elements, bytes;
+  for (std::int64_t r = 0; r < size(); ++r) {
+    const auto [begin, end] = share(count, r);
+    elements.push_back(end - begin);
+    bytes.push_back((end - begin) * element);
+  }
+  const auto sum_E = sum_of_parts(bucket_E, elements);
+  gather(sum_E.data_ptr(), bucket_E.data_ptr(), bytes);
+}
+
+/// Collective: `parts_E` are the parts of all ranks, one after another; of this rank's, the sum over the ranks.
+at::Tensor Ranks::sum_of_parts(const at::Tensor& parts_E, const std::vector<std::int64_t>& elements) {
+  const std::int64_t element = parts_E.element_size(), own = elements[static_cast<std::size_t>(rank())];
   std::vector<std::int64_t> sent;
-  for (std::int64_t r = 0; r < size(); ++r)
-    sent.push_back((share_bound(count, r + 1, size()) - share_bound(count, r, size())) * element);
-  const std::int64_t own = sent[static_cast<std::size_t>(rank())];
-  const std::vector<std::int64_t> received(sent.size(), own);
-  const auto theirs_RE = at::empty({size(), own / element}, bucket_E.options());
-  exchange(count * element - own,
-           [&] { transport_->all_to_all(bucket_E.data_ptr(), sent, theirs_RE.data_ptr(), received); });
-  const auto sum_E = add_up(theirs_RE);
-  gather(sum_E.data_ptr(), bucket_E.data_ptr(), sent);
+  for (const std::int64_t count : elements) sent.push_back(count * element);
+  const std::vector<std::int64_t> received(sent.size(), own * element);
+  const auto theirs_RE = at::empty({size(), own}, parts_E.options());
+  exchange((parts_E.numel() - own) * element,
+           [&] { transport_->all_to_all(parts_E.data_ptr(), sent, theirs_RE.data_ptr(), received); });
+  return sum_in_order(theirs_RE);
 }
 
 at::Tensor Ranks::all_gather(const at::Tensor& mine) {

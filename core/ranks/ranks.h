@@ -7,6 +7,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,17 +34,25 @@ class Ranks {
   bool is_first() const { return rank() == 0; }
   /// Of this process: "node17".
   static std::string host();
+  /// How many of the ranks, this one included, are on this host.
+  std::int64_t on_host() const { return size() == 1 ? 1 : std::ranges::count(hosts_, host()); }
   /// Its number among the ranks of its host.
   std::int64_t rank_on_host() const;
   /// "rank 2 (node17)"
   std::string name(std::int64_t rank) const;
 
   /// This rank's part of `count` pieces of work, [begin, end); it may be empty.
-  std::pair<std::int64_t, std::int64_t> share(std::int64_t count) const;
+  std::pair<std::int64_t, std::int64_t> share(std::int64_t count) const { return share(count, rank()); }
+  std::pair<std::int64_t, std::int64_t> share(std::int64_t count, std::int64_t rank) const;
 
   /// Collective: the sum over the ranks, in place; it has the same bits on each of them. That of tensors on the CPU is
   /// made in the order of the ranks. What is on GPUs stays there where each rank has a GPU of its own.
   void all_reduce(const std::vector<at::Tensor>& tensors);
+  /// Collective: of each tensor's sum, this rank's share() of its elements, flat. It has the bits of all_reduce(). The
+  /// tensors are let go of on the way.
+  std::vector<at::Tensor> reduce_scatter(std::vector<at::Tensor> tensors);
+  /// Collective: of these contiguous tensors each rank has its share() of the elements; then all have all of them.
+  void gather_shares(const std::vector<at::Tensor>& tensors);
   /// Collective: the ranks' tensors one after another, on the CPU. They may differ in their first dimension only.
   at::Tensor all_gather(const at::Tensor& mine);
   std::vector<std::string> all_gather(const std::string& mine);
@@ -74,6 +83,7 @@ class Ranks {
   void exchange(std::int64_t bytes, const Body& body);
   Error error_of(const RankFailure& failure) const;
   void gather(const void* mine, void* all, const std::vector<std::int64_t>& bytes);
+  at::Tensor sum_of_parts(const at::Tensor& parts_E, const std::vector<std::int64_t>& elements);
   void reduce_bucket(at::Tensor& bucket_E);
 
   /// Collective; null if there is none.

@@ -19,6 +19,8 @@
 namespace drift {
 namespace {
 
+namespace fs = std::filesystem;
+
 // Doubles go through the checkpoint as text without losing a bit.
 std::string exact(double value) {
   char buffer[32];
@@ -61,6 +63,12 @@ int stop_signal() {
   const auto received = static_cast<double>(StopSignal::received());
   return run_ranks().size() == 1 ? StopSignal::received()
                                  : static_cast<int>(of_all_ranks(received).max().item<double>());
+}
+
+/// Collective: every rank writes its parts into the file that the first one has made.
+void write_parts(const fs::path& file, const std::vector<TensorPart>& parts) {
+  write_elements(run_ranks().broadcast(file.string()), parts);
+  of_all_ranks(0);  // until all have
 }
 
 }  // namespace
@@ -200,7 +208,11 @@ void TrainingLoop::record(const StepRecord& metrics) {
 }
 
 void TrainingLoop::save(std::int64_t step) {
-  if (folder_ == nullptr) return;
+  const auto parts = training_.state_parts();
+  if (folder_ == nullptr) {
+    if (!parts.empty()) write_parts("", parts);
+    return;
+  }
   RunCheckpoint checkpoint;
   checkpoint.parameters = settings_.adapter ? adapter_parameters(model_) : model_.parameters();
   checkpoint.adapter = settings_.adapter;
@@ -210,6 +222,7 @@ void TrainingLoop::save(std::int64_t step) {
   checkpoint.state.seed = settings_.seed;
   checkpoint.state.settings = settings_.settings;
   checkpoint.state.tensors = training_.state();
+  if (!parts.empty()) checkpoint.state.complete = [&](const fs::path& file) { write_parts(file, parts); };
   checkpoint.state.values["seconds"] = exact(result_.seconds);
   if (result_.before) {
     checkpoint.state.values["before.accuracy"] = exact(result_.before->accuracy);

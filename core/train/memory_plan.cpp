@@ -52,7 +52,7 @@ class MemoryPlanner {
     weights();
     if (needs.reference) reference();
     optimizer();
-    return plan_.device.bytes() + trained_.wide_bytes;
+    return plan_.device.bytes() + part(trained_.wide_bytes, Shard::kGradients);
   }
 
  private:
@@ -155,10 +155,15 @@ class MemoryPlanner {
     const std::int64_t first = std::max(std::min(wanted, budget), recomputed_row_bytes(shapes_, sequence));
     const std::int64_t later = std::clamp<std::int64_t>(wanted - first, 0, first);
 
-    const std::int64_t of_head = head.requires_grad() ? head.numel() * (trained_.wide_bytes / trained_.elements) : 0;
+    const std::int64_t of_head = head_gradient_bytes();
     const std::int64_t in_a_block = is_widened() ? first / layers : first / layers / 2;
     const std::int64_t beside = has_adapter(config_) ? gradient_bytes() : of_head;
     return std::max(first + in_a_block + beside, gradient_bytes() + std::max({later, first / kHoles, in_a_block}));
+  }
+
+  std::int64_t head_gradient_bytes() const {
+    const auto head = shapes_.lm_head_VH();
+    return head.requires_grad() ? head.numel() * (trained_.wide_bytes / trained_.elements) : 0;
   }
 
   bool is_widened() const {
@@ -166,10 +171,12 @@ class MemoryPlanner {
            kernels::bfloat16_products() == kernels::Bfloat16Products::kWidened;
   }
 
-  /// One set for each worker, and the one that is being added. Divided ones leave a block at a time.
+  /// One set for each worker, and the one that is being added. Divided ones leave a block at a time, the head's when
+  /// all is done.
   std::int64_t gradient_bytes() const {
     if (is_shared(Shard::kGradients))
-      return part(trained_.wide_bytes, Shard::kGradients) + block_bytes(trained_.wide_bytes) + trained_.largest;
+      return part(trained_.wide_bytes, Shard::kGradients) + block_bytes(trained_.wide_bytes) + trained_.largest +
+             head_gradient_bytes();
     return scoring_workers(shapes_, on_cpu_) * trained_.wide_bytes + trained_.largest;
   }
 
@@ -210,6 +217,10 @@ std::int64_t MemoryOfPlace::bytes() const {
   return bytes + phase;
 }
 
+Shard shard_of(const RunConfig& config) {
+  return *shard_named(config.section("distributed").get<std::string>("shard"));
+}
+
 TrainedSizes::TrainedSizes(const Model& shapes) {
   for (const NamedTensor& parameter : trainable_parameters(shapes)) {
     const std::int64_t count = parameter.tensor.numel();
@@ -232,8 +243,8 @@ MemoryPlan plan_memory(const RunConfig& config, const Model& shapes, const Memor
   return MemoryPlanner(config, shapes, ranks).plan(work);
 }
 
-std::int64_t least_memory(const RunConfig& config, const Model& shapes, const LossNeeds& needs) {
-  return MemoryPlanner(config, shapes, {}).least(needs);
+std::int64_t least_memory(const RunConfig& config, const Model& shapes, const LossNeeds& needs, const Sharding& ranks) {
+  return MemoryPlanner(config, shapes, ranks).least(needs);
 }
 
 }  // namespace drift

@@ -5,6 +5,7 @@
 #include <drift/rollout.h>
 
 #include <core/config/run_config.h>
+#include <core/ranks/shard.h>
 
 #include <cstdint>
 #include <optional>
@@ -33,9 +34,6 @@ struct MemoryPlan {
   MemoryOfPlace device, host;
 };
 
-/// What of a run's state each of several ranks has a part of, instead of all. Each includes those before it.
-enum class Shard { kNone, kOptimizer, kGradients, kParameters };
-
 /// How many processes share one run, each with a device, and what of its state they divide.
 struct Sharding {
   std::int64_t count = 1;
@@ -44,6 +42,9 @@ struct Sharding {
   /// The share of the rank that has the most.
   std::int64_t largest_share(std::int64_t amount) const { return (amount + count - 1) / count; }
 };
+
+/// What a run divides among its ranks: `[distributed] shard`.
+Shard shard_of(const RunConfig& config);
 
 /// Sums over the parameters that are trained; of shapes, too.
 struct TrainedSizes {
@@ -79,6 +80,7 @@ MemoryPlan plan_memory(const RunConfig& config, const Model& shapes, const Memor
 
 /// The least that the run needs, whatever its prompts and its masked contexts are: weights, reference policy,
 /// optimizer, gradients. Takes no time.
-std::int64_t least_memory(const RunConfig& config, const Model& shapes, const LossNeeds& needs);
+std::int64_t least_memory(const RunConfig& config, const Model& shapes, const LossNeeds& needs,
+                          const Sharding& ranks = {});
 
 }  // namespace drift

@@ -10,6 +10,7 @@
 #include <core/rollout/together.h>
 #include <core/rollout/truncation.h>
 #include <core/train/different_responses.h>
+#include <core/train/memory_plan.h>
 #include <core/update/rollout_correction.h>
 #include <core/update/rollout_gap.h>
 
@@ -62,6 +63,7 @@ PolicyUpdateSettings update_settings(const RunConfig& config) {
   settings.inner_iterations = section.get<std::int64_t>("inner_iterations");
   settings.views_per_update = section.get<std::int64_t>("views_per_update");
   settings.memory_budget = section.get<std::int64_t>("memory_budget_mib") << 20;
+  settings.shard = shard_of(config);
   if (drops_inputs(config)) settings.dropout = run_stream(config).child("adapter dropout");
   return settings;
 }
@@ -94,7 +96,8 @@ PolicyTraining::PolicyTraining(const RunConfig& config, const Model& model, cons
                  OptimizerSettings::from(config.section("train"),
                                          config.section("train").get<std::int64_t>("steps") *
                                              config.section("train").get<std::int64_t>("inner_iterations"),
-                                         static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")))),
+                                         static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")),
+                                         shard_of(config))),
       policy_update_(model, components_.loss, components_.reference ? &*components_.reference : nullptr, optimizer_,
                      update_settings(config)),
       random_(run_stream(config)),

@@ -2,6 +2,7 @@
 
 #include <core/base/phase_timer.h>
 #include <core/base/trainable.h>
+#include <core/train/memory_plan.h>
 #include <core/update/batch_totals.h>
 #include <core/update/policy_gradient.h>
 
@@ -38,10 +39,11 @@ Pretraining::Pretraining(const RunConfig& config, const Model& model, const Prom
     : model_(model),
       prompts_(prompts),
       task_(std::move(task)),
+      shard_(shard_of(config)),
       optimizer_(
           trainable_parameters(model),
           OptimizerSettings::from(config.section("pretrain"), config.section("pretrain").get<std::int64_t>("steps"),
-                                  static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")))),
+                                  static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), shard_)),
       random_(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "pretrain"),
       drops_inputs_(drops_inputs(config)),
       batch_size_(config.section("pretrain").get<std::int64_t>("batch_size")),
@@ -110,7 +112,7 @@ StepRecord Pretraining::run(std::int64_t step) {
   batch.totals = batch_totals(plan, batch_size_, 1, 1);
   batch.scored_B = scored_positions(plan, batch_size_);
   if (drops_inputs_) batch.adapters.dropout = random_.child("adapter dropout").child(std::to_string(step));
-  auto gradient = policy_gradient(model_, LikelihoodLoss(), batch, memory_budget_);
+  auto gradient = policy_gradient(model_, LikelihoodLoss(), batch, memory_budget_, shard_);
   metrics.grad_norm = optimizer_.step(std::move(gradient.gradients));
   metrics.loss = gradient.loss;
   metrics.update_forwards_per_response = static_cast<double>(gradient.rows) / static_cast<double>(batch_size_);

@@ -21,6 +21,7 @@ class Pretraining final : public Training {
 
   StepRecord run(std::int64_t step) override;
   std::vector<NamedTensor> state() const override { return optimizer_.state(); }
+  std::vector<TensorPart> state_parts() const override { return optimizer_.state_parts(); }
   void load_state(const std::vector<NamedTensor>& state) override { optimizer_.load_state(state); }
 
  private:
@@ -30,6 +31,7 @@ class Pretraining final : public Training {
   const Model& model_;
   const PromptEncoder& prompts_;
   Loaded<Task> task_;
+  Shard shard_;
   Optimizer optimizer_;
   RandomStream random_;
   bool drops_inputs_;  // of adapters

@@ -17,8 +17,10 @@ class Training {
   /// @return what is known of it, its seconds included.
   virtual StepRecord run(std::int64_t step) = 0;
 
-  /// Everything that the next step depends on besides the weights and the seed; on the CPU.
+  /// Everything that the next step depends on besides the weights and the seed; on the CPU. What several ranks have
+  /// together is on the meta device, and this rank's elements of it are the parts: none, where nothing is divided.
   virtual std::vector<NamedTensor> state() const = 0;
+  virtual std::vector<TensorPart> state_parts() const = 0;
   /// @throws Error if a tensor is missing or misshapen.
   virtual void load_state(const std::vector<NamedTensor>& state) = 0;
 };

@@ -1,5 +1,7 @@
 #include <core/update/gradient_sum.h>
 
+#include <core/ranks/ranks.h>
+
 #include <ATen/OpMathType.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros_like.h>
@@ -7,11 +9,15 @@
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 namespace drift {
 namespace {
+
+// The least that ranks exchange at a time, while a backward goes on.
+constexpr std::int64_t kBucketElements = 4 << 20;
 
 at::ScalarType sum_type(const at::Tensor& tensor) { return at::toOpMathType(tensor.scalar_type()); }
 
@@ -45,6 +51,7 @@ struct GradientSum::Hook final : torch::autograd::FunctionPreHook {
   torch::autograd::variable_list operator()(const torch::autograd::variable_list& gradients) override {
     const at::NoGradGuard no_gradient;
     if (gradients[0].defined()) sum.add(worker_of_this_thread, parameter, gradients[0]);
+    sum.arrived(parameter);
     return {at::Tensor()};
   }
 
@@ -55,6 +62,30 @@ struct GradientSum::Hook final : torch::autograd::FunctionPreHook {
 GradientSum::GradientSum(std::vector<at::Tensor> parameters, std::int64_t workers)
     : parameters_(std::move(parameters)),
       shares_(static_cast<std::size_t>(workers), std::vector<Share>(parameters_.size())) {
+  add_hooks();
+}
+
+// A backward goes through a model from its end, so its last parameters come first.
+GradientSum::GradientSum(std::vector<at::Tensor> parameters, const std::vector<std::size_t>& late)
+    : parameters_(std::move(parameters)),
+      shares_(1, std::vector<Share>(parameters_.size())),
+      late_(late),
+      has_arrived_(parameters_.size()),
+      own_(parameters_.size()) {
+  std::int64_t elements = 0;
+  for (std::size_t p = parameters_.size(); p-- > 0;) {
+    if (std::ranges::count(late, p) > 0) continue;
+    if (buckets_.empty() || elements >= kBucketElements) {
+      buckets_.emplace_back();
+      elements = 0;
+    }
+    buckets_.back().push_back(p);
+    elements += parameters_[p].numel();
+  }
+  add_hooks();
+}
+
+void GradientSum::add_hooks() {
   for (std::size_t p = 0; p < parameters_.size(); ++p)
     torch::autograd::impl::add_hook(parameters_[p], std::make_unique<Hook>(*this, p));
 }
@@ -81,18 +112,58 @@ void GradientSum::add(std::int64_t worker, std::size_t parameter, at::Tensor gra
   }
 }
 
-std::vector<at::Tensor> GradientSum::take_total() {
-  std::vector<at::Tensor> sums(parameters_.size());
-  for (std::size_t p = 0; p < sums.size(); ++p) {
-    for (auto& share : shares_) {
-      if (share[p].sum.defined()) add_to(sums[p], std::exchange(share[p].sum, at::Tensor()));
-    }
-    for (auto& share : shares_) {
-      for (const at::Tensor& rows : std::exchange(share[p].rows, {})) add_rows(sums[p], parameters_[p], rows);
-    }
-    if (!sums[p].defined()) sums[p] = at::zeros_like(parameters_[p], sum_type(parameters_[p])).detach();
+/// Of all workers.
+at::Tensor GradientSum::take(std::size_t p) {
+  at::Tensor sum;
+  for (auto& share : shares_) {
+    if (share[p].sum.defined()) add_to(sum, std::exchange(share[p].sum, at::Tensor()));
   }
+  for (auto& share : shares_) {
+    for (const at::Tensor& rows : std::exchange(share[p].rows, {})) add_rows(sum, parameters_[p], rows);
+  }
+  if (!sum.defined()) sum = at::zeros_like(parameters_[p], sum_type(parameters_[p])).detach();
+  return sum;
+}
+
+std::vector<at::Tensor> GradientSum::take_total() {
+  std::vector<at::Tensor> sums;
+  for (std::size_t p = 0; p < parameters_.size(); ++p) sums.push_back(take(p));
   return sums;
+}
+
+void GradientSum::arrived(std::size_t parameter) {
+  if (buckets_.empty() || failed_exchange_) return;
+  has_arrived_[parameter] = true;
+  const auto is_here = [&](std::size_t p) { return has_arrived_[p]; };
+  try {
+    while (next_bucket_ < buckets_.size() && std::ranges::all_of(buckets_[next_bucket_], is_here))
+      exchange(buckets_[next_bucket_++]);
+  } catch (...) {  // not the model's fault, in whose backward this is
+    failed_exchange_ = std::current_exception();
+  }
+}
+
+void GradientSum::exchange(const Bucket& bucket) {
+  std::vector<at::Tensor> sums;
+  for (const std::size_t p : bucket) sums.push_back(take(p));
+  sums = run_ranks().reduce_scatter(std::move(sums));
+  for (std::size_t i = 0; i < bucket.size(); ++i) {
+    at::Tensor& own = own_[bucket[i]];
+    own = own.defined() ? own.add_(sums[i]) : sums[i];
+  }
+}
+
+void GradientSum::end_round() {
+  if (buckets_.empty()) return;
+  if (failed_exchange_) std::rethrow_exception(failed_exchange_);
+  while (next_bucket_ < buckets_.size()) exchange(buckets_[next_bucket_++]);
+  next_bucket_ = 0;
+  has_arrived_.assign(has_arrived_.size(), false);
+}
+
+std::vector<at::Tensor> GradientSum::take_shares() {
+  if (!late_.empty()) exchange(late_);
+  return std::exchange(own_, std::vector<at::Tensor>(parameters_.size()));
 }
 
 }  // namespace drift

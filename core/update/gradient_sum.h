@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <exception>
 #include <vector>
 
 namespace drift {
@@ -13,9 +14,18 @@ namespace drift {
 /// A backward's gradient of a parameter is added as soon as it is known, and freed: besides the sum, a few of them are
 /// in memory at a time, not one for each parameter. For that the sum takes every gradient that reaches its parameters
 /// while it lives; so a parameter is in one sum at a time.
+///
+/// The ranks of a run may divide the sum: each then has its share of each parameter's (Ranks::share). Parameters go in
+/// buckets, those that a backward reaches first in the first one. A bucket that is complete is added up over the ranks
+/// while the backward goes on, and given back: besides the shares, one bucket and what came out of order are in memory.
+/// The backward of the ranks belong together in rounds, in which they exchange the same buckets in the same order,
+/// whether they have something for them or not.
 class GradientSum {
  public:
   GradientSum(std::vector<at::Tensor> parameters, std::int64_t workers);
+  /// Divided, for one worker. @param late  these, by number, are not exchanged before take_shares(); the others at the
+  /// end of a round at the latest
+  GradientSum(std::vector<at::Tensor> parameters, const std::vector<std::size_t>& late);
   ~GradientSum();
   GradientSum(const GradientSum&) = delete;
   GradientSum& operator=(const GradientSum&) = delete;
@@ -28,8 +38,14 @@ class GradientSum {
   /// Add the gradient of one parameter, dense or sparse, to this worker's share. The tensor may become the share.
   void add(std::int64_t worker, std::size_t parameter, at::Tensor gradient);
 
+  /// Where the sum is divided, collective: the end of a round, which has one backward or, on some ranks, none.
+  /// @throws Error what an exchange within the backward threw
+  void end_round();
+
   /// One gradient for each parameter; zeros where nothing was added. Resets the sum.
   std::vector<at::Tensor> take_total();
+  /// Collective: this rank's share of each, flat. Resets the sum.
+  std::vector<at::Tensor> take_shares();
 
   const std::vector<at::Tensor>& parameters() const { return parameters_; }
 
@@ -41,10 +57,24 @@ class GradientSum {
     std::vector<at::Tensor> rows;
   };
 
+  /// Numbers of parameters that the ranks exchange together.
+  using Bucket = std::vector<std::size_t>;
+
   struct Hook;
+  void add_hooks();
+  void arrived(std::size_t parameter);
+  at::Tensor take(std::size_t parameter);
+  void exchange(const Bucket& bucket);
 
   std::vector<at::Tensor> parameters_;
   std::vector<std::vector<Share>> shares_;
+
+  std::vector<Bucket> buckets_;  // empty: nothing is divided
+  Bucket late_;
+  std::size_t next_bucket_ = 0;         // of this round
+  std::vector<bool> has_arrived_;       // in this round
+  std::vector<at::Tensor> own_;         // of this rank, flat
+  std::exception_ptr failed_exchange_;  // within a backward
 };
 
 }  // namespace drift

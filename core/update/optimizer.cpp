@@ -3,6 +3,7 @@
 #include <core/base/copy_stream.h>
 #include <core/kernels/adamw.h>
 #include <core/kernels/cuda/library.h>
+#include <core/ranks/ranks.h>
 
 #include <drift/error.h>
 #include <drift/random.h>
@@ -10,6 +11,7 @@
 #include <ATen/OpMathType.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/norm.h>
 #include <ATen/ops/stack.h>
@@ -52,7 +54,7 @@ at::Tensor make_master(const at::Tensor& parameter, bool offload) {
 }
 
 /// Of all of them together, after one wait for their device.
-double norm_of(const std::vector<at::Tensor>& gradients) {
+double sum_of_squares(const std::vector<at::Tensor>& gradients) {
   std::vector<at::Tensor> norms;
   for (const at::Tensor& gradient : gradients) norms.push_back(at::norm(gradient));
   const auto norm_P = norms.empty() ? at::zeros({0}, at::kDouble) : at::stack(norms).cpu().to(at::kDouble);
@@ -61,7 +63,13 @@ double norm_of(const std::vector<at::Tensor>& gradients) {
     const double norm = norm_P.const_data_ptr<double>()[p];
     squares += norm * norm;
   }
-  return std::sqrt(squares);
+  return squares;
+}
+
+/// This rank's share of a contiguous tensor, flat; it shares its memory.
+at::Tensor share_of(const at::Tensor& tensor) {
+  const auto [begin, end] = run_ranks().share(tensor.numel());
+  return tensor.view({-1}).narrow(0, begin, end - begin);
 }
 
 void require_finite(bool finite, const std::string& name) {
@@ -73,12 +81,14 @@ void require_finite(bool finite, const std::string& name) {
 
 }  // namespace
 
-/// A parameter and what AdamW keeps of it.
+/// A parameter and what AdamW keeps of it, or of this rank's share of it.
 struct Optimizer::Moved {
-  Moved(NamedTensor given, const OptimizerSettings& settings)
+  Moved(NamedTensor given, const OptimizerSettings& settings, bool divided)
       : name(std::move(given.name)),
         parameter(given.tensor.detach()),
-        master(make_master(parameter, settings.offload)) {
+        own(divided ? share_of(parameter) : parameter),
+        begin(divided ? run_ranks().share(parameter.numel()).first : 0),
+        master(make_master(own, settings.offload)) {
     const auto options = settings.narrow_moments ? master.options().dtype(at::kBFloat16) : master.options();
     first = at::zeros(master.sizes(), options);
     second = at::zeros(master.sizes(), options);
@@ -86,11 +96,21 @@ struct Optimizer::Moved {
 
   bool has_master() const { return !master.is_alias_of(parameter); }
   AdamWTensors tensors(const at::Tensor& gradient) const {
-    return {master, first, second, gradient.contiguous(), has_master() ? parameter : at::Tensor()};
+    return {master, first, second, gradient.contiguous(), has_master() ? own : at::Tensor(), begin};
+  }
+
+  /// What a checkpoint has of it besides the parameter: use(name, tensor).
+  template <class Use>
+  void for_each_kept(const Use& use) const {
+    use("first_moment." + name, first);
+    use("second_moment." + name, second);
+    if (has_master()) use("master." + name, master);
   }
 
   std::string name;
-  at::Tensor parameter, master, first, second;
+  at::Tensor parameter, own;  ///< all of it; what this rank moves, within it
+  std::int64_t begin;         ///< number of its first element
+  at::Tensor master, first, second;
 };
 
 /// Parameters of a device whose masters and moments are in host memory, in pieces: while one is updated here, the next
@@ -123,13 +143,13 @@ class Optimizer::HostUpdate {
       Buffer& buffer = buffers_[k % 2];
       wait_for(buffer.came);
       wait_for(buffer.gone);
-      const auto part = AdamWTensors{one.master, one.first, one.second, {}, {}}.part(first, count);
+      const auto part = AdamWTensors{one.master, one.first, one.second, {}, {}, one.begin}.part(first, count);
       const auto rounded = buffer.rounded.narrow(0, 0, count);
       require_finite(kernels::adamw({part.weight, part.first, part.second, buffer.gradient.narrow(0, 0, count), rounded,
                                      part.begin},
                                     step_of(p)),
                      one.name);
-      buffer.gone = up_.copy(one.parameter.view({-1}).narrow(0, first, count), rounded);
+      buffer.gone = up_.copy(one.own.view({-1}).narrow(0, first, count), rounded);
       up_.before_computing(buffer.gone);
     }
   }
@@ -160,7 +180,8 @@ class Optimizer::HostUpdate {
   std::array<Buffer, 2> buffers_;
 };
 
-OptimizerSettings OptimizerSettings::from(const Params& section, std::int64_t total_steps, std::uint64_t seed) {
+OptimizerSettings OptimizerSettings::from(const Params& section, std::int64_t total_steps, std::uint64_t seed,
+                                          Shard shard) {
   OptimizerSettings settings;
   settings.learning_rate = section.get<double>("learning_rate");
   settings.schedule = section.get<std::string>("schedule");
@@ -175,11 +196,13 @@ OptimizerSettings OptimizerSettings::from(const Params& section, std::int64_t to
   settings.offload = section.get<std::string>("offload") == "optimizer";
   settings.narrow_moments = section.get<std::string>("moments") == "bfloat16";
   settings.seed = seed;
+  settings.divided = shard != Shard::kNone;
   return settings;
 }
 
-Optimizer::Optimizer(std::vector<NamedTensor> parameters, const OptimizerSettings& settings) : settings_(settings) {
-  for (NamedTensor& parameter : parameters) moved_.emplace_back(std::move(parameter), settings);
+Optimizer::Optimizer(std::vector<NamedTensor> parameters, const OptimizerSettings& settings)
+    : settings_(settings), divided_(settings.divided && run_ranks().size() > 1) {
+  for (NamedTensor& parameter : parameters) moved_.emplace_back(std::move(parameter), settings, divided_);
   if (!moved_.empty() && moved_.front().master.device() != moved_.front().parameter.device())
     host_ = std::make_unique<HostUpdate>(moved_.front().parameter);
 }
@@ -189,7 +212,9 @@ Optimizer::~Optimizer() = default;
 double Optimizer::step(std::vector<at::Tensor> gradients) {
   const at::NoGradGuard no_gradient;
   for (std::size_t p = 0; p < gradients.size(); ++p) gradients[p] = gradients[p].to(moved_[p].master.scalar_type());
-  const double norm = norm_of(gradients);
+  const auto squares = at::full({1}, sum_of_squares(gradients), at::kDouble);
+  if (divided_) run_ranks().all_reduce({squares});
+  const double norm = std::sqrt(squares.item<double>());
   if (!std::isfinite(norm)) {
     throw Error("the gradient's norm is " + std::to_string(norm),
                 "go back to an earlier checkpoint with a lower learning rate, or check the loss's ratios");
@@ -203,16 +228,31 @@ double Optimizer::step(std::vector<at::Tensor> gradients) {
     step.rounding_key = rounding.bits({updates_, static_cast<std::int64_t>(p), 0, 0});
     return step;
   };
+  std::size_t diverged = moved_.size();
   if (host_) {
     host_->run(moved_, gradients, step_of);
   } else if (!update_on_device(gradients, step_of)) {
     for (std::size_t p = 0; p < moved_.size(); ++p) {
-      require_finite(kernels::adamw(moved_[p].tensors(gradients[p]), step_of(p)), moved_[p].name);
+      if (!kernels::adamw(moved_[p].tensors(gradients[p]), step_of(p))) diverged = std::min(diverged, p);
       gradients[p] = at::Tensor();
+      if (!divided_) require_finite(diverged != p, moved_[p].name);
     }
+  }
+  if (divided_) {
+    require_finite_everywhere(diverged);
+    std::vector<at::Tensor> parameters;
+    for (const Moved& one : moved_) parameters.push_back(one.parameter);
+    run_ranks().gather_shares(parameters);
   }
   ++updates_;
   return norm;
+}
+
+/// Collective. @param diverged  the first parameter of which this rank's share is not finite
+void Optimizer::require_finite_everywhere(std::size_t diverged) const {
+  const auto first_R = run_ranks().all_gather(at::full({1}, static_cast<std::int64_t>(diverged), at::kLong));
+  const auto first = static_cast<std::size_t>(first_R.min().item<std::int64_t>());
+  if (first < moved_.size()) require_finite(false, moved_[first].name);
 }
 
 template <class StepOf>
@@ -237,7 +277,7 @@ void Optimizer::restart() {
   for (Moved& one : moved_) {
     one.first.zero_();
     one.second.zero_();
-    if (one.has_master()) one.master.copy_(one.parameter);
+    if (one.has_master()) one.master.copy_(one.own);
   }
 }
 
@@ -248,11 +288,23 @@ std::int64_t Optimizer::steps() const { return updates_; }
 std::vector<NamedTensor> Optimizer::state() const {
   std::vector<NamedTensor> state{{"updates", at::full({1}, updates_, at::kLong)}};
   for (const Moved& one : moved_) {
-    state.push_back({"first_moment." + one.name, one.first.cpu().contiguous()});
-    state.push_back({"second_moment." + one.name, one.second.cpu().contiguous()});
-    if (one.has_master()) state.push_back({"master." + one.name, one.master.cpu().contiguous()});
+    one.for_each_kept([&](const std::string& name, const at::Tensor& kept) {
+      const auto whole = kept.options().device(at::kMeta);
+      state.push_back({name, divided_ ? at::empty(one.parameter.sizes(), whole) : kept.cpu().contiguous()});
+    });
   }
   return state;
+}
+
+std::vector<TensorPart> Optimizer::state_parts() const {
+  std::vector<TensorPart> parts;
+  if (!divided_) return parts;
+  for (const Moved& one : moved_) {
+    one.for_each_kept([&](const std::string& name, const at::Tensor& kept) {
+      parts.push_back({name, one.begin, kept.cpu()});
+    });
+  }
+  return parts;
 }
 
 void Optimizer::load_state(const std::vector<NamedTensor>& state) {
@@ -270,9 +322,9 @@ void Optimizer::load_state(const std::vector<NamedTensor>& state) {
   for (Moved& one : moved_) {
     const auto read = [&](const std::string& name, at::Tensor into) {
       const auto stored = get(name);
-      if (stored.sizes() != into.sizes())
+      if (stored.sizes() != one.parameter.sizes())
         throw Error("`" + name + "` in the optimizer state has a different shape from the parameter");
-      into.copy_(stored);
+      into.copy_(divided_ ? share_of(stored) : stored);
     };
     read("first_moment." + one.name, one.first);
     read("second_moment." + one.name, one.second);
@@ -280,7 +332,7 @@ void Optimizer::load_state(const std::vector<NamedTensor>& state) {
     // A float32 parameter on the CPU, or on a device without offload, was saved without a master: it is one.
     const bool is_own = one.master.scalar_type() == one.parameter.scalar_type();
     if (is_own && !by_name.contains("master." + one.name)) {
-      one.master.copy_(one.parameter);
+      one.master.copy_(one.own);
     } else {
       read("master." + one.name, one.master);
     }

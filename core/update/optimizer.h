@@ -3,6 +3,9 @@
 #include <drift/model.h>
 #include <drift/params.h>
 
+#include <core/io/safetensors.h>
+#include <core/ranks/shard.h>
+
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
@@ -23,9 +26,11 @@ struct OptimizerSettings {
   bool offload = false;         ///< masters and moments are in host memory, and moved there
   bool narrow_moments = false;  ///< moments are bfloat16, as kernels/adamw.h rounds them
   std::uint64_t seed = 0;       ///< of that rounding
+  bool divided = false;         ///< each rank of the run has the masters and moments of its share alone
 
   /// From a section that holds the optimizer's keys, `train` or `pretrain`.
-  static OptimizerSettings from(const Params& section, std::int64_t total_steps, std::uint64_t seed);
+  static OptimizerSettings from(const Params& section, std::int64_t total_steps, std::uint64_t seed,
+                                Shard shard = Shard::kNone);
 };
 
 /// AdamW with a learning-rate schedule and gradient clipping. Parameters of a type narrower than float32 get a float32
@@ -35,15 +40,20 @@ struct OptimizerSettings {
 /// With `offload` and parameters on a device, every parameter has a master, and gradients stream to the host and new
 /// weights back, piece by piece, while the processor updates the pieces between. Parameters on the CPU are in host
 /// memory already: nothing changes.
+///
+/// Where it is `divided`, a rank moves its share of each parameter's elements (Ranks::share), and the ranks then give
+/// each other the new weights. Every element has the bits that it has undivided, if no gradient is clipped: the norm is
+/// a sum in another order.
 class Optimizer {
  public:
   Optimizer(std::vector<NamedTensor> parameters, const OptimizerSettings& settings);
   ~Optimizer();
 
   /// One update of the parameters. Gradients are float32 or of the parameters' type; the call may scale them in place.
-  /// @return the norm of the gradient before clipping.
-  /// @throws Error if the gradient is not finite, and the parameters are then unchanged; or if the update leaves a
-  /// parameter that is not finite.
+  /// Of a divided optimizer they are this rank's shares, flat, and the call is collective.
+  /// @return the norm of the whole gradient before clipping, on every rank.
+  /// @throws Error, on every rank, if the gradient is not finite, and the parameters are then unchanged; or if the
+  /// update leaves a parameter that is not finite.
   double step(std::vector<at::Tensor> gradients);
 
   /// Discard the moments and make new masters from the parameters; the schedule continues. The precision of a master
@@ -57,8 +67,10 @@ class Optimizer {
 
   /// Everything that the next update depends on besides the parameters, masters included; on the CPU, where a tensor
   /// may be the optimizer's own. A state goes into any optimizer of these parameters, whatever its settings: moments
-  /// take its type.
+  /// take its type. Of a divided one, tensors that the ranks have together are on the meta device.
   std::vector<NamedTensor> state() const;
+  /// This rank's elements of them; empty if nothing is divided.
+  std::vector<TensorPart> state_parts() const;
   /// The parameters are the caller's: those that were saved with this state.
   /// @throws Error if a tensor is missing or misshapen.
   void load_state(const std::vector<NamedTensor>& state);
@@ -71,7 +83,10 @@ class Optimizer {
   template <class StepOf>
   bool update_on_device(const std::vector<at::Tensor>& gradients, const StepOf& step_of);
 
+  void require_finite_everywhere(std::size_t diverged) const;
+
   OptimizerSettings settings_;
+  bool divided_;
   std::vector<Moved> moved_;
   std::unique_ptr<HostUpdate> host_;             ///< null: masters and moments are where the parameters are
   std::int64_t updates_ = 0, first_update_ = 0;  ///< made, and how many of them before the last restart()

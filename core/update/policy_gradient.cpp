@@ -35,15 +35,18 @@ at::Tensor select(const at::Tensor& tensor, const at::Tensor& index, at::Device 
 class GradientComputation {
  public:
   GradientComputation(const Model& model, const LossEstimator& loss, const UpdateBatch& batch,
-                      const UpdateMemory& memory)
+                      const UpdateMemory& memory, Shard shard)
       : model_(model),
         loss_(loss),
         batch_(batch),
         memory_(memory),
+        shard_(run_ranks().size() == 1 ? Shard::kNone : shard),
         head_VH_(model.lm_head_VH()),
-        workers_(scoring_workers(model, model.lm_head_VH().is_cpu())),
+        divides_gradients_(shard_ >= Shard::kGradients),
+        workers_(divides_gradients_ ? 1 : scoring_workers(model, model.lm_head_VH().is_cpu())),
         length_(batch.trajectories->tokens_BL.size(1)),
-        gradients_(tensors(model), workers_),
+        gradients_(divides_gradients_ ? GradientSum(tensors(model), head_among(tensors(model), head_VH_))
+                                      : GradientSum(tensors(model), workers_)),
         heads_(static_cast<std::size_t>(workers_), HeadWorker(head_VH_)) {
     loss.needs(needs_);
     result_.current_FL = at::zeros({batch.plan->response_F.size(0), length_}, score_options());
@@ -87,6 +90,7 @@ class GradientComputation {
     }
     timed(result_.seconds.backward, [&] {
       for_shards(rows, [&](std::size_t worker, std::int64_t, std::int64_t) { backward(worker, *shards[worker]); });
+      gradients_.end_round();
     });
   }
 
@@ -102,9 +106,13 @@ class GradientComputation {
     result_.two_pass = true;
     result_.rows += 2 * static_cast<std::int64_t>(rows.size());
     result_.backward_rows += static_cast<std::int64_t>(rows.size());
-    rows = rows_of_this_rank(std::move(rows));
     const Range flat{0, static_cast<std::int64_t>(views.size()) * length_};
     const std::int64_t rows_at_once = std::max<std::int64_t>(1, pass.rows_at_once / workers_);
+    // The ranks that have fewer parts take part in the rounds of the others. The first one has the most.
+    const std::int64_t most_rows =
+        (static_cast<std::int64_t>(rows.size()) + run_ranks().size() - 1) / run_ranks().size();
+    std::int64_t rounds = divides_gradients_ ? (most_rows + rows_at_once - 1) / rows_at_once : 0;
+    rows = rows_of_this_rank(std::move(rows));
     timed(result_.seconds.backward, [&] {
       for_shards(rows, [&](std::size_t worker, std::int64_t begin, std::int64_t end) {
         for (std::int64_t first = begin; first < end; first += rows_at_once) {
@@ -112,8 +120,10 @@ class GradientComputation {
                         batch_.adapters);
           part.backward_in_parts(heads_[worker], flat, logit_rows(), gradient);
           backward(worker, part);
+          if (divides_gradients_) end_round(rounds);
         }
       });
+      while (rounds > 0) end_round(rounds);
     });
   }
 
@@ -122,8 +132,16 @@ class GradientComputation {
     heads_.clear();  // logits go before the gradients of tables come
     // Without advantages there is nothing to miss.
     if (!result_.has_gradient) result_.has_gradient = !batch_.advantage_B.any().item<bool>();
-    result_.gradients = gradients_.take_total();
-    run_ranks().all_reduce(result_.gradients);
+    if (divides_gradients_) {
+      // A head that is made from parameters went backwards to them just now.
+      if (head_VH_.requires_grad() && head_among(gradients_.parameters(), head_VH_).empty()) gradients_.end_round();
+      result_.gradients = gradients_.take_shares();
+    } else if (shard_ == Shard::kOptimizer) {
+      result_.gradients = run_ranks().reduce_scatter(gradients_.take_total());
+    } else {
+      result_.gradients = gradients_.take_total();
+      run_ranks().all_reduce(result_.gradients);
+    }
     return std::move(result_);
   }
 
@@ -132,6 +150,15 @@ class GradientComputation {
     std::vector<at::Tensor> list;
     for (const auto& parameter : trainable_parameters(model)) list.push_back(parameter.tensor);
     return list;
+  }
+
+  /// The number of the parameter that is the head, if there is one: its gradient is added up on the way, not in the
+  /// backward.
+  static std::vector<std::size_t> head_among(const std::vector<at::Tensor>& parameters, const at::Tensor& head_VH) {
+    for (std::size_t p = 0; p < parameters.size(); ++p) {
+      if (parameters[p].is_same(head_VH)) return {p};
+    }
+    return {};
   }
 
   template <class Body>
@@ -241,6 +268,11 @@ class GradientComputation {
     return gradients;
   }
 
+  void end_round(std::int64_t& left) {
+    gradients_.end_round();
+    --left;
+  }
+
   void backward(std::size_t worker, const RowGraph& rows) {
     in_plugin(model_, "backward", [&] {
       gradients_.backward(static_cast<std::int64_t>(worker), {rows.hidden_NH()}, {rows.gradient_NH()});
@@ -251,11 +283,10 @@ class GradientComputation {
   void add_head(std::size_t worker) {
     at::Tensor gradient_VH = std::exchange(heads_[worker].gradient_VH, at::Tensor());
     if (!gradient_VH.defined() || !head_VH_.requires_grad()) return;
-    const auto& all = gradients_.parameters();
-    const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.is_same(head_VH_); });
+    const auto found = head_among(gradients_.parameters(), head_VH_);
     const auto share = static_cast<std::int64_t>(worker);
-    if (found != all.end()) {
-      gradients_.add(share, static_cast<std::size_t>(found - all.begin()), std::move(gradient_VH));
+    if (!found.empty()) {
+      gradients_.add(share, found.front(), std::move(gradient_VH));
     } else {
       const auto head_VH = model_.lm_head_VH();
       in_plugin(model_, "backward",
@@ -267,7 +298,9 @@ class GradientComputation {
   const LossEstimator& loss_;
   const UpdateBatch& batch_;
   const UpdateMemory memory_;
+  const Shard shard_;  // none, where the run has one rank
   const at::Tensor head_VH_;
+  const bool divides_gradients_;
   const std::int64_t workers_;
   const std::int64_t length_;
   LossNeeds needs_;
@@ -294,10 +327,10 @@ MaskPlan select_views(const MaskPlan& plan, const Views& views, at::Device devic
 }
 
 PolicyGradient policy_gradient(const Model& model, const LossEstimator& loss, const UpdateBatch& batch,
-                               std::int64_t memory_budget) {
+                               std::int64_t memory_budget, Shard shard) {
   const std::int64_t sequence = batch.trajectories->prompts.tokens_BP.size(1) + batch.trajectories->tokens_BL.size(1);
   const auto memory = divide_memory(model, sequence, batch.plan->target_FL.sum().item<std::int64_t>(), memory_budget);
-  GradientComputation computation(model, loss, batch, memory);
+  GradientComputation computation(model, loss, batch, memory, shard);
   for (const UpdatePass& pass : plan_passes(*batch.plan, loss.coupling(), memory)) {
     pass.scores_first ? computation.two_pass(pass) : computation.one_pass(pass);
   }

@@ -4,6 +4,7 @@
 #include <drift/model.h>
 #include <drift/trajectories.h>
 
+#include <core/ranks/shard.h>
 #include <core/update/policy_scores.h>
 
 #include <ATen/core/Tensor.h>
@@ -47,18 +48,21 @@ struct GradientSeconds {
 struct PolicyGradient {
   double loss = 0;
   std::map<std::string, MetricSum> metrics;
-  std::vector<at::Tensor> gradients;  ///< in the order of trainable_parameters(), float32 at least
-  at::Tensor current_FL;              ///< detached: what old_policy is at later inner iterations
-  std::int64_t rows = 0;              ///< distinct masked sequences that went through the model, each time counted
-  std::int64_t backward_rows = 0;     ///< those that went backwards through it
+  /// In the order of trainable_parameters(), float32 at least. Where ranks divide the optimizer, this rank's shares of
+  /// them, flat.
+  std::vector<at::Tensor> gradients;
+  at::Tensor current_FL;           ///< detached: what old_policy is at later inner iterations
+  std::int64_t rows = 0;           ///< distinct masked sequences that went through the model, each time counted
+  std::int64_t backward_rows = 0;  ///< those that went backwards through it
   GradientSeconds seconds;
   /// d loss / d log-prob is not 0 everywhere, or every advantage is.
   bool has_gradient = false;
   bool two_pass = false;  ///< a coupled unit did not fit: log-probabilities first, gradients again in parts
 };
 
-/// Collective: value and exact gradient of the loss, the same on every rank. Each rank computes its share of the rows;
-/// the log-probabilities are exchanged before the loss, which every rank computes, and the gradients at the end. Views
+/// Collective: value and exact gradient of the loss. Each rank computes its share of the rows;
+/// the log-probabilities are exchanged before the loss, which every rank computes, and the gradients at the end: each
+/// rank then has all of them, or its shares. Views
 /// are taken together as the loss's coupling demands and as the memory budget allows; the LM head is fused with the
 /// log-softmax and runs on scored positions, some at a time, so that each of its three products is computed once. A
 /// coupled unit beyond the budget costs extra work, for the same gradient: activations inside the blocks are recomputed
@@ -66,9 +70,10 @@ struct PolicyGradient {
 /// loss gives d loss / d log-prob, and every part is computed again with gradients and goes backwards with its share.
 ///
 /// @param memory_budget  bytes for activations, on each rank; at least one row is always computed.
+/// @param shard  what the ranks of the run divide
 /// @throws Error if the log-probabilities, the loss or its gradient are not finite.
 PolicyGradient policy_gradient(const Model& model, const LossEstimator& loss, const UpdateBatch& batch,
-                               std::int64_t memory_budget);
+                               std::int64_t memory_budget, Shard shard = Shard::kNone);
 
 /// The views of `plan` with these numbers, on `device`.
 MaskPlan select_views(const MaskPlan& plan, const std::vector<std::int64_t>& views, at::Device device);

@@ -100,7 +100,7 @@ void PolicyUpdate::step(std::int64_t optimizer_steps, Part& part, Sum& sum) {
   if (settings_.dropout) batch.adapters.dropout = settings_.dropout->child(std::to_string(optimizer_.steps()));
 
   const PhaseTimer timer;
-  auto gradient = policy_gradient(model_, *loss_, batch, settings_.memory_budget);
+  auto gradient = policy_gradient(model_, *loss_, batch, settings_.memory_budget, settings_.shard);
   sum.result.gradient_norm += optimizer_.step(std::move(gradient.gradients));
   if (reference_ != nullptr) reference_->after_optimizer_step(optimizer_.steps(), model_);
   sum.result.gradient_seconds += timer.seconds();

@@ -24,6 +24,7 @@ struct PolicyUpdateSettings {
   std::int64_t inner_iterations = 1;         ///< how often the whole plan is gone through
   std::int64_t views_per_update = 0;         ///< optimizer step after so many views of the plan; 0: after all of them
   std::int64_t memory_budget = 0;            ///< bytes
+  Shard shard = Shard::kNone;                ///< what the ranks of the run divide, as the optimizer's settings say
   std::optional<RandomStream> dropout = {};  ///< of the adapters; none: nothing is left out
 };
 

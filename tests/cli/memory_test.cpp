@@ -13,6 +13,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 class Memory : public testing::Test {
  protected:
@@ -149,8 +150,11 @@ TEST_F(Memory, EightGpusHoldWhatOneDoesNot) {
   EXPECT_EQ(shared["ranks"]["shard"], "optimizer") << "the first that fits";
   EXPECT_EQ(plan(run + "--ranks 8 --shard parameters")["memory"]["together"], bytes("parameters"));
 
-  const auto text = runs_.train("planned", run + "--dry-run --ranks 8");
-  EXPECT_THAT(text.output, HasSubstr("is not built yet"));
+  EXPECT_EQ(plan(run + "--ranks 8 --set distributed.shard=gradients")["memory"]["together"], bytes("gradients"));
+
+  EXPECT_THAT(runs_.train("planned", run + "--dry-run --ranks 8 --shard gradients").output,
+              Not(HasSubstr("not built")));
+  EXPECT_THAT(runs_.train("planned", run + "--dry-run --ranks 8 --shard parameters").output, HasSubstr("not built"));
   EXPECT_THAT(runs_.train("planned", "--ranks 8").error, HasSubstr("it goes with --dry-run"));
   EXPECT_THAT(runs_.train("planned", "--dry-run --ranks 8 --link 0").error, HasSubstr("must be more than 0"));
   EXPECT_THAT(runs_.train("planned", "--dry-run --ranks 8 --shard all").error, HasSubstr("--shard is none, optimizer"));

@@ -41,6 +41,34 @@ TEST_F(RanksRun, GoesOnWithAnotherNumberOfRanks) {
   expect_same_run("changing", "one");
 }
 
+// Each rank writes its part of the optimizer's state; the folder is that of one process.
+TEST_F(RanksRun, OfADividedStateGoesOnWithAnotherNumberOfRanks) {
+  ASSERT_EQ(runs_.train("one", "--steps 6").status, 0);
+  const std::string optimizer = "--set distributed.shard=optimizer ", gradients = "--set distributed.shard=gradients ";
+  ASSERT_EQ(train(4, "divided", optimizer + "--steps 2").status, 0);
+  ASSERT_EQ(train(1, "divided", "--resume --steps 4").status, 0);
+  const auto end = train(3, "divided", gradients + "--resume --steps 6");
+  ASSERT_EQ(end.status, 0) << end.error;
+  expect_same_run("divided", "one");
+  const auto state = [&](const std::string& name) {
+    return SafetensorsFile(runs_.run(name) / "checkpoints/last/training_state.safetensors");
+  };
+  const auto got = state("divided"), want = state("one");
+  EXPECT_EQ(got.header_text(), want.header_text());
+  for (const SafetensorsEntry& entry : want.entries()) {
+    const auto difference = (got.tensor(entry.name) - want.tensor(entry.name)).abs().max().item<double>();
+    EXPECT_LE(difference, 1e-3 * (1e-3 + want.tensor(entry.name).abs().max().item<double>())) << entry.name;
+  }
+}
+
+TEST_F(RanksRun, ThatCannotDivideTheWeightsIsRefusedBeforeAnythingIsWritten) {
+  const auto result = train(2, "a", "--set distributed.shard=parameters");
+  EXPECT_NE(result.status, 0);
+  EXPECT_EQ(count_of("distributed.shard = \"parameters\" is planned by --dry-run, and not built", result.error), 1u)
+      << result.error;
+  EXPECT_FALSE(fs::exists(runs_.run("a")));
+}
+
 TEST_F(RanksRun, OfDifferentSettingsIsRefusedBeforeAnythingIsWritten) {
   const auto result = test::run_command(
       command("-n 2 drift train run.toml --out a --seed 5 : -n 1 drift train run.toml --out a --seed 6"));

@@ -96,6 +96,20 @@ TEST_F(Safetensors, BytesDependOnNamesAndValuesAlone) {
                         R"("a":{"dtype":"F32","shape":[2,2],"data_offsets":[24,40]}} )"));
 }
 
+TEST_F(Safetensors, SeveralWritersMakeTheFileThatOneWrites) {
+  const at::Tensor a = counting(at::kFloat, {5, 3}), b = counting(at::kBFloat16, {4}), c = counting(at::kLong, {2});
+  const auto whole = folder_.path() / "whole", parts = folder_.path() / "parts";
+  write_safetensors(whole, {{"a", a}, {"b", b}, {"c", c}});
+  const auto meta = [](const at::Tensor& tensor) {
+    return at::empty(tensor.sizes(), tensor.options().device(at::kMeta));
+  };
+  make_safetensors(parts, {{"a", meta(a)}, {"b", meta(b)}, {"c", c}});
+  EXPECT_EQ(std::filesystem::file_size(parts), std::filesystem::file_size(whole)) << "room for all of it";
+  write_elements(parts, {{"a", 7, a.view({-1}).narrow(0, 7, 8)}, {"b", 4, b.narrow(0, 4, 0)}});
+  write_elements(parts, {{"a", 0, a.view({-1}).narrow(0, 0, 7)}, {"b", 0, b}});
+  EXPECT_EQ(read_file(parts), read_file(whole));
+}
+
 // What safetensors 0.8.0 (PyPI) wrote for save_file({"b": bfloat16, "a": float32, "c": int64, "m": bool},
 // metadata={"zeta": …, "alpha": …, "format": …}): the metadata in the caller's order, the tensors by type, then name.
 TEST_F(Safetensors, AFileOfTheFormatsOwnPackageIsReadAndRepeatedToTheLastByte) {
