@@ -181,7 +181,8 @@ void require_memory(const LoadedRun& run, const ConfigOptions& options, const Pr
   std::string hint;
   auto changes = changes_that_fit(run, options, work, available);
   if (const auto divided = plan_memory(config, *shapes, work, {ranks.count, Shard::kGradients});
-      ranks.count > 1 && ranks.shard < Shard::kGradients && fits(divided, available))
+      ranks.count > 1 && ranks.shard < Shard::kGradients && config.section("run").get<std::string>("device") == "cpu" &&
+      fits(divided, available))
     changes.insert(changes.begin(), {{"distributed.shard=\"gradients\""}, divided});
   for (const std::string& line : change_lines(changes))
     hint += (hint.empty() ? "any of these makes it fit:\n      " : "\n      ") + line;

@@ -1,0 +1,83 @@
+#pragma once
+
+// What the tests of several processes compare: an update by one algorithm, by all of them and by one alone.
+
+#include <core/ranks/ranks.h>
+#include <core/update/batch_totals.h>
+#include <core/update/policy_gradient.h>
+
+#include "tests/support/plugins.h"
+#include "tests/support/rollouts.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+namespace drift {
+
+inline constexpr std::int64_t kGroups = 3, kGroupSize = 3, kPrompt = 7, kResponses = kGroups * kGroupSize;
+
+/// `compute()` by this process, as if there were no other.
+template <class Compute>
+auto alone(const Compute& compute) {
+  Ranks one;
+  const UseRanks use(one);
+  return compute();
+}
+
+/// Every rank has the same bits.
+inline void expect_same_everywhere(const at::Tensor& tensor) {
+  const auto all_R = run_ranks().all_gather(tensor.detach().reshape({1, -1}));
+  for (std::int64_t r = 1; r < run_ranks().size(); ++r) EXPECT_TRUE(at::equal(all_R[r], all_R[0])) << "rank " << r;
+}
+
+/// Numbers whose sum depends on the order of its terms.
+inline at::Tensor numbers_of(std::int64_t rank, std::int64_t count, at::ScalarType type) {
+  return (at::arange(count, at::kDouble) * (rank + 1) * 0.37 + rank).sin().to(type);
+}
+
+/// An update by one algorithm: its masks of some responses, and other policies that are not far from the current one.
+struct AlgorithmCase {
+  AlgorithmCase(const Bundle& bundle, const Model& model, const Trajectories& written)
+      : trajectories(written), loss(make<LossEstimator>(bundle.loss)) {
+    MaskingInput input = test::masking_input(trajectories);
+    input.end_id = model.traits().end_id;
+    input.pad_id = model.traits().pad_id;
+    plan = test::draw_plan(*make<MaskingStrategy>(bundle.masking), input);
+    loss->needs(needs);
+    batch.trajectories = &trajectories;
+    batch.plan = &plan;
+    const std::int64_t responses = trajectories.tokens_BL.size(0);
+    batch.advantage_B = (at::arange(responses, at::kDouble) * 2.3).sin();
+    batch.totals = batch_totals(plan, responses, kGroupSize, /*optimizer_steps=*/1);
+    batch.scored_B = scored_positions(plan, responses);
+    batch.old_policy = near(model, 1.03);
+    if (needs.reference) batch.reference = near(model, 0.96);
+  }
+
+  template <class Interface>
+  static std::unique_ptr<Interface> make(const std::string& name) {
+    const ComponentEntry* entry = test::all_plugins().find(Interface::kKind, name);
+    auto made = make_component(*entry, Params(entry->params));
+    auto* typed = dynamic_cast<Interface*>(made.release());
+    return std::unique_ptr<Interface>(typed);
+  }
+
+  PolicyScores near(const Model& model, double factor) const {
+    auto scores = score_views(model, trajectories, plan, all_views(plan), needs.entropy);
+    scores.logprob_FL = scores.logprob_FL * factor;
+    return scores;
+  }
+
+  Trajectories trajectories;
+  std::unique_ptr<LossEstimator> loss;
+  LossNeeds needs;
+  MaskPlan plan;
+  UpdateBatch batch;
+};
+
+}  // namespace drift

@@ -1,0 +1,204 @@
+// What the ranks divide among them: the optimizer's state and the gradients.
+
+#include "tests/ranks/algorithm_case.h"
+
+#include <core/base/adapters.h>
+#include <core/base/trainable.h>
+#include <core/components/adapters.h>
+#include <core/update/optimizer.h>
+
+#include "tests/support/golden_backbones.h"
+#include "tests/support/support.h"
+#include "tests/support/tiny_model.h"
+
+#include <ATen/OpMathType.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
+#include <gmock/gmock.h>
+
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace drift {
+namespace {
+
+OptimizerSettings adamw(Shard shard, double clip) {
+  OptimizerSettings settings;
+  settings.learning_rate = 0.01;
+  settings.schedule = "constant";
+  settings.beta1 = 0.9;
+  settings.beta2 = 0.99;
+  settings.epsilon = 1e-8;
+  settings.weight_decay = 0.1;
+  settings.gradient_clip = clip;
+  settings.divided = shard != Shard::kNone;
+  return settings;
+}
+
+/// The weights and the optimizer after some updates by one algorithm, always on the same responses.
+struct Trained {
+  std::vector<double> losses, norms;
+  std::vector<at::Tensor> weights;
+  std::vector<NamedTensor> state;
+  std::vector<TensorPart> parts;
+};
+
+struct Division {
+  at::ScalarType type;
+  bool has_adapters;
+};
+
+void PrintTo(const Division& division, std::ostream* out) {
+  *out << at::toString(division.type) << (division.has_adapters ? ", adapters" : "");
+}
+
+class DividedTest : public testing::TestWithParam<Division> {
+ protected:
+  std::unique_ptr<Model> open() const {
+    const auto folder = test::source_dir() / "tests/golden/data/ckpt/llada_a";
+    if (!GetParam().has_adapters) return test::open_checkpoint("llada", folder, GetParam().type);
+    AdapterDescription adapter;
+    adapter.rank = 3;
+    auto model = test::open_with_adapters("llada", folder, adapter);
+    initialize_adapters(adapter_parameters(*model), RandomStream(3, "adapter"));
+    return model;
+  }
+
+  /// Two inner iterations, with a KL to a reference policy.
+  Trained train(Shard shard, std::int64_t rows_at_a_time, double clip = 0) const {
+    const auto model = open();
+    const auto trajectories = test::make_trajectories(kGroups, kGroupSize, kPrompt, 12, 200, 4);
+    AlgorithmCase one =
+        alone([&] { return AlgorithmCase(*test::all_plugins().find_bundle("espo"), *model, trajectories); });
+    EXPECT_TRUE(one.needs.reference);
+    const std::int64_t budget = 1 + rows_at_a_time * model->training_bytes_per_row(kPrompt + 12);
+    Optimizer optimizer(trainable_parameters(*model), adamw(shard, clip));
+    Trained trained;
+    for (int iteration = 0; iteration < 2; ++iteration) {
+      auto gradient = policy_gradient(*model, *one.loss, one.batch, budget, shard);
+      trained.losses.push_back(gradient.loss);
+      trained.norms.push_back(optimizer.step(std::move(gradient.gradients)));
+    }
+    for (const NamedTensor& parameter : trainable_parameters(*model))
+      trained.weights.push_back(parameter.tensor.detach());
+    trained.state = optimizer.state();
+    trained.parts = optimizer.state_parts();
+    return trained;
+  }
+};
+
+void expect_near(const Trained& got, const Trained& want, double tolerance) {
+  for (std::size_t i = 0; i < want.losses.size(); ++i) {
+    EXPECT_NEAR(got.losses[i], want.losses[i], tolerance * (1 + std::abs(want.losses[i])));
+    EXPECT_NEAR(got.norms[i], want.norms[i], tolerance * (1 + want.norms[i]));
+  }
+  ASSERT_EQ(got.weights.size(), want.weights.size());
+  for (std::size_t p = 0; p < want.weights.size(); ++p) {
+    EXPECT_LE((got.weights[p] - want.weights[p]).to(at::kDouble).norm().item<double>(),
+              tolerance * (1 + want.weights[p].to(at::kDouble).norm().item<double>()))
+        << "parameter " << p;
+    expect_same_everywhere(got.weights[p]);
+  }
+}
+
+/// Of the steps' own size: AdamW makes of a gradient that is nothing but rounding a step of any direction.
+double tolerance_of(at::ScalarType type) { return type == at::kDouble ? 1e-9 : type == at::kFloat ? 1e-4 : 1e-2; }
+
+TEST_P(DividedTest, UpdatesAreThoseOfOneProcessWhateverIsDivided) {
+  // Enough memory for all; for few rows at a time, so that ranks have different numbers of parts; for less than one.
+  for (const std::int64_t rows : {1000, 4, 0}) {
+    const auto expected = alone([&] { return train(Shard::kNone, rows); });
+    const auto whole = train(Shard::kNone, rows);
+    for (const Shard shard : {Shard::kOptimizer, Shard::kGradients}) {
+      SCOPED_TRACE(std::string(name_of(shard)) + ", " + std::to_string(rows) + " rows at a time");
+      const auto divided = train(shard, rows);
+      expect_near(divided, expected, tolerance_of(GetParam().type));
+      expect_near(divided, whole, tolerance_of(GetParam().type));
+      if (shard != Shard::kOptimizer) continue;
+      for (std::size_t p = 0; p < whole.weights.size(); ++p)
+        EXPECT_TRUE(at::equal(divided.weights[p], whole.weights[p])) << "not the same bits: parameter " << p;
+    }
+  }
+}
+
+TEST_P(DividedTest, TheNormThatClipsIsThatOfTheWholeGradient) {
+  const auto whole = train(Shard::kNone, 1000, /*clip=*/1e-3), divided = train(Shard::kGradients, 1000, /*clip=*/1e-3);
+  expect_near(divided, whole, tolerance_of(GetParam().type));
+}
+
+// A checkpoint has what one process would write, in pieces.
+TEST_P(DividedTest, ThePartsOfTheStateMakeThatOfOneProcess) {
+  const auto whole = train(Shard::kNone, 1000), divided = train(Shard::kOptimizer, 1000);
+  if (run_ranks().size() == 1) {
+    EXPECT_TRUE(divided.parts.empty());
+    return;
+  }
+  ASSERT_EQ(divided.state.size(), whole.state.size());
+  std::map<std::string, TensorPart> parts;
+  for (const TensorPart& part : divided.parts) parts[part.name] = part;
+  for (std::size_t t = 0; t < whole.state.size(); ++t) {
+    const auto& [name, tensor] = divided.state[t];
+    EXPECT_EQ(name, whole.state[t].name);
+    EXPECT_EQ(tensor.sizes(), whole.state[t].tensor.sizes());
+    EXPECT_EQ(tensor.scalar_type(), whole.state[t].tensor.scalar_type());
+    if (!tensor.is_meta()) continue;
+    const TensorPart& part = parts.at(name);
+    EXPECT_LE(part.values.numel(), tensor.numel() / run_ranks().size() + 1) << "more than its share";
+    EXPECT_TRUE(at::equal(part.values, whole.state[t].tensor.view({-1}).narrow(0, part.first, part.values.numel())))
+        << name;
+  }
+}
+
+TEST_P(DividedTest, AStateOfOneProcessGoesOnDividedAndBack) {
+  const auto model = open();
+  const auto parameters = trainable_parameters(*model);
+  const auto state = alone([&] {
+    Optimizer one(parameters, adamw(Shard::kNone, 0));
+    std::vector<at::Tensor> gradients;
+    for (const NamedTensor& parameter : parameters)
+      gradients.push_back(
+          numbers_of(0, parameter.tensor.numel(), at::toOpMathType(GetParam().type)).view(parameter.tensor.sizes()));
+    one.step(gradients);
+    return one.state();
+  });
+  Optimizer divided(parameters, adamw(Shard::kOptimizer, 0));
+  divided.load_state(state);
+  EXPECT_EQ(divided.steps(), 1);
+  for (const TensorPart& part : divided.state_parts()) {
+    const auto found = std::ranges::find(state, part.name, &NamedTensor::name);
+    ASSERT_NE(found, state.end());
+    EXPECT_TRUE(at::equal(part.values, found->tensor.view({-1}).narrow(0, part.first, part.values.numel())))
+        << part.name;
+  }
+}
+
+TEST_P(DividedTest, AGradientThatIsNotFiniteOnOneRankIsTheSameErrorOnAll) {
+  const auto model = open();
+  const auto parameters = trainable_parameters(*model);
+  Optimizer optimizer(parameters, adamw(Shard::kOptimizer, 1));
+  std::vector<at::Tensor> gradients;
+  for (const NamedTensor& parameter : parameters)
+    gradients.push_back(at::zeros_like(parameter.tensor, at::toOpMathType(GetParam().type)).detach());
+  if (run_ranks().is_first()) gradients.front().fill_(std::numeric_limits<double>::quiet_NaN());
+  gradients = run_ranks().reduce_scatter(gradients);
+  const auto before = parameters.front().tensor.detach().clone();
+  try {
+    optimizer.step(gradients);
+    FAIL() << "it was taken";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("the gradient's norm is nan"));
+  }
+  EXPECT_TRUE(at::equal(parameters.front().tensor, before));
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, DividedTest,
+                         testing::Values(Division{at::kFloat, false}, Division{at::kDouble, false},
+                                         Division{at::kBFloat16, false}, Division{at::kFloat, true}));
+
+}  // namespace
+}  // namespace drift

@@ -1,0 +1,170 @@
+// What the ranks compute together is what one computes alone: responses, scores, losses, gradients.
+
+#include "tests/ranks/algorithm_case.h"
+
+#include <core/base/model_policy.h>
+#include <core/base/trainable.h>
+#include <core/rollout/together.h>
+
+#include "tests/support/golden_backbones.h"
+#include "tests/support/support.h"
+#include "tests/support/tiny_model.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace drift {
+namespace {
+
+struct Backbone {
+  const char* family;
+  at::ScalarType type;
+};
+
+void PrintTo(const Backbone& backbone, std::ostream* out) {
+  *out << backbone.family << (backbone.type == at::kDouble ? " in float64" : " in float32");
+}
+
+class TogetherTest : public testing::TestWithParam<Backbone> {
+ protected:
+  TogetherTest()
+      : model_(test::open_checkpoint(
+            GetParam().family, test::source_dir() / "tests/golden/data/ckpt" / (GetParam().family + std::string("_a")),
+            GetParam().type)) {
+    const auto group_B = at::arange(kResponses, at::kLong).floor_divide(kGroupSize);
+    prompts_ = {(group_B.unsqueeze(1) * 31 + at::arange(kPrompt, at::kLong) * 17 + 5).remainder(200),
+                at::ones({kResponses, kPrompt}, at::kBool), group_B};
+  }
+
+  Trajectories roll_out(const std::string& rollout, const std::map<std::string, ParamValue>& settings) const {
+    const at::NoGradGuard no_gradient;
+    const ModelPolicy policy(*model_);
+    RolloutInput input;
+    input.policy = &policy;
+    input.prompts = prompts_;
+    input.random = RandomStream(9, "rollout");
+    input.step = 2;
+    input.first_response = 40;
+    Trajectories made;
+    generate_together(*test::create<Rollout>(rollout, rollout, settings), *model_, input, made);
+    return made;
+  }
+
+  std::unique_ptr<Model> model_;
+  Prompts prompts_;
+};
+
+TEST_P(TogetherTest, TheyWriteTheResponsesThatOneWrites) {
+  const std::map<std::string, ParamValue> block{
+      {"length", std::int64_t{12}}, {"block", std::int64_t{4}},       {"threshold", 0.05},
+      {"temperature", 1.0},         {"cache", std::string("prefix")}, {"early_stop", true}};
+  const std::map<std::string, ParamValue> diffusion{{"length", std::int64_t{9}}, {"steps", std::int64_t{5}}};
+  for (const auto& [name, settings] : {std::pair("block", block), std::pair("diffusion", diffusion)}) {
+    SCOPED_TRACE(name);
+    const auto expected = alone([&, &name = name, &settings = settings] { return roll_out(name, settings); });
+    const auto made = roll_out(name, settings);
+    EXPECT_TRUE(at::equal(made.tokens_BL, expected.tokens_BL));
+    EXPECT_TRUE(at::equal(made.valid_BL, expected.valid_BL));
+    EXPECT_TRUE(at::equal(made.step_BL, expected.step_BL));
+    EXPECT_TRUE(at::equal(made.forwards_B, expected.forwards_B));
+    EXPECT_LT((made.commit_logprob_BL - expected.commit_logprob_BL).abs().max().item<double>(), 1e-5);
+    EXPECT_TRUE(at::equal(made.prompts.tokens_BP, prompts_.tokens_BP));
+  }
+}
+
+void expect_same_update(const PolicyGradient& got, const PolicyGradient& want, bool exact) {
+  EXPECT_NEAR(got.loss, want.loss, (exact ? 1e-12 : 1e-6) * (1 + std::abs(want.loss)));
+  EXPECT_EQ(got.has_gradient, want.has_gradient);
+  EXPECT_EQ(got.rows, want.rows) << "rows of all ranks";
+  ASSERT_EQ(got.metrics.size(), want.metrics.size());
+  for (const auto& [name, metric] : want.metrics) {
+    EXPECT_NEAR(got.metrics.at(name).count, metric.count, 1e-6 * metric.count) << name << " counts once for all ranks";
+    EXPECT_NEAR(got.metrics.at(name).sum, metric.sum, (exact ? 1e-12 : 1e-5) * (1 + std::abs(metric.sum))) << name;
+  }
+  ASSERT_EQ(got.gradients.size(), want.gradients.size());
+  double size = 0;
+  for (std::size_t p = 0; p < got.gradients.size(); ++p) {
+    const double norm = want.gradients[p].norm().item<double>();
+    size += norm;
+    EXPECT_LE((got.gradients[p] - want.gradients[p]).norm().item<double>(), (exact ? 1e-12 : 1e-5) * norm)
+        << "parameter " << p;
+    expect_same_everywhere(got.gradients[p]);
+  }
+  EXPECT_GT(size, 0) << "there is nothing to compare";
+}
+
+TEST_P(TogetherTest, EachAlgorithmHasTheLossAndTheGradientOfOneProcess) {
+  const auto written = alone([&] {
+    return roll_out("block", {{"length", std::int64_t{12}}, {"block", std::int64_t{4}}});
+  });
+  for (const char* algorithm : {"rldf", "d1", "wd1", "espo", "coupled_grpo", "tracerl", "spg"}) {
+    SCOPED_TRACE(algorithm);
+    const Bundle& bundle = *test::all_plugins().find_bundle(algorithm);
+    const AlgorithmCase one = alone([&] { return AlgorithmCase(bundle, *model_, written); });
+    // Enough memory for all; for few rows at a time; for less than one.
+    for (const std::int64_t rows : {1000, 4, 0}) {
+      SCOPED_TRACE(std::to_string(rows) + " rows at a time");
+      const std::int64_t budget = 1 + rows * model_->training_bytes_per_row(kPrompt + 12);
+      const auto expected = alone([&] { return policy_gradient(*model_, *one.loss, one.batch, budget); });
+      const auto together = policy_gradient(*model_, *one.loss, one.batch, budget);
+      if (rows == 1000) {
+        expect_same_update(together, expected, GetParam().type == at::kDouble);
+      } else {  // passes, and so the number of rows, depend on how much memory all ranks have
+        auto counted = together;
+        counted.rows = expected.rows;
+        expect_same_update(counted, expected, GetParam().type == at::kDouble);
+      }
+    }
+  }
+}
+
+TEST_P(TogetherTest, ScoresAreThoseOfOneProcess) {
+  const auto written = alone([&] {
+    return roll_out("block", {{"length", std::int64_t{12}}, {"block", std::int64_t{4}}});
+  });
+  const Bundle& bundle = *test::all_plugins().find_bundle("d1");
+  const AlgorithmCase one = alone([&] { return AlgorithmCase(bundle, *model_, written); });
+  const auto score = [&] { return score_views(*model_, one.trajectories, one.plan, all_views(one.plan), true); };
+  const auto expected = alone(score), together = score();
+  EXPECT_EQ(together.rows, expected.rows);
+  const double tolerance = GetParam().type == at::kDouble ? 1e-12 : 1e-5;
+  EXPECT_LT((together.logprob_FL - expected.logprob_FL).abs().max().item<double>(), tolerance);
+  EXPECT_LT((together.entropy_FL - expected.entropy_FL).abs().max().item<double>(), tolerance);
+}
+
+INSTANTIATE_TEST_SUITE_P(Backbones, TogetherTest,
+                         testing::Values(Backbone{"llada", at::kFloat}, Backbone{"llada", at::kDouble},
+                                         Backbone{"dream", at::kFloat}, Backbone{"dream", at::kDouble}));
+
+// One response with one masked state is one row: all other ranks have none.
+TEST(Ranks, WithoutARowTakePart) {
+  const test::TinyModel model(11, 5, at::kDouble);
+  const auto trajectories = test::make_trajectories(1, 1, 4, 6, 11, 0);
+  const Bundle& bundle = *test::all_plugins().find_bundle("d1");
+  const AlgorithmCase one = alone([&] { return AlgorithmCase(bundle, model, trajectories); });
+  UpdateBatch batch = one.batch;
+  batch.advantage_B = at::ones({1}, at::kDouble);
+  const auto expected = alone([&] { return policy_gradient(model, *one.loss, batch, 1 << 30); });
+  EXPECT_EQ(expected.rows, 1);
+  expect_same_update(policy_gradient(model, *one.loss, batch, 1 << 30), expected, /*exact=*/true);
+  for (const Shard shard : {Shard::kOptimizer, Shard::kGradients}) {
+    const auto shares = policy_gradient(model, *one.loss, batch, 1 << 30, shard).gradients;
+    for (std::size_t p = 0; p < shares.size(); ++p) {
+      const auto [begin, end] = run_ranks().share(expected.gradients[p].numel());
+      const auto want = run_ranks().size() == 1 ? expected.gradients[p].reshape({-1})
+                                                : expected.gradients[p].reshape({-1}).narrow(0, begin, end - begin);
+      EXPECT_TRUE(at::allclose(shares[p].reshape({-1}), want, 1e-12, 1e-14)) << name_of(shard) << ", parameter " << p;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace drift
