@@ -228,7 +228,7 @@ void RunDisplay::close(const RunClosing& closing) {
   terminal_.show_live({}, true);
   TextTable table;
   const auto line = [&](std::string_view label, const std::string& text) {
-    table.rows.push_back({terminal_.styled(label, Style::kStrong), text});
+    table.rows.push_back({std::string(label), text});
   };
   if (closing.interrupted) {
     line("stopped", "after step " + std::to_string(closing.last_step) + " of " + std::to_string(plan_.steps));
@@ -242,7 +242,7 @@ void RunDisplay::close(const RunClosing& closing) {
       errors = format_percent(closing.before->standard_error);
     }
     if (closing.after) {
-      text += terminal_.styled(format_percent(closing.after->accuracy) + " %", Style::kStrong);
+      text += format_percent(closing.after->accuracy) + " %";
       errors += (errors.empty() ? "" : ", ") + format_percent(closing.after->standard_error);
     }
     line("eval", text + "   (standard error " + errors + ")");
@@ -258,9 +258,12 @@ void RunDisplay::close(const RunClosing& closing) {
   if (!closing.checkpoint.empty()) line("checkpoint", closing.checkpoint);
   if (!closing.report.empty()) line("report", closing.report);
   if (!closing.resume_command.empty()) line("continue", closing.resume_command);
-  std::string text = to_text(table);
-  if (!text.empty()) text.pop_back();
-  if (!text.empty()) terminal_.print(text);
+  std::istringstream lines(to_text(table));
+  std::string text;
+  for (std::size_t row = 0; std::getline(lines, text); ++row) {
+    const std::string& label = table.rows[row][0];
+    terminal_.print(terminal_.styled(label, Style::kStrong) + text.substr(label.size()));
+  }
 }
 
 }  // namespace drift

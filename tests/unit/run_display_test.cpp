@@ -204,6 +204,20 @@ TEST(RunDisplay, ClosingShowsWhatWasLearnedAndWhereItIs) {
             "report  runs/first/report.html\n");
 }
 
+TEST(RunDisplay, OnATerminalTheClosingsLabelsStandOut) {
+  std::ostringstream stream;
+  TerminalOptions options;
+  options.color = true;
+  Terminal terminal(stream, options);
+  RunDisplay display(terminal);
+  RunClosing closing;
+  closing.seconds = 19.4;
+  closing.report = "runs/first/report.html";
+  display.close(closing);
+  EXPECT_THAT(stream.str(), EndsWith("\033[1mtime\033[0m    0:19\n"
+                                     "\033[1mreport\033[0m  runs/first/report.html\n"));
+}
+
 TEST(RunDisplay, AnInterruptedRunSaysHowToContinue) {
   Screen screen(false);
   RunDisplay display(screen.terminal);
