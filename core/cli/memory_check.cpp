@@ -180,10 +180,10 @@ void require_memory(const LoadedRun& run, const ConfigOptions& options, const Pr
   if (fits(plan.memory, available)) return;
   std::string hint;
   auto changes = changes_that_fit(run, options, work, available);
-  if (const auto divided = plan_memory(config, *shapes, work, {ranks.count, Shard::kGradients});
-      ranks.count > 1 && ranks.shard < Shard::kGradients && config.section("run").get<std::string>("device") == "cpu" &&
-      fits(divided, available))
-    changes.insert(changes.begin(), {{"distributed.shard=\"gradients\""}, divided});
+  if (ranks.count > 1 && ranks.shard < Shard::kGradients && config.section("run").get<std::string>("device") == "cpu") {
+    const auto divided = plan_memory(config, *shapes, work, {ranks.count, Shard::kGradients});
+    if (fits(divided, available)) changes.insert(changes.begin(), {{"distributed.shard=\"gradients\""}, divided});
+  }
   for (const std::string& line : change_lines(changes))
     hint += (hint.empty() ? "any of these makes it fit:\n      " : "\n      ") + line;
   if (hint.empty()) hint = "a smaller model, or more memory";
