@@ -24,6 +24,13 @@ else()
   message(STATUS "CUDA: CPU only, ${reason}")
 endif()
 
+# The folder with bin/nvcc.
+if(DRIFT_NVCC)
+  get_filename_component(DRIFT_CUDA_TOOLKIT ${DRIFT_NVCC} REALPATH)
+  cmake_path(GET DRIFT_CUDA_TOOLKIT PARENT_PATH DRIFT_CUDA_TOOLKIT)
+  cmake_path(GET DRIFT_CUDA_TOOLKIT PARENT_PATH DRIFT_CUDA_TOOLKIT)
+endif()
+
 # drift_add_cuda_library(NAME file.cu...): a shared library of kernels for the architectures below. It carries its own CUDA
 # runtime, which asks for a driver only when it is called, so the library loads on machines without one. What ptxas
 # says of each kernel's registers and memory is in FILE.ptxas beside the object (docs/kernels.md). The project's own
@@ -48,10 +55,7 @@ function(drift_add_cuda_library name)
       COMMAND sh -c "${compile} >${file}.ptxas 2>&1 || { cat ${file}.ptxas; exit 1; }")
     list(APPEND objects ${object})
   endforeach()
-  get_filename_component(toolkit ${DRIFT_NVCC} REALPATH)
-  cmake_path(GET toolkit PARENT_PATH toolkit)
-  cmake_path(GET toolkit PARENT_PATH toolkit)
-  find_library(DRIFT_CUDART_STATIC cudart_static HINTS ${toolkit}/lib64 ${toolkit}/targets/x86_64-linux/lib REQUIRED)
+  find_library(DRIFT_CUDART_STATIC cudart_static HINTS ${DRIFT_CUDA_TOOLKIT}/lib64 ${DRIFT_CUDA_TOOLKIT}/targets/x86_64-linux/lib REQUIRED)
   mark_as_advanced(DRIFT_CUDART_STATIC)
   add_library(${name} SHARED ${objects})
   set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)

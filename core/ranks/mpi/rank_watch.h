@@ -11,8 +11,6 @@
 #include <thread>
 #include <vector>
 
-#define OMPI_SKIP_MPICXX 1
-#define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
 namespace drift {

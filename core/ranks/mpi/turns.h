@@ -5,8 +5,6 @@
 #include <mutex>
 #include <thread>
 
-#define OMPI_SKIP_MPICXX 1
-#define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
 namespace drift {
