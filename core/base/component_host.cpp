@@ -118,12 +118,9 @@ std::map<std::string, double, std::less<>> take_component_metrics(Ranks& ranks) 
   const std::lock_guard lock(shared().mutex);
   nlohmann::json own = nlohmann::json::object();
   for (const auto& [name, ratio] : shared().metrics) own[name] = {ratio.sum, ratio.count};
-  std::string text_of_own;
-  nlohmann::json::to_msgpack(own, text_of_own);
   shared().metrics.clear();
   std::map<std::string, Ratio, std::less<>> sums;
-  for (const std::string& text : ranks.all_gather(text_of_own)) {
-    const nlohmann::json of_rank = nlohmann::json::from_msgpack(text);
+  for (const nlohmann::json& of_rank : ranks.gather_json(own)) {
     for (const auto& [name, ratio] : of_rank.items()) {
       sums[name].sum += ratio[0].get<double>();
       sums[name].count += ratio[1].get<double>();

@@ -4,6 +4,8 @@
 
 #include <drift/error.h>
 
+#include <nlohmann/json.hpp>
+
 #include <dlfcn.h>
 #include <sched.h>
 
@@ -39,22 +41,6 @@ std::string why_not_open() {
   if (!std::filesystem::exists(transport_file())) return "this build is without MPI";
   const char* const reason = ::dlerror();
   return reason == nullptr ? "libdrift_mpi.so cannot be loaded" : reason;
-}
-
-std::string text_of_facts(const Facts& facts) {
-  std::string text;
-  for (const auto& [name, value] : facts) text += name + '\0' + value + '\0';
-  return text;
-}
-
-std::map<std::string, std::string> facts_of_text(const std::string& text) {
-  std::map<std::string, std::string> facts;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t name = text.find('\0', at), value = text.find('\0', name + 1);
-    facts[text.substr(at, name - at)] = text.substr(name + 1, value - name - 1);
-    at = value + 1;
-  }
-  return facts;
 }
 
 /// "run.seed: 1 on rank 0 (a), rank 2 (b); 2 on rank 1 (a)"; empty if the ranks agree.
@@ -111,12 +97,13 @@ void join_ranks(Ranks::Report report) {
 }
 
 void require_same_facts(const Facts& facts) {
-  const auto texts = run_ranks().all_gather(text_of_facts(facts));
-  if (std::ranges::all_of(texts, [&](const std::string& text) { return text == texts.front(); })) return;
+  const std::map<std::string, std::string> own(facts.begin(), facts.end());
+  const auto gathered = run_ranks().gather_json(own);
+  if (std::ranges::all_of(gathered, [&](const nlohmann::json& one) { return one == gathered.front(); })) return;
   std::vector<std::map<std::string, std::string>> all;
   std::set<std::string> names;
-  for (const std::string& text : texts) {
-    all.push_back(facts_of_text(text));
+  for (const nlohmann::json& one : gathered) {
+    one.get_to(all.emplace_back());
     for (const auto& [name, value] : all.back()) names.insert(name);
   }
   std::vector<std::string> lines;

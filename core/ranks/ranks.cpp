@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
+#include <nlohmann/json.hpp>
 
 #include <unistd.h>
 
@@ -213,6 +214,15 @@ std::vector<std::string> Ranks::all_gather(const std::string& mine) {
     begin += static_cast<std::size_t>(one);
   }
   return texts;
+}
+
+std::vector<nlohmann::json> Ranks::gather_json(const nlohmann::json& mine) {
+  if (size() == 1) return std::vector<nlohmann::json>(1, mine);
+  std::string text;
+  nlohmann::json::to_msgpack(mine, text);
+  std::vector<nlohmann::json> all;
+  for (const std::string& one : all_gather(text)) all.push_back(nlohmann::json::from_msgpack(one));
+  return all;
 }
 
 std::vector<std::int64_t> Ranks::take_turns(std::int64_t count, const std::function<void(std::int64_t)>& work) {

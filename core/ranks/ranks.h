@@ -6,6 +6,7 @@
 #include <drift/error.h>
 
 #include <ATen/core/Tensor.h>
+#include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -55,6 +56,8 @@ class Ranks {
   /// Collective: the ranks' tensors one after another, on the CPU. They may differ in their first dimension only.
   at::Tensor all_gather(const at::Tensor& mine);
   std::vector<std::string> all_gather(const std::string& mine);
+  /// Every number keeps its bits, every text its bytes.
+  std::vector<nlohmann::json> gather_json(const nlohmann::json& mine);
   /// Collective: work(i) for each i in [0, count), on one rank; a rank that has finished one takes the next.
   /// @return those of each rank, in the order in which it did them, one rank after another
   std::vector<std::int64_t> take_turns(std::int64_t count, const std::function<void(std::int64_t)>& work);

@@ -84,20 +84,18 @@ void read_verdict(const nlohmann::json& json, Verdict& verdict) {
   json[3].get_to(verdict.reason);
 }
 
-std::string text_of(const std::vector<Judgement>& judgements) {
+nlohmann::json json_of(const std::vector<Judgement>& judgements) {
   nlohmann::json list = nlohmann::json::array();
   for (const Judgement& judgement : judgements) {
     nlohmann::json& one = list.emplace_back(json_of(judgement));
     for (const RewardResult& part : judgement.parts) one.push_back(json_of(part));
   }
-  std::string text;
-  nlohmann::json::to_msgpack(list, text);
-  return text;
+  return list;
 }
 
-void append_judgements(const std::string& text, std::vector<Judgement>& judgements) {
+void append_judgements(const nlohmann::json& list, std::vector<Judgement>& judgements) {
   constexpr std::size_t kFirstPart = 4;  // behind what the judgement itself says
-  for (const nlohmann::json& one : nlohmann::json::from_msgpack(text)) {
+  for (const nlohmann::json& one : list) {
     Judgement& judgement = judgements.emplace_back();
     read_verdict(one, judgement);
     for (std::size_t part = kFirstPart; part < one.size(); ++part)
@@ -151,7 +149,7 @@ std::vector<Judgement> judge_together(const Judge& judge, std::span<const Reward
   const std::size_t begin = first_request(requests, share.first), end = first_request(requests, share.second);
   const auto own = judge.judge(requests.subspan(begin, end - begin));
   std::vector<Judgement> judgements;
-  for (const std::string& text : ranks.all_gather(text_of(own))) append_judgements(text, judgements);
+  for (const nlohmann::json& list : ranks.gather_json(json_of(own))) append_judgements(list, judgements);
   return judgements;
 }
 

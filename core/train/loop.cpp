@@ -10,6 +10,7 @@
 #include <drift/error.h>
 
 #include <ATen/ops/full.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -183,13 +184,10 @@ void TrainingLoop::compare_ranks(StepRecord& metrics, double waited) const {
 /// Collective. What all ranks compute warns on all of them: the first one has said that itself.
 void TrainingLoop::show_warnings_of_ranks() {
   if (run_ranks().size() == 1) return;
-  std::string own;
-  for (const std::string& text : take_warnings()) own += text + '\0';
-  const auto of_rank = run_ranks().all_gather(own);
-  for (std::size_t r = 0; r < of_rank.size() && run_ranks().is_first(); ++r) {
-    for (std::size_t at = 0, end; at < of_rank[r].size(); at = end + 1) {
-      end = of_rank[r].find('\0', at);
-      const std::string text = of_rank[r].substr(at, end - at);
+  const auto of_rank = run_ranks().gather_json(take_warnings());
+  if (!run_ranks().is_first()) return;
+  for (std::size_t r = 0; r < of_rank.size(); ++r) {
+    for (const auto& text : of_rank[r].get<std::vector<std::string>>()) {
       if (shown_.insert(text).second && r > 0)
         log_warning(run_ranks().name(static_cast<std::int64_t>(r)) + ": " + text);
     }
