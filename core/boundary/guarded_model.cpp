@@ -134,8 +134,14 @@ class GuardedModel final : public Guard<Model>,
   std::vector<NamedTensor> block_parameters(std::int64_t layer) const override {
     return call("block_parameters", [&] { return as<nn::BlockWeightsOnDemand>().block_parameters(layer); });
   }
-  void before_each_block(std::function<void(std::int64_t layer)> bring) override {
-    call("before_each_block", [&] { as<nn::BlockWeightsOnDemand>().before_each_block(std::move(bring)); });
+  std::int64_t first_block_with_gradient() const override {
+    return call("first_block_with_gradient", [&] { return as<nn::BlockWeightsOnDemand>().first_block_with_gradient(); });
+  }
+  void take_blocks_from(std::shared_ptr<nn::BlockSource> source) override {
+    call("take_blocks_from", [&] { as<nn::BlockWeightsOnDemand>().take_blocks_from(std::move(source)); });
+  }
+  nn::BlockSource* block_source() const override {
+    return call("block_source", [&] { return as<nn::BlockWeightsOnDemand>().block_source(); });
   }
   void pack(const std::string& name, const at::Tensor& weight) override {
     call("pack", [&] { as<nn::PackedWeights>().pack(name, weight); });

@@ -137,8 +137,7 @@ std::string RankReport::by_count() const {
 std::string RankReport::text() const {
   return "\nranks, bytes and seconds of a step (formulas and assumptions: docs/scale.md)\n" + by_shard() +
          "\nshard = " + name_of(shard_) + "\n" + by_count() +
-         (shard_ == Shard::kParameters ? "\nnote: a plan by formulas; dividing the weights is not built yet\n"
-                                       : "\nnote: a plan by formulas\n");
+         "\nnote: a plan by formulas\n";
 }
 
 nlohmann::ordered_json RankReport::json() const {

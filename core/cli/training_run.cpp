@@ -207,15 +207,21 @@ namespace {
 void check_shard(const RunConfig& config) {
   const Shard shard = shard_of(config);
   if (run_ranks().size() == 1) return;
-  if (shard == Shard::kParameters) {
-    throw Error("distributed.shard = \"parameters\" is planned by --dry-run, and not built",
-                "set distributed.shard = \"gradients\": it divides the optimizer's state and the gradients");
-  }
   // A GPU's backward has a thread of its own, on which ranks cannot exchange anything.
-  if (shard == Shard::kGradients && config.section("run").get<std::string>("device") != "cpu") {
-    throw Error("distributed.shard = \"gradients\" is built for ranks on CPUs",
+  if (shard >= Shard::kGradients && config.section("run").get<std::string>("device") != "cpu") {
+    throw Error(std::string("distributed.shard = \"") + name_of(shard) + "\" is built for ranks on CPUs",
                 "set distributed.shard = \"optimizer\"");
   }
+  if (shard < Shard::kParameters) return;
+  const auto quantization = config.section("model").get<std::string>("quantize");
+  if (quantization != "none")
+    throw Error("distributed.shard = \"parameters\" divides weights in their own type, and model.quantize is \"" +
+                    quantization + "\"",
+                "set distributed.shard = \"none\": weights in 4 bits take a quarter of the memory on each rank");
+  if (config.has("reference") && config.section("reference").get<bool>("offload"))
+    throw Error("distributed.shard = \"parameters\" divides the reference policy's weights too: reference.offload "
+                "would read them from the files instead",
+                "set reference.offload = false");
 }
 
 /// What run_training() does, after it has found the other ranks.

@@ -5,7 +5,9 @@
 #include <core/base/device.h>
 #include <core/base/threads.h>
 #include <core/boundary/last_word.h>
+#include <core/components/divided_weights.h>
 #include <core/io/checkpoint.h>
+#include <core/io/checkpoint_weights.h>
 #include <core/nn/packed_weights.h>
 
 #include <ATen/core/grad_mode.h>
@@ -40,9 +42,19 @@ Loaded<Model> create_run_model(const Registry& registry, const RunConfig& config
   return create_model(registry, config, folder, device, adapter_json(choose_adapter(registry, config)));
 }
 
+/// Of weights that are divided among ranks, this rank's share.
+void load_shares(DividedWeights& divided, const fs::path& folder, std::vector<NamedTensor> parameters) {
+  check_parameters(folder, parameters);
+  const CheckpointWeights weights(folder);
+  divided.read(weights);
+  std::erase_if(parameters, [&](const NamedTensor& one) { return divided.shares().contains(one.name); });
+  read_parameters(weights, parameters);
+}
+
 /// Matrices that the model holds in fewer bits are handed to it one by one.
 void load_weights(Model& model, const fs::path& folder, const std::vector<NamedTensor>& parameters) {
   const at::NoGradGuard no_gradient;
+  if (auto* divided = divided_weights(model)) return load_shares(*divided, folder, parameters);
   auto* packed = capability<nn::PackedWeights>(model);
   load_parameters(folder, parameters, [&](const std::string& name, const at::Tensor& weight) {
     if (packed != nullptr) packed->pack(name, weight);
@@ -53,6 +65,7 @@ void load_or_initialize(Model& model, const RunConfig& config) {
   const fs::path folder = model_folder(config);
   const auto seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
   if (config.section("model").get<std::string>("initialize") == "checkpoint") {
+    if (divides_weights(config)) divide_weights(model);  // before its memory is touched
     load_weights(model, folder, has_adapter(config) ? base_parameters(model) : model.parameters());
     return;
   }
@@ -61,6 +74,7 @@ void load_or_initialize(Model& model, const RunConfig& config) {
                 "[model] initialize = \"checkpoint\"; drift model random writes random checkpoints");
   }
   model.initialize(RandomStream(seed, "initialize"));
+  if (divides_weights(config)) divide_weights(model);
 }
 
 }  // namespace
@@ -131,6 +145,7 @@ Loaded<Model> open_resumed_model(const Registry& registry, const RunConfig& conf
     load_or_initialize(*model, config);
     load_adapter(checkpoint, adapter_parameters(*model));
   } else {
+    if (divides_weights(config)) divide_weights(*model);
     load_weights(*model, checkpoint, model->parameters());
   }
   return model;

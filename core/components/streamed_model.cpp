@@ -10,6 +10,7 @@
 #include <ATen/ops/empty_like.h>
 
 #include <algorithm>
+#include <cassert>
 #include <memory>
 #include <set>
 
@@ -29,7 +30,7 @@ fs::path folder_of(const RunConfig& config) { return config.section("model").get
 
 /// Brings the weights of a model's blocks from the checkpoint's files to where they are computed with. Blocks take
 /// turns with one place on the CPU, with two on a device.
-class BlockStream {
+class BlockStream final : public nn::BlockSource {
  public:
   BlockStream(const fs::path& folder, const BlockWeightsOnDemand& blocks, std::int64_t layers, at::Device device)
       : weights_(folder), copies_(device), places_(device.is_cpu() ? 1 : 2) {
@@ -48,7 +49,7 @@ class BlockStream {
     }
   }
 
-  void bring(std::int64_t number) {
+  void bring(std::int64_t number) override {
     const at::NoGradGuard no_gradient;
     const auto layer = static_cast<std::size_t>(number);
     Place& place = place_of(layer);
@@ -69,6 +70,7 @@ class BlockStream {
       place.copied = copies_.copy(place.weights[p], place.buffers[p], place.computed);
     copies_.before_computing(place.copied);
   }
+  void bring_back(std::int64_t) override { assert(!"a streamed model is for forwards without gradients"); }
 
  private:
   struct Place {
@@ -125,7 +127,7 @@ Loaded<Model> open_streamed_model(const Registry& registry, const RunConfig& con
   std::erase_if(held, [&](const NamedTensor& one) { return brought.contains(one.name); });
   const at::NoGradGuard no_gradient;
   read_parameters(CheckpointWeights(folder), held);
-  blocks.before_each_block([stream](std::int64_t layer) { stream->bring(layer); });
+  blocks.take_blocks_from(stream);
   return model;
 }
 

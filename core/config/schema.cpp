@@ -224,8 +224,7 @@ std::vector<SectionSchema> make_sections() {
           "distributed", "a run of several processes    (docs/distributed.md)", kBookkeeping,
           {{kMeasurement,
             {"shard", "none",
-             "what each process has a part of instead of all: the optimizer's state; and gradients; and weights, "
-             "which is planned by --dry-run and not built",
+             "what each process has a part of instead of all: the optimizer's state; and gradients; and weights",
              one_of({"none", "optimizer", "gradients", "parameters"})}},
            {"timeout", 20.0,
             "seconds without a sign of life after which a rank counts as lost and the run ends, 0 = never; ranks "

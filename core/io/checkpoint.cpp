@@ -262,9 +262,9 @@ void load_parameters(const fs::path& folder, const std::vector<NamedTensor>& par
 
 void write_checkpoint_files(const fs::path& folder, const std::vector<NamedTensor>& parameters,
                             const std::string& config_json, const fs::path& source, std::int64_t max_file_bytes,
-                            const FillElements& fill) {
+                            const FillElements& fill, const CompleteFile& complete) {
   if (!source.empty()) carry_files(source, folder);
-  const bool same_types = write_weights(folder, parameters, source, max_file_bytes, fill);
+  const bool same_types = write_weights(folder, parameters, source, max_file_bytes, fill, complete);
   write_file_atomically(folder / kConfig, same_types ? config_json : name_type(config_json, parameters));
 }
 

@@ -84,10 +84,12 @@ inline constexpr std::int64_t kMaxWeightFileBytes = 5'000'000'000;
 ///
 /// Its other files (tokenizer, code, licence, …) are copied: all but weights in other formats, hidden files, training
 /// state and folders. config.json is `config_json` unchanged; only if the weights do not have the source's types does
-/// its "torch_dtype" or "dtype" follow them. Parameters on the meta device have the values that `fill` gives.
+/// its "torch_dtype" or "dtype" follow them. Parameters on the meta device have the values that `fill` gives; or those
+/// that `complete` brings to each file of weights, where several processes have them.
 void write_checkpoint_files(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters,
                             const std::string& config_json, const std::filesystem::path& source = {},
-                            std::int64_t max_file_bytes = kMaxWeightFileBytes, const FillElements& fill = {});
+                            std::int64_t max_file_bytes = kMaxWeightFileBytes, const FillElements& fill = {},
+                            const CompleteFile& complete = {});
 
 /// The same as a new folder, which appears when it is complete.
 /// @throws Error if `folder` exists and is not empty.

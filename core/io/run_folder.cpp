@@ -148,7 +148,8 @@ fs::path RunFolder::save_checkpoint(const RunCheckpoint& checkpoint, std::int64_
   if (checkpoint.adapter) {
     write_adapter_files(folder.path(), *checkpoint.adapter, checkpoint.parameters);
   } else {
-    write_checkpoint_files(folder.path(), checkpoint.parameters, checkpoint.config_json, checkpoint.source);
+    write_checkpoint_files(folder.path(), checkpoint.parameters, checkpoint.config_json, checkpoint.source,
+                           kMaxWeightFileBytes, {}, checkpoint.complete);
   }
   write_training_state(folder.path(), checkpoint.state);
   folder.publish();

@@ -18,7 +18,8 @@ namespace drift {
 /// A checkpoint of a run: the model in the Hugging Face layout, or its adapter alone in peft's, and the training state.
 struct RunCheckpoint {
   TrainingState state;
-  std::vector<NamedTensor> parameters;
+  std::vector<NamedTensor> parameters;  ///< those on the meta device have the values that `complete` brings
+  CompleteFile complete = {};           ///< as TrainingState::complete; empty: this process has all weights
   std::string config_json;
   std::filesystem::path source;  ///< folder whose other files (tokenizer, …) are carried along; may be empty
   std::optional<AdapterDescription> adapter = {};  ///< then `parameters` are the adapter's, and nothing else is written

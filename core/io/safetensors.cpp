@@ -167,6 +167,42 @@ class PlacedFile {
   int descriptor_ = -1;
 };
 
+/// Of its full size, with the values of the tensors that are not on the meta device.
+void make_file(const std::filesystem::path& path, const std::string& header,
+               const std::vector<NamedTensor>& in_file_order) {
+  std::vector<TensorPart> here;
+  std::uint64_t size = kLengthBytes + header.size();
+  for (const auto& [name, tensor] : in_file_order) {
+    size += tensor.nbytes();
+    if (!tensor.is_meta()) here.push_back({name, 0, tensor.cpu().contiguous()});
+  }
+  {
+    const PlacedFile file(path, O_WRONLY | O_CREAT | O_TRUNC);
+    file.reserve(size);
+    const std::uint64_t length = header.size();
+    file.write(0, &length, kLengthBytes);
+    file.write(kLengthBytes, header.data(), header.size());
+  }
+  write_elements(path, here);
+}
+
+/// The tensors that `source` holds, in its order, and the header; it is the source's own, where no type differs.
+std::pair<std::string, std::vector<NamedTensor>> laid_out_like(const SafetensorsFile& source,
+                                                               const std::vector<NamedTensor>& tensors) {
+  std::map<std::string_view, at::Tensor> by_name;
+  for (const NamedTensor& tensor : tensors) by_name.emplace(tensor.name, tensor.tensor);
+  std::vector<NamedTensor> order;
+  bool same_types = true;
+  for (const SafetensorsEntry& entry : source.entries()) {
+    order.push_back({entry.name, by_name.at(entry.name)});
+    assert(order.back().tensor.sizes() == at::IntArrayRef(entry.shape));
+    same_types = same_types && order.back().tensor.scalar_type() == entry.dtype;
+  }
+  if (same_types) return {std::string(source.header_text()), order};
+  sort_by_type(order);
+  return {format_header(order, source.metadata()), order};
+}
+
 void refuse_unusable_names(const std::vector<NamedTensor>& tensors, const std::filesystem::path& path) {
   std::vector<std::string> names;
   for (const NamedTensor& tensor : tensors) names.push_back(tensor.name);
@@ -261,21 +297,7 @@ void write_safetensors(const std::filesystem::path& path, const std::vector<Name
 void make_safetensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors) {
   refuse_unusable_names(tensors, path);
   const std::vector<NamedTensor> order = in_order(tensors);
-  const std::string header = format_header(order, kMetadata);
-  std::vector<TensorPart> here;
-  std::uint64_t size = kLengthBytes + header.size();
-  for (const auto& [name, tensor] : order) {
-    size += tensor.nbytes();
-    if (!tensor.is_meta()) here.push_back({name, 0, tensor.cpu().contiguous()});
-  }
-  {
-    const PlacedFile file(path, O_WRONLY | O_CREAT | O_TRUNC);
-    file.reserve(size);
-    const std::uint64_t length = header.size();
-    file.write(0, &length, kLengthBytes);
-    file.write(kLengthBytes, header.data(), header.size());
-  }
-  write_elements(path, here);
+  make_file(path, format_header(order, kMetadata), order);
 }
 
 void write_elements(const std::filesystem::path& path, const std::vector<TensorPart>& parts) {
@@ -284,7 +306,9 @@ void write_elements(const std::filesystem::path& path, const std::vector<TensorP
   std::map<std::string_view, const SafetensorsEntry*> by_name;
   for (const SafetensorsEntry& entry : header.entries) by_name[entry.name] = &entry;
   for (const auto& [name, first, values] : parts) {
-    const SafetensorsEntry& entry = *by_name.at(name);
+    const auto found = by_name.find(name);
+    if (found == by_name.end()) continue;
+    const SafetensorsEntry& entry = *found->second;
     assert(entry.dtype == values.scalar_type() && values.is_contiguous());
     file.write(data + entry.begin + static_cast<std::uint64_t>(first * values.element_size()), values.const_data_ptr(),
                values.nbytes());
@@ -294,21 +318,14 @@ void write_elements(const std::filesystem::path& path, const std::vector<TensorP
 
 void write_safetensors_like(const std::filesystem::path& path, const SafetensorsFile& source,
                             const std::vector<NamedTensor>& tensors, const FillElements& fill) {
-  std::map<std::string_view, at::Tensor> by_name;
-  for (const NamedTensor& tensor : tensors) by_name.emplace(tensor.name, tensor.tensor);
-  std::vector<NamedTensor> order;
-  bool same_types = true;
-  for (const SafetensorsEntry& entry : source.entries()) {
-    order.push_back({entry.name, by_name.at(entry.name)});
-    assert(order.back().tensor.sizes() == at::IntArrayRef(entry.shape));
-    same_types = same_types && order.back().tensor.scalar_type() == entry.dtype;
-  }
-  if (same_types) {
-    write_file(path, source.header_text(), order, fill);
-  } else {
-    sort_by_type(order);
-    write_file(path, format_header(order, source.metadata()), order, fill);
-  }
+  const auto [header, order] = laid_out_like(source, tensors);
+  write_file(path, header, order, fill);
+}
+
+void make_safetensors_like(const std::filesystem::path& path, const SafetensorsFile& source,
+                           const std::vector<NamedTensor>& tensors) {
+  const auto [header, order] = laid_out_like(source, tensors);
+  make_file(path, header, order);
 }
 
 void rewrite_safetensors(const std::filesystem::path& path, const SafetensorsFile& source,

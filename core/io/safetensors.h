@@ -79,7 +79,11 @@ void write_safetensors(const std::filesystem::path& path, const std::vector<Name
 /// atomic. @throws Error also if the disk has no room for all of it.
 void make_safetensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors);
 
-/// Write elements into such a file, until they are on disk. Several processes may do it at the same time.
+/// Brings the values of a file that make_safetensors() has made.
+using CompleteFile = std::function<void(const std::filesystem::path& file)>;
+
+/// Write elements into such a file, until they are on disk; parts of tensors that it does not hold are passed over.
+/// Several processes may do it at the same time.
 void write_elements(const std::filesystem::path& path, const std::vector<TensorPart>& parts);
 
 /// Write the tensors that `source` holds, in its order and with its metadata. Where no type differs its header is
@@ -87,6 +91,9 @@ void write_elements(const std::filesystem::path& path, const std::vector<TensorP
 /// @param tensors  has each of the source's names, with the same shape; others are passed over
 void write_safetensors_like(const std::filesystem::path& path, const SafetensorsFile& source,
                             const std::vector<NamedTensor>& tensors, const FillElements& fill = {});
+/// make_safetensors() of that file.
+void make_safetensors_like(const std::filesystem::path& path, const SafetensorsFile& source,
+                           const std::vector<NamedTensor>& tensors);
 
 /// Write `source` again with its tensors changed, one at a time: change(name, tensor) gives values of the same shape
 /// and type.

@@ -2,6 +2,8 @@
 
 #include <drift/model.h>
 
+#include <core/io/safetensors.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -19,9 +21,9 @@ struct TrainingState {
   std::map<std::string, std::string> settings;  ///< by key, as TOML: those that the numbers depend on
   std::map<std::string, std::string> values;
   std::vector<NamedTensor> tensors;  ///< those on the meta device have the values that `complete` brings
-  /// Called while the state is written, where several processes have its tensors: they write theirs into this file
+  /// Called while the state is written, where several processes have its tensors: they write theirs into the file
   /// (write_elements). Empty: this one has all.
-  std::function<void(const std::filesystem::path& file)> complete = {};
+  CompleteFile complete = {};
 };
 
 /// Write the state into a checkpoint's folder, as the last of its files: the checksums cover all that is there.

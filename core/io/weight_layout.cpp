@@ -47,9 +47,15 @@ bool have_same_types(const CheckpointWeights& weights, const std::vector<NamedTe
 }
 
 void write_like(const CheckpointWeights& source, const fs::path& folder, const std::vector<NamedTensor>& parameters,
-                const FillElements& fill) {
+                const FillElements& fill, const CompleteFile& complete) {
   for (const SafetensorsFile& file : source.files()) {
-    write_safetensors_like(folder / file.path().filename(), file, parameters, fill);
+    const fs::path path = folder / file.path().filename();
+    if (complete) {
+      make_safetensors_like(path, file, parameters);
+      complete(path);
+    } else {
+      write_safetensors_like(path, file, parameters, fill);
+    }
   }
   if (source.index().empty()) return;
   const std::string total = std::to_string(bytes_of(parameters));
@@ -78,14 +84,21 @@ std::vector<std::vector<NamedTensor>> split(const std::vector<NamedTensor>& para
   return shards;
 }
 
+void write_one(const fs::path& path, const std::vector<NamedTensor>& parameters, const FillElements& fill,
+               const CompleteFile& complete) {
+  if (!complete) return write_safetensors(path, parameters, kWeightMetadata, fill);
+  make_safetensors(path, parameters);
+  complete(path);
+}
+
 void write_afresh(const fs::path& folder, const std::vector<NamedTensor>& parameters, std::int64_t max_file_bytes,
-                  const FillElements& fill) {
+                  const FillElements& fill, const CompleteFile& complete) {
   const auto shards = split(parameters, max_file_bytes);
-  if (shards.size() == 1) return write_safetensors(folder / kWeightsFile, parameters, kWeightMetadata, fill);
+  if (shards.size() == 1) return write_one(folder / kWeightsFile, parameters, fill, complete);
   nlohmann::json index = {{"metadata", {{"total_size", bytes_of(parameters)}}}};
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const std::string name = shard_name(i + 1, shards.size());
-    write_safetensors(folder / name, shards[i], kWeightMetadata, fill);
+    write_one(folder / name, shards[i], fill, complete);
     for (const NamedTensor& tensor : shards[i]) index["weight_map"][tensor.name] = name;
   }
   write_file_atomically(folder / kWeightIndexFile, index.dump(2, ' ', true) + "\n");
@@ -94,15 +107,15 @@ void write_afresh(const fs::path& folder, const std::vector<NamedTensor>& parame
 }  // namespace
 
 bool write_weights(const fs::path& folder, const std::vector<NamedTensor>& parameters, const fs::path& source,
-                   std::int64_t max_file_bytes, const FillElements& fill) {
+                   std::int64_t max_file_bytes, const FillElements& fill, const CompleteFile& complete) {
   if (!source.empty() && CheckpointWeights::exist_in(source)) {
     const CheckpointWeights weights(source);
     if (have_same_names_and_shapes(weights, parameters)) {
-      write_like(weights, folder, parameters, fill);
+      write_like(weights, folder, parameters, fill, complete);
       return have_same_types(weights, parameters);
     }
   }
-  write_afresh(folder, parameters, max_file_bytes, fill);
+  write_afresh(folder, parameters, max_file_bytes, fill, complete);
   return false;
 }
 

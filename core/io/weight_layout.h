@@ -16,8 +16,10 @@ namespace drift {
 /// time.
 /// @param source  a checkpoint folder; may be empty or hold no weights
 /// @param fill  the values of parameters on the meta device
+/// @param complete  the same, where several processes have them: called for each file, which holds the others
 /// @return whether every tensor has its type in `source`
 bool write_weights(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters,
-                   const std::filesystem::path& source, std::int64_t max_file_bytes, const FillElements& fill = {});
+                   const std::filesystem::path& source, std::int64_t max_file_bytes, const FillElements& fill = {},
+                   const CompleteFile& complete = {});
 
 }  // namespace drift

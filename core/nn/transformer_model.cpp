@@ -10,7 +10,10 @@
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/GradMode.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/function_hook.h>
 
+#include <algorithm>
 #include <array>
 #include <set>
 #include <utility>
@@ -22,6 +25,19 @@ std::string layer_name(std::string name, std::size_t layer) {
   static const std::string placeholder = "{layer}";
   return name.replace(name.find(placeholder), placeholder.size(), std::to_string(layer));
 }
+
+/// Asks for a block's weights when the backward reaches it.
+struct BringBack final : torch::autograd::FunctionPreHook {
+  BringBack(std::shared_ptr<BlockSource> from, std::int64_t number) : source(std::move(from)), layer(number) {}
+
+  torch::autograd::variable_list operator()(const torch::autograd::variable_list& gradients) override {
+    source->bring_back(layer);
+    return gradients;
+  }
+
+  const std::shared_ptr<BlockSource> source;
+  const std::int64_t layer;
+};
 
 /// Of the weights of projections(block).
 std::array<const std::string*, 7> projection_names(const TensorNames& names) {
@@ -100,7 +116,10 @@ at::Tensor TransformerModel::run_blocks(const ForwardInput& input, const RotaryT
                                         const at::Tensor& attention_mask, TransformerCache* cache,
                                         const CachePlaces* places) const {
   std::unique_lock<std::mutex> alone(one_forward_, std::defer_lock);
-  if (bring_block_) alone.lock();
+  if (source_) {
+    alone.lock();
+    source_->begin_forward();
+  }
   const BlockShape block_shape{shape_.heads, shape_.kv_heads, shape_.norm_epsilon};
   const auto tokens = input.tokens_BS.reshape({-1});
   // Where most rows of the table are not looked up, a dense gradient would be mostly zeros to fill and to add.
@@ -109,7 +128,7 @@ at::Tensor TransformerModel::run_blocks(const ForwardInput& input, const RotaryT
   const AdapterUse adapters = adapters_.empty() ? AdapterUse() : adapter_use(input, dtype());
   const bool recompute = input.recompute_blocks && cache == nullptr && c10::GradMode::is_enabled();
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
-    if (bring_block_) bring_block_(static_cast<std::int64_t>(layer));
+    if (source_) source_->bring(static_cast<std::int64_t>(layer));
     const auto rows_N = layer + 1 == blocks_.size() ? input.rows_N : at::Tensor();
     KeepKeysAndValues keep;
     if (cache) {
@@ -119,6 +138,8 @@ at::Tensor TransformerModel::run_blocks(const ForwardInput& input, const RotaryT
     }
     x = recompute ? recomputed_block(x, blocks_[layer], block_shape, rotary, attention_mask, rows_N, adapters)
                   : transformer_block(x, blocks_[layer], block_shape, rotary, attention_mask, rows_N, adapters, keep);
+    if (source_ && x.requires_grad())
+      x.grad_fn()->add_tensor_pre_hook(std::make_unique<BringBack>(source_, static_cast<std::int64_t>(layer)));
   }
   return kernels::rms_norm(x, final_norm_H_, shape_.norm_epsilon);
 }
@@ -198,8 +219,16 @@ std::vector<NamedTensor> TransformerModel::block_parameters(std::int64_t layer) 
   return own;
 }
 
-void TransformerModel::before_each_block(std::function<void(std::int64_t layer)> bring) {
-  bring_block_ = std::move(bring);
+std::int64_t TransformerModel::first_block_with_gradient() const {
+  const auto is_trained = [](const at::Tensor& one) { return one.defined() && one.requires_grad(); };
+  const auto has_trained = [&](const BlockWeights& block) {
+    return is_trained(block.attention_norm) || is_trained(block.feed_forward_norm) ||
+           std::ranges::any_of(projections(block), [&](const Projection* one) {
+             return is_trained(one->weight) || is_trained(one->bias) || is_trained(one->adapter.a);
+           });
+  };
+  if (is_trained(embedding_VH_)) return 0;
+  return std::ranges::find_if(blocks_, has_trained) - blocks_.begin();
 }
 
 void TransformerModel::pack(const std::string& name, const at::Tensor& weight) {

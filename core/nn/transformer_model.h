@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace drift::nn {
@@ -64,7 +65,9 @@ class TransformerModel : public Model,
   std::unique_ptr<KeyValueCache> make_cache(std::int64_t rows, std::int64_t positions) const override;
   at::Tensor forward_window(const ForwardInput& input, const CacheWindow& window, KeyValueCache& cache) const override;
   std::vector<NamedTensor> block_parameters(std::int64_t layer) const override;
-  void before_each_block(std::function<void(std::int64_t layer)> bring) override;
+  std::int64_t first_block_with_gradient() const override;
+  void take_blocks_from(std::shared_ptr<BlockSource> source) override { source_ = std::move(source); }
+  BlockSource* block_source() const override { return source_.get(); }
   void pack(const std::string& name, const at::Tensor& weight) override;
   std::int64_t packed_values() const override;
   std::int64_t packed_bytes() const override;
@@ -94,8 +97,8 @@ class TransformerModel : public Model,
   at::Tensor final_norm_H_;
   at::Tensor head_VH_;  // undefined when tied to the embedding
   RotaryTable rotary_;
-  std::function<void(std::int64_t)> bring_block_;  // empty: all blocks are there
-  mutable std::mutex one_forward_;                 // where they are brought
+  std::shared_ptr<BlockSource> source_;  // null: all blocks are there
+  mutable std::mutex one_forward_;       // where they are brought
 };
 
 }  // namespace drift::nn

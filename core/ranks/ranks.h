@@ -53,6 +53,12 @@ class Ranks {
   std::vector<at::Tensor> reduce_scatter(std::vector<at::Tensor> tensors);
   /// Collective: of these contiguous tensors each rank has its share() of the elements; then all have all of them.
   void gather_shares(const std::vector<at::Tensor>& tensors);
+  /// Collective: begins to gather contiguous tensors on the CPU, of which each rank has its share() of the elements,
+  /// flat. The shares stay as they are, and the tensors are not touched, until finish_gather() has returned; other
+  /// collective calls may come between.
+  void begin_gather(const std::vector<at::Tensor>& shares, const std::vector<at::Tensor>& tensors);
+  /// Collective.
+  void finish_gather();
   /// Collective: the ranks' tensors one after another, on the CPU. They may differ in their first dimension only.
   at::Tensor all_gather(const at::Tensor& mine);
   std::vector<std::string> all_gather(const std::string& mine);

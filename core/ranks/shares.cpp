@@ -128,4 +128,23 @@ void Ranks::gather_shares(const std::vector<at::Tensor>& tensors) {
   });
 }
 
+// The shares of one tensor lie one after another in it: they arrive where they belong.
+void Ranks::begin_gather(const std::vector<at::Tensor>& shares, const std::vector<at::Tensor>& tensors) {
+  if (size() == 1) return;
+  for (std::size_t t = 0; t < tensors.size(); ++t) {
+    std::vector<std::int64_t> bytes;
+    for (std::int64_t r = 0; r < size(); ++r) {
+      const auto [begin, end] = share(tensors[t].numel(), r);
+      bytes.push_back((end - begin) * static_cast<std::int64_t>(tensors[t].element_size()));
+    }
+    exchange(bytes[static_cast<std::size_t>(rank())] * (size() - 1), [&] {
+      transport_->begin_gather(shares[t].const_data_ptr(), tensors[t].mutable_data_ptr(), bytes);
+    });
+  }
+}
+
+void Ranks::finish_gather() {
+  if (size() > 1) exchange(0, [&] { transport_->finish_gathers(); });
+}
+
 }  // namespace drift

@@ -1,5 +1,6 @@
 #include <core/rollout/together.h>
 
+#include <core/components/divided_weights.h>
 #include <core/ranks/ranks.h>
 
 #include <ATen/TensorOperators.h>
@@ -109,7 +110,9 @@ void generate_together(const Rollout& rollout, const Model& model, const Rollout
   Ranks& ranks = run_ranks();
   if (ranks.size() == 1) return rollout.generate(input, made);
   const std::int64_t responses = input.prompts.tokens_BP.size(0);
-  const auto parts = parts_of(responses, ranks.size(), forwards_may_differ(rollout, model, input));
+  // Ranks that divide the weights compute each forward together: there is no sense in turns.
+  const bool in_turns = divided_weights(model) == nullptr && forwards_may_differ(rollout, model, input);
+  const auto parts = parts_of(responses, ranks.size(), in_turns);
   const auto part_count = static_cast<std::int64_t>(parts.size()) - 1;
   std::vector<Trajectories> own{no_responses(rollout.response_length())};
   const auto write = [&](std::int64_t part) {
@@ -123,6 +126,7 @@ void generate_together(const Rollout& rollout, const Model& model, const Rollout
   } else {
     order = ranks.take_turns(part_count, write);
   }
+  accompany(model);
   std::vector<at::Tensor> gathered(static_cast<std::size_t>(part_count));
   const auto all = [&](at::Tensor Trajectories::*field) {
     std::vector<at::Tensor> mine;

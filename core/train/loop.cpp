@@ -5,16 +5,19 @@
 #include <core/base/phase_timer.h>
 #include <core/base/stop_signal.h>
 #include <core/boundary/plugin_call.h>
+#include <core/components/divided_weights.h>
 #include <core/ranks/ranks.h>
 
 #include <drift/error.h>
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <new>
 
 namespace drift {
@@ -66,10 +69,31 @@ int stop_signal() {
                                  : static_cast<int>(of_all_ranks(received).max().item<double>());
 }
 
-/// Collective: every rank writes its parts into the file that the first one has made.
-void write_parts(const fs::path& file, const std::vector<TensorPart>& parts) {
-  write_elements(run_ranks().broadcast(file.string()), parts);
+/// Collective: every rank writes its parts into a file that the first one has made and names.
+/// @return false if it names none: that was the last one
+bool write_parts(const fs::path& file, const std::vector<TensorPart>& parts) {
+  const fs::path made = run_ranks().broadcast(file.string());
+  if (made.empty()) return false;
+  write_elements(made, parts);
   of_all_ranks(0);  // until all have
+  return true;
+}
+
+/// This rank's share of each weight.
+std::vector<TensorPart> weight_parts(const Model& model) {
+  std::vector<TensorPart> parts;
+  for (const HeldWeight& weight : held_weights(model)) {
+    const auto [begin, end] = run_ranks().share(weight.parameter.numel());
+    const auto values = weight.is_share ? weight.values : weight.values.detach().view({-1}).narrow(0, begin, end - begin);
+    parts.push_back({weight.name, begin, values.cpu()});
+  }
+  return parts;
+}
+
+std::vector<NamedTensor> without_values(std::vector<NamedTensor> tensors) {
+  for (NamedTensor& one : tensors)
+    one.tensor = at::empty(one.tensor.sizes(), one.tensor.options().device(at::kMeta).requires_grad(false));
+  return tensors;
 }
 
 }  // namespace
@@ -206,13 +230,21 @@ void TrainingLoop::record(const StepRecord& metrics) {
 }
 
 void TrainingLoop::save(std::int64_t step) {
-  const auto parts = training_.state_parts();
+  const bool in_pieces = run_ranks().size() > 1 && !settings_.adapter;
+  auto parts = training_.state_parts();
+  const bool has_whole_state = parts.empty();
+  if (in_pieces) std::ranges::move(weight_parts(model_), std::back_inserter(parts));
   if (folder_ == nullptr) {
-    if (!parts.empty()) write_parts("", parts);
+    while (write_parts("", parts)) {
+    }
     return;
   }
   RunCheckpoint checkpoint;
-  checkpoint.parameters = settings_.adapter ? adapter_parameters(model_) : model_.parameters();
+  const CompleteFile complete = [&](const fs::path& file) { write_parts(file, parts); };
+  checkpoint.parameters = settings_.adapter ? adapter_parameters(model_)
+                          : in_pieces       ? without_values(model_.parameters())
+                                            : model_.parameters();
+  if (in_pieces) checkpoint.complete = complete;
   checkpoint.adapter = settings_.adapter;
   checkpoint.config_json = settings_.model_config_json;
   checkpoint.source = settings_.model_folder;
@@ -220,7 +252,7 @@ void TrainingLoop::save(std::int64_t step) {
   checkpoint.state.seed = settings_.seed;
   checkpoint.state.settings = settings_.settings;
   checkpoint.state.tensors = training_.state();
-  if (!parts.empty()) checkpoint.state.complete = [&](const fs::path& file) { write_parts(file, parts); };
+  if (!has_whole_state) checkpoint.state.complete = complete;
   checkpoint.state.values["seconds"] = exact(result_.seconds);
   if (result_.before) {
     checkpoint.state.values["before.accuracy"] = exact(result_.before->accuracy);
@@ -228,6 +260,7 @@ void TrainingLoop::save(std::int64_t step) {
     checkpoint.state.values["before.items"] = std::to_string(result_.before->items);
   }
   result_.checkpoint = folder_->save_checkpoint(checkpoint, settings_.keep_checkpoints);
+  write_parts("", {});
   log_info("checkpoint " + result_.checkpoint.string());
 }
 

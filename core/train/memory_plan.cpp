@@ -42,7 +42,6 @@ class MemoryPlanner {
     weights();
     if (work.needs.reference) reference();
     optimizer();
-    if (is_shared(Shard::kParameters)) gathered();
     program();
     phases(work);
     return std::move(plan_);
@@ -72,16 +71,22 @@ class MemoryPlanner {
   void weights() {
     const std::string type = config_.section("model").get<std::string>("dtype");
     const std::int64_t of_adapters = bytes_of(adapter_parameters(shapes_));
-    add(plan_.device.always, "weights", part(weight_bytes(shapes_) - of_adapters, Shard::kParameters), type);
-    if (of_adapters > 0) add(plan_.device.always, "adapters", part(of_adapters, Shard::kParameters), type);
+    add(plan_.device.always, "weights", held_weight_bytes() - of_adapters, type);
+    if (of_adapters > 0) add(plan_.device.always, "adapters", of_adapters, type);
+    if (is_shared(Shard::kParameters)) {
+      add(plan_.device.always, "gathered weights", 2 * blocks_bytes() / std::max<std::int64_t>(1, shapes_.traits().layers),
+          "the block that is computed, and the next");
+    }
   }
 
-  /// Of weights that are divided: what is computed, a block or a table of the vocabulary, and a block on its way.
-  void gathered() {
-    std::int64_t largest = 0;
-    for (const NamedTensor& one : shapes_.parameters()) largest = std::max(largest, bytes_of({one}));
-    const std::int64_t block = block_bytes(weight_bytes(shapes_));
-    add(plan_.device.always, "gathered weights", std::max(largest, block) + block, "what is computed, and a block");
+  /// Of all blocks; 0 if they cannot be divided.
+  std::int64_t blocks_bytes() const {
+    if (config_.section("model").get<std::string>("quantize") != "none") return 0;
+    return parameters_of_blocks(shapes_).value_or(0) * static_cast<std::int64_t>(shapes_.lm_head_VH().element_size());
+  }
+  /// Weights of the blocks are divided; embedding, last norm, head and adapters are whole.
+  std::int64_t held_weight_bytes() const {
+    return weight_bytes(shapes_) - blocks_bytes() + part(blocks_bytes(), Shard::kParameters);
   }
   std::int64_t block_bytes(std::int64_t bytes_of_all) const {
     return bytes_of_all / std::max<std::int64_t>(1, shapes_.traits().layers);
@@ -94,7 +99,7 @@ class MemoryPlanner {
     if (policy == "old" || has_adapter(config_)) return;
     const std::int64_t bytes = weight_bytes(shapes_);
     if (!section.get<bool>("offload")) {
-      add(plan_.device.always, "reference policy", part(bytes, Shard::kParameters), "[reference] policy");
+      add(plan_.device.always, "reference policy", held_weight_bytes(), "[reference] policy");
       return;
     }
     require_streamable(config_, shapes_);
@@ -215,10 +220,6 @@ std::int64_t MemoryOfPlace::bytes() const {
   for (const MemoryPart& part : always) bytes += part.bytes;
   for (const MemoryPart& part : phases) phase = std::max(phase, part.bytes);
   return bytes + phase;
-}
-
-Shard shard_of(const RunConfig& config) {
-  return *shard_named(config.section("distributed").get<std::string>("shard"));
 }
 
 TrainedSizes::TrainedSizes(const Model& shapes) {

@@ -4,6 +4,7 @@
 #include <drift/model.h>
 #include <drift/rollout.h>
 
+#include <core/components/divided_weights.h>
 #include <core/config/run_config.h>
 #include <core/ranks/shard.h>
 
@@ -42,9 +43,6 @@ struct Sharding {
   /// The share of the rank that has the most.
   std::int64_t largest_share(std::int64_t amount) const { return (amount + count - 1) / count; }
 };
-
-/// What a run divides among its ranks: `[distributed] shard`.
-Shard shard_of(const RunConfig& config);
 
 /// Sums over the parameters that are trained; of shapes, too.
 struct TrainedSizes {

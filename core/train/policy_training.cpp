@@ -97,7 +97,8 @@ PolicyTraining::PolicyTraining(const RunConfig& config, const Model& model, cons
                                          config.section("train").get<std::int64_t>("steps") *
                                              config.section("train").get<std::int64_t>("inner_iterations"),
                                          static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")),
-                                         shard_of(config))),
+                                         shard_of(config)),
+                 weight_shares(model)),
       policy_update_(model, components_.loss, components_.reference ? &*components_.reference : nullptr, optimizer_,
                      update_settings(config)),
       random_(run_stream(config)),
@@ -127,6 +128,14 @@ std::vector<NamedTensor> PolicyTraining::state() const {
     for (NamedTensor& tensor : components_.reference->state()) state.push_back(std::move(tensor));
   }
   return state;
+}
+
+std::vector<TensorPart> PolicyTraining::state_parts() const {
+  auto parts = optimizer_.state_parts();
+  if (components_.reference) {
+    for (TensorPart& part : components_.reference->state_parts()) parts.push_back(std::move(part));
+  }
+  return parts;
 }
 
 void PolicyTraining::load_state(const std::vector<NamedTensor>& state) {

@@ -41,7 +41,7 @@ class PolicyTraining final : public Training {
 
   StepRecord run(std::int64_t step) override;
   std::vector<NamedTensor> state() const override;
-  std::vector<TensorPart> state_parts() const override { return optimizer_.state_parts(); }
+  std::vector<TensorPart> state_parts() const override;
   void load_state(const std::vector<NamedTensor>& state) override;
 
  private:

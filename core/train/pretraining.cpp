@@ -43,7 +43,8 @@ Pretraining::Pretraining(const RunConfig& config, const Model& model, const Prom
       optimizer_(
           trainable_parameters(model),
           OptimizerSettings::from(config.section("pretrain"), config.section("pretrain").get<std::int64_t>("steps"),
-                                  static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), shard_)),
+                                  static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), shard_),
+          weight_shares(model)),
       random_(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "pretrain"),
       drops_inputs_(drops_inputs(config)),
       batch_size_(config.section("pretrain").get<std::int64_t>("batch_size")),

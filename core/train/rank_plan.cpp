@@ -2,6 +2,7 @@
 
 #include <core/components/components.h>
 #include <core/components/streamed_model.h>
+#include <core/update/policy_scores.h>
 
 #include <algorithm>
 #include <cmath>
@@ -20,6 +21,14 @@ double of_others(const Sharding& ranks) {
 /// Forwards of a row in an update: of the policy, and of others that score it.
 double forwards_of_row(const StepWork& work) {
   return static_cast<double>(work.forward_rows) / static_cast<double>(std::max<std::int64_t>(1, work.backward_rows));
+}
+
+/// Forwards without gradients of a rank, in the update of one step.
+double score_forwards(const StepWork& work, const Sharding& ranks) {
+  const std::int64_t steps = std::max<std::int64_t>(1, work.optimizer_steps);
+  const std::int64_t rows = ranks.largest_share((work.forward_rows - work.backward_rows + steps - 1) / steps);
+  const std::int64_t at_once = std::max<std::int64_t>(1, work.rows_scored_at_once);
+  return static_cast<double>(work.gap_forwards + steps * ((rows + at_once - 1) / at_once));
 }
 
 /// Passes of a rank over one step.
@@ -63,6 +72,12 @@ StepWork step_work(const RunConfig& config, const Model& shapes, const TrainingP
   work.weight_bytes = static_cast<double>(weight_bytes(shapes));
   work.trained_bytes = static_cast<double>(trained.bytes);
   work.gradient_bytes = static_cast<double>(trained.wide_bytes);
+  const auto element = static_cast<double>(shapes.lm_head_VH().element_size());
+  work.block_bytes = static_cast<double>(in_blocks.value_or(0)) * element;
+  work.trained_whole_bytes = trained.elements < plan.parameters ? work.trained_bytes : work.trained_bytes - work.block_bytes;
+  const bool on_cpu = config.section("run").get<std::string>("device") == "cpu";
+  work.rows_scored_at_once = rows_scored_at_once(shapes, work.sequence, on_cpu) / scoring_workers(shapes, on_cpu);
+  work.gap_forwards = config.section("train").get<std::int64_t>("gap_responses") > 0 ? 1 : 0;
   work.state_bytes = static_cast<double>(trained.masters + trained.moment_bytes(config));
   return work;
 }
@@ -91,11 +106,11 @@ MovedBytes moved_bytes(const StepWork& work, const Sharding& ranks) {
       moved.weights = others * work.trained_bytes * steps;
       moved.messages += pieces * (passes + steps);
       break;
-    case Shard::kParameters: {  // every forward and every backward gathers them
-      const double gathers = passes * (forwards_of_row(work) + 1);
+    case Shard::kParameters: {  // every forward and every backward gathers the blocks
+      const double gathers = 2 * passes + score_forwards(work, ranks);
       moved.gradients = others * work.gradient_bytes * passes;
-      moved.weights = others * work.weight_bytes * gathers;
-      moved.rollout_weights = others * work.weight_bytes * work.forwards;
+      moved.weights = others * (work.block_bytes * gathers + work.trained_whole_bytes * steps);
+      moved.rollout_weights = others * work.block_bytes * work.forwards;
       moved.messages += pieces * (passes + gathers + work.forwards);
       break;
     }

@@ -66,22 +66,27 @@ GradientSum::GradientSum(std::vector<at::Tensor> parameters, std::int64_t worker
 }
 
 // A backward goes through a model from its end, so its last parameters come first.
-GradientSum::GradientSum(std::vector<at::Tensor> parameters, const std::vector<std::size_t>& late)
+GradientSum::GradientSum(std::vector<at::Tensor> parameters, const std::vector<std::size_t>& late,
+                         const std::vector<std::int64_t>& block)
     : parameters_(std::move(parameters)),
       shares_(1, std::vector<Share>(parameters_.size())),
-      late_(late),
+      between_blocks_(!block.empty()),
+      late_{late},
       has_arrived_(parameters_.size()),
       own_(parameters_.size()) {
-  std::int64_t elements = 0;
-  for (std::size_t p = parameters_.size(); p-- > 0;) {
-    if (std::ranges::count(late, p) > 0) continue;
-    if (buckets_.empty() || elements >= kBucketElements) {
-      buckets_.emplace_back();
-      elements = 0;
+  const auto add = [&](bool in_blocks) {
+    for (std::size_t p = parameters_.size(); p-- > 0;) {
+      const std::int64_t own_block = between_blocks_ ? block[p] : -1;
+      if (std::ranges::count(late, p) > 0 || (own_block >= 0) != in_blocks) continue;
+      const bool is_full = buckets_.empty() || buckets_.back().elements >= kBucketElements;
+      if (is_full || (buckets_.back().block >= 0) != in_blocks) buckets_.emplace_back();
+      buckets_.back().parameters.push_back(p);
+      buckets_.back().elements += parameters_[p].numel();
+      buckets_.back().block = own_block;
     }
-    buckets_.back().push_back(p);
-    elements += parameters_[p].numel();
-  }
+  };
+  add(/*in_blocks=*/true);
+  add(/*in_blocks=*/false);
   add_hooks();
 }
 
@@ -132,11 +137,11 @@ std::vector<at::Tensor> GradientSum::take_total() {
 }
 
 void GradientSum::arrived(std::size_t parameter) {
-  if (buckets_.empty() || failed_exchange_) return;
+  if (buckets_.empty() || between_blocks_ || failed_exchange_) return;
   has_arrived_[parameter] = true;
   const auto is_here = [&](std::size_t p) { return has_arrived_[p]; };
   try {
-    while (next_bucket_ < buckets_.size() && std::ranges::all_of(buckets_[next_bucket_], is_here))
+    while (next_bucket_ < buckets_.size() && std::ranges::all_of(buckets_[next_bucket_].parameters, is_here))
       exchange(buckets_[next_bucket_++]);
   } catch (...) {  // not the model's fault, in whose backward this is
     failed_exchange_ = std::current_exception();
@@ -145,12 +150,16 @@ void GradientSum::arrived(std::size_t parameter) {
 
 void GradientSum::exchange(const Bucket& bucket) {
   std::vector<at::Tensor> sums;
-  for (const std::size_t p : bucket) sums.push_back(take(p));
+  for (const std::size_t p : bucket.parameters) sums.push_back(take(p));
   sums = run_ranks().reduce_scatter(std::move(sums));
-  for (std::size_t i = 0; i < bucket.size(); ++i) {
-    at::Tensor& own = own_[bucket[i]];
+  for (std::size_t i = 0; i < bucket.parameters.size(); ++i) {
+    at::Tensor& own = own_[bucket.parameters[i]];
     own = own.defined() ? own.add_(sums[i]) : sums[i];
   }
+}
+
+void GradientSum::blocks_done(std::int64_t layer) {
+  while (next_bucket_ < buckets_.size() && buckets_[next_bucket_].block > layer) exchange(buckets_[next_bucket_++]);
 }
 
 void GradientSum::end_round() {
@@ -162,7 +171,7 @@ void GradientSum::end_round() {
 }
 
 std::vector<at::Tensor> GradientSum::take_shares() {
-  if (!late_.empty()) exchange(late_);
+  if (!late_.parameters.empty()) exchange(late_);
   return std::exchange(own_, std::vector<at::Tensor>(parameters_.size()));
 }
 

@@ -19,13 +19,17 @@ namespace drift {
 /// buckets, those that a backward reaches first in the first one. A bucket that is complete is added up over the ranks
 /// while the backward goes on, and given back: besides the shares, one bucket and what came out of order are in memory.
 /// The backward of the ranks belong together in rounds, in which they exchange the same buckets in the same order,
-/// whether they have something for them or not.
+/// whether they have something for them or not. Where ranks divide the weights too, a backward is one sequence of
+/// exchanges on all ranks: a bucket leaves between two blocks (blocks_done()), whether or not this rank has a backward.
 class GradientSum {
  public:
   GradientSum(std::vector<at::Tensor> parameters, std::int64_t workers);
   /// Divided, for one worker. @param late  these, by number, are not exchanged before take_shares(); the others at the
   /// end of a round at the latest
-  GradientSum(std::vector<at::Tensor> parameters, const std::vector<std::size_t>& late);
+  /// @param block  of each parameter the block of the model that it is in, or -1: it is exchanged when a round ends.
+  /// Empty: buckets are exchanged as they become complete
+  GradientSum(std::vector<at::Tensor> parameters, const std::vector<std::size_t>& late,
+              const std::vector<std::int64_t>& block = {});
   ~GradientSum();
   GradientSum(const GradientSum&) = delete;
   GradientSum& operator=(const GradientSum&) = delete;
@@ -37,6 +41,9 @@ class GradientSum {
 
   /// Add the gradient of one parameter, dense or sparse, to this worker's share. The tensor may become the share.
   void add(std::int64_t worker, std::size_t parameter, at::Tensor gradient);
+
+  /// Collective: in this round the blocks from the last one down to that after `layer` have been passed.
+  void blocks_done(std::int64_t layer);
 
   /// Where the sum is divided, collective: the end of a round, which has one backward or, on some ranks, none.
   /// @throws Error what an exchange within the backward threw
@@ -57,8 +64,12 @@ class GradientSum {
     std::vector<at::Tensor> rows;
   };
 
-  /// Numbers of parameters that the ranks exchange together.
-  using Bucket = std::vector<std::size_t>;
+  /// What the ranks exchange together.
+  struct Bucket {
+    std::vector<std::size_t> parameters;  ///< their numbers
+    std::int64_t block = -1;              ///< the lowest that they are in
+    std::int64_t elements = 0;
+  };
 
   struct Hook;
   void add_hooks();
@@ -70,6 +81,7 @@ class GradientSum {
   std::vector<std::vector<Share>> shares_;
 
   std::vector<Bucket> buckets_;  // empty: nothing is divided
+  bool between_blocks_ = false;  // they are exchanged there
   Bucket late_;
   std::size_t next_bucket_ = 0;         // of this round
   std::vector<bool> has_arrived_;       // in this round

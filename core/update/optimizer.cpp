@@ -83,10 +83,11 @@ void require_finite(bool finite, const std::string& name) {
 
 /// A parameter and what AdamW keeps of it, or of this rank's share of it.
 struct Optimizer::Moved {
-  Moved(NamedTensor given, const OptimizerSettings& settings, bool divided)
+  Moved(NamedTensor given, const at::Tensor& share, const OptimizerSettings& settings, bool divided)
       : name(std::move(given.name)),
         parameter(given.tensor.detach()),
-        own(divided ? share_of(parameter) : parameter),
+        is_whole(!share.defined()),
+        own(!is_whole ? share : divided ? share_of(parameter) : parameter),
         begin(divided ? run_ranks().share(parameter.numel()).first : 0),
         master(make_master(own, settings.offload)) {
     const auto options = settings.narrow_moments ? master.options().dtype(at::kBFloat16) : master.options();
@@ -94,7 +95,7 @@ struct Optimizer::Moved {
     second = at::zeros(master.sizes(), options);
   }
 
-  bool has_master() const { return !master.is_alias_of(parameter); }
+  bool has_master() const { return !master.is_alias_of(own); }
   AdamWTensors tensors(const at::Tensor& gradient) const {
     return {master, first, second, gradient.contiguous(), has_master() ? own : at::Tensor(), begin};
   }
@@ -108,7 +109,9 @@ struct Optimizer::Moved {
   }
 
   std::string name;
-  at::Tensor parameter, own;  ///< all of it; what this rank moves, within it
+  at::Tensor parameter;       ///< all of it, or its shape alone
+  bool is_whole;              ///< this rank has all of it
+  at::Tensor own;             ///< what this rank moves
   std::int64_t begin;         ///< number of its first element
   at::Tensor master, first, second;
 };
@@ -200,9 +203,13 @@ OptimizerSettings OptimizerSettings::from(const Params& section, std::int64_t to
   return settings;
 }
 
-Optimizer::Optimizer(std::vector<NamedTensor> parameters, const OptimizerSettings& settings)
+Optimizer::Optimizer(std::vector<NamedTensor> parameters, const OptimizerSettings& settings,
+                     const std::map<std::string, at::Tensor>& shares)
     : settings_(settings), divided_(settings.divided && run_ranks().size() > 1) {
-  for (NamedTensor& parameter : parameters) moved_.emplace_back(std::move(parameter), settings, divided_);
+  for (NamedTensor& parameter : parameters) {
+    const auto share = shares.find(parameter.name);
+    moved_.emplace_back(std::move(parameter), share == shares.end() ? at::Tensor() : share->second, settings, divided_);
+  }
   if (!moved_.empty() && moved_.front().master.device() != moved_.front().parameter.device())
     host_ = std::make_unique<HostUpdate>(moved_.front().parameter);
 }
@@ -241,7 +248,9 @@ double Optimizer::step(std::vector<at::Tensor> gradients) {
   if (divided_) {
     require_finite_everywhere(diverged);
     std::vector<at::Tensor> parameters;
-    for (const Moved& one : moved_) parameters.push_back(one.parameter);
+    for (const Moved& one : moved_) {
+      if (one.is_whole) parameters.push_back(one.parameter);
+    }
     run_ranks().gather_shares(parameters);
   }
   ++updates_;

@@ -9,6 +9,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,10 +44,12 @@ struct OptimizerSettings {
 ///
 /// Where it is `divided`, a rank moves its share of each parameter's elements (Ranks::share), and the ranks then give
 /// each other the new weights. Every element has the bits that it has undivided, if no gradient is clipped: the norm is
-/// a sum in another order.
+/// a sum in another order. Of a parameter that no rank has whole the new weights stay where they are.
 class Optimizer {
  public:
-  Optimizer(std::vector<NamedTensor> parameters, const OptimizerSettings& settings);
+  /// @param shares  of parameters that no rank has whole, by name (weight_shares()): what this one moves
+  Optimizer(std::vector<NamedTensor> parameters, const OptimizerSettings& settings,
+            const std::map<std::string, at::Tensor>& shares = {});
   ~Optimizer();
 
   /// One update of the parameters. Gradients are float32 or of the parameters' type; the call may scale them in place.

@@ -6,6 +6,7 @@
 #include <core/base/phase_timer.h>
 #include <core/base/trainable.h>
 #include <core/boundary/plugin_call.h>
+#include <core/components/divided_weights.h>
 #include <core/ranks/ranks.h>
 #include <core/update/gradient_sum.h>
 #include <core/update/row_graph.h>
@@ -45,12 +46,21 @@ class GradientComputation {
         divides_gradients_(shard_ >= Shard::kGradients),
         workers_(divides_gradients_ ? 1 : scoring_workers(model, model.lm_head_VH().is_cpu())),
         length_(batch.trajectories->tokens_BL.size(1)),
-        gradients_(divides_gradients_ ? GradientSum(tensors(model), head_among(tensors(model), head_VH_))
-                                      : GradientSum(tensors(model), workers_)),
+        gradients_(divides_gradients_
+                       ? GradientSum(tensors(model), head_among(tensors(model), head_VH_), blocks_of(model))
+                       : GradientSum(tensors(model), workers_)),
         heads_(static_cast<std::size_t>(workers_), HeadWorker(head_VH_)) {
     loss.needs(needs_);
+    if (auto* divided = divided_weights(model))
+      divided->in_backward([this](std::int64_t layer) { gradients_.blocks_done(layer); });
     result_.current_FL = at::zeros({batch.plan->response_F.size(0), length_}, score_options());
   }
+
+  ~GradientComputation() {
+    if (auto* divided = divided_weights(model_)) divided->in_backward({});
+  }
+  GradientComputation(const GradientComputation&) = delete;
+  GradientComputation& operator=(const GradientComputation&) = delete;
 
   /// The graphs of all rows are alive together; the LM head runs on a few complete units at a time.
   void one_pass(const UpdatePass& pass) {
@@ -66,6 +76,7 @@ class GradientComputation {
         shards[worker] =
             std::make_unique<RowGraph>(model_, *batch_.trajectories, rows, begin, end, pass.recompute, batch_.adapters);
       });
+      accompany(model_);
     });
     const auto each_head = [&](const auto& body) {
       timed(result_.seconds.head, [&] {
@@ -90,7 +101,7 @@ class GradientComputation {
     }
     timed(result_.seconds.backward, [&] {
       for_shards(rows, [&](std::size_t worker, std::int64_t, std::int64_t) { backward(worker, *shards[worker]); });
-      gradients_.end_round();
+      end_round();
     });
   }
 
@@ -120,10 +131,13 @@ class GradientComputation {
                         batch_.adapters);
           part.backward_in_parts(heads_[worker], flat, logit_rows(), gradient);
           backward(worker, part);
-          if (divides_gradients_) end_round(rounds);
+          if (divides_gradients_) {
+            end_round();
+            --rounds;
+          }
         }
       });
-      while (rounds > 0) end_round(rounds);
+      for (; rounds > 0; --rounds) end_round();
     });
   }
 
@@ -159,6 +173,18 @@ class GradientComputation {
       if (parameters[p].is_same(head_VH)) return {p};
     }
     return {};
+  }
+
+  /// Of each trained parameter the block that it is in, or -1; nothing, where the weights are not divided.
+  static std::vector<std::int64_t> blocks_of(const Model& model) {
+    std::vector<std::int64_t> blocks;
+    const auto* divided = divided_weights(model);
+    if (divided == nullptr) return blocks;
+    for (const auto& parameter : trainable_parameters(model)) {
+      const auto found = divided->blocks().find(parameter.name);
+      blocks.push_back(found == divided->blocks().end() ? -1 : found->second);
+    }
+    return blocks;
   }
 
   template <class Body>
@@ -268,9 +294,10 @@ class GradientComputation {
     return gradients;
   }
 
-  void end_round(std::int64_t& left) {
+  /// Collective: of the backward that each rank has, or has not.
+  void end_round() {
+    accompany(model_);
     gradients_.end_round();
-    --left;
   }
 
   void backward(std::size_t worker, const RowGraph& rows) {

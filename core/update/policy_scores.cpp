@@ -1,5 +1,6 @@
 #include <core/update/policy_scores.h>
 
+#include <core/components/divided_weights.h>
 #include <core/ranks/ranks.h>
 
 #include <drift/parallel.h>
@@ -72,6 +73,7 @@ PolicyScores score_views(const Model& model, const Trajectories& trajectories, c
                     }
                   }
                 });
+  accompany(model);
   scores.gather_from_ranks();
   return scores;
 }
@@ -85,7 +87,7 @@ std::int64_t scoring_workers(const Model& model, bool on_cpu) {
   for (const auto& parameter : model.parameters()) {
     if (parameter.tensor.requires_grad()) parameters += parameter.tensor.numel();
   }
-  if (parameters > kFewParameters) return 1;
+  if (parameters > kFewParameters || divided_weights(model) != nullptr) return 1;
   return row_workers(model.traits().hidden_size, on_cpu);
 }
 

@@ -1,9 +1,12 @@
 #include <core/update/reference_policy.h>
 
+#include <core/components/divided_weights.h>
+
 #include <drift/error.h>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/lerp.h>
 
 #include <algorithm>
@@ -45,38 +48,49 @@ ReferencePolicy::ReferencePolicy(const ReferenceSettings& settings, const Model&
 }
 
 void ReferencePolicy::after_optimizer_step(std::int64_t count, const Model& policy) {
-  if (settings_.kind != ReferenceKind::kMovingAverage || count % settings_.sync_steps != 0) return;
+  if (!moves() || count % settings_.sync_steps != 0) return;
   const at::NoGradGuard no_gradient;
-  const auto from = policy.parameters();
-  const auto to = model_->parameters();
+  const auto from = held_weights(policy), to = held_weights(*model_);
   for (std::size_t p = 0; p < to.size(); ++p) {
-    auto reference = to[p].tensor;
-    reference.lerp_(from[p].tensor, settings_.mix);
+    auto reference = to[p].values;
+    reference.lerp_(from[p].values, settings_.mix);
   }
 }
 
 std::vector<NamedTensor> ReferencePolicy::state() const {
   std::vector<NamedTensor> state;
-  if (settings_.kind != ReferenceKind::kMovingAverage) return state;
-  for (const NamedTensor& parameter : model_->parameters()) {
-    state.push_back({kStatePrefix + parameter.name, parameter.tensor.detach().cpu()});
+  if (!moves()) return state;
+  for (const HeldWeight& weight : held_weights(*model_)) {
+    const auto whole = weight.parameter.options().device(at::kMeta).requires_grad(false);
+    state.push_back({kStatePrefix + weight.name, weight.is_share ? at::empty(weight.parameter.sizes(), whole)
+                                                                 : weight.values.detach().cpu()});
   }
   return state;
 }
 
+std::vector<TensorPart> ReferencePolicy::state_parts() const {
+  std::vector<TensorPart> parts;
+  if (!moves()) return parts;
+  for (const HeldWeight& weight : held_weights(*model_)) {
+    if (weight.is_share) parts.push_back({kStatePrefix + weight.name, weight.first, weight.values});
+  }
+  return parts;
+}
+
 void ReferencePolicy::load_state(const std::vector<NamedTensor>& state) {
-  if (settings_.kind != ReferenceKind::kMovingAverage) return;
+  if (!moves()) return;
   const at::NoGradGuard no_gradient;
-  for (const NamedTensor& parameter : model_->parameters()) {
-    const std::string name = kStatePrefix + parameter.name;
+  for (const HeldWeight& weight : held_weights(*model_)) {
+    const std::string name = kStatePrefix + weight.name;
     const auto saved =
         std::find_if(state.begin(), state.end(), [&](const NamedTensor& tensor) { return tensor.name == name; });
-    if (saved == state.end() || saved->tensor.sizes() != parameter.tensor.sizes()) {
+    if (saved == state.end() || saved->tensor.sizes() != weight.parameter.sizes()) {
       throw Error("the training state lacks `" + name + "`",
                   "the checkpoint was written by another version of Drift, or without reference.policy = \"ema\"");
     }
-    auto reference = parameter.tensor;
-    reference.copy_(saved->tensor);
+    auto reference = weight.values;
+    reference.copy_(weight.is_share ? saved->tensor.view({-1}).narrow(0, weight.first, reference.numel())
+                                    : saved->tensor);
   }
 }
 

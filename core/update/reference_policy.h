@@ -4,6 +4,7 @@
 #include <drift/params.h>
 
 #include <core/components/components.h>
+#include <core/io/safetensors.h>
 #include <core/update/policy_scores.h>
 
 #include <cstdint>
@@ -44,12 +45,16 @@ class ReferencePolicy {
   /// After optimizer step `count` (1, 2, … since the run began).
   void after_optimizer_step(std::int64_t count, const Model& policy);
 
-  /// The weights, if they are not those of the run's first model: "reference.NAME".
+  /// The weights, if they are not those of the run's first model: "reference.NAME". Those that ranks divide are on the
+  /// meta device; this rank's elements of them are the parts.
   std::vector<NamedTensor> state() const;
+  std::vector<TensorPart> state_parts() const;
   /// @throws Error if a tensor is missing or misshapen.
   void load_state(const std::vector<NamedTensor>& state);
 
  private:
+  bool moves() const { return settings_.kind == ReferenceKind::kMovingAverage; }
+
   ReferenceSettings settings_;
   Loaded<Model> model_;
   const Model* shared_ = nullptr;

@@ -1,5 +1,6 @@
 // libdrift_mpi.so: the transport of a run that an MPI launcher has started. The program does not need MPI.
 
+#include "background.h"
 #include "rank_watch.h"
 #include "turns.h"
 
@@ -14,6 +15,7 @@
 #include <climits>
 #include <csignal>
 #include <cstdio>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -62,6 +64,7 @@ class MpiTransport final : public Transport {
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
     watch_.emplace(mpi_);
     turns_.emplace(mpi_);
+    background_.emplace(mpi_);
   }
 
   int rank() const override { return rank_; }
@@ -84,6 +87,21 @@ class MpiTransport final : public Transport {
     });
   }
 
+  void begin_gather(const void* mine, void* all, std::span<const std::int64_t> bytes) override {
+    const Pieces& pieces = gathering_.emplace_back(bytes);
+    background_->begin([&](MPI_Request* request) {
+      MPI_Iallgatherv(mine, pieces.counts[static_cast<std::size_t>(rank_)], MPI_BYTE, all, pieces.counts.data(),
+                      pieces.offsets.data(), MPI_BYTE, MPI_COMM_WORLD, request);
+    });
+  }
+
+  void finish_gathers() override {
+    watch_->enter();
+    wait_until([&] { return background_->is_idle(); });
+    watch_->leave();
+    gathering_.clear();
+  }
+
   std::int64_t next(std::int64_t count) override { return turns_->next(count); }
 
   void watch(const WatchLimits& limits, Lost lost) override { watch_->begin(limits, std::move(lost)); }
@@ -103,6 +121,7 @@ class MpiTransport final : public Transport {
     together([](MPI_Request* request) { MPI_Ibarrier(MPI_COMM_WORLD, request); });
     watch_->end();
     turns_->end();
+    background_->end();
     MPI_Finalize();
   }
 
@@ -128,8 +147,14 @@ class MpiTransport final : public Transport {
       const std::lock_guard lock(mpi_);
       begin(&request);
     }
+    wait_until([&] { return is_done(request); });
+    watch_->leave();
+  }
+
+  template <class Done>
+  void wait_until(const Done& done) {
     const auto start = Clock::now();
-    while (!is_done(request)) {
+    while (!done()) {
       if (rank_ == 0) look_for_failure();
       if (Clock::now() - start < kBusyWait) {
         ::sched_yield();
@@ -137,7 +162,6 @@ class MpiTransport final : public Transport {
         std::this_thread::sleep_for(kPause);
       }
     }
-    watch_->leave();
   }
 
   bool is_done(MPI_Request& request) {
@@ -164,6 +188,8 @@ class MpiTransport final : public Transport {
   std::timed_mutex mpi_;  // MPI is called by one thread at a time
   std::optional<RankWatch> watch_;
   std::optional<Turns> turns_;
+  std::optional<Background> background_;
+  std::list<Pieces> gathering_;  // MPI reads them until the gathers have ended
   int rank_ = 0, size_ = 1;
 };
 
