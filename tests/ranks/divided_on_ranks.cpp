@@ -1,10 +1,11 @@
-// What the ranks divide among them: the optimizer's state and the gradients.
+// What the ranks divide among them: the optimizer's state, the gradients and the weights.
 
 #include "tests/ranks/algorithm_case.h"
 
 #include <core/base/adapters.h>
 #include <core/base/trainable.h>
 #include <core/components/adapters.h>
+#include <core/components/divided_weights.h>
 #include <core/update/optimizer.h>
 
 #include "tests/support/golden_backbones.h"
@@ -14,6 +15,7 @@
 #include <ATen/OpMathType.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
@@ -51,20 +53,36 @@ struct Trained {
 struct Division {
   at::ScalarType type;
   bool has_adapters;
+  const char* family = "llada";
 };
 
 void PrintTo(const Division& division, std::ostream* out) {
-  *out << at::toString(division.type) << (division.has_adapters ? ", adapters" : "");
+  *out << division.family << ", " << at::toString(division.type) << (division.has_adapters ? ", adapters" : "");
+}
+
+/// What is trained, gathered where the ranks divide it.
+std::vector<at::Tensor> trained_weights(const Model& model) {
+  std::vector<at::Tensor> trained;
+  for (const HeldWeight& weight : held_weights(model)) {
+    if (!weight.parameter.requires_grad()) continue;
+    trained.push_back(weight.values.detach());
+    if (!weight.is_share) continue;
+    trained.back() = at::empty(weight.parameter.sizes(), weight.values.options());
+    run_ranks().begin_gather({weight.values}, {trained.back()});
+    run_ranks().finish_gather();
+  }
+  return trained;
 }
 
 class DividedTest : public testing::TestWithParam<Division> {
  protected:
   std::unique_ptr<Model> open() const {
-    const auto folder = test::source_dir() / "tests/golden/data/ckpt/llada_a";
-    if (!GetParam().has_adapters) return test::open_checkpoint("llada", folder, GetParam().type);
+    const std::string family = GetParam().family;
+    const auto folder = test::source_dir() / "tests/golden/data/ckpt" / (family + "_a");
+    if (!GetParam().has_adapters) return test::open_checkpoint(family, folder, GetParam().type);
     AdapterDescription adapter;
     adapter.rank = 3;
-    auto model = test::open_with_adapters("llada", folder, adapter);
+    auto model = test::open_with_adapters(family, folder, adapter);
     initialize_adapters(adapter_parameters(*model), RandomStream(3, "adapter"));
     return model;
   }
@@ -77,15 +95,15 @@ class DividedTest : public testing::TestWithParam<Division> {
         alone([&] { return AlgorithmCase(*test::all_plugins().find_bundle("espo"), *model, trajectories); });
     EXPECT_TRUE(one.needs.reference);
     const std::int64_t budget = 1 + rows_at_a_time * model->training_bytes_per_row(kPrompt + 12);
-    Optimizer optimizer(trainable_parameters(*model), adamw(shard, clip));
+    if (shard == Shard::kParameters && run_ranks().size() > 1) divide_weights(*model);
+    Optimizer optimizer(trainable_parameters(*model), adamw(shard, clip), weight_shares(*model));
     Trained trained;
     for (int iteration = 0; iteration < 2; ++iteration) {
       auto gradient = policy_gradient(*model, *one.loss, one.batch, budget, shard);
       trained.losses.push_back(gradient.loss);
       trained.norms.push_back(optimizer.step(std::move(gradient.gradients)));
     }
-    for (const NamedTensor& parameter : trainable_parameters(*model))
-      trained.weights.push_back(parameter.tensor.detach());
+    trained.weights = trained_weights(*model);
     trained.state = optimizer.state();
     trained.parts = optimizer.state_parts();
     return trained;
@@ -114,14 +132,17 @@ TEST_P(DividedTest, UpdatesAreThoseOfOneProcessWhateverIsDivided) {
   for (const std::int64_t rows : {1000, 4, 0}) {
     const auto expected = alone([&] { return train(Shard::kNone, rows); });
     const auto whole = train(Shard::kNone, rows);
-    for (const Shard shard : {Shard::kOptimizer, Shard::kGradients}) {
+    std::map<Shard, Trained> by_shard;
+    for (const Shard shard : {Shard::kOptimizer, Shard::kGradients, Shard::kParameters}) {
       SCOPED_TRACE(std::string(name_of(shard)) + ", " + std::to_string(rows) + " rows at a time");
-      const auto divided = train(shard, rows);
+      const Trained& divided = by_shard[shard] = train(shard, rows);
       expect_near(divided, expected, tolerance_of(GetParam().type));
       expect_near(divided, whole, tolerance_of(GetParam().type));
-      if (shard != Shard::kOptimizer) continue;
+      if (shard == Shard::kGradients) continue;  // which adds up passes in another order, as division of weights does
+      const Trained& same = shard == Shard::kOptimizer ? whole : by_shard[Shard::kGradients];
       for (std::size_t p = 0; p < whole.weights.size(); ++p)
-        EXPECT_TRUE(at::equal(divided.weights[p], whole.weights[p])) << "not the same bits: parameter " << p;
+        EXPECT_TRUE(at::equal(divided.weights[p], same.weights[p])) << "not the same bits: parameter " << p;
+      EXPECT_EQ(divided.losses, same.losses);
     }
   }
 }
@@ -131,9 +152,7 @@ TEST_P(DividedTest, TheNormThatClipsIsThatOfTheWholeGradient) {
   expect_near(divided, whole, tolerance_of(GetParam().type));
 }
 
-// A checkpoint has what one process would write, in pieces.
-TEST_P(DividedTest, ThePartsOfTheStateMakeThatOfOneProcess) {
-  const auto whole = train(Shard::kNone, 1000), divided = train(Shard::kOptimizer, 1000);
+void expect_parts_of(const Trained& whole, const Trained& divided) {
   if (run_ranks().size() == 1) {
     EXPECT_TRUE(divided.parts.empty());
     return;
@@ -152,6 +171,12 @@ TEST_P(DividedTest, ThePartsOfTheStateMakeThatOfOneProcess) {
     EXPECT_TRUE(at::equal(part.values, whole.state[t].tensor.view({-1}).narrow(0, part.first, part.values.numel())))
         << name;
   }
+}
+
+// A checkpoint has what one process would write, in pieces.
+TEST_P(DividedTest, ThePartsOfTheStateMakeThatOfOneProcess) {
+  const auto whole = train(Shard::kNone, 1000);
+  for (const Shard shard : {Shard::kOptimizer, Shard::kParameters}) expect_parts_of(whole, train(shard, 1000));
 }
 
 TEST_P(DividedTest, AStateOfOneProcessGoesOnDividedAndBack) {
@@ -198,7 +223,8 @@ TEST_P(DividedTest, AGradientThatIsNotFiniteOnOneRankIsTheSameErrorOnAll) {
 
 INSTANTIATE_TEST_SUITE_P(Models, DividedTest,
                          testing::Values(Division{at::kFloat, false}, Division{at::kDouble, false},
-                                         Division{at::kBFloat16, false}, Division{at::kFloat, true}));
+                                         Division{at::kBFloat16, false}, Division{at::kFloat, true},
+                                         Division{at::kFloat, false, "dream"}, Division{at::kFloat, true, "dream"}));
 
 }  // namespace
 }  // namespace drift

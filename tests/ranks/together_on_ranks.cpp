@@ -4,6 +4,7 @@
 
 #include <core/base/model_policy.h>
 #include <core/base/trainable.h>
+#include <core/components/divided_weights.h>
 #include <core/rollout/together.h>
 
 #include "tests/support/golden_backbones.h"
@@ -36,17 +37,31 @@ void PrintTo(const Backbone& backbone, std::ostream* out) {
 class TogetherTest : public testing::TestWithParam<Backbone> {
  protected:
   TogetherTest()
-      : model_(test::open_checkpoint(
-            GetParam().family, test::source_dir() / "tests/golden/data/ckpt" / (GetParam().family + std::string("_a")),
-            GetParam().type)) {
+      : model_(open()) {
     const auto group_B = at::arange(kResponses, at::kLong).floor_divide(kGroupSize);
     prompts_ = {(group_B.unsqueeze(1) * 31 + at::arange(kPrompt, at::kLong) * 17 + 5).remainder(200),
                 at::ones({kResponses, kPrompt}, at::kBool), group_B};
   }
 
+  static std::unique_ptr<Model> open() {
+    return test::open_checkpoint(
+        GetParam().family, test::source_dir() / "tests/golden/data/ckpt" / (GetParam().family + std::string("_a")),
+        GetParam().type);
+  }
+  /// With weights that the ranks divide, if there are several.
+  static std::unique_ptr<Model> open_divided() {
+    auto model = open();
+    if (run_ranks().size() > 1) divide_weights(*model);
+    return model;
+  }
+
   Trajectories roll_out(const std::string& rollout, const std::map<std::string, ParamValue>& settings) const {
+    return roll_out(*model_, rollout, settings);
+  }
+  Trajectories roll_out(const Model& model, const std::string& rollout,
+                        const std::map<std::string, ParamValue>& settings) const {
     const at::NoGradGuard no_gradient;
-    const ModelPolicy policy(*model_);
+    const ModelPolicy policy(model);
     RolloutInput input;
     input.policy = &policy;
     input.prompts = prompts_;
@@ -54,7 +69,7 @@ class TogetherTest : public testing::TestWithParam<Backbone> {
     input.step = 2;
     input.first_response = 40;
     Trajectories made;
-    generate_together(*test::create<Rollout>(rollout, rollout, settings), *model_, input, made);
+    generate_together(*test::create<Rollout>(rollout, rollout, settings), model, input, made);
     return made;
   }
 
@@ -62,12 +77,13 @@ class TogetherTest : public testing::TestWithParam<Backbone> {
   Prompts prompts_;
 };
 
+const std::map<std::string, ParamValue> kUneven{
+    {"length", std::int64_t{12}}, {"block", std::int64_t{4}},       {"threshold", 0.05},
+    {"temperature", 1.0},         {"cache", std::string("prefix")}, {"early_stop", true}};
+
 TEST_P(TogetherTest, TheyWriteTheResponsesThatOneWrites) {
-  const std::map<std::string, ParamValue> block{
-      {"length", std::int64_t{12}}, {"block", std::int64_t{4}},       {"threshold", 0.05},
-      {"temperature", 1.0},         {"cache", std::string("prefix")}, {"early_stop", true}};
   const std::map<std::string, ParamValue> diffusion{{"length", std::int64_t{9}}, {"steps", std::int64_t{5}}};
-  for (const auto& [name, settings] : {std::pair("block", block), std::pair("diffusion", diffusion)}) {
+  for (const auto& [name, settings] : {std::pair("block", kUneven), std::pair("diffusion", diffusion)}) {
     SCOPED_TRACE(name);
     const auto expected = alone([&, &name = name, &settings = settings] { return roll_out(name, settings); });
     const auto made = roll_out(name, settings);
@@ -78,6 +94,32 @@ TEST_P(TogetherTest, TheyWriteTheResponsesThatOneWrites) {
     EXPECT_LT((made.commit_logprob_BL - expected.commit_logprob_BL).abs().max().item<double>(), 1e-5);
     EXPECT_TRUE(at::equal(made.prompts.tokens_BP, prompts_.tokens_BP));
   }
+}
+
+// Responses that need different numbers of forwards: ranks that have finished gather the others' blocks with them.
+TEST_P(TogetherTest, ResponsesAndScoresOfDividedWeightsAreThoseOfWholeOnes) {
+  const auto divided = open_divided();
+  const auto expected = alone([&] { return roll_out("block", kUneven); });
+  EXPECT_GT(expected.forwards_B.max().item<std::int64_t>(), expected.forwards_B.min().item<std::int64_t>());
+  const auto made = roll_out(*divided, "block", kUneven);
+  EXPECT_TRUE(at::equal(made.tokens_BL, expected.tokens_BL));
+  EXPECT_TRUE(at::equal(made.forwards_B, expected.forwards_B));
+  const AlgorithmCase one =
+      alone([&] { return AlgorithmCase(*test::all_plugins().find_bundle("d1"), *model_, expected); });
+  const auto score = [&](const Model& model) {
+    return score_views(model, one.trajectories, one.plan, all_views(one.plan), true).logprob_FL;
+  };
+  EXPECT_TRUE(at::equal(score(*divided), score(*model_)));
+}
+
+TEST_P(TogetherTest, DividedWeightsAreInMemoryOnlyWhileTheyAreUsed) {
+  const auto divided = open_divided();
+  for (const HeldWeight& weight : held_weights(*divided)) {
+    if (!weight.is_share) continue;
+    EXPECT_LE(weight.values.numel(), weight.parameter.numel() / run_ranks().size() + 1) << weight.name;
+    EXPECT_EQ(weight.parameter.storage().data(), nullptr) << weight.name;
+  }
+  EXPECT_EQ(weight_shares(*divided).empty(), run_ranks().size() == 1);
 }
 
 void expect_same_update(const PolicyGradient& got, const PolicyGradient& want, bool exact) {
@@ -140,6 +182,22 @@ TEST_P(TogetherTest, ScoresAreThoseOfOneProcess) {
   EXPECT_LT((together.entropy_FL - expected.entropy_FL).abs().max().item<double>(), tolerance);
 }
 
+// One response with one masked state is one row: all other ranks gather for the one that has it.
+TEST_P(TogetherTest, WithoutARowRanksGatherWithTheOthers) {
+  const auto trajectories = test::make_trajectories(1, 1, kPrompt, 12, 200, 0);
+  const AlgorithmCase one =
+      alone([&] { return AlgorithmCase(*test::all_plugins().find_bundle("d1"), *model_, trajectories); });
+  UpdateBatch batch = one.batch;
+  batch.advantage_B = at::ones({1}, at::kDouble);
+  const auto expected = policy_gradient(*model_, *one.loss, batch, 1 << 30, Shard::kGradients);
+  EXPECT_EQ(expected.rows, 1);
+  const auto divided = open_divided();
+  const auto got = policy_gradient(*divided, *one.loss, batch, 1 << 30, Shard::kParameters);
+  EXPECT_EQ(got.loss, expected.loss);
+  for (std::size_t p = 0; p < expected.gradients.size(); ++p)
+    EXPECT_TRUE(at::equal(got.gradients[p], expected.gradients[p])) << "parameter " << p;
+}
+
 INSTANTIATE_TEST_SUITE_P(Backbones, TogetherTest,
                          testing::Values(Backbone{"llada", at::kFloat}, Backbone{"llada", at::kDouble},
                                          Backbone{"dream", at::kFloat}, Backbone{"dream", at::kDouble}));
@@ -163,6 +221,17 @@ TEST(Ranks, WithoutARowTakePart) {
                                                 : expected.gradients[p].reshape({-1}).narrow(0, begin, end - begin);
       EXPECT_TRUE(at::allclose(shares[p].reshape({-1}), want, 1e-12, 1e-14)) << name_of(shard) << ", parameter " << p;
     }
+  }
+}
+
+TEST(Ranks, RefuseToDivideAModelThatCannotBeAskedForItsBlocks) {
+  test::TinyModel model(11, 5, at::kFloat);
+  try {
+    divide_weights(model);
+    FAIL() << "it was divided";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("model family " + model.traits().family));
+    EXPECT_THAT(error.hint(), testing::HasSubstr("distributed.shard = \"gradients\""));
   }
 }
 
