@@ -152,9 +152,7 @@ TEST_F(Memory, EightGpusHoldWhatOneDoesNot) {
 
   EXPECT_EQ(plan(run + "--ranks 8 --set distributed.shard=gradients")["memory"]["together"], bytes("gradients"));
 
-  EXPECT_THAT(runs_.train("planned", run + "--dry-run --ranks 8 --shard gradients").output,
-              Not(HasSubstr("not built")));
-  EXPECT_THAT(runs_.train("planned", run + "--dry-run --ranks 8 --shard parameters").output, HasSubstr("not built"));
+  EXPECT_LT(bytes("parameters"), std::int64_t{40} << 30);
   EXPECT_THAT(runs_.train("planned", "--ranks 8").error, HasSubstr("it goes with --dry-run"));
   EXPECT_THAT(runs_.train("planned", "--dry-run --ranks 8 --link 0").error, HasSubstr("must be more than 0"));
   EXPECT_THAT(runs_.train("planned", "--dry-run --ranks 8 --shard all").error, HasSubstr("--shard is none, optimizer"));

@@ -61,10 +61,39 @@ TEST_F(RanksRun, OfADividedStateGoesOnWithAnotherNumberOfRanks) {
   }
 }
 
+// Each rank reads, trains and writes its share of the weights, from which any number of ranks goes on.
+TEST_F(RanksRun, OfDividedWeightsIsTheRunOfOneProcess) {
+  ASSERT_EQ(runs_.train("one", "--steps 5").status, 0);
+  const std::string parameters = "--set distributed.shard=parameters ";
+  const auto begin = train(3, "divided", parameters + "--steps 2");
+  ASSERT_EQ(begin.status, 0) << begin.error;
+  ASSERT_EQ(train(1, "divided", "--resume --steps 3").status, 0);
+  const auto end = train(2, "divided", parameters + "--resume --steps 5");
+  ASSERT_EQ(end.status, 0) << end.error;
+  expect_same_run("divided", "one");
+  for (const char* name : {"model.safetensors", "training_state.safetensors"}) {
+    const auto file = [&](const std::string& run) {
+      return SafetensorsFile(runs_.run(run) / "checkpoints/last" / name);
+    };
+    EXPECT_EQ(file("divided").header_text(), file("one").header_text()) << name;
+  }
+}
+
+// A reference policy that moves is divided as the policy is, and saved in pieces.
+TEST_F(RanksRun, OfDividedWeightsHasADividedReferencePolicy) {
+  const std::string kl = "--set algorithm.loss.beta=0.1 --set reference.policy=ema --set reference.sync_steps=1 ";
+  ASSERT_EQ(runs_.train("one", kl + "--steps 4").status, 0);
+  const std::string parameters = "--set distributed.shard=parameters ";
+  ASSERT_EQ(train(2, "divided", kl + parameters + "--steps 2").status, 0);
+  const auto end = train(3, "divided", kl + parameters + "--resume --steps 4");
+  ASSERT_EQ(end.status, 0) << end.error;
+  expect_same_run("divided", "one");
+}
+
 TEST_F(RanksRun, ThatCannotDivideTheWeightsIsRefusedBeforeAnythingIsWritten) {
-  const auto result = train(2, "a", "--set distributed.shard=parameters");
+  const auto result = train(2, "a", "--set distributed.shard=parameters --set model.quantize=nf4 --adapter lora");
   EXPECT_NE(result.status, 0);
-  EXPECT_EQ(count_of("distributed.shard = \"parameters\" is planned by --dry-run, and not built", result.error), 1u)
+  EXPECT_EQ(count_of("distributed.shard = \"parameters\" divides weights in their own type", result.error), 1u)
       << result.error;
   EXPECT_FALSE(fs::exists(runs_.run("a")));
 }
