@@ -25,8 +25,11 @@ StepWork small_step() {
   work.score_sets = 2;
   work.token_operations = 100;
   work.head_operations = 50;
+  work.rows_scored_at_once = 2;
   work.weight_bytes = 4000;
+  work.block_bytes = 3200;
   work.trained_bytes = 2000;
+  work.trained_whole_bytes = 400;
   work.gradient_bytes = 4000;
   work.state_bytes = 12000;
   work.pieces = 3;
@@ -55,8 +58,9 @@ TEST(RankPlan, WhatIsDividedDecidesWhatMoves) {
   EXPECT_EQ(moved(Shard::kOptimizer).rollout_weights, 0);
 
   EXPECT_EQ(moved(Shard::kParameters).gradients, 3000);
-  EXPECT_EQ(moved(Shard::kParameters).weights, 3 * 3000) << "for two forwards and a backward";
-  EXPECT_EQ(moved(Shard::kParameters).rollout_weights, 5 * 3000) << "for each forward";
+  EXPECT_EQ(moved(Shard::kParameters).weights, 4 * 2400 + 300)
+      << "the blocks' for two forwards that score four rows, a forward and a backward; and new ones outside of blocks";
+  EXPECT_EQ(moved(Shard::kParameters).rollout_weights, 5 * 2400) << "for each forward";
 }
 
 TEST(RankPlan, DividedGradientsLeaveAfterEveryPass) {
