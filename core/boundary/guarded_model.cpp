@@ -135,7 +135,8 @@ class GuardedModel final : public Guard<Model>,
     return call("block_parameters", [&] { return as<nn::BlockWeightsOnDemand>().block_parameters(layer); });
   }
   std::int64_t first_block_with_gradient() const override {
-    return call("first_block_with_gradient", [&] { return as<nn::BlockWeightsOnDemand>().first_block_with_gradient(); });
+    return call("first_block_with_gradient",
+                [&] { return as<nn::BlockWeightsOnDemand>().first_block_with_gradient(); });
   }
   void take_blocks_from(std::shared_ptr<nn::BlockSource> source) override {
     call("take_blocks_from", [&] { as<nn::BlockWeightsOnDemand>().take_blocks_from(std::move(source)); });

@@ -3,17 +3,22 @@
 #include <core/boundary/plugin_call.h>
 #include <core/cli/command.h>
 #include <core/config/diagnostic.h>
+#include <core/ranks/launch.h>
 #include <core/ranks/ranks.h>
 #include <core/report/terminal.h>
 
 #include <drift/export.h>
 
+#include <chrono>
 #include <csignal>
 #include <exception>
 #include <iostream>
+#include <thread>
 
 namespace drift {
 namespace {
+
+constexpr std::chrono::seconds kLaunchersTime(3);
 
 void print_error(const std::string& what, const std::string& hint, bool colour) {
   std::cerr << (colour ? "\033[1;31merror\033[0m: " : "error: ") << printable(what) << "\n";
@@ -24,6 +29,9 @@ void print_error(const std::string& what, const std::string& hint, bool colour) 
 /// first one, and prints only if that does not end the run.
 int failed(int status, const Error& error, bool colour) {
   Ranks& ranks = run_ranks();
+  // Ranks that have not found each other yet were most likely given the same mistake. The first one says it and ends,
+  // whereupon the launcher ends the others.
+  if (ranks.size() == 1 && launched_rank() > 0) std::this_thread::sleep_for(kLaunchersTime);
   const auto* const mistakes = dynamic_cast<const ConfigError*>(&error);
   if (!ranks.is_first()) {
     std::string what = mistakes != nullptr ? mistakes->text(false) : error.what();

@@ -136,8 +136,7 @@ std::string RankReport::by_count() const {
 
 std::string RankReport::text() const {
   return "\nranks, bytes and seconds of a step (formulas and assumptions: docs/scale.md)\n" + by_shard() +
-         "\nshard = " + name_of(shard_) + "\n" + by_count() +
-         "\nnote: a plan by formulas\n";
+         "\nshard = " + name_of(shard_) + "\n" + by_count() + "\nnote: a plan by formulas\n";
 }
 
 nlohmann::ordered_json RankReport::json() const {

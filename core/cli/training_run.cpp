@@ -219,9 +219,10 @@ void check_shard(const RunConfig& config) {
                     quantization + "\"",
                 "set distributed.shard = \"none\": weights in 4 bits take a quarter of the memory on each rank");
   if (config.has("reference") && config.section("reference").get<bool>("offload"))
-    throw Error("distributed.shard = \"parameters\" divides the reference policy's weights too: reference.offload "
-                "would read them from the files instead",
-                "set reference.offload = false");
+    throw Error(
+        "distributed.shard = \"parameters\" divides the reference policy's weights too: reference.offload "
+        "would read them from the files instead",
+        "set reference.offload = false");
 }
 
 /// What run_training() does, after it has found the other ranks.

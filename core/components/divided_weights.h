@@ -74,9 +74,9 @@ class DividedWeights final : public nn::BlockSource {
   std::size_t block_bytes_ = 0;
   std::map<std::string, at::Tensor> shares_;
   std::map<std::string, std::int64_t> block_of_;
-  std::array<at::Tensor, 2> places_;           // of blocks with even and with odd numbers
-  std::array<std::int64_t, 2> held_{-1, -1};   // the blocks that are there
-  std::int64_t coming_ = -1;                   // the block that is being gathered
+  std::array<at::Tensor, 2> places_;          // of blocks with even and with odd numbers
+  std::array<std::int64_t, 2> held_{-1, -1};  // the blocks that are there
+  std::int64_t coming_ = -1;                  // the block that is being gathered
   std::function<void(std::int64_t)> then_;
 };
 
@@ -93,8 +93,8 @@ void accompany(const Model& model);
 /// A parameter as this rank has it.
 struct HeldWeight {
   std::string name;
-  at::Tensor parameter;    ///< the model's: without values, if this rank has a share of it
-  at::Tensor values;       ///< the parameter itself, or this rank's share of it, flat
+  at::Tensor parameter;  ///< the model's: without values, if this rank has a share of it
+  at::Tensor values;     ///< the parameter itself, or this rank's share of it, flat
   bool is_share = false;
   std::int64_t first = 0;  ///< number of the share's first element
 };

@@ -71,6 +71,10 @@ int launched_ranks() {
   return std::max(1, ranks);
 }
 
+int launched_rank() {
+  return std::max({number_in("OMPI_COMM_WORLD_RANK"), number_in("PMI_RANK"), number_in("PMIX_RANK")});
+}
+
 TransportState transport_state() {
   void* const library = open_transport();
   void* const describe = library == nullptr ? nullptr : ::dlsym(library, kDescribeTransport);

@@ -11,6 +11,8 @@ namespace drift {
 /// How many processes a launcher (mpirun, srun with PMIx or PMI-2) has started for this run, by the environment that
 /// it gives to each; 1 if there is none.
 int launched_ranks();
+/// The number of this process among them, by the same environment.
+int launched_rank();
 
 /// What there is to run on several ranks with. `problem` is empty if it can be used.
 struct TransportState {

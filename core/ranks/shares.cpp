@@ -137,9 +137,8 @@ void Ranks::begin_gather(const std::vector<at::Tensor>& shares, const std::vecto
       const auto [begin, end] = share(tensors[t].numel(), r);
       bytes.push_back((end - begin) * static_cast<std::int64_t>(tensors[t].element_size()));
     }
-    exchange(bytes[static_cast<std::size_t>(rank())] * (size() - 1), [&] {
-      transport_->begin_gather(shares[t].const_data_ptr(), tensors[t].mutable_data_ptr(), bytes);
-    });
+    exchange(bytes[static_cast<std::size_t>(rank())] * (size() - 1),
+             [&] { transport_->begin_gather(shares[t].const_data_ptr(), tensors[t].mutable_data_ptr(), bytes); });
   }
 }
 

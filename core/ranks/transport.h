@@ -42,8 +42,8 @@ class Transport {
   virtual void all_to_all(const void* mine, std::span<const std::int64_t> sent, void* theirs,
                           std::span<const std::int64_t> received) = 0;
 
-  /// Collective: begins what all_gather() does. The memory is the transport's until finish_gathers() has returned. Other
-  /// collective calls may come between.
+  /// Collective: begins what all_gather() does. The memory is the transport's until finish_gathers() has returned.
+  /// Other collective calls may come between.
   virtual void begin_gather(const void* mine, void* all, std::span<const std::int64_t> bytes) = 0;
   /// Collective: the end of all that have begun. None may have.
   virtual void finish_gathers() = 0;

@@ -84,7 +84,8 @@ std::vector<TensorPart> weight_parts(const Model& model) {
   std::vector<TensorPart> parts;
   for (const HeldWeight& weight : held_weights(model)) {
     const auto [begin, end] = run_ranks().share(weight.parameter.numel());
-    const auto values = weight.is_share ? weight.values : weight.values.detach().view({-1}).narrow(0, begin, end - begin);
+    const auto values =
+        weight.is_share ? weight.values : weight.values.detach().view({-1}).narrow(0, begin, end - begin);
     parts.push_back({weight.name, begin, values.cpu()});
   }
   return parts;

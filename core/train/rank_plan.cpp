@@ -74,7 +74,8 @@ StepWork step_work(const RunConfig& config, const Model& shapes, const TrainingP
   work.gradient_bytes = static_cast<double>(trained.wide_bytes);
   const auto element = static_cast<double>(shapes.lm_head_VH().element_size());
   work.block_bytes = static_cast<double>(in_blocks.value_or(0)) * element;
-  work.trained_whole_bytes = trained.elements < plan.parameters ? work.trained_bytes : work.trained_bytes - work.block_bytes;
+  work.trained_whole_bytes =
+      trained.elements < plan.parameters ? work.trained_bytes : work.trained_bytes - work.block_bytes;
   const bool on_cpu = config.section("run").get<std::string>("device") == "cpu";
   work.rows_scored_at_once = rows_scored_at_once(shapes, work.sequence, on_cpu) / scoring_workers(shapes, on_cpu);
   work.gap_forwards = config.section("train").get<std::int64_t>("gap_responses") > 0 ? 1 : 0;

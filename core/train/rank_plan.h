@@ -19,10 +19,10 @@ struct StepWork {
   std::int64_t forward_rows = 0, backward_rows = 0;
   std::int64_t passes = 0;  ///< that the backward rows are divided into
   std::int64_t optimizer_steps = 0;
-  bool recomputes = false;      ///< blocks go forward twice
+  bool recomputes = false;               ///< blocks go forward twice
   std::int64_t rows_scored_at_once = 1;  ///< in a forward without gradients, on each rank
   std::int64_t gap_forwards = 0;         ///< that compare the rollout's log-probabilities
-  std::int64_t score_sets = 0;  ///< log-probabilities and entropies that the loss reads at each target
+  std::int64_t score_sets = 0;           ///< log-probabilities and entropies that the loss reads at each target
 
   double token_operations = 0;  ///< of a token's forward through the blocks
   double head_operations = 0;   ///< of a position's forward through the LM head
@@ -32,9 +32,9 @@ struct StepWork {
   double block_bytes = 0;          ///< of these, what the blocks have: what ranks may divide
   double trained_bytes = 0;        ///< of the trained ones, as the model holds them
   double trained_whole_bytes = 0;  ///< of these, what the blocks do not have
-  double gradient_bytes = 0;  ///< float32
-  double state_bytes = 0;     ///< master weights and moments
-  std::int64_t pieces = 0;    ///< that weights and gradients go in: blocks and tables
+  double gradient_bytes = 0;       ///< float32
+  double state_bytes = 0;          ///< master weights and moments
+  std::int64_t pieces = 0;         ///< that weights and gradients go in: blocks and tables
 };
 
 /// @param forwards  of a response; 0: the most that the rollout may need

@@ -4,12 +4,14 @@
 
 #include <ATen/OpMathType.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/sum.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -127,6 +129,8 @@ at::Tensor GradientSum::take(std::size_t p) {
     for (const at::Tensor& rows : std::exchange(share[p].rows, {})) add_rows(sum, parameters_[p], rows);
   }
   if (!sum.defined()) sum = at::zeros_like(parameters_[p], sum_type(parameters_[p])).detach();
+  // A sum over ranks does not say whose number it was.
+  if (run_ranks().size() > 1) is_finite_ = is_finite_ && std::isfinite(sum.sum().item<double>());
   return sum;
 }
 

@@ -87,7 +87,9 @@ struct Optimizer::Moved {
       : name(std::move(given.name)),
         parameter(given.tensor.detach()),
         is_whole(!share.defined()),
-        own(!is_whole ? share : divided ? share_of(parameter) : parameter),
+        own(!is_whole ? share
+            : divided ? share_of(parameter)
+                      : parameter),
         begin(divided ? run_ranks().share(parameter.numel()).first : 0),
         master(make_master(own, settings.offload)) {
     const auto options = settings.narrow_moments ? master.options().dtype(at::kBFloat16) : master.options();
@@ -109,10 +111,10 @@ struct Optimizer::Moved {
   }
 
   std::string name;
-  at::Tensor parameter;       ///< all of it, or its shape alone
-  bool is_whole;              ///< this rank has all of it
-  at::Tensor own;             ///< what this rank moves
-  std::int64_t begin;         ///< number of its first element
+  at::Tensor parameter;  ///< all of it, or its shape alone
+  bool is_whole;         ///< this rank has all of it
+  at::Tensor own;        ///< what this rank moves
+  std::int64_t begin;    ///< number of its first element
   at::Tensor master, first, second;
 };
 

@@ -16,6 +16,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/abs.h>
 #include <ATen/ops/any.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/sum.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
@@ -156,6 +157,7 @@ class GradientComputation {
       result_.gradients = gradients_.take_total();
       run_ranks().all_reduce(result_.gradients);
     }
+    require_finite_ranks();
     return std::move(result_);
   }
 
@@ -173,6 +175,22 @@ class GradientComputation {
       if (parameters[p].is_same(head_VH)) return {p};
     }
     return {};
+  }
+
+  /// Collective. @throws Error, on every rank, that names the ranks whose rows gave numbers that are not finite
+  void require_finite_ranks() const {
+    Ranks& ranks = run_ranks();
+    if (ranks.size() == 1) return;  // the optimizer looks at the norm
+    const auto is_finite_R = ranks.all_gather(at::full({1}, gradients_.is_finite(), at::kLong));
+    std::string names;
+    for (std::int64_t r = 0; r < ranks.size(); ++r) {
+      if (is_finite_R[r].item<std::int64_t>() == 0) names += (names.empty() ? "" : ", ") + ranks.name(r);
+    }
+    if (names.empty()) return;
+    throw Error(
+        "the gradient of " + names + " is not finite",
+        "go back to an earlier checkpoint with a lower learning rate, or check the loss's ratios; a rank that is "
+        "alone in this several times may have a faulty machine");
   }
 
   /// Of each trained parameter the block that it is in, or -1; nothing, where the weights are not divided.

@@ -71,7 +71,8 @@ struct PolicyGradient {
 ///
 /// @param memory_budget  bytes for activations, on each rank; at least one row is always computed.
 /// @param shard  what the ranks of the run divide
-/// @throws Error if the log-probabilities, the loss or its gradient are not finite.
+/// @throws Error if the log-probabilities, the loss or its gradient are not finite; of several ranks, also if what a
+/// rank adds to the gradient is not, on all of them and with its name.
 PolicyGradient policy_gradient(const Model& model, const LossEstimator& loss, const UpdateBatch& batch,
                                std::int64_t memory_budget, Shard shard = Shard::kNone);
 

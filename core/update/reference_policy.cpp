@@ -62,8 +62,8 @@ std::vector<NamedTensor> ReferencePolicy::state() const {
   if (!moves()) return state;
   for (const HeldWeight& weight : held_weights(*model_)) {
     const auto whole = weight.parameter.options().device(at::kMeta).requires_grad(false);
-    state.push_back({kStatePrefix + weight.name, weight.is_share ? at::empty(weight.parameter.sizes(), whole)
-                                                                 : weight.values.detach().cpu()});
+    state.push_back({kStatePrefix + weight.name,
+                     weight.is_share ? at::empty(weight.parameter.sizes(), whole) : weight.values.detach().cpu()});
   }
   return state;
 }

@@ -29,10 +29,9 @@ class DividedMemory : public testing::Test {
     config["n_heads"] = config["n_kv_heads"] = 7;
     config["mlp_hidden_size"] = 1344;
     test::write_file(shapes / "config.json", config.dump());
-    test::write_file(runs_.path() / "pretrain.toml",
-                     test::read_file(runs_.path() / "run.toml") +
-                         "[pretrain]\nsteps = 2\nbatch_size = 6\nresponse_length = 20\n"
-                         "memory_budget_mib = 32\ncheckpoint_every = 0\n");
+    test::write_file(runs_.path() / "pretrain.toml", test::read_file(runs_.path() / "run.toml") +
+                                                         "[pretrain]\nsteps = 2\nbatch_size = 6\nresponse_length = 20\n"
+                                                         "memory_budget_mib = 32\ncheckpoint_every = 0\n");
   }
 
   const std::string model_ = "--model shapes --set model.initialize=random --set evaluation.before=false ";

@@ -126,6 +126,17 @@ TEST_F(RanksRun, AnErrorOfAllRanksIsSaidOnce) {
       << mistake.error;
 }
 
+TEST_F(RanksRun, AMistakeInTheOptionsIsSaidOnce) {
+  const auto all = train(3, "a", "--stpes 3");
+  EXPECT_NE(all.status, 0);
+  EXPECT_EQ(count_of("error: ", all.error), 1u) << all.error;
+  EXPECT_THAT(all.error, HasSubstr("--stpes"));
+  const auto one =
+      test::run_command(command("-n 1 drift train run.toml --out a : -n 1 drift train run.toml --out a --stpes 3"));
+  EXPECT_NE(one.status, 0);
+  EXPECT_EQ(count_of("--stpes", one.error), 1u) << one.error;
+}
+
 TEST_F(RanksRun, StopsAfterTheSameStepWhicheverRankHasTheSignal) {
   const auto result = disturbed(
       command("-n 2 drift train run.toml --out a --steps 4000"), [&] { return has_checkpoint("a"); },

@@ -36,8 +36,7 @@ void PrintTo(const Backbone& backbone, std::ostream* out) {
 
 class TogetherTest : public testing::TestWithParam<Backbone> {
  protected:
-  TogetherTest()
-      : model_(open()) {
+  TogetherTest() : model_(open()) {
     const auto group_B = at::arange(kResponses, at::kLong).floor_divide(kGroupSize);
     prompts_ = {(group_B.unsqueeze(1) * 31 + at::arange(kPrompt, at::kLong) * 17 + 5).remainder(200),
                 at::ones({kResponses, kPrompt}, at::kBool), group_B};
@@ -220,6 +219,45 @@ TEST(Ranks, WithoutARowTakePart) {
       const auto want = run_ranks().size() == 1 ? expected.gradients[p].reshape({-1})
                                                 : expected.gradients[p].reshape({-1}).narrow(0, begin, end - begin);
       EXPECT_TRUE(at::allclose(shares[p].reshape({-1}), want, 1e-12, 1e-14)) << name_of(shard) << ", parameter " << p;
+    }
+  }
+}
+
+/// The numbers of another model, and on the last rank a gradient that is NaN.
+class NanBackward final : public Model {
+ public:
+  explicit NanBackward(const Model& like) : like_(like) {}
+  const ModelTraits& traits() const override { return like_.traits(); }
+  at::Device device() const override { return like_.device(); }
+  at::ScalarType dtype() const override { return like_.dtype(); }
+  at::Tensor forward(const ForwardInput& input) const override {
+    const auto hidden_NH = like_.forward(input);
+    return run_ranks().rank() + 1 < run_ranks().size() ? hidden_NH : hidden_NH + (hidden_NH * 0).sqrt();
+  }
+  at::Tensor lm_head_VH() const override { return like_.lm_head_VH(); }
+  std::vector<NamedTensor> parameters() const override { return like_.parameters(); }
+  void initialize(const RandomStream&) override {}
+  std::int64_t training_bytes_per_row(std::int64_t sequence) const override {
+    return like_.training_bytes_per_row(sequence);
+  }
+
+ private:
+  const Model& like_;
+};
+
+TEST(Ranks, NameTheRankWhoseGradientIsNotFinite) {
+  if (run_ranks().size() == 1) GTEST_SKIP() << "one process";
+  const test::TinyModel like(11, 5, at::kFloat);
+  const NanBackward model(like);
+  const auto trajectories = test::make_trajectories(kGroups, kGroupSize, 4, 6, 11, 0);
+  const AlgorithmCase one =
+      alone([&] { return AlgorithmCase(*test::all_plugins().find_bundle("d1"), like, trajectories); });
+  for (const Shard shard : {Shard::kNone, Shard::kOptimizer, Shard::kGradients}) {
+    try {
+      policy_gradient(model, *one.loss, one.batch, 1 << 30, shard);
+      FAIL() << "it was taken";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.what(), "the gradient of " + run_ranks().name(run_ranks().size() - 1) + " is not finite");
     }
   }
 }
