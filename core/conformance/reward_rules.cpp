@@ -37,9 +37,9 @@ std::vector<TaskItem> items_of(const std::vector<std::string>& references) {
 }
 
 /// A reward without its guard, which would hide whether it threw a drift::Error.
-class Judge {
+class Scorer {
  public:
-  Judge(const ComponentEntry& entry, const ParamValues& values)
+  Scorer(const ComponentEntry& entry, const ParamValues& values)
       : callee_(callee(entry)), reward_(make_unguarded<Reward>(entry, values)) {}
 
   Judged operator()(const TaskItem& item, const std::string& response, bool truncated) const {
@@ -91,41 +91,41 @@ void check_reward_rules(const ComponentEntry& entry, const ExaminedWith& with, E
   const auto settings = edge_settings(entry.params, with.values);
   const auto items =
       items_of(with.references.empty() ? std::vector<std::string>{"", "42", R"({"answer": "42"})"} : with.references);
-  const auto each = [&](const std::function<void(const Judge&)>& body) {
-    return for_each_setting(settings, [&](const Setting& setting) { body(Judge(entry, setting.values)); });
+  const auto each = [&](const std::function<void(const Scorer&)>& body) {
+    return for_each_setting(settings, [&](const Setting& setting) { body(Scorer(entry, setting.values)); });
   };
 
-  examination.basic_rule("made", [&] { return or_not_checked(entry, [&] { return each([](const Judge&) {}); }); });
+  examination.basic_rule("made", [&] { return or_not_checked(entry, [&] { return each([](const Scorer&) {}); }); });
   // Value, status and reason are what the guards of core/boundary check in every call.
   examination.basic_rule("results", [&] {
-    const std::string tried = each([&](const Judge& judge) { judge.all(items); });
-    if (std::ranges::all_of(Judge(entry, with.values).all(items), &Judged::refused))
+    const std::string tried = each([&](const Scorer& scorer) { scorer.all(items); });
+    if (std::ranges::all_of(Scorer(entry, with.values).all(items), &Judged::refused))
       throw RuleNotChecked("it can read none of the made-up references", "give it one: --reference TEXT");
     return tried + ", " + std::to_string(2 * items.size() * made_up_responses().size()) + " requests each";
   });
   examination.rule("deterministic", [&] {
     return for_each_setting(settings, [&](const Setting& setting) {
-      const Judge judge(entry, setting.values);
-      const auto first = judge.all(items);
-      require_same(judge.all(items), first, "the second time");
-      require_same(Judge(entry, setting.values).all(items), first, "from another object");
+      const Scorer scorer(entry, setting.values);
+      const auto first = scorer.all(items);
+      require_same(scorer.all(items), first, "the second time");
+      require_same(Scorer(entry, setting.values).all(items), first, "from another object");
     });
   });
   examination.rule("threads", [&] {
-    const Judge judge(entry, with.values);
-    const auto expected = judge.all(items);
+    const Scorer scorer(entry, with.values);
+    const auto expected = scorer.all(items);
     for_each_at_once(
-        2 * kThreads, [&](std::size_t) { require_same(judge.all(items), expected, "from several threads"); }, kThreads);
+        2 * kThreads, [&](std::size_t) { require_same(scorer.all(items), expected, "from several threads"); }, kThreads);
     return std::to_string(kThreads) + " threads";
   });
   examination.rule("random numbers",
-                   [&] { return each([&](const Judge& judge) { without_global_random([&] { judge.all(items); }); }); });
+                   [&] { return each([&](const Scorer& scorer) { without_global_random([&] { scorer.all(items); }); }); });
   examination.rule("leak", [&] {
-    const Judge judge(entry, with.values);
+    const Scorer scorer(entry, with.values);
     const auto responses = made_up_responses();
     std::size_t next = 0;
     return without_leak([&] {
-      judge(items[next % items.size()], responses[next % 10], false);
+      scorer(items[next % items.size()], responses[next % 10], false);
       ++next;
     });
   });
