@@ -22,16 +22,18 @@ typedef struct Sums {
   Pair* held_out;
 } Sums;
 
-#define INTEGER(NAME, DEFAULT, DOC, LOW, HIGH)                                      \
-  {                                                                                 \
-    .size = sizeof(DriftParam), .name = DRIFT_TEXT(NAME), .doc = DRIFT_TEXT(DOC),   \
-    .default_value = {.type = DRIFT_INTEGER, .integer = DEFAULT},                   \
-    .flags = DRIFT_HAS_MINIMUM | DRIFT_HAS_MAXIMUM, .minimum = LOW, .maximum = HIGH \
+#define INTEGER(NAME, DEFAULT, DOC, LOW, HIGH)                                                                    \
+  {                                                                                                               \
+    .size = sizeof(DriftParam), .name = DRIFT_TEXT(NAME), .doc = DRIFT_TEXT(DOC),                                 \
+    .default_value = {.type = DRIFT_INTEGER, .integer = DEFAULT}, .flags = DRIFT_HAS_MINIMUM | DRIFT_HAS_MAXIMUM, \
+    .minimum = LOW, .maximum = HIGH                                                                               \
   }
-#define STRING(NAME, DEFAULT, DOC)                                                \
-  {                                                                               \
-    .size = sizeof(DriftParam), .name = DRIFT_TEXT(NAME), .doc = DRIFT_TEXT(DOC), \
-    .default_value = {.type = DRIFT_STRING, .string = DRIFT_TEXT(DEFAULT) }       \
+#define STRING(NAME, DEFAULT, DOC)                                                                   \
+  {                                                                                                  \
+    .size = sizeof(DriftParam), .name = DRIFT_TEXT(NAME), .doc = DRIFT_TEXT(DOC), .default_value = { \
+      .type = DRIFT_STRING,                                                                          \
+      .string = DRIFT_TEXT(DEFAULT)                                                                  \
+    }                                                                                                \
   }
 
 static const DriftParam parameters[] = {

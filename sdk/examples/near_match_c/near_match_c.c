@@ -10,22 +10,21 @@ typedef struct NearMatch {
   int ignores_spaces, truncated_earns;
 } NearMatch;
 
-static const DriftParam parameters[] = {
-    {.size = sizeof(DriftParam),
-     .name = DRIFT_TEXT("floor"),
-     .doc = DRIFT_TEXT("similarity from which a response earns something"),
-     .default_value = {.type = DRIFT_NUMBER, .number = 0.5},
-     .flags = DRIFT_HAS_MINIMUM | DRIFT_HAS_MAXIMUM | DRIFT_MAXIMUM_EXCLUDED,
-     .minimum = 0,
-     .maximum = 1},
-    {.size = sizeof(DriftParam),
-     .name = DRIFT_TEXT("ignore_spaces"),
-     .doc = DRIFT_TEXT("white space does not count"),
-     .default_value = {.type = DRIFT_TRUTH, .truth = 1}},
-    {.size = sizeof(DriftParam),
-     .name = DRIFT_TEXT("truncated_earns"),
-     .doc = DRIFT_TEXT("a response without an end may earn something"),
-     .default_value = {.type = DRIFT_TRUTH, .truth = 1}}};
+static const DriftParam parameters[] = {{.size = sizeof(DriftParam),
+                                         .name = DRIFT_TEXT("floor"),
+                                         .doc = DRIFT_TEXT("similarity from which a response earns something"),
+                                         .default_value = {.type = DRIFT_NUMBER, .number = 0.5},
+                                         .flags = DRIFT_HAS_MINIMUM | DRIFT_HAS_MAXIMUM | DRIFT_MAXIMUM_EXCLUDED,
+                                         .minimum = 0,
+                                         .maximum = 1},
+                                        {.size = sizeof(DriftParam),
+                                         .name = DRIFT_TEXT("ignore_spaces"),
+                                         .doc = DRIFT_TEXT("white space does not count"),
+                                         .default_value = {.type = DRIFT_TRUTH, .truth = 1}},
+                                        {.size = sizeof(DriftParam),
+                                         .name = DRIFT_TEXT("truncated_earns"),
+                                         .doc = DRIFT_TEXT("a response without an end may earn something"),
+                                         .default_value = {.type = DRIFT_TRUTH, .truth = 1}}};
 
 static DriftStatus fail(const DriftHost* host, const char* what, const char* hint) {
   host->error(host, (DriftText){what, strlen(what)}, (DriftText){hint, strlen(hint)});

@@ -10,24 +10,23 @@ typedef struct SpanMasks {
   double span, share_low, share_high;
 } SpanMasks;
 
-#define NUMBER(NAME, DEFAULT, DOC, LOW, HIGH)                     \
-  {                                                               \
-    .size = sizeof(DriftParam), .name = DRIFT_TEXT(NAME), .doc = DRIFT_TEXT(DOC), \
-    .default_value = {.type = DRIFT_NUMBER, .number = DEFAULT},   \
-    .flags = DRIFT_HAS_MINIMUM | DRIFT_HAS_MAXIMUM, .minimum = LOW, .maximum = HIGH \
+#define NUMBER(NAME, DEFAULT, DOC, LOW, HIGH)                                                                   \
+  {                                                                                                             \
+    .size = sizeof(DriftParam), .name = DRIFT_TEXT(NAME), .doc = DRIFT_TEXT(DOC),                               \
+    .default_value = {.type = DRIFT_NUMBER, .number = DEFAULT}, .flags = DRIFT_HAS_MINIMUM | DRIFT_HAS_MAXIMUM, \
+    .minimum = LOW, .maximum = HIGH                                                                             \
   }
 
-static const DriftParam parameters[] = {
-    {.size = sizeof(DriftParam),
-     .name = DRIFT_TEXT("views"),
-     .doc = DRIFT_TEXT("masked contexts of a response"),
-     .default_value = {.type = DRIFT_INTEGER, .integer = 4},
-     .flags = DRIFT_HAS_MINIMUM | DRIFT_HAS_MAXIMUM,
-     .minimum = 1,
-     .maximum = 256},
-    NUMBER("span", 3.0, "mean length of a span, in tokens", 1, 1024),
-    NUMBER("share_low", 0.2, "smallest share of masked tokens", 0, 1),
-    NUMBER("share_high", 0.8, "largest share of masked tokens", 0, 1)};
+static const DriftParam parameters[] = {{.size = sizeof(DriftParam),
+                                         .name = DRIFT_TEXT("views"),
+                                         .doc = DRIFT_TEXT("masked contexts of a response"),
+                                         .default_value = {.type = DRIFT_INTEGER, .integer = 4},
+                                         .flags = DRIFT_HAS_MINIMUM | DRIFT_HAS_MAXIMUM,
+                                         .minimum = 1,
+                                         .maximum = 256},
+                                        NUMBER("span", 3.0, "mean length of a span, in tokens", 1, 1024),
+                                        NUMBER("share_low", 0.2, "smallest share of masked tokens", 0, 1),
+                                        NUMBER("share_high", 0.8, "largest share of masked tokens", 0, 1)};
 
 static DriftStatus fail(const DriftHost* host, const char* what, const char* hint) {
   host->error(host, (DriftText){what, strlen(what)}, (DriftText){hint, strlen(hint)});

@@ -149,8 +149,8 @@ static DriftStatus create_echo(const DriftHost* host, void* data, const DriftVal
 
 static DriftStatus judged(const DriftHost* host, const void* self, const DriftRewardRequest* request) {
   (void)self;
-  host->give_verdict(host, &(DriftVerdict){sizeof(DriftVerdict), 0.5, request->truncated,
-                                           DRIFT_VERDICT_WRONG, request->item->prompt});
+  host->give_verdict(
+      host, &(DriftVerdict){sizeof(DriftVerdict), 0.5, request->truncated, DRIFT_VERDICT_WRONG, request->item->prompt});
   return DRIFT_OK;
 }
 
@@ -199,8 +199,12 @@ DRIFT_PURE_PLUGIN("pure_faults", "1.0.0", "Apache-2.0") {
   const DriftText texts[] = {DRIFT_TEXT("x"), DRIFT_TEXT("y")};
   const int64_t integers[] = {1, 4, 9};
   const double numbers[] = {0.25};
-#define DECLARED(NAME, ...) \
-  { .size = sizeof(DriftParam), .name = DRIFT_TEXT(NAME), .doc = DRIFT_TEXT("a value"), .default_value = {__VA_ARGS__} }
+#define DECLARED(NAME, ...)                                                                                \
+  {                                                                                                        \
+    .size = sizeof(DriftParam), .name = DRIFT_TEXT(NAME), .doc = DRIFT_TEXT("a value"), .default_value = { \
+      __VA_ARGS__                                                                                          \
+    }                                                                                                      \
+  }
   DriftParam params[] = {DECLARED("truth", .type = DRIFT_TRUTH, .truth = 1),
                          DECLARED("integer", .type = DRIFT_INTEGER, .integer = -3),
                          DECLARED("number", .type = DRIFT_NUMBER, .number = 0.5),
@@ -212,6 +216,5 @@ DRIFT_PURE_PLUGIN("pure_faults", "1.0.0", "Apache-2.0") {
   params[4].choice_count = 2;
   const DriftReward reward = {.size = sizeof reward, .score = judged};
   add(registry, "every_parameter",
-      (DriftComponent){
-          .params = params, .param_count = 7, .create = create_echo, .destroy = free, .reward = &reward});
+      (DriftComponent){.params = params, .param_count = 7, .create = create_echo, .destroy = free, .reward = &reward});
 }

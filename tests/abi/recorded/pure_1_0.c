@@ -1,6 +1,8 @@
-// One component of each kind, built against version 1.0 of drift/pure.h and kept as a binary for ever: every later Drift
-// of version 1 must load it and get the same from it (tests/abi/pure_recorded_test.cpp). Neither file changes. Made by
-//   gcc -std=c99 -O2 -shared -fPIC -fvisibility=hidden -s -Icore/include -o tests/abi/recorded/pure_1_0_x86_64.so tests/abi/recorded/pure_1_0.c
+// One component of each kind, built against version 1.0 of drift/pure.h and kept as a binary for ever: every later
+// Drift of version 1 must load it and get the same from it (tests/abi/pure_recorded_test.cpp). Neither file changes.
+// Made by
+//   gcc -std=c99 -O2 -shared -fPIC -fvisibility=hidden -s -Icore/include -o tests/abi/recorded/pure_1_0_x86_64.so
+//   tests/abi/recorded/pure_1_0.c
 #include <drift/pure.h>
 
 #include <stdlib.h>
@@ -76,8 +78,8 @@ static DriftStatus plan(const DriftHost* host, const void* self, const DriftMask
 static DriftStatus score(const DriftHost* host, const void* self, const DriftRewardRequest* request) {
   (void)self;
   const uint32_t same = request->response.size == request->item->reference.size;
-  const DriftVerdict verdict = {sizeof verdict, same ? 1.0 : 0.25, same,
-                                same ? DRIFT_VERDICT_OK : DRIFT_VERDICT_WRONG, request->item->id};
+  const DriftVerdict verdict = {sizeof verdict, same ? 1.0 : 0.25, same, same ? DRIFT_VERDICT_OK : DRIFT_VERDICT_WRONG,
+                                request->item->id};
   host->give_verdict(host, &verdict);
   return DRIFT_OK;
 }
