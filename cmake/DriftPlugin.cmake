@@ -96,3 +96,13 @@ function(drift_add_pure_plugin name)
   set_target_properties(drift_plugin_${name} PROPERTIES INSTALL_RPATH "")
   _drift_finish_plugin(${name})
 endfunction()
+
+# drift_add_pure_plugin_test(NAME source...)
+# The tests of the plugin NAME for `ctest`: NAME_test, a program, which includes the plugin's source; and NAME_rules,
+# `drift plugin check`.
+function(drift_add_pure_plugin_test name)
+  add_test(NAME ${name}_rules COMMAND ${DRIFT_PROGRAM} plugin check $<TARGET_FILE:drift_plugin_${name}>)
+  add_executable(${name}_test ${ARGN})
+  target_link_libraries(${name}_test PRIVATE drift::pure m)
+  add_test(NAME ${name}_test COMMAND ${name}_test)
+endfunction()
