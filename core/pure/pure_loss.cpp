@@ -3,6 +3,7 @@
 #include <drift/loss_estimator.h>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/scalar_tensor.h>
@@ -39,6 +40,7 @@ struct KnownGradients : torch::autograd::Function<KnownGradients> {
 class LossArrays {
  public:
   explicit LossArrays(const LossInput& in) {
+    const at::NoGradGuard no_gradient;  // not detach(), by which a loss says that a gradient is meant to be missing
     const MaskPlan& plan = in.plan;
     input.size = sizeof input;
     input.views = plan.target_FL.size(0);
@@ -78,7 +80,7 @@ class LossArrays {
 
  private:
   const at::Tensor& kept(const at::Tensor& tensor, at::ScalarType type) {
-    return kept_.emplace_back(tensor.detach().to(at::kCPU, type).contiguous());
+    return kept_.emplace_back(tensor.to(at::kCPU, type).contiguous());
   }
   const double* numbers(const at::Tensor& tensor) {
     return tensor.defined() ? kept(tensor, at::kDouble).const_data_ptr<double>() : nullptr;
