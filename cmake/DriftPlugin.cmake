@@ -80,11 +80,35 @@ function(drift_add_plugin name)
   add_library(drift_plugin_${name} MODULE ${ARGN} ${presets})
   target_link_libraries(drift_plugin_${name} PRIVATE drift::drift)
   target_compile_features(drift_plugin_${name} PRIVATE cxx_std_20)
-  set_target_properties(drift_plugin_${name} PROPERTIES INSTALL_RPATH "$ORIGIN/../..")  # libdrift, from lib/drift/plugins
+  set_target_properties(drift_plugin_${name} PROPERTIES
+    INSTALL_RPATH "$ORIGIN/../.."  # libdrift, from lib/drift/plugins
+    DRIFT_PRESETS "${presets}")
   _drift_finish_plugin(${name})
   if(COMMAND drift_precompile)  # in the tree
     drift_precompile(drift_plugin_${name} ${DRIFT_PLUGIN_HEADERS})
   endif()
+endfunction()
+
+# drift_add_plugin_test(NAME source... [CHECK argument...])
+# The tests of the plugin NAME for `ctest`: NAME_test, the source with GoogleTest, which includes the plugin's source; and
+# NAME_rules, `drift plugin check` with the arguments after CHECK.
+function(drift_add_plugin_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 test "" "" CHECK)
+  add_test(NAME ${name}_rules COMMAND ${DRIFT_PROGRAM} plugin check $<TARGET_FILE:drift_plugin_${name}> ${test_CHECK})
+  find_package(GTest QUIET)
+  if(NOT GTest_FOUND)
+    message(STATUS "GoogleTest is missing, so ${test_UNPARSED_ARGUMENTS} is not built (Debian: apt install libgtest-dev)")
+    return()
+  endif()
+  get_target_property(libraries drift_plugin_${name} LINK_LIBRARIES)
+  get_target_property(presets drift_plugin_${name} DRIFT_PRESETS)
+  add_executable(${name}_test ${test_UNPARSED_ARGUMENTS})
+  if(presets)
+    target_sources(${name}_test PRIVATE ${presets})
+  endif()
+  target_link_libraries(${name}_test PRIVATE ${libraries} GTest::gtest_main)
+  target_compile_features(${name}_test PRIVATE cxx_std_20)
+  add_test(NAME ${name}_test COMMAND ${name}_test)
 endfunction()
 
 # drift_add_pure_plugin(NAME source...)

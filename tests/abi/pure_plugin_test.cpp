@@ -348,7 +348,7 @@ TEST(PureReward, GetsEveryKindOfParameter) {
 
 TEST(PureTask, TheTaskInCMakesTheItemsOfTheOneInCpp) {
   const std::map<std::string, ParamValue> values = {{"number_high", std::int64_t{40}}, {"correct", 0.5}};
-  const auto expected = make<Task>("sums", values), found = make<Task>("carry_sums_c", values);
+  const auto expected = make<Task>("carry_sums", values), found = make<Task>("carry_sums_c", values);
   const auto expect_same = [](const TaskItem& b, const TaskItem& a) {
     EXPECT_EQ(b.id, a.id);
     EXPECT_EQ(b.prompt, a.prompt);
