@@ -8,9 +8,16 @@
 namespace drift {
 namespace {
 
+/// A list of a declaration.
+template <class Element>
+std::vector<Element> copied_list(const Element* elements, std::size_t count) {
+  if (elements == nullptr && count > 0) throw Error("a list of " + std::to_string(count) + " values is at NULL");
+  return std::vector<Element>(elements, elements + count);
+}
+
 std::vector<std::string> copied_texts(const DriftText* texts, std::size_t count) {
   std::vector<std::string> copies;
-  for (std::size_t i = 0; i < count; ++i) copies.emplace_back(view_of(texts[i]));
+  for (const DriftText text : copied_list(texts, count)) copies.emplace_back(view_of(text));
   return copies;
 }
 
@@ -21,8 +28,8 @@ ParamValue copied_value(const std::string& name, const DriftValue& value) {
     case DRIFT_NUMBER: return value.number;
     case DRIFT_STRING: return std::string(view_of(value.string));
     case DRIFT_STRINGS: return copied_texts(value.strings, value.count);
-    case DRIFT_INTEGERS: return std::vector<std::int64_t>(value.integers, value.integers + value.count);
-    case DRIFT_NUMBERS: return std::vector<double>(value.numbers, value.numbers + value.count);
+    case DRIFT_INTEGERS: return copied_list(value.integers, value.count);
+    case DRIFT_NUMBERS: return copied_list(value.numbers, value.count);
   }
   throw Error("parameter `" + name + "` has the unknown type " + std::to_string(value.type),
               "default_value.type is DRIFT_TRUTH, DRIFT_INTEGER, … of drift/pure.h");

@@ -7,6 +7,8 @@
 
 #include <cstdlib>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace drift {
 namespace {
@@ -106,6 +108,20 @@ TEST_F(PureSdk, ATaskInC) {
   const auto imitated = run("carry_sums_c", "drift pretrain run.toml --steps 20 --out base --set evaluation.every=0");
   ASSERT_EQ(imitated.status, 0) << imitated.error;
   expect_training("carry_sums_c", "--model base/checkpoints/last --set model.initialize=checkpoint");
+}
+
+// What `drift sdk new` makes of the examples.
+TEST_F(PureSdk, ANewProjectBuildsAndPassesItsTests) {
+  const bool has_rust = test::run_command("command -v rustc").status == 0;
+  for (const auto& [kind, language] : std::vector<std::pair<std::string, std::string>>{
+           {"loss", "c"}, {"masking", "c"}, {"reward", "c"}, {"task", "c"}, {"loss", "rust"}}) {
+    if (language == "rust" && !has_rust) continue;
+    const std::string name = "my_" + kind + "_in_" + language;
+    SCOPED_TRACE(name);
+    const auto made = run("", "drift sdk new " + kind + " " + name + " --language " + language);
+    ASSERT_EQ(made.status, 0) << made.error;
+    build_and_test(name);
+  }
 }
 
 }  // namespace
