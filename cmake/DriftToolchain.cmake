@@ -11,7 +11,7 @@ if(DRIFT_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
-add_compile_options(-Wall -Wextra -Wpedantic -Wnon-virtual-dtor -Woverloaded-virtual -Werror=return-type
+add_compile_options(-Wall -Wextra -Wpedantic "$<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor;-Woverloaded-virtual>" -Werror=return-type
                     $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)  # false alarms of GCC 12 on std::string (its bug 105651)
 # Paths in the binaries do not depend on the location of the tree.
 add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)

@@ -83,12 +83,13 @@ Command plugin_info_command() {
 }
 
 Command plugin_docs_command() {
-  return make_command<NamedOptions>({"plugin docs", "a page about an algorithm, component or plugin",
-                                     "Prints Markdown, made from what the plugin declares: what it is, how a run's TOML "
-                                     "chooses it, every\n"
-                                     "parameter, and the presets of an algorithm side by side.",
-                                     "plugin docs ALGORITHM"},
-                                    print_page, add_name);
+  return make_command<NamedOptions>(
+      {"plugin docs", "a page about an algorithm, component or plugin",
+       "Prints Markdown, made from what the plugin declares: what it is, how a run's TOML "
+       "chooses it, every\n"
+       "parameter, and the presets of an algorithm side by side.",
+       "plugin docs ALGORITHM"},
+      print_page, add_name);
 }
 
 Command plugin_presets_command() {

@@ -35,8 +35,8 @@ std::string component_page(const ComponentEntry& entry, const PluginLoader& load
   kind[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(kind[0])));
   std::string lines = "[" + section_choosing(entry.kind) + "]\nname = \"" + entry.name + "\"\n";
   for (const ParamSpec& spec : entry.params) lines += spec.name + " = " + to_toml(spec.default_value) + "\n";
-  return "## " + kind + " `" + entry.name + "`\n\n" + markdown_text(entry.doc) + "\n" + provider_line(loader, entry.plugin) +
-         toml_block(lines) + "\n" +
+  return "## " + kind + " `" + entry.name + "`\n\n" + markdown_text(entry.doc) + "\n" +
+         provider_line(loader, entry.plugin) + toml_block(lines) + "\n" +
          (entry.params.empty() ? "It has no parameters.\n" : parameter_markdown(entry.params, "parameter"));
 }
 

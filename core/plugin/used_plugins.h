@@ -20,8 +20,8 @@ std::vector<const LoadedPlugin*> used_plugins(const RunConfig& config, const Reg
 /// The contents of plugins.json: name, version, licence, tier, path and SHA-256 of each.
 std::string used_plugins_json(const std::vector<const LoadedPlugin*>& plugins);
 
-/// One line for each of `plugins` whose SHA-256 differs from that in `file`, a plugins.json. What the file does not name
-/// has not changed; nothing if there is no such file, or none that can be read.
+/// One line for each of `plugins` whose SHA-256 differs from that in `file`, a plugins.json. What the file does not
+/// name has not changed; nothing if there is no such file, or none that can be read.
 std::vector<std::string> changed_plugins(const std::filesystem::path& file,
                                          const std::vector<const LoadedPlugin*>& plugins);
 

@@ -17,6 +17,7 @@
 #include <drift/plan_builder.h>
 #include <drift/plugin.h>
 #include <drift/policy.h>
+#include <drift/pure.h>
 #include <drift/random.h>
 #include <drift/registry.h>
 #include <drift/reserved.h>
@@ -25,6 +26,7 @@
 #include <drift/sampling.h>
 #include <drift/task.h>
 #include <drift/trajectories.h>
+#include <drift/pure.hpp>
 
 namespace drift {
 
@@ -50,5 +52,10 @@ DRIFT_API void declarations(Params&, ParamSpec&, ParamRange&, ParamValue&, Regis
 
 DRIFT_API void boundary(DriftPluginDescriptor&, DriftPluginEntry&, DriftPluginTier, DriftSanitizer, Error&,
                         RandomStream&, RandomPoint&) {}
+
+DRIFT_API void plain_arrays(DriftHost&, DriftParam&, DriftLossInput&, DriftLossResult&, DriftLoss&, DriftMaskingInput&,
+                            DriftView&, DriftPlanResult&, DriftMaskingStrategy&, DriftItem&, DriftTask&,
+                            DriftRewardRequest&, DriftVerdict&, DriftReward&, DriftComponent&, DriftRegistry&,
+                            DriftPureDescriptor&, DriftPureEntry&) {}
 
 }  // namespace drift

@@ -40,7 +40,7 @@ std::string included_file(const std::string& text) {
 
 bool is_source(const fs::path& path) {
   const auto extension = path.extension();
-  return extension == ".h" || extension == ".cpp" || extension == ".cu";
+  return extension == ".h" || extension == ".hpp" || extension == ".c" || extension == ".cpp" || extension == ".cu";
 }
 
 /// Every line of the C++ files under `folder` of the source tree.
