@@ -38,8 +38,9 @@ int print_list(const ListOptions& options) {
 
 int print_info(const NamedOptions& options) {
   const auto plugins = load_plugins(options.config);
-  const std::string text = plugin_info(plugins->registry, plugins->loader, options.name);  // or there is none
-  std::cout << (options.json ? json_text(plugin_info_json(plugins->registry, options.name), 1) + "\n" : text);
+  const auto document = load_document(options.config.file, options.config.overrides);
+  const std::string text = plugin_info(plugins->registry, plugins->loader, options.name, document);  // or there is none
+  std::cout << (options.json ? json_text(plugin_info_json(plugins->registry, options.name, document), 1) + "\n" : text);
   return 0;
 }
 

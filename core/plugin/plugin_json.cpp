@@ -1,6 +1,7 @@
 #include <core/plugin/plugin_json.h>
 
 #include <core/config/config_json.h>
+#include <core/config/merge.h>
 #include <core/config/preset.h>
 
 #include <nlohmann/json.hpp>
@@ -63,13 +64,14 @@ Json plugin_list_json(const Registry& registry, const PluginLoader& loader) {
   return json;
 }
 
-Json plugin_info_json(const Registry& registry, std::string_view name) {
+Json plugin_info_json(const Registry& registry, std::string_view name, const ConfigDocument& document) {
+  const MergedConfig merged = merge_layers(document, registry);
   Json json = {{"algorithms", Json::array()}, {"components", Json::array()}};
   for (const Bundle& bundle : registry.bundles()) {
     if (bundle.name == name || bundle.plugin == name) json["algorithms"].push_back(whole(bundle));
   }
   for (const ComponentEntry& entry : registry.components()) {
-    if (entry.name == name || entry.plugin == name) json["components"].push_back(whole(entry));
+    if (entry.name == name || entry.plugin == name) json["components"].push_back(whole(declared_entry(entry, merged)));
   }
   return json;
 }

@@ -1,5 +1,6 @@
 #include <core/plugin/plugin_report.h>
 
+#include <core/config/merge.h>
 #include <core/config/nearest.h>
 #include <core/config/preset.h>
 #include <core/config/preset_check.h>
@@ -35,7 +36,8 @@ std::string parameters_text(const ParamSpecs& specs) {
 
 std::string component_text(const ComponentEntry& entry, const PluginLoader& loader) {
   return std::string(kind_name(entry.kind)) + " `" + entry.name + "`\n  " + entry.doc + "\n  plugin  " +
-         plugin_line(loader, entry.plugin) + "\n\n" + parameters_text(entry.params);
+         plugin_line(loader, entry.plugin) + "\n\n" + parameters_text(entry.params) +
+         (entry.declaration ? "  further parameters follow from these: name the run's file with --config, or set them with --set\n" : "");
 }
 
 std::string bundle_text(const Bundle& bundle, const PluginLoader& loader) {
@@ -108,7 +110,9 @@ std::string plugin_list(const Registry& registry, const PluginLoader& loader) {
   return to_text({.rows = rows});
 }
 
-std::string plugin_info(const Registry& registry, const PluginLoader& loader, std::string_view name) {
+std::string plugin_info(const Registry& registry, const PluginLoader& loader, std::string_view name,
+                        const ConfigDocument& document) {
+  const MergedConfig merged = merge_layers(document, registry);
   std::string text;
   std::set<std::string> names;
   const auto add = [&](const std::string& own_name, const std::string& plugin, const std::string& section) {
@@ -116,8 +120,10 @@ std::string plugin_info(const Registry& registry, const PluginLoader& loader, st
     names.insert(own_name);
   };
   for (const Bundle& bundle : registry.bundles()) add(bundle.name, bundle.plugin, bundle_text(bundle, loader));
-  for (const ComponentEntry& entry : registry.components())
-    add(entry.name, entry.plugin, component_text(entry, loader));
+  for (const ComponentEntry& entry : registry.components()) {
+    const bool asked = entry.name == name || entry.plugin == name;
+    add(entry.name, entry.plugin, asked ? component_text(declared_entry(entry, merged), loader) : "");
+  }
   if (!text.empty()) return text;
   throw Error("there is no algorithm, component or plugin `" + std::string(name) + "`",
               name_hint(name, {names.begin(), names.end()}, "names") + "    (drift plugin list)");

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <core/config/document.h>
 #include <core/plugin/plugin_loader.h>
+
 #include <drift/registry.h>
 
 #include <string>
@@ -13,8 +15,10 @@ namespace drift {
 std::string plugin_list(const Registry& registry, const PluginLoader& loader);
 
 /// Text of `drift plugin info NAME`: every algorithm, component and plugin of this name, with parameters and presets.
+/// @param document  where parameters follow from others (ComponentEntry::declaration): the values of those
 /// @throws Error with the nearest name if there is none.
-std::string plugin_info(const Registry& registry, const PluginLoader& loader, std::string_view name);
+std::string plugin_info(const Registry& registry, const PluginLoader& loader, std::string_view name,
+                        const ConfigDocument& document = {});
 
 /// A table of what a plugin is and registers; the registry holds nothing else.
 std::string plugin_summary(const Registry& registry, const LoadedPlugin& plugin);
