@@ -207,13 +207,14 @@ class _Host:
 
 
 def create(kind: str, spec: str, values: dict, functions: tuple) -> tuple:
-    """The component, and its facts."""
+    """The component, and its facts. The values include keys of the core, such as `name`."""
     cls = _class(kind, spec)
+    declared = cls.parameters()
     if kind in ("loss", "masking strategy"):
         _need_torch()
     made = cls.__new__(cls)
     made._host = _Host(*functions)
-    made.__init__(**values)
+    made.__init__(**{name: value for name, value in values.items() if name in declared})
     return made, _facts(kind, made)
 
 
@@ -315,7 +316,8 @@ def describe(error: BaseException) -> tuple[str, str]:
     if isinstance(error, SyntaxError) and error.filename:
         place = f"{os.path.basename(error.filename)}:{error.lineno}: "
     said = "".join(traceback.format_exception_only(type(error), error)).strip().splitlines()[-1]
-    return place + said + "\n" + "".join(trace.format()).rstrip(), ""
+    lines = "".join(trace.format()).rstrip()
+    return place + said + (f"\n{lines}" if trace.stack or trace.__cause__ or trace.__context__ else ""), ""
 
 
 def _is_own(filename: str, own: str) -> bool:
