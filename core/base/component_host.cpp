@@ -114,8 +114,8 @@ ComponentEntry with_declaration(const ComponentEntry& entry, const std::map<std:
   if (!declaration.doc.empty()) complete.doc = declaration.doc;
   for (const ParamSpec& spec : declaration.params) {
     if (std::ranges::count(complete.params, spec.name, &ParamSpec::name) > 0)
-      throw Error("the " + std::string(kind_name(entry.kind)) + " declares the parameter `" + spec.name + "` twice, or `" +
-                      entry.name + "` has it already",
+      throw Error("the " + std::string(kind_name(entry.kind)) + " declares the parameter `" + spec.name +
+                      "` twice, or `" + entry.name + "` has it already",
                   "give it another name");
     complete.params.push_back(spec);
   }

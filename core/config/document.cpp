@@ -187,8 +187,9 @@ std::filesystem::path file_of(const std::filesystem::path& path) {
   const std::string text = path.string();
   const auto colon = text.rfind(':');
   std::error_code ignored;
-  return colon == std::string::npos || std::filesystem::exists(path, ignored) ? path
-                                                                              : std::filesystem::path(text.substr(0, colon));
+  return colon == std::string::npos || std::filesystem::exists(path, ignored)
+             ? path
+             : std::filesystem::path(text.substr(0, colon));
 }
 
 ConfigOverride ConfigOverride::from_set(const std::string& assignment) {

@@ -220,9 +220,8 @@ ComponentEntry declared_entry(const ComponentEntry& entry, const MergedConfig& m
   for (const SectionSchema& schema : config_sections()) {
     if (schema.component != entry.kind || schema.is_family) continue;
     const std::string chosen = merged.text(schema.name + ".name");
-    const bool is_written = std::ranges::any_of(entry.params, [&](const ParamSpec& spec) {
-      return merged.find(schema.name + "." + spec.name) != nullptr;
-    });
+    const bool is_written = std::ranges::any_of(
+        entry.params, [&](const ParamSpec& spec) { return merged.find(schema.name + "." + spec.name) != nullptr; });
     if (is_written && (chosen.empty() || chosen == entry.name)) return declared_in(schema.name, entry, merged);
   }
   return entry;

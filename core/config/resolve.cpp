@@ -119,7 +119,8 @@ class Resolver {
     if (schema.component) section.values.front() = chosen;
     for (ResolvedValue& value : section.values) value.role = schema.role_of(value.name);
     for (const auto& [key, leaf] : merged_.leaves) {
-      if (section_of(key) == schema.name && complete) check_known(key, leaf, schema, component ? &*component : nullptr, specs);
+      if (section_of(key) == schema.name && complete)
+        check_known(key, leaf, schema, component ? &*component : nullptr, specs);
     }
     if (schema.name == "run") name_run(section.values.front());
     if (schema.name == "algorithm") check_algorithm(section);
@@ -187,8 +188,8 @@ class Resolver {
   static void refuse_core_keys(const ComponentEntry& component, const SectionSchema& schema) {
     for (const ParamSpec& spec : component.params) {
       if (std::ranges::count(schema.keys, spec.name, &ParamSpec::name) == 0) continue;
-      throw Error("the " + std::string(kind_name(component.kind)) + " `" + component.name +
-                      "` declares a parameter `" + spec.name + "`, which every [" + schema.name + "] already has",
+      throw Error("the " + std::string(kind_name(component.kind)) + " `" + component.name + "` declares a parameter `" +
+                      spec.name + "`, which every [" + schema.name + "] already has",
                   "give the parameter another name in plugin `" + component.plugin + "`");
     }
   }

@@ -41,7 +41,9 @@ std::string parameters_text(const ParamSpecs& specs) {
 std::string component_text(const ComponentEntry& entry, const PluginLoader& loader) {
   return std::string(kind_name(entry.kind)) + " `" + entry.name + "`\n  " + entry.doc + "\n  plugin  " +
          plugin_line(loader, entry.plugin) + "\n\n" + parameters_text(entry.params) +
-         (entry.declaration ? "  further parameters follow from these: name the run's file with --config, or set them with --set\n" : "");
+         (entry.declaration
+              ? "  further parameters follow from these: name the run's file with --config, or set them with --set\n"
+              : "");
 }
 
 std::string bundle_text(const Bundle& bundle, const PluginLoader& loader) {

@@ -21,7 +21,8 @@ void* symbol(void* library, const char* name, const std::string& file) {
 
 void load_c_api(const std::string& file) {
   void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  if (library == nullptr) throw Error(file + " cannot be loaded: " + ::dlerror(), "name another Python by DRIFT_PYTHON");
+  if (library == nullptr)
+    throw Error(file + " cannot be loaded: " + ::dlerror(), "name another Python by DRIFT_PYTHON");
 #define DRIFT_FIND(result, name, arguments) \
   api.name = reinterpret_cast<decltype(api.name)>(symbol(library, #name, file));
   DRIFT_PYTHON_FUNCTIONS(DRIFT_FIND)

@@ -35,8 +35,9 @@ found = [os.path.join(folder, name) for folder in folders if folder for name in 
 print(next((file for file in found if os.path.exists(file)), ''))
 )";
 
-constexpr const char* kRemedy = "install python3 and its shared library (Debian: apt-get install libpython3-dev), or name "
-                                "another: DRIFT_PYTHON=/path/to/python3";
+constexpr const char* kRemedy =
+    "install python3 and its shared library (Debian: apt-get install libpython3-dev), or name "
+    "another: DRIFT_PYTHON=/path/to/python3";
 
 struct Installation {
   std::string executable, version, library;
@@ -57,18 +58,22 @@ std::string chosen_program() {
 
 Installation find_python() {
   const std::string program = chosen_program();
-  std::istringstream lines(output_of({.arguments = {program, "-c", kDescribe}}));
+  const CommandOutput said = run({.arguments = {program, "-c", kDescribe}});
+  std::istringstream lines(said.output);
   Installation found;
   std::getline(lines, found.executable);
   std::getline(lines, found.version);
   std::getline(lines, found.library);
+  if (said.end.status() != 0 || found.version.empty())
+    throw Error(program + " is not a Python that works" + (said.error.empty() ? "" : ": " + said.error), kRemedy);
   const std::string name = "Python " + found.version + " of " + program;
   int major = 0, minor = 0;
   char point = 0;
   std::istringstream(found.version) >> major >> point >> minor;
   if (major != 3 || minor < 9 || found.version.ends_with("t"))
     throw Error(name + " cannot be used: CPython 3.9 or later is needed, not free-threaded", kRemedy);
-  if (found.library.empty()) throw Error(name + " has no shared library libpython3." + std::to_string(minor) + ".so", kRemedy);
+  if (found.library.empty())
+    throw Error(name + " has no shared library libpython3." + std::to_string(minor) + ".so", kRemedy);
   return found;
 }
 

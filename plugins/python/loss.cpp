@@ -52,8 +52,7 @@ class PythonLoss final : public LossEstimator {
 
   Loss evaluate(const LossInput& in) const override {
     const Gil gil;
-    const Object result =
-        call("evaluate", {script_.object(), plan_of(in.plan), fields_of(in), totals_of(in.totals)});
+    const Object result = call("evaluate", {script_.object(), plan_of(in.plan), fields_of(in), totals_of(in.totals)});
     Loss loss;
     loss.value = unwrapped(result[0]);
     for (const Object& metric : result[1].items())

@@ -109,7 +109,8 @@ void throw_raised() {
     if (reference != nullptr) api.Py_DecRef(reference);
   }
   if (describing || raised.get() == nullptr)
-    throw Error("Python raised an error that it cannot describe", "is the folder share/drift/python of Drift complete?");
+    throw Error("Python raised an error that it cannot describe",
+                "is the folder share/drift/python of Drift complete?");
   describing = true;
   std::string what, hint;
   try {

@@ -13,10 +13,9 @@ class PythonReward final : public Reward {
   void score(const RewardRequest& request, RewardResult& result) const override {
     const Gil gil;
     const TaskItem& item = *request.item;
-    const Object given = tuple({text(item.id), text(item.prompt), text(item.reference), text(item.demonstration),
-                                text(item.response_prefix)});
-    const Object verdict =
-        call("score", {script_.object(), text(request.response), given, boolean(request.truncated)});
+    const Object given = tuple(
+        {text(item.id), text(item.prompt), text(item.reference), text(item.demonstration), text(item.response_prefix)});
+    const Object verdict = call("score", {script_.object(), text(request.response), given, boolean(request.truncated)});
     result.value = verdict[0].number();
     result.solved = verdict[1].boolean();
     result.status = static_cast<RewardStatus>(verdict[2].integer());  // STATUSES of drift/texts.py has their order

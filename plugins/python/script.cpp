@@ -47,7 +47,8 @@ ParamSpec spec_of(const Object& declared) {
 std::string file_of(const Params& params) {
   std::string file = params.get<std::string>("file");
   if (!file.empty()) return file;
-  throw Error("`file` names no Python file. " + call("python_state", {}).text(), "file = \"my_file.py:MyClass\"    (docs/python.md)");
+  throw Error("`file` names no Python file. " + call("python_state", {}).text(),
+              "file = \"my_file.py:MyClass\"    (docs/python.md)");
 }
 
 // ---- values ----
@@ -66,7 +67,8 @@ Object object_of(const std::vector<T>& values) {
 Object values_of(const Params& params) {
   std::vector<std::pair<const char*, Object>> values;
   for (const auto& [name, value] : params.values()) {
-    if (name != "file") values.emplace_back(name.c_str(), std::visit([](const auto& typed) { return object_of(typed); }, value));
+    if (name != "file")
+      values.emplace_back(name.c_str(), std::visit([](const auto& typed) { return object_of(typed); }, value));
   }
   return dictionary(values);
 }

@@ -62,7 +62,7 @@ struct ComponentEntry {
   std::string doc;  ///< one sentence
   ParamSpecs params;
   ComponentFactory create;
-  std::string plugin;  ///< name of the plugin that registered it
+  std::string plugin;           ///< name of the plugin that registered it
   ReadDeclaration declaration;  ///< empty: `params` are all
 };
 

@@ -71,7 +71,7 @@ class _TorchGuard(importlib.abc.MetaPathFinder):
         if name == "torch":
             version, _, refusal = _found_torch()
             if version and refusal:
-                raise ImportError(refusal)
+                raise ImportError(refusal, name="torch")
 
 
 def torch_state() -> str:
@@ -90,8 +90,14 @@ def _need_torch() -> None:
         if len(copies) > 1:
             refusal = "two LibTorch are loaded: " + ", ".join(sorted(copies))
     if refusal:
-        hint = f"pip install torch=={_libtorch_version}, or name the Python that has it: DRIFT_PYTHON=venv/bin/python3"
-        raise Error(f"the Python {sys.executable} cannot share tensors: {refusal}", hint + "    (docs/python.md)")
+        raise Error(f"the Python {sys.executable} cannot share tensors: {refusal}", _torch_remedy())
+
+
+def _torch_remedy() -> str:
+    return (
+        f"pip install torch=={_libtorch_version}, or name the Python that has it: DRIFT_PYTHON=venv/bin/python3"
+        "    (docs/python.md)"
+    )
 
 
 # ---- files and classes -----------------------------------------------------------------------------------------------
@@ -317,7 +323,8 @@ def describe(error: BaseException) -> tuple[str, str]:
         place = f"{os.path.basename(error.filename)}:{error.lineno}: "
     said = "".join(traceback.format_exception_only(type(error), error)).strip().splitlines()[-1]
     lines = "".join(trace.format()).rstrip()
-    return place + said + (f"\n{lines}" if trace.stack or trace.__cause__ or trace.__context__ else ""), ""
+    hint = _torch_remedy() if isinstance(error, ImportError) and error.name == "torch" else ""
+    return place + said + (f"\n{lines}" if trace.stack or trace.__cause__ or trace.__context__ else ""), hint
 
 
 def _is_own(filename: str, own: str) -> bool:

@@ -25,7 +25,7 @@ def careless_sum(a: int, b: int) -> int:
 class Sums(drift.Task):
     """Sums of two numbers, with correct and careless demonstrations."""
 
-    number_high = drift.parameter(99, "largest number; the smallest is 0", minimum=9, maximum=999)
+    number_high = drift.parameter(99, "largest number; the smallest is 0", minimum=9, maximum=199)
     correct = drift.parameter(0.7, "share of correct demonstrations; the others forget to carry", minimum=0, maximum=1)
     size = drift.parameter(200, "number of held-out sums, at most", minimum=1, maximum=10000)
     opening = drift.parameter("<|startoftext|>", "special tokens before the sum")
