@@ -6,7 +6,6 @@
 #include <core/eval/held_out.h>
 #include <core/io/json.h>
 #include <core/plugin/plugin_json.h>
-#include <core/plugin/sha256.h>
 #include <core/report/html_replay.h>
 #include <core/report/html_report.h>
 
@@ -30,30 +29,12 @@ std::string name_of(RunOutcome outcome) {
   return kNames[static_cast<int>(outcome)];
 }
 
-/// The files that say what components of this plugin are, scripts say: path and SHA-256.
-Json declaring_files(const LoadedPlugin& plugin, const LoadedRun& run) {
-  std::map<std::string, std::string> files;
-  for (const ResolvedSection& section : run.config.sections()) {
-    const SectionSchema* schema = find_section(section.name);
-    if (!schema->component) continue;
-    const ComponentEntry* entry = run.plugins->registry.find(*schema->component, run.config.component(section.name));
-    if (entry == nullptr || !entry->declaration || entry->plugin != plugin.name) continue;
-    for (const ParamSpec& spec : entry->params) {
-      if (!spec.is_path || !std::holds_alternative<std::string>(spec.default_value)) continue;
-      const auto file = file_of(section.params.get<std::string>(spec.name));
-      if (std::filesystem::is_regular_file(file)) files[file.string()] = sha256_of_file(file);
-    }
-  }
-  Json list = Json::array();
-  for (const auto& [path, sha256] : files) list.push_back({{"path", path}, {"sha256", sha256}});
-  return list;
-}
-
 std::string plugins_json(const LoadedRun& run) {
   auto list = Json::array();
   for (const LoadedPlugin& plugin : run.plugins->loader.loaded()) {
     list.push_back(json_of(plugin));
-    if (Json files = declaring_files(plugin, run); !files.empty()) list.back()["files"] = std::move(files);
+    if (Json files = declaring_files(plugin, run.config, run.plugins->registry); !files.empty())
+      list.back()["files"] = std::move(files);
   }
   return json_text(list, 1) + "\n";
 }

@@ -77,16 +77,16 @@ Installation find_python() {
   return found;
 }
 
-/// share/drift/python beside lib/drift/plugins, where this plugin lies, in the tree's build folder and installed.
+/// share/drift/sdk/python beside lib/drift/plugins, where this plugin lies, in the tree's build folder and installed.
 fs::path module_folder() {
   Dl_info own{};
   ::dladdr(reinterpret_cast<void*>(&start_interpreter), &own);
   const fs::path folder = fs::weakly_canonical(own.dli_fname).parent_path();
   for (fs::path prefix = folder; prefix.has_relative_path(); prefix = prefix.parent_path()) {
-    const fs::path modules = prefix / "share/drift/python";
+    const fs::path modules = prefix / "share/drift/sdk/python";
     if (fs::exists(modules / "drift/_host.py")) return modules;
   }
-  throw Error("the Python modules of Drift are missing: no share/drift/python above " + folder.string(),
+  throw Error("the Python modules of Drift are missing: no share/drift/sdk/python above " + folder.string(),
               "install or build Drift again");
 }
 

@@ -110,7 +110,7 @@ void throw_raised() {
   }
   if (describing || raised.get() == nullptr)
     throw Error("Python raised an error that it cannot describe",
-                "is the folder share/drift/python of Drift complete?");
+                "is the folder share/drift/sdk/python of Drift complete?");
   describing = true;
   std::string what, hint;
   try {

@@ -30,7 +30,7 @@ TEST_F(PythonCli, TrainingWithSoftClipGivesTheNumbersOfTheCppOne) {
   const std::string options = " --steps 3 --set train.inner_iterations=2 --set algorithm.loss.width=2.0 ";
   const auto in_python = with_python("train run.toml --out python" + options +
                                      "--set algorithm.loss.name=python --set algorithm.loss.file=" +
-                                     example("python_soft_clip/soft_clip.py:SoftClip"));
+                                     example("soft_clip_python/soft_clip.py:SoftClip"));
   ASSERT_EQ(in_python.status, 0) << in_python.error;
   const auto in_cpp =
       test::run_command("export DRIFT_PLUGIN_PATH=" + (test::build_dir() / "tests/plugins").string() + "; " +
@@ -45,13 +45,13 @@ TEST_F(PythonCli, ARewardJudgesWithoutTorch) {
                    "{\"response\": \"sitting\", \"reference\": \"kitten\"}\n");
   const auto judged =
       with_python("reward python --in responses.jsonl --json --set reward.floor=0.25 --set reward.file=" +
-                  example("python_near_match/near_match.py"));
+                  example("near_match_python/near_match.py"));
   ASSERT_EQ(judged.status, 0) << judged.error;
   EXPECT_THAT(judged.output, AllOf(HasSubstr("equals the reference"), HasSubstr("3 of 7 bytes differ")));
 }
 
 TEST_F(PythonCli, ARunRecordsTheFile) {
-  const std::string file = example("python_near_match/near_match.py");
+  const std::string file = example("near_match_python/near_match.py");
   const auto trained = with_python(
       "train run.toml --out run --steps 1 --set reward.name=python --set reward.file=" + file + ":NearMatch");
   ASSERT_EQ(trained.status, 0) << trained.error;
@@ -67,7 +67,7 @@ TEST_F(PythonCli, ARunRecordsTheFile) {
 
 TEST_F(PythonCli, AFileThatHasChangedIsAnotherSetting) {
   const fs::path file = path() / "reward.py";
-  fs::copy_file(example("python_near_match/near_match.py"), file);
+  fs::copy_file(example("near_match_python/near_match.py"), file);
   const std::string reward = " --set reward.name=python --set reward.file=reward.py:NearMatch";
   const auto trained = with_python("train run.toml --out run --steps 1" + reward);
   ASSERT_EQ(trained.status, 0) << trained.error;
@@ -79,13 +79,13 @@ TEST_F(PythonCli, AFileThatHasChangedIsAnotherSetting) {
 }
 
 TEST_F(PythonCli, InfoPrintsWhatAFileDeclares) {
-  const auto info = with_python("plugin info " + example("python_near_match/near_match.py:NearMatch"));
+  const auto info = with_python("plugin info " + example("near_match_python/near_match.py:NearMatch"));
   ASSERT_EQ(info.status, 0) << info.error;
   EXPECT_THAT(info.output,
               AllOf(HasSubstr("reward `python`\n  Partial credit for a response that is similar to the reference."),
                     HasSubstr("truncated_earns"), testing::Not(HasSubstr("task `python`"))));
   const auto json =
-      with_python("plugin info python --json --set reward.file=" + example("python_near_match/near_match.py"));
+      with_python("plugin info python --json --set reward.file=" + example("near_match_python/near_match.py"));
   EXPECT_THAT(json.output, HasSubstr("similarity from which a response earns something"));
 }
 
@@ -122,13 +122,13 @@ TEST_F(PythonCli, DoctorSaysWhichPythonItFound) { EXPECT_THAT(with_python("docto
 // The examples' own tests, which need no Drift but its module.
 TEST_F(PythonCli, TheExamplesTestThemselves) {
   const std::string modules =
-      "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=" + (test::build_dir() / "share/drift/python").string();
-  for (const std::string name : {"near_match", "sums", "soft_clip", "share_masks"}) {
+      "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=" + (test::build_dir() / "share/drift/sdk/python").string();
+  for (const std::string name : {"near_match", "carry_sums", "soft_clip", "share_masks"}) {
     const bool needs_torch = name == "soft_clip" || name == "share_masks";
     if (needs_torch && test::python_with_torch().empty()) continue;
     const std::string program = needs_torch ? test::python_with_torch() : "python3";
     const auto tested =
-        test::run_command("cd " + example("python_" + name) + " && " + modules + " " + program + " -m unittest");
+        test::run_command("cd " + example(name + "_python") + " && " + modules + " " + program + " -m unittest");
     EXPECT_EQ(tested.status, 0) << name << tested.error;
     EXPECT_THAT(tested.error, HasSubstr("Ran "));
   }
@@ -136,10 +136,10 @@ TEST_F(PythonCli, TheExamplesTestThemselves) {
 
 // Two steps of each run.toml.
 TEST_F(PythonCli, EachExampleRuns) {
-  for (const std::string name : {"near_match", "sums", "soft_clip", "share_masks"}) {
+  for (const std::string name : {"near_match", "carry_sums", "soft_clip", "share_masks"}) {
     SCOPED_TRACE(name);
     if ((name == "soft_clip" || name == "share_masks") && test::python_with_torch().empty()) continue;
-    const std::string file = example("python_" + name + "/run.toml");
+    const std::string file = example(name + "_python/run.toml");
     const auto trained = with_python("train " + file + " --steps 2 --out " + name + " --set evaluation.items=4");
     EXPECT_EQ(trained.status, 0) << trained.error;
     EXPECT_EQ(test::metrics_of(run(name)).size(), 3u);

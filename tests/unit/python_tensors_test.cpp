@@ -51,7 +51,7 @@ class PythonTensors : public testing::Test {
 
   /// Views of three responses, old and current log-probabilities, advantages of either sign.
   static LossInput loss_input() {
-    const auto masking = make<MaskingStrategy>(example("python_share_masks/share_masks.py"));
+    const auto masking = make<MaskingStrategy>(example("share_masks_python/share_masks.py"));
     return test::random_loss_input(test::draw_plan(*masking, test::equal_trajectories(3, 12)), 3);
   }
 
@@ -64,7 +64,7 @@ TEST_F(PythonTensors, TenLinesGiveTheLossAndTheGradientOfTheCppOne) {
   PluginLoader(registry).load_file(test::build_dir() / "tests/plugins/libtest_soft_clip.so");
   const ComponentEntry& entry = *registry.find(ComponentKind::kLossEstimator, "soft_clip");
   const auto cpp = make_guarded<LossEstimator>(entry, Params(entry.params, {{"width", 2.0}}));
-  const auto python = make<LossEstimator>(example("python_soft_clip/soft_clip.py:SoftClip"), {{"width", 2.0}});
+  const auto python = make<LossEstimator>(example("soft_clip_python/soft_clip.py:SoftClip"), {{"width", 2.0}});
   EXPECT_EQ(python->coupling(), cpp->coupling());
   const LossInput input = loss_input();
   const auto got = differentiate(*python, input), want = differentiate(*cpp, input);
@@ -176,7 +176,7 @@ TEST_F(PythonTensors, CouplingAndNeedsAreDeclared) {
 // ---- masking strategies ----
 
 TEST_F(PythonTensors, MasksAreDrawnByThePointAndNotByTheBatch) {
-  const auto masking = make<MaskingStrategy>(example("python_share_masks/share_masks.py:ShareMasks"),
+  const auto masking = make<MaskingStrategy>(example("share_masks_python/share_masks.py:ShareMasks"),
                                              {{"share_low", 0.25}, {"share_high", 0.5}});
   EXPECT_EQ(masking->refresh(), PlanRefresh::kEachInnerIteration);
   const Trajectories three = test::equal_trajectories(3, 40), one = test::equal_trajectories(1, 40);

@@ -82,7 +82,7 @@ class PythonFile : public testing::Test {
 // ---- what a file declares ----
 
 TEST(PythonDeclaration, HasTheDocumentationAndTheParametersOfTheClass) {
-  const ComponentEntry entry = declared(ComponentKind::kReward, example("python_near_match/near_match.py:NearMatch"));
+  const ComponentEntry entry = declared(ComponentKind::kReward, example("near_match_python/near_match.py:NearMatch"));
   EXPECT_EQ(entry.doc, "Partial credit for a response that is similar to the reference.");
   ASSERT_EQ(entry.params.size(), 4u);
   EXPECT_EQ(entry.params[1].name, "floor");
@@ -145,7 +145,7 @@ class Reward(drift.Reward):
 
 TEST(PythonReward, JudgesAsTheSameRewardInCpp) {
   const Values values = {{"floor", 0.25}};
-  const auto python = make<Reward>(example("python_near_match/near_match.py:NearMatch"), values);
+  const auto python = make<Reward>(example("near_match_python/near_match.py:NearMatch"), values);
   const auto cpp = in_cpp<Reward>("near_match", values);
   for (const std::string response :
        {"kitten", " kit\nten ", "sitting", "kitte", "abcdfg", "ki", " ", "größer", "12\t3"}) {
@@ -161,12 +161,12 @@ TEST(PythonReward, JudgesAsTheSameRewardInCpp) {
 }
 
 TEST(PythonReward, AResponseMayHoldAnyByte) {
-  const auto reward = make<Reward>(example("python_near_match/near_match.py"));
+  const auto reward = make<Reward>(example("near_match_python/near_match.py"));
   EXPECT_FALSE(judge(*reward, std::string("kitten\xff\0", 8), "kitten").solved);
 }
 
 TEST(PythonReward, IsCalledFromSeveralThreads) {
-  const auto reward = make<Reward>(example("python_near_match/near_match.py"));
+  const auto reward = make<Reward>(example("near_match_python/near_match.py"));
   std::vector<double> sums(8);
   std::vector<std::thread> threads;
   for (double& sum : sums) {
@@ -182,7 +182,7 @@ TEST(PythonReward, IsCalledFromSeveralThreads) {
 // The random streams of both languages are the same.
 TEST(PythonTask, MakesTheItemsOfTheSameTaskInCpp) {
   const Values numbers = {{"number_high", std::int64_t{29}}};
-  const auto python = make<Task>(example("python_sums/sums.py:Sums"), numbers);
+  const auto python = make<Task>(example("carry_sums_python/carry_sums.py:CarrySums"), numbers);
   const auto cpp = in_cpp<Task>("sums", numbers);
   const RandomStream random(7, "task");
   for (std::int64_t index = 0; index < 300; ++index) {

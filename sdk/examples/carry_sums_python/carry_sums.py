@@ -22,7 +22,7 @@ def careless_sum(a: int, b: int) -> int:
     return total
 
 
-class Sums(drift.Task):
+class CarrySums(drift.Task):
     """Sums of two numbers, with correct and careless demonstrations."""
 
     number_high = drift.parameter(99, "largest number; the smallest is 0", minimum=9, maximum=199)
