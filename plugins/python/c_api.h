@@ -6,10 +6,9 @@
 #include <cstddef>
 #include <string>
 
-struct _object;
-using PyObject = _object;
-
 namespace drift::python {
+
+struct PyObject;  // CPython's: only its address is used
 
 using CFunction = PyObject* (*)(PyObject* self, PyObject* arguments);
 

@@ -148,8 +148,8 @@ Script::Script(ComponentKind kind, const ComponentContext& context) {
   const Gil gil;
   const Object made = call("create", {text(kind_name(kind)), text(file_of(*context.params)), values_of(*context.params),
                                       functions_of(*context.host)});
-  object_ = made[0];
   facts_ = list_of(made[1], &Object::integer);
+  object_ = made[0];  // last: if anything throws, nothing is left to drop without the lock
 }
 
 Script::~Script() {

@@ -200,7 +200,8 @@ class M(drift.Masking):
         random = input.random.child("weights")
         weight_F = random.uniform(step=input.step, response=input.response_number_B, position=2**32 - 1)
         weight_F += random.below(1000, step=input.step, response=input.response_number_B, draw=2)
-        return drift.Plan(torch.arange(count), torch.zeros(count, dtype=torch.long), mask_FL, mask_FL, 1, weight_F=weight_F.float())
+        view_F = torch.arange(count)
+        return drift.Plan(view_F, view_F * 0, mask_FL, mask_FL, 1, weight_F=weight_F.float())
 )");
   const auto masking = make<MaskingStrategy>(file.string());
   const Trajectories responses = test::equal_trajectories(3, 4);

@@ -104,7 +104,8 @@ class Reward(drift.Reward):
     sizes = drift.parameter([], "integers", of=int)
     weights = drift.parameter([1.0, 0.5], "numbers", minimum=0)
     def score(self, request):
-        return drift.Verdict(0, False, reason=repr([self.count, self.rate, self.mode, self.table, self.names, self.sizes, self.weights]))
+        values = [self.count, self.rate, self.mode, self.table, self.names, self.sizes, self.weights]
+        return drift.Verdict(0, False, reason=repr(values))
 )");
   const ComponentEntry entry = declared(ComponentKind::kReward, file);
   EXPECT_EQ(entry.params[1].range.describe(), "> 0");

@@ -26,7 +26,8 @@ class NearMatch(drift.Reward):
         reference = self.counted(request.item.reference)
         if not reference:
             raise drift.Error(
-                f"item `{request.item.id}` has no reference to compare with", "give every record an answer, or leave it out"
+                f"item `{request.item.id}` has no reference to compare with",
+                "give every record an answer, or leave it out",
             )
         response = self.counted(request.response)
         if not response:

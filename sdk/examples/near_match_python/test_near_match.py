@@ -30,7 +30,8 @@ class NearMatchTest(unittest.TestCase):
 
     def test_answers_for_its_settings(self):
         self.assertFalse(judge("k i", "ki", ignore_spaces=False).solved)
-        self.assertEqual(judge("kitten", "kitten", truncated=True, truncated_earns=False).reason, "the response has no end")
+        strict = judge("kitten", "kitten", truncated=True, truncated_earns=False)
+        self.assertEqual(strict.reason, "the response has no end")
         with self.assertRaisesRegex(drift.Error, "item `one` has no reference"):
             judge("kitten", " ")
 

@@ -20,7 +20,7 @@ class ShareMasks(drift.Masking):
     def plan(self, input: drift.MaskingInput) -> drift.Plan:
         text_BL = input.through_end_BL  # the padding after the end of the text teaches nothing
         responses, length = text_BL.shape
-        # Drawn at points that name the response, the position and the view: a response gets the same masks in any batch.
+        # Drawn at points that name the response, the position and the view: the same masks in any batch.
         response_B11 = input.response_number_B.view(-1, 1, 1)
         view_V1 = torch.arange(self.views).view(-1, 1)
         at = {"step": input.step, "response": response_B11, "draw": input.inner_iteration * self.views + view_V1}

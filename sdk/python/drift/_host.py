@@ -48,7 +48,7 @@ def _begin(path: str) -> tuple[int, bytes]:
 
 
 def _found_torch() -> tuple[str, str, str]:
-    """Version and folder of the torch that an import would find, and why it is refused; empty where there is nothing."""
+    """Version and folder of the torch that an import would find, and why it is refused; each may be empty."""
     spec = importlib.machinery.PathFinder.find_spec("torch")
     if spec is None or not spec.submodule_search_locations:
         return "", "", f"it has no package torch: losses and masking strategies need torch {_libtorch_version}"
@@ -276,7 +276,8 @@ def plan(strategy: tensors.Masking, trajectories: dict, key: int, step: int, num
 def score(reward: texts.Reward, response: str, item: tuple, truncated: bool) -> tuple:
     verdict = reward.score(texts.Request(response, texts.Item(*item), truncated))
     if not isinstance(verdict, texts.Verdict):
-        raise Error(f"{type(reward).__name__}.score() is {_said(verdict)}, not a drift.Verdict", "drift.Verdict(value, solved)")
+        what = f"{type(reward).__name__}.score() is {_said(verdict)}, not a drift.Verdict"
+        raise Error(what, "return drift.Verdict(value, solved)")
     solved = bool(verdict.solved)
     status = verdict.status or ("ok" if solved else "wrong")
     if status not in texts.STATUSES:

@@ -58,8 +58,8 @@ def parameter(
         width = drift.parameter(4.0, "curvature of the weight", minimum=0)
 
     The type is that of the default: bool, int, float, str, or a list of texts, integers or numbers (`of` for an empty
-    one). `doc` is one line without a full stop. `minimum` and `maximum` belong to the range, `above` and `below` do not;
-    `infinite` also allows inf. `choices` are the texts that are allowed. A `path` is relative to the TOML file that
+    one). `doc` is one line without a full stop. `minimum` and `maximum` belong to the range, `above` and `below` do
+    not; `infinite` also allows inf. `choices` are the texts that are allowed. A `path` is relative to the TOML file that
     names it, and absolute in the component. In an object the attribute is the value.
     """
     name = _type_name(default, of)
@@ -103,9 +103,8 @@ class Component:
         for name in values:
             if name not in declared:
                 near = difflib.get_close_matches(name, declared, 1)
-                raise TypeError(
-                    f"{type(self).__name__} has no parameter `{name}`" + (f", did you mean `{near[0]}`?" if near else "")
-                )
+                hint = f", did you mean `{near[0]}`?" if near else ""
+                raise TypeError(f"{type(self).__name__} has no parameter `{name}`{hint}")
         for name, declaration in declared.items():
             setattr(self, name, values.get(name, declaration.default))
 

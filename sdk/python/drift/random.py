@@ -45,7 +45,8 @@ class RandomStream:
     the result then is a tensor of that shape.
 
         random = input.random.child("mask")
-        uniform_BL = random.uniform(step=input.step, response=input.response_number_B[:, None], position=torch.arange(L))
+        response_B1 = input.response_number_B[:, None]
+        uniform_BL = random.uniform(step=input.step, response=response_B1, position=torch.arange(L))
     """
 
     def __init__(self, seed: int, name: str):
