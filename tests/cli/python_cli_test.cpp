@@ -134,6 +134,16 @@ TEST_F(PythonCli, TheExamplesTestThemselves) {
   }
 }
 
+TEST_F(PythonCli, TheExamplesKeepTheRules) {
+  for (const std::string name : {"near_match", "carry_sums", "soft_clip", "share_masks"}) {
+    if ((name == "soft_clip" || name == "share_masks") && test::python_with_torch().empty()) continue;
+    const std::string file = example(name + "_python/" + name + ".py");
+    const auto checked = with_python("plugin check " + file + (name == "carry_sums" ? " --rule 'held out'" : ""));
+    EXPECT_EQ(checked.status, 0) << checked.output << checked.error;
+    EXPECT_THAT(checked.output, testing::Not(HasSubstr("see `"))) << "a basic rule could not be tried";
+  }
+}
+
 // Two steps of each run.toml.
 TEST_F(PythonCli, EachExampleRuns) {
   for (const std::string name : {"near_match", "carry_sums", "soft_clip", "share_masks"}) {

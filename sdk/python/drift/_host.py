@@ -140,11 +140,12 @@ def _class(kind: str, spec: str) -> type[Component]:
     base = KINDS[kind]
     path, name = _split(spec)
     module = _load(path)
-    found = {
+    declared = {
         key: value
         for key, value in vars(module).items()
-        if isinstance(value, type) and issubclass(value, base) and value.__module__ == module.__name__
+        if isinstance(value, type) and issubclass(value, Component) and value.__module__ == module.__name__
     }
+    found = {key: value for key, value in declared.items() if issubclass(value, base)}
     expected = f"class {name or 'MyClass'}(drift.{base.__name__})"
     if not name and len(found) == 1:
         return next(iter(found.values()))
@@ -155,9 +156,14 @@ def _class(kind: str, spec: str) -> type[Component]:
         return found[name]
     if hasattr(module, name):
         raise Error(f"`{name}` of {path} is not a {kind}", expected)
-    near = difflib.get_close_matches(name, found, 1)
-    hint = f"did you mean `{near[0]}`?" if near else f"it has: {', '.join(found)}" if found else expected
+    near = difflib.get_close_matches(name, declared, 1)
+    has = ", ".join(f"{key} ({_kind(value)})" for key, value in declared.items())
+    hint = f"did you mean `{near[0]}`?" if near else f"it has: {has}" if has else expected
     raise Error(f"{path} has no {kind} `{name}`", hint)
+
+
+def _kind(cls: type[Component]) -> str:
+    return next((kind for kind, base in KINDS.items() if issubclass(cls, base)), "component")
 
 
 def _chosen(cls: Any, attribute: str, choices: tuple[str, ...]) -> int:
