@@ -138,6 +138,25 @@ TEST_F(PythonTensors, ALossAsksForWhatItNeedsAndReportsMetrics) {
   EXPECT_EQ(made.metrics[0].count.item<std::int64_t>(), input.totals.targets);
 }
 
+TEST_F(PythonTensors, WhatALossNeedsMayFollowFromAParameter) {
+  const auto file = folder_.path() / "needs.py";
+  test::write_file(file, R"(
+import drift
+class L(drift.Loss):
+    """With a KL, if it has a weight."""
+    coupling = "view"
+    beta = drift.parameter(0.0, "weight of the KL", minimum=0)
+    @property
+    def needs(self):
+        return ("old", "reference") if self.beta > 0 else ("old",)
+)");
+  for (const double beta : {0.0, 0.1}) {
+    LossNeeds needs;
+    make<LossEstimator>(file.string(), {{"beta", beta}})->needs(needs);
+    EXPECT_EQ(needs.reference, beta > 0);
+  }
+}
+
 TEST_F(PythonTensors, WhatALossReturnsIsChecked) {
   const auto error_of = [&](const std::string& body) {
     try {

@@ -203,8 +203,8 @@ def _sentence(kind: str, cls: type[Component]) -> str:
 def declare(kind: str, spec: str) -> tuple:
     """The sentence and the parameters of a class: (name, type, default, doc, five bounds, choices, is a path)."""
     cls = _class(kind, spec)
-    if not isinstance(vars(cls).get("coupling"), property):
-        _facts(kind, cls)
+    if not any(isinstance(getattr(cls, name, None), property) for name in ("coupling", "needs", "refresh")):
+        _facts(kind, cls)  # what follows from parameters is known with their values
     parameters = [
         (name, p.type_name, p.default, p.doc, p.interval, p.choices, p.is_path) for name, p in cls.parameters().items()
     ]
