@@ -117,6 +117,8 @@ ComponentEntry with_declaration(const ComponentEntry& entry, const std::map<std:
       throw Error("the " + std::string(kind_name(entry.kind)) + " declares the parameter `" + spec.name +
                       "` twice, or `" + entry.name + "` has it already",
                   "give it another name");
+    if (const std::string wrong = spec.range.violation(spec.default_value); !wrong.empty())
+      throw Error("the default of the parameter `" + spec.name + "` " + wrong + ", not " + to_toml(spec.default_value));
     complete.params.push_back(spec);
   }
   return complete;

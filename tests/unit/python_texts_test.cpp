@@ -118,6 +118,16 @@ class Reward(drift.Reward):
   EXPECT_EQ(judge(*reward, "", "").reason, "[7, 0.5, 'b', '', ('x',), (1, 2), (1.0, 0.5)]");
 }
 
+TEST_F(PythonFile, ADeclarationThatContradictsItselfIsAMistake) {
+  const std::string reward = "class R(drift.Reward):\n    'One.'\n    ";
+  EXPECT_THAT(error_of(write("range.py", reward + "width = drift.parameter(-1.0, 'width', minimum=0)\n")),
+              StartsWith("the default of the parameter `width` must be >= 0, not -1.0"));
+  EXPECT_THAT(error_of(write("type.py", reward + "width = drift.parameter((1, 2), 'width')\n")),
+              StartsWith("type.py:4: TypeError: a parameter cannot be of type tuple"));
+  EXPECT_THAT(error_of(write("empty.py", reward + "widths = drift.parameter([], 'widths')\n")),
+              StartsWith("empty.py:4: TypeError: the type of an empty list is not known"));
+}
+
 TEST_F(PythonFile, AFileWithOneClassOfTheKindNeedsNoName) {
   const std::string one = R"(
 class First(drift.Reward):
