@@ -67,7 +67,8 @@ function(drift_add_plugin name)
     CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON
     INSTALL_RPATH "$ORIGIN/../.."  # libdrift, from lib/drift/plugins
-    LINK_DEPENDS ${DRIFT_PLUGIN_MAP})
+    LINK_DEPENDS ${DRIFT_PLUGIN_MAP}
+    DRIFT_PRESETS "${presets}")
   # Hidden visibility does not reach inline functions and type information of headers that ask to be visible.
   target_link_options(drift_plugin_${name} PRIVATE LINKER:--version-script=${DRIFT_PLUGIN_MAP} LINKER:-z,defs)
   if(COMMAND drift_precompile)  # in the tree
@@ -79,4 +80,26 @@ function(drift_add_plugin name)
   if(DRIFT_PLUGIN_INSTALL_DIRECTORY)
     install(TARGETS drift_plugin_${name} LIBRARY DESTINATION ${DRIFT_PLUGIN_INSTALL_DIRECTORY})
   endif()
+endfunction()
+
+# drift_add_plugin_test(NAME source... [CHECK argument...])
+# The tests of the plugin NAME for `ctest`: NAME_test, the source with GoogleTest, which includes the plugin's source; and
+# NAME_rules, `drift plugin check` with the arguments after CHECK.
+function(drift_add_plugin_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 test "" "" CHECK)
+  add_test(NAME ${name}_rules COMMAND ${DRIFT_PROGRAM} plugin check $<TARGET_FILE:drift_plugin_${name}> ${test_CHECK})
+  find_package(GTest QUIET)
+  if(NOT GTest_FOUND)
+    message(STATUS "GoogleTest is missing, so ${test_UNPARSED_ARGUMENTS} is not built (Debian: apt install libgtest-dev)")
+    return()
+  endif()
+  get_target_property(libraries drift_plugin_${name} LINK_LIBRARIES)
+  get_target_property(presets drift_plugin_${name} DRIFT_PRESETS)
+  add_executable(${name}_test ${test_UNPARSED_ARGUMENTS})
+  if(presets)
+    target_sources(${name}_test PRIVATE ${presets})
+  endif()
+  target_link_libraries(${name}_test PRIVATE ${libraries} GTest::gtest_main)
+  target_compile_features(${name}_test PRIVATE cxx_std_20)
+  add_test(NAME ${name}_test COMMAND ${name}_test)
 endfunction()

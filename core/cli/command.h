@@ -148,6 +148,7 @@ Command data_stats_command(), data_show_command(), data_check_command();
 Command tokenize_command(), reward_command(), loss_command(), doctor_command();
 Command config_show_command(), config_docs_command(), reference_command();
 Command plugin_list_command(), plugin_info_command(), plugin_check_command(), plugin_presets_command();
-Command sdk_command(), version_command();
+Command plugin_docs_command();
+Command sdk_command(), sdk_new_command(), version_command();
 
 }  // namespace drift

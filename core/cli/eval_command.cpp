@@ -8,6 +8,7 @@
 #include <core/io/folder_lock.h>
 #include <core/io/json.h>
 #include <core/io/training_state.h>
+#include <core/plugin/used_plugins.h>
 #include <core/report/format.h>
 #include <core/report/json_table.h>
 #include <core/report/terminal.h>
@@ -56,6 +57,9 @@ int evaluate(const EvalOptions& options) {
   LoadedRun run = load_run(options.checkpoint.run("task.name"), ConfigPurpose::kEval);
   verify_checkpoint(options.checkpoint.folder);
   for (const std::string& note : run.config.notes()) log_warning(note);
+  const auto plugins = used_plugins(run.config, run.plugins->registry, run.plugins->loader);
+  for (const std::string& change : changed_plugins(options.checkpoint.folder / "../../plugins.json", plugins))
+    log_warning(change + "; the checkpoint was trained with other code");
   prepare_device(run.config);
   std::optional<FolderLock> lock;
   if (!options.out.empty()) lock.emplace(options.out, "another evaluation");

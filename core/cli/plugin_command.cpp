@@ -1,6 +1,7 @@
 #include <core/cli/load_run.h>
 #include <core/io/json.h>
 #include <core/plugin/plugin_json.h>
+#include <core/plugin/plugin_page.h>
 #include <core/plugin/plugin_report.h>
 #include <core/plugin/preset_table.h>
 
@@ -44,6 +45,13 @@ int print_info(const NamedOptions& options) {
   return 0;
 }
 
+int print_page(const NamedOptions& options) {
+  const auto plugins = load_plugins(options.config);
+  const auto document = load_document(options.config.file, options.config.overrides);
+  std::cout << plugin_page(plugins->registry, plugins->loader, options.name, document);
+  return 0;
+}
+
 int print_presets(const NamedOptions& options) {
   std::cout << preset_tables(load_plugins(options.config)->registry, options.name);
   return 0;
@@ -74,6 +82,16 @@ Command plugin_info_command() {
                                       list.add_switch("json", "print JSON instead of text", options.json);
                                       add_name(list, options);
                                     });
+}
+
+Command plugin_docs_command() {
+  return make_command<NamedOptions>(
+      {"plugin docs", "a page about an algorithm, component or plugin",
+       "Prints Markdown, made from what the plugin declares: what it is, how a run's TOML "
+       "chooses it, every\n"
+       "parameter, and the presets of an algorithm side by side.",
+       "plugin docs ALGORITHM"},
+      print_page, add_name);
 }
 
 Command plugin_presets_command() {

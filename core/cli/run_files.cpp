@@ -5,7 +5,7 @@
 #include <core/components/method_name.h>
 #include <core/eval/held_out.h>
 #include <core/io/json.h>
-#include <core/plugin/plugin_json.h>
+#include <core/plugin/used_plugins.h>
 #include <core/report/html_replay.h>
 #include <core/report/html_report.h>
 
@@ -27,16 +27,6 @@ constexpr std::int64_t kReplayed = 4;
 std::string name_of(RunOutcome outcome) {
   static constexpr const char* kNames[] = {"unfinished", "finished", "interrupted", "failed"};
   return kNames[static_cast<int>(outcome)];
-}
-
-std::string plugins_json(const LoadedRun& run) {
-  auto list = Json::array();
-  for (const LoadedPlugin& plugin : run.plugins->loader.loaded()) {
-    list.push_back(json_of(plugin));
-    if (Json files = declaring_files(plugin, run.config, run.plugins->registry); !files.empty())
-      list.back()["files"] = std::move(files);
-  }
-  return json_text(list, 1) + "\n";
 }
 
 Json held_out_json(const LoopResult& result) {
@@ -103,7 +93,11 @@ std::vector<std::string> RunFiles::begin(const std::optional<ResumePoint>& resum
            (resumed ? "continuing from " + resumed->folder.string() : "a new run"));
   const auto changes = resumed ? record_changes(resumed->state.step, purpose) : std::vector<std::string>();
   folder_.write_file("config.toml", run_.config.resolved_toml(folder_.path()));
-  folder_.write_file("plugins.json", plugins_json(run_));
+  const auto plugins = used_plugins(run_.config, run_.plugins->registry, run_.plugins->loader);
+  const std::filesystem::path record = folder_.path() / "plugins.json";
+  for (const std::string& change : resumed ? changed_plugins(record, plugins) : std::vector<std::string>())
+    log_warning(change + "; the run continues with other code than it began with");
+  folder_.write_file(record.filename().string(), used_plugins_json(plugins, run_.config, run_.plugins->registry));
   return changes;
 }
 

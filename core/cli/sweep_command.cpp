@@ -5,6 +5,7 @@
 #include <core/io/atomic.h>
 #include <core/io/folder_lock.h>
 #include <core/io/json.h>
+#include <core/plugin/used_plugins.h>
 #include <core/report/format.h>
 #include <core/report/json_table.h>
 #include <core/report/terminal.h>
@@ -93,17 +94,6 @@ std::string command_to_continue(const SweepOptions& options, const SweepFolder& 
   return shell_command(words, options.config.overrides);
 }
 
-/// The plugins that a run's components come from.
-std::set<std::string> plugins_of(const RunConfig& config, const Registry& registry) {
-  std::set<std::string> names;
-  for (const ResolvedSection& section : config.sections()) {
-    const auto kind = find_section(section.name)->component;
-    const ComponentEntry* entry = kind ? registry.find(*kind, config.component(section.name)) : nullptr;
-    if (entry != nullptr) names.insert(entry->plugin);
-  }
-  return names;
-}
-
 /// Finished runs are kept when the program changes: hours of work are not thrown away unasked. But it is said.
 void warn_of_other_builds(const LoadedSweep& sweep, const SweepResults& results, Terminal& terminal) {
   std::set<std::string> changed;
@@ -113,11 +103,10 @@ void warn_of_other_builds(const LoadedSweep& sweep, const SweepResults& results,
     if (record.status != RunStatus::kFinished) continue;
     std::set<std::string> different;
     if (record.version != DRIFT_VERSION) different.insert("drift " + record.version);
-    const auto used = plugins_of(sweep.plan.runs[number].config, sweep.plugins->registry);
-    for (const LoadedPlugin& plugin : sweep.plugins->loader.loaded()) {
-      const auto then = record.plugins.find(plugin.name);
-      if (used.contains(plugin.name) && (then == record.plugins.end() || then->second != plugin.sha256))
-        different.insert("plugin " + plugin.name);
+    const RunConfig& config = sweep.plan.runs[number].config;
+    for (const LoadedPlugin* plugin : used_plugins(config, sweep.plugins->registry, sweep.plugins->loader)) {
+      const auto then = record.plugins.find(plugin->name);
+      if (then == record.plugins.end() || then->second != plugin->sha256) different.insert("plugin " + plugin->name);
     }
     runs += different.empty() ? 0 : 1;
     changed.merge(different);

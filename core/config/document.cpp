@@ -1,5 +1,6 @@
 #include <core/base/limits.h>
 #include <core/base/quote.h>
+#include <core/base/share_folder.h>
 #include <core/config/document.h>
 #include <core/config/toml_layer.h>
 
@@ -96,8 +97,14 @@ class Loader {
       return;
     }
     for (const toml::node& item : *node->as_array()) {
-      load((file.parent_path() / item.as_string()->get()).lexically_normal(), place(item));
+      load(extended_file(item.as_string()->get(), file), place(item));
     }
+  }
+
+  static std::filesystem::path extended_file(std::string_view name, const std::filesystem::path& file) {
+    constexpr std::string_view kShipped = "drift:";
+    if (name.starts_with(kShipped)) return share_folder() / name.substr(kShipped.size());
+    return (file.parent_path() / name).lexically_normal();
   }
 
   std::vector<ExtendedFile> further_;

@@ -83,10 +83,11 @@ struct ExtendedFile {
 
 /// Read `file` (may be empty), what it extends, and the command line.
 ///
-/// `extends = ["a.toml", "b.toml"]` at the top of a file, relative to that file: b wins over a, the file over both. A
-/// file that several others extend counts once, at its first place. `further` files come after those that it names.
-/// `paths_from = "FOLDER"` at the top: relative paths count from there if they lead nowhere from the file's own folder.
-/// The file that a run writes has it, and can so be moved with what it names or without.
+/// `extends = ["a.toml", "b.toml"]` at the top of a file, relative to that file: b wins over a, the file over both.
+/// "drift:configs/quickstart.toml" ships with Drift. A file that several others extend counts once, at its first place.
+/// `further` files come after those that it names. `paths_from = "FOLDER"` at the top: relative paths count from there
+/// if they lead nowhere from the file's own folder. The file that a run writes has it, and can so be moved with what it
+/// names or without.
 /// @throws ConfigError with every syntax error, missing file and cycle.
 ConfigDocument load_document(const std::filesystem::path& file, const std::vector<ConfigOverride>& overrides,
                              const std::vector<ExtendedFile>& further = {});

@@ -3,13 +3,8 @@
 #include <core/config/config_json.h>
 #include <core/config/preset.h>
 #include <core/plugin/plugin_report.h>
-#include <core/plugin/sha256.h>
 
 #include <nlohmann/json.hpp>
-
-#include <algorithm>
-#include <filesystem>
-#include <map>
 
 namespace drift {
 namespace {
@@ -54,24 +49,6 @@ Json json_of(const LoadedPlugin& plugin) {
   Json json = {{"name", plugin.name}, {"version", plugin.version},    {"licence", plugin.licence},
                {"tier", plugin.tier}, {"path", plugin.path.string()}, {"sha256", plugin.sha256}};
   return json;
-}
-
-Json declaring_files(const LoadedPlugin& plugin, const RunConfig& config, const Registry& registry) {
-  std::map<std::string, std::string> files;
-  for (const ResolvedSection& section : config.sections()) {
-    const auto kind = find_section(section.name)->component;
-    const ComponentEntry* entry = kind ? registry.find(*kind, config.component(section.name)) : nullptr;
-    if (entry == nullptr || !entry->declaration || entry->plugin != plugin.name) continue;
-    for (const ResolvedValue& value : section.values) {
-      const bool declares = std::ranges::count(entry->params, value.name, &ParamSpec::name) > 0;
-      const auto* path = declares && value.is_path ? std::get_if<std::string>(&value.value) : nullptr;
-      if (path == nullptr || !std::filesystem::is_regular_file(file_of(*path))) continue;
-      files[file_of(*path).string()] = sha256_of_file(file_of(*path));
-    }
-  }
-  Json list;
-  for (const auto& [path, sha256] : files) list.push_back({{"path", path}, {"sha256", sha256}});
-  return list;
 }
 
 Json plugin_list_json(const Registry& registry, const PluginLoader& loader) {

@@ -2,7 +2,7 @@
 
 // What `drift plugin list` and `drift plugin info` say, as programs read it.
 
-#include <core/config/run_config.h>
+#include <core/config/document.h>
 #include <core/plugin/plugin_loader.h>
 
 #include <drift/registry.h>
@@ -15,10 +15,6 @@ namespace drift {
 
 /// Name, version, licence, tier, path and checksum of a plugin.
 nlohmann::ordered_json json_of(const LoadedPlugin& plugin);
-
-/// The files that declare the components which a run has of this plugin (ComponentEntry::declaration), with their
-/// SHA-256: [{"path": …, "sha256": …}]. Null if there are none.
-nlohmann::ordered_json declaring_files(const LoadedPlugin& plugin, const RunConfig& config, const Registry& registry);
 
 /// {"plugins": […], "algorithms": […], "components": […], "refused": […]}
 nlohmann::ordered_json plugin_list_json(const Registry& registry, const PluginLoader& loader);

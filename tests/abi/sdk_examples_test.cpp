@@ -299,10 +299,10 @@ TEST(RandomOrder, AResponseIsTheSameInAnyBatch) {
   EXPECT_TRUE(at::equal(batch.step_BL[97], alone.step_BL[0]));
 }
 
-// ---- sums ----
+// ---- carry_sums ----
 
-TEST(Sums, DemonstrationsAreSumsOrForgetToCarry) {
-  const auto task = make<Task>("sums", {{"correct", 0.5}});
+TEST(CarrySums, DemonstrationsAreSumsOrForgetToCarry) {
+  const auto task = make<Task>("carry_sums", {{"correct", 0.5}});
   std::map<std::string, std::set<std::string>> demonstrations;  // of an item
   int wrong = 0;
   for (std::int64_t index = 0; index < 2000; ++index) {
@@ -316,8 +316,8 @@ TEST(Sums, DemonstrationsAreSumsOrForgetToCarry) {
   for (const std::string& text : demonstrations["9+96"]) EXPECT_EQ(possible.count(text), 1u) << text;
 }
 
-TEST(Sums, NoHeldOutSumIsTrainedOn) {
-  const auto task = make<Task>("sums", {{"number_high", std::int64_t{9}}});
+TEST(CarrySums, NoHeldOutSumIsTrainedOn) {
+  const auto task = make<Task>("carry_sums", {{"number_high", std::int64_t{9}}});
   std::set<std::string> held_out;
   for (std::int64_t index = 0; index < task->held_out_size(); ++index) {
     TaskItem item;
@@ -334,8 +334,8 @@ TEST(Sums, NoHeldOutSumIsTrainedOn) {
   }
 }
 
-TEST(Sums, AnItemDependsOnItsNumberAlone) {
-  const auto task = make<Task>("sums");
+TEST(CarrySums, AnItemDependsOnItsNumberAlone) {
+  const auto task = make<Task>("carry_sums");
   TaskItem first, again;
   task->training_item(std::int64_t{1} << 40, RandomStream(7, "task"), first);
   task->training_item(3, RandomStream(7, "task"), again);

@@ -50,23 +50,24 @@ class Sdk : public testing::Test {
                prefix.string() + " && " + cmake() + " --build " + build.string() + " --parallel 2");
   }
 
-  /// The folder with the plugins of all examples, built once against the installed SDK.
-  static const fs::path& examples() {
-    static const fs::path folder = [] {
-      const auto built = folder_->path() / "examples";
-      const auto result = build(share() / "sdk" / "examples", built, prefix_);
-      EXPECT_EQ(result.status, 0) << result.output << result.error;
-      EXPECT_THAT(result.output + result.error, Not(HasSubstr("warning")));
-      return built;
-    }();
-    return folder;
+  /// What `drift sdk new` writes for a kind: its folder, after the build and the tests that its README names.
+  static const fs::path& project(const std::string& kind) {
+    static std::map<std::string, fs::path> projects;
+    const auto [place, is_new] = projects.try_emplace(kind, folder_->path() / ("my_" + kind));
+    if (!is_new) return place->second;
+    const auto written =
+        run("cd " + folder_->path().string() + " && " + program().string() + " sdk new " + kind + " my_" + kind);
+    EXPECT_EQ(written.status, 0) << written.error;
+    const auto result = build(place->second, place->second / "build", prefix_);
+    EXPECT_EQ(result.status, 0) << result.output << result.error;
+    EXPECT_THAT(result.output + result.error, Not(HasSubstr("warning")));
+    return place->second;
   }
-  static fs::path example(const std::string& name) { return examples() / ("lib" + name + ".so"); }
+  static fs::path plugin(const std::string& kind) { return project(kind) / "build" / ("libmy_" + kind + ".so"); }
 
-  /// The installed program with the examples' plugins, in the test's folder.
+  /// The installed program, in the test's folder.
   static test::CommandResult drift(const std::string& arguments) {
-    return run("cd " + folder_->path().string() + " && DRIFT_PLUGIN_PATH=" + examples().string() + " " +
-               program().string() + " " + arguments);
+    return run("cd " + folder_->path().string() + " && " + program().string() + " " + arguments);
   }
 
   static void expect_good_plugin(const fs::path& file, ComponentKind kind, const std::string& name) {
@@ -95,7 +96,7 @@ TEST_F(Sdk, HoldsHeadersLibraryPackageAndPlugins) {
 
 // As the tree does, so that files and pages find each other.
 TEST_F(Sdk, HoldsConfigurationsAndPages) {
-  for (const char* file : {"configs/quickstart.toml", "assets/sudoku-llada/model.safetensors", "docs/write_your_own.md",
+  for (const char* file : {"configs/quickstart.toml", "assets/sudoku-llada/model.safetensors", "docs/sdk.md",
                            "plugins/tasks/sudoku/README.md", "scripts/fetch_data", "README.md"})
     EXPECT_TRUE(fs::exists(share() / file)) << file;
   static const std::regex link("\\]\\(([^)#: ]+)[)#]");
@@ -136,33 +137,44 @@ TEST_F(Sdk, FindsItsLibrariesInAnyFolder) {
   }
 }
 
-TEST_F(Sdk, BuildsAPluginOfEachKindOutOfTree) {
-  expect_good_plugin(example("soft_clip"), ComponentKind::kLossEstimator, "soft_clip");
-  expect_good_plugin(example("span_masks"), ComponentKind::kMaskingStrategy, "span_masks");
-  expect_good_plugin(example("near_match"), ComponentKind::kReward, "near_match");
-  expect_good_plugin(example("random_order"), ComponentKind::kRollout, "random_order");
-  expect_good_plugin(example("sums"), ComponentKind::kTask, "sums");
-  expect_good_plugin(example("convnet"), ComponentKind::kModel, "convnet");
+const std::map<std::string, ComponentKind> kKinds = {
+    {"loss", ComponentKind::kLossEstimator},  {"masking", ComponentKind::kMaskingStrategy},
+    {"reward", ComponentKind::kReward},       {"rollout", ComponentKind::kRollout},
+    {"task", ComponentKind::kTask},           {"model", ComponentKind::kModel},
+    {"bundle", ComponentKind::kLossEstimator}};
+
+// What somebody has who has typed the commands of the project's README.
+TEST_F(Sdk, ANewProjectOfEachKindBuildsAndPassesItsTests) {
+  for (const auto& [kind, component] : kKinds) {
+    SCOPED_TRACE(kind);
+    const fs::path folder = project(kind);
+    expect_good_plugin(plugin(kind), component, "my_" + kind);
+    const auto tested = run("ctest --test-dir " + (folder / "build").string());
+    EXPECT_EQ(tested.status, 0) << tested.output;
+    EXPECT_THAT(tested.output, HasSubstr("0 tests failed out of 2"));
+    for (const char* file : {"CMakeLists.txt", "run.toml", "README.md", ".github/workflows/test.yml"})
+      EXPECT_TRUE(fs::exists(folder / file)) << file;
+    const std::string build_file = test::read_file(folder / "CMakeLists.txt");
+    EXPECT_LE(std::ranges::count(build_file, '\n'), 15);
+    for (const char* file : {"README.md", ".github/workflows/test.yml"})
+      EXPECT_THAT(test::read_file(folder / file), Not(testing::ContainsRegex("[^$]\\{[A-Z]+\\}"))) << "not filled in";
+  }
 }
 
-// The examples' run.toml, for two steps.
-TEST_F(Sdk, EachExampleRunsAsItsPageSays) {
-  for (const std::string name : {"soft_clip", "span_masks", "near_match", "random_order", "sums", "convnet"}) {
-    SCOPED_TRACE(name);
-    const auto check = drift("plugin check " + example(name).string());
-    EXPECT_EQ(check.status, 0) << check.error;
-    EXPECT_THAT(check.output, HasSubstr(name + " 1.0.0"));
-
-    const std::string file = (share() / "sdk/examples" / name / "run.toml").string();
+// Its run.toml, for two steps.
+TEST_F(Sdk, ANewProjectOfEachKindTrains) {
+  for (const auto& [kind, component] : kKinds) {
+    SCOPED_TRACE(kind);
+    const std::string folder = project(kind).string(), file = folder + "/run.toml";
     std::string base;
-    if (name == "sums" || name == "convnet") {
-      const auto result = drift("pretrain " + file + " --steps 20 --out base_" + name + " --set evaluation.every=0");
+    if (kind == "task" || kind == "model") {
+      const auto result = drift("pretrain " + file + " --steps 20 --out base_" + kind + " --set evaluation.every=0");
       ASSERT_EQ(result.status, 0) << result.error;
-      base = " --model base_" + name + "/checkpoints/last --set model.initialize=checkpoint";
+      base = " --model base_" + kind + "/checkpoints/last --set model.initialize=checkpoint";
     }
-    const auto result = drift("train " + file + " --steps 2 --out " + name + " --set evaluation.items=8" + base);
+    const auto result = drift("train " + file + " --steps 2 --out run_" + kind + " --set evaluation.items=8" + base);
     ASSERT_EQ(result.status, 0) << result.error;
-    const auto metrics = test::metrics_of(folder_->path() / name);
+    const auto metrics = test::metrics_of(folder_->path() / ("run_" + kind));
     ASSERT_THAT(metrics, SizeIs(3));
     double gradient = 0;  // a step in which no group's rewards differ has none
     for (const int step : {1, 2}) {
@@ -170,8 +182,20 @@ TEST_F(Sdk, EachExampleRunsAsItsPageSays) {
       gradient += norm.is_number() ? norm.get<double>() : 0;
     }
     EXPECT_GT(gradient, 0);
-    EXPECT_THAT(test::read_file(folder_->path() / name / "plugins.json"), HasSubstr(example(name).string()));
+    EXPECT_THAT(test::read_file(folder_->path() / ("run_" + kind) / "plugins.json"), HasSubstr(plugin(kind).string()));
   }
+}
+
+TEST_F(Sdk, ANewProjectIsRefusedWhereItWouldHideSomething) {
+  EXPECT_THAT(drift("sdk new loss rldf").error, HasSubstr("there is a plugin `rldf` already"));
+  EXPECT_THAT(drift("sdk new los mine").error, HasSubstr("did you mean `loss`?"));
+  EXPECT_THAT(drift("sdk new loss My-Loss").error, HasSubstr("small letters, digits and _"));
+  EXPECT_THAT(drift("sdk new loss mine --language cobol").error, HasSubstr("languages: "));
+  fs::create_directory(folder_->path() / "taken");
+  const auto result = drift("sdk new loss taken");
+  EXPECT_NE(result.status, 0);
+  EXPECT_THAT(result.error, HasSubstr("`taken` exists already"));
+  EXPECT_TRUE(fs::is_empty(folder_->path() / "taken"));
 }
 
 TEST_F(Sdk, CompilesPresetsIntoAPluginOutOfTree) {
@@ -235,18 +259,22 @@ target_link_libraries(drift_plugin_my_backbone PRIVATE drift::nn nlohmann_json::
 }
 
 TEST_F(Sdk, TheBuildTreeIsAlsoAnSdk) {
-  const auto built = folder_->path() / "build_in_tree";
-  const auto result = build(share() / "sdk/examples/soft_clip", built, test::build_dir());
+  const fs::path program = test::build_dir() / "bin/drift";
+  const auto written = run("cd " + folder_->path().string() + " && " + program.string() + " sdk new loss of_the_tree");
+  ASSERT_EQ(written.status, 0) << written.error;
+  const auto folder = folder_->path() / "of_the_tree";
+  const auto result = build(folder, folder / "build", test::build_dir());
   ASSERT_EQ(result.status, 0) << result.output << result.error;
-  expect_good_plugin(built / "libsoft_clip.so", ComponentKind::kLossEstimator, "soft_clip");
+  expect_good_plugin(folder / "build/libof_the_tree.so", ComponentKind::kLossEstimator, "of_the_tree");
+  EXPECT_EQ(run("ctest --test-dir " + (folder / "build").string()).status, 0);
 }
 
 TEST_F(Sdk, TheInstalledProgramLoadsItsPluginsAndTheAuthorsOwn) {
   EXPECT_EQ(run(program().string() + " sdk --prefix").output, prefix_.string() + "\n");
-  const auto list = drift("plugin list");
+  const auto list = drift("plugin list " + (project("loss") / "run.toml").string());
   EXPECT_EQ(list.status, 0) << list.error;
   EXPECT_THAT(list.output,
-              AllOf(HasSubstr(example("soft_clip").string()), HasSubstr((library_folder() / "drift/plugins").string()),
+              AllOf(HasSubstr(plugin("loss").string()), HasSubstr((library_folder() / "drift/plugins").string()),
                     Not(HasSubstr(test::build_dir().string()))));
 }
 

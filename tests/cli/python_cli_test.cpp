@@ -134,6 +134,26 @@ TEST_F(PythonCli, TheExamplesTestThemselves) {
   }
 }
 
+// What its README says, in the program's own folder.
+TEST_F(PythonCli, AProjectBeginsAsACopyOfAnExample) {
+  for (const std::string kind : {"reward", "task", "loss", "masking"}) {
+    SCOPED_TRACE(kind);
+    if ((kind == "loss" || kind == "masking") && test::python_with_torch().empty()) continue;
+    const auto written = with_python("sdk new " + kind + " my_" + kind + " --language python");
+    ASSERT_EQ(written.status, 0) << written.error;
+    const std::string own = test::program().parent_path().string(), python = test::python_with_torch();
+    const std::string path_of_both = own + (python.empty() ? "" : ":" + fs::path(python).parent_path().string());
+    const auto tested = test::run_command(
+        "cd " + (path() / ("my_" + kind)).string() + " && export PATH=" + path_of_both +
+        ":$PATH && export PYTHONPATH=$(drift sdk --prefix)/share/drift/sdk/python && python3 -m unittest && "
+        "drift plugin check my_" +
+        kind + ".py --rule deterministic && drift train run.toml --steps 1");
+    EXPECT_EQ(tested.status, 0) << tested.output << tested.error;
+    EXPECT_THAT(test::read_file(path() / ("my_" + kind) / "README.md"),
+                HasSubstr("drift plugin check my_" + kind + ".py"));
+  }
+}
+
 TEST_F(PythonCli, TheExamplesKeepTheRules) {
   for (const std::string name : {"near_match", "carry_sums", "soft_clip", "share_masks"}) {
     if ((name == "soft_clip" || name == "share_masks") && test::python_with_torch().empty()) continue;

@@ -121,6 +121,29 @@ TEST_F(Resume, ACheckpointOfABuildThatLackedAKeyHasItsDefault) {
   EXPECT_EQ(same.status, 0) << same.error;
 }
 
+// Another build of a loss may compute another thing: nobody is stopped, but it is said.
+TEST_F(Resume, AndEvalNameAPluginThatHasChanged) {
+  const fs::path plugin = runs_.path() / "libsoft_clip.so";
+  fs::copy_file(test::build_dir() / "tests/plugins/libtest_soft_clip.so", plugin);
+  const std::string settings = " --set 'plugins.paths=[\"" + plugin.string() +
+                               "\"]' --set algorithm.loss.name=soft_clip --set evaluation.items=4";
+  ASSERT_EQ(runs_.train("killed", "--steps 1" + settings).status, 0);
+  const auto same = runs_.train("killed", "--steps 2 --resume" + settings);
+  ASSERT_EQ(same.status, 0) << same.error;
+  EXPECT_THAT(same.error, testing::Not(testing::HasSubstr("has changed")));
+
+  test::write_file(plugin, test::read_file(plugin) + "another build");
+  const std::string changed = "plugin `soft_clip` has changed: 1.0.0 with SHA-256 ";
+  const auto evaluated = runs_.drift("eval killed/checkpoints/last --set evaluation.items=4");
+  ASSERT_EQ(evaluated.status, 0) << evaluated.error;
+  EXPECT_THAT(evaluated.error, testing::HasSubstr(changed));
+  const auto resumed = runs_.train("killed", "--steps 3 --resume" + settings);
+  ASSERT_EQ(resumed.status, 0) << resumed.error;
+  EXPECT_THAT(resumed.error, testing::HasSubstr(changed));
+  EXPECT_THAT(runs_.train("killed", "--steps 4 --resume" + settings).error, testing::Not(testing::HasSubstr(changed)))
+      << "said once: the folder now names this build";
+}
+
 TEST_F(Resume, TheModelCountsByItsContentWhereverItLies) {
   for (const char* folder : {"here", "there"})
     fs::copy(test::source_dir() / "assets/sudoku-llada", runs_.path() / folder, fs::copy_options::recursive);

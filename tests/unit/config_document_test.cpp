@@ -11,6 +11,7 @@
 namespace drift {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 class Document : public test::ConfigFolder {
@@ -34,6 +35,15 @@ TEST_F(Document, FilesKeepTheirOrderAndTheCommandLineComesLast) {
   ASSERT_EQ(document.layers.size(), 4u);  // a counts once
   for (std::size_t i = 0; i < 4; ++i)
     EXPECT_EQ(document.layers[i].leaves.at("x.key").value, ParamValue(std::int64_t(i + 1)));
+}
+
+TEST_F(Document, WhatShipsWithDriftIsExtendedFromAnywhere) {
+  const auto file = write("run.toml", "extends = [\"drift:configs/quickstart.toml\"]\ntrain.steps = 3\n");
+  const ConfigDocument document = load_document(file, {});
+  EXPECT_GT(document.layers.size(), 2u) << "the quickstart and what it extends";
+  EXPECT_TRUE(document.lines.contains(file.string()));
+  EXPECT_THAT(mistakes(write("wrong.toml", "extends = [\"drift:configs/quickstrat.toml\"]\n")),
+              AllOf(HasSubstr("cannot read `"), HasSubstr("share/drift/configs/quickstrat.toml`")));
 }
 
 TEST_F(Document, ValuesOfSetAreTomlOrElseText) {

@@ -194,7 +194,7 @@ TEST(PythonReward, IsCalledFromSeveralThreads) {
 TEST(PythonTask, MakesTheItemsOfTheSameTaskInCpp) {
   const Values numbers = {{"number_high", std::int64_t{29}}};
   const auto python = make<Task>(example("carry_sums_python/carry_sums.py:CarrySums"), numbers);
-  const auto cpp = in_cpp<Task>("sums", numbers);
+  const auto cpp = in_cpp<Task>("carry_sums", numbers);
   const RandomStream random(7, "task");
   for (std::int64_t index = 0; index < 300; ++index) {
     TaskItem got, want;

@@ -29,7 +29,7 @@ std::int64_t careless_sum(std::int64_t a, std::int64_t b) {
   return sum;
 }
 
-class Sums final : public drift::Task {
+class CarrySums final : public drift::Task {
  public:
   static drift::ParamSpecs parameters() {
     return {{"number_high", 99, "largest number; the smallest is 0", drift::between(9, 999)},
@@ -39,7 +39,7 @@ class Sums final : public drift::Task {
             {"closing", "<|sep|>", "special tokens behind it"}};
   }
 
-  explicit Sums(const drift::Params& params)
+  explicit CarrySums(const drift::Params& params)
       : number_high_(params.get<std::int64_t>("number_high")),
         correct_(params.get<double>("correct")),
         opening_(params.get<std::string>("opening")),
@@ -94,6 +94,7 @@ class Sums final : public drift::Task {
 
 }  // namespace
 
-DRIFT_PLUGIN("sums", "1.0.0", "Apache-2.0") {
-  registry.add<Sums>("sums", "Sums of two numbers, with correct and careless demonstrations.", Sums::parameters());
+DRIFT_PLUGIN("carry_sums", "1.0.0", "Apache-2.0") {
+  registry.add<CarrySums>("carry_sums", "Sums of two numbers, with correct and careless demonstrations.",
+                          CarrySums::parameters());
 }

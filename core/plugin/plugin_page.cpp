@@ -1,0 +1,75 @@
+#include <core/plugin/plugin_page.h>
+
+#include <core/config/nearest.h>
+#include <core/config/schema.h>
+#include <core/plugin/plugin_report.h>
+#include <core/plugin/preset_table.h>
+#include <core/report/parameter_table.h>
+
+#include <drift/error.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <vector>
+
+namespace drift {
+namespace {
+
+std::string provider_line(const PluginLoader& loader, const std::string& name) {
+  const auto found = std::ranges::find(loader.loaded(), name, &LoadedPlugin::name);
+  if (found == loader.loaded().end()) return "Built in.\n";
+  return "Plugin `" + found->name + "` " + found->version + ", " + found->licence + ", `" +
+         found->path.filename().string() + "`.\n";
+}
+
+std::string toml_block(const std::string& lines) { return "\n```toml\n" + lines + "```\n"; }
+
+/// The section of a run's file that chooses a component of this kind.
+std::string section_choosing(ComponentKind kind) {
+  const auto found = std::ranges::find(config_sections(), std::optional(kind), &SectionSchema::component);
+  return found == config_sections().end() ? "" : found->name;
+}
+
+std::string component_page(const ComponentEntry& entry, const PluginLoader& loader) {
+  std::string kind(kind_name(entry.kind));
+  kind[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(kind[0])));
+  std::string lines = "[" + section_choosing(entry.kind) + "]\nname = \"" + entry.name + "\"\n";
+  for (const ParamSpec& spec : entry.params) lines += spec.name + " = " + to_toml(spec.default_value) + "\n";
+  return "## " + kind + " `" + entry.name + "`\n\n" + markdown_text(entry.doc) + "\n" +
+         provider_line(loader, entry.plugin) + toml_block(lines) + "\n" +
+         (entry.params.empty() ? "It has no parameters.\n" : parameter_markdown(entry.params, "parameter"));
+}
+
+std::string bundle_page(const Bundle& bundle, const Registry& registry, const PluginLoader& loader) {
+  std::string text = "## Algorithm `" + bundle.name + "`\n\n" + markdown_text(bundle.doc) + "\n" +
+                     provider_line(loader, bundle.plugin);
+  if (!bundle.paper.empty()) text += "Paper: " + markdown_text(bundle.paper) + ".\n";
+  text += "Masking strategy `" + bundle.masking + "`, loss `" + bundle.loss + "`.\n";
+  std::string lines = "[algorithm]\nname = \"" + bundle.name + "\"\n";
+  if (!bundle.presets.empty()) lines += "preset = \"" + bundle.presets.front().name + "\"\n";
+  return text + toml_block(lines) + (bundle.presets.empty() ? "" : "\n" + preset_tables(registry, bundle.name));
+}
+
+}  // namespace
+
+std::string plugin_page(const Registry& registry, const PluginLoader& loader, std::string_view name,
+                        const ConfigDocument& document) {
+  std::string text;
+  std::set<std::string> names;
+  const auto is_asked_for = [&](const std::string& own_name, const std::string& plugin) {
+    names.insert(own_name);
+    return own_name == name || plugin == name;
+  };
+  for (const Bundle& bundle : registry.bundles()) {
+    if (is_asked_for(bundle.name, bundle.plugin)) text += "\n" + bundle_page(bundle, registry, loader);
+  }
+  for (const ComponentEntry& entry : components_named(registry, name, document))
+    text += "\n" + component_page(entry, loader);
+  for (const ComponentEntry& entry : registry.components()) names.insert(entry.name);
+  if (!text.empty()) return "# " + std::string(name) + "\n" + text;
+  throw Error("there is no algorithm, component or plugin `" + std::string(name) + "`",
+              name_hint(name, {names.begin(), names.end()}, "names") + "    (drift plugin list)");
+}
+
+}  // namespace drift
