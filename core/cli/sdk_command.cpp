@@ -161,7 +161,9 @@ std::string purpose_of(const std::string& file, const std::string& name) {
 
 int write_new_project(const NewOptions& options) {
   const fs::path share = share_folder(), templates = share / "sdk/new_project";
-  const Project project = find_project(templates / "index.toml", options.kind, options.language);
+  Project project = find_project(templates / "index.toml", options.kind, options.language);
+  for (std::string* commands : {&project.setup, &project.build, &project.test})
+    *commands = replaced(replaced(*commands, "{NAME}", options.name), "{LIBTORCH}", TORCH_VERSION);
   check_name(options);
 
   AtomicFolder folder(options.name);

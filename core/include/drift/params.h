@@ -77,7 +77,7 @@ struct DRIFT_API ParamSpec {
   std::string doc;  ///< one line, without a full stop
   ParamRange range;
   /// The text, or each text of a list, is a path: in a TOML file relative to the folder of that file, absolute in
-  /// Params.
+  /// Params. It may go on with `:NAME`, for something in the file.
   bool is_path = false;
 
   ParamSpec(std::string_view name, bool value, std::string_view doc) : name(name), default_value(value), doc(doc) {}
