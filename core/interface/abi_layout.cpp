@@ -19,6 +19,7 @@
 
 #include <cstddef>
 
+#pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"  // as GCC and clang lay out classes without virtual functions
 
 #define SIZE(TYPE, BYTES) static_assert(sizeof(TYPE) == (BYTES), #TYPE " has another size than in ABI 1.0")
@@ -327,3 +328,7 @@ SIZE(Task, 8);
 SIZE(TrainingList, 8);
 
 }  // namespace drift
+
+#undef SIZE
+#undef AT
+#pragma GCC diagnostic pop

@@ -6,7 +6,8 @@
 #include <cstddef>
 
 #define SIZE(TYPE, BYTES) static_assert(sizeof(TYPE) == (BYTES), #TYPE " has another size than in C interface 1.0")
-#define AT(TYPE, FIELD, BYTES)
+#define AT(TYPE, FIELD, BYTES) \
+  static_assert(offsetof(TYPE, FIELD) == (BYTES), #TYPE "::" #FIELD " has moved since C interface 1.0")
 
 AT(DriftComponent, size, 0);
 AT(DriftComponent, name, 8);
@@ -194,3 +195,6 @@ AT(DriftView, committed_L, 40);
 AT(DriftView, attended_L, 48);
 AT(DriftView, prompt_masked_P, 56);
 AT(DriftView, weight, 64);
+
+#undef SIZE
+#undef AT
