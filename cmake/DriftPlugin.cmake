@@ -72,6 +72,7 @@ function(drift_add_plugin name)
   target_link_options(drift_plugin_${name} PRIVATE LINKER:--version-script=${DRIFT_PLUGIN_MAP} LINKER:-z,defs)
   if(COMMAND drift_precompile)  # in the tree
     drift_precompile(drift_plugin_${name} ${DRIFT_PLUGIN_HEADERS})
+    drift_compile_in_batches(0 drift_plugin_${name})
   endif()
   if(DRIFT_PLUGIN_OUTPUT_DIRECTORY)
     set_target_properties(drift_plugin_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${DRIFT_PLUGIN_OUTPUT_DIRECTORY})
