@@ -86,6 +86,7 @@ function(drift_add_plugin name)
   _drift_finish_plugin(${name})
   if(COMMAND drift_precompile)  # in the tree
     drift_precompile(drift_plugin_${name} ${DRIFT_PLUGIN_HEADERS})
+    drift_compile_in_batches(0 drift_plugin_${name})
   endif()
 endfunction()
 
