@@ -9,7 +9,6 @@
 namespace drift::format {
 namespace {
 
-constexpr std::string_view kSpaces = " \t\r\n\v\f";
 
 // From the text's front, without its line end.
 std::string_view take_line(std::string_view& text) {
