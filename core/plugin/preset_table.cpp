@@ -87,7 +87,8 @@ std::string preset_tables(const Registry& registry, std::string_view algorithm) 
   TextTable list{{"preset", "what it is"}};
   for (const BundlePreset& file : bundle.presets) {
     presets.push_back(read_preset(bundle, file));
-    list.rows.push_back({as_code(file.name) + (presets.size() == 1 ? ", the default" : ""), presets.back().description});
+    list.rows.push_back(
+        {as_code(file.name) + (presets.size() == 1 ? ", the default" : ""), presets.back().description});
     optional.insert(presets.back().optional.begin(), presets.back().optional.end());
   }
   const std::vector<Column> columns = columns_of(presets);

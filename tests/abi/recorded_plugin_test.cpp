@@ -1,5 +1,5 @@
-// Plugins of earlier minor versions load for ever. Each is kept as the binary that its authors built, against the headers of
-// its time: lab_1_0_x86_64.so is tests/third_party, built against core ABI 1.0.
+// Plugins of earlier minor versions load for ever. Each is kept as the binary that its authors built, against the
+// headers of its time: lab_1_0_x86_64.so is tests/third_party, built against core ABI 1.0.
 
 #include <tests/support/support.h>
 
@@ -48,16 +48,16 @@ TEST(RecordedPlugin, RegistersEveryKindOfComponent) {
 
 TEST(RecordedPlugin, KeepsEveryRuleInThisProgram) {
   if (!fits_this_build()) GTEST_SKIP() << "recorded for LibTorch 2.11.0 on x86_64, without sanitizers";
-  const auto result = test::run_command((test::build_dir() / "bin/drift").string() + " plugin check " + kRecorded.string() +
-                                        " --model-config " +
-                                        (test::source_dir() / "tests/third_party/start/config.json").string());
+  const auto result =
+      test::run_command((test::build_dir() / "bin/drift").string() + " plugin check " + kRecorded.string() +
+                        " --model-config " + (test::source_dir() / "tests/third_party/start/config.json").string());
   EXPECT_EQ(result.status, 0) << result.output << result.error;
 }
 
 /// Its newest version of a library's symbols: "GLIBC_2.34".
 std::string newest(const fs::path& file, const std::string& library) {
-  const auto listed = test::run_command("objdump -T " + file.string() + " | grep -o '" + library +
-                                        "_[0-9.]*' | sort -uV | tail -n 1");
+  const auto listed =
+      test::run_command("objdump -T " + file.string() + " | grep -o '" + library + "_[0-9.]*' | sort -uV | tail -n 1");
   return listed.output.substr(0, listed.output.find('\n'));
 }
 

@@ -33,7 +33,8 @@ std::string without_the_tree(const std::string& command) {
 TEST(ThirdParty, BuildsChecksTrainsAndEvaluatesWithTheInstalledSdkAlone) {
   const test::TemporaryFolder folder;
   const std::string source = test::source_dir().string();
-  if (const auto tried = test::run_command(without_the_tree("test ! -e " + source + "/CMakeLists.txt")); tried.status != 0)
+  if (const auto tried = test::run_command(without_the_tree("test ! -e " + source + "/CMakeLists.txt"));
+      tried.status != 0)
     GTEST_SKIP() << "the tree cannot be hidden on this machine: " << tried.error;
   const fs::path prefix = folder.path() / "drift", project = folder.path() / "lab";
   const auto installed = test::run_command(std::string(std::getenv("DRIFT_CMAKE")) + " --install " +
@@ -47,8 +48,9 @@ TEST(ThirdParty, BuildsChecksTrainsAndEvaluatesWithTheInstalledSdkAlone) {
   const auto result =
       test::run_command(without_the_tree("bash -e -o pipefail " + (folder.path() / "commands.sh").string()));
   ASSERT_EQ(result.status, 0) << result.output << result.error;
-  EXPECT_THAT(result.output, AllOf(HasSubstr("100% tests passed"), HasSubstr("## Algorithm `lab`"),
-                                   HasSubstr("## Rollout `lab`"), HasSubstr("## Reward `reverse`"), HasSubstr("solved")));
+  EXPECT_THAT(result.output,
+              AllOf(HasSubstr("100% tests passed"), HasSubstr("## Algorithm `lab`"), HasSubstr("## Rollout `lab`"),
+                    HasSubstr("## Reward `reverse`"), HasSubstr("solved")));
 
   const auto metrics = test::metrics_of(project / "runs/lab");
   ASSERT_EQ(metrics.size(), 21u);

@@ -1,4 +1,5 @@
-// Every position sees its own token, its place from the end, and the tokens of all places: enough to copy and to reverse.
+// Every position sees its own token, its place from the end, and the tokens of all places: enough to copy and to
+// reverse.
 #include "lab.h"
 
 #include <drift/error.h>

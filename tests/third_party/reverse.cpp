@@ -13,7 +13,8 @@ constexpr std::int64_t kDigits = 3, kHeldOut = 40;
 
 std::string digits(std::int64_t number) {
   std::string text(kDigits, '0');
-  for (auto digit = text.rbegin(); digit != text.rend(); ++digit, number /= 10) *digit = static_cast<char>('0' + number % 10);
+  for (auto digit = text.rbegin(); digit != text.rend(); ++digit, number /= 10)
+    *digit = static_cast<char>('0' + number % 10);
   return text;
 }
 

@@ -51,8 +51,8 @@ class LeftToRight final : public drift::Rollout, public drift::RolloutCostEstima
   void estimate_cost(const drift::Model& model, std::int64_t prompt_length, std::int64_t responses, bool,
                      drift::RolloutCost& cost) const override {
     cost.least_forwards = cost.most_forwards = length_;
-    cost.bytes = responses * (model.training_bytes_per_row(prompt_length + length_) +
-                              model.traits().vocabulary_size * 3 * 4);
+    cost.bytes =
+        responses * (model.training_bytes_per_row(prompt_length + length_) + model.traits().vocabulary_size * 3 * 4);
   }
 
  private:

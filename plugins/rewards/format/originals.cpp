@@ -1,4 +1,5 @@
 #include "originals.h"
+
 #include "parts.h"
 
 #include <unicode/utf8.h>
