@@ -56,6 +56,24 @@ ${entries}  };
   endif()
 endfunction()
 
+# What every plugin has in common: its file's name and place, and one exported symbol.
+function(_drift_finish_plugin name)
+  set_target_properties(drift_plugin_${name} PROPERTIES
+    PREFIX "lib" OUTPUT_NAME ${name}
+    C_VISIBILITY_PRESET hidden
+    CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON
+    LINK_DEPENDS ${DRIFT_PLUGIN_MAP})
+  # Hidden visibility does not reach inline functions and type information of headers that ask to be visible.
+  target_link_options(drift_plugin_${name} PRIVATE LINKER:--version-script=${DRIFT_PLUGIN_MAP} LINKER:-z,defs)
+  if(DRIFT_PLUGIN_OUTPUT_DIRECTORY)
+    set_target_properties(drift_plugin_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${DRIFT_PLUGIN_OUTPUT_DIRECTORY})
+  endif()
+  if(DRIFT_PLUGIN_INSTALL_DIRECTORY)
+    install(TARGETS drift_plugin_${name} LIBRARY DESTINATION ${DRIFT_PLUGIN_INSTALL_DIRECTORY})
+  endif()
+endfunction()
+
 function(drift_add_plugin name)
   set(presets "")
   drift_write_presets(${CMAKE_CURRENT_BINARY_DIR}/${name}_presets.cpp presets)
@@ -63,22 +81,12 @@ function(drift_add_plugin name)
   target_link_libraries(drift_plugin_${name} PRIVATE drift::drift)
   target_compile_features(drift_plugin_${name} PRIVATE cxx_std_20)
   set_target_properties(drift_plugin_${name} PROPERTIES
-    PREFIX "lib" OUTPUT_NAME ${name}
-    CXX_VISIBILITY_PRESET hidden
-    VISIBILITY_INLINES_HIDDEN ON
     INSTALL_RPATH "$ORIGIN/../.."  # libdrift, from lib/drift/plugins
-    LINK_DEPENDS ${DRIFT_PLUGIN_MAP}
     DRIFT_PRESETS "${presets}")
-  # Hidden visibility does not reach inline functions and type information of headers that ask to be visible.
-  target_link_options(drift_plugin_${name} PRIVATE LINKER:--version-script=${DRIFT_PLUGIN_MAP} LINKER:-z,defs)
+  _drift_finish_plugin(${name})
   if(COMMAND drift_precompile)  # in the tree
     drift_precompile(drift_plugin_${name} ${DRIFT_PLUGIN_HEADERS})
-  endif()
-  if(DRIFT_PLUGIN_OUTPUT_DIRECTORY)
-    set_target_properties(drift_plugin_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${DRIFT_PLUGIN_OUTPUT_DIRECTORY})
-  endif()
-  if(DRIFT_PLUGIN_INSTALL_DIRECTORY)
-    install(TARGETS drift_plugin_${name} LIBRARY DESTINATION ${DRIFT_PLUGIN_INSTALL_DIRECTORY})
+    drift_compile_in_batches(0 drift_plugin_${name})
   endif()
 endfunction()
 
@@ -101,5 +109,25 @@ function(drift_add_plugin_test name)
   endif()
   target_link_libraries(${name}_test PRIVATE ${libraries} GTest::gtest_main)
   target_compile_features(${name}_test PRIVATE cxx_std_20)
+  add_test(NAME ${name}_test COMMAND ${name}_test)
+endfunction()
+
+# drift_add_pure_plugin(NAME source...)
+# A plugin over plain arrays (drift/pure.h), in C99 or C++17. It needs neither LibTorch nor libdrift:
+# find_package(drift COMPONENTS pure) looks for neither.
+function(drift_add_pure_plugin name)
+  add_library(drift_plugin_${name} MODULE ${ARGN})
+  target_link_libraries(drift_plugin_${name} PRIVATE drift::pure m)
+  set_target_properties(drift_plugin_${name} PROPERTIES INSTALL_RPATH "")
+  _drift_finish_plugin(${name})
+endfunction()
+
+# drift_add_pure_plugin_test(NAME source...)
+# The tests of the plugin NAME for `ctest`: NAME_test, a program, which includes the plugin's source; and NAME_rules,
+# `drift plugin check`.
+function(drift_add_pure_plugin_test name)
+  add_test(NAME ${name}_rules COMMAND ${DRIFT_PROGRAM} plugin check $<TARGET_FILE:drift_plugin_${name}>)
+  add_executable(${name}_test ${ARGN})
+  target_link_libraries(${name}_test PRIVATE drift::pure m)
   add_test(NAME ${name}_test COMMAND ${name}_test)
 endfunction()

@@ -2,7 +2,8 @@
 # Headers that most files include are compiled once: reading LibTorch's tensor class takes longer than compiling the file's own text.
 # Only headers of other projects belong here, so that editing Drift never compiles them again. A file pays 3 s for
 # the set with tensors whether it needs them or not, and 0.5 s for the plain one: PLAIN is for targets without tensors.
-# libdrift_nn and libdrift_core, which export all their functions, have sets of their own; so have tests (with GoogleMock).
+# Tests have sets of their own (with GoogleMock). Their names are visible: libdrift_nn and libdrift_core export all their functions,
+# and what libdrift and the plugins export is listed for the linker.
 # -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON builds without, which shows a missing #include.
 set(DRIFT_PLAIN_HEADERS
     <nlohmann/json.hpp>
@@ -28,27 +29,21 @@ function(drift_precompile target)
     set(set test_${set})
     list(APPEND headers <gmock/gmock.h>)
   endif()
-  get_target_property(visibility ${target} CXX_VISIBILITY_PRESET)
-  if(visibility STREQUAL default)
-    set(set exported_${set})
-  endif()
   set(set drift_${set})
-  _drift_precompiled_set(${set} "${visibility}" ${headers})
+  _drift_precompiled_set(${set} ${headers})
   if(arg_TESTS)
     target_link_libraries(${set} PRIVATE GTest::gmock)
   endif()
   target_precompile_headers(${target} REUSE_FROM ${set})
 endfunction()
 
-# An empty source file that is compiled with the headers, once.
-function(_drift_precompiled_set name visibility)
+# A library with an empty source file, to which the headers belong.
+function(_drift_precompiled_set name)
   if(NOT TARGET ${name})
     file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/${name}.cpp CONTENT "")
     add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/${name}.cpp)
     target_link_libraries(${name} PRIVATE drift::torch nlohmann_json::nlohmann_json)
-    if(visibility STREQUAL default)
-      set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET default VISIBILITY_INLINES_HIDDEN OFF)
-    endif()
+    set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET default VISIBILITY_INLINES_HIDDEN OFF)
     target_precompile_headers(${name} PRIVATE ${ARGN})
     # ccache takes this text for the 100 or 400 MB that it stands for. What flags decide, ccache knows from the flags.
     file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${name}.dir/cmake_pch.hxx.gch.sum

@@ -103,6 +103,27 @@ std::unique_ptr<Component> make_component(const ComponentEntry& entry, const Par
   return entry.create(context);
 }
 
+ComponentEntry with_declaration(const ComponentEntry& entry, const std::map<std::string, ParamValue>& values) {
+  if (!entry.declaration) return entry;
+  ComponentEntry complete = entry;
+  complete.declaration = nullptr;
+  for (ParamSpec& spec : complete.params) {
+    if (const auto value = values.find(spec.name); value != values.end()) spec.default_value = value->second;
+  }
+  const ComponentDeclaration declaration = entry.declaration(Params(complete.params));
+  if (!declaration.doc.empty()) complete.doc = declaration.doc;
+  for (const ParamSpec& spec : declaration.params) {
+    if (std::ranges::count(complete.params, spec.name, &ParamSpec::name) > 0)
+      throw Error("the " + std::string(kind_name(entry.kind)) + " declares the parameter `" + spec.name +
+                      "` twice, or `" + entry.name + "` has it already",
+                  "give it another name");
+    if (const std::string wrong = spec.range.violation(spec.default_value); !wrong.empty())
+      throw Error("the default of the parameter `" + spec.name + "` " + wrong + ", not " + to_toml(spec.default_value));
+    complete.params.push_back(spec);
+  }
+  return complete;
+}
+
 void set_component_seed(std::uint64_t seed) {
   const std::lock_guard lock(shared().mutex);
   shared().seed = seed;

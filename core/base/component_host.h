@@ -17,6 +17,13 @@ namespace drift {
 std::unique_ptr<Component> make_component(const ComponentEntry& entry, const Params& params,
                                           const ModelConfig* model_config = nullptr);
 
+/// The entry of a component with these values: with the sentence and the parameters that they lead to
+/// (ComponentEntry::declaration, which is then empty), and with the values as defaults of the registered parameters.
+/// The same entry if it has no declaration.
+/// @param values  of any parameters; those that are not registered do not matter
+/// @throws Error if the values lead to no declaration
+ComponentEntry with_declaration(const ComponentEntry& entry, const std::map<std::string, ParamValue>& values);
+
 /// Letters, digits and `_`. @throws Error
 void check_metric_name(std::string_view name);
 

@@ -1,3 +1,4 @@
+#include <core/base/component_host.h>
 #include <core/base/device.h>
 #include <core/boundary/guarded.h>
 #include <core/cli/load_run.h>
@@ -98,11 +99,25 @@ Finding check_ranks() {
   return {State::kOk, "ranks", state.text + (launcher.empty() ? ", no mpirun here" : ", " + launcher), ""};
 }
 
+/// One whose parameters follow from settings, a file say, is not made without them; it says what it finds here.
+Finding check_declaration(const ComponentEntry& entry) {
+  try {
+    with_declaration(entry, {});
+    return {State::kOk, "reward", "`" + entry.name + "`", ""};
+  } catch (const Error& error) {
+    return {State::kNote, "reward", "`" + entry.name + "`: " + error.what(), error.hint()};
+  }
+}
+
 /// Makes each reward as a run would: one that needs something of the machine, a sandbox say, tries it.
 void check_rewards(const Registry& registry, std::vector<Finding>& findings) {
   std::string ready;
   for (const ComponentEntry& entry : registry.components()) {
     if (entry.kind != ComponentKind::kReward) continue;
+    if (entry.declaration) {
+      findings.push_back(check_declaration(entry));
+      continue;
+    }
     try {
       make_guarded<Reward>(entry, Params(entry.params));
       ready += (ready.empty() ? "" : ", ") + entry.name;

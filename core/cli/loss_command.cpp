@@ -1,6 +1,7 @@
 #include <core/boundary/guarded.h>
 #include <core/cli/load_run.h>
 #include <core/components/components.h>
+#include <core/config/merge.h>
 #include <core/config/nearest.h>
 #include <core/io/json.h>
 #include <core/report/format.h>
@@ -133,7 +134,9 @@ LossCaseResult evaluate_with(const LossEstimator& loss, const LossCase& of, cons
 
 int evaluate(const LossOptions& options) {
   const auto plugins = load_plugins(options.config);
-  const ComponentEntry& entry = find_loss(plugins->registry, options.name);
+  const auto document = load_document(options.config.file, options.config.overrides);
+  const ComponentEntry entry =
+      declared_entry(find_loss(plugins->registry, options.name), merge_layers(document, plugins->registry));
   bool as_expected = true;
   for (const LossCase& one : chosen_cases(options, entry)) {
     const auto loss = make_guarded<LossEstimator>(entry, Params(entry.params, one.parameters));

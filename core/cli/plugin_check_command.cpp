@@ -1,6 +1,8 @@
 #include <core/cli/load_run.h>
 #include <core/conformance/report.h>
+#include <core/plugin/plugin_report.h>
 
+#include <algorithm>
 #include <iostream>
 
 namespace drift {
@@ -13,9 +15,27 @@ struct CheckOptions {
   bool in_process = false;
 };
 
+/// A file that is no shared library declares a component of a plugin: that one is examined with it.
+void examine_through_its_plugin(CheckRequest& request) {
+  std::error_code ignored;
+  if (request.file.extension() == ".so" || !std::filesystem::is_regular_file(file_of(request.file), ignored)) return;
+  const auto plugins = load_plugins();
+  const auto declared = components_named(plugins->registry, request.file.string(), {});
+  if (declared.empty()) return;
+  if (declared.size() > 1)
+    throw Error(request.file.string() + " declares components of several kinds", "name one of them: FILE:NAME");
+  const ComponentEntry& entry = declared.front();
+  const auto path = std::ranges::find(entry.params, true, &ParamSpec::is_path);
+  const auto plugin = std::ranges::find(plugins->loader.loaded(), entry.plugin, &LoadedPlugin::name);
+  request.file = plugin->path;
+  request.component = component_id(entry);
+  request.set.push_back(path->name + "=" + to_toml(path->default_value));
+}
+
 int check(const CheckOptions& options) {
   CheckRequest request = options.request;
   request.rules = {options.rules.begin(), options.rules.end()};
+  if (!options.in_process) examine_through_its_plugin(request);
   if (options.in_process) return examine_here(request) ? 0 : 1;
   const CheckReport report = check_plugin(request, program_path());
   const std::size_t findings = report.findings();
@@ -39,7 +59,8 @@ Command plugin_check_command() {
        "inputs,\n"
        "each in a process of its own: its results, gradients, determinism, threads, memory and more. A crash, a hang "
        "or\n"
-       "an exit is a finding. docs/plugin_abi.md lists the rules. Exit status 1 if anything is found.",
+       "an exit is a finding. docs/plugin_abi.md lists the rules. Exit status 1 if anything is found.\n"
+       "FILE is a plugin, or a file that declares a component: my_loss.py:MyLoss.",
        "plugin check build/release/lib/drift/plugins/libblock.so"},
       check, [](OptionList& list, CheckOptions& options) {
         list.argument("FILE", options.request.file);

@@ -39,14 +39,16 @@ int print_list(const ListOptions& options) {
 
 int print_info(const NamedOptions& options) {
   const auto plugins = load_plugins(options.config);
-  const std::string text = plugin_info(plugins->registry, plugins->loader, options.name);  // or there is none
-  std::cout << (options.json ? json_text(plugin_info_json(plugins->registry, options.name), 1) + "\n" : text);
+  const auto document = load_document(options.config.file, options.config.overrides);
+  const std::string text = plugin_info(plugins->registry, plugins->loader, options.name, document);  // or there is none
+  std::cout << (options.json ? json_text(plugin_info_json(plugins->registry, options.name, document), 1) + "\n" : text);
   return 0;
 }
 
 int print_page(const NamedOptions& options) {
   const auto plugins = load_plugins(options.config);
-  std::cout << plugin_page(plugins->registry, plugins->loader, options.name);
+  const auto document = load_document(options.config.file, options.config.overrides);
+  std::cout << plugin_page(plugins->registry, plugins->loader, options.name, document);
   return 0;
 }
 
@@ -83,12 +85,13 @@ Command plugin_info_command() {
 }
 
 Command plugin_docs_command() {
-  return make_command<NamedOptions>({"plugin docs", "a page about an algorithm, component or plugin",
-                                     "Prints Markdown, made from what the plugin declares: what it is, how a run's TOML "
-                                     "chooses it, every\n"
-                                     "parameter, and the presets of an algorithm side by side.",
-                                     "plugin docs ALGORITHM"},
-                                    print_page, add_name);
+  return make_command<NamedOptions>(
+      {"plugin docs", "a page about an algorithm, component or plugin",
+       "Prints Markdown, made from what the plugin declares: what it is, how a run's TOML "
+       "chooses it, every\n"
+       "parameter, and the presets of an algorithm side by side.",
+       "plugin docs ALGORITHM"},
+      print_page, add_name);
 }
 
 Command plugin_presets_command() {

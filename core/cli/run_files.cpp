@@ -97,7 +97,7 @@ std::vector<std::string> RunFiles::begin(const std::optional<ResumePoint>& resum
   const std::filesystem::path record = folder_.path() / "plugins.json";
   for (const std::string& change : resumed ? changed_plugins(record, plugins) : std::vector<std::string>())
     log_warning(change + "; the run continues with other code than it began with");
-  folder_.write_file(record.filename().string(), used_plugins_json(plugins));
+  folder_.write_file(record.filename().string(), used_plugins_json(plugins, run_.config, run_.plugins->registry));
   return changes;
 }
 

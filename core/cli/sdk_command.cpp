@@ -45,9 +45,7 @@ struct Project {
   std::string shown, setup, build, test;
 };
 
-std::string text(const toml::table& table, std::string_view key) {
-  return table.at(key).value_or(std::string());
-}
+std::string text(const toml::table& table, std::string_view key) { return table.at(key).value_or(std::string()); }
 
 void add_new(std::vector<std::string>& names, const std::string& name) {
   if (std::ranges::count(names, name) == 0) names.push_back(name);
@@ -66,7 +64,7 @@ Project find_project(const fs::path& index_file, const std::string& kind, const 
     add_new(languages_of_kind, text(entry, "language"));
     if (text(entry, "language") != language) continue;
     const toml::table& commands = *index.at("language").as_table()->at(language).as_table();
-    found = {text(entry, "example"), text(entry, "word"),  text(commands, "shown"),
+    found = {text(entry, "example"),  text(entry, "word"),     text(commands, "shown"),
              text(commands, "setup"), text(commands, "build"), text(commands, "test")};
   }
   if (!found.example.empty()) return found;
@@ -74,8 +72,8 @@ Project find_project(const fs::path& index_file, const std::string& kind, const 
     throw UsageError("`" + kind + "` is not a kind of component", name_hint(kind, kinds, "kinds"));
   if (std::ranges::count(languages, language) == 0)
     throw UsageError("there is no language `" + language + "`", name_hint(language, languages, "languages"));
-  throw UsageError("a " + kind + " cannot be written in " + language, "languages of a " + kind + ": " +
-                   joined(languages_of_kind));
+  throw UsageError("a " + kind + " cannot be written in " + language,
+                   "languages of a " + kind + ": " + joined(languages_of_kind));
 }
 
 /// my_loss -> MyLoss
@@ -109,16 +107,18 @@ void check_name(const NewOptions& options) {
   const auto plugins = load_plugins();
   for (const LoadedPlugin& plugin : plugins->loader.loaded()) {
     if (plugin.name == options.name)
-      throw UsageError("there is a plugin `" + options.name + "` already: " + plugin.path.string(), "choose another name");
+      throw UsageError("there is a plugin `" + options.name + "` already: " + plugin.path.string(),
+                       "choose another name");
   }
   for (const ComponentEntry& entry : plugins->registry.components()) {
     if (entry.name == options.name) {
-      throw UsageError("there is a " + std::string(kind_name(entry.kind)) + " `" + options.name + "` already, of the plugin `" +
-                           entry.plugin + "`",
+      throw UsageError("there is a " + std::string(kind_name(entry.kind)) + " `" + options.name +
+                           "` already, of the plugin `" + entry.plugin + "`",
                        "choose another name");
     }
   }
-  if (fs::exists(options.name)) throw Error("`" + options.name + "` exists already", "choose another name, or remove it");
+  if (fs::exists(options.name))
+    throw Error("`" + options.name + "` exists already", "choose another name, or remove it");
 }
 
 /// Copies the example's files under their new names. @return the names, sorted
@@ -161,7 +161,9 @@ std::string purpose_of(const std::string& file, const std::string& name) {
 
 int write_new_project(const NewOptions& options) {
   const fs::path share = share_folder(), templates = share / "sdk/new_project";
-  const Project project = find_project(templates / "index.toml", options.kind, options.language);
+  Project project = find_project(templates / "index.toml", options.kind, options.language);
+  for (std::string* commands : {&project.setup, &project.build, &project.test})
+    *commands = replaced(replaced(*commands, "{NAME}", options.name), "{LIBTORCH}", TORCH_VERSION);
   check_name(options);
 
   AtomicFolder folder(options.name);
@@ -173,15 +175,16 @@ int write_new_project(const NewOptions& options) {
   const std::string run = run_commands(folder.path() / "run.toml");
   const auto filled = [&](std::string content) {
     const std::map<std::string, std::string> values = {
-        {"NAME", options.name}, {"KIND", options.kind},   {"LANGUAGE", project.shown}, {"EXAMPLE", project.example},
-        {"SETUP", project.setup}, {"BUILD", project.build}, {"TEST", project.test},      {"RUN", run},
+        {"NAME", options.name},   {"KIND", options.kind},    {"LANGUAGE", project.shown}, {"EXAMPLE", project.example},
+        {"SETUP", project.setup}, {"BUILD", project.build},  {"TEST", project.test},      {"RUN", run},
         {"FILES", table},         {"VERSION", DRIFT_VERSION}};
     for (const auto& [key, value] : values) content = replaced(content, "{" + key + "}", value);
     return content;
   };
   write_file_atomically(folder.path() / "README.md", filled(read_whole_file(templates / "README.md")));
   fs::create_directories(folder.path() / ".github/workflows");
-  write_file_atomically(folder.path() / ".github/workflows/test.yml", filled(read_whole_file(templates / "workflow.yml")));
+  write_file_atomically(folder.path() / ".github/workflows/test.yml",
+                        filled(read_whole_file(templates / "workflow.yml")));
   folder.publish();
 
   std::cout << options.name << ": a " << options.kind << " in " << project.shown
@@ -209,13 +212,14 @@ Command sdk_new_command() {
   return make_command<NewOptions>(
       {"sdk new", "begin a plugin of your own",
        "Writes a small project into the folder NAME: a component that works, its test, a training run that uses it, a\n"
-       "build file, a README and a workflow for continuous integration. KIND is loss, masking, reward, rollout, model,\n"
+       "build file, a README and a workflow for continuous integration. KIND is loss, masking, reward, rollout, "
+       "model,\n"
        "task or bundle, an algorithm: a masking strategy, a loss and presets. docs/sdk.md is the tutorial.",
        "sdk new loss my_loss"},
       write_new_project, [](OptionList& list, NewOptions& options) {
         list.argument("KIND", options.kind);
         list.argument("NAME", options.name);
-        list.add("language", "LANGUAGE", "c++, c or python; default: c++", options.language);
+        list.add("language", "LANGUAGE", "c++, c, rust or python; default: c++", options.language);
       });
 }
 

@@ -177,9 +177,26 @@ std::string Origin::text() const {
 std::filesystem::path ConfigLeaf::place_of(const std::filesystem::path& path) const {
   const auto place = (folder / path).lexically_normal();
   std::error_code ignored;
-  if (former_folder.empty() || std::filesystem::exists(place, ignored)) return place;
+  if (former_folder.empty() || std::filesystem::exists(file_of(place), ignored)) return place;
   const auto former = (former_folder / path).lexically_normal();
-  return std::filesystem::exists(former, ignored) ? former : place;
+  return std::filesystem::exists(file_of(former), ignored) ? former : place;
+}
+
+void ConfigLeaf::make_absolute(ParamValue& value) const {
+  const auto absolute = [&](std::string& path) {
+    if (!path.empty()) path = place_of(path).string();
+  };
+  if (auto* path = std::get_if<std::string>(&value)) absolute(*path);
+  if (auto* paths = std::get_if<std::vector<std::string>>(&value)) std::ranges::for_each(*paths, absolute);
+}
+
+std::filesystem::path file_of(const std::filesystem::path& path) {
+  const std::string text = path.string();
+  const auto colon = text.rfind(':');
+  std::error_code ignored;
+  return colon == std::string::npos || std::filesystem::exists(path, ignored)
+             ? path
+             : std::filesystem::path(text.substr(0, colon));
 }
 
 ConfigOverride ConfigOverride::from_set(const std::string& assignment) {

@@ -44,6 +44,8 @@ struct ConfigLeaf {
   std::string text() const { return value ? to_toml(*value) : found; }
   /// Where a path in it leads.
   std::filesystem::path place_of(const std::filesystem::path& path) const;
+  /// The same for a value that is a path or a list of paths; an empty one stays empty.
+  void make_absolute(ParamValue& value) const;
 };
 
 /// One file, or the command line: dotted keys as TOML writes them ("algorithm.masking.k").
@@ -82,12 +84,16 @@ struct ExtendedFile {
 /// Read `file` (may be empty), what it extends, and the command line.
 ///
 /// `extends = ["a.toml", "b.toml"]` at the top of a file, relative to that file: b wins over a, the file over both.
-/// "drift:configs/quickstart.toml" ships with Drift. A file that several others extend counts once, at its first place. `further` files come after those that it names.
-/// `paths_from = "FOLDER"` at the top: relative paths count from there if they lead nowhere from the file's own folder.
-/// The file that a run writes has it, and can so be moved with what it names or without.
+/// "drift:configs/quickstart.toml" ships with Drift. A file that several others extend counts once, at its first place.
+/// `further` files come after those that it names. `paths_from = "FOLDER"` at the top: relative paths count from there
+/// if they lead nowhere from the file's own folder. The file that a run writes has it, and can so be moved with what it
+/// names or without.
 /// @throws ConfigError with every syntax error, missing file and cycle.
 ConfigDocument load_document(const std::filesystem::path& file, const std::vector<ConfigOverride>& overrides,
                              const std::vector<ExtendedFile>& further = {});
+
+/// The file that a parameter's path names: that of "my_loss.py:SoftClip", something in a file, is "my_loss.py".
+std::filesystem::path file_of(const std::filesystem::path& path);
 
 /// "a.b.c" -> "a.b" and "c"; a key without a point lies in section "".
 std::string_view section_of(std::string_view key);

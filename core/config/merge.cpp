@@ -1,5 +1,6 @@
 #include <core/config/merge.h>
 
+#include <core/base/component_host.h>
 #include <core/config/schema.h>
 #include <core/io/json.h>
 
@@ -46,6 +47,19 @@ std::string refusal(const SectionSchema& section, const ComponentEntry& componen
   if (!value) return its + " is of type " + std::string(type_name(spec->default_value));
   const std::string violation = spec->range.violation(*value);
   return violation.empty() ? "" : its + " " + violation;
+}
+
+/// The entry with the declaration that the values written in this section lead to; mistakes in them are found later.
+ComponentEntry declared_in(const std::string& section, const ComponentEntry& entry, const MergedConfig& merged) {
+  std::map<std::string, ParamValue> values;
+  for (const ParamSpec& spec : entry.params) {
+    const ConfigLeaf* leaf = merged.find(section + "." + spec.name);
+    auto value = leaf != nullptr && leaf->value ? spec.as_declared(*leaf->value) : std::nullopt;
+    if (!value || !spec.range.violation(*value).empty()) continue;
+    if (spec.is_path) leaf->make_absolute(*value);
+    values.emplace(spec.name, std::move(*value));
+  }
+  return with_declaration(entry, values);
 }
 
 class Merger {
@@ -136,16 +150,25 @@ class Merger {
   /// What earlier layers wrote for another component stays where this one takes it.
   void set_parameters_aside(const std::string& section, const std::string& name, const std::set<std::string>& own) {
     const SectionSchema& schema = *find_section(section);
-    const ComponentEntry* component = registry_.find(*schema.component, name);
-    if (component == nullptr) return;  // a mistake of its own
+    const ComponentEntry* registered = registry_.find(*schema.component, name);
+    if (registered == nullptr) return;  // a mistake of its own
+    const ComponentEntry component = declared_or_registered(section, *registered);
     std::erase_if(merged.leaves, [&](const auto& entry) {
       const auto& [key, leaf] = entry;
       if (section_of(key) != section || own.contains(key)) return false;
-      std::string reason = refusal(schema, *component, key, leaf);
+      std::string reason = refusal(schema, component, key, leaf);
       if (reason.empty()) return false;
       merged.set_aside.push_back({key, leaf, std::move(reason)});
       return true;
     });
+  }
+
+  ComponentEntry declared_or_registered(const std::string& section, const ComponentEntry& entry) const {
+    try {
+      return declared_in(section, entry, merged);
+    } catch (const Error&) {  // said where the section is checked
+      return entry;
+    }
   }
 
   void add_preset() {
@@ -191,6 +214,17 @@ const ConfigLeaf* MergedConfig::find(std::string_view key) const {
 std::string MergedConfig::text(std::string_view key) const {
   const ConfigLeaf* leaf = find(key);
   return leaf == nullptr ? "" : text_of(*leaf);
+}
+
+ComponentEntry declared_entry(const ComponentEntry& entry, const MergedConfig& merged) {
+  for (const SectionSchema& schema : config_sections()) {
+    if (schema.component != entry.kind || schema.is_family) continue;
+    const std::string chosen = merged.text(schema.name + ".name");
+    const bool is_written = std::ranges::any_of(
+        entry.params, [&](const ParamSpec& spec) { return merged.find(schema.name + "." + spec.name) != nullptr; });
+    if (is_written && (chosen.empty() || chosen == entry.name)) return declared_in(schema.name, entry, merged);
+  }
+  return entry;
 }
 
 MergedConfig merge_layers(const ConfigDocument& document, const Registry& registry) {

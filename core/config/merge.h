@@ -42,4 +42,9 @@ struct MergedConfig {
 /// See resolve_config for the rules. @throws ConfigError if the preset's file has mistakes
 MergedConfig merge_layers(const ConfigDocument& document, const Registry& registry);
 
+/// The entry with the declaration that what is written for it in a section leads to (with_declaration): in one that
+/// names it, or that names nothing. As it is registered if nothing is written.
+/// @throws Error
+ComponentEntry declared_entry(const ComponentEntry& entry, const MergedConfig& merged);
+
 }  // namespace drift

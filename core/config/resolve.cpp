@@ -1,3 +1,4 @@
+#include <core/base/component_host.h>
 #include <core/config/merge.h>
 #include <core/config/nearest.h>
 #include <core/config/places.h>
@@ -89,25 +90,37 @@ class Resolver {
   }
 
   void resolve(const SectionSchema& schema) {
-    ParamSpecs specs = schema.keys;
-    const ComponentEntry* component = nullptr;
+    ParamSpecs specs;
+    ResolvedSection section{schema.name, {}, {}};
+    const auto resolve_all = [&](auto begin, auto end) {
+      std::for_each(begin, end, [&](const ParamSpec& spec) {
+        specs.push_back(spec);
+        section.values.push_back(resolve(spec, schema.name));
+      });
+    };
+    resolve_all(schema.keys.begin(), schema.keys.end());
+    std::optional<ComponentEntry> component;
     ResolvedValue chosen;
     if (schema.component) {
       chosen = choose(schema);
-      component = registry_.find(*schema.component, text(chosen));
-      if (component != nullptr) {
-        add_declared(*component, schema, specs);
+      if (const auto* registered = registry_.find(*schema.component, text(chosen))) {
+        resolve_all(registered->params.begin(), registered->params.end());
+        component = declared(*registered, section, chosen);
       } else {
         report_missing(schema, chosen);
       }
     }
-    const bool complete = !schema.component || component != nullptr;
-    ResolvedSection section{schema.name, {}, {}};
-    for (const ParamSpec& spec : specs) section.values.push_back(resolve(spec, schema.name));
+    if (component) {
+      refuse_core_keys(*component, schema);
+      resolve_all(component->params.begin() + static_cast<std::ptrdiff_t>(specs.size() - schema.keys.size()),
+                  component->params.end());
+    }
+    const bool complete = !schema.component || component;
     if (schema.component) section.values.front() = chosen;
     for (ResolvedValue& value : section.values) value.role = schema.role_of(value.name);
     for (const auto& [key, leaf] : merged_.leaves) {
-      if (section_of(key) == schema.name && complete) check_known(key, leaf, schema, component, specs);
+      if (section_of(key) == schema.name && complete)
+        check_known(key, leaf, schema, component ? &*component : nullptr, specs);
     }
     if (schema.name == "run") name_run(section.values.front());
     if (schema.name == "algorithm") check_algorithm(section);
@@ -149,14 +162,35 @@ class Resolver {
     return {"name", std::string(), {}};
   }
 
-  void add_declared(const ComponentEntry& component, const SectionSchema& schema, ParamSpecs& specs) const {
+  /// With the parameters that the values of its registered ones lead to; nothing if they lead to none, which is a
+  /// mistake.
+  std::optional<ComponentEntry> declared(const ComponentEntry& component, const ResolvedSection& section,
+                                         const ResolvedValue& chosen) {
+    std::map<std::string, ParamValue> values;
+    Origin place = chosen.origin;
     for (const ParamSpec& spec : component.params) {
-      if (std::ranges::count(names_of(schema.keys), spec.name) > 0) {
-        throw Error("the " + std::string(kind_name(component.kind)) + " `" + component.name +
-                        "` declares a parameter `" + spec.name + "`, which every [" + schema.name + "] already has",
-                    "give the parameter another name in plugin `" + component.plugin + "`");
-      }
-      specs.push_back(spec);
+      const auto& value = *std::ranges::find(section.values, spec.name, &ResolvedValue::name);
+      values[spec.name] = value.value;
+      if (value.origin.kind != Origin::Kind::kDefault) place = value.origin;
+    }
+    try {
+      return with_declaration(component, values);
+    } catch (const Error& error) {
+      const std::string what = error.what();  // its first line says it, others say where it comes from
+      const auto line = what.find('\n');
+      Diagnostic& wrong = mistake(place, place.value, what.substr(0, line));
+      if (line != std::string::npos) wrong.notes.push_back(what.substr(line + 1));
+      if (!error.hint().empty()) wrong.notes.push_back(error.hint());
+      return std::nullopt;
+    }
+  }
+
+  static void refuse_core_keys(const ComponentEntry& component, const SectionSchema& schema) {
+    for (const ParamSpec& spec : component.params) {
+      if (std::ranges::count(schema.keys, spec.name, &ParamSpec::name) == 0) continue;
+      throw Error("the " + std::string(kind_name(component.kind)) + " `" + component.name + "` declares a parameter `" +
+                      spec.name + "`, which every [" + schema.name + "] already has",
+                  "give the parameter another name in plugin `" + component.plugin + "`");
     }
   }
 
@@ -211,7 +245,7 @@ class Resolver {
       out.label = text == nullptr ? "" : did_you_mean(*text, spec.range.choices);
       out.notes = {describe(spec)};
     }
-    if (spec.is_path) make_absolute(*leaf, resolved.value);
+    if (spec.is_path) leaf->make_absolute(resolved.value);
     return resolved;
   }
 
@@ -220,15 +254,6 @@ class Resolver {
         mistake(leaf.origin, leaf.origin.value, "`" + key + "` must be " + article_and_type(spec.default_value));
     wrong.label = "this is " + found_type(leaf);
     wrong.notes = {describe(spec)};
-  }
-
-  /// Paths count from the file that sets them, and the resolved file lies elsewhere.
-  static void make_absolute(const ConfigLeaf& leaf, ParamValue& value) {
-    const auto absolute = [&](std::string& path) {
-      if (!path.empty()) path = leaf.place_of(path).string();
-    };
-    if (auto* path = std::get_if<std::string>(&value)) absolute(*path);
-    if (auto* paths = std::get_if<std::vector<std::string>>(&value)) std::ranges::for_each(*paths, absolute);
   }
 
   void check_known(const std::string& key, const ConfigLeaf& leaf, const SectionSchema& schema,

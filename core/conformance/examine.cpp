@@ -1,3 +1,4 @@
+#include <core/base/component_host.h>
 #include <core/boundary/plugin_call.h>
 #include <core/config/document.h>
 #include <core/config/nearest.h>
@@ -113,7 +114,9 @@ bool examine_here(const CheckRequest& request) {
     rules = examination.names();
   } else {
     loader.load_file(request.file);
-    const ComponentEntry& entry = find_component(registry, request.component);
+    ComponentEntry entry = find_component(registry, request.component);
+    const ParamValues leading = given_values(request.set, entry.params);
+    if (!leading.empty()) entry = with_declaration(entry, leading);
     ExaminedWith with{given_values(request.set, entry.params), "", request.references};
     if (!request.model_config.empty()) with.model_config = read_json_text(request.model_config);
     Examination examination(request.component, callee(entry).text, request.rules, listener);

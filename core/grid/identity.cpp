@@ -70,7 +70,9 @@ std::string Identity::content(const fs::path& path) {
   if (const auto known = contents_.find(path); known != contents_.end()) return known->second;
   std::error_code failed;
   std::string text = to_toml(path.string());
-  if (fs::is_regular_file(path, failed)) text = "content " + file_checksum(path);
+  const fs::path file = file_of(path);
+  if (fs::is_regular_file(file, failed))
+    text = "content " + file_checksum(file) + path.string().substr(file.string().size());
   if (fs::is_directory(path, failed)) text = "content " + folder_checksum(path);
   return contents_[path] = text;
 }

@@ -8,15 +8,11 @@
 #include <string>
 
 namespace drift {
-namespace {
-
-void require(bool holds, const std::string& what) {
-  if (!holds) throw Error("choose_commits(): " + what, "drift/commits.h says what it takes");
-}
-
-}  // namespace
 
 at::Tensor choose_commits(const at::Tensor& score_RK, const CommitRule& rule, const at::Tensor& failed) {
+  const auto require = [](bool holds, const std::string& what) {
+    if (!holds) throw Error("choose_commits(): " + what, "drift/commits.h says what it takes");
+  };
   require(score_RK.defined() && score_RK.dim() == 2 && score_RK.size(1) > 0 && score_RK.scalar_type() == at::kFloat,
           "`score_RK` must be float32 [R, K]");
   require(failed.defined() && failed.dim() == 0 && failed.scalar_type() == at::kBool &&

@@ -38,13 +38,18 @@ std::string_view kind_name(ComponentKind kind) {
 
 void Registry::add(ComponentKind kind, std::string_view name, std::string_view doc, ParamSpecs params,
                    ComponentFactory create) {
+  add(kind, name, doc, std::move(params), std::move(create), nullptr);
+}
+
+void Registry::add(ComponentKind kind, std::string_view name, std::string_view doc, ParamSpecs params,
+                   ComponentFactory create, ReadDeclaration declaration) {
   if (const ComponentEntry* other = find(kind, name)) {
     throw Error("the " + std::string(kind_name(kind)) + " `" + std::string(name) +
                     "` is already registered by plugin `" + other->plugin + "`",
                 "give one of the two another name");
   }
-  components_.push_back(
-      {kind, std::string(name), std::string(doc), std::move(params), std::move(create), registering_plugin_});
+  components_.push_back({kind, std::string(name), std::string(doc), std::move(params), std::move(create),
+                         registering_plugin_, std::move(declaration)});
 }
 
 void Registry::add_bundle(Bundle bundle) {

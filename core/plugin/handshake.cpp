@@ -3,6 +3,8 @@
 #include <core/plugin/elf_file.h>
 #include <core/report/text_table.h>
 
+#include <drift/pure.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -17,14 +19,6 @@ std::string version_text(const DriftPluginDescriptor& d) {
   return std::to_string(d.abi_major) + "." + std::to_string(d.abi_minor);
 }
 
-std::string tier_text(std::uint32_t tier) {
-  switch (tier) {
-    case DRIFT_TIER_TENSOR: return "tensor";
-    case DRIFT_TIER_PURE: return "pure";
-  }
-  return "unknown (" + std::to_string(tier) + ")";
-}
-
 std::string sanitizer_text(std::uint32_t bits) {
   if (bits == 0) return "none";
   std::string text;
@@ -37,7 +31,39 @@ std::string sanitizer_text(std::uint32_t bits) {
 
 std::string on_off(std::uint32_t flag) { return flag != 0 ? "on" : "off"; }
 
+static_assert(sizeof(DriftPureDescriptor) == 224 && offsetof(DriftPureDescriptor, tier) == kPrefix,
+              "the descriptors of all tiers begin alike");
+
+/// The descriptor of a plugin over plain arrays, its fields in the places of the other one.
+DriftPluginDescriptor widened(const DriftPureDescriptor& pure) {
+  DriftPluginDescriptor descriptor{};
+  std::memcpy(&descriptor, &pure, offsetof(DriftPureDescriptor, name));
+  std::memcpy(descriptor.name, pure.name, sizeof pure.name);
+  std::memcpy(descriptor.version, pure.version, sizeof pure.version);
+  std::memcpy(descriptor.licence, pure.licence, sizeof pure.licence);
+  std::memcpy(descriptor.compiler, pure.compiler, sizeof pure.compiler);
+  return descriptor;
+}
+
+/// The first `size` bytes at `bytes`, as the tier that they name has them.
+DriftPluginDescriptor parsed(const void* bytes, std::size_t size) {
+  DriftPluginDescriptor descriptor{};
+  std::memcpy(&descriptor, bytes, std::min(size, sizeof(descriptor)));
+  if (size <= kPrefix || descriptor.tier != DRIFT_TIER_PURE) return descriptor;
+  DriftPureDescriptor pure{};
+  std::memcpy(&pure, bytes, std::min(size, sizeof(pure)));
+  return widened(pure);
+}
+
 }  // namespace
+
+std::string tier_text(std::uint32_t tier) {
+  switch (tier) {
+    case DRIFT_TIER_TENSOR: return "tensor";
+    case DRIFT_TIER_PURE: return "pure";
+  }
+  return "unknown (" + std::to_string(tier) + ")";
+}
 
 const DriftPluginDescriptor& host_descriptor() {
   static constexpr DriftPluginDescriptor descriptor = DRIFT_PLUGIN_DESCRIPTOR("drift", "", "");
@@ -58,8 +84,7 @@ DriftPluginDescriptor read_descriptor(const std::filesystem::path& file) {
                     "` is not a plugin: it is a shared library without a DRIFT_PLUGIN(…)\n  --> " + file.string(),
                 "put DRIFT_PLUGIN(\"name\", \"version\", \"licence\") { … } into one of its sources");
   }
-  DriftPluginDescriptor descriptor{};
-  std::memcpy(&descriptor, section.data(), std::min(section.size(), sizeof(descriptor)));
+  const DriftPluginDescriptor descriptor = parsed(section.data(), section.size());
   const std::string magic(descriptor.magic, sizeof(descriptor.magic));
   if (section.size() < kPrefix ||
       magic.compare(0, sizeof(DRIFT_PLUGIN_MAGIC), DRIFT_PLUGIN_MAGIC, sizeof(DRIFT_PLUGIN_MAGIC)) != 0 ||
@@ -70,11 +95,11 @@ DriftPluginDescriptor read_descriptor(const std::filesystem::path& file) {
                 "build it or copy it again");
   }
   // What follows a shorter descriptor is not part of it.
-  if (descriptor.struct_size < sizeof(descriptor)) {
-    std::memset(reinterpret_cast<char*>(&descriptor) + descriptor.struct_size, 0,
-                sizeof(descriptor) - descriptor.struct_size);
-  }
-  return descriptor;
+  return parsed(section.data(), descriptor.struct_size);
+}
+
+DriftPluginDescriptor descriptor_in_memory(const void* bytes, const DriftPluginDescriptor& judged) {
+  return parsed(bytes, judged.struct_size);
 }
 
 std::vector<HandshakeMismatch> judge(const DriftPluginDescriptor& host, const DriftPluginDescriptor& plugin) {
@@ -87,6 +112,21 @@ std::vector<HandshakeMismatch> judge(const DriftPluginDescriptor& host, const Dr
             descriptor_text(of_plugin));
   };
 
+  const auto require_named = [&] {
+    require(plugin.name[0] != '\0', "name", "any", "none");
+    require(plugin.version[0] != '\0', "version", "any", "none");
+    require(plugin.licence[0] != '\0', "licence", "any", "none");
+  };
+
+  // A plugin over plain arrays depends on nothing but drift/pure.h.
+  if (plugin.tier == DRIFT_TIER_PURE) {
+    require(plugin.abi_major == DRIFT_PURE_MAJOR && plugin.abi_minor <= DRIFT_PURE_MINOR, "C interface",
+            std::to_string(DRIFT_PURE_MAJOR) + "." + std::to_string(DRIFT_PURE_MINOR), version_text(plugin));
+    require(plugin.struct_size == sizeof(DriftPureDescriptor), "descriptor",
+            std::to_string(sizeof(DriftPureDescriptor)) + " bytes", std::to_string(plugin.struct_size) + " bytes");
+    require_named();
+    return mismatches;
+  }
   require(plugin.abi_major == host.abi_major && plugin.abi_minor <= host.abi_minor, "core ABI", version_text(host),
           version_text(plugin));
   // Since ABI 1.0 a descriptor has at least these fields; it may have more.
@@ -106,9 +146,7 @@ std::vector<HandshakeMismatch> judge(const DriftPluginDescriptor& host, const Dr
   require(plugin.sanitizers == host.sanitizers, "sanitizers", sanitizer_text(host.sanitizers),
           sanitizer_text(plugin.sanitizers));
   equal_text("platform", host.platform, plugin.platform);
-  require(plugin.name[0] != '\0', "name", "any", "none");
-  require(plugin.version[0] != '\0', "version", "any", "none");
-  require(plugin.licence[0] != '\0', "licence", "any", "none");
+  require_named();
   return mismatches;
 }
 

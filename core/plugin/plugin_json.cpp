@@ -2,6 +2,7 @@
 
 #include <core/config/config_json.h>
 #include <core/config/preset.h>
+#include <core/plugin/plugin_report.h>
 
 #include <nlohmann/json.hpp>
 
@@ -63,14 +64,13 @@ Json plugin_list_json(const Registry& registry, const PluginLoader& loader) {
   return json;
 }
 
-Json plugin_info_json(const Registry& registry, std::string_view name) {
+Json plugin_info_json(const Registry& registry, std::string_view name, const ConfigDocument& document) {
   Json json = {{"algorithms", Json::array()}, {"components", Json::array()}};
   for (const Bundle& bundle : registry.bundles()) {
     if (bundle.name == name || bundle.plugin == name) json["algorithms"].push_back(whole(bundle));
   }
-  for (const ComponentEntry& entry : registry.components()) {
-    if (entry.name == name || entry.plugin == name) json["components"].push_back(whole(entry));
-  }
+  for (const ComponentEntry& entry : components_named(registry, name, document))
+    json["components"].push_back(whole(entry));
   return json;
 }
 

@@ -2,6 +2,7 @@
 
 // What `drift plugin list` and `drift plugin info` say, as programs read it.
 
+#include <core/config/document.h>
 #include <core/plugin/plugin_loader.h>
 
 #include <drift/registry.h>
@@ -20,6 +21,8 @@ nlohmann::ordered_json plugin_list_json(const Registry& registry, const PluginLo
 
 /// {"algorithms": […], "components": […]}: those of this name, or of the plugin of this name, with presets and
 /// parameters. @throws ConfigError if a preset's file has mistakes
-nlohmann::ordered_json plugin_info_json(const Registry& registry, std::string_view name);
+/// @param document  as for plugin_info
+nlohmann::ordered_json plugin_info_json(const Registry& registry, std::string_view name,
+                                        const ConfigDocument& document = {});
 
 }  // namespace drift

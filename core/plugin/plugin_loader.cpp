@@ -4,6 +4,7 @@
 #include <core/boundary/plugin_call.h>
 #include <core/plugin/handshake.h>
 #include <core/plugin/sha256.h>
+#include <core/pure/pure_plugin.h>
 
 #define BOOST_DLL_USE_STD_FS
 #include <boost/dll/runtime_symbol_info.hpp>
@@ -44,10 +45,24 @@ const DriftPluginEntry* load(const fs::path& file, const std::string& name) {
   return entry;
 }
 
+/// Registers what a plugin of any tier brings.
+void call_registration(const DriftPluginEntry& entry, std::uint32_t tier, Registry& registry) {
+  if (tier == DRIFT_TIER_PURE) {
+    // The entries of both tiers have one layout; only what the function takes differs.
+    register_pure(registry, reinterpret_cast<const DriftPureEntry&>(entry).register_components);
+  } else {
+    entry.register_components(&registry);
+  }
+}
+
 /// The bytes in memory must be those that were judged: a file may have been replaced in between.
 void check_entry(const DriftPluginEntry* entry, const DriftPluginDescriptor& judged, const fs::path& file) {
+  const auto is_judged = [&] {
+    const DriftPluginDescriptor loaded = descriptor_in_memory(entry->descriptor, judged);
+    return std::memcmp(&loaded, &judged, sizeof(judged)) == 0;
+  };
   if (entry == nullptr || entry->struct_size < sizeof(DriftPluginEntry) || entry->descriptor == nullptr ||
-      entry->register_components == nullptr || std::memcmp(entry->descriptor, &judged, sizeof(judged)) != 0) {
+      entry->register_components == nullptr || !is_judged()) {
     throw Error("plugin `" + descriptor_text(judged.name) + "` is not what its file declares\n  --> " + file.string(),
                 "the file is damaged, or was replaced during loading: build or copy it again");
   }
@@ -128,24 +143,25 @@ void PluginLoader::load_file(const fs::path& file, const std::string& origin, bo
   }
   plugin.version = descriptor_text(descriptor.version);
   plugin.licence = descriptor_text(descriptor.licence);
-  plugin.tier = "tensor";
+  plugin.tier = tier_text(descriptor.tier);
   plugin.path = path;
   plugin.origin = origin;
   plugin.sha256 = sha256_of_file(path);
   plugin.shipped = shipped;
   plugin.compiler = descriptor_text(descriptor.compiler);
-  if (const std::string ours = descriptor_text(host_descriptor().compiler); plugin.compiler != ours) {
+  const std::string ours = descriptor_text(host_descriptor().compiler);
+  if (descriptor.tier == DRIFT_TIER_TENSOR && plugin.compiler != ours) {
     plugin.warning = "built by " + plugin.compiler + ", this host by " + ours;
   }
 
   if (gate_ && !shipped) gate_(path);
   const DriftPluginEntry* entry = load(path, plugin.name);
   check_entry(entry, descriptor, path);
-  register_components(plugin, entry->register_components);
+  register_components(plugin, [&] { call_registration(*entry, descriptor.tier, registry_); });
   loaded_.push_back(std::move(plugin));
 }
 
-void PluginLoader::register_components(const LoadedPlugin& plugin, void (*function)(void* registry)) {
+void PluginLoader::register_components(const LoadedPlugin& plugin, const std::function<void()>& add) {
   const auto components = registry_.components_;
   const auto bundles = registry_.bundles_;
   if (plugin.shipped) {
@@ -155,7 +171,7 @@ void PluginLoader::register_components(const LoadedPlugin& plugin, void (*functi
   registry_.registering_plugin_ = plugin.name;
   try {
     const PluginCall call(callee("plugin `" + plugin.name + "`"), "registration");
-    function(&registry_);
+    add();
   } catch (...) {
     const Error error = describe_exception();
     registry_.components_ = components;

@@ -72,7 +72,8 @@ class PluginLoader {
  private:
   void load_file(const std::filesystem::path& file, const std::string& origin, bool shipped);
   void refuse(const std::filesystem::path& path, const Error& error);
-  void register_components(const LoadedPlugin& plugin, void (*function)(void* registry));
+  /// @param add  registers what the plugin brings
+  void register_components(const LoadedPlugin& plugin, const std::function<void()>& add);
   bool is_shipped(const std::string& plugin) const;
   /// Puts back what other plugins had registered, but for what has the name of something that this shipped plugin has.
   void put_back(const LoadedPlugin& shipped, std::vector<ComponentEntry> components, std::vector<Bundle> bundles);

@@ -2,6 +2,7 @@
 
 #include <core/config/nearest.h>
 #include <core/config/schema.h>
+#include <core/plugin/plugin_report.h>
 #include <core/plugin/preset_table.h>
 #include <core/report/parameter_table.h>
 
@@ -35,8 +36,8 @@ std::string component_page(const ComponentEntry& entry, const PluginLoader& load
   kind[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(kind[0])));
   std::string lines = "[" + section_choosing(entry.kind) + "]\nname = \"" + entry.name + "\"\n";
   for (const ParamSpec& spec : entry.params) lines += spec.name + " = " + to_toml(spec.default_value) + "\n";
-  return "## " + kind + " `" + entry.name + "`\n\n" + markdown_text(entry.doc) + "\n" + provider_line(loader, entry.plugin) +
-         toml_block(lines) + "\n" +
+  return "## " + kind + " `" + entry.name + "`\n\n" + markdown_text(entry.doc) + "\n" +
+         provider_line(loader, entry.plugin) + toml_block(lines) + "\n" +
          (entry.params.empty() ? "It has no parameters.\n" : parameter_markdown(entry.params, "parameter"));
 }
 
@@ -52,7 +53,8 @@ std::string bundle_page(const Bundle& bundle, const Registry& registry, const Pl
 
 }  // namespace
 
-std::string plugin_page(const Registry& registry, const PluginLoader& loader, std::string_view name) {
+std::string plugin_page(const Registry& registry, const PluginLoader& loader, std::string_view name,
+                        const ConfigDocument& document) {
   std::string text;
   std::set<std::string> names;
   const auto is_asked_for = [&](const std::string& own_name, const std::string& plugin) {
@@ -62,9 +64,9 @@ std::string plugin_page(const Registry& registry, const PluginLoader& loader, st
   for (const Bundle& bundle : registry.bundles()) {
     if (is_asked_for(bundle.name, bundle.plugin)) text += "\n" + bundle_page(bundle, registry, loader);
   }
-  for (const ComponentEntry& entry : registry.components()) {
-    if (is_asked_for(entry.name, entry.plugin)) text += "\n" + component_page(entry, loader);
-  }
+  for (const ComponentEntry& entry : components_named(registry, name, document))
+    text += "\n" + component_page(entry, loader);
+  for (const ComponentEntry& entry : registry.components()) names.insert(entry.name);
   if (!text.empty()) return "# " + std::string(name) + "\n" + text;
   throw Error("there is no algorithm, component or plugin `" + std::string(name) + "`",
               name_hint(name, {names.begin(), names.end()}, "names") + "    (drift plugin list)");

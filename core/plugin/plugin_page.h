@@ -1,5 +1,6 @@
 #pragma once
 
+#include <core/config/document.h>
 #include <core/plugin/plugin_loader.h>
 
 #include <drift/registry.h>
@@ -12,6 +13,8 @@ namespace drift {
 /// Text of `drift plugin docs NAME`, Markdown: every algorithm, component and plugin of this name, with an excerpt of a
 /// run's TOML that chooses it, its parameters and its presets.
 /// @throws Error with the nearest name if there is none; ConfigError if a preset's file has mistakes
-std::string plugin_page(const Registry& registry, const PluginLoader& loader, std::string_view name);
+/// @param document  as for components_named (plugin_report.h)
+std::string plugin_page(const Registry& registry, const PluginLoader& loader, std::string_view name,
+                        const ConfigDocument& document = {});
 
 }  // namespace drift

@@ -1,5 +1,7 @@
 #include <core/plugin/plugin_report.h>
 
+#include <core/base/component_host.h>
+#include <core/config/merge.h>
 #include <core/config/nearest.h>
 #include <core/config/preset.h>
 #include <core/config/preset_check.h>
@@ -8,12 +10,15 @@
 #include <drift/error.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <optional>
 #include <set>
 #include <vector>
 
 namespace drift {
 namespace {
 
+namespace fs = std::filesystem;
 using Row = std::vector<std::string>;
 
 const LoadedPlugin* find_plugin(const PluginLoader& loader, const std::string& name) {
@@ -35,7 +40,10 @@ std::string parameters_text(const ParamSpecs& specs) {
 
 std::string component_text(const ComponentEntry& entry, const PluginLoader& loader) {
   return std::string(kind_name(entry.kind)) + " `" + entry.name + "`\n  " + entry.doc + "\n  plugin  " +
-         plugin_line(loader, entry.plugin) + "\n\n" + parameters_text(entry.params);
+         plugin_line(loader, entry.plugin) + "\n\n" + parameters_text(entry.params) +
+         (entry.declaration
+              ? "  further parameters follow from these: name the run's file with --config, or set them with --set\n"
+              : "");
 }
 
 std::string bundle_text(const Bundle& bundle, const PluginLoader& loader) {
@@ -85,6 +93,23 @@ void check_component(const ComponentEntry& entry, std::vector<std::string>& prob
   }
 }
 
+/// Components that the file declares, of any kind. @throws Error, the first, if none reads it
+std::vector<ComponentEntry> declared_by(const fs::path& file, const Registry& registry) {
+  std::vector<ComponentEntry> found;
+  std::optional<Error> refusal;
+  for (const ComponentEntry& entry : registry.components()) {
+    const auto path = std::ranges::find(entry.params, true, &ParamSpec::is_path);
+    if (!entry.declaration || path == entry.params.end()) continue;
+    try {
+      found.push_back(with_declaration(entry, {{path->name, fs::absolute(file).lexically_normal().string()}}));
+    } catch (const Error& error) {
+      if (!refusal) refusal = error;
+    }
+  }
+  if (found.empty() && refusal) throw Error(*refusal);
+  return found;
+}
+
 }  // namespace
 
 std::string plugin_list(const Registry& registry, const PluginLoader& loader) {
@@ -108,7 +133,19 @@ std::string plugin_list(const Registry& registry, const PluginLoader& loader) {
   return to_text({.rows = rows});
 }
 
-std::string plugin_info(const Registry& registry, const PluginLoader& loader, std::string_view name) {
+std::vector<ComponentEntry> components_named(const Registry& registry, std::string_view name,
+                                             const ConfigDocument& document) {
+  const MergedConfig merged = merge_layers(document, registry);
+  std::vector<ComponentEntry> found;
+  for (const ComponentEntry& entry : registry.components()) {
+    if (entry.name == name || entry.plugin == name) found.push_back(declared_entry(entry, merged));
+  }
+  std::error_code ignored;
+  return found.empty() && fs::is_regular_file(file_of(name), ignored) ? declared_by(name, registry) : found;
+}
+
+std::string plugin_info(const Registry& registry, const PluginLoader& loader, std::string_view name,
+                        const ConfigDocument& document) {
   std::string text;
   std::set<std::string> names;
   const auto add = [&](const std::string& own_name, const std::string& plugin, const std::string& section) {
@@ -116,8 +153,9 @@ std::string plugin_info(const Registry& registry, const PluginLoader& loader, st
     names.insert(own_name);
   };
   for (const Bundle& bundle : registry.bundles()) add(bundle.name, bundle.plugin, bundle_text(bundle, loader));
-  for (const ComponentEntry& entry : registry.components())
-    add(entry.name, entry.plugin, component_text(entry, loader));
+  for (const ComponentEntry& entry : components_named(registry, name, document))
+    text += (text.empty() ? "" : "\n") + component_text(entry, loader);
+  for (const ComponentEntry& entry : registry.components()) names.insert(entry.name);
   if (!text.empty()) return text;
   throw Error("there is no algorithm, component or plugin `" + std::string(name) + "`",
               name_hint(name, {names.begin(), names.end()}, "names") + "    (drift plugin list)");

@@ -20,7 +20,7 @@ struct Column {
   std::map<std::string, std::string> settings;  ///< key -> value, both as TOML has them
 };
 
-std::string code(const std::string& text) { return "`" + text + "`"; }
+std::string as_code(const std::string& text) { return "`" + text + "`"; }
 
 std::vector<Column> columns_of(const std::vector<Preset>& presets) {
   std::vector<Column> columns;
@@ -30,7 +30,7 @@ std::vector<Column> columns_of(const std::vector<Preset>& presets) {
     auto same = columns.begin();
     while (same != columns.end() && same->settings != settings) ++same;
     if (same == columns.end()) same = columns.insert(same, Column{{}, std::move(settings)});
-    same->presets.push_back(code(preset.name));
+    same->presets.push_back(as_code(preset.name));
   }
   return columns;
 }
@@ -51,7 +51,7 @@ std::string differences(const std::vector<Column>& columns, const std::set<std::
   for (const Column& column : columns) table.titles.push_back(joined(column.presets));
   for (const std::string& key : keys) {
     auto& cells = table.rows.emplace_back();
-    cells.push_back(code(key) + (optional.contains(key) ? ", optional" : ""));
+    cells.push_back(as_code(key) + (optional.contains(key) ? ", optional" : ""));
     for (const Column& column : columns) {
       const auto found = column.settings.find(key);
       cells.push_back(found == column.settings.end() ? "" : found->second);
@@ -65,7 +65,7 @@ std::string agreement(const std::map<std::string, std::vector<std::string>>& sec
   if (sections.empty()) return {};
   std::string text = "\nIn all of them:\n\n";
   for (const auto& [section, settings] : sections)
-    text += "- " + code("[" + section + "]") + ": " + joined(settings) + "\n";
+    text += "- " + as_code("[" + section + "]") + ": " + joined(settings) + "\n";
   return text;
 }
 
@@ -87,7 +87,8 @@ std::string preset_tables(const Registry& registry, std::string_view algorithm) 
   TextTable list{{"preset", "what it is"}};
   for (const BundlePreset& file : bundle.presets) {
     presets.push_back(read_preset(bundle, file));
-    list.rows.push_back({code(file.name) + (presets.size() == 1 ? ", the default" : ""), presets.back().description});
+    list.rows.push_back(
+        {as_code(file.name) + (presets.size() == 1 ? ", the default" : ""), presets.back().description});
     optional.insert(presets.back().optional.begin(), presets.back().optional.end());
   }
   const std::vector<Column> columns = columns_of(presets);
@@ -99,7 +100,7 @@ std::string preset_tables(const Registry& registry, std::string_view algorithm) 
   for (const auto& [key, value] : columns.front().settings) {
     if (!shared_value(columns, key)) continue;
     differing.erase(key);
-    shared[std::string(section_of(key))].push_back(code(std::string(name_of(key)) + " = " + value));
+    shared[std::string(section_of(key))].push_back(as_code(std::string(name_of(key)) + " = " + value));
   }
   return to_markdown(list) + differences(columns, differing, optional) + agreement(shared);
 }

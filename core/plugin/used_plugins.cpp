@@ -2,14 +2,41 @@
 #include <core/io/atomic.h>
 #include <core/io/json.h>
 #include <core/plugin/plugin_json.h>
+#include <core/plugin/sha256.h>
 #include <core/plugin/used_plugins.h>
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <set>
 
 namespace drift {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The files that declare components which the run has of this plugin (ComponentEntry::declaration).
+Json declaring_files(const LoadedPlugin& plugin, const RunConfig& config, const Registry& registry) {
+  std::map<std::string, std::string> files;
+  for (const ResolvedSection& section : config.sections()) {
+    const auto kind = find_section(section.name)->component;
+    const ComponentEntry* entry = kind ? registry.find(*kind, config.component(section.name)) : nullptr;
+    if (entry == nullptr || !entry->declaration || entry->plugin != plugin.name) continue;
+    for (const ResolvedValue& value : section.values) {
+      const bool declares = std::ranges::count(entry->params, value.name, &ParamSpec::name) > 0;
+      const auto* path = declares && value.is_path ? std::get_if<std::string>(&value.value) : nullptr;
+      if (path == nullptr || !std::filesystem::is_regular_file(file_of(*path))) continue;
+      files[file_of(*path).string()] = sha256_of_file(file_of(*path));
+    }
+  }
+  Json list;
+  for (const auto& [path, sha256] : files) list.push_back({{"path", path}, {"sha256", sha256}});
+  return list;
+}
+
+}  // namespace
 
 std::vector<const LoadedPlugin*> used_plugins(const RunConfig& config, const Registry& registry,
                                               const PluginLoader& loader) {
@@ -28,9 +55,14 @@ std::vector<const LoadedPlugin*> used_plugins(const RunConfig& config, const Reg
   return used;
 }
 
-std::string used_plugins_json(const std::vector<const LoadedPlugin*>& plugins) {
-  auto list = nlohmann::ordered_json::array();
-  for (const LoadedPlugin* plugin : plugins) list.push_back(json_of(*plugin));
+std::string used_plugins_json(const std::vector<const LoadedPlugin*>& plugins, const RunConfig& config,
+                              const Registry& registry) {
+  auto list = Json::array();
+  for (const LoadedPlugin* plugin : plugins) {
+    list.push_back(json_of(*plugin));
+    if (Json files = declaring_files(*plugin, config, registry); !files.empty())
+      list.back()["files"] = std::move(files);
+  }
   return json_text(list, 1) + "\n";
 }
 

@@ -17,11 +17,13 @@ namespace drift {
 std::vector<const LoadedPlugin*> used_plugins(const RunConfig& config, const Registry& registry,
                                               const PluginLoader& loader);
 
-/// The contents of plugins.json: name, version, licence, tier, path and SHA-256 of each.
-std::string used_plugins_json(const std::vector<const LoadedPlugin*>& plugins);
+/// The contents of plugins.json: name, version, licence, tier, path and SHA-256 of each, and "files": path and SHA-256
+/// of those that declare its components (ComponentEntry::declaration).
+std::string used_plugins_json(const std::vector<const LoadedPlugin*>& plugins, const RunConfig& config,
+                              const Registry& registry);
 
-/// One line for each of `plugins` whose SHA-256 differs from that in `file`, a plugins.json. What the file does not name
-/// has not changed; nothing if there is no such file, or none that can be read.
+/// One line for each of `plugins` whose SHA-256 differs from that in `file`, a plugins.json. What the file does not
+/// name has not changed; nothing if there is no such file, or none that can be read.
 std::vector<std::string> changed_plugins(const std::filesystem::path& file,
                                          const std::vector<const LoadedPlugin*>& plugins);
 

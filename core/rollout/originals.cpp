@@ -13,7 +13,6 @@
 #include <utility>
 
 namespace drift {
-namespace {
 
 using OptionValue = std::optional<ParamValue>;  // empty: null
 
@@ -28,6 +27,8 @@ struct OriginalCase {
   std::map<std::string, OptionValue> when, unless;
   toml::table settings;
 };
+
+namespace {
 
 constexpr const char* kNull = "null";
 

@@ -17,6 +17,7 @@
 #include <drift/plan_builder.h>
 #include <drift/plugin.h>
 #include <drift/policy.h>
+#include <drift/pure.h>
 #include <drift/random.h>
 #include <drift/registry.h>
 #include <drift/reserved.h>
@@ -25,6 +26,7 @@
 #include <drift/sampling.h>
 #include <drift/task.h>
 #include <drift/trajectories.h>
+#include <drift/pure.hpp>
 
 namespace drift {
 
@@ -46,9 +48,14 @@ DRIFT_API void helpers(Responses&, PlanBuilder&, RatioClip&, KlTerm&, LossNorm&)
 DRIFT_API void enumerations(PredictionRow, PlanRefresh, Coupling, RewardStatus, Confidence, KlEstimator, CommitBy) {}
 
 DRIFT_API void declarations(Params&, ParamSpec&, ParamRange&, ParamValue&, Registry&, ComponentEntry&, ComponentFactory,
-                            Bundle&, BundlePreset&) {}
+                            ComponentDeclaration&, ReadDeclaration, Bundle&, BundlePreset&) {}
 
 DRIFT_API void boundary(DriftPluginDescriptor&, DriftPluginEntry&, DriftPluginTier, DriftSanitizer, Error&,
                         RandomStream&, RandomPoint&) {}
+
+DRIFT_API void plain_arrays(DriftHost&, DriftParam&, DriftLossInput&, DriftLossResult&, DriftLoss&, DriftMaskingInput&,
+                            DriftView&, DriftPlanResult&, DriftMaskingStrategy&, DriftItem&, DriftTask&,
+                            DriftRewardRequest&, DriftVerdict&, DriftReward&, DriftComponent&, DriftRegistry&,
+                            DriftPureDescriptor&, DriftPureEntry&) {}
 
 }  // namespace drift

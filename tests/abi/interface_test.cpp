@@ -212,5 +212,40 @@ TEST_F(Interface, WhatAComponentReportsIsAMetricUnderItsName) {
   EXPECT_THAT(older_->train_step().metrics, ElementsAre(std::pair<const std::string, double>("one_mask/views", 3)));
 }
 
+// docs/plugin_abi.md, "A worked example": its two declarations, put where the page says, are the only difference to the
+// recorded ABI, and every assertion of the layout still holds.
+TEST(WorkedExample, AddsAFieldAndMovesNothing) {
+  if (const char* reason = std::getenv("DRIFT_ABI_SKIP"); *reason != '\0') GTEST_SKIP() << reason;
+  const std::string page = test::read_file(test::source_dir() / "docs/plugin_abi.md");
+  const std::string field = "std::int64_t forwards = 0;  // since 1.1";
+  const std::string room = "Reserved<std::int64_t, 3> reserved_numbers = {};";
+  ASSERT_NE(page.find("`" + field + "`"), std::string::npos);
+  ASSERT_NE(page.find("`" + room + "`"), std::string::npos);
+  const test::TemporaryFolder folder;
+  fs::copy(kHeaders, folder.path() / "drift");
+  const fs::path header = folder.path() / "drift/reward.h";
+  std::string text = test::read_file(header);
+  const std::string before = "Reserved<std::int64_t, 4> reserved_numbers = {};";
+  const auto place = text.find(before, text.find("struct RewardRequest"));
+  ASSERT_NE(place, std::string::npos);
+  test::write_file(header, text.replace(place, before.size(), field + "\n  " + room));
+
+  const auto compared =
+      test::run_command((test::source_dir() / "sdk/abi/compare").string() + " " + folder.path().string());
+  EXPECT_THAT(
+      compared.output,
+      testing::AllOf(
+          testing::HasSubstr("1 leaf type changed"),
+          testing::HasSubstr(
+              "'struct drift::RewardRequest' changed:\n  type size hasn't changed\n  1 data member insertion:")));
+  const std::string layout = test::read_file(test::source_dir() / "core/interface/abi_layout.cpp");
+  test::write_file(folder.path() / "layout.cpp",
+                   layout + "\nstatic_assert(offsetof(drift::RewardRequest, forwards) == 64);\n");
+  const auto compiled = test::run_command(
+      std::string(std::getenv("CXX")) + " -std=c++20 -fsyntax-only -Wno-invalid-offsetof -I" + folder.path().string() +
+      " -isystem " + std::getenv("DRIFT_LIBTORCH_ROOT") + "/include " + (folder.path() / "layout.cpp").string());
+  EXPECT_EQ(compiled.status, 0) << compiled.error;
+}
+
 }  // namespace
 }  // namespace drift

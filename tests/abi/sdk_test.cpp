@@ -55,8 +55,8 @@ class Sdk : public testing::Test {
     static std::map<std::string, fs::path> projects;
     const auto [place, is_new] = projects.try_emplace(kind, folder_->path() / ("my_" + kind));
     if (!is_new) return place->second;
-    const auto written = run("cd " + folder_->path().string() + " && " + program().string() + " sdk new " + kind +
-                             " my_" + kind);
+    const auto written =
+        run("cd " + folder_->path().string() + " && " + program().string() + " sdk new " + kind + " my_" + kind);
     EXPECT_EQ(written.status, 0) << written.error;
     const auto result = build(place->second, place->second / "build", prefix_);
     EXPECT_EQ(result.status, 0) << result.output << result.error;
@@ -138,9 +138,9 @@ TEST_F(Sdk, FindsItsLibrariesInAnyFolder) {
 }
 
 const std::map<std::string, ComponentKind> kKinds = {
-    {"loss", ComponentKind::kLossEstimator}, {"masking", ComponentKind::kMaskingStrategy},
-    {"reward", ComponentKind::kReward},      {"rollout", ComponentKind::kRollout},
-    {"task", ComponentKind::kTask},          {"model", ComponentKind::kModel},
+    {"loss", ComponentKind::kLossEstimator},  {"masking", ComponentKind::kMaskingStrategy},
+    {"reward", ComponentKind::kReward},       {"rollout", ComponentKind::kRollout},
+    {"task", ComponentKind::kTask},           {"model", ComponentKind::kModel},
     {"bundle", ComponentKind::kLossEstimator}};
 
 // What somebody has who has typed the commands of the project's README.
@@ -273,8 +273,9 @@ TEST_F(Sdk, TheInstalledProgramLoadsItsPluginsAndTheAuthorsOwn) {
   EXPECT_EQ(run(program().string() + " sdk --prefix").output, prefix_.string() + "\n");
   const auto list = drift("plugin list " + (project("loss") / "run.toml").string());
   EXPECT_EQ(list.status, 0) << list.error;
-  EXPECT_THAT(list.output, AllOf(HasSubstr(plugin("loss").string()), HasSubstr((library_folder() / "drift/plugins").string()),
-                                 Not(HasSubstr(test::build_dir().string()))));
+  EXPECT_THAT(list.output,
+              AllOf(HasSubstr(plugin("loss").string()), HasSubstr((library_folder() / "drift/plugins").string()),
+                    Not(HasSubstr(test::build_dir().string()))));
 }
 
 }  // namespace

@@ -125,8 +125,8 @@ TEST_F(Resume, ACheckpointOfABuildThatLackedAKeyHasItsDefault) {
 TEST_F(Resume, AndEvalNameAPluginThatHasChanged) {
   const fs::path plugin = runs_.path() / "libsoft_clip.so";
   fs::copy_file(test::build_dir() / "tests/plugins/libtest_soft_clip.so", plugin);
-  const std::string settings =
-      " --set 'plugins.paths=[\"" + plugin.string() + "\"]' --set algorithm.loss.name=soft_clip --set evaluation.items=4";
+  const std::string settings = " --set 'plugins.paths=[\"" + plugin.string() +
+                               "\"]' --set algorithm.loss.name=soft_clip --set evaluation.items=4";
   ASSERT_EQ(runs_.train("killed", "--steps 1" + settings).status, 0);
   const auto same = runs_.train("killed", "--steps 2 --resume" + settings);
   ASSERT_EQ(same.status, 0) << same.error;

@@ -30,7 +30,8 @@ std::map<std::string, std::unique_ptr<Interface>> all() {
     if (file.path().extension() != ".so") continue;
     const std::string plugin = file.path().stem().string().substr(3);  // libNAME.so
     for (const ComponentEntry& entry : test::load_plugin(plugin).components()) {
-      if (entry.kind == Interface::kKind) made[entry.name] = test::create<Interface>(plugin, entry.name);
+      if (entry.kind == Interface::kKind && !entry.declaration)  // else it is whatever its file holds
+        made[entry.name] = test::create<Interface>(plugin, entry.name);
     }
   }
   return made;

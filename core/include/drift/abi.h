@@ -22,7 +22,7 @@ extern "C" {
 /// The kinds of boundary that a plugin can have. The numbers are never reused.
 enum DriftPluginTier : std::uint32_t {
   DRIFT_TIER_TENSOR = 1,  ///< C++ classes of drift/*.h: needs an equal LibTorch and C++ ABI
-  DRIFT_TIER_PURE = 2,    ///< plain arrays; kept for a later minor version
+  DRIFT_TIER_PURE = 2,    ///< plain arrays: another descriptor and another version (drift/pure.h)
 };
 
 /// Sanitizers that change the layout of memory; bits.

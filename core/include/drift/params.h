@@ -12,6 +12,7 @@
 // instead, and reads them from drift::Params.
 
 #include <drift/export.h>
+#include <drift/reserved.h>
 
 #include <array>
 #include <cstddef>
@@ -41,6 +42,7 @@ struct DRIFT_API ParamRange {
   bool maximum_excluded = false;
   bool allow_infinite = false;
   std::vector<std::string> choices = {};
+  Reserved<double, 2> reserved_numbers = {};
 
   /// Empty if `value` is allowed; else what is allowed, for example "must be in [0, 1]".
   std::string violation(const ParamValue& value) const;
@@ -70,15 +72,17 @@ inline ParamRange or_infinite(ParamRange range) {
 template <class E, std::size_t N>
 using Choices = std::array<std::pair<const char*, E>, N>;
 
-/// The only declaration of a parameter: the config checker, `drift plugin info` and the documentation use it. Final.
+/// The only declaration of a parameter: the config checker, `drift plugin info` and the documentation use it.
 struct DRIFT_API ParamSpec {
   std::string name;
   ParamValue default_value;
   std::string doc;  ///< one line, without a full stop
   ParamRange range;
   /// The text, or each text of a list, is a path: in a TOML file relative to the folder of that file, absolute in
-  /// Params.
+  /// Params. It may go on with `:NAME`, for something in the file.
   bool is_path = false;
+  Reserved<std::string, 2> reserved_texts = {};
+  Reserved<std::int64_t, 2> reserved_numbers = {};
 
   ParamSpec(std::string_view name, bool value, std::string_view doc) : name(name), default_value(value), doc(doc) {}
   template <class Integer, std::enable_if_t<std::is_integral_v<Integer> && !std::is_same_v<Integer, bool>, int> = 0>

@@ -8,6 +8,9 @@
 //         registry.add(drift::ComponentKind::kReward, script.name, script.doc, script.params,
 //                      [script](const drift::ComponentContext& context) { return script.open(context); });
 //       }
+//       // A script that the run names: its parameters are known once `file` is.
+//       registry.add(drift::ComponentKind::kReward, "script", "A reward from a script.",
+//                    {drift::path("file", "", "the script")}, open_script, read_declaration);
 //     }
 
 #include <drift/component.h>
@@ -40,6 +43,18 @@ struct ComponentContext {
 /// registered, each with its data.
 using ComponentFactory = std::function<std::unique_ptr<Component>(const ComponentContext&)>;
 
+/// What a component declares once the values of its registered parameters are known. Created by the plugin.
+struct ComponentDeclaration {
+  std::string doc;    ///< one sentence, instead of the registered one; empty: that one
+  ParamSpecs params;  ///< further parameters, with other names than the registered ones
+  Reserved<std::string, 4> reserved_texts = {};
+};
+
+/// Reads the declaration that the values of the registered parameters lead to. Called while a configuration is checked
+/// and where parameters are printed, before any component is created, possibly several times.
+/// @throws Error, if the values lead to none: a file that is missing or has a mistake
+using ReadDeclaration = std::function<ComponentDeclaration(const Params&)>;
+
 /// One registered component. Created by the host.
 struct ComponentEntry {
   ComponentKind kind{};
@@ -47,7 +62,8 @@ struct ComponentEntry {
   std::string doc;  ///< one sentence
   ParamSpecs params;
   ComponentFactory create;
-  std::string plugin;  ///< name of the plugin that registered it
+  std::string plugin;           ///< name of the plugin that registered it
+  ReadDeclaration declaration;  ///< empty: `params` are all
 };
 
 /// Settings of an algorithm under a name (`paper`, `class_defaults`, …), as the text of a TOML file. The program parses
@@ -83,6 +99,9 @@ class DRIFT_API Registry {
   /// @param doc  one sentence
   /// @throws Error if a component of this kind and name exists.
   void add(ComponentKind kind, std::string_view name, std::string_view doc, ParamSpecs params, ComponentFactory create);
+  /// The same for a component that has further parameters. `create` gets all of them.
+  void add(ComponentKind kind, std::string_view name, std::string_view doc, ParamSpecs params, ComponentFactory create,
+           ReadDeclaration declaration);
   void add_bundle(Bundle bundle);
 
   /// Register class T under a name. T's constructor takes (Parameters&), which also declares the parameters, or (const

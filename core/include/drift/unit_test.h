@@ -73,8 +73,10 @@ std::unique_ptr<T> make(Host& host, const std::map<std::string, ParamValue>& val
 
 /// Equal prompts [B, P] of real tokens, one group.
 inline Prompts prompts(std::int64_t responses, std::int64_t length) {
-  return {at::full({responses, length}, 5, at::kLong), at::ones({responses, length}, at::kBool),
-          at::zeros({responses}, at::kLong), {}};
+  return {at::full({responses, length}, 5, at::kLong),
+          at::ones({responses, length}, at::kBool),
+          at::zeros({responses}, at::kLong),
+          {}};
 }
 
 /// Responses of L tokens 10, 11, 12, …, none of them an end, written from left to right, one token a forward, each with

@@ -1,5 +1,7 @@
 #include "originals.h"
 
+#include "parts.h"
+
 #include <unicode/utf8.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@ namespace drift::format {
 namespace {
 
 constexpr auto npos = std::string_view::npos;
-constexpr std::string_view kSpaces = " \t\r\n\v\f";
 
 // The place after the first `literal` at or after `from`; nowhere if a line end that is not allowed comes before it.
 std::size_t behind(std::string_view text, std::size_t from, std::string_view literal, bool one_line) {

@@ -9,8 +9,6 @@
 namespace drift::format {
 namespace {
 
-constexpr std::string_view kSpaces = " \t\r\n\v\f";
-
 // From the text's front, without its line end.
 std::string_view take_line(std::string_view& text) {
   const std::string_view line = text.substr(0, text.find('\n'));

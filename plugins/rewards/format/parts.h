@@ -4,6 +4,8 @@
 
 namespace drift::format {
 
+inline constexpr std::string_view kSpaces = " \t\r\n\v\f";
+
 /// What a look at a response says, in words: "the last \boxed{} is not closed".
 struct Finding {
   double value = 0;  ///< in [0, 1]

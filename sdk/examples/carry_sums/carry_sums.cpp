@@ -95,5 +95,6 @@ class CarrySums final : public drift::Task {
 }  // namespace
 
 DRIFT_PLUGIN("carry_sums", "1.0.0", "Apache-2.0") {
-  registry.add<CarrySums>("carry_sums", "Sums of two numbers, with correct and careless demonstrations.", CarrySums::parameters());
+  registry.add<CarrySums>("carry_sums", "Sums of two numbers, with correct and careless demonstrations.",
+                          CarrySums::parameters());
 }

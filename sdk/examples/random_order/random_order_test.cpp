@@ -18,8 +18,8 @@ drift::Trajectories write(std::int64_t responses) {
   traits.forbidden_output_ids = {{0, 2}, {99, 100}};
   const drift::unit_test::UniformPolicy policy(traits);
   drift::unit_test::RecordingHost host;
-  const auto rollout = drift::unit_test::make<RandomOrder>(
-      host, {{"length", std::int64_t{8}}, {"tokens_per_forward", std::int64_t{3}}});
+  const auto rollout =
+      drift::unit_test::make<RandomOrder>(host, {{"length", std::int64_t{8}}, {"tokens_per_forward", std::int64_t{3}}});
   drift::RolloutInput input;
   input.policy = &policy;
   input.prompts = drift::unit_test::prompts(responses, /*length=*/4);

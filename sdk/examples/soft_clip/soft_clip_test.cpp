@@ -21,8 +21,8 @@ TEST(SoftClip, MultipliesTheAdvantageByRatioAndWeight) {
   drift::unit_test::RecordingHost host;
   const auto loss = make<SoftClip>(host, {{"width", 4.0}});
   const double halved = 0.5 / (1 + 4 * std::log(2) * std::log(2));
-  EXPECT_NEAR(loss->evaluate(loss_input(current_FL, old_FL, advantage_B)).value.item<double>(),
-              -2 * (halved + 1) / 2, 1e-6);
+  EXPECT_NEAR(loss->evaluate(loss_input(current_FL, old_FL, advantage_B)).value.item<double>(), -2 * (halved + 1) / 2,
+              1e-6);
 }
 
 TEST(SoftClip, HasTheGradientOfTheRatioWhereThePolicyIsUnchanged) {

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <drift/params.h>
+#include <drift/pure.h>
+
+#include <vector>
+
+namespace drift {
+
+/// What a component declares. @throws Error naming the parameter if its type is unknown.
+ParamSpecs declared_parameters(const DriftComponent& component);
+
+/// The values of parameters in the order of their declaration, as a plugin reads them. They point into `params`.
+class PureValues {
+ public:
+  PureValues(const ParamSpecs& specs, const Params& params);
+  const DriftValue* data() const { return values_.data(); }
+
+ private:
+  DriftValue value_of(const ParamValue& value);
+
+  std::vector<std::vector<DriftText>> texts_;  ///< of lists
+  std::vector<DriftValue> values_;
+};
+
+}  // namespace drift

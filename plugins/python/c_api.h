@@ -1,0 +1,79 @@
+#pragma once
+
+// The functions of CPython that the plugin calls, found at run time: the plugin is linked with no Python, and needs
+// none of its headers. All belong to the stable ABI of CPython 3.9.
+
+#include <cstddef>
+#include <string>
+
+namespace drift::python {
+
+struct PyObject;  // CPython's: only its address is used
+
+using CFunction = PyObject* (*)(PyObject* self, PyObject* arguments);
+
+/// As in CPython's methodobject.h.
+struct MethodDefinition {
+  const char* name;
+  CFunction function;
+  int flags;
+  const char* doc;
+};
+inline constexpr int kVariableArguments = 1;  // METH_VARARGS
+
+/// result, name, arguments
+#define DRIFT_PYTHON_FUNCTIONS(FUNCTION)                                                \
+  FUNCTION(void, Py_SetProgramName, (const wchar_t*))                                   \
+  FUNCTION(void, Py_InitializeEx, (int))                                                \
+  FUNCTION(void*, PyEval_SaveThread, ())                                                \
+  FUNCTION(int, PyGILState_Ensure, ())                                                  \
+  FUNCTION(void, PyGILState_Release, (int))                                             \
+  FUNCTION(void, Py_IncRef, (PyObject*))                                                \
+  FUNCTION(void, Py_DecRef, (PyObject*))                                                \
+  FUNCTION(PyObject*, PyErr_Occurred, ())                                               \
+  FUNCTION(void, PyErr_Fetch, (PyObject**, PyObject**, PyObject**))                     \
+  FUNCTION(void, PyErr_NormalizeException, (PyObject**, PyObject**, PyObject**))        \
+  FUNCTION(void, PyErr_SetString, (PyObject*, const char*))                             \
+  FUNCTION(int, PyException_SetTraceback, (PyObject*, PyObject*))                       \
+  FUNCTION(PyObject*, PyImport_ImportModule, (const char*))                             \
+  FUNCTION(PyObject*, PySys_GetObject, (const char*))                                   \
+  FUNCTION(PyObject*, PyObject_GetAttrString, (PyObject*, const char*))                 \
+  FUNCTION(PyObject*, PyObject_CallObject, (PyObject*, PyObject*))                      \
+  FUNCTION(int, PyObject_IsTrue, (PyObject*))                                           \
+  FUNCTION(PyObject*, PySequence_GetItem, (PyObject*, std::ptrdiff_t))                  \
+  FUNCTION(std::ptrdiff_t, PySequence_Size, (PyObject*))                                \
+  FUNCTION(int, PyList_Insert, (PyObject*, std::ptrdiff_t, PyObject*))                  \
+  FUNCTION(PyObject*, PyTuple_New, (std::ptrdiff_t))                                    \
+  FUNCTION(int, PyTuple_SetItem, (PyObject*, std::ptrdiff_t, PyObject*))                \
+  FUNCTION(PyObject*, PyDict_New, ())                                                   \
+  FUNCTION(int, PyDict_SetItemString, (PyObject*, const char*, PyObject*))              \
+  FUNCTION(PyObject*, PyBool_FromLong, (long))                                          \
+  FUNCTION(PyObject*, PyLong_FromLongLong, (long long))                                 \
+  FUNCTION(PyObject*, PyLong_FromUnsignedLongLong, (unsigned long long))                \
+  FUNCTION(long long, PyLong_AsLongLong, (PyObject*))                                   \
+  FUNCTION(void*, PyLong_AsVoidPtr, (PyObject*))                                        \
+  FUNCTION(PyObject*, PyFloat_FromDouble, (double))                                     \
+  FUNCTION(double, PyFloat_AsDouble, (PyObject*))                                       \
+  FUNCTION(PyObject*, PyUnicode_DecodeUTF8, (const char*, std::ptrdiff_t, const char*)) \
+  FUNCTION(PyObject*, PyUnicode_AsUTF8String, (PyObject*))                              \
+  FUNCTION(int, PyBytes_AsStringAndSize, (PyObject*, char**, std::ptrdiff_t*))          \
+  FUNCTION(PyObject*, PyCapsule_New, (void*, const char*, void (*)(PyObject*)))         \
+  FUNCTION(void*, PyCapsule_GetPointer, (PyObject*, const char*))                       \
+  FUNCTION(PyObject*, PyCFunction_NewEx, (MethodDefinition*, PyObject*, PyObject*))
+
+struct CApi {
+#define DRIFT_MEMBER(result, name, arguments) result(*name) arguments = nullptr;
+  DRIFT_PYTHON_FUNCTIONS(DRIFT_MEMBER)
+#undef DRIFT_MEMBER
+  PyObject* none = nullptr;
+  PyObject** value_error = nullptr;
+};
+
+/// Filled when the interpreter starts.
+extern CApi api;
+
+/// Load libpython, for the extension modules too that will look for its functions, and fill `api`.
+/// @throws Error
+void load_c_api(const std::string& library);
+
+}  // namespace drift::python

@@ -1,0 +1,39 @@
+#pragma once
+
+// A component of a Python file.
+
+#include "object.h"
+
+#include <drift/registry.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace drift::python {
+
+/// The parameter `file`, which every component of the plugin has.
+ParamSpecs file_parameter();
+
+/// What the class that `file` names declares. @throws Error
+ComponentDeclaration read_declaration(ComponentKind kind, const Params& params);
+
+/// The object of that class, made with the run's values.
+class Script {
+ public:
+  /// @throws Error
+  Script(ComponentKind kind, const ComponentContext& context);
+  ~Script();
+  Script(const Script&) = delete;
+  Script& operator=(const Script&) = delete;
+
+  /// Shared; the caller holds a Gil.
+  Object object() const { return object_; }
+  /// What the class declares besides its parameters, as numbers: `_facts` of drift/_host.py.
+  const std::vector<std::int64_t>& facts() const { return facts_; }
+
+ private:
+  Object object_;
+  std::vector<std::int64_t> facts_;
+};
+
+}  // namespace drift::python

@@ -1,0 +1,1 @@
+#include "pure_layout.c"

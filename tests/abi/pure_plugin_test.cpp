@@ -1,0 +1,375 @@
+// Plugins over plain arrays (drift/pure.h): how they are found and refused, what they are given, and that the examples
+// in C, C++ and Rust compute what their counterparts with tensors do.
+
+#include <tests/abi/plugin_files.h>
+#include <tests/support/rollouts.h>
+
+#include <core/boundary/guarded.h>
+#include <core/plugin/plugin_loader.h>
+#include <core/update/loss_slope.h>
+
+#include <drift/loss_estimator.h>
+#include <drift/masking_strategy.h>
+#include <drift/pure.h>
+#include <drift/reward.h>
+#include <drift/task.h>
+
+#include <gmock/gmock.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+
+#include <cmath>
+#include <cstddef>
+#include <functional>
+
+namespace drift {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::DoubleNear;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::Pointwise;
+using testing::SizeIs;
+
+/// A component of a plugin of the build, behind the checks of the core.
+template <class T>
+std::unique_ptr<T> make(const std::string& plugin, const std::string& component,
+                        const std::map<std::string, ParamValue>& values = {}) {
+  static std::map<std::string, Registry> registries;
+  const auto [place, is_new] = registries.try_emplace(plugin);
+  if (is_new) PluginLoader(place->second).load_file(test::built_plugin("test_" + plugin));
+  const ComponentEntry& entry = *place->second.find(T::kKind, component);
+  return make_guarded<T>(entry, Params(entry.params, values));
+}
+template <class T>
+std::unique_ptr<T> make(const std::string& example, const std::map<std::string, ParamValue>& values = {}) {
+  return make<T>(example, example, values);
+}
+
+/// The message and the hint of the error that body() ends with.
+std::string error_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return std::string(error.what()) + " = " + error.hint();
+  }
+  return "none";
+}
+
+// ---- the file ----
+
+TEST(PurePlugin, IsLoadedAndListedLikeAnyOther) {
+  Registry registry;
+  PluginLoader loader(registry);
+  loader.load_file(test::built_plugin("test_soft_clip_c"));
+  ASSERT_THAT(loader.loaded(), SizeIs(1));
+  const LoadedPlugin& plugin = loader.loaded()[0];
+  EXPECT_EQ(plugin.name, "soft_clip_c");
+  EXPECT_EQ(plugin.version, "1.0.0");
+  EXPECT_EQ(plugin.licence, "Apache-2.0");
+  EXPECT_EQ(plugin.tier, "pure");
+  EXPECT_EQ(plugin.warning, "") << "its compiler does not matter";
+
+  const ComponentEntry* entry = registry.find(ComponentKind::kLossEstimator, "soft_clip_c");
+  ASSERT_NE(entry, nullptr);
+  EXPECT_EQ(entry->plugin, "soft_clip_c");
+  EXPECT_EQ(entry->doc, "PPO with a smooth clip, in C.");
+  ASSERT_THAT(entry->params, SizeIs(1));
+  EXPECT_EQ(entry->params[0].name, "width");
+  EXPECT_EQ(entry->params[0].doc, "curvature of the weight");
+  EXPECT_EQ(entry->params[0].default_value, ParamValue(4.0));
+  EXPECT_EQ(entry->params[0].range.describe(), ">= 0");
+}
+
+TEST(PurePlugin, NeedsNeitherLibTorchNorLibdrift) {
+  for (const char* name : {"test_soft_clip_c", "test_soft_clip_pure"}) {
+    const std::string file = test::built_plugin(name).string();
+    const auto needed = test::run_command("readelf --dynamic " + file);
+    ASSERT_EQ(needed.status, 0) << needed.error;
+    EXPECT_THAT(needed.output, AllOf(Not(HasSubstr("torch")), Not(HasSubstr("c10")), Not(HasSubstr("drift.so"))))
+        << name;
+    EXPECT_EQ(test::run_command("nm -D --defined-only --format=just-symbols " + file).output, "drift_plugin_entry\n");
+  }
+}
+
+/// What the loader says of the example in C with another descriptor.
+std::string load_with(const std::function<void(DriftPureDescriptor&)>& change) {
+  std::string bytes = test::read_file(test::built_plugin("test_soft_clip_c"));
+  const auto place = bytes.find(std::string("DRIFT PLUGIN") + std::string(4, '\0'));
+  DriftPureDescriptor descriptor;
+  std::memcpy(&descriptor, bytes.data() + place, sizeof descriptor);
+  change(descriptor);
+  std::memcpy(bytes.data() + place, &descriptor, sizeof descriptor);
+  const test::TemporaryFolder folder;
+  test::write_file(folder.path() / "libchanged.so", bytes);
+  Registry registry;
+  return error_of([&] { PluginLoader(registry).load_file(folder.path() / "libchanged.so"); });
+}
+
+TEST(PurePlugin, IsRefusedOnlyForAnotherVersionOfTheInterface) {
+  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.abi_major = 2; }), HasSubstr("C interface  1.0        2.0"));
+  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.abi_minor = 1; }), HasSubstr("C interface  1.0        1.1"));
+  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.licence[0] = '\0'; }), HasSubstr("licence  any        none"));
+  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.struct_size = 100; }),
+              HasSubstr("descriptor  224 bytes  100 bytes"));
+  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.tier = DRIFT_TIER_TENSOR; }),
+              HasSubstr("descriptor  320 bytes  224 bytes"));
+  EXPECT_EQ(load_with([](auto& descriptor) { descriptor.compiler[0] = '?'; }), "none");
+}
+
+// ---- losses ----
+
+/// Two views of one response: a token whose probability has halved, one as likely as before, and one that the old
+/// policy all but excluded, where the ratio is bounded and has no gradient.
+LossInput worked_example() {
+  const double half = std::log(0.5);
+  LossInput in;
+  in.plan.response_F = at::full({1}, 0, at::kLong);
+  in.plan.forward_F = at::full({1}, 0, at::kLong);
+  in.plan.target_FL = test::vector_tensor({1, 1, 1, 0}).view({1, 4}).to(at::kBool);
+  in.plan.masked_FL = in.plan.target_FL;
+  in.plan.forwards = 1;
+  in.log_probs.current_FL = test::vector_tensor({2 * half, half, half, 0}).view({1, 4}).set_requires_grad(true);
+  in.log_probs.old_FL = test::vector_tensor({half, half, -30, 0}).view({1, 4});
+  in.advantage_B = test::vector_tensor({2});
+  in.valid_BL = in.plan.target_FL;
+  test::fill_totals(in, 1, 1);
+  return in;
+}
+
+std::vector<std::string> soft_clips() {
+  std::vector<std::string> names = {"soft_clip", "soft_clip_c", "soft_clip_pure"};
+  if (fs::exists(test::built_plugin("test_soft_clip_rust"))) names.push_back("soft_clip_rust");
+  return names;
+}
+
+TEST(PureLoss, TheSameLossInEveryLanguageHasTheGoldenValues) {
+  const double width = 4, log_2 = std::log(2.0);
+  const double divisor = 1 + width * log_2 * log_2, bounded = std::exp(20.0) / (1 + width * 400);
+  const double value = -2 * (0.5 / divisor + 1 + bounded) / 3;
+  const double halved = -2 * 0.5 / divisor * (1 + 2 * width * log_2 / divisor) / 3;
+  for (const std::string& name : soft_clips()) {
+    SCOPED_TRACE(name);
+    const auto found = differentiate(*make<LossEstimator>(name), worked_example());
+    EXPECT_NEAR(found.loss.value.item<double>() / value, 1, 1e-14);
+    EXPECT_THAT(test::numbers(found.gradients[0]), Pointwise(DoubleNear(1e-14), {halved, -2.0 / 3, 0.0, 0.0}));
+  }
+}
+
+MaskPlan half_masked() {
+  const Trajectories responses = test::equal_trajectories(6, 20);
+  return test::draw_plan(*make<MaskingStrategy>("span_masks"), responses);
+}
+
+TEST(PureLoss, TheLanguagesAgreeOnRandomInput) {
+  const LossInput in = test::random_loss_input(half_masked(), 6);
+  const auto expected = differentiate(*make<LossEstimator>("soft_clip", {{"width", 2.5}}), in);
+  const double value = expected.loss.value.item<double>();
+  std::map<std::string, std::vector<double>> gradients;
+  for (const std::string& name : soft_clips()) {
+    SCOPED_TRACE(name);
+    const auto found = differentiate(*make<LossEstimator>(name, {{"width", 2.5}}), in);
+    EXPECT_NEAR(found.loss.value.item<double>(), value, 1e-13 * std::abs(value));
+    gradients[name] = test::numbers(found.gradients[0]);
+    EXPECT_THAT(gradients[name], Pointwise(DoubleNear(1e-14), gradients["soft_clip"]));
+    if (name == "soft_clip") continue;
+    EXPECT_EQ(gradients[name], gradients["soft_clip_c"]) << "bit for bit, over plain arrays";
+  }
+}
+
+TEST(PureLoss, GivesTheTypeOfTheLogProbabilities) {
+  LossInput in = test::random_loss_input(half_masked(), 6);
+  in.log_probs.current_FL = in.log_probs.current_FL.to(at::kFloat);
+  in.log_probs.old_FL = in.log_probs.old_FL.to(at::kFloat);
+  const auto found = differentiate(*make<LossEstimator>("soft_clip_c"), in);
+  EXPECT_EQ(found.loss.value.scalar_type(), at::kFloat);
+  EXPECT_EQ(found.gradients[0].scalar_type(), at::kFloat);
+}
+
+TEST(PureLoss, IsLentEverythingThatItNeeds) {
+  const auto loss = make<LossEstimator>("pure_faults", "uses_everything");
+  LossNeeds needs;
+  loss->needs(needs);
+  EXPECT_TRUE(needs.old && needs.reference && needs.entropy);
+  EXPECT_EQ(loss->coupling(), Coupling::kView);
+
+  LossInput in = test::random_loss_input(half_masked(), 6);
+  const at::Tensor& target_FL = in.plan.target_FL;
+  in.log_probs.entropy_FL = test::random_log_probs(target_FL, 11);
+  in.log_probs.reference_entropy_FL = test::random_log_probs(target_FL, 12);
+  in.plan.committed_FL = target_FL.logical_and(at::arange(20).lt(7));
+  const auto found = differentiate(*loss, in);
+
+  // The same in tensors.
+  const auto scale_FL =
+      (in.plan.weight_F.to(at::kDouble) / in.scored_B.index_select(0, in.plan.response_F).to(at::kDouble))
+          .unsqueeze(1) *
+      in.advantage_F1().to(at::kDouble);
+  const auto difference_FL = in.log_probs.current_FL.detach() - in.log_probs.reference_FL;
+  const auto value_FL =
+      scale_FL * difference_FL.square() - 0.1 * in.log_probs.entropy_FL * in.log_probs.reference_entropy_FL;
+  EXPECT_NEAR(found.loss.value.item<double>(), value_FL.masked_select(target_FL).sum().item<double>(), 1e-10);
+  EXPECT_EQ(compare_slopes(*loss, in).differences.size(), 0u) << "gradients by both variables";
+  ASSERT_THAT(found.loss.metrics, SizeIs(1));
+  EXPECT_EQ(found.loss.metrics[0].name, "committed");
+  EXPECT_EQ(found.loss.metrics[0].sum.item<double>(), in.plan.committed_FL.sum().item<double>());
+  EXPECT_EQ(found.loss.metrics[0].count.item<double>(), target_FL.sum().item<double>());
+}
+
+TEST(PureLoss, AdvantagesOfTokensTakeThePlaceOfTheResponses) {
+  LossInput in = test::random_loss_input(half_masked(), 6);
+  in.advantage_BL = test::random_log_probs(in.valid_BL, 5).to(at::kFloat);
+  const auto tensors = differentiate(*make<LossEstimator>("soft_clip"), in);
+  const auto arrays = differentiate(*make<LossEstimator>("soft_clip_c"), in);
+  EXPECT_THAT(test::numbers(arrays.gradients[0]), Pointwise(DoubleNear(1e-14), test::numbers(tensors.gradients[0])));
+}
+
+TEST(PureLoss, AForgottenGradientIsFound) {
+  LossInput in = test::random_loss_input(half_masked(), 6);
+  EXPECT_GT(compare_slopes(*make<LossEstimator>("pure_faults", "forgets_gradient"), in).differences.size(), 50u);
+  EXPECT_EQ(compare_slopes(*make<LossEstimator>("soft_clip_c"), in).differences.size(), 0u);
+}
+
+TEST(PureLoss, AnErrorSaysWhatThePluginSays) {
+  const LossInput in = worked_example();
+  const auto error = [&](const char* name) {
+    return error_of([&] { make<LossEstimator>("pure_faults", name)->evaluate(in); });
+  };
+  EXPECT_THAT(error("fails_with_reason"),
+              AllOf(HasSubstr("loss `fails_with_reason` of plugin `pure_faults`"), HasSubstr("evaluate"),
+                    HasSubstr("the table has no row 3 = add one"), Not(HasSubstr("second"))));
+  EXPECT_THAT(error("fails_without_reason"), HasSubstr("evaluate() failed without a reason"));
+}
+
+// ---- masking strategies ----
+
+TEST(PureMasking, TheStrategyInCDrawsThePlanOfTheOneInCpp) {
+  const Trajectories responses = test::random_trajectories(5, 30, 3);
+  for (const std::int64_t step : {0, 7}) {
+    const std::map<std::string, ParamValue> values = {{"views", std::int64_t{3}}, {"span", 2.5}, {"share_low", 0.1}};
+    const MaskPlan expected = test::draw_plan(*make<MaskingStrategy>("span_masks", values), responses, step);
+    const MaskPlan found = test::draw_plan(*make<MaskingStrategy>("span_masks_c", values), responses, step);
+    EXPECT_EQ(found.forwards, expected.forwards);
+    EXPECT_TRUE(at::equal(found.response_F, expected.response_F));
+    EXPECT_TRUE(at::equal(found.forward_F, expected.forward_F));
+    EXPECT_TRUE(at::equal(found.masked_FL, expected.masked_FL));
+    EXPECT_TRUE(at::equal(found.target_FL, expected.target_FL));
+    EXPECT_TRUE(at::equal(found.committed_FL, expected.committed_FL));
+    EXPECT_TRUE(at::equal(found.weight_F, expected.weight_F));
+  }
+  EXPECT_EQ(make<MaskingStrategy>("span_masks_c")->refresh(), PlanRefresh::kEachInnerIteration);
+}
+
+TEST(PureMasking, ThePluginSaysWhichSettingsDoNotFit) {
+  EXPECT_THAT(error_of([] {
+                make<MaskingStrategy>("span_masks_c", {{"share_low", 0.9}});
+              }),
+              HasSubstr("share_low is above share_high = set both, the smaller one low"));
+}
+
+TEST(PureMasking, AMistakeInACallOfTheHostEndsTheCall) {
+  const Trajectories responses = test::equal_trajectories(2, 20);
+  const auto error = [&](const char* name) {
+    return error_of([&] { test::draw_plan(*make<MaskingStrategy>("pure_faults", name), responses); });
+  };
+  EXPECT_THAT(error("outside"), HasSubstr("begin_view(-1, 0): both count from 0"));
+  EXPECT_THAT(error("without_size"), HasSubstr("a DriftView has no size"));
+  EXPECT_THAT(error("bad_point"), HasSubstr("a random point holds -1"));
+}
+
+TEST(PureMasking, AStructureOfAnOlderVersionHasNoneOfTheNewFields) {
+  const Trajectories responses = test::equal_trajectories(2, 20);
+  const MaskPlan plan = test::draw_plan(*make<MaskingStrategy>("pure_faults", "older_view"), responses);
+  EXPECT_TRUE(at::equal(plan.masked_FL, responses.valid_BL));
+  EXPECT_FALSE(plan.weight_F.defined()) << "what lies beyond the structure is not read";
+}
+
+// ---- rewards ----
+
+RewardResult judge(const Reward& reward, const std::string& response, const std::string& reference, bool truncated) {
+  TaskItem item;
+  item.id = "one";
+  item.prompt = "what?";
+  item.reference = reference;
+  RewardRequest request;
+  request.response = response;
+  request.item = &item;
+  request.truncated = truncated;
+  RewardResult result;
+  reward.score(request, result);
+  return result;
+}
+
+TEST(PureReward, TheRewardInCJudgesLikeTheOneInCpp) {
+  const auto expected = make<Reward>("near_match", {{"floor", 0.25}, {"truncated_earns", false}});
+  const auto found = make<Reward>("near_match_c", {{"floor", 0.25}, {"truncated_earns", false}});
+  for (const std::string response : {"kitten", " kit\nten ", "sitting", "kitte", "abcdfg", "ki", " ", "", "\xff\xfe"}) {
+    for (const bool truncated : {false, true}) {
+      SCOPED_TRACE(response);
+      const RewardResult a = judge(*expected, response, "kitten", truncated);
+      const RewardResult b = judge(*found, response, "kitten", truncated);
+      EXPECT_EQ(b.value, a.value);
+      EXPECT_EQ(b.solved, a.solved);
+      EXPECT_EQ(b.status, a.status);
+      EXPECT_EQ(b.reason, a.reason);
+    }
+  }
+  EXPECT_THAT(error_of([&] { judge(*found, "x", " ", false); }),
+              HasSubstr("item `one` has no reference to compare with = give every record an answer"));
+}
+
+TEST(PureReward, MustGiveAVerdict) {
+  EXPECT_THAT(error_of([] { judge(*make<Reward>("pure_faults", "no_verdict"), "", "", false); }),
+              HasSubstr("score() gave no verdict = call give_verdict() of the host"));
+  EXPECT_THAT(error_of([] { judge(*make<Reward>("pure_faults", "item_of_a_task"), "", "", false); }),
+              HasSubstr("give_item() belongs to another kind of component"));
+}
+
+TEST(PureReward, GetsEveryKindOfParameter) {
+  const auto reward = make<Reward>("pure_faults", "every_parameter");
+  const RewardResult result = judge(*reward, "", "", true);
+  EXPECT_EQ(result.value, 0.5);
+  EXPECT_TRUE(result.solved) << "truncated";
+  EXPECT_EQ(result.reason, "what?");
+  const auto changed = [](const std::string& name, const ParamValue& value) {
+    return error_of([&] { make<Reward>("pure_faults", "every_parameter", {{name, value}}); });
+  };
+  EXPECT_THAT(changed("integer", std::int64_t{4}), HasSubstr("not the defaults = set none"));
+  EXPECT_THAT(changed("strings", std::vector<std::string>{"z"}), HasSubstr("must be one of x, y"));
+}
+
+// ---- tasks ----
+
+TEST(PureTask, TheTaskInCMakesTheItemsOfTheOneInCpp) {
+  const std::map<std::string, ParamValue> values = {{"number_high", std::int64_t{40}}, {"correct", 0.5}};
+  const auto expected = make<Task>("carry_sums", values), found = make<Task>("carry_sums_c", values);
+  const auto expect_same = [](const TaskItem& b, const TaskItem& a) {
+    EXPECT_EQ(b.id, a.id);
+    EXPECT_EQ(b.prompt, a.prompt);
+    EXPECT_EQ(b.reference, a.reference);
+    EXPECT_EQ(b.demonstration, a.demonstration);
+    EXPECT_EQ(b.response_prefix, a.response_prefix);
+  };
+  for (const std::int64_t index : {std::int64_t{0}, std::int64_t{1}, std::int64_t{999}, std::int64_t{1} << 40}) {
+    TaskItem a, b;
+    expected->training_item(index, RandomStream(7, "task"), a);
+    found->training_item(index, RandomStream(7, "task"), b);
+    expect_same(b, a);
+  }
+  ASSERT_EQ(found->held_out_size(), expected->held_out_size());
+  for (std::int64_t index = 0; index < found->held_out_size(); ++index) {
+    TaskItem a, b;
+    expected->held_out_item(index, a);
+    found->held_out_item(index, b);
+    expect_same(b, a);
+  }
+}
+
+}  // namespace
+}  // namespace drift
