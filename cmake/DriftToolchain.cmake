@@ -24,7 +24,7 @@ endif()
 
 # drift_compile_in_batches(SIZE target...)
 # The files of a library are compiled in batches of SIZE, 0 for one batch: each reads what it includes once. A build from
-# nothing takes about half the processor time; after an edit a batch is compiled again, up to 15 s. For work on the core:
+# nothing takes about half the processor time; after an edit a batch is compiled again, up to 20 s. For work on the core:
 # -DDRIFT_BATCHES=OFF.
 option(DRIFT_BATCHES "compile the files of a library in batches" ON)
 function(drift_compile_in_batches size)
