@@ -7,11 +7,14 @@ std::string method_name(const Registry& registry, const RunConfig& config) {
   const Bundle* bundle = registry.find_bundle(algorithm);
   if (bundle == nullptr) return algorithm;
   std::string parts;
-  const auto add = [&](const char* kind, const std::string& name, const std::string& own) {
-    if (name != own) parts += (parts.empty() ? " with " : " and ") + (kind + (" " + name));
+  // A purpose that trains with neither, like pretraining, has the sections only where a file or a preset has them.
+  const auto add = [&](const std::string& kind, const std::string& own) {
+    const std::string section = "algorithm." + kind;
+    const std::string name = config.has(section) ? config.component(section) : own;
+    if (name != own) parts += (parts.empty() ? " with " : " and ") + kind + " " + name;
   };
-  add("masking", config.component("algorithm.masking"), bundle->masking);
-  add("loss", config.component("algorithm.loss"), bundle->loss);
+  add("masking", bundle->masking);
+  add("loss", bundle->loss);
   return algorithm + parts;
 }
 

@@ -115,11 +115,13 @@ void check_reward_rules(const ComponentEntry& entry, const ExaminedWith& with, E
     const Scorer scorer(entry, with.values);
     const auto expected = scorer.all(items);
     for_each_at_once(
-        2 * kThreads, [&](std::size_t) { require_same(scorer.all(items), expected, "from several threads"); }, kThreads);
+        2 * kThreads, [&](std::size_t) { require_same(scorer.all(items), expected, "from several threads"); },
+        kThreads);
     return std::to_string(kThreads) + " threads";
   });
-  examination.rule("random numbers",
-                   [&] { return each([&](const Scorer& scorer) { without_global_random([&] { scorer.all(items); }); }); });
+  examination.rule("random numbers", [&] {
+    return each([&](const Scorer& scorer) { without_global_random([&] { scorer.all(items); }); });
+  });
   examination.rule("leak", [&] {
     const Scorer scorer(entry, with.values);
     const auto responses = made_up_responses();
