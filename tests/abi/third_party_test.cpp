@@ -53,8 +53,8 @@ TEST(ThirdParty, BuildsChecksTrainsAndEvaluatesWithTheInstalledSdkAlone) {
                     HasSubstr("## Reward `reverse`"), HasSubstr("solved")));
 
   const auto metrics = test::metrics_of(project / "runs/lab");
-  ASSERT_EQ(metrics.size(), 21u);
-  EXPECT_GT(metrics.back().at("held_out").at("accuracy").get<double>(), 0.1) << "it has learned something";
+  ASSERT_EQ(metrics.size(), 41u);
+  EXPECT_GT(metrics.back().at("held_out").at("accuracy").get<double>(), 0.5) << "it can reverse";
   const auto plugins = nlohmann::json::parse(test::read_file(project / "runs/lab/plugins.json"));
   ASSERT_EQ(plugins.size(), 1u) << "no component of Drift's own";
   EXPECT_EQ(plugins[0].at("name"), "lab");
