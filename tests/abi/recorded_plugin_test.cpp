@@ -32,7 +32,9 @@ bool fits_this_build() {
 #endif
 }
 
-TEST(RecordedPlugin, IsTheOneThatWasRecorded) { EXPECT_EQ(sha256_of_file(kRecorded), "4ba3efe3fb81f3e645bfa5bd8f6f4feb23d223717fd615d11babf111a78a9dbb"); }
+TEST(RecordedPlugin, IsTheOneThatWasRecorded) {
+  EXPECT_EQ(sha256_of_file(kRecorded), "4ba3efe3fb81f3e645bfa5bd8f6f4feb23d223717fd615d11babf111a78a9dbb");
+}
 
 TEST(RecordedPlugin, RegistersEveryKindOfComponent) {
   if (!fits_this_build()) GTEST_SKIP() << "recorded for LibTorch 2.11.0 on x86_64, without sanitizers";
