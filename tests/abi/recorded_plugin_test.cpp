@@ -73,12 +73,27 @@ std::vector<int> numbers_of(const std::string& version) {
   return numbers;
 }
 
-// The floor that docs/plugin_abi.md states: that of Debian 12's compiler, which the binaries that ship are built with.
-TEST(SystemLibraries, NothingNeedsMoreThanTheStatedFloor) {
-  std::vector<fs::path> files = {kRecorded, test::build_dir() / "lib/libdrift.so"};
+/// The plugins that ship, and the recorded one.
+std::vector<fs::path> plugins() {
+  std::vector<fs::path> files = {kRecorded};
   for (const auto& plugin : fs::directory_iterator(test::build_dir() / "lib/drift/plugins")) {
     if (plugin.path().extension() == ".so") files.push_back(plugin.path());
   }
+  return files;
+}
+
+TEST(Plugins, ExportOneSymbol) {
+  EXPECT_GT(plugins().size(), 10u);
+  for (const fs::path& file : plugins()) {
+    const auto exported = test::run_command("nm -D --defined-only --format=just-symbols " + file.string());
+    EXPECT_EQ(exported.output, "drift_plugin_entry\n") << file;
+  }
+}
+
+// The floor that docs/plugin_abi.md states: that of Debian 12's compiler, which the binaries that ship are built with.
+TEST(SystemLibraries, NothingNeedsMoreThanTheStatedFloor) {
+  std::vector<fs::path> files = plugins();
+  files.push_back(test::build_dir() / "lib/libdrift.so");
   if (!fits_this_build()) files = {kRecorded};
   for (const fs::path& file : files) {
     for (const std::string floor : {"GLIBC_2.34", "GLIBCXX_3.4.30"}) {
