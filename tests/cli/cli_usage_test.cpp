@@ -54,6 +54,7 @@ const std::vector<Listed> kCommands = {
     {"plugin list", "[CONFIG.toml]"},
     {"plugin info", "NAME"},
     {"plugin check", "FILE"},
+    {"plugin docs", "NAME"},
     {"plugin presets", "NAME"},
     {"reward", "NAME"},
     {"loss", "NAME"},
@@ -62,6 +63,7 @@ const std::vector<Listed> kCommands = {
     {"reference", "PAGE"},
     {"doctor", ""},
     {"sdk", ""},
+    {"sdk new", "KIND NAME"},
     {"version", ""},
 };
 
@@ -88,8 +90,8 @@ TEST(CliUsage, EveryCommandsHelpTeachesWithOneExample) {
     const auto help = drift(command.name + " --help");
     EXPECT_EQ(help.status, 0);
     EXPECT_EQ(help.error, "");
-    // `drift eval --help` also explains `eval diff`.
-    const std::size_t explained = command.name == "eval" ? 2 : 1;
+    // `drift eval --help` also explains `eval diff`, `drift sdk --help` also `sdk new`.
+    const std::size_t explained = command.name == "eval" || command.name == "sdk" ? 2 : 1;
     EXPECT_EQ(count("\nexample: drift ", help.output), explained);
     EXPECT_EQ(count("\nusage: drift ", help.output), explained);
     EXPECT_THAT(help.output, StartsWith("drift " + command.name + ": "));
@@ -165,7 +167,7 @@ TEST(CliUsage, EveryCommandNeedsItsArgumentsAndNoMore) {
     if (needs_its_argument(command)) expect_mistake(command.name, name + " expects " + command.argument + example);
     std::string enough = " a";
     if (command.argument.empty()) enough = "";
-    if (command.name == "eval diff") enough = " a b";
+    if (command.name == "eval diff" || command.name == "sdk new") enough = " a b";
     expect_mistake(command.name + enough + " superfluous", name + " has no use for `superfluous`" + example);
   }
 }
@@ -234,7 +236,7 @@ TEST(CliUsage, DoctorSaysWhatWorks) {
   EXPECT_THAT(
       result.output,
       HasSubstr("plugins   block, code, countdown, countdown_task, coupled_grpo, d1, dataset, diffusion, dream, espo, "
-                "format, llada, math, rldf, spg, sudoku, sudoku_task, tracerl, wd1\n"));
+                "format, llada, math, python, rldf, spg, sudoku, sudoku_task, tracerl, wd1\n"));
   EXPECT_THAT(result.output, HasSubstr("runs      " + (std::filesystem::canonical(folder.path()) / "runs").string() +
                                        " (made by the first run)\n"));
   EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "it leaves nothing";
