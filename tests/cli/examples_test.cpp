@@ -173,7 +173,9 @@ TEST(Examples, WorkAsPrinted) {
       name += " " + word;
     const auto own = examples_in(root.run("drift help " + name).output);
     ASSERT_FALSE(own.empty()) << name;
-    commands.insert(commands.end(), own.begin(), own.end());
+    for (const std::string& command : own) {  // `drift help sdk` has those of `sdk new`, too
+      if (std::ranges::count(commands, command) == 0) commands.push_back(command);
+    }
   }
   ASSERT_GT(commands.size(), 22u);
   for (const std::string& command : commands) {
