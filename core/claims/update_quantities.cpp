@@ -51,32 +51,19 @@ void describe_plan(const ClaimBatch& batch, const MaskPlan& plan, const at::Tens
 
 MeasuredUpdate measure_update(const Model& model, const UpdateSetting& setting, const ClaimBatch& batch,
                               const ClaimBatches& batches, std::int64_t draw_step, std::int64_t memory_budget) {
-  MaskingInput input;
-  input.trajectories = &batch.kept;
-  input.random = batches.random().child("masking");
-  input.step = draw_step;
-  input.response_number_B = batch.number_B;
-  input.end_id = model.traits().end_id;
-  input.pad_id = model.traits().pad_id;
-  MaskPlan plan;
-  setting.masking->plan(input, plan);
+  const MaskPlan plan = draw_plan(*setting.masking, batch.kept, model.traits(),
+                                  {batches.random().child("masking"), draw_step, batch.number_B});
   MeasuredUpdate update;
   if (plan.response_F.size(0) == 0) return update;
 
   const auto committed_FL =
       plan.committed_FL.defined() ? plan.target_FL.logical_and(plan.committed_FL) : plan.target_FL;
   describe_plan(batch, plan, committed_FL, update.values);
-  UpdateStep step =
+  const UpdateStep step =
       update_step(batch.kept, batch.advantage_B, plan, setting.loss->coupling(), all_views(plan), batches.group_size());
   LossNeeds needs;
   setting.loss->needs(needs);
-  UpdateBatch work;
-  work.trajectories = &step.trajectories;
-  work.plan = &step.plan;
-  work.advantage_B = step.advantage_B;
-  work.totals = step.totals;
-  work.totals.optimizer_steps = 1;
-  work.scored_B = step.scored_B;
+  UpdateBatch work = update_batch(step);
   work.reference_is_old_policy = needs.reference;
   if (needs.reference && needs.entropy)
     work.old_policy = score_views(model, step.trajectories, step.plan, all_views(step.plan), /*want_entropy=*/true);
@@ -174,7 +161,8 @@ void UpdateMeasurement::add(const Model& model, const ClaimBatches& batches, con
   for (const UpdateSetting& setting : settings_) {
     DrawSum sum;
     for (std::int64_t draw = 0; draw < claim_.draws; ++draw) {
-      const MeasuredUpdate update = measure(setting, draw);
+      const bool is_reference = reference && setting.name == claim_.reference && draw == 0;
+      const MeasuredUpdate update = is_reference ? *reference : measure(setting, draw);
       sum.add(update);
       if (!reference || reference->gradient.empty() || update.gradient.empty()) continue;
       sum.add_cosine(dot(update.gradient, reference->gradient) /

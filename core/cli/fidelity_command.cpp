@@ -12,20 +12,16 @@
 #include <core/report/json_table.h>
 #include <core/rollout/judge.h>
 #include <core/rollout/prompt_encoder.h>
-#include <core/rollout/response_text.h>
 #include <core/rollout/together.h>
-#include <core/rollout/truncation.h>
 #include <core/train/advantage.h>
+#include <core/train/scored_responses.h>
 #include <core/train/training_task.h>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/any.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/norm.h>
-#include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
 
 #include <nlohmann/json.hpp>
 
@@ -97,27 +93,14 @@ struct Bench {
 
   /// As training has them: `item` of each response, whose text it is.
   at::Tensor rewards(const Trajectories& responses, const std::vector<TaskItem>& items) const {
-    const std::int64_t count = responses.tokens_BL.size(0), each = count / std::ssize(items);
-    const Params& section = run.config.section("reward");
-    const auto truncated_B = never_ends(responses.tokens_BL, model->traits());
-    const auto cut_off_B = fills_its_length(responses.valid_BL, section.get<std::int64_t>("truncation_margin"));
-    std::vector<std::string> texts;
-    for (std::int64_t b = 0; b < count; ++b) texts.push_back(response_text(responses, b, tokenizer));
-    std::vector<RewardRequest> requests;
-    for (std::int64_t b = 0; b < count; ++b) {
-      requests.push_back({texts[static_cast<std::size_t>(b)], &items[static_cast<std::size_t>(b / each)],
-                          truncated_B[b].item<bool>()});
-    }
-    const auto judgements = judge.judge(requests);
-    auto reward_B = at::empty({count}, at::kDouble);
-    for (std::int64_t b = 0; b < count; ++b) {
-      const Judgement& judgement = judgements[static_cast<std::size_t>(b)];
+    const std::int64_t each = responses.tokens_BL.size(0) / std::ssize(items);
+    const auto scored = score_responses(items, responses, each, judge, prompts, model->traits(),
+                                        ScoreSettings::from(run.config.section("reward")));
+    for (const Judgement& judgement : scored.judgements) {
       if (judgement.status == RewardStatus::kInfrastructure)
         throw Error("a response could not be judged: " + judgement.reason);
-      const bool wrong = section.get<bool>("truncation_is_wrong") && cut_off_B[b].item<bool>();
-      reward_B.data_ptr<double>()[b] = wrong ? 0 : judgement.value;
     }
-    return reward_B;
+    return scored.reward_B;
   }
 };
 

@@ -6,9 +6,9 @@
 #include <core/report/terminal.h>
 #include <core/report/text_table.h>
 #include <core/rollout/trajectory_record.h>
+#include <core/update/policy_update.h>
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
 
 #include <nlohmann/json.hpp>
 
@@ -59,21 +59,15 @@ struct DrawnPlan {
 };
 
 /// As a training run draws it for a rollout whose responses have these numbers.
-DrawnPlan draw_plan(const PlanOptions& options) {
+DrawnPlan draw_views(const PlanOptions& options) {
   const LoadedRun run = load_run(options.config, ConfigPurpose::kTrain);
   const ModelTraits traits = read_model_traits(run.plugins->registry, run.config);
   const auto masking = create_component<MaskingStrategy>(run.plugins->registry, run.config, "algorithm.masking");
   DrawnPlan drawn;
   drawn.masking = masking.name();
   drawn.trajectories = trajectories_of(read_trajectories(options.trajectories), traits);
-  MaskingInput input;
-  input.trajectories = &drawn.trajectories;
-  input.random = RandomStream(seed_of(run.config), "train").child("masking");
-  input.step = options.step;
-  input.response_number_B = at::arange(drawn.trajectories.tokens_BL.size(0), at::kLong);
-  input.end_id = traits.end_id;
-  input.pad_id = traits.pad_id;
-  masking->plan(input, drawn.plan);
+  drawn.plan = draw_plan(*masking, drawn.trajectories, traits,
+                         {RandomStream(seed_of(run.config), "train").child("masking"), options.step});
   return drawn;
 }
 
@@ -213,7 +207,7 @@ void print_plan_json(const DrawnPlan& drawn, const PlanOptions& options) {
 }
 
 int show_plan(const PlanOptions& options) {
-  const DrawnPlan drawn = draw_plan(options);
+  const DrawnPlan drawn = draw_views(options);
   if (options.json) {
     print_plan_json(drawn, options);
   } else {

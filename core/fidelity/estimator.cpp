@@ -5,7 +5,6 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/any.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/zeros.h>
 
@@ -23,29 +22,15 @@ GradientEstimator::GradientEstimator(const Model& model, const MaskingStrategy& 
 GradientEstimate GradientEstimator::estimate(const Trajectories& responses, const at::Tensor& advantage_B,
                                              const RandomStream& random, std::int64_t step) const {
   GradientEstimate estimate;
-  MaskingInput input;
-  input.trajectories = &responses;
-  input.random = random;
-  input.step = step;
-  input.response_number_B = at::arange(responses.tokens_BL.size(0), at::kLong);
-  input.end_id = model_.traits().end_id;
-  input.pad_id = model_.traits().pad_id;
-  MaskPlan plan;
-  masking_.plan(input, plan);
+  const MaskPlan plan = draw_plan(masking_, responses, model_.traits(), {random, step});
   // drift train skips the step, too.
   if (plan.response_F.size(0) == 0 || !advantage_B.any().item<bool>()) {
     estimate.gradient_P = at::zeros({parameters_}, at::kDouble);
     return estimate;
   }
-  UpdateStep update =
+  const UpdateStep update =
       update_step(responses, advantage_B, plan, loss_.coupling(), all_views(plan), settings_.group_size);
-  UpdateBatch batch;
-  batch.trajectories = &update.trajectories;
-  batch.plan = &update.plan;
-  batch.advantage_B = update.advantage_B;
-  batch.totals = update.totals;
-  batch.scored_B = update.scored_B;
-  batch.share = update.share;
+  UpdateBatch batch = update_batch(update);
   LossNeeds needs;
   loss_.needs(needs);
   if (needs.reference) {

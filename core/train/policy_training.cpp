@@ -271,24 +271,10 @@ std::vector<MaskPlan> PolicyTraining::draw_plans(std::int64_t step, const Trajec
   const bool redraws = components_.masking->refresh() == PlanRefresh::kEachInnerIteration;
   std::vector<MaskPlan> plans;
   for (std::int64_t j = 0; j < (redraws ? inner_iterations_ : 1); ++j) {
-    plans.push_back(draw_plan(step, j, kept, response_number));
+    plans.push_back(
+        draw_plan(*components_.masking, kept, model_.traits(), {random_.child("masking"), step, response_number, j}));
   }
   return plans;
-}
-
-MaskPlan PolicyTraining::draw_plan(std::int64_t step, std::int64_t inner_iteration, const Trajectories& kept,
-                                   const at::Tensor& response_number) const {
-  MaskingInput input;
-  input.trajectories = &kept;
-  input.random = random_.child("masking");
-  input.step = step;
-  input.response_number_B = response_number;
-  input.inner_iteration = inner_iteration;
-  input.end_id = model_.traits().end_id;
-  input.pad_id = model_.traits().pad_id;
-  MaskPlan plan;
-  components_.masking->plan(input, plan);
-  return plan;
 }
 
 }  // namespace drift

@@ -57,8 +57,6 @@ class PolicyTraining final : public Training {
   void take(const UpdateResult& result, StepRecord& metrics) const;
   std::vector<MaskPlan> draw_plans(std::int64_t step, const Trajectories& kept,
                                    const at::Tensor& response_number) const;
-  MaskPlan draw_plan(std::int64_t step, std::int64_t inner_iteration, const Trajectories& kept,
-                     const at::Tensor& response_number) const;
 
   const Model& model_;
   const PromptEncoder& prompts_;

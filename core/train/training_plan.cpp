@@ -2,6 +2,7 @@
 
 #include <core/base/adapters.h>
 #include <core/update/policy_scores.h>
+#include <core/update/policy_update.h>
 #include <core/update/update_passes.h>
 
 #include <ATen/TensorOperators.h>
@@ -82,17 +83,9 @@ class UpdatePlanner {
 
  private:
   MaskPlan draw(const Trajectories& imagined, std::int64_t inner_iteration) const {
-    MaskingInput input;
-    input.trajectories = &imagined;
-    input.random = RandomStream(seed_, "train").child("masking");
-    input.step = 1;
-    input.response_number_B = at::arange(imagined.tokens_BL.size(0), at::kLong);
-    input.inner_iteration = inner_iteration;
-    input.end_id = model_.traits().end_id;
-    input.pad_id = model_.traits().pad_id;
-    MaskPlan plan;
-    components_.masking->plan(input, plan);
-    return plan;
+    return draw_plan(
+        *components_.masking, imagined, model_.traits(),
+        {.random = RandomStream(seed_, "train").child("masking"), .step = 1, .inner_iteration = inner_iteration});
   }
 
   void add(const Trajectories& imagined, const MaskPlan& plan, std::int64_t inner_iteration) {

@@ -5,6 +5,7 @@
 #include <core/update/batch_totals.h>
 
 #include <ATen/ops/_unique.h>
+#include <ATen/ops/arange.h>
 
 #include <algorithm>
 
@@ -85,18 +86,11 @@ std::vector<PolicyUpdate::Part> PolicyUpdate::parts_of(const Trajectories& kept,
 }
 
 void PolicyUpdate::step(std::int64_t optimizer_steps, Part& part, Sum& sum) {
-  UpdateBatch batch;
-  batch.trajectories = &part.trajectories;
-  batch.plan = &part.plan;
-  batch.advantage_B = part.advantage_B;
-  batch.advantage_BL = part.advantage_BL;
+  UpdateBatch batch = update_batch(part);
   batch.old_policy = part.old_policy;
   batch.reference = part.reference;
   batch.reference_is_old_policy = needs_.reference && reference_->is_old_policy();
-  batch.totals = part.totals;
   batch.totals.optimizer_steps = optimizer_steps;
-  batch.scored_B = part.scored_B;
-  batch.share = part.share;
   if (settings_.dropout) batch.adapters.dropout = settings_.dropout->child(std::to_string(optimizer_.steps()));
 
   const PhaseTimer timer;
@@ -115,6 +109,34 @@ void PolicyUpdate::step(std::int64_t optimizer_steps, Part& part, Sum& sum) {
     sum.metrics[name].sum += metric.sum;
     sum.metrics[name].count += metric.count;
   }
+}
+
+MaskPlan draw_plan(const MaskingStrategy& masking, const Trajectories& responses, const ModelTraits& traits,
+                   const PlanDraw& draw) {
+  MaskingInput input;
+  input.trajectories = &responses;
+  input.random = draw.random;
+  input.step = draw.step;
+  input.response_number_B =
+      draw.response_number_B.defined() ? draw.response_number_B : at::arange(responses.tokens_BL.size(0), at::kLong);
+  input.inner_iteration = draw.inner_iteration;
+  input.end_id = traits.end_id;
+  input.pad_id = traits.pad_id;
+  MaskPlan plan;
+  masking.plan(input, plan);
+  return plan;
+}
+
+UpdateBatch update_batch(const UpdateStep& step) {
+  UpdateBatch batch;
+  batch.trajectories = &step.trajectories;
+  batch.plan = &step.plan;
+  batch.advantage_B = step.advantage_B;
+  batch.advantage_BL = step.advantage_BL;
+  batch.totals = step.totals;
+  batch.scored_B = step.scored_B;
+  batch.share = step.share;
+  return batch;
 }
 
 Trajectories select_responses(const Trajectories& trajectories, const at::Tensor& index) {

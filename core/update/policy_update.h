@@ -2,6 +2,7 @@
 
 #include <drift/loss_estimator.h>
 #include <drift/mask_plan.h>
+#include <drift/masking_strategy.h>
 #include <drift/model.h>
 #include <drift/random.h>
 #include <drift/trajectories.h>
@@ -70,6 +71,18 @@ class PolicyUpdate {
   LossNeeds needs_;
 };
 
+/// What a plan's random numbers are a function of.
+struct PlanDraw {
+  RandomStream random;
+  std::int64_t step = 0;              ///< training step
+  at::Tensor response_number_B = {};  ///< in the rollout; undefined: 0, 1, …
+  std::int64_t inner_iteration = 0;
+};
+
+/// The strategy's plan for these responses.
+MaskPlan draw_plan(const MaskingStrategy& masking, const Trajectories& responses, const ModelTraits& traits,
+                   const PlanDraw& draw);
+
 /// The responses with these indices, with their prompts.
 Trajectories select_responses(const Trajectories& trajectories, const at::Tensor& index);
 
@@ -78,7 +91,7 @@ struct UpdateStep {
   Trajectories trajectories;
   at::Tensor advantage_B;
   MaskPlan plan;                 ///< its views; response_F indexes `trajectories`
-  BatchTotals totals;            ///< optimizer_steps is not set
+  BatchTotals totals;            ///< of one optimizer step
   at::Tensor scored_B;           ///< LossInput::scored_B
   double share = 1;              ///< of the plan's views: the step's loss is divided by it
   at::Tensor advantage_BL = {};  ///< undefined: each token has its response's
@@ -93,6 +106,9 @@ struct UpdateStep {
 UpdateStep update_step(const Trajectories& kept, const at::Tensor& advantage_B, const MaskPlan& plan, Coupling coupling,
                        const std::vector<std::int64_t>& views, std::int64_t group_size,
                        const at::Tensor& advantage_BL = {});
+
+/// The same for policy_gradient(), without the scores of other policies. The step must outlive it.
+UpdateBatch update_batch(const UpdateStep& step);
 
 /// The views of each optimizer step: at least `views_per_update` views in the plan's order, the rest in the last one.
 /// Where the loss couples the views of a response, its views stay together.
