@@ -166,6 +166,7 @@ int print_plan(const TrainingOptions& options, const RankOptions& rank_options, 
   const LoadedRun run = load_run(options.config, ConfigPurpose::kTrain);
   const RunConfig& config = run.config;
   check_trainable(config);
+  check_value_model(config, 1);
   const auto device_name = config.section("run").get<std::string>("device");
   const auto device = find_device(config);
   const fs::path folder = config.section("model").get<std::string>("path");

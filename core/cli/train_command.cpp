@@ -6,7 +6,7 @@
 namespace drift {
 namespace {
 
-/// All but the reference policy.
+/// All but the models beside the policy.
 PolicyComponents make_components(const LoadedRun& run, Loaded<Task> task) {
   const auto& registry = run.plugins->registry;
   const auto& config = run.config;
@@ -15,7 +15,8 @@ PolicyComponents make_components(const LoadedRun& run, Loaded<Task> task) {
           .rollout = create_component<Rollout>(registry, config, "rollout"),
           .masking = create_component<MaskingStrategy>(registry, config, "algorithm.masking"),
           .loss = create_component<LossEstimator>(registry, config, "algorithm.loss"),
-          .reference = std::nullopt};
+          .reference = std::nullopt,
+          .value = nullptr};
 }
 
 /// It begins as the model that the run began with, also after a resume.
@@ -38,6 +39,10 @@ std::unique_ptr<Training> make_policy_training(const LoadedRun& run, const Model
     } else {
       components.reference.emplace(settings, open_reference(run, settings));
     }
+  }
+  if (has_value_model(config)) {
+    components.value = std::make_unique<ValueModel>(ValueSettings::from(config, policy_optimizer(config)),
+                                                    open_initial_model(run.plugins->registry, config));
   }
   return std::make_unique<PolicyTraining>(config, model, prompts, std::move(components));
 }

@@ -21,6 +21,7 @@
 #include <core/report/terminal.h>
 #include <core/train/memory_plan.h>
 #include <core/train/training_task.h>
+#include <core/update/value_model.h>
 
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
@@ -242,6 +243,7 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   run_ranks().watch({distributed.get<double>("timeout"), distributed.get<double>("longest_wait")});
   check_trainable(config);
   check_shard(config);
+  check_value_model(config, run_ranks().size());
   prepare_device(config);
   share_processors(config);
   const fs::path path = run_ranks().broadcast(first ? run_path(options, config).string() : "");

@@ -47,6 +47,11 @@ RecordDoc step_doc() {
         "with algorithm.rollout_correction: mean weight of the tokens that are scored in the state that committed "
         "them"},
        {"rollout_capped", "share", kShare, "of these tokens, whose weight is the cap"},
+       {"value_loss", "", kCount,
+        "with value.enabled: loss of the value model, mean over its optimizer steps of this step"},
+       {"value_explained_variance", "", "at most 1",
+        "with value.enabled: share of the variance of the scored tokens' returns that the estimates before the update "
+        "explain; below 0: they are worse than one number for all"},
        {"rank_idle", "share", kShare,
         "of the step, that a process spent in exchanges with the others and waiting for them; mean over the processes, "
         "where there are several"},
@@ -70,6 +75,7 @@ RecordDoc step_doc() {
        {"seconds.old", "s", kCount,
         "of the old policy's log-probabilities, where the update does not yield them itself"},
        {"seconds.reference", "s", kCount, "of the reference policy's log-probabilities"},
+       {"seconds.value", "s", kCount, "of the value model's estimates and its update, where there is one"},
        {"seconds.update", "s", kCount, "of forwards with gradients, loss, backwards and optimizer"},
        {"seconds.other", "s", "", "the rest of the step, and of writing down the step before"},
        {"seconds.total", "s", kCount, "of the whole step, without evaluation and checkpoint"},

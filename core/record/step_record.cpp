@@ -36,6 +36,8 @@ constexpr NamedNumber kNumbers[] = {
     {"rollout_gap_max", &StepRecord::rollout_gap_max},
     {"rollout_weight", &StepRecord::rollout_weight},
     {"rollout_capped", &StepRecord::rollout_capped},
+    {"value_loss", &StepRecord::value_loss},
+    {"value_explained_variance", &StepRecord::value_explained_variance},
     {"rank_idle", &StepRecord::rank_idle},
     {"rank_idle_max", &StepRecord::rank_idle_max},
 };
@@ -46,7 +48,7 @@ struct NamedPhase {
 };
 constexpr NamedPhase kPhases[] = {
     {"rollout", &StepSeconds::rollout},     {"reward", &StepSeconds::reward}, {"old", &StepSeconds::old},
-    {"reference", &StepSeconds::reference}, {"update", &StepSeconds::update},
+    {"reference", &StepSeconds::reference}, {"value", &StepSeconds::value},   {"update", &StepSeconds::update},
 };
 
 constexpr std::string_view kRewardPart = "reward.";
@@ -69,7 +71,9 @@ Json count(const std::optional<std::int64_t>& value) { return value ? Json(*valu
 
 Json json_of(const StepSeconds& seconds) {
   Json json;
-  for (const NamedPhase& phase : kPhases) json[phase.name] = number(seconds.*phase.seconds);
+  for (const NamedPhase& phase : kPhases) {
+    if (!std::isnan(seconds.*phase.seconds)) json[phase.name] = number(seconds.*phase.seconds);
+  }
   json["other"] = number(seconds.other());
   json["total"] = number(seconds.total);
   return json;
@@ -171,7 +175,7 @@ std::string to_json_line(const StepRecord& record) {
                            "update_forwards_per_response", "update_backwards_per_response"})
     line[name] = number(record.value(name));
   for (const char* name : {"token_surprisal", "same_responses", "rollout_gap", "rollout_gap_max", "rollout_weight",
-                           "rollout_capped", "rank_idle", "rank_idle_max"}) {
+                           "rollout_capped", "value_loss", "value_explained_variance", "rank_idle", "rank_idle_max"}) {
     if (!std::isnan(record.value(name))) line[name] = number(record.value(name));
   }
   line["two_pass"] = record.two_pass;

@@ -27,7 +27,8 @@ struct StepSeconds {
   double reward = 0;
   double old = 0;  ///< log-probabilities of the policy that wrote the responses, if the update does not yield them
   double reference = 0;
-  double update = 0;  ///< forwards with gradients, loss, backwards, optimizer
+  double value = kUnknown;  ///< estimates and updates of the value model, if there is one
+  double update = 0;        ///< forwards with gradients, loss, backwards, optimizer
   double total = 0;
 
   double other() const;
@@ -58,11 +59,13 @@ struct StepRecord {
   double same_responses =
       kUnknown;  ///< share whose text repeats that of an earlier one of the group, its first not counted
   double rollout_gap = kUnknown;  ///< between log-probabilities when committed and as training scores them: mean …
-  double rollout_gap_max = kUnknown;  ///< … and largest absolute difference
-  double rollout_weight = kUnknown;   ///< of rollout_correction, mean over the tokens that have one
-  double rollout_capped = kUnknown;   ///< share of these whose weight is the cap
-  double rank_idle = kUnknown;        ///< share of the step that a rank spent in exchanges: mean over several ranks …
-  double rank_idle_max = kUnknown;    ///< … and the largest
+  double rollout_gap_max = kUnknown;           ///< … and largest absolute difference
+  double rollout_weight = kUnknown;            ///< of rollout_correction, mean over the tokens that have one
+  double rollout_capped = kUnknown;            ///< share of these whose weight is the cap
+  double value_loss = kUnknown;                ///< of the value model, mean over its optimizer steps
+  double value_explained_variance = kUnknown;  ///< of the returns, by the estimates before the update
+  double rank_idle = kUnknown;      ///< share of the step that a rank spent in exchanges: mean over several ranks …
+  double rank_idle_max = kUnknown;  ///< … and the largest
   bool two_pass = false;
   bool skipped = false;                                       ///< no group was live: no optimizer step
   std::map<std::string, double, std::less<>> loss_metrics;    ///< what the loss reports: loss/NAME in metrics.jsonl

@@ -7,6 +7,7 @@
 #include <core/kernels/product.h>
 #include <core/update/policy_scores.h>
 #include <core/update/update_passes.h>
+#include <core/update/value_model.h>
 
 #include <ATen/OpMathType.h>
 
@@ -43,6 +44,7 @@ class MemoryPlanner {
     weights();
     if (work.needs.reference) reference();
     optimizer();
+    if (has_value_model(config_)) value_model();
     program();
     phases(work);
     return std::move(plan_);
@@ -52,6 +54,7 @@ class MemoryPlanner {
     weights();
     if (needs.reference) reference();
     optimizer();
+    if (has_value_model(config_)) value_model();
     return plan_.device.bytes() + part(trained_.wide_bytes, Shard::kGradients);
   }
 
@@ -59,7 +62,8 @@ class MemoryPlanner {
   /// In host memory: the device's own where that is the CPU.
   MemoryOfPlace& host() { return on_cpu_ ? plan_.device : plan_.host; }
 
-  static void add(std::vector<MemoryPart>& parts, const char* name, std::int64_t bytes, const std::string& note) {
+  static void add(std::vector<MemoryPart>& parts, const std::string& name, std::int64_t bytes,
+                  const std::string& note) {
     parts.push_back({name, bytes, note});
   }
 
@@ -110,13 +114,20 @@ class MemoryPlanner {
     if (streamed.buffers > 0) add(host().always, "reference policy", streamed.buffers, "two blocks on their way");
   }
 
-  void optimizer() {
+  /// Its gradients and activations take turns with the policy's, which are as large.
+  void value_model() {
+    add(plan_.device.always, "value model", weight_bytes(shapes_), "[value]");
+    optimizer_of("value model's ");
+  }
+
+  void optimizer() { optimizer_of(""); }
+  void optimizer_of(const std::string& whose) {
     const auto& train = config_.section("train");
     const bool away = !on_cpu_ && train.get<std::string>("offload") == "optimizer";
     MemoryOfPlace& place = away ? plan_.host : plan_.device;
     const std::int64_t masters = part(away ? trained_.wide_bytes : trained_.masters, Shard::kOptimizer);
-    if (masters > 0) add(place.always, "master weights", masters, "float32");
-    add(place.always, "AdamW's moments", part(trained_.moment_bytes(config_), Shard::kOptimizer),
+    if (masters > 0) add(place.always, whose + "master weights", masters, "float32");
+    add(place.always, whose + "AdamW's moments", part(trained_.moment_bytes(config_), Shard::kOptimizer),
         train.get<std::string>("moments") + ", two");
     if (away) {
       const std::int64_t element = static_cast<std::int64_t>(shapes_.lm_head_VH().element_size());

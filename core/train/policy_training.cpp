@@ -41,10 +41,27 @@ PolicyUpdateSettings update_settings(const RunConfig& config) {
   return settings;
 }
 
+double variance(const at::Tensor& numbers) { return numbers.sub(numbers.mean()).square().mean().item<double>(); }
+
+/// Of the returns of the scored tokens, what the estimates before the update foresaw.
+double explained_variance(const TokenAdvantages& tokens, const MaskPlan& plan) {
+  const auto scored_BL = scored_tokens(plan, tokens.value_BL.size(0));
+  const auto return_E = tokens.return_BL.masked_select(scored_BL), value_E = tokens.value_BL.masked_select(scored_BL);
+  const double of_returns = variance(return_E);
+  return of_returns > 0 ? 1 - variance(return_E - value_E) / of_returns : kUnknown;
+}
+
 // Constant texts: a warning is counted over the run by its text.
 constexpr const char* kNoGroupKept = "no group is left after [filter]; the optimizer step is skipped";
 
 }  // namespace
+
+OptimizerSettings policy_optimizer(const RunConfig& config) {
+  const Params& train = config.section("train");
+  return OptimizerSettings::from(train, train.get<std::int64_t>("steps") * train.get<std::int64_t>("inner_iterations"),
+                                 static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")),
+                                 shard_of(config));
+}
 
 /// A rollout and what the reward says of it.
 struct PolicyTraining::Scored : ScoredResponses {
@@ -56,13 +73,7 @@ PolicyTraining::PolicyTraining(const RunConfig& config, const Model& model, cons
     : model_(model),
       prompts_(prompts),
       components_(std::move(components)),
-      optimizer_(trainable_parameters(model),
-                 OptimizerSettings::from(config.section("train"),
-                                         config.section("train").get<std::int64_t>("steps") *
-                                             config.section("train").get<std::int64_t>("inner_iterations"),
-                                         static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")),
-                                         shard_of(config)),
-                 weight_shares(model)),
+      optimizer_(trainable_parameters(model), policy_optimizer(config), weight_shares(model)),
       policy_update_(model, components_.loss, components_.reference ? &*components_.reference : nullptr, optimizer_,
                      update_settings(config)),
       random_(run_stream(config)),
@@ -89,6 +100,9 @@ std::vector<NamedTensor> PolicyTraining::state() const {
   if (components_.reference) {
     for (NamedTensor& tensor : components_.reference->state()) state.push_back(std::move(tensor));
   }
+  if (components_.value) {
+    for (NamedTensor& tensor : components_.value->state()) state.push_back(std::move(tensor));
+  }
   return state;
 }
 
@@ -103,6 +117,7 @@ std::vector<TensorPart> PolicyTraining::state_parts() const {
 void PolicyTraining::load_state(const std::vector<NamedTensor>& state) {
   optimizer_.load_state(state);
   if (components_.reference) components_.reference->load_state(state);
+  if (components_.value) components_.value->load_state(state);
 }
 
 StepRecord PolicyTraining::run(std::int64_t step) {
@@ -217,8 +232,38 @@ void PolicyTraining::update(std::int64_t step, const Scored& scored, StepRecord&
 
   const auto advantage_B = advantages(scored.reward_B.index_select(0, response_number), group_size_, advantage_);
   if (restarts_optimizer_) optimizer_.restart();
+  const auto tokens = token_advantages(step, kept, plans, advantage_B, metrics);
+  take(policy_update_.run(kept, plans, advantage_B, tokens), metrics);
+}
+
+std::vector<TokenAdvantages> PolicyTraining::token_advantages(std::int64_t step, const Trajectories& kept,
+                                                              const std::vector<MaskPlan>& plans,
+                                                              const at::Tensor& advantage_B, StepRecord& metrics) {
   const auto weights_BL = correct(kept, plans, metrics);
-  take(policy_update_.run(kept, plans, advantage_B, weights_BL), metrics);
+  auto tokens = ask_value_model(step, kept, plans, advantage_B, metrics);
+  if (tokens.empty() && !weights_BL.empty()) tokens.resize(plans.size(), {advantage_B.unsqueeze(1), {}, {}});
+  for (std::size_t p = 0; p < weights_BL.size(); ++p) tokens[p].advantage_BL = tokens[p].advantage_BL * weights_BL[p];
+  return tokens;
+}
+
+std::vector<TokenAdvantages> PolicyTraining::ask_value_model(std::int64_t step, const Trajectories& kept,
+                                                             const std::vector<MaskPlan>& plans,
+                                                             const at::Tensor& advantage_B, StepRecord& metrics) {
+  if (!components_.value) return {};
+  const PhaseTimer timer;
+  ValueModel& model = *components_.value;
+  std::vector<TokenAdvantages> tokens;
+  for (const MaskPlan& plan : plans)
+    tokens.push_back(generalised_advantages(plan, model.estimate(kept, plan), advantage_B, model.settings().discount));
+  metrics.value_explained_variance = explained_variance(tokens.front(), plans.front());
+  if ((step - 1) % model.settings().every == 0) {
+    if (restarts_optimizer_) model.restart_optimizer();
+    double loss = 0;
+    for (std::size_t p = 0; p < plans.size(); ++p) loss += model.train(kept, plans[p], tokens[p]).loss;
+    metrics.value_loss = loss / static_cast<double>(plans.size());
+  }
+  metrics.seconds->value = timer.seconds();
+  return tokens;
 }
 
 std::vector<at::Tensor> PolicyTraining::correct(const Trajectories& kept, const std::vector<MaskPlan>& plans,

@@ -17,7 +17,9 @@
 #include <core/train/training.h>
 #include <core/update/policy_update.h>
 #include <core/update/reference_policy.h>
+#include <core/update/value_model.h>
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -31,7 +33,11 @@ struct PolicyComponents {
   Loaded<MaskingStrategy> masking;
   Loaded<LossEstimator> loss;
   std::optional<ReferencePolicy> reference;  ///< empty unless the loss asks for it
+  std::unique_ptr<ValueModel> value;         ///< null unless [value] enables it
 };
+
+/// The policy's AdamW.
+OptimizerSettings policy_optimizer(const RunConfig& config);
 
 /// One training step: prompts, rollout, rewards, advantages, masks, log-probabilities, loss, optimizer
 /// (docs/spec/algorithms.md 1.8).
@@ -51,6 +57,13 @@ class PolicyTraining final : public Training {
   void score(const std::vector<TaskItem>& items, Scored& scored, StepRecord& metrics) const;
   std::vector<std::int64_t> choose_groups(std::int64_t step, const Scored& scored, StepRecord& metrics) const;
   void update(std::int64_t step, const Scored& scored, StepRecord& metrics);
+  /// For each plan; empty: tokens have no advantages of their own. Trains the value model, if there is one.
+  std::vector<TokenAdvantages> token_advantages(std::int64_t step, const Trajectories& kept,
+                                                const std::vector<MaskPlan>& plans, const at::Tensor& advantage_B,
+                                                StepRecord& metrics);
+  std::vector<TokenAdvantages> ask_value_model(std::int64_t step, const Trajectories& kept,
+                                               const std::vector<MaskPlan>& plans, const at::Tensor& advantage_B,
+                                               StepRecord& metrics);
   /// For each plan, what the advantages of tokens are multiplied by; empty: nothing is corrected.
   std::vector<at::Tensor> correct(const Trajectories& kept, const std::vector<MaskPlan>& plans,
                                   StepRecord& metrics) const;

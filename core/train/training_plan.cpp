@@ -62,6 +62,7 @@ class UpdatePlanner {
   UpdatePlanner(const RunConfig& config, const Model& shapes, const PolicyComponents& components)
       : model_(shapes), components_(components), train_(config.section("train")) {
     components_.loss->needs(needs_);
+    has_value_model_ = has_value_model(config);
     own_reference_ = needs_.reference && config.section("reference").get<std::string>("policy") != "old";
     seed_ = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
   }
@@ -120,6 +121,10 @@ class UpdatePlanner {
     last_.optimizer_steps -= before.optimizer_steps;
     last_.backward_rows -= before.backward_rows;
     last_.passes -= before.passes;
+    if (has_value_model_) {  // once for each plan: estimates, then its update
+      cost_.backward_rows += last_.backward_rows;
+      cost_.forward_rows += 2 * last_.backward_rows;
+    }
   }
 
   /// A further inner iteration on the same views: their other scores are there already.
@@ -134,7 +139,7 @@ class UpdatePlanner {
   const PolicyComponents& components_;
   const Params& train_;
   LossNeeds needs_;
-  bool own_reference_ = false;
+  bool own_reference_ = false, has_value_model_ = false;
   std::uint64_t seed_ = 0;
   UpdateCost cost_, last_;
 };

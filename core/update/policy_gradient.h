@@ -5,6 +5,7 @@
 #include <drift/trajectories.h>
 
 #include <core/ranks/shard.h>
+#include <core/update/generalised_advantages.h>
 #include <core/update/policy_scores.h>
 
 #include <ATen/core/Tensor.h>
@@ -21,7 +22,7 @@ struct UpdateBatch {
   const Trajectories* trajectories = nullptr;
   const MaskPlan* plan = nullptr;
   at::Tensor advantage_B;
-  at::Tensor advantage_BL;  ///< LossInput::advantage_BL
+  TokenAdvantages tokens;   ///< LossInput::advantage_BL and its like
   PolicyScores old_policy;  ///< logprob_FL undefined: the weights have not changed, old is the detached current
   PolicyScores reference;   ///< undefined unless the loss needs it
   BatchTotals totals;

@@ -32,13 +32,12 @@ PolicyUpdate::PolicyUpdate(const Model& model, const Loaded<LossEstimator>& loss
 // The first optimizer step finds the weights as the rollout left them, so that its log-probabilities are the old
 // policy's for later inner iterations on the same views. All other scores are taken before it.
 UpdateResult PolicyUpdate::run(const Trajectories& kept, const std::vector<MaskPlan>& plans,
-                               const at::Tensor& advantage_B, const std::vector<at::Tensor>& weights_BL) {
+                               const at::Tensor& advantage_B, const std::vector<TokenAdvantages>& tokens) {
   Sum sum;
   std::vector<std::vector<Part>> parts;
   std::int64_t steps = 0;
   for (std::size_t p = 0; p < plans.size(); ++p) {
-    const auto advantage_BL = weights_BL.empty() ? at::Tensor() : advantage_B.unsqueeze(1) * weights_BL[p];
-    parts.push_back(parts_of(kept, advantage_B, advantage_BL, plans[p], p == 0, sum));
+    parts.push_back(parts_of(kept, advantage_B, tokens.empty() ? TokenAdvantages() : tokens[p], plans[p], p == 0, sum));
   }
   for (std::int64_t j = 0; j < settings_.inner_iterations; ++j) {
     steps += static_cast<std::int64_t>(parts[std::min(static_cast<std::size_t>(j), parts.size() - 1)].size());
@@ -57,12 +56,12 @@ UpdateResult PolicyUpdate::run(const Trajectories& kept, const std::vector<MaskP
 }
 
 std::vector<PolicyUpdate::Part> PolicyUpdate::parts_of(const Trajectories& kept, const at::Tensor& advantage_B,
-                                                       const at::Tensor& advantage_BL, const MaskPlan& plan,
+                                                       const TokenAdvantages& tokens, const MaskPlan& plan,
                                                        bool unchanged_weights, Sum& sum) const {
   std::vector<Part> parts;
   const Coupling coupling = loss_->coupling();
   for (const auto& views : update_parts(plan, coupling, settings_.views_per_update)) {
-    Part part{update_step(kept, advantage_B, plan, coupling, views, settings_.group_size, advantage_BL), {}, {}};
+    Part part{update_step(kept, advantage_B, plan, coupling, views, settings_.group_size, tokens), {}, {}};
     const bool from_old_policy = needs_.reference && reference_->is_old_policy();
     const bool first = unchanged_weights && parts.empty();
     const bool asked = needs_.old || from_old_policy;
@@ -132,7 +131,7 @@ UpdateBatch update_batch(const UpdateStep& step) {
   batch.trajectories = &step.trajectories;
   batch.plan = &step.plan;
   batch.advantage_B = step.advantage_B;
-  batch.advantage_BL = step.advantage_BL;
+  batch.tokens = step.tokens;
   batch.totals = step.totals;
   batch.scored_B = step.scored_B;
   batch.share = step.share;
@@ -153,16 +152,18 @@ Trajectories select_responses(const Trajectories& trajectories, const at::Tensor
 }
 
 UpdateStep update_step(const Trajectories& kept, const at::Tensor& advantage_B, const MaskPlan& plan, Coupling coupling,
-                       const std::vector<std::int64_t>& views, std::int64_t group_size,
-                       const at::Tensor& advantage_BL) {
+                       const std::vector<std::int64_t>& views, std::int64_t group_size, const TokenAdvantages& tokens) {
   UpdateStep step{kept, advantage_B, select_views(plan, views, at::kCPU), {}, {}};
-  step.advantage_BL = advantage_BL;
+  step.tokens = tokens;
   const bool whole = step.plan.response_F.size(0) == plan.response_F.size(0);
   if (coupling == Coupling::kBatch && !whole) {
     const auto [responses, number_F] = at::_unique(step.plan.response_F, /*sorted=*/true, /*return_inverse=*/true);
     step.trajectories = select_responses(kept, responses);
     step.advantage_B = advantage_B.index_select(0, responses);
-    if (advantage_BL.defined()) step.advantage_BL = advantage_BL.index_select(0, responses);
+    for (at::Tensor TokenAdvantages::*own_BL :
+         {&TokenAdvantages::advantage_BL, &TokenAdvantages::value_BL, &TokenAdvantages::return_BL}) {
+      if ((tokens.*own_BL).defined()) step.tokens.*own_BL = (tokens.*own_BL).index_select(0, responses);
+    }
     step.plan.response_F = number_F;
   }
   const MaskPlan& batch = coupling == Coupling::kBatch ? step.plan : plan;

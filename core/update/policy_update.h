@@ -52,14 +52,14 @@ class PolicyUpdate {
   /// @param kept         the responses that are trained on.
   /// @param plans        one for all inner iterations, or one for each. Not empty of views.
   /// @param advantage_B  of the kept responses.
-  /// @param weights_BL   for each plan, what the advantage of each token is multiplied by; empty: 1.
+  /// @param tokens       for each plan; empty: each token has its response's advantage.
   UpdateResult run(const Trajectories& kept, const std::vector<MaskPlan>& plans, const at::Tensor& advantage_B,
-                   const std::vector<at::Tensor>& weights_BL = {});
+                   const std::vector<TokenAdvantages>& tokens = {});
 
  private:
   struct Part;
   struct Sum;
-  std::vector<Part> parts_of(const Trajectories& kept, const at::Tensor& advantage_B, const at::Tensor& advantage_BL,
+  std::vector<Part> parts_of(const Trajectories& kept, const at::Tensor& advantage_B, const TokenAdvantages& tokens,
                              const MaskPlan& plan, bool unchanged_weights, Sum& sum) const;
   void step(std::int64_t optimizer_steps, Part& part, Sum& sum);
 
@@ -90,11 +90,11 @@ Trajectories select_responses(const Trajectories& trajectories, const at::Tensor
 struct UpdateStep {
   Trajectories trajectories;
   at::Tensor advantage_B;
-  MaskPlan plan;                 ///< its views; response_F indexes `trajectories`
-  BatchTotals totals;            ///< of one optimizer step
-  at::Tensor scored_B;           ///< LossInput::scored_B
-  double share = 1;              ///< of the plan's views: the step's loss is divided by it
-  at::Tensor advantage_BL = {};  ///< undefined: each token has its response's
+  MaskPlan plan;        ///< its views; response_F indexes `trajectories`
+  BatchTotals totals;   ///< of one optimizer step
+  at::Tensor scored_B;  ///< LossInput::scored_B
+  double share = 1;     ///< of the plan's views: the step's loss is divided by it
+  TokenAdvantages tokens = {};
 };
 
 /// One optimizer step on some views of `plan`.
@@ -105,7 +105,7 @@ struct UpdateStep {
 /// loss. A loss that couples the entire batch uses the responses of these views as its batch.
 UpdateStep update_step(const Trajectories& kept, const at::Tensor& advantage_B, const MaskPlan& plan, Coupling coupling,
                        const std::vector<std::int64_t>& views, std::int64_t group_size,
-                       const at::Tensor& advantage_BL = {});
+                       const TokenAdvantages& tokens = {});
 
 /// The same for policy_gradient(), without the scores of other policies. The step must outlive it.
 UpdateBatch update_batch(const UpdateStep& step);

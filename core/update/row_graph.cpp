@@ -5,12 +5,8 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros_like.h>
 
-#include <limits>
-
 namespace drift {
 namespace {
-
-constexpr Range kAllRows{0, std::numeric_limits<std::int64_t>::max()};
 
 at::Tensor chosen_gradients(const at::Tensor& gradient_FL, const at::Tensor& flat_E) {
   return gradient_FL.defined() ? gradient_FL.view({-1}).index_select(0, flat_E) : gradient_FL;

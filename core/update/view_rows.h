@@ -10,6 +10,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -76,6 +77,7 @@ struct TargetSet {
 struct Range {
   std::int64_t begin, end;
 };
+inline constexpr Range kAllRows{0, std::numeric_limits<std::int64_t>::max()};
 
 /// Targets whose `flat` is in one range and whose hidden row is in the other.
 TargetSet select_targets(const RowBatch& batch, Range flat, Range hidden_rows, at::Device device);

@@ -64,6 +64,26 @@ TEST_F(DryRun, CountsTheForwardsOfEveryPolicy) {
   EXPECT_EQ(twice["update"]["backward_rows"], 2 * rows);
 }
 
+TEST_F(DryRun, AValueModelCostsAsMuchMemoryAsThePolicyAndItsEstimatesAForward) {
+  const std::string options = "--algorithm tracerl --set algorithm.loss.beta=0 ";
+  const auto without = runs_.plan(options), with = runs_.plan(options + "--set value.enabled=true");
+  EXPECT_FALSE(without["memory"].contains("value model"));
+  EXPECT_EQ(with["memory"]["value model"], with["memory"]["weights"]);
+  EXPECT_EQ(with["memory"]["value model's AdamW's moments"], with["memory"]["AdamW's moments"]);
+  const auto rows = [](const json& plan, const char* name) { return plan["update"][name].get<int>(); };
+  EXPECT_EQ(rows(with, "backward_rows"), 2 * rows(without, "backward_rows"));
+  EXPECT_EQ(rows(with, "forward_rows"), rows(without, "forward_rows") + rows(with, "backward_rows"));
+}
+
+TEST_F(DryRun, AValueModelNeedsAllWeightsAndAStrategyThatKnowsTheStepOfAToken) {
+  const auto adapted = runs_.train("planned", "--algorithm tracerl --set value.enabled=true --set adapter.kind=lora");
+  EXPECT_EQ(adapted.status, 1);
+  EXPECT_THAT(adapted.error, HasSubstr("trains all weights of a second model, and adapter.kind = \"lora\""));
+  const auto random = runs_.train("random", "--algorithm rldf --steps 1 --set value.enabled=true");
+  EXPECT_EQ(random.status, 1);
+  EXPECT_THAT(random.error, HasSubstr("scores tokens in several views"));
+}
+
 TEST_F(DryRun, MemoryFollowsTheType) {
   const auto full = runs_.plan("")["memory"], half = runs_.plan("--dtype bfloat16")["memory"];
   EXPECT_EQ(full["weights"], 2 * half["weights"].get<std::int64_t>());

@@ -229,6 +229,15 @@ TEST_F(Resume, WithAReferenceThatFollowsThePolicyAndSeveralUpdatesPerRollout) {
       2);
 }
 
+TEST_F(Resume, WithAValueModel) {
+  kill_and_compare(
+      "train run.toml --steps 12 --algorithm tracerl --set algorithm.masking.shrink=4 --set train.views_per_update=8 "
+      "--set filter.success_high=1 --set filter.success_low=0 --set reward.truncation_is_wrong=false "
+      "--set value.enabled=true --set value.learning_rate=1e-3 --set value.every=2",
+      2);
+  EXPECT_TRUE(test::metrics_of(runs_.run("killed")).back().contains("value_explained_variance"));
+}
+
 TEST_F(Resume, WhilePretraining) {
   const std::string run = test::read_file(runs_.path() / "run.toml");
   test::write_file(runs_.path() / "pretrain.toml", run.substr(0, run.find("[algorithm]")) +

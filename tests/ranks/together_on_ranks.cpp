@@ -7,6 +7,7 @@
 #include <core/boundary/plugin_call.h>
 #include <core/components/divided_weights.h>
 #include <core/rollout/together.h>
+#include <core/update/value_model.h>
 
 #include "tests/support/golden_backbones.h"
 #include "tests/support/support.h"
@@ -232,6 +233,31 @@ TEST_P(TogetherTest, ScoresAreThoseOfOneProcess) {
   const double tolerance = GetParam().type == at::kDouble ? 1e-12 : 1e-5;
   EXPECT_LT((together.logprob_FL - expected.logprob_FL).abs().max().item<double>(), tolerance);
   EXPECT_LT((together.entropy_FL - expected.entropy_FL).abs().max().item<double>(), tolerance);
+}
+
+TEST_P(TogetherTest, AValueModelLearnsWhatItLearnsOnOneProcess) {
+  const auto written = alone([&] {
+    return roll_out("block", {{"length", std::int64_t{12}}, {"block", std::int64_t{4}}});
+  });
+  const AlgorithmCase one =
+      alone([&] { return AlgorithmCase(*test::all_plugins().find_bundle("tracerl"), *model_, written); });
+  const auto learn = [&] {
+    ValueSettings settings;
+    settings.memory_budget = 1 << 30;
+    settings.optimizer.learning_rate = 0.05;
+    settings.optimizer.schedule = "constant";
+    settings.optimizer.epsilon = 1e-3;  // a gradient of rounding alone moves nothing
+    ValueModel model(settings, Loaded<Model>(open(), GetParam().family));
+    for (int step = 0; step < 3; ++step) {
+      const auto value_FL = model.estimate(written, one.plan);
+      model.train(written, one.plan, generalised_advantages(one.plan, value_FL, one.batch.advantage_B, {}));
+    }
+    return model.estimate(written, one.plan);
+  };
+  const auto expected = alone(learn), together = learn();
+  EXPECT_GT(expected.abs().max().item<double>(), 0.01);
+  EXPECT_LT((together - expected).abs().max().item<double>(), GetParam().type == at::kDouble ? 1e-9 : 1e-3);
+  expect_same_everywhere(together);
 }
 
 // One response with one masked state is one row: all other ranks gather for the one that has it.

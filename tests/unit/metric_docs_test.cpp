@@ -51,8 +51,9 @@ TEST(MetricDocs, NameEveryKeyOfAStep) {
   step.plugin_metrics = {{"COMPONENT/NAME", 2}, {"rank_idle/RANK", 0}};
   step.token_surprisal = step.same_responses = 0;
   step.rollout_gap = step.rollout_gap_max = step.rollout_weight = step.rollout_capped = 0;  // left out if unknown
+  step.value_loss = step.value_explained_variance = 0;
   step.rank_idle = step.rank_idle_max = 0;
-  step.seconds.emplace();
+  step.seconds.emplace().value = 0;
   step.held_out.emplace();
   EXPECT_THAT(documented("metrics.jsonl"), UnorderedElementsAreArray(keys_of(to_json_line(step))));
 }

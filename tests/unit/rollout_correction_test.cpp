@@ -139,7 +139,7 @@ TEST_F(RolloutCorrectionTest, AHandMadeExample) {
   batch.trajectories = &trajectories;
   batch.plan = &plan;
   batch.advantage_B = test::vector_tensor({1, -3});
-  batch.advantage_BL = batch.advantage_B.unsqueeze(1) * correction.weight_BL;
+  batch.tokens.advantage_BL = batch.advantage_B.unsqueeze(1) * correction.weight_BL;
   batch.totals = batch_totals(plan, kResponses, 2, 1);
   batch.scored_B = scored_positions(plan, kResponses);
   EXPECT_NEAR(policy_gradient(model, Reinforce(), batch, 1 << 30).loss, std::log(11) * (8.5 - 1.5) / 7, 1e-6);
@@ -153,7 +153,8 @@ TEST_F(RolloutCorrectionTest, TheGradientIsThatOfTheWeightedLoss) {
   batch.plan = &plan;
   batch.advantage_B = test::vector_tensor({1, -3});
   // Constants: the weights are those of the policy that wrote the responses.
-  batch.advantage_BL = batch.advantage_B.unsqueeze(1) * rollout_correction(model, trajectories, plan, 2).weight_BL;
+  batch.tokens.advantage_BL =
+      batch.advantage_B.unsqueeze(1) * rollout_correction(model, trajectories, plan, 2).weight_BL;
   batch.totals = batch_totals(plan, kResponses, 2, 1);
   batch.scored_B = scored_positions(plan, kResponses);
   const auto loss = [&] { return policy_gradient(model, Reinforce(), batch, 1 << 30).loss; };
@@ -206,7 +207,10 @@ UpdateResults update(const Trajectories& trajectories, const MaskPlan& plan, con
   PolicyUpdate step(model, loss, nullptr, optimizer,
                     {.group_size = 2, .views_per_update = views_per_update, .memory_budget = 1 << 30});
   UpdateResults results;
-  results.result = step.run(trajectories, {plan}, at::tensor({1.0F, -3.0F}), weights_BL);
+  const auto advantage_B = at::tensor({1.0F, -3.0F});
+  std::vector<TokenAdvantages> tokens;
+  for (const at::Tensor& weight_BL : weights_BL) tokens.push_back({advantage_B.unsqueeze(1) * weight_BL, {}, {}});
+  results.result = step.run(trajectories, {plan}, advantage_B, tokens);
   for (const auto& parameter : model.parameters()) results.parameters.push_back(parameter.tensor);
   return results;
 }

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <drift/mask_plan.h>
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+namespace drift {
+
+/// What tokens have of their own, [B, L]; undefined: each token has its response's advantage.
+struct TokenAdvantages {
+  at::Tensor advantage_BL;
+  at::Tensor value_BL;   ///< a value model's estimate; undefined without one
+  at::Tensor return_BL;  ///< what the estimate is trained towards; undefined without a value model
+};
+
+/// The tokens of `responses` responses that some view scores, bool [B, L].
+at::Tensor scored_tokens(const MaskPlan& plan, std::int64_t responses);
+
+/// How later rewards count for earlier tokens.
+struct RewardDiscount {
+  double gamma = 1;   ///< of a reward one denoising step later
+  double lambda = 1;  ///< of what the value model did not foresee one denoising step later
+};
+
+/// Generalised advantages over the views of each response, which are its denoising steps in the order of their
+/// forwards (docs/spec/tracerl.md 5.4). The reward comes with the tokens of the last one.
+/// @param value_FL  estimates at the targets, before any update with this rollout
+/// @param reward_B  of each response, usually its advantage in the group
+/// @return as value_FL's type; 0 where no view scores the token
+/// @throws Error if two views of a response score the same token: its step is then unknown
+TokenAdvantages generalised_advantages(const MaskPlan& plan, const at::Tensor& value_FL, const at::Tensor& reward_B,
+                                       const RewardDiscount& discount);
+
+}  // namespace drift
