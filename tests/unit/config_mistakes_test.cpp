@@ -44,7 +44,8 @@ TEST_F(Config, AnUnknownKeyOfTheCore) {
    | ^^^^ did you mean `std`?
    = keys of [advantage]: baseline, std, std_floor, std_epsilon
 )");
-  EXPECT_THAT(mistakes("[run]\nlearning_rate = 1.0\n"), HasSubstr("^^^^^^^^^^^^^ it belongs to [train], [pretrain]\n"));
+  EXPECT_THAT(mistakes("[run]\nlearning_rate = 1.0\n"),
+              HasSubstr("^^^^^^^^^^^^^ it belongs to [value], [train], [pretrain]\n"));
 }
 
 TEST_F(Config, AnUnknownSection) {
