@@ -17,6 +17,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <set>
@@ -152,7 +153,7 @@ std::unique_ptr<UpdateCases::Case> UpdateCases::make(const UpdateAlgorithm& algo
   return one;
 }
 
-UpdateCases::Operations UpdateCases::needed_operations(const Case& one) const {
+UpdateCases::Operations UpdateCases::needed_operations(const Case& one, std::int64_t targets_with_gradient) const {
   constexpr double kSequence = kPrompt + kLength;
   const auto hidden = static_cast<double>(shape_.hidden), inner = static_cast<double>(shape_.inner);
   const double weights = static_cast<double>(shape_.layers) * (4 * hidden * hidden + 3 * hidden * inner);
@@ -170,7 +171,8 @@ UpdateCases::Operations UpdateCases::needed_operations(const Case& one) const {
   }
   return {
       times * (static_cast<double>(one.plan.response_F.size(0)) * row + one.plan.target_FL.sum().item<double>() * head),
-      times * (static_cast<double>(contexts.size()) * row + positions * head)};
+      times * static_cast<double>(contexts.size()) * row +
+          ((times - 2) * positions + 2 * std::min(positions, static_cast<double>(targets_with_gradient))) * head};
 }
 
 }  // namespace drift::bench

@@ -67,9 +67,10 @@ class UpdateCases {
   /// attention, of the head at its scored positions; three times, and once more for a reference policy.
   struct Operations {
     double by_view;     ///< each view by itself, as the originals compute it
-    double by_context;  ///< equal contexts once
+    double by_context;  ///< equal contexts once, and no backward of the head where the loss has no gradient
   };
-  Operations needed_operations(const Case& one) const;
+  /// @param targets_with_gradient  PolicyGradient's; by a loss that keeps every target, all of them
+  Operations needed_operations(const Case& one, std::int64_t targets_with_gradient) const;
 
  private:
   UpdateShape shape_;
