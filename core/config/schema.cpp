@@ -232,6 +232,10 @@ std::vector<SectionSchema> make_sections() {
                               {"batch_size", 64, "demonstrations per step", at_least(1)},
                               {"response_length", 256,
                                "response positions; shorter demonstrations are filled with the end token", at_least(1)},
+                              {"block", 0,
+                               "masks fall on one block of this length: what is before it is clean, what is after it "
+                               "masked and not scored; 0 = on the whole response",
+                               at_least(0)},
                               {"minimum_mask_ratio",
                                0.001,
                                "smallest share of masked response tokens",

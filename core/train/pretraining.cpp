@@ -21,7 +21,7 @@
 namespace drift {
 namespace {
 
-/// The weight of a view is 1 / t; the core's gradient machinery does the rest.
+/// The weight of a view is that of its masked tokens; the core's gradient machinery does the rest.
 class LikelihoodLoss final : public LossEstimator {
  public:
   Coupling coupling() const override { return Coupling::kView; }
@@ -33,7 +33,38 @@ class LikelihoodLoss final : public LossEstimator {
   }
 };
 
+LikelihoodMasks masks_from(const RunConfig& config) {
+  const auto& pretrain = config.section("pretrain");
+  const auto length = pretrain.get<std::int64_t>("response_length"), block = pretrain.get<std::int64_t>("block");
+  return {length, block == 0 ? length : std::min(block, length), pretrain.get<double>("minimum_mask_ratio")};
+}
+
 }  // namespace
+
+MaskPlan LikelihoodMasks::draw(const RandomStream& random, std::int64_t step, std::int64_t responses) const {
+  const auto ratio_random = random.child("mask ratio"), mask_random = random.child("mask");
+  const auto block_random = random.child("block");
+  const std::int64_t blocks = (response_length + block - 1) / block;
+  MaskPlan plan;
+  plan.forwards = 1;
+  plan.response_F = at::arange(responses, at::kLong);
+  plan.forward_F = at::zeros({responses}, at::kLong);
+  plan.masked_FL = at::zeros({responses, response_length}, at::kBool);
+  plan.target_FL = at::zeros({responses, response_length}, at::kBool);
+  plan.weight_F = at::empty({responses}, at::kFloat);
+  for (std::int64_t b = 0; b < responses; ++b) {
+    const double ratio = minimum_ratio + (1.0 - minimum_ratio) * ratio_random.uniform({step, b, 0, 0});
+    const auto chosen = static_cast<std::int64_t>(block_random.uniform({step, b, 0, 0}) * static_cast<double>(blocks));
+    const std::int64_t begin = chosen * block, end = std::min(begin + block, response_length);
+    plan.weight_F.data_ptr<float>()[b] = static_cast<float>(static_cast<double>(blocks) / ratio);
+    for (std::int64_t i = begin; i < response_length; ++i) {
+      const bool is_masked = i >= end || mask_random.uniform({step, b, i, 0}) < ratio;
+      plan.masked_FL.data_ptr<bool>()[b * response_length + i] = is_masked;
+      plan.target_FL.data_ptr<bool>()[b * response_length + i] = is_masked && i < end;
+    }
+  }
+  return plan;
+}
 
 Pretraining::Pretraining(const RunConfig& config, const Model& model, const PromptEncoder& prompts, Loaded<Task> task)
     : model_(model),
@@ -50,7 +81,7 @@ Pretraining::Pretraining(const RunConfig& config, const Model& model, const Prom
       batch_size_(config.section("pretrain").get<std::int64_t>("batch_size")),
       response_length_(config.section("pretrain").get<std::int64_t>("response_length")),
       memory_budget_(config.section("pretrain").get<std::int64_t>("memory_budget_mib") << 20),
-      minimum_mask_ratio_(config.section("pretrain").get<double>("minimum_mask_ratio")) {}
+      masks_(masks_from(config)) {}
 
 Trajectories Pretraining::demonstrations(std::int64_t step) const {
   const auto& traits = model_.traits();
@@ -79,32 +110,13 @@ Trajectories Pretraining::demonstrations(std::int64_t step) const {
   return batch;
 }
 
-MaskPlan Pretraining::draw_plan(std::int64_t step) const {
-  const auto ratio_random = random_.child("mask ratio"), mask_random = random_.child("mask");
-  MaskPlan plan;
-  plan.forwards = 1;
-  plan.response_F = at::arange(batch_size_, at::kLong);
-  plan.forward_F = at::zeros({batch_size_}, at::kLong);
-  plan.masked_FL = at::empty({batch_size_, response_length_}, at::kBool);
-  plan.weight_F = at::empty({batch_size_}, at::kFloat);
-  for (std::int64_t b = 0; b < batch_size_; ++b) {
-    const double ratio = minimum_mask_ratio_ + (1.0 - minimum_mask_ratio_) * ratio_random.uniform({step, b, 0, 0});
-    plan.weight_F.data_ptr<float>()[b] = static_cast<float>(1.0 / ratio);
-    for (std::int64_t i = 0; i < response_length_; ++i) {
-      plan.masked_FL.data_ptr<bool>()[b * response_length_ + i] = mask_random.uniform({step, b, i, 0}) < ratio;
-    }
-  }
-  plan.target_FL = plan.masked_FL;
-  return plan;
-}
-
 StepRecord Pretraining::run(std::int64_t step) {
   const PhaseTimer timer;
   StepRecord metrics;
   metrics.step = step;
   metrics.learning_rate = optimizer_.learning_rate();
   const auto trajectories = demonstrations(step);
-  const auto plan = draw_plan(step);
+  const auto plan = masks_.draw(random_, step, batch_size_);
   const PhaseTimer update_timer;
   UpdateBatch batch;
   batch.trajectories = &trajectories;

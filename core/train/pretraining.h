@@ -1,5 +1,6 @@
 #pragma once
 
+#include <drift/mask_plan.h>
 #include <drift/model.h>
 #include <drift/random.h>
 #include <drift/task.h>
@@ -11,10 +12,23 @@
 
 namespace drift {
 
-/// Masked-diffusion likelihood on a task's demonstrations (docs/spec/further_algorithms.md 7, supervised loss): a mask
-/// ratio t uniform in [minimum, 1) for each response, each token masked with probability t, loss = sum of
-/// cross-entropies at masked tokens / t / L, averaged over the batch. Responses are filled up to L with the end token,
-/// which is learned like any other.
+/// Which tokens of a demonstration are masked. A mask ratio t is uniform in [minimum_ratio, 1) for each response, and
+/// each token of its block is masked with probability t. The block is one of the response's, each as likely; what is
+/// before it is clean, what is after it is masked and not scored, as in a block-wise rollout (Blockwise SFT,
+/// arXiv:2508.19529).
+struct LikelihoodMasks {
+  std::int64_t response_length;
+  std::int64_t block;  ///< its length; the last one may be shorter
+  double minimum_ratio;
+
+  /// One view of each of B responses, weighted by 1 / t and the number of blocks: an unbiased estimate of the sum over
+  /// all blocks. A function of the stream, the step and the response alone.
+  MaskPlan draw(const RandomStream& random, std::int64_t step, std::int64_t responses) const;
+};
+
+/// Masked-diffusion likelihood on a task's demonstrations (docs/spec/further_algorithms.md 7, supervised loss): loss =
+/// sum of cross-entropies at masked tokens * weight / L, averaged over the batch. Responses are filled up to L with the
+/// end token, which is learned like any other.
 class Pretraining final : public Training {
  public:
   Pretraining(const RunConfig& config, const Model& model, const PromptEncoder& prompts, Loaded<Task> task);
@@ -26,7 +40,6 @@ class Pretraining final : public Training {
 
  private:
   Trajectories demonstrations(std::int64_t step) const;
-  MaskPlan draw_plan(std::int64_t step) const;
 
   const Model& model_;
   const PromptEncoder& prompts_;
@@ -36,7 +49,7 @@ class Pretraining final : public Training {
   RandomStream random_;
   bool drops_inputs_;  // of adapters
   std::int64_t batch_size_, response_length_, memory_budget_;
-  double minimum_mask_ratio_;
+  LikelihoodMasks masks_;
 };
 
 }  // namespace drift
