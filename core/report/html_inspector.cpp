@@ -74,15 +74,16 @@ HtmlInspector html_inspector(const fs::path& folder) {
   const auto files = inspected_files(folder), chosen = that_fit(files);
   HtmlInspector inspector;
   for (const fs::path& file : chosen) {
-    const auto step = parse_json_object(read_json_text(file), file.string(), "remove the file to write the report without it");
+    const auto step =
+        parse_json_object(read_json_text(file), file.string(), "remove the file to write the report without it");
     inspector.body += "<script type=\"application/json\" class=\"inspected\">" + for_page(step) + "</script>\n";
   }
   if (chosen.empty()) return inspector;
   inspector.body += "<div class=\"inspector\"><p class=\"lead\">Groups of a step are shown by a script.</p></div>";
-  inspector.note = chosen.size() == files.size()
-                       ? "of the steps that [report] chose"
-                       : format_integer(static_cast<long long>(chosen.size())) + " of " +
-                             format_integer(static_cast<long long>(files.size())) + " inspected steps; all are in inspect/";
+  inspector.note = chosen.size() == files.size() ? "of the steps that [report] chose"
+                                                 : format_integer(static_cast<long long>(chosen.size())) + " of " +
+                                                       format_integer(static_cast<long long>(files.size())) +
+                                                       " inspected steps; all are in inspect/";
   return inspector;
 }
 

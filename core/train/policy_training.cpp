@@ -187,8 +187,8 @@ PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& m
 }
 
 void PolicyTraining::score(Scored& scored, StepRecord& metrics) const {
-  static_cast<ScoredResponses&>(scored) =
-      score_responses(scored.items, scored.trajectories, group_size_, components_.judge, prompts_, model_.traits(), score_);
+  static_cast<ScoredResponses&>(scored) = score_responses(scored.items, scored.trajectories, group_size_,
+                                                          components_.judge, prompts_, model_.traits(), score_);
   metrics.same_responses = scored.same_responses;
   const auto& labels = components_.judge.labels();
   for (std::size_t r = 0; labels.size() > 1 && r < labels.size(); ++r) {
@@ -216,8 +216,7 @@ std::vector<std::int64_t> PolicyTraining::choose_groups(std::int64_t step, const
   return groups;
 }
 
-void PolicyTraining::update(std::int64_t step, const Scored& scored, StepRecord& metrics,
-                            StepInspection* inspection) {
+void PolicyTraining::update(std::int64_t step, const Scored& scored, StepRecord& metrics, StepInspection* inspection) {
   const auto groups = choose_groups(step, scored, metrics);
   metrics.kept_groups = static_cast<std::int64_t>(groups.size());
   metrics.skipped = groups.empty();

@@ -49,16 +49,17 @@ char mark_of(const MaskPlan& plan, std::int64_t view, std::int64_t position) {
 }
 
 MaskPlan contiguous(MaskPlan plan) {
-  for (at::Tensor MaskPlan::*member : {&MaskPlan::response_F, &MaskPlan::forward_F, &MaskPlan::masked_FL,
-                                       &MaskPlan::target_FL, &MaskPlan::committed_FL, &MaskPlan::weight_F,
-                                       &MaskPlan::prompt_masked_FP, &MaskPlan::attended_FL}) {
+  for (at::Tensor MaskPlan::*member :
+       {&MaskPlan::response_F, &MaskPlan::forward_F, &MaskPlan::masked_FL, &MaskPlan::target_FL,
+        &MaskPlan::committed_FL, &MaskPlan::weight_F, &MaskPlan::prompt_masked_FP, &MaskPlan::attended_FL}) {
     if ((plan.*member).defined()) plan.*member = (plan.*member).contiguous();
   }
   return plan;
 }
 
 Json part_json(const RewardResult& part, const std::string& label, double weight) {
-  Json json = {{"name", label}, {"value", shortened(part.value)}, {"weight", weight}, {"status", status_name(part.status)}};
+  Json json = {
+      {"name", label}, {"value", shortened(part.value)}, {"weight", weight}, {"status", status_name(part.status)}};
   if (!part.reason.empty()) json["reason"] = part.reason;
   return json;
 }
@@ -264,7 +265,8 @@ Json StepInspection::views_json(std::int64_t kept, std::size_t shown) const {
       for (std::size_t i = 0; i < shown; ++i) marks += mark_of(plan, view, static_cast<std::int64_t>(i));
       Json one = {{"iteration", p}, {"forward", plan.forward_F.const_data_ptr<std::int64_t>()[view]}};
       if (plan.weight_F.defined()) one["weight"] = shortened(plan.weight_F.const_data_ptr<float>()[view]);
-      if (plan.prompt_masked_FP.defined()) one["prompt_masked"] = plan.prompt_masked_FP[view].sum().item<std::int64_t>();
+      if (plan.prompt_masked_FP.defined())
+        one["prompt_masked"] = plan.prompt_masked_FP[view].sum().item<std::int64_t>();
       one["marks"] = marks;
       list.push_back(std::move(one));
     }

@@ -9,8 +9,8 @@
 
 namespace drift {
 
-/// What a loss did with the scored tokens of a plan, over the optimizer steps of one rollout: all that a loss tells of a
-/// token is the slope by its log-probability. On the CPU; 0 where a view does not score the position.
+/// What a loss did with the scored tokens of a plan, over the optimizer steps of one rollout: all that a loss tells of
+/// a token is the slope by its log-probability. On the CPU; 0 where a view does not score the position.
 struct LossTreatment {
   at::Tensor gradient_FL;  ///< float32, d loss / d log-prob, added up over the optimizer steps
   at::Tensor steps_F;      ///< int64, optimizer steps that used the view

@@ -14,7 +14,7 @@ namespace drift {
 /// One optimizer step and the other policies' scores of its views.
 struct PolicyUpdate::Part : UpdateStep {
   std::vector<std::int64_t> views;  // numbers in the plan
-  PolicyScores old_policy;  // logprob_FL undefined: the weights are still those that wrote the responses
+  PolicyScores old_policy;          // logprob_FL undefined: the weights are still those that wrote the responses
   PolicyScores reference;
 };
 

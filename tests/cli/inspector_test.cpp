@@ -39,8 +39,7 @@ class Inspector : public testing::Test {
 
 TEST_F(Inspector, KeepsTheFirstStepTheLastOneAndEverySoMany) {
   expect_run("a", "--steps 5 --set report.inspect_every=2");
-  EXPECT_THAT(files("a"),
-              ElementsAre("step-000001.json", "step-000002.json", "step-000004.json", "step-000005.json"));
+  EXPECT_THAT(files("a"), ElementsAre("step-000001.json", "step-000002.json", "step-000004.json", "step-000005.json"));
   expect_run("b", "--steps 2 --set report.inspect_every=0");
   EXPECT_FALSE(fs::exists(runs_.run("b/inspect")));
   EXPECT_THAT(test::read_file(runs_.run("b") / "report.html"), Not(HasSubstr("inspector")));
@@ -122,9 +121,9 @@ TEST_F(Inspector, IsInTheReport) {
 TEST_F(Inspector, IsBuiltByABrowser) {
   if (test::run_command("command -v chromium").status != 0) GTEST_SKIP() << "chromium is not installed";
   expect_run("a", "--steps 2");
-  const auto built = test::run_command("chromium --headless --no-sandbox --disable-gpu --user-data-dir=" +
-                                       runs_.run("browser").string() + " --dump-dom file://" +
-                                       fs::absolute(runs_.run("a") / "report.html").string());
+  const auto built = test::run_command(
+      "chromium --headless --no-sandbox --disable-gpu --user-data-dir=" + runs_.run("browser").string() +
+      " --dump-dom file://" + fs::absolute(runs_.run("a") / "report.html").string());
   ASSERT_EQ(built.status, 0) << built.error;
   EXPECT_THAT(built.output, HasSubstr("<option value=\"1\">step 2</option>"));
   EXPECT_THAT(built.output, HasSubstr("Point at a token, or tap it."));

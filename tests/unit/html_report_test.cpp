@@ -222,7 +222,8 @@ struct InspectedRun : WholeRun {
     for (int step = 1; step <= steps; ++step) {
       char name[32];
       std::snprintf(name, sizeof name, "inspect/step-%06d.json", step);
-      write(name, "{\"step\":" + std::to_string(step) + R"(,"groups":[{"prompt":"</script><b>1 & 2</b>\u007f","item":"é"}]})");
+      write(name, "{\"step\":" + std::to_string(step) +
+                      R"(,"groups":[{"prompt":"</script><b>1 & 2</b>\u007f","item":"é"}]})");
     }
   }
 };
