@@ -19,6 +19,7 @@ const char* const kInspectorStyle = R"css(
 .inspector button.left { color: var(--soft); border-style: dashed; }
 .inspector .samples > article { min-width: 0; }
 .inspector .question { margin-bottom: 1rem; }
+.inspector .question h4 { margin-top: 0.7rem; }
 .inspector .question pre { max-height: 18rem; overflow: auto; }
 .inspector .parts { display: block; width: 100%; font-size: 0.8rem; color: var(--soft); overflow-wrap: anywhere; }
 .inspector .tokens { margin: 0.6rem 0 0; }
@@ -130,8 +131,9 @@ for (const place of document.querySelectorAll('.inspector')) {
     if (moved !== null) parts.push('log-probability ' + signed(response.before[i], 3) + ' before the update, ' +
       signed(response.after[i], 3) + ' after it (' + signed(moved, 4) + ')');
     const done = treatment(response, i);
-    const slope = response.scored ? response.scored[i] > 0 ? ', slope of the loss ' + short(response.gradient[i]) + ', scored ' + response.scored[i] + '\u00d7' : '' : '';
-    parts.push(done.text + slope);
+    const times = response.scored ? response.scored[i] : 0;
+    const slope = done.name === 'plus' || done.name === 'minus' ? ', slope of the loss ' + short(response.gradient[i]) : '';
+    parts.push(done.text + slope + (times > 0 ? ', scored ' + times + '\u00d7' : ''));
     if (response.token_advantage) parts.push('advantage of the token ' + short(response.token_advantage[i]));
     return parts.join('; ');
   };
@@ -242,9 +244,10 @@ for (const place of document.querySelectorAll('.inspector')) {
       box.append(make('span', '', from, ramp, to));
     };
     if (state.colour === 'commit') {
-      box.append('committed early ');
-      for (let k = 0; 8 > k; k += 1) box.append(make('i', 'k' + k));
-      box.append(' late; the small number is the forward');
+      const ramp = make('span', '', 'committed early ');
+      for (let k = 0; 8 > k; k += 1) ramp.append(make('i', 'k' + k));
+      ramp.append(' late; the small number is the forward');
+      box.append(ramp);
     } else if (state.colour === 'change') {
       scale('--down', '--up', signed(-most.change, 3), signed(most.change, 3));
       box.append(make('span', '', 'log-probability after the update, less that before it: mean over the views that score the token'));
