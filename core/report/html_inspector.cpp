@@ -43,13 +43,14 @@ std::vector<fs::path> evenly(const std::vector<fs::path>& files, std::size_t cou
   return chosen;
 }
 
-std::vector<fs::path> that_fit(const std::vector<fs::path>& files) {
-  for (std::size_t count = std::min(files.size(), kMostSteps); count > 1; count = (count + 1) / 2) {
+/// Of those that are not too large by themselves.
+std::vector<fs::path> that_fit(std::vector<fs::path> files) {
+  std::erase_if(files, [](const fs::path& file) { return fs::file_size(file) > kMostBytes; });
+  for (std::size_t count = std::min(files.size(), kMostSteps); count > 1; count /= 2) {
     const auto chosen = evenly(files, count);
     std::uintmax_t bytes = 0;
     for (const fs::path& file : chosen) bytes += fs::file_size(file);
     if (bytes <= kMostBytes) return chosen;
-    if (count == 2) break;
   }
   return files.empty() ? files : evenly(files, 1);
 }
@@ -78,12 +79,16 @@ HtmlInspector html_inspector(const fs::path& folder) {
         parse_json_object(read_json_text(file), file.string(), "remove the file to write the report without it");
     inspector.body += "<script type=\"application/json\" class=\"inspected\">" + for_page(step) + "</script>\n";
   }
-  if (chosen.empty()) return inspector;
-  inspector.body += "<div class=\"inspector\"><p class=\"lead\">Groups of a step are shown by a script.</p></div>";
-  inspector.note = chosen.size() == files.size() ? "of the steps that [report] chose"
-                                                 : format_integer(static_cast<long long>(chosen.size())) + " of " +
-                                                       format_integer(static_cast<long long>(files.size())) +
-                                                       " inspected steps; all are in inspect/";
+  if (!chosen.empty()) {
+    inspector.body += "<div class=\"inspector\"><p class=\"lead\">A script shows the groups.</p></div>";
+  } else if (!files.empty()) {
+    inspector.body = "<p class=\"lead\">The inspected steps are too large for a page: they are in inspect/.</p>";
+  }
+  if (chosen.size() < files.size()) {
+    const auto number = [](std::size_t count) { return format_integer(static_cast<long long>(count)); };
+    inspector.note =
+        number(chosen.size()) + " of " + number(files.size()) + " inspected steps; the others are in inspect/";
+  }
   return inspector;
 }
 

@@ -245,6 +245,14 @@ TEST(Report, OfManyInspectedStepsHoldsSomeBetweenTheFirstAndTheLast) {
   for (const char* step : {"\"step\":1}", "\"step\":100}"}) EXPECT_THAT(page, HasSubstr(step));
 }
 
+TEST(Report, LeavesOutInspectedStepsThatAreTooLargeForAPage) {
+  const InspectedRun run(2);
+  run.write("inspect/step-000001.json", "{\"step\":1,\"groups\":[\"" + std::string(9 << 20, 'x') + "\"]}");
+  EXPECT_THAT(run.report(), HasSubstr("1 of 2 inspected steps"));
+  std::filesystem::remove(run.folder.path() / "inspect/step-000002.json");
+  EXPECT_THAT(run.report(), HasSubstr("too large for a page"));
+}
+
 TEST(Report, NamesAnInspectedStepThatCannotBeRead) {
   const InspectedRun run(2);
   run.write("inspect/step-000002.json", "{\"step\":");
