@@ -42,7 +42,7 @@ TEST_F(Inspector, KeepsTheFirstStepTheLastOneAndEverySoMany) {
   EXPECT_THAT(files("a"), ElementsAre("step-000001.json", "step-000002.json", "step-000004.json", "step-000005.json"));
   expect_run("b", "--steps 2 --set report.inspect_every=0");
   EXPECT_FALSE(fs::exists(runs_.run("b/inspect")));
-  EXPECT_THAT(test::read_file(runs_.run("b") / "report.html"), Not(HasSubstr("inspector")));
+  EXPECT_THAT(test::read_file(runs_.run("b") / "report.html"), Not(HasSubstr("class=\"inspected\"")));
 }
 
 TEST_F(Inspector, ChangesNothingOfTheRun) {
