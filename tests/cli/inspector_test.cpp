@@ -117,17 +117,55 @@ TEST_F(Inspector, IsInTheReport) {
   EXPECT_THAT(page, HasSubstr("class=\"inspected\">{\"group_size\":4,"));
 }
 
-/// In a real browser, where there is one: the page as its script has built it.
-TEST_F(Inspector, IsBuiltByABrowser) {
-  if (test::run_command("command -v chromium").status != 0) GTEST_SKIP() << "chromium is not installed";
+/// In a real browser, where there is one: the page as its script, and a user, have made it.
+class InspectorInABrowser : public Inspector {
+ protected:
+  void SetUp() override {
+    if (test::run_command("command -v chromium").status != 0) GTEST_SKIP() << "chromium is not installed";
+  }
+  /// The page of run `name` after `clicks`, a script.
+  std::string page(const std::string& name, const std::string& clicks) const {
+    std::string html = test::read_file(runs_.run(name) / "report.html");
+    html.insert(html.find("</body>"), "<script>" + clicks + "</script>");
+    const fs::path file = fs::absolute(runs_.path() / "clicked.html");
+    test::write_file(file, html);
+    const auto built = test::run_command("chromium --headless --no-sandbox --disable-gpu --user-data-dir=" +
+                                         (runs_.path() / "browser").string() + " --dump-dom file://" + file.string());
+    EXPECT_EQ(built.status, 0) << built.error;
+    return built.output;
+  }
+};
+
+TEST_F(InspectorInABrowser, IsClickedThrough) {
   expect_run("a", "--steps 2");
-  const auto built = test::run_command(
-      "chromium --headless --no-sandbox --disable-gpu --user-data-dir=" + runs_.run("browser").string() +
-      " --dump-dom file://" + fs::absolute(runs_.run("a") / "report.html").string());
-  ASSERT_EQ(built.status, 0) << built.error;
-  EXPECT_THAT(built.output, HasSubstr("<option value=\"1\">step 2</option>"));
-  EXPECT_THAT(built.output, HasSubstr("Point at a token, or tap it."));
-  EXPECT_THAT(built.output, HasSubstr("response 4"));
+  const std::string html = page("a", R"js(
+    const buttons = () => Array.from(document.querySelectorAll('.inspector button'));
+    buttons()[1].click();
+    buttons()[3].click();
+    buttons().find(one => one.textContent === 'commit step').click();
+    document.querySelector('.inspector article .t').click();)js");
+  EXPECT_THAT(html, HasSubstr("<option value=\"1\">step 2</option>"));
+  EXPECT_THAT(html, HasSubstr("response 4"));
+  EXPECT_THAT(html, HasSubstr("<p class=\"detail\">position 1, "));
+  EXPECT_THAT(html, HasSubstr("committed early"));
+  const json shown = step("a", "step-000002.json").at("groups").at(1);
+  EXPECT_THAT(html, HasSubstr("Item " + shown.at("item").get<std::string>()));
+}
+
+TEST_F(InspectorInABrowser, ShowsWhateverAModelWrites) {
+  expect_run("a", "--steps 1");
+  json found = step("a", "step-000001.json");
+  const std::string hostile = "</script><img src=\"x\" onerror=\"document.title='caught'\">";
+  for (json& group : found["groups"]) {
+    group["prompt"] = hostile;
+    for (json& response : group["responses"]) response["tokens"][0] = response["reason"] = hostile;
+  }
+  test::write_file(runs_.run("a") / "inspect/step-000001.json", found.dump());
+  ASSERT_EQ(runs_.drift("report a").status, 0);
+  const std::string html = page("a", "");
+  EXPECT_THAT(html, HasSubstr("<pre>&lt;/script&gt;&lt;img"));
+  EXPECT_THAT(html, Not(HasSubstr("<img")));
+  EXPECT_THAT(html, Not(HasSubstr("<title>caught")));
 }
 
 }  // namespace
