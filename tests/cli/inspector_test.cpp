@@ -84,7 +84,9 @@ TEST_F(Inspector, SaysWhatHappenedToEachToken) {
       EXPECT_EQ(views.at("count"), views.at("shown").size());
       for (const json& view : views["shown"]) EXPECT_EQ(view.at("marks").get<std::string>().size(), tokens);
     }
-    if (group.at("kept").get<bool>()) EXPECT_NEAR(advantages, 0, 1e-3);
+    if (group.at("kept").get<bool>()) {
+      EXPECT_NEAR(advantages, 0, 1e-3);
+    }
   }
   EXPECT_NEAR(reward, metrics.at("reward").get<double>(), 1e-4);
   EXPECT_EQ(trained, 4 * metrics.at("kept_groups").get<int>());

@@ -48,12 +48,15 @@ TEST_F(RanksRun, InspectsAllResponsesOfAStep) {
       ASSERT_EQ(here.contains("before"), there.contains("before"));
       for (const char* key : {"before", "after"}) {
         for (std::size_t i = 0; here.contains(key) && i < here[key].size(); ++i) {
-          if (there[key][i].is_number())
+          if (there[key][i].is_number()) {
             EXPECT_NEAR(here[key][i].get<double>(), there[key][i].get<double>(), 1e-3) << key;
+          }
         }
       }
       for (const char* key : {"scored", "clipped", "dropped", "views"}) {
-        if (there.contains(key)) EXPECT_EQ(here.at(key), there[key]) << key;
+        if (there.contains(key)) {
+          EXPECT_EQ(here.at(key), there[key]) << key;
+        }
       }
     }
   }
