@@ -22,11 +22,12 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kStepPrefix = "step-";
 constexpr const char* kLast = "last";
+constexpr const char* kInspect = "inspect";
 constexpr const char* kOther = "another run";
 // In this order: what makes it a run that has begun goes last.
 constexpr std::array kFilesOfARun = {"report.html",  "replay_before.html", "replay_after.html", "summary.json",
                                      "samples.json", "changes.jsonl",      "log.txt",           "plugins.json",
-                                     "config.toml",  "metrics.jsonl",      "checkpoints"};
+                                     "inspect",      "config.toml",        "metrics.jsonl",     "checkpoints"};
 
 std::string step_name(std::int64_t step) {
   std::array<char, 32> digits{};
@@ -34,25 +35,25 @@ std::string step_name(std::int64_t step) {
   return std::string(kStepPrefix) + digits.data();
 }
 
-struct StepFolder {
+struct StepEntry {
   std::int64_t step = 0;
   fs::path path;
 };
 
-// Newest first.
-std::vector<StepFolder> step_folders(const fs::path& checkpoints) {
-  std::vector<StepFolder> found;
+// Those whose name is the step's with `ending`, newest first.
+std::vector<StepEntry> step_entries(const fs::path& folder, const std::string& ending = "") {
+  std::vector<StepEntry> found;
   std::error_code failed;
-  fs::directory_iterator entry(checkpoints, failed);
+  fs::directory_iterator entry(folder, failed);
   for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
     const std::string name = entry->path().filename().string();
     std::int64_t step = 0;
     if (!name.starts_with(kStepPrefix)) continue;
     std::from_chars(name.data() + kStepPrefix.size(), name.data() + name.size(), step);
-    if (name == step_name(step)) found.push_back({step, entry->path()});
+    if (name == step_name(step) + ending) found.push_back({step, entry->path()});
   }
-  if (failed) throw_file_error("read", checkpoints, failed.value());
-  std::sort(found.begin(), found.end(), [](const StepFolder& a, const StepFolder& b) { return a.step > b.step; });
+  if (failed) throw_file_error("read", folder, failed.value());
+  std::sort(found.begin(), found.end(), [](const StepEntry& a, const StepEntry& b) { return a.step > b.step; });
   return found;
 }
 
@@ -75,7 +76,7 @@ std::string link_command(const fs::path& checkpoint) {
 
 // What to do if the checkpoint to continue from cannot be used.
 std::string name_whole_checkpoint(const fs::path& checkpoints, const fs::path& broken) {
-  for (const StepFolder& other : step_folders(checkpoints)) {
+  for (const StepEntry& other : step_entries(checkpoints)) {
     if (other.path.filename() == broken.filename()) continue;
     try {
       read_training_state(other.path);
@@ -90,7 +91,7 @@ std::string name_whole_checkpoint(const fs::path& checkpoints, const fs::path& b
 }  // namespace
 
 std::string earlier_checkpoint_command(const fs::path& checkpoint) {
-  for (const StepFolder& other : step_folders(checkpoint.parent_path())) {
+  for (const StepEntry& other : step_entries(checkpoint.parent_path())) {
     if (other.path.filename() < checkpoint.filename()) return link_command(other.path);
   }
   return "";
@@ -132,6 +133,7 @@ RunFolder RunFolder::open(const fs::path& path) {
   RunFolder run(path);
   sweep_leftovers(run.path_);
   sweep_leftovers(run.checkpoints());
+  if (fs::is_directory(path / kInspect, failed)) sweep_leftovers(path / kInspect);
   return run;
 }
 
@@ -139,6 +141,22 @@ RunFolder::RunFolder(const fs::path& path) : path_(path), lock_(path, kOther) {}
 
 void RunFolder::write_file(std::string_view name, std::string_view content) const {
   write_file_atomically(path_ / name, content);
+}
+
+void RunFolder::write_inspection(std::int64_t step, std::string_view content) const {
+  create_folder(path_ / kInspect);
+  write_file_atomically(path_ / kInspect / (step_name(step) + ".json"), content);
+}
+
+void RunFolder::forget_steps_after(std::int64_t step) const {
+  truncate_metrics(step);
+  std::error_code failed;
+  if (!fs::exists(path_ / kInspect, failed)) return;
+  for (const StepEntry& entry : step_entries(path_ / kInspect, ".json")) {
+    if (entry.step <= step) break;
+    fs::remove(entry.path, failed);
+    if (failed) throw_file_error("remove", entry.path, failed.value());
+  }
 }
 
 fs::path RunFolder::save_checkpoint(const RunCheckpoint& checkpoint, std::int64_t keep) const {
@@ -157,7 +175,7 @@ fs::path RunFolder::save_checkpoint(const RunCheckpoint& checkpoint, std::int64_
   // Only now is an older one dispensable. Later steps, left by a run that went on from an earlier checkpoint, stay
   // until this run reaches them.
   std::int64_t kept = 0;
-  for (const StepFolder& old : step_folders(checkpoints())) {
+  for (const StepEntry& old : step_entries(checkpoints())) {
     if (old.step <= checkpoint.state.step && ++kept > keep) remove_folder_atomically(old.path);
   }
   return checkpoints() / name;
@@ -170,7 +188,7 @@ std::optional<ResumePoint> RunFolder::resume_point() const {
   if (fs::is_symlink(last, failed)) {
     folder = checkpoints() / fs::read_symlink(last, failed);
   } else if (!fs::exists(last, failed)) {  // killed between the first checkpoint and its link
-    const auto found = step_folders(checkpoints());
+    const auto found = step_entries(checkpoints());
     if (found.empty()) return std::nullopt;
     folder = found.front().path;
   }

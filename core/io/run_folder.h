@@ -36,6 +36,7 @@ struct ResumePoint {
 ///
 ///     config.toml plugins.json summary.json samples.json …   write_file()
 ///     metrics.jsonl                                           one object a step
+///     inspect/step-000010.json  …                             some of the steps, token by token
 ///     changes.jsonl                                           settings that were changed when the run continued
 ///     checkpoints/step-000010/  …                             the last few
 ///     checkpoints/last -> step-000010                         the one to continue from
@@ -65,8 +66,13 @@ class RunFolder {
   void append_metrics(std::string_view line) const { append_line("metrics.jsonl", line); }
   /// Any other file of the run that grows by lines.
   void append_line(std::string_view name, std::string_view line) const;
-  /// Drop the lines of steps after `step`, and a last line that was cut off.
+  /// Drop the lines of metrics of steps after `step`, and a last line that was cut off.
   void truncate_metrics(std::int64_t step) const;
+
+  /// Write inspect/step-NNNNNN.json.
+  void write_inspection(std::int64_t step, std::string_view content) const;
+  /// Before a run goes on behind `step`: metrics and inspections of later steps are gone.
+  void forget_steps_after(std::int64_t step) const;
 
   /// Write checkpoints/step-NNNNNN, point `last` at it, then remove all but the newest `keep` (at least 1).
   /// @return its folder

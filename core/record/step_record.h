@@ -73,6 +73,7 @@ struct StepRecord {
   /// Why the step taught nothing or little: texts that are the same in each such step, so that they can be counted. Not
   /// in metrics.jsonl.
   std::vector<std::string> warnings;
+  std::string inspection;                 ///< the content of inspect/step-NNNNNN.json; empty: not inspected
   std::optional<StepSeconds> seconds;     ///< none where nothing was trained
   std::optional<HeldOutResult> held_out;  ///< where the step was evaluated
 

@@ -6,8 +6,10 @@
 #include <core/report/format.h>
 #include <core/report/html.h>
 #include <core/report/html_curves.h>
+#include <core/report/html_inspector.h>
 #include <core/report/html_page.h>
 #include <core/report/html_samples.h>
+#include <core/report/html_style.h>
 #include <core/report/html_tables.h>
 #include <core/report/profile.h>
 #include <core/report/svg_chart.h>
@@ -34,6 +36,7 @@ struct Run {
   std::string plugins;
   std::string samples;
   std::string replays;
+  HtmlInspector inspector;
 };
 
 // `use` gets the parsed file; an error that it finds is the file's.
@@ -182,6 +185,7 @@ std::string alarm_list(const std::vector<Alarm>& alarms) {
 std::string page(const Run& run) {
   std::string hero = held_out_card(run.summary.value("held_out", Json::object()), cost_line(run.summary));
   if (hero.empty()) hero = training_card(run.steps);
+  const bool inspects = !run.inspector.body.empty();
   return html_page(run.name, subtitle(run.summary),
                    "<div class=\"hero\">" + hero + profile_card(run.steps) + "</div>\n" +
                        html_section("Alarms", alarm_list(run.alarms), "card alarms", "marked in the curves") +
@@ -189,8 +193,10 @@ std::string page(const Run& run) {
                                     curves_note(run.steps.size())) +
                        html_section("Responses and the order in which they were written",
                                     run.samples.empty() ? "" : run.replays + run.samples) +
+                       html_section("Groups of a step, token by token", run.inspector.body, {}, run.inspector.note) +
                        html_section("The run", html_facts(run.summary)) +
-                       html_section("Settings", run.settings, "sections") + html_section("Plugins", run.plugins));
+                       html_section("Settings", run.settings, "sections") + html_section("Plugins", run.plugins),
+                   inspects ? kInspectorStyle : "", inspects ? std::string(kReportScript) + kInspectorScript : "");
 }
 
 }  // namespace
@@ -208,6 +214,7 @@ void write_report(const std::filesystem::path& run_folder, const AlarmLimits& li
   with_json<nlohmann::json>(run_folder / "samples.json",
                             [&](nlohmann::json& samples) { run.samples = html_samples(samples); });
   run.replays = replay_links(run_folder);
+  run.inspector = html_inspector(run_folder / "inspect");
   if (const auto config = run_folder / "config.toml"; std::filesystem::exists(config))
     run.settings = html_settings(read_whole_file(config));
   write_file_atomically(run_folder / "report.html", page(run));

@@ -126,7 +126,7 @@ void TrainingLoop::resume(const ResumePoint& point) {
 
 LoopResult TrainingLoop::run() {
   const StopSignal stop(run_ranks().is_first() ? "step" : nullptr);
-  if (folder_ != nullptr) folder_->truncate_metrics(result_.checkpoint.empty() ? -1 : result_.last_step);
+  if (folder_ != nullptr) folder_->forget_steps_after(result_.checkpoint.empty() ? -1 : result_.last_step);
   if (result_.checkpoint.empty() && evaluate_ && settings_.evaluate_before) {
     set_current_step(0);
     guarded("evaluation before the first step", [&] {
@@ -226,6 +226,8 @@ void TrainingLoop::evaluate(StepRecord& metrics) {
 }
 
 void TrainingLoop::record(const StepRecord& metrics) {
+  // Before the line: a step that is recorded has all of its files.
+  if (folder_ != nullptr && !metrics.inspection.empty()) folder_->write_inspection(metrics.step, metrics.inspection);
   if (folder_ != nullptr) folder_->append_metrics(to_json_line(metrics));
   observe_(metrics);
 }

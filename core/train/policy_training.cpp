@@ -4,6 +4,7 @@
 #include <core/base/model_policy.h>
 #include <core/base/phase_timer.h>
 #include <core/base/trainable.h>
+#include <core/io/json.h>
 #include <core/ranks/ranks.h>
 #include <core/rollout/together.h>
 #include <core/train/different_responses.h>
@@ -18,6 +19,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/tensor.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <variant>
@@ -65,6 +67,7 @@ OptimizerSettings policy_optimizer(const RunConfig& config) {
 
 /// A rollout and what the reward says of it.
 struct PolicyTraining::Scored : ScoredResponses {
+  std::vector<TaskItem> items;  // one a group
   Trajectories trajectories;
 };
 
@@ -79,7 +82,8 @@ PolicyTraining::PolicyTraining(const RunConfig& config, const Model& model, cons
       random_(run_stream(config)),
       advantage_(AdvantageSettings::from(config.section("advantage"))),
       filter_(GroupFilterSettings::from(config.section("filter"))),
-      score_(ScoreSettings::from(config.section("reward"))) {
+      score_(ScoreSettings::from(config.section("reward"))),
+      inspect_(InspectionSettings::from(config)) {
   const auto& train = config.section("train");
   prompts_per_step_ = train.get<std::int64_t>("prompts_per_step");
   group_size_ = train.get<std::int64_t>("group_size");
@@ -127,7 +131,12 @@ StepRecord PolicyTraining::run(std::int64_t step) {
   metrics.seconds.emplace();
   metrics.learning_rate = optimizer_.learning_rate();
   const Scored scored = roll_out(step, metrics);
-  update(step, scored, metrics);
+  std::optional<StepInspection> inspection;
+  if (inspect_.is_due(step)) inspection.emplace(step, group_size_, inspect_);
+  update(step, scored, metrics, inspection ? &*inspection : nullptr);
+  if (inspection && run_ranks().is_first())
+    metrics.inspection =
+        json_text(inspection->to_json({scored.items, scored.trajectories, scored, components_.judge, prompts_}));
   metrics.plugin_metrics.merge(take_component_metrics(run_ranks()));
   metrics.seconds->total = timer.seconds();
   return metrics;
@@ -136,12 +145,12 @@ StepRecord PolicyTraining::run(std::int64_t step) {
 PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& metrics) const {
   const PhaseTimer rollout_timer;
   const auto task_random = random_.child("task");
-  std::vector<TaskItem> items(static_cast<std::size_t>(prompts_per_step_));
+  Scored scored;
+  scored.items.resize(static_cast<std::size_t>(prompts_per_step_));
   for (std::int64_t i = 0; i < prompts_per_step_; ++i) {
     components_.task->training_item((step - 1) * prompts_per_step_ + i, task_random,
-                                    items[static_cast<std::size_t>(i)]);
+                                    scored.items[static_cast<std::size_t>(i)]);
   }
-  Scored scored;
   RolloutInput input;
   const ModelPolicy policy(model_);
   input.policy = &policy;
@@ -149,7 +158,7 @@ PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& m
   input.step = step;
   {
     const at::NoGradGuard no_gradient;
-    input.prompts = prompts_.encode(items, group_size_, components_.rollout->response_length());
+    input.prompts = prompts_.encode(scored.items, group_size_, components_.rollout->response_length());
     generate_together(*components_.rollout, model_, input, scored.trajectories);
   }
   metrics.seconds->rollout = rollout_timer.seconds();
@@ -159,7 +168,7 @@ PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& m
   metrics.rollout_gap_max = gap.largest;
 
   const PhaseTimer reward_timer;
-  score(items, scored, metrics);
+  score(scored, metrics);
   metrics.seconds->reward = reward_timer.seconds();
 
   const std::int64_t responses = prompts_per_step_ * group_size_;
@@ -177,9 +186,9 @@ PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& m
   return scored;
 }
 
-void PolicyTraining::score(const std::vector<TaskItem>& items, Scored& scored, StepRecord& metrics) const {
-  static_cast<ScoredResponses&>(scored) =
-      score_responses(items, scored.trajectories, group_size_, components_.judge, prompts_, model_.traits(), score_);
+void PolicyTraining::score(Scored& scored, StepRecord& metrics) const {
+  static_cast<ScoredResponses&>(scored) = score_responses(scored.items, scored.trajectories, group_size_,
+                                                          components_.judge, prompts_, model_.traits(), score_);
   metrics.same_responses = scored.same_responses;
   const auto& labels = components_.judge.labels();
   for (std::size_t r = 0; labels.size() > 1 && r < labels.size(); ++r) {
@@ -207,7 +216,7 @@ std::vector<std::int64_t> PolicyTraining::choose_groups(std::int64_t step, const
   return groups;
 }
 
-void PolicyTraining::update(std::int64_t step, const Scored& scored, StepRecord& metrics) {
+void PolicyTraining::update(std::int64_t step, const Scored& scored, StepRecord& metrics, StepInspection* inspection) {
   const auto groups = choose_groups(step, scored, metrics);
   metrics.kept_groups = static_cast<std::int64_t>(groups.size());
   metrics.skipped = groups.empty();
@@ -233,7 +242,11 @@ void PolicyTraining::update(std::int64_t step, const Scored& scored, StepRecord&
   const auto advantage_B = advantages(scored.reward_B.index_select(0, response_number), group_size_, advantage_);
   if (restarts_optimizer_) optimizer_.restart();
   const auto tokens = token_advantages(step, kept, plans, advantage_B, metrics);
-  take(policy_update_.run(kept, plans, advantage_B, tokens), metrics);
+  if (inspection == nullptr) return take(policy_update_.run(kept, plans, advantage_B, tokens), metrics);
+  inspection->before_update(model_, {kept, response_number, plans, advantage_B, tokens});
+  std::vector<LossTreatment> treatments;
+  take(policy_update_.run(kept, plans, advantage_B, tokens, &treatments), metrics);
+  inspection->after_update(model_, std::move(treatments));
 }
 
 std::vector<TokenAdvantages> PolicyTraining::token_advantages(std::int64_t step, const Trajectories& kept,

@@ -14,6 +14,7 @@
 #include <core/train/advantage.h>
 #include <core/train/group_filter.h>
 #include <core/train/scored_responses.h>
+#include <core/train/step_inspection.h>
 #include <core/train/training.h>
 #include <core/update/policy_update.h>
 #include <core/update/reference_policy.h>
@@ -54,9 +55,10 @@ class PolicyTraining final : public Training {
  private:
   struct Scored;
   Scored roll_out(std::int64_t step, StepRecord& metrics) const;
-  void score(const std::vector<TaskItem>& items, Scored& scored, StepRecord& metrics) const;
+  void score(Scored& scored, StepRecord& metrics) const;
   std::vector<std::int64_t> choose_groups(std::int64_t step, const Scored& scored, StepRecord& metrics) const;
-  void update(std::int64_t step, const Scored& scored, StepRecord& metrics);
+  /// @param inspection  null: the step is not inspected
+  void update(std::int64_t step, const Scored& scored, StepRecord& metrics, StepInspection* inspection);
   /// For each plan; empty: tokens have no advantages of their own. Trains the value model, if there is one.
   std::vector<TokenAdvantages> token_advantages(std::int64_t step, const Trajectories& kept,
                                                 const std::vector<MaskPlan>& plans, const at::Tensor& advantage_B,
@@ -80,6 +82,7 @@ class PolicyTraining final : public Training {
   AdvantageSettings advantage_;
   GroupFilterSettings filter_;
   ScoreSettings score_;
+  InspectionSettings inspect_;
   std::int64_t prompts_per_step_, group_size_, inner_iterations_, gap_responses_;
   double correction_cap_ = 0;  // 0: no correction
   double temperature_ = 0;     // of the rollout, 0 where it has none

@@ -55,6 +55,7 @@ class GradientComputation {
     if (auto* divided = divided_weights(model))
       divided->in_backward([this](std::int64_t layer) { gradients_.blocks_done(layer); });
     result_.current_FL = at::zeros({batch.plan->response_F.size(0), length_}, score_options());
+    result_.gradient_FL = at::zeros_like(result_.current_FL);
   }
 
   ~GradientComputation() {
@@ -301,6 +302,7 @@ class GradientComputation {
       result_.metrics[metric.name].count += metric.count.item<double>();
     }
     const auto gradients = gradients_of(loss.value, input);
+    result_.gradient_FL.index_copy_(0, index_tensor(views, head_VH_.device()), gradients[0]);
     result_.seconds.loss += timer.seconds();
     return {gradients[0], needs_.entropy ? gradients[1] : at::Tensor()};
   }

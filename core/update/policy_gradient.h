@@ -53,6 +53,7 @@ struct PolicyGradient {
   /// them, flat.
   std::vector<at::Tensor> gradients;
   at::Tensor current_FL;           ///< detached: what old_policy is at later inner iterations
+  at::Tensor gradient_FL;          ///< d loss / d log-prob
   std::int64_t rows = 0;           ///< distinct masked sequences that went through the model, each time counted
   std::int64_t backward_rows = 0;  ///< those that went backwards through it
   /// Targets whose d loss / d log-prob or, where the loss needs it, d loss / d entropy is not 0. No other goes

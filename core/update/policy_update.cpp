@@ -13,7 +13,8 @@ namespace drift {
 
 /// One optimizer step and the other policies' scores of its views.
 struct PolicyUpdate::Part : UpdateStep {
-  PolicyScores old_policy;  // logprob_FL undefined: the weights are still those that wrote the responses
+  std::vector<std::int64_t> views;  // numbers in the plan
+  PolicyScores old_policy;          // logprob_FL undefined: the weights are still those that wrote the responses
   PolicyScores reference;
 };
 
@@ -32,8 +33,12 @@ PolicyUpdate::PolicyUpdate(const Model& model, const Loaded<LossEstimator>& loss
 // The first optimizer step finds the weights as the rollout left them, so that its log-probabilities are the old
 // policy's for later inner iterations on the same views. All other scores are taken before it.
 UpdateResult PolicyUpdate::run(const Trajectories& kept, const std::vector<MaskPlan>& plans,
-                               const at::Tensor& advantage_B, const std::vector<TokenAdvantages>& tokens) {
+                               const at::Tensor& advantage_B, const std::vector<TokenAdvantages>& tokens,
+                               std::vector<LossTreatment>* treatments) {
   Sum sum;
+  if (treatments != nullptr) {
+    for (const MaskPlan& plan : plans) treatments->emplace_back(plan);
+  }
   std::vector<std::vector<Part>> parts;
   std::int64_t steps = 0;
   for (std::size_t p = 0; p < plans.size(); ++p) {
@@ -42,9 +47,13 @@ UpdateResult PolicyUpdate::run(const Trajectories& kept, const std::vector<MaskP
   for (std::int64_t j = 0; j < settings_.inner_iterations; ++j) {
     steps += static_cast<std::int64_t>(parts[std::min(static_cast<std::size_t>(j), parts.size() - 1)].size());
   }
+  bool is_first = true;
   for (std::int64_t j = 0; j < settings_.inner_iterations; ++j) {
-    for (Part& part : parts[std::min(static_cast<std::size_t>(j), parts.size() - 1)]) {
-      step(steps, part, sum);
+    const std::size_t p = std::min(static_cast<std::size_t>(j), parts.size() - 1);
+    for (Part& part : parts[p]) {
+      const at::Tensor gradient_FL = step(steps, part, sum);
+      if (treatments != nullptr) (*treatments)[p].add(part.views, gradient_FL, is_first);
+      is_first = false;
     }
   }
   sum.result.loss /= static_cast<double>(steps);
@@ -61,7 +70,7 @@ std::vector<PolicyUpdate::Part> PolicyUpdate::parts_of(const Trajectories& kept,
   std::vector<Part> parts;
   const Coupling coupling = loss_->coupling();
   for (const auto& views : update_parts(plan, coupling, settings_.views_per_update)) {
-    Part part{update_step(kept, advantage_B, plan, coupling, views, settings_.group_size, tokens), {}, {}};
+    Part part{update_step(kept, advantage_B, plan, coupling, views, settings_.group_size, tokens), views, {}, {}};
     const bool from_old_policy = needs_.reference && reference_->is_old_policy();
     const bool first = unchanged_weights && parts.empty();
     const bool asked = needs_.old || from_old_policy;
@@ -84,7 +93,8 @@ std::vector<PolicyUpdate::Part> PolicyUpdate::parts_of(const Trajectories& kept,
   return parts;
 }
 
-void PolicyUpdate::step(std::int64_t optimizer_steps, Part& part, Sum& sum) {
+/// @return d loss / d log-prob of the part's views
+at::Tensor PolicyUpdate::step(std::int64_t optimizer_steps, Part& part, Sum& sum) {
   UpdateBatch batch = update_batch(part);
   batch.old_policy = part.old_policy;
   batch.reference = part.reference;
@@ -108,6 +118,7 @@ void PolicyUpdate::step(std::int64_t optimizer_steps, Part& part, Sum& sum) {
     sum.metrics[name].sum += metric.sum;
     sum.metrics[name].count += metric.count;
   }
+  return gradient.gradient_FL;
 }
 
 MaskPlan draw_plan(const MaskingStrategy& masking, const Trajectories& responses, const ModelTraits& traits,

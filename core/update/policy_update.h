@@ -8,6 +8,7 @@
 #include <drift/trajectories.h>
 
 #include <core/components/components.h>
+#include <core/update/loss_treatment.h>
 #include <core/update/optimizer.h>
 #include <core/update/policy_gradient.h>
 #include <core/update/reference_policy.h>
@@ -53,15 +54,16 @@ class PolicyUpdate {
   /// @param plans        one for all inner iterations, or one for each. Not empty of views.
   /// @param advantage_B  of the kept responses.
   /// @param tokens       for each plan; empty: each token has its response's advantage.
+  /// @param treatments   if not null, gets what the loss did with the tokens of each plan
   UpdateResult run(const Trajectories& kept, const std::vector<MaskPlan>& plans, const at::Tensor& advantage_B,
-                   const std::vector<TokenAdvantages>& tokens = {});
+                   const std::vector<TokenAdvantages>& tokens = {}, std::vector<LossTreatment>* treatments = nullptr);
 
  private:
   struct Part;
   struct Sum;
   std::vector<Part> parts_of(const Trajectories& kept, const at::Tensor& advantage_B, const TokenAdvantages& tokens,
                              const MaskPlan& plan, bool unchanged_weights, Sum& sum) const;
-  void step(std::int64_t optimizer_steps, Part& part, Sum& sum);
+  at::Tensor step(std::int64_t optimizer_steps, Part& part, Sum& sum);
 
   const Model& model_;
   const Loaded<LossEstimator>& loss_;

@@ -29,8 +29,8 @@ namespace drift {
 namespace {
 
 constexpr const char* kHead = "value_head";
-const std::string kStatePrefix = "value.";
-const std::string kWeightPrefix = kStatePrefix + "weight.";
+const std::string kValueStatePrefix = "value.";
+const std::string kWeightPrefix = kValueStatePrefix + "weight.";
 
 at::Tensor zero_head(const Model& model) {
   const auto options = at::TensorOptions(model.dtype()).device(model.device());
@@ -201,7 +201,7 @@ std::vector<NamedTensor> ValueModel::state() const {
   std::vector<NamedTensor> state;
   for (const NamedTensor& one : parameters_)
     state.push_back({kWeightPrefix + one.name, one.tensor.detach().cpu().contiguous()});
-  for (NamedTensor& one : optimizer_.state()) state.push_back({kStatePrefix + one.name, std::move(one.tensor)});
+  for (NamedTensor& one : optimizer_.state()) state.push_back({kValueStatePrefix + one.name, std::move(one.tensor)});
   return state;
 }
 
@@ -218,8 +218,8 @@ void ValueModel::load_state(const std::vector<NamedTensor>& state) {
   }
   std::vector<NamedTensor> of_optimizer;
   for (const NamedTensor& one : state) {
-    if (one.name.starts_with(kStatePrefix) && !one.name.starts_with(kWeightPrefix))
-      of_optimizer.push_back({one.name.substr(kStatePrefix.size()), one.tensor});
+    if (one.name.starts_with(kValueStatePrefix) && !one.name.starts_with(kWeightPrefix))
+      of_optimizer.push_back({one.name.substr(kValueStatePrefix.size()), one.tensor});
   }
   optimizer_.load_state(of_optimizer);
 }

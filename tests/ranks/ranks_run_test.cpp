@@ -32,6 +32,36 @@ TEST_F(RanksRun, IsTheRunOfOneProcess) {
     EXPECT_TRUE(fs::exists(runs_.run("three") / entry.path().filename())) << entry.path().filename();
 }
 
+// Every rank has all responses and all log-probabilities; the first one writes them.
+TEST_F(RanksRun, InspectsAllResponsesOfAStep) {
+  ASSERT_EQ(runs_.train("one", "--steps 1").status, 0);
+  ASSERT_EQ(train(3, "three", "--steps 1").status, 0);
+  const auto inspected = [&](const std::string& name) {
+    return nlohmann::json::parse(test::read_file(runs_.run(name) / "inspect/step-000001.json"));
+  };
+  const auto got = inspected("three"), want = inspected("one");
+  ASSERT_EQ(got.at("groups").size(), want.at("groups").size());
+  for (std::size_t g = 0; g < want["groups"].size(); ++g) {
+    for (std::size_t b = 0; b < 4; ++b) {
+      const auto &here = got["groups"][g]["responses"][b], &there = want["groups"][g]["responses"][b];
+      for (const char* key : {"tokens", "reward", "commit_step"}) EXPECT_EQ(here.at(key), there.at(key)) << key;
+      ASSERT_EQ(here.contains("before"), there.contains("before"));
+      for (const char* key : {"before", "after"}) {
+        for (std::size_t i = 0; here.contains(key) && i < here[key].size(); ++i) {
+          if (there[key][i].is_number()) {
+            EXPECT_NEAR(here[key][i].get<double>(), there[key][i].get<double>(), 1e-3) << key;
+          }
+        }
+      }
+      for (const char* key : {"scored", "clipped", "dropped", "views"}) {
+        if (there.contains(key)) {
+          EXPECT_EQ(here.at(key), there[key]) << key;
+        }
+      }
+    }
+  }
+}
+
 TEST_F(RanksRun, GoesOnWithAnotherNumberOfRanks) {
   ASSERT_EQ(runs_.train("one", "--steps 6").status, 0);
   ASSERT_EQ(train(2, "changing", "--steps 2").status, 0);

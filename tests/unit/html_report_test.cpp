@@ -16,6 +16,8 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <cstdio>
+#include <filesystem>
 #include <regex>
 
 namespace drift {
@@ -212,6 +214,54 @@ TEST(Report, LinksTheReplaysThatAreThere) {
   const std::string page = run.report();
   EXPECT_EQ(markup_mistake(page), "");
   EXPECT_THAT(page, HasSubstr("<a href=\"replay_before.html\">before training</a>, <a href=\"replay_after.html\">"));
+}
+
+struct InspectedRun : WholeRun {
+  explicit InspectedRun(int steps) {
+    std::filesystem::create_directory(folder.path() / "inspect");
+    for (int step = 1; step <= steps; ++step) {
+      char name[32];
+      std::snprintf(name, sizeof name, "inspect/step-%06d.json", step);
+      write(name, "{\"step\":" + std::to_string(step) +
+                      R"(,"groups":[{"prompt":"</script><b>1 & 2</b>\u007f","item":"é"}]})");
+    }
+  }
+};
+
+TEST(Report, HoldsTheInspectedStepsAsDataThatIsNoMarkup) {
+  const std::string page = InspectedRun(2).report();
+  EXPECT_EQ(markup_mistake(page), "");
+  expect_needs_no_other_file(page);
+  EXPECT_THAT(page, HasSubstr("<h2>Groups of a step, token by token"));
+  EXPECT_THAT(page, HasSubstr("\\u003c/script\\u003e\\u003cb\\u003e1 \\u0026 2"));
+  EXPECT_THAT(page, Not(HasSubstr("<b>1")));
+  EXPECT_THAT(page, Not(HasSubstr("\x7f")));
+  EXPECT_THAT(WholeRun().report(), Not(HasSubstr("inspector"))) << "nothing of it where no step was inspected";
+}
+
+TEST(Report, OfManyInspectedStepsHoldsSomeBetweenTheFirstAndTheLast) {
+  const std::string page = InspectedRun(100).report();
+  EXPECT_THAT(page, HasSubstr("24 of 100 inspected steps"));
+  for (const char* step : {"\"step\":1}", "\"step\":100}"}) EXPECT_THAT(page, HasSubstr(step));
+}
+
+TEST(Report, LeavesOutInspectedStepsThatAreTooLargeForAPage) {
+  const InspectedRun run(2);
+  run.write("inspect/step-000001.json", "{\"step\":1,\"groups\":[\"" + std::string(9 << 20, 'x') + "\"]}");
+  EXPECT_THAT(run.report(), HasSubstr("1 of 2 inspected steps"));
+  std::filesystem::remove(run.folder.path() / "inspect/step-000002.json");
+  EXPECT_THAT(run.report(), HasSubstr("too large for a page"));
+}
+
+TEST(Report, NamesAnInspectedStepThatCannotBeRead) {
+  const InspectedRun run(2);
+  run.write("inspect/step-000002.json", "{\"step\":");
+  try {
+    run.report();
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("step-000002.json"));
+  }
 }
 
 class Replay : public testing::Test {

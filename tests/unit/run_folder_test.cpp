@@ -265,6 +265,16 @@ TEST_F(Run, MetricsAreCutToTheCheckpointsStep) {
   EXPECT_EQ(read_file(metrics), "");
 }
 
+TEST_F(Run, InspectionsOfLaterStepsAreForgotten) {
+  const RunFolder run = RunFolder::create(path());
+  run.forget_steps_after(-1);  // there are none
+  for (const std::int64_t step : {1, 25, 1000000}) run.write_inspection(step, "{}");
+  write_file(path() / "inspect/notes.txt", "");
+  run.forget_steps_after(25);
+  EXPECT_THAT(names_in(path() / "inspect"),
+              testing::UnorderedElementsAre("notes.txt", "step-000001.json", "step-000025.json"));
+}
+
 // Every write beyond `bytes` of a file fails, as it does when a disk is full.
 void limit_file_size(rlim_t bytes) {
   std::signal(SIGXFSZ, SIG_IGN);
