@@ -11,7 +11,7 @@ namespace drift {
 const std::vector<Command>& all_commands() {
   static const std::vector<Command> all = {train_command(),        pretrain_command(),       sweep_command(),
                                            eval_command(),         eval_diff_command(),      claims_command(),
-                                           report_command(),       fidelity_command(),       generate_command(),
+                                           report_command(),       watch_command(), fidelity_command(),       generate_command(),
                                            plan_command(),         rollout_verify_command(), model_info_command(),
                                            model_verify_command(), model_merge_command(),    model_random_command(),
                                            data_stats_command(),   data_show_command(),      data_check_command(),

@@ -42,6 +42,7 @@ const std::vector<Listed> kCommands = {
     {"eval diff", "RESULTS RESULTS"},
     {"claims", "CHECKPOINT_DIR"},
     {"report", "RUN..."},
+    {"watch", "RUN..."},
     {"fidelity", "CONFIG.toml"},
     {"generate", "CHECKPOINT_DIR"},
     {"plan", "RUN.toml"},
