@@ -41,7 +41,8 @@ std::vector<fs::path> watched_folders(const fs::path& folder) {
   for (const fs::path& place : {folder / "runs", folder}) {
     if (holds_a_run(folder) || !found.empty()) break;
     std::error_code failed;
-    for (fs::directory_iterator entry(place, failed); !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
+    for (fs::directory_iterator entry(place, failed); !failed && entry != fs::directory_iterator();
+         entry.increment(failed)) {
       if (holds_a_run(entry->path())) found.push_back(entry->path());
     }
   }
@@ -52,7 +53,8 @@ std::vector<fs::path> watched_folders(const fs::path& folder) {
 
 /// "runs/quickstart/" is called quickstart.
 std::string name_of_run(const fs::path& folder) {
-  return (folder.has_filename() ? folder : folder.parent_path()).filename().string();
+  std::error_code ignored;
+  return fs::weakly_canonical(folder, ignored).filename().string();
 }
 
 /// Every run that the arguments name. A sweep's may begin while it is watched.
@@ -61,27 +63,41 @@ class Watch {
   explicit Watch(std::vector<fs::path> arguments) : arguments_(std::move(arguments)) {}
 
   const std::vector<WatchedRun>& look() {
-    std::vector<RunWatch> watches;
-    for (const fs::path& argument : arguments_) {
-      for (const fs::path& folder : watched_folders(argument)) {
-        const auto known = std::ranges::find(watches_, folder, &RunWatch::folder);
-        watches.push_back(known != watches_.end() ? std::move(*known)
-                                                  : RunWatch(folder, name_of_run(folder), recorded_settings));
-      }
-    }
-    watches_ = std::move(watches);
+    find_runs();
     const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-    runs_.clear();
-    for (RunWatch& watch : watches_) {
-      watch.look(now);
-      runs_.push_back(watch.run());
-    }
+    for (std::size_t i = 0; i < runs_.size(); ++i) watches_[i].look(runs_[i], now);
     return runs_;
   }
 
  private:
-  std::vector<fs::path> arguments_;
-  std::vector<RunWatch> watches_;
+  void find_runs() {
+    std::vector<fs::path> folders;
+    for (const fs::path& argument : arguments_) {
+      for (const fs::path& folder : watched_folders(argument)) {
+        if (std::ranges::count(folders, folder) == 0) folders.push_back(folder);
+      }
+    }
+    if (folders == folders_) return;
+    std::vector<RunWatch> watches;
+    std::vector<WatchedRun> runs;
+    for (const fs::path& folder : folders) {
+      const auto known = std::ranges::find(folders_, folder);
+      if (known != folders_.end()) {
+        const auto place = known - folders_.begin();
+        watches.push_back(std::move(watches_.begin()[place]));
+        runs.push_back(std::move(runs_.begin()[place]));
+      } else {
+        watches.emplace_back(folder, recorded_settings);
+        runs.push_back({.name = name_of_run(folder)});
+      }
+    }
+    folders_ = std::move(folders);
+    watches_ = std::move(watches);
+    runs_ = std::move(runs);
+  }
+
+  std::vector<fs::path> arguments_, folders_;
+  std::vector<RunWatch> watches_;  ///< one a folder, as the runs
   std::vector<WatchedRun> runs_;
 };
 
@@ -161,9 +177,11 @@ int watch(const WatchOptions& options) {
 Command watch_command() {
   return make_command<WatchOptions>(
       {"watch", "runs in the terminal while they go on",
-       "A line for each run, and of the chosen one a curve, the seconds of each phase, the alarms and responses of the\n"
+       "A line for each run, and of the chosen one a curve, the seconds of each phase, the alarms and responses of "
+       "the\n"
        "last evaluation. Only reads the folders, so it works on any machine that sees them. A RUN is the folder of a\n"
-       "run, which need not be there yet, of a sweep, or of several runs. Keys: q quits, up and down choose the run, m\n"
+       "run, which need not be there yet, of a sweep, or of several runs. Keys: q quits, up and down choose the run, "
+       "m\n"
        "the metric of the curve, left and right the response. Without a terminal it prints once and ends.",
        "watch runs/quickstart"},
       watch, [](OptionList& list, WatchOptions& options) {

@@ -34,7 +34,7 @@ class MetricsTail {
   bool begin_again(std::vector<StepRecord>& steps);
 
   std::filesystem::path path_;
-  std::uint64_t read_ = 0;     ///< bytes of complete lines
+  std::uint64_t read_ = 0;      ///< bytes of complete lines
   std::string last_line_ = {};  ///< that ends there: if it no longer does, this is another file
   std::int64_t unreadable_ = 0;
 };

@@ -106,10 +106,10 @@ void restore(int number) { ::sigaction(number, &g_earlier[static_cast<std::size_
 
 Key key_in(std::string_view bytes) {
   static constexpr std::pair<std::string_view, Key> kKeys[] = {
-      {"\033[A", Key::kUp},    {"\033OA", Key::kUp},    {"k", Key::kUp},    {"\033[B", Key::kDown},
-      {"\033OB", Key::kDown},  {"j", Key::kDown},       {"\t", Key::kDown}, {"\033[C", Key::kRight},
-      {"\033OC", Key::kRight}, {"l", Key::kRight},      {"\033[D", Key::kLeft}, {"\033OD", Key::kLeft},
-      {"h", Key::kLeft},       {"m", Key::kMetric},     {"q", Key::kQuit},  {"Q", Key::kQuit}};
+      {"\033[A", Key::kUp},    {"\033OA", Key::kUp}, {"k", Key::kUp},        {"\033[B", Key::kDown},
+      {"\033OB", Key::kDown},  {"j", Key::kDown},    {"\t", Key::kDown},     {"\033[C", Key::kRight},
+      {"\033OC", Key::kRight}, {"l", Key::kRight},   {"\033[D", Key::kLeft}, {"\033OD", Key::kLeft},
+      {"h", Key::kLeft},       {"m", Key::kMetric},  {"q", Key::kQuit},      {"Q", Key::kQuit}};
   for (const auto& [name, key] : kKeys) {
     if (bytes.starts_with(name)) return key;
   }

@@ -43,7 +43,8 @@ std::vector<double> means_along(const std::vector<double>& x, const std::vector<
     sum[part] += y[i];
     ++known[part];
   }
-  for (std::size_t part = 0; part < sum.size(); ++part) sum[part] = known[part] > 0 ? sum[part] / known[part] : kUnknown;
+  for (std::size_t part = 0; part < sum.size(); ++part)
+    sum[part] = known[part] > 0 ? sum[part] / known[part] : kUnknown;
   return sum;
 }
 
@@ -97,7 +98,8 @@ void connect(DotCanvas& canvas, int x0, int y0, int x1, int y1) {
   const int parts = std::max(x1 - x0, std::abs(y1 - y0));
   for (int part = 0; part <= parts; ++part) {
     const double way = parts == 0 ? 0 : static_cast<double>(part) / parts;
-    canvas.set(x0 + static_cast<int>(std::lround(way * (x1 - x0))), y0 + static_cast<int>(std::lround(way * (y1 - y0))));
+    canvas.set(x0 + static_cast<int>(std::lround(way * (x1 - x0))),
+               y0 + static_cast<int>(std::lround(way * (y1 - y0))));
   }
 }
 

@@ -45,12 +45,14 @@ Lines curve_lines(const WatchedRun& run, const WatchView& view, int columns, int
 
 Lines profile_lines(const WatchedRun& run, const WatchView& view) {
   const std::size_t count = std::min(run.steps.size(), kStepsOfProfile);
-  const std::vector<PhaseShare> shares = phase_shares({run.steps.end() - static_cast<std::ptrdiff_t>(count), run.steps.end()});
+  const std::vector<PhaseShare> shares =
+      phase_shares({run.steps.end() - static_cast<std::ptrdiff_t>(count), run.steps.end()});
   if (shares.empty()) return {};
   TextTable table{.is_number = {false, true, true, false}};
   for (const PhaseShare& share : shares) {
     const auto percent = static_cast<std::int64_t>(std::lround(100 * share.share));
-    table.rows.push_back({phase_name(share.name), format_seconds(share.mean_seconds), format_percent(share.share) + " %",
+    table.rows.push_back({phase_name(share.name), format_seconds(share.mean_seconds),
+                          format_percent(share.share) + " %",
                           progress_bar(view.unicode, view.color, percent, 100, kPhaseBar)});
   }
   Lines lines = {styled("a step's time", Style::kStrong, view.color)};
@@ -84,8 +86,9 @@ Lines alarm_lines(const WatchedRun& run, const WatchView& view, int most) {
   const auto shown = std::min<std::size_t>(run.alarms.size(), static_cast<std::size_t>(most - 1));
   for (std::size_t i = run.alarms.size() - shown; i < run.alarms.size(); ++i) {
     const Alarm& alarm = run.alarms[i];
-    lines.push_back("  " + styled("step " + std::to_string(alarm.step) + ": " + alarm.doc->title, Style::kWarning, view.color) +
-                    ": " + on_one_line(alarm.found) + "; " + alarm.doc->advice);
+    lines.push_back(
+        "  " + styled("step " + std::to_string(alarm.step) + ": " + alarm.doc->title, Style::kWarning, view.color) +
+        ": " + on_one_line(alarm.found) + "; " + alarm.doc->advice);
   }
   return lines;
 }
@@ -144,8 +147,9 @@ Lines samples_of(const WatchedRun& run, const WatchView& view, int most) {
     if (view.rows == 0 && i == kSnapshotSamples) break;
     if (std::ssize(lines) + std::ssize(sample) + 1 > most) break;
     if (lines.empty())
-      lines.push_back(styled("responses of the last evaluation", Style::kStrong, view.color) + "  " +
-                      styled(std::to_string(view.sample % count + 1) + " of " + std::to_string(count), Style::kFaint, view.color));
+      lines.push_back(
+          styled("responses of the last evaluation", Style::kStrong, view.color) + "  " +
+          styled(std::to_string(view.sample % count + 1) + " of " + std::to_string(count), Style::kFaint, view.color));
     append(lines, sample);
   }
   return lines;

@@ -16,9 +16,9 @@ struct WatchView {
   int rows = 0;  ///< of the terminal; 0: as many as it takes, and no line about keys
   bool unicode = true;
   bool color = false;
-  std::size_t run = 0;          ///< the one whose curve, profile, responses and alarms are shown
-  std::size_t sample = 0;       ///< the first of its responses
-  std::string metric = {};      ///< that the curve shows; one that the run does not have: the first that it has
+  std::size_t run = 0;      ///< the one whose curve, profile, responses and alarms are shown
+  std::size_t sample = 0;   ///< the first of its responses
+  std::string metric = {};  ///< that the curve shows; one that the run does not have: the first that it has
 };
 
 /// What `m` goes through: the metrics that are known of a run, what matters most first.

@@ -60,9 +60,9 @@ std::string name_cell(const WatchedRun& run, const WatchView& view, bool chosen,
 }
 
 std::vector<RunColumn> run_columns(const std::vector<WatchedRun>& runs, const WatchView& view) {
-  std::vector<RunColumn> columns = {{"run", 0, false},  {"state", 0, false},   {"step", 1, false}, {"reward", 2, true},
-                                    {"solved", 3, true}, {"held-out", 4, true}, {"rate", 6, true},  {"left", 5, true},
-                                    {"alarms", 7, true}};
+  std::vector<RunColumn> columns = {{"run", 0, false},   {"state", 0, false}, {"step", 1, false},
+                                    {"reward", 2, true}, {"solved", 3, true}, {"held-out", 4, true},
+                                    {"rate", 6, true},   {"left", 5, true},   {"alarms", 7, true}};
   const std::string metric = view.run < runs.size() ? shown_metric(runs[view.run], view) : "";
   columns.push_back({on_one_line(metric), 8, false});
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -92,7 +92,8 @@ std::vector<RunColumn> fitting_columns(std::vector<RunColumn> columns, int avail
     for (const RunColumn& column : columns) sum += column.width() + kBetweenRunColumns;
     return static_cast<int>(sum - kBetweenRunColumns);
   };
-  while (columns.size() > 2 && width() > available) columns.erase(std::ranges::max_element(columns, {}, &RunColumn::rank));
+  while (columns.size() > 2 && width() > available)
+    columns.erase(std::ranges::max_element(columns, {}, &RunColumn::rank));
   return columns;
 }
 
@@ -118,10 +119,22 @@ double last_watched(const WatchedRun& run, const std::string& metric) {
 }
 
 std::vector<std::string> watched_metrics(const WatchedRun& run) {
-  std::vector<std::string> names = {"reward",         "held_out",     "solved",      "loss",
-                                    "response_length", "token_surprisal", "grad_norm",   "live_groups",
-                                    "same_responses", "rollout_gap",  "value_loss",  "value_explained_variance",
-                                    "tokens_per_second", "seconds",   "learning_rate", "rank_idle"};
+  std::vector<std::string> names = {"reward",
+                                    "held_out",
+                                    "solved",
+                                    "loss",
+                                    "response_length",
+                                    "token_surprisal",
+                                    "grad_norm",
+                                    "live_groups",
+                                    "same_responses",
+                                    "rollout_gap",
+                                    "value_loss",
+                                    "value_explained_variance",
+                                    "tokens_per_second",
+                                    "seconds",
+                                    "learning_rate",
+                                    "rank_idle"};
   std::set<std::string> others;
   for (const StepRecord& step : run.steps) {
     for (const auto& [label, value] : step.reward_parts) others.insert("reward." + label);
@@ -144,7 +157,8 @@ std::vector<std::string> watched_table(const std::vector<WatchedRun>& runs, cons
   for (std::size_t row = 0; row <= shown; ++row) {
     for (std::size_t at = 0; at < columns.size(); ++at) {
       const RunColumn& column = columns[at];
-      const std::string cell = row == 0 ? styled(column.title, Style::kFaint, view.color) : column.cells[begin + row - 1];
+      const std::string cell =
+          row == 0 ? styled(column.title, Style::kFaint, view.color) : column.cells[begin + row - 1];
       lines[row] += std::string(at == 0 ? 0 : kBetweenRunColumns, ' ') + aligned(cell, column.width(), column.number);
     }
     if (!view.color) lines[row].erase(lines[row].find_last_not_of(' ') + 1);

@@ -76,10 +76,8 @@ double watched_value(const StepRecord& step, const std::string& metric) {
   return step.value(metric);
 }
 
-RunWatch::RunWatch(fs::path folder, std::string name, ReadSettings read_settings)
-    : folder_(std::move(folder)), read_settings_(std::move(read_settings)), metrics_(folder_ / "metrics.jsonl") {
-  run_.name = std::move(name);
-}
+RunWatch::RunWatch(fs::path folder, ReadSettings read_settings)
+    : folder_(std::move(folder)), read_settings_(std::move(read_settings)), metrics_(folder_ / "metrics.jsonl") {}
 
 bool RunWatch::changed(const char* file) {
   std::string now = stamp_of(folder_ / file);
@@ -89,57 +87,57 @@ bool RunWatch::changed(const char* file) {
   return true;
 }
 
-void RunWatch::look(double now) {
-  run_.trouble.clear();
+void RunWatch::look(WatchedRun& run, double now) {
+  run.trouble.clear();
   bool limits_changed = false;
   const auto attempt = [&](const char* file, const auto& read) {
     try {
       read();
     } catch (const std::exception& error) {  // half of a file, perhaps: it is read again
       stamps_.erase(file);
-      run_.trouble = error.what();
+      run.trouble = error.what();
     }
   };
   attempt("config.toml", [&] {
     if (!changed("config.toml") || stamps_["config.toml"].empty()) return;
     const WatchedSettings settings = read_settings_(folder_ / "config.toml");
-    run_.steps_planned = settings.steps;
+    run.steps_planned = settings.steps;
     limits_ = settings.limits;
     limits_changed = true;
   });
-  if (metrics_.look(run_.steps) || limits_changed) run_.alarms = alarms_of(run_.steps, limits_);
-  run_.unreadable = metrics_.unreadable();
+  if (metrics_.look(run.steps) || limits_changed) run.alarms = alarms_of(run.steps, limits_);
+  run.unreadable = metrics_.unreadable();
   attempt("summary.json", [&] {
-    if (changed("summary.json")) read_summary();
+    if (changed("summary.json")) read_summary(run);
   });
   attempt("samples.json", [&] {
-    if (changed("samples.json")) read_samples();
+    if (changed("samples.json")) read_samples(run);
   });
-  run_.quiet = seconds_quiet(now);
-  run_.state = state();
+  run.quiet = seconds_quiet(now);
+  run.state = state_of(run);
 }
 
-void RunWatch::read_summary() {
+void RunWatch::read_summary(WatchedRun& run) {
   status_.clear();
-  run_.error.clear();
+  run.error.clear();
   if (stamps_["summary.json"].empty()) return;
   const nlohmann::json summary = read_json_object(folder_ / "summary.json");
   status_ = text_at(summary, "status");
-  run_.error = text_at(summary, "error");
+  run.error = text_at(summary, "error");
   const double step = json_number(summary, "steps");
   status_step_ = std::isnan(step) ? 0 : static_cast<std::int64_t>(step);
 }
 
-void RunWatch::read_samples() {
-  run_.samples.clear();
-  if (stamps_["samples.json"].empty()) return;
+void RunWatch::read_samples(WatchedRun& run) const {
+  run.samples.clear();
+  if (stamps_.at("samples.json").empty()) return;
   const auto samples = nlohmann::json::parse(read_json_text(folder_ / "samples.json"));
   for (const nlohmann::json& sample : samples) {
-    if (sample.is_object()) run_.samples.push_back(watched_sample(sample));
+    if (sample.is_object()) run.samples.push_back(watched_sample(sample));
   }
 }
 
-WatchedState RunWatch::state() const {
+WatchedState RunWatch::state_of(const WatchedRun& run) const {
   bool is_held = false;
   try {
     is_held = FolderLock::holder(folder_).has_value();
@@ -147,14 +145,14 @@ WatchedState RunWatch::state() const {
   }
   if (is_held) return WatchedState::kRunning;
   // After --resume the summary of the earlier start stays until the first step.
-  if (status_step_ == run_.last_step()) {
+  if (status_step_ == run.last_step()) {
     if (status_ == "finished") return WatchedState::kFinished;
     if (status_ == "interrupted") return WatchedState::kStopped;
     if (status_ == "failed") return WatchedState::kFailed;
   }
-  if (std::isnan(run_.quiet)) return WatchedState::kAwaited;
+  if (std::isnan(run.quiet)) return WatchedState::kAwaited;
   // A lock that another machine holds may not be seen here; one of this machine is.
-  return FolderLock::was_of_this_host(folder_) || run_.is_quiet() ? WatchedState::kLost : WatchedState::kRunning;
+  return FolderLock::was_of_this_host(folder_) || run.is_quiet() ? WatchedState::kLost : WatchedState::kRunning;
 }
 
 double RunWatch::seconds_quiet(double now) const {
@@ -162,7 +160,8 @@ double RunWatch::seconds_quiet(double now) const {
   for (const char* file : {"metrics.jsonl", "log.txt", "summary.json", "config.toml"}) {
     struct stat found {};
     if (::stat((folder_ / file).c_str(), &found) != 0) continue;
-    const double written = static_cast<double>(found.st_mtim.tv_sec) + 1e-9 * static_cast<double>(found.st_mtim.tv_nsec);
+    const double written =
+        static_cast<double>(found.st_mtim.tv_sec) + 1e-9 * static_cast<double>(found.st_mtim.tv_nsec);
     if (std::isnan(latest) || written > latest) latest = written;
   }
   return std::isnan(latest) ? kUnknown : std::max(0.0, now - latest);  // clocks differ

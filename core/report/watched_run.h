@@ -46,10 +46,10 @@ struct WatchedRun {
   std::vector<StepRecord> steps;
   std::vector<Alarm> alarms;
   std::vector<WatchedSample> samples;
-  std::string error;             ///< why it failed
-  double quiet = kUnknown;       ///< seconds since it wrote anything
-  std::int64_t unreadable = 0;   ///< lines of its metrics
-  std::string trouble;           ///< why a file cannot be read; empty: all can
+  std::string error;            ///< why it failed
+  double quiet = kUnknown;      ///< seconds since it wrote anything
+  std::int64_t unreadable = 0;  ///< lines of its metrics
+  std::string trouble;          ///< why a file cannot be read; empty: all can
 
   /// Of the last step that is finished; 0: none.
   std::int64_t last_step() const { return steps.empty() ? 0 : steps.back().step; }
@@ -70,24 +70,22 @@ class RunWatch {
   using ReadSettings = std::function<WatchedSettings(const std::filesystem::path& config)>;
 
   /// @param read_settings  what a config.toml says; may throw an Error
-  RunWatch(std::filesystem::path folder, std::string name, ReadSettings read_settings);
+  RunWatch(std::filesystem::path folder, ReadSettings read_settings);
 
+  /// @param run  as the last look left it
   /// @param now  seconds since the epoch
-  void look(double now);
-  const WatchedRun& run() const { return run_; }
-  const std::filesystem::path& folder() const { return folder_; }
+  void look(WatchedRun& run, double now);
 
  private:
   bool changed(const char* file);
-  void read_summary();
-  void read_samples();
-  WatchedState state() const;
+  void read_summary(WatchedRun& run);
+  void read_samples(WatchedRun& run) const;
+  WatchedState state_of(const WatchedRun& run) const;
   double seconds_quiet(double now) const;
 
   std::filesystem::path folder_;
   ReadSettings read_settings_;
   MetricsTail metrics_;
-  WatchedRun run_;
   AlarmLimits limits_;
   std::map<std::string, std::string> stamps_;  ///< of files when they were read
   std::string status_;                         ///< of summary.json, and the step that it is about
