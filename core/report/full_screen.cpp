@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <cmath>
 #include <csignal>
-#include <cstring>
 #include <string_view>
+#include <utility>
 
 namespace drift {
 namespace {
@@ -119,7 +119,8 @@ Key key_in(std::string_view bytes) {
 }  // namespace
 
 FullScreen::FullScreen() {
-  g_ending = g_stale = 0;
+  g_ending = 0;
+  g_stale = 0;
   g_has_input = ::isatty(STDIN_FILENO) == 1 && ::tcgetattr(STDIN_FILENO, &g_before) == 0;
   if (::pipe2(g_wake.data(), O_CLOEXEC | O_NONBLOCK) != 0) g_wake = {-1, -1};
   for (const int number : kEnding) handle(number, on_ending, 0);

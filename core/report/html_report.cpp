@@ -6,8 +6,10 @@
 #include <core/report/format.h>
 #include <core/report/html.h>
 #include <core/report/html_curves.h>
+#include <core/report/html_live.h>
 #include <core/report/html_page.h>
 #include <core/report/html_samples.h>
+#include <core/report/html_style.h>
 #include <core/report/html_tables.h>
 #include <core/report/profile.h>
 #include <core/report/svg_chart.h>
@@ -34,6 +36,7 @@ struct Run {
   std::string plugins;
   std::string samples;
   std::string replays;
+  std::string live;  // empty: the run has ended
 };
 
 // `use` gets the parsed file; an error that it finds is the file's.
@@ -183,14 +186,15 @@ std::string page(const Run& run) {
   std::string hero = held_out_card(run.summary.value("held_out", Json::object()), cost_line(run.summary));
   if (hero.empty()) hero = training_card(run.steps);
   return html_page(run.name, subtitle(run.summary),
-                   "<div class=\"hero\">" + hero + profile_card(run.steps) + "</div>\n" +
+                   run.live + "<div class=\"hero\">" + hero + profile_card(run.steps) + "</div>\n" +
                        html_section("Alarms", alarm_list(run.alarms), "card alarms", "marked in the curves") +
                        html_section("Curves", html_curves(run.steps, run.summary, run.alarms), "charts",
                                     curves_note(run.steps.size())) +
                        html_section("Responses and the order in which they were written",
                                     run.samples.empty() ? "" : run.replays + run.samples) +
                        html_section("The run", html_facts(run.summary)) +
-                       html_section("Settings", run.settings, "sections") + html_section("Plugins", run.plugins));
+                       html_section("Settings", run.settings, "sections") + html_section("Plugins", run.plugins),
+                   {}, std::string(kReportScript) + kLiveScript);
 }
 
 }  // namespace
@@ -204,6 +208,7 @@ void write_report(const std::filesystem::path& run_folder, const AlarmLimits& li
     summary.get_ref<const Json::object_t&>();  // throws if it is something else
     run.summary = summary;
   });
+  if (run.summary.value("status", Json()) == "unfinished") run.live = live_line(run.steps, last_sign_of(run_folder));
   with_json<Json>(run_folder / "plugins.json", [&](Json& plugins) { run.plugins = html_rows(plugins); });
   with_json<nlohmann::json>(run_folder / "samples.json",
                             [&](nlohmann::json& samples) { run.samples = html_samples(samples); });
