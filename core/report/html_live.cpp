@@ -19,8 +19,10 @@ constexpr double kLongestSteps = 10;
 double believed_silence(const std::vector<StepRecord>& steps) {
   double longest = 0;
   for (const StepRecord& step : steps) {
-    const double trained = step.seconds ? step.seconds->total : 0, evaluated = step.held_out ? step.held_out->seconds : 0;
-    for (const double seconds : {trained, evaluated}) longest = std::isnan(seconds) ? longest : std::max(longest, seconds);
+    const double trained = step.seconds ? step.seconds->total : 0,
+                 evaluated = step.held_out ? step.held_out->seconds : 0;
+    for (const double seconds : {trained, evaluated})
+      longest = std::isnan(seconds) ? longest : std::max(longest, seconds);
   }
   return std::max(kShortestSilence, kLongestSteps * longest);
 }
@@ -31,7 +33,8 @@ std::string live_line(const std::vector<StepRecord>& steps, double written) {
   const auto seconds = static_cast<std::time_t>(written);
   std::tm utc{};
   std::array<char, 64> date{};
-  if (::gmtime_r(&seconds, &utc) == nullptr || std::strftime(date.data(), date.size(), "%F %T UTC", &utc) == 0) return {};
+  if (::gmtime_r(&seconds, &utc) == nullptr || std::strftime(date.data(), date.size(), "%F %T UTC", &utc) == 0)
+    return {};
   const std::string step = steps.empty() ? "" : " after step " + std::to_string(steps.back().step);
   return "<p class=\"live\" data-written=\"" + format_decimal(written, 0) + "\" data-every=\"" +
          format_decimal(kSecondsBetweenPages, 0) + "\" data-silence=\"" + format_decimal(believed_silence(steps), 0) +

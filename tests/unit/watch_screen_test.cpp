@@ -113,8 +113,7 @@ TEST(TextSpark, IsOneLine) {
 TEST(WatchScreen, ASnapshotShowsAllOfARun) {
   WatchedRun run = a_run("quick", 8);
   run.samples = {a_sample()};
-  EXPECT_EQ(text_of(watch_lines({run}, ascii(100))),
-            "");
+  EXPECT_EQ(text_of(watch_lines({run}, ascii(100))), "");
 }
 
 TEST(WatchScreen, EveryRunHasALineAndTheChosenOneAPointer) {
@@ -184,15 +183,18 @@ TEST(WatchScreen, ShowsTheMetricThatWasChosen) {
 TEST(WatchScreen, ShowsAlarmsWithWhatToTry) {
   WatchedRun run = a_run("quick", 8);
   run.alarms = {{.step = 7, .doc = &alarm_docs().front(), .found = "12 tokens, 48 at first"}};
-  EXPECT_THAT(text_of(watch_lines({run}, ascii(300))),
-              AllOf(HasSubstr("\nalarms\n  step 7: " + std::string(alarm_docs().front().title) + ": 12 tokens, 48 at first; "),
-                    HasSubstr(alarm_docs().front().advice)));
+  EXPECT_THAT(
+      text_of(watch_lines({run}, ascii(300))),
+      AllOf(HasSubstr("\nalarms\n  step 7: " + std::string(alarm_docs().front().title) + ": 12 tokens, 48 at first; "),
+            HasSubstr(alarm_docs().front().advice)));
 }
 
 TEST(WatchScreen, TextsOfFilesCannotMoveTheCursor) {
   WatchedRun run = a_run("evil\033[2J", 8);
   WatchedSample sample = a_sample();
-  sample.prompt = sample.response = sample.reason = "a\033]0;title\007\rb\xc2\x9b" "31m";
+  sample.prompt = sample.response = sample.reason =
+      "a\033]0;title\007\rb\xc2\x9b"
+      "31m";
   run.samples = {sample};
   run.error = run.trouble = "c\033[1;1H";
   run.state = WatchedState::kFailed;
@@ -213,7 +215,8 @@ TEST(WatchScreen, ColoursAreNoCharacters) {
   coloured.color = true;
   std::vector<std::string> without;
   for (std::string line : watch_lines({run}, coloured)) {
-    for (auto at = line.find('\033'); at != std::string::npos; at = line.find('\033')) line.erase(at, line.find('m', at) + 1 - at);
+    for (auto at = line.find('\033'); at != std::string::npos; at = line.find('\033'))
+      line.erase(at, line.find('m', at) + 1 - at);
     line.erase(line.find_last_not_of(' ') + 1);
     without.push_back(line);
   }

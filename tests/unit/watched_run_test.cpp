@@ -160,9 +160,9 @@ TEST(RunWatch, WhoHoldsTheLockRuns) {
 TEST(RunWatch, TheSummarySaysHowARunEnded) {
   Watched run;
   run.write("metrics.jsonl", line(1) + line(2));
-  for (const auto& [status, state] : {std::pair("finished", WatchedState::kFinished),
-                                      std::pair("interrupted", WatchedState::kStopped),
-                                      std::pair("failed", WatchedState::kFailed)}) {
+  for (const auto& [status, state] :
+       {std::pair("finished", WatchedState::kFinished), std::pair("interrupted", WatchedState::kStopped),
+        std::pair("failed", WatchedState::kFailed)}) {
     run.write("summary.json", std::string("{\"steps\": 2, \"status\": \"") + status + "\", \"error\": \"out\"}");
     EXPECT_EQ(run.state(), state);
   }
