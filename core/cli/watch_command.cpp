@@ -1,5 +1,6 @@
 #include <core/cli/command.h>
 #include <core/cli/recorded_settings.h>
+#include <core/compare/run_lines.h>
 #include <core/report/full_screen.h>
 #include <core/report/terminal.h>
 #include <core/report/watch_screen.h>
@@ -11,7 +12,10 @@
 #include <chrono>
 #include <filesystem>
 #include <iostream>
+#include <map>
+#include <string>
 #include <system_error>
+#include <vector>
 
 namespace drift {
 namespace {
@@ -57,6 +61,20 @@ std::string name_of_run(const fs::path& folder) {
   return fs::weakly_canonical(folder, ignored).filename().string();
 }
 
+/// What the runs of a sweep differ in, by their folders, whose names are checksums. Empty if they cannot be compared
+/// yet.
+std::map<fs::path, std::string> sweep_labels(const fs::path& sweep) {
+  std::map<fs::path, std::string> labels;
+  try {
+    for (const RunLine& line : run_lines(std::vector<std::string>{sweep.string()})) {
+      for (const ComparedRun& run : line.runs)
+        labels[run.folder] = line.label + (line.runs.size() > 1 ? ", seed " + std::to_string(run.seed) : "");
+    }
+  } catch (const std::exception&) {  // files that are being written
+  }
+  return labels;
+}
+
 /// Every run that the arguments name. A sweep's may begin while it is watched.
 class Watch {
  public:
@@ -89,6 +107,13 @@ class Watch {
       } else {
         watches.emplace_back(folder, recorded_settings);
         runs.push_back({.name = name_of_run(folder)});
+      }
+    }
+    for (const fs::path& argument : arguments_) {
+      if (holds_a_run(argument) || !is_file(argument / "runs")) continue;
+      const auto labels = sweep_labels(argument);
+      for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (const auto label = labels.find(folders[i]); label != labels.end()) runs[i].name = label->second;
       }
     }
     folders_ = std::move(folders);

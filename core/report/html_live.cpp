@@ -38,7 +38,7 @@ std::string live_line(const std::vector<StepRecord>& steps, double written) {
   const std::string step = steps.empty() ? "" : " after step " + std::to_string(steps.back().step);
   return "<p class=\"live\" data-written=\"" + format_decimal(written, 0) + "\" data-every=\"" +
          format_decimal(kSecondsBetweenPages, 0) + "\" data-silence=\"" + format_decimal(believed_silence(steps), 0) +
-         "\">The run goes on. This page shows it" + step + ", at " + date.data() + ".<output></output></p>\n";
+         "\">Written" + step + ", at " + date.data() + "; the run had not ended.<output></output></p>\n";
 }
 
 double last_sign_of(const std::filesystem::path& run_folder) {
@@ -67,10 +67,10 @@ const char* const kLiveScript = R"js(
   const silent = Date.now() / 1000 - live.dataset.written, note = live.querySelector('output');
   if (silent > live.dataset.silence) {
     note.textContent = ' Nothing has come for ' + Math.round(silent / 60) + ' minutes: the run may have ended without ' +
-      'a word. The page no longer loads itself.';
+      'a word. This page no longer loads itself.';
     return;
   }
-  note.textContent = ' It loads itself every ' + live.dataset.every + ' s.';
+  note.textContent = ' This page loads itself every ' + live.dataset.every + ' s.';
   const again = () => {
     if (document.hidden || String(getSelection()) !== '') return setTimeout(again, 1000);
     try {

@@ -55,7 +55,7 @@ std::string percent_cell(double fraction) { return std::isnan(fraction) ? "-" : 
 
 std::string name_cell(const WatchedRun& run, const WatchView& view, bool chosen, bool alone) {
   const char* pointer = view.unicode ? "▸ " : "> ";
-  const std::string name = truncate_to_width(on_one_line(run.name), view.columns / 3);
+  const std::string name = truncate_to_width(on_one_line(run.name), view.columns * 2 / 5);
   return (alone ? "" : chosen ? pointer : "  ") + styled(name, chosen ? Style::kStrong : Style::kPlain, view.color);
 }
 

@@ -243,7 +243,12 @@ TEST_F(WatchCommand, PrintsOnceWithoutATerminal) {
 
 TEST_F(WatchCommand, TheFolderOfASweepIsItsRuns) {
   const RunFolder first = begin("grid/runs/a"), second = begin("grid/runs/b");
-  EXPECT_THAT(watch("grid").output, AllOf(HasSubstr("\n> a "), HasSubstr("\n  b ")));
+  const std::string pointer = test::in_utf8_locale() ? "▸ " : "> ";
+  EXPECT_THAT(watch("grid").output, AllOf(HasSubstr("\n" + pointer + "a "), HasSubstr("\n  b ")));
+  second.write_file("config.toml", "[train]\nsteps = 4\nlearning_rate = 0.5\n");
+  first.append_metrics(step(1));
+  second.append_metrics(step(1));
+  EXPECT_THAT(watch("grid").output, HasSubstr("learning_rate=0.5")) << "their folders' names are checksums";
 }
 
 TEST(WatchedTraining, ShowsWhatTrainingWrote) {
