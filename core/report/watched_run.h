@@ -28,7 +28,7 @@ enum class WatchedState {
 /// A response of the last evaluation. Texts are as the model wrote them.
 struct WatchedSample {
   std::int64_t step = 0;
-  std::string prompt, response, reason;
+  std::string prompt = {}, response = {}, reason = {};
   double reward = kUnknown;
   bool solved = false;
 };
@@ -36,20 +36,20 @@ struct WatchedSample {
 /// What is needed of a run's config.toml.
 struct WatchedSettings {
   std::int64_t steps = 0;  ///< number of the last one; 0: not known
-  AlarmLimits limits;
+  AlarmLimits limits = {};
 };
 
 struct WatchedRun {
-  std::string name;
+  std::string name = {};
   WatchedState state = WatchedState::kAwaited;
   std::int64_t steps_planned = 0;  ///< 0: not known
-  std::vector<StepRecord> steps;
-  std::vector<Alarm> alarms;
-  std::vector<WatchedSample> samples;
-  std::string error;            ///< why it failed
+  std::vector<StepRecord> steps = {};
+  std::vector<Alarm> alarms = {};
+  std::vector<WatchedSample> samples = {};
+  std::string error = {};       ///< why it failed
   double quiet = kUnknown;      ///< seconds since it wrote anything
   std::int64_t unreadable = 0;  ///< lines of its metrics
-  std::string trouble;          ///< why a file cannot be read; empty: all can
+  std::string trouble = {};     ///< why a file cannot be read; empty: all can
 
   /// Of the last step that is finished; 0: none.
   std::int64_t last_step() const { return steps.empty() ? 0 : steps.back().step; }
