@@ -103,10 +103,8 @@ void connect(DotCanvas& canvas, int x0, int y0, int x1, int y1) {
   }
 }
 
-DotCanvas drawn_curve(const std::vector<double>& x, const std::vector<double>& y, const Extent& extent, int columns,
-                      int rows, bool unicode) {
-  DotCanvas canvas(columns, rows, unicode);
-  const std::vector<double> means = means_along(x, y, canvas.width());
+/// @param means  one for each column of dots
+void draw_curve(DotCanvas& canvas, const std::vector<double>& means, const Extent& extent) {
   int last_x = -1, last_y = 0;
   for (int at = 0; at < canvas.width(); ++at) {
     const double mean = means[static_cast<std::size_t>(at)];
@@ -117,17 +115,19 @@ DotCanvas drawn_curve(const std::vector<double>& x, const std::vector<double>& y
     if (last_x >= 0) connect(canvas, last_x, last_y, at, height);
     last_x = at, last_y = height;
   }
-  return canvas;
 }
 
 }  // namespace
 
 std::vector<std::string> text_curve(const std::vector<double>& x, const std::vector<double>& y, int columns, int rows,
                                     bool unicode) {
-  const Extent extent = extent_of(y);
-  if (std::isnan(extent.low) || columns < kFewestColumns || rows < kFewestRows) return {};
-  const int inner = columns - kLabelColumns - 2, high = rows - 1;
-  const DotCanvas canvas = drawn_curve(x, y, extent, inner, high, unicode);
+  if (x.empty() || columns < kFewestColumns || rows < kFewestRows) return {};
+  const int high = rows - 1;
+  DotCanvas canvas(columns - kLabelColumns - 2, high, unicode);
+  const std::vector<double> means = means_along(x, y, canvas.width());
+  const Extent extent = extent_of(means);
+  if (std::isnan(extent.low)) return {};
+  draw_curve(canvas, means, extent);
   std::vector<std::string> lines;
   for (int row = 0; row < high; ++row) {
     const bool labelled = row == 0 || row == high - 1 || (high >= 7 && row == (high - 1) / 2);
@@ -147,12 +147,13 @@ std::vector<std::string> text_curve(const std::vector<double>& x, const std::vec
 std::string text_spark(const std::vector<double>& y, int columns, bool unicode) {
   static constexpr std::array<const char*, 8> kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   static constexpr std::array<const char*, 5> kLetters = {"_", ".", "-", "=", "#"};
-  const Extent extent = extent_of(y);
-  if (std::isnan(extent.low) || columns < 1) return {};
+  if (y.empty() || columns < 1) return {};
   std::vector<double> x(y.size());
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i);
+  const std::vector<double> means = means_along(x, y, std::min(columns, static_cast<int>(y.size())));
+  const Extent extent = extent_of(means);
   std::string text;
-  for (const double mean : means_along(x, y, std::min(columns, static_cast<int>(y.size())))) {
+  for (const double mean : means) {
     if (std::isnan(mean)) continue;
     const double place = (mean - extent.low) / (extent.high - extent.low);
     const auto level = [&](std::size_t count) {

@@ -18,7 +18,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-constexpr int kProfileColumns = 44, kNarrowestCurve = 40, kPhaseBar = 12;
+constexpr int kProfileColumns = 48, kNarrowestCurve = 40, kPhaseBar = 12;
 constexpr std::size_t kStepsOfProfile = 20;
 constexpr int kCurveRows = 11, kSnapshotSamples = 2, kSampleRows = 6;  // where the rows are not limited
 constexpr int kUnlimited = 1 << 20;
@@ -48,16 +48,18 @@ Lines profile_lines(const WatchedRun& run, const WatchView& view) {
   const std::vector<PhaseShare> shares =
       phase_shares({run.steps.end() - static_cast<std::ptrdiff_t>(count), run.steps.end()});
   if (shares.empty()) return {};
-  TextTable table{.is_number = {false, true, true, false}};
+  TextTable table{.is_number = {false, true, true}};
+  Lines bars;
   for (const PhaseShare& share : shares) {
+    if (share.mean_seconds <= 0) continue;
     const auto percent = static_cast<std::int64_t>(std::lround(100 * share.share));
-    table.rows.push_back({phase_name(share.name), format_seconds(share.mean_seconds),
-                          format_percent(share.share) + " %",
-                          progress_bar(view.unicode, view.color, percent, 100, kPhaseBar)});
+    table.rows.push_back(
+        {phase_name(share.name), format_seconds(share.mean_seconds), format_percent(share.share) + " %"});
+    bars.push_back("  " + progress_bar(view.unicode, view.color, percent, 100, kPhaseBar));
   }
   Lines lines = {styled("a step's time", Style::kStrong, view.color)};
   std::istringstream text(to_text(table));
-  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  for (std::string line; std::getline(text, line);) lines.push_back(line + bars[lines.size() - 1]);
   return lines;
 }
 
