@@ -16,6 +16,7 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <functional>
 #include <optional>
 #include <regex>
 #include <string>
@@ -28,6 +29,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
+constexpr const char* kEnters = "\033[?1049h";
 constexpr const char* kLeaves = "\033[?7h\033[?25h\033[?1049l";  // wrapping, the cursor, and the page from before
 
 /// The program in a terminal of its own.
@@ -67,11 +69,11 @@ class InTerminal {
 
   /// Whether the page shows a text; waits for it at most a minute.
   bool shows(const std::string& text) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-    while (page().find(text) == std::string::npos) {
-      if (std::chrono::steady_clock::now() > end || !read_more(1000)) return false;
-    }
-    return true;
+    return comes([&] { return page().find(text) != std::string::npos; });
+  }
+  /// Whether a text came after so many bytes, likewise.
+  bool sends(const std::string& text, std::size_t after = 0) {
+    return comes([&] { return output_.find(text, after) != std::string::npos; });
   }
 
   /// What was drawn last, without what moves the cursor.
@@ -82,6 +84,7 @@ class InTerminal {
     return std::regex_replace(output_.substr(begin, end - begin), std::regex("\033\\[[0-9;?]*[A-Za-z]|\r"), "");
   }
 
+  void wait_until_stopped() const { ::waitpid(child_, nullptr, WUNTRACED); }
   /// Exit status; 128 + signal when killed.
   int wait() {
     while (read_more(60000)) {
@@ -101,6 +104,13 @@ class InTerminal {
   }
 
  private:
+  bool comes(const std::function<bool()>& condition) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > end || !read_more(1000)) return false;
+    }
+    return true;
+  }
   /// @return false when the program has ended
   bool read_more(int milliseconds) {
     pollfd end = {terminal_, POLLIN, 0};
@@ -222,6 +232,24 @@ TEST_F(WatchCommand, LeavesTheTerminalAsItWas) {
     EXPECT_TRUE(terminal.is_as_before()) << signal;
     EXPECT_THAT(terminal.output(), HasSubstr(kLeaves)) << signal;
   }
+}
+
+TEST_F(WatchCommand, GivesTheTerminalBackWhileItIsSuspended) {
+  const RunFolder run = begin("mine");
+  InTerminal terminal(folder_.path(), "watch mine --every 60");
+  ASSERT_TRUE(terminal.shows("running")) << terminal.output();
+  terminal.type("\x1a");  // Ctrl-Z
+  ASSERT_TRUE(terminal.sends(kLeaves));
+  terminal.wait_until_stopped();
+  EXPECT_TRUE(terminal.is_as_before());
+  run.append_metrics(step(1));
+  const std::size_t before = terminal.output().size();
+  terminal.send(SIGCONT);
+  EXPECT_TRUE(terminal.sends(kEnters, before));
+  EXPECT_TRUE(terminal.sends("running", before)) << "drawn anew, at once";
+  EXPECT_FALSE(terminal.is_as_before());
+  terminal.type("q");
+  EXPECT_EQ(terminal.wait(), 0);
 }
 
 TEST_F(WatchCommand, PrintsOnceWithoutATerminal) {

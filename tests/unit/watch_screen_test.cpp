@@ -63,17 +63,17 @@ WatchView ascii(int columns, int rows = 0) {
 
 TEST(TextCurve, ARisingLine) {
   EXPECT_EQ(text_of(text_curve({1, 2, 3, 4}, {0, 1, 2, 3}, 18, 5, false)),
-            "   3.000 +      *\n"
-            "         |   ***\n"
-            "         | **\n"
+            "   3.000 +      **\n"
+            "         |    **\n"
+            "         | ***\n"
             "   0.000 +*\n"
             "          1      4\n");
 }
 
 TEST(TextCurve, BrailleHasEightDotsACharacter) {
   EXPECT_EQ(text_of(text_curve({1, 2}, {0, 1}, 16, 3, true)),
-            "   1.000 ┤   ⢀⡠⠊\n"
-            "   0.000 ┤⢀⠔⠁\n"
+            "   1.000 ┤   ⣀⠔⠊\n"
+            "   0.000 ┤⡠⠔⠉\n"
             "          1    2\n");
 }
 
