@@ -115,7 +115,28 @@ TEST(TextSpark, IsOneLine) {
 TEST(WatchScreen, ASnapshotShowsAllOfARun) {
   WatchedRun run = a_run("quick", 8);
   run.samples = {a_sample()};
-  EXPECT_EQ(text_of(watch_lines({run}, ascii(100))), "");
+  EXPECT_EQ(text_of(watch_lines({run}, ascii(100))),
+            R"(run    state    step             reward  solved  held-out         rate  left  reward
+quick  running  ##........ 8/40   0.800  40.0 %    80.0 %  2.00 s/step  1:04  _..--==#
+
+reward  0.800  metric 1 of 5                        a step's time
+   0.800 +                                    ****  rollout  1.50 s  75.0 %  #########...
+         |                               *****      update   0.40 s  20.0 %  ##..........
+         |                         ******           other    0.10 s   5.0 %  ............
+         |                     ****
+   0.450 +                   **
+         |              *****
+         |         *****
+         |   ******
+   0.100 +***
+          1                                      8
+
+responses of the last evaluation  1 of 1
+solved  reward 1.00  after step 8  right
+  prompt    What is 2 + 2?
+  response  It is
+            4.
+)");
 }
 
 TEST(WatchScreen, EveryRunHasALineAndTheChosenOneAPointer) {
