@@ -81,32 +81,38 @@ Lines curve_and_profile(const WatchedRun& run, const WatchView& view, int rows) 
 
 // ---- Alarms and responses ----
 
-/// The last ones, what was found and, where there is room, what to try.
-Lines alarm_lines(const WatchedRun& run, const WatchView& view, int most) {
-  if (run.alarms.empty() || most < 2) return {};
-  Lines lines = {styled("alarms", Style::kStrong, view.color)};
-  const auto shown = std::min<std::size_t>(run.alarms.size(), static_cast<std::size_t>(most - 1));
-  for (std::size_t i = run.alarms.size() - shown; i < run.alarms.size(); ++i) {
-    const Alarm& alarm = run.alarms[i];
-    lines.push_back(
-        "  " + styled("step " + std::to_string(alarm.step) + ": " + alarm.doc->title, Style::kWarning, view.color) +
-        ": " + on_one_line(alarm.found) + "; " + alarm.doc->advice);
-  }
-  return lines;
-}
-
-/// A text from a file in lines of a width.
+/// A text from a file in lines of a width, cut between words where there are any.
 Lines wrapped(const std::string& text, int columns) {
   Lines lines;
   std::istringstream parts(printable(text));
   for (std::string part; std::getline(parts, part);) {
     std::ranges::replace(part, '\t', ' ');
     do {
-      const std::string piece = truncate_to_width(part, std::max(1, columns));
+      std::string piece = truncate_to_width(part, std::max(1, columns));
+      const std::size_t space = piece.rfind(' ');
+      if (piece.size() < part.size() && space != std::string::npos && part[piece.size()] != ' ')
+        piece.resize(space + 1);
       lines.push_back(piece);
       part.erase(0, piece.size());
     } while (!part.empty());
   }
+  return lines;
+}
+
+/// The last ones that there is room for: what was found, and what to try.
+Lines alarm_lines(const WatchedRun& run, const WatchView& view, int most) {
+  Lines lines;
+  for (auto alarm = run.alarms.rbegin(); alarm != run.alarms.rend(); ++alarm) {
+    const std::string title = "step " + std::to_string(alarm->step) + ": " + alarm->doc->title;
+    Lines text =
+        wrapped(title + ": " + on_one_line(alarm->found) + "; to try: " + alarm->doc->advice, view.columns - 2);
+    if (std::ssize(lines) + std::ssize(text) + 1 > most) break;
+    for (std::string& line : text) line.insert(0, "  ");
+    if (text[0].starts_with("  " + title))
+      text[0] = "  " + styled(title, Style::kWarning, view.color) + text[0].substr(title.size() + 2);
+    lines.insert(lines.begin(), text.begin(), text.end());
+  }
+  if (!lines.empty()) lines.insert(lines.begin(), styled("alarms", Style::kStrong, view.color));
   return lines;
 }
 

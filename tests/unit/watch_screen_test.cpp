@@ -203,13 +203,18 @@ TEST(WatchScreen, ShowsTheMetricThatWasChosen) {
   EXPECT_THAT(text_of(watch_lines({run}, view)), HasSubstr("\nreward  0.800"));
 }
 
-TEST(WatchScreen, ShowsAlarmsWithWhatToTry) {
+TEST(WatchScreen, ShowsTheLastAlarmsWithWhatToTry) {
+  static constexpr AlarmDoc kDoc = {"length_drift", "length", "length drifts", "it means this", "try that"};
   WatchedRun run = a_run("quick", 8);
-  run.alarms = {{.step = 7, .doc = &alarm_docs().front(), .found = "12 tokens, 48 at first"}};
-  EXPECT_THAT(
-      text_of(watch_lines({run}, ascii(300))),
-      AllOf(HasSubstr("\nalarms\n  step 7: " + std::string(alarm_docs().front().title) + ": 12 tokens, 48 at first; "),
-            HasSubstr(alarm_docs().front().advice)));
+  run.alarms = {{.step = 3, .doc = &kDoc, .found = "the first"},
+                {.step = 7, .doc = &kDoc, .found = "12 tokens, 48 at first"}};
+  EXPECT_THAT(text_of(watch_lines({run}, ascii(48))), HasSubstr("\nalarms\n"
+                                                                "  step 3: length drifts: the first; to try: try \n"
+                                                                "  that\n"
+                                                                "  step 7: length drifts: 12 tokens, 48 at first; \n"
+                                                                "  to try: try that\n"));
+  const std::string low = text_of(watch_lines({run}, ascii(80, 22)));
+  EXPECT_THAT(low, AllOf(HasSubstr("step 7: length drifts"), Not(HasSubstr("step 3:")))) << low;
 }
 
 TEST(WatchScreen, TextsOfFilesCannotMoveTheCursor) {
