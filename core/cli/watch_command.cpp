@@ -91,7 +91,7 @@ class Watch {
   void find_runs() {
     std::vector<fs::path> folders;
     for (const fs::path& argument : arguments_) {
-      for (const fs::path& folder : watched_folders(argument)) {
+      for (const fs::path& folder : watched_folders(argument.lexically_normal())) {
         if (std::ranges::count(folders, folder) == 0) folders.push_back(folder);
       }
     }
@@ -111,7 +111,7 @@ class Watch {
     }
     for (const fs::path& argument : arguments_) {
       if (holds_a_run(argument) || !is_file(argument / "runs")) continue;
-      const auto labels = sweep_labels(argument);
+      const auto labels = sweep_labels(argument.lexically_normal());
       for (std::size_t i = 0; i < runs.size(); ++i) {
         if (const auto label = labels.find(folders[i]); label != labels.end()) runs[i].name = label->second;
       }
