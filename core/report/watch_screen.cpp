@@ -92,8 +92,9 @@ Lines wrapped(const std::string& text, int columns) {
       const std::size_t space = piece.rfind(' ');
       if (piece.size() < part.size() && space != std::string::npos && part[piece.size()] != ' ')
         piece.resize(space + 1);
-      lines.push_back(piece);
       part.erase(0, piece.size());
+      if (part.starts_with(' ')) part.erase(0, 1);  // it became the end of the line
+      lines.push_back(piece);
     } while (!part.empty());
   }
   return lines;

@@ -213,7 +213,7 @@ TEST(WatchScreen, ShowsTheLastAlarmsWithWhatToTry) {
                                                                 "  that\n"
                                                                 "  step 7: length drifts: 12 tokens, 48 at first; \n"
                                                                 "  to try: try that\n"));
-  const std::string low = text_of(watch_lines({run}, ascii(80, 22)));
+  const std::string low = text_of(watch_lines({run}, ascii(80, 19)));
   EXPECT_THAT(low, AllOf(HasSubstr("step 7: length drifts"), Not(HasSubstr("step 3:")))) << low;
 }
 
