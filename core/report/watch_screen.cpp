@@ -89,11 +89,10 @@ Lines wrapped(const std::string& text, int columns) {
     std::ranges::replace(part, '\t', ' ');
     do {
       std::string piece = truncate_to_width(part, std::max(1, columns));
-      const std::size_t space = piece.rfind(' ');
-      if (piece.size() < part.size() && space != std::string::npos && part[piece.size()] != ' ')
-        piece.resize(space + 1);
-      part.erase(0, piece.size());
-      if (part.starts_with(' ')) part.erase(0, 1);  // it became the end of the line
+      const std::size_t space = part.rfind(' ', piece.size());
+      const bool cut = piece.size() < part.size(), between = cut && space != std::string::npos && space > 0;
+      if (between) piece.resize(space);
+      part.erase(0, piece.size() + (between ? 1 : 0));
       lines.push_back(piece);
     } while (!part.empty());
   }

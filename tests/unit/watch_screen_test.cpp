@@ -208,11 +208,12 @@ TEST(WatchScreen, ShowsTheLastAlarmsWithWhatToTry) {
   WatchedRun run = a_run("quick", 8);
   run.alarms = {{.step = 3, .doc = &kDoc, .found = "the first"},
                 {.step = 7, .doc = &kDoc, .found = "12 tokens, 48 at first"}};
-  EXPECT_THAT(text_of(watch_lines({run}, ascii(48))), HasSubstr("\nalarms\n"
-                                                                "  step 3: length drifts: the first; to try: try \n"
-                                                                "  that\n"
-                                                                "  step 7: length drifts: 12 tokens, 48 at first; \n"
-                                                                "  to try: try that\n"));
+  const std::string text = text_of(watch_lines({run}, ascii(48)));
+  EXPECT_THAT(text, HasSubstr("\nalarms\n"
+                              "  step 3: length drifts: the first; to try: try\n"
+                              "  that\n"
+                              "  step 7: length drifts: 12 tokens, 48 at first;\n"
+                              "  to try: try that\n"));
   const std::string low = text_of(watch_lines({run}, ascii(80, 19)));
   EXPECT_THAT(low, AllOf(HasSubstr("step 7: length drifts"), Not(HasSubstr("step 3:")))) << low;
 }
