@@ -150,7 +150,8 @@ class UsageError : public Error {
 
 // Each is defined where the command is implemented: train_command.cpp, …
 Command train_command(), pretrain_command(), sweep_command(), eval_command(), eval_diff_command(), generate_command();
-Command report_command(), plan_command(), claims_command(), rollout_verify_command(), fidelity_command();
+Command report_command(), watch_command(), plan_command(), claims_command(), rollout_verify_command(),
+    fidelity_command();
 Command model_info_command(), model_verify_command(), model_merge_command(), model_random_command();
 Command data_stats_command(), data_show_command(), data_check_command();
 Command tokenize_command(), reward_command(), loss_command(), doctor_command();

@@ -1,9 +1,8 @@
 #include <core/cli/command.h>
+#include <core/cli/recorded_settings.h>
 #include <core/compare/comparison_page.h>
 #include <core/compare/comparison_tables.h>
-#include <core/config/document.h>
 #include <core/config/nearest.h>
-#include <core/config/schema.h>
 #include <core/io/json.h>
 #include <core/io/run_folder.h>
 #include <core/report/html_report.h>
@@ -34,23 +33,10 @@ struct ReportOptions {
   }
 };
 
-/// Those of the run's own file; the defaults where it is older than they are.
-AlarmLimits alarm_limits_of(const fs::path& run) {
-  std::map<std::string, ParamValue> values;
-  if (fs::exists(run / "config.toml")) {
-    for (const ConfigLayer& layer : load_document(run / "config.toml", {}).layers) {
-      for (const auto& [key, leaf] : layer.leaves) {
-        if (section_of(key) == "alarms" && leaf.value) values[std::string(name_of(key))] = *leaf.value;
-      }
-    }
-  }
-  return AlarmLimits::from(Params(find_section("alarms")->keys, values));
-}
-
 int write_page_of_run(const fs::path& run) {
   if (!RunFolder::has_begun(run))
     throw Error("no run has begun in " + run.string(), "name a run's folder, such as runs/quickstart");
-  write_report(run, alarm_limits_of(run));
+  write_report(run, recorded_settings(run / "config.toml").limits);
   std::cout << (run / "report.html").string() << "\n";
   return 0;
 }

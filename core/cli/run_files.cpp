@@ -6,6 +6,7 @@
 #include <core/eval/held_out.h>
 #include <core/io/json.h>
 #include <core/plugin/used_plugins.h>
+#include <core/report/html_live.h>
 #include <core/report/html_replay.h>
 #include <core/report/html_report.h>
 
@@ -16,6 +17,8 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
+
 namespace drift {
 namespace {
 
@@ -23,6 +26,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t kSamplesOfEach = 4;
 constexpr std::int64_t kReplayed = 4;
+constexpr int kShareOfPages = 100;  // of the time, one part
 
 std::string name_of(RunOutcome outcome) {
   static constexpr const char* kNames[] = {"unfinished", "finished", "interrupted", "failed"};
@@ -134,6 +138,16 @@ void RunFiles::write(RunOutcome outcome, const LoopResult& result, const std::ve
                                    first_samples(answers, result.last_step, tokenizer_, kReplayed)));
   }
   write_report(folder_.path(), AlarmLimits::from(run_.config.section("alarms")));
+}
+
+void RunFiles::follow(const StepRecord& step, const LoopResult& result, const std::vector<AnsweredItem>& answers) {
+  using Clock = std::chrono::steady_clock;
+  const auto begun = Clock::now();
+  if (!step.held_out && begun < next_page_) return;
+  try_to_write(RunOutcome::kUnfinished, result, step.held_out ? answers : std::vector<AnsweredItem>());
+  const auto taken = Clock::now() - begun;
+  const auto pause = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(kSecondsBetweenPages));
+  next_page_ = begun + std::max(pause, kShareOfPages * taken);
 }
 
 void RunFiles::try_to_write(RunOutcome outcome, const LoopResult& result, const std::vector<AnsweredItem>& answers,

@@ -7,6 +7,7 @@
 #include <core/text/tokenizer.h>
 #include <core/train/loop.h>
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -32,6 +33,10 @@ class RunFiles {
   void write(RunOutcome outcome, const LoopResult& result, const std::vector<AnsweredItem>& answers,
              const std::string& error = {}) const;
 
+  /// After each step of a run that goes on: the same where the step was evaluated, and now and then, so seldom that it
+  /// takes no more than a hundredth of the time.
+  void follow(const StepRecord& step, const LoopResult& result, const std::vector<AnsweredItem>& answers);
+
   /// The same where nothing but a line in the log may come of it if they cannot be written: while the run trains, and
   /// when it has failed.
   void try_to_write(RunOutcome outcome, const LoopResult& result, const std::vector<AnsweredItem>& answers,
@@ -44,6 +49,7 @@ class RunFiles {
   const LoadedRun& run_;
   const Tokenizer& tokenizer_;
   Identity& identity_;
+  std::chrono::steady_clock::time_point next_page_ = {};  ///< when it is due
 };
 
 /// Of this process so far.

@@ -299,7 +299,7 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
                     make_evaluate(evaluator, config, *model, prompts, display), [&](const StepRecord& step) {
                       display.step(step);
                       if (first) warn_of(alarms.look(step));
-                      if (step.held_out && files) files->try_to_write(RunOutcome::kUnfinished, *so_far, answers);
+                      if (files) files->follow(step, *so_far, answers);
                     });
   so_far = &loop.result();
   if (resumed) loop.resume(*resumed);

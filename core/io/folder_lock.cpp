@@ -35,11 +35,13 @@ std::string owner_of(const fs::path& file) {
   return owner.empty() ? "a process that has not said which" : owner;
 }
 
-std::string this_process() {
+std::string this_host() {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-  return "process " + std::to_string(::getpid()) + " on " + host.data();
+  return host.data();
 }
+
+std::string this_process() { return "process " + std::to_string(::getpid()) + " on " + this_host(); }
 
 [[noreturn]] void throw_in_use(const fs::path& folder, const std::string& who, const std::string& owner) {
   throw Error(folder.string() + " is in use by " + who + ": " + owner,
@@ -85,6 +87,10 @@ std::optional<std::string> FolderLock::holder(const fs::path& folder, const std:
   if (::fcntl(descriptor.get(), F_OFD_GETLK, &lock) != 0) throw_lock_error(file, errno);
   if (lock.l_type == F_UNLCK) return std::nullopt;
   return owner_of(file);
+}
+
+bool FolderLock::was_of_this_host(const fs::path& folder, const std::string& name) {
+  return owner_of(folder / name).ends_with(" on " + this_host());
 }
 
 void FolderLock::require_free(const fs::path& folder, const std::string& who, const std::string& name) {

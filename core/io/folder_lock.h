@@ -25,6 +25,8 @@ class FolderLock {
 
   /// Who holds it, "process 12 on node7"; nothing if nobody does. Takes nothing, so it is in nobody's way.
   static std::optional<std::string> holder(const std::filesystem::path& folder, const std::string& name = ".lock");
+  /// Whether the last process that held it was one of this machine, so that holder() is right whatever the file system.
+  static bool was_of_this_host(const std::filesystem::path& folder, const std::string& name = ".lock");
   /// @throws Error as the constructor does if somebody holds it. Another process may still come first.
   static void require_free(const std::filesystem::path& folder, const std::string& who,
                            const std::string& name = ".lock");

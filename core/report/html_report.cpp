@@ -7,6 +7,7 @@
 #include <core/report/html.h>
 #include <core/report/html_curves.h>
 #include <core/report/html_inspector.h>
+#include <core/report/html_live.h>
 #include <core/report/html_page.h>
 #include <core/report/html_samples.h>
 #include <core/report/html_style.h>
@@ -37,6 +38,7 @@ struct Run {
   std::string samples;
   std::string replays;
   HtmlInspector inspector;
+  std::string live;  // empty: the run has ended
 };
 
 // `use` gets the parsed file; an error that it finds is the file's.
@@ -187,7 +189,7 @@ std::string page(const Run& run) {
   if (hero.empty()) hero = training_card(run.steps);
   const bool inspects = !run.inspector.body.empty();
   return html_page(run.name, subtitle(run.summary),
-                   "<div class=\"hero\">" + hero + profile_card(run.steps) + "</div>\n" +
+                   run.live + "<div class=\"hero\">" + hero + profile_card(run.steps) + "</div>\n" +
                        html_section("Alarms", alarm_list(run.alarms), "card alarms", "marked in the curves") +
                        html_section("Curves", html_curves(run.steps, run.summary, run.alarms), "charts",
                                     curves_note(run.steps.size())) +
@@ -196,7 +198,8 @@ std::string page(const Run& run) {
                        html_section("Groups of a step, token by token", run.inspector.body, {}, run.inspector.note) +
                        html_section("The run", html_facts(run.summary)) +
                        html_section("Settings", run.settings, "sections") + html_section("Plugins", run.plugins),
-                   inspects ? kInspectorStyle : "", inspects ? std::string(kReportScript) + kInspectorScript : "");
+                   inspects ? kInspectorStyle : "",
+                   std::string(kReportScript) + (inspects ? kInspectorScript : "") + kLiveScript);
 }
 
 }  // namespace
@@ -210,6 +213,7 @@ void write_report(const std::filesystem::path& run_folder, const AlarmLimits& li
     summary.get_ref<const Json::object_t&>();  // throws if it is something else
     run.summary = summary;
   });
+  if (run.summary.value("status", Json()) == "unfinished") run.live = live_line(run.steps, last_sign_of(run_folder));
   with_json<Json>(run_folder / "plugins.json", [&](Json& plugins) { run.plugins = html_rows(plugins); });
   with_json<nlohmann::json>(run_folder / "samples.json",
                             [&](nlohmann::json& samples) { run.samples = html_samples(samples); });

@@ -28,6 +28,7 @@ h4 { font-size: 0.75rem; margin: 0 0 0.35rem; color: var(--soft); font-weight: 5
 p { margin: 0.3rem 0; }
 a { color: var(--accent); }
 .lead { color: var(--soft); }
+.live { color: var(--accent); }
 .notes { margin-top: 1rem; font-size: 0.85rem; }
 .hero { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 1.25rem; margin-top: 1.5rem; }
 .card, .charts > figure, .samples > article { background: var(--card); border: 1px solid var(--rule);

@@ -38,17 +38,21 @@ std::string describe_rate(double rate, std::string_view singular) {
 }
 
 std::string progress_bar(const Terminal& terminal, std::int64_t done, std::int64_t total, int columns) {
+  return progress_bar(terminal.unicode(), terminal.color(), done, total, columns);
+}
+
+std::string progress_bar(bool unicode, bool color, std::int64_t done, std::int64_t total, int columns) {
   const double share = total > 0 ? std::clamp(static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0) : 0.0;
   const int filled = static_cast<int>(share * columns);
   std::string bar, rest;
   for (int column = 0; column < columns; ++column) {
     if (column < filled) {
-      bar += terminal.unicode() ? "━" : "#";
+      bar += unicode ? "━" : "#";
     } else {
-      rest += terminal.unicode() ? "─" : ".";
+      rest += unicode ? "─" : ".";
     }
   }
-  return terminal.styled(bar, Style::kAccent) + terminal.styled(rest, Style::kFaint);
+  return styled(bar, Style::kAccent, color) + styled(rest, Style::kFaint, color);
 }
 
 Progress::Progress(Terminal& terminal, std::string what, std::int64_t total, std::string singular, std::int64_t begun)

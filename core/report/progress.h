@@ -36,6 +36,7 @@ constexpr int kWidestBar = 24;  // columns
 
 /// A bar of `columns` columns: "━━━━━━──────", or "######......" without Unicode.
 std::string progress_bar(const Terminal& terminal, std::int64_t done, std::int64_t total, int columns);
+std::string progress_bar(bool unicode, bool color, std::int64_t done, std::int64_t total, int columns);
 
 /// Progress of one counted piece of work (an evaluation, a long generation): the live line on a terminal, else a line
 /// every ten seconds. Use from one thread.

@@ -85,9 +85,13 @@ void Terminal::erase_live() {
 }
 
 std::string Terminal::styled(std::string_view text, Style style) const {
+  return drift::styled(text, style, options_.color);
+}
+
+std::string styled(std::string_view text, Style style, bool color) {
   static constexpr const char* kCodes[] = {"", "\033[1m", "\033[2m", "\033[36m", "\033[33m"};
   const char* code = kCodes[static_cast<int>(style)];
-  if (!options_.color || *code == '\0' || text.empty()) return std::string(text);
+  if (!color || *code == '\0' || text.empty()) return std::string(text);
   return code + std::string(text) + "\033[0m";
 }
 

@@ -25,6 +25,9 @@ TerminalOptions detect_terminal(int file_descriptor);
 
 enum class Style { kPlain, kStrong, kFaint, kAccent, kWarning };
 
+/// `text` in a style. Pad to the width first.
+std::string styled(std::string_view text, Style style, bool color);
+
 /// Thread-safe. The stream must outlive it.
 class Terminal {
  public:
@@ -46,6 +49,7 @@ class Terminal {
 
   bool is_terminal() const { return options_.is_terminal; }
   bool unicode() const { return options_.unicode; }
+  bool color() const { return options_.color; }
   /// Columns, or 0 if unlimited.
   int columns() const { return options_.columns ? options_.columns() : 0; }
   double now() const { return options_.clock(); }

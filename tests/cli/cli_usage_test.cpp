@@ -42,6 +42,7 @@ const std::vector<Listed> kCommands = {
     {"eval diff", "RESULTS RESULTS"},
     {"claims", "CHECKPOINT_DIR"},
     {"report", "RUN..."},
+    {"watch", "RUN..."},
     {"fidelity", "CONFIG.toml"},
     {"generate", "CHECKPOINT_DIR"},
     {"plan", "RUN.toml"},
@@ -133,15 +134,15 @@ TEST(CliUsage, AnUnknownCommand) {
   const auto result = drift("trian run.toml");
   EXPECT_EQ(result.status, 2);
   EXPECT_EQ(result.output, "");
-  EXPECT_EQ(
-      result.error,
-      "error: unknown command `trian`\n"
-      "  = did you mean `drift train`?\n"
-      "  = commands: train, pretrain, sweep, eval, claims, report, fidelity, generate, plan, rollout, model, data, "
-      "tokenize, plugin, "
-      "reward, loss, "
-      "config, reference, doctor, sdk, "
-      "version    (drift --help)\n");
+  EXPECT_EQ(result.error,
+            "error: unknown command `trian`\n"
+            "  = did you mean `drift train`?\n"
+            "  = commands: train, pretrain, sweep, eval, claims, report, watch, fidelity, generate, plan, rollout, "
+            "model, data, "
+            "tokenize, plugin, "
+            "reward, loss, "
+            "config, reference, doctor, sdk, "
+            "version    (drift --help)\n");
   EXPECT_THAT(drift("plugin lst").error, HasSubstr("did you mean `drift plugin list`?"));
   EXPECT_THAT(drift("config").error, HasSubstr("`drift config` expects one of: show, docs"));
 }

@@ -186,6 +186,29 @@ TEST(Report, EscapesEveryText) {
   EXPECT_EQ(escape_html("a\x01\xff\xc3\xa9"), "a\uFFFD\uFFFDé");
 }
 
+TEST(Report, LoadsItselfUntilTheRunHasEnded) {
+  WholeRun run;
+  run.write("summary.json", R"({"status": "unfinished", "steps": 30})");
+  const std::string page = run.report();
+  EXPECT_EQ(markup_mistake(page), "");
+  expect_needs_no_other_file(page);
+  EXPECT_TRUE(std::regex_search(
+      page, std::regex("<p class=\"live\" data-written=\"[0-9]{10}\" data-every=\"30\" data-silence=\"600\">"
+                       "Written after step 30, at 20[-0-9]+ [:0-9]+ UTC; the run had not ended.")));
+  for (const char* status : {"finished", "interrupted", "failed"}) {
+    run.write("summary.json", std::string("{\"status\": \"") + status + "\"}");
+    EXPECT_THAT(run.report(), Not(HasSubstr("class=\"live\"")));
+  }
+}
+
+TEST(Report, OfARunWithLongStepsIsPatient) {
+  RunFolder folder;
+  folder.write("metrics.jsonl", R"({"step":1,"seconds":{"total":7200}})"
+                                "\n");
+  folder.write("summary.json", R"({"status": "unfinished"})");
+  EXPECT_THAT(folder.report(), HasSubstr("data-silence=\"72000\""));
+}
+
 TEST(Report, AnUnreadableFileIsNamedAndTheEarlierReportStays) {
   const WholeRun run;
   const std::string earlier = run.report();

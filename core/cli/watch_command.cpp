@@ -1,0 +1,219 @@
+#include <core/cli/command.h>
+#include <core/cli/recorded_settings.h>
+#include <core/compare/run_lines.h>
+#include <core/report/full_screen.h>
+#include <core/report/terminal.h>
+#include <core/report/watch_screen.h>
+#include <core/report/watched_run.h>
+
+#include <drift/error.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace drift {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kShortestPause = 0.05;
+
+struct WatchOptions {
+  std::vector<fs::path> runs;
+  double every = 1;
+  bool once = false;
+};
+
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+bool holds_a_run(const fs::path& folder) {
+  return is_file(folder / "config.toml") || is_file(folder / "metrics.jsonl");
+}
+
+/// The folder itself or, where it holds no run, the runs in it: those of a sweep, or of a folder of runs.
+std::vector<fs::path> watched_folders(const fs::path& folder) {
+  std::vector<fs::path> found;
+  for (const fs::path& place : {folder / "runs", folder}) {
+    if (holds_a_run(folder) || !found.empty()) break;
+    std::error_code failed;
+    for (fs::directory_iterator entry(place, failed); !failed && entry != fs::directory_iterator();
+         entry.increment(failed)) {
+      if (holds_a_run(entry->path())) found.push_back(entry->path());
+    }
+  }
+  if (found.empty()) return {folder};  // a run, or one that is still to come
+  std::ranges::sort(found);
+  return found;
+}
+
+/// "runs/quickstart/" is called quickstart.
+std::string name_of_run(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::weakly_canonical(folder, ignored).filename().string();
+}
+
+/// What the runs of a sweep differ in, by their folders, whose names are checksums. Empty if they cannot be compared
+/// yet.
+std::map<fs::path, std::string> sweep_labels(const fs::path& sweep) {
+  std::map<fs::path, std::string> labels;
+  try {
+    for (const RunLine& line : run_lines(std::vector<std::string>{sweep.string()})) {
+      for (const ComparedRun& run : line.runs)
+        labels[run.folder] = line.label + (line.runs.size() > 1 ? ", seed " + std::to_string(run.seed) : "");
+    }
+  } catch (const std::exception&) {  // files that are being written
+  }
+  return labels;
+}
+
+/// Every run that the arguments name. A sweep's may begin while it is watched.
+class Watch {
+ public:
+  explicit Watch(std::vector<fs::path> arguments) : arguments_(std::move(arguments)) {}
+
+  const std::vector<WatchedRun>& look() {
+    find_runs();
+    const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+    for (std::size_t i = 0; i < runs_.size(); ++i) watches_[i].look(runs_[i], now);
+    return runs_;
+  }
+
+ private:
+  void find_runs() {
+    std::vector<fs::path> folders;
+    for (const fs::path& argument : arguments_) {
+      for (const fs::path& folder : watched_folders(argument.lexically_normal())) {
+        if (std::ranges::count(folders, folder) == 0) folders.push_back(folder);
+      }
+    }
+    if (folders == folders_) return;
+    std::vector<RunWatch> watches;
+    std::vector<WatchedRun> runs;
+    for (const fs::path& folder : folders) {
+      const auto known = std::ranges::find(folders_, folder);
+      if (known != folders_.end()) {
+        const auto place = known - folders_.begin();
+        watches.push_back(std::move(watches_.begin()[place]));
+        runs.push_back(std::move(runs_.begin()[place]));
+      } else {
+        watches.emplace_back(folder, recorded_settings);
+        runs.push_back({.name = name_of_run(folder)});
+      }
+    }
+    for (const fs::path& argument : arguments_) {
+      if (holds_a_run(argument) || !is_file(argument / "runs")) continue;
+      const auto labels = sweep_labels(argument.lexically_normal());
+      for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (const auto label = labels.find(folders[i]); label != labels.end()) runs[i].name = label->second;
+      }
+    }
+    folders_ = std::move(folders);
+    watches_ = std::move(watches);
+    runs_ = std::move(runs);
+  }
+
+  std::vector<fs::path> arguments_, folders_;
+  std::vector<RunWatch> watches_;  ///< one a folder, as the runs
+  std::vector<WatchedRun> runs_;
+};
+
+int print_once(Watch& watch, const TerminalOptions& terminal, const std::vector<fs::path>& arguments) {
+  for (const fs::path& argument : arguments) {
+    if (!is_file(argument))
+      throw Error("there is no folder " + argument.string(),
+                  "name a run's folder, such as runs/quickstart; on a terminal `drift watch` waits for it");
+  }
+  WatchView view;
+  view.unicode = terminal.unicode;
+  view.color = terminal.color;
+  if (terminal.columns) view.columns = terminal.columns();
+  for (const std::string& line : watch_lines(watch.look(), view)) std::cout << line << "\n";
+  return 0;
+}
+
+template <class Count>
+void step_round(std::size_t& place, int by, Count count) {
+  const auto all = static_cast<std::ptrdiff_t>(count);
+  if (all > 0) place = static_cast<std::size_t>((static_cast<std::ptrdiff_t>(place) % all + by + all) % all);
+}
+
+void obey(Key key, WatchView& view, const std::vector<WatchedRun>& runs) {
+  const std::size_t before = view.run;
+  if (key == Key::kUp) step_round(view.run, -1, runs.size());
+  if (key == Key::kDown) step_round(view.run, 1, runs.size());
+  if (view.run != before) view.sample = 0;
+  if (view.run >= runs.size()) return;
+  const WatchedRun& run = runs[view.run];
+  if (key == Key::kLeft) step_round(view.sample, -1, run.samples.size());
+  if (key == Key::kRight) step_round(view.sample, 1, run.samples.size());
+  if (key != Key::kMetric) return;
+  const std::vector<std::string> metrics = watched_metrics(run);
+  const auto shown = std::ranges::find(metrics, view.metric);
+  auto place = static_cast<std::size_t>(shown == metrics.end() ? 0 : shown - metrics.begin());
+  step_round(place, 1, metrics.size());
+  if (!metrics.empty()) view.metric = metrics[place];
+}
+
+int watch_live(Watch& watch, const TerminalOptions& terminal, double every) {
+  using Clock = std::chrono::steady_clock;
+  const auto seconds_since = [](Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  };
+  WatchView view;
+  view.unicode = terminal.unicode;
+  view.color = terminal.color;
+  FullScreen screen;
+  while (screen.signal() == 0) {
+    const auto& runs = watch.look();
+    view.run = std::min(view.run, runs.size() - 1);
+    // Looking takes no more than half of the time, however slow the folder is.
+    const auto looked = Clock::now();
+    for (double rest = every; rest > 0 && screen.signal() == 0; rest = every - seconds_since(looked)) {
+      const ScreenSize size = screen.size();
+      view.columns = size.columns;
+      view.rows = size.rows;
+      screen.draw(watch_lines(runs, view));
+      const Key key = screen.wait(rest);
+      if (key == Key::kQuit) return 0;
+      obey(key, view, runs);
+    }
+  }
+  return 128 + screen.signal();
+}
+
+int watch(const WatchOptions& options) {
+  Watch watch(options.runs);
+  const TerminalOptions terminal = detect_terminal(1);
+  if (options.once || !terminal.is_terminal) return print_once(watch, terminal, options.runs);
+  return watch_live(watch, terminal, std::max(options.every, kShortestPause));
+}
+
+}  // namespace
+
+Command watch_command() {
+  return make_command<WatchOptions>(
+      {"watch", "runs in the terminal while they go on",
+       "A line for each run, and of the chosen one a curve, the seconds of each phase, the alarms and responses of "
+       "the\n"
+       "last evaluation. Only reads the folders, so it works on any machine that sees them. A RUN is the folder of a\n"
+       "run, which need not be there yet, of a sweep, or of several runs. Keys: q quits, up and down choose the run, "
+       "m\n"
+       "the metric of the curve, left and right the response. Without a terminal it prints once and ends.",
+       "watch runs/quickstart"},
+      watch, [](OptionList& list, WatchOptions& options) {
+        list.repeated_argument("RUN", options.runs);
+        list.add("every", "SECONDS", "how often it looks", options.every);
+        list.add_switch("once", "print once and end, on a terminal too", options.once);
+      });
+}
+
+}  // namespace drift

@@ -1,0 +1,20 @@
+#pragma once
+
+// Curves of characters: Braille patterns and blocks, or ASCII.
+
+#include <string>
+#include <vector>
+
+namespace drift {
+
+/// A curve with its axes: `rows` lines, each at most `columns` wide, the last one with the first and last x. It is
+/// drawn over values that are not known. Empty if none is known or there is no room.
+/// Where values are close, their mean is drawn.
+/// @param x  increasing, one a value
+std::vector<std::string> text_curve(const std::vector<double>& x, const std::vector<double>& y, int columns, int rows,
+                                    bool unicode);
+
+/// The same in one line of at most `columns`: "▂▃▅▇█", or "_.-=#". Empty if no value is known.
+std::string text_spark(const std::vector<double>& y, int columns, bool unicode);
+
+}  // namespace drift
