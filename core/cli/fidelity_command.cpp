@@ -326,7 +326,8 @@ Command fidelity_command() {
         list.add("decoders", "LIST",
                  "that write the responses: random, confidence, margin, entropy, threshold=X; default: "
                  "random,confidence,threshold=0.9",
-                 options.decoders);
+                 options.decoders)
+            .candidates = "random|confidence|margin|entropy|threshold=";
         list.add("views", "LIST", "how many independent plans of the strategy are averaged; default: 1,2,4",
                  options.views);
         list.add("draws", "N", "groups of responses; with --reference-views: rollouts", options.draws);
