@@ -175,11 +175,12 @@ std::vector<std::string> shell_lines_on(const fs::path& page) {
       R"(^(?:\$ )?((?:[A-Z_]+=\S+ )*(?:\S*/)?(?:drift|cmake|ctest|mpirun|srun|sbatch|python3|pip|hf|gdb|cc|export|source|for|cd|time|scripts/\S+|tests/\S+|bench/\S+|build/\S+) .*?|(?:scripts|tests|bench)/\S+)(?:\s+#.*)?$)");
   std::vector<std::string> lines;
   std::istringstream text(test::read_file(page));
-  bool fenced = false;
+  bool fenced = false, is_toml = false;
   std::smatch found;
   for (std::string line; std::getline(text, line);) {
     if (line.starts_with("```")) fenced = !fenced;
-    if (fenced && std::regex_match(line, found, kShell)) lines.push_back(found[1]);
+    if (line.starts_with("```")) is_toml = line == "```toml";
+    if (fenced && !is_toml && std::regex_match(line, found, kShell)) lines.push_back(found[1]);
   }
   return lines;
 }
