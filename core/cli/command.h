@@ -28,6 +28,18 @@ struct Option {
   bool value_is_optional = false;  ///< without one, `take` gets an empty text
   bool is_setting = false;         ///< changes a value of the TOML file; --help lists these together
   std::string key = {};            ///< the one value that it changes: "train.steps"
+  /// What a shell offers as its value, besides what the name of the value says (core/cli/shell_table.h): words with |
+  /// between, or what `drift completion candidates` is asked for. Empty: the values of `key`.
+  std::string candidates = {};
+};
+
+/// A word that follows a command's name.
+struct Argument {
+  std::string name;
+  bool required;
+  std::function<void(const std::string& text)> take;
+  bool repeats = false;
+  std::string candidates = {};  ///< as of an option
 };
 
 /// Read the value of an option or argument into the member that it fills. @throws UsageError
@@ -45,9 +57,9 @@ void read_value(const std::string& name, const std::string& text, std::vector<st
 class OptionList {
  public:
   template <typename Member>
-  void argument(const std::string& name, Member& member, bool required = true) {
-    arguments_.push_back(
-        {name, required, [name, &member](const std::string& text) { read_value(name, text, member); }});
+  Argument& argument(const std::string& name, Member& member, bool required = true) {
+    return arguments_.emplace_back(
+        Argument{name, required, [name, &member](const std::string& text) { read_value(name, text, member); }});
   }
   /// One or more of them, the last thing that is taken: "RUN...".
   template <typename Member>
@@ -74,6 +86,7 @@ class OptionList {
   }
 
   const std::vector<Option>& options() const { return options_; }
+  const std::vector<Argument>& argument_list() const { return arguments_; }
 
   /// "CONFIG.toml"; what may be left out in brackets.
   std::string arguments() const;
@@ -83,12 +96,6 @@ class OptionList {
   void parse(const Command& command, const std::vector<std::string>& words) const;
 
  private:
-  struct Argument {
-    std::string name;
-    bool required;
-    std::function<void(const std::string& text)> take;
-    bool repeats = false;
-  };
   std::vector<Argument> arguments_;
   std::vector<Option> options_;
 };
@@ -132,6 +139,9 @@ constexpr int kMistaken = 2;  ///< exit status where the command line or the con
 /// Every command, in the order of --help.
 const std::vector<Command>& all_commands();
 
+/// The first words of all commands: "train", "model", …
+std::vector<std::string> command_words();
+
 /// Text of `drift COMMAND --help`.
 std::string help_of(const Command& command);
 
@@ -158,6 +168,7 @@ Command tokenize_command(), reward_command(), loss_command(), doctor_command();
 Command config_show_command(), config_docs_command(), reference_command();
 Command plugin_list_command(), plugin_info_command(), plugin_check_command(), plugin_presets_command();
 Command plugin_docs_command();
+Command completion_command(), completion_candidates_command(), man_command();
 Command sdk_command(), sdk_new_command(), version_command();
 
 }  // namespace drift

@@ -75,7 +75,8 @@ Command config_show_command() {
        "config show configs/quickstart.toml --set train.steps=20"},
       show, [](OptionList& list, ShowOptions& options) {
         list.argument("CONFIG.toml", options.config.file);
-        list.add("for", "COMMAND", "train, pretrain, eval or generate; default: what the file is for", options.purpose);
+        list.add("for", "COMMAND", "train, pretrain, eval or generate; default: what the file is for", options.purpose)
+            .candidates = "train|pretrain|eval|generate";
         list.add_switch("json", "print JSON instead of TOML", options.json);
         add_settings(list, options.config, {"algorithm", "model", "task", "seed", "dtype", "device"});
         add_short_form(list, options.config, "steps", "train.steps");
@@ -89,7 +90,7 @@ Command config_docs_command() {
        "One key, and which presets set it: drift help KEY.",
        "config docs algorithm.loss"},
       print_docs, [](OptionList& list, DocsOptions& options) {
-        list.argument("SECTION", options.section, /*required=*/false);
+        list.argument("SECTION", options.section, /*required=*/false).candidates = "sections";
         list.add_switch("json", "print JSON instead of text, with the parameters of components", options.json);
         add_config(list, options.config);
       });

@@ -321,11 +321,13 @@ Command fidelity_command() {
        "fidelity configs/fidelity.toml --algorithms all --views 1,4 --draws 100 --csv fidelity.csv"},
       measure_fidelity, [](OptionList& list, FidelityOptions& options) {
         list.argument("CONFIG.toml", options.config.file);
-        list.add("algorithms", "LIST", "instead of the file's: names of algorithms, or `all`", options.algorithms);
+        list.add("algorithms", "LIST", "instead of the file's: names of algorithms, or `all`", options.algorithms)
+            .candidates = "algorithm.name";
         list.add("decoders", "LIST",
                  "that write the responses: random, confidence, margin, entropy, threshold=X; default: "
                  "random,confidence,threshold=0.9",
-                 options.decoders);
+                 options.decoders)
+            .candidates = "random|confidence|margin|entropy|threshold=";
         list.add("views", "LIST", "how many independent plans of the strategy are averaged; default: 1,2,4",
                  options.views);
         list.add("draws", "N", "groups of responses; with --reference-views: rollouts", options.draws);
@@ -333,7 +335,8 @@ Command fidelity_command() {
         list.add("reference-views", "N", "compare with the mean of so many plans instead of the exact gradient",
                  options.reference_views);
         list.add("reference", "NAME", "with --reference-views: the algorithm of the reference; default: the same",
-                 options.reference);
+                 options.reference)
+            .candidates = "algorithm.name";
         list.add("csv", "FILE", "write all numbers with their standard errors", options.csv);
         list.add("html", "FILE", "write a page with curves over the number of views", options.html);
         list.add_switch("json", "print JSON instead of text", options.json);

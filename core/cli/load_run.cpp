@@ -43,6 +43,7 @@ void add_short_form(OptionList& list, ConfigOptions& options, const std::string&
   });
   option.is_setting = true;
   option.key = form.key;
+  if (name == "model") option.candidates = "model.name";
 }
 
 /// The run's own file must find what DRIFT_PLUGIN_PATH has now.
@@ -134,12 +135,13 @@ std::string shell_command(std::vector<std::string> words, const std::vector<Conf
 
 void add_launcher(OptionList& list, std::string& launcher) {
   const std::string doc = "where: local, processes of this machine; slurm, tasks of a cluster; default: " + launcher;
-  list.add_custom("launcher", "NAME", doc, [&launcher](const std::string& name) {
+  Option& option = list.add_custom("launcher", "NAME", doc, [&launcher](const std::string& name) {
     const std::vector<std::string> names = {kLocalLauncher, kSlurmLauncher};
     if (std::ranges::count(names, name) == 0)
       throw UsageError("there is no launcher `" + name + "`", name_hint(name, names, "launchers"));
     launcher = name;
   });
+  option.candidates = std::string(kLocalLauncher) + "|" + kSlurmLauncher;
 }
 
 fs::path program_path() { return fs::read_symlink("/proc/self/exe"); }

@@ -115,7 +115,8 @@ Command model_random_command() {
       write_random, [](OptionList& list, RandomOptions& options) {
         list.argument("SHAPE_DIR", options.shape.folder);
         list.add("out", "FOLDER", "the new checkpoint", options.out).required = true;
-        list.add("dtype", "TYPE", "bfloat16 or float32 (default: bfloat16)", options.dtype);
+        list.add("dtype", "TYPE", "bfloat16 or float32 (default: bfloat16)", options.dtype).candidates =
+            "bfloat16|float32";
         list.add("seed", "N", "which weights", options.seed);
         add_config(list, options.shape.config, {});
       });

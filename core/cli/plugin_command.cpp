@@ -24,7 +24,7 @@ struct NamedOptions {
 };
 
 void add_name(OptionList& list, NamedOptions& options) {
-  list.argument("NAME", options.name);
+  list.argument("NAME", options.name).candidates = "names";
   add_config(list, options.config);
 }
 

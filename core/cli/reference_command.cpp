@@ -96,7 +96,9 @@ Command reference_command() {
        "PAGE is configuration, metrics or commands. For one key or metric: drift help KEY, for example\n"
        "drift help train.learning_rate, drift help temperature, drift help tokens_per_second.",
        "reference configuration"},
-      print_page, [](OptionList& list, std::string& page) { list.argument("PAGE", page); });
+      print_page, [](OptionList& list, std::string& page) {
+        list.argument("PAGE", page).candidates = "configuration|metrics|commands";
+      });
 }
 
 }  // namespace drift

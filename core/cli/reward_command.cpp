@@ -139,7 +139,7 @@ Command reward_command() {
        "[reward.added.LABEL] sections adds further rewards. Exit status 1 if a response could not be judged.",
        R"(reward math --in /dev/stdin <<< '{"response": "\\boxed{0.5}", "reference": "\\frac{1}{2}"}')"},
       judge_records, [](OptionList& list, RewardOptions& options) {
-        list.argument("NAME", options.name);
+        list.argument("NAME", options.name).candidates = "reward.name";
         list.add("in", "FILE.jsonl", "JSON Lines: a record on each line", options.in).required = true;
         list.add_switch("json", "print JSON instead of text", options.json);
         add_config(list, options.config);

@@ -205,9 +205,10 @@ Command sdk_new_command() {
        "task or bundle, an algorithm: a masking strategy, a loss and presets. docs/sdk.md is the tutorial.",
        "sdk new loss my_loss"},
       write_new_project, [](OptionList& list, NewOptions& options) {
-        list.argument("KIND", options.kind);
+        list.argument("KIND", options.kind).candidates = "loss|masking|reward|rollout|model|task|bundle";
         list.argument("NAME", options.name);
-        list.add("language", "LANGUAGE", "c++, c, rust or python; default: c++", options.language);
+        list.add("language", "LANGUAGE", "c++, c, rust or python; default: c++", options.language).candidates =
+            "c++|c|rust|python";
       });
 }
 

@@ -88,7 +88,8 @@ Command train_command() {
         list.add("shard", "KIND",
                  "with --ranks: what is divided among them: none, optimizer, gradients or parameters, each with those "
                  "before it; default: distributed.shard, or the first that fits where that is none",
-                 options.ranks.shard);
+                 options.ranks.shard)
+            .candidates = "none|optimizer|gradients|parameters";
         list.add("link", "GB/s", "with --ranks: between machines, for each GPU, each way", options.ranks.link);
         list.add("rate", "TFLOP/s", "with --ranks: what matrix products reach", options.ranks.rate);
         list.add("forwards", "N", "with --ranks: forwards of a response; 0: the most that it may need",

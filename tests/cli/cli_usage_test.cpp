@@ -65,6 +65,9 @@ const std::vector<Listed> kCommands = {
     {"config show", "CONFIG.toml"},
     {"config docs", "[SECTION]"},
     {"reference", "PAGE"},
+    {"completion", "SHELL"},
+    {"completion candidates", "WHAT"},
+    {"man", "[PAGE]"},
     {"doctor", ""},
     {"sdk", ""},
     {"sdk new", "KIND NAME"},
@@ -94,8 +97,9 @@ TEST(CliUsage, EveryCommandsHelpTeachesWithOneExample) {
     const auto help = drift(command.name + " --help");
     EXPECT_EQ(help.status, 0);
     EXPECT_EQ(help.error, "");
-    // `drift eval --help` also explains `eval diff`, `drift sdk --help` also `sdk new`.
-    const std::size_t explained = command.name == "eval" || command.name == "sdk" ? 2 : 1;
+    // `drift eval --help` also explains `eval diff`, `drift sdk --help` also `sdk new`, ….
+    const bool also_another = command.name == "eval" || command.name == "sdk" || command.name == "completion";
+    const std::size_t explained = also_another ? 2 : 1;
     EXPECT_EQ(count("\nexample: drift ", help.output), explained);
     EXPECT_EQ(count("\nusage: drift ", help.output), explained);
     EXPECT_THAT(help.output, StartsWith("drift " + command.name + ": "));
@@ -138,10 +142,7 @@ TEST(CliUsage, AnUnknownCommand) {
             "error: unknown command `trian`\n"
             "  = did you mean `drift train`?\n"
             "  = commands: train, pretrain, sweep, eval, claims, report, watch, fidelity, generate, plan, rollout, "
-            "model, data, "
-            "tokenize, plugin, "
-            "reward, loss, "
-            "config, reference, doctor, sdk, "
+            "model, data, tokenize, plugin, reward, loss, config, reference, completion, man, doctor, sdk, "
             "version    (drift --help)\n");
   EXPECT_THAT(drift("plugin lst").error, HasSubstr("did you mean `drift plugin list`?"));
   EXPECT_THAT(drift("config").error, HasSubstr("`drift config` expects one of: show, docs"));

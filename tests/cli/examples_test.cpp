@@ -138,6 +138,77 @@ TEST(Pages, CommandsWorkAsPrinted) {
   EXPECT_GT(worked, 40) << "nothing is found or nothing can be done";
 }
 
+/// Commands on pages that the test above leaves out, and what tries them instead.
+struct LeftOut {
+  std::string page;       ///< how its path begins; empty: any
+  std::string beginning;  ///< of the command
+  std::string tried;
+};
+
+const std::vector<LeftOut> kLeftOut = {
+    {"docs/sdk.md", "", "tutorial_test, as printed"},
+    {"sdk/examples/", "",
+     "sdk_test, pure_sdk_test and python_cli_test build and run the examples, by commands of their own"},
+    {"CONTRIBUTING.md", "cmake ", "whoever builds"},
+    {"CONTRIBUTING.md", "ctest ", "whoever tests"},
+    {"CONTRIBUTING.md", "for page in", "reference_test prints the same pages"},
+    {"CONTRIBUTING.md", "scripts/make_site", "site_test"},
+    {"CONTRIBUTING.md", "python3 -m http.server", "nothing: it ends by Ctrl-C"},
+    {"README.md", "scripts/", "nothing: they set up the machine"},
+    {"docs/data.md", "scripts/fetch_data", "fetch_data_test, by commands of its own"},
+    {"docs/distributed.md", "mpirun ", "ranks_run_test, by commands of its own"},
+    {"docs/distributed.md", "srun ", "nothing: it needs Slurm with PMIx"},
+    {"docs/runs.md", "source ", "completion_test"},
+    {"docs/models.md", "hf ", "nothing: it downloads a model"},
+    {"docs/plugin_abi.md", "gdb ", "nothing: it needs a process that has stopped"},
+    {"docs/python.md", "export ", "python_cli_test sets the same variables"},
+    {"docs/python.md", "cd sdk/examples/near_match_python", "python_cli_test"},
+    {"docs/python.md", "build/release/bench/", "nothing: it measures"},
+    {"docs/benchmarks.md", "", "nothing: they measure"},
+    {"docs/robustness.md", "tests/fuzz/run", "nothing: it takes minutes and clang"},
+    {"plugins/rewards/math/math_answers/README.md", "cmake ", "math_answers_alone, by a command of its own"},
+};
+
+/// Lines of fenced blocks that a shell would run.
+std::vector<std::string> shell_lines_on(const fs::path& page) {
+  static const std::regex kShell(
+      R"(^(?:\$ )?((?:[A-Z_]+=\S+ )*(?:\S*/)?(?:drift|cmake|ctest|mpirun|srun|sbatch|python3|pip|hf|gdb|cc|export|source|for|cd|time|scripts/\S+|tests/\S+|bench/\S+|build/\S+) .*?|(?:scripts|tests|bench)/\S+)(?:\s+#.*)?$)");
+  std::vector<std::string> lines;
+  std::istringstream text(test::read_file(page));
+  bool fenced = false, is_toml = false;
+  std::smatch found;
+  for (std::string line; std::getline(text, line);) {
+    if (line.starts_with("```")) fenced = !fenced;
+    if (line.starts_with("```")) is_toml = line == "```toml";
+    if (fenced && !is_toml && std::regex_match(line, found, kShell)) lines.push_back(found[1]);
+  }
+  return lines;
+}
+
+TEST(Pages, EveryCommandIsTriedOrKnownNotToBe) {
+  const std::vector<fs::path> tried_pages = pages();
+  std::vector<fs::path> all = tried_pages;
+  all.push_back(test::source_dir() / "docs/sdk.md");
+  for (const auto& entry : fs::recursive_directory_iterator(test::source_dir() / "sdk/examples")) {
+    if (entry.path().extension() == ".md") all.push_back(entry.path());
+  }
+  std::set<const LeftOut*> used;
+  for (const fs::path& path : all) {
+    const std::string page = fs::relative(path, test::source_dir());
+    const bool is_tried = std::ranges::count(tried_pages, path) > 0;
+    for (const std::string& line : shell_lines_on(path)) {
+      const bool is_ours = line.starts_with("drift ") || line.starts_with("build/release/bin/drift ");
+      if (is_tried && is_ours) continue;
+      const auto known = std::ranges::find_if(
+          kLeftOut, [&](const LeftOut& one) { return page.starts_with(one.page) && line.starts_with(one.beginning); });
+      EXPECT_NE(known, kLeftOut.end()) << page << ": nothing tries this command: " << line;
+      if (known != kLeftOut.end()) used.insert(&*known);
+    }
+  }
+  for (const LeftOut& one : kLeftOut)
+    EXPECT_TRUE(used.contains(&one)) << one.page << " has no command " << one.beginning;
+}
+
 /// Hints name commands in the text of errors. This finds those that the program does not have.
 TEST(Sources, NameNoCommandThatDoesNotExist) {
   const Root root;

@@ -20,11 +20,11 @@ struct MarkedAnswer {
   std::optional<std::string_view> content;  ///< of the last that is closed; part of the response
 };
 
-/// The last \boxed{} or \fbox{}; of nested ones the outermost. White space may stand before the brace, and braces
+/// The last `\boxed{}` or `\fbox{}`; of nested ones the outermost. White space may stand before the brace, and braces
 /// behind a backslash do not count. Linear in the response.
 DRIFT_API MarkedAnswer last_box(std::string_view response);
 
-/// The last <answer> block, its tags in upper or lower case. Where it is not closed, its content goes on to the end.
+/// The last `<answer>` block, its tags in upper or lower case. Where it is not closed, its content goes on to the end.
 /// Linear in the response.
 DRIFT_API MarkedAnswer last_answer_block(std::string_view response);
 
