@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # What scripts/make_deb and scripts/make_wheel share: an installed Drift that finds its libraries wherever it lies. Sourced
 # from the root of the tree.
 #
