@@ -18,8 +18,9 @@ const std::vector<Command>& all_commands() {
                                            tokenize_command(),     plugin_list_command(),    plugin_info_command(),
                                            plugin_check_command(), plugin_docs_command(),    plugin_presets_command(),
                                            reward_command(),       loss_command(),           config_show_command(),
-                                           config_docs_command(),  reference_command(),      doctor_command(),
-                                           sdk_command(),          sdk_new_command(),        version_command()};
+                                           config_docs_command(),  config_import_command(),  reference_command(),
+                                           doctor_command(),       sdk_command(),            sdk_new_command(),
+                                           version_command()};
   return all;
 }
 

@@ -63,6 +63,7 @@ const std::vector<Listed> kCommands = {
     {"loss", "NAME"},
     {"config show", "CONFIG.toml"},
     {"config docs", "[SECTION]"},
+    {"config import", "FILE [WORD...]"},
     {"reference", "PAGE"},
     {"doctor", ""},
     {"sdk", ""},
@@ -143,7 +144,7 @@ TEST(CliUsage, AnUnknownCommand) {
       "config, reference, doctor, sdk, "
       "version    (drift --help)\n");
   EXPECT_THAT(drift("plugin lst").error, HasSubstr("did you mean `drift plugin list`?"));
-  EXPECT_THAT(drift("config").error, HasSubstr("`drift config` expects one of: show, docs"));
+  EXPECT_THAT(drift("config").error, HasSubstr("`drift config` expects one of: show, docs, import"));
 }
 
 TEST(CliUsage, AnUnknownOption) {
