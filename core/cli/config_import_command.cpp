@@ -57,7 +57,8 @@ int import_config(const ImportOptions& options) {
 Command config_import_command() {
   return make_command<ImportOptions>(
       {"config import", "the configuration of another program as TOML",
-       "FILE is YAML or a shell script that starts a training; WORDs after -- are added to its command. The TOML has the\n"
+       "FILE is YAML or a shell script that starts a training; WORDs after -- are added to its command. The TOML has "
+       "the\n"
        "origin of every value, and at its end what has no counterpart, and why. Whose file it is shows in its keys.\n"
        "docs/migration.md lists the programs.",
        "config import recipes/train.yaml --out run.toml -- --num_iterations 8"},

@@ -78,7 +78,8 @@ ForeignSettings read_foreign_settings(const fs::path& file, const std::vector<st
   const std::string text = read_foreign_file(file);
   if (is_yaml(file)) {
     add_yaml(text, file.string(), settings);
-  } else if (text.starts_with("#!") || text.find("--") != std::string::npos || text.find("config=") != std::string::npos) {
+  } else if (text.starts_with("#!") || text.find("--") != std::string::npos ||
+             text.find("config=") != std::string::npos) {
     add_script(file, text, settings);
   } else {
     throw Error(quoted_name(file.string()) + " is neither YAML nor a shell script with a command",

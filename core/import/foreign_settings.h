@@ -12,19 +12,19 @@ namespace drift {
 
 /// A value as it was written: nothing is known of its type.
 struct ForeignValue {
-  std::vector<std::string> texts;  ///< one; of a list, its elements; none for null
+  std::vector<std::string> texts;  ///< one; of a list, its elements; none for null and an empty list
   bool is_list = false;
   std::string origin;  ///< "train.yaml:12 num_generations"
 
-  bool is_null() const { return texts.empty() && !is_list; }
+  bool is_null() const { return texts.empty(); }
   /// "32"; of a list "32, 4"; "null"
   std::string text() const;
 };
 
 struct ForeignSettings {
-  std::vector<std::string> files;                             ///< those that were read, as they were named
-  std::vector<std::pair<std::string, ForeignValue>> values;   ///< in the order in which they were first met
-  std::vector<std::string> remarks;                           ///< what was left out, and why
+  std::vector<std::string> files;                            ///< those that were read, as they were named
+  std::vector<std::pair<std::string, ForeignValue>> values;  ///< in the order in which they were first met
+  std::vector<std::string> remarks;                          ///< what was left out, and why
 
   /// A value that stands already is replaced: the command line goes over the file that it names.
   void set(const std::string& key, ForeignValue value);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <set>
 
 namespace drift {
@@ -28,9 +29,11 @@ ParamValue param_of(const std::string& text) {
   std::int64_t integer = 0;
   if (const auto [last, error] = std::from_chars(text.data(), end, integer); error == std::errc() && last == end)
     return integer;
+  if (text == "inf" || text == ".inf") return std::numeric_limits<double>::infinity();
   double number = 0;
   const bool numeric = text.find_first_not_of("+-.0123456789eE") == std::string::npos;
-  if (const auto [last, error] = std::from_chars(text.data(), end, number); numeric && error == std::errc() && last == end)
+  if (const auto [last, error] = std::from_chars(text.data(), end, number);
+      numeric && error == std::errc() && last == end)
     return number;
   return text;
 }
@@ -42,7 +45,10 @@ std::optional<double> number_of(const ParamValue& value) {
 }
 
 /// As `values` of a rule names it: truths in small letters.
-std::string plain_text(const std::string& text) { return param_of(text) == ParamValue(true) ? "true" : param_of(text) == ParamValue(false) ? "false" : text; }
+std::string plain_text(const std::string& text) {
+  const ParamValue value = param_of(text);
+  return std::holds_alternative<bool>(value) ? to_toml(value) : text;
+}
 
 /// None of the patterns that begin with "!" fits, and one of the others, if there are any.
 bool holds(const std::string& text, const std::vector<std::string>& patterns) {
@@ -100,7 +106,8 @@ class Import {
     }
     const auto found = table_.defaults.find(key);
     if (found == table_.defaults.end()) return std::nullopt;
-    return ForeignValue{{found->second}, false, "not in the file: " + key + " is " + found->second + " in " + table_.title};
+    return ForeignValue{
+        {found->second}, false, "not in the file: " + key + " is " + found->second + " in " + table_.title};
   }
 
   bool applies(const ImportRule& rule) const {
@@ -125,6 +132,10 @@ class Import {
     }
   }
 
+  static std::string otherwise(const ImportRule& rule) {
+    return rule.otherwise.empty() ? "there is no such choice here" : rule.otherwise;
+  }
+
   void take(const ImportRule& rule) {
     if (rule.from.empty()) return give(rule.values.at("*"), "every file of " + table_.title, rule.why);
     const ForeignValue value = *find(rule.from);
@@ -138,30 +149,26 @@ class Import {
       done_.insert(rule.from);
       return give(listed->second, value.origin, rule.why);
     }
-    if (!rule.values.empty() && !rule.open && !value.is_list)
-      return leave_out(rule.from, value, rule.otherwise.empty() ? "there is no such choice here" : rule.otherwise);
+    if (!rule.values.empty() && !rule.open && !value.is_list) return leave_out(rule.from, value, otherwise(rule));
     done_.insert(rule.from);
     copy(rule, value);
   }
 
-  /// The value as it is, calculated, or as a part of a text.
+  /// The value as it is, calculated, or as a part of a text. Of a list the first, where ours is none.
   void copy(const ImportRule& rule, const ForeignValue& value) {
     std::string remark = rule.why, origin = value.origin;
-    ParamValue result = param_of(value.texts.front());
-    if (value.is_list && rule.to.front().ends_with('s')) {  // our lists: targets, training_files
-      result = mapped(rule, value.texts);
-    } else if (value.texts.size() > 1) {
-      remark += (remark.empty() ? "" : "; ") + ("the first of " + value.text());
-    }
-    if (value.is_list && !rule.values.empty() && !std::holds_alternative<std::vector<std::string>>(result)) {
+    if (value.texts.size() > 1 && !rule.list) remark += (remark.empty() ? "" : "; ") + ("the first of " + value.text());
+    if (value.is_list && !rule.values.empty()) {
       const auto listed = rule.values.find(value.texts.front());
-      if (listed == rule.values.end()) return leave_out(rule.from, value, "there is no such choice here");
+      if (listed == rule.values.end()) return leave_out(rule.from, value, otherwise(rule));
       return give(listed->second, origin, remark);
     }
-    if (!rule.pattern.empty()) {
+    ParamValue result = param_of(value.texts.front());
+    if (rule.list || !rule.pattern.empty()) {
       std::vector<std::string> texts;
-      for (const std::string& text : value.texts) texts.push_back(replaced(rule.pattern, "{}", text));
-      result = rule.to.front().ends_with('s') ? ParamValue(texts) : ParamValue(texts.front());
+      for (const std::string& text : value.texts)
+        texts.push_back(rule.pattern.empty() ? text : replaced(rule.pattern, "{}", text));
+      result = rule.list ? ParamValue(texts) : ParamValue(texts.front());
     }
     if (!rule.times.empty() || !rule.over.empty()) {
       const auto calculated = calculate(rule, value, origin);
@@ -169,16 +176,6 @@ class Import {
       result = *calculated;
     }
     for (const std::string& key : rule.to) give({{key, result}}, origin, remark);
-  }
-
-  static ParamValue mapped(const ImportRule& rule, const std::vector<std::string>& texts) {
-    std::vector<std::string> list;
-    for (const std::string& text : texts) {
-      const auto found = rule.values.find(text);
-      const auto* own = found == rule.values.end() ? nullptr : std::get_if<std::string>(&found->second.front().second);
-      list.push_back(own == nullptr ? text : *own);
-    }
-    return list;
   }
 
   /// A product, which must be whole.
@@ -200,7 +197,8 @@ class Import {
       origin += ": " + formula;
       return static_cast<std::int64_t>(*result);
     }
-    leave_out(rule.from, value, origin + ": " + formula + " is no whole number: set " + joined(rule.to, " and ") + " yourself");
+    leave_out(rule.from, value,
+              origin + ": " + formula + " is no whole number: set " + joined(rule.to, " and ") + " yourself");
     return std::nullopt;
   }
 
@@ -219,7 +217,8 @@ class Import {
 
   void leave_out(const std::string& key, const ForeignValue& value, const std::string& why) {
     done_.insert(key);
-    if (const ForeignValue* own = settings_.find(key); own != nullptr && !own->is_null()) run_.left_out.push_back({said(value), why});
+    if (const ForeignValue* own = settings_.find(key); own != nullptr && !own->is_null())
+      run_.left_out.push_back({said(value), why});
   }
 
   /// Nothing of theirs is passed over in silence.

@@ -11,7 +11,7 @@ namespace drift {
 
 /// One value for the run's TOML.
 struct ImportedValue {
-  std::string key;     ///< "train.group_size"; "extends": one file
+  std::string key;  ///< "train.group_size"; "extends": one file
   ParamValue value;
   std::string origin;  ///< "train.yaml:12 num_generations"
   std::string remark;  ///< may be empty

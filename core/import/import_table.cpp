@@ -26,8 +26,14 @@ class TableReader {
   ImportTable read() {
     const toml::table root = parse();
     check_keys(root, {"name", "title", "repository", "extends", "has", "lacks", "defaults", "rule"});
-    ImportTable table{file_, text(root, "name"), text(root, "title"), text(root, "repository"), texts(root, "has"),
-                      texts(root, "lacks"), {}, {}};
+    ImportTable table{file_,
+                      text(root, "name"),
+                      text(root, "title"),
+                      text(root, "repository"),
+                      texts(root, "has"),
+                      texts(root, "lacks"),
+                      {},
+                      {}};
     if (const toml::node* defaults = root.get("defaults")) {
       for (const auto& [key, value] : toml_layer(as_table(*defaults), file_).leaves)
         table.defaults[key] = text_of(*value.value);
@@ -66,7 +72,8 @@ class TableReader {
   void check_keys(const toml::table& table, const std::vector<std::string>& known) const {
     for (const auto& [key, node] : table) {
       const std::string name(key.str());
-      if (std::ranges::count(known, name) == 0) fail(node, "unknown key " + quoted_name(name), name_hint(name, known, "keys"));
+      if (std::ranges::count(known, name) == 0)
+        fail(node, "unknown key " + quoted_name(name), name_hint(name, known, "keys"));
     }
   }
 
@@ -124,13 +131,14 @@ class TableReader {
   }
 
   ImportRule read_rule(const toml::table& table) const {
-    check_keys(table, {"from", "to", "values", "set", "open", "pattern", "times", "over", "when", "define", "why", "otherwise"});
+    check_keys(table, {"from", "to", "values", "set", "open", "list", "pattern", "times", "over", "when", "define",
+                       "why", "otherwise"});
     ImportRule rule;
     rule.from = text(table, "from"), rule.why = text(table, "why"), rule.otherwise = text(table, "otherwise");
     rule.to = texts(table, "to");
     rule.pattern = text(table, "pattern"), rule.define = text(table, "define");
     rule.times = texts(table, "times"), rule.over = texts(table, "over");
-    rule.open = table["open"].value_or(false);
+    rule.open = table["open"].value_or(false), rule.list = table["list"].value_or(false);
     if (const toml::node* values = table.get("values")) {
       for (const auto& [key, node] : as_table(*values)) rule.values[std::string(key.str())] = imported(node, rule.to);
     }
@@ -139,6 +147,7 @@ class TableReader {
       for (const auto& [key, leaf] : toml_layer(as_table(*when), file_).leaves) rule.when[key] = patterns(*when, leaf);
     }
     if (rule.from.empty() && rule.values.empty()) fail(table, "a rule without `from` has `set`");
+    if (rule.to.empty() && (rule.open || rule.list || !rule.pattern.empty())) fail(table, "the rule has no `to`");
     if (!rule.has_counterpart() && rule.why.empty()) fail(table, "a rule without a counterpart says `why`");
     return rule;
   }
@@ -162,7 +171,8 @@ bool fits(std::string_view text, std::string_view pattern) {
 
 bool ImportTable::knows(const std::string& key) const {
   return std::ranges::any_of(rules, [&](const ImportRule& rule) {
-    return rule.from == key || rule.from.starts_with(key + ".") || (rule.from.find('*') != std::string::npos && fits(key, rule.from));
+    return rule.from == key || rule.from.starts_with(key + ".") ||
+           (rule.from.find('*') != std::string::npos && fits(key, rule.from));
   });
 }
 
@@ -193,7 +203,8 @@ const ImportTable& table_for(const std::vector<ImportTable>& tables, const Forei
   std::vector<std::string> equal;
   for (const ImportTable& table : tables) {
     if (!recognises(table, settings)) continue;
-    const auto known = std::ranges::count_if(settings.values, [&](const auto& value) { return table.knows(value.first); });
+    const auto known =
+        std::ranges::count_if(settings.values, [&](const auto& value) { return table.knows(value.first); });
     if (known > most) best = &table, most = known, equal.clear();
     if (known == most) equal.push_back(table.name);
   }
@@ -201,7 +212,8 @@ const ImportTable& table_for(const std::vector<ImportTable>& tables, const Forei
     throw Error(quoted_name(settings.files.front()) + ": not a configuration of a known program, by its keys",
                 "say whose it is: --from " + joined(names, "|"));
   if (equal.size() > 1)
-    throw Error(quoted_name(settings.files.front()) + ": may be for several programs", "say which: --from " + joined(equal, "|"));
+    throw Error(quoted_name(settings.files.front()) + ": may be for several programs",
+                "say which: --from " + joined(equal, "|"));
   return *best;
 }
 

@@ -18,16 +18,18 @@ namespace drift {
 using ImportedValues = std::vector<std::pair<std::string, ParamValue>>;
 
 struct ImportRule {
-  std::string from;                            ///< their key; empty: the rule holds for every file
-  std::vector<std::string> to;                 ///< our keys, which all get the value
+  std::string from;                              ///< their key; empty: the rule holds for every file
+  std::vector<std::string> to;                   ///< our keys, which all get the value
   std::map<std::string, ImportedValues> values;  ///< by their text; "*": any other. Keys are ours
-  bool open = false;                           ///< a text that `values` does not have goes to `to` as it is
-  std::string pattern;                         ///< the value with {} for theirs: "data/{}.json"
-  std::vector<std::string> times, over;        ///< their keys: factors and divisors
-  std::map<std::string, std::vector<std::string>> when;  ///< their key: patterns with *, of which one fits; "!…" must not
-  std::string define;                          ///< a name for the rule's number, for `times`, `over` and `when`
-  std::string why;                             ///< why nothing corresponds, or what to know of the value
-  std::string otherwise;                       ///< why a text that `values` does not have is left out
+  bool open = false;                             ///< a text that `values` does not have goes to `to` as it is
+  bool list = false;                             ///< ours is a list: all of theirs
+  std::string pattern;                           ///< the value with {} for theirs: "data/{}.json"
+  std::vector<std::string> times, over;          ///< their keys: factors and divisors
+  std::map<std::string, std::vector<std::string>>
+      when;               ///< their key: patterns with *, of which one fits; "!…" must not
+  std::string define;     ///< a name for the rule's number, for `times`, `over` and `when`
+  std::string why;        ///< why nothing corresponds, or what to know of the value
+  std::string otherwise;  ///< why a text that `values` does not have is left out
 
   bool has_counterpart() const { return !to.empty() || !values.empty() || !define.empty(); }
 };

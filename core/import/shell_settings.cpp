@@ -17,9 +17,8 @@ bool is_option(const std::string& word) {
 }
 
 bool is_name(std::string_view text) {
-  return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 && std::ranges::all_of(text, [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '_';
-  });
+  return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
+         std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
 }
 
 /// As much of a shell as the scripts that start a training need: quotes, comments, continued lines, variables. Nothing
@@ -88,9 +87,11 @@ class ShellReader {
     if (end < text_.size() && (text_[end] == '{' || text_[end] == '(')) {
       end = closed(end);
       const std::string inner = text_.substr(at_ + 2, end - at_ - 3);
-      word_.text += text_[at_ + 1] == '{' ? value_of(inner, text_.substr(at_, end - at_)) : text_.substr(at_, end - at_);
+      word_.text +=
+          text_[at_ + 1] == '{' ? value_of(inner, text_.substr(at_, end - at_)) : text_.substr(at_, end - at_);
     } else {
-      while (end < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[end])) != 0 || text_[end] == '_')) ++end;
+      while (end < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[end])) != 0 || text_[end] == '_'))
+        ++end;
       word_.text += value_of(text_.substr(at_ + 1, end - at_ - 1), text_.substr(at_, end - at_));
     }
     at_ = end;
@@ -151,11 +152,13 @@ bool is_assignment(const std::string& word) {
   const std::size_t equals = word.find('=');
   if (equals == std::string::npos) return false;
   const std::string_view key = std::string_view(word).substr(0, equals);
-  return !key.empty() && std::ranges::all_of(key, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; });
+  return !key.empty() &&
+         std::ranges::all_of(key, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; });
 }
 
 std::ptrdiff_t settings_in(const Command& command) {
-  return std::ranges::count_if(command, [](const ShellWord& word) { return is_option(word.text) || is_assignment(word.text); });
+  return std::ranges::count_if(command,
+                               [](const ShellWord& word) { return is_option(word.text) || is_assignment(word.text); });
 }
 
 }  // namespace

@@ -71,7 +71,8 @@ void replace_references(ForeignSettings& settings) {
   static const std::regex reference(R"(\$\{([A-Za-z0-9_.]+)\})");
   for (auto& [key, value] : settings.values) {
     std::smatch match;
-    for (int turn = 0; turn < 8 && value.texts.size() == 1 && std::regex_match(value.texts[0], match, reference); ++turn) {
+    for (int turn = 0; turn < 8 && value.texts.size() == 1 && std::regex_match(value.texts[0], match, reference);
+         ++turn) {
       const ForeignValue* named = settings.find(match[1].str());
       if (named == nullptr) throw Error(value.origin + ": there is no key " + quoted_name(match[1].str()));
       value.texts = named->texts;
