@@ -61,7 +61,7 @@ Command config_import_command() {
        "the\n"
        "origin of every value, and at its end what has no counterpart, and why. Whose file it is shows in its keys.\n"
        "docs/migration.md lists the programs.",
-       "config import tests/golden/imports/espo/recipes/run_math_llada.sh --out math.toml"},
+       "config import tests/golden/imports/ml-diffucoder/run.sh --out imported.toml"},
       import_config, [](OptionList& list, ImportOptions& options) {
         list.argument("FILE", options.file);
         list.repeated_argument("WORD", options.words, /*required=*/false);

@@ -197,8 +197,7 @@ class Import {
       origin += ": " + formula;
       return static_cast<std::int64_t>(*result);
     }
-    leave_out(rule.from, value,
-              origin + ": " + formula + " is no whole number: set " + joined(rule.to, " and ") + " yourself");
+    leave_out(rule.from, value, formula + " is no whole number: set " + joined(rule.to, " and ") + " yourself");
     return std::nullopt;
   }
 

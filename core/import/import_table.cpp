@@ -147,6 +147,10 @@ class TableReader {
       for (const auto& [key, leaf] : toml_layer(as_table(*when), file_).leaves) rule.when[key] = patterns(*when, leaf);
     }
     if (rule.from.empty() && rule.values.empty()) fail(table, "a rule without `from` has `set`");
+    for (const auto& [text, imported] : rule.values) {
+      if (rule.define.empty() && !imported.empty() && imported.front().first.empty())
+        fail(table, "the rule has no `to`, so its values are tables of our keys");
+    }
     if (rule.to.empty() && (rule.open || rule.list || !rule.pattern.empty())) fail(table, "the rule has no `to`");
     if (!rule.has_counterpart() && rule.why.empty()) fail(table, "a rule without a counterpart says `why`");
     return rule;
