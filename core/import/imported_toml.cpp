@@ -1,4 +1,5 @@
 #include <core/base/quote.h>
+#include <core/config/document.h>
 #include <core/config/nearest.h>
 #include <core/config/schema.h>
 #include <core/import/import_run.h>
