@@ -80,10 +80,20 @@ class Import {
       if (rule.define.empty() && applies(rule)) take(rule);
     }
     for (const auto& [key, value] : settings_.values) account_for(key, value);
+    if (!is_given("task.name", "configs/tasks/"))
+      run_.needed.push_back("a task: [task] name, or a file of configs/tasks under extends");
+    if (!is_given("model.path", "configs/models/")) run_.needed.push_back("a model: [model] path");
     return std::move(run_);
   }
 
  private:
+  /// By a value, or by a file that the run extends.
+  bool is_given(const std::string& key, const std::string& folder) const {
+    return std::ranges::any_of(run_.values, [&](const ImportedValue& value) {
+      return value.key == key || (value.key == "extends" && to_toml(value.value).find(folder) != std::string::npos);
+    });
+  }
+
   static std::string said(const ForeignValue& value) { return value.origin + " = " + value.text(); }
 
   void set_named(const std::string& name, ForeignValue value) {
@@ -128,7 +138,8 @@ class Import {
     } else if (number_of(param_of(value.text()))) {
       set_named(rule.define, value);
     } else {
-      leave_out(rule.from, value, "not one of the values that are known here");
+      leave_out(rule.from, value,
+                "no number that is known here" + std::string(rule.define == kDevices ? ": --devices N says it" : ""));
     }
   }
 

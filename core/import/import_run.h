@@ -27,6 +27,7 @@ struct ImportedRun {
   std::vector<ImportedValue> values;
   std::vector<LeftOut> left_out;
   std::vector<LeftOut> unknown;
+  std::vector<std::string> needed;  ///< what no key of theirs said, and a run cannot do without
   std::vector<std::string> remarks;
 };
 

@@ -81,10 +81,12 @@ std::string toml_of(const ImportedRun& run, const ImportTable& table, const Fore
     std::ranges::stable_partition(lines, [](const auto& line) { return line.first.starts_with("name = "); });
     text += "\n[" + section + "]\n" + aligned(lines);
   }
-  std::vector<LeftOut> remarks;
+  std::vector<LeftOut> remarks, needed;
   for (const std::string& remark : run.remarks) remarks.push_back({remark, ""});
+  for (const std::string& what : run.needed) needed.push_back({what, ""});
   return text + left_out_lines("Without a counterpart", run.left_out) +
-         left_out_lines("Not known, and so not imported", run.unknown) + left_out_lines("Not read", remarks);
+         left_out_lines("Not known, and so not imported", run.unknown) + left_out_lines("Not read", remarks) +
+         left_out_lines("The run still needs", needed);
 }
 
 }  // namespace drift

@@ -29,7 +29,8 @@ TEST_F(ConfigImport, PrintsARunWithOriginsAndWhatIsMissing) {
   EXPECT_THAT(result.output, HasSubstr("# From "));
   EXPECT_THAT(result.output, HasSubstr("\n[algorithm]\nname = \"espo\""));
   EXPECT_THAT(result.output, HasSubstr("\n# Without a counterpart:\n"));
-  EXPECT_THAT(result.error, testing::ContainsRegex("^ESPO: [0-9]+ values imported, [0-9]+ without a counterpart, 0 not known\n$"));
+  EXPECT_THAT(result.error,
+              testing::ContainsRegex("^ESPO: [0-9]+ values imported, [0-9]+ without a counterpart, 0 not known\n$"));
 }
 
 TEST_F(ConfigImport, TheFileIsOneOfARun) {
@@ -66,8 +67,11 @@ TEST_F(ConfigImport, AFileOfNoKnownProgramIsRefused) {
   test::write_file(folder_.path() / "other.yaml", "lr: 1\n");
   const auto result = drift("config import other.yaml --out run.toml");
   EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.error, HasSubstr("error: `other.yaml`: not a configuration of a known program, by its keys\n"
-                                      "  = say whose it is: --from d1|dllm-rl|dllm-rl-eval|dllm-rl-sft|drift-py|drift-py-eval|espo|ml-diffucoder"));
+  EXPECT_THAT(
+      result.error,
+      HasSubstr(
+          "error: `other.yaml`: not a configuration of a known program, by its keys\n"
+          "  = say whose it is: --from d1|dllm-rl|dllm-rl-eval|dllm-rl-sft|drift-py|drift-py-eval|espo|ml-diffucoder"));
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "run.toml"));
   EXPECT_THAT(drift("config import other.yaml --from esbo").error, HasSubstr("did you mean `espo`?"));
 }

@@ -1,5 +1,5 @@
-// Every configuration that other programs publish (tests/golden/imports) becomes a run that resolves, nothing in it is unknown, and
-// where a preset was made from the same file, both say the same.
+// Every configuration that other programs publish (tests/golden/imports) becomes a run that resolves, nothing in it is
+// unknown, and where a preset was made from the same file, both say the same.
 
 #include "tests/support/plugins.h"
 #include "tests/support/support.h"
@@ -66,7 +66,8 @@ RunConfig resolved(const Imported& imported, const std::string& family = "llada"
 }
 
 std::string family_of(const Imported& imported) {
-  return imported.toml.find("dream-7b") != std::string::npos || imported.toml.find("name = \"dream\"") != std::string::npos
+  return imported.toml.find("dream-7b") != std::string::npos ||
+                 imported.toml.find("name = \"dream\"") != std::string::npos
              ? "Dream"
              : "llada";
 }
@@ -76,7 +77,11 @@ TEST(Imports, EveryPublishedConfigurationResolves) {
   for (const fs::path& file : configurations()) {
     SCOPED_TRACE(file);
     Imported imported;
+    // ESPO's train.yaml names no task: its scripts do.
+    const bool without_task = file.parent_path().parent_path().filename() == "espo" && file.extension() == ".yaml";
     ASSERT_NO_THROW(imported = import_file(file));
+    EXPECT_EQ(imported.run.needed.size(), without_task ? 1u : 0u);
+    if (without_task) imported = import_file(file, {"--dataset_name", "math"});
     ++files[imported.program];
     EXPECT_TRUE(imported.program.starts_with(file.lexically_relative(kImports).begin()->string()));
     try {
@@ -156,7 +161,8 @@ TEST(Imports, SayWhatThePresetsSayThatWereMadeFromTheSameFiles) {
   };
   for (const Made& made : all) {
     SCOPED_TRACE(made.file + " and the preset " + made.preset);
-    const Imported imported = import_file(kImports / made.file);
+    Imported imported = import_file(kImports / made.file);
+    if (!imported.run.needed.empty()) imported = import_file(kImports / made.file, {"--dataset_name", "math"});
     const RunConfig run = resolved(imported, family_of(imported));
     const Bundle& bundle = test::load_plugin(made.plugin).bundles().front();
     const Preset preset = read_preset(bundle, *preset_in_force(bundle, made.preset));

@@ -20,7 +20,8 @@ using testing::IsEmpty;
 
 class Imports : public testing::Test {
  protected:
-  ForeignSettings settings(const std::string& name, const std::string& text, const std::vector<std::string>& words = {}) {
+  ForeignSettings settings(const std::string& name, const std::string& text,
+                           const std::vector<std::string>& words = {}) {
     test::write_file(folder_.path() / name, text);
     return read_foreign_settings(folder_.path() / name, words);
   }
@@ -54,7 +55,8 @@ class Imports : public testing::Test {
 };
 
 TEST_F(Imports, YamlBecomesKeysWithPoints) {
-  const auto read = settings("a.yaml", "# a comment\nlr: 1e-6\noptimizer:\n  betas: [0.9, 0.99]\n  name: ~\nlist:\n- x\n- y\n");
+  const auto read =
+      settings("a.yaml", "# a comment\nlr: 1e-6\noptimizer:\n  betas: [0.9, 0.99]\n  name: ~\nlist:\n- x\n- y\n");
   EXPECT_EQ(read.find("lr")->text(), "1e-6");
   EXPECT_THAT(read.find("lr")->origin, testing::EndsWith("a.yaml:2 lr"));
   EXPECT_THAT(read.find("optimizer.betas")->texts, ElementsAre("0.9", "0.99"));
@@ -90,10 +92,11 @@ TEST_F(Imports, AliasesDoNotMakeABombOfAShortFile) {
 
 TEST_F(Imports, AScriptsCommandGoesOverTheFileThatItNames) {
   test::write_file(folder_.path() / "base.yaml", "lr: 1\nsteps: 5\n");
-  const auto read = settings("scripts/run.sh",
-                             "#!/bin/bash\nexport NAME=demo   # --comment 1\nTASK=${1:-sums}\nSTEPS=7\n"
-                             "launch --num_processes 8 \\\n  train.py --config base.yaml \\\n  --steps $STEPS --task=\"$TASK\" "
-                             "\\\n  --name '${NAME}' --out ${NAME}/x --flag > log 2>&1 | tee -a log\n  --lost 1\n");
+  const auto read =
+      settings("scripts/run.sh",
+               "#!/bin/bash\nexport NAME=demo   # --comment 1\nTASK=${1:-sums}\nSTEPS=7\n"
+               "launch --num_processes 8 \\\n  train.py --config base.yaml \\\n  --steps $STEPS --task=\"$TASK\" "
+               "\\\n  --name '${NAME}' --out ${NAME}/x --flag > log 2>&1 | tee -a log\n  --lost 1\n");
   EXPECT_EQ(read.find("lr")->text(), "1");
   EXPECT_EQ(read.find("steps")->text(), "7");
   EXPECT_THAT(read.find("steps")->origin, testing::EndsWith("run.sh:7 --steps"));
@@ -107,7 +110,8 @@ TEST_F(Imports, AScriptsCommandGoesOverTheFileThatItNames) {
 }
 
 TEST_F(Imports, AMissingBaseIsAnError) {
-  expect_error([&] { settings("run.sh", "python train.py --config none.yaml --lr 1\n"); }, "goes over `none.yaml`, which is not there");
+  expect_error([&] { settings("run.sh", "python train.py --config none.yaml --lr 1\n"); },
+               "goes over `none.yaml`, which is not there");
 }
 
 TEST_F(Imports, WordsAfterTheFileWin) {
@@ -169,6 +173,15 @@ rule = [
   EXPECT_THAT(run_.unknown[0].what, HasSubstr("run.yaml:1 lr = 1"));
 }
 
+TEST_F(Imports, WhatARunStillNeedsIsSaid) {
+  const std::string rules =
+      "rule = [{ from = \"task\", set = { task.name = \"sums\", extends = [\"drift:configs/models/x.toml\"] } }]";
+  imported(rules, "lr: 1\n");
+  EXPECT_THAT(run_.needed, ElementsAre(HasSubstr("a task:"), HasSubstr("a model:")));
+  imported(rules, "task: 1\n");
+  EXPECT_THAT(run_.needed, IsEmpty());
+}
+
 TEST_F(Imports, MistakesOfATableAreNamed) {
   expect_error([&] { table("rule = [{ form = \"lr\" }]"); }, "did you mean `from`?");
   expect_error([&] { table("rule = [{ from = \"lr\" }]"); }, "a rule without a counterpart says `why`");
@@ -176,7 +189,8 @@ TEST_F(Imports, MistakesOfATableAreNamed) {
   expect_error([&] { table(""); }, "a table has [[rule]]");
   expect_error(
       [&] {
-        imported("rule = [{ from = \"lr\", to = \"train.steps\" }, { from = \"b\", to = \"train.steps\" }]", "lr: 1\nb: 2\n");
+        imported("rule = [{ from = \"lr\", to = \"train.steps\" }, { from = \"b\", to = \"train.steps\" }]",
+                 "lr: 1\nb: 2\n");
       },
       "two rules set `train.steps`");
 }
