@@ -10,7 +10,7 @@
 namespace drift {
 namespace {
 
-constexpr std::size_t kMostValues = 10'000;  ///< aliases can make very many of a short text
+constexpr std::size_t kMostValues = 2'000;  ///< aliases can make very many of a short text
 constexpr int kDeepestMapping = 50;
 
 class YamlReader {
