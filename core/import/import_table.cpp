@@ -167,10 +167,22 @@ bool recognises(const ImportTable& table, const ForeignSettings& settings) {
 }  // namespace
 
 bool fits(std::string_view text, std::string_view pattern) {
-  if (pattern.empty()) return text.empty();
-  if (pattern[0] == '*') return fits(text, pattern.substr(1)) || (!text.empty() && fits(text.substr(1), pattern));
   const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
-  return !text.empty() && lower(text[0]) == lower(pattern[0]) && fits(text.substr(1), pattern.substr(1));
+  std::size_t at = 0, in_pattern = 0, star = std::string_view::npos, taken = 0;  // taken: by the last star
+  while (at < text.size()) {
+    if (in_pattern < pattern.size() && pattern[in_pattern] == '*') {
+      star = in_pattern++;
+      taken = at;
+    } else if (in_pattern < pattern.size() && lower(pattern[in_pattern]) == lower(text[at])) {
+      ++in_pattern, ++at;
+    } else if (star != std::string_view::npos) {
+      in_pattern = star + 1;
+      at = ++taken;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', in_pattern) == std::string_view::npos;
 }
 
 bool ImportTable::knows(const std::string& key) const {

@@ -129,7 +129,6 @@ bool counts(const RunConfig& run, const std::string& key) {
   if (key == "train.final_fraction") return text("train", "schedule") != "constant";
   if (key == "reference.sync_steps" || key == "reference.mix") return text("reference", "policy") == "ema";
   if (key.starts_with("adapter.")) return text("adapter", "kind") == "lora";
-  if (key == "algorithm.masking.lower_p") return false;
   return run.find(key) != nullptr;
 }
 

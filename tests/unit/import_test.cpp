@@ -90,6 +90,23 @@ TEST_F(Imports, AliasesDoNotMakeABombOfAShortFile) {
   expect_error([&] { settings("bomb.yaml", text); }, "too many values");
 }
 
+TEST_F(Imports, HostileFilesAreRefused) {
+  EXPECT_ANY_THROW(settings("deep.yaml", "a: " + std::string(100'000, '[')));
+  EXPECT_ANY_THROW(settings("large.yaml", "a: " + std::string(2'000'000, 'x')));
+  const ForeignSettings bytes = settings("bytes.yaml", "lr: 1\nname: \"\\x01\\e[31m\"\n");
+  EXPECT_EQ(bytes.find("name")->text().find('\x1b'), std::string::npos) << "no control character reaches the terminal";
+  const ForeignSettings broken = settings("run.sh", "python train.py --lr 1 --name \xff\n");
+  const ImportTable to_name = table("rule = [{ from = \"name\", to = \"run.name\" }]");
+  expect_error([&] { toml_of(import_run(to_name, broken), to_name, broken, ""); }, "cannot become TOML");
+}
+
+TEST_F(Imports, PatternsHaveStars) {
+  EXPECT_TRUE(fits("GSAI-ML/Model-8B", "*model*"));
+  EXPECT_TRUE(fits("", "*") && fits("", "") && fits("ab", "a*b*") && fits("aXbXb", "a*b"));
+  EXPECT_FALSE(fits("ab", "a") || fits("", "a") || fits("axb", "a*c"));
+  EXPECT_FALSE(fits(std::string(1'000'000, 'a'), "*b"));
+}
+
 TEST_F(Imports, AScriptsCommandGoesOverTheFileThatItNames) {
   test::write_file(folder_.path() / "base.yaml", "lr: 1\nsteps: 5\n");
   const auto read =
