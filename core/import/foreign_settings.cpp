@@ -3,6 +3,7 @@
 #include <core/base/quote.h>
 #include <core/config/nearest.h>
 #include <core/io/atomic.h>
+#include <core/text/utf8.h>
 
 #include <drift/error.h>
 
@@ -21,7 +22,9 @@ std::string read_foreign_file(const fs::path& file) {
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored))
     throw Error("cannot read " + quoted_name(file.string()), "name a YAML file or a shell script");
-  return read_whole_file(file, kLargestForeignFile);
+  std::string text = read_whole_file(file, kLargestForeignFile);
+  if (!is_valid_utf8(text)) throw Error(quoted_name(file.string()) + " is not UTF-8", "TOML can hold no other text");
+  return text;
 }
 
 /// Where a script's base lies: scripts run in the folder of the script, in one above it, or in the present one.
@@ -86,7 +89,7 @@ ForeignSettings read_foreign_settings(const fs::path& file, const std::vector<st
                 "files with settings end in .yaml or .yml");
   }
   std::vector<ShellWord> given;
-  for (const std::string& word : words) given.push_back({word});
+  for (const std::string& word : words) given.push_back({valid_utf8(word)});
   for (auto& [key, value] : options_of(given, "")) settings.set(key, std::move(value));
   return settings;
 }

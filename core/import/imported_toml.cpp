@@ -2,7 +2,6 @@
 #include <core/config/document.h>
 #include <core/config/nearest.h>
 #include <core/config/schema.h>
-#include <core/config/toml_layer.h>
 #include <core/import/import_run.h>
 
 #include <drift/error.h>
@@ -56,15 +55,6 @@ std::vector<std::string> sections_of(const ImportedRun& run) {
   return sections;
 }
 
-/// What is written can be read.
-void check(const std::string& text, const std::string& file) {
-  try {
-    parse_toml(text, file);
-  } catch (const toml::parse_error& error) {
-    throw Error(quoted_name(file) + " cannot become TOML: " + toml_syntax_message(error), "is it UTF-8?");
-  }
-}
-
 std::string left_out_lines(const std::string& title, const std::vector<LeftOut>& left_out) {
   if (left_out.empty()) return "";
   std::string text = "\n# " + title + ":\n";
@@ -94,11 +84,9 @@ std::string toml_of(const ImportedRun& run, const ImportTable& table, const Fore
   std::vector<LeftOut> remarks, needed;
   for (const std::string& remark : run.remarks) remarks.push_back({remark, ""});
   for (const std::string& what : run.needed) needed.push_back({what, ""});
-  text += left_out_lines("Without a counterpart", run.left_out) +
-          left_out_lines("Not known, and so not imported", run.unknown) + left_out_lines("Not read", remarks) +
-          left_out_lines("The run still needs", needed);
-  check(text, settings.files.front());
-  return text;
+  return text + left_out_lines("Without a counterpart", run.left_out) +
+         left_out_lines("Not known, and so not imported", run.unknown) + left_out_lines("Not read", remarks) +
+         left_out_lines("The run still needs", needed);
 }
 
 }  // namespace drift

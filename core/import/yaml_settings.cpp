@@ -5,6 +5,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <regex>
 
 namespace drift {
@@ -58,7 +59,7 @@ class YamlReader {
   }
 
   [[noreturn]] void fail(const YAML::Node& node, const std::string& what) const {
-    throw Error(name_ + ":" + std::to_string(node.Mark().line + 1) + ": " + what);
+    throw Error(name_ + ":" + std::to_string(std::max(node.Mark().line, 0) + 1) + ": " + what);
   }
 
   const std::string& name_;
