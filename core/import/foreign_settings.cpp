@@ -34,8 +34,8 @@ fs::path base_of(const fs::path& script, const std::string& named) {
   for (fs::path folder = fs::absolute(script).parent_path();; folder = folder.parent_path()) {
     const fs::path found = (folder / named).lexically_normal();
     if (fs::is_regular_file(found, ignored)) {
-      const fs::path near = fs::proximate(found, ignored);
-      return near.empty() || *near.begin() == ".." ? found : near;
+      const fs::path near = found.lexically_proximate(fs::current_path());
+      return *near.begin() == ".." ? found : near;  // messages name it
     }
     if (folder == folder.root_path()) break;
   }
