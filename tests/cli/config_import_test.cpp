@@ -38,8 +38,8 @@ TEST_F(ConfigImport, TheFileIsOneOfARun) {
   test::write_file(folder_.path() / "model/config.json", R"({"model_type": "llada"})");
   const auto shown = drift("config show run.toml --set model.path=model");
   EXPECT_EQ(shown.status, 0) << shown.error;
-  EXPECT_THAT(shown.output, testing::ContainsRegex("low_prob_threshold = 0.6 +# run.toml:[0-9]+"));
-  EXPECT_THAT(shown.output, testing::ContainsRegex("pad_steps = \"zero\" +# preset rldf_release"));
+  EXPECT_THAT(shown.output, testing::ContainsRegex("low_prob_threshold += 0.6 +# run.toml:[0-9]+"));
+  EXPECT_THAT(shown.output, testing::ContainsRegex("pad_steps += \"zero\" +# preset rldf_release"));
 }
 
 TEST_F(ConfigImport, AFileIsNotReplacedByAccident) {
