@@ -64,6 +64,7 @@ const std::vector<Listed> kCommands = {
     {"loss", "NAME"},
     {"config show", "CONFIG.toml"},
     {"config docs", "[SECTION]"},
+    {"config import", "FILE [WORD...]"},
     {"reference", "PAGE"},
     {"completion", "SHELL"},
     {"completion candidates", "WHAT"},
@@ -145,7 +146,7 @@ TEST(CliUsage, AnUnknownCommand) {
             "model, data, tokenize, plugin, reward, loss, config, reference, completion, man, doctor, sdk, "
             "version    (drift --help)\n");
   EXPECT_THAT(drift("plugin lst").error, HasSubstr("did you mean `drift plugin list`?"));
-  EXPECT_THAT(drift("config").error, HasSubstr("`drift config` expects one of: show, docs"));
+  EXPECT_THAT(drift("config").error, HasSubstr("`drift config` expects one of: show, docs, import"));
 }
 
 TEST(CliUsage, AnUnknownOption) {
@@ -172,7 +173,7 @@ TEST(CliUsage, EveryCommandNeedsItsArgumentsAndNoMore) {
     const std::string name = "`drift " + command.name + "`";
     const std::string example = "\n  = for example: drift " + command.name;
     if (needs_its_argument(command)) expect_mistake(command.name, name + " expects " + command.argument + example);
-    if (command.argument.ends_with("...")) continue;  // as many as one likes
+    if (command.argument.ends_with("...") || command.argument.ends_with("...]")) continue;  // as many as one likes
     std::string enough = " a";
     if (command.argument.empty()) enough = "";
     if (command.name == "eval diff" || command.name == "sdk new") enough = " a b";
