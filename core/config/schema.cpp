@@ -256,6 +256,13 @@ std::vector<SectionSchema> make_sections() {
            {"throughput_drop", 0.5, "tokens_per_second is below that of its best window by more than this share",
             between(0, 1)}},
           std::nullopt, {kTrain, kPretrain}),
+      section("report", "what a run writes for programs that watch runs    (docs/runs.md#watching)", kBookkeeping,
+              {{"tensorboard", false, "write event files for TensorBoard into the run's folder tensorboard"},
+               {"wandb", "off", "offline: write a run of Weights & Biases into the run's folder wandb, for wandb sync",
+                one_of({"off", "offline"})},
+               {"wandb_project", "drift", "its project"},
+               {"samples", 4, "responses of each training step and of each evaluation that they show", at_least(0)}},
+              std::nullopt, {kTrain, kPretrain}),
       section(
           "distributed", "a run of several processes    (docs/distributed.md)", kBookkeeping,
           {{kMeasurement,

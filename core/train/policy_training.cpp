@@ -5,6 +5,7 @@
 #include <core/base/phase_timer.h>
 #include <core/base/trainable.h>
 #include <core/ranks/ranks.h>
+#include <core/rollout/response_text.h>
 #include <core/rollout/together.h>
 #include <core/train/different_responses.h>
 #include <core/train/memory_plan.h>
@@ -19,6 +20,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/tensor.h>
 
+#include <algorithm>
 #include <cmath>
 #include <variant>
 
@@ -37,6 +39,7 @@ PolicyUpdateSettings update_settings(const RunConfig& config) {
   settings.views_per_update = section.get<std::int64_t>("views_per_update");
   settings.memory_budget = section.get<std::int64_t>("memory_budget_mib") << 20;
   settings.shard = shard_of(config);
+  settings.keep_logprobs = TrackingSettings::from(config.section("report")).any();
   if (drops_inputs(config)) settings.dropout = run_stream(config).child("adapter dropout");
   return settings;
 }
@@ -79,7 +82,8 @@ PolicyTraining::PolicyTraining(const RunConfig& config, const Model& model, cons
       random_(run_stream(config)),
       advantage_(AdvantageSettings::from(config.section("advantage"))),
       filter_(GroupFilterSettings::from(config.section("filter"))),
-      score_(ScoreSettings::from(config.section("reward"))) {
+      score_(ScoreSettings::from(config.section("reward"))),
+      tracking_(TrackingSettings::from(config.section("report"))) {
   const auto& train = config.section("train");
   prompts_per_step_ = train.get<std::int64_t>("prompts_per_step");
   group_size_ = train.get<std::int64_t>("group_size");
@@ -161,6 +165,7 @@ PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& m
   const PhaseTimer reward_timer;
   score(items, scored, metrics);
   metrics.seconds->reward = reward_timer.seconds();
+  show(items, scored, metrics);
 
   const std::int64_t responses = prompts_per_step_ * group_size_;
   const double tokens = scored.trajectories.valid_BL.sum().item<double>();
@@ -233,6 +238,12 @@ void PolicyTraining::update(std::int64_t step, const Scored& scored, StepRecord&
   const auto advantage_B = advantages(scored.reward_B.index_select(0, response_number), group_size_, advantage_);
   if (restarts_optimizer_) optimizer_.restart();
   const auto tokens = token_advantages(step, kept, plans, advantage_B, metrics);
+  show("advantages", advantage_B, metrics);
+  for (std::size_t p = 0; tracking_.any() && p < tokens.size(); ++p)
+    show(
+        "token_advantages",
+        tokens[p].advantage_BL.expand_as(kept.tokens_BL).masked_select(scored_tokens(plans[p], kept.tokens_BL.size(0))),
+        metrics);
   take(policy_update_.run(kept, plans, advantage_B, tokens), metrics);
 }
 
@@ -308,6 +319,28 @@ void PolicyTraining::take(const UpdateResult& result, StepRecord& metrics) const
   metrics.seconds->old += result.old_seconds;
   metrics.seconds->reference = result.reference_seconds;
   metrics.seconds->update = result.gradient_seconds;
+  for (const at::Tensor& logprob : result.logprobs) show("log_probabilities", logprob, metrics);
+}
+
+void PolicyTraining::show(const std::vector<TaskItem>& items, const Scored& scored, StepRecord& metrics) const {
+  if (!tracking_.any()) return;
+  const Trajectories& responses = scored.trajectories;
+  show("rewards", scored.reward_B, metrics);
+  show("rollout_log_probabilities", responses.commit_logprob_BL.masked_select(responses.valid_BL), metrics);
+  for (std::int64_t b = 0; b < std::min(tracking_.samples, prompts_per_step_ * group_size_); ++b) {
+    const auto response = static_cast<std::size_t>(b);
+    metrics.samples.push_back({items[static_cast<std::size_t>(b / group_size_)].prompt,
+                               response_text(responses, b, prompts_.tokenizer()), scored.judgements[response].value,
+                               scored.solved[response] != 0});
+  }
+}
+
+void PolicyTraining::show(const std::string& name, const at::Tensor& values, StepRecord& metrics) const {
+  if (!tracking_.any()) return;
+  const auto numbers = values.detach().to(at::kCPU, at::kDouble).contiguous();
+  const double* const first = numbers.const_data_ptr<double>();
+  std::vector<double>& all = metrics.distributions[name];
+  all.insert(all.end(), first, first + numbers.numel());
 }
 
 /// One plan for all inner iterations, or one for each, as the strategy requires.
