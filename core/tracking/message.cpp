@@ -94,19 +94,23 @@ Message& Message::reals(int field, const std::vector<double>& values) {
   return *this;
 }
 
+void for_each_field(std::string_view message, const std::function<void(int, const MessageField&)>& use) {
+  while (const auto key = take_varint(message)) {
+    const auto field = take_field(message, *key & 7);
+    if (!field) return;
+    use(static_cast<int>(*key >> 3), *field);
+  }
+}
+
 std::optional<MessageField> find_field(std::string_view message, std::initializer_list<int> path) {
-  MessageField found{0, message};
-  for (const int number : path) {
-    std::string_view rest = found.text;
-    for (;;) {
-      const auto key = take_varint(rest);
-      if (!key) return std::nullopt;
-      const auto field = take_field(rest, *key & 7);
-      if (!field) return std::nullopt;
-      if (*key >> 3 != static_cast<std::uint64_t>(number)) continue;
-      found = *field;
-      break;
-    }
+  std::optional<MessageField> found = MessageField{0, message};
+  for (const int wanted : path) {
+    const std::string_view outer = found->text;
+    found.reset();
+    for_each_field(outer, [&](int number, const MessageField& field) {
+      if (number == wanted && !found) found = field;
+    });
+    if (!found) return found;
   }
   return found;
 }
