@@ -256,7 +256,7 @@ std::vector<SectionSchema> make_sections() {
            {"throughput_drop", 0.5, "tokens_per_second is below that of its best window by more than this share",
             between(0, 1)}},
           std::nullopt, {kTrain, kPretrain}),
-      section("report", "what a run writes for programs that watch runs    (docs/runs.md#watching)", kBookkeeping,
+      section("report", "what a run writes for programs that watch runs    (docs/runs.md)", kBookkeeping,
               {{"tensorboard", false, "write event files for TensorBoard into the run's folder tensorboard"},
                {"wandb", "off", "offline: write a run of Weights & Biases into the run's folder wandb, for wandb sync",
                 one_of({"off", "offline"})},
