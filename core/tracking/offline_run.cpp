@@ -71,7 +71,8 @@ Json settings_json(const TrackedRun& run) {
 
 Message config_message(const TrackedRun& run) {
   Message config;
-  for (const auto& [section, values] : settings_json(run).items())
+  const Json settings = settings_json(run);  // items() refers to it
+  for (const auto& [section, values] : settings.items())
     config.message(1, Message().text(1, section).text(16, json_text(values)));
   return config;
 }
@@ -144,7 +145,8 @@ void OfflineRun::continue_run(const fs::path& run_folder, std::int64_t first_ste
 void OfflineRun::write_run_files(const TrackedRun& run) const {
   // JSON is YAML, too.
   std::string yaml = "wandb_version: 1\n";
-  for (const auto& [section, values] : settings_json(run).items())
+  const Json settings = settings_json(run);
+  for (const auto& [section, values] : settings.items())
     yaml += "\n" + json_text(Json(section)) + ":\n  value: " + json_text(values) + "\n";
   write_file_atomically(folder_ / "files" / "config.yaml", yaml);
   const Json metadata{{"program", "drift"},           {"executable", "drift"},
