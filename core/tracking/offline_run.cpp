@@ -27,7 +27,16 @@ using Json = nlohmann::ordered_json;
 
 // Numbers of fields, from wandb/proto/wandb_internal.proto.
 constexpr int kRecordNumber = 1;
-enum RecordType { kHistory = 2, kSummaryRecord = 3, kConfig = 5, kFiles = 6, kRun = 17, kExit = 18, kHeader = 21 };
+enum RecordType {
+  kHistory = 2,
+  kSummaryRecord = 3,
+  kConfig = 5,
+  kFiles = 6,
+  kRun = 17,
+  kExit = 18,
+  kHeader = 21,
+  kEnvironment = 26
+};
 constexpr int kMedia = 2;
 constexpr const char* kOldestReader = "0.40.0";
 constexpr std::string_view kRunFolder = "offline-run-";
@@ -114,6 +123,8 @@ void OfflineRun::start(const fs::path& folder, const std::string& project, const
   content.text(1, id_of(folder_)).text(3, project).message(4, config_message(run)).text(8, run.name);
   content.text(13, host_name()).message(17, Message().integer(1, started_));
   append(kRun, content);
+  const Message environment = Message().text(1, "Linux").message(3, Message().integer(1, started_)).text(6, "drift");
+  append(kEnvironment, Message(environment).text(12, host_name()).text(14, "drift"));
 }
 
 // The log is cut before the first record of a step that is done again, and before the end of an interrupted run. What
@@ -139,7 +150,7 @@ void OfflineRun::continue_run(const fs::path& run_folder, std::int64_t first_ste
   records_ = kept;
   fs::resize_file(log_, size_, failed);
   if (failed) throw_file_error("write", log_, failed.value());
-  fs::remove(log_.string() + ".synced", failed);
+  for (const char* mark : {".synced", ".syncstate"}) fs::remove(log_.string() + mark, failed);
 }
 
 void OfflineRun::write_run_files(const TrackedRun& run) const {

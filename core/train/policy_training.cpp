@@ -31,6 +31,11 @@ RandomStream run_stream(const RunConfig& config) {
   return RandomStream(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "train");
 }
 
+/// The first rank alone has a folder.
+TrackingSettings tracking_settings(const RunConfig& config) {
+  return run_ranks().is_first() ? TrackingSettings::from(config.section("report")) : TrackingSettings();
+}
+
 PolicyUpdateSettings update_settings(const RunConfig& config) {
   const auto& section = config.section("train");
   PolicyUpdateSettings settings;
@@ -39,7 +44,7 @@ PolicyUpdateSettings update_settings(const RunConfig& config) {
   settings.views_per_update = section.get<std::int64_t>("views_per_update");
   settings.memory_budget = section.get<std::int64_t>("memory_budget_mib") << 20;
   settings.shard = shard_of(config);
-  settings.keep_logprobs = TrackingSettings::from(config.section("report")).any();
+  settings.keep_logprobs = tracking_settings(config).any();
   if (drops_inputs(config)) settings.dropout = run_stream(config).child("adapter dropout");
   return settings;
 }
@@ -83,7 +88,7 @@ PolicyTraining::PolicyTraining(const RunConfig& config, const Model& model, cons
       advantage_(AdvantageSettings::from(config.section("advantage"))),
       filter_(GroupFilterSettings::from(config.section("filter"))),
       score_(ScoreSettings::from(config.section("reward"))),
-      tracking_(TrackingSettings::from(config.section("report"))) {
+      tracking_(tracking_settings(config)) {
   const auto& train = config.section("train");
   prompts_per_step_ = train.get<std::int64_t>("prompts_per_step");
   group_size_ = train.get<std::int64_t>("group_size");
@@ -327,11 +332,12 @@ void PolicyTraining::show(const std::vector<TaskItem>& items, const Scored& scor
   const Trajectories& responses = scored.trajectories;
   show("rewards", scored.reward_B, metrics);
   show("rollout_log_probabilities", responses.commit_logprob_BL.masked_select(responses.valid_BL), metrics);
-  for (std::int64_t b = 0; b < std::min(tracking_.samples, prompts_per_step_ * group_size_); ++b) {
-    const auto response = static_cast<std::size_t>(b);
-    metrics.samples.push_back({items[static_cast<std::size_t>(b / group_size_)].prompt,
-                               response_text(responses, b, prompts_.tokenizer()), scored.judgements[response].value,
-                               scored.solved[response] != 0});
+  // The first response of every group, then the second ones.
+  for (std::int64_t n = 0; n < std::min(tracking_.samples, prompts_per_step_ * group_size_); ++n) {
+    const std::int64_t item = n % prompts_per_step_, b = item * group_size_ + n / prompts_per_step_;
+    metrics.samples.push_back({items[static_cast<std::size_t>(item)].prompt,
+                               response_text(responses, b, prompts_.tokenizer()), scored.reward_B[b].item<double>(),
+                               scored.solved[static_cast<std::size_t>(b)] != 0});
   }
 }
 

@@ -73,7 +73,7 @@ std::vector<std::string> logged_records(const fs::path& log) {
 }
 
 int record_type(const std::string& record) {
-  for (const int type : {2, 3, 5, 6, 17, 18, 21}) {
+  for (const int type : {2, 3, 5, 6, 17, 18, 21, 26}) {
     if (find_field(record, {type})) return type;
   }
   return 0;

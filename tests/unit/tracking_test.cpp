@@ -167,7 +167,7 @@ TEST_F(Tracking, WritesTheRecordsOfAnOfflineRun) {
   const auto log = test::offline_log(folder_.path() / "wandb");
   std::vector<int> types;
   for (const auto& record : test::logged_records(log)) types.push_back(test::record_type(record));
-  EXPECT_THAT(types, ElementsAre(21, 17, 6, 2, 3, 18)) << "header, run, file, history, summary, exit";
+  EXPECT_THAT(types, ElementsAre(21, 17, 26, 6, 2, 3, 18)) << "header, run, environment, file, history, summary, exit";
   const auto files = log.parent_path() / "files";
   EXPECT_THAT(test::read_file(files / "config.yaml"), HasSubstr("\"train\":\n  value: {\"steps\":3,"));
   EXPECT_EQ(nlohmann::json::parse(test::read_file(files / "wandb-metadata.json")).at("device"), "cpu");
