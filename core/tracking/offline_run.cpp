@@ -134,7 +134,7 @@ void OfflineRun::continue_run(const fs::path& run_folder, std::int64_t first_ste
   log_ = run_folder / ("run-" + id_of(run_folder) + ".wandb");
   std::error_code failed;
   if (!fs::exists(log_, failed)) return;
-  const std::string file = read_whole_file(log_);
+  const std::string file = read_whole_file(log_, kLargestLog);
   std::int64_t kept = 0;
   for (const LoggedRecord& record : read_record_log(file)) {
     if (find_field(record.bytes, {kExit})) break;

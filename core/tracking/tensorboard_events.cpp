@@ -1,9 +1,10 @@
 #include <core/tracking/tensorboard_events.h>
 
 #include <core/io/append.h>
+#include <core/io/atomic.h>
 #include <core/io/file_error.h>
-#include <core/tracking/crc32.h>
 #include <core/tracking/here_and_now.h>
+#include <core/tracking/tf_record.h>
 
 #include <nlohmann/json.hpp>
 
@@ -29,36 +30,42 @@ constexpr int kClassTensor = 2;  // DataClass
 
 constexpr std::string_view kFilePrefix = "events.out.tfevents.";
 
-/// Checksums of what is mostly checksums would be weak: TFRecord rotates them and adds a constant.
-std::uint32_t masked_checksum(std::string_view bytes) {
-  const std::uint32_t crc = crc32(CrcPolynomial::kCastagnoli, bytes);
-  return ((crc >> 15) | (crc << 17)) + 0xA282EAD8;
-}
-
-/// A TFRecord.
-std::string tf_record(std::string_view content) {
-  std::string record;
-  append_little_endian(record, content.size(), 8);
-  append_little_endian(record, masked_checksum(record), 4);
-  record += content;
-  append_little_endian(record, masked_checksum(content), 4);
-  return record;
-}
-
-/// Later than those of all files in the folder, whatever the clock says.
-std::string next_event_file(const fs::path& folder) {
-  auto second = static_cast<std::int64_t>(seconds_since_1970());
+std::vector<fs::path> event_files(const fs::path& folder) {
+  std::vector<fs::path> files;
   std::error_code failed;
   for (fs::directory_iterator entry(folder, failed); !failed && entry != fs::directory_iterator();
        entry.increment(failed)) {
-    const std::string name = entry->path().filename().string();
+    if (entry->path().filename().string().starts_with(kFilePrefix)) files.push_back(entry->path());
+  }
+  if (failed) throw_file_error("read", folder, failed.value());
+  return files;
+}
+
+/// Later than those of all these files, whatever the clock says.
+std::string next_event_file(const std::vector<fs::path>& files) {
+  auto second = static_cast<std::int64_t>(seconds_since_1970());
+  for (const fs::path& file : files) {
+    const std::string name = file.filename().string();
     std::int64_t other = 0;
-    if (!name.starts_with(kFilePrefix)) continue;
     std::from_chars(name.data() + kFilePrefix.size(), name.data() + name.size(), other);
     second = std::max(second, other + 1);
   }
-  if (failed) throw_file_error("read", folder, failed.value());
   return std::string(kFilePrefix) + std::to_string(second) + "." + host_name() + "." + std::to_string(::getpid());
+}
+
+/// Cut a file before its first event of a step that is done again, and before what was cut off.
+void cut_events(const fs::path& file, std::int64_t first_step) {
+  const std::string text = read_whole_file(file, kLargestLog);
+  std::size_t kept = 0;
+  for (const LoggedRecord& event : read_tf_records(text)) {
+    const auto step = find_field(event.bytes, {kStep});
+    if (!find_field(event.bytes, {kFileVersion}) && (step ? step->integer : 0) >= first_step) break;
+    kept = event.end;
+  }
+  if (kept == text.size()) return;
+  std::error_code failed;
+  fs::resize_file(file, kept, failed);
+  if (failed) throw_file_error("write", file, failed.value());
 }
 
 Message metadata(std::string_view plugin, const Message& content = {}) {
@@ -136,7 +143,9 @@ TensorBoardEvents::TensorBoardEvents(const fs::path& folder, const TrackedRun& r
   std::error_code failed;
   fs::create_directories(folder, failed);
   if (failed) throw_file_error("create folder", folder, failed.value());
-  file_ = folder / next_event_file(folder);
+  const auto before = event_files(folder);
+  for (const fs::path& file : before) cut_events(file, run.first_step);
+  file_ = folder / next_event_file(before);
   append_to_file(
       file_, tf_record(Message().real(kWallTime, seconds_since_1970()).text(kFileVersion, "brain.Event:2").bytes()));
   append(run.first_step, kSessionLog, Message().integer(1, kSessionStart));

@@ -8,8 +8,9 @@
 
 namespace drift {
 
-/// Event files for TensorBoard: one each time that the run starts or continues. TensorBoard reads them in the order of
-/// their names; what older ones say of steps that a newer one begins with or reaches no longer counts.
+/// Event files for TensorBoard: one each time that the run starts or continues, read in the order of their names. Older
+/// ones are cut before the steps that are done again. A TensorBoard that has read these already is told by the new
+/// one's first event.
 class TensorBoardEvents {
  public:
   /// Makes a file in this folder. @throws Error if it cannot be written, as write() does.
