@@ -7,9 +7,11 @@
 #include <core/cli/memory_check.h>
 #include <core/cli/run_files.h>
 #include <core/components/method_name.h>
+#include <core/config/config_json.h>
 #include <core/eval/held_out.h>
 #include <core/grid/identity.h>
 #include <core/io/checkpoint.h>
+#include <core/io/json.h>
 #include <core/process/child_process.h>
 #include <core/process/thread_limits.h>
 #include <core/ranks/launch.h>
@@ -19,16 +21,19 @@
 #include <core/report/profile.h>
 #include <core/report/run_display.h>
 #include <core/report/terminal.h>
+#include <core/tracking/run_tracker.h>
 #include <core/train/memory_plan.h>
 #include <core/train/training_task.h>
 #include <core/update/value_model.h>
 
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <iterator>
 
 namespace drift {
 namespace fs = std::filesystem;
@@ -159,6 +164,30 @@ TrainingLoop::Evaluate make_evaluate(std::optional<Evaluator>& evaluator, const 
     log_info("held-out accuracy " + std::to_string(result.accuracy) + " on " + std::to_string(result.items) + " items");
     return result;
   };
+}
+
+TrackedRun tracked_run(const RunConfig& config, const fs::path& folder, const std::optional<ResumePoint>& resumed) {
+  TrackedRun run;
+  run.name = config.section("run").get<std::string>("name");
+  run.version = DRIFT_VERSION;
+  run.device = config.section("run").get<std::string>("device");
+  run.toml = config.resolved_toml(folder);
+  run.first_step = resumed ? resumed->state.step + 1 : 0;
+  for (const ResolvedSection& section : config.sections()) {
+    for (const ResolvedValue& value : section.values)
+      run.settings.push_back({section.name, value.name, json_text(json_of(value.value))});
+  }
+  return run;
+}
+
+/// The first ones, for those who watch the run.
+std::vector<SampleText> sample_texts(const std::vector<AnsweredItem>& answers, std::int64_t count) {
+  std::vector<SampleText> samples;
+  for (const AnsweredItem& answered : answers) {
+    if (std::ssize(samples) < count)
+      samples.push_back({answered.item.prompt, answered.response, answered.judgement.value, answered.judgement.solved});
+  }
+  return samples;
 }
 
 void warn_of(const std::vector<Alarm>& alarms) {
@@ -295,11 +324,15 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
       if (step.step <= resumed->state.step) alarms.look(step);  // these have been said
     }
   }
+  const auto tracking = TrackingSettings::from(config.section("report"));
+  std::optional<RunTracker> tracker;
+  if (first && tracking.any()) tracker.emplace(path, tracking, tracked_run(config, path, resumed));
   TrainingLoop loop(settings, *training, *model, first ? &*folder : nullptr,
                     make_evaluate(evaluator, config, *model, prompts, display), [&](const StepRecord& step) {
                       display.step(step);
                       if (first) warn_of(alarms.look(step));
                       if (files) files->follow(step, *so_far, answers);
+                      if (tracker) tracker->step(step, sample_texts(step.held_out ? answers : none, tracking.samples));
                     });
   so_far = &loop.result();
   if (resumed) loop.resume(*resumed);
@@ -312,16 +345,19 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
     if (!first) throw;
     log_error(error.what());
     files->try_to_write(RunOutcome::kFailed, *so_far, answers, error.what());
+    if (tracker) tracker->try_to_end(1);
     if (so_far->checkpoint.empty()) throw;
     throw Error(error.what(), error.hint() + how_to_continue(resume_command(purpose, path), so_far->checkpoint));
   } catch (const std::exception& error) {
     if (!first) throw;
     log_error(error.what());
     files->try_to_write(RunOutcome::kFailed, *so_far, answers, error.what());
+    if (tracker) tracker->try_to_end(1);
     throw;
   }
   if (!first) return result.signal == 0 ? 0 : 128 + result.signal;
   if (run_ranks().size() > 1) log_info("bytes sent by rank 0: " + std::to_string(run_ranks().sent()));
+  if (tracker) tracker->end(result.signal == 0 ? 0 : 128 + result.signal);
   files->write(result.signal == 0 ? RunOutcome::kFinished : RunOutcome::kInterrupted, result, answers);
   log_info((result.signal == 0 ? "finished at step " : "stopped at step ") + std::to_string(result.last_step));
   RunClosing end = closing(result, *folder, resume_command(purpose, path));

@@ -260,13 +260,20 @@ std::vector<SectionSchema> make_sections() {
            {"throughput_drop", 0.5, "tokens_per_second is below that of its best window by more than this share",
             between(0, 1)}},
           std::nullopt, {kTrain, kPretrain}),
-      section("report", "what a run keeps for its report", kBookkeeping,
-              {{"inspect_every", 25,
-                "steps between two whose groups the report shows token by token, besides the first and the last; 0 = "
-                "no step    (docs/runs.md)",
-                at_least(0)},
-               {"inspect_groups", 4, "groups that are kept of such a step", at_least(1)}},
-              std::nullopt, {kTrain}),
+      section(
+          "report", "what a run keeps for its report, and writes for programs that watch runs    (docs/runs.md)",
+          kBookkeeping,
+          {{"inspect_every", 25,
+            "drift train: steps between two whose groups the report shows token by token, besides the first and the "
+            "last; 0 = no step",
+            at_least(0)},
+           {"inspect_groups", 4, "groups that are kept of such a step", at_least(1)},
+           {"tensorboard", false, "write event files for TensorBoard into the run's folder tensorboard"},
+           {"wandb", "off", "offline: write a run of Weights & Biases into the run's folder wandb, for wandb sync",
+            one_of({"off", "offline"})},
+           {"wandb_project", "drift", "its project"},
+           {"samples", 4, "responses of each training step and of each evaluation that these files hold", at_least(0)}},
+          std::nullopt, {kTrain, kPretrain}),
       section(
           "distributed", "a run of several processes    (docs/distributed.md)", kBookkeeping,
           {{kMeasurement,

@@ -25,9 +25,10 @@ constexpr const char* kLast = "last";
 constexpr const char* kInspect = "inspect";
 constexpr const char* kOther = "another run";
 // In this order: what makes it a run that has begun goes last.
-constexpr std::array kFilesOfARun = {"report.html",  "replay_before.html", "replay_after.html", "summary.json",
-                                     "samples.json", "changes.jsonl",      "log.txt",           "plugins.json",
-                                     "inspect",      "config.toml",        "metrics.jsonl",     "checkpoints"};
+constexpr std::array kFilesOfARun = {"tensorboard",       "wandb",        "report.html",  "replay_before.html",
+                                     "replay_after.html", "summary.json", "samples.json", "changes.jsonl",
+                                     "log.txt",           "plugins.json", "inspect",      "config.toml",
+                                     "metrics.jsonl",     "checkpoints"};
 
 std::string step_name(std::int64_t step) {
   std::array<char, 32> digits{};

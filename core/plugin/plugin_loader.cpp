@@ -2,8 +2,8 @@
 
 #include <core/boundary/last_word.h>
 #include <core/boundary/plugin_call.h>
+#include <core/io/sha256.h>
 #include <core/plugin/handshake.h>
-#include <core/plugin/sha256.h>
 #include <core/pure/pure_plugin.h>
 
 #define BOOST_DLL_USE_STD_FS

@@ -1,8 +1,8 @@
 #include <core/config/schema.h>
 #include <core/io/atomic.h>
 #include <core/io/json.h>
+#include <core/io/sha256.h>
 #include <core/plugin/plugin_json.h>
-#include <core/plugin/sha256.h>
 #include <core/plugin/used_plugins.h>
 
 #include <nlohmann/json.hpp>

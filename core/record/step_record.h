@@ -36,6 +36,13 @@ struct StepSeconds {
   std::vector<PhaseSeconds> phases() const;
 };
 
+/// A response, for readers.
+struct SampleText {
+  std::string question, response;
+  double reward = kUnknown;
+  bool solved = false;
+};
+
 /// What is known of one training step. Values that a run does not have stay unknown.
 struct StepRecord {
   std::int64_t step = 0;  ///< 1, 2, …; 0: the evaluation before the first step
@@ -76,6 +83,9 @@ struct StepRecord {
   std::string inspection;                 ///< the content of inspect/step-NNNNNN.json; empty: not inspected
   std::optional<StepSeconds> seconds;     ///< none where nothing was trained
   std::optional<HeldOutResult> held_out;  ///< where the step was evaluated
+  // For programs that watch the run ([report]), not in metrics.jsonl: empty if there is none.
+  std::map<std::string, std::vector<double>> distributions;  ///< values over responses or tokens, by name
+  std::vector<SampleText> samples;                           ///< of the first responses
 
   /// A number by its name in metrics.jsonl, "reward.LABEL", "loss/NAME" and "COMPONENT/name" included.
   double value(std::string_view name) const;

@@ -6,6 +6,7 @@
 #include <core/base/trainable.h>
 #include <core/io/json.h>
 #include <core/ranks/ranks.h>
+#include <core/rollout/response_text.h>
 #include <core/rollout/together.h>
 #include <core/train/different_responses.h>
 #include <core/train/memory_plan.h>
@@ -21,6 +22,7 @@
 #include <ATen/ops/tensor.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <variant>
 
@@ -31,6 +33,11 @@ RandomStream run_stream(const RunConfig& config) {
   return RandomStream(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "train");
 }
 
+/// The first rank alone has a folder.
+TrackingSettings tracking_settings(const RunConfig& config) {
+  return run_ranks().is_first() ? TrackingSettings::from(config.section("report")) : TrackingSettings();
+}
+
 PolicyUpdateSettings update_settings(const RunConfig& config) {
   const auto& section = config.section("train");
   PolicyUpdateSettings settings;
@@ -39,6 +46,7 @@ PolicyUpdateSettings update_settings(const RunConfig& config) {
   settings.views_per_update = section.get<std::int64_t>("views_per_update");
   settings.memory_budget = section.get<std::int64_t>("memory_budget_mib") << 20;
   settings.shard = shard_of(config);
+  settings.keep_logprobs = tracking_settings(config).any();
   if (drops_inputs(config)) settings.dropout = run_stream(config).child("adapter dropout");
   return settings;
 }
@@ -83,7 +91,8 @@ PolicyTraining::PolicyTraining(const RunConfig& config, const Model& model, cons
       advantage_(AdvantageSettings::from(config.section("advantage"))),
       filter_(GroupFilterSettings::from(config.section("filter"))),
       score_(ScoreSettings::from(config.section("reward"))),
-      inspect_(InspectionSettings::from(config)) {
+      inspect_(InspectionSettings::from(config)),
+      tracking_(tracking_settings(config)) {
   const auto& train = config.section("train");
   prompts_per_step_ = train.get<std::int64_t>("prompts_per_step");
   group_size_ = train.get<std::int64_t>("group_size");
@@ -170,6 +179,7 @@ PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& m
   const PhaseTimer reward_timer;
   score(scored, metrics);
   metrics.seconds->reward = reward_timer.seconds();
+  show(scored, metrics);
 
   const std::int64_t responses = prompts_per_step_ * group_size_;
   const double tokens = scored.trajectories.valid_BL.sum().item<double>();
@@ -242,6 +252,12 @@ void PolicyTraining::update(std::int64_t step, const Scored& scored, StepRecord&
   const auto advantage_B = advantages(scored.reward_B.index_select(0, response_number), group_size_, advantage_);
   if (restarts_optimizer_) optimizer_.restart();
   const auto tokens = token_advantages(step, kept, plans, advantage_B, metrics);
+  show("advantages", advantage_B, metrics);
+  for (std::size_t p = 0; tracking_.any() && p < tokens.size(); ++p)
+    show(
+        "token_advantages",
+        tokens[p].advantage_BL.expand_as(kept.tokens_BL).masked_select(scored_tokens(plans[p], kept.tokens_BL.size(0))),
+        metrics);
   if (inspection == nullptr) return take(policy_update_.run(kept, plans, advantage_B, tokens), metrics);
   inspection->before_update(model_, {kept, response_number, plans, advantage_B, tokens});
   std::vector<LossTreatment> treatments;
@@ -321,6 +337,29 @@ void PolicyTraining::take(const UpdateResult& result, StepRecord& metrics) const
   metrics.seconds->old += result.old_seconds;
   metrics.seconds->reference = result.reference_seconds;
   metrics.seconds->update = result.gradient_seconds;
+  for (const at::Tensor& logprob : result.logprobs) show("log_probabilities", logprob, metrics);
+}
+
+void PolicyTraining::show(const Scored& scored, StepRecord& metrics) const {
+  if (!tracking_.any()) return;
+  const Trajectories& responses = scored.trajectories;
+  show("rewards", scored.reward_B, metrics);
+  show("rollout_log_probabilities", responses.commit_logprob_BL.masked_select(responses.valid_BL), metrics);
+  // The first response of every group, then the second ones.
+  for (std::int64_t n = 0; n < std::min(tracking_.samples, prompts_per_step_ * group_size_); ++n) {
+    const std::int64_t item = n % prompts_per_step_, b = item * group_size_ + n / prompts_per_step_;
+    metrics.samples.push_back({scored.items[static_cast<std::size_t>(item)].prompt,
+                               response_text(responses, b, prompts_.tokenizer()), scored.reward_B[b].item<double>(),
+                               scored.solved[static_cast<std::size_t>(b)] != 0});
+  }
+}
+
+void PolicyTraining::show(const std::string& name, const at::Tensor& values, StepRecord& metrics) const {
+  if (!tracking_.any()) return;
+  const auto numbers = values.detach().to(at::kCPU, at::kDouble).contiguous();
+  const double* const first = numbers.const_data_ptr<double>();
+  std::vector<double>& all = metrics.distributions[name];
+  all.insert(all.end(), first, first + numbers.numel());
 }
 
 /// One plan for all inner iterations, or one for each, as the strategy requires.

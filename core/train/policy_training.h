@@ -11,6 +11,7 @@
 #include <core/config/run_config.h>
 #include <core/rollout/judge.h>
 #include <core/rollout/prompt_encoder.h>
+#include <core/tracking/tracking_settings.h>
 #include <core/train/advantage.h>
 #include <core/train/group_filter.h>
 #include <core/train/scored_responses.h>
@@ -22,6 +23,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace drift {
@@ -70,6 +72,9 @@ class PolicyTraining final : public Training {
   std::vector<at::Tensor> correct(const Trajectories& kept, const std::vector<MaskPlan>& plans,
                                   StepRecord& metrics) const;
   void take(const UpdateResult& result, StepRecord& metrics) const;
+  /// What programs that watch the run show of it, if there are any.
+  void show(const Scored& scored, StepRecord& metrics) const;
+  void show(const std::string& name, const at::Tensor& values, StepRecord& metrics) const;
   std::vector<MaskPlan> draw_plans(std::int64_t step, const Trajectories& kept,
                                    const at::Tensor& response_number) const;
 
@@ -83,6 +88,7 @@ class PolicyTraining final : public Training {
   GroupFilterSettings filter_;
   ScoreSettings score_;
   InspectionSettings inspect_;
+  TrackingSettings tracking_;
   std::int64_t prompts_per_step_, group_size_, inner_iterations_, gap_responses_;
   double correction_cap_ = 0;  // 0: no correction
   double temperature_ = 0;     // of the rollout, 0 where it has none

@@ -109,6 +109,8 @@ at::Tensor PolicyUpdate::step(std::int64_t optimizer_steps, Part& part, Sum& sum
   sum.result.gradient_seconds += timer.seconds();
   if (!part.old_policy.logprob_FL.defined()) part.old_policy.logprob_FL = gradient.current_FL;
 
+  if (settings_.keep_logprobs)
+    sum.result.logprobs.push_back(gradient.current_FL.cpu().masked_select(part.plan.target_FL));
   sum.result.loss += gradient.loss;
   sum.result.forward_rows += gradient.rows;
   sum.result.backward_rows += gradient.backward_rows;

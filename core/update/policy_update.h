@@ -28,6 +28,7 @@ struct PolicyUpdateSettings {
   std::int64_t memory_budget = 0;            ///< bytes
   Shard shard = Shard::kNone;                ///< what the ranks of the run divide, as the optimizer's settings say
   std::optional<RandomStream> dropout = {};  ///< of the adapters; none: nothing is left out
+  bool keep_logprobs = false;                ///< UpdateResult::logprobs
 };
 
 /// The results of the optimizer steps on one rollout.
@@ -39,8 +40,9 @@ struct UpdateResult {
   // backwards. Equal contexts count once.
   std::int64_t forward_rows = 0;
   std::int64_t backward_rows = 0;
-  bool two_pass = false;      ///< PolicyGradient::two_pass of any step
-  bool has_gradient = false;  ///< PolicyGradient::has_gradient of any step
+  bool two_pass = false;             ///< PolicyGradient::two_pass of any step
+  bool has_gradient = false;         ///< PolicyGradient::has_gradient of any step
+  std::vector<at::Tensor> logprobs;  ///< of the tokens that each step scored, if they are kept
   double old_seconds = 0, reference_seconds = 0, gradient_seconds = 0;
 };
 

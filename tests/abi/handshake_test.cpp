@@ -1,7 +1,7 @@
 // The handshake: what a plugin's file says about itself, and which plugin a host takes.
 
+#include <core/io/sha256.h>
 #include <core/plugin/handshake.h>
-#include <core/plugin/sha256.h>
 
 #include <tests/abi/plugin_files.h>
 #include <tests/support/support.h>

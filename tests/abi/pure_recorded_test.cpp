@@ -5,8 +5,8 @@
 #include <tests/support/support.h>
 
 #include <core/boundary/guarded.h>
+#include <core/io/sha256.h>
 #include <core/plugin/plugin_loader.h>
-#include <core/plugin/sha256.h>
 #include <core/update/loss_slope.h>
 
 #include <gmock/gmock.h>

@@ -6,8 +6,8 @@
 #include <tests/support/support.h>
 
 #include <core/base/component_host.h>
+#include <core/io/sha256.h>
 #include <core/plugin/plugin_loader.h>
-#include <core/plugin/sha256.h>
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include <core/plugin/sha256.h>
+#include <core/io/sha256.h>
 
 #include <drift/error.h>
 
