@@ -47,9 +47,11 @@ int import_config(const ImportOptions& options) {
   for (const std::string& remark : run.remarks) std::cerr << "warning: " << remark << "\n";
   for (const LeftOut& one : run.unknown) std::cerr << "warning: not known, and so not imported: " << one.what << "\n";
   for (const std::string& what : run.needed) std::cerr << "warning: the run still needs " << what << "\n";
-  std::cerr << table.title << ": " << counted(run.values.size(), "values imported, ")
-            << counted(run.left_out.size(), "without a counterpart, ") << counted(run.unknown.size(), "not known")
-            << (options.out.empty() ? "" : ": " + options.out.string()) << "\n";
+  // The result is what standard output has: the TOML, or what became of it.
+  (options.out.empty() ? std::cerr : std::cout)
+      << table.title << ": " << counted(run.values.size(), "values imported, ")
+      << counted(run.left_out.size(), "without a counterpart, ") << counted(run.unknown.size(), "not known")
+      << (options.out.empty() ? "" : ": " + options.out.string()) << "\n";
   return 0;
 }
 

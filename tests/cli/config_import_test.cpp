@@ -34,7 +34,9 @@ TEST_F(ConfigImport, PrintsARunWithOriginsAndWhatIsMissing) {
 }
 
 TEST_F(ConfigImport, TheFileIsOneOfARun) {
-  ASSERT_EQ(drift("config import " + published("drift-py/configs/llada_math.yaml") + " --out run.toml").status, 0);
+  const auto imported = drift("config import " + published("drift-py/configs/llada_math.yaml") + " --out run.toml");
+  ASSERT_EQ(imported.status, 0) << imported.error;
+  EXPECT_THAT(imported.output, testing::ContainsRegex("^[^\n]+ not known: run.toml\n$"));
   test::write_file(folder_.path() / "model/config.json", R"({"model_type": "llada"})");
   const auto shown = drift("config show run.toml --set model.path=model");
   EXPECT_EQ(shown.status, 0) << shown.error;
