@@ -186,7 +186,7 @@ class Server {
     json["loss"] = gradient.seconds.loss;
     json["backward"] = gradient.seconds.backward;
     json["rows"] = gradient.backward_rows;
-    json["targets_with_gradient"] = gradient.targets_with_gradient;
+    json["targets_with_gradient"] = gradient.gradient_FL.count_nonzero().item<std::int64_t>();
     json["two_pass"] = gradient.two_pass;
     return std::move(gradient.gradients);
   }

@@ -69,7 +69,7 @@ class UpdateCases {
     double by_view;     ///< each view by itself, as the originals compute it
     double by_context;  ///< equal contexts once, and no backward of the head where the loss has no gradient
   };
-  /// @param targets_with_gradient  PolicyGradient's; by a loss that keeps every target, all of them
+  /// @param targets_with_gradient  to which the loss gives a gradient
   Operations needed_operations(const Case& one, std::int64_t targets_with_gradient) const;
 
  private:

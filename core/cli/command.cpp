@@ -13,17 +13,6 @@ namespace po = boost::program_options;
 namespace drift {
 namespace {
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) {
-    part.erase(0, part.find_first_not_of(' '));
-    part.erase(part.find_last_not_of(' ') + 1);
-    parts.push_back(part);
-  }
-  return parts;
-}
-
 /// The whole text as a number of at least `least`.
 template <typename Number>
 Number read_number(const std::string& name, const std::string& text, Number least, const std::string& expected) {
@@ -39,18 +28,16 @@ po::options_description described(const std::vector<Option>& options) {
   constexpr unsigned kWidth = 120, kDocWidth = 80;
   po::options_description all("options", kWidth, kDocWidth), settings("changes to the TOML file", kWidth, kDocWidth);
   for (const Option& option : options) {
-    std::ostringstream doc;
-    doc << option.doc;
-    if (option.default_value) doc << "; default: " << *option.default_value;
+    const std::string doc = doc_of(option);
     auto add = (option.is_setting ? settings : all).add_options();
     if (option.value.empty()) {
-      add(option.name.c_str(), po::bool_switch(), doc.str().c_str());
+      add(option.name.c_str(), po::bool_switch(), doc.c_str());
       continue;
     }
     auto* value = po::value<std::string>();
     value->value_name(option.value_is_optional ? "[" + option.value + "]" : option.value);
     if (option.value_is_optional) value->implicit_value("");
-    add(option.name.c_str(), value, doc.str().c_str());
+    add(option.name.c_str(), value, doc.c_str());
   }
   if (!settings.options().empty()) all.add(settings);
   return all;
@@ -58,10 +45,30 @@ po::options_description described(const std::vector<Option>& options) {
 
 }  // namespace
 
+std::string doc_of(const Option& option) {
+  std::ostringstream doc;
+  doc << option.doc;
+  if (option.default_value) doc << "; default: " << *option.default_value;
+  return doc.str();
+}
+
+std::vector<std::string> split_list(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) {
+    part.erase(0, part.find_first_not_of(' '));
+    part.erase(part.find_last_not_of(' ') + 1);
+    parts.push_back(part);
+  }
+  return parts;
+}
+
 void read_value(const std::string&, const std::string& text, std::string& member) { member = text; }
 void read_value(const std::string&, const std::string& text, std::optional<std::string>& member) { member = text; }
 void read_value(const std::string&, const std::string& text, std::filesystem::path& member) { member = text; }
-void read_value(const std::string&, const std::string& text, std::vector<std::string>& member) { member = split(text); }
+void read_value(const std::string&, const std::string& text, std::vector<std::string>& member) {
+  member = split_list(text, ',');
+}
 
 void read_value(const std::string& name, const std::string& text, std::int64_t& member) {
   member = read_number<std::int64_t>(name, text, 1, "a count from 1");
@@ -72,7 +79,7 @@ void read_value(const std::string& name, const std::string& text, double& member
 }
 
 void read_value(const std::string& name, const std::string& text, std::vector<std::int64_t>& member) {
-  for (const std::string& part : split(text))
+  for (const std::string& part : split_list(text, ','))
     member.push_back(read_number<std::int64_t>(name, part, 0, "whole numbers from 0, such as 2,17,5"));
 }
 

@@ -33,6 +33,9 @@ struct Option {
   std::string candidates = {};
 };
 
+/// What --help and the manual say of it, its default included.
+std::string doc_of(const Option& option);
+
 /// A word that follows a command's name.
 struct Argument {
   std::string name;
@@ -41,6 +44,9 @@ struct Argument {
   bool repeats = false;
   std::string candidates = {};  ///< as of an option
 };
+
+/// The parts between separators, without the spaces around them.
+std::vector<std::string> split_list(const std::string& text, char separator);
 
 /// Read the value of an option or argument into the member that it fills. @throws UsageError
 /// @param name  as messages show it: "--jobs"

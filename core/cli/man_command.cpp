@@ -1,9 +1,9 @@
+#include <core/base/here_and_now.h>
 #include <core/cli/man_page.h>
 #include <core/config/nearest.h>
 #include <core/io/atomic.h>
 
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <iostream>
 
@@ -18,12 +18,9 @@ struct ManOptions {
 /// Of the page. Builds that must give the same files each time set SOURCE_DATE_EPOCH.
 std::string today() {
   const char* const epoch = std::getenv("SOURCE_DATE_EPOCH");
-  const std::time_t time = epoch == nullptr ? std::time(nullptr) : std::strtoll(epoch, nullptr, 10);
-  std::tm parts{};
-  ::gmtime_r(&time, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%d", &parts);
-  return text;
+  return time_text(
+      "%Y-%m-%d", epoch == nullptr ? static_cast<std::int64_t>(seconds_since_1970()) : std::strtoll(epoch, nullptr, 10),
+      /*utc=*/true);
 }
 
 std::string page_text(const std::string& wanted) {

@@ -73,10 +73,7 @@ std::string option_text(const Option& option) {
   text << ".TP\n" << bold("--" + option.name);
   if (!option.value.empty()) text << (option.value_is_optional ? " [" : " ") << italic(option.value);
   text << (option.value_is_optional ? "]\n" : "\n");
-  std::ostringstream doc;
-  doc << option.doc;
-  if (option.default_value) doc << "; default: " << *option.default_value;
-  text << roff(doc.str()) << "\n";
+  text << roff(doc_of(option)) << "\n";
   return text.str();
 }
 

@@ -4,23 +4,15 @@
 
 #include <algorithm>
 #include <cctype>
-#include <sstream>
 
 namespace drift {
 namespace {
-
-std::vector<std::string> parts_of(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
-  return parts;
-}
 
 /// What the name of a value says: "CONFIG.toml", "FOLDER|NAME", "float32|bfloat16".
 std::string follows_by_name(const std::string& name) {
   std::string follows;
   if (name.find(',') != name.npos || name == "LIST") follows += " commas";
-  for (const std::string& part : parts_of(name, '|')) {
+  for (const std::string& part : split_list(name, '|')) {
     const auto dot = part.rfind('.');
     const bool is_word = std::ranges::none_of(part, [](unsigned char letter) { return std::isupper(letter) != 0; });
     if (part == "KEY=VALUE") follows += " settings";
@@ -35,7 +27,7 @@ std::string follows_by_name(const std::string& name) {
 std::string follows(const std::string& name, const std::string& candidates, const std::string& key) {
   std::string text = follows_by_name(name);
   if (candidates.find('|') != candidates.npos) {
-    for (const std::string& word : parts_of(candidates, '|')) text += " word:" + word;
+    for (const std::string& word : split_list(candidates, '|')) text += " word:" + word;
   } else if (!candidates.empty()) {
     text += " ask:" + candidates;
   } else if (!key.empty() && name.find("NAME") != name.npos) {

@@ -339,20 +339,21 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   display.begin({purpose == ConfigPurpose::kTrain ? RunKind::kTrain : RunKind::kPretrain,
                  (resumed ? resumed->state.step : 0) + 1, settings.steps, evaluator.has_value()});
   LoopResult result;
+  const auto record_failure = [&](const std::exception& error) {
+    log_error(error.what());
+    files->try_to_write(RunOutcome::kFailed, *so_far, answers, error.what());
+    if (tracker) tracker->try_to_end(1);
+  };
   try {
     result = loop.run();
   } catch (const Error& error) {
     if (!first) throw;
-    log_error(error.what());
-    files->try_to_write(RunOutcome::kFailed, *so_far, answers, error.what());
-    if (tracker) tracker->try_to_end(1);
+    record_failure(error);
     if (so_far->checkpoint.empty()) throw;
     throw Error(error.what(), error.hint() + how_to_continue(resume_command(purpose, path), so_far->checkpoint));
   } catch (const std::exception& error) {
     if (!first) throw;
-    log_error(error.what());
-    files->try_to_write(RunOutcome::kFailed, *so_far, answers, error.what());
-    if (tracker) tracker->try_to_end(1);
+    record_failure(error);
     throw;
   }
   if (!first) return result.signal == 0 ? 0 : 128 + result.signal;

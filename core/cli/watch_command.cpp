@@ -1,3 +1,4 @@
+#include <core/base/here_and_now.h>
 #include <core/cli/command.h>
 #include <core/cli/recorded_settings.h>
 #include <core/compare/run_lines.h>
@@ -30,13 +31,13 @@ struct WatchOptions {
   bool once = false;
 };
 
-bool is_file(const fs::path& path) {
+bool is_there(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
 }
 
 bool holds_a_run(const fs::path& folder) {
-  return is_file(folder / "config.toml") || is_file(folder / "metrics.jsonl");
+  return is_there(folder / "config.toml") || is_there(folder / "metrics.jsonl");
 }
 
 /// The folder itself or, where it holds no run, the runs in it: those of a sweep, or of a folder of runs.
@@ -82,7 +83,7 @@ class Watch {
 
   const std::vector<WatchedRun>& look() {
     find_runs();
-    const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+    const double now = seconds_since_1970();
     for (std::size_t i = 0; i < runs_.size(); ++i) watches_[i].look(runs_[i], now);
     return runs_;
   }
@@ -110,7 +111,7 @@ class Watch {
       }
     }
     for (const fs::path& argument : arguments_) {
-      if (holds_a_run(argument) || !is_file(argument / "runs")) continue;
+      if (holds_a_run(argument) || !is_there(argument / "runs")) continue;
       const auto labels = sweep_labels(argument.lexically_normal());
       for (std::size_t i = 0; i < runs.size(); ++i) {
         if (const auto label = labels.find(folders[i]); label != labels.end()) runs[i].name = label->second;
@@ -128,7 +129,7 @@ class Watch {
 
 int print_once(Watch& watch, const TerminalOptions& terminal, const std::vector<fs::path>& arguments) {
   for (const fs::path& argument : arguments) {
-    if (!is_file(argument))
+    if (!is_there(argument))
       throw Error("there is no folder " + argument.string(),
                   "name a run's folder, such as runs/quickstart; on a terminal `drift watch` waits for it");
   }

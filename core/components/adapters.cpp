@@ -1,6 +1,7 @@
 #include <core/components/adapters.h>
 
 #include <core/base/adapters.h>
+#include <core/base/wildcards.h>
 #include <core/config/nearest.h>
 
 #include <drift/error.h>
@@ -10,25 +11,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 
 namespace drift {
 namespace {
 
-/// Whether the text is the pattern, where * stands for any characters.
-bool matches(std::string_view pattern, std::string_view text) {
-  const auto star = pattern.find('*');
-  if (star == pattern.npos) return pattern == text;
-  if (!text.starts_with(pattern.substr(0, star))) return false;
-  const auto rest = pattern.substr(star + 1);
-  for (std::size_t skipped = star; skipped <= text.size(); ++skipped) {
-    if (matches(rest, text.substr(skipped))) return true;
-  }
-  return false;
-}
-
 bool is_target(const std::string& target, const std::string& module) {
-  return matches(target, module) || matches("*." + target, module);
+  return matches_wildcards(module, target) || matches_wildcards(module, "*." + target);
 }
 
 void fill_uniform(const at::Tensor& tensor, double bound, const RandomStream& random) {

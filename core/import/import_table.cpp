@@ -2,6 +2,7 @@
 
 #include <core/base/quote.h>
 #include <core/base/share_folder.h>
+#include <core/base/wildcards.h>
 #include <core/config/nearest.h>
 #include <core/config/toml_layer.h>
 #include <core/io/atomic.h>
@@ -167,22 +168,12 @@ bool recognises(const ImportTable& table, const ForeignSettings& settings) {
 }  // namespace
 
 bool fits(std::string_view text, std::string_view pattern) {
-  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
-  std::size_t at = 0, in_pattern = 0, star = std::string_view::npos, taken = 0;  // taken: by the last star
-  while (at < text.size()) {
-    if (in_pattern < pattern.size() && pattern[in_pattern] == '*') {
-      star = in_pattern++;
-      taken = at;
-    } else if (in_pattern < pattern.size() && lower(pattern[in_pattern]) == lower(text[at])) {
-      ++in_pattern, ++at;
-    } else if (star != std::string_view::npos) {
-      in_pattern = star + 1;
-      at = ++taken;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', in_pattern) == std::string_view::npos;
+  const auto lower = [](std::string_view mixed) {
+    std::string low(mixed);
+    std::ranges::transform(low, low.begin(), [](unsigned char c) { return std::tolower(c); });
+    return low;
+  };
+  return matches_wildcards(lower(text), lower(pattern));
 }
 
 bool ImportTable::knows(const std::string& key) const {

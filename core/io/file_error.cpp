@@ -51,6 +51,12 @@ std::string advice(int error_number) {
 
 }  // namespace
 
+void create_folder(const std::filesystem::path& path) {
+  std::error_code failed;
+  std::filesystem::create_directories(path, failed);
+  if (failed) throw_file_error("create folder", path, failed.value());
+}
+
 void throw_file_error(std::string_view action, const std::filesystem::path& path, int error_number) {
   std::string what =
       "cannot " + std::string(action) + " " + path.string() + ": " + std::generic_category().message(error_number);

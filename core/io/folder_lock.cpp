@@ -1,5 +1,6 @@
 #include <core/io/folder_lock.h>
 
+#include <core/base/here_and_now.h>
 #include <core/io/atomic.h>
 #include <core/io/file_error.h>
 
@@ -8,9 +9,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
 namespace drift {
@@ -35,13 +34,7 @@ std::string owner_of(const fs::path& file) {
   return owner.empty() ? "a process that has not said which" : owner;
 }
 
-std::string this_host() {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-  return host.data();
-}
-
-std::string this_process() { return "process " + std::to_string(::getpid()) + " on " + this_host(); }
+std::string this_process() { return "process " + std::to_string(::getpid()) + " on " + host_name(); }
 
 [[noreturn]] void throw_in_use(const fs::path& folder, const std::string& who, const std::string& owner) {
   throw Error(folder.string() + " is in use by " + who + ": " + owner,
@@ -59,9 +52,7 @@ std::string this_process() { return "process " + std::to_string(::getpid()) + " 
 }  // namespace
 
 FolderLock::FolderLock(const fs::path& folder, const std::string& who, const std::string& name) {
-  std::error_code failed;
-  fs::create_directories(folder, failed);
-  if (failed) throw_file_error("create folder", folder, failed.value());
+  create_folder(folder);
   const fs::path file = folder / name;
   const int opened = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (opened < 0) throw_file_error("write", file, errno);
@@ -90,7 +81,7 @@ std::optional<std::string> FolderLock::holder(const fs::path& folder, const std:
 }
 
 bool FolderLock::was_of_this_host(const fs::path& folder, const std::string& name) {
-  return owner_of(folder / name).ends_with(" on " + this_host());
+  return owner_of(folder / name).ends_with(" on " + host_name());
 }
 
 void FolderLock::require_free(const fs::path& folder, const std::string& who, const std::string& name) {

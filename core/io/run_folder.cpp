@@ -58,12 +58,6 @@ std::vector<StepEntry> step_entries(const fs::path& folder, const std::string& e
   return found;
 }
 
-void create_folder(const fs::path& path) {
-  std::error_code failed;
-  fs::create_directories(path, failed);
-  if (failed) throw_file_error("create folder", path, failed.value());
-}
-
 void refuse_begun(const fs::path& path, RunFolder::Existing existing) {
   if (existing == RunFolder::Existing::kOverwrite || !RunFolder::has_begun(path)) return;
   throw Error("folder " + path.string() + " already has a run",

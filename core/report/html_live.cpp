@@ -1,13 +1,12 @@
 #include <core/report/html_live.h>
 
+#include <core/base/here_and_now.h>
 #include <core/report/format.h>
 
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <ctime>
 
 namespace drift {
 namespace {
@@ -30,15 +29,12 @@ double believed_silence(const std::vector<StepRecord>& steps) {
 }  // namespace
 
 std::string live_line(const std::vector<StepRecord>& steps, double written) {
-  const auto seconds = static_cast<std::time_t>(written);
-  std::tm utc{};
-  std::array<char, 64> date{};
-  if (::gmtime_r(&seconds, &utc) == nullptr || std::strftime(date.data(), date.size(), "%F %T UTC", &utc) == 0)
-    return {};
+  const std::string date = time_text("%F %T UTC", static_cast<std::int64_t>(written), /*utc=*/true);
+  if (date.empty()) return {};
   const std::string step = steps.empty() ? "" : " after step " + std::to_string(steps.back().step);
   return "<p class=\"live\" data-written=\"" + format_decimal(written, 0) + "\" data-every=\"" +
          format_decimal(kSecondsBetweenPages, 0) + "\" data-silence=\"" + format_decimal(believed_silence(steps), 0) +
-         "\">Written" + step + ", at " + date.data() + "; the run had not ended.<output></output></p>\n";
+         "\">Written" + step + ", at " + date + "; the run had not ended.<output></output></p>\n";
 }
 
 double last_sign_of(const std::filesystem::path& run_folder) {

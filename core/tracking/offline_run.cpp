@@ -1,20 +1,18 @@
 #include <core/tracking/offline_run.h>
 
+#include <core/base/here_and_now.h>
 #include <core/io/append.h>
 #include <core/io/atomic.h>
 #include <core/io/checksum.h>
 #include <core/io/file_error.h>
 #include <core/io/json.h>
 #include <core/io/sha256.h>
-#include <core/tracking/here_and_now.h>
 #include <core/tracking/record_log.h>
 
 #include <nlohmann/json.hpp>
 
 #include <unistd.h>
 
-#include <array>
-#include <ctime>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -40,20 +38,6 @@ enum RecordType {
 constexpr int kMedia = 2;
 constexpr const char* kOldestReader = "0.40.0";
 constexpr std::string_view kRunFolder = "offline-run-";
-
-std::string time_text(const char* format, std::int64_t seconds, bool utc) {
-  const auto time = static_cast<std::time_t>(seconds);
-  std::tm parts{};
-  utc ? ::gmtime_r(&time, &parts) : ::localtime_r(&time, &parts);
-  std::array<char, 64> text{};
-  return {text.data(), std::strftime(text.data(), text.size(), format, &parts)};
-}
-
-void make_folders(const fs::path& path) {
-  std::error_code failed;
-  fs::create_directories(path, failed);
-  if (failed) throw_file_error("create folder", path, failed.value());
-}
 
 /// The run that `folder` holds, if there is one.
 std::optional<fs::path> present_run(const fs::path& folder) {
@@ -114,7 +98,7 @@ void OfflineRun::start(const fs::path& folder, const std::string& project, const
     folder_ = folder / (std::string(kRunFolder) + time_text("%Y%m%d_%H%M%S", started_, false) + "-" + id);
     log_ = folder_ / ("run-" + id + ".wandb");
   }
-  make_folders(folder_ / "files");
+  create_folder(folder_ / "files");
   write_file_atomically(log_, record_log_header());
   size_ = record_log_header().size();
   const Message version = Message().text(1, "drift " + run.version).text(2, kOldestReader);
@@ -192,7 +176,7 @@ std::string OfflineRun::write_table(const std::string& name, std::int64_t step,
     table["data"].push_back({sample.question, sample.response, sample.reward, sample.solved});
   const fs::path path = fs::path("media") / "table" / (name + "_" + std::to_string(step) + ".table.json");
   const fs::path file = folder_ / "files" / path;
-  make_folders(file.parent_path());
+  create_folder(file.parent_path());
   const std::string text = json_text(table);
   write_file_atomically(file, text);
   append(kFiles, Message().message(1, Message().text(1, path.string()).integer(3, kMedia)));

@@ -1,9 +1,9 @@
 #include <core/tracking/tensorboard_events.h>
 
+#include <core/base/here_and_now.h>
 #include <core/io/append.h>
 #include <core/io/atomic.h>
 #include <core/io/file_error.h>
-#include <core/tracking/here_and_now.h>
 #include <core/tracking/tf_record.h>
 
 #include <nlohmann/json.hpp>
@@ -140,9 +140,7 @@ Message hyperparameters(const TrackedRun& run) {
 }  // namespace
 
 TensorBoardEvents::TensorBoardEvents(const fs::path& folder, const TrackedRun& run) {
-  std::error_code failed;
-  fs::create_directories(folder, failed);
-  if (failed) throw_file_error("create folder", folder, failed.value());
+  create_folder(folder);
   const auto before = event_files(folder);
   for (const fs::path& file : before) cut_events(file, run.first_step);
   file_ = folder / next_event_file(before);

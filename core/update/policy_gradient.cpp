@@ -320,12 +320,11 @@ class GradientComputation {
                       "compute it from log_probs.current_FL, without detach() on the way");
       });
     }
-    auto size_FL = at::zeros_like(leaves[0]).detach();
+    double size = 0;
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       gradients[i] = gradients[i].defined() ? gradients[i].detach() : at::zeros_like(leaves[i]).detach();
-      size_FL.add_(gradients[i].abs());
+      size += gradients[i].abs().sum().item<double>();
     }
-    const auto size = size_FL.sum().item<double>();
     if (!std::isfinite(size)) {
       in_plugin(loss_, "gradient", [&] {
         throw Error("the gradient of the loss is not finite, and the loss is",
@@ -333,7 +332,6 @@ class GradientComputation {
       });
     }
     result_.has_gradient = result_.has_gradient || size > 0;
-    result_.targets_with_gradient += size_FL.count_nonzero().item<std::int64_t>();
     return gradients;
   }
 

@@ -56,9 +56,6 @@ struct PolicyGradient {
   at::Tensor gradient_FL;          ///< d loss / d log-prob
   std::int64_t rows = 0;           ///< distinct masked sequences that went through the model, each time counted
   std::int64_t backward_rows = 0;  ///< those that went backwards through it
-  /// Targets whose d loss / d log-prob or, where the loss needs it, d loss / d entropy is not 0. No other goes
-  /// backwards through the LM head, if that is large.
-  std::int64_t targets_with_gradient = 0;
   GradientSeconds seconds;
   /// d loss / d log-prob is not 0 everywhere, or every advantage is.
   bool has_gradient = false;
