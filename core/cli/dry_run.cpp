@@ -11,6 +11,7 @@
 #include <core/ranks/launch.h>
 #include <core/report/format.h>
 #include <core/report/text_table.h>
+#include <core/text/shape_tokenizer.h>
 #include <core/train/training_plan.h>
 #include <core/train/training_task.h>
 
@@ -160,6 +161,13 @@ std::optional<at::Device> find_device(const RunConfig& config) {
 
 namespace {
 
+/// A shape may have no tokenizer yet.
+Tokenizer tokenizer_of(const fs::path& folder, const ModelTraits& traits, std::vector<std::string>& notes) {
+  if (has_tokenizer(folder)) return Tokenizer::open(folder);
+  notes.push_back("there is no tokenizer in " + folder.string() + " yet: lengths of prompts are counted in bytes");
+  return Tokenizer::parse(shape_tokenizer_json(traits), folder.string());
+}
+
 /// What run_dry() does on the first of the processes that a launcher has started.
 int print_plan(const TrainingOptions& options, const RankOptions& rank_options, bool json,
                const MakeComponents& make_components, std::int64_t ranks_of_host) {
@@ -179,7 +187,7 @@ int print_plan(const TrainingOptions& options, const RankOptions& rank_options, 
       notes.push_back("there are no weights in " + folder.string() + " yet: their names and shapes were not checked");
     }
   }
-  const Tokenizer tokenizer = Tokenizer::open(folder);
+  const Tokenizer tokenizer = tokenizer_of(folder, shapes->traits(), notes);
   const PromptEncoder prompts(config.section("prompt"), tokenizer, shapes->traits());
   TrainingTask training_task = open_training_task(run.plugins->registry, config, prompts);
   const PolicyComponents components = make_components(run, std::move(training_task.task));

@@ -4,13 +4,11 @@
 #include <core/io/checkpoint.h>
 #include <core/io/random_weights.h>
 #include <core/report/format.h>
-#include <core/text/byte_tokenizer.h>
+#include <core/text/shape_tokenizer.h>
 
 #include <nlohmann/json.hpp>
 
 #include <iostream>
-#include <map>
-#include <set>
 
 namespace drift {
 namespace {
@@ -43,44 +41,6 @@ void check_room(const fs::path& out, std::int64_t needed) {
               "choose another --out, or a smaller shape");
 }
 
-/// `<|name|>`, as the model's chat formats write them.
-std::set<std::string> chat_tokens(const ModelTraits& traits) {
-  std::set<std::string> tokens;
-  for (const ChatFormat& format : traits.chat_formats) {
-    for (const std::string& text : {format.opening, format.turn_begin, format.turn_end, format.reply_begin}) {
-      for (std::size_t at = 0; (at = text.find("<|", at)) != text.npos;) {
-        const std::size_t end = text.find("|>", at);
-        if (end == text.npos) break;
-        tokens.insert(text.substr(at, end + 2 - at));
-        at = end + 2;
-      }
-    }
-  }
-  return tokens;
-}
-
-/// The ids that the model declares, and below them those of its chat formats.
-std::map<std::int64_t, std::string> special_tokens(const ModelTraits& traits) {
-  std::map<std::int64_t, std::string> tokens{{traits.end_id, "<|endoftext|>"}};
-  tokens.emplace(traits.pad_id, "<|padding|>");
-  tokens.emplace(traits.mask_id, "<|mask|>");
-  std::set<std::string> named;
-  for (const auto& [id, text] : tokens) named.insert(text);
-  std::int64_t id = std::min({traits.end_id, traits.pad_id, traits.mask_id});
-  for (const std::string& text : chat_tokens(traits)) {
-    if (named.contains(text)) continue;
-    do {
-      id = id == 0 ? traits.vocabulary_size - 1 : id - 1;
-    } while (tokens.contains(id));
-    tokens.emplace(id, text);
-  }
-  return tokens;
-}
-
-bool has_tokenizer(const fs::path& folder) {
-  return fs::exists(folder / "tokenizer.json") || fs::exists(folder / "vocab.json");
-}
-
 int write_random(const RandomOptions& options) {
   ConfigOptions config = options.shape.run();
   config.overrides.push_back({"--dtype " + options.dtype, "model.dtype", options.dtype, /*literal=*/true});
@@ -90,10 +50,8 @@ int write_random(const RandomOptions& options) {
   const auto parameters = model->parameters();
   check_room(options.out, bytes_of(parameters));
   AtomicFolder folder(options.out);
-  if (!has_tokenizer(options.shape.folder)) {
-    write_file_atomically(folder.path() / "tokenizer.json",
-                          byte_tokenizer_json(special_tokens(model->traits()), model->traits().vocabulary_size));
-  }
+  if (!has_tokenizer(options.shape.folder))
+    write_file_atomically(folder.path() / "tokenizer.json", shape_tokenizer_json(model->traits()));
   write_checkpoint_files(folder.path(), parameters, read_config_json(options.shape.folder), options.shape.folder,
                          kMaxWeightFileBytes, random_weights(static_cast<std::uint64_t>(options.seed)));
   folder.publish();

@@ -119,6 +119,17 @@ TEST_F(Memory, WhatDoesNotFitIsRefusedWithWhatWouldFit) {
   EXPECT_THAT(hopeless.error, HasSubstr("a smaller model, or more memory"));
 }
 
+// A folder with nothing but a config.json, and no bytes written.
+TEST_F(Memory, AShapeWithoutATokenizerIsPlannedInBytes) {
+  const fs::path folder = runs_.path() / "bare";
+  test::write_file(folder / "config.json", test::read_file(test::source_dir() / "assets/shapes/llada-8b/config.json"));
+  const auto dry = plan("--dtype bfloat16 --model " + folder.string());
+  EXPECT_EQ(dry["parameters"], 8'015'581'184);
+  EXPECT_THAT(dry["notes"].dump(), HasSubstr("lengths of prompts are counted in bytes"));
+  EXPECT_THAT(dry["notes"].dump(), HasSubstr("there are no weights in"));
+  EXPECT_EQ(runs_.train("planned", "--model " + folder.string()).status, 1) << "training needs both";
+}
+
 // Where no single change suffices, two or three.
 TEST_F(Memory, ChangesAreCombined) {
   const std::string eight_billion = shapes(4096, 32, 126464);
