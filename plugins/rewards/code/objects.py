@@ -1,7 +1,9 @@
 # Objects of the solution as the tests see them, and the tests' own as the solution does. Each is a proxy: what the test
 # does with it is done in the worker, which is not trusted. So a proxy never equals a plain value, is not ordered with
 # one, and no operator gives the worker a value of the test to make a plain result of. Stands before judge.py.
+import functools
 import importlib
+import itertools
 import os
 
 
@@ -10,20 +12,81 @@ class CallFailed(BaseException):
 
 
 # What Python takes for an end or an absence, where it calls a method of the tests' own by itself.
-TAKEN_FOR_AN_END = {"__getitem__": LookupError, "__getattr__": AttributeError, "__length_hint__": TypeError}
+TAKEN_FOR_AN_END = {
+    "__getitem__": LookupError,
+    "__missing__": LookupError,
+    "__getattr__": AttributeError,
+    "__getattribute__": AttributeError,
+    "__get__": AttributeError,
+    "__length_hint__": TypeError,
+    "__len__": TypeError,
+}
+ENDS = (StopIteration, StopAsyncIteration)
 
 
-def would_end_something(error):
+def would_end_something(error, what):
     """Whether an exception of the solution could end a comparison as if it were done: all(map(f, values))."""
-    if issubclass(error, (StopIteration, StopAsyncIteration)):
+    is_end = issubclass(error, ENDS)
+    if is_end and what not in ("call", "method"):
         return True
     frame = sys._getframe(1)
     while frame is not None:
         code = frame.f_code  # this program's own have the name <string>
-        if code.co_filename != "<string>" and issubclass(error, TAKEN_FOR_AN_END.get(code.co_name, ())):
-            return True
+        if code.co_filename != "<string>":
+            special = code.co_name.startswith("__") and code.co_name.endswith("__")
+            if is_end and special or issubclass(error, TAKEN_FOR_AN_END.get(code.co_name, ())):
+                return True
+            if issubclass(error, AttributeError) and is_property(frame):
+                return True
         frame = frame.f_back
     return False
+
+
+def is_property(frame):
+    code = frame.f_code
+    if code.co_argcount != 1:
+        return False
+    members = [v for base in type(frame.f_locals.get(code.co_varnames[0])).__mro__ for v in vars(base).values()]
+    getters = [v.fget for v in members if type(v) is property]
+    getters += [v.func for v in members if type(v) is functools.cached_property]
+    return any(getattr(getter, "__code__", None) is code for getter in getters)
+
+
+def make_guards(fail_call):
+    """What of Python and itertools calls a function until it raises StopIteration: from there on that fails the test."""
+
+    def guarded(function):
+        if not callable(function):
+            return function
+
+        def call(*arguments, **named):
+            try:
+                return function(*arguments, **named)
+            except ENDS:
+                fail_call()
+
+        return call
+
+    def guarding(kind, place, keyword=None):
+        class Guarding(kind):
+            def __new__(cls, *arguments, **named):
+                arguments = [guarded(v) if i == place else v for i, v in enumerate(arguments)]
+                named = {name: guarded(v) if name == keyword else v for name, v in named.items()}
+                return kind.__new__(cls, *arguments, **named)
+
+        Guarding.__name__ = Guarding.__qualname__ = kind.__name__
+        return Guarding
+
+    def guarded_iter(*arguments):
+        if len(arguments) == 2 and getattr(arguments[0], "__name__", None) != "__next__":
+            arguments = guarded(arguments[0]), arguments[1]
+        return iter(*arguments)
+
+    for name in ("starmap", "takewhile", "dropwhile", "filterfalse"):
+        setattr(itertools, name, guarding(getattr(itertools, name), 0))
+    itertools.accumulate = guarding(itertools.accumulate, 1, "func")
+    itertools.groupby = guarding(itertools.groupby, 1, "key")
+    return {"map": guarding(map, 0), "filter": guarding(filter, 0), "iter": guarded_iter}
 
 
 def make_objects(receive, send):
@@ -104,8 +167,12 @@ def make_objects(receive, send):
     def has_special(kind, name):
         return any(name in vars(base) and vars(base)[name] is not None for base in kind.__mro__ if base is not object)
 
+    type_of_sorting_keys = type(functools.cmp_to_key(len)(0))
+
     def is_open(value):
         """Whether the solution may use its attributes: of functions, frames and modules it would learn the rest."""
+        if type(value) in (SimpleNamespace, type_of_sorting_keys):
+            return True
         return type(value).__module__ in ("tests", "_io", "unittest.mock") and not isinstance(value, type)
 
     def lend(container):
@@ -163,7 +230,7 @@ def make_objects(receive, send):
         while True:
             answer = receive()
             if answer[:1] != b"K":
-                return outcome(answer)
+                return outcome(answer, what)
             serve_callback(answer[1:])
             if process != in_process:
                 fail_call()
@@ -173,7 +240,7 @@ def make_objects(receive, send):
         if delayed and any(is_shared(type(argument)) for argument in arguments):
             settle()
 
-    def outcome(answer):
+    def outcome(answer, what):
         nonlocal process
         kind, body = answer[:1], answer[1:]
         if kind == b"V":
@@ -186,7 +253,7 @@ def make_objects(receive, send):
             return value
         if kind == b"R":
             name, _, parts = body.partition(b"\0")
-            raise_error(name.decode(), decoded(parts) if parts else None)
+            raise_error(name.decode(), decoded(parts) if parts else None, what)
         if kind == b"X":
             process += 1
             for known in (proxies, classes):
@@ -239,9 +306,11 @@ def make_objects(receive, send):
             change(*delayed.pop(0))
         return True
 
-    def raise_error(name, parts):
+    def raise_error(name, parts, what):
         error = vars(builtins).get(name)
-        if not isinstance(error, type) or not issubclass(error, Exception) or would_end_something(error):
+        if not isinstance(error, type) or not issubclass(error, (Exception, SystemExit)):
+            fail_call()
+        if would_end_something(error, what):
             fail_call()
         try:
             (own, arguments, text), changed, kept = parts or ((None, ("raised by the solution",), ""), (), ())
@@ -251,7 +320,7 @@ def make_objects(receive, send):
                 raise TypeError("another error")
         except Exception:
             fail_call()
-        if would_end_something(type(raised)):
+        if would_end_something(type(raised), what):
             fail_call()
         raise raised
 
@@ -313,7 +382,7 @@ def make_objects(receive, send):
         return classes[number]
 
     # ------------------------------------------------------------------------------------------- names
-    variables = set()  # names of values, which the solution may give others
+    variables = {}  # names of values, which the solution may give others
     settled_names = {}  # functions and classes, which have the same name in the next text
 
     def named_function(name):
@@ -340,8 +409,10 @@ def make_objects(receive, send):
             named_classes[name] = value
             return value
         if kind == "value":
-            variables.add(name)
+            variables[name] = value
             return value
+        if kind == "function" and type(value) is str:
+            function.__doc__ = value
         try:
             if kind == "module" and value in KNOWN_MODULES:
                 return importlib.import_module(value)
@@ -352,21 +423,12 @@ def make_objects(receive, send):
             pass
         return function
 
-    def next_of(iterator, *default):
-        """The built-in next(), but for its end within a lambda: map() would take it for its own."""
-        try:
-            return next(iterator, *default)
-        except StopIteration:
-            is_solutions = of_solution(iterator) or id(iterator) in generators
-            if is_solutions and sys._getframe(1).f_code.co_name == "<lambda>":
-                fail_call()
-            raise
-
     def refresh(names):
-        """What the solution's variables hold now."""
+        """What the solution's variables hold now, but for those that the test has changed itself."""
         if variables:
             for name, (kind, value) in ask("names", None, *sorted(variables)):
-                if name in variables and kind == "value":
-                    names[name] = value
+                if name in variables and kind == "value" and names.get(name) is variables[name]:
+                    names[name] = variables[name] = value
 
-    return names_of_solution, next_of, refresh, settle, delay_changes, has_failed, encode, decode
+    guards = make_guards(fail_call)
+    return names_of_solution, guards, refresh, settle, delay_changes, has_failed, encode, decode

@@ -1,6 +1,6 @@
 # The proxies of objects and classes of the solution: what Python does with them by itself. Stands before objects.py.
 import importlib
-from types import SimpleNamespace
+from types import MethodType, SimpleNamespace
 
 # The modules whose members a test may use by the name that the solution imports them with. They are the judge's own.
 KNOWN_MODULES = set(
@@ -50,9 +50,11 @@ def make_proxies(ask, fail_call):
         def __bool__(cls):
             return True
 
-    class Remote(metaclass=RemoteType):
-        """An object of the solution."""
+        @property
+        def __doc__(cls):
+            return attribute(cls, "__doc__")
 
+    class Remote(metaclass=RemoteType):  # an object of the solution
         def __getattr__(self, name):
             return attribute(self, name)
 
@@ -74,6 +76,10 @@ def make_proxies(ask, fail_call):
         @property
         def __dict__(self):
             return ask("get", self, "__dict__")[1]
+
+        @property
+        def __doc__(self):
+            return ask("get", self, "__doc__")[1]
 
     readable = {"__name__", "__qualname__", "__doc__", "__wrapped__", "__members__", "__annotations__"}
 
@@ -164,8 +170,12 @@ def make_proxies(ask, fail_call):
         def generator():
             more, value = ask("next", holder)
             while more:
-                sent = yield value
-                more, value = ask("next", holder, *(() if sent is None else (sent,)))
+                try:
+                    sent = yield value
+                except Exception as error:
+                    value = ask("method", holder, "throw", error)
+                else:
+                    more, value = ask("next", holder, *(() if sent is None else (sent,)))
             return value
 
         made = generator()
@@ -186,6 +196,9 @@ def make_proxies(ask, fail_call):
         if hasattr(builtins, name):
             name += " of the solution"
         members = {method: special_methods[method] for method in special}
+        members["__doc__"] = Remote.__dict__["__doc__"]  # else it has the class's, which is None here
+        if name in ("function", "_lru_cache_wrapper"):
+            members["__get__"] = lambda self, on, kind=None: self if on is None else MethodType(self, on)
         if "__eq__" in members:
             members.setdefault("__hash__", None)
         if plain:

@@ -18,6 +18,7 @@ class Unsupported(Exception):
 # Types of the library that go as values: where they are, and what they are made of again, as plain values.
 LIBRARY = {
     "bytearray": ("builtins", lambda value: (bytes(value),)),
+    "memoryview": ("builtins", lambda value: (value.tobytes(),)),
     "range": ("builtins", lambda value: (value.start, value.stop, value.step)),
     "slice": ("builtins", lambda value: (value.start, value.stop, value.step)),
     "deque": ("collections", lambda value: ([*value], value.maxlen)),
@@ -25,7 +26,7 @@ LIBRARY = {
     "OrderedDict": ("collections", lambda value: ([*value.items()],)),
     "defaultdict": (
         "collections",
-        lambda value: (value.default_factory if value.default_factory in PLAIN else None, {**value}),
+        lambda value: (value.default_factory, {**value}),
     ),
     "Decimal": ("decimal", lambda value: (str(value),)),
     "Fraction": ("fractions", lambda value: (value.numerator, value.denominator)),

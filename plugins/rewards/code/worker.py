@@ -181,6 +181,8 @@ def serve():
         """Of its own class: itself. Its arguments, or else its text, and the text where it is not made of them."""
         kind = type(error)
         arguments = BaseException.__dict__["args"].__get__(error)
+        if issubclass(kind, OSError) and len(arguments) == 2 and error.filename is not None:
+            arguments += (error.filename,)
         own = error if kind not in built_in or id(error) in foreign_ids else None
         try:
             text = str(error)
@@ -210,7 +212,7 @@ def serve():
         if issubclass(kind, type):
             return "class", value
         if kind in functions:
-            return "function", None
+            return "function", value.__doc__ if type(value.__doc__) is str else None
         try:
             encode(value)
         except BaseException:
