@@ -516,6 +516,41 @@ INSTANTIATE_TEST_SUITE_P(
                   {"def test_push():\n    s = Stack()\n    s.push(1)\n    assert s.items == [1]\ntest_push()"}}),
     name_of);
 
+const std::string kCoroutines = R"(
+import asyncio
+async def f(x):
+    await asyncio.sleep(0.001)
+    return x + 1
+async def total(values): return sum(await asyncio.gather(*map(f, values)))
+async def late():
+    try: await asyncio.wait_for(asyncio.sleep(60), 0.001)
+    except asyncio.TimeoutError: return 'late'
+async def fails(): raise ValueError('no')
+def run(x): return asyncio.run(f(x))
+)";
+
+INSTANTIATE_TEST_SUITE_P(
+    Asynchronous, CodeHonest,
+    Values(Honest{
+        "Coroutines",
+        kCoroutines,
+        {"import asyncio\nassert asyncio.run(f(1)) == 2 and asyncio.run(total([1, 2])) == 5", "assert run(1) == 2",
+         "import asyncio\nassert asyncio.run(late()) == 'late' and asyncio.iscoroutine(f(1))",
+         "import asyncio\nasync def main():\n    assert await f(1) == 2\n    return await asyncio.gather(f(1), f(2))\n"
+         "assert asyncio.run(main()) == [2, 3]",
+         "import asyncio\ntry:\n    asyncio.run(fails())\n    assert False\nexcept ValueError as error:\n"
+         "    assert str(error) == 'no'"}}),
+    name_of);
+
+// What only defines a test is none; what runs it is.
+TEST_F(CodeHonest, TestsThatAreRun) {
+  for (const char* test : {"import asyncio\nasync def check():\n    assert f(1) == 2\nasyncio.run(check())",
+                           "class T:\n    def check(self):\n        assert f(1) == 2\nT().check()"}) {
+    EXPECT_EQ(judge_code("def f(x): return x + 1", {test}).value, 1) << test;
+    EXPECT_EQ(judge_code("def f(x): return x", {test}).value, 0) << test;
+  }
+}
+
 // Each method of a TestCase is a test.
 TEST_F(CodeHonest, APartOfATestCaseCounts) {
   const RewardResult result =

@@ -57,7 +57,8 @@ TEST_F(CodePrograms, InputComesInEveryWay) {
         "print(sum(int(x) for line in open('/dev/fd/0') for x in line.split()))",
         "import fileinput\nprint(sum(int(x) for line in fileinput.input() for x in line.split()))",
         "with open('/dev/stdin', 'rb') as f: print(sum(map(int, f.read().split())))",
-        "a = input()\nprint(sum(map(int, open('/dev/stdin').readline().split())))"}) {
+        "a = input()\nprint(sum(map(int, open('/dev/stdin').readline().split())))",
+        "import asyncio\nasync def main(): print(sum(map(int, input().split())))\nasyncio.run(main())"}) {
     expect(run(program), 1, RewardStatus::kOk, "2 of 2 tests passed");
   }
 }

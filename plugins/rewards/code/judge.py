@@ -26,6 +26,9 @@ SECONDS_OF_A_TEXT = 5
 SECONDS_OF_A_RESPONSE = 10
 
 
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
 def contains_assert(node):
     return any(isinstance(part, ast.Assert) for part in ast.walk(node))
 
@@ -102,8 +105,9 @@ class Tests:
         functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
         calls = [node.value for node in tree.body if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)]
         calls = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id in functions]
-        asserting = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and contains_assert(node)]
-        self.helpers = {node.name for node in asserting}
+        asserting = [node for node in ast.walk(tree) if isinstance(node, DEFINITIONS) and contains_assert(node)]
+        self.helpers = {node.name for node in asserting if not isinstance(node, ast.ClassDef)}
+        self.classes = {node.name for node in asserting if isinstance(node, ast.ClassDef)}
         checks = {call.func.id for call in calls if self.tests_something(functions[call.func.id])}
         self.helpers -= checks
         # A function under test may have the name of the function that tests it.
@@ -135,14 +139,16 @@ class Tests:
         return run
 
     def tests_something(self, node):
-        return contains_assert(node) or not self.helpers.isdisjoint(called_names(node))
+        # Of a class only what is done for nothing but its asserts: `T().run()`.
+        helpers = self.helpers | self.classes if isinstance(node, ast.Expr) else self.helpers
+        return contains_assert(node) or not helpers.isdisjoint(called_names(node))
 
     def marked(self, statements):
         result = []
         for node in statements:
             if isinstance(node, ast.Assert) and isinstance(node.test, ast.Constant) and not self.constants:
                 continue
-            is_definition = isinstance(node, (ast.FunctionDef, ast.ClassDef))
+            is_definition = isinstance(node, DEFINITIONS)
             result.append(self.mark([node]) if self.tests_something(node) and not is_definition else node)
         return result
 
@@ -188,7 +194,7 @@ def with_settling(tree):
         result = [ast.Expr(settle())] if first else []
         for node in statements:
             result.append(node)
-            ends = isinstance(node, (ast.Return, ast.Raise, ast.FunctionDef, ast.ClassDef)) or is_marked(node)
+            ends = isinstance(node, (ast.Return, ast.Raise, *DEFINITIONS)) or is_marked(node)
             if not ends and calls(node):
                 result.append(ast.Expr(settle()))
         return result
@@ -262,6 +268,7 @@ def tested_names(prefix, setup, texts):
 
 def main():
     receive, send = make_channel()
+    change_imports(asyncio=without_sockets)
     names_of_solution, guards, refresh, settle, delay_changes, has_failed, encode, decode = make_objects(receive, send)
 
     class EnterTest:

@@ -308,7 +308,8 @@ def make_objects(receive, send):
 
     def raise_error(name, parts, what):
         error = vars(builtins).get(name)
-        if not isinstance(error, type) or not issubclass(error, (Exception, SystemExit)):
+        expected = (Exception, SystemExit) if what in ("call", "method") else Exception
+        if not isinstance(error, type) or not issubclass(error, expected):
             fail_call()
         if would_end_something(error, what):
             fail_call()

@@ -164,28 +164,35 @@ def make_proxies(ask, fail_call):
         | {"__call__": lambda self, *arguments, **named: ask("call", self, *arguments, **named)}
         | {"__exit__": lambda self, kind, error, trace: ask("special", self, "__exit__", kind, error, None)}
     )
-    generators = {}  # a real generator for each of the solution's: its place, and itself
+    # A real generator or coroutine for each of the solution's: its place, and itself.
+    generators = {}
 
-    def make_generator(place):
+    def make_generator(place, kind):
         def generator():
             more, value = ask("next", holder)
             while more:
                 try:
                     sent = yield value
                 except Exception as error:
-                    value = ask("method", holder, "throw", error)
+                    try:
+                        value = ask("method", holder, "throw", error)
+                    except StopIteration as end:
+                        return end.value
                 else:
                     more, value = ask("next", holder, *(() if sent is None else (sent,)))
             return value
 
-        made = generator()
+        async def coroutine():
+            return ask("run", holder)
+
+        made = generator() if kind == "generator" else coroutine()
         holder = made
         generators[id(made)] = (place, made)
         return made
 
     def make_class(place, name, home, global_name, bases, special, plain, error, own, fields):
-        if name == "generator":
-            return None
+        if name in ("generator", "coroutine"):
+            return name
         if global_name in named_classes:
             return named_classes[global_name]
         if error and home in KNOWN_MODULES:
@@ -273,8 +280,8 @@ def make_proxies(ask, fail_call):
         return combine
 
     def make_proxy(place, kind):
-        if kind is None:
-            return make_generator(place)
+        if type(kind) is str:
+            return make_generator(place, kind)
         if issubclass(kind, BaseException):
             proxy = kind.__new__(kind)
             object.__setattr__(proxy, number_key, place)

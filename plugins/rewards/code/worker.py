@@ -256,6 +256,11 @@ def serve():
         except StopIteration as end:
             return False, end.value
 
+    def finished(coroutine):
+        import asyncio
+
+        return asyncio.run(coroutine)
+
     def copied(on, deep):
         import copy
 
@@ -270,6 +275,7 @@ def serve():
         "delete": delattr,
         "item": lambda on, key: on[key],
         "next": following,
+        "run": finished,
         "copy": copied,
         "plain": lambda on: plain_content(plain_base(type(on)), on),
         "error": lambda on: error_parts(on)[1:],
@@ -369,7 +375,7 @@ def serve():
         raise SystemExit(code)
 
     builtins.exit = builtins.quit = stop  # as in an interactive Python; there is no `site` here
-    seed_random()
+    change_imports(random=seed_random, asyncio=without_sockets)
     sys.modules["solution"] = solution
     send(b"H")
     while True:
