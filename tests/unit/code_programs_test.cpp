@@ -57,10 +57,18 @@ TEST_F(CodePrograms, InputComesInEveryWay) {
         "print(sum(int(x) for line in open('/dev/fd/0') for x in line.split()))",
         "import fileinput\nprint(sum(int(x) for line in fileinput.input() for x in line.split()))",
         "with open('/dev/stdin', 'rb') as f: print(sum(map(int, f.read().split())))",
-        "a = input()\nprint(sum(map(int, open('/dev/stdin').readline().split())))",
-        "import asyncio\nasync def main(): print(sum(map(int, input().split())))\nasyncio.run(main())"}) {
+        "a = input()\nprint(sum(map(int, open('/dev/stdin').readline().split())))"}) {
     expect(run(program), 1, RewardStatus::kOk, "2 of 2 tests passed");
   }
+}
+
+TEST_F(CodePrograms, RunsCoroutines) {
+  const auto item = code_item({{"test_input", {"1 2\n"}}, {"test_output", {"3\n"}}, {"test_time_limit", 10}});
+  expect(run("import asyncio\nasync def main():\n    await asyncio.sleep(0.001)\n    print(sum(map(int, "
+             "input().split())))\n"
+             "asyncio.run(main())",
+             item),
+         1, RewardStatus::kOk, "1 of 1");
 }
 
 TEST_F(CodePrograms, RunsAsTheMainProgram) {
