@@ -106,16 +106,48 @@ TEST(CodeExtraction, ABlockThatDefinesNothingTestedDoesNot) {
 TEST(CodeExtraction, APrefixWithoutAnOpenBlockIsNotCode) {
   for (const char* prefix : {"Here it is:\n", "```python\nf = 1\n```\n", "```\n"}) {
     expect_none(extract("    return x\n```", prefix), "no code block");
-    EXPECT_FALSE(code_of_prefix(prefix).open);
+    EXPECT_FALSE(code_of_prefix(prefix, Fences::kStrict).open);
   }
-  EXPECT_TRUE(code_of_prefix("```python\n").open);
-  EXPECT_EQ(code_of_prefix(kPrefix).code, kHeader);
+  EXPECT_TRUE(code_of_prefix("```python\n", Fences::kStrict).open);
+  EXPECT_EQ(code_of_prefix(kPrefix, Fences::kStrict).code, kHeader);
+}
+
+// Python's ways to give a name a meaning, in a block before one that only seems to.
+TEST(CodeExtraction, WhatDefinesAName) {
+  for (const char* code :
+       {"f: object = 1\n", "g = f = 1\n", "f, g = 1, 2\n", "(g, *f) = 1, 2\n", "import g; f = 1\n",
+        "def \\\nf(x): pass\n", "if x:\n    def f(x): pass\n", "try:\n    import g\nexcept ImportError:\n    f = 1\n",
+        "@g\ndef f(x): pass\n", "'''\n\"\"\"\n'''\nf = 1\n", "g = [\n1]\nf = 1\n", "g = (\ndef f(x): pass\n",
+        "s = 'a\nf = 1\n"}) {
+    EXPECT_EQ(extract("```python\n" + std::string(code) + "```\n```python\nprint(f)\n```").code, code);
+  }
+  for (const char* code : {"def g():\n    f = 1\n", "class G:\n    f = 1\n", "print(\nf=1)\n", "'''\nf = 1\n'''\n",
+                           "# f = 1\n", "f: int\n", "f += 1\n", "f.g = 1\n", "f[0] = 1\n", "g = {\n'f': 1}\n",
+                           "g = f\n", "f >= 1\n", "g(f=1)\n", "lambda f=1: f\n"}) {
+    EXPECT_EQ(extract("```python\nf = 0\n```\n```python\n" + std::string(code) + "```").code, "f = 0\n") << code;
+  }
+}
+
+TEST(CodeExtraction, ImportsDefineWhereNothingElseDoes) {
+  for (const char* code : {"from math import f\n", "import f\n", "from math import (\n    g,\n    h as f,\n)\n"})
+    EXPECT_EQ(extract("```python\n" + std::string(code) + "```\n```python\nprint(f)\n```").code, code);
+  EXPECT_EQ(extract("```python\nf = 0\n```\n```python\nfrom g import f\n```").code, "f = 0\n");
+}
+
+TEST(CodeExtraction, ABlockThatDefinesMoreOfWhatIsTestedCounts) {
+  const std::string both = "class G: pass\ndef f(g): pass\n";
+  const std::string response = "```python\n" + both + "```\n```python\nclass G: ...\n```";
+  EXPECT_EQ(extract_code(response, "", {{"G", "f"}}, {}).code, both);
 }
 
 TEST(CodeExtraction, OfAWholeProgramTheLastBlockCounts) {
   const std::string response = "```python\nx = 1\n```\nBetter:\n```python\nprint(input())\n```\n";
   EXPECT_EQ(extract_code(response, "", std::nullopt, {}).code, "print(input())\n");
   EXPECT_EQ(extract_code(response, "```python\nimport sys\n", std::nullopt, {}).code, "print(input())\n");
+  EXPECT_EQ(extract_code(response + "Output:\n```\n3\n```\n", "", std::nullopt, {}).code, "print(input())\n");
+  const std::string program = "with open(0) as lines:\n    print(*lines)\n";
+  for (const char* end : {"", "```", "```\nDone.\n"})
+    EXPECT_EQ(extract_code(program + end, "", std::nullopt, {}).code, program);
 }
 
 struct Shape {
@@ -135,14 +167,42 @@ std::vector<Shape> shapes() {
       {"indented", "1. So:\n   ```python\n   f = 1\n   ```\n", false, true},
       {"indented lines", "  ```python\n  def f(x):\n    return x\n  ```", false, false, "def f(x):\n  return x\n"},
       {"opened within a line", "It is ```python\nf = 1\n```", false, true},
-      {"all within a line", "It is ```python f = 1```.", false, true, "f = 1"},
+      {"all within a line", "It is ```python f = 1```.", false, true},
       {"code after the language", "```python def f(x):\n    return x\n```", false, true, "def f(x):\n    return x\n"},
       {"closed at the end of a line", "```python\nf = 1```\nDone.", false, true},
       {"a title after the language", "```python title=\"f.py\"\nf = 1\n```", false, false},
       {"four backticks", "````python\nf = 1\n````", false, true},
       {"four around three", "````python\nf = 1  # ```\n````", false, false, "f = 1  # ```\n"},
+      {"four, closed by three", "````python\nf = 1\n```", false, true},
+      {"four around a block", "````markdown\n```python\nf = 1\n```\n````", true, true},
+      {"tildes", "~~~python\nf = 1  # ```\n~~~", false, false, "f = 1  # ```\n"},
+      {"a language in braces", "```{.python .numberLines}\nf = 1\n```", false, false},
+      {"CRLF", "```python\r\nf = 1\r\n```\r\n", true, true, "f = 1\r\n"},
+      {"not indented in an indented fence", "    ```python\ndef f(x):\n    return x\n    ```", false, true,
+       "def f(x):\n    return x\n"},
+      {"indented in a fence", "```python\n    def f(x):\n        return x\n```", false, false,
+       "def f(x):\n    return x\n"},
+      {"in the first line of a list", "- ```python\n  def f(x):\n    return x\n  ```", false, false,
+       "def f(x):\n  return x\n"},
+      {"an assignment after the language", "```python f = 1\ng = f\n```", false, true, "f = 1\ng = f\n"},
+      {"words after the closing fence", "```python\nf = 1\n``` Done.\n", false, true},
+      {"words after code and fence", "```python\nf = 1``` Done.\n", false, true},
+      {"closed by another fence", "```python\nf = 1\n```output\n1\n```\n", false, true},
+      {"never closed", "```python\nf = 1\n", true, false},
+      {"never closed, after another", "```python\ng = 1\n```\n```python\nf = 1\n", true, false},
+      {"a fence in a docstring", "```python\ndef f(x):\n    \"\"\"\n    ```\n    f(1)\n    ```\n    \"\"\"\n```", false,
+       false, "def f(x):\n    \"\"\"\n    ```\n    f(1)\n    ```\n    \"\"\"\n"},
+      {"a fence at the end of a line in a docstring", "```python\ndef f(x):\n    '''\n    Is ```x```\n    '''\n```",
+       true, false, "def f(x):\n    '''\n    Is ```x```\n    '''\n"},
+      {"a fence in a text", "```python\nf = '```', \"```python\"\n```", true, false, "f = '```', \"```python\"\n"},
+      {"prompts", "```python\n>>> def f(x):\n...     return x\n...\n>>> f(1)\n1\n```", false, false,
+       "def f(x):\n    return x\n\nf(1)\n"},
       {"no language", "```\nf = 1\n```", false, false},
-      {"no fence", "f = 1\n", false, false}};
+      {"no language, and Python's fence around an example", "```\nf = 1\n```\n```python\nprint(f)\n```", false, false},
+      {"no fence", "f = 1\n", false, false},
+      {"no fence, indented", "    def f(x):\n        return x\n", false, false, "def f(x):\n    return x\n"},
+      {"no fence but a closing one", "f = 1\n```\nDone.", false, false},
+      {"no fence but around an example", "f = 1\n```\n```python\nprint(f)\n```", false, false}};
 }
 
 TEST(CodeExtraction, ReadsTheShapesThatPublishedProgramsRead) {
@@ -157,8 +217,25 @@ TEST(CodeExtraction, ReadsTheShapesThatPublishedProgramsRead) {
   }
 }
 
+TEST(CodeExtraction, LenientlyAPrefixMayEndInEveryShape) {
+  const std::string body = "    return 2 * x\n";
+  for (const char* fence : {"```python", "````py", "``` Python", "~~~python", "```", "```python title=\"f.py\""}) {
+    const std::string prefix = "So:\n" + std::string(fence) + "\n" + kHeader;
+    const std::string end = std::string(fence).substr(0, std::string(fence).find_first_not_of("`~"));
+    expect(extract_leniently(body + end + "\nDone.", prefix), kHeader + body, "continues the prefix");
+  }
+  const std::string list = "  def f(x):\n    return x\n  ```";
+  EXPECT_EQ(extract_leniently(list, "1. So\n  ```python\n").code, "def f(x):\n  return x\n");
+  for (const auto& [prefix, rest] :
+       {std::pair("So: ```python", "\n"), std::pair("So:\n```", "python\n"), std::pair("So:\n```", "\n")})
+    EXPECT_EQ(extract_leniently(rest + std::string("f = 1\n```\nDone."), prefix).code, "f = 1\n") << prefix;
+  const std::string docstring = "```python\ndef f(x):\n    \"\"\"\n    ```\n    f(1)\n";
+  EXPECT_EQ(extract_leniently("    ```\n    \"\"\"\n" + body + "```\nDone.", docstring).code,
+            docstring.substr(10) + "    ```\n    \"\"\"\n" + body);
+}
+
 TEST(CodeExtraction, LenientlyOtherLanguagesAreStillNoCode) {
-  for (const char* fence : {"```text", "```bash", "```pythonic", "``python", "~~~python"})
+  for (const char* fence : {"```text", "```bash", "```pythonic", "``python", "~~~text"})
     EXPECT_FALSE(extract_leniently(std::string("So\n") + fence + "\nprint(1)\n```\n").found) << fence;
   EXPECT_EQ(extract_leniently("```bash\npython f.py\n```\n```\nf = 2\n```\n").code, "f = 2\n");
   EXPECT_EQ(extract_leniently("```\nf = 2\n```\n```python\nf = 1\n```\n").code, "f = 1\n") << "the named one";
@@ -178,7 +255,7 @@ TEST(CodeExtraction, AnyTextIsTaken) {
   for (const std::string& part : {std::string("```python\n"), std::string("```\n"), std::string("`"), std::string("\n"),
                                   std::string("f "), std::string("\0", 1), std::string("\xFF")}) {
     std::string text;
-    while (text.size() < (1 << 20)) text += part;
+    while (text.size() < (1 << 18)) text += part;
     for (const char* prefix : {"", kPrefix}) {
       for (const Fences fences : {Fences::kLenient, Fences::kStrict}) {
         const Extraction extraction = extract_code(text, prefix, {{"f"}}, {Unclosed::kLenient, fences});

@@ -200,7 +200,8 @@ INSTANTIATE_TEST_SUITE_P(
              "assert values == [3, 2, 1]"}},
         Honest{"Variables",
                "count = 0\nlog = []\ndef f():\n    global count\n    count += 1\n    log.append(count)\n",
-               {"f()\nassert count == 1\nf()\nassert count == 2 and log == [1, 2]"}}),
+               {"f()\nassert count == 1\nf()\nassert count == 2 and log == [1, 2]",
+                "f()\ncount = count + 10\nf()\nassert count >= 11"}}),
     name_of);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -239,6 +240,9 @@ INSTANTIATE_TEST_SUITE_P(
         Honest{"BeforeAnError",
                "def f(a):\n    a.append(1)\n    raise ValueError\n",
                {"a = []\ntry:\n    f(a)\nexcept ValueError:\n    pass\nassert a == [1]"}},
+        Honest{"ATestsNamespace",
+               "def f(p):\n    p.x += 1\n",
+               {"from types import SimpleNamespace\np = SimpleNamespace(x=1)\nf(p)\nassert p.x == 2"}},
         Honest{"TheTestsOwnObjects",
                "def total(node):\n    return node.value + total(node.next) if node else 0\n"
                "def mark(node): node.value = 9\ndef largest(values): return max(values)\n",
@@ -270,6 +274,22 @@ INSTANTIATE_TEST_SUITE_P(
         Honest{"Sent",
                "def f():\n    total = 0\n    while True: total += (yield total) or 0\n",
                {"g = f()\nnext(g)\nassert g.send(5) == 5\nassert g.send(2) == 7"}},
+        Honest{
+            "Guarded",
+            "def f(n):\n    for i in range(n): yield i\ndef g(x): return x + 1\n",
+            {"assert list(map(g, [1])) == [2] and isinstance(map(g, []), map) and [*filter(g, [1])] == [1]",
+             "from itertools import *\nassert [*takewhile(lambda x: x < 2, f(5))] == [0, 1] and [*starmap(pow, f(0))] "
+             "== []\n"
+             "assert [*accumulate(f(3), func=max, initial=1)] == [1, 1, 1, 2]\n"
+             "assert [(k, [*v]) for k, v in groupby(f(3), key=lambda x: x // 2)] == [(0, [0, 1]), (1, [2])]",
+             "i = f(2)\nassert list(iter(i.__next__, 7)) == [0, 1]",
+             "class Pairs:\n    def __init__(self, i): self.i = i\n    def __iter__(self): return self\n"
+             "    def __next__(self): return next(self.i), 0\nassert list(Pairs(f(2))) == [(0, 0), (1, 0)]",
+             "i = f(1)\nnext(i)\nimport unittest\nunittest.TestCase().assertRaises(StopIteration, lambda: next(i))"}},
+        Honest{"Thrown",
+               "def f():\n    found = 0\n    while True:\n        try: yield found\n        except ValueError: found "
+               "+= 1\n",
+               {"g = f()\nassert next(g) == 0\nassert g.throw(ValueError) == 1\nassert next(g) == 1"}},
         Honest{"BuiltInIterators",
                "def f(a): return iter(a)\ndef g(a): return map(str, a)\ndef h(a): return reversed(a)\n",
                {"assert list(f([1, 2])) == [1, 2] and list(g([1])) == ['1'] and list(h([1, 2])) == [2, 1]"}},
@@ -307,6 +327,11 @@ def groups():
 def ordered(): return OrderedDict(a=1, b=2)
 def point(): return Point(1, 2)
 def raw(): return bytearray(b'ab')
+def view(b): return memoryview(b)[1:]
+def nested(a):
+    found = defaultdict(lambda: defaultdict(int))
+    for x, y in a: found[x][y] += 1
+    return found
 def keys(): return {'a': 1}.keys()
 )";
 
@@ -320,6 +345,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "from collections import Counter\nassert letters('aab') == Counter('aab') and "
                 "letters('aab').most_common(1) == [('a', 2)]",
                 "assert groups() == {1: [2]} and groups()[7] == []",
+                "assert nested(['ab', 'ab']) == {'a': {'b': 2}} and nested([])['q'] == {} and view(b'ab') == b'b'",
+                "from collections import defaultdict\nd = defaultdict(lambda: 7)\nassert same(d)[1] == 7",
                 "assert list(ordered().items()) == [('a', 1), ('b', 2)]",
                 "assert point() == (1, 2) == Point(1, 2) and point().x == 1 and point()._replace(x=5) == (5, 2)",
                 "assert keys() == {'a'} and sorted(keys()) == ['a']"}},
@@ -392,6 +419,12 @@ INSTANTIATE_TEST_SUITE_P(
                {"calls = []\n@memoize\ndef square(x):\n    calls.append(x)\n    return x * x\n"
                 "assert square(3) == 9 and square(3) == 9\nassert calls == [3] and square.__name__ == 'square'",
                 "@memoize\ndef fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)\nassert fib(30) == 832040"}},
+        Honest{"Methods",
+               kCallbacks,
+               {"class A:\n    n = 0\n    @memoize\n    def add(self, x):\n        self.n += x\n        return self.n\n"
+                "a = A()\nassert a.add(2) == 2 and a.add(2) == 2 and a.n == 2",
+                "@memoize\ndef square(x):\n    'Squares.'\nassert square.__doc__ == 'Squares.'",
+                "import functools\nassert ordered([1, 3, 2], functools.cmp_to_key(lambda a, b: b - a)) == [3, 2, 1]"}},
         Honest{"Returned",
                kCallbacks,
                {"add = adder(2)\nassert add(3) == 5 and adder(1)(1) == 2 and callable(add)",
@@ -436,6 +469,16 @@ INSTANTIATE_TEST_SUITE_P(
                   kErrors,
                   {"class Mine(Exception): pass\ndef fails(): raise Mine('x')\ntry:\n    run(fails)\n    assert False\n"
                    "except Mine as error:\n    assert error.args == ('x',)"}},
+           Honest{
+               "Ends",
+               "import sys\ndef f(values): return next(values)\ndef leave(): sys.exit(3)\n"
+               "class Down:\n    n = 2\n    def next(self):\n        if self.n == 0: raise StopIteration\n"
+               "        self.n -= 1\n        return self.n\n",
+               {"try:\n    f(iter([]))\n    assert False\nexcept StopIteration:\n    pass",
+                "import unittest\nunittest.TestCase().assertRaises(StopIteration, f, iter([]))",
+                "d, found = Down(), []\ntry:\n    while True: found.append(d.next())\nexcept StopIteration:\n    pass\n"
+                "assert found == [1, 0]",
+                "try:\n    leave()\n    assert False\nexcept SystemExit as error:\n    assert error.code == 3"}},
            Honest{"OfTheLibrary",
                   kErrors,
                   {"import json\ntry:\n    parse('{')\n    assert False\nexcept json.JSONDecodeError:\n    pass"}},
@@ -449,7 +492,19 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Forms, CodeHonest,
-    Values(Honest{"Unittest",
+    Values(Honest{"ASeed",
+                  "import random\ndef f(n):\n    random.seed(n)\n    return random.randint(0, 10**9)\n",
+                  {"import random\nrandom.seed(4)\nassert f(4) == random.randint(0, 10**9)"}},
+           Honest{"NamesInOtherScopes",
+                  "def f(x): return x + 1\n",
+                  {"assert list(map(lambda f: f, [1])) == [1] and f(1) == 2",
+                   "class T:\n    f = 3\nassert f(1) == 2 and T.f == 3",
+                   "def t(f): return f\nassert t(3) == 3 and f(1) == 2", "assert [f for f in [1]] == [1] and f(1) == 2",
+                   "class T:\n    def f(self): return 3\nassert T().f() == 3 and f(1) == 2", "f = f(1)\nassert f == 2",
+                   "def t():\n    from math import floor as f\n    return f(2.5)\nassert t() == f(1)",
+                   "match f(1):\n    case 2 as found: pass\nassert found == 2",
+                   "from math import *\nassert f(1) == floor(2.5)"}},
+           Honest{"Unittest",
                   kStack,
                   {"import unittest\nclass TestStack(unittest.TestCase):\n    def setUp(self): self.s = Stack([1])\n"
                    "    def test_pop(self): self.assertEqual(self.s.pop(), 1)\n"
@@ -460,6 +515,41 @@ INSTANTIATE_TEST_SUITE_P(
                   kStack,
                   {"def test_push():\n    s = Stack()\n    s.push(1)\n    assert s.items == [1]\ntest_push()"}}),
     name_of);
+
+const std::string kCoroutines = R"(
+import asyncio
+async def f(x):
+    await asyncio.sleep(0.001)
+    return x + 1
+async def total(values): return sum(await asyncio.gather(*map(f, values)))
+async def late():
+    try: await asyncio.wait_for(asyncio.sleep(60), 0.001)
+    except asyncio.TimeoutError: return 'late'
+async def fails(): raise ValueError('no')
+def run(x): return asyncio.run(f(x))
+)";
+
+INSTANTIATE_TEST_SUITE_P(
+    Asynchronous, CodeHonest,
+    Values(Honest{
+        "Coroutines",
+        kCoroutines,
+        {"import asyncio\nassert asyncio.run(f(1)) == 2 and asyncio.run(total([1, 2])) == 5", "assert run(1) == 2",
+         "import asyncio\nassert asyncio.run(late()) == 'late' and asyncio.iscoroutine(f(1))",
+         "import asyncio\nasync def main():\n    assert await f(1) == 2\n    return await asyncio.gather(f(1), f(2))\n"
+         "assert asyncio.run(main()) == [2, 3]",
+         "import asyncio\ntry:\n    asyncio.run(fails())\n    assert False\nexcept ValueError as error:\n"
+         "    assert str(error) == 'no'"}}),
+    name_of);
+
+// What only defines a test is none; what runs it is.
+TEST_F(CodeHonest, TestsThatAreRun) {
+  for (const char* test : {"import asyncio\nasync def check():\n    assert f(1) == 2\nasyncio.run(check())",
+                           "class T:\n    def check(self):\n        assert f(1) == 2\nT().check()"}) {
+    EXPECT_EQ(judge_code("def f(x): return x + 1", {test}).value, 1) << test;
+    EXPECT_EQ(judge_code("def f(x): return x", {test}).value, 0) << test;
+  }
+}
 
 // Each method of a TestCase is a test.
 TEST_F(CodeHonest, APartOfATestCaseCounts) {

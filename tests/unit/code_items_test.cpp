@@ -97,6 +97,38 @@ TEST_F(CodeItems, APromptATestAndAnEntryPoint) {
   expect(judge_response("    return 1\n", item), 0.5, "1 of 2 tests passed");
 }
 
+// What the tests give a meaning to, or only mention, is not the solution's.
+TEST_F(CodeItems, ABlockAfterTheSolution) {
+  const std::string solution = in_block("def f(x):\n    return x + 1");
+  for (const char* test :
+       {"# helper\nassert f(1) == 2, 'helper'", "helper = 1\nassert f(helper) == 2",
+        "assert (helper := f(1)) == 2 and helper == 2",
+        "def t():\n    global helper\n    helper = 1\nt()\nassert f(helper) == 2",
+        "from math import *\nhelper = floor(1.5)\nassert f(helper) == 2",
+        "match f(1):\n    case helper: pass\nassert helper == 2", "assert [f(helper) for helper in [1]] == [2]",
+        "class T:\n    helper = 1\nassert f(T.helper) == 2"}) {
+    const auto item = code_item({{"test_list", {test}}});
+    expect(judge_response(solution + in_block("def helper(): pass\nfloor = helper"), item), 1, "1 of 1");
+  }
+  const auto item = code_item({{"test_list", {"assert f(base) == floor(2.5)"}},
+                               {"test_imports", {"from math import *"}},
+                               {"test_setup_code", "try:\n    import missing\nexcept ImportError:\n    base = 1"}});
+  expect(judge_response(solution + in_block("base = 9\ndef floor(x): pass"), item), 1, "1 of 1");
+}
+
+TEST_F(CodeItems, AnEntryPointBesideAListOfTests) {
+  const auto item = code_item({{"test_list", {"assert f(1) == 2 or helper"}}, {"entry_point", "f"}});
+  expect(judge_response(in_block("def f(x):\n    return x + 1") + in_block("def helper(): pass"), item), 1, "1 of 1");
+  const auto sum = code_item({{"test_list", {"assert list(sum(3, 4)) == [12]"}}, {"entry_point", "sum"}});
+  expect(judge_response(in_block("def sum(a, b):\n    return [a * b]"), sum), 1, "1 of 1");
+  const auto method =
+      code_item({{"test", "def check(candidate):\n    assert candidate(1) == 2\n"}, {"entry_point", "Solution().add"}});
+  expect(judge_response(
+             in_block("class Solution:\n    def add(self, x): return x + 1") + in_block("print(Solution().add(1))"),
+             method),
+         1, "1 of 1");
+}
+
 using Texts = std::vector<code::TestText>;
 
 // The test texts of a benchmark, one an item.
@@ -107,7 +139,8 @@ Texts texts_of(const std::string& name) {
     const TaskItem task_item = code_item(record);
     const code::Item item = code::read_item(&task_item);
     EXPECT_EQ(item.tests.size(), 1U);
-    texts.push_back({"place", std::string(code::code_of_prefix(item.prefix).code), item.setup, item.tests.at(0)});
+    texts.push_back({"place", code::code_of_prefix(item.prefix, code::Fences::kLenient).code, item.setup,
+                     item.tests.at(0), item.entry_point});
     EXPECT_NE(texts.back().prefix, "");
   }
   return texts;

@@ -62,6 +62,15 @@ TEST_F(CodePrograms, InputComesInEveryWay) {
   }
 }
 
+TEST_F(CodePrograms, RunsCoroutines) {
+  const auto item = code_item({{"test_input", {"1 2\n"}}, {"test_output", {"3\n"}}, {"test_time_limit", 10}});
+  expect(run("import asyncio\nasync def main():\n    await asyncio.sleep(0.001)\n    print(sum(map(int, "
+             "input().split())))\n"
+             "asyncio.run(main())",
+             item),
+         1, RewardStatus::kOk, "1 of 1");
+}
+
 TEST_F(CodePrograms, RunsAsTheMainProgram) {
   expect(run("def main():\n    print(sum(map(int, input().split())))\nif __name__ == '__main__':\n    main()"), 1,
          RewardStatus::kOk, "2 of 2");

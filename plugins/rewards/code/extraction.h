@@ -32,11 +32,12 @@ struct ExtractionRules {
 Extraction extract_code(std::string_view response, std::string_view prefix,
                         const std::optional<std::vector<std::string>>& tested, const ExtractionRules& rules);
 
-/// What of `prefix` is code: all after the line that opens its last block; nothing if that is closed or there is none.
+/// What of `prefix` is code: all after the fence that opens its last block; nothing if that is closed or there is none.
 struct PrefixCode {
   bool open = false;
-  std::string_view code;
+  std::string code;
+  char tick = '`';  ///< of its fence
 };
-PrefixCode code_of_prefix(std::string_view prefix);
+PrefixCode code_of_prefix(std::string_view prefix, Fences fences);
 
 }  // namespace drift::code

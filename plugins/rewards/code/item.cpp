@@ -82,20 +82,26 @@ void read_program(const Record& record, Item& item) {
   }
 }
 
+// Of `Solution().add` what a response must define.
+std::string leading_name(const std::string& entry_point) {
+  return entry_point.substr(0, entry_point.find_first_of(".( "));
+}
+
 void read_functions(const Record& record, Item& item) {
   item.setup = joined(record.texts("test_imports")) + record.text("test_setup_code");
   item.tests = record.texts("test_list");
   for (std::string& test : record.texts("challenge_test_list")) item.tests.push_back(std::move(test));
   if (item.tests.empty()) record.fail("has no tests");
+  item.entry_point = leading_name(record.text("entry_point"));
 }
 
 // A text that defines check(candidate); the prompt is code, which the response may simply continue.
 void read_check(const Record& record, Item& item) {
   const std::string name = record.text("entry_point");
   if (name.empty()) record.fail("has a `test` without an `entry_point`");
-  item.entry_point = name;
+  item.entry_point = leading_name(name);
   item.tests = {record.text("test") + "\n\ncheck(" + name + ")\n"};
-  if (item.prefix.empty()) item.prefix = "```python\n" + record.text("prompt");
+  if (item.prefix.empty() && !record.text("prompt").empty()) item.prefix = "```python\n" + record.text("prompt");
 }
 
 }  // namespace

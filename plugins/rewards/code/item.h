@@ -16,7 +16,7 @@ struct Item {
   double time_limit = 1;             ///< processor seconds for a call or a program
   std::string setup;                 ///< functions: run before each text of tests
   std::vector<std::string> tests;    ///< functions: Python texts with asserts
-  std::string entry_point;           ///< functions: what is tested, if the data set says so
+  std::string entry_point;           ///< functions: the name that is tested, if the data set says so
   std::vector<std::string> inputs;   ///< programs: standard input,
   std::vector<std::string> outputs;  ///< and what is expected for it
 };

@@ -107,8 +107,8 @@ Answer Judge::ask(Worker& worker, std::string_view request) {
 std::vector<Verdict> Judge::run(const TestText& text, Worker& worker) {
   require_ready();
   const Deadline job = channel_->process().deadline(kCpuSeconds);
-  TupleWriter writer(6);
-  writer.text(text.place).text(text.prefix).text(text.setup).text(text.tests);
+  TupleWriter writer(7);
+  writer.text(text.place).text(text.prefix).text(text.setup).text(text.tests).text(text.entry_point);
   writer.boolean(options_.constant_asserts).boolean(options_.by_lines);
   channel_->send("J" + writer.take(), job);
 

@@ -19,6 +19,7 @@ struct TestText {
   std::string prefix;  ///< code that stands before the solution, or empty
   std::string setup;   ///< run before the tests
   std::string tests;
+  std::string entry_point;  ///< the name that is tested, or empty
 };
 
 /// One test's verdict.

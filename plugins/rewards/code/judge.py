@@ -1,7 +1,7 @@
 # Runs the data set's test text in a sandbox. Code under test runs in another process, the worker: here, each name
 # that the tests use but do not define stands for something there (objects.py).
 #
-# From the parent:  J (place, prefix, setup, tests, constants, by_lines)   a job; place seeds `random`
+# From the parent:  J (place, prefix, setup, tests, entry_point, constants, by_lines)    a job; place seeds `random`
 #                   V, M, R, U, K as the worker sends them, X    the answer to C or A; X: the worker is gone
 #                   Q (prefix, setup, tests...)                  what the tests call: answered by N
 #                   E                                            the end of a response
@@ -14,6 +14,7 @@
 #                                                                answer) or an exception's name
 #                   D exception                                  the end; why other tests did not run, or empty
 import ast
+import dis
 import os
 import random
 import re
@@ -25,6 +26,9 @@ SECONDS_OF_A_TEXT = 5
 SECONDS_OF_A_RESPONSE = 10
 
 
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
 def contains_assert(node):
     return any(isinstance(part, ast.Assert) for part in ast.walk(node))
 
@@ -34,19 +38,40 @@ def called_names(node):
     return [function.id for function in calls if isinstance(function, ast.Name)]
 
 
-def bound_names(nodes):
+def global_names(tree):
+    """Names of the module, as Python's own compiler sees them: those used, but for those that the text has given a meaning
+    to before, and those that it gives a meaning to. Of other scopes only what they take from the module counts."""
+    free, used_inside, bound = set(), set(), names_by_star(tree)
+
+    def read(code, is_module):
+        own = set()
+        for step in dis.get_instructions(code):
+            what, name = step.opname, step.argval
+            if isinstance(name, type(code)):
+                read(name, False)
+            elif what in ("STORE_NAME", "DELETE_NAME"):
+                (bound if is_module else own).add(name)
+            elif what in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+                bound.add(name)
+            elif what.startswith(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")) and name not in own:
+                used_inside.add(name)
+                if is_module and name not in bound:
+                    free.add(name)
+
+    read(compile(tree, "<tests>", "exec"), True)
+    return free | used_inside - bound, bound
+
+
+def names_by_star(tree):
+    """What `from … import *` brings."""
     names = set()
-    for node in nodes:
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            names.add(node.id)
-        elif isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.ExceptHandler)):
-            names.add(node.name)
-        elif isinstance(node, ast.arg):
-            names.add(node.arg)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            names.update((name.asname or name.name).split(".")[0] for name in node.names)
-        elif isinstance(node, ast.Assign):
-            names |= bound_names(node.targets)
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
+            try:
+                module = importlib.import_module(node.module)
+            except Exception:
+                continue
+            names |= set(getattr(module, "__all__", [name for name in vars(module) if name[0] != "_"]))
     return names
 
 
@@ -80,8 +105,9 @@ class Tests:
         functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
         calls = [node.value for node in tree.body if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)]
         calls = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id in functions]
-        asserting = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and contains_assert(node)]
-        self.helpers = {node.name for node in asserting}
+        asserting = [node for node in ast.walk(tree) if isinstance(node, DEFINITIONS) and contains_assert(node)]
+        self.helpers = {node.name for node in asserting if not isinstance(node, ast.ClassDef)}
+        self.classes = {node.name for node in asserting if isinstance(node, ast.ClassDef)}
         checks = {call.func.id for call in calls if self.tests_something(functions[call.func.id])}
         self.helpers -= checks
         # A function under test may have the name of the function that tests it.
@@ -113,14 +139,16 @@ class Tests:
         return run
 
     def tests_something(self, node):
-        return contains_assert(node) or not self.helpers.isdisjoint(called_names(node))
+        # Of a class only what is done for nothing but its asserts: `T().run()`.
+        helpers = self.helpers | self.classes if isinstance(node, ast.Expr) else self.helpers
+        return contains_assert(node) or not helpers.isdisjoint(called_names(node))
 
     def marked(self, statements):
         result = []
         for node in statements:
             if isinstance(node, ast.Assert) and isinstance(node.test, ast.Constant) and not self.constants:
                 continue
-            is_definition = isinstance(node, (ast.FunctionDef, ast.ClassDef))
+            is_definition = isinstance(node, DEFINITIONS)
             result.append(self.mark([node]) if self.tests_something(node) and not is_definition else node)
         return result
 
@@ -129,12 +157,12 @@ class Tests:
         self.found.append("\n".join(self.lines[body[0].lineno - 1 : body[-1].end_lineno]))
         return ast.With([ast.withitem(call)], body)
 
-    def free_names(self):
-        loaded = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-        free = loaded - bound_names(ast.walk(self.tree)) - {"enter test", SETTLE}
+    def free_names(self, entry_point=""):
+        used, bound = global_names(self.tree)
+        free = used - {"enter test", SETTLE}
         calls = [node.value for node in self.tree.body if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)]
         passed = {argument.id for call in calls for argument in call.args if isinstance(argument, ast.Name)}
-        chosen = {name for name in free if not hasattr(builtins, name)} | passed - bound_names(self.tree.body)
+        chosen = {name for name in free if not hasattr(builtins, name)} | passed - bound | free & {entry_point}
         # A solution may be called `sum`: `assert sum(10, 15) == 25`.
         return chosen or free & {self.first_call}
 
@@ -166,7 +194,7 @@ def with_settling(tree):
         result = [ast.Expr(settle())] if first else []
         for node in statements:
             result.append(node)
-            ends = isinstance(node, (ast.Return, ast.Raise, ast.FunctionDef, ast.ClassDef)) or is_marked(node)
+            ends = isinstance(node, (ast.Return, ast.Raise, *DEFINITIONS)) or is_marked(node)
             if not ends and calls(node):
                 result.append(ast.Expr(settle()))
         return result
@@ -180,6 +208,10 @@ def with_settling(tree):
             if isinstance(statements, list) and statements:
                 setattr(node, field, settled(statements, header and field != "finalbody"))
     return ast.fix_missing_locations(tree)
+
+
+def sets_seed(tree):
+    return any(isinstance(node, ast.Attribute) and node.attr == "seed" for node in ast.walk(tree))
 
 
 def own_modules(tree, wanted):
@@ -230,20 +262,22 @@ def given_names(prefix, wanted):
 
 def tested_names(prefix, setup, texts):
     """What the tests leave free for the solution to define."""
-    given = bound_names(complete_statements(prefix)) | bound_names(ast.parse(setup).body)
+    given = global_names(ast.Module(complete_statements(prefix), []))[1] | global_names(ast.parse(setup))[1]
     return set().union(*(Tests(text, True).free_names() for text in texts)) - given
 
 
 def main():
     receive, send = make_channel()
-    names_of_solution, next_of, refresh, settle, delay_changes, has_failed, encode, decode = make_objects(receive, send)
+    change_imports(asyncio=without_sockets)
+    names_of_solution, guards, refresh, settle, delay_changes, has_failed, encode, decode = make_objects(receive, send)
 
     class EnterTest:
         def __init__(self, place, number):
             self.place, self.number = place, number
 
         def __enter__(self):
-            random.seed(f"{self.place}/{self.number}")
+            if self.place is not None:
+                random.seed(f"{self.place}/{self.number}")
 
         def __exit__(self, kind, error, trace):
             settle()
@@ -253,7 +287,7 @@ def main():
             send(b"P" + self.number.to_bytes(4, "little") + verdict.encode())
             return True
 
-    def run(place, prefix, setup, text, constants, by_lines):
+    def run(place, prefix, setup, text, entry_point, constants, by_lines):
         try:
             tests = Tests(text, constants)
             setup_code = compile(setup, "<setup>", "exec")
@@ -263,17 +297,18 @@ def main():
         texts = split_by_lines(text) if by_lines else tests.found
         send(b"N" + encode(tuple(texts)))
         names = {"__name__": "tests", "__builtins__": builtins, SETTLE: lambda: next_statement(names)}
-        names["next"] = next_of
-        names["enter test"] = lambda number: EnterTest(place, number)
+        names |= guards
+        seed = None if sets_seed(tests.tree) else place
+        names["enter test"] = lambda number: EnterTest(seed, number)
         random.seed(place)
         delay_changes(not by_lines)
         end = ""
         try:
             exec(setup_code, names)
-            wanted = tests.free_names() - names.keys()
+            wanted = tests.free_names(entry_point) - (names.keys() - guards.keys())
             given = given_names(prefix, wanted)
             names |= own_modules(tests.tree, wanted) | given
-            names |= names_of_solution(wanted - names.keys())
+            names |= names_of_solution(wanted - (names.keys() - guards.keys()))
             if by_lines:
                 for number, one in enumerate(texts):
                     with EnterTest(place, number):

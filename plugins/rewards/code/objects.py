@@ -1,29 +1,13 @@
 # Objects of the solution as the tests see them, and the tests' own as the solution does. Each is a proxy: what the test
 # does with it is done in the worker, which is not trusted. So a proxy never equals a plain value, is not ordered with
 # one, and no operator gives the worker a value of the test to make a plain result of. Stands before judge.py.
+import functools
 import importlib
 import os
 
 
 class CallFailed(BaseException):
     """A call that has no answer: the test has failed. No `except Exception` of a test catches it."""
-
-
-# What Python takes for an end or an absence, where it calls a method of the tests' own by itself.
-TAKEN_FOR_AN_END = {"__getitem__": LookupError, "__getattr__": AttributeError, "__length_hint__": TypeError}
-
-
-def would_end_something(error):
-    """Whether an exception of the solution could end a comparison as if it were done: all(map(f, values))."""
-    if issubclass(error, (StopIteration, StopAsyncIteration)):
-        return True
-    frame = sys._getframe(1)
-    while frame is not None:
-        code = frame.f_code  # this program's own have the name <string>
-        if code.co_filename != "<string>" and issubclass(error, TAKEN_FOR_AN_END.get(code.co_name, ())):
-            return True
-        frame = frame.f_back
-    return False
 
 
 def make_objects(receive, send):
@@ -104,8 +88,12 @@ def make_objects(receive, send):
     def has_special(kind, name):
         return any(name in vars(base) and vars(base)[name] is not None for base in kind.__mro__ if base is not object)
 
+    type_of_sorting_keys = type(functools.cmp_to_key(len)(0))
+
     def is_open(value):
         """Whether the solution may use its attributes: of functions, frames and modules it would learn the rest."""
+        if type(value) in (SimpleNamespace, type_of_sorting_keys):
+            return True
         return type(value).__module__ in ("tests", "_io", "unittest.mock") and not isinstance(value, type)
 
     def lend(container):
@@ -163,7 +151,7 @@ def make_objects(receive, send):
         while True:
             answer = receive()
             if answer[:1] != b"K":
-                return outcome(answer)
+                return outcome(answer, what)
             serve_callback(answer[1:])
             if process != in_process:
                 fail_call()
@@ -173,7 +161,7 @@ def make_objects(receive, send):
         if delayed and any(is_shared(type(argument)) for argument in arguments):
             settle()
 
-    def outcome(answer):
+    def outcome(answer, what):
         nonlocal process
         kind, body = answer[:1], answer[1:]
         if kind == b"V":
@@ -186,7 +174,7 @@ def make_objects(receive, send):
             return value
         if kind == b"R":
             name, _, parts = body.partition(b"\0")
-            raise_error(name.decode(), decoded(parts) if parts else None)
+            raise_error(name.decode(), decoded(parts) if parts else None, what)
         if kind == b"X":
             process += 1
             for known in (proxies, classes):
@@ -239,9 +227,12 @@ def make_objects(receive, send):
             change(*delayed.pop(0))
         return True
 
-    def raise_error(name, parts):
+    def raise_error(name, parts, what):
         error = vars(builtins).get(name)
-        if not isinstance(error, type) or not issubclass(error, Exception) or would_end_something(error):
+        expected = (Exception, SystemExit) if what in ("call", "method") else Exception
+        if not isinstance(error, type) or not issubclass(error, expected):
+            fail_call()
+        if would_end_something(error, what):
             fail_call()
         try:
             (own, arguments, text), changed, kept = parts or ((None, ("raised by the solution",), ""), (), ())
@@ -251,7 +242,7 @@ def make_objects(receive, send):
                 raise TypeError("another error")
         except Exception:
             fail_call()
-        if would_end_something(type(raised)):
+        if would_end_something(type(raised), what):
             fail_call()
         raise raised
 
@@ -313,7 +304,7 @@ def make_objects(receive, send):
         return classes[number]
 
     # ------------------------------------------------------------------------------------------- names
-    variables = set()  # names of values, which the solution may give others
+    variables = {}  # names of values, which the solution may give others
     settled_names = {}  # functions and classes, which have the same name in the next text
 
     def named_function(name):
@@ -340,8 +331,10 @@ def make_objects(receive, send):
             named_classes[name] = value
             return value
         if kind == "value":
-            variables.add(name)
+            variables[name] = value
             return value
+        if kind == "function" and type(value) is str:
+            function.__doc__ = value
         try:
             if kind == "module" and value in KNOWN_MODULES:
                 return importlib.import_module(value)
@@ -352,21 +345,12 @@ def make_objects(receive, send):
             pass
         return function
 
-    def next_of(iterator, *default):
-        """The built-in next(), but for its end within a lambda: map() would take it for its own."""
-        try:
-            return next(iterator, *default)
-        except StopIteration:
-            is_solutions = of_solution(iterator) or id(iterator) in generators
-            if is_solutions and sys._getframe(1).f_code.co_name == "<lambda>":
-                fail_call()
-            raise
-
     def refresh(names):
-        """What the solution's variables hold now."""
+        """What the solution's variables hold now, but for those that the test has changed itself."""
         if variables:
             for name, (kind, value) in ask("names", None, *sorted(variables)):
-                if name in variables and kind == "value":
-                    names[name] = value
+                if name in variables and kind == "value" and names.get(name) is variables[name]:
+                    names[name] = variables[name] = value
 
-    return names_of_solution, next_of, refresh, settle, delay_changes, has_failed, encode, decode
+    guards = make_guards(fail_call)
+    return names_of_solution, guards, refresh, settle, delay_changes, has_failed, encode, decode

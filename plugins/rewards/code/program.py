@@ -7,7 +7,7 @@ def run():
         raise SystemExit(code)
 
     builtins.exit = builtins.quit = stop  # as in an interactive Python; there is no `site` here
-    seed_random()
+    change_imports(random=seed_random, asyncio=without_sockets)
     send(b"H")
     source = str(receive(), "utf-8")
     main = type(sys)("__main__")

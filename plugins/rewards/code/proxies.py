@@ -1,6 +1,6 @@
 # The proxies of objects and classes of the solution: what Python does with them by itself. Stands before objects.py.
 import importlib
-from types import SimpleNamespace
+from types import MethodType, SimpleNamespace
 
 # The modules whose members a test may use by the name that the solution imports them with. They are the judge's own.
 KNOWN_MODULES = set(
@@ -50,9 +50,11 @@ def make_proxies(ask, fail_call):
         def __bool__(cls):
             return True
 
-    class Remote(metaclass=RemoteType):
-        """An object of the solution."""
+        @property
+        def __doc__(cls):
+            return attribute(cls, "__doc__")
 
+    class Remote(metaclass=RemoteType):  # an object of the solution
         def __getattr__(self, name):
             return attribute(self, name)
 
@@ -74,6 +76,10 @@ def make_proxies(ask, fail_call):
         @property
         def __dict__(self):
             return ask("get", self, "__dict__")[1]
+
+        @property
+        def __doc__(self):
+            return ask("get", self, "__doc__")[1]
 
     readable = {"__name__", "__qualname__", "__doc__", "__wrapped__", "__members__", "__annotations__"}
 
@@ -158,24 +164,35 @@ def make_proxies(ask, fail_call):
         | {"__call__": lambda self, *arguments, **named: ask("call", self, *arguments, **named)}
         | {"__exit__": lambda self, kind, error, trace: ask("special", self, "__exit__", kind, error, None)}
     )
-    generators = {}  # a real generator for each of the solution's: its place, and itself
+    # A real generator or coroutine for each of the solution's: its place, and itself.
+    generators = {}
 
-    def make_generator(place):
+    def make_generator(place, kind):
         def generator():
             more, value = ask("next", holder)
             while more:
-                sent = yield value
-                more, value = ask("next", holder, *(() if sent is None else (sent,)))
+                try:
+                    sent = yield value
+                except Exception as error:
+                    try:
+                        value = ask("method", holder, "throw", error)
+                    except StopIteration as end:
+                        return end.value
+                else:
+                    more, value = ask("next", holder, *(() if sent is None else (sent,)))
             return value
 
-        made = generator()
+        async def coroutine():
+            return ask("run", holder)
+
+        made = generator() if kind == "generator" else coroutine()
         holder = made
         generators[id(made)] = (place, made)
         return made
 
     def make_class(place, name, home, global_name, bases, special, plain, error, own, fields):
-        if name == "generator":
-            return None
+        if name in ("generator", "coroutine"):
+            return name
         if global_name in named_classes:
             return named_classes[global_name]
         if error and home in KNOWN_MODULES:
@@ -186,6 +203,9 @@ def make_proxies(ask, fail_call):
         if hasattr(builtins, name):
             name += " of the solution"
         members = {method: special_methods[method] for method in special}
+        members["__doc__"] = Remote.__dict__["__doc__"]  # else it has the class's, which is None here
+        if name in ("function", "_lru_cache_wrapper"):
+            members["__get__"] = lambda self, on, kind=None: self if on is None else MethodType(self, on)
         if "__eq__" in members:
             members.setdefault("__hash__", None)
         if plain:
@@ -260,8 +280,8 @@ def make_proxies(ask, fail_call):
         return combine
 
     def make_proxy(place, kind):
-        if kind is None:
-            return make_generator(place)
+        if type(kind) is str:
+            return make_generator(place, kind)
         if issubclass(kind, BaseException):
             proxy = kind.__new__(kind)
             object.__setattr__(proxy, number_key, place)

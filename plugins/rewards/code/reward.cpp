@@ -143,7 +143,7 @@ CodeReward::Outcome CodeReward::judge_once(Judge& judge, const Item& item, std::
   if (!item.entry_point.empty()) {
     tested = {item.entry_point};
   } else if (item.kind == Item::Kind::kFunction) {
-    tested = judge.tested_names(std::string(code_of_prefix(item.prefix).code), item.setup, item.tests);
+    tested = judge.tested_names(code_of_prefix(item.prefix, extraction_.fences).code, item.setup, item.tests);
   }
   const Extraction code = extract_code(response, item.prefix, tested, extraction_);
   if (!code.found) return {{}, RewardStatus::kNoAnswer, code.rule, {}};
@@ -168,9 +168,10 @@ void CodeReward::run_tests(Judge& judge, const Item& item, const std::string& so
   };
   Worker worker(*sandbox_, source, limits_, time_limit_ > 0 ? time_limit_ : item.time_limit);
   if (!worker.load()) return end(worker.fault().status, worker.fault().reason);
-  const std::string prefix(code_of_prefix(item.prefix).code);
+  const std::string prefix = code_of_prefix(item.prefix, extraction_.fences).code;
   for (std::size_t i = 0; i < item.tests.size(); ++i) {
-    auto verdicts = judge.run({id + "/" + std::to_string(i), prefix, item.setup, item.tests[i]}, worker);
+    auto verdicts =
+        judge.run({id + "/" + std::to_string(i), prefix, item.setup, item.tests[i], item.entry_point}, worker);
     std::move(verdicts.begin(), verdicts.end(), std::back_inserter(outcome.verdicts));
   }
   if (outcome.verdicts.empty()) {

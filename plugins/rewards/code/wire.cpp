@@ -106,9 +106,9 @@ class ValueReader {
         "range",    "slice",      "Decimal",   "Fraction",  "date",         "time",
         "datetime", "UUID",       "PosixPath", "timedelta", "timezone",     "NotImplemented",
         "Ellipsis", "error type", "number",    "error",     "PurePosixPath"};
-    static constexpr std::array<std::string_view, 10> kOthers = {"bytearray",   "deque",     "Counter", "OrderedDict",
-                                                                 "defaultdict", "array",     "ndarray", "dict_keys",
-                                                                 "dict_values", "dict_items"};
+    static constexpr std::array<std::string_view, 11> kOthers = {"bytearray",   "memoryview",  "deque",     "Counter",
+                                                                 "OrderedDict", "defaultdict", "array",     "ndarray",
+                                                                 "dict_keys",   "dict_values", "dict_items"};
     if (!sized(kMaxNameBytes)) return false;
     const bool can_be_key = std::ranges::find(kHashable, last_) != kHashable.end();
     if (!can_be_key && std::ranges::find(kOthers, last_) == kOthers.end()) return fail("has an unknown type");

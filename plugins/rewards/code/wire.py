@@ -18,6 +18,7 @@ class Unsupported(Exception):
 # Types of the library that go as values: where they are, and what they are made of again, as plain values.
 LIBRARY = {
     "bytearray": ("builtins", lambda value: (bytes(value),)),
+    "memoryview": ("builtins", lambda value: (value.tobytes(),)),
     "range": ("builtins", lambda value: (value.start, value.stop, value.step)),
     "slice": ("builtins", lambda value: (value.start, value.stop, value.step)),
     "deque": ("collections", lambda value: ([*value], value.maxlen)),
@@ -25,7 +26,7 @@ LIBRARY = {
     "OrderedDict": ("collections", lambda value: ([*value.items()],)),
     "defaultdict": (
         "collections",
-        lambda value: (value.default_factory if value.default_factory in PLAIN else None, {**value}),
+        lambda value: (value.default_factory, {**value}),
     ),
     "Decimal": ("decimal", lambda value: (str(value),)),
     "Fraction": ("fractions", lambda value: (value.numerator, value.denominator)),
@@ -286,25 +287,53 @@ def numbered(tag, *numbers):
     return tag + b"".join(number.to_bytes(4, "little") for number in numbers)
 
 
-def seed_random():
-    """`random` is seeded when it is imported: that takes milliseconds, and most programs do without."""
+def change_imports(**changes):
+    """What is to be done with a module when it is imported: that takes milliseconds, and most programs do without."""
 
     class Finder:
         def find_spec(self, name, path=None, target=None):
-            if name != "random":
+            if name not in changes:
                 return None
-            sys.meta_path.remove(self)
+            change = changes.pop(name)
             spec = next(filter(None, (finder.find_spec(name, path, target) for finder in sys.meta_path)))
             execute = spec.loader.exec_module
 
-            def execute_and_seed(module):
+            def execute_and_change(module):
                 execute(module)
-                module.seed(0)
+                change(module)
 
-            spec.loader.exec_module = execute_and_seed
+            spec.loader.exec_module = execute_and_change
             return spec
 
     sys.meta_path.insert(0, Finder())
+
+
+def seed_random(random):
+    random.seed(0)
+
+
+def without_sockets(asyncio):
+    """An event loop that waits for the time alone: there are no sockets and no other processes."""
+    import selectors
+    import time
+
+    class Clock(selectors.SelectSelector):
+        def select(self, timeout=None):
+            if timeout is None:
+                raise RuntimeError("nothing to wait for")
+            time.sleep(max(timeout, 0))
+            return []
+
+    class Loop(asyncio.SelectorEventLoop):
+        def __init__(self):
+            super().__init__(Clock())
+
+        def _make_self_pipe(self):
+            pass
+
+        _close_self_pipe = _write_to_self = _make_self_pipe
+
+    asyncio.DefaultEventLoopPolicy._loop_factory = Loop
 
 
 # Messages are four bytes of length and as many of content, in on descriptor 3 and out on descriptor 4.

@@ -181,6 +181,8 @@ def serve():
         """Of its own class: itself. Its arguments, or else its text, and the text where it is not made of them."""
         kind = type(error)
         arguments = BaseException.__dict__["args"].__get__(error)
+        if issubclass(kind, OSError) and len(arguments) == 2 and error.filename is not None:
+            arguments += (error.filename,)
         own = error if kind not in built_in or id(error) in foreign_ids else None
         try:
             text = str(error)
@@ -210,7 +212,7 @@ def serve():
         if issubclass(kind, type):
             return "class", value
         if kind in functions:
-            return "function", None
+            return "function", value.__doc__ if type(value.__doc__) is str else None
         try:
             encode(value)
         except BaseException:
@@ -254,6 +256,11 @@ def serve():
         except StopIteration as end:
             return False, end.value
 
+    def finished(coroutine):
+        import asyncio
+
+        return asyncio.run(coroutine)
+
     def copied(on, deep):
         import copy
 
@@ -268,6 +275,7 @@ def serve():
         "delete": delattr,
         "item": lambda on, key: on[key],
         "next": following,
+        "run": finished,
         "copy": copied,
         "plain": lambda on: plain_content(plain_base(type(on)), on),
         "error": lambda on: error_parts(on)[1:],
@@ -367,7 +375,7 @@ def serve():
         raise SystemExit(code)
 
     builtins.exit = builtins.quit = stop  # as in an interactive Python; there is no `site` here
-    seed_random()
+    change_imports(random=seed_random, asyncio=without_sockets)
     sys.modules["solution"] = solution
     send(b"H")
     while True:
