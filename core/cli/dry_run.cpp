@@ -168,6 +168,16 @@ Tokenizer tokenizer_of(const fs::path& folder, const ModelTraits& traits, std::v
   return Tokenizer::parse(shape_tokenizer_json(traits), folder.string());
 }
 
+/// `shard`, or what the run's own file says if ranks cannot divide it so.
+Shard shard_that_runs(const RunConfig& config, Shard shard) {
+  try {
+    check_shard(config, shard);
+    return shard;
+  } catch (const Error&) {
+    return shard_of(config);
+  }
+}
+
 /// What run_dry() does on the first of the processes that a launcher has started.
 int print_plan(const TrainingOptions& options, const RankOptions& rank_options, bool json,
                const MakeComponents& make_components, std::int64_t ranks_of_host) {
@@ -200,12 +210,21 @@ int print_plan(const TrainingOptions& options, const RankOptions& rank_options, 
   if (rank_options.count > 1) {
     ranks.emplace(rank_options, config, *shapes, plan, available.device);
     plan.memory = ranks->memory({rank_options.count, ranks->shard()});
+    if (shard_that_runs(config, ranks->shard()) != ranks->shard())
+      notes.push_back(std::string("shard = ") + name_of(ranks->shard()) +
+                      " is a plan alone: such ranks cannot do it yet");
+    if (rank_options.shard.empty() && ranks->shard() != shard_of(config))
+      notes.push_back(std::string("with distributed.shard = \"none\" the run does not fit; this is the plan of --set "
+                                  "distributed.shard=") +
+                      name_of(ranks->shard()));
   }
   const Disk disk = disk_of(plan, path);
   const auto in_the_way = obstacles(plan, disk, available, path, options);
   std::vector<MemoryChange> changes;
-  if (!ranks && !fits(plan.memory, available))
-    changes = changes_that_fit(run, options.config, plan.memory_work, available);
+  if (!fits(plan.memory, available)) {
+    const Sharding sharding{rank_options.count, ranks ? shard_that_runs(config, ranks->shard()) : Shard::kNone};
+    changes = changes_that_fit(run, options.config, plan.memory_work, available, sharding);
+  }
   if (json) {
     auto text = json_of(plan, disk, available, in_the_way, changes, notes);
     if (ranks) text["ranks"] = ranks->json();
@@ -241,11 +260,21 @@ int print_plan(const TrainingOptions& options, const RankOptions& rank_options, 
 
 }  // namespace
 
+std::string option_of_ranks(const RankOptions& options) {
+  const RankOptions none;
+  if (options.shard != none.shard) return "--shard";
+  if (options.link != none.link) return "--link";
+  if (options.rate != none.rate) return "--rate";
+  return options.forwards != none.forwards ? "--forwards" : "";
+}
+
 int run_dry(const TrainingOptions& options, RankOptions rank_options, bool json,
             const MakeComponents& make_components) {
   join_ranks([](const Error& error) { std::cerr << "error: " << error.what() << "\n"; });
   const std::int64_t ranks_of_host = run_ranks().on_host();
   if (rank_options.count == 1) rank_options.count = run_ranks().size();
+  if (const auto option = option_of_ranks(rank_options); !option.empty() && rank_options.count == 1)
+    throw UsageError(option + " plans a run that several ranks share: it goes with --ranks N");
   const int status =
       run_ranks().is_first() ? print_plan(options, rank_options, json, make_components, ranks_of_host) : 0;
   std::cout.flush();

@@ -9,6 +9,7 @@
 #include <core/io/json.h>
 #include <core/io/training_state.h>
 #include <core/plugin/used_plugins.h>
+#include <core/ranks/launch.h>
 #include <core/report/format.h>
 #include <core/report/json_table.h>
 #include <core/report/terminal.h>
@@ -53,6 +54,7 @@ void check_suite_options(const EvalOptions& options) {
 
 int evaluate(const EvalOptions& options) {
   check_suite_options(options);
+  if (options.cell.empty()) require_one_process("eval");
   if (!options.suite.empty()) return run_eval_suite(options);
   LoadedRun run = load_run(options.checkpoint.run("task.name"), ConfigPurpose::kEval);
   verify_checkpoint(options.checkpoint.folder);

@@ -1,10 +1,12 @@
 #include <core/base/quote.h>
 #include <core/cli/load_run.h>
+#include <core/components/adapters.h>
 #include <core/config/nearest.h>
 #include <core/conformance/report.h>
 #include <core/grid/launcher.h>
 #include <core/io/adapter_files.h>
 #include <core/process/child_process.h>
+#include <core/ranks/launch.h>
 
 #include <drift/error.h>
 
@@ -93,6 +95,11 @@ ConfigOptions CheckpointOptions::run(const std::string& needed) const {
     throw Error("there is no checkpoint folder " + folder.string(),
                 "it holds config.json, safetensors and a tokenizer: docs/models.md says where to find one");
   }
+  if (const fs::path last = folder / "checkpoints" / "last";
+      fs::is_directory(last, ignored) && !fs::exists(folder / "config.json", ignored)) {
+    throw Error(folder.string() + " is the folder of a run, not a checkpoint",
+                "give one of its checkpoints: " + last.string());
+  }
   ConfigOptions run = config;
   // A run's checkpoints are RUN/checkpoints/NAME, and its resolved configuration is RUN/config.toml.
   const fs::path own = (folder / ".." / ".." / "config.toml").lexically_normal();
@@ -115,7 +122,9 @@ ConfigOptions CheckpointOptions::run(const std::string& needed) const {
   if (const std::string base = read_adapter(folder).base; fs::is_directory(base, ignored)) {
     run.overrides.push_back({folder.string(), "model.path", base, /*literal=*/true});
   } else if (run.file.empty()) {
-    throw Error("the adapter in " + folder.string() + " belongs to a checkpoint that is not here: " + base,
+    throw Error("the adapter in " + folder.string() +
+                    (base.empty() ? " does not say which checkpoint it belongs to"
+                                  : " belongs to a checkpoint that is not here: " + base),
                 "name the checkpoint, and the adapter with --adapter " + folder.string());
   }
   return run;
@@ -191,12 +200,25 @@ std::string with_installed_names(std::string text) {
   return text;
 }
 
+namespace {
+
+void warn_of_other_base(const RunConfig& config) {
+  if (!has_adapter(config) || launched_rank() > 0) return;
+  const std::string path = config.section("adapter").get<std::string>("path");
+  if (path.empty() || !holds_adapter(path)) return;
+  if (const auto other = trained_elsewhere(path, config.section("model").get<std::string>("path")); !other.empty())
+    std::cerr << "warning: " << other << "\n";
+}
+
+}  // namespace
+
 LoadedRun load_run(const ConfigOptions& options, ConfigPurpose purpose) {
   ConfigDocument document = load_document(options.file, options.overrides);
   add_environment_plugins(document);
   LoadedRun run;
   run.plugins = load_plugins_for({document});
   run.config = resolve_config(document, run.plugins->registry, purpose);
+  warn_of_other_base(run.config);
   return run;
 }
 

@@ -18,12 +18,19 @@ namespace {
 /// A setting that saves memory, the cheaper ones first. Those that a run has already, or cannot have, change nothing.
 struct Saving {
   const char* settings[2];  // the second may be null
+  bool of_ranks = false;    // what several divide
 };
 constexpr Saving kSavings[] = {
-    {{"reference.offload=true", nullptr}},      {{"train.offload=\"optimizer\"", nullptr}},
-    {{"train.memory_budget_mib=256", nullptr}}, {{"train.moments=\"bfloat16\"", nullptr}},
-    {{"train.prompts_per_step=1", nullptr}},    {{"model.dtype=\"bfloat16\"", nullptr}},
-    {{"adapter.kind=\"lora\"", nullptr}},       {{"adapter.kind=\"lora\"", "model.quantize=\"nf4\""}},
+    {{"distributed.shard=\"optimizer\"", nullptr}, true},
+    {{"distributed.shard=\"gradients\"", nullptr}, true},
+    {{"reference.offload=true", nullptr}},
+    {{"train.offload=\"optimizer\"", nullptr}},
+    {{"train.memory_budget_mib=256", nullptr}},
+    {{"train.moments=\"bfloat16\"", nullptr}},
+    {{"train.prompts_per_step=1", nullptr}},
+    {{"model.dtype=\"bfloat16\"", nullptr}},
+    {{"adapter.kind=\"lora\"", nullptr}},
+    {{"adapter.kind=\"lora\"", "model.quantize=\"nf4\""}},
 };
 constexpr std::size_t kMostChanges = 3;
 // Of what is there: a run whose least memory and budget take no more is not planned before it begins.
@@ -52,29 +59,55 @@ MemoryWork scaled(MemoryWork work, const RunConfig& config) {
 }
 
 std::optional<MemoryPlan> plan_with(const std::vector<std::string>& settings, const LoadedRun& run,
-                                    const ConfigOptions& options, const MemoryWork& work) {
+                                    const ConfigOptions& options, const MemoryWork& work, Sharding ranks) {
   const auto config = with(settings, run, options);
   if (!config) return std::nullopt;
+  ranks.shard = std::max(ranks.shard, shard_of(*config));
   try {
+    if (ranks.count > 1) check_shard(*config, ranks.shard);
     const auto shapes = open_model_shapes(run.plugins->registry, *config);
-    return plan_memory(*config, *shapes, scaled(work, *config));
+    return plan_memory(*config, *shapes, memory_work_of_rank(scaled(work, *config), ranks.count), ranks);
   } catch (const Error&) {  // a model that cannot be had this way
     return std::nullopt;
   }
 }
 
-/// All choices of `count` of the savings, the cheapest first.
-std::vector<std::vector<std::size_t>> choices(std::size_t count, std::size_t from = 0) {
+std::vector<Saving> savings_of(const Sharding& ranks) {
+  std::vector<Saving> savings(std::begin(kSavings), std::end(kSavings));
+  if (ranks.count == 1) std::erase_if(savings, [](const Saving& saving) { return saving.of_ranks; });
+  return savings;
+}
+
+/// All choices of `count` of so many savings, the cheapest first.
+std::vector<std::vector<std::size_t>> choices(std::size_t count, std::size_t savings, std::size_t from = 0) {
   std::vector<std::vector<std::size_t>> all;
   if (count == 0) return {std::vector<std::size_t>()};
-  for (std::size_t i = from; i < std::size(kSavings); ++i) {
-    for (auto rest : choices(count - 1, i + 1)) {
+  for (std::size_t i = from; i < savings; ++i) {
+    for (auto rest : choices(count - 1, savings, i + 1)) {
       rest.insert(rest.begin(), i);
       all.push_back(std::move(rest));
     }
   }
   std::ranges::stable_sort(all, {}, [](const auto& choice) { return choice.empty() ? 0 : choice.back(); });
   return all;
+}
+
+bool has_already(const RunConfig& config, const std::string& setting) {
+  const auto equals = setting.find('=');
+  const ResolvedValue* value = config.find(setting.substr(0, equals));
+  return value != nullptr && to_toml(value->value) == setting.substr(equals + 1);
+}
+
+std::vector<std::string> settings_of(const std::vector<std::size_t>& choice, const std::vector<Saving>& savings,
+                                     const RunConfig& config) {
+  std::vector<std::string> settings;
+  for (const std::size_t i : choice) {
+    for (const char* setting : savings[i].settings) {
+      if (setting != nullptr && std::ranges::count(settings, setting) == 0 && !has_already(config, setting))
+        settings.emplace_back(setting);
+    }
+  }
+  return settings;
 }
 
 }  // namespace
@@ -107,20 +140,20 @@ bool fits(const MemoryPlan& plan, const AvailableMemory& available) {
 }
 
 std::vector<MemoryChange> changes_that_fit(const LoadedRun& run, const ConfigOptions& options, const MemoryWork& work,
-                                           const AvailableMemory& available) {
+                                           const AvailableMemory& available, const Sharding& ranks) {
   std::vector<MemoryChange> found;
-  const auto as_it_is = plan_with({}, run, options, work);
-  for (std::size_t count = 1; count <= 3 && found.empty(); ++count) {
-    for (const auto& choice : choices(count)) {
-      std::vector<std::string> settings;
-      for (const std::size_t i : choice) {
-        for (const char* setting : kSavings[i].settings) {
-          if (setting != nullptr && std::ranges::count(settings, setting) == 0) settings.emplace_back(setting);
-        }
-      }
-      const auto plan = plan_with(settings, run, options, work);
+  std::vector<std::vector<std::size_t>> sufficient;
+  const auto as_it_is = plan_with({}, run, options, work, ranks);
+  const auto savings = savings_of(ranks);
+  for (std::size_t count = 1; count <= 3; ++count) {
+    for (const auto& choice : choices(count, savings.size())) {
+      if (std::ranges::any_of(sufficient, [&](const auto& fewer) { return std::ranges::includes(choice, fewer); }))
+        continue;
+      const auto settings = settings_of(choice, savings, run.config);
+      const auto plan = plan_with(settings, run, options, work, ranks);
       if (!plan || !fits(*plan, available) || (as_it_is && plan->device.bytes() >= as_it_is->device.bytes())) continue;
       found.push_back({settings, *plan});
+      sufficient.push_back(choice);
       if (found.size() == kMostChanges) return found;
     }
   }
@@ -174,16 +207,11 @@ void require_memory(const LoadedRun& run, const ConfigOptions& options, const Pr
   const auto components = make_components(run, open_training_task(registry, config, prompts).task);
   const auto evaluation = evaluation_rollout(run);
   TrainingPlan plan = plan_training(config, *shapes, prompts, components, evaluation ? &*evaluation : nullptr);
-  const MemoryWork work = memory_work_of_rank(plan.memory_work, ranks.count);
-  plan.memory = plan_memory(config, *shapes, work, ranks);
+  plan.memory = plan_memory(config, *shapes, memory_work_of_rank(plan.memory_work, ranks.count), ranks);
   take_component_metrics();  // what was counted while planning is no step's
   if (fits(plan.memory, available)) return;
   std::string hint;
-  auto changes = changes_that_fit(run, options, work, available);
-  if (ranks.count > 1 && ranks.shard < Shard::kGradients && config.section("run").get<std::string>("device") == "cpu") {
-    const auto divided = plan_memory(config, *shapes, work, {ranks.count, Shard::kGradients});
-    if (fits(divided, available)) changes.insert(changes.begin(), {{"distributed.shard=\"gradients\""}, divided});
-  }
+  const auto changes = changes_that_fit(run, options, plan.memory_work, available, ranks);
   for (const std::string& line : change_lines(changes))
     hint += (hint.empty() ? "any of these makes it fit:\n      " : "\n      ") + line;
   if (hint.empty()) hint = "a smaller model, or more memory";

@@ -28,11 +28,13 @@ struct MemoryChange {
   MemoryPlan plan;
 };
 
-/// The three cheapest changes that make it fit: single ones, or two or three together where fewer do not suffice. Cheap
-/// is what changes no number; then what changes the optimizer's rounding, the batch, the weights' type, and last what
-/// is trained.
+/// The three cheapest changes that make it fit: single ones first, then two or three together of which no fewer
+/// suffice. Cheap is what changes no number; then what changes the optimizer's rounding, the batch, the weights' type,
+/// and last what is trained.
+/// @param work  of all ranks together
+/// @param ranks  how the run is divided now; the plans are those of one rank
 std::vector<MemoryChange> changes_that_fit(const LoadedRun& run, const ConfigOptions& options, const MemoryWork& work,
-                                           const AvailableMemory& available);
+                                           const AvailableMemory& available, const Sharding& ranks);
 
 /// "31.2 GiB of memory needed, 22.0 GiB available".
 std::string memory_shortage(const MemoryPlan& plan, const AvailableMemory& available);

@@ -223,6 +223,8 @@ int verify(const VerifyOptions& options) {
 
 int merge(const MergeOptions& options) {
   merge_adapter(options.checkpoint, options.adapter, options.out);
+  if (const auto other = trained_elsewhere(options.adapter, options.checkpoint); !other.empty())
+    std::cerr << "warning: " << other << "\n";
   const AdapterDescription adapter = read_adapter(options.adapter);
   const CheckpointSummary made = summarize_checkpoint(options.out);
   const std::string files = std::to_string(made.files.size()) + (made.files.size() == 1 ? " file" : " files");

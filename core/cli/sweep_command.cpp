@@ -7,6 +7,7 @@
 #include <core/io/folder_lock.h>
 #include <core/io/json.h>
 #include <core/plugin/used_plugins.h>
+#include <core/ranks/launch.h>
 #include <core/report/format.h>
 #include <core/report/json_table.h>
 #include <core/report/terminal.h>
@@ -128,6 +129,7 @@ void write_results(const LoadedSweep& sweep, const SweepFolder& folder, Terminal
 }
 
 int sweep(const SweepOptions& options) {
+  if (!options.dry_run && !options.report) require_one_process("sweep");
   if (!options.dry_run && !options.report) check_launcher(options.launcher);
   const LoadedSweep sweep = load_sweep(options.config);
   const SweepPlan& plan = sweep.plan;

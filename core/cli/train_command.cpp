@@ -55,8 +55,12 @@ struct TrainOptions {
 };
 
 int train(const TrainOptions& options) {
-  if (options.ranks.count > 1 && !options.dry_run)
-    throw UsageError("--ranks plans a run that several ranks share: it goes with --dry-run");
+  const std::string for_plan = options.json              ? "--json"
+                               : options.ranks.count > 1 ? "--ranks"
+                                                         : option_of_ranks(options.ranks);
+  if (!for_plan.empty() && !options.dry_run)
+    throw UsageError(for_plan + " belongs to the plan of a run: it goes with --dry-run",
+                     for_plan == "--shard" ? "of a run itself: --set distributed.shard=" + options.ranks.shard : "");
   return options.dry_run ? run_dry(options.training, options.ranks, options.json, make_components)
                          : run_training(options.training, ConfigPurpose::kTrain, make_policy_training, make_components);
 }

@@ -236,12 +236,7 @@ fs::path run_path(const TrainingOptions& options, const RunConfig& config) {
   }
 }
 
-namespace {
-
-/// @throws Error if the run cannot divide what it is told to
-void check_shard(const RunConfig& config) {
-  const Shard shard = shard_of(config);
-  if (run_ranks().size() == 1) return;
+void check_shard(const RunConfig& config, Shard shard) {
   // A GPU's backward has a thread of its own, on which ranks cannot exchange anything.
   if (shard >= Shard::kGradients && config.section("run").get<std::string>("device") != "cpu") {
     throw Error(std::string("distributed.shard = \"") + name_of(shard) + "\" is built for ranks on CPUs",
@@ -260,6 +255,8 @@ void check_shard(const RunConfig& config) {
         "set reference.offload = false");
 }
 
+namespace {
+
 /// What run_training() does, after it has found the other ranks.
 int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const MakeTraining& make_training,
                  MakeComponents make_components) {
@@ -271,7 +268,7 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   const Params& distributed = config.section("distributed");
   run_ranks().watch({distributed.get<double>("timeout"), distributed.get<double>("longest_wait")});
   check_trainable(config);
-  check_shard(config);
+  if (run_ranks().size() > 1) check_shard(config, shard_of(config));
   check_value_model(config, run_ranks().size());
   prepare_device(config);
   share_processors(config);
@@ -375,6 +372,9 @@ int run_training(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   if (options.resume && options.overwrite)
     throw UsageError("--resume continues a run, --overwrite starts it anew", "give one of them");
   join_ranks(report_lost_rank);
+  if (tasks_apart() > 1)
+    log_warning("srun has started " + std::to_string(tasks_apart()) +
+                " processes, each of which is a run of its own: `srun --mpi=pmix` makes one run of them");
   const int status = run_on_ranks(options, purpose, make_training, make_components);
   run_ranks().leave();
   return status;

@@ -2,6 +2,7 @@
 
 #include <core/cli/load_run.h>
 #include <core/components/components.h>
+#include <core/ranks/shard.h>
 #include <core/rollout/prompt_encoder.h>
 #include <core/train/loop.h>
 #include <core/train/policy_training.h>
@@ -26,6 +27,9 @@ void add_training(OptionList& list, TrainingOptions& options, const std::vector<
 /// the run whose file it gets, or the last of these.
 std::filesystem::path run_path(const TrainingOptions& options, const RunConfig& config);
 
+/// @throws Error if several ranks cannot divide the run so
+void check_shard(const RunConfig& config, Shard shard);
+
 /// Makes what trains the model: the one thing in which `train` and `pretrain` differ.
 using MakeTraining = std::function<std::unique_ptr<Training>(const LoadedRun& run, const Model& model,
                                                              const PromptEncoder& prompts, Loaded<Task> task)>;
@@ -46,6 +50,8 @@ struct RankOptions {
   double rate = 400;    ///< TFLOP/s
   double forwards = 0;  ///< of a response; 0: the most that the rollout may need
 };
+/// "--link", the first of the options that say how several ranks share the run; empty if none was given.
+std::string option_of_ranks(const RankOptions& options);
 
 /// `drift train --dry-run`: check everything but the weights' bytes, print the plan, write nothing. Of processes that a
 /// launcher has started, the first one prints the plan of each.

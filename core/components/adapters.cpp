@@ -53,10 +53,12 @@ std::vector<std::string> target_modules(const std::vector<std::string>& targets,
   for (const std::string& target : targets) {
     if (std::ranges::any_of(available, [&](const std::string& module) { return is_target(target, module); })) continue;
     const auto words = last_words(available);
-    const std::string nearest = did_you_mean(target, words);
-    throw Error("adapter.targets: `" + target + "` is none of the model's projections",
-                name_hint(target, nearest.empty() && target.find('.') != target.npos ? available : words,
-                          "projections of each layer"));
+    std::string hint = name_hint(target, words, "projections of each layer");
+    // A name in full is compared with such names, which are too many for a list.
+    if (const auto whole = did_you_mean(target, available); !whole.empty() && did_you_mean(target, words).empty())
+      hint = whole + "\n  = " + hint;
+    if (target.find('.') != target.npos) hint += "\n  = the first in full: " + available.front();
+    throw Error("adapter.targets: `" + target + "` is none of the model's projections", hint);
   }
   std::vector<std::string> modules;
   for (const std::string& module : available) {
@@ -74,8 +76,9 @@ AdapterDescription described_adapter(const RunConfig& config, const std::vector<
     adapter = read_adapter(path);
     for (const std::string& module : adapter.modules) {
       if (std::ranges::count(available, module) > 0) continue;
-      throw Error("the adapter in " + path + " is not one of this model: it has none of `" + module + "`",
-                  did_you_mean(module, available));
+      throw Error(
+          "the adapter in " + path + " is not one of this model, which has no `" + module + "`",
+          adapter.base.empty() ? "check that it was trained on this checkpoint" : "it was trained on " + adapter.base);
     }
   } else {
     adapter.rank = section.get<std::int64_t>("rank");

@@ -372,13 +372,24 @@ class Resolver {
     return !checkpoint().empty() && !std::filesystem::exists(checkpoint() / "config.json", ignored);
   }
 
+  /// Of a folder that is no checkpoint of a model.
+  static std::string what_is_there(const std::filesystem::path& folder) {
+    std::error_code ignored;
+    if (std::filesystem::exists(folder / "adapter_config.json", ignored))
+      return "that is an adapter: name the model that it was trained on, and --adapter " + folder.string();
+    const auto last = folder / "checkpoints" / "last";
+    if (std::filesystem::exists(last, ignored))
+      return "that is the folder of a run: its last checkpoint is " + last.string();
+    return "a checkpoint is a folder in the Hugging Face layout: config.json, safetensors, tokenizer files";
+  }
+
   void check_checkpoint() {
     const std::string start = merged_.text("model.initialize");
     if (!start.empty() && start != "checkpoint") return;
     if (checkpoint_missing()) {
       const Origin& origin = merged_.find("model.path")->origin;
       mistake(origin, origin.value, "no checkpoint at `" + merged_.text("model.path") + "`").notes = {
-          "a checkpoint is a folder in the Hugging Face layout: config.json, safetensors, tokenizer files"};
+          what_is_there(checkpoint())};
     } else if (checkpoint().empty() && mistakes_.empty()) {
       Diagnostic& wrong = mistakes_.emplace_back();
       wrong.message = "no checkpoint is named";

@@ -3,6 +3,7 @@
 #include <core/base/quote.h>
 
 #include <algorithm>
+#include <initializer_list>
 
 namespace drift {
 namespace {
@@ -28,6 +29,30 @@ bool ends_greedy_evaluation(const SetAside& lost, const MergedConfig& merged, co
          !(now != nullptr && is_zero(now->value));
 }
 
+/// Keys of [adapter] that do nothing here, though somebody set them. Presets and shared files may say what an adapter
+/// would be; a run's own file says everything.
+void add_adapter_notes(const RunConfig& config, std::vector<std::string>& notes) {
+  using Kind = Origin::Kind;
+  const ResolvedValue* path = config.find("adapter.path");
+  if (path == nullptr) return;
+  const auto is_from = [&](const char* key, std::initializer_list<Kind> kinds) {
+    const ResolvedValue* value = config.find(key);
+    return value != nullptr && std::ranges::count(kinds, value->origin.kind) > 0;
+  };
+  if (path->value != ParamValue(std::string())) {
+    for (const char* key : {"adapter.rank", "adapter.alpha", "adapter.targets"}) {
+      if (is_from(key, {Kind::kCommandLine}))
+        notes.push_back(std::string(key) + " has no effect: the saved adapter has its own");
+    }
+    return;
+  }
+  const bool has_others = is_from("adapter.rank", {Kind::kFile, Kind::kCommandLine}) ||
+                          is_from("adapter.alpha", {Kind::kFile, Kind::kCommandLine}) ||
+                          is_from("adapter.targets", {Kind::kFile, Kind::kCommandLine});
+  if (has_others && !is_from("adapter.kind", {Kind::kFile, Kind::kCommandLine}))
+    notes.push_back("[adapter] is set, but not its kind: all weights are trained; for an adapter: kind = \"lora\"");
+}
+
 }  // namespace
 
 std::vector<std::string> run_notes(const MergedConfig& merged, const RunConfig& config) {
@@ -38,6 +63,7 @@ std::vector<std::string> run_notes(const MergedConfig& merged, const RunConfig& 
       notes.push_back("evaluation may no longer be greedy, and its accuracy does not compare with a greedy one");
   }
   if (merged.preset) add_preset_notes(*merged.preset, config, notes);
+  add_adapter_notes(config, notes);
   // They are also comments of the resolved file.
   std::ranges::transform(notes, notes.begin(), on_one_line);
   return notes;

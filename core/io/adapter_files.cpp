@@ -31,6 +31,7 @@ using Json = nlohmann::json;
 constexpr const char* kConfigFile = "adapter_config.json";
 constexpr const char* kTensorFile = "adapter_model.safetensors";
 constexpr std::string_view kPrefix = "base_model.model.";
+constexpr double kLargestRank = 1 << 30;
 
 /// Where one of these keys has a value, the numbers are others than alpha / rank B A added to frozen weights.
 constexpr const char* kUnsupported[] = {"alora_invocation_tokens",
@@ -59,7 +60,7 @@ bool is_off(const Json& value) {
 
 [[noreturn]] void refuse(const fs::path& file, const std::string& what) {
   throw Error(file.string() + ": " + what,
-              "Drift computes plain LoRA: peft_type LORA, one rank and alpha for all modules");
+              "Drift computes plain LoRA: peft_type LORA, one rank and alpha above 0 for all modules");
 }
 
 void check_kind(const Json& json, const fs::path& file) {
@@ -72,6 +73,15 @@ void check_kind(const Json& json, const fs::path& file) {
   const Json initialization = json.value("init_lora_weights", Json(true));
   if (!kPlainInitializations.contains(initialization))
     refuse(file, "init_lora_weights is " + json_text(initialization) + ", which changes the base weights");
+}
+
+/// Of a key that every adapter has. @throws Error that names it
+double number_at(const Json& json, const char* key, const fs::path& file) {
+  const Json value = json.value(key, Json());
+  if (value.is_number()) return value.get<double>();
+  throw Error(
+      file.string() + ": " + key + (value.is_null() ? " is missing" : " is " + json_text(value) + ", no number"),
+      "fetch or write it again");
 }
 
 /// MODULE of base_model.model.MODULE.lora_A.weight; empty if the name is not like that.
@@ -150,23 +160,24 @@ std::string adapter_json(const AdapterDescription& adapter) {
 }
 
 AdapterDescription read_adapter(const fs::path& folder) {
-  if (!holds_adapter(folder))
+  if (!holds_adapter(folder)) {
+    const fs::path last = folder / "checkpoints" / "last";  // of a run
     throw Error("there is no adapter in " + folder.string() + ": it has no " + kConfigFile,
-                "give a folder that peft or a run of Drift with [adapter] wrote");
+                holds_adapter(last) ? "that is the folder of a run; give its checkpoint: " + last.string()
+                                    : "give a folder that peft or a run of Drift with [adapter] wrote");
+  }
   const fs::path path = folder / kConfigFile;
   const Json json = read_json_object(path);
   check_kind(json, path);
   AdapterDescription adapter;
-  try {
-    adapter.rank = json.at("r").get<std::int64_t>();
-    adapter.alpha = json.at("lora_alpha").get<double>();
-    adapter.dropout = json.value("lora_dropout", 0.0);
-    if (json.contains("base_model_name_or_path") && json["base_model_name_or_path"].is_string())
-      adapter.base = json["base_model_name_or_path"].get<std::string>();
-  } catch (const Json::exception& error) {
-    throw Error(path.string() + " is not an adapter's description: " + error.what(), "fetch or write it again");
-  }
-  if (adapter.rank < 1) refuse(path, "r is " + std::to_string(adapter.rank));
+  const double rank = number_at(json, "r", path);
+  if (rank < 1 || rank > kLargestRank || rank != std::floor(rank)) refuse(path, "r is " + json_text(json["r"]));
+  adapter.rank = static_cast<std::int64_t>(rank);
+  adapter.alpha = number_at(json, "lora_alpha", path);
+  if (adapter.alpha <= 0) refuse(path, "lora_alpha is " + json_text(json["lora_alpha"]));
+  if (json.contains("lora_dropout")) adapter.dropout = number_at(json, "lora_dropout", path);
+  if (json.contains("base_model_name_or_path") && json["base_model_name_or_path"].is_string())
+    adapter.base = json["base_model_name_or_path"].get<std::string>();
   const SafetensorsFile file(folder / kTensorFile);
   std::vector<std::string> problems;
   for (const SafetensorsEntry& entry : file.entries()) {
@@ -190,6 +201,13 @@ AdapterDescription read_adapter(const fs::path& folder) {
         file.path().string() + " does not hold the adapter that " + kConfigFile + " describes" + list_of(problems),
         "fetch or write it again");
   return adapter;
+}
+
+std::string trained_elsewhere(const fs::path& folder, const fs::path& checkpoint) {
+  const std::string base = read_adapter(folder).base;
+  std::error_code ignored;
+  if (!fs::is_directory(base, ignored) || fs::equivalent(base, checkpoint, ignored)) return {};
+  return "the adapter in " + folder.string() + " was trained on " + base + ", not on " + checkpoint.string();
 }
 
 void load_adapter(const fs::path& folder, const std::vector<NamedTensor>& parameters) {

@@ -32,6 +32,10 @@ std::string adapter_json(const AdapterDescription& adapter);
 /// by key.
 AdapterDescription read_adapter(const std::filesystem::path& folder);
 
+/// "the adapter in A was trained on B, not on C"; empty if it names `checkpoint`, or none that is on this machine.
+/// Models of one shape take each other's adapters, and peft does not compare them either.
+std::string trained_elsewhere(const std::filesystem::path& folder, const std::filesystem::path& checkpoint);
+
 /// Fill the tensors of a model's adapters (MODULE.lora_A.weight, MODULE.lora_B.weight), of any device and type.
 /// @throws Error that lists every missing, surplus and misshapen tensor; then none has been touched.
 void load_adapter(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters);

@@ -75,6 +75,20 @@ int launched_rank() {
   return std::max({number_in("OMPI_COMM_WORLD_RANK"), number_in("PMI_RANK"), number_in("PMIX_RANK")});
 }
 
+int tasks_apart() {
+  for (const char* found : {"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK"}) {
+    if (std::getenv(found) != nullptr) return 1;
+  }
+  return std::getenv("SLURM_PROCID") == nullptr ? 1 : std::max(1, number_in("SLURM_STEP_NUM_TASKS"));
+}
+
+void require_one_process(const std::string& command) {
+  if (launched_ranks() == 1) return;
+  throw Error("a launcher has started " + std::to_string(launched_ranks()) + " processes; `drift " + command +
+                  "` is one that does all of its work",
+              "start it alone; `drift train` and `drift pretrain` share their work among such processes");
+}
+
 TransportState transport_state() {
   void* const library = open_transport();
   void* const describe = library == nullptr ? nullptr : ::dlsym(library, kDescribeTransport);
@@ -95,6 +109,11 @@ void join_ranks(Ranks::Report report) {
   }
   joined =
       std::make_unique<Ranks>(std::unique_ptr<Transport>(reinterpret_cast<JoinTransport>(join)()), std::move(report));
+  if (joined->size() != launched_ranks()) {
+    throw Error("a launcher has started " + std::to_string(launched_ranks()) + " processes, of which MPI finds " +
+                    std::to_string(joined->size()),
+                "use the launcher of the MPI that Drift was built with: " + transport_state().text);
+  }
   static std::unique_ptr<UseRanks> use;
   use = std::make_unique<UseRanks>(*joined);
   choose_gpu(joined->rank_on_host());

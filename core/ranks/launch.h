@@ -14,6 +14,12 @@ int launched_ranks();
 /// The number of this process among them, by the same environment.
 int launched_rank();
 
+/// Processes that srun has started without telling them how to find each other (--mpi=pmix); 1 if it has not.
+int tasks_apart();
+
+/// @throws Error if a launcher has started several, which would all do what `drift COMMAND` does, in each other's way.
+void require_one_process(const std::string& command);
+
 /// What there is to run on several ranks with. `problem` is empty if it can be used.
 struct TransportState {
   std::string text;     ///< "Open MPI v4.1.4, /usr/lib/…/libdrift_mpi.so"

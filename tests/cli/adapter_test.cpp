@@ -84,6 +84,50 @@ TEST(AdapterRun, BeginsFromASavedAdapter) {
   EXPECT_EQ(nlohmann::json::parse(config)["r"], 4);
 }
 
+TEST(AdapterRun, OfAnotherModelOfItsShapeIsToldSo) {
+  fs::copy(test::base_checkpoint(), runs().path() / "other", fs::copy_options::recursive);
+  const std::string warning = "was trained on " + test::base_checkpoint().string() + ", not on ";
+  const auto info = runs().drift("model info other --adapter whole/checkpoints/last");
+  EXPECT_EQ(info.status, 0);
+  EXPECT_THAT(info.error, HasSubstr(warning));
+  const auto merged = runs().drift("model merge other --adapter whole/checkpoints/last --out merged_other");
+  EXPECT_EQ(merged.status, 0);
+  EXPECT_THAT(merged.error, HasSubstr(warning));
+  EXPECT_THAT(runs().drift("model info whole/checkpoints/last").error, testing::IsEmpty());
+}
+
+TEST(AdapterRun, MergedIntoAFolderThatIsThereIsRefused) {
+  test::write_file(runs().path() / "full/file", "mine");
+  const auto refused =
+      runs().drift("model merge " + test::base_checkpoint().string() + " --adapter whole/checkpoints/last --out full");
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.error, HasSubstr("full: it exists and is not empty"));
+  EXPECT_THAT(files_of(runs().path() / "full"), testing::ElementsAre("file"));
+}
+
+TEST(AdapterRun, ItsFolderIsNoCheckpoint) {
+  for (const std::string command : {"eval", "model info", "generate"}) {
+    const auto refused = runs().drift(command + " whole" + (command == "generate" ? " --token-ids 5" : ""));
+    EXPECT_EQ(refused.status, 1);
+    EXPECT_THAT(refused.error, HasSubstr("whole is the folder of a run, not a checkpoint"));
+    EXPECT_THAT(refused.error, HasSubstr("whole/checkpoints/last"));
+  }
+  EXPECT_THAT(runs().train("b", "--model whole").error, HasSubstr("its last checkpoint is "));
+  EXPECT_THAT(runs().train("b", "--model whole/checkpoints/last").error, HasSubstr("and --adapter "));
+}
+
+// A rank alone does not make an adapter: presets have one for those who ask.
+TEST(AdapterRun, WithoutItsKindIsToldThatAllWeightsAreTrained) {
+  const auto notes = [&](const std::string& options) { return runs().plan(options)["notes"].dump(); };
+  EXPECT_THAT(notes("--set adapter.rank=4"), HasSubstr("all weights are trained"));
+  EXPECT_THAT(notes("--set adapter.rank=4 --set adapter.kind=none"), testing::Not(HasSubstr("all weights")));
+  EXPECT_THAT(notes("--set adapter.rank=4 --set adapter.kind=lora"), testing::Not(HasSubstr("all weights")));
+  EXPECT_THAT(notes(""), testing::Not(HasSubstr("all weights")));
+  const std::string saved = "--adapter " + runs().run("whole/checkpoints/last").string();
+  EXPECT_THAT(notes(saved + " --set adapter.rank=16"), HasSubstr("adapter.rank has no effect"));
+  EXPECT_THAT(notes(saved), testing::Not(HasSubstr("has no effect")));
+}
+
 TEST(AdapterRun, AnUnknownTargetIsRefusedWithTheNearestName) {
   const auto refused = runs().train("refused", std::string(kAdapter) + " --set 'adapter.targets=[\"q_prj\"]'");
   EXPECT_NE(refused.status, 0);

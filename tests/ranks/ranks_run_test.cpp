@@ -167,6 +167,38 @@ TEST_F(RanksRun, AMistakeInTheOptionsIsSaidOnce) {
   EXPECT_EQ(count_of("--stpes", one.error), 1u) << one.error;
 }
 
+// MPICH's mpirun sets PMI_SIZE, and Open MPI does not hear of it: each process would be a run of its own.
+TEST_F(RanksRun, OfALauncherThatIsNotMpisIsRefused) {
+  const auto result = test::run_command("cd " + runs_.path().string() + " && PMI_SIZE=2 PMI_RANK=0 " +
+                                        test::program().string() + " train run.toml --out a");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.error, HasSubstr("a launcher has started 2 processes, of which MPI finds 1"));
+  EXPECT_FALSE(fs::exists(runs_.run("a")));
+}
+
+TEST_F(RanksRun, ThatSrunDoesNotConnectIsToldWhatDoes) {
+  const auto started = [&](const std::string& variables) {
+    return test::run_command("cd " + runs_.path().string() + " && " + variables + test::program().string() +
+                             " train run.toml --overwrite --steps 1 --out a");
+  };
+  EXPECT_THAT(started("SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2 ").error, HasSubstr("srun --mpi=pmix"));
+  EXPECT_THAT(started("SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1 ").error, testing::Not(HasSubstr("srun")));
+  EXPECT_THAT(started("SLURM_PROCID=0 SLURM_NTASKS=2 ").error, testing::Not(HasSubstr("srun"))) << "a batch script";
+}
+
+TEST_F(RanksRun, IsOfTrainingAlone) {
+  const std::string checkpoint = test::base_checkpoint().string();
+  test::write_file(runs_.path() / "grid.toml", "extends = [\"run.toml\"]\n[sweep]\nseeds = [1, 2]\n");
+  for (const std::string& one :
+       {std::string("sweep grid.toml --out s"), "eval " + checkpoint + " --config run.toml --out e"}) {
+    const auto result = test::run_command(command("-n 2 drift " + one));
+    EXPECT_NE(result.status, 0) << one;
+    EXPECT_EQ(count_of("is one that does all of its work", result.error), 1u) << result.error;
+  }
+  EXPECT_FALSE(fs::exists(runs_.path() / "s"));
+  EXPECT_FALSE(fs::exists(runs_.path() / "e"));
+}
+
 TEST_F(RanksRun, StopsAfterTheSameStepWhicheverRankHasTheSignal) {
   const auto result = disturbed(
       command("-n 2 drift train run.toml --out a --steps 4000"), [&] { return has_checkpoint("a"); },

@@ -30,6 +30,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 const std::vector<std::string> kModules = {"layers.0.attention.q_proj", "layers.0.attention.v_proj",
                                            "layers.0.mlp.up_proj",      "layers.1.attention.q_proj",
@@ -51,6 +52,14 @@ TEST(Targets, OfAnotherNameAreRefusedWithTheNearest) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("adapter.targets: `q_prj` is none of the model's projections"));
     EXPECT_THAT(error.hint(), HasSubstr("did you mean `q_proj`?"));
+  }
+  try {
+    target_modules({"layers.9.attention.q_proj"}, kModules);
+    FAIL() << "it was taken";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.hint(), HasSubstr("did you mean `layers.0.attention.q_proj`?"));
+    EXPECT_THAT(error.hint(), HasSubstr("projections of each layer: q_proj, v_proj, up_proj"));
+    EXPECT_THAT(error.hint(), Not(HasSubstr(kModules[4]))) << "a large model has hundreds";
   }
   EXPECT_THROW(target_modules({"proj"}, kModules), Error);  // a part of a word is no name
   EXPECT_THROW(target_modules({}, kModules), Error);
@@ -257,6 +266,28 @@ TEST_F(SavedAdapter, OfAKindThatIsNotComputedIsRefusedByItsKey) {
   EXPECT_THAT(message("\"init_lora_weights\": true", "\"init_lora_weights\": \"pissa\""),
               HasSubstr("which changes the base weights"));
   EXPECT_THAT(message("\"r\": 2", "\"r\": 8"), HasSubstr("and the rank 8"));
+}
+
+TEST_F(SavedAdapter, WhoseNumbersAreDamagedIsRefusedByTheKey) {
+  EXPECT_THAT(message("\"r\": 2", "\"r\": 2.5"), HasSubstr("r is 2.5"));
+  EXPECT_THAT(message("\"r\": 2", "\"r\": 1e30"), HasSubstr("r is 1e+30"));
+  EXPECT_THAT(message("\"r\": 2", "\"r\": 0"), HasSubstr("r is 0"));
+  EXPECT_THAT(message("\"r\": 2", "\"r\": \"2\""), HasSubstr("r is \"2\", no number"));
+  EXPECT_THAT(message("\"r\": 2", "\"rank\": 2"), HasSubstr("r is missing"));
+  EXPECT_THAT(message("\"lora_alpha\": ", "\"lora_alpha\": -"), HasSubstr("lora_alpha is -"));
+  EXPECT_THAT(message("\"lora_alpha\": ", "\"lora_alpha\": true, \"x\": "), HasSubstr("lora_alpha is true, no number"));
+}
+
+TEST_F(SavedAdapter, OfARunIsLookedForInItsCheckpoints) {
+  const auto last = folder_.path() / "checkpoints/last";
+  std::filesystem::create_directories(last);
+  std::filesystem::copy(test::source_dir() / "tests/golden/adapters/llada_all", last);
+  try {
+    read_adapter(folder_.path());
+    FAIL() << "it was read";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.hint(), HasSubstr("give its checkpoint: " + last.string()));
+  }
 }
 
 TEST_F(SavedAdapter, ThatIsNotThereIsSaidSo) {
