@@ -70,10 +70,14 @@ Measure::Factors Measure::sorted() const {
 }
 
 bool Measure::like(const Measure& other) const {
-  for (const auto& [any, given] : {std::pair(this, &other), std::pair(&other, this)}) {
-    const Factors& factors = any->factors_;
-    if (factors.size() != 1 || factors[0].first != kAnyUnit) continue;
-    return factors[0].second == 1 || (given->factors_.size() == 1 && given->factors_[0].second == factors[0].second);
+  const auto any_power = [](const Measure& one) {
+    return one.factors_.size() == 1 && one.factors_[0].first == kAnyUnit ? one.factors_[0].second : 0;
+  };
+  const int here = any_power(*this);
+  const int there = any_power(other);
+  if (here == 1 || there == 1) return true;
+  if (here != 0 || there != 0) {
+    return factors_.size() == 1 && other.factors_.size() == 1 && factors_[0].second == other.factors_[0].second;
   }
   return sorted() == other.sorted();
 }

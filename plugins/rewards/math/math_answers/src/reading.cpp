@@ -80,8 +80,12 @@ void drop_phantoms(List& list) {
   list = kept;
 }
 
+// "5 or more" is another answer than 5.
+bool goes_on(std::string_view text) { return text.starts_with("or ") || text.starts_with("and "); }
+
 bool is_unit_token(const Token& token) {
-  return token.sign == Sign::kUnit || (token.sign == Sign::kText && token.detail == 0 && !multiplies(token.text));
+  return token.sign == Sign::kUnit ||
+         (token.sign == Sign::kText && token.detail == 0 && !multiplies(token.text) && !goes_on(token.text));
 }
 
 // Behind an exponent of a unit, ^2 or ^{-2}.

@@ -148,6 +148,9 @@ TEST(MathNotations, ValuesKeepTheirUnits) {
       {"4\\text{ m}, 3\\text{ cm}", "3\\text{ cm}, 4\\text{ m}", true},
       {"(3\\text{ m},4\\text{ cm})", "(3\\text{ cm},4\\text{ m})", false},
       {"3\\text{ cm}, 3\\text{ m}", "3\\text{ m}, 3\\text{ cm}", true},
+      {"5\\text{ units}", "5\\text{ square units}", true},
+      {"5\\text{ square units}", "5\\text{ units}", true},
+      {"5\\text{ square units}", "5\\text{ cubic units}", false},
   });
 }
 
@@ -177,6 +180,8 @@ TEST(MathNotations, UnitsInOtherNotations) {
       {"25\\%", "25\\%\\text{ of the students}", true},
       {"5\\text{ cm}", "5\\% \\text{ increase}", false},
       {"\\min(3,5)", "3", true},
+      {"5\\text{ or more}", "5", false},
+      {"5\\text{ or more}", "5\\text{ or more}", true},
   });
 }
 
@@ -231,6 +236,7 @@ TEST(MathNotations, ChoicesInOtherCostumes) {
       {"\\textbf{(B)}, \\textbf{(C)}", "B", false},
       {"(B), (C)", "B", false},
       {"\\textbf{(A)}\\ (B)", "B", false},
+      {"\\textbf{(B)}\\ \\text{or (C)}", "B", false},
       {"12", "\\textbf{(B)}\\ 12", true},
       {"13", "\\textbf{(B)}\\ 12", false},
       {"\\textbf{(C)}\\ 12", "\\textbf{(B)}\\ 12", false},
