@@ -56,50 +56,6 @@ std::optional<Numeral> numeral(const Tree& tree, Place at) {
   return found;
 }
 
-// Values with their names, in the order of the names.
-using Named = std::vector<std::pair<std::string, Place>>;
-
-bool is_assigned(const Tree& tree, Place at) {
-  return tree.kind(at) == Kind::kRelation && tree.count(at) == 2 && tree.kind(tree.left(at)) == Kind::kSymbol &&
-         tree[tree.right(at)].relation == Relation::kEqual && tree.kind(tree.right(at)) != Kind::kList;
-}
-
-// The letter and the number or letter below it.
-std::string name_of(const Tree& tree, Place symbol) {
-  std::string name(tree[symbol].text);
-  for (char& c : name) c = to_lower(c);
-  if (const Place below = tree.left(symbol); below != kNone) name += std::string("_") + std::string(tree[below].text);
-  return name;
-}
-
-// "y = 2, x = 1"; "(y, x) = (2, 1)". Empty for anything else, and where a name has two values.
-Named named(const Tree& tree, Place at) {
-  Named all;
-  const auto keep = [&](Place name, Place value) { all.emplace_back(name_of(tree, name), value); };
-  if (tree.kind(at) == Kind::kList && tree[at].detail != kJoinedByOr) {
-    for (Place one = tree.left(at); one != kNone; one = tree[one].next) {
-      if (!is_assigned(tree, one)) return {};
-      keep(tree.left(one), tree.right(one));
-    }
-  } else if (tree.kind(at) == Kind::kRelation && tree.count(at) == 2 && tree.kind(tree.left(at)) == Kind::kTuple &&
-             tree.kind(tree.right(at)) == Kind::kTuple && tree.count(tree.left(at)) == tree.count(tree.right(at))) {
-    Place value = tree.left(tree.right(at));
-    for (Place one = tree.left(tree.left(at)); one != kNone; one = tree[one].next, value = tree[value].next) {
-      if (tree.kind(one) != Kind::kSymbol) return {};
-      keep(one, value);
-    }
-  }
-  std::ranges::sort(all);
-  const auto twice =
-      std::ranges::adjacent_find(all, [](const auto& a, const auto& b) { return a.first == b.first; }) != all.end();
-  return twice ? Named() : all;
-}
-
-// Whether all names are Latin letters, whose order is known.
-bool are_letters(const Named& names) {
-  return std::ranges::all_of(names, [](const auto& one) { return one.first.size() == 1 || one.first[1] == '_'; });
-}
-
 bool is_percentage(const Tree& tree, Place at) {
   return tree.kind(tree.kind(at) == Kind::kNegate ? tree.left(at) : at) == Kind::kPercent;
 }
@@ -140,7 +96,8 @@ bool Comparer::values(Place truth, Place prediction) {
   if (is_percentage(tree_, truth) || is_percentage(tree_, prediction)) {
     return percentages(truth, prediction);
   }
-  return scalars(truth, prediction);
+  // BE_{16} and be_{16}: products, but for the e.
+  return scalars(truth, prediction) || same_digits(truth, prediction);
 }
 
 // Equal as values; or, if lenient, as the numbers that are printed: but 0.5\% is not one half, and only of a number
@@ -182,22 +139,12 @@ bool Comparer::collections(Place truth, Place prediction) {
     return (given == Kind::kTuple || given == Kind::kList) && one_by_one(truth, prediction);
   }
   if (given == Kind::kTuple) return lists_inequalities(truth) && regions(truth, prediction);
+  if (lists_inequalities(truth) && lists_inequalities(prediction) && !is_equation(tree_.left(truth)) &&
+      (tree_[truth].detail == kJoinedByAnd) != (tree_[prediction].detail == kJoinedByAnd) &&
+      (tree_[truth].detail == kJoinedByOr) != (tree_[prediction].detail == kJoinedByOr)) {
+    return same_solutions(truth, prediction);
+  }
   return as_sets(truth, prediction);
-}
-
-// "y = 2, x = 1" is (1, 2). Nothing where neither names its values, or the other has none to be put in order.
-std::optional<bool> Comparer::named_values(Place truth, Place prediction) {
-  // A truth (y, x) = (2, 1) wants its own order.
-  const Named wanted = tree_.kind(truth) == Kind::kList ? named(tree_, truth) : Named();
-  const Named given = named(tree_, prediction);
-  if (wanted.empty() == given.empty()) return std::nullopt;
-  const Named& names = wanted.empty() ? given : wanted;
-  const Place other = wanted.empty() ? truth : prediction;
-  if (tree_.kind(other) != Kind::kTuple || !are_letters(names)) return std::nullopt;
-  std::vector<Place> values;
-  for (const auto& [name, value] : names) values.push_back(value);
-  const auto entries = tree_.children(other);
-  return wanted.empty() ? operands_equal(entries, values) : operands_equal(values, entries);
 }
 
 bool Comparer::one_by_one(Place truth, Place prediction) {
@@ -249,7 +196,11 @@ bool Comparer::lists_inequalities(Place at) const {
 
 // An inequality only repeats the question where a set is wanted.
 bool Comparer::regions(Place truth, Place prediction) {
-  if (!options_.interval_from_inequality && contains(tree_, prediction, Kind::kRelation)) return false;
+  const bool condition = tree_.kind(truth) == Kind::kIntersection && tree_[truth].detail == kFromCondition;
+  if (!options_.interval_from_inequality && contains(tree_, prediction, Kind::kRelation) &&
+      !(condition && is_solved(prediction))) {
+    return false;
+  }
   const auto wanted = real_set(tree_, truth, work_);
   const auto given = real_set(tree_, prediction, work_);
   how_ = "as sets of real numbers";
@@ -302,6 +253,14 @@ bool Comparer::numerals(Place truth, Place prediction) const {
   if (!wanted || !given) return false;
   if (!wanted->base.empty() && !given->base.empty() && wanted->base != given->base) return false;
   return wanted->digits == given->digits;
+}
+
+// Of two products that are both written as digits of one base.
+bool Comparer::same_digits(Place truth, Place prediction) const {
+  if (tree_.kind(truth) != Kind::kProduct || tree_.kind(prediction) != Kind::kProduct) return false;
+  const auto wanted = numeral(tree_, truth);
+  return wanted && !wanted->base.empty() && numerals(truth, prediction) &&
+         numeral(tree_, prediction)->base == wanted->base;
 }
 
 std::optional<Matrix> matrix(Tree& tree, Place at) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace math_answers {
@@ -57,6 +58,9 @@ std::optional<RealSet> real_set(Tree& tree, Place at, Work& work);
 /// Whether two sets are the same.
 bool same_set(Tree& tree, const RealSet& a, const RealSet& b, Work& work);
 
+/// Values with their names, for example of "x = 1, y = 2".
+using NamedValues = std::vector<std::pair<std::string, Place>>;
+
 /// Compares the trees of two answers, kind by kind.
 class Comparer {
  public:
@@ -74,6 +78,8 @@ class Comparer {
   bool scalars(Place truth, Place prediction);
   bool collections(Place truth, Place prediction);
   std::optional<bool> named_values(Place truth, Place prediction);
+  std::optional<bool> one_unknown(Place truth, Place prediction);
+  std::optional<bool> without_names(Place truth, const NamedValues& wanted, Place prediction);
   bool one_by_one(Place truth, Place prediction);
   bool equal_elements(Place truth, Place prediction);
   bool as_sets(Place truth, Place prediction);
@@ -83,6 +89,7 @@ class Comparer {
   bool matrices(Place truth, Place prediction);
   bool times(Place truth, Place prediction);
   bool numerals(Place truth, Place prediction) const;
+  bool same_digits(Place truth, Place prediction) const;
 
   // relations.cpp
   bool relations(Place truth, Place prediction);

@@ -119,6 +119,19 @@ struct ThreadCaches {
   ~ThreadCaches() { flint_cleanup(); }
 };
 
+// The set that words name, if the other answer is mathematics: "all real numbers" is \mathbb{R}.
+void read_set_in_words(Tree& tree, std::string_view text, Reading& reading, const Reading& other) {
+  const auto is_words = [&](const Reading& one) { return tree.kind(one.root) == Kind::kText; };
+  if (!reading.parsed() || !other.parsed() || !is_words(reading) || is_words(other)) return;
+  const std::string said = words(text);
+  for (const std::string_view all : {"all real numbers", "all reals", "the real numbers", "real numbers"}) {
+    if (said == all) reading.root = tree.add(Kind::kReals);
+  }
+  for (const std::string_view none : {"no solution", "no solutions", "empty set", "the empty set"}) {
+    if (said == none) reading.root = tree.add(Kind::kSet);
+  }
+}
+
 class Judgement {
  public:
   Judgement(std::string_view truth, std::string_view prediction, const Options& options)
@@ -142,8 +155,10 @@ class Judgement {
     Tree tree;
     Tokens truth_tokens;
     Tokens prediction_tokens;
-    const Reading wanted = read_answer(truth_, short_units, truth_tokens, tree);
-    const Reading given = read_answer(prediction_, short_units, prediction_tokens, tree);
+    Reading wanted = read_answer(truth_, short_units, truth_tokens, tree);
+    Reading given = read_answer(prediction_, short_units, prediction_tokens, tree);
+    read_set_in_words(tree, truth_, wanted, given);
+    read_set_in_words(tree, prediction_, given, wanted);
     short_unit_ = wanted.short_unit || given.short_unit;
     not_a_number_ = wanted.reason == kNotANumber || given.reason == kNotANumber;
     Comparison result{false, {}, wanted.parsed(), given.parsed()};
@@ -198,7 +213,9 @@ Comparison compare_answers(std::string_view truth, std::string_view prediction, 
   if (is_doubled(truth)) return compare_answers(undoubled(truth), prediction, options);
   if (is_doubled(prediction)) return compare_answers(truth, undoubled(prediction), options);
   if (const Choice wanted = choice(truth); !wanted.letter.empty()) {
-    return compare_answers(wanted.letter, prediction, options);
+    const Comparison by_letter = compare_answers(wanted.letter, prediction, options);
+    const bool has_letter = !choice(prediction).letter.empty() || wanted.content == wanted.letter;
+    return by_letter.equal || has_letter ? by_letter : compare_answers(wanted.content, prediction, options);
   }
   if (const Choice given = choice(prediction); !given.letter.empty()) {
     const std::string said = words(truth);

@@ -91,7 +91,7 @@ class Lexer {
     if (is_space(c)) {
       spaced_ = true;
       ++at_;
-    } else if (is_digit(c) || (c == '.' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1]))) {
+    } else if (is_digit(c) || (c == '.' && begins_fraction())) {
       number();
     } else if (is_letter(c)) {
       letters();
@@ -102,6 +102,13 @@ class Lexer {
     } else {
       sign();
     }
+  }
+
+  // Whether the point here begins a number: .5, .\overline{3}
+  bool begins_fraction() const {
+    const std::string_view behind = text_.substr(at_ + 1);
+    return !behind.empty() && (is_digit(behind.front()) || behind.starts_with("\\overline") ||
+                               behind.starts_with("\\bar") || behind.starts_with("\\dot{"));
   }
 
   void number() {
@@ -121,7 +128,7 @@ class Lexer {
       at_ += kPerCent.size();
       return push({Sign::kPercent});
     }
-    if (word.size() > 1 && spaced_ && may_carry_unit(last_sign()) && is_unit(word)) {
+    if (word.size() > 1 && spaced_ && may_carry_unit(last_sign()) && (is_unit(word) || abbreviates(word, end))) {
       push({Sign::kUnit, 0, false, word});
     } else if (const auto known = word.size() > 1 ? plain_word(word) : std::nullopt) {
       push(*known);
@@ -131,9 +138,17 @@ class Lexer {
     at_ = end;
   }
 
+  // Whether a word that may name a function is a unit, since it has no argument: 5 min. `end`: of the word.
+  bool abbreviates(std::string_view word, std::size_t end) const {
+    if (word != "min" && word != "sec") return false;
+    end = std::min(text_.find_first_not_of(" ~\t\n\r$", end), text_.size());
+    constexpr std::string_view kEnds = ",;.)]}/";
+    return end == text_.size() || kEnds.find(text_[end]) != std::string_view::npos;
+  }
+
   static bool may_carry_unit(Sign sign) {
-    return sign == Sign::kNumber || sign == Sign::kCloseBrace || sign == Sign::kPi || sign == Sign::kUnit ||
-           sign == Sign::kCloseRound;
+    return sign == Sign::kDegrees || sign == Sign::kCircle || sign == Sign::kNumber || sign == Sign::kCloseBrace ||
+           sign == Sign::kPi || sign == Sign::kUnit || sign == Sign::kCloseRound;
   }
 
   // "p.m." behind a number; `end`: of the letters here.

@@ -33,6 +33,8 @@ void Measure::name(std::string_view word) {
     divide();
     name(unit.substr(slash + 1));
   } else if (!unit.empty()) {
+    const bool scale = unit == "celsius" || unit == "fahrenheit";
+    if (scale && !factors_.empty() && factors_.back().first == "degree") factors_.pop_back();
     factors_.emplace_back(unit, sign_ * power_);
     power_ = 1;
   }
@@ -53,7 +55,7 @@ void Measure::read(std::string_view text) {
     } else if (rest.front() == '/') {
       divide();
     } else if (is_digit(rest.front())) {
-      raise(rest.front() - '0');
+      raise(i > 0 && text[i - 1] == '-' ? '0' - rest.front() : rest.front() - '0');
     } else if (rest.starts_with(kSquare) || rest.starts_with(kCube)) {
       raise(rest.starts_with(kSquare) ? 2 : 3);
     }
@@ -68,16 +70,26 @@ Measure::Factors Measure::sorted() const {
 }
 
 bool Measure::like(const Measure& other) const {
-  for (const auto& [any, given] : {std::pair(this, &other), std::pair(&other, this)}) {
-    const Factors& factors = any->factors_;
-    if (factors.size() != 1 || factors[0].first != kAnyUnit) continue;
-    return factors[0].second == 1 || (given->factors_.size() == 1 && given->factors_[0].second == factors[0].second);
+  const auto any_power = [](const Measure& one) {
+    return one.factors_.size() == 1 && one.factors_[0].first == kAnyUnit ? one.factors_[0].second : 0;
+  };
+  const int here = any_power(*this);
+  const int there = any_power(other);
+  if (here == 1 || there == 1) return true;
+  if (here != 0 || there != 0) {
+    return factors_.size() == 1 && other.factors_.size() == 1 && factors_[0].second == other.factors_[0].second;
   }
   return sorted() == other.sorted();
 }
 
 bool fit(const std::vector<Measure>& a, const std::vector<Measure>& b) {
-  return a.size() < b.size() ? among(a, b) : among(b, a);
+  if (!(a.size() < b.size() ? among(a, b) : among(b, a))) return false;
+  // 3 m, 4 cm are not 3 cm, 4 m.
+  return std::ranges::all_of(a, [&](const Measure& one) {
+    const auto same = [&](const Measure& other) { return one.value() == other.value(); };
+    return one.value().empty() || std::ranges::none_of(b, same) ||
+           std::ranges::any_of(b, [&](const Measure& other) { return same(other) && one.like(other); });
+  });
 }
 
 }  // namespace math_answers

@@ -17,6 +17,10 @@ class Measure {
   void raise(int exponent);
   void divide() { sign_ = -1; }
 
+  /// What it is the unit of, as written: the number before it.
+  void measures(std::string_view value) { value_ = value; }
+  std::string_view value() const { return value_; }
+
   bool empty() const { return factors_.empty(); }
   /// Whether both are the same unit; "units", "square units" are of any kind.
   bool like(const Measure& other) const;
@@ -26,6 +30,7 @@ class Measure {
   Factors sorted() const;
 
   Factors factors_;
+  std::string_view value_;
   int power_ = 1;  // of the unit to come: 2 behind "square"
   int sign_ = 1;
 };

@@ -7,8 +7,22 @@ namespace math_answers {
 namespace {
 
 // Whether every letter of a numeral is a digit of its base: A of A5_{11}. Capitals, as 3a_{12} is three times a_{12}.
-bool letters_fit(std::string_view digits, int base) {
-  return std::ranges::all_of(digits, [&](char c) { return !is_letter(c) || (c <= 'Z' && c - 'A' + 10 < base); });
+// `any_case`: small letters too.
+bool letters_fit(std::string_view digits, int base, bool any_case) {
+  return std::ranges::all_of(digits, [&](char c) {
+    return is_digit(c) || (is_letter(c) && (any_case || c <= 'Z') && to_lower(c) - 'a' + 10 < base);
+  });
+}
+
+// The bases that are spelled out.
+std::string_view number_in_words(std::string_view word) {
+  constexpr std::pair<std::string_view, std::string_view> kNumbers[] = {
+      {"two", "2"},   {"three", "3"}, {"four", "4"}, {"five", "5"},    {"six", "6"},     {"seven", "7"},
+      {"eight", "8"}, {"nine", "9"},  {"ten", "10"}, {"twelve", "12"}, {"sixteen", "16"}};
+  for (const auto& [name, digits] : kNumbers) {
+    if (word == name) return digits;
+  }
+  return {};
 }
 
 int to_int(std::string_view digits) {
@@ -69,14 +83,16 @@ Place Parser::base_numeral() {
     has_digits = has_digits || tokens_[end].text.find_first_of("0123456789") != std::string_view::npos;
     has_letters = has_letters || tokens_[end].sign != Sign::kNumber;
   }
-  if (!has_digits || sign_at(end) != Sign::kUnderscore) return kNone;
+  // A word of letters alone is one numeral, single letters are variables.
+  const bool word = end == at_ + 1 && here().sign == Sign::kText && here().text.size() > 1;
+  if (!(has_digits || word) || sign_at(end) != Sign::kUnderscore) return kNone;
   const std::size_t begin = at_;
   at_ = end;
   const std::string_view base = this->base();
   bool fits = base.size() < 3 && to_int(base) > 1;
   for (std::size_t i = begin; i < end; ++i) {
     pieces.push_back(tree_.add(Kind::kText, 0, tokens_[i].text));
-    fits = fits && (!has_letters || letters_fit(tokens_[i].text, to_int(base)));
+    fits = fits && (!has_letters || letters_fit(tokens_[i].text, to_int(base), word));
   }
   if (!fits && has_letters) {
     at_ = begin;
@@ -88,15 +104,38 @@ Place Parser::base_numeral() {
   return numeral;
 }
 
-// The number behind an underscore; empty, and nothing is read, if there is none.
+// (2F)_{16}, (FF)_{16}: digits with letters among them in brackets.
+Place Parser::bracketed_numeral() {
+  std::size_t close = at_ + 1;
+  bool has_letters = false;
+  for (; sign_at(close) == Sign::kNumber || sign_at(close) == Sign::kLetter || sign_at(close) == Sign::kText; ++close) {
+    if (close > at_ + 1 && tokens_[close].spaced) return kNone;
+    has_letters = has_letters || tokens_[close].sign != Sign::kNumber;
+  }
+  if (!has_letters || sign_at(close) != Sign::kCloseRound || sign_at(close + 1) != Sign::kUnderscore) return kNone;
+  const std::size_t begin = std::exchange(at_, close + 1);
+  const std::string_view base = this->base();
+  std::vector<Place> pieces;
+  for (std::size_t i = begin + 1; i < close; ++i) {
+    if (!letters_fit(tokens_[i].text, to_int(base), true)) throw Unreadable{"a digit beyond its base"};
+    pieces.push_back(tree_.add(Kind::kText, 0, tokens_[i].text));
+  }
+  const Place numeral = tree_.add(Kind::kBaseNumeral, pieces);
+  tree_[numeral].text = base;
+  return numeral;
+}
+
+// The number behind an underscore, also as a word; empty, and nothing is read, if there is none.
 std::string_view Parser::base() {
   std::size_t digits = at_ + 1;
   const bool braced = sign_at(digits) == Sign::kOpenBrace;
   digits += braced;
-  if (sign_at(digits) != Sign::kNumber || !all_digits(tokens_[digits].text)) return {};
   if (braced && sign_at(digits + 1) != Sign::kCloseBrace) return {};
+  const bool spelled = sign_at(digits) == Sign::kText;
+  const std::string_view base = spelled ? number_in_words(tokens_[digits].text) : tokens_[digits].text;
+  if ((!spelled && sign_at(digits) != Sign::kNumber) || base.empty() || !all_digits(base)) return {};
   at_ = digits + (braced ? 2 : 1);
-  return tokens_[digits].text;
+  return base;
 }
 
 Place Parser::letter() {
@@ -159,6 +198,7 @@ Place Parser::braces() {
 
 // (1,2) a pair; (1,2] an interval; (x+1) brackets around one value; (101)_2 a numeral.
 Place Parser::group() {
+  if (const Place found = bracketed_numeral(); found != kNone) return found;
   const bool low_closed = sign() == Sign::kOpenSquare;
   ++at_;
   const int bars = std::exchange(bars_, 0);
@@ -212,10 +252,18 @@ Place Parser::set() {
   expect(Sign::kOpenSet);
   if (take(Sign::kCloseSet)) return tree_.add(Kind::kSet);
   const int bars = std::exchange(bars_, 0);
-  const std::vector<Place> inner = elements(true);
+  Place found;
+  if (const std::size_t behind = condition_at(at_); behind > 0) {
+    const Place variable = tree_.add(Kind::kSymbol, 0, here().text);
+    at_ = behind;
+    found = condition(variable);
+  } else {
+    const std::vector<Place> inner = elements(true);
+    expect(Sign::kCloseSet);
+    found = tree_.add(Kind::kSet, inner);
+  }
   bars_ = bars;
-  expect(Sign::kCloseSet);
-  return tree_.add(Kind::kSet, inner);
+  return found;
 }
 
 // |x| and rounded values; |A| is a determinant.

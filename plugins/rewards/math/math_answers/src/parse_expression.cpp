@@ -37,8 +37,10 @@ Place Parser::terms() {
         break;
       case Sign::kMinus: {
         ++at_;
-        const Place right = tree_.add(Kind::kNegate, product(false));
-        left = tree_.add(Kind::kSum, left, right);
+        const Place right = product(false);
+        const bool sets = tree_.kind(left) == Kind::kReals && tree_.kind(right) != Kind::kNumber;
+        left = sets ? tree_.add(Kind::kDifference, left, right)
+                    : tree_.add(Kind::kSum, left, tree_.add(Kind::kNegate, right));
         break;
       }
       case Sign::kPlusMinus:

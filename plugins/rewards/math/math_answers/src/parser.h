@@ -65,6 +65,7 @@ class Parser {
   Place symbol(Place at);
   Place number();
   Place base_numeral();
+  Place bracketed_numeral();
   Place numeral(const std::vector<Place>& pieces);
   std::string_view base();
   Place call(std::string_view name);
@@ -75,6 +76,12 @@ class Parser {
   Place between(Kind kind, Sign close);
   Place root();
   std::vector<Place> elements(bool spread_signs);
+
+  // parse_condition.cpp
+  std::size_t condition_at(std::size_t begin) const;
+  Place condition(Place variable);
+  Place region(Place variable, Place said);
+  Place half_line(Place bound, Relation relation, bool turned);
 
   // parse_function.cpp
   Place function();

@@ -24,7 +24,7 @@ bool closes(Sign sign) {
 
 bool ends_value(Sign sign) {
   return closes(sign) || sign == Sign::kNumber || sign == Sign::kLetter || sign == Sign::kSymbol || sign == Sign::kPi ||
-         sign == Sign::kClose;
+         sign == Sign::kClose || sign == Sign::kPercent || sign == Sign::kDegrees || sign == Sign::kCircle;
 }
 
 bool drop_end(List& list) {
@@ -80,26 +80,51 @@ void drop_phantoms(List& list) {
   list = kept;
 }
 
+// "5 or more" is another answer than 5.
+bool goes_on(std::string_view text) { return text.starts_with("or ") || text.starts_with("and "); }
+
 bool is_unit_token(const Token& token) {
-  return token.sign == Sign::kUnit || (token.sign == Sign::kText && token.detail == 0 && !multiplies(token.text));
+  return token.sign == Sign::kUnit ||
+         (token.sign == Sign::kText && token.detail == 0 && !multiplies(token.text) && !goes_on(token.text));
 }
 
-// Behind an exponent of a unit, ^2 or ^{2}.
+// Behind an exponent of a unit, ^2 or ^{-2}.
 std::size_t skip_exponent(const List& list, std::size_t i) {
   if (sign_at(list, i) != Sign::kCaret) return i;
   if (sign_at(list, i + 1) == Sign::kNumber) return i + 2;
-  const bool braced = sign_at(list, i + 1) == Sign::kOpenBrace && sign_at(list, i + 2) == Sign::kNumber &&
-                      sign_at(list, i + 3) == Sign::kCloseBrace;
-  return braced ? i + 4 : i;
+  if (sign_at(list, i + 1) != Sign::kOpenBrace) return i;
+  const std::size_t digit = i + 2 + (sign_at(list, i + 2) == Sign::kMinus ? 1 : 0);
+  return sign_at(list, digit) == Sign::kNumber && sign_at(list, digit + 1) == Sign::kCloseBrace ? digit + 2 : i;
 }
 
-// Behind the unit that begins at `i`: words, exponents, slashes between words. `i` if none does.
+std::size_t skip_unit(const List& list, std::size_t i);
+
+// Behind the braces at `i` with nothing but a unit in them; `i` if there are none.
+std::size_t skip_braced_unit(const List& list, std::size_t i) {
+  if (sign_at(list, i) != Sign::kOpenBrace) return i;
+  const std::size_t end = skip_unit(list, i + 1);
+  return end > i + 1 && sign_at(list, end) == Sign::kCloseBrace ? end + 1 : i;
+}
+
+// Behind a fraction of units, \frac{km}{h}; `i` if none begins there.
+std::size_t skip_unit_fraction(const List& list, std::size_t i) {
+  if (sign_at(list, i) != Sign::kFraction) return i;
+  const std::size_t below = skip_braced_unit(list, i + 1);
+  if (below == i + 1) return i;
+  const std::size_t end = skip_braced_unit(list, below);
+  return end > below ? end : i;
+}
+
+// Behind the unit that begins at `i`: words, exponents, slashes and points between words, fractions. `i` if none does.
 std::size_t skip_unit(const List& list, std::size_t i) {
   std::size_t end = i;
   for (std::size_t next = i;;) {
-    if (is_unit_token(list[next])) {
+    const Sign here = sign_at(list, next);
+    if (const std::size_t behind = skip_unit_fraction(list, next); behind > next) {
+      end = next = behind;
+    } else if (here != Sign::kEnd && is_unit_token(list[next])) {
       end = next = skip_exponent(list, next + 1);
-    } else if (end > i && (sign_at(list, next) == Sign::kSlash || sign_at(list, next) == Sign::kFullStop)) {
+    } else if (end > i && (here == Sign::kSlash || here == Sign::kTimes || here == Sign::kFullStop)) {
       ++next;
     } else {
       return end;
@@ -111,10 +136,24 @@ Measure measure_between(const List& list, std::size_t begin, std::size_t end) {
   Measure measure;
   for (std::size_t i = begin; i < end; ++i) {
     if (is_unit_token(list[i]) || list[i].sign == Sign::kLetter) measure.read(list[i].text);
-    if (list[i].sign == Sign::kSlash) measure.divide();
-    if (list[i].sign == Sign::kNumber && list[i].text.size() == 1) measure.raise(list[i].text.front() - '0');
+    if (list[i].sign == Sign::kSlash || (list[i].sign == Sign::kOpenBrace && list[i - 1].sign == Sign::kCloseBrace)) {
+      measure.divide();
+    }
+    if (list[i].sign == Sign::kNumber && list[i].text.size() == 1) {
+      const int exponent = list[i].text.front() - '0';
+      measure.raise(list[i - 1].sign == Sign::kMinus ? -exponent : exponent);
+    }
   }
+  if (begin > 0) measure.measures(list[begin - 1].text);
   return measure;
+}
+
+// C and F behind a degree sign.
+bool is_scale(const List& list, std::size_t i) {
+  if (i == 0 || list[i].sign != Sign::kLetter || (list[i].text != "C" && list[i].text != "F")) return false;
+  const Sign before = list[i - 1].sign;
+  return before == Sign::kDegrees || before == Sign::kCircle ||
+         (before == Sign::kCloseBrace && i > 1 && list[i - 2].sign == Sign::kCircle);
 }
 
 void keep(Measure measure, std::vector<Measure>& measures) {
@@ -138,8 +177,9 @@ void find_marks(const Tokens& tokens, std::vector<Measure>& measures) {
 void drop_units(List& list, std::vector<Measure>& measures) {
   List kept;
   for (std::size_t i = 0; i < list.size(); ++i) {
-    if (!kept.empty() && ends_value(kept.back().sign) && is_unit_token(list[i])) {
-      const std::size_t behind = skip_unit(list, i);
+    const std::size_t scale = is_scale(list, i) ? i + 1 : i;
+    const std::size_t behind = std::max(scale, skip_unit(list, i));
+    if (!kept.empty() && ends_value(kept.back().sign) && behind > i) {
       const Sign next = sign_at(list, behind);
       if (next == Sign::kEnd || is_separator(next) || closes(next) || next == Sign::kRelation ||
           next == Sign::kAmpersand || next == Sign::kRowEnd) {
@@ -194,10 +234,13 @@ bool tidy(Tokens& tokens, ShortUnits short_units, std::vector<Measure>& measures
   for (int i = 0; i < kWrappings && (drop_end(list) || drop_braces(list) || drop_start(list)); ++i) continue;
   const auto has = [&](auto wanted) { return std::ranges::any_of(list, wanted, &Token::sign); };
   if (has([](Sign sign) { return sign == Sign::kPhantom; })) drop_phantoms(list);
-  if (has([](Sign sign) { return sign == Sign::kText || sign == Sign::kUnit; })) {
+  if (has([](Sign sign) {
+        return sign == Sign::kText || sign == Sign::kUnit || sign == Sign::kDegrees || sign == Sign::kCircle;
+      })) {
     drop_units(list, measures);
     drop_end(list);
   }
+  rewrite_notations(tokens);
   if (has(is_separator)) merge_separators(list);
   find_marks(tokens, measures);
   return short_units == ShortUnits::kDrop && drop_short_unit(list, measures);

@@ -26,6 +26,9 @@ struct Reading {
 /// Read one answer into `tree`, whose nodes refer to `text` and `tokens`.
 Reading read_answer(std::string_view text, ShortUnits short_units, Tokens& tokens, Tree& tree);
 
+/// Rewrite other notations as the usual ones: ]2, 5[ as (2, 5), (1, 2) U (3, 4), systems of equations as lists.
+void rewrite_notations(Tokens& tokens);
+
 /// Whether every backslash of `text` is doubled, as in JSON that was never read: \\frac{1}{2}.
 bool is_doubled(std::string_view text);
 

@@ -211,12 +211,14 @@ class Reader {
   Place product(Place a, Place b) { return tree_.add(Kind::kProduct, tree_.share(a), tree_.share(b)); }
   Place quotient(Place a, Place b) { return tree_.add(Kind::kQuotient, tree_.share(a), tree_.share(b)); }
 
-  // "x < -1 or x > 1", "x > 2 and x < 5".
+  // "x < -1 or x > 1", "x > 2 and x < 5", "(1, 2) or (3, 4)".
   std::optional<RealSet> inequalities(Place at) {
     const bool all_hold = tree_[at].detail == kJoinedByAnd;
     std::optional<RealSet> result;
     for (const Place one : tree_.children(at)) {
-      const auto next = tree_.kind(one) == Kind::kRelation ? read(one) : std::nullopt;
+      const bool interval = tree_.kind(one) == Kind::kInterval || tree_.kind(one) == Kind::kTuple;
+      const bool counts = tree_.kind(one) == Kind::kRelation || (interval && tree_[at].detail == kJoinedByOr);
+      const auto next = counts ? read(one) : std::nullopt;
       if (!next) return std::nullopt;
       result = result ? combine(*result, *next, all_hold ? Operation::kIntersection : Operation::kUnion) : *next;
     }

@@ -38,7 +38,7 @@ enum class Kind : std::uint8_t {
   kSet,
   kList,  ///< elements separated at the outermost level; detail: 1 if joined by "and", 2 if by "or"
   kUnion,
-  kIntersection,
+  kIntersection,  ///< detail: kFromCondition for what {x | ...} describes
   kDifference,
   kReals,
   kMatrix,  ///< children: rows
@@ -53,6 +53,7 @@ constexpr std::uint8_t kLowClosed = 1;
 constexpr std::uint8_t kHighClosed = 2;
 constexpr std::uint8_t kJoinedByAnd = 1;
 constexpr std::uint8_t kJoinedByOr = 2;
+constexpr std::uint8_t kFromCondition = 1;
 
 /// The place of a node in a tree; kNone: no node.
 using Place = std::int16_t;

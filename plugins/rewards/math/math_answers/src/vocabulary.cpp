@@ -37,7 +37,7 @@ constexpr Group kCommands[] = {
      "lambda mu nu omega phi psi rho sigma tau theta upsilon varepsilon=epsilon varphi=phi varpi varrho=rho "
      "varsigma=sigma vartheta=theta xi zeta aleph angle bot ell hbar parallel perp square star top triangle"},
     {Sign::kAccent, 0, "bar=overline dot hat overline overrightarrow tilde vec widehat widetilde"},
-    {Sign::kTextCommand, 0, "hbox mathrm mathsf mbox operatorname text textnormal textrm textsf texttt textup"},
+    {Sign::kTextCommand, 0, "hbox mathrm mathsf mbox operatorname mathtt text textnormal textrm textsf texttt textup"},
     {Sign::kTextCommand, 1, "bm boldsymbol emph mathbf mathcal mathit mathnormal textbf textit underline"},
     {Sign::kBlackboard, 0, "mathbb"},
     {Sign::kPhantom, 0, "hphantom phantom vphantom"},
@@ -98,7 +98,7 @@ constexpr Group kWords[] = {
     {Sign::kFunction, 0, kFunctionWords},
     {Sign::kRoot, 1, "sqrt"},
     {Sign::kPi, 0, "pi"},
-    {Sign::kInfinity, 0, "inf infinity infty"},
+    {Sign::kInfinity, 0, "inf infinity infty Inf Infinity INF"},
     {Sign::kDegrees, 0, "deg degree degrees"},
     {Sign::kPercent, 0, "pct percent percentage"},
     {Sign::kNotANumber, 0, "nan NaN NAN Nan"},

@@ -41,6 +41,29 @@ bool take_text_command(std::string_view& text) {
   return false;
 }
 
+// The word before the letter in "Option B".
+bool take_title(std::string_view& text) {
+  for (const std::string_view title :
+       {"Option", "option", "Choice", "choice", "Answer:", "answer:", "Answer", "answer"}) {
+    if (take(text, title)) return true;
+  }
+  return false;
+}
+
+bool begins_value(std::string_view text) {
+  const char first = text.front();
+  return is_letter(first) || first == '\\' || first == '-' || first == '(' || first == '[';
+}
+
+// Whether another letter follows: (B) and (C).
+bool joins_another(std::string_view text) {
+  for (const std::string_view joint : {"\\text{ and", "\\text{ or", "\\text{and", "\\text{or", "and ", "or "}) {
+    if (text.starts_with(joint)) return true;
+  }
+  const bool letter_in_brackets = text.size() > 2 && text[0] == '(' && is_letter(text[1]) && text[2] == ')';
+  return letter_in_brackets || choice(text).letter.size() == 1;
+}
+
 }  // namespace
 
 bool is_doubled(std::string_view text) {
@@ -67,30 +90,41 @@ std::string undoubled(std::string_view text) {
   return kept;
 }
 
-// Without a command around it the letter needs a space behind, and a number: (B) 12. Otherwise it is a variable.
+// Without a command around it the letter needs a sign behind it, a space, and a number: (B) 12. Otherwise it is a
+// variable.
 Choice choice(std::string_view text) {
   take_spaces(text);
   const bool closed = text.starts_with('$') && text.ends_with('$') && text.size() > 1;
   if (closed) text = text.substr(1, text.size() - 2);
   take_spaces(text);
-  const bool styled = take_text_command(text);
+  bool styled = take_text_command(text);
   take_spaces(text);
+  const bool named = take_title(text);
+  bool open = styled;  // the braces of a command
+  if (named && take_spaces(text) && open && take(text, "}")) open = false;
+  if (named && !open && take_text_command(text)) open = styled = true;
   const bool bracket = take(text, "(");
   if (text.empty() || text.front() < 'A' || text.front() > 'Z') return {};
   const std::string_view letter = text.substr(0, 1);
   text.remove_prefix(1);
-  if (bracket ? !take(text, ")") : !(take(text, ")") || (styled && (take(text, ".") || take(text, ":"))))) return {};
-  const bool spaced = take_spaces(text);
-  if (styled && !take(text, "}")) return {};
-  if (!(take_spaces(text) || spaced || styled) || text.empty()) return {};
-  const char first = text.front();
-  const bool value = is_digit(first) || first == '$' || (styled && (is_letter(first) || first == '\\' || first == '-'));
-  if (!value || text.starts_with("\\text{ and") || text.starts_with("\\text{ or") || text.starts_with("and ") ||
-      text.starts_with("or ") || text.starts_with("\\text{and") || text.starts_with("\\text{or") ||
-      choice(text).letter.size() == 1) {
-    return {};
+  const std::string_view behind = text;
+  const bool marked = take(text, ")") || (!bracket && (take(text, ".") || take(text, ":")));
+  if (bracket && !marked) return {};
+  bool spaced = take_spaces(text);
+  const bool braced = open && take(text, "}");
+  if (named && text.empty() && braced == open) return {letter, letter};
+  if (open && !braced) {
+    // \text{(B) 12}: everything is in the braces.
+    if (!marked || !spaced || !text.ends_with('}') || text.find('{') != std::string_view::npos) return {};
+    text.remove_suffix(1);
   }
-  return {letter, text};
+  spaced = take_spaces(text) || spaced;
+  if (text.empty() || !(spaced || styled)) return {};
+  const bool number = is_digit(text.front()) || text.front() == '$' || text.starts_with("\\$");
+  if (!marked && !(braced && number && spaced)) return {};
+  if (!marked && behind.front() != '}') return {};
+  if (!number && !(styled && begins_value(text))) return {};
+  return joins_another(text) ? Choice() : Choice{letter, text};
 }
 
 }  // namespace math_answers
