@@ -13,7 +13,9 @@ namespace drift {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
+using testing::StartsWith;
 
 class Checkpoint : public testing::Test {
  protected:
@@ -185,6 +187,14 @@ TEST_F(Checkpoint, WritesAPageThatReplaysTheResponses) {
   const auto nowhere = generate(std::string(kPrompt) + " --html no/such/folder.html");
   EXPECT_EQ(nowhere.status, 1);
   EXPECT_EQ(nowhere.output, "");
+}
+
+TEST_F(Checkpoint, LeavesNoPageBehindThatAnInterruptCutOff) {
+  const auto cut =
+      test::run_command("cd " + runs_->path().string() + " && timeout -s INT 2 " + test::program().string() +
+                        " generate a/checkpoints/last --token-ids 6,5,5,5,4" + " --samples 6000 --html cut.html");
+  for (const auto& entry : std::filesystem::directory_iterator(runs_->path()))
+    EXPECT_THAT(entry.path().filename().string(), Not(StartsWith(".cut.html"))) << cut.error;
 }
 
 TEST_F(Checkpoint, IsShownInPlaceWhileItWrites) {

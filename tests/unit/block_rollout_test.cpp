@@ -190,6 +190,12 @@ TEST_F(BlockRolloutTest, SettingsThatContradictEachOtherAreRefused) {
   EXPECT_THROW(test::create<Rollout>("block", "block",
                                      settings({{"unsure_ids", std::vector<std::int64_t>{3}}, {"remasking", "margin"}})),
                Error);
+  EXPECT_THROW(
+      test::create<Rollout>("block", "block",
+                            settings({{"unsure_ids", std::vector<std::int64_t>{3}}, {"confidence_of", "draw"}})),
+      Error);
+  EXPECT_THROW(test::create<Rollout>("block", "block", settings({{"early_stop", true}, {"quirks", "llada"}})), Error);
+  EXPECT_THROW(test::create<Rollout>("block", "block", settings({{"top_p", 0.0}})), Error);
   EXPECT_THROW(generate(model, prompts(1, 1), settings({{"forbidden_ids", std::vector<std::int64_t>{kVocabulary}}})),
                Error);
 }
