@@ -222,7 +222,7 @@ TEST_F(Checkpoint, AnswersAnItemInTheWordsOfItsTask) {
 
 TEST_F(Checkpoint, WithoutARunSaysThatItNeedsOnesFile) {
   const std::string model = (test::source_dir() / "assets/sudoku-llada").string();
-  for (const std::string command : {"eval " + model, "generate " + model + " --prompt x"}) {
+  for (const std::string& command : {"eval " + model, "generate " + model + " --prompt x"}) {
     const auto result = runs_->drift(command);
     EXPECT_EQ(result.status, 1);
     EXPECT_THAT(result.error, HasSubstr("no run made the checkpoint"));

@@ -43,6 +43,7 @@ BlockSettings random_settings(const RandomStream& random) {
   settings.horizon = pick(0, 2);
   settings.early_stop = pick(false, true);
   settings.pad_penalty = pick(1.0, 3.0);
+  settings.order_temperature = pick(0.0, 0.5);
   settings.top_p = pick(1.0, 0.9);
   settings.top_k = pick(0, 0, 20);
   settings.confidence_of = pick(ConfidenceOf::kLogits, ConfidenceOf::kDraw);

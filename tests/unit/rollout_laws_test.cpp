@@ -59,6 +59,7 @@ Settings block_settings(const RandomStream& random) {
           {"temperature", any_of(Numbers{0.0, 1.0, 1.3}, random, 8)},
           {"top_p", any_of(Numbers{1.0, 0.9}, random, 12)},
           {"top_k", any_of(Integers{0, 0, 20}, random, 14)},
+          {"order_temperature", any_of(Numbers{0.0, 0.5}, random, 19)},
           {"confidence_of", confidence_of},
           {"cache", cache},
           {"guidance", cache == "none" ? any_of(Numbers{0, 0.7}, random, 15) : 0.0},
@@ -236,10 +237,8 @@ TEST_P(RolloutLaws, TheOrderOfPromptsDoesNotMatter) {
   for_settings(20, [&](Settings settings) {
     settings["temperature"] = 0.0;  // draws depend on a response's number
     if (settings.contains("remasking")) settings["remasking"] = "low_confidence";
-    if (settings.contains("order")) {
-      settings["order"] = "entropy";
-      settings["order_temperature"] = 0.0;
-    }
+    if (settings.contains("order")) settings["order"] = "entropy";
+    settings["order_temperature"] = 0.0;
     const auto whole = generate(settings, prompts);
     const Prompts reversed = {prompts.tokens_BP.flip(0), prompts.mask_BP, prompts.group_B.flip(0)};
     const auto other = generate(settings, reversed);

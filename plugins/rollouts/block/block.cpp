@@ -60,6 +60,9 @@ BlockRollout::BlockRollout(Parameters& parameters) {
   settings_.steps =
       parameters("steps", 0, "static: forwards for the entire response; 0 = one token per forward", at_least(0));
   settings_.remasking = parameters("remasking", kRemasking, Remasking::kLowConfidence, "which positions stay masked");
+  settings_.order_temperature =
+      parameters("order_temperature", 0.0, "static: positions are drawn by softmax(confidence / this); 0 = the surest",
+                 at_least(0));
   settings_.confidence_of =
       parameters("confidence_of", kConfidenceOf, ConfidenceOf::kLogits,
                  "confidence by the raw logits, or by what is drawn from: after temperature, top_p and top_k");
