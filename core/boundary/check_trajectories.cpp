@@ -13,10 +13,14 @@ namespace drift {
 namespace {
 
 constexpr const char* kTrajectoriesHint = "drift/trajectories.h says what each field holds";
+constexpr const char* kIdsHint =
+    "only `drift rollout verify` takes such a response, of a rollout that imitates an original; in another rollout it "
+    "is a mistake";
 constexpr double kRounding = 1e-3;  // of a log-probability that is 0
 
 /// @throws Error with the first place where `wrong_BL` holds, and the value there.
-void require_nowhere(const at::Tensor& wrong_BL, const at::Tensor& values_BL, const std::string& what) {
+void require_nowhere(const at::Tensor& wrong_BL, const at::Tensor& values_BL, const std::string& what,
+                     const char* hint = kTrajectoriesHint) {
   if (!wrong_BL.any().item<bool>()) return;
   const std::int64_t place = wrong_BL.flatten().to(at::kInt).argmax().item<std::int64_t>();
   const std::int64_t length = wrong_BL.dim() == 2 ? wrong_BL.size(1) : 1;
@@ -25,7 +29,7 @@ void require_nowhere(const at::Tensor& wrong_BL, const at::Tensor& values_BL, co
                                                                      : std::to_string(value.item<std::int64_t>());
   throw Error(what + ": " + number + " at position " + std::to_string(place % length) + " of response " +
                   std::to_string(place / length),
-              kTrajectoriesHint);
+              hint);
 }
 
 }  // namespace
@@ -71,10 +75,10 @@ void check_trajectories(const RolloutInput& input, std::int64_t length, Trajecto
 void check_written_ids(const ModelTraits& traits, const Trajectories& made) {
   if (made.tokens_BL.numel() == 0) return;
   const at::Tensor& tokens_BL = made.tokens_BL;
-  require_nowhere(tokens_BL == traits.mask_id, tokens_BL, "`tokens_BL` still holds the mask token");
+  require_nowhere(tokens_BL == traits.mask_id, tokens_BL, "`tokens_BL` still holds the mask token", kIdsHint);
   for (const auto& [begin, end] : traits.forbidden_output_ids) {
     require_nowhere((tokens_BL >= begin) & (tokens_BL < end), tokens_BL,
-                    "`tokens_BL` holds an id that the model forbids in responses");
+                    "`tokens_BL` holds an id that the model forbids in responses", kIdsHint);
   }
   require_nowhere(made.valid_BL != (tokens_BL != traits.pad_id), tokens_BL,
                   "`valid_BL` must be true where a token is not padding, and false where it is");

@@ -1,4 +1,5 @@
 #include <core/cli/command.h>
+#include <core/cli/load_run.h>
 #include <core/config/nearest.h>
 
 #include <boost/program_options.hpp>
@@ -100,7 +101,9 @@ std::string OptionList::describe() const {
 
 void OptionList::parse(const Command& command, const std::vector<std::string>& words) const {
   const std::string own = "`drift " + command.name + "`", more = "    (drift " + command.name + " --help)";
-  const std::string hint = "for example: drift " + command.example.substr(command.example.rfind('\n') + 1);
+  const auto hint = [&] {
+    return "for example: drift " + with_installed_names(command.example.substr(command.example.rfind('\n') + 1));
+  };
   const auto known = described(options_);
   po::parsed_options parsed(&known);
   try {
@@ -113,7 +116,7 @@ void OptionList::parse(const Command& command, const std::vector<std::string>& w
     const std::string unknown = error.get_option_name();
     throw UsageError("unknown option `" + unknown + "` of " + own, name_hint(unknown, names, "options") + more);
   } catch (const po::error& error) {
-    throw UsageError(own + ": " + error.what(), hint + more);
+    throw UsageError(own + ": " + error.what(), hint() + more);
   }
 
   std::set<std::string> given;
@@ -123,7 +126,7 @@ void OptionList::parse(const Command& command, const std::vector<std::string>& w
     if (word.position_key >= 0) {
       const bool more = arguments_given == arguments_.size();
       if (more && (arguments_.empty() || !arguments_.back().repeats))
-        throw UsageError(own + " has no use for `" + value + "`", hint);
+        throw UsageError(own + " has no use for `" + value + "`", hint());
       arguments_[more ? arguments_given - 1 : arguments_given++].take(value);
       continue;
     }
@@ -133,10 +136,10 @@ void OptionList::parse(const Command& command, const std::vector<std::string>& w
     option->take(value);
   }
   if (arguments_given < arguments_.size() && arguments_[arguments_given].required)
-    throw UsageError(own + " expects " + arguments(), hint);
+    throw UsageError(own + " expects " + arguments(), hint());
   for (const Option& option : options_) {
     if (option.required && !given.contains(option.name))
-      throw UsageError(own + " expects --" + option.name + (option.value.empty() ? "" : " " + option.value), hint);
+      throw UsageError(own + " expects --" + option.name + (option.value.empty() ? "" : " " + option.value), hint());
   }
 }
 

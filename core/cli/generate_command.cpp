@@ -187,8 +187,8 @@ int generate(const GenerateOptions& options) {
   const auto rollout = create_component<Rollout>(run.plugins->registry, config, "rollout");
   const std::int64_t length = rollout->response_length();
   Answered answered{read_prompts(options.source, run, tokenizer, traits, length), options.samples, {}};
-  std::optional<AtomicFile> page;
-  if (!options.html.empty()) page.emplace(options.html);
+  // Whether the page can be written shows before the work. The file is made after it, so that Ctrl-C leaves none.
+  if (!options.html.empty()) const AtomicFile tried(options.html);
   const auto model = open_model(run.plugins->registry, config, folder);
 
   std::vector<std::vector<std::int64_t>> ids;
@@ -214,10 +214,8 @@ int generate(const GenerateOptions& options) {
   if (live) live->finish(answered.made);
   if (options.entropy) answered.entropy_BL = commit_entropies(*model, answered.made);
 
-  if (page) {
-    const std::string html = page_of(answered, policy, tokenizer, options.checkpoint.folder.string());
-    page->write(html.data(), html.size());
-    page->commit();
+  if (!options.html.empty()) {
+    write_file_atomically(options.html, page_of(answered, policy, tokenizer, options.checkpoint.folder.string()));
   }
   for (std::int64_t b = 0; b < answered.responses(); ++b) {
     if (options.json) {

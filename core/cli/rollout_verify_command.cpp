@@ -140,9 +140,10 @@ int compare(const TraceOptions& options) {
   const auto traits = read_model_traits(run.plugins->registry, run.config);
   check_ids(original, traits, where);
   const ReferenceTrace reference = read_reference_trace(options.reference, traits, original.takes_mask);
-  const auto model = open_model(run.plugins->registry, run.config, folder);
   const ComponentEntry* entry = run.plugins->registry.find(ComponentKind::kRollout, original.rollout);
   const auto rollout = make_guarded_original(*entry, run.config.section("rollout"));
+  require_comparable(reference, rollout->response_length(), traits);
+  const auto model = open_model(run.plugins->registry, run.config, folder);
 
   const ModelPolicy policy(*model);
   RolloutInput input;

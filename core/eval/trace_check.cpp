@@ -87,13 +87,22 @@ ReferenceTrace read_reference_trace(const std::filesystem::path& file, const Mod
   return TraceReader(file, traits).read(takes_mask);
 }
 
+void require_comparable(const ReferenceTrace& reference, std::int64_t length, const ModelTraits& traits) {
+  const std::int64_t in_trace = reference.tokens_BL.size(1), prompt = reference.prompts.tokens_BP.size(1);
+  if (length != in_trace) {
+    throw Error("the settings ask for responses of " + std::to_string(length) + " tokens, and the trace has " +
+                std::to_string(in_trace));
+  }
+  if (prompt + length > traits.context_length) {
+    throw Error("prompt and response have " + std::to_string(prompt + length) +
+                    " tokens, which exceeds the model's context of " + std::to_string(traits.context_length),
+                "the trace belongs to another checkpoint, or config.json is not its own");
+  }
+}
+
 std::vector<TraceRow> compare_trace(const Trajectories& made, const ReferenceTrace& reference,
                                     std::optional<std::int64_t> forwards, double tolerance) {
   const std::int64_t rows = reference.tokens_BL.size(0), length = reference.tokens_BL.size(1);
-  if (made.tokens_BL.size(1) != length) {
-    throw Error("the settings ask for responses of " + std::to_string(made.tokens_BL.size(1)) +
-                " tokens, and the trace has " + std::to_string(length));
-  }
   const auto* tokens = made.tokens_BL.const_data_ptr<std::int64_t>();
   const auto* steps = made.step_BL.const_data_ptr<std::int32_t>();
   const auto* logprobs = made.commit_logprob_BL.const_data_ptr<float>();

@@ -27,6 +27,9 @@ struct ReferenceTrace {
 /// @throws Error naming the file, the tensor and what was expected.
 ReferenceTrace read_reference_trace(const std::filesystem::path& file, const ModelTraits& traits, bool takes_mask);
 
+/// @throws Error if a decoder with responses of `length` tokens cannot be compared with the trace
+void require_comparable(const ReferenceTrace& reference, std::int64_t length, const ModelTraits& traits);
+
 /// How far one response is from the trace.
 struct TraceRow {
   std::int64_t first_difference = -1;  ///< of the positions that differ in token or step; -1: none

@@ -30,18 +30,19 @@ for (const replay of document.querySelectorAll('.replay')) {
   const tokens = Array.from(replay.querySelectorAll('[data-step]'));
   const slider = replay.querySelector('input'), button = replay.querySelector('button');
   const output = replay.querySelector('output'), detail = replay.querySelector('.detail'), rest = detail.textContent;
-  const last = Number(slider.max);
+  const last = Number(slider.max), stepOf = token => Number(token.dataset.step);
+  const committed = tokens.filter(token => stepOf(token) >= 0).length;
   let timer = 0;
   const show = forwards => {
     slider.value = forwards;
     let written = 0;
     for (const token of tokens) {
-      const step = Number(token.dataset.step), masked = step >= forwards;
+      const step = stepOf(token), masked = step >= 0 ? step >= forwards : last > forwards;
       token.classList.toggle('masked', masked);
       token.classList.toggle('now', step >= 0 ? step === (last > forwards ? forwards - 1 : last) : false);
-      written += masked ? 0 : 1;
+      written += masked || 0 > step ? 0 : 1;
     }
-    output.textContent = 'forward ' + forwards + ' of ' + last + ', ' + written + ' of ' + tokens.length + ' tokens';
+    output.textContent = 'forward ' + forwards + ' of ' + last + ', ' + written + ' of ' + committed + ' tokens';
   };
   const stop = () => { clearInterval(timer); timer = 0; button.textContent = '▶ play'; };
   button.addEventListener('click', () => {

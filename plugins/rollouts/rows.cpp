@@ -1,5 +1,6 @@
 #include "rows.h"
 
+#include <drift/error.h>
 #include <drift/parallel.h>
 
 #include <ATen/TensorOperators.h>
@@ -22,6 +23,14 @@ std::string state_key(const Prompts& prompts, std::int64_t row, const std::vecto
   std::string key(reinterpret_cast<const char*>(tokens.data()), tokens.size() * sizeof(std::int64_t));
   const std::int64_t group = prompts.group_B.const_data_ptr<std::int64_t>()[row];
   return key.append(reinterpret_cast<const char*>(&group), sizeof group);
+}
+
+void require_in_vocabulary(const std::string& name, const std::vector<std::int64_t>& ids, const ModelTraits& traits) {
+  for (const std::int64_t id : ids) {
+    if (id < traits.vocabulary_size) continue;
+    throw Error("rollout." + name + " names token " + std::to_string(id) + ", and the model's vocabulary has " +
+                std::to_string(traits.vocabulary_size));
+  }
 }
 
 bool is_padded(const Prompts& prompts) { return prompts.mask_BP.defined() && !prompts.mask_BP.all().item<bool>(); }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <drift/model.h>
 #include <drift/trajectories.h>
 
 #include <cstdint>
@@ -17,6 +18,9 @@ std::int64_t workers_for(std::int64_t rows, std::int64_t hidden_size, bool on_cp
 
 /// Equal for rows in the same state: the same prompt, which the responses of a group have, and the same tokens.
 std::string state_key(const Prompts& prompts, std::int64_t row, const std::vector<std::int64_t>& tokens);
+
+/// @throws Error if the parameter `name` of [rollout] has an id that the vocabulary has not
+void require_in_vocabulary(const std::string& name, const std::vector<std::int64_t>& ids, const ModelTraits& traits);
 
 /// Whether some prompt is padded.
 bool is_padded(const Prompts& prompts);

@@ -181,6 +181,14 @@ TEST(CliUsage, EveryCommandNeedsItsArgumentsAndNoMore) {
   }
 }
 
+TEST(CliUsage, ExamplesNameModelsThatAreInstalled) {
+  for (const std::string command : {"model merge", "model verify", "rollout verify"}) {
+    const std::string name = "`drift " + command + "`";
+    expect_mistake(command, name + " expects CHECKPOINT_DIR\n  = for example: drift " + command +
+                                " tests/golden/data/ckpt/dream_a ");
+  }
+}
+
 TEST(CliUsage, MissingAndSuperfluousValuesOfOptions) {
   expect_mistake("train a.toml --seed", "`drift train`: ");
   expect_mistake("train a.toml --seed 1 --seed 2", "`--seed` is given more than once");

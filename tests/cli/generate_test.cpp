@@ -13,7 +13,9 @@ namespace drift {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
+using testing::StartsWith;
 
 class Checkpoint : public testing::Test {
  protected:
@@ -187,6 +189,14 @@ TEST_F(Checkpoint, WritesAPageThatReplaysTheResponses) {
   EXPECT_EQ(nowhere.output, "");
 }
 
+TEST_F(Checkpoint, LeavesNoPageBehindThatAnInterruptCutOff) {
+  const auto cut =
+      test::run_command("cd " + runs_->path().string() + " && timeout -s INT 2 " + test::program().string() +
+                        " generate a/checkpoints/last --token-ids 6,5,5,5,4" + " --samples 6000 --html cut.html");
+  for (const auto& entry : std::filesystem::directory_iterator(runs_->path()))
+    EXPECT_THAT(entry.path().filename().string(), Not(StartsWith(".cut.html"))) << cut.error;
+}
+
 TEST_F(Checkpoint, IsShownInPlaceWhileItWrites) {
   if (test::run_command("script -qec true /dev/null").status != 0)
     GTEST_SKIP() << "no `script` to make a terminal with";
@@ -212,7 +222,7 @@ TEST_F(Checkpoint, AnswersAnItemInTheWordsOfItsTask) {
 
 TEST_F(Checkpoint, WithoutARunSaysThatItNeedsOnesFile) {
   const std::string model = (test::source_dir() / "assets/sudoku-llada").string();
-  for (const std::string command : {"eval " + model, "generate " + model + " --prompt x"}) {
+  for (const std::string& command : {"eval " + model, "generate " + model + " --prompt x"}) {
     const auto result = runs_->drift(command);
     EXPECT_EQ(result.status, 1);
     EXPECT_THAT(result.error, HasSubstr("no run made the checkpoint"));

@@ -211,11 +211,27 @@ TEST_F(RolloutVerify, RefusesATraceThatCannotBeCompared) {
   }
   expect_mistake([](Json& given) { given["settings"]["gen_length"] = 16; },
                  "responses of 16 tokens, and the trace has 32");
+  const auto too_long = [](Json& given) { given["settings"]["gen_length"] = std::int64_t{1} << 40; };
+  expect_mistake(too_long, "responses of 1099511627776 tokens, and the trace has 32");
   const auto other = verify_changed([](const std::string& name, at::Tensor& tensor) {
     if (name == "tokens") tensor[0][0] += 1;
   });
   EXPECT_EQ(other.status, 2);
   EXPECT_THAT(other.error, HasSubstr("`tokens` is not `prompt_ids` with responses behind them"));
+}
+
+TEST_F(RolloutVerify, RefusesATraceThatIsLongerThanTheModelsContext) {
+  const auto config = Json::parse(test::read_file(golden() / "ckpt/llada_a/config.json"));
+  const std::filesystem::path model = folder_.path() / "model";
+  std::filesystem::copy(golden() / "ckpt/llada_a", model);
+  Json shorter = config;
+  shorter["max_sequence_length"] = 40;
+  test::write_file(model / "config.json", shorter.dump());
+  const auto result = test::run_command(test::program().string() + " rollout verify " + model.string() +
+                                        " --original drift_llada --settings " + (golden() / "manifest.json").string() +
+                                        " --reference " + (golden() / trace_.at("file").get<std::string>()).string());
+  EXPECT_EQ(result.status, 2) << result.output;
+  EXPECT_THAT(result.error, HasSubstr("tokens, which exceeds the model's context of 40"));
 }
 
 TEST_F(RolloutVerify, KnowsTheOriginalsOfAnyPluginsFolder) {

@@ -271,14 +271,20 @@ std::vector<double> finite_difference_gradient(const LossEstimator& loss, const 
 
 Trajectories roll_out(const std::string& rollout, const std::map<std::string, ParamValue>& settings, const Model& model,
                       const Prompts& prompts, std::int64_t first_response) {
+  return roll_out(rollout, settings, ModelPolicy(model), prompts, first_response);
+}
+
+Trajectories roll_out(const std::string& rollout, const std::map<std::string, ParamValue>& settings,
+                      const Policy& policy, const Prompts& prompts, std::int64_t first_response,
+                      const std::atomic<bool>* cancelled) {
   const auto component = create<Rollout>(rollout, rollout, settings);
-  const ModelPolicy policy(model);
   RolloutInput input;
   input.policy = &policy;
   input.prompts = prompts;
   input.random = RandomStream(11, "rollout");
   input.step = 3;
   input.first_response = first_response;
+  input.cancelled = cancelled;
   Trajectories made;
   const at::NoGradGuard no_gradient;
   component->generate(input, made);

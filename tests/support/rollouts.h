@@ -6,8 +6,10 @@
 #include <drift/masking_strategy.h>
 #include <drift/model.h>
 #include <drift/params.h>
+#include <drift/policy.h>
 #include <drift/trajectories.h>
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -101,6 +103,10 @@ std::vector<double> finite_difference_gradient(const LossEstimator& loss, const 
 /// Responses that the rollout of a plugin of this name writes, without gradients, at training step 3.
 Trajectories roll_out(const std::string& rollout, const std::map<std::string, ParamValue>& settings, const Model& model,
                       const Prompts& prompts, std::int64_t first_response = 0);
+/// The same of any policy, until it is cancelled.
+Trajectories roll_out(const std::string& rollout, const std::map<std::string, ParamValue>& settings,
+                      const Policy& policy, const Prompts& prompts, std::int64_t first_response = 0,
+                      const std::atomic<bool>* cancelled = nullptr);
 
 /// Whether two responses have the same tokens, steps and number of forwards.
 bool same_response(const Trajectories& a, std::int64_t row_a, const Trajectories& b, std::int64_t row_b);

@@ -190,6 +190,12 @@ TEST_F(BlockRolloutTest, SettingsThatContradictEachOtherAreRefused) {
   EXPECT_THROW(test::create<Rollout>("block", "block",
                                      settings({{"unsure_ids", std::vector<std::int64_t>{3}}, {"remasking", "margin"}})),
                Error);
+  EXPECT_THROW(
+      test::create<Rollout>("block", "block",
+                            settings({{"unsure_ids", std::vector<std::int64_t>{3}}, {"confidence_of", "draw"}})),
+      Error);
+  EXPECT_THROW(test::create<Rollout>("block", "block", settings({{"early_stop", true}, {"quirks", "llada"}})), Error);
+  EXPECT_THROW(test::create<Rollout>("block", "block", settings({{"top_p", 0.0}})), Error);
   EXPECT_THROW(generate(model, prompts(1, 1), settings({{"forbidden_ids", std::vector<std::int64_t>{kVocabulary}}})),
                Error);
 }
@@ -278,6 +284,28 @@ TEST_F(BlockRolloutTest, ResponsesHaveTheirExactProbabilities) {
     ++counted[static_cast<std::size_t>(row[0] * kVocabulary + row[1])];
   }
   test::expect_frequencies(counted, expected);
+}
+
+// The order's temperature draws positions without replacement: the first by softmax(confidence / temperature).
+TEST_F(BlockRolloutTest, OrderTemperatureDrawsPositions) {
+  constexpr std::int64_t kDraws = 100000;
+  const auto one = prompts(1, 1);
+  const Prompts many{one.tokens_BP.expand({kDraws, kPrompt}).contiguous(), {}, at::zeros({kDraws}, at::kLong)};
+  const at::NoGradGuard no_gradient;
+  ForwardInput start;
+  start.tokens_BS = at::cat({one.tokens_BP, at::full({1, kBlock}, model.traits().mask_id, at::kLong)}, 1);
+  start.rows_N = at::arange(kPrompt, kPrompt + kBlock, at::kLong);
+  const auto probability = at::softmax(ModelPolicy(model).logits(start, {}).to(at::kDouble), -1);
+  const auto legal = probability.index_fill(1, at::tensor({model.traits().mask_id}, at::kLong), 0);
+  const auto made = generate(model, many,
+                             {{"length", kBlock},
+                              {"block", kBlock},
+                              {"schedule", "static"},
+                              {"temperature", 0.0},
+                              {"order_temperature", 0.1}});
+  std::vector<std::int64_t> counts(kBlock);
+  for (const double position : test::numbers(made.step_BL.argmin(-1))) ++counts[static_cast<std::size_t>(position)];
+  test::expect_frequencies(counts, test::numbers(at::softmax(legal.amax(-1) / 0.1, -1)));
 }
 
 TEST_F(BlockRolloutTest, ModelsThatAreNotFiniteStopTheRollout) {

@@ -43,6 +43,15 @@ BlockSettings random_settings(const RandomStream& random) {
   settings.horizon = pick(0, 2);
   settings.early_stop = pick(false, true);
   settings.pad_penalty = pick(1.0, 3.0);
+  settings.order_temperature = pick(0.0, 0.5);
+  settings.top_p = pick(1.0, 0.9);
+  settings.top_k = pick(0, 0, 20);
+  settings.confidence_of = pick(ConfidenceOf::kLogits, ConfidenceOf::kDraw);
+  if (settings.cache == Cache::kNone) settings.guidance = pick(0.0, 0.7);
+  if (pick(0, 1) == 1) settings.forbidden_ids = {3, 78};
+  const bool may_be_unsure =
+      settings.remasking == Remasking::kLowConfidence && settings.confidence_of == ConfidenceOf::kLogits;
+  if (may_be_unsure && pick(0, 1) == 1) settings.unsure_ids = {5, 90};
   return settings;
 }
 
@@ -79,7 +88,7 @@ TEST_P(TensorDecoderTest, WritesTheSameTrajectories) {
   input.random = RandomStream(5, "rollout");
   input.first_response = 3;
   const at::NoGradGuard no_gradient;
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
     const BlockSettings settings = random_settings(RandomStream(seed, "settings"));
     const Quirks none;
     Trajectories by_rows = empty_trajectories(input.prompts, settings),

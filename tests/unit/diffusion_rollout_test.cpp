@@ -280,6 +280,8 @@ TEST_F(DiffusionRolloutTest, OrderTemperatureDrawsPositions) {
 TEST_F(DiffusionRolloutTest, WhatCannotBeIsRefused) {
   EXPECT_THROW(test::create<Rollout>("diffusion", "diffusion", with({{"early_stop", true}, {"quirks", "dream"}})),
                Error);
+  const auto vocabulary = std::vector<std::int64_t>{model.traits().vocabulary_size};
+  EXPECT_THROW(generate(model, prompts(1, 2), with({{"forbidden_ids", vocabulary}})), Error);
   const at::NoGradGuard no_gradient;
   model.lm_head_VH().fill_(std::nanf(""));
   for (const auto* order : kOrders) EXPECT_THROW(generate(model, prompts(1, 2), with({{"order", order}})), Error);

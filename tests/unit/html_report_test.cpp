@@ -319,6 +319,36 @@ TEST_F(Replay, HasControlsOfItsOwnForEachResponse) {
   EXPECT_THAT(page_, HasSubstr("<div class=\"controls\" hidden=\"hidden\">")) << "nothing to press without scripts";
 }
 
+// Each position is masked until its forward; what no forward committed appears with the end.
+TEST_F(Replay, PlaysPausesAndAnswersThePointerInABrowser) {
+  if (test::run_command("command -v chromium").status != 0) GTEST_SKIP() << "chromium is not installed";
+  std::string page = page_;
+  page.insert(page.find("</body>"), R"js(<script>
+    const replay = document.querySelector('.replay'), slider = replay.querySelector('input');
+    const button = replay.querySelector('button'), token = replay.querySelector('[data-step]');
+    const maskedAt = forwards => {
+      slider.value = forwards;
+      slider.dispatchEvent(new Event('input'));
+      return replay.querySelectorAll('.masked').length;
+    };
+    const pointAt = element => {
+      element.dispatchEvent(new Event('pointerover', {bubbles: true}));
+      return replay.querySelector('.detail').textContent;
+    };
+    const pressed = () => { button.click(); return button.textContent; };
+    const found = [maskedAt(0), pointAt(token), maskedAt(1), maskedAt(2), maskedAt(3), pointAt(token),
+                   replay.querySelector('output').textContent, pressed(), slider.value, pressed()];
+    document.body.append(found.join(' | '));</script>)js");
+  const test::TemporaryFolder folder;
+  test::write_file(folder.path() / "replay.html", page);
+  const auto built = test::run_command(
+      "chromium --headless --no-sandbox --disable-gpu --user-data-dir=" + (folder.path() / "browser").string() +
+      " --dump-dom file://" + (folder.path() / "replay.html").string());
+  ASSERT_EQ(built.status, 0) << built.error;
+  EXPECT_THAT(built.output, HasSubstr("6 | still masked | 5 | 2 | 0 | step 3, probability 0.600; runners-up: "));
+  EXPECT_THAT(built.output, HasSubstr(" | forward 3 of 3, 5 of 5 tokens | ❚❚ pause | 0 | ▶ play"));
+}
+
 TEST(Samples, EachTokenShowsWhenItWasCommitted) {
   const auto samples = nlohmann::json::parse(R"([{"tokens":["a","\n","b","\nc","<eos>","<eos>","<eos>","<eos>"],
     "commit_step":[3,1,0,-1,2,2,2,2],"commit_probability":[0.99,0.8,0.4,0,1,1,1,1],

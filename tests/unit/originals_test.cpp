@@ -46,6 +46,13 @@ TEST(Originals, NullLeavesAKeyOut) {
                           Not(Contains(Key("top_k")))));
 }
 
+TEST(Originals, PositionsAreDrawnByTheTemperatureOfTheirOrder) {
+  for (const char* name : {"dream_generate", "drift_dream", "fast_dream_block"}) {
+    EXPECT_THAT(settings_of(name, {{"alg_temp", 0.5}}), has("order_temperature", 0.5)) << name;
+    EXPECT_THAT(settings_of(name, {{"alg_temp", nullptr}}), Not(Contains(Key("order_temperature")))) << name;
+  }
+}
+
 TEST(Originals, TheEndTokensOfLladaDependOnTheTemperature) {
   Json given = {{"eos_id", 5}, {"eot_id", 6}, {"confidence_eos_eot_inf", true}, {"temperature", 0}};
   EXPECT_THAT(settings_of("llada_generate", given),

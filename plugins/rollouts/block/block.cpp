@@ -43,7 +43,6 @@ class BlockRollout final : public Rollout, public RolloutCostEstimate {
 
  private:
   void check() const;
-  void check_ids(const ModelTraits& traits) const;
 
   BlockSettings settings_;
 };
@@ -61,13 +60,16 @@ BlockRollout::BlockRollout(Parameters& parameters) {
   settings_.steps =
       parameters("steps", 0, "static: forwards for the entire response; 0 = one token per forward", at_least(0));
   settings_.remasking = parameters("remasking", kRemasking, Remasking::kLowConfidence, "which positions stay masked");
+  settings_.order_temperature =
+      parameters("order_temperature", 0.0, "static: positions are drawn by softmax(confidence / this); 0 = the surest",
+                 at_least(0));
   settings_.confidence_of =
       parameters("confidence_of", kConfidenceOf, ConfidenceOf::kLogits,
                  "confidence by the raw logits, or by what is drawn from: after temperature, top_p and top_k");
   settings_.temperature = parameters("temperature", 1.0, "of the token draw; 0 = greedy", at_least(0));
   settings_.top_k = parameters("top_k", 0, "draw among the k most likely tokens; 0 = all", at_least(0));
-  settings_.top_p =
-      parameters("top_p", 1.0, "draw among the most likely tokens of this probability; 1 = all", between(0, 1));
+  settings_.top_p = parameters("top_p", 1.0, "draw among the most likely tokens of this probability; 1 = all",
+                               {.minimum = 0, .maximum = 1, .minimum_excluded = true});
   settings_.guidance = parameters("guidance", 0.0, "scale of classifier-free guidance; 0 = none", at_least(0));
   settings_.cache =
       parameters("cache", kCaches, Cache::kNone,
@@ -104,13 +106,22 @@ void BlockRollout::check() const {
     throw Error("rollout.unsure_ids sets probabilities to 0, and rollout.remasking orders by something else",
                 "set rollout.remasking = \"low_confidence\"");
   }
+  if (!settings_.unsure_ids.empty() && settings_.confidence_of != ConfidenceOf::kLogits) {
+    throw Error("rollout.unsure_ids changes confidences by the raw logits, and rollout.confidence_of asks for others",
+                "set rollout.confidence_of = \"logits\"");
+  }
+  if (settings_.early_stop && settings_.original != Original::kNone) {
+    throw Error("rollout.early_stop does not go with rollout.quirks: the originals end no row early",
+                "leave out one of the two");
+  }
 }
 
 void BlockRollout::generate(const RolloutInput& input, Trajectories& trajectories) const {
   const std::int64_t responses = input.prompts.tokens_BP.size(0), length = settings_.length;
   const auto& traits = input.policy->traits();
   const Quirks quirks = quirks_of(settings_.original, traits.prediction_row, settings_.cache);
-  check_ids(traits);
+  rollouts::require_in_vocabulary("forbidden_ids", settings_.forbidden_ids, traits);
+  rollouts::require_in_vocabulary("unsure_ids", settings_.unsure_ids, traits);
   trajectories.prompts = input.prompts;
   trajectories.tokens_BL = at::full({responses, length}, traits.mask_id, at::kLong);
   trajectories.step_BL = at::full({responses, length}, -1, at::kInt);
@@ -149,17 +160,6 @@ void BlockRollout::generate(const RolloutInput& input, Trajectories& trajectorie
   }
   trajectories.valid_BL =
       (trajectories.tokens_BL != traits.pad_id).logical_and(trajectories.tokens_BL != traits.mask_id);
-}
-
-void BlockRollout::check_ids(const ModelTraits& traits) const {
-  for (const auto* ids : {&settings_.forbidden_ids, &settings_.unsure_ids}) {
-    for (const std::int64_t id : *ids) {
-      if (id < traits.vocabulary_size) continue;
-      throw Error("rollout." + std::string(ids == &settings_.forbidden_ids ? "forbidden_ids" : "unsure_ids") +
-                  " names token " + std::to_string(id) + ", and the model's vocabulary has " +
-                  std::to_string(traits.vocabulary_size));
-    }
-  }
 }
 
 void BlockRollout::estimate_cost(const Model& model, std::int64_t prompt_length, std::int64_t responses, bool on_cpu,

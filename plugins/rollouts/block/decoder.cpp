@@ -40,6 +40,7 @@ BlockDecoder::BlockDecoder(const BlockSettings& settings, const Quirks& quirks, 
       prompt_length_(input.prompts.tokens_BP.size(1)),
       prediction_(settings, quirks, input),
       remasking_random_(input.random.child("remasking")),
+      order_random_(input.random.child("order")),
       padded_(!quirks.attends_padding && rollouts::is_padded(input.prompts)) {}
 
 BlockDecoder::Row BlockDecoder::new_row(std::int64_t index) const {
@@ -249,15 +250,20 @@ std::vector<float> BlockDecoder::scores(const Row& row, const std::vector<std::i
   const float* const confidence = sampled.confidence_M.const_data_ptr<float>() + offset;
   const std::int64_t* const token = sampled.token_M.const_data_ptr<std::int64_t>() + offset;
   for (std::size_t m = 0; m < masked.size(); ++m) {
+    const RandomPoint point{input_.step, input_.first_response + row.index, masked[m], row.forwards};
     score[m] = confidence[m];
     if (settings_.remasking == Remasking::kRandom) {
-      const RandomPoint point{input_.step, input_.first_response + row.index, masked[m], row.forwards};
       score[m] = static_cast<float>(remasking_random_.uniform(point));
     } else if (settings_.remasking == Remasking::kNegativeEntropy && quirks_.highest_entropy) {
       score[m] = -score[m];
     }
     if (settings_.pad_penalty != 1 && token[m] == traits_.pad_id) {
       score[m] /= static_cast<float>(settings_.pad_penalty);
+    }
+    // The largest of these are draws without replacement from softmax(score / order_temperature) (Gumbel).
+    if (settings_.draws_positions()) {
+      score[m] = static_cast<float>(score[m] / settings_.order_temperature -
+                                    std::log(-std::log(order_random_.uniform(point))));
     }
     if (std::isnan(score[m])) {
       refuse_scores(" at denoising step " + std::to_string(row.forwards) + " of response " + std::to_string(row.index));

@@ -66,7 +66,7 @@ class BlockDecoder {
   const ModelTraits& traits_;
   const std::int64_t first_, last_, at_once_, prompt_length_;
   Prediction prediction_;
-  RandomStream remasking_random_;
+  RandomStream remasking_random_, order_random_;
   bool padded_;
 };
 

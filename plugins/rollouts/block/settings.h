@@ -27,6 +27,7 @@ struct BlockSettings {
   double threshold = 0;    ///< dynamic: commit all positions of at least this score, else the surest one
   double factor = 0;
   Remasking remasking = Remasking::kLowConfidence;
+  double order_temperature = 0;  ///< static: positions are drawn by softmax(score / this); 0 = the surest
   double temperature = 0, top_p = 1, guidance = 0, pad_penalty = 1;
   std::int64_t top_k = 0;
   ConfidenceOf confidence_of = ConfidenceOf::kLogits;
@@ -39,6 +40,7 @@ struct BlockSettings {
   std::int64_t blocks() const { return length / block; }
   /// Forwards of block number `index`; the surplus goes to the first blocks.
   std::int64_t steps_of_block(std::int64_t index) const;
+  bool draws_positions() const { return schedule == Schedule::kStatic && order_temperature > 0; }
 };
 
 }  // namespace drift::block

@@ -35,7 +35,8 @@ TensorDecoder::TensorDecoder(const BlockSettings& settings, const RolloutInput& 
       prompt_length_(input.prompts.tokens_BP.size(1)),
       padded_(rollouts::is_padded(input.prompts)),
       prediction_(settings, quirks_, input),
-      remasking_random_(input.random.child("remasking")) {
+      remasking_random_(input.random.child("remasking")),
+      order_random_(input.random.child("order")) {
   const std::int64_t rows = last - first, length = settings.length;
   const auto device = input.policy->device();
   const auto integers = at::TensorOptions(at::kLong).device(device);
@@ -142,13 +143,18 @@ void TensorDecoder::advance(const Window& window, KeyValueCache* cache, std::int
 
 at::Tensor TensorDecoder::scores(const Block& block, const SampledTokens& sampled) const {
   auto score_RK = sampled.confidence_M;
-  if (settings_.remasking == Remasking::kRandom) {
+  const auto uniform_RK = [&](const RandomStream& random) {
     const auto forwards_RK = state_.forwards_R.unsqueeze(1).expand_as(score_RK);
     const auto response_RK = (state_.row_R + input_.first_response).unsqueeze(1).expand_as(score_RK);
-    score_RK = uniform(remasking_random_, input_.step, response_RK, block.position_RK, forwards_RK).to(at::kFloat);
-  }
+    return uniform(random, input_.step, response_RK, block.position_RK, forwards_RK);
+  };
+  if (settings_.remasking == Remasking::kRandom) score_RK = uniform_RK(remasking_random_).to(at::kFloat);
   if (settings_.pad_penalty != 1) {
     score_RK = at::where(sampled.token_M == traits_.pad_id, score_RK / settings_.pad_penalty, score_RK);
+  }
+  if (settings_.draws_positions()) {
+    const auto gumbel_RK = uniform_RK(order_random_).log().neg().log().neg();
+    score_RK = (score_RK.to(at::kDouble) / settings_.order_temperature + gumbel_RK).to(at::kFloat);
   }
   return at::where(block.open_RK, score_RK, -std::numeric_limits<float>::infinity());
 }

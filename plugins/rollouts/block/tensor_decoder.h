@@ -63,7 +63,7 @@ class TensorDecoder {
   const std::int64_t prompt_length_;
   const bool padded_;
   Prediction prediction_;
-  RandomStream remasking_random_;
+  RandomStream remasking_random_, order_random_;
   State state_;
   Trajectories* made_ = nullptr;
 };

@@ -83,6 +83,7 @@ void DiffusionRollout::generate(const RolloutInput& input, Trajectories& traject
   trajectories.forwards_B = at::empty({responses}, at::kLong);
 
   const auto& traits = input.policy->traits();
+  rollouts::require_in_vocabulary("forbidden_ids", settings_.forbidden_ids, traits);
   const bool on_cpu = input.policy->device().is_cpu();
   const std::int64_t at_once = rows_at_once(input.prompts.tokens_BP.size(1) + length, traits.vocabulary_size, on_cpu);
   const Schedule schedule(settings_);
