@@ -86,7 +86,7 @@ constexpr std::initializer_list<unsigned> kLocks = {F_GETLK, F_SETLK, F_SETLKW, 
 
 class Filter {
  public:
-  Filter() : context_(seccomp_init(SCMP_ACT_ERRNO(ENOSYS)), seccomp_release) {
+  explicit Filter(std::uint32_t otherwise) : context_(seccomp_init(otherwise), seccomp_release) {
     if (!context_) throw drift::Error("libseccomp has no filter for this machine");
     check(seccomp_attr_set(context_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), "the architecture");
     check(seccomp_attr_set(context_.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2), "its order");
@@ -117,7 +117,7 @@ class Filter {
 }  // namespace
 
 std::string system_call_filter(bool threads, bool forks) {
-  Filter filter;
+  Filter filter(SCMP_ACT_ERRNO(ENOSYS));
   for (const char* name : kAllowed) filter.add(SCMP_ACT_ALLOW, name);
   for (const char* name : kRefused) filter.add(SCMP_ACT_ERRNO(EPERM), name);
 
@@ -145,6 +145,14 @@ std::string system_call_filter(bool threads, bool forks) {
   filter.add(SCMP_ACT_ALLOW, "prlimit64", {SCMP_A0_32(SCMP_CMP_EQ, 0)});
   filter.add(SCMP_ACT_ALLOW, "prctl", {SCMP_A0_32(SCMP_CMP_EQ, PR_SET_NAME)});
   filter.add(SCMP_ACT_ALLOW, "prctl", {SCMP_A0_32(SCMP_CMP_EQ, PR_GET_NAME)});
+  if (forks) filter.add(SCMP_ACT_ALLOW, "prctl", {SCMP_A0_32(SCMP_CMP_EQ, PR_SET_SECCOMP)});
+  return filter.exported();
+}
+
+std::string process_filter() {
+  Filter filter(SCMP_ACT_ALLOW);
+  for (const char* name : {"fork", "vfork"}) filter.add(SCMP_ACT_ERRNO(EPERM), name);
+  filter.add(SCMP_ACT_ERRNO(EPERM), "clone", {SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)});
   return filter.exported();
 }
 
