@@ -50,6 +50,45 @@ TEST_F(CodeBudgets, AProgramThatSleepsInEachRunIsEnded) {
   EXPECT_THAT(result.reason, HasSubstr("the runs before took too long"));
 }
 
+// Calls and runs that each stay below their limit.
+TEST_F(CodeBudgets, AResponseThatComputesInEachCallIsEnded) {
+  const std::vector<std::string> tests(200, "assert f(1) == 2");
+  const auto result = judge(
+      "import time\ndef f(x):\n    end = time.process_time() + 0.05\n"
+      "    while time.process_time() < end: time.sleep(0)\n    return x + 1",
+      {{"test_list", tests}, {"test_time_limit", 0.1}});
+  EXPECT_GT(result.value, 0);
+  EXPECT_LT(result.value, 0.5);
+  EXPECT_EQ(result.status, RewardStatus::kTimeout) << result.reason;
+}
+
+TEST_F(CodeBudgets, AProgramThatComputesInEachRunIsEnded) {
+  const std::vector<std::string> lines(100, "1\n");
+  const auto result =
+      judge("import time\nend = time.process_time() + 0.05\nwhile time.process_time() < end: pass\nprint(input())",
+            {{"test_input", lines}, {"test_output", lines}, {"test_time_limit", 0.1}});
+  EXPECT_GT(result.value, 0);
+  EXPECT_LT(result.value, 0.8);
+  EXPECT_THAT(result.reason, HasSubstr("the runs before took too long"));
+}
+
+// Values that are short, and make comparing, hashing or converting them long. The second loss of the judge is the last.
+TEST_F(CodeBudgets, ValuesThatKeepTheTestBusy) {
+  const struct {
+    const char *value, *test;
+  } cases[] = {
+      {"[i * (2**61 - 1) for i in range(65000)]", "assert set(f(1)) == {1}"},
+      {"'a' * 40 + '!'", "import re\nassert re.fullmatch('(a+)+b?', f(1))"},
+      {"range(10**15)", "assert 0.5 in f(1)"},
+      {"10**9", "assert 3 ** f(1) == 1"},
+  };
+  for (const auto& [value, test] : cases) {
+    const auto result = judge(std::string("def f(x):\n    return ") + value, {{"test_list", {test, test, test}}});
+    EXPECT_EQ(result.value, 0) << test;
+    EXPECT_EQ(result.status, RewardStatus::kTimeout) << test << ": " << result.reason;
+  }
+}
+
 // The value makes the test itself endless: seconds of work for the judge, each time.
 TEST_F(CodeBudgets, AResponseThatKeepsTheTestsBusyIsGivenUp) {
   const std::vector<std::string> tests(6, "assert sum(range(f(1))) == 0\nassert f(0) == 0");

@@ -4,6 +4,7 @@
 
 #include <drift/error.h>
 
+#include <algorithm>
 #include <chrono>
 
 namespace drift::code {
@@ -16,7 +17,10 @@ constexpr double kCpuSeconds = 5;
 // A response whose values have ended the judge this often is given up.
 constexpr int kMostLost = 2;
 constexpr auto kWall = std::chrono::seconds(17);
+// For a copy to end. It may be stuck if a test has closed its descriptors: a new process starts sooner.
+constexpr double kEndWallSeconds = 5;
 constexpr double kLifetimeCpuSeconds = 1e6;
+constexpr std::string_view kCopyEnded = "H";
 
 // After the worker's answers to the calls of one test: why it failed. An exception that was raised before an assert
 // failed is one that the test had expected.
@@ -35,10 +39,14 @@ void fill_verdict(Verdict& verdict, std::string_view outcome, const Answer& trou
   }
 }
 
-std::size_t number_at(std::string_view bytes) {
+constexpr std::size_t kNumberBytes = 4;
+
+/// The number of a test before its verdict; `count`, which is none, where there is no such test.
+std::size_t number_at(std::string_view bytes, std::size_t count) {
+  if (bytes.size() < kNumberBytes) return count;
   std::size_t number = 0;
-  for (std::size_t i = 0; i < 4; ++i) number |= std::size_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
-  return number;
+  for (std::size_t i = 0; i < kNumberBytes; ++i) number |= std::size_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+  return std::min(number, count);
 }
 
 }  // namespace
@@ -55,19 +63,31 @@ void Judge::start() {
 }
 
 void Judge::require_ready() {
-  if (!channel_) start();
-  if (ready_ || channel_->ready()) {
-    ready_ = used_ = true;
-    return;
+  if (channel_ && !ready_ && !is_in_step()) channel_.reset();
+  if (!channel_) {
+    start();
+    if (!channel_->ready()) {
+      channel_.reset();
+      throw InfrastructureError{"the judge did not start"};
+    }
   }
-  channel_.reset();
-  throw InfrastructureError{"the judge did not start"};
+  ready_ = used_ = true;
+}
+
+/// Whether the copy of the response before has ended and left nothing in the pipes: if a test ends it, or uses its
+/// descriptors, an answer may be there that nobody has read.
+bool Judge::is_in_step() {
+  const Deadline until = channel_->process().deadline(kCpuSeconds, kEndWallSeconds);
+  const std::string question = "S" + std::to_string(++questions_);
+  std::string ended, echo;
+  return channel_->send(question, until) && channel_->receive(ended, until) == MessageStatus::kMessage &&
+         ended == kCopyEnded && channel_->receive(echo, until) == MessageStatus::kMessage && echo == question;
 }
 
 void Judge::renew() {
   lost_ = 0;
   if (!channel_ || !used_) return;
-  used_ = ready_ = false;  // its next message will be H
+  used_ = ready_ = false;
   if (!channel_->send("E", channel_->process().deadline(kCpuSeconds))) channel_.reset();
 }
 
@@ -90,7 +110,8 @@ std::vector<std::string> Judge::tested_names(const std::string& prefix, const st
 
 bool Judge::message(const Deadline& job) {
   const Deadline until{job.cpu_seconds, std::chrono::steady_clock::now() + kWall};
-  return channel_->receive(received_, until) == MessageStatus::kMessage && !received_.empty();
+  return channel_->receive(received_, until) == MessageStatus::kMessage && !received_.empty() &&
+         received_ != kCopyEnded;
 }
 
 Answer Judge::ask(Worker& worker, std::string_view request) {
@@ -118,7 +139,9 @@ std::vector<Verdict> Judge::run(const TestText& text, Worker& worker) {
   while (message(job)) {
     const std::string_view body = std::string_view(received_).substr(1);
     switch (received_.front()) {
-      case 'X': throw BadTests{std::string(body)};
+      case 'X':
+        if (verdicts.empty()) throw BadTests{std::string(body)};
+        return lose(std::move(verdicts), judged);
       case 'D':
         for (std::size_t i = 0; i < verdicts.size(); ++i) {
           if (!judged[i]) fill_verdict(verdicts[i], body, trouble);
@@ -141,20 +164,25 @@ std::vector<Verdict> Judge::run(const TestText& text, Worker& worker) {
         break;
       }
       case 'P': {
-        const std::size_t number = number_at(body);
+        const std::size_t number = number_at(body, verdicts.size());
+        if (number == verdicts.size()) return lose(std::move(verdicts), judged);
         // A test that is run several times must pass every time.
-        if (!judged.at(number) || verdicts[number].status == RewardStatus::kOk) {
-          fill_verdict(verdicts[number], body.substr(4), trouble);
+        if (!judged[number] || verdicts[number].status == RewardStatus::kOk) {
+          fill_verdict(verdicts[number], body.substr(kNumberBytes), trouble);
         }
         judged[number] = true;
         trouble = {};
         worker.next_test();
         break;
       }
-      default: break;
+      default: return lose(std::move(verdicts), judged);
     }
   }
-  // Values can be chosen so that a test never ends, or needs more memory than there is. It fails, with those after it.
+  return lose(std::move(verdicts), judged);
+}
+
+// Values can be chosen so that a test never ends, or needs more memory than there is. It fails, with those after it.
+std::vector<Verdict> Judge::lose(std::vector<Verdict> verdicts, const std::vector<bool>& judged) {
   channel_.reset();
   ++lost_;
   if (verdicts.empty()) throw InfrastructureError{"the judge died"};

@@ -5,6 +5,7 @@
 
 #include <drift/reward.h>
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -41,7 +42,7 @@ struct JudgeOptions {
 
 /// Runs an item's test texts in a sandboxed process. It never sees code under test, only the plain values that come
 /// back from it. Every response has a fresh copy of that process, with which ends what its tests change in Python
-/// itself: the precision of decimal, say.
+/// itself: the precision of decimal, say. It cannot start processes, and one that breaks its connection is replaced.
 class Judge {
  public:
   Judge(const Sandbox& sandbox, const SandboxLimits& limits, const JudgeOptions& options)
@@ -61,6 +62,8 @@ class Judge {
  private:
   void start();
   void require_ready();
+  bool is_in_step();
+  std::vector<Verdict> lose(std::vector<Verdict> verdicts, const std::vector<bool>& judged);
   bool message(const Deadline& job);
   Answer ask(Worker& worker, std::string_view request);
 
@@ -70,7 +73,8 @@ class Judge {
   std::optional<Channel> channel_;
   bool ready_ = false;  ///< the channel's process
   bool used_ = false;   ///< for this response
-  int lost_ = 0;        ///< how often a process of this response had to be ended
+  std::uint64_t questions_ = 0;
+  int lost_ = 0;  ///< how often a process of this response had to be ended
   std::string received_;
 };
 

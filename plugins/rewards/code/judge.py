@@ -5,7 +5,8 @@
 #                   V, M, R, U, K as the worker sends them, X    the answer to C or A; X: the worker is gone
 #                   Q (prefix, setup, tests...)                  what the tests call: answered by N
 #                   E                                            the end of a response
-# To the parent:    H                                            ready for a response
+#                   S text                                       between responses: is answered as it is
+# To the parent:    H                                            ready for a response; the copy for the last has ended
 #                   X problem                                    the test text cannot be read
 #                   N text...                                    a tuple: what each test says, or the names asked for
 #                   C (what, on, args, kwargs)                   something to be done there
@@ -266,6 +267,28 @@ def tested_names(prefix, setup, texts):
     return set().union(*(Tests(text, True).free_names() for text in texts)) - given
 
 
+def refusal_of_processes():
+    """For the copies: a process that a test starts would outlive the response and meet the messages of the next. The
+    filter of system calls is the parent's, in argv; without a sandbox there is none."""
+    try:
+        import ctypes
+    except ImportError:  # an interpreter without it
+        return lambda: None
+    if len(sys.argv) < 2:
+        return lambda: None
+    rules = ctypes.create_string_buffer(bytes.fromhex(sys.argv[1]))
+    # struct sock_fprog; a rule has 8 bytes.
+    program = ctypes.create_string_buffer(Struct("HP").pack(len(rules) // 8, ctypes.addressof(rules)))
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    set_seccomp, mode_filter = 22, 2
+
+    def refuse():
+        if prctl(set_seccomp, ctypes.c_ulong(mode_filter), program, rules) != 0:
+            raise OSError(ctypes.get_errno(), "prctl")
+
+    return refuse
+
+
 def main():
     receive, send = make_channel()
     change_imports(asyncio=without_sockets)
@@ -338,17 +361,22 @@ def main():
             message = receive()
 
     # Each response is served by a copy, which ends with it and takes along whatever the tests have changed.
+    end, refuse_processes = os._exit, refusal_of_processes()
     while True:
         send(b"H")
         message = receive()
+        while message[:1] == b"S":
+            send(message)
+            message = receive()
         copy = os.fork()
         if copy == 0:
             try:
+                refuse_processes()
                 serve(message)
             finally:
-                os._exit(0)
+                end(0)
         if os.waitpid(copy, 0)[1] != 0:
-            os._exit(1)
+            end(1)
 
 
 main()

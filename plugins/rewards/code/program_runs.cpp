@@ -21,8 +21,9 @@ constexpr std::size_t kMaxOutputBytes = 1 << 20;
 constexpr std::size_t kPieceBytes = 1 << 16;
 // A program that hangs this often is not run again: as often as a function is loaded again.
 constexpr int kMaxTimeouts = 4;
-// All runs together may be idle as long as this many that hang.
+// All runs together may be idle as long as this many that hang, and compute as long as this many at their limit.
 constexpr double kIdleRuns = 6;
+constexpr double kLimitsOfAllRuns = 30;
 
 std::vector<std::string> words(std::string_view text) {
   std::istringstream stream{std::string(text)};
@@ -82,22 +83,25 @@ std::vector<Verdict> run_program(const Sandbox& sandbox, const SandboxLimits& li
   std::vector<Verdict> verdicts;
   int timeouts = 0;
   double idle_left = kIdleRuns * (3 * cpu_seconds + 2);
+  double cpu_left = kLimitsOfAllRuns * cpu_seconds;
   for (std::size_t i = 0; i < item.inputs.size(); ++i) {
     if (timeouts == kMaxTimeouts) {
       verdicts.push_back(failed(RewardStatus::kTimeout, "not run: too many timeouts before"));
       continue;
     }
-    if (idle_left <= 0) {
+    if (idle_left <= 0 || cpu_left <= 0) {
       verdicts.push_back(failed(RewardStatus::kTimeout, "not run: the runs before took too long"));
       continue;
     }
     std::string output;
     Channel channel = started(sandbox, limits, item.inputs[i]);
-    const auto begin = std::chrono::steady_clock::now();
+    const auto begin = channel.process().deadline(0, 0).wall;
     Verdict verdict = run_once(channel, source, cpu_seconds, output);
-    const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const double elapsed = std::chrono::duration<double>(channel.process().deadline(0, 0).wall - begin).count();
+    const double computed = channel.process().stop().cpu_seconds;
+    cpu_left -= computed;
     // A little, and as much again as it computed, may be the machine's.
-    idle_left -= std::max(0.0, elapsed - 2 * channel.process().stop().cpu_seconds - 0.3);
+    idle_left -= std::max(0.0, elapsed - 2 * computed - 0.3);
     if (verdict.status == RewardStatus::kOk && !same_output(output, item.outputs[i], comparison)) {
       verdict = failed(RewardStatus::kWrong, "wrong output");
     }

@@ -8,6 +8,7 @@
 
 #include <core/process/child_process.h>
 
+#include <boost/algorithm/hex.hpp>
 #include <poll.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -79,6 +80,7 @@ struct Sandbox::Impl {
   std::string prlimit;
   std::string bwrap;
   std::string filter, forking_filter;
+  std::string filter_of_copies;  // in hexadecimal
   bool forbid_user_namespaces = true;
   mutable std::mutex mutex;
   mutable std::map<std::string, std::string> compiled_texts;
@@ -184,6 +186,7 @@ drift::ChildCommand Sandbox::Impl::command(const SandboxedProgram& program) cons
   append(command.arguments, {interpreter.executable, "-s", "-P", "-S", "-B", "-X", "utf8", "-c"});
   command.arguments.push_back(program.compiled ? compiled(program.text) : program.text);
   for (const auto& argument : program.arguments) command.arguments.push_back(argument);
+  if (program.forks && !options.unsafe) command.arguments.push_back(filter_of_copies);
   command.environment = {"PATH=/usr/bin", "LANG=C", "PYTHONHASHSEED=0", "OMP_NUM_THREADS=1"};
   if (!interpreter.packages.empty()) command.environment.push_back("PYTHONPATH=" + interpreter.packages);
   // Else each thread reserves memory of its own, up to the limit.
@@ -198,6 +201,7 @@ Sandbox::Sandbox(const SandboxOptions& options) : impl_(std::make_unique<Impl>()
     impl_->bwrap = required("bwrap", "bubblewrap");
     impl_->filter = system_call_filter(options.threads, /*forks=*/false);
     impl_->forking_filter = system_call_filter(options.threads, /*forks=*/true);
+    impl_->filter_of_copies = boost::algorithm::hex(process_filter());
   }
   impl_->interpreter = find_interpreter(options.python, options.packages);
   if (!options.unsafe) impl_->settle_confinement();

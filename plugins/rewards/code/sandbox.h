@@ -47,7 +47,8 @@ struct SandboxedProgram {
   std::vector<std::string> arguments = {};  ///< sys.argv[1:]
   std::string standard_input = {};          ///< a sealed file in memory, so nothing has to be fed; empty: /dev/null.
                                             ///< Also /dev/stdin, where output is captured or there is input
-  bool forks = false;                       ///< may start copies of itself: only for programs that are trusted
+  bool forks = false;           ///< may start copies of itself: only for programs that are trusted. In the sandbox its
+                                ///< last argument is a filter of system calls in hexadecimal, by which these may not
   bool capture_output = false;  ///< standard output goes to read_output(); else, as standard error, to /dev/null
   SandboxLimits limits = {};
 };

@@ -120,12 +120,14 @@ double SandboxedProcess::Impl::cpu_seconds() {
 }
 
 /// The wall clock without the time in which the program could have run and other processes had the processors: the
-/// second number of /proc/PID/schedstat, in nanoseconds; 0 where the kernel does not count it.
-steady_clock::time_point SandboxedProcess::Impl::wall_clock() const {
+/// second number of /proc/PID/schedstat, in nanoseconds; 0 where the kernel does not count it. After the end it is what
+/// was read last.
+steady_clock::time_point SandboxedProcess::Impl::wall_clock() {
   const auto now = steady_clock::now();
   std::int64_t ran = 0, waited = 0;
-  std::ifstream("/proc/" + std::to_string(program) + "/schedstat") >> ran >> waited;
-  return now - std::chrono::nanoseconds(waited);
+  std::ifstream file("/proc/" + std::to_string(program) + "/schedstat");
+  if (file >> ran >> waited) last_waited = std::max(last_waited, std::chrono::nanoseconds(waited));
+  return now - last_waited;
 }
 
 /// The child is bubblewrap, which waits for the program and ends as it did; or, if unsafe, the program.

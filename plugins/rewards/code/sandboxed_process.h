@@ -23,7 +23,7 @@ struct SandboxedProcess::Impl {
   bool send(std::string_view bytes, const Deadline& until);
   bool is_running() const;
   double cpu_seconds();
-  std::chrono::steady_clock::time_point wall_clock() const;
+  std::chrono::steady_clock::time_point wall_clock();
   void reap();
   ProcessEnd stop();
 
@@ -36,6 +36,7 @@ struct SandboxedProcess::Impl {
   Descriptor output;        ///< its standard output, if captured
   std::string folder;       ///< its working directory, if unsafe
   double last_cpu_seconds = 0;
+  std::chrono::nanoseconds last_waited{0};
   bool reaped = false;
   ProcessEnd end;
 };

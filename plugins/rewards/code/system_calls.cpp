@@ -5,10 +5,12 @@
 #include <core/process/descriptor.h>
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <termios.h>
 
 #include <cerrno>
@@ -25,13 +27,13 @@ constexpr std::initializer_list<const char*> kAllowed = {
     "open", "openat", "creat", "close", "close_range", "stat", "fstat", "lstat", "newfstatat", "statx", "statfs",
     "fstatfs", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "getcwd", "chdir", "fchdir", "getdents",
     "getdents64", "mkdir", "mkdirat", "rmdir", "unlink", "unlinkat", "rename", "renameat", "renameat2", "link",
-    "linkat", "symlink", "symlinkat", "truncate", "ftruncate", "fallocate", "fadvise64", "umask", "fsync", "fdatasync",
+    "linkat", "symlink", "symlinkat", "truncate", "ftruncate", "fallocate", "umask", "fsync", "fdatasync",
     "copy_file_range", "sendfile", "getxattr", "lgetxattr", "fgetxattr", "listxattr", "llistxattr", "flistxattr",
     // descriptors
     "dup", "dup2", "dup3", "pipe", "pipe2", "poll", "ppoll", "select", "pselect6", "epoll_create", "epoll_create1",
     "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2", "eventfd2",
     // memory
-    "brk", "mmap", "munmap", "mprotect", "mremap", "madvise", "msync", "mincore",
+    "brk", "munmap", "mprotect", "mremap", "msync",
     // its own signals and timers
     "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending", "rt_sigsuspend", "rt_sigtimedwait",
     "sigaltstack", "restart_syscall", "pause", "alarm", "getitimer", "setitimer",
@@ -42,8 +44,8 @@ constexpr std::initializer_list<const char*> kAllowed = {
     "sched_getaffinity", "sched_getparam", "sched_getscheduler", "sched_get_priority_max", "sched_get_priority_min",
     "sched_yield",
     // needed by the C library itself; by the interpreter's start, which comes after the filter; by its exit
-    "futex", "set_tid_address", "set_robust_list", "get_robust_list", "rseq", "arch_prctl", "execve", "wait4", "waitid",
-    "exit", "exit_group"};
+    "set_tid_address", "set_robust_list", "get_robust_list", "rseq", "arch_prctl", "execve", "wait4", "waitid", "exit",
+    "exit_group"};
 
 // Refused as not permitted, so that a program sees what happened. All others do not exist.
 constexpr std::initializer_list<const char*> kRefused = {
@@ -62,6 +64,8 @@ constexpr std::initializer_list<const char*> kRefused = {
     // where root runs Drift
     "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat", "utime", "utimes", "futimesat",
     "utimensat", "setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr", "flock",
+    // which pages of the host's files are in memory: a channel between programs
+    "mincore", "fadvise64",
     // memory that no limit counts
     "memfd_create", "memfd_secret", "mlock", "mlock2", "mlockall", "userfaultfd", "shmget", "shmat", "shmctl", "msgget",
     "semget", "mq_open",
@@ -84,9 +88,14 @@ constexpr std::initializer_list<unsigned> kAllowedFileControls = {F_DUPFD, F_DUP
 // A lock on a file that others may open, such as /dev/null, can be seen by them: a channel between programs.
 constexpr std::initializer_list<unsigned> kLocks = {F_GETLK, F_SETLK, F_SETLKW, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW};
 
+// What memory allocators say of their own pages. Other advice moves pages of the host's files, or merges equal ones.
+constexpr std::initializer_list<unsigned> kAllowedAdvice = {MADV_NORMAL,   MADV_RANDOM,     MADV_SEQUENTIAL,
+                                                            MADV_WILLNEED, MADV_DONTNEED,   MADV_FREE,
+                                                            MADV_HUGEPAGE, MADV_NOHUGEPAGE, MADV_DONTDUMP};
+
 class Filter {
  public:
-  Filter() : context_(seccomp_init(SCMP_ACT_ERRNO(ENOSYS)), seccomp_release) {
+  explicit Filter(std::uint32_t otherwise) : context_(seccomp_init(otherwise), seccomp_release) {
     if (!context_) throw drift::Error("libseccomp has no filter for this machine");
     check(seccomp_attr_set(context_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), "the architecture");
     check(seccomp_attr_set(context_.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2), "its order");
@@ -114,13 +123,38 @@ class Filter {
   std::unique_ptr<void, decltype(&seccomp_release)> context_;
 };
 
+/// Programs map the same files of the host: there a futex is one that all of them share, and the number of those woken
+/// says who waits. A lock within a process is private. Only the end of a thread is waited for by one that is not.
+void add_futex(Filter& filter, bool threads) {
+  filter.add(SCMP_ACT_ALLOW, "futex", {SCMP_A1_32(SCMP_CMP_MASKED_EQ, FUTEX_PRIVATE_FLAG, FUTEX_PRIVATE_FLAG)});
+  const std::uint32_t otherwise = SCMP_ACT_ERRNO(EPERM);
+  if (!threads) {
+    filter.add(otherwise, "futex", {SCMP_A1_32(SCMP_CMP_MASKED_EQ, FUTEX_PRIVATE_FLAG, 0)});
+    return;
+  }
+  for (const unsigned operation : {FUTEX_WAIT, FUTEX_WAIT_BITSET, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME}) {
+    filter.add(SCMP_ACT_ALLOW, "futex", {SCMP_A1_32(SCMP_CMP_EQ, operation)});
+  }
+}
+
+void add_memory(Filter& filter) {
+  // Huge pages are the machine's, and few.
+  filter.add(SCMP_ACT_ALLOW, "mmap", {SCMP_A3_32(SCMP_CMP_MASKED_EQ, MAP_HUGETLB, 0)});
+  filter.add(SCMP_ACT_ERRNO(EPERM), "mmap", {SCMP_A3_32(SCMP_CMP_MASKED_EQ, MAP_HUGETLB, MAP_HUGETLB)});
+  for (const unsigned advice : kAllowedAdvice) {
+    filter.add(SCMP_ACT_ALLOW, "madvise", {SCMP_A2_32(SCMP_CMP_EQ, advice)});
+  }
+}
+
 }  // namespace
 
 std::string system_call_filter(bool threads, bool forks) {
-  Filter filter;
+  Filter filter(SCMP_ACT_ERRNO(ENOSYS));
   for (const char* name : kAllowed) filter.add(SCMP_ACT_ALLOW, name);
   for (const char* name : kRefused) filter.add(SCMP_ACT_ERRNO(EPERM), name);
 
+  add_futex(filter, threads);
+  add_memory(filter);
   // A new process is refused, and so is a new thread unless threads are allowed. The flags of clone3 are in memory,
   // where a filter cannot look: it does not exist, and the C library takes clone.
   constexpr unsigned long kNamespaces =
@@ -145,6 +179,14 @@ std::string system_call_filter(bool threads, bool forks) {
   filter.add(SCMP_ACT_ALLOW, "prlimit64", {SCMP_A0_32(SCMP_CMP_EQ, 0)});
   filter.add(SCMP_ACT_ALLOW, "prctl", {SCMP_A0_32(SCMP_CMP_EQ, PR_SET_NAME)});
   filter.add(SCMP_ACT_ALLOW, "prctl", {SCMP_A0_32(SCMP_CMP_EQ, PR_GET_NAME)});
+  if (forks) filter.add(SCMP_ACT_ALLOW, "prctl", {SCMP_A0_32(SCMP_CMP_EQ, PR_SET_SECCOMP)});
+  return filter.exported();
+}
+
+std::string process_filter() {
+  Filter filter(SCMP_ACT_ALLOW);
+  for (const char* name : {"fork", "vfork"}) filter.add(SCMP_ACT_ERRNO(EPERM), name);
+  filter.add(SCMP_ACT_ERRNO(EPERM), "clone", {SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)});
   return filter.exported();
 }
 

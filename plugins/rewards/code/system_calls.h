@@ -13,4 +13,7 @@ namespace drift::code {
 /// @throws drift::Error if libseccomp cannot make one for this architecture.
 std::string system_call_filter(bool threads, bool forks);
 
+/// One that a process can add for itself: it refuses new processes and nothing else.
+std::string process_filter();
+
 }  // namespace drift::code

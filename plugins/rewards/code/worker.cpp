@@ -19,6 +19,8 @@ using drift::RewardStatus;
 constexpr int kMaxRestarts = 3;
 // A test that calls a hundred times in a loop gets this many times the limit of one call.
 constexpr double kTestLimits = 5;
+// And all calls of a response this many times.
+constexpr double kResponseLimits = 30;
 // Wall clock beside processor time, for calls that sleep: 17 s a test and half a minute a response, where a call gets 1
 // s of processor time.
 double idle_of_test(double cpu_seconds) { return kTestLimits * 3 * cpu_seconds + 2; }
@@ -78,19 +80,22 @@ Answer Worker::call(std::string_view request_message) {
     ++restarts_;
     if (!load()) return fault_;
   }
-  const double cpu_left = std::min(cpu_seconds_, kTestLimits * cpu_seconds_ - test_.cpu_seconds);
+  const double cpu_left = std::min({cpu_seconds_, kTestLimits * cpu_seconds_ - test_.cpu_seconds,
+                                    kResponseLimits * cpu_seconds_ - response_.cpu_seconds});
   const double idle_left = std::min(idle_of_test(cpu_seconds_) - test_.idle_seconds,
                                     idle_of_response(cpu_seconds_) - response_.idle_seconds);
   if (cpu_left <= 0 || idle_left <= 0) return no_answer(RewardStatus::kTimeout, "timeout");
   SandboxedProcess& process = channel_->process();
   const Deadline begin = process.deadline(0, 0);
+  const auto begin_here = std::chrono::steady_clock::now();
   const double wall_left = std::min(3 * cpu_left + 2, cpu_left + idle_left);
   std::optional<Reply> reply;
   Answer answer =
       request(request_message.front(), request_message.substr(1), process.deadline(cpu_left, wall_left), reply);
   // Without a reply the process is gone, and all of its time is spent.
   const Deadline end =
-      reply ? process.deadline(0, 0) : Deadline{begin.cpu_seconds + cpu_left, std::chrono::steady_clock::now()};
+      reply ? process.deadline(0, 0)
+            : Deadline{begin.cpu_seconds + cpu_left, begin.wall + (std::chrono::steady_clock::now() - begin_here)};
   const double cpu = end.cpu_seconds - begin.cpu_seconds;
   const double idle = std::max(0.0, std::chrono::duration<double>(end.wall - begin.wall).count() - cpu);
   for (Spent* spent : {&test_, &response_}) spent->cpu_seconds += cpu, spent->idle_seconds += idle;
