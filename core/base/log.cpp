@@ -8,6 +8,7 @@
 #include <spdlog/sinks/basic_file_sink.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -43,6 +44,9 @@ void write(spdlog::level::level_enum level, const std::string& text) {
 
 void open_log(const std::filesystem::path& path) {
   std::shared_ptr<spdlog::logger> logger;
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
+    throw Error("cannot write the log " + path.string() + ": it is no regular file", "move it away");
   try {
     logger =
         std::make_shared<spdlog::logger>("drift", std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string()));

@@ -1,5 +1,7 @@
 #include <core/base/quote.h>
 
+#include <core/base/terminal_codes.h>
+
 #include <unicode/utf8.h>
 
 #include <algorithm>
@@ -10,10 +12,30 @@
 namespace drift {
 namespace {
 
-void append_code(std::string& text, unsigned char c) {
-  std::array<char, 8> code{};
-  std::snprintf(code.data(), code.size(), "\\x%02x", c);
-  text += code.data();
+void append_code(std::string& text, const char* format, unsigned code) {
+  std::array<char, 16> written{};
+  std::snprintf(written.data(), written.size(), format, code);
+  text += written.data();
+}
+
+/// @param kept  control characters that stay as they are
+std::string escaped(std::string_view text, std::string_view kept) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = at;
+    UChar32 c = 0;
+    U8_NEXT(text.data(), at, text.size(), c);
+    const std::string_view character = text.substr(begin, at - begin);
+    if (c < 0) {  // no UTF-8: to some terminals the byte 9b is what begins a sequence
+      for (const char byte : character) append_code(out, "\\x%02x", static_cast<unsigned char>(byte));
+    } else if (acts_on_terminals(c) && kept.find(character) == kept.npos) {
+      append_code(out, c < 0xa0 ? "\\x%02x" : "\\u%04x", static_cast<unsigned>(c));
+    } else {
+      out += character;
+    }
+  }
+  return out;
 }
 
 }  // namespace
@@ -25,37 +47,32 @@ std::string quoted_name(std::string_view name) {
     length = kLongest;
     U8_TRUNCATE_IF_INCOMPLETE(name.data(), std::size_t{0}, length);
   }
-  std::string text = "`";
-  for (const char c : name.substr(0, length)) {
-    const auto byte = static_cast<unsigned char>(c);
-    byte < 0x20 || byte == 0x7f ? append_code(text, byte) : text.push_back(c);
-  }
-  return text + (length < name.size() ? "…`" : "`");
+  return "`" + escaped(name.substr(0, length), "") + (length < name.size() ? "…`" : "`");
 }
 
-std::string printable(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
-    if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f) {
-      append_code(out, c);
-    } else if (c == 0xc2 && next >= 0x80 && next < 0xa0) {  // the same again, from U+0080 on
-      append_code(out, static_cast<unsigned char>(next));
-      ++i;
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
-}
+std::string printable(std::string_view text) { return escaped(text, "\n\t"); }
 
 std::string on_one_line(std::string_view text) {
   std::string line = printable(text);
   std::ranges::replace_if(
       line, [](char c) { return c == '\n' || c == '\t'; }, ' ');
   return line;
+}
+
+std::string without_long_lines(std::string_view text) {
+  constexpr std::size_t kLongest = 4000;
+  std::string out;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = text.substr(begin, end - begin);
+    std::size_t length = std::min(line.size(), kLongest);
+    if (length < line.size()) U8_TRUNCATE_IF_INCOMPLETE(line.data(), std::size_t{0}, length);
+    out += line.substr(0, length);
+    if (length < line.size()) out += "…";
+    if (end < text.size()) out += '\n';
+    begin = end + 1;
+  }
+  return out;
 }
 
 std::string replaced(std::string text, std::string_view what, std::string_view by) {

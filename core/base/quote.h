@@ -16,6 +16,9 @@ std::string printable(std::string_view text);
 /// comment.
 std::string on_one_line(std::string_view text);
 
+/// With the end of each line that is longer than a page cut off: a name in a message may have megabytes.
+std::string without_long_lines(std::string_view text);
+
 /// With `by` in every place of `what`, which is not empty.
 std::string replaced(std::string text, std::string_view what, std::string_view by);
 

@@ -1,3 +1,4 @@
+#include <core/base/quote.h>
 #include <core/base/share_folder.h>
 #include <core/claims/claims_page.h>
 #include <core/claims/run_quantities.h>
@@ -233,8 +234,9 @@ int test_claims(const ClaimsOptions& options) {
     return 0;
   }
   const Terminal terminal(std::cout, detect_terminal(1));
-  std::cout << claims_text(report, terminal.unicode()) << "page   " << (out / "claims.html").string() << "\n"
-            << "json   " << (out / "claims.json").string() << "\n";
+  std::cout << printable(claims_text(report, terminal.unicode())) << "page   "
+            << printable((out / "claims.html").string()) << "\n"
+            << "json   " << printable((out / "claims.json").string()) << "\n";
   return 0;
 }
 

@@ -48,7 +48,7 @@ std::vector<Candidate> candidates_for(const Registry& registry, const std::strin
 
 int print_candidates(const std::string& what) {
   for (const Candidate& candidate : candidates_for(load_plugins()->registry, what))
-    std::cout << candidate.word << "\t" << on_one_line(candidate.doc) << "\n";
+    std::cout << on_one_line(candidate.word) << "\t" << on_one_line(candidate.doc) << "\n";
   return 0;
 }
 

@@ -1,3 +1,4 @@
+#include <core/base/quote.h>
 #include <core/cli/load_run.h>
 #include <core/config/config_json.h>
 #include <core/config/nearest.h>
@@ -60,7 +61,7 @@ int print_docs(const DocsOptions& options) {
   } else if (options.section.empty()) {
     std::cout << sections_text() << "\nwith the parameters of components: drift config docs SECTION\n";
   } else {
-    std::cout << section_text(load_plugins(options.config)->registry, options.section);
+    std::cout << printable(section_text(load_plugins(options.config)->registry, options.section));
   }
   return 0;
 }

@@ -1,3 +1,4 @@
+#include <core/base/quote.h>
 #include <core/cli/command.h>
 #include <core/import/import_run.h>
 #include <core/io/atomic.h>
@@ -44,14 +45,15 @@ int import_config(const ImportOptions& options) {
   } else {
     write_file_atomically(options.out, text);
   }
-  for (const std::string& remark : run.remarks) std::cerr << "warning: " << remark << "\n";
-  for (const LeftOut& one : run.unknown) std::cerr << "warning: not known, and so not imported: " << one.what << "\n";
-  for (const std::string& what : run.needed) std::cerr << "warning: the run still needs " << what << "\n";
+  for (const std::string& remark : run.remarks) std::cerr << "warning: " << printable(remark) << "\n";
+  for (const LeftOut& one : run.unknown)
+    std::cerr << "warning: not known, and so not imported: " << printable(one.what) << "\n";
+  for (const std::string& what : run.needed) std::cerr << "warning: the run still needs " << printable(what) << "\n";
   // The result is what standard output has: the TOML, or what became of it.
   (options.out.empty() ? std::cerr : std::cout)
       << table.title << ": " << counted(run.values.size(), "values imported, ")
       << counted(run.left_out.size(), "without a counterpart, ") << counted(run.unknown.size(), "not known")
-      << (options.out.empty() ? "" : ": " + options.out.string()) << "\n";
+      << (options.out.empty() ? "" : ": " + printable(options.out.string())) << "\n";
   return 0;
 }
 

@@ -1,3 +1,4 @@
+#include <core/base/quote.h>
 #include <core/cli/data_source.h>
 #include <core/io/json.h>
 #include <core/report/format.h>
@@ -124,7 +125,7 @@ int print_statistics(const StatsOptions& options) {
   if (most > 0 && count_tokens)
     std::cout << "prompts over max_prompt_tokens = " << most << ", which training leaves out: " << format_integer(over)
               << "\n";
-  if (!count_tokens) std::cout << "tokens are not counted: " << source.missing_model() << "\n";
+  if (!count_tokens) std::cout << "tokens are not counted: " << printable(source.missing_model()) << "\n";
   return 0;
 }
 

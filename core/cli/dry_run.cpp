@@ -1,3 +1,4 @@
+#include <core/base/quote.h>
 #include <core/cli/training_run.h>
 
 #include <core/base/adapters.h>
@@ -152,7 +153,7 @@ std::optional<at::Device> find_device(const RunConfig& config) {
     prepare_device(config);
     return run_device(config.section("run").get<std::string>("device"));
   } catch (const Error& error) {
-    std::cerr << "warning: " << error.what() << "\n";
+    std::cerr << "warning: " << printable(error.what()) << "\n";
     return std::nullopt;
   }
 }
@@ -251,9 +252,9 @@ int print_plan(const TrainingOptions& options, const RankOptions& rank_options, 
             << "; free: " << memory_text(disk.free) << "\n";
   if (ranks) std::cout << ranks->text();
   std::cout << "\n";
-  for (const std::string& note : notes) std::cout << "note: " << note << "\n";
-  for (const std::string& obstacle : in_the_way) std::cout << "does not fit: " << obstacle << "\n";
-  for (const std::string& line : change_lines(changes)) std::cout << "  fits with " << line << "\n";
+  for (const std::string& note : notes) std::cout << "note: " << printable(note) << "\n";
+  for (const std::string& obstacle : in_the_way) std::cout << "does not fit: " << printable(obstacle) << "\n";
+  for (const std::string& line : change_lines(changes)) std::cout << "  fits with " << printable(line) << "\n";
   if (in_the_way.empty()) std::cout << "Everything fits. Nothing was written.\n";
   return in_the_way.empty() ? 0 : 1;
 }
@@ -270,7 +271,7 @@ std::string option_of_ranks(const RankOptions& options) {
 
 int run_dry(const TrainingOptions& options, RankOptions rank_options, bool json,
             const MakeComponents& make_components) {
-  join_ranks([](const Error& error) { std::cerr << "error: " << error.what() << "\n"; });
+  join_ranks([](const Error& error) { std::cerr << "error: " << printable(error.what()) << "\n"; });
   const std::int64_t ranks_of_host = run_ranks().on_host();
   if (rank_options.count == 1) rank_options.count = run_ranks().size();
   if (const auto option = option_of_ranks(rank_options); !option.empty() && rank_options.count == 1)

@@ -1,3 +1,4 @@
+#include <core/base/quote.h>
 #include <core/cli/command.h>
 #include <core/config/nearest.h>
 #include <core/eval/record_diff.h>
@@ -79,10 +80,11 @@ std::string verdict_text(const ItemVerdict& verdict) {
 
 void print_changes(const CellComparison& cell) {
   if (cell.changes.empty()) return;
-  std::cout << "\n" << cell.cell << ": " << cell.changes.size() << " items changed\n";
+  std::cout << "\n" << printable(cell.cell) << ": " << cell.changes.size() << " items changed\n";
   for (std::size_t i = 0; i < std::min(kChangesShown, cell.changes.size()); ++i) {
     const ItemChange& change = cell.changes[i];
-    std::cout << "  " << change.id << "  " << verdict_text(change.before) << " -> " << verdict_text(change.after)
+    std::cout << "  "
+              << on_one_line(change.id + "  " + verdict_text(change.before) + " -> " + verdict_text(change.after))
               << "\n";
   }
   if (cell.changes.size() > kChangesShown)
@@ -95,15 +97,18 @@ int compare(const EvalDiffOptions& options) {
     std::cout << json_text(json_of(comparison), 1) << "\n";
     return 0;
   }
-  std::cout << "before  " << options.before.string() << "\nafter   " << options.after.string() << "\n\n"
+  std::cout << "before  " << printable(options.before.string()) << "\nafter   " << printable(options.after.string())
+            << "\n\n"
             << to_text(table_of(comparison), detect_terminal(1).unicode);
   for (const CellComparison& cell : comparison.cells) print_changes(cell);
   for (const CellComparison& cell : comparison.cells) {
     if (cell.unjudged > 0)
-      std::cout << cell.cell << ": " << cell.unjudged << " items left out, because a response was not judged\n";
+      std::cout << printable(cell.cell) << ": " << cell.unjudged
+                << " items left out, because a response was not judged\n";
   }
-  if (!comparison.only_before.empty()) std::cout << "only before: " << joined(comparison.only_before) << "\n";
-  if (!comparison.only_after.empty()) std::cout << "only after: " << joined(comparison.only_after) << "\n";
+  if (!comparison.only_before.empty())
+    std::cout << "only before: " << printable(joined(comparison.only_before)) << "\n";
+  if (!comparison.only_after.empty()) std::cout << "only after: " << printable(joined(comparison.only_after)) << "\n";
   return 0;
 }
 

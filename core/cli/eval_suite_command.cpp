@@ -1,3 +1,4 @@
+#include <core/base/quote.h>
 #include <core/cli/eval_suite.h>
 #include <core/cli/load_run.h>
 #include <core/components/components.h>
@@ -139,7 +140,7 @@ int answer_on_cluster(const SuiteFile& suite, const std::vector<GridCell>& cells
 int answer_cell(Evaluation& evaluation, const EvalOptions& options, Terminal& terminal) {
   const int signal = evaluation.run(terminal);
   const CellSummary summary = evaluation.summaries().front();
-  terminal.print(summary.cell.name() + "  " + result_line(summary, terminal.unicode()));
+  terminal.print(printable(summary.cell.name()) + "  " + result_line(summary, terminal.unicode()));
   if (options.json) std::cout << results_json({summary}, options, {});
   if (signal != 0) return 128 + signal;
   return evaluation.missing() > 0 ? 1 : 0;
@@ -149,12 +150,12 @@ int answer_cell(Evaluation& evaluation, const EvalOptions& options, Terminal& te
 int show_results(const SuiteResults& results, std::int64_t missing, int signal, const EvalOptions& options,
                  const EvaluationFolder& folder, Terminal& terminal) {
   write_suite_tables(results, folder.path);
-  terminal.print("\n" + suite_text(results, terminal.unicode()));
-  terminal.print("tables      " + (folder.path / "table.{txt,csv,tex}").string() + ", cells.csv");
-  terminal.print("responses   " + (folder.path / "responses").string());
+  terminal.print("\n" + printable(suite_text(results, terminal.unicode())));
+  terminal.print("tables      " + printable((folder.path / "table.{txt,csv,tex}").string()) + ", cells.csv");
+  terminal.print("responses   " + printable((folder.path / "responses").string()));
   if (missing > 0) {
     terminal.print(format_integer(missing) + " responses are missing or could not be judged");
-    terminal.print("continue with  " + command_to_continue(options, folder.path));
+    terminal.print(printable("continue with  " + command_to_continue(options, folder.path)));
   }
   if (options.json) std::cout << results_json(results.cells, options, folder.path);
   if (signal != 0) return 128 + signal;

@@ -1,4 +1,5 @@
 #include <core/base/model_policy.h>
+#include <core/base/quote.h>
 #include <core/cli/data_source.h>
 #include <core/cli/fidelity_report.h>
 #include <core/cli/load_run.h>
@@ -167,7 +168,7 @@ int compare_with_exact(const FidelityOptions& options, const Bench& bench, const
   const at::Tensor reward = bench.rewards(every_response(space), {item});
   const StateScores scores = score_states(*bench.model, space);
   if (!options.json) {
-    std::cout << "item `" << item.id << "`: " << format_integer(space.responses()) << " responses, "
+    std::cout << "item " << quoted_name(item.id) << ": " << format_integer(space.responses()) << " responses, "
               << format_integer(space.states()) << " states; " << options.draws << " draws of one group\n";
   }
   Json json{{"item", item.id}, {"states", space.states()}, {"responses", space.responses()}};

@@ -1,3 +1,4 @@
+#include <core/base/limits.h>
 #include <core/base/quote.h>
 #include <core/cli/load_run.h>
 #include <core/components/adapters.h>
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <iostream>
 #include <map>
+#include <set>
 
 namespace drift {
 namespace {
@@ -53,9 +55,10 @@ void add_environment_plugins(ConfigDocument& document) {
   const auto folders = environment_plugin_folders();
   if (folders.empty()) return;
   std::vector<std::string> paths;
+  std::set<std::string> known;
   const auto add = [&](const fs::path& path) {
     const std::string text = fs::absolute(path).lexically_normal().string();
-    if (std::ranges::count(paths, text) == 0) paths.push_back(text);
+    if (known.insert(text).second) paths.push_back(text);
   };
   std::ranges::for_each(plugin_paths(document), add);
   std::ranges::for_each(folders, add);
@@ -178,14 +181,19 @@ std::unique_ptr<Plugins> load_plugins(const ConfigOptions& options, ForeignFiles
 
 std::unique_ptr<Plugins> load_plugins_for(const std::vector<ConfigDocument>& documents) {
   std::vector<fs::path> paths;
+  std::set<fs::path> known;
   for (const ConfigDocument& document : documents) {
     for (const fs::path& path : plugin_paths(document)) {
-      if (std::ranges::count(paths, path) == 0) paths.push_back(path);
+      if (known.insert(path).second) paths.push_back(path);
     }
   }
   auto plugins = load_plugins(paths);
   // A plugin that did not load may be why a name is unknown: say it before the mistakes.
-  for (const RefusedPlugin& refused : plugins->loader.refused()) std::cerr << "warning: " << refused.message << "\n\n";
+  const auto& refused = plugins->loader.refused();
+  for (std::size_t i = 0; i < std::min(refused.size(), kMostMistakes); ++i)
+    std::cerr << "warning: " << printable(refused[i].message) << "\n\n";
+  if (refused.size() > kMostMistakes)
+    std::cerr << "warning: " << refused.size() - kMostMistakes << " more plugins cannot be used\n\n";
   return plugins;
 }
 

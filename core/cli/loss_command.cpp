@@ -1,3 +1,4 @@
+#include <core/base/quote.h>
 #include <core/boundary/guarded.h>
 #include <core/cli/load_run.h>
 #include <core/components/components.h>
@@ -75,7 +76,7 @@ void print_result(const LossCase& of, const LossCaseResult& result) {
       row.push_back(scored ? number(gradient_FL.const_data_ptr<double>()[v * length + i]) : ".");
     }
   }
-  std::cout << (of.variant.empty() ? "case" : "variant `" + of.variant + "`") << "\n"
+  std::cout << (of.variant.empty() ? "case" : "variant " + quoted_name(of.variant)) << "\n"
             << to_text(values, /*unicode=*/true, "  ") << "  d loss / d log-probability, positions 0 to " << length - 1
             << "\n"
             << to_text(gradient, /*unicode=*/true, "    ");
@@ -153,11 +154,13 @@ int evaluate(const LossOptions& options) {
       continue;
     }
     print_result(one, result);
-    if (!missing.empty()) std::cout << "  evaluated without `" << joined(missing, "`, `") << "`, " << kMissing << "\n";
+    if (!missing.empty())
+      std::cout << "  evaluated without `" << printable(joined(missing, "`, `")) << "`, " << kMissing << "\n";
     if (options.finite_differences) print_slopes(slopes);
-    for (const std::string& difference : wrong) std::cout << "  not as expected: " << difference << "\n";
+    for (const std::string& difference : wrong) std::cout << "  not as expected: " << printable(difference) << "\n";
     if (!one.loss.empty() && one.loss != entry.name) {
-      std::cout << "  written for loss `" << one.loss << "`: its parameters and expected values do not apply\n";
+      std::cout << "  written for loss " << quoted_name(one.loss)
+                << ": its parameters and expected values do not apply\n";
     }
     std::cout << std::flush;
   }

@@ -22,8 +22,8 @@ namespace {
 constexpr std::chrono::seconds kLaunchersTime(3);
 
 void print_error(const std::string& what, const std::string& hint, bool colour) {
-  std::cerr << (colour ? "\033[1;31merror\033[0m: " : "error: ") << printable(what) << "\n";
-  if (!hint.empty()) std::cerr << "  = " << printable(hint) << "\n";
+  std::cerr << (colour ? "\033[1;31merror\033[0m: " : "error: ") << printable(without_long_lines(what)) << "\n";
+  if (!hint.empty()) std::cerr << "  = " << printable(without_long_lines(hint)) << "\n";
 }
 
 /// The end of the program by an error. Of several ranks the first one reports it, and all end; another rank tells the

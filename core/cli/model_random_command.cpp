@@ -1,3 +1,4 @@
+#include <core/base/quote.h>
 #include <core/cli/load_run.h>
 #include <core/components/components.h>
 #include <core/io/atomic.h>
@@ -55,7 +56,7 @@ int write_random(const RandomOptions& options) {
   write_checkpoint_files(folder.path(), parameters, read_config_json(options.shape.folder), options.shape.folder,
                          kMaxWeightFileBytes, random_weights(static_cast<std::uint64_t>(options.seed)));
   folder.publish();
-  std::cout << options.out.string() << ": " << format_parameters(parameter_count(*model)) << " parameters, "
+  std::cout << printable(options.out.string()) << ": " << format_parameters(parameter_count(*model)) << " parameters, "
             << options.dtype << ", " << gigabytes(bytes_of(parameters)) << "\n";
   return 0;
 }

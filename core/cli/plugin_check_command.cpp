@@ -1,3 +1,4 @@
+#include <core/base/quote.h>
 #include <core/cli/load_run.h>
 #include <core/conformance/report.h>
 #include <core/plugin/plugin_report.h>
@@ -41,7 +42,7 @@ int check(const CheckOptions& options) {
   if (options.json) {
     std::cout << report_json(report) << "\n";
   } else {
-    std::cout << report_text(report) << "\n"
+    std::cout << printable(report_text(report)) << "\n"
               << (findings == 0 ? "ok: " + request.file.string()
                                 : std::to_string(findings) + (findings == 1 ? " finding" : " findings"))
               << "\n";

@@ -1,3 +1,4 @@
+#include <core/base/quote.h>
 #include <core/cli/load_run.h>
 #include <core/io/json.h>
 #include <core/plugin/plugin_json.h>
@@ -31,9 +32,10 @@ void add_name(OptionList& list, NamedOptions& options) {
 int print_list(const ListOptions& options) {
   const auto plugins = load_plugins(options.config, ForeignFiles::kTriedFirst);
   std::cout << (options.json ? json_text(plugin_list_json(plugins->registry, plugins->loader), 1) + "\n"
-                             : plugin_list(plugins->registry, plugins->loader))
+                             : printable(plugin_list(plugins->registry, plugins->loader)))
             << std::flush;
-  for (const RefusedPlugin& refused : plugins->loader.refused()) std::cerr << "\nwarning: " << refused.message << "\n";
+  for (const RefusedPlugin& refused : plugins->loader.refused())
+    std::cerr << "\nwarning: " << printable(refused.message) << "\n";
   return 0;
 }
 
@@ -41,19 +43,19 @@ int print_info(const NamedOptions& options) {
   const auto document = load_document(options.config.file, options.config.overrides);
   const auto plugins = load_plugins(plugin_paths(document));
   std::cout << (options.json ? json_text(plugin_info_json(plugins->registry, options.name, document), 1) + "\n"
-                             : plugin_info(plugins->registry, plugins->loader, options.name, document));
+                             : printable(plugin_info(plugins->registry, plugins->loader, options.name, document)));
   return 0;
 }
 
 int print_page(const NamedOptions& options) {
   const auto document = load_document(options.config.file, options.config.overrides);
   const auto plugins = load_plugins(plugin_paths(document));
-  std::cout << plugin_page(plugins->registry, plugins->loader, options.name, document);
+  std::cout << printable(plugin_page(plugins->registry, plugins->loader, options.name, document));
   return 0;
 }
 
 int print_presets(const NamedOptions& options) {
-  std::cout << preset_tables(load_plugins(options.config)->registry, options.name);
+  std::cout << printable(preset_tables(load_plugins(options.config)->registry, options.name));
   return 0;
 }
 

@@ -1,3 +1,4 @@
+#include <core/base/quote.h>
 #include <core/cli/command.h>
 #include <core/cli/recorded_settings.h>
 #include <core/compare/comparison_page.h>
@@ -37,7 +38,7 @@ int write_page_of_run(const fs::path& run) {
   if (!RunFolder::has_begun(run))
     throw Error("no run has begun in " + run.string(), "name a run's folder, such as runs/quickstart");
   write_report(run, recorded_settings(run / "config.toml").limits);
-  std::cout << (run / "report.html").string() << "\n";
+  std::cout << printable((run / "report.html").string()) << "\n";
   return 0;
 }
 
@@ -65,7 +66,7 @@ void print(const RunComparison& comparison, const fs::path& folder) {
   if (const TextTable differences = difference_table(comparison); !differences.rows.empty())
     text += to_text(differences, unicode) + "\n";
   for (const std::string& note : comparison_notes(comparison)) text += note + "\n";
-  std::cout << text << "\n" << (folder / "index.html").string() << "\n";
+  std::cout << printable(text) << "\n" << printable((folder / "index.html").string()) << "\n";
 }
 
 int report(const ReportOptions& options) {

@@ -1,3 +1,4 @@
+#include <core/base/quote.h>
 #include <core/cli/load_run.h>
 #include <core/cli/load_sweep.h>
 #include <core/config/nearest.h>
@@ -124,8 +125,8 @@ void write_results(const LoadedSweep& sweep, const SweepFolder& folder, Terminal
   write_file_atomically(folder.path / "sweep.toml", read_whole_file(results.plan->file.file));
   terminal.print("\n" + to_text(table, terminal.unicode()) + "\n" + notes);
   warn_of_other_builds(sweep, results, terminal);
-  terminal.print("tables      " + (folder.path / "table.{txt,csv,tex,md}").string() + ", runs.csv");
-  terminal.print("report      " + (folder.path / "report.html").string());
+  terminal.print("tables      " + printable((folder.path / "table.{txt,csv,tex,md}").string()) + ", runs.csv");
+  terminal.print("report      " + printable((folder.path / "report.html").string()));
 }
 
 int sweep(const SweepOptions& options) {
@@ -157,7 +158,7 @@ int sweep(const SweepOptions& options) {
   print_json();
   if (outcome.failed > 0) terminal.print(count_of(outcome.failed, "run") + " failed; the same command tries again");
   if (outcome.signal != 0) {
-    terminal.print("continue with  " + command_to_continue(options, folder));
+    terminal.print(printable("continue with  " + command_to_continue(options, folder)));
     return 128 + outcome.signal;
   }
   return outcome.failed > 0 ? 1 : 0;

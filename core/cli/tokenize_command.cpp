@@ -1,5 +1,7 @@
+#include <core/base/quote.h>
 #include <core/cli/command.h>
 #include <core/io/json.h>
+#include <core/report/terminal.h>
 #include <core/report/text_table.h>
 #include <core/text/tokenizer.h>
 #include <core/text/utf8.h>
@@ -73,12 +75,14 @@ class Printer {
   void decode(const Ids& ids) {
     std::string text = tokenizer_.decode(ids, !options_.keep_special);
     if (options_.clean_up) text = clean_up_spaces(text);
-    std::cout << (options_.json ? json_text(Json{{"text", text}}) : text) << "\n";
+    if (options_.json) text = json_text(Json{{"text", text}});
+    std::cout << (is_terminal_ ? printable(text) : text) << "\n";
   }
 
  private:
   const Tokenizer& tokenizer_;
   const TokenizeOptions& options_;
+  const bool is_terminal_ = detect_terminal(1).is_terminal;
   std::int64_t count_ = 0;
 };
 

@@ -29,8 +29,8 @@ std::string indent(std::string_view line, std::uint32_t column) {
 
 Diagnostic printable(Diagnostic diagnostic) {
   for (std::string* text : {&diagnostic.message, &diagnostic.file, &diagnostic.source_line, &diagnostic.label})
-    *text = drift::printable(std::string_view(*text));
-  for (std::string& note : diagnostic.notes) note = drift::printable(std::string_view(note));
+    *text = drift::printable(without_long_lines(*text));
+  for (std::string& note : diagnostic.notes) note = drift::printable(without_long_lines(note));
   return diagnostic;
 }
 

@@ -37,10 +37,9 @@ class Loader {
       return;
     }
     std::string content;
-    if (!read(file, content)) {
-      Diagnostic mistake = asked_by;
-      mistake.message = "cannot read `" + file.string() + "`";
-      mistakes.push_back(mistake);
+    if (const std::string problem = read(file, content); !problem.empty()) {
+      mistakes.push_back(asked_by);
+      mistakes.back().message = problem;
       return;
     }
     const std::string shown = file.string();
@@ -60,14 +59,18 @@ class Loader {
   std::vector<Diagnostic> mistakes;
 
  private:
-  static bool read(const std::filesystem::path& file, std::string& content) {
+  /// What is in the way; empty if it was read.
+  static std::string read(const std::filesystem::path& file, std::string& content) {
     std::error_code error;
-    if (!std::filesystem::is_regular_file(file, error)) return false;
-    std::ifstream stream(file, std::ios::binary);
+    if (std::filesystem::file_size(file, error) > kLargestToml && !error)
+      return "`" + file.string() + "` is larger than " + std::to_string(kLargestToml) + " bytes";
+    std::ifstream stream;
+    if (std::filesystem::is_regular_file(file, error)) stream.open(file, std::ios::binary);
     std::ostringstream text;
-    text << stream.rdbuf();
+    if (stream.is_open()) text << stream.rdbuf();
     content = text.str();
-    return stream.good() || stream.eof() || content.empty();
+    const bool is_read = stream.is_open() && (stream.good() || stream.eof() || content.empty());
+    return is_read ? "" : "cannot read `" + file.string() + "`";
   }
 
   void add(toml::table&& table, const std::filesystem::path& file) {

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cctype>
 #include <sstream>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace drift {
 
@@ -21,7 +23,8 @@ std::vector<std::string> split_lines(const std::string& text) {
 
 namespace {
 
-/// Finds points within keys and brackets of values that lead deeper than TOML++'s stack.
+/// Finds points within keys and brackets of values that lead deeper than TOML++'s stack. A value in brackets is as deep
+/// as its key, and what is in it deeper still.
 class DepthCheck {
  public:
   explicit DepthCheck(std::string_view text) : text_(text) {}
@@ -39,18 +42,25 @@ class DepthCheck {
       } else if (c == '.') {
         ++points_;
       } else if (c == '[' || c == '{') {
-        ++brackets_, points_ = 0;
+        outer_.push_back(depth() + 1);
+        points_ = 0, value_points_ = 0;
       } else if (c == ']' || c == '}') {
-        --brackets_, points_ = 0;
-      } else if (c == '=' || c == ',') {
+        if (!outer_.empty()) outer_.pop_back();
         points_ = 0;
+      } else if (c == '=') {
+        value_points_ = points_;
+        points_ = 0;
+      } else if (c == ',') {
+        points_ = 0, value_points_ = 0;
       }
-      if (points_ + std::max(brackets_, 0) > kDeepestNesting) return toml::source_position{line_, 1};
+      if (depth() > kDeepestNesting) return toml::source_position{line_, 1};
     }
     return std::nullopt;
   }
 
  private:
+  int depth() const { return (outer_.empty() ? 0 : outer_.back()) + std::max(points_, value_points_); }
+
   /// From the opening quote to the closing one, or to the end of what cannot be a text.
   void skip_text(char quote) {
     const std::string three(3, quote);
@@ -63,7 +73,8 @@ class DepthCheck {
       if (text_[at_] == '\\' && quote == '"') {
         ++at_;
       } else if (lines ? text_.substr(at_, 3) == three : text_[at_] == quote) {
-        at_ += lines ? 2 : 0;
+        // The last three of up to five quotes end a text of several lines.
+        if (lines) at_ = std::min({text_.find_first_not_of(quote, at_), text_.size(), at_ + 5}) - 1;
         return;
       }
     }
@@ -72,15 +83,17 @@ class DepthCheck {
   std::string_view text_;
   std::size_t at_ = 0;
   std::uint32_t line_ = 1;
-  int points_ = 0;  ///< of the key at hand
-  int brackets_ = 0;
+  int points_ = 0;          ///< of the key at hand
+  int value_points_ = 0;    ///< of the key whose value is at hand
+  std::vector<int> outer_;  ///< depth within each bracket that is open
 };
 
 }  // namespace
 
 toml::table parse_toml(std::string_view text, std::string_view name) {
   if (const auto place = DepthCheck(text).find())
-    throw toml::parse_error("nested: keys and values go deeper than 64 levels", *place);
+    throw toml::parse_error(
+        ("nested: keys and values go deeper than " + std::to_string(kDeepestNesting) + " levels").c_str(), *place);
   return toml::parse(text, name);
 }
 

@@ -1,3 +1,4 @@
+#include <core/base/quote.h>
 #include <core/eval/evaluation.h>
 
 #include <core/base/stop_signal.h>
@@ -264,7 +265,7 @@ int Evaluation::run(Terminal& terminal) {
     }
     if (cells_.size() > 1 && work.answered() >= work.wanted) {
       const CellSummary summary = summarise(work.plan.cell, work.records(), work.wanted);
-      terminal.print(place + name + "  " + result_line(summary, terminal.unicode()));
+      terminal.print(printable(place + name) + "  " + result_line(summary, terminal.unicode()));
     }
   }
   return StopSignal::received();

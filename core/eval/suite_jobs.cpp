@@ -1,3 +1,4 @@
+#include <core/base/quote.h>
 #include <core/eval/suite_jobs.h>
 
 #include <core/base/stop_signal.h>
@@ -67,13 +68,14 @@ class CellWatch {
       for (const auto& file : {folder_.settings(job.name), folder_.responses(job.name)}) look_again(file.parent_path());
       const auto settings = read_settings(folder_.settings(job.name));
       const auto records = RecordFile(folder_.responses(job.name)).records();
-      terminal_.print(place + "  " +
+      terminal_.print(printable(place) + "  " +
                       result_line(summarise(found->second->cell, records, settings.responses), terminal_.unicode()));
       return;
     }
     ++outcome_.failed;
-    terminal_.print(terminal_.styled("failed", Style::kWarning) + "  " + place + ": " + job.how + ", see " +
-                    found->second->job.output.string() + (job.log.empty() ? "" : " and " + job.log.string()));
+    terminal_.print(terminal_.styled("failed", Style::kWarning) + "  " +
+                    printable(place + ": " + job.how + ", see " + found->second->job.output.string() +
+                              (job.log.empty() ? "" : " and " + job.log.string())));
   }
 
   void redraw() {

@@ -1,6 +1,8 @@
 #include <core/grid/grid.h>
 
 #include <algorithm>
+#include <unordered_map>
+#include <utility>
 
 namespace drift {
 namespace {
@@ -45,9 +47,10 @@ class Mistakes {
  public:
   void add(const std::string& cell, const Diagnostic& diagnostic) {
     const std::string text = render(diagnostic, false);
-    auto same = std::ranges::find(found_, text, &Found::text);
-    if (same == found_.end()) same = found_.insert(found_.end(), {text, diagnostic, {}});
-    if (same->cells.empty() || same->cells.back() != cell) same->cells.push_back(cell);
+    const auto [place, is_new] = places_.emplace(text, found_.size());
+    if (is_new) found_.push_back({diagnostic, {}});
+    std::vector<std::string>& cells = found_[place->second].cells;
+    if (cells.empty() || cells.back() != cell) cells.push_back(cell);
   }
 
   void throw_if_any(std::size_t cells) {
@@ -61,7 +64,6 @@ class Mistakes {
 
  private:
   struct Found {
-    std::string text;
     Diagnostic diagnostic;
     std::vector<std::string> cells;
   };
@@ -73,6 +75,7 @@ class Mistakes {
     return text + (found.size() > kNamed ? "; …" : "");
   }
 
+  std::unordered_map<std::string, std::size_t> places_;  ///< of a mistake's text in found_
   std::vector<Found> found_;
 };
 
@@ -86,6 +89,10 @@ std::string GridAxis::label(std::size_t value) const {
 std::vector<GridCell> expand_grid(const Grid& grid) {
   std::vector<GridCell> cells = {{}};
   for (const GridAxis& axis : grid.axes) {
+    if (cells.size() * axis.values.size() > kMostCells)
+      throw Error(
+          grid.file.string() + ": [" + grid.section + "] makes more than " + std::to_string(kMostCells) + " cells",
+          "divide it into several files");
     std::vector<GridCell> longer;
     for (const GridCell& cell : cells) {
       for (std::size_t value = 0; value < axis.values.size(); ++value) {

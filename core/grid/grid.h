@@ -61,7 +61,13 @@ struct GridCell {
   std::string label;                ///< "small, k=4"; the grid's name if there are no axes
 };
 
+/// Each cell is a configuration of its own.
+inline constexpr std::size_t kMostCells = 1'000;
+/// Of a sweep: cells with each seed.
+inline constexpr std::size_t kMostRuns = 10'000;
+
 /// Every combination; the last axis varies fastest. One cell if there are no axes.
+/// @throws Error if they are more than kMostCells
 std::vector<GridCell> expand_grid(const Grid& grid);
 
 /// The configuration of every cell, not yet checked: what the file extends, what the cell's values extend, the file

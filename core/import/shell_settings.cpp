@@ -12,6 +12,9 @@ namespace {
 
 using Command = std::vector<ShellWord>;
 
+constexpr std::size_t kMostOptions = 2'000;
+constexpr std::size_t kMostPutIn = 8'000'000;  ///< variables of variables can make very much of a short script
+
 bool is_option(const std::string& word) {
   return word.size() > 2 && word.starts_with("--") && std::isalpha(static_cast<unsigned char>(word[2])) != 0;
 }
@@ -106,10 +109,15 @@ class ShellReader {
     throw Error(name_ + ":" + std::to_string(line_) + ": a bracket after `$` is never closed");
   }
 
-  std::string value_of(const std::string& inner, const std::string& written) const {
+  std::string value_of(const std::string& inner, const std::string& written) {
     const std::size_t fallback = inner.find(":-");
     const auto found = variables_.find(inner.substr(0, fallback));
-    if (found != variables_.end()) return found->second;
+    if (found != variables_.end()) {
+      put_in_ += found->second.size();
+      if (put_in_ > kMostPutIn)
+        throw Error(name_ + ":" + std::to_string(line_) + ": its variables repeat a large part too often");
+      return found->second;
+    }
     return fallback == std::string::npos ? written : inner.substr(fallback + 2);
   }
 
@@ -145,6 +153,7 @@ class ShellReader {
   Command command_;
   std::vector<Command> commands_;
   std::map<std::string, std::string> variables_;
+  std::size_t put_in_ = 0;  ///< bytes that variables stood for
 };
 
 /// Whether a word gives a value without dashes, as OmegaConf has it: "config=configs/rl.yaml".
@@ -195,6 +204,7 @@ std::vector<std::pair<std::string, ForeignValue>> options_of(const std::vector<S
                      (begin == 0 ? key : "--" + key);
       if (equals != std::string::npos) value.texts.push_back(word->text.substr(equals + 1));
       open = equals == std::string::npos;
+      if (options.size() == kMostOptions) throw Error(value.origin + ": the command has too many options");
       options.emplace_back((launcher ? "launcher." : "") + key, std::move(value));
     } else if (open && word != program) {
       open = !launcher;  // whose next word may be another program: srun --label accelerate launch

@@ -2,9 +2,12 @@
 
 #include <drift/error.h>
 
+#include <unicode/utf8.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 
 namespace drift {
 namespace {
@@ -23,11 +26,19 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
   return joined;
 }
 
-/// Control characters are escaped, also those from U+0080 on, which act on a terminal as well.
+/// What does something else to a terminal than being shown: control characters, also those from U+0080 on; marks of
+/// direction; separators of lines.
+bool acts_on_terminals(UChar32 c) {
+  return (c >= 0 && c < 0x20) || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||
+         (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
 std::string in_quotes(std::string_view text) {
   std::string out = "\"";
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = at;
+    UChar32 c = 0;
+    U8_NEXT(text.data(), at, text.size(), c);
     switch (c) {
       case '"': out += "\\\""; break;
       case '\\': out += "\\\\"; break;
@@ -35,15 +46,12 @@ std::string in_quotes(std::string_view text) {
       case '\t': out += "\\t"; break;
       case '\r': out += "\\r"; break;
       default:
-        const bool upper = c == '\xC2' && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
-        const auto code = static_cast<unsigned char>(upper ? text[++i] : c);
-        if (upper || code < 0x20 || code == 0x7f) {
-          static const char* digits = "0123456789ABCDEF";
-          out += "\\u00";
-          out += digits[code >> 4];
-          out += digits[code & 15];
+        if (acts_on_terminals(c)) {
+          char code[16];
+          std::snprintf(code, sizeof code, "\\u%04X", static_cast<unsigned>(c));
+          out += code;
         } else {
-          out += c;
+          out += text.substr(begin, at - begin);
         }
     }
   }

@@ -25,10 +25,12 @@ struct flock whole_file() {
   return lock;
 }
 
+constexpr std::size_t kLongestOwner = 4096;
+
 std::string owner_of(const fs::path& file) {
   std::string owner;
   try {
-    owner = read_whole_file(file);
+    owner = read_whole_file(file, kLongestOwner);
   } catch (const Error&) {  // gone, or not readable: who it is remains unknown
   }
   return owner.empty() ? "a process that has not said which" : owner;
@@ -71,7 +73,7 @@ FolderLock::FolderLock(const fs::path& folder, const std::string& who, const std
 
 std::optional<std::string> FolderLock::holder(const fs::path& folder, const std::string& name) {
   const fs::path file = folder / name;
-  const int opened = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  const int opened = ::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);  // a pipe would wait
   if (opened < 0) return std::nullopt;
   const Descriptor descriptor(opened, file.string());
   struct flock lock = whole_file();

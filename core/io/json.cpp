@@ -1,16 +1,20 @@
 #include <core/io/json.h>
 
 #include <core/base/limits.h>
+#include <core/base/terminal_codes.h>
 #include <core/base/unknown.h>
 #include <core/io/atomic.h>
 #include <core/io/file_error.h>
 
 #include <drift/error.h>
 
+#include <unicode/utf8.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <cstdio>
 #include <fstream>
 
 namespace drift {
@@ -91,12 +95,41 @@ Span find_value(std::string_view text, std::size_t at, std::string_view key) {
   return found;
 }
 
-/// The library says "[json.exception.parse_error.101] parse error at line 1, column 2: …; last read: 'TEXT'", and the
-/// text may be long.
-std::string syntax_message(const nlohmann::json::parse_error& error) {
-  const std::string what = error.what();
-  const auto begin = what.find("line ");
-  return begin == std::string::npos ? what : what.substr(begin, what.find("; last read") - begin);
+/// @param kind  what the text should be: "valid JSON"
+template <class JsonType>
+JsonType parsed(std::string_view text, const std::string& where, const char* kind, const std::string& hint) {
+  // Counted in the text: the library's own means, a callback, searches an object's or list's members at the end of each
+  // of them, which takes minutes for a list of many.
+  if (is_too_deep(text))
+    throw Error(where + " is nested deeper than " + std::to_string(kDeepestNesting) + " levels", hint);
+  try {
+    return JsonType::parse(text);
+  } catch (const nlohmann::json::parse_error& error) {
+    throw Error(where + " is not " + kind + ": " + json_problem(error), hint);
+  } catch (const nlohmann::json::out_of_range& error) {  // "number overflow parsing 'NUMBER'"
+    throw Error(where + " is not usable: " + json_problem(error), hint);
+  }
+}
+
+/// The library escapes control characters below U+0020; the others that act on a terminal are escaped here.
+std::string without_terminal_codes(std::string text) {
+  const auto may_act = [](char c) { return c == '\x7f' || c == '\xc2' || c == '\xd8' || c == '\xe2'; };
+  if (std::ranges::none_of(text, may_act)) return text;
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = at;
+    UChar32 c = 0;
+    U8_NEXT(text.data(), at, text.size(), c);
+    if (acts_on_terminals(c) && c != '\n') {
+      std::array<char, 16> code{};
+      std::snprintf(code.data(), code.size(), "\\u%04x", static_cast<unsigned>(c));
+      out += code.data();
+    } else {
+      out.append(text, begin, at - begin);
+    }
+  }
+  return out;
 }
 
 template <class JsonType>
@@ -107,21 +140,26 @@ double number_of(const JsonType& object, const char* name) {
 
 }  // namespace
 
+std::string json_problem(const nlohmann::json::exception& error) {
+  const std::string what = error.what();
+  const auto line = what.find("line "), bracket = what.find("] ");
+  if (dynamic_cast<const nlohmann::json::parse_error*>(&error) != nullptr && line != std::string::npos)
+    return what.substr(line, what.find("; last read") - line);  // what was read may be long
+  return bracket == std::string::npos ? what : what.substr(bracket + 2);
+}
+
+template <class JsonType>
+JsonType parse_json(std::string_view text, const std::string& where, const std::string& hint) {
+  return parsed<JsonType>(text, where, "valid JSON", hint);
+}
+
+template nlohmann::json parse_json(std::string_view, const std::string&, const std::string&);
+template nlohmann::ordered_json parse_json(std::string_view, const std::string&, const std::string&);
+
 nlohmann::json parse_json_object(std::string_view text, const std::string& where, const std::string& hint) {
-  // Counted in the text: the library's own means, a callback, searches an object's or list's members at the end of each
-  // of them, which takes minutes for a list of many.
-  if (is_too_deep(text))
-    throw Error(where + " is nested deeper than " + std::to_string(kDeepestNesting) + " levels", hint);
-  try {
-    nlohmann::json json = nlohmann::json::parse(text);
-    if (json.is_object()) return json;
-  } catch (const nlohmann::json::parse_error& error) {
-    throw Error(where + " is not a JSON object: " + syntax_message(error), hint);
-  } catch (const nlohmann::json::out_of_range& error) {
-    const std::string what = error.what();  // "[json.exception.out_of_range.406] number overflow parsing 'NUMBER'"
-    throw Error(where + " is not usable: " + what.substr(what.find("] ") + 2), hint);
-  }
-  throw Error(where + " is not a JSON object", hint);
+  nlohmann::json json = parsed<nlohmann::json>(text, where, "a JSON object", hint);
+  if (!json.is_object()) throw Error(where + " is not a JSON object", hint);
+  return json;
 }
 
 std::string read_json_text(const std::filesystem::path& path) { return read_whole_file(path, kLongest); }
@@ -150,11 +188,11 @@ void for_each_json_line(const std::filesystem::path& path, const std::string& hi
 }
 
 std::string json_text(const nlohmann::json& value, int indent) {
-  return value.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+  return without_terminal_codes(value.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 std::string json_text(const nlohmann::ordered_json& value, int indent) {
-  return value.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return without_terminal_codes(value.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 std::string_view json_source(std::string_view text, std::string_view key) {

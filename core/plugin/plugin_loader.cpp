@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -87,10 +88,10 @@ std::vector<fs::path> environment_plugin_folders() {
 std::vector<SearchPath> plugin_search_paths(const std::vector<fs::path>& configured_paths,
                                             const fs::path& program_path) {
   std::vector<SearchPath> paths;
+  std::set<fs::path> known;
   const auto add = [&](const fs::path& folder, const std::string& origin, bool must_exist) {
     const fs::path normal = fs::weakly_canonical(fs::absolute(folder));
-    const bool known = std::any_of(paths.begin(), paths.end(), [&](const SearchPath& p) { return p.folder == normal; });
-    if (!known) paths.push_back({normal, origin, must_exist});
+    if (known.insert(normal).second) paths.push_back({normal, origin, must_exist});
   };
   for (const fs::path& folder : configured_paths) add(folder, "[plugins] paths", true);
   for (const fs::path& folder : environment_plugin_folders()) add(folder, "DRIFT_PLUGIN_PATH", true);

@@ -1,9 +1,10 @@
 #include <core/config/schema.h>
-#include <core/io/atomic.h>
 #include <core/io/json.h>
 #include <core/io/sha256.h>
 #include <core/plugin/plugin_json.h>
 #include <core/plugin/used_plugins.h>
+
+#include <drift/error.h>
 
 #include <nlohmann/json.hpp>
 
@@ -42,6 +43,15 @@ Json declaring_files(const LoadedPlugin& plugin, const RunConfig& config, const 
   return list;
 }
 
+/// Null if the text is damaged.
+nlohmann::json recorded_plugins(const std::string& text) {
+  try {
+    return parse_json(text, "plugins.json");
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 std::vector<const LoadedPlugin*> used_plugins(const RunConfig& config, const Registry& registry,
@@ -74,7 +84,7 @@ std::vector<std::string> changed_plugins(const std::filesystem::path& file,
                                          const std::vector<const LoadedPlugin*>& plugins) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(file, ignored)) return {};
-  const auto recorded = nlohmann::json::parse(read_whole_file(file), nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json recorded = recorded_plugins(read_json_text(file));
   std::vector<std::string> lines;
   for (const LoadedPlugin* plugin : plugins) {
     const auto of_this_name = [&](const nlohmann::json& entry) {

@@ -4,6 +4,7 @@
 
 #include <drift/error.h>
 
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -75,6 +76,8 @@ bool MetricsTail::begin_again(std::vector<StepRecord>& steps) {
 
 bool MetricsTail::look(std::vector<StepRecord>& steps) {
   // Opened anew each time: NFS then asks the server what the file is now.
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path_, ignored)) return begin_again(steps);
   std::ifstream file(path_, std::ios::binary);
   if (!file) return begin_again(steps);
   bool changed = false;

@@ -192,7 +192,7 @@ StepRecord parse_step(std::string_view line) {
   try {
     return parse_object(parse_json_object(line, "the line"));
   } catch (const nlohmann::json::exception& error) {
-    throw Error(std::string("not the metrics of a step: ") + error.what());
+    throw Error("not the metrics of a step: " + json_problem(error));
   }
 }
 

@@ -45,11 +45,12 @@ struct Run {
 template <class JsonType>
 void with_json(const std::filesystem::path& path, const std::function<void(JsonType&)>& use) {
   if (!std::filesystem::exists(path)) return;
+  const std::string hint = "remove the file to write the report without it";
   try {
-    JsonType value = JsonType::parse(read_whole_file(path));
+    JsonType value = parse_json<JsonType>(read_whole_file(path), path.string(), hint);
     use(value);
   } catch (const nlohmann::json::exception& error) {
-    throw Error("cannot read " + path.string() + ": " + error.what(), "remove the file to write the report without it");
+    throw Error("cannot read " + path.string() + ": " + json_problem(error), hint);
   }
 }
 

@@ -1,3 +1,4 @@
+#include <core/base/quote.h>
 #include <core/report/progress.h>
 
 #include <core/base/unknown.h>
@@ -57,7 +58,7 @@ std::string progress_bar(bool unicode, bool color, std::int64_t done, std::int64
 
 Progress::Progress(Terminal& terminal, std::string what, std::int64_t total, std::string singular, std::int64_t begun)
     : terminal_(terminal),
-      what_(std::move(what)),
+      what_(printable(what)),
       total_(total),
       singular_(std::move(singular)),
       printed_at_(terminal.now()) {

@@ -81,20 +81,22 @@ Lines curve_and_profile(const WatchedRun& run, const WatchView& view, int rows) 
 
 // ---- Alarms and responses ----
 
-/// A text from a file in lines of a width, cut between words where there are any.
+/// A text from a file in lines of a width, cut between words where there are any; no more lines than can be shown.
 Lines wrapped(const std::string& text, int columns) {
+  constexpr std::size_t kMostLines = 200, kNear = 4096;  // bytes that a line may have
   Lines lines;
   std::istringstream parts(printable(text));
-  for (std::string part; std::getline(parts, part);) {
+  for (std::string part; lines.size() < kMostLines && std::getline(parts, part);) {
     std::ranges::replace(part, '\t', ' ');
+    std::string_view rest = part;
     do {
-      std::string piece = truncate_to_width(part, std::max(1, columns));
-      const std::size_t space = part.rfind(' ', piece.size());
-      const bool cut = piece.size() < part.size(), between = cut && space != std::string::npos && space > 0;
+      std::string piece = truncate_to_width(rest.substr(0, kNear), std::max(1, columns));
+      const std::size_t space = rest.rfind(' ', piece.size());
+      const bool cut = piece.size() < rest.size(), between = cut && space != rest.npos && space > 0;
       if (between) piece.resize(space);
-      part.erase(0, piece.size() + (between ? 1 : 0));
-      lines.push_back(piece);
-    } while (!part.empty());
+      rest.remove_prefix(piece.size() + (between ? 1 : 0));
+      lines.push_back(std::move(piece));
+    } while (!rest.empty() && lines.size() < kMostLines);
   }
   return lines;
 }

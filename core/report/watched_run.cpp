@@ -131,7 +131,7 @@ void RunWatch::read_summary(WatchedRun& run) {
 void RunWatch::read_samples(WatchedRun& run) const {
   run.samples.clear();
   if (stamps_.at("samples.json").empty()) return;
-  const auto samples = nlohmann::json::parse(read_json_text(folder_ / "samples.json"));
+  const auto samples = parse_json(read_json_text(folder_ / "samples.json"), "samples.json");
   for (const nlohmann::json& sample : samples) {
     if (sample.is_object()) run.samples.push_back(watched_sample(sample));
   }

@@ -35,8 +35,9 @@ std::vector<double> values_of(const std::vector<StepRecord>& metrics, std::int64
 /// The summary of a run that ended by itself; null if there is none.
 nlohmann::json finished_summary(const fs::path& folder) {
   if (!is_there(folder / "summary.json")) return nullptr;
-  nlohmann::json summary = nlohmann::json::parse(read_whole_file(folder / "summary.json"));
-  return summary.is_object() && summary.value("status", "") == "finished" ? summary : nlohmann::json(nullptr);
+  nlohmann::json summary = read_json_object(folder / "summary.json");
+  if (summary.value("status", "") != "finished") return nullptr;
+  return summary;
 }
 
 /// The step of the last whole line; 0 where there is none.
@@ -80,7 +81,8 @@ void take_results(const fs::path& folder, RunRecord& record) {
   record.version = summary.value("version", "");
   record.threads = summary.value("threads", std::int64_t{0});
   if (is_there(folder / "plugins.json")) {
-    for (const nlohmann::json& plugin : nlohmann::json::parse(read_whole_file(folder / "plugins.json")))
+    const fs::path file = folder / "plugins.json";
+    for (const nlohmann::json& plugin : parse_json(read_json_text(file), file.string()))
       record.plugins[plugin.value("name", "")] = plugin.value("sha256", "");
   }
 }
@@ -111,7 +113,7 @@ RunRecord glance_at_run(const fs::path& folder) {
   } catch (const Error& error) {
     return failed(error.what());
   } catch (const nlohmann::json::exception& error) {
-    return failed("summary.json: " + std::string(error.what()));
+    return failed("summary.json: " + json_problem(error));
   }
   return record;
 }
@@ -124,7 +126,7 @@ RunRecord read_run(const fs::path& folder) {
   } catch (const Error& error) {
     return failed(error.what());
   } catch (const nlohmann::json::exception& error) {
-    return failed(error.what());
+    return failed(folder.string() + ": " + json_problem(error));
   }
   return record;
 }

@@ -69,6 +69,10 @@ class SweepReader : GridReader {
         section(), "seeds", [](const toml::node& seed) { return seed.is_integer() && seed.as_integer()->get() >= 0; },
         "`seeds` must be a list of integers of 0 or more", "for example: seeds = [1, 2, 3]");
     if (seeds == nullptr) return;
+    if (seeds->size() > kMostRuns) {
+      mistake(seeds->source(), "more than " + std::to_string(kMostRuns) + " seeds");
+      return;
+    }
     for (const toml::node& seed : *seeds) {
       const std::int64_t value = seed.as_integer()->get();
       if (std::ranges::count(sweep_.seeds, value) > 0)

@@ -2,6 +2,8 @@
 
 #include <core/grid/identity.h>
 
+#include <drift/error.h>
+
 #include <map>
 
 namespace drift {
@@ -24,6 +26,9 @@ SweepPlan plan_sweep(SweepFile sweep, std::vector<GridCell> cells, const std::ve
                      const ResolveRun& resolve) {
   SweepPlan plan{std::move(sweep), std::move(cells), {}, {}};
   plan.seeds.resize(plan.cells.size());
+  if (plan.cells.size() * plan.file.seeds.size() > kMostRuns)
+    throw Error(plan.file.file.string() + ": the sweep has more than " + std::to_string(kMostRuns) + " runs",
+                "divide it into several files");
   Identity identity;
   std::map<std::string, std::size_t> known;
   const auto add = [&](std::size_t cell, const ConfigDocument& document) {

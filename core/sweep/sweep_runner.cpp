@@ -1,3 +1,4 @@
+#include <core/base/quote.h>
 #include <core/sweep/sweep_runner.h>
 
 #include <core/base/stop_signal.h>
@@ -102,7 +103,7 @@ SweepRunner::Turn SweepRunner::turn_of(std::size_t run) {
   const fs::path folder = folder_of(run);
   if (const auto holder = FolderLock::holder(folder)) {
     if (said_in_use_.insert(run).second)
-      terminal_.print("waiting for " + *holder + ", which is at work in " + folder.string());
+      terminal_.print(printable("waiting for " + *holder + ", which is at work in " + folder.string()));
     return Turn::kLater;
   }
   if (glance_at_run(folder).status != RunStatus::kFinished) return Turn::kNow;
@@ -141,9 +142,9 @@ void SweepRunner::end(const JobEnd& job) {
   steps_[active.run] = record.step;
   if (job.status == 0 && record.status == RunStatus::kFinished) {
     ++finished_;
-    terminal_.print(std::to_string(finished_) + "/" + std::to_string(plan_.runs.size()) + "  " +
-                    plan_.runs[active.run].label + "  " + format_duration(job.seconds) +
-                    result_text(folder_of(active.run), plan_.file.measure));
+    terminal_.print(printable(std::to_string(finished_) + "/" + std::to_string(plan_.runs.size()) + "  " +
+                              plan_.runs[active.run].label + "  " + format_duration(job.seconds) +
+                              result_text(folder_of(active.run), plan_.file.measure)));
   } else if (!told_to_stop_ || job.status != 128 + StopSignal::received()) {
     report_failure(active, job);
   }
@@ -153,11 +154,10 @@ void SweepRunner::report_failure(const Active& active, const JobEnd& job) {
   ++outcome_.failed;
   const fs::path folder = folder_of(active.run), output = folder / "output.txt";
   write_problem(folder, job.how);
-  std::string text = terminal_.styled("failed", Style::kWarning) + "  " + plan_.runs[active.run].label + ": " +
-                     job.how + " after " + format_duration(job.seconds) + ", the end of " + output.string() + ":\n" +
-                     last_lines(output, active.output_before);
+  std::string text = "  " + plan_.runs[active.run].label + ": " + job.how + " after " + format_duration(job.seconds) +
+                     ", the end of " + output.string() + ":\n" + last_lines(output, active.output_before);
   if (!job.log.empty()) text += "  and of " + job.log.string() + ":\n" + last_lines(job.log, 0);
-  terminal_.print(text);
+  terminal_.print(terminal_.styled("failed", Style::kWarning) + printable(text));
 }
 
 bool SweepRunner::stop() {

@@ -133,6 +133,15 @@ TEST_F(Document, DeepNestingIsAMistakeNotAnEndOfTheStack) {
         << text.substr(0, 20);
   }
   EXPECT_NE(mistakes("", {ConfigOverride::from_set(key + "=1")}), "no mistake");
+  for (const std::string& text :
+       {"x = [{b = \"\"\"q\"\"\"\" , " + key + " = 1}]", "x = [{b = \'\'\'q\'\'\'\'\', " + key + " = 1}]"}) {
+    EXPECT_THAT(mistakes(write("quotes.toml", text)), HasSubstr("deeper than 64")) << "quotes before the closing ones";
+  }
+  const std::string half = key.substr(0, 2 * 40 - 1);
+  EXPECT_THAT(mistakes(write("both.toml", "x = {" + half + " = {" + half + " = 1}}")), HasSubstr("deeper than 64"));
+  EXPECT_THAT(mistakes(write("key.toml", half + " = [{" + half + " = 1}]")), HasSubstr("deeper than 64"));
+  EXPECT_EQ(mistakes(write("beside.toml", "x = {" + half + " = 1, y." + half + " = [{}, {}]}\n" + half + " = 1")),
+            "no mistake");
 
   const std::string points(200, '.');
   const auto file = write("shallow.toml", "a.b = 1 # " + points + "\nx = '" + points + "'\ny = \"\"\"\n" + points +
@@ -152,6 +161,18 @@ TEST_F(Document, OfManyMistakesTheFirstTwentyAreShown) {
   const std::string text = mistakes(write("many.toml", "extends = [" + list + "]\n"));
   EXPECT_THAT(text, HasSubstr("and 99980 more mistakes"));
   EXPECT_LT(text.size(), 10000u);
+}
+
+TEST_F(Document, ANameOfMegabytesIsShownInPart) {
+  const std::string file = write("long.toml", "a = 1\n[\"" + std::string(2'000'000, 'k') + "\"\n").string();
+  EXPECT_LT(mistakes(file).size(), 20'000u);
+  EXPECT_LT(mistakes("", {ConfigOverride::from_set(std::string(100'000, 'k') + ".=1")}).size(), 20'000u);
+}
+
+TEST_F(Document, AFileLargerThanAnyConfigurationIsNotRead) {
+  const auto file = write("large.toml", "a = 1\n");
+  std::filesystem::resize_file(file, std::uintmax_t{1} << 40);
+  EXPECT_THAT(mistakes(file), HasSubstr("large.toml` is larger than 4194304 bytes"));
 }
 
 TEST(NearestName, SuggestsOnlyWhatIsNear) {

@@ -1,6 +1,10 @@
 // Task `dataset`: from files to items, and what is wrong with the files.
 
+#include <core/base/limits.h>
+
 #include <gmock/gmock.h>
+
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <string>
@@ -135,6 +139,14 @@ TEST_F(Dataset, FilesThatCannotBeReadAreReportedTogether) {
   EXPECT_THAT(error, HasSubstr("cannot read " + folder + ": Is a directory"));
 }
 
+TEST_F(Dataset, APipeIsNotWaitedFor) {
+  for (const char* name : {"pipe.json", "pipe.jsonl", "pipe.parquet"}) {
+    const auto pipe = folder_.path() / name;
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    EXPECT_THAT(error_of(pipe.string()), HasSubstr(pipe.string() + ": it is no regular file"));
+  }
+}
+
 TEST_F(Dataset, AnEmptyFileIsAMistake) {
   EXPECT_THAT(error_of(write("empty.json", "")), HasSubstr("not a JSON array"));
   EXPECT_THAT(error_of(Values{}), HasSubstr("neither `training_files` nor `held_out_files` names a file"));
@@ -164,6 +176,12 @@ TEST_F(Dataset, ASetOfWhichNothingIsLeftIsAMistake) {
 
 TEST_F(Dataset, DeepNestingIsABadRecord) {
   const std::string deep = std::string(100000, '[') + std::string(100000, ']');
+  const auto record = [](int lists) {  // the record is one level
+    return R"({"question": "a", "ground_truth_answer": "1", "x": )" +
+           std::string(static_cast<std::size_t>(lists), '[') + std::string(static_cast<std::size_t>(lists), ']') + "}";
+  };
+  EXPECT_EQ(error_of(write("limit.jsonl", record(kDeepestNesting - 1))), "");
+  EXPECT_THAT(error_of(write("over.jsonl", record(kDeepestNesting))), HasSubstr("nested deeper"));
   EXPECT_THAT(error_of(write("deep.json", R"([{"question": )" + deep + "}]")),
               HasSubstr("nested deeper than 64 levels"));
   EXPECT_THAT(error_of(write("deep.jsonl", std::string(100000, '['))), HasSubstr("nested deeper than 64 levels"));

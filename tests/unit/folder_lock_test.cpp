@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -87,6 +88,12 @@ TEST(AFolderLock, IsTakenByNobodyWhoAsksForItsHolder) {
   test::write_file(folder.path() / ".lock", "");
   EXPECT_FALSE(FolderLock::holder(folder.path()));
   EXPECT_EQ(test::read_file(folder.path() / ".lock"), "");
+}
+
+TEST(AFolderLock, DoesNotWaitForAPipeInItsPlace) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder.path() / ".lock").c_str(), 0600), 0);
+  EXPECT_FALSE(FolderLock::holder(folder.path()));
 }
 
 TEST(AFolderLock, OfOneThingInAFolderLeavesTheOthersFree) {

@@ -214,13 +214,16 @@ TEST(Report, AnUnreadableFileIsNamedAndTheEarlierReportStays) {
   const std::string earlier = run.report();
   for (const char* name : {"summary.json", "plugins.json", "samples.json"}) {
     const std::string good = test::read_file(run.folder.path() / name);
-    for (const char* bad : {"{\"held_out\":", "[1]", "\"text\""}) {
+    const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+    for (const std::string& bad : {std::string("{\"held_out\":"), std::string("[1]"), std::string("\"text\""),
+                                   "{\"held_out\":" + deep + "}", "[{\"name\":" + deep + "}]"}) {
       run.write(name, bad);
       try {
         write_report(run.folder.path(), AlarmLimits());
-        ADD_FAILURE() << name << " " << bad;
+        ADD_FAILURE() << name << " " << bad.substr(0, 20);
       } catch (const Error& error) {
         EXPECT_THAT(error.what(), HasSubstr(name));
+        EXPECT_THAT(error.what(), Not(HasSubstr("json.exception")));
       }
     }
     run.write(name, good);

@@ -1,5 +1,6 @@
 // Configurations of other programs: what is read from YAML and scripts, and what a table may say of it.
 
+#include <core/base/quote.h>
 #include <core/import/import_run.h>
 
 #include "tests/support/support.h"
@@ -88,10 +89,38 @@ TEST_F(Imports, AliasesDoNotMakeABombOfAShortFile) {
     text += "a" + own + ": &a" + own + " {x: *a" + below + ", y: *a" + below + "}\n";
   }
   expect_error([&] { settings("bomb.yaml", text); }, "too many values");
+  expect_error([&] { settings("empty.yaml", replaced(text, "{x: 1, y: 1}", "{}")); }, "too much to read");
+
+  std::string list = "a: &a [x", often = "a: &a " + std::string(500'000, 'x') + "\n", referred = often;
+  for (int i = 0; i < 200'000; ++i) list += ", x";
+  list += "]\n";
+  for (int i = 0; i < 1'000; ++i) {
+    list += "k" + std::to_string(i) + ": *a\n", often += "k" + std::to_string(i) + ": *a\n";
+    referred += "k" + std::to_string(i) + ": ${a}\n";
+  }
+  expect_error([&] { settings("list.yaml", list); }, "too much to read");
+  expect_error([&] { settings("text.yaml", often); }, "too much to read");
+  expect_error([&] { settings("references.yaml", referred); }, "references repeat a large value too often");
+}
+
+TEST_F(Imports, VariablesDoNotMakeABombOfAShortScript) {
+  std::string text = "A0=" + std::string(1000, 'x') + "\n";
+  for (int i = 1; i < 40; ++i) {
+    const std::string below = "$A" + std::to_string(i - 1);
+    text += "A" + std::to_string(i) + "=" + below + below + "\n";
+  }
+  expect_error([&] { settings("bomb.sh", text + "python train.py --lr $A39\n"); }, "variables repeat a large part");
+}
+
+TEST_F(Imports, ACommandHasNotTensOfThousandsOfOptions) {
+  std::string text = "python train.py";
+  for (int i = 0; i < 60'000; ++i) text += " --k" + std::to_string(i) + " 1";
+  expect_error([&] { settings("long.sh", text + "\n"); }, "the command has too many options");
 }
 
 TEST_F(Imports, HostileFilesAreRefused) {
   EXPECT_ANY_THROW(settings("deep.yaml", "a: " + std::string(100'000, '[')));
+  EXPECT_ANY_THROW(settings("key.yaml", "a: ${" + std::string(500'000, 'x') + "}\n"));
   EXPECT_ANY_THROW(settings("large.yaml", "a: " + std::string(2'000'000, 'x')));
   const ForeignSettings bytes = settings("bytes.yaml", "lr: 1\nname: \"\\x01\\e[31m\"\n");
   EXPECT_EQ(bytes.find("name")->text().find('\x1b'), std::string::npos) << "no control character reaches the terminal";

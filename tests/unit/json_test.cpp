@@ -35,6 +35,32 @@ TEST(JsonText, OnlyObjectsOfBoundedDepthAreRead) {
   EXPECT_THAT(error_of("{\"a\":" + std::string(1'000'000, '[')), HasSubstr("nested deeper"));
 }
 
+TEST(JsonText, OtherValuesAreReadWithinTheSameBounds) {
+  const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
+  EXPECT_EQ(parse_json("[1, 2]", "a.json").size(), 2u);
+  EXPECT_EQ(json_text(parse_json<nlohmann::ordered_json>(R"({"b": 1, "a": 2})", "a.json")), R"({"b":1,"a":2})");
+  for (const auto& [text, what] : {std::pair(deep, "a.json is nested deeper than 64 levels"),
+                                   {"[1,", "a.json is not valid JSON: line 1, column 4"},
+                                   {"[1e999]", "a.json is not usable: number overflow"}}) {
+    try {
+      parse_json(text, "a.json");
+      ADD_FAILURE() << "it was read";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(what));
+    }
+  }
+}
+
+TEST(JsonText, WhatActsOnATerminalIsEscapedAndMeansTheSame) {
+  const nlohmann::json value = {"\x1b[1m\x7f\u009b \u202e\u2066 \u2028", "naïve “数学”\n"};
+  for (const int indent : {-1, 1}) {
+    const std::string text = json_text(value, indent);
+    EXPECT_THAT(text, HasSubstr(R"("\u001b[1m\u007f\u009b \u202e\u2066 \u2028")"));
+    EXPECT_THAT(text, HasSubstr("naïve “数学”\\n"));
+    EXPECT_EQ(nlohmann::json::parse(text), value);
+  }
+}
+
 // No memory is taken for what it holds.
 TEST(JsonFile, AFileLargerThanAnyCheckpointsIsRefusedBeforeItIsParsed) {
   const test::TemporaryFolder folder;

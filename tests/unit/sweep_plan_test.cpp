@@ -291,6 +291,23 @@ TEST_F(SweepPlanning, WhatMakesNoGridIsRefused) {
               HasSubstr("cannot read `no.toml`"));
 }
 
+TEST_F(SweepPlanning, AGridOfThousandsOfCellsIsRefusedBeforeItIsMade) {
+  std::string axes = "[sweep.grid]\n", list;
+  for (int i = 0; i < 10'000; ++i) axes += "train.k" + std::to_string(i) + " = [1, 2, 3]\n";
+  for (int i = 0; i < 10'001; ++i) list += std::to_string(i) + ", ";
+  const auto error_of = [&](const std::string& content) -> std::string {
+    try {
+      plan(content);
+      return "";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  EXPECT_THAT(error_of("[sweep.grid]\ntrain.steps = [" + list + "]\n"), HasSubstr("more than 1000 cells"));
+  EXPECT_NE(error_of(axes), "");
+  EXPECT_THAT(error_of("[sweep]\nseeds = [" + list + "]\n"), HasSubstr("more than 10000 seeds"));
+}
+
 TEST_F(SweepPlanning, TheCommandLineChangesTheRunsAndNotTheGrid) {
   EXPECT_THAT(mistakes("[sweep]\nseeds = [1]\n", {"run.seed=2"}), HasSubstr("the file lists the seeds"));
   EXPECT_THAT(mistakes("[sweep]\n", {"sweep.name=2"}), HasSubstr("unknown section [sweep]"));

@@ -209,7 +209,18 @@ TEST_F(Results, ABrokenFolderIsAFailedRunAndNoObstacle) {
   EXPECT_EQ(found.records[1].status, RunStatus::kPartial);
   EXPECT_EQ(found.records[2].status, RunStatus::kFailed);
   EXPECT_EQ(found.records[3].status, RunStatus::kNew);
-  EXPECT_THAT(found.records[2].problem, HasSubstr("parse"));
+  EXPECT_THAT(found.records[2].problem, HasSubstr("summary.json is not a JSON object: line 1"));
+}
+
+TEST_F(Results, ARunWithADeeplyNestedFileFailed) {
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  finish(0, 1, 0.5);
+  finish(0, 2, 0.5);
+  test::write_file(folder_.path() / "run0/summary.json", R"({"status": "finished", "x": )" + deep + "}");
+  test::write_file(folder_.path() / "run1/plugins.json", R"([{"name": )" + deep + "}]");
+  const SweepResults found = results();
+  EXPECT_THAT(found.records[0].problem, HasSubstr("summary.json is nested deeper than 64 levels"));
+  EXPECT_THAT(found.records[1].problem, HasSubstr("plugins.json is nested deeper than 64 levels"));
 }
 
 // ---- the report ----

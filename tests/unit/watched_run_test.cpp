@@ -10,6 +10,7 @@
 
 #include <gmock/gmock.h>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -58,6 +59,12 @@ TEST(MetricsTail, ReadsWhatWasAdded) {
   EXPECT_FALSE(file.changed);
   file.append(line(2));
   EXPECT_THAT(file.look(), ElementsAre(0, 1, 2));
+}
+
+TEST(MetricsTail, DoesNotWaitForWhoeverWritesIntoAPipe) {
+  GrowingFile file;
+  ASSERT_EQ(::mkfifo(file.path.c_str(), 0600), 0);
+  EXPECT_THAT(file.look(), ElementsAre());
 }
 
 TEST(MetricsTail, WaitsForTheRestOfALine) {

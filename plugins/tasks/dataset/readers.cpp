@@ -19,12 +19,6 @@ namespace drift::dataset {
 namespace {
 
 std::optional<std::string> read_text(const std::string& path, Problems& problems) {
-  std::error_code ignored;
-  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
-    const bool folder = std::filesystem::is_directory(path, ignored);
-    problems.other("cannot read " + path + ": " + (folder ? std::strerror(EISDIR) : "it is no regular file"));
-    return std::nullopt;
-  }
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) {
@@ -162,7 +156,13 @@ void read_records(const std::string& path, const Wanted& wanted, Problems& probl
   const std::filesystem::path as_path(path);
   const std::string file = as_path.filename().string(), ending = as_path.extension().string();
   std::error_code failed;
-  if (!std::filesystem::exists(as_path, failed) && !failed) return problems.missing_file(path);
+  const auto status = std::filesystem::status(as_path, failed);
+  if (status.type() == std::filesystem::file_type::not_found) return problems.missing_file(path);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    const bool folder = std::filesystem::is_directory(status);
+    problems.other("cannot read " + path + ": " + (folder ? std::strerror(EISDIR) : "it is no regular file"));
+    return;
+  }
   if (ending == ".json") {
     if (const auto text = read_text(path, problems)) read_json_array(*text, file, problems, use);
   } else if (ending == ".jsonl") {
