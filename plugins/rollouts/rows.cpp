@@ -35,4 +35,13 @@ void require_in_vocabulary(const std::string& name, const std::vector<std::int64
 
 bool is_padded(const Prompts& prompts) { return prompts.mask_BP.defined() && !prompts.mask_BP.all().item<bool>(); }
 
+at::Tensor chosen_rows(const at::Tensor& tensor, const at::Tensor& row_R) {
+  return tensor.defined() ? tensor.index_select(0, row_R) : tensor;
+}
+
+void refuse_scores(const std::string& where) {
+  throw Error("the model's logits are not finite" + where,
+              "the weights have diverged: go back to an earlier checkpoint with a lower learning rate");
+}
+
 }  // namespace drift::rollouts

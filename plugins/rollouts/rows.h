@@ -25,4 +25,10 @@ void require_in_vocabulary(const std::string& name, const std::vector<std::int64
 /// Whether some prompt is padded.
 bool is_padded(const Prompts& prompts);
 
+/// These rows of it; undefined if it is.
+at::Tensor chosen_rows(const at::Tensor& tensor, const at::Tensor& row_R);
+
+/// @throws Error, that the model's logits are not finite. `where`: of which forward, if that is known.
+[[noreturn]] void refuse_scores(const std::string& where = {});
+
 }  // namespace drift::rollouts

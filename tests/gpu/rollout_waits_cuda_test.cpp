@@ -1,5 +1,5 @@
 // Inside a block the host does not wait for the GPU: the number of waits is that of the blocks, however many forwards
-// a block takes.
+// a block takes. Without blocks it waits at the end.
 
 #include <core/base/model_policy.h>
 
@@ -28,14 +28,16 @@ class WaitsOnTheGpu : public test::OnTheGpu<testing::TestWithParam<const char*>>
     if (!IsSkipped() && !test::can_count_waits()) GTEST_SKIP() << "this LibTorch does not export its sync-debug mode";
   }
 
-  /// Waits of a rollout of one block by a schedule of `steps` forwards.
+  /// Waits of a rollout of one block, or without blocks, by a schedule of `steps` forwards.
   int waits(const Model& model, std::int64_t steps) const {
-    const auto rollout = test::create<Rollout>("block", "block",
-                                               {{"length", std::int64_t{32}},
-                                                {"block", std::int64_t{32}},
-                                                {"schedule", "static"},
-                                                {"steps", steps},
-                                                {"cache", GetParam()}});
+    const std::string decoder = GetParam();
+    const std::int64_t length = 32;
+    const auto rollout =
+        decoder == "diffusion"
+            ? test::create<Rollout>("diffusion", "diffusion", {{"length", length}, {"steps", steps}})
+            : test::create<Rollout>(
+                  "block", "block",
+                  {{"length", length}, {"block", length}, {"schedule", "static"}, {"steps", steps}, {"cache", decoder}});
     const ModelPolicy policy(model);
     RolloutInput input;
     input.policy = &policy;
@@ -56,7 +58,7 @@ TEST_P(WaitsOnTheGpu, AreAsManyForTwoForwardsOfABlockAsForSixteen) {
 }
 
 // Without a cache the host looks every few forwards instead, since rows are at different blocks.
-INSTANTIATE_TEST_SUITE_P(Caches, WaitsOnTheGpu, testing::Values("prefix", "dual"));
+INSTANTIATE_TEST_SUITE_P(Decoders, WaitsOnTheGpu, testing::Values("prefix", "dual", "diffusion"));
 
 }  // namespace
 }  // namespace drift

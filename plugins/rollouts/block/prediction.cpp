@@ -84,9 +84,4 @@ void refuse_cache(const ModelTraits& traits) {
               "set rollout.cache = \"none\", or choose a model that has a cache");
 }
 
-void refuse_scores(const std::string& where) {
-  throw Error("the model's logits are not finite" + where,
-              "the weights have diverged: go back to an earlier checkpoint with a lower learning rate");
-}
-
 }  // namespace drift::block

@@ -45,7 +45,5 @@ class Prediction {
 
 /// @throws Error, that the model has no cache.
 [[noreturn]] void refuse_cache(const ModelTraits& traits);
-/// @throws Error, that the model's logits are not finite. `where`: of which forward, if that is known.
-[[noreturn]] void refuse_scores(const std::string& where = {});
 
 }  // namespace drift::block

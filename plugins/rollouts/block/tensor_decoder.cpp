@@ -21,10 +21,6 @@ namespace {
 // Forwards that a row may idle after its end, against a wait of the device for the host.
 constexpr std::int64_t kForwardsBetweenLooks = 4;
 
-at::Tensor chosen_rows(const at::Tensor& tensor, const at::Tensor& row_R) {
-  return tensor.defined() ? tensor.index_select(0, row_R) : tensor;
-}
-
 }  // namespace
 
 TensorDecoder::TensorDecoder(const BlockSettings& settings, const RolloutInput& input, std::int64_t first,
@@ -221,7 +217,7 @@ void TensorDecoder::record(const Window& window, const at::Tensor& works_R) {
 }
 
 bool TensorDecoder::look() {
-  if (state_.failed.item<bool>()) refuse_scores();
+  if (state_.failed.item<bool>()) rollouts::refuse_scores();
   const auto done_R = state_.block_begin_R >= settings_.length;
   leave(done_R.nonzero().squeeze(1), *made_);
   const auto left_R = done_R.logical_not().nonzero().squeeze(1);
@@ -229,15 +225,15 @@ bool TensorDecoder::look() {
        {&state_.row_R, &state_.prompt_RP, &state_.prompt_mask_RP, &state_.tokens_RL, &state_.step_RL,
         &state_.logprob_RL, &state_.forwards_R, &state_.block_begin_R, &state_.block_forwards_R, &state_.attended_RK,
         &state_.computed_begin_RK, &state_.computed_end_RK}) {
-    *tensor = chosen_rows(*tensor, left_R);
+    *tensor = rollouts::chosen_rows(*tensor, left_R);
   }
   return left_R.size(0) > 0;
 }
 
 void TensorDecoder::leave(const at::Tensor& row_of_state, Trajectories& trajectories) const {
-  const auto row_R = chosen_rows(state_.row_R, row_of_state).cpu();
+  const auto row_R = rollouts::chosen_rows(state_.row_R, row_of_state).cpu();
   const auto copy = [&](at::Tensor& to, const at::Tensor& from) {
-    if (to.defined()) to.index_copy_(0, row_R, chosen_rows(from, row_of_state).cpu());
+    if (to.defined()) to.index_copy_(0, row_R, rollouts::chosen_rows(from, row_of_state).cpu());
   };
   copy(trajectories.tokens_BL, state_.tokens_RL);
   copy(trajectories.step_BL, state_.step_RL);

@@ -1,9 +1,7 @@
 #include "decoder.h"
 
-#include "guidance.h"
+#include "prediction.h"
 #include "rows.h"
-
-#include <drift/error.h>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
@@ -20,26 +18,6 @@
 
 namespace drift::diffusion {
 namespace {
-
-Confidence confidence_of(Order order) {
-  switch (order) {
-    case Order::kTopkMargin: return Confidence::kMargin;
-    case Order::kEntropy: return Confidence::kNegativeEntropy;
-    default: return Confidence::kProbability;
-  }
-}
-
-SamplingOptions sampling_options(const DiffusionSettings& settings, const ModelTraits& traits) {
-  SamplingOptions options;
-  options.temperature = settings.temperature;
-  options.confidence = confidence_of(settings.order);
-  options.confidence_of = ConfidenceOf::kDraw;
-  options.top_k = settings.top_k;
-  options.top_p = settings.top_p;
-  if (settings.quirks != Quirks::kDream) options.forbidden_ids = traits.forbidden_output_ids;
-  for (const std::int64_t id : settings.forbidden_ids) options.forbidden_ids.emplace_back(id, id + 1);
-  return options;
-}
 
 at::Tensor tensor_of(const std::vector<std::int64_t>& values) {
   auto tensor = at::empty({static_cast<std::int64_t>(values.size())}, at::kLong);
@@ -190,13 +168,7 @@ SampledTokens DiffusionDecoder::sample(const ForwardInput& forward, const at::Te
                                        const std::vector<RandomPoint>& points) const {
   const auto draw = [&](const RandomStream& random, const SamplingOptions& options) {
     const auto uniform_M = settings_.temperature == 0 ? at::Tensor() : uniforms(random, points);
-    const auto& policy = *input_.policy;
-    const std::int64_t prompt_length = input_.prompts.tokens_BP.size(1);
-    const auto sampled =
-        settings_.guidance == 0
-            ? policy.sample(forward, {}, row_M, uniform_M, options)
-            : sample_tokens(rollouts::guided_logits(policy, forward, prompt_length, settings_.guidance), row_M,
-                            uniform_M, options);
+    const auto sampled = draw_tokens(settings_, input_, forward, row_M, uniform_M, options);
     return SampledTokens{sampled.token_M.cpu(), sampled.logprob_M.cpu(), sampled.confidence_M.cpu(), {}};
   };
   auto sampled = draw(input_.random, sampling_);
@@ -217,18 +189,17 @@ SampledTokens DiffusionDecoder::sample(const ForwardInput& forward, const at::Te
 /// Indices into the turn's positions, in the order in which they are committed; equal ones by position.
 std::vector<std::size_t> DiffusionDecoder::surest_first(const Turn& turn, const SampledTokens& sampled,
                                                         std::int64_t step) const {
-  std::vector<double> score(turn.positions.size());
+  std::vector<float> score(turn.positions.size());
   for (std::size_t m = 0; m < score.size(); ++m) {
     score[m] = sampled.confidence_M.const_data_ptr<float>()[turn.first_draw + static_cast<std::int64_t>(m)];
     if (std::isnan(score[m])) {
-      throw Error("the model's logits are not finite at denoising step " + std::to_string(step) + " of response " +
-                      std::to_string(turn.row->index),
-                  "the weights have diverged: go back to an earlier checkpoint with a lower learning rate");
+      rollouts::refuse_scores(" at denoising step " + std::to_string(step) + " of response " +
+                              std::to_string(turn.row->index));
     }
     // The largest of these are draws without replacement from softmax(confidence / order_temperature) (Gumbel).
     if (settings_.order_temperature > 0 && settings_.order != Order::kOrigin) {
       const double uniform = order_random_.uniform(point(*turn.row, turn.positions[m], step));
-      score[m] = score[m] / settings_.order_temperature - std::log(-std::log(uniform));
+      score[m] = static_cast<float>(score[m] / settings_.order_temperature - std::log(-std::log(uniform)));
     }
   }
   std::vector<std::size_t> order(score.size());

@@ -1,6 +1,7 @@
 #include "decoder.h"
 #include "rows.h"
 #include "schedule.h"
+#include "tensor_decoder.h"
 
 #include <drift/error.h>
 #include <drift/parallel.h>
@@ -87,10 +88,13 @@ void DiffusionRollout::generate(const RolloutInput& input, Trajectories& traject
   const bool on_cpu = input.policy->device().is_cpu();
   const std::int64_t at_once = rows_at_once(input.prompts.tokens_BP.size(1) + length, traits.vocabulary_size, on_cpu);
   const Schedule schedule(settings_);
+  const bool in_tensors = !on_cpu && settings_.quirks == Quirks::kNone;
   const std::int64_t workers = rollouts::workers_for(responses, traits.hidden_size, on_cpu);
   parallel_rows(workers, responses, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     for (std::int64_t first = begin; first < end; first += at_once) {
-      DiffusionDecoder(settings_, schedule, input, first, std::min(end, first + at_once)).run(trajectories);
+      const std::int64_t last = std::min(end, first + at_once);
+      in_tensors ? TensorDecoder(settings_, schedule, input, first, last).run(trajectories)
+                 : DiffusionDecoder(settings_, schedule, input, first, last).run(trajectories);
     }
   });
   trajectories.valid_BL =

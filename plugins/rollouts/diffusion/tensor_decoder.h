@@ -1,0 +1,64 @@
+#pragma once
+
+#include "schedule.h"
+
+#include <drift/rollout.h>
+#include <drift/sampling.h>
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+namespace drift::diffusion {
+
+/// The same decoding as DiffusionDecoder without quirks, with all state in tensors on the model's device: between two
+/// looks the host queues forwards without waiting for their results. A look finds rows that are done and lets them
+/// leave.
+class TensorDecoder {
+ public:
+  /// The rows [first, last) of a rollout.
+  TensorDecoder(const DiffusionSettings& settings, const Schedule& schedule, const RolloutInput& input,
+                std::int64_t first, std::int64_t last);
+
+  /// Writes the rows of `trajectories` (already allocated; other rows untouched).
+  void run(Trajectories& trajectories);
+
+ private:
+  /// R rows that are not done; device of the model.
+  struct State {
+    at::Tensor row_R;  ///< in the rollout
+    at::Tensor prompt_RP, prompt_mask_RP;
+    at::Tensor tokens_RL, step_RL, logprob_RL;
+    at::Tensor forwards_R, stopped_R;
+    at::Tensor failed;  ///< bool, 0-d: a confidence was not a number
+  };
+
+  /// The positions to predict of each row, ascending, and which of them may be committed now, [R, K].
+  struct Turn {
+    at::Tensor position_RK, open_RK;
+    std::int64_t commits;  ///< of those that may be
+  };
+
+  bool by_chance() const { return settings_.order == Order::kOrigin; }
+  Turn turn(std::int64_t step) const;
+  SampledTokens predict(const Turn& turn, std::int64_t step) const;
+  at::Tensor scores(const Turn& turn, const SampledTokens& sampled, std::int64_t step) const;
+  void commit(const Turn& turn, const SampledTokens& sampled, std::int64_t step);
+  void stop_at_end();
+  /// Random numbers for positions of the rows at a step.
+  at::Tensor uniforms(const RandomStream& random, const at::Tensor& position_RK, std::int64_t step) const;
+  /// The only place where the host waits. @return whether rows are left
+  bool look(Trajectories& trajectories);
+  void leave(const at::Tensor& row_of_state, Trajectories& trajectories) const;
+
+  const DiffusionSettings& settings_;
+  const Schedule& schedule_;
+  const RolloutInput& input_;
+  const ModelTraits& traits_;
+  const SamplingOptions sampling_;
+  const RandomStream order_random_;
+  std::int64_t committed_ = 0;  ///< positions of each row that has not stopped, unless chance decides
+  State state_;
+};
+
+}  // namespace drift::diffusion
