@@ -164,7 +164,7 @@ AdapterDescription read_adapter(const fs::path& folder) {
     if (json.contains("base_model_name_or_path") && json["base_model_name_or_path"].is_string())
       adapter.base = json["base_model_name_or_path"].get<std::string>();
   } catch (const Json::exception& error) {
-    throw Error(path.string() + " is not an adapter's description: " + error.what(), "fetch or write it again");
+    throw Error(path.string() + " is not an adapter's description: " + json_problem(error), "fetch or write it again");
   }
   if (adapter.rank < 1) refuse(path, "r is " + std::to_string(adapter.rank));
   const SafetensorsFile file(folder / kTensorFile);
