@@ -98,7 +98,7 @@ void warn_of_other_builds(const LoadedSweep& sweep, const SweepResults& results,
   }
   if (runs == 0) return;
   terminal.print(terminal.styled("warning:", Style::kWarning) + " " + count_of(runs, "run") +
-                 " made by another build (" + joined({changed.begin(), changed.end()}) +
+                 " made by another build (" + printable(joined({changed.begin(), changed.end()})) +
                  "); to make them again, remove their folders (see runs.csv) or choose another --out");
 }
 
@@ -123,7 +123,7 @@ void write_results(const LoadedSweep& sweep, const SweepFolder& folder, Terminal
   write_file_atomically(folder.path / "runs.csv", to_csv(run_numbers(results, folder.path / "runs")));
   write_file_atomically(folder.path / "report.html", sweep_report(results));
   write_file_atomically(folder.path / "sweep.toml", read_whole_file(results.plan->file.file));
-  terminal.print("\n" + to_text(table, terminal.unicode()) + "\n" + notes);
+  terminal.print("\n" + to_text(table, terminal.unicode()) + "\n" + printable(notes));
   warn_of_other_builds(sweep, results, terminal);
   terminal.print("tables      " + printable((folder.path / "table.{txt,csv,tex,md}").string()) + ", runs.csv");
   terminal.print("report      " + printable((folder.path / "report.html").string()));

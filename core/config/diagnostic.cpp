@@ -53,7 +53,7 @@ std::string render(const Diagnostic& written, bool colour) {
   const std::string number = std::to_string(diagnostic.span.line);
   const std::size_t width = std::max<std::size_t>(2, number.size());
   const std::string margin(width, ' ');
-  const std::string caret = std::string(std::max<std::uint32_t>(1, diagnostic.span.length), '^');
+  const std::string caret(std::clamp<std::size_t>(diagnostic.span.length, 1, kLongestShownLine), '^');
   const std::string label = diagnostic.label.empty() ? "" : " " + diagnostic.label;
 
   std::string out = paint(kRed, "error") + ": " + paint(kBold, diagnostic.message) + "\n";

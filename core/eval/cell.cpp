@@ -25,7 +25,7 @@ CellSettings read_settings(const std::filesystem::path& file) {
   try {
     return {json.at("checkpoint"), json.at("checkpoint_checksum"), json.at("responses"), json.at("settings")};
   } catch (const nlohmann::json::exception& error) {
-    throw Error(file.string() + " does not say how its cell was made: " + error.what(),
+    throw Error(file.string() + " does not say how its cell was made: " + json_problem(error),
                 "the file was changed by another program; choose another folder with --out");
   }
 }

@@ -68,7 +68,7 @@ void SlurmJobs::read_arrays() {
     try {
       arrays_.push_back({json.at("job"), json.at("tasks")});
     } catch (const nlohmann::json::exception& error) {
-      throw Error(file(number, ".json").string() + " does not say which tasks were submitted: " + error.what(),
+      throw Error(file(number, ".json").string() + " does not say which tasks were submitted: " + json_problem(error),
                   "cancel what still runs (squeue --me), and remove the folder " + script_.files.folder.string());
     }
   }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <set>
 
 namespace drift {
@@ -125,8 +126,9 @@ class Curves {
     add(std::move(chart));
   }
 
-  /// What losses and other components report under names of their own.
+  /// What losses and other components report under names of their own; of very many the first, in alphabetical order.
   void own_metrics() {
+    constexpr std::size_t kMostCurves = 200;
     std::set<std::string> names;
     for (const StepRecord& step : metrics_) {
       for (const auto& [name, value] : step.loss_metrics) {
@@ -134,7 +136,8 @@ class Curves {
       }
       for (const auto& [name, value] : step.plugin_metrics) names.insert(name);
     }
-    for (const std::string& name : names) add({.title = spoken_name(name), .series = {of(name)}, .noisy = true});
+    for (const std::string& name : names | std::views::take(kMostCurves))
+      add({.title = spoken_name(name), .series = {of(name)}, .noisy = true});
   }
 
   void live_groups() {

@@ -150,6 +150,20 @@ TEST(Report, DrawsWhatALossReportsUnderItsOwnName) {
   EXPECT_THAT(page, HasSubstr("<figcaption><b>steps/entropy"));
 }
 
+TEST(Report, OfThousandsOfMetricsDrawsSome) {
+  RunFolder folder;
+  std::string lines;
+  for (int step = 0; step < 20; ++step) {
+    lines += R"({"step":)" + std::to_string(step);
+    for (int i = 0; i < 100; ++i) lines += ",\"own" + std::to_string(1000 + 100 * step + i) + "\":1";
+    lines += "}\n";
+  }
+  folder.write("metrics.jsonl", lines);
+  const std::string html = folder.report();
+  EXPECT_THAT(html, HasSubstr("own1199"));
+  EXPECT_THAT(html, Not(HasSubstr("own1200")));
+}
+
 TEST(Report, RunsOfNoStepAndOneStepAreAlsoPages) {
   const RunFolder empty;
   const std::string nothing = empty.report();
@@ -215,8 +229,11 @@ TEST(Report, AnUnreadableFileIsNamedAndTheEarlierReportStays) {
   for (const char* name : {"summary.json", "plugins.json", "samples.json"}) {
     const std::string good = test::read_file(run.folder.path() / name);
     const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+    std::string wide = "{";
+    for (int i = 0; i < 1'000'000; ++i) wide += "\"k" + std::to_string(i) + "\": 1, ";
+    wide += "\"\": 1}";
     for (const std::string& bad : {std::string("{\"held_out\":"), std::string("[1]"), std::string("\"text\""),
-                                   "{\"held_out\":" + deep + "}", "[{\"name\":" + deep + "}]"}) {
+                                   "{\"held_out\":" + deep + "}", "[{\"name\":" + deep + "}]", wide}) {
       run.write(name, bad);
       try {
         write_report(run.folder.path(), AlarmLimits());
