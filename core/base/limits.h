@@ -14,4 +14,7 @@ inline constexpr std::size_t kLargestToml = std::size_t{4} << 20;
 /// Mistakes of one kind that are listed; the others are counted.
 inline constexpr std::size_t kMostMistakes = 20;
 
+/// Metrics of a run's losses and plugins that are shown, in alphabetical order.
+inline constexpr std::size_t kMostOwnMetrics = 200;
+
 }  // namespace drift

@@ -1,3 +1,4 @@
+#include <core/base/limits.h>
 #include <core/io/json.h>
 #include <core/report/html_curves.h>
 
@@ -128,7 +129,6 @@ class Curves {
 
   /// What losses and other components report under names of their own; of very many the first, in alphabetical order.
   void own_metrics() {
-    constexpr std::size_t kMostCurves = 200;
     std::set<std::string> names;
     for (const StepRecord& step : metrics_) {
       for (const auto& [name, value] : step.loss_metrics) {
@@ -136,7 +136,7 @@ class Curves {
       }
       for (const auto& [name, value] : step.plugin_metrics) names.insert(name);
     }
-    for (const std::string& name : names | std::views::take(kMostCurves))
+    for (const std::string& name : names | std::views::take(kMostOwnMetrics))
       add({.title = spoken_name(name), .series = {of(name)}, .noisy = true});
   }
 

@@ -1,5 +1,6 @@
 #include <core/report/watch_table.h>
 
+#include <core/base/limits.h>
 #include <core/base/quote.h>
 #include <core/report/format.h>
 #include <core/report/progress.h>
@@ -9,6 +10,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
+#include <ranges>
 #include <set>
 
 namespace drift {
@@ -141,7 +144,7 @@ std::vector<std::string> watched_metrics(const WatchedRun& run) {
     for (const auto& [name, value] : step.loss_metrics) others.insert("loss/" + name);
     for (const auto& [name, value] : step.plugin_metrics) others.insert(name);
   }
-  names.insert(names.end(), others.begin(), others.end());
+  std::ranges::copy(others | std::views::take(kMostOwnMetrics), std::back_inserter(names));
   std::erase_if(names, [&](const std::string& name) { return std::isnan(last_watched(run, name)); });
   return names;
 }

@@ -252,5 +252,26 @@ TEST(WatchScreen, ColoursAreNoCharacters) {
   EXPECT_EQ(text_of(without), text_of(watch_lines({run}, plain)));
 }
 
+TEST(WatchedMetrics, OfThousandsSomeAreShown) {
+  WatchedRun run;
+  for (int i = 0; i < 2'000; ++i) {
+    StepRecord& step = run.steps.emplace_back();
+    step.step = i;
+    step.plugin_metrics = {{"own" + std::to_string(i), 1.0}};
+  }
+  EXPECT_LE(watched_metrics(run).size(), 300u);
+  EXPECT_GE(watched_metrics(run).size(), 100u);
+}
+
+TEST(Watch, OfALongResponseTheBeginningIsShown) {
+  WatchedRun run;
+  run.steps.resize(1);
+  run.samples = {a_sample()};
+  run.samples[0].response = std::string(10'000'000, 'x');
+  const std::string shown = testing::PrintToString(watch_lines({run}, {}));
+  EXPECT_THAT(shown, testing::HasSubstr("xxxxx"));
+  EXPECT_LT(shown.size(), 20'000u);
+}
+
 }  // namespace
 }  // namespace drift
