@@ -32,12 +32,14 @@ class WaitsOnTheGpu : public test::OnTheGpu<testing::TestWithParam<const char*>>
   int waits(const Model& model, std::int64_t steps) const {
     const std::string decoder = GetParam();
     const std::int64_t length = 32;
-    const auto rollout =
-        decoder == "diffusion"
-            ? test::create<Rollout>("diffusion", "diffusion", {{"length", length}, {"steps", steps}})
-            : test::create<Rollout>(
-                  "block", "block",
-                  {{"length", length}, {"block", length}, {"schedule", "static"}, {"steps", steps}, {"cache", decoder}});
+    const auto rollout = decoder == "diffusion"
+                             ? test::create<Rollout>("diffusion", "diffusion", {{"length", length}, {"steps", steps}})
+                             : test::create<Rollout>("block", "block",
+                                                     {{"length", length},
+                                                      {"block", length},
+                                                      {"schedule", "static"},
+                                                      {"steps", steps},
+                                                      {"cache", decoder}});
     const ModelPolicy policy(model);
     RolloutInput input;
     input.policy = &policy;

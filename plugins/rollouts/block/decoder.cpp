@@ -266,7 +266,8 @@ std::vector<float> BlockDecoder::scores(const Row& row, const std::vector<std::i
                                     std::log(-std::log(order_random_.uniform(point))));
     }
     if (std::isnan(score[m])) {
-      rollouts::refuse_scores(" at denoising step " + std::to_string(row.forwards) + " of response " + std::to_string(row.index));
+      rollouts::refuse_scores(" at denoising step " + std::to_string(row.forwards) + " of response " +
+                              std::to_string(row.index));
     }
   }
   return score;
