@@ -114,6 +114,7 @@ class Lexer {
   void number() {
     char* const kept = tokens_.digits_.data() + tokens_.digits_used_;
     const std::size_t size = read_number(text_, at_, depth_ > 0, kept, tokens_.digits_.size() - tokens_.digits_used_);
+    if (size == 0) return sign();  // the point of .\overline{x}
     tokens_.digits_used_ += size;
     push({Sign::kNumber, 0, false, {kept, size}});
   }

@@ -208,6 +208,8 @@ TEST(MathNotations, NumbersInOtherNotations) {
   check({
       {".\\overline{3}", "\\frac13", true},
       {".\\overline{3}", ".3", false},
+      {".\\overline{x}", ".3", false},
+      {"\\frac.\\overline{x}3", ".3", false},
       {"5 x 10^{-5}", "0.00005", true},
       {"5 x 10^{-4}", "0.00005", false},
       {"5x", "50", false},
