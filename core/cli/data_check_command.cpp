@@ -132,7 +132,7 @@ int check(const DataOptions& options) {
     if (options.json) {
       list.push_back({{"wrong", finding.wrong}, {"what", finding.what}, {"hint", finding.hint}});
     } else {
-      std::cout << (finding.wrong ? "wrong  " : "note   ") << printable(finding.what) << "\n";
+      std::cout << (finding.wrong ? "wrong  " : "note   ") << printable(without_long_lines(finding.what)) << "\n";
       if (!finding.hint.empty()) std::cout << "  = " << printable(finding.hint) << "\n";
     }
   }

@@ -1,3 +1,4 @@
+#include <core/base/limits.h>
 #include <core/base/quote.h>
 #include <core/cli/load_run.h>
 #include <core/io/json.h>
@@ -8,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <iostream>
 
 namespace drift {
@@ -34,8 +36,11 @@ int print_list(const ListOptions& options) {
   std::cout << (options.json ? json_text(plugin_list_json(plugins->registry, plugins->loader), 1) + "\n"
                              : printable(plugin_list(plugins->registry, plugins->loader)))
             << std::flush;
-  for (const RefusedPlugin& refused : plugins->loader.refused())
-    std::cerr << "\nwarning: " << printable(refused.message) << "\n";
+  const auto& refused = plugins->loader.refused();
+  for (std::size_t i = 0; i < std::min(refused.size(), kMostMistakes); ++i)
+    std::cerr << "\nwarning: " << printable(refused[i].message) << "\n";
+  if (refused.size() > kMostMistakes)
+    std::cerr << "\nwarning: " << refused.size() - kMostMistakes << " more plugins cannot be used\n";
   return 0;
 }
 

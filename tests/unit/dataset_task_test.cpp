@@ -139,6 +139,14 @@ TEST_F(Dataset, FilesThatCannotBeReadAreReportedTogether) {
   EXPECT_THAT(error, HasSubstr("cannot read " + folder + ": Is a directory"));
 }
 
+TEST_F(Dataset, ANumberBeyondADoubleIsABadRecordAndNotRepeated) {
+  const std::string record = R"({"question": "a", "ground_truth_answer": )" + std::string(1'000'000, '9') + "}";
+  const std::string error = error_of(write("long.jsonl", record));
+  EXPECT_THAT(error, HasSubstr("long.jsonl record 1 (line 1): not valid JSON: number overflow"));
+  EXPECT_THAT(error, Not(HasSubstr("json.exception")));
+  EXPECT_LT(error.size(), 1'000u);
+}
+
 TEST_F(Dataset, APipeIsNotWaitedFor) {
   for (const char* name : {"pipe.json", "pipe.jsonl", "pipe.parquet"}) {
     const auto pipe = folder_.path() / name;

@@ -78,7 +78,11 @@ class Builder : public nlohmann::json_sax<Json> {
     // "… syntax error while parsing value - invalid literal; last read: …": what was read may be no text at all.
     fault_ = error.what();
     fault_.erase(std::min(fault_.find("; last read"), fault_.size()));
-    if (const std::size_t reason = fault_.find(" - "); reason != std::string::npos) fault_.erase(0, reason + 3);
+    fault_.erase(std::min(fault_.find(" parsing '"), fault_.size()));  // "number overflow parsing '999…'"
+    for (const char* before : {"] ", " - "}) {
+      if (const std::size_t at = fault_.find(before); at != std::string::npos)
+        fault_.erase(0, at + std::string_view(before).size());
+    }
     fault_ = "not valid JSON: " + fault_;
     return false;
   }
