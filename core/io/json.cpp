@@ -140,7 +140,7 @@ double number_of(const JsonType& object, const char* name) {
 
 }  // namespace
 
-std::string json_problem(const nlohmann::json::exception& error) {
+std::string json_problem(const std::exception& error) {
   const std::string what = error.what();
   const auto line = what.find("line "), bracket = what.find("] ");
   if (dynamic_cast<const nlohmann::json::parse_error*>(&error) != nullptr && line != std::string::npos)

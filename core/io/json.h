@@ -2,6 +2,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -25,9 +26,9 @@ template <class JsonType = nlohmann::json>
 JsonType parse_json(std::string_view text, const std::string& where,
                     const std::string& hint = "the file is damaged: fetch or write it again");
 
-/// What is wrong, without the library's name of the exception: "cannot use at() with array"; of a text that is no JSON
+/// What an exception of the library says, without its name: "cannot use at() with array"; of a text that is no JSON
 /// also the place: "line 1, column 2: …".
-std::string json_problem(const nlohmann::json::exception& error);
+std::string json_problem(const std::exception& error);
 
 /// The text of a JSON file. @throws Error if it cannot be read or is larger than 16 MB, far beyond any checkpoint's.
 std::string read_json_text(const std::filesystem::path& path);
