@@ -4,11 +4,13 @@
 #include "units.h"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace math_answers {
 namespace {
 
 constexpr std::string_view kAnyUnit = "unit";
+constexpr std::int64_t kLargestPower = 1000;  // greater ones are not told apart
 
 bool among(const std::vector<Measure>& some, const std::vector<Measure>& all) {
   return std::ranges::all_of(some, [&](const Measure& one) {
@@ -41,7 +43,9 @@ void Measure::name(std::string_view word) {
 }
 
 void Measure::raise(int exponent) {
-  if (!factors_.empty()) factors_.back().second *= exponent;
+  if (factors_.empty()) return;
+  const std::int64_t power = std::int64_t{factors_.back().second} * exponent;
+  factors_.back().second = static_cast<int>(std::clamp<std::int64_t>(power, -kLargestPower, kLargestPower));
 }
 
 void Measure::read(std::string_view text) {

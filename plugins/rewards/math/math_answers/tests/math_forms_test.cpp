@@ -32,6 +32,7 @@ TEST(MathForms, UnitsThatDifferAreDifferentAnswers) {
       {"12.5\\%", "\\$12.50", false},
       {"5 km", "5 m", false},
       {"3 cm^2", "3 cm^3", false},
+      {"3 \\text{ m55555555555555555555}", "3 m^2", false},
       {"90^\\circ", "90\\%", false},
       {"90^\\circ", "90", true},
       {"5 cm", "5", true},
