@@ -150,6 +150,8 @@ Place Parser::left_side() {
         tokens_.begin() + static_cast<std::ptrdiff_t>(begin), tokens_.end(),
         [](const Token& token) { return token.sign == Sign::kRelation && token.relation() == Relation::kEqual; });
     if (equals == tokens_.end() || begin != 0 || equals == tokens_.begin()) throw;
+    // Within a condition, {x | x = ...}: what was read of it has lost its digits.
+    if (at_ > static_cast<std::size_t>(equals - tokens_.begin())) throw;
     at_ = static_cast<std::size_t>(equals - tokens_.begin());
     depth_ = bars_ = 0;
     return tree_.add(Kind::kText, 0, "left side");

@@ -107,6 +107,8 @@ TEST(MathNotations, ConditionsDescribeSets) {
       {"x<-1 \\text{ or } x>1", "\\{x\\mid x<-1\\text{ or }x>1\\}", true},
       {"x^2>1", "\\{x\\mid x<-1\\text{ or }x>1\\}", false},
       {"\\{x \\mid x^2<9\\}", "(-3,3)", false},
+      {"\\{x \\mid x^2=42-\\frac13\\}", "-\\frac13", false},
+      {"\\{x \\mid x^2=\\frac13\\}", "\\{x \\mid x^2=\\frac13\\}", true},
       {"\\{1, |x|\\}", "\\{|x|, 1\\}", true},
       {"\\{x\\mid x=2\\}", "\\{2\\}", true},
   });
