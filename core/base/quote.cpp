@@ -1,5 +1,6 @@
 #include <core/base/quote.h>
 
+#include <core/base/characters.h>
 #include <core/base/terminal_codes.h>
 
 #include <unicode/utf8.h>
@@ -22,11 +23,7 @@ void append_code(std::string& text, const char* format, unsigned code) {
 std::string escaped(std::string_view text, std::string_view kept) {
   std::string out;
   out.reserve(text.size());
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t begin = at;
-    UChar32 c = 0;
-    U8_NEXT(text.data(), at, text.size(), c);
-    const std::string_view character = text.substr(begin, at - begin);
+  for_each_character(text, [&](std::int32_t c, std::string_view character) {
     if (c < 0) {  // no UTF-8: to some terminals the byte 9b is what begins a sequence
       for (const char byte : character) append_code(out, "\\x%02x", static_cast<unsigned char>(byte));
     } else if (acts_on_terminals(c) && kept.find(character) == kept.npos) {
@@ -34,7 +31,7 @@ std::string escaped(std::string_view text, std::string_view kept) {
     } else {
       out += character;
     }
-  }
+  });
   return out;
 }
 

@@ -158,10 +158,6 @@ std::optional<at::Device> find_device(const RunConfig& config) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 /// A shape may have no tokenizer yet.
 Tokenizer tokenizer_of(const fs::path& folder, const ModelTraits& traits, std::vector<std::string>& notes) {
   if (has_tokenizer(folder)) return Tokenizer::open(folder);

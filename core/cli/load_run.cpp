@@ -189,12 +189,18 @@ std::unique_ptr<Plugins> load_plugins_for(const std::vector<ConfigDocument>& doc
   }
   auto plugins = load_plugins(paths);
   // A plugin that did not load may be why a name is unknown: say it before the mistakes.
-  const auto& refused = plugins->loader.refused();
-  for (std::size_t i = 0; i < std::min(refused.size(), kMostMistakes); ++i)
-    std::cerr << "warning: " << printable(refused[i].message) << "\n\n";
-  if (refused.size() > kMostMistakes)
-    std::cerr << "warning: " << refused.size() - kMostMistakes << " more plugins cannot be used\n\n";
+  for (const std::string& warning : refusals(plugins->loader)) std::cerr << "warning: " << warning << "\n\n";
   return plugins;
+}
+
+std::vector<std::string> refusals(const PluginLoader& loader) {
+  const auto& refused = loader.refused();
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < std::min(refused.size(), kMostMistakes); ++i)
+    texts.push_back(printable(refused[i].message));
+  if (refused.size() > kMostMistakes)
+    texts.push_back(std::to_string(refused.size() - kMostMistakes) + " more plugins cannot be used");
+  return texts;
 }
 
 std::string with_installed_names(std::string text) {
@@ -208,17 +214,10 @@ std::string with_installed_names(std::string text) {
   return text;
 }
 
-namespace {
-
-void warn_of_other_base(const RunConfig& config) {
-  if (!has_adapter(config) || launched_rank() > 0) return;
-  const std::string path = config.section("adapter").get<std::string>("path");
-  if (path.empty() || !holds_adapter(path)) return;
-  if (const auto other = trained_elsewhere(path, config.section("model").get<std::string>("path")); !other.empty())
-    std::cerr << "warning: " << other << "\n";
+void warn_of_other_base(const fs::path& adapter, const fs::path& checkpoint) {
+  if (const auto other = trained_elsewhere(adapter, checkpoint); !other.empty())
+    std::cerr << "warning: " << printable(other) << "\n";
 }
-
-}  // namespace
 
 LoadedRun load_run(const ConfigOptions& options, ConfigPurpose purpose) {
   ConfigDocument document = load_document(options.file, options.overrides);
@@ -226,7 +225,11 @@ LoadedRun load_run(const ConfigOptions& options, ConfigPurpose purpose) {
   LoadedRun run;
   run.plugins = load_plugins_for({document});
   run.config = resolve_config(document, run.plugins->registry, purpose);
-  warn_of_other_base(run.config);
+  if (has_adapter(run.config) && launched_rank() <= 0) {
+    const std::string adapter = run.config.section("adapter").get<std::string>("path");
+    if (!adapter.empty() && holds_adapter(adapter))
+      warn_of_other_base(adapter, run.config.section("model").get<std::string>("path"));
+  }
   return run;
 }
 

@@ -78,6 +78,9 @@ std::unique_ptr<Plugins> load_plugins(const ConfigOptions& options, ForeignFiles
 /// Every plugin that any of the documents asks for. Standard error names those that were refused.
 std::unique_ptr<Plugins> load_plugins_for(const std::vector<ConfigDocument>& documents);
 
+/// Why plugins were refused, one text each; of very many the first and a count. Fit to be printed.
+std::vector<std::string> refusals(const PluginLoader& loader);
+
 /// The text with ALGORITHM and MODEL replaced by the first ones that are installed: this folder names none itself.
 std::string with_installed_names(std::string text);
 
@@ -86,6 +89,9 @@ struct LoadedRun {
   std::unique_ptr<Plugins> plugins;
   RunConfig config;
 };
+
+/// Say so if an adapter was trained on another checkpoint.
+void warn_of_other_base(const std::filesystem::path& adapter, const std::filesystem::path& checkpoint);
 
 /// Read, load and check what the command line asks for.
 /// @throws ConfigError, Error

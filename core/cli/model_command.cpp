@@ -223,8 +223,7 @@ int verify(const VerifyOptions& options) {
 
 int merge(const MergeOptions& options) {
   merge_adapter(options.checkpoint, options.adapter, options.out);
-  if (const auto other = trained_elsewhere(options.adapter, options.checkpoint); !other.empty())
-    std::cerr << "warning: " << other << "\n";
+  warn_of_other_base(options.adapter, options.checkpoint);
   const AdapterDescription adapter = read_adapter(options.adapter);
   const CheckpointSummary made = summarize_checkpoint(options.out);
   const std::string files = std::to_string(made.files.size()) + (made.files.size() == 1 ? " file" : " files");

@@ -1,4 +1,3 @@
-#include <core/base/limits.h>
 #include <core/base/quote.h>
 #include <core/cli/load_run.h>
 #include <core/io/json.h>
@@ -9,7 +8,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <iostream>
 
 namespace drift {
@@ -36,11 +34,7 @@ int print_list(const ListOptions& options) {
   std::cout << (options.json ? json_text(plugin_list_json(plugins->registry, plugins->loader), 1) + "\n"
                              : printable(plugin_list(plugins->registry, plugins->loader)))
             << std::flush;
-  const auto& refused = plugins->loader.refused();
-  for (std::size_t i = 0; i < std::min(refused.size(), kMostMistakes); ++i)
-    std::cerr << "\nwarning: " << printable(refused[i].message) << "\n";
-  if (refused.size() > kMostMistakes)
-    std::cerr << "\nwarning: " << refused.size() - kMostMistakes << " more plugins cannot be used\n";
+  for (const std::string& warning : refusals(plugins->loader)) std::cerr << "\nwarning: " << warning << "\n";
   return 0;
 }
 

@@ -33,6 +33,7 @@ bool ends_greedy_evaluation(const SetAside& lost, const MergedConfig& merged, co
 /// would be; a run's own file says everything.
 void add_adapter_notes(const RunConfig& config, std::vector<std::string>& notes) {
   using Kind = Origin::Kind;
+  constexpr const char* kKeys[] = {"adapter.rank", "adapter.alpha", "adapter.targets"};
   const ResolvedValue* path = config.find("adapter.path");
   if (path == nullptr) return;
   const auto is_from = [&](const char* key, std::initializer_list<Kind> kinds) {
@@ -40,16 +41,14 @@ void add_adapter_notes(const RunConfig& config, std::vector<std::string>& notes)
     return value != nullptr && std::ranges::count(kinds, value->origin.kind) > 0;
   };
   if (path->value != ParamValue(std::string())) {
-    for (const char* key : {"adapter.rank", "adapter.alpha", "adapter.targets"}) {
+    for (const char* key : kKeys) {
       if (is_from(key, {Kind::kCommandLine}))
         notes.push_back(std::string(key) + " has no effect: the saved adapter has its own");
     }
     return;
   }
-  const bool has_others = is_from("adapter.rank", {Kind::kFile, Kind::kCommandLine}) ||
-                          is_from("adapter.alpha", {Kind::kFile, Kind::kCommandLine}) ||
-                          is_from("adapter.targets", {Kind::kFile, Kind::kCommandLine});
-  if (has_others && !is_from("adapter.kind", {Kind::kFile, Kind::kCommandLine}))
+  const auto is_set = [&](const char* key) { return is_from(key, {Kind::kFile, Kind::kCommandLine}); };
+  if (std::ranges::any_of(kKeys, is_set) && !is_set("adapter.kind"))
     notes.push_back("[adapter] is set, but not its kind: all weights are trained; for an adapter: kind = \"lora\"");
 }
 

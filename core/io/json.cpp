@@ -1,5 +1,6 @@
 #include <core/io/json.h>
 
+#include <core/base/characters.h>
 #include <core/base/limits.h>
 #include <core/base/terminal_codes.h>
 #include <core/base/unknown.h>
@@ -8,7 +9,6 @@
 
 #include <drift/error.h>
 
-#include <unicode/utf8.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -117,18 +117,15 @@ std::string without_terminal_codes(std::string text) {
   if (std::ranges::none_of(text, may_act)) return text;
   std::string out;
   out.reserve(text.size());
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t begin = at;
-    UChar32 c = 0;
-    U8_NEXT(text.data(), at, text.size(), c);
+  for_each_character(text, [&](std::int32_t c, std::string_view character) {
     if (acts_on_terminals(c) && c != '\n') {
       std::array<char, 16> code{};
       std::snprintf(code.data(), code.size(), "\\u%04x", static_cast<unsigned>(c));
       out += code.data();
     } else {
-      out.append(text, begin, at - begin);
+      out += character;
     }
-  }
+  });
   return out;
 }
 

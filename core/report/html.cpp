@@ -1,31 +1,29 @@
 #include <core/report/html.h>
 
-#include <unicode/utf8.h>
+#include <core/base/characters.h>
 
 #include <algorithm>
+#include <cstdint>
 
 namespace drift {
 namespace {
 
-bool is_forbidden(UChar32 c) { return c < 0 || c == 0x7F || (c < 0x20 && c != '\n' && c != '\t'); }
+bool is_forbidden(std::int32_t c) { return c < 0 || c == 0x7F || (c < 0x20 && c != '\n' && c != '\t'); }
 
 }  // namespace
 
 std::string escape_html(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t begin = at;
-    UChar32 c = 0;
-    U8_NEXT(text.data(), at, text.size(), c);
+  for_each_character(text, [&](std::int32_t c, std::string_view character) {
     switch (c) {
       case '&': out += "&amp;"; break;
       case '<': out += "&lt;"; break;
       case '>': out += "&gt;"; break;
       case '"': out += "&quot;"; break;
-      default: out += is_forbidden(c) ? std::string_view("\uFFFD") : text.substr(begin, at - begin);
+      default: out += is_forbidden(c) ? std::string_view("\uFFFD") : character;
     }
-  }
+  });
   return out;
 }
 

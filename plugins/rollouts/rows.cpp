@@ -6,6 +6,7 @@
 #include <ATen/TensorOperators.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace drift::rollouts {
 
@@ -35,8 +36,8 @@ void require_in_vocabulary(const std::string& name, const std::vector<std::int64
 
 bool is_padded(const Prompts& prompts) { return prompts.mask_BP.defined() && !prompts.mask_BP.all().item<bool>(); }
 
-at::Tensor chosen_rows(const at::Tensor& tensor, const at::Tensor& row_R) {
-  return tensor.defined() ? tensor.index_select(0, row_R) : tensor;
+float drawn_score(float score, double temperature, double uniform) {
+  return static_cast<float>(score / temperature - std::log(-std::log(uniform)));
 }
 
 void refuse_scores(const std::string& where) {

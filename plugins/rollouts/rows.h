@@ -25,8 +25,9 @@ void require_in_vocabulary(const std::string& name, const std::vector<std::int64
 /// Whether some prompt is padded.
 bool is_padded(const Prompts& prompts);
 
-/// These rows of it; undefined if it is.
-at::Tensor chosen_rows(const at::Tensor& tensor, const at::Tensor& row_R);
+/// A position's score, such that the largest ones are draws without replacement from softmax(score / temperature):
+/// Gumbel noise from a uniform number is added.
+float drawn_score(float score, double temperature, double uniform);
 
 /// @throws Error, that the model's logits are not finite. `where`: of which forward, if that is known.
 [[noreturn]] void refuse_scores(const std::string& where = {});

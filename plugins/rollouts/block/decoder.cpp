@@ -260,11 +260,8 @@ std::vector<float> BlockDecoder::scores(const Row& row, const std::vector<std::i
     if (settings_.pad_penalty != 1 && token[m] == traits_.pad_id) {
       score[m] /= static_cast<float>(settings_.pad_penalty);
     }
-    // The largest of these are draws without replacement from softmax(score / order_temperature) (Gumbel).
-    if (settings_.draws_positions()) {
-      score[m] = static_cast<float>(score[m] / settings_.order_temperature -
-                                    std::log(-std::log(order_random_.uniform(point))));
-    }
+    if (settings_.draws_positions())
+      score[m] = rollouts::drawn_score(score[m], settings_.order_temperature, order_random_.uniform(point));
     if (std::isnan(score[m])) {
       rollouts::refuse_scores(" at denoising step " + std::to_string(row.forwards) + " of response " +
                               std::to_string(row.index));

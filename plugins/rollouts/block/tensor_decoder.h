@@ -1,5 +1,6 @@
 #pragma once
 
+#include "device_rows.h"
 #include "prediction.h"
 #include "settings.h"
 
@@ -24,14 +25,10 @@ class TensorDecoder {
   void run(Trajectories& trajectories);
 
  private:
-  /// R rows that are not done; device of the model.
+  /// What rows have besides what every rollout's have.
   struct State {
-    at::Tensor row_R;  ///< in the rollout
-    at::Tensor prompt_RP, prompt_mask_RP;
-    at::Tensor tokens_RL, step_RL, logprob_RL;
-    at::Tensor forwards_R, block_begin_R, block_forwards_R;
+    at::Tensor block_begin_R, block_forwards_R;
     at::Tensor attended_RK, computed_begin_RK, computed_end_RK;
-    at::Tensor failed;  ///< bool, 0-d: a score was not a number
   };
 
   /// The positions of each row's block, [R, block], and which of them are still masked.
@@ -51,19 +48,18 @@ class TensorDecoder {
   void commit(const Block& block, const SampledTokens& sampled, const at::Tensor& score_RK);
   void end_blocks(const Block& block, const at::Tensor& open_RK);
   void record(const Window& window, const at::Tensor& works_R);
-  at::Tensor key_mask() const;
+  at::Tensor uniforms(const RandomStream& random, const Block& block) const;
   /// The only place where the host waits. @return whether rows are left
   bool look();
-  void leave(const at::Tensor& row_of_state, Trajectories& trajectories) const;
 
   const BlockSettings& settings_;
   const RolloutInput& input_;
   const ModelTraits& traits_;
   const Quirks quirks_;
   const std::int64_t prompt_length_;
-  const bool padded_;
   Prediction prediction_;
   RandomStream remasking_random_, order_random_;
+  rollouts::DeviceRows rows_;
   State state_;
   Trajectories* made_ = nullptr;
 };

@@ -196,10 +196,9 @@ std::vector<std::size_t> DiffusionDecoder::surest_first(const Turn& turn, const 
       rollouts::refuse_scores(" at denoising step " + std::to_string(step) + " of response " +
                               std::to_string(turn.row->index));
     }
-    // The largest of these are draws without replacement from softmax(confidence / order_temperature) (Gumbel).
     if (settings_.order_temperature > 0 && settings_.order != Order::kOrigin) {
       const double uniform = order_random_.uniform(point(*turn.row, turn.positions[m], step));
-      score[m] = static_cast<float>(score[m] / settings_.order_temperature - std::log(-std::log(uniform)));
+      score[m] = rollouts::drawn_score(score[m], settings_.order_temperature, uniform);
     }
   }
   std::vector<std::size_t> order(score.size());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "device_rows.h"
 #include "schedule.h"
 
 #include <drift/rollout.h>
@@ -24,15 +25,6 @@ class TensorDecoder {
   void run(Trajectories& trajectories);
 
  private:
-  /// R rows that are not done; device of the model.
-  struct State {
-    at::Tensor row_R;  ///< in the rollout
-    at::Tensor prompt_RP, prompt_mask_RP;
-    at::Tensor tokens_RL, step_RL, logprob_RL;
-    at::Tensor forwards_R, stopped_R;
-    at::Tensor failed;  ///< bool, 0-d: a confidence was not a number
-  };
-
   /// The positions to predict of each row, ascending, and which of them may be committed now, [R, K].
   struct Turn {
     at::Tensor position_RK, open_RK;
@@ -45,11 +37,9 @@ class TensorDecoder {
   at::Tensor scores(const Turn& turn, const SampledTokens& sampled, std::int64_t step) const;
   void commit(const Turn& turn, const SampledTokens& sampled, std::int64_t step);
   void stop_at_end();
-  /// Random numbers for positions of the rows at a step.
   at::Tensor uniforms(const RandomStream& random, const at::Tensor& position_RK, std::int64_t step) const;
   /// The only place where the host waits. @return whether rows are left
   bool look(Trajectories& trajectories);
-  void leave(const at::Tensor& row_of_state, Trajectories& trajectories) const;
 
   const DiffusionSettings& settings_;
   const Schedule& schedule_;
@@ -58,7 +48,8 @@ class TensorDecoder {
   const SamplingOptions sampling_;
   const RandomStream order_random_;
   std::int64_t committed_ = 0;  ///< positions of each row that has not stopped, unless chance decides
-  State state_;
+  rollouts::DeviceRows rows_;
+  at::Tensor stopped_R_;
 };
 
 }  // namespace drift::diffusion

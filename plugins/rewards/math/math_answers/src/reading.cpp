@@ -177,9 +177,9 @@ void find_marks(const Tokens& tokens, std::vector<Measure>& measures) {
 void drop_units(List& list, std::vector<Measure>& measures) {
   List kept;
   for (std::size_t i = 0; i < list.size(); ++i) {
-    const std::size_t scale = is_scale(list, i) ? i + 1 : i;
-    const std::size_t behind = std::max(scale, skip_unit(list, i));
-    if (!kept.empty() && ends_value(kept.back().sign) && behind > i) {
+    const bool may_begin = !kept.empty() && ends_value(kept.back().sign);
+    const std::size_t behind = may_begin ? std::max(i + (is_scale(list, i) ? 1 : 0), skip_unit(list, i)) : i;
+    if (behind > i) {
       const Sign next = sign_at(list, behind);
       if (next == Sign::kEnd || is_separator(next) || closes(next) || next == Sign::kRelation ||
           next == Sign::kAmpersand || next == Sign::kRowEnd) {

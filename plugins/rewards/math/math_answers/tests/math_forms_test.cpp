@@ -1,30 +1,15 @@
 // How answers are written: each row an answer, a truth, and whether they are equal.
 
-#include <gmock/gmock.h>
-#include <math_answers.h>
-
-#include <string>
-#include <vector>
+#include "rows.h"
 
 namespace math_answers {
 namespace {
 
-struct Pair {
-  const char* answer;
-  const char* truth;
-  bool equal;
-};
-
-void expect(const std::vector<Pair>& pairs) {
-  for (const Pair& pair : pairs) {
-    const Verdict verdict = judge("So it is $\\boxed{" + std::string(pair.answer) + "}$.", pair.truth);
-    EXPECT_EQ(verdict.equal(), pair.equal) << pair.answer << " for " << pair.truth << ": " << verdict.reason;
-  }
-}
+using test::check;
 
 // Lenient for percentages only where the truth has the sign, or is at least 1.
 TEST(MathForms, UnitsThatDifferAreDifferentAnswers) {
-  expect({
+  check({
       {"0.5\\%", "\\frac12", false},
       {"50\\%", "50\\%", true},
       {"50", "50\\%", true},
@@ -89,7 +74,7 @@ TEST(MathForms, UnitsThatDifferAreDifferentAnswers) {
 }
 
 TEST(MathForms, NotANumberEqualsNothing) {
-  expect({
+  check({
       {"nan", "nan", false},
       {"NaN", "NaN", false},
       {"\\text{nan}", "\\text{nan}", false},
@@ -100,7 +85,7 @@ TEST(MathForms, NotANumberEqualsNothing) {
 }
 
 TEST(MathForms, DigitsOfABaseHaveNoCase) {
-  expect({
+  check({
       {"A3_{16}", "a3_{16}", true},
       {"ff_{16}", "FF_{16}", true},
       {"1f_{16}", "1F_{16}", true},
@@ -119,7 +104,7 @@ TEST(MathForms, DigitsOfABaseHaveNoCase) {
 }
 
 TEST(MathForms, InnerSetsKeepTheirBraces) {
-  expect({
+  check({
       {"\\{\\{1\\},\\{2\\}\\}", "\\{1,2\\}", false},
       {"\\{\\{1\\},2\\}", "\\{1,2\\}", false},
       {"\\{\\{1,2\\}\\}", "\\{1,2\\}", false},
@@ -133,7 +118,7 @@ TEST(MathForms, InnerSetsKeepTheirBraces) {
 }
 
 TEST(MathForms, OverAndChooseDivideTheirGroup) {
-  expect({
+  check({
       {"{1 \\over 2}", "\\frac12", true},
       {"1 \\over 2", "\\frac12", true},
       {"{\\sqrt{3} \\over 2}", "\\frac{\\sqrt3}{2}", true},
@@ -146,7 +131,7 @@ TEST(MathForms, OverAndChooseDivideTheirGroup) {
 }
 
 TEST(MathForms, DotsAndLinesMarkRepeatingDigits) {
-  expect({
+  check({
       {"0.\\dot{3}", "\\frac13", true},
       {"0.\\dot3", "\\frac13", true},
       {"0.1\\dot{6}", "\\frac16", true},
@@ -160,7 +145,7 @@ TEST(MathForms, DotsAndLinesMarkRepeatingDigits) {
 }
 
 TEST(MathForms, AngleBracketsAreBracketsOfATuple) {
-  expect({
+  check({
       {"\\langle 1,2\\rangle", "(1,2)", true},
       {"\\left\\langle 1,2\\right\\rangle", "(1,2)", true},
       {"⟨1,2⟩", "(1,2)", true},
@@ -171,7 +156,7 @@ TEST(MathForms, AngleBracketsAreBracketsOfATuple) {
 }
 
 TEST(MathForms, RaisedAndLoweredSignsAndVulgarFractions) {
-  expect({
+  check({
       {"½", "\\frac12", true},
       {"x²", "x^2", true},
       {"3½", "\\frac72", true},
@@ -194,7 +179,7 @@ TEST(MathForms, RaisedAndLoweredSignsAndVulgarFractions) {
 }
 
 TEST(MathForms, BackslashesOfUnreadJsonAreDoubled) {
-  expect({
+  check({
       {"\\\\frac{1}{2}", "\\frac12", true},
       {"\\\\sqrt{2}", "\\sqrt2", true},
       {"\\\\left(1, 2\\\\right)", "(1,2)", true},
@@ -209,7 +194,7 @@ TEST(MathForms, BackslashesOfUnreadJsonAreDoubled) {
 
 // A truth that is no letter is compared with the value.
 TEST(MathForms, ALetterBeforeAValueIsAChoice) {
-  expect({
+  check({
       {"\\textbf{(B)}\\ 12", "B", true},
       {"\\textbf{(C)}\\ 12", "B", false},
       {"\\textbf{(B)} 12", "\\text{(B)}", true},
@@ -231,7 +216,7 @@ TEST(MathForms, ALetterBeforeAValueIsAChoice) {
 }
 
 TEST(MathForms, NamedValuesAreATupleInTheOrderOfTheirNames) {
-  expect({
+  check({
       {"5 \\text{ km}", "5 \\text{ m}", false},
       {"y=2, x=1", "(1,2)", true},
       {"(1,2)", "x=1,y=2", true},
@@ -253,7 +238,7 @@ TEST(MathForms, NamedValuesAreATupleInTheOrderOfTheirNames) {
 
 // An answer must be solved: another inequality may only repeat the problem.
 TEST(MathForms, InequalitiesSolvedByHandEqualTheirIntervals) {
-  expect({
+  check({
       {"(-3,3)", "|x|<3", true},
       {"(2,\\infty)", "3x-1>5", true},
       {"(-3,3)", "x^2<9", true},

@@ -1,26 +1,11 @@
 // Notations, names and units: each row an answer, a truth, and whether they are equal.
 
-#include <gmock/gmock.h>
-#include <math_answers.h>
-
-#include <string>
-#include <vector>
+#include "rows.h"
 
 namespace math_answers {
 namespace {
 
-struct Row {
-  const char* answer;
-  const char* truth;
-  bool equal;
-};
-
-void check(const std::vector<Row>& rows) {
-  for (const Row& row : rows) {
-    const Verdict verdict = judge("So it is $\\boxed{" + std::string(row.answer) + "}$.", row.truth);
-    EXPECT_EQ(verdict.equal(), row.equal) << row.answer << " for " << row.truth << ": " << verdict.reason;
-  }
-}
+using test::check;
 
 TEST(MathNotations, NamesDecideWhichValueIsWhich) {
   check({
