@@ -1,5 +1,6 @@
 #include <core/base/trainable.h>
 #include <core/conformance/inputs.h>
+#include <core/conformance/model_trials.h>
 #include <core/conformance/rules.h>
 #include <core/conformance/watches.h>
 #include <core/process/threads.h>
@@ -26,76 +27,24 @@
 namespace drift {
 namespace {
 
-constexpr std::int64_t kRows = 3, kTokens = 7;
-constexpr double kRounding = 1e-3, kNarrowRounding = 0.2, kSlopeTolerance = 1e-4, kStep = 1e-5;
-
-using ModelPointer = std::unique_ptr<Model>;
-
-/// Small numbers in [-size, size).
-at::Tensor noise(const std::string& name, at::IntArrayRef sizes, double size) {
-  const RandomStream random = RandomStream(11, "conformance").child(name);
-  at::Tensor made = at::empty(sizes, at::kDouble);
-  double* const values = made.mutable_data_ptr<double>();
-  for (std::int64_t i = 0; i < made.numel(); ++i) values[i] = size * (2 * random.uniform({0, 0, i, 0}) - 1);
-  return made;
-}
-
-/// Initialised, then every trained parameter moved a little: adapters may begin at 0.
-void set_weights(Model& model) {
-  const at::NoGradGuard no_gradient;  // as a run does
-  model.initialize(RandomStream(7, "weights"));
-  for (const NamedTensor& parameter : trainable_parameters(model)) {
-    at::Tensor tensor = parameter.tensor;
-    tensor.add_(noise(parameter.name, tensor.sizes(), 0.02).to(tensor.scalar_type()));
-  }
-}
-
-/// Tokens of a response, masked ones among them. None is padding: to that a family may give no gradient.
-ForwardInput made_up_input(const Model& model) {
-  const ModelTraits& traits = model.traits();
-  ForwardInput input;
-  input.tokens_BS = at::zeros({kRows, kTokens}, at::kLong);
-  auto* const tokens = input.tokens_BS.mutable_data_ptr<std::int64_t>();
-  const std::int64_t ids = std::min<std::int64_t>(traits.vocabulary_size, 997);
-  for (std::int64_t i = 0; i < kRows * kTokens; ++i) {
-    tokens[i] = i % 3 == 2 ? traits.mask_id : (17 * i + 5) % ids;
-    if (tokens[i] == traits.pad_id) tokens[i] = (tokens[i] + 1) % ids;
-  }
-  return input;
-}
-
-at::Tensor forward(const Model& model, const ForwardInput& input) {
-  const at::NoGradGuard no_gradient;
-  const at::Tensor before = input.tokens_BS.clone();
-  const at::Tensor hidden_NH = model.forward(input);
-  if (!same_bits(input.tokens_BS, before)) throw Error("forward: it changed `tokens_BS`, which is only lent to it");
-  return hidden_NH;
-}
-
-void require_close(const at::Tensor& got, const at::Tensor& expected, double tolerance, const std::string& what) {
-  const double difference = largest_difference(got, expected);
-  if (difference <= tolerance) return;
-  char text[64];
-  std::snprintf(text, sizeof text, ": they differ by %.2g", difference);
-  throw Error("forward: " + what + text);
-}
+constexpr double kNarrowRounding = 0.2, kSlopeTolerance = 1e-4, kStep = 1e-5;
 
 void check_rows(const Model& model) {
   const ForwardInput all = made_up_input(model);
-  const at::Tensor hidden_NH = forward(model, all);
+  const at::Tensor hidden_NH = states_of(model, all);
   ForwardInput some = all;
   some.rows_N = at::tensor({20, 0, 9, 9}, at::kLong);
-  require_close(forward(model, some), hidden_NH.index_select(0, some.rows_N), kRounding,
+  require_close(states_of(model, some), hidden_NH.index_select(0, some.rows_N), kStateRounding,
                 "rows_N gives other states than all rows do");
 }
 
 void check_batch(const Model& model) {
   const ForwardInput all = made_up_input(model);
-  const at::Tensor hidden_NH = forward(model, all);
-  for (std::int64_t b = 0; b < kRows; ++b) {
+  const at::Tensor hidden_NH = states_of(model, all);
+  for (std::int64_t b = 0; b < kTrialRows; ++b) {
     ForwardInput one;
     one.tokens_BS = all.tokens_BS.narrow(0, b, 1).clone();
-    require_close(forward(model, one), hidden_NH.narrow(0, b * kTokens, kTokens), kRounding,
+    require_close(states_of(model, one), hidden_NH.narrow(0, b * kTrialTokens, kTrialTokens), kStateRounding,
                   "a row gives other states alone than in a batch");
   }
 }
@@ -105,12 +54,14 @@ void check_padding(const Model& model) {
   const ForwardInput plain = made_up_input(model);
   ForwardInput padded;
   const std::int64_t pad = std::max<std::int64_t>(model.traits().pad_id, 0);
-  padded.tokens_BS = at::cat({at::full({kRows, kPadding}, pad, at::kLong), plain.tokens_BS}, 1);
-  padded.key_mask_BS = at::cat({at::zeros({kRows, kPadding}, at::kBool), at::ones({kRows, kTokens}, at::kBool)}, 1);
+  padded.tokens_BS = at::cat({at::full({kTrialRows, kPadding}, pad, at::kLong), plain.tokens_BS}, 1);
+  padded.key_mask_BS =
+      at::cat({at::zeros({kTrialRows, kPadding}, at::kBool), at::ones({kTrialRows, kTrialTokens}, at::kBool)}, 1);
   const std::int64_t hidden_size = model.traits().hidden_size;
-  const at::Tensor kept =
-      forward(model, padded).view({kRows, kPadding + kTokens, hidden_size}).narrow(1, kPadding, kTokens);
-  require_close(kept.reshape({-1, hidden_size}), forward(model, plain), kRounding,
+  const at::Tensor kept = states_of(model, padded)
+                              .view({kTrialRows, kPadding + kTrialTokens, hidden_size})
+                              .narrow(1, kPadding, kTrialTokens);
+  require_close(kept.reshape({-1, hidden_size}), states_of(model, plain), kStateRounding,
                 "padding on the left changes the states; positions count from the first token that the key mask keeps");
 }
 
@@ -175,18 +126,18 @@ void check_recompute(const Model& model) {
   const auto kept = gradients(model, parameters), recomputed = gradients(model, parameters, /*recompute=*/true);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (kept[i].defined() != recomputed[i].defined() ||
-        (kept[i].defined() && largest_difference(recomputed[i], kept[i]) > kRounding))
+        (kept[i].defined() && largest_difference(recomputed[i], kept[i]) > kStateRounding))
       throw Error("recompute_blocks changes the gradient of parameter `" + parameters[i].name + "`");
   }
 }
 
 void check_threads(const Model& model) {
   const ForwardInput input = made_up_input(model);
-  const at::Tensor expected = forward(model, input);
+  const at::Tensor expected = states_of(model, input);
   for_each_at_once(
       4 * kThreads,
       [&](std::size_t) {
-        require_close(forward(model, input), expected, kRounding, "several threads give other states");
+        require_close(states_of(model, input), expected, kStateRounding, "several threads give other states");
       },
       kThreads);
 }
@@ -196,20 +147,20 @@ void check_cache(const Model& model) {
   if (cached == nullptr) throw RuleNotChecked("it has no CachedForward");
   const at::NoGradGuard no_gradient;
   const ForwardInput all = made_up_input(model);
-  const at::Tensor expected = forward(model, all);
-  const auto cache = cached->make_cache(kRows, kTokens);
+  const at::Tensor expected = states_of(model, all);
+  const auto cache = cached->make_cache(kTrialRows, kTrialTokens);
   CacheWindow window;
-  window.begin_B = at::zeros({kRows}, at::kLong);
-  require_close(cached->forward_window(all, window, *cache), expected, kRounding,
+  window.begin_B = at::zeros({kTrialRows}, at::kLong);
+  require_close(cached->forward_window(all, window, *cache), expected, kStateRounding,
                 "the window of all positions gives other states");
   // Nothing changed, so what stands in the cache is what a full forward would compute.
-  const auto again = cache->select(at::arange(kRows, at::kLong));
-  window.begin_B = at::full({kRows}, 4, at::kLong);
+  const auto again = cache->select(at::arange(kTrialRows, at::kLong));
+  window.begin_B = at::full({kTrialRows}, 4, at::kLong);
   ForwardInput end;
-  end.tokens_BS = all.tokens_BS.narrow(1, 4, kTokens - 4).contiguous();
-  const at::Tensor expected_end = expected.view({kRows, kTokens, -1}).narrow(1, 4, kTokens - 4);
+  end.tokens_BS = all.tokens_BS.narrow(1, 4, kTrialTokens - 4).contiguous();
+  const at::Tensor expected_end = expected.view({kTrialRows, kTrialTokens, -1}).narrow(1, 4, kTrialTokens - 4);
   require_close(cached->forward_window(end, window, *again), expected_end.reshape({-1, model.traits().hidden_size}),
-                kRounding, "a window of unchanged tokens gives other states");
+                kStateRounding, "a window of unchanged tokens gives other states");
 }
 
 void require_same_parameters(const Model& a, const Model& b, const char* when, bool values) {
@@ -226,12 +177,17 @@ void check_model_rules(const ComponentEntry& entry, const ExaminedWith& with, Ex
   const auto settings = edge_settings(entry.params, with.values);
   ModelConfig config;
   config.config_json = with.model_config.empty() ? "{}" : with.model_config;
-  const auto make_as = [&](const Setting& setting, at::ScalarType dtype, at::Device device) {
+  const auto construct = [&](const Setting& setting, at::ScalarType dtype, at::Device device,
+                             const std::string& adapter_json = "") {
     ModelConfig own = config;
     own.dtype = dtype;
     own.device = device;
+    own.adapter_json = adapter_json;
+    return make_examined<Model>(entry, setting.values, &own);
+  };
+  const auto make_as = [&](const Setting& setting, at::ScalarType dtype, at::Device device) {
     try {
-      return make_examined<Model>(entry, setting.values, &own);
+      return construct(setting, dtype, device);
     } catch (const Refused& refusal) {
       if (!setting.text.empty() || !with.model_config.empty()) throw;
       throw RuleNotChecked(refusal.what(), "name a config.json: --model-config FILE");
@@ -255,7 +211,7 @@ void check_model_rules(const ComponentEntry& entry, const ExaminedWith& with, Ex
   examination.basic_rule("results", [&] {
     return each([](Model& model) {
       check_rows(model);
-      model.training_bytes_per_row(kTokens);
+      model.training_bytes_per_row(kTrialTokens);
     });
   });
   examination.rule("without memory", [&] {
@@ -269,11 +225,11 @@ void check_model_rules(const ComponentEntry& entry, const ExaminedWith& with, Ex
       const ModelPointer model = make(setting);
       require_same_parameters(*make(setting), *model, "after the same initialize()", /*values=*/true);
       const ForwardInput input = made_up_input(*model);
-      const at::Tensor first = forward(*model, input);
+      const at::Tensor first = states_of(*model, input);
       ForwardInput other;
       other.tokens_BS = input.tokens_BS.narrow(0, 1, 1).contiguous();
-      forward(*model, other);
-      require_close(forward(*model, input), first, 1e-6, "the same input gives other states the second time");
+      states_of(*model, other);
+      require_close(states_of(*model, input), first, 1e-6, "the same input gives other states the second time");
     });
   });
   examination.rule("batch", [&] { return each([](Model& model) { check_batch(model); }); });
@@ -299,11 +255,16 @@ void check_model_rules(const ComponentEntry& entry, const ExaminedWith& with, Ex
   examination.rule("bfloat16", [&] {
     return for_each_setting(settings, [&](const Setting& setting) {
       const ModelPointer wide = make(setting), narrow = make(setting, at::kBFloat16);
-      require_close(forward(*narrow, made_up_input(*narrow)), forward(*wide, made_up_input(*wide)), kNarrowRounding,
+      require_close(states_of(*narrow, made_up_input(*narrow)), states_of(*wide, made_up_input(*wide)), kNarrowRounding,
                     "bfloat16 and float32 give different states");
     });
   });
   examination.rule("cache", [&] { return each([](Model& model) { check_cache(model); }); });
+  examination.rule("adapters", [&] {
+    return check_adapters([&](const std::string& adapter_json, at::Device device) {
+      return construct(settings.front(), at::kFloat, device, adapter_json);
+    });
+  });
   examination.rule("threads", [&] {
     check_threads(*usual());
     return std::to_string(kThreads) + " threads";
@@ -312,14 +273,14 @@ void check_model_rules(const ComponentEntry& entry, const ExaminedWith& with, Ex
     return for_each_setting(settings, [&](const Setting& setting) {
       without_global_random([&] {
         const ModelPointer model = make(setting);
-        forward(*model, made_up_input(*model));
+        states_of(*model, made_up_input(*model));
       });
     });
   });
   examination.rule("leak", [&] {
     const ModelPointer model = usual();
     const ForwardInput input = made_up_input(*model);
-    return without_leak([&] { forward(*model, input); });
+    return without_leak([&] { states_of(*model, input); });
   });
 }
 

@@ -132,10 +132,25 @@ TEST(Conformance, Models) {
                  {"recomputes something else", "recompute", "changes the gradient of parameter `embedding`"},
                  {"is coarse in bfloat16", "bfloat16", "bfloat16 and float32 give different states"},
                  {"forgets its cache", "cache", "a window of unchanged tokens gives other states"},
+                 {"trains the weights beside the adapters", "adapters", "`embedding` still requires gradients"},
+                 {"adapts other modules", "adapters", "gives adapters to other modules"},
+                 {"makes a wide adapter", "adapters", "`mix.lora_B.weight` is [8, 3], not [8, 2]"},
+                 {"forgets to name its adapters", "adapters", "parameters() lacks `mix.lora_A.weight`"},
+                 {"forgets alpha", "adapters", "are not those of the weights W + lora_alpha / r B A"},
+                 {"always adapts", "adapters", "a row for which adapted_B is false does not see the weights alone"},
+                 {"leaves nothing out", "adapters", "the states do not depend on dropout_key_B"},
+                 {"draws its dropout", "adapters", "the same dropout keys leave out other inputs"},
                  {"shares its scratch", "threads", "several threads give other states"},
                  {"draws from rand", "random numbers", "it draws from rand()"},
                  {"draws from LibTorch", "random numbers", "LibTorch's global generator"},
                  {"leaks memory", "leak", "its memory grows by"}});
+}
+
+TEST(Conformance, AModelMayRefuseDropoutInItsAdapters) {
+  const auto outcomes =
+      examine(*plugin("test_rule_breakers").find(ComponentKind::kModel, "refuses dropout"), {"adapters"});
+  EXPECT_THAT(words(outcomes), IsEmpty());
+  EXPECT_EQ(outcomes.back().text, "2 modules, it refuses lora_dropout");
 }
 
 TEST(Conformance, Rewards) {

@@ -6,6 +6,7 @@
 
 #include <core/base/model_policy.h>
 #include <core/boundary/guarded.h>
+#include <core/conformance/rules.h>
 #include <core/io/checkpoint.h>
 #include <core/plugin/plugin_loader.h>
 
@@ -216,6 +217,23 @@ TEST(ConvNet, IsSavedAndReadAgainByTheCore) {
   ForwardInput input;
   input.tokens_BS = random_tokens(2, 12);
   EXPECT_TRUE(at::equal(again->forward(input), model->forward(input)));
+}
+
+TEST(ConvNet, HasAdaptersAsTheInterfaceDemands) {
+  Registry registry;
+  PluginLoader(registry).load_file(test::built_plugin("test_convnet"));
+  std::vector<std::string> found;
+  Examination examination("model/convnet", "", {"made", "adapters"},
+                          {[](const std::string&, const std::string&) {},
+                           [&](const Outcome& outcome) {
+                             if (outcome.verdict != Verdict::kOk)
+                               found.push_back(outcome.text);
+                             else if (outcome.rule == "adapters")
+                               found.push_back("ok: " + outcome.text);
+                           }});
+  check_rules(*registry.find(ComponentKind::kModel, "convnet"),
+              {.values = {}, .model_config = start().config_json, .references = {}}, examination);
+  EXPECT_THAT(found, ElementsAre("ok: 6 modules, it refuses lora_dropout"));
 }
 
 TEST(ConvNet, SaysWhatItsConfigurationLacks) {

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,10 +23,29 @@ constexpr std::int64_t kTaps = 3;
 
 struct Block {
   at::Tensor norm_H, taps_HHT, out_HH;
+  at::Tensor adapter_a_RH, adapter_b_HR;  // undefined: none
+};
+
+/// What ModelConfig::adapter_json asks for: adapters on some modules, or on all.
+struct WantedAdapters {
+  explicit WantedAdapters(const std::string& text) {
+    if (text.empty()) return;
+    const auto json = nlohmann::json::parse(text);
+    json.at("r").get_to(rank);
+    scale = json.at("lora_alpha").get<double>() / static_cast<double>(rank);
+    json.at("target_modules").get_to(modules);
+    if (json.at("lora_dropout").get<double>() > 0)
+      throw drift::Error("convnet's adapters have no dropout", "adapter.dropout = 0.0");
+  }
+  bool include(const std::string& module) const { return rank > 0 && (modules.empty() || modules.contains(module)); }
+
+  std::int64_t rank = 0;
+  double scale = 0;
+  std::set<std::string> modules;
 };
 
 /// Block l sees 2^l positions to either side: six blocks see 63. What padding holds reaches no other position.
-class ConvNet final : public drift::Model {
+class ConvNet final : public drift::Model, public drift::Adapters {
  public:
   ConvNet(const drift::ModelConfig& config, const drift::Params&) {
     const auto json = nlohmann::json::parse(config.config_json, nullptr, /*allow_exceptions=*/false);
@@ -46,14 +66,22 @@ class ConvNet final : public drift::Model {
     traits_.forbidden_output_ids = {{traits_.mask_id, traits_.mask_id + 1}};
     if (traits_.layers < 1 || traits_.layers > 16) throw drift::Error("config.json: `layers` must be in [1, 16]");
 
-    // Leaf tensors that require gradients: these are trained. No values yet; `device` may be meta, without memory.
-    const auto parameter = [&](at::IntArrayRef sizes) {
-      return at::empty(sizes, at::TensorOptions(config.dtype).device(config.device)).set_requires_grad(true);
+    // Leaf tensors; those that require gradients are trained. No values yet; `device` may be meta, without memory.
+    const WantedAdapters adapters(config.adapter_json);
+    adapter_scale_ = adapters.scale;
+    const auto leaf = [&](at::IntArrayRef sizes, bool trained) {
+      return at::empty(sizes, at::TensorOptions(config.dtype).device(config.device)).set_requires_grad(trained);
     };
+    const auto parameter = [&](at::IntArrayRef sizes) { return leaf(sizes, /*trained=*/adapters.rank == 0); };
     const std::int64_t V = traits_.vocabulary_size, H = traits_.hidden_size;
     embedding_VH_ = parameter({V, H});
-    for (std::int64_t layer = 0; layer < traits_.layers; ++layer)
-      blocks_.push_back({parameter({H}), parameter({H, H, kTaps}), parameter({H, H})});
+    for (std::int64_t layer = 0; layer < traits_.layers; ++layer) {
+      const bool is_adapted = adapters.include(block_name(blocks_.size()) + "out");
+      blocks_.push_back({parameter({H}), parameter({H, H, kTaps}), parameter({H, H}), {}, {}});
+      if (!is_adapted) continue;
+      blocks_.back().adapter_a_RH = leaf({adapters.rank, H}, true);
+      blocks_.back().adapter_b_HR = leaf({H, adapters.rank}, true);
+    }
     final_norm_H_ = parameter({H});
     head_VH_ = parameter({V, H});
   }
@@ -77,7 +105,9 @@ class ConvNet final : public drift::Model {
       if (in.key_mask_BS.defined()) y_BSH = y_BSH * in.key_mask_BS.unsqueeze(2);
       const auto y_BHS = at::conv1d(y_BSH.transpose(1, 2), block.taps_HHT, /*bias=*/{}, /*stride=*/1,
                                     /*padding=*/dilation * (kTaps / 2), dilation);
-      x_BSH = x_BSH + at::linear(at::gelu(y_BHS.transpose(1, 2)), block.out_HH);
+      const auto z_BSH = at::gelu(y_BHS.transpose(1, 2));
+      x_BSH = x_BSH + at::linear(z_BSH, block.out_HH);
+      if (block.adapter_a_RH.defined()) x_BSH = x_BSH + adapted(block, z_BSH, in.adapted_B);
       dilation *= 2;
     }
     const auto x_NH = x_BSH.reshape({-1, H});
@@ -87,13 +117,24 @@ class ConvNet final : public drift::Model {
   std::vector<drift::NamedTensor> parameters() const override {
     std::vector<drift::NamedTensor> named{{"embedding.weight", embedding_VH_}};
     for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
-      const std::string prefix = "blocks." + std::to_string(layer) + ".";
+      const std::string prefix = block_name(layer);
       named.push_back({prefix + "norm.weight", blocks_[layer].norm_H});
       named.push_back({prefix + "taps.weight", blocks_[layer].taps_HHT});
       named.push_back({prefix + "out.weight", blocks_[layer].out_HH});
     }
     named.push_back({"norm.weight", final_norm_H_});
     named.push_back({"head.weight", head_VH_});
+    for (const drift::NamedTensor& adapter : adapter_parameters()) named.push_back(adapter);
+    return named;
+  }
+
+  std::vector<drift::NamedTensor> adapter_parameters() const override {
+    std::vector<drift::NamedTensor> named;
+    for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
+      if (!blocks_[layer].adapter_a_RH.defined()) continue;
+      named.push_back({block_name(layer) + "out.lora_A.weight", blocks_[layer].adapter_a_RH});
+      named.push_back({block_name(layer) + "out.lora_B.weight", blocks_[layer].adapter_b_HR});
+    }
     return named;
   }
 
@@ -119,7 +160,17 @@ class ConvNet final : public drift::Model {
   }
 
  private:
+  static std::string block_name(std::size_t layer) { return "blocks." + std::to_string(layer) + "."; }
+
+  /// lora_alpha / r B A z; 0 in rows that are to see the weights alone.
+  at::Tensor adapted(const Block& block, const at::Tensor& z_BSH, const at::Tensor& adapted_B) const {
+    const auto sum_BSH = at::linear(at::linear(z_BSH, block.adapter_a_RH), block.adapter_b_HR) * adapter_scale_;
+    if (!adapted_B.defined()) return sum_BSH;
+    return sum_BSH * adapted_B.to(sum_BSH.device(), sum_BSH.scalar_type()).view({-1, 1, 1});
+  }
+
   drift::ModelTraits traits_;
+  double adapter_scale_ = 0;
   at::Tensor embedding_VH_, final_norm_H_, head_VH_;
   std::vector<Block> blocks_;
 };

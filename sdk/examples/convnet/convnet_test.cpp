@@ -12,11 +12,12 @@
 
 namespace {
 
-std::unique_ptr<ConvNet> random_model() {
+std::unique_ptr<ConvNet> random_model(const std::string& adapter_json = "") {
   static drift::unit_test::RecordingHost host;
   std::ifstream file(std::filesystem::path(__FILE__).parent_path() / "start/config.json");
   drift::ModelConfig config;
   config.config_json = {std::istreambuf_iterator<char>(file), {}};
+  config.adapter_json = adapter_json;
   auto model = drift::unit_test::make<ConvNet>(host, {}, {}, &config);
   const at::NoGradGuard no_gradient;
   model->initialize(drift::RandomStream(1, "weights"));
@@ -41,6 +42,22 @@ TEST(ConvNet, GradientsReachEveryParameter) {
   model->forward(input).matmul(model->lm_head_VH().t()).square().sum().backward();
   for (const auto& [name, tensor] : model->parameters())
     EXPECT_TRUE(tensor.grad().defined() && tensor.grad().any().item<bool>()) << name;
+}
+
+TEST(ConvNet, OnlyItsAdaptersAreTrainedAndTheyCanBeSwitchedOffByRow) {
+  const auto model = random_model(
+      R"({"r": 2, "lora_alpha": 4, "lora_dropout": 0.0, "target_modules": ["blocks.1.out", "blocks.4.out"]})");
+  ASSERT_EQ(model->adapter_parameters().size(), 4u);
+  for (const auto& [name, tensor] : model->parameters())
+    EXPECT_EQ(tensor.requires_grad(), name.find("lora") != name.npos) << name;
+  const at::NoGradGuard no_gradient;
+  drift::ForwardInput input;
+  input.tokens_BS = at::arange(5, 11, at::kLong).repeat({2, 1});
+  input.adapted_B = at::arange(2).eq(1);
+  const auto states_BSH = model->forward(input).view({2, 6, 64});
+  EXPECT_FALSE(at::allclose(states_BSH[0], states_BSH[1], 1e-4, 1e-5));
+  for (const auto& [name, tensor] : model->adapter_parameters()) tensor.zero_();
+  EXPECT_TRUE(at::allclose(model->forward(input).view({2, 6, 64})[1], states_BSH[0], 1e-4, 1e-5));
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/tanh.h>
@@ -29,6 +30,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -197,10 +199,15 @@ class OneLayerCache final : public KeyValueCache {
   at::Tensor state_BSH;
 };
 
-/// tanh(embedding + mean of the embeddings)
-class BreakingModel final : public Model, public CachedForward, Breaker {
+struct Adapter {
+  at::Tensor a_RI, b_OR;
+};
+
+/// turn(mix(tanh(embedding + mean of the embeddings)))
+class BreakingModel final : public Model, public CachedForward, public Adapters, Breaker {
  public:
   BreakingModel(const std::string& what, const ModelConfig& config) : Breaker(what), config_(config) {
+    std::erase_if(config_.adapter_json, [](char c) { return c == ' ' || c == '\n'; });
     traits_.family = "breaking";
     traits_.vocabulary_size = 23;
     traits_.hidden_size = 8;
@@ -211,8 +218,18 @@ class BreakingModel final : public Model, public CachedForward, Breaker {
     traits_.forbidden_output_ids = {{1, 2}};
     if (is("is too large for meta") && config.device.is_meta()) throw std::bad_alloc();
     const auto options = at::TensorOptions(config.dtype).device(config.device);
+    const bool adapts = !config.adapter_json.empty();
+    const bool trains = !adapts || is("trains the weights beside the adapters");
     for (at::Tensor* tensor : {&embedding_VH_, &head_VH_, &unused_VH_})
-      *tensor = at::zeros({23, 8}, options).set_requires_grad(true);
+      *tensor = at::zeros({23, 8}, options).set_requires_grad(trains);
+    for (std::size_t m = 0; m < modules_.size(); ++m) {
+      modules_[m] = at::zeros({8, 8}, options).set_requires_grad(trains);
+      if (!adapts || (!names(kModules[m]) && !is("adapts other modules"))) continue;
+      adapters_[m] = {at::zeros({2, 8}, options).set_requires_grad(true),
+                      at::zeros({8, is("makes a wide adapter") ? 3 : 2}, options).set_requires_grad(true)};
+    }
+    drops_ = config_.adapter_json.find("\"lora_dropout\":0.5") != std::string::npos;
+    if (drops_ && is("refuses dropout")) throw Error("it has no dropout");
   }
   const ModelTraits& traits() const override { return traits_; }
   at::Device device() const override { return config_.device; }
@@ -236,13 +253,18 @@ class BreakingModel final : public Model, public CachedForward, Breaker {
     if (is("shares its scratch")) x_BSH = x_BSH * static_cast<double>(shared(calls_++ % 7)) + 0;
     if (is("recomputes something else") && input.recompute_blocks) x_BSH = x_BSH * 2;
     if (is("is coarse in bfloat16") && config_.dtype == at::kBFloat16) x_BSH = x_BSH.round();
-    const auto x = x_BSH.reshape({-1, 8});
+    const auto x = turned(x_BSH, input).reshape({-1, 8});
     if (is("sorts the rows") && input.rows_N.defined()) return x.index_select(0, std::get<0>(input.rows_N.sort()));
     return input.rows_N.defined() ? x.index_select(0, input.rows_N) : x;
   }
   at::Tensor lm_head_VH() const override { return head_VH_; }
   std::vector<NamedTensor> parameters() const override {
     std::vector<NamedTensor> all = {{"embedding", embedding_VH_}, {"head", head_VH_}};
+    for (std::size_t m = 0; m < modules_.size(); ++m)
+      all.push_back({std::string(kModules[m]) + ".weight", modules_[m]});
+    if (!is("forgets to name its adapters")) {
+      for (const NamedTensor& adapter : adapter_parameters()) all.push_back(adapter);
+    }
     if (is("leaves a parameter unused")) all.push_back({"unused", unused_VH_});
     return all;
   }
@@ -264,11 +286,53 @@ class BreakingModel final : public Model, public CachedForward, Breaker {
     const auto place_BW = window.begin_B.unsqueeze(1) + at::arange(input.tokens_BS.size(1), at::kLong);
     if (is("forgets its cache")) state_BSH = at::zeros_like(state_BSH);
     state_BSH = state_BSH.scatter(1, place_BW.unsqueeze(2).expand({-1, -1, 8}), x_BWH);
-    return at::tanh(x_BWH + state_BSH.mean(1, true)).reshape({-1, 8});
+    return turned(at::tanh(x_BWH + state_BSH.mean(1, true)), input).reshape({-1, 8});
+  }
+  std::vector<NamedTensor> adapter_parameters() const override {
+    std::vector<NamedTensor> all;
+    for (std::size_t m = 0; m < modules_.size(); ++m) {
+      if (!adapters_[m].a_RI.defined()) continue;
+      all.push_back({std::string(kModules[m]) + ".lora_A.weight", adapters_[m].a_RI});
+      all.push_back({std::string(kModules[m]) + ".lora_B.weight", adapters_[m].b_OR});
+    }
+    return all;
   }
 
  private:
+  static constexpr std::array<const char*, 2> kModules = {"mix", "turn"};
+
+  bool names(const std::string& module) const {
+    const std::string& json = config_.adapter_json;
+    return json.find("\"target_modules\":[]") != std::string::npos ||
+           json.find('"' + module + '"') != std::string::npos;
+  }
+
+  at::Tensor turned(at::Tensor x_BSH, const ForwardInput& input) const {
+    for (std::size_t m = 0; m < modules_.size(); ++m) {
+      const auto y_BSH = at::matmul(x_BSH, modules_[m].t());
+      const auto& [a_RI, b_OR] = adapters_[m];
+      if (!a_RI.defined()) {
+        x_BSH = y_BSH;
+        continue;
+      }
+      auto seen_BSH = x_BSH;
+      if (drops_ && input.dropout_key_B.defined() && !is("leaves nothing out")) {
+        // A function of the key alone, which is enough here.
+        const auto from_B = is("draws its dropout") ? input.dropout_key_B + ++calls_ : input.dropout_key_B;
+        seen_BSH = seen_BSH * from_B.remainder(7).view({-1, 1, 1});
+      }
+      auto added_BSH = at::matmul(at::matmul(seen_BSH, a_RI.t()), b_OR.t()) * (is("forgets alpha") ? 1.0 : 3.0);
+      if (input.adapted_B.defined() && !is("always adapts"))
+        added_BSH = added_BSH * input.adapted_B.to(x_BSH.scalar_type()).view({-1, 1, 1});
+      x_BSH = y_BSH + added_BSH;
+    }
+    return x_BSH;
+  }
+
   ModelConfig config_;
+  std::array<at::Tensor, 2> modules_;
+  std::array<Adapter, 2> adapters_;
+  bool drops_ = false;
   ModelTraits traits_;
   at::Tensor embedding_VH_, head_VH_, unused_VH_;
   mutable at::Tensor lost_BSH_;
@@ -351,11 +415,31 @@ DRIFT_PLUGIN("rule_breakers", "1.0.0", "Apache-2.0") {
                        {"good", "makes too few", "looks at the second token", "counts its calls",
                         "forgets the first response", "attends to padding", "draws from rand", "draws from LibTorch",
                         "reads float32", "throws when cancelled", "estimates too much", "leaks memory"});
-  add<BreakingModel>(
-      registry, {},
-      {"good", "sorts the rows", "is too large for meta", "counts its calls", "mixes the rows", "attends to padding",
-       "leaves a parameter unused", "loses a gradient", "recomputes something else", "is coarse in bfloat16",
-       "forgets its cache", "shares its scratch", "draws from rand", "draws from LibTorch", "leaks memory"});
+  add<BreakingModel>(registry, {},
+                     {"good",
+                      "sorts the rows",
+                      "is too large for meta",
+                      "counts its calls",
+                      "mixes the rows",
+                      "attends to padding",
+                      "leaves a parameter unused",
+                      "loses a gradient",
+                      "recomputes something else",
+                      "is coarse in bfloat16",
+                      "forgets its cache",
+                      "trains the weights beside the adapters",
+                      "adapts other modules",
+                      "makes a wide adapter",
+                      "forgets to name its adapters",
+                      "forgets alpha",
+                      "always adapts",
+                      "leaves nothing out",
+                      "draws its dropout",
+                      "refuses dropout",
+                      "shares its scratch",
+                      "draws from rand",
+                      "draws from LibTorch",
+                      "leaks memory"});
   add<BreakingReward>(registry, {},
                       {"good", "needs a machine", "reads no reference", "fails on an empty text", "gives too much",
                        "writes two lines", "copies the response", "counts its calls", "shares its scratch",
