@@ -40,7 +40,12 @@ void add_adapter_notes(const RunConfig& config, std::vector<std::string>& notes)
     const ResolvedValue* value = config.find(key);
     return value != nullptr && std::ranges::count(kinds, value->origin.kind) > 0;
   };
-  if (path->value != ParamValue(std::string())) {
+  const bool is_saved = path->value != ParamValue(std::string());
+  const ResolvedValue* offload = config.find("reference.offload");
+  if ((is_saved || config.find("adapter.kind")->value != ParamValue(std::string("none"))) && offload != nullptr &&
+      offload->value == ParamValue(true))
+    notes.push_back("reference.offload has no effect: with adapters the frozen weights are the reference policy");
+  if (is_saved) {
     for (const char* key : kKeys) {
       if (is_from(key, {Kind::kCommandLine}))
         notes.push_back(std::string(key) + " has no effect: the saved adapter has its own");

@@ -128,6 +128,14 @@ TEST(AdapterRun, WithoutItsKindIsToldThatAllWeightsAreTrained) {
   EXPECT_THAT(notes(saved), testing::Not(HasSubstr("has no effect")));
 }
 
+TEST(AdapterRun, IsToldThatItsReferencePolicyCannotBeElsewhere) {
+  const auto notes = [&](const std::string& options) {
+    return runs().plan("--set reference.offload=true --set algorithm.loss.beta=0.1" + options)["notes"].dump();
+  };
+  EXPECT_THAT(notes(kAdapter), HasSubstr("reference.offload has no effect: with adapters"));
+  EXPECT_THAT(notes(""), testing::Not(HasSubstr("has no effect")));
+}
+
 TEST(AdapterRun, AnUnknownTargetIsRefusedWithTheNearestName) {
   const auto refused = runs().train("refused", std::string(kAdapter) + " --set 'adapter.targets=[\"q_prj\"]'");
   EXPECT_NE(refused.status, 0);
