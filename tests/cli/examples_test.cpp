@@ -158,7 +158,7 @@ const std::vector<LeftOut> kLeftOut = {
     {"README.md", "pip ", "wheel_package, by commands of its own"},
     {"docs/data.md", "scripts/fetch_data", "fetch_data_test, by commands of its own"},
     {"docs/distributed.md", "mpirun ", "ranks_run_test, by commands of its own"},
-    {"docs/distributed.md", "srun ", "nothing: it needs Slurm with PMIx"},
+    {"docs/distributed.md", "srun ", "slurm_ranks_test"},
     {"docs/runs.md", "source ", "completion_test"},
     {"docs/models.md", "hf ", "nothing: it downloads a model"},
     {"docs/packages.md", "",
