@@ -19,6 +19,8 @@
 namespace drift {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr std::size_t kShownFacts = 4;
 
 /// The value of an environment variable as a number, 0 if it is not one.
@@ -28,19 +30,26 @@ int number_in(const char* variable) {
 }
 
 /// Beside the library that this code is in.
-std::string transport_file() {
+fs::path transport_of(const char* mpi) {
   Dl_info where{};
   ::dladdr(reinterpret_cast<void*>(&launched_ranks), &where);
-  return (std::filesystem::path(where.dli_fname).parent_path() / "libdrift_mpi.so").string();
+  return fs::path(where.dli_fname).parent_path() / ("libdrift_" + std::string(mpi) + ".so");
+}
+
+/// MPICH's launcher, and those of its kind, say PMI_SIZE; Open MPI's does not.
+fs::path transport_file() {
+  const fs::path usual = transport_of("mpi"), of_mpich = transport_of("mpich");
+  const bool is_started_by_mpich = std::getenv("PMI_SIZE") != nullptr && std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr;
+  return fs::exists(of_mpich) && (is_started_by_mpich || !fs::exists(usual)) ? of_mpich : usual;
 }
 
 /// Global, since what MPI loads later looks for its symbols.
 void* open_transport() { return ::dlopen(transport_file().c_str(), RTLD_NOW | RTLD_GLOBAL); }
 
 std::string why_not_open() {
-  if (!std::filesystem::exists(transport_file())) return "this build is without MPI";
+  if (!fs::exists(transport_file())) return "this build is without MPI";
   const char* const reason = ::dlerror();
-  return reason == nullptr ? "libdrift_mpi.so cannot be loaded" : reason;
+  return reason == nullptr ? transport_file().filename().string() + " cannot be loaded" : reason;
 }
 
 /// "run.seed: 1 on rank 0 (a), rank 2 (b); 2 on rank 1 (a)"; empty if the ranks agree.
@@ -93,8 +102,13 @@ TransportState transport_state() {
   void* const library = open_transport();
   void* const describe = library == nullptr ? nullptr : ::dlsym(library, kDescribeTransport);
   if (describe == nullptr) return {"", why_not_open()};
-  const std::string text = reinterpret_cast<DescribeTransport>(describe)();
-  return {text.substr(0, std::min(text.find(','), text.find('\n'))) + ", " + transport_file(), ""};
+  std::string text = reinterpret_cast<DescribeTransport>(describe)();
+  text.resize(std::min({text.size(), text.find(','), text.find('\n')}));
+  std::ranges::replace(text, '\t', ' ');  // "MPICH Version:\t4.0.2"
+  text += ", " + transport_file().string();
+  const fs::path of_mpich = transport_of("mpich");
+  if (fs::exists(of_mpich) && of_mpich != transport_file()) text += "; MPICH, " + of_mpich.string();
+  return {text, ""};
 }
 
 void join_ranks(Ranks::Report report) {
@@ -105,7 +119,7 @@ void join_ranks(Ranks::Report report) {
   if (join == nullptr) {
     throw Error("a launcher has started " + std::to_string(launched_ranks()) +
                     " processes, which cannot find each other: " + why_not_open(),
-                "install MPI (libopenmpi-dev) and build again, or start one process");
+                "install MPI (libopenmpi-dev or libmpich-dev) and build again, or start one process");
   }
   joined =
       std::make_unique<Ranks>(std::unique_ptr<Transport>(reinterpret_cast<JoinTransport>(join)()), std::move(report));
