@@ -92,8 +92,10 @@ std::string shortened(const std::string& command) {
   if (command.starts_with("drift pretrain"))
     return command + " --set pretrain.steps=1 --set pretrain.batch_size=4 --set evaluation.items=4";
   if (command.starts_with("drift sweep") && !has("quick.toml")) return command + " --dry-run";
-  if (command.starts_with("drift fidelity"))
-    return std::regex_replace(command, std::regex("--draws [0-9]+"), "--draws 4");
+  if (command.starts_with("drift fidelity")) {
+    const std::string few = std::regex_replace(command, std::regex("--draws [0-9]+"), "--draws 4");
+    return has("--reference-views") ? few + " --set train.prompts_per_step=1" : few;
+  }
   if (command.starts_with("drift claims ") && !has("--batches")) return command + " --batches 1 --only entropy";
   if (command.starts_with("drift eval ") && !has("eval diff")) return command + " --set evaluation.items=4";
   return command;
