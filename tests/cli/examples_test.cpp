@@ -161,6 +161,7 @@ const std::vector<LeftOut> kLeftOut = {
     {"docs/data.md", "scripts/fetch_data", "fetch_data_test, by commands of its own"},
     {"docs/distributed.md", "mpirun ", "ranks_run_test, by commands of its own"},
     {"docs/distributed.md", "srun ", "slurm_ranks_test"},
+    {"docs/scale.md", "mpirun ", "nothing: it measures"},
     {"docs/runs.md", "source ", "completion_test"},
     {"docs/models.md", "hf ", "nothing: it downloads a model"},
     {"docs/packages.md", "",

@@ -22,12 +22,16 @@ TEST(WordProblemsRecipe, TrainingStartsFromWhatPretrainingMakes) {
     EXPECT_TRUE(std::filesystem::exists(checkpoint / "model.safetensors")) << result.output;
     return checkpoint.string();
   };
-  const std::string pretraining = "--set pretrain.steps=1 --set pretrain.batch_size=2";
-  const auto base = drift("pretrain", "pretrain/word-problems-llada.toml", "base", pretraining);
+  std::string model;
+  for (const std::string part : {"1", "2", "3", "4"}) {
+    const std::string from = model.empty() ? "" : " --model " + model;
+    model = drift("pretrain", "pretrain/word-problems-" + part + ".toml", "part" + part,
+                  "--set pretrain.steps=1 --set pretrain.batch_size=2" + from);
+  }
   drift("train", "word-problems.toml", "run",
         "--set train.steps=1 --set train.prompts_per_step=1 --set train.group_size=2 --set evaluation.before=false "
         "--set filter.require_variance=false --model " +
-            base);
+            model);
 }
 
 }  // namespace
