@@ -1,4 +1,5 @@
-// libdrift_mpi.so, and libdrift_mpich.so: the transport of a run that an MPI launcher has started. The program does not need MPI.
+// libdrift_mpi.so, and libdrift_mpich.so: the transport of a run that an MPI launcher has started. The program does not
+// need MPI.
 
 #include "background.h"
 #include "rank_watch.h"
