@@ -1,5 +1,6 @@
 #pragma once
 
+#include <drift/error.h>
 #include <drift/model.h>
 
 #include <set>
@@ -16,6 +17,21 @@ inline constexpr std::string_view kAdapterEndingA = ".lora_A.weight", kAdapterEn
 inline std::vector<NamedTensor> adapter_parameters(const Model& model) {
   const auto* adapters = capability<Adapters>(model);
   return adapters == nullptr ? std::vector<NamedTensor>() : adapters->adapter_parameters();
+}
+
+/// The modules of a model's adapters. @throws Error if a tensor is called otherwise than the interface demands.
+inline std::vector<std::string> adapted_modules(const std::vector<NamedTensor>& adapter_parameters) {
+  std::vector<std::string> modules;
+  for (const auto& [name, tensor] : adapter_parameters) {
+    if (name.ends_with(kAdapterEndingA)) {
+      modules.push_back(name.substr(0, name.size() - kAdapterEndingA.size()));
+    } else if (!name.ends_with(kAdapterEndingB)) {
+      throw Error("adapter_parameters: `" + name + "` ends neither in " + std::string(kAdapterEndingA) + " nor in " +
+                      std::string(kAdapterEndingB),
+                  "drift/model.h: Adapters");
+    }
+  }
+  return modules;
 }
 
 /// What a checkpoint of the model without its adapters holds.

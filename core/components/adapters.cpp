@@ -90,20 +90,6 @@ AdapterDescription described_adapter(const RunConfig& config, const std::vector<
   return adapter;
 }
 
-std::vector<std::string> adapted_modules(const std::vector<NamedTensor>& adapter_parameters) {
-  std::vector<std::string> modules;
-  for (const auto& [name, tensor] : adapter_parameters) {
-    if (name.ends_with(kAdapterEndingA)) {
-      modules.push_back(name.substr(0, name.size() - kAdapterEndingA.size()));
-    } else if (!name.ends_with(kAdapterEndingB)) {
-      throw Error("adapter_parameters: `" + name + "` ends neither in " + std::string(kAdapterEndingA) + " nor in " +
-                      std::string(kAdapterEndingB),
-                  "drift/model.h: Adapters");
-    }
-  }
-  return modules;
-}
-
 void initialize_adapters(const std::vector<NamedTensor>& adapter_parameters, const RandomStream& random) {
   const at::NoGradGuard no_gradient;
   for (const auto& [name, tensor] : adapter_parameters) {

@@ -32,9 +32,6 @@ std::vector<std::string> last_words(const std::vector<std::string>& modules);
 /// dropout of the configuration; else new ones.
 AdapterDescription described_adapter(const RunConfig& config, const std::vector<std::string>& available);
 
-/// The modules of a model's adapters. @throws Error if a tensor is called otherwise than the interface demands.
-std::vector<std::string> adapted_modules(const std::vector<NamedTensor>& adapter_parameters);
-
 /// New adapters: B is 0, so that the model computes what it does without them; A uniform in ±1 / sqrt(in), as peft has
 /// it (Kaiming's uniform initialisation with a = sqrt(5)).
 void initialize_adapters(const std::vector<NamedTensor>& adapter_parameters, const RandomStream& random);

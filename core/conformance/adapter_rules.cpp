@@ -5,6 +5,7 @@
 #include <core/conformance/settings.h>
 #include <core/conformance/watches.h>
 #include <core/io/adapter_files.h>
+#include <core/io/safetensors_header.h>
 
 #include <drift/error.h>
 
@@ -13,7 +14,6 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/matmul.h>
-#include <ATen/ops/tensor.h>
 
 #include <algorithm>
 
@@ -35,25 +35,16 @@ at::Tensor find(const std::vector<NamedTensor>& all, const std::string& name, co
   return found->tensor;
 }
 
-std::string sizes_text(at::IntArrayRef sizes) {
-  std::string text = "[";
-  for (const std::int64_t size : sizes) text += (text.size() > 1 ? ", " : "") + std::to_string(size);
-  return text + "]";
-}
-
 void require_sizes(const std::string& name, const at::Tensor& tensor, at::IntArrayRef sizes) {
   if (tensor.sizes() != sizes)
-    throw Error("adapter_parameters: `" + name + "` is " + sizes_text(tensor.sizes()) + ", not " + sizes_text(sizes));
+    throw Error("adapter_parameters: `" + name + "` is " + shape_text(tensor.sizes()) + ", not " + shape_text(sizes));
 }
 
 /// The modules that have an adapter, whose tensors are all as they should be.
 std::vector<std::string> checked_modules(const Model& model) {
   const auto adapters = adapter_parameters(model), all = model.parameters();
-  std::vector<std::string> modules;
-  for (const auto& [name, tensor] : adapters) {
-    if (name.ends_with(kAdapterEndingA)) modules.push_back(name.substr(0, name.size() - kAdapterEndingA.size()));
-    find(all, name, "parameters()");
-  }
+  const std::vector<std::string> modules = adapted_modules(adapters);
+  for (const auto& [name, tensor] : adapters) find(all, name, "parameters()");
   if (modules.size() * 2 != adapters.size())
     throw Error("adapter_parameters: each module has a tensor …" + std::string(kAdapterEndingA) + " and one …" +
                 std::string(kAdapterEndingB) + ", and nothing else");

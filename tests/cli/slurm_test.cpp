@@ -11,7 +11,6 @@
 #include <map>
 #include <memory>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 
 namespace drift {
@@ -24,15 +23,7 @@ using testing::Not;
 
 class Slurm : public testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    missing_ = test::SlurmCluster::missing();
-    if (!missing_.empty()) return;
-    try {
-      cluster_ = std::make_unique<test::SlurmCluster>();
-    } catch (const std::runtime_error& error) {  // a container may forbid what the daemons need
-      missing_ = error.what();
-    }
-  }
+  static void SetUpTestSuite() { cluster_ = test::SlurmCluster::if_possible(missing_); }
   static void TearDownTestSuite() { cluster_.reset(); }
   void SetUp() override {
     if (!cluster_) GTEST_SKIP() << missing_;

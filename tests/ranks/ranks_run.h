@@ -31,10 +31,9 @@ inline std::size_t count_of(const std::string& word, const std::string& text) {
   return count;
 }
 
-/// The ranks of runs in a folder, by the number of the process.
-/// @param variable  where the launcher says which rank a process is: with "=", srun's is SLURM_PROCID
-inline std::vector<std::pair<pid_t, int>> ranks_in(const std::filesystem::path& folder,
-                                                   const std::string& variable = "OMPI_COMM_WORLD_RANK=") {
+/// The ranks of runs in a folder, by the number of the process. mpirun and srun say which rank a process is.
+inline std::vector<std::pair<pid_t, int>> ranks_in(const std::filesystem::path& folder) {
+  const std::string variable = "PMIX_RANK=";
   std::vector<std::pair<pid_t, int>> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string name = entry.path().filename().string();

@@ -7,13 +7,8 @@
 
 #include <signal.h>
 
-#include <algorithm>
-#include <chrono>
 #include <memory>
-#include <stdexcept>
 #include <string>
-#include <thread>
-#include <utility>
 
 namespace drift {
 namespace {
@@ -27,20 +22,19 @@ class SlurmRanks : public RanksRun {
   void SetUp() override {
     RanksRun::SetUp();
     if (IsSkipped()) return;
-    std::string missing = test::SlurmCluster::missing();
-    try {
-      if (missing.empty()) cluster_ = std::make_unique<test::SlurmCluster>();
-    } catch (const std::runtime_error& error) {  // a container may forbid what the daemons need
-      missing = error.what();
-    }
+    std::string missing;
+    cluster_ = test::SlurmCluster::if_possible(missing);
     if (cluster_ && cluster_->run("srun --mpi=list").find("pmix") == std::string::npos)
       missing = "Slurm has no PMIx here";
     if (!missing.empty()) GTEST_SKIP() << missing;
   }
 
+  std::string srun_command(const std::string& options, const std::string& arguments) const {
+    return "export OMP_NUM_THREADS=1 " + cluster_->environment() + " && cd " + runs_.path().string() + " && srun " +
+           options + " " + test::program().string() + " " + arguments;
+  }
   test::CommandResult srun(const std::string& options, const std::string& arguments) const {
-    return test::run_command("export OMP_NUM_THREADS=1 " + cluster_->environment() + " && cd " + runs_.path().string() +
-                             " && srun " + options + " " + test::program().string() + " " + arguments);
+    return test::run_command(srun_command(options, arguments));
   }
 
   std::unique_ptr<test::SlurmCluster> cluster_;
@@ -69,22 +63,10 @@ TEST_F(SlurmRanks, WithoutPmixAreToldWhatConnectsThem) {
 
 // srun leaves the other tasks alone when one is killed; Drift's ranks see it themselves.
 TEST_F(SlurmRanks, OfWhichOneIsKilledEndWithinHalfAMinute) {
-  test::CommandResult result;
-  std::thread run([&] { result = srun("-n 2 --mpi=pmix", "train run.toml --out killed --steps 100000"); });
-  const auto ranks = [&] { return test::ranks_in(folder(), "SLURM_PROCID="); };
-  const auto begin = std::chrono::steady_clock::now();
-  const auto within = [&](int seconds) {
-    return std::chrono::steady_clock::now() - begin < std::chrono::seconds(seconds);
-  };
-  while (within(120) && !has_checkpoint("killed")) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  const auto found = ranks();
-  const auto second = std::ranges::find(found, 1, &std::pair<pid_t, int>::second);
-  EXPECT_NE(second, found.end());
-  if (second != found.end()) ::kill(second->first, SIGKILL);
-  const auto killed = std::chrono::steady_clock::now();
-  run.join();
-  EXPECT_LT(std::chrono::steady_clock::now() - killed, std::chrono::seconds(30));
-  EXPECT_THAT(ranks(), testing::IsEmpty());
+  const auto result = disturbed(
+      srun_command("-n 2 --mpi=pmix", "train run.toml --out killed --steps 100000"),
+      [&] { return has_checkpoint("killed"); }, [&] { send(SIGKILL, 1); });
+  EXPECT_THAT(test::ranks_in(folder()), testing::IsEmpty());
   EXPECT_NE(result.status, 0);
   EXPECT_THAT(result.error, HasSubstr("rank 1"));
 }

@@ -71,6 +71,17 @@ std::string SlurmCluster::missing() {
   return "";
 }
 
+std::unique_ptr<SlurmCluster> SlurmCluster::if_possible(std::string& missing) {
+  missing = SlurmCluster::missing();
+  if (!missing.empty()) return nullptr;
+  try {
+    return std::make_unique<SlurmCluster>();
+  } catch (const std::runtime_error& error) {  // a container may forbid what the daemons need
+    missing = error.what();
+    return nullptr;
+  }
+}
+
 SlurmCluster::SlurmCluster() {
   write_configuration();
   const auto at = [&](const char* name) { return (folder_.path() / name).string(); };

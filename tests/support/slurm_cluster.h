@@ -6,6 +6,7 @@
 
 #include <core/process/child_process.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,8 @@ namespace drift::test {
 /// their jobs end with the object, and with the test's process if that is killed.
 class SlurmCluster {
  public:
-  /// Why there can be none here; empty if there can.
-  static std::string missing();
+  /// One, or none and why there can be none here.
+  static std::unique_ptr<SlurmCluster> if_possible(std::string& missing);
 
   /// Until the node takes jobs. @throws std::runtime_error with the daemons' logs if it does not within a minute
   SlurmCluster();
@@ -30,6 +31,7 @@ class SlurmCluster {
   std::string run(const std::string& command) const;
 
  private:
+  static std::string missing();
   void write_configuration() const;
   void start(const std::vector<std::string>& command);
   bool takes_jobs() const;
