@@ -11,12 +11,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
+#include <string_view>
 
 namespace drift {
 namespace {
 
 bool is_target(const std::string& target, const std::string& module) {
   return matches_wildcards(module, target) || matches_wildcards(module, "*." + target);
+}
+
+std::string_view module_of(std::string_view name, std::string_view ending) {
+  return name.substr(0, name.size() - ending.size());
 }
 
 void fill_uniform(const at::Tensor& tensor, double bound, const RandomStream& random) {
@@ -99,6 +106,30 @@ void initialize_adapters(const std::vector<NamedTensor>& adapter_parameters, con
       fill_uniform(tensor, 1.0 / std::sqrt(static_cast<double>(tensor.size(1))), random.child(name));
     }
   }
+}
+
+std::string excess_rank(const std::vector<NamedTensor>& adapter_parameters) {
+  std::map<std::string_view, std::int64_t> inputs;  // by module
+  std::vector<std::string> modules;
+  std::int64_t rank = 0, smallest_side = std::numeric_limits<std::int64_t>::max();
+  for (const auto& [name, tensor] : adapter_parameters) {
+    if (name.ends_with(kAdapterEndingA)) inputs[module_of(name, kAdapterEndingA)] = tensor.size(1);
+  }
+  for (const auto& [name, tensor] : adapter_parameters) {
+    if (!name.ends_with(kAdapterEndingB)) continue;
+    const auto module = module_of(name, kAdapterEndingB);
+    const std::int64_t side = std::min(tensor.size(0), inputs.at(module));
+    if (tensor.size(1) <= side) continue;
+    modules.emplace_back(module);
+    rank = tensor.size(1);
+    smallest_side = std::min(smallest_side, side);
+  }
+  if (modules.empty()) return "";
+  std::string names;
+  for (const std::string& word : last_words(modules)) names += (names.empty() ? "" : ", ") + word;
+  return "adapter.rank = " + std::to_string(rank) + " is more than " + names +
+         " can use: " + std::to_string(smallest_side) +
+         " is the smaller side of the smallest of these weights, and no change has a higher rank";
 }
 
 }  // namespace drift

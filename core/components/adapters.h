@@ -36,4 +36,8 @@ AdapterDescription described_adapter(const RunConfig& config, const std::vector<
 /// it (Kaiming's uniform initialisation with a = sqrt(5)).
 void initialize_adapters(const std::vector<NamedTensor>& adapter_parameters, const RandomStream& random);
 
+/// What to tell the user if the adapters' rank is above the smaller side of some weights: beyond it more rank expresses
+/// nothing more. Empty if there are no such weights.
+std::string excess_rank(const std::vector<NamedTensor>& adapter_parameters);
+
 }  // namespace drift

@@ -3,6 +3,7 @@
 #include <core/base/adapters.h>
 #include <core/base/component_host.h>
 #include <core/base/device.h>
+#include <core/base/log.h>
 #include <core/base/threads.h>
 #include <core/boundary/last_word.h>
 #include <core/components/divided_weights.h>
@@ -135,6 +136,7 @@ Loaded<Model> open_initial_model(const Registry& registry, const RunConfig& conf
   } else {
     const auto seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
     initialize_adapters(adapters, RandomStream(seed, "adapter"));
+    if (const auto excess = excess_rank(adapters); !excess.empty()) log_warning(excess);
   }
   return model;
 }

@@ -45,6 +45,18 @@ TEST(Targets, AreNamesOrTheirLastWordsOrPatterns) {
   EXPECT_THAT(target_modules({"*.attention.*"}, kModules).size(), 4u);
 }
 
+TEST(Rank, AboveTheSmallerSideOfSomeWeightsIsTold) {
+  const auto told = [](std::int64_t rank) {
+    return excess_rank({{"layers.0.q_proj.lora_A.weight", at::ones({rank, 32})},
+                        {"layers.0.q_proj.lora_B.weight", at::ones({16, rank})},
+                        {"layers.0.up_proj.lora_A.weight", at::ones({rank, 32})},
+                        {"layers.0.up_proj.lora_B.weight", at::ones({64, rank})}});
+  };
+  EXPECT_EQ(told(16), "");
+  EXPECT_THAT(told(17), HasSubstr("adapter.rank = 17 is more than q_proj can use: 16 is"));
+  EXPECT_THAT(told(33), HasSubstr("adapter.rank = 33 is more than q_proj, up_proj can use: 16 is"));
+}
+
 TEST(Targets, OfAnotherNameAreRefusedWithTheNearest) {
   try {
     target_modules({"v_proj", "q_prj"}, kModules);
