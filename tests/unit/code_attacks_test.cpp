@@ -82,7 +82,8 @@ TEST_F(CodeAttacks, Memory) {
 def grow():
     items = []
     while True: items.append(' ' * 100000)
-tell(attempt(grow)))")
+tell(attempt(grow)))",
+                   {}, {.cpu_seconds = 30})  // half a gigabyte of page faults may take more than the usual 2
                 .text,
             "MemoryError\n");
   // Memory that is not address space: System V segments, anonymous files.
