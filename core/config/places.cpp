@@ -24,6 +24,12 @@ bool is_place_for_a_section(const std::string& table) {
   return find_section(table) != nullptr || is_family(table) || (!parent.empty() && find_section(parent) == nullptr);
 }
 
+std::string misplaced_sweep(const ConfigDocument& document, const Origin& origin) {
+  if (origin.kind == Origin::Kind::kCommandLine) return "the command line cannot change [sweep]";
+  if (origin.where == document.file) return "this is a sweep's file: drift sweep " + document.file;
+  return "a sweep's file cannot be extended; extend the files that it extends";
+}
+
 Diagnostic unknown_section(const ConfigDocument& document, const std::string& table, const Origin& origin) {
   const SectionSchema* section = find_section(section_of(table));
   if (section != nullptr && std::ranges::count(names_of(section->keys), name_of(table)) > 0) {
@@ -32,8 +38,7 @@ Diagnostic unknown_section(const ConfigDocument& document, const std::string& ta
   Diagnostic wrong = document.at(origin, origin.key, "unknown section [" + table + "]");
   const std::string nearest = nearest_name(table, section_names());
   if (!nearest.empty()) wrong.label = "did you mean [" + nearest + "]?";
-  if (table == "sweep" || table.starts_with("sweep."))
-    wrong.label = "this is a sweep's file: drift sweep " + document.file;
+  if (table == "sweep" || table.starts_with("sweep.")) wrong.label = misplaced_sweep(document, origin);
   wrong.notes = {"sections: " + joined(section_names())};
   return wrong;
 }

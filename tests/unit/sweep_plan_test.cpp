@@ -291,6 +291,14 @@ TEST_F(SweepPlanning, WhatMakesNoGridIsRefused) {
               HasSubstr("cannot read `no.toml`"));
 }
 
+TEST_F(SweepPlanning, ASweepsFileIsNeitherTrainedNorExtended) {
+  const auto file = write("sweep.toml", "extends = [\"base.toml\"]\n[sweep]\n");
+  EXPECT_THAT(mistakes_in([&] { resolve_config(load_document(file, {}), registry_, ConfigPurpose::kTrain); }),
+              HasSubstr("this is a sweep's file: drift sweep "));
+  write("base.toml", "[sweep]\nseeds = [1]\n");
+  EXPECT_THAT(mistakes("[sweep]\n"), HasSubstr("a sweep's file cannot be extended"));
+}
+
 TEST_F(SweepPlanning, AGridOfThousandsOfCellsIsRefusedBeforeItIsMade) {
   std::string axes = "[sweep.grid]\n", list;
   for (int i = 0; i < 10'000; ++i) axes += "train.k" + std::to_string(i) + " = [1, 2, 3]\n";
@@ -310,7 +318,7 @@ TEST_F(SweepPlanning, AGridOfThousandsOfCellsIsRefusedBeforeItIsMade) {
 
 TEST_F(SweepPlanning, TheCommandLineChangesTheRunsAndNotTheGrid) {
   EXPECT_THAT(mistakes("[sweep]\nseeds = [1]\n", {"run.seed=2"}), HasSubstr("the file lists the seeds"));
-  EXPECT_THAT(mistakes("[sweep]\n", {"sweep.name=2"}), HasSubstr("unknown section [sweep]"));
+  EXPECT_THAT(mistakes("[sweep]\n", {"sweep.name=2"}), HasSubstr("the command line cannot change [sweep]"));
   EXPECT_THAT(mistakes("[sweep]\n", {"run.seed=2"}), Not(HasSubstr("error")));
 }
 
