@@ -1,11 +1,8 @@
-#include <core/record/metrics_reader.h>
 #include <core/report/html.h>
 #include <core/report/html_replay.h>
 #include <core/report/html_report.h>
 #include <core/report/html_samples.h>
 #include <core/report/html_tables.h>
-#include <core/report/profile.h>
-#include <core/report/svg_chart.h>
 
 #include <drift/error.h>
 
@@ -15,7 +12,6 @@
 
 #include <gmock/gmock.h>
 
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <regex>
@@ -23,9 +19,7 @@
 namespace drift {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 
 // Empty if every element is closed in order and every attribute is quoted; else what is wrong.
@@ -394,119 +388,6 @@ TEST(Settings, OneRowAKeyWithItsOrigin) {
   EXPECT_THAT(html, HasSubstr("<tr class=\"default\"><th>other</th>"));
   EXPECT_THAT(html, Not(HasSubstr("remark")));
   EXPECT_THAT(html, Not(HasSubstr("<h3>c</h3>"))) << "an empty section";
-}
-
-TEST(Chart, UnknownValuesAreGaps) {
-  Chart chart;
-  chart.title = "x";
-  chart.x = {1, 2, 3, 4, 5};
-  chart.series = {{"y", {1, 2, NAN, 4, NAN}, {}}};
-  std::smatch line;
-  const std::string html = svg_chart(chart);
-  ASSERT_TRUE(std::regex_search(html, line, std::regex("class=\"line s0\" d=\"([^\"]*)\"")));
-  const std::string path = line[1];
-  EXPECT_EQ(std::count(path.begin(), path.end(), 'M'), 2) << path;
-  EXPECT_EQ(std::count(path.begin(), path.end(), 'L'), 1) << path;
-  EXPECT_THAT(html, HasSubstr("[1,2,null,4,null]"));
-}
-
-TEST(Chart, NothingKnownNothingDrawn) {
-  Chart chart;
-  chart.x = {1, 2};
-  chart.series = {{"y", {NAN, INFINITY}, {}}};
-  EXPECT_THAT(svg_chart(chart), IsEmpty());
-}
-
-TEST(Chart, SeveralLinesHaveALegendAndAreasPileUp) {
-  Chart chart;
-  chart.x = {1, 2};
-  chart.stacked = true;
-  chart.minimum = 0;
-  chart.series = {{"low", {1, 1}, {}}, {"high", {2, 3}, {}}};
-  const std::string html = svg_chart(chart);
-  EXPECT_THAT(html, HasSubstr("<i class=\"s0\"></i>low"));
-  EXPECT_THAT(html, HasSubstr("<i class=\"s1\"></i>high"));
-  EXPECT_THAT(html, HasSubstr(">4</text>")) << "the axis reaches the sum";
-}
-
-TEST(Chart, LongRunsAreDrawnAsMeansOfNeighbours) {
-  Chart chart;
-  for (int step = 1; step <= 2400; ++step) chart.x.push_back(step);
-  chart.series = {{"y", chart.x, {}}};
-  EXPECT_EQ(chart_bucket(2400), 5u);
-  EXPECT_LT(svg_chart(chart).size(), 40000u);
-  EXPECT_THAT(svg_chart(chart), HasSubstr("&quot;y&quot;:[3,8,13,"));
-}
-
-TEST(Chart, TheLastLabelOfTheAxisIsWhole) {
-  Chart chart;
-  chart.x = {1, 60000};
-  chart.series = {{"y", {1, 2}, {}}};
-  const std::string svg = svg_chart(chart);
-  std::smatch last;
-  ASSERT_TRUE(std::regex_search(svg, last, std::regex("x=\"([0-9.]+)\" y=\"[0-9.]+\" text-anchor=\"middle\">60k<")));
-  EXPECT_LE(std::stod(last[1]) + 3 * 7.0 / 2, 400) << "the width of the drawing";
-}
-
-TEST(Chart, TicksAreRoundNumbers) {
-  EXPECT_THAT(axis_ticks(0, 8.3, 4), ElementsAre(0, 2, 4, 6, 8));
-  EXPECT_THAT(axis_ticks(-0.5, 1, 3), ElementsAre(-0.5, 0, 0.5, 1));
-  EXPECT_THAT(axis_ticks(3, 3, 4), IsEmpty());
-}
-
-TEST(Metrics, NullAndMissingValuesAreUnknown) {
-  const RunFolder run;
-  run.write("metrics.jsonl", step_line(1));
-  const auto steps = read_metrics(run.folder.path() / "metrics.jsonl");
-  ASSERT_EQ(steps.size(), 1u);
-  EXPECT_EQ(steps[0].value("reward"), 0.5);
-  EXPECT_TRUE(std::isnan(steps[0].value("loss/kl")));
-  EXPECT_TRUE(std::isnan(steps[0].value("never_heard_of")));
-  ASSERT_TRUE(steps[0].seconds);
-  EXPECT_EQ(steps[0].seconds->total, 0.5);
-  EXPECT_EQ(steps[0].seconds->phases().size(), 3u);
-  EXPECT_FALSE(steps[0].held_out);
-}
-
-TEST(Metrics, ALineThatIsNotAStepIsNamed) {
-  for (const char* bad : {"{\"step\":2,", "{\"loss\":1}", "[]", "{\"step\":2,\"seconds\":{\"rollout\":\"fast\"}}",
-                          "{\"step\":2,\"held_out\":{}}"}) {
-    const RunFolder run;
-    run.write("metrics.jsonl", step_line(1) + bad + "\n" + step_line(3));
-    try {
-      read_metrics(run.folder.path() / "metrics.jsonl");
-      ADD_FAILURE() << bad;
-    } catch (const Error& error) {
-      EXPECT_THAT(error.what(), HasSubstr("metrics.jsonl:2:"));
-    }
-  }
-}
-
-TEST(Metrics, ALineThatWasCutOffByAKillIsLeftOut) {
-  const RunFolder run;
-  run.write("metrics.jsonl", step_line(1) + "{\"step\":2,\"loss\":0.");
-  EXPECT_EQ(read_metrics(run.folder.path() / "metrics.jsonl").size(), 1u);
-}
-
-TEST(Metrics, AfterAResumeTheLaterLinesCount) {
-  const RunFolder run;
-  run.write("metrics.jsonl", step_line(1) + step_line(2) + step_line(3) + step_line(2, ",\"again\":1") + step_line(3));
-  const auto steps = read_metrics(run.folder.path() / "metrics.jsonl");
-  ASSERT_EQ(steps.size(), 3u);
-  EXPECT_EQ(steps[1].value("loss/again"), 1);
-}
-
-TEST(Profile, SharesOfAStepLongestFirstOtherLast) {
-  const RunFolder run;
-  run.write("metrics.jsonl",
-            "{\"step\":1,\"seconds\":{\"other\":0.1,\"old\":0.1,\"rollout\":0.2,\"total\":0.4}}\n"
-            "{\"step\":2,\"seconds\":{\"other\":0.1,\"old\":0.1,\"rollout\":0.4,\"total\":0.6}}\n");
-  EXPECT_EQ(profile_table(read_metrics(run.folder.path() / "metrics.jsonl")),
-            "rollout     0.30 s   60.0 %\n"
-            "old policy  0.10 s   20.0 %\n"
-            "other       0.10 s   20.0 %\n"
-            "a step      0.50 s  100.0 %\n");
-  EXPECT_EQ(profile_table({}), "");
 }
 
 }  // namespace
