@@ -137,6 +137,8 @@ int sweep(const SweepOptions& options) {
   const SweepFolder folder{options.out.empty() ? default_sweep_folder(plan) : options.out};
   Terminal terminal(options.json ? std::cerr : std::cout, detect_terminal(options.json ? 2 : 1));
   terminal.print(title(plan, folder, terminal));
+  for (const std::string& note : plan_notes(plan))
+    terminal.print(terminal.styled("warning:", Style::kWarning) + " " + printable(note));
   const auto print_json = [&] {
     if (options.json) std::cout << results_json(collect_results(plan, folder.path / "runs"), folder);
   };

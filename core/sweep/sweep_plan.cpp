@@ -1,10 +1,13 @@
 #include <core/sweep/sweep_plan.h>
 
+#include <core/config/nearest.h>
 #include <core/grid/identity.h>
 
 #include <drift/error.h>
 
+#include <algorithm>
 #include <map>
+#include <set>
 
 namespace drift {
 namespace {
@@ -18,6 +21,21 @@ ConfigDocument with_seed(ConfigDocument document, const SweepFile& sweep, std::i
   layer.tables["run"] = leaf.origin;
   document.layers.push_back(std::move(layer));
   return document;
+}
+
+/// Parameters of [rollout] that differ, at least one side having its own from a preset.
+std::set<std::string> different_rollouts(const RunConfig& a, const RunConfig& b) {
+  std::set<std::string> names;
+  const auto is_from_preset = [](const ResolvedValue* value) {
+    return value != nullptr && value->origin.kind == Origin::Kind::kPreset;
+  };
+  const auto& rollout = *std::ranges::find(a.sections(), "rollout", &ResolvedSection::name);
+  for (const ResolvedValue& of_a : rollout.values) {
+    const ResolvedValue* of_b = b.find("rollout." + of_a.name);
+    const bool is_equal = of_b != nullptr && of_a.value == of_b->value;
+    if (!is_equal && (is_from_preset(&of_a) || is_from_preset(of_b))) names.insert(of_a.name);
+  }
+  return names;
 }
 
 }  // namespace
@@ -47,6 +65,23 @@ SweepPlan plan_sweep(SweepFile sweep, std::vector<GridCell> cells, const std::ve
     for_every_cell(plan.cells, [&](std::size_t cell) { add(cell, with_seed(documents[cell], plan.file, seed)); });
   }
   return plan;
+}
+
+std::vector<std::string> plan_notes(const SweepPlan& plan) {
+  if (plan.file.axes.empty()) return {};
+  const auto config_of = [&](std::size_t cell) -> const RunConfig& {
+    return plan.runs[plan.seeds[cell].front().run].config;
+  };
+  std::set<std::string> names;
+  for (std::size_t cell = 0; cell < plan.cells.size(); ++cell) {
+    std::vector<std::size_t> baseline = plan.cells[cell].values;
+    baseline[plan.file.compared] = plan.file.baseline;
+    const auto found = std::ranges::find(plan.cells, baseline, &GridCell::values) - plan.cells.begin();
+    names.merge(different_rollouts(config_of(cell), config_of(static_cast<std::size_t>(found))));
+  }
+  if (names.empty()) return {};
+  return {"presets give the values of axis `" + plan.file.axes[plan.file.compared].name + "` different rollouts: " +
+          joined({names.begin(), names.end()}) + "; the sweep's own [rollout] can set them for all"};
 }
 
 }  // namespace drift

@@ -41,4 +41,8 @@ using ResolveRun = std::function<RunConfig(const ConfigDocument& document)>;
 SweepPlan plan_sweep(SweepFile sweep, std::vector<GridCell> cells, const std::vector<ConfigDocument>& documents,
                      const ResolveRun& resolve);
 
+/// What somebody should know before the runs are made, one line each: that what is compared writes its responses in
+/// different ways because of presets.
+std::vector<std::string> plan_notes(const SweepPlan& plan);
+
 }  // namespace drift

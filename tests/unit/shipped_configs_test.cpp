@@ -118,6 +118,12 @@ TEST_F(ShippedConfigs, ThePapersSweepsAtFullSize) {
                                          testing::Pair("target", 3 * 3), testing::Pair("training", 20)));
 }
 
+TEST_F(ShippedConfigs, NoSweepComparesAlgorithmsOnDifferentRollouts) {
+  for (const std::string& name : stems("sweeps", /*sweeps=*/true))
+    EXPECT_THAT(plan_notes(plan_of(test::source_dir() / "configs/sweeps" / (name + ".toml"))), testing::IsEmpty())
+        << name;
+}
+
 TEST_F(ShippedConfigs, EveryAlgorithmTrainsItsTaskOnBothModels) {
   for (const std::string& algorithm : stems("algorithms")) {
     for (const std::string model : {"llada-8b", "dream-7b"}) {

@@ -14,6 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 
 Registry make_registry() {
@@ -29,6 +30,13 @@ Registry make_registry() {
     registry.add_bundle(
         {.name = name, .doc = "", .paper = "", .masking = name, .loss = name, .presets = {}, .plugin = name});
   }
+  registry.add_bundle({.name = "long",
+                       .doc = "",
+                       .paper = "",
+                       .masking = "plain",
+                       .loss = "plain",
+                       .presets = {{"paper", "long.toml", "description = \"long answers\"\nrollout.length = 40\n", {}}},
+                       .plugin = "long"});
   return registry;
 }
 
@@ -202,6 +210,16 @@ TEST_F(SweepPlanning, TheLastAxisIsComparedWithItsFirstValueUnlessTheFileSaysOth
   EXPECT_EQ(chosen.compared, 0u);
   EXPECT_EQ(chosen.baseline, 1u);
   EXPECT_EQ(plan("[sweep]\nbaseline = 20\n" + grid).file.baseline, 1u);
+}
+
+// Else the answers to held-out items would differ with the preset, not only with what was learned.
+TEST_F(SweepPlanning, RolloutsThatPresetsMakeDifferentAreNoted) {
+  const std::string algorithms = "[sweep.grid]\nalgorithm.name = [\"plain\", \"long\"]\n";
+  EXPECT_THAT(plan_notes(plan("[sweep]\n" + algorithms)),
+              ElementsAre(HasSubstr("axis `algorithm.name` different rollouts: length;")));
+  EXPECT_THAT(plan_notes(plan("[rollout]\nlength = 20\n[sweep]\n" + algorithms)), IsEmpty());
+  EXPECT_THAT(plan_notes(plan("[sweep.grid]\nrollout.length = [20, 40]\n")), IsEmpty()) << "what the sweep varies";
+  EXPECT_THAT(plan_notes(plan("[sweep]\n")), IsEmpty());
 }
 
 // ---- the same run ----
