@@ -97,9 +97,9 @@ void warn_of_other_builds(const LoadedSweep& sweep, const SweepResults& results,
     changed.merge(different);
   }
   if (runs == 0) return;
-  terminal.print(terminal.styled("warning:", Style::kWarning) + " " + count_of(runs, "run") +
-                 " made by another build (" + printable(joined({changed.begin(), changed.end()})) +
-                 "); to make them again, remove their folders (see runs.csv) or choose another --out");
+  terminal.print_warning(count_of(runs, "run") + " made by another build (" +
+                         printable(joined({changed.begin(), changed.end()})) +
+                         "); to make them again, remove their folders (see runs.csv) or choose another --out");
 }
 
 std::string results_json(const SweepResults& results, const SweepFolder& folder) {
@@ -137,8 +137,7 @@ int sweep(const SweepOptions& options) {
   const SweepFolder folder{options.out.empty() ? default_sweep_folder(plan) : options.out};
   Terminal terminal(options.json ? std::cerr : std::cout, detect_terminal(options.json ? 2 : 1));
   terminal.print(title(plan, folder, terminal));
-  for (const std::string& note : plan_notes(plan))
-    terminal.print(terminal.styled("warning:", Style::kWarning) + " " + printable(note));
+  for (const std::string& note : plan_notes(plan)) terminal.print_warning(printable(note));
   const auto print_json = [&] {
     if (options.json) std::cout << results_json(collect_results(plan, folder.path / "runs"), folder);
   };

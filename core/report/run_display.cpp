@@ -133,8 +133,7 @@ std::string join_header(const Terminal& terminal, const std::vector<std::string>
 }  // namespace
 
 RunDisplay::RunDisplay(Terminal& terminal) : terminal_(terminal) {
-  set_warning_listener(
-      [this](const std::string& text) { terminal_.print(terminal_.styled("warning:", Style::kWarning) + " " + text); });
+  set_warning_listener([this](const std::string& text) { terminal_.print_warning(text); });
 }
 
 RunDisplay::~RunDisplay() {

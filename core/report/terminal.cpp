@@ -61,6 +61,10 @@ void Terminal::print(std::string_view text) {
   stream_.flush();
 }
 
+void Terminal::print_warning(std::string_view text) {
+  print(styled("warning:", Style::kWarning).append(" ").append(text));
+}
+
 void Terminal::show_live(std::string_view text, bool at_once) {
   if (!options_.is_terminal) return;
   const std::lock_guard lock(mutex_);

@@ -39,6 +39,8 @@ class Terminal {
 
   /// Print one line (or several, separated by newlines) above the live line.
   void print(std::string_view text);
+  /// The same after "warning:".
+  void print_warning(std::string_view text);
 
   /// Redraw the live line; empty takes it away. Does nothing if the stream is not a terminal. `text` is cut to the
   /// width; redrawn at most ten times a second unless `at_once`.

@@ -96,8 +96,10 @@ std::string shortened(const std::string& command) {
     const std::string few = std::regex_replace(command, std::regex("--draws [0-9]+"), "--draws 4");
     return has("--reference-views") ? few + " --set train.prompts_per_step=1" : few;
   }
-  if (command.starts_with("drift claims ") && !has("--only"))
-    return std::regex_replace(command, std::regex(" --batches [0-9]+"), "") + " --batches 1 --only entropy";
+  if (command.starts_with("drift claims ")) {
+    const std::string one = std::regex_replace(command, std::regex(" --batches [0-9]+"), "") + " --batches 1";
+    return has("--only") ? one : one + " --only entropy";
+  }
   if (command.starts_with("drift eval ") && !has("eval diff")) return command + " --set evaluation.items=4";
   return command;
 }

@@ -71,5 +71,6 @@ TEST(Chart, TicksAreRoundNumbers) {
   EXPECT_THAT(axis_ticks(-0.5, 1, 3), ElementsAre(-0.5, 0, 0.5, 1));
   EXPECT_THAT(axis_ticks(3, 3, 4), IsEmpty());
 }
+
 }  // namespace
 }  // namespace drift
