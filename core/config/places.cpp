@@ -24,10 +24,25 @@ bool is_place_for_a_section(const std::string& table) {
   return find_section(table) != nullptr || is_family(table) || (!parent.empty() && find_section(parent) == nullptr);
 }
 
-std::string misplaced_sweep(const ConfigDocument& document, const Origin& origin) {
-  if (origin.kind == Origin::Kind::kCommandLine) return "the command line cannot change [sweep]";
-  if (origin.where == document.file) return "this is a sweep's file: drift sweep " + document.file;
-  return "a sweep's file cannot be extended; extend the files that it extends";
+/// Sections of files that are more than a run: what such a file is called, and the command that takes it.
+struct ForeignSection {
+  std::string_view section, file, command;
+};
+constexpr ForeignSection kForeignSections[] = {
+    {"sweep", "a sweep's file", "drift sweep"},
+    {"suite", "a suite's file", "drift eval CHECKPOINT --suite"},
+};
+
+const ForeignSection* foreign_section(std::string_view table) {
+  const auto* found = std::ranges::find(kForeignSections, table.substr(0, table.find('.')), &ForeignSection::section);
+  return found == std::end(kForeignSections) ? nullptr : found;
+}
+
+std::string misplaced(const ForeignSection& foreign, const ConfigDocument& document, const Origin& origin) {
+  const std::string section = "[" + std::string(foreign.section) + "]", file(foreign.file);
+  if (origin.kind == Origin::Kind::kCommandLine) return "the command line cannot change " + section;
+  if (origin.where == document.file) return "this is " + file + ": " + std::string(foreign.command) + " " + document.file;
+  return file + " cannot be extended; extend the files that it extends";
 }
 
 Diagnostic unknown_section(const ConfigDocument& document, const std::string& table, const Origin& origin) {
@@ -38,7 +53,7 @@ Diagnostic unknown_section(const ConfigDocument& document, const std::string& ta
   Diagnostic wrong = document.at(origin, origin.key, "unknown section [" + table + "]");
   const std::string nearest = nearest_name(table, section_names());
   if (!nearest.empty()) wrong.label = "did you mean [" + nearest + "]?";
-  if (table == "sweep" || table.starts_with("sweep.")) wrong.label = misplaced_sweep(document, origin);
+  if (const auto* foreign = foreign_section(table)) wrong.label = misplaced(*foreign, document, origin);
   wrong.notes = {"sections: " + joined(section_names())};
   return wrong;
 }

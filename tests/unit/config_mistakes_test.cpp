@@ -57,6 +57,16 @@ TEST_F(Config, AnUnknownSection) {
    = sections: run, plugins, model,)"));
 }
 
+TEST_F(Config, ASectionOfAnotherKindOfFile) {
+  EXPECT_THAT(mistakes("[suite]\ntasks = []\n"), HasSubstr(R"(error: unknown section [suite]
+  --> run.toml:2:2
+   |
+ 2 | [suite]
+   |  ^^^^^ this is a suite's file: drift eval CHECKPOINT --suite run.toml
+)"));
+  EXPECT_THAT(mistakes("[sweep.grid]\ntrain.steps = [1, 2]\n"), HasSubstr("this is a sweep's file: drift sweep run.toml"));
+}
+
 TEST_F(Config, AWrongType) {
   EXPECT_EQ(mistakes("[train]\n\tsteps = \"many\"\n"),
             "error: `train.steps` must be an integer\n"
