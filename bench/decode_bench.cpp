@@ -2,12 +2,13 @@
 // logits, softmax in float64, rows that wait for each other. Two random LLaDAs; greedy; every row has its own prompt.
 //
 //   build/release/bench/decode_bench [--shape head_heavy balanced] [--dtype float32 bfloat16] [--batch 1 8]
-//                                    [--decoder NAME…] [--rounds 1] [--threads 2] [--drift-only]
+//                                    [--decoder NAME…] [--rounds 1] [--threads 2] [--device cpu] [--drift-only]
 //
 // Each side is a separate process; they take turns. Share: of the rate of a square matrix product of the same type,
 // counted on the products that are needed at all: blocks at the positions that a forward of the record computed, with
 // attention, and the LM head at the masked positions of the block. Memory: most held during the first decoding, above
-// what was held before it. Same: tokens that both sides wrote alike; rounding decides between equals.
+// what was held before it; on a GPU by tensors. Same: tokens that both sides wrote alike; rounding decides between
+// equals.
 //
 // --decoder uneven --drift-only: rows end between a tenth of the length and all of it. If rows that are done cost
 // nothing, its share is that of the decoder `llada`.
@@ -19,6 +20,7 @@
 #include "bench/update_case.h"
 
 #include <core/base/component_host.h>
+#include <core/base/device.h>
 #include <core/base/model_policy.h>
 #include <core/base/phase_timer.h>
 #include <core/base/threads.h>
@@ -37,7 +39,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <iostream>
 #include <sstream>
 
@@ -68,6 +69,7 @@ struct Settings {
   std::vector<std::int64_t> batches;
   int rounds = 0, threads = 0;
   bool drift_only = false;
+  std::string device;
   std::string serve;  ///< of a child: which side it is
 };
 
@@ -89,6 +91,7 @@ Settings settings_from(int count, char** arguments) {
   add("batch", options::value(&settings.batches)->multitoken()->default_value({1, 8}, "1 8"));
   add("rounds", options::value(&settings.rounds)->default_value(1));
   add("threads", options::value(&settings.threads)->default_value(2));
+  add("device", options::value(&settings.device)->default_value("cpu"));
   add("drift-only", options::bool_switch(&settings.drift_only));
   add("serve", options::value(&settings.serve));
   options::variables_map values;
@@ -133,8 +136,8 @@ class EndingPolicy final : public Policy {
 /// What one side does when it is asked for a decoder.
 class Side {
  public:
-  Side(const std::string& name, const UpdateShape& shape, at::ScalarType type)
-      : plain_(name == "plain"), shape_(shape), type_(type), cases_(shape, type) {
+  Side(const std::string& name, const UpdateShape& shape, at::ScalarType type, at::Device device)
+      : plain_(name == "plain"), shape_(shape), type_(type), device_(device), cases_(shape, type, device) {
     const at::NoGradGuard no_gradient;
     // Random logits are nearly flat; a threshold then commits one token a forward, which no trained model does.
     for (const auto& parameter : cases_.model().parameters()) {
@@ -152,18 +155,18 @@ class Side {
     const auto decoder = std::ranges::find(all, name, &DecodeCase::name);
     if (decoder == all.end()) throw std::invalid_argument("there is no decoder `" + name + "`");
     Json json;
-    json["rate"] = product_rate(type_).wall;
+    json["rate"] = product_rate(type_, device_).wall;
     ::malloc_trim(0);
-    std::ofstream("/proc/self/clear_refs") << 5;
-    const std::int64_t before = status_bytes("VmRSS");
+    const MemoryPeak memory(device_);
     const at::NoGradGuard no_gradient;
     const PhaseTimer timer;
-    const auto tokens_BL = plain_ ? plain_decode(PlainLlada(cases_.model(), shape_), *decoder, prompts(batch), kLength,
-                                                 cases_.model().traits().mask_id)
-                                  : drift_decode(*decoder, batch, json);
+    auto tokens_BL = plain_ ? plain_decode(PlainLlada(cases_.model(), shape_), *decoder, prompts(batch).to(device_),
+                                           kLength, cases_.model().traits().mask_id)
+                            : drift_decode(*decoder, batch, json);
+    tokens_BL = tokens_BL.cpu().contiguous();  // which waits for the device
     json["seconds"] = timer.seconds();
-    json["memory"] = status_bytes("VmHWM") - before;
-    const auto* tokens = tokens_BL.contiguous().const_data_ptr<std::int64_t>();
+    json["memory"] = memory.bytes();
+    const auto* tokens = tokens_BL.const_data_ptr<std::int64_t>();
     json["tokens"] = std::vector<std::int64_t>(tokens, tokens + batch * kLength);
     return json;
   }
@@ -225,6 +228,7 @@ class Side {
   const bool plain_;
   const UpdateShape shape_;
   const at::ScalarType type_;
+  const at::Device device_;
   UpdateCases cases_;
 };
 
@@ -263,18 +267,21 @@ void measure(const Settings& settings, const std::string& decoder, std::int64_t 
 void run(int count, char** arguments) {
   const Settings settings = settings_from(count, arguments);
   use_threads(settings.threads);
+  const at::Device device = run_device(settings.device);
   if (!settings.serve.empty()) {
     Side side(settings.serve, update_shape(settings.shapes.front()),
-              settings.types.front() == "float32" ? at::kFloat : at::kBFloat16);
+              settings.types.front() == "float32" ? at::kFloat : at::kBFloat16, device);
     return serve_lines([&](const std::string& line) { return side.answer(line); });
   }
-  std::printf("prompt %lld, response %lld, block 32, %d threads, %d rounds; medians\n", static_cast<long long>(kPrompt),
-              static_cast<long long>(kLength), settings.threads, settings.rounds);
+  std::printf("prompt %lld, response %lld, block 32, %s, %d threads, %d rounds; medians\n",
+              static_cast<long long>(kPrompt), static_cast<long long>(kLength), settings.device.c_str(),
+              settings.threads, settings.rounds);
   for (const auto& shape : settings.shapes) {
     for (const auto& type : settings.types) {
       const auto child = [&](const char* side) {
-        return std::make_unique<Counterpart>(std::vector<std::string>{
-            "--serve", side, "--shape", shape, "--dtype", type, "--threads", std::to_string(settings.threads)});
+        return std::make_unique<Counterpart>(std::vector<std::string>{"--serve", side, "--shape", shape, "--dtype",
+                                                                      type, "--device", settings.device, "--threads",
+                                                                      std::to_string(settings.threads)});
       };
       const auto drift = child("drift"), plain = settings.drift_only ? nullptr : child("plain");
       std::printf("\n%s, %s\n  %-22s %5s %9s %9s %10s %9s %10s %9s %9s %11s\n", shape.c_str(), type.c_str(), "decoder",

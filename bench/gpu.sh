@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Everything that needs a GPU, on one: the tests with the label `gpu`, then RLDF on a model of LLaDA-8B's shape and random weights, with
-# adapters, with adapters over a base in 4 bits, and with all weights where they fit, as one table beside published figures.
+# Everything that needs a GPU, on one: the tests with the label `gpu`; updates and decoders against the originals' own loops, transcribed
+# to LibTorch, on LLaDA-8B with 4 of its 32 layers; then RLDF on a model of LLaDA-8B's shape and random weights, with adapters, with adapters
+# over a base in 4 bits, and with all weights where they fit, as one table beside published figures.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -36,8 +37,10 @@ drift=$build/bin/drift
 # How the random checkpoint is made, and the run.
 if [[ $rehearse ]]; then
   device=cpu shape=assets/shapes/57m sizes=(train.prompts_per_step=2 train.group_size=2 rollout.length=32 rollout.steps=8)
+  originals=(--shape balanced --dtype float32) updates=(--algorithm rldf) decoders=(--decoder llada --batch 1)
 else
   device=cuda shape=assets/shapes/llada-8b sizes=(train.prompts_per_step=8 train.group_size=4 rollout.length=256 rollout.steps=64)
+  originals=(--shape llada_8b_4_layers --dtype bfloat16 --rounds 3) updates=(--memory-budget-mib 8192) decoders=(--batch 1 32)
 fi
 make_checkpoint() { "$drift" model random "$shape" --out "$1"; }
 checkpoint=$work/$(basename "$shape")
@@ -55,6 +58,10 @@ settings_of() {
 
 echo "== tests"
 ctest --test-dir "$build" -L gpu --output-on-failure | tee "$work/tests.log" || true
+
+echo "== updates and decoders of the originals"
+"$build/bench/update_bench" --device "$device" "${originals[@]}" "${updates[@]}" || echo "   failed, and is left out"
+"$build/bench/decode_bench" --device "$device" "${originals[@]}" "${decoders[@]}" || echo "   failed, and is left out"
 
 echo "== $checkpoint"
 [[ -d $checkpoint ]] || make_checkpoint "$checkpoint"

@@ -6,8 +6,11 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/randn.h>
+#include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <stdexcept>
@@ -23,6 +26,22 @@ double milliseconds_on(clockid_t clock) {
   return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
 }
 
+/// VmRSS or VmHWM of this process.
+std::int64_t status_bytes(const std::string& key) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(key + ":")) return std::stoll(line.substr(key.size() + 1)) * 1024;
+  }
+  throw std::runtime_error("/proc/self/status does not have " + key);
+}
+
+c10::CachingAllocator::Stat bytes_of_tensors(at::Device device) {
+  using c10::CachingAllocator::StatType;
+  return c10::getDeviceAllocator(device.type())
+      ->getDeviceStats(device.index())
+      .allocated_bytes[static_cast<std::size_t>(StatType::AGGREGATE)];
+}
+
 }  // namespace
 
 double processor_seconds() {
@@ -31,29 +50,42 @@ double processor_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-ProductRate product_rate(at::ScalarType type) {
+void wait_for(at::Device device) {
+  if (!device.is_cpu()) c10::impl::VirtualGuardImpl(device.type()).synchronizeDevice(device.index());
+}
+
+ProductRate product_rate(at::ScalarType type, at::Device device) {
   const at::NoGradGuard no_gradient;
-  constexpr std::int64_t kSize = 2048;
-  const auto a = at::randn({kSize, kSize}).to(type), b = at::randn({kSize, kSize}).to(type);
-  auto c = at::empty({kSize, kSize}, a.options());
+  const std::int64_t size = device.is_cpu() ? 2048 : 8192;
+  const auto options = at::TensorOptions(type).device(device);
+  const auto a = at::randn({size, size}).to(options), b = at::randn({size, size}).to(options);
+  auto c = at::empty({size, size}, options);
   ProductRate best;
-  constexpr double kOperations = 2.0 * kSize * kSize * kSize;
+  const double operations = 2.0 * std::pow(static_cast<double>(size), 3);
   for (int trial = 0; trial < 4; ++trial) {
+    wait_for(device);
     const PhaseTimer timer;
     const double before = processor_seconds();
     at::mm_out(c, a, b);
-    best.wall = std::max(best.wall, kOperations / timer.seconds());
-    best.processor = std::max(best.processor, kOperations / (processor_seconds() - before));
+    wait_for(device);
+    best.wall = std::max(best.wall, operations / timer.seconds());
+    best.processor = std::max(best.processor, operations / (processor_seconds() - before));
   }
   return best;
 }
 
-std::int64_t status_bytes(const std::string& key) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with(key + ":")) return std::stoll(line.substr(key.size() + 1)) * 1024;
+MemoryPeak::MemoryPeak(at::Device device) : device_(device) {
+  if (device.is_cpu()) {
+    std::ofstream("/proc/self/clear_refs") << 5;  // VmHWM starts again
+    before_ = status_bytes("VmRSS");
+  } else {
+    c10::getDeviceAllocator(device.type())->resetPeakStats(device.index());
+    before_ = bytes_of_tensors(device).current;
   }
-  throw std::runtime_error("/proc/self/status does not have " + key);
+}
+
+std::int64_t MemoryPeak::bytes() const {
+  return (device_.is_cpu() ? status_bytes("VmHWM") : bytes_of_tensors(device_).peak) - before_;
 }
 
 Spread spread(std::vector<double> values) {

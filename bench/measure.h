@@ -1,5 +1,6 @@
 #pragma once
 
+#include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
 
 #include <cstdint>
@@ -45,14 +46,26 @@ class Measurement {
 
 double processor_seconds();
 
+/// Until a device has computed what it was asked for. What the CPU was asked for is done at once.
+void wait_for(at::Device device);
+
 /// Operations a second, and a second of processor time, of a large square product: the best of a few.
 struct ProductRate {
   double wall = 0, processor = 0;
 };
-ProductRate product_rate(at::ScalarType type);
+ProductRate product_rate(at::ScalarType type, at::Device device);
 
-/// VmRSS or VmHWM of this process.
-std::int64_t status_bytes(const std::string& key);
+/// The most memory that was held since its construction, above what was held then: by this process, or on a GPU by its
+/// tensors.
+class MemoryPeak {
+ public:
+  explicit MemoryPeak(at::Device device);
+  std::int64_t bytes() const;
+
+ private:
+  at::Device device_;
+  std::int64_t before_;
+};
 
 /// The time of `name`, then that of each baseline and its ratio to it, by both clocks.
 void print_yardsticks(const Measurement& measured, const std::string& name, const std::vector<std::string>& yardsticks);

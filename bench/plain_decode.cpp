@@ -23,7 +23,7 @@ void select(const at::Tensor& logits, const DecodeCase& decoder, std::int64_t fi
   eligible.slice(1, 0, first).fill_(false);
   const auto proposed = at::where(masked, x0, x);
   const auto confidence =
-      at::where(eligible, probability, at::full({}, -std::numeric_limits<double>::infinity(), at::kDouble));
+      at::where(eligible, probability, at::full({}, -std::numeric_limits<double>::infinity(), probability.options()));
   for (std::int64_t b = 0; b < x.size(0); ++b) {
     if (!eligible[b].any().item<bool>()) continue;
     if (decoder.threshold == 0) {
@@ -42,7 +42,7 @@ void select(const at::Tensor& logits, const DecodeCase& decoder, std::int64_t fi
 at::Tensor plain_decode(const PlainLlada& model, const DecodeCase& decoder, const at::Tensor& prompt_BP,
                         std::int64_t length, std::int64_t mask_id) {
   const std::int64_t prompt = prompt_BP.size(1), sequence = prompt + length;
-  auto x = at::cat({prompt_BP, at::full({prompt_BP.size(0), length}, mask_id, at::kLong)}, 1);
+  auto x = at::cat({prompt_BP, at::full({prompt_BP.size(0), length}, mask_id, prompt_BP.options())}, 1);
   const std::int64_t blocks = length / decoder.block;
   const std::int64_t a_forward = decoder.steps == 0 ? 1 : decoder.block / (decoder.steps / blocks);
   for (std::int64_t begin = prompt; begin < sequence; begin += decoder.block) {

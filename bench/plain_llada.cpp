@@ -25,7 +25,7 @@ at::Tensor PlainLlada::forward(const at::Tensor& tokens_BS, PlainCache* keep, co
   const std::int64_t batch = tokens_BS.size(0), width = tokens_BS.size(1), dimension = shape_.hidden / shape_.heads;
   const bool replaces = begin >= 0;
   const std::int64_t kept = past == nullptr ? 0 : past->keys.front().size(1), keys = replaces ? kept : kept + width;
-  const nn::RotaryTable table(keys, dimension, 10000, at::kFloat);
+  const nn::RotaryTable table(keys, dimension, 10000, at::TensorOptions(at::kFloat).device(tokens_BS.device()));
   const auto rotated = [&](const at::Tensor& x_BSH, std::int64_t first) {
     const auto window = table.window(first, x_BSH.size(1));
     return kernels::rotate_heads_reference(x_BSH.reshape({-1, shape_.hidden}), window.cosine_SD2, window.sine_SD2,

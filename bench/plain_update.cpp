@@ -20,16 +20,16 @@ using Views = std::vector<std::int64_t>;
 
 /// Log-probabilities of the sampled tokens of some views, 0 where they are not targets.
 at::Tensor log_probs(const PlainLlada& model, const ModelTraits& traits, const Trajectories& responses,
-                     const MaskPlan& plan) {
+                     const MaskPlan& plan, at::Device device) {
   const auto mask = at::full({}, traits.mask_id, at::kLong);
   const auto written_FL = responses.tokens_BL.index_select(0, plan.response_F);
   auto prompt_FP = responses.prompts.tokens_BP.index_select(0, plan.response_F);
   if (plan.prompt_masked_FP.defined()) prompt_FP = at::where(plan.prompt_masked_FP, mask, prompt_FP);
-  const auto logits = model.logits(at::cat({prompt_FP, at::where(plan.masked_FL, mask, written_FL)}, 1));
+  const auto logits = model.logits(at::cat({prompt_FP, at::where(plan.masked_FL, mask, written_FL)}, 1).to(device));
   const auto all = at::log_softmax(logits.to(at::kFloat), -1);
   const auto chosen =
-      all.narrow(1, prompt_FP.size(1), written_FL.size(1)).gather(2, written_FL.unsqueeze(-1)).squeeze(-1);
-  return at::where(plan.target_FL, chosen, at::zeros({}));
+      all.narrow(1, prompt_FP.size(1), written_FL.size(1)).gather(2, written_FL.unsqueeze(-1).to(device)).squeeze(-1);
+  return at::where(plan.target_FL.to(device), chosen, at::zeros({}, chosen.options()));
 }
 
 /// Views of each forward, forwards of each graph.
@@ -52,18 +52,19 @@ std::vector<std::vector<Views>> graphs_of(const UpdateCases::Case& one) {
 
 std::vector<at::Tensor> plain_update(const UpdateCases& cases, UpdateCases::Case& one) {
   const PlainLlada model(cases.model(), cases.shape());
+  const at::Device device = cases.model().device();
   const auto score = [&](const std::vector<Views>& forwards) {
     std::vector<at::Tensor> parts;
     for (const Views& views : forwards)
-      parts.push_back(
-          log_probs(model, cases.model().traits(), cases.trajectories(), select_views(one.plan, views, at::kCPU)));
+      parts.push_back(log_probs(model, cases.model().traits(), cases.trajectories(),
+                                select_views(one.plan, views, at::kCPU), device));
     return at::cat(parts);
   };
   for (const auto& forwards : graphs_of(one)) {
     LossInput input;
     Views views;
     for (const Views& some : forwards) views.insert(views.end(), some.begin(), some.end());
-    input.plan = select_views(one.plan, views, at::kCPU);
+    input.plan = select_views(one.plan, views, device);
     if (one.reference_forwards) {
       const at::NoGradGuard no_gradient;
       input.log_probs.reference_FL = score(forwards);
@@ -71,10 +72,10 @@ std::vector<at::Tensor> plain_update(const UpdateCases& cases, UpdateCases::Case
     input.log_probs.current_FL = score(forwards);
     input.log_probs.old_FL = input.log_probs.current_FL.detach();
     if (one.batch.reference_is_old_policy) input.log_probs.reference_FL = input.log_probs.old_FL;
-    input.advantage_B = one.batch.advantage_B;
-    input.valid_BL = cases.trajectories().valid_BL;
+    input.advantage_B = one.batch.advantage_B.to(device);
+    input.valid_BL = cases.trajectories().valid_BL.to(device);
     input.totals = one.batch.totals;
-    input.scored_B = one.batch.scored_B;
+    input.scored_B = one.batch.scored_B.to(device);
     const auto value = one.loss->evaluate(input).value;
     torch::autograd::backward({value}, {});
   }

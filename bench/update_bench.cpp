@@ -4,7 +4,7 @@
 //
 //   build/release/bench/update_bench [--shape head_heavy balanced] [--dtype float32 bfloat16] [--algorithm NAME…]
 //                                    [--rounds 1] [--set KEY=VALUE…] [--memory-budget-mib 512] [--drift-only]
-//                                    [--fresh-memory]
+//                                    [--device cpu] [--fresh-memory]
 //
 // --fresh-memory: Drift also returns freed memory to the system, as glibc does by default.
 //
@@ -14,7 +14,7 @@
 // positions of each view, with attention; LM head at its scored positions), and a forward of the reference policy where
 // the loss has one. Drift computes equal contexts once, and leaves targets out of the head's backward to which the loss
 // gives no gradient: if there are any, a second share counts only what is left. Memory: most held during the first
-// update, above what was held before it. Faults: of pages, in the timed updates.
+// update, above what was held before it; on a GPU by tensors. Faults: of pages, in the timed updates, on the CPU.
 
 #include "bench/counterpart.h"
 #include "bench/measure.h"
@@ -22,6 +22,7 @@
 #include "bench/recipe.h"
 #include "bench/update_case.h"
 
+#include <core/base/device.h>
 #include <core/base/phase_timer.h>
 #include <core/base/threads.h>
 #include <core/update/optimizer.h>
@@ -58,6 +59,7 @@ struct Settings {
   int rounds = 0, threads = 0;
   std::int64_t memory_budget_mib = 0;
   bool drift_only = false, fresh_memory = false;
+  std::string device;
   std::string serve, gradients;  ///< of a child: which side it is, and the file for the gradients
 };
 
@@ -77,6 +79,7 @@ Settings settings_from(int count, char** arguments) {
   add("set", list(settings.assignments, {}));
   add("rounds", options::value(&settings.rounds)->default_value(1));
   add("threads", options::value(&settings.threads)->default_value(2));
+  add("device", options::value(&settings.device)->default_value("cpu"));
   add("memory-budget-mib", options::value(&settings.memory_budget_mib)->default_value(512));
   add("drift-only", options::bool_switch(&settings.drift_only));
   add("fresh-memory", options::bool_switch(&settings.fresh_memory));
@@ -97,7 +100,7 @@ std::int64_t page_faults() {
 void write_gradients(const std::string& path, const std::vector<at::Tensor>& gradients) {
   std::ofstream file(path, std::ios::binary);
   for (const auto& gradient : gradients) {
-    const auto values = gradient.to(at::kFloat).contiguous();
+    const auto values = gradient.to(at::kCPU, at::kFloat).contiguous();
     file.write(static_cast<const char*>(values.const_data_ptr()), static_cast<std::streamsize>(values.nbytes()));
   }
   if (!file.flush()) throw std::runtime_error("cannot write " + path);
@@ -112,7 +115,7 @@ double largest_difference(const std::string& path, const std::vector<at::Tensor>
     if (!file.read(static_cast<char*>(want.data_ptr()), static_cast<std::streamsize>(want.nbytes())))
       throw std::runtime_error("cannot read " + path);
     const double norm = want.norm().item<double>();
-    const double distance = want.sub_(gradient).norm().item<double>();
+    const double distance = want.sub_(gradient.cpu()).norm().item<double>();
     if (norm > 0) largest = std::max(largest, distance / norm);
   }
   return largest;
@@ -121,8 +124,8 @@ double largest_difference(const std::string& path, const std::vector<at::Tensor>
 /// What one side does when it is asked for an algorithm.
 class Server {
  public:
-  Server(const Settings& settings, const UpdateShape& shape, at::ScalarType type)
-      : settings_(settings), type_(type), cases_(shape, type) {}
+  Server(const Settings& settings, const UpdateShape& shape, at::ScalarType type, at::Device device)
+      : settings_(settings), type_(type), device_(device), cases_(shape, type, device) {}
 
   /// "NAME": time one update. "NAME first": also memory, and the gradients go to the file or are compared with it.
   Json answer(const std::string& name, bool first) {
@@ -133,20 +136,21 @@ class Server {
     const auto one = cases_.make(*found, settings_.assignments);
     Json json;
     json["views"] = one->plan.response_F.size(0);
-    const ProductRate rate = product_rate(type_);
+    const ProductRate rate = product_rate(type_, device_);
     json["rate"] = rate.wall;
     json["processor_rate"] = rate.processor;
     if (first) ::malloc_trim(0);
 
-    std::ofstream("/proc/self/clear_refs") << 5;
-    const std::int64_t before = status_bytes("VmRSS"), faults = page_faults();
+    const MemoryPeak memory(device_);
+    const std::int64_t faults = page_faults();
     const double processor = processor_seconds();
     const PhaseTimer timer;
     const auto gradients = settings_.serve == "plain" ? plain_update(cases_, *one) : drift_update(*one, json);
+    wait_for(device_);
     json["seconds"] = timer.seconds();
     json["processor_seconds"] = processor_seconds() - processor;
     json["faults"] = page_faults() - faults;
-    json["memory"] = status_bytes("VmHWM") - before;
+    json["memory"] = memory.bytes();
     const auto operations = cases_.needed_operations(*one, json.value("targets_with_gradient", std::int64_t{0}));
     json["operations"] = operations.by_view;
     json["operations_by_context"] = operations.by_context;
@@ -165,9 +169,11 @@ class Server {
     for (int step = 0; step < 2; ++step) {  // the first one allocates the moments
       std::vector<at::Tensor> gradients;
       for (const auto& parameter : cases_.model().parameters())
-        gradients.push_back(at::randn(parameter.tensor.sizes()));
+        gradients.push_back(at::randn(parameter.tensor.sizes(), at::TensorOptions(at::kFloat).device(device_)));
+      wait_for(device_);
       const PhaseTimer timer;
       adam.step(gradients);
+      wait_for(device_);
       seconds = timer.seconds();
     }
     return seconds;
@@ -193,12 +199,13 @@ class Server {
 
   const Settings& settings_;
   const at::ScalarType type_;
+  const at::Device device_;
   UpdateCases cases_;
 };
 
-void serve(const Settings& settings) {
+void serve(const Settings& settings, at::Device device) {
   Server server(settings, update_shape(settings.shapes.front()),
-                settings.types.front() == "float32" ? at::kFloat : at::kBFloat16);
+                settings.types.front() == "float32" ? at::kFloat : at::kBFloat16, device);
   serve_lines([&](const std::string& line) -> Json {
     std::istringstream words(line);
     std::string name, first;
@@ -221,16 +228,29 @@ double processor_share(const Json& one, double operations) {
   return 100 * operations / one["processor_seconds"].get<double>() / one["processor_rate"].get<double>();
 }
 
-void print_side(const char* name, const std::vector<Json>& answers, const Json& first, double operations) {
+/// A GPU's process waits while the device computes, so that only the CPU's is asked for processor time and faults.
+void print_side(const char* name, const std::vector<Json>& answers, const Json& first, double operations, bool on_cpu) {
   const auto seconds = spread(each(answers, [](const Json& one) { return one["seconds"].get<double>(); }));
   const auto shares = spread(each(answers, [&](const Json& one) { return share(one, operations); }));
   const auto faults = spread(each(answers, [](const Json& one) { return one["faults"].get<double>(); }));
   const auto by_processor = spread(each(answers, [&](const Json& one) { return processor_share(one, operations); }));
-  std::printf("  %-9s %7.2f s (%.2f to %.2f), %.1f %% of the product rate (%.1f to %.1f; by processor time %.1f)\n",
-              name, seconds.median, seconds.low, seconds.high, shares.median, shares.low, shares.high,
-              by_processor.median);
-  std::printf("            %.2f GB above the weights, %.0f page faults\n", first["memory"].get<double>() / 1e9,
-              faults.median);
+  std::printf("  %-9s %7.3f s (%.3f to %.3f), %.1f %% of the product rate (%.1f to %.1f", name, seconds.median,
+              seconds.low, seconds.high, shares.median, shares.low, shares.high);
+  if (on_cpu) std::printf("; by processor time %.1f", by_processor.median);
+  std::printf(")\n            %.2f GB above the weights", first["memory"].get<double>() / 1e9);
+  if (on_cpu) std::printf(", %.0f page faults", faults.median);
+  std::printf("\n");
+}
+
+/// Where Drift's time went. On a GPU its phases only say when the work was asked for.
+void print_profile(const Json& ours) {
+  std::printf("  profile of Drift:");
+  double known = 0;
+  for (const char* phase : {"reference", "forward", "head", "loss", "backward"}) {
+    known += ours[phase].get<double>();
+    std::printf(" %s %.2f s,", phase, ours[phase].get<double>());
+  }
+  std::printf(" rest %.2f s\n", ours["seconds"].get<double>() - known);
 }
 
 void measure(const Settings& settings, const std::string& name, Counterpart& drift, Counterpart* plain) {
@@ -249,7 +269,8 @@ void measure(const Settings& settings, const std::string& name, Counterpart& dri
   std::printf("\n%s: %d views, %d contexts%s; %.0f GFLOP needed, products at %.0f GFLOP/s\n", name.c_str(),
               first["views"].get<int>(), first["rows"].get<int>(), first["two_pass"].get<bool>() ? ", TWO PASSES" : "",
               operations * 1e-9, ours.back()["rate"].get<double>() * 1e-9);
-  print_side("Drift", ours, first, operations);
+  const bool on_cpu = settings.device == "cpu";
+  print_side("Drift", ours, first, operations, on_cpu);
   const auto strict =
       spread(each(ours, [&](const Json& one) { return share(one, first["operations_by_context"].get<double>()); }));
   if (first["operations_by_context"] != first["operations"]) {
@@ -259,7 +280,7 @@ void measure(const Settings& settings, const std::string& name, Counterpart& dri
         strict.median, strict.low, strict.high);
   }
   if (plain != nullptr) {
-    print_side("original", theirs, theirs.front(), operations);
+    print_side("original", theirs, theirs.front(), operations, on_cpu);
     std::vector<double> ratios;
     for (std::size_t r = 0; r < ours.size(); ++r)
       ratios.push_back(theirs[r]["seconds"].get<double>() / ours[r]["seconds"].get<double>());
@@ -267,28 +288,24 @@ void measure(const Settings& settings, const std::string& name, Counterpart& dri
                 spread(ratios).median, theirs.front()["memory"].get<double>() / first["memory"].get<double>(),
                 first["difference"].get<double>());
   }
-  std::printf("  profile of Drift:");
-  double known = 0;
-  for (const char* phase : {"reference", "forward", "head", "loss", "backward"}) {
-    known += ours.back()[phase].get<double>();
-    std::printf(" %s %.2f s,", phase, ours.back()[phase].get<double>());
-  }
-  std::printf(" rest %.2f s\n", ours.back()["seconds"].get<double>() - known);
+  if (on_cpu) print_profile(ours.back());
   std::fflush(stdout);
 }
 
 void run(int count, char** arguments) {
   const Settings settings = settings_from(count, arguments);
   use_threads(settings.threads);
-  if (!settings.serve.empty()) return serve(settings);
+  const at::Device device = run_device(settings.device);
+  if (!settings.serve.empty()) return serve(settings, device);
   const auto gradients = std::filesystem::temp_directory_path() / ("update_bench." + std::to_string(::getpid()));
   for (const std::string& shape : settings.shapes) {
     for (const std::string& type : settings.types) {
       const UpdateShape size = update_shape(shape);
-      std::printf("\n== %s, %s: %lld layers, hidden %lld, inner %lld, vocabulary %lld; %d threads, budget %lld MiB\n",
-                  shape.c_str(), type.c_str(), static_cast<long long>(size.layers), static_cast<long long>(size.hidden),
-                  static_cast<long long>(size.inner), static_cast<long long>(size.vocabulary), settings.threads,
-                  static_cast<long long>(settings.memory_budget_mib));
+      std::printf(
+          "\n== %s, %s: %lld layers, hidden %lld, inner %lld, vocabulary %lld; %s, %d threads, budget %lld MiB\n",
+          shape.c_str(), type.c_str(), static_cast<long long>(size.layers), static_cast<long long>(size.hidden),
+          static_cast<long long>(size.inner), static_cast<long long>(size.vocabulary), settings.device.c_str(),
+          settings.threads, static_cast<long long>(settings.memory_budget_mib));
       const auto side = [&](const std::string& name) {
         std::vector<std::string> list{"--shape",
                                       shape,
@@ -296,6 +313,8 @@ void run(int count, char** arguments) {
                                       type,
                                       "--serve",
                                       name,
+                                      "--device",
+                                      settings.device,
                                       "--threads",
                                       std::to_string(settings.threads),
                                       "--memory-budget-mib",

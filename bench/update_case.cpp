@@ -87,7 +87,8 @@ Trajectories made_up_trajectories(const ModelTraits& traits) {
 UpdateShape update_shape(const std::string& name) {
   if (name == "head_heavy") return {name, 512, 6, 8, 1536, 126464};
   if (name == "balanced") return {name, 1024, 4, 16, 3072, 4096};
-  throw std::invalid_argument("there is no shape `" + name + "`: head_heavy, balanced");
+  if (name == "llada_8b_4_layers") return {name, 4096, 4, 32, 12288, 126464};
+  throw std::invalid_argument("there is no shape `" + name + "`: head_heavy, balanced, llada_8b_4_layers");
 }
 
 // Four masks per response if the number is free, as in the release of the first.
@@ -101,12 +102,12 @@ const std::vector<UpdateAlgorithm>& update_algorithms() {
   return all;
 }
 
-UpdateCases::UpdateCases(const UpdateShape& shape, at::ScalarType type) : shape_(shape) {
+UpdateCases::UpdateCases(const UpdateShape& shape, at::ScalarType type, at::Device device) : shape_(shape) {
   for (const SearchPath& folder : plugin_search_paths({}, std::filesystem::read_symlink("/proc/self/exe")))
     loader_.load_folder(folder);
   const ComponentEntry* entry = registry_.find(ComponentKind::kModel, "llada");
   if (entry == nullptr) throw std::runtime_error("the plugin llada is not built");
-  const ModelConfig config{config_json(shape), type, at::kCPU};
+  const ModelConfig config{config_json(shape), type, device};
   auto made = make_component(*entry, Params(entry->params, {}), &config);
   model_.reset(dynamic_cast<Model*>(made.release()));
   const at::NoGradGuard no_gradient;

@@ -20,7 +20,7 @@ struct UpdateShape {
   std::int64_t hidden = 0, layers = 0, heads = 0, inner = 0, vocabulary = 0;
 };
 /// head_heavy: 150 M parameters of which the embedding and the LM head are 130 M. balanced: the head is a few per cent
-/// of the work, as in an 8 B model.
+/// of the work, as in an 8 B model. llada_8b_4_layers: LLaDA-8B with 4 of its 32 layers, 1.9 B parameters, for a GPU.
 /// @throws std::invalid_argument
 UpdateShape update_shape(const std::string& name);
 
@@ -42,7 +42,7 @@ const std::vector<UpdateAlgorithm>& update_algorithms();
 /// The model, four responses of one group with made-up denoising steps, and what an algorithm makes of them.
 class UpdateCases {
  public:
-  UpdateCases(const UpdateShape& shape, at::ScalarType type);
+  UpdateCases(const UpdateShape& shape, at::ScalarType type, at::Device device);
 
   struct Case {
     Loaded<LossEstimator> loss;

@@ -41,7 +41,8 @@ const ForeignSection* foreign_section(std::string_view table) {
 std::string misplaced(const ForeignSection& foreign, const ConfigDocument& document, const Origin& origin) {
   const std::string section = "[" + std::string(foreign.section) + "]", file(foreign.file);
   if (origin.kind == Origin::Kind::kCommandLine) return "the command line cannot change " + section;
-  if (origin.where == document.file) return "this is " + file + ": " + std::string(foreign.command) + " " + document.file;
+  if (origin.where == document.file)
+    return "this is " + file + ": " + std::string(foreign.command) + " " + document.file;
   return file + " cannot be extended; extend the files that it extends";
 }
 

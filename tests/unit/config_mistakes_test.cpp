@@ -64,7 +64,8 @@ TEST_F(Config, ASectionOfAnotherKindOfFile) {
  2 | [suite]
    |  ^^^^^ this is a suite's file: drift eval CHECKPOINT --suite run.toml
 )"));
-  EXPECT_THAT(mistakes("[sweep.grid]\ntrain.steps = [1, 2]\n"), HasSubstr("this is a sweep's file: drift sweep run.toml"));
+  EXPECT_THAT(mistakes("[sweep.grid]\ntrain.steps = [1, 2]\n"),
+              HasSubstr("this is a sweep's file: drift sweep run.toml"));
 }
 
 TEST_F(Config, AWrongType) {
