@@ -1,5 +1,6 @@
 #include "bench/measure.h"
 
+#include <core/base/memory.h>
 #include <core/base/phase_timer.h>
 
 #include <ATen/core/grad_mode.h>
@@ -14,6 +15,7 @@
 #include <cstdio>
 #include <fstream>
 #include <stdexcept>
+#include <string_view>
 
 #include <time.h>
 
@@ -26,13 +28,14 @@ double milliseconds_on(clockid_t clock) {
   return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
 }
 
-/// VmRSS or VmHWM of this process.
-std::int64_t status_bytes(const std::string& key) {
+/// The most memory that this process held since the measurement of the peak was restarted.
+std::int64_t peak_resident_memory() {
+  constexpr std::string_view kKey = "VmHWM:";
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
-    if (line.starts_with(key + ":")) return std::stoll(line.substr(key.size() + 1)) * 1024;
+    if (line.starts_with(kKey)) return std::stoll(line.substr(kKey.size())) * 1024;
   }
-  throw std::runtime_error("/proc/self/status does not have " + key);
+  throw std::runtime_error("/proc/self/status does not have VmHWM");
 }
 
 c10::CachingAllocator::Stat bytes_of_tensors(at::Device device) {
@@ -76,8 +79,8 @@ ProductRate product_rate(at::ScalarType type, at::Device device) {
 
 MemoryPeak::MemoryPeak(at::Device device) : device_(device) {
   if (device.is_cpu()) {
-    std::ofstream("/proc/self/clear_refs") << 5;  // VmHWM starts again
-    before_ = status_bytes("VmRSS");
+    std::ofstream("/proc/self/clear_refs") << 5;  // restarts the measurement of the peak
+    before_ = resident_memory();
   } else {
     c10::getDeviceAllocator(device.type())->resetPeakStats(device.index());
     before_ = bytes_of_tensors(device).current;
@@ -85,7 +88,7 @@ MemoryPeak::MemoryPeak(at::Device device) : device_(device) {
 }
 
 std::int64_t MemoryPeak::bytes() const {
-  return (device_.is_cpu() ? status_bytes("VmHWM") : bytes_of_tensors(device_).peak) - before_;
+  return (device_.is_cpu() ? peak_resident_memory() : bytes_of_tensors(device_).peak) - before_;
 }
 
 Spread spread(std::vector<double> values) {
