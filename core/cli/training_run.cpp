@@ -283,7 +283,7 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   if (!options.resume && first) RunFolder::check_free(path, existing);
   std::optional<RunFolder> folder;
   if (options.resume && first) folder.emplace(RunFolder::open(path));
-  const auto resumed = options.resume ? shared_resume_point(folder) : std::nullopt;
+  auto resumed = options.resume ? shared_resume_point(folder) : std::nullopt;
   if (resumed) check_continued(config, settings.settings, *resumed, options.config.file, path);
   // What is wrong with the tokenizer, the prompt, the data or the memory is said before the weights are read.
   const Tokenizer tokenizer = Tokenizer::open(model_folder);
@@ -332,7 +332,10 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
                       if (tracker) tracker->step(step, sample_texts(step.held_out ? answers : none, tracking.samples));
                     });
   so_far = &loop.result();
-  if (resumed) loop.resume(*resumed);
+  if (resumed) {
+    loop.resume(*resumed);
+    resumed->state.tensors.clear();  // they keep the checkpoint's file open
+  }
   display.begin({purpose == ConfigPurpose::kTrain ? RunKind::kTrain : RunKind::kPretrain,
                  (resumed ? resumed->state.step : 0) + 1, settings.steps, evaluator.has_value()});
   LoopResult result;

@@ -208,6 +208,7 @@ void Evaluation::judge_again(Work& work, const Parts& parts) const {
   const auto judgements = parts.judge.judge(requests);
   for (std::size_t i = 0; i < numbers.size(); ++i)
     set_judgement(records[numbers[i]], judgements[i], parts.judge.labels());
+  work.lock->require_held();
   work.file->replace(std::move(records));
 }
 
@@ -234,6 +235,7 @@ void Evaluation::answer(Work& work, const Model* model, const std::string& title
     for (const AnsweredItem& answered : answers)
       records.push_back(record_of(answered, work.plan.cell, parts.prompts, parts.judge.labels()));
     if (work.file) {
+      work.lock->require_held();
       work.file->append(records);
     } else {
       std::ranges::move(records, std::back_inserter(work.kept));

@@ -31,10 +31,13 @@ fs::path temporary_beside(const fs::path& path, const char* purpose = "") {
          ("." + path.filename().string() + purpose + std::string(kTemporaryMark) + std::to_string(::getpid()));
 }
 
+/// A file that some process has open remains in its folder on NFS until it is closed, so the folder remains too. Its
+/// name is that of a temporary: sweep_leftovers() removes it later.
 void remove_tree(const fs::path& path) {
   std::error_code failed;
   fs::remove_all(path, failed);
-  if (failed) throw_file_error("remove", path, failed.value());
+  const bool in_use = failed == std::errc::directory_not_empty || failed == std::errc::device_or_resource_busy;
+  if (failed && !in_use) throw_file_error("remove", path, failed.value());
 }
 
 bool is_temporary(const std::string& name) {

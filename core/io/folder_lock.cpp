@@ -26,6 +26,7 @@ struct flock whole_file() {
 }
 
 constexpr std::size_t kLongestOwner = 4096;
+constexpr const char* kUnknown = "a process that has not said which";
 
 std::string owner_of(const fs::path& file) {
   std::string owner;
@@ -33,7 +34,7 @@ std::string owner_of(const fs::path& file) {
     owner = read_whole_file(file, kLongestOwner);
   } catch (const Error&) {  // gone, or not readable: who it is remains unknown
   }
-  return owner.empty() ? "a process that has not said which" : owner;
+  return owner.empty() ? kUnknown : owner;
 }
 
 std::string this_process() { return "process " + std::to_string(::getpid()) + " on " + host_name(); }
@@ -53,22 +54,30 @@ std::string this_process() { return "process " + std::to_string(::getpid()) + " 
 
 }  // namespace
 
-FolderLock::FolderLock(const fs::path& folder, const std::string& who, const std::string& name) {
+FolderLock::FolderLock(const fs::path& folder, const std::string& who, const std::string& name)
+    : file_(folder / name), owner_(this_process()) {
   create_folder(folder);
-  const fs::path file = folder / name;
-  const int opened = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (opened < 0) throw_file_error("write", file, errno);
-  Descriptor descriptor(opened, file.string());
+  const int opened = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (opened < 0) throw_file_error("write", file_, errno);
+  Descriptor descriptor(opened, file_.string());
   struct flock lock = whole_file();
   if (::fcntl(descriptor.get(), F_OFD_SETLK, &lock) != 0) {
-    if (errno != EAGAIN && errno != EACCES) throw_lock_error(file, errno);
-    throw_in_use(folder, who, owner_of(file));
+    if (errno != EAGAIN && errno != EACCES) throw_lock_error(file_, errno);
+    throw_in_use(folder, who, owner_of(file_));
   }
-  // For information only: failing to write it is not a reason to stop. Other machines read it from the disk.
-  const std::string owner = this_process();
-  if (::ftruncate(descriptor.get(), 0) == 0 && ::pwrite(descriptor.get(), owner.data(), owner.size(), 0) > 0)
+  // Failing to write it is not a reason to stop. Other machines read it from the disk.
+  if (::ftruncate(descriptor.get(), 0) == 0 && ::pwrite(descriptor.get(), owner_.data(), owner_.size(), 0) > 0)
     ::fdatasync(descriptor.get());
   descriptor_ = std::move(descriptor);
+}
+
+void FolderLock::require_held() const {
+  // Opened anew, since then an NFS client asks the server what the file holds.
+  const std::string owner = owner_of(file_);
+  if (owner == owner_ || owner == kUnknown) return;
+  throw Error("the lock of " + file_.parent_path().string() + " went to " + owner,
+              "this machine was cut off from the file server for so long that the server gave the lock away; nothing "
+              "was written since: leave the folder to that process");
 }
 
 std::optional<std::string> FolderLock::holder(const fs::path& folder, const std::string& name) {

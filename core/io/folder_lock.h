@@ -13,8 +13,9 @@ namespace drift {
 ///
 /// It is a lock of the file's bytes that belongs to the open file (F_OFD_SETLK), not to the process: closing another
 /// descriptor of the file does not drop it. Linux sends such locks to an NFS server, so that machines that share the
-/// folder see each other's; the server drops those of a machine that is gone when its lease ends (90 s by default). On
-/// Lustre and BeeGFS it depends on how they are mounted. Where locks do not work at all, that is an error.
+/// folder see each other's; the server drops those of a machine that is gone, or only cut off, when its lease ends (90
+/// s by default). On Lustre and BeeGFS it depends on how they are mounted. Where locks do not work at all, that is an
+/// error.
 class FolderLock {
  public:
   /// Creates the folder if it is missing. The file of the lock stays.
@@ -22,6 +23,10 @@ class FolderLock {
   /// @param name  of the file in the folder
   /// @throws Error naming the process and its host if it is taken; if it cannot be written or locked.
   FolderLock(const std::filesystem::path& folder, const std::string& who, const std::string& name = ".lock");
+
+  /// Before a write into the folder. @throws Error if another process has taken the lock since: this machine had been
+  /// cut off from a file server, which gave the lock away.
+  void require_held() const;
 
   /// Who holds it, "process 12 on node7"; nothing if nobody does. Takes nothing, so it is in nobody's way.
   static std::optional<std::string> holder(const std::filesystem::path& folder, const std::string& name = ".lock");
@@ -32,6 +37,8 @@ class FolderLock {
                            const std::string& name = ".lock");
 
  private:
+  std::filesystem::path file_;
+  std::string owner_;  ///< what the constructor wrote into it
   Descriptor descriptor_;
 };
 

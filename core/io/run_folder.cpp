@@ -135,10 +135,12 @@ RunFolder RunFolder::open(const fs::path& path) {
 RunFolder::RunFolder(const fs::path& path) : path_(path), lock_(path, kOther) {}
 
 void RunFolder::write_file(std::string_view name, std::string_view content) const {
+  lock_.require_held();
   write_file_atomically(path_ / name, content);
 }
 
 void RunFolder::write_inspection(std::int64_t step, std::string_view content) const {
+  lock_.require_held();
   create_folder(path_ / kInspect);
   write_file_atomically(path_ / kInspect / (step_name(step) + ".json"), content);
 }
@@ -165,6 +167,7 @@ fs::path RunFolder::save_checkpoint(const RunCheckpoint& checkpoint, std::int64_
                            kMaxWeightFileBytes, {}, checkpoint.complete);
   }
   write_training_state(folder.path(), checkpoint.state);
+  lock_.require_held();
   folder.publish();
   replace_symlink_atomically(checkpoints() / kLast, name);
   // Only now is an older one dispensable. Later steps, left by a run that went on from an earlier checkpoint, stay

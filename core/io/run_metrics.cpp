@@ -28,6 +28,7 @@ std::optional<std::int64_t> step_of(std::string_view line) {
 
 void RunFolder::append_line(std::string_view name, std::string_view line) const {
   assert(line.find('\n') == std::string_view::npos);
+  lock_.require_held();
   append_to_file(path_ / name, std::string(line) + "\n");
 }
 

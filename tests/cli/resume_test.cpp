@@ -255,6 +255,18 @@ TEST_F(Resume, AFinishedRunStaysAsItIs) {
   expect_same_result();
 }
 
+// On NFS the folder of a checkpoint cannot be removed while a file in it is open.
+TEST_F(Resume, KeepsNoFileOfItsCheckpointOpen) {
+  ASSERT_EQ(runs_.train("killed", "--steps 2").status, 0);
+  test::RunningProgram program(runs_.path(), "train run.toml --steps 500 --out killed --resume");
+  ASSERT_TRUE(program.wait_until([&] { return test::metrics_of(runs_.run("killed")).back().at("step") >= 4; }))
+      << program.error();
+  const std::string mapped = test::read_file("/proc/" + std::to_string(program.id()) + "/maps");
+  program.send(SIGKILL);
+  EXPECT_THAT(mapped, testing::HasSubstr("/libtorch_cpu.so"));
+  EXPECT_THAT(mapped, testing::Not(testing::HasSubstr("/checkpoints/")));
+}
+
 TEST_F(Resume, ALongerRunOnTwoThreads) {
   const std::string options = " --set run.threads=2 --set evaluation.before=false --set evaluation.every=2";
   ASSERT_EQ(runs_.train("unbroken", "--steps 3" + options).status, 0);

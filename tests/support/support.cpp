@@ -2,6 +2,8 @@
 
 #include <core/process/child_process.h>
 
+#include <drift/error.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -50,6 +52,15 @@ bool in_utf8_locale() { return from_environment("LC_ALL").string().ends_with("UT
 CommandResult run_command(const std::string& command) {
   CommandOutput result = run({.arguments = {"/bin/sh", "-c", command}});
   return {result.end.status(), std::move(result.output), std::move(result.error)};
+}
+
+std::string error_of(const std::function<void()>& action) {
+  try {
+    action();
+    return "";
+  } catch (const Error& error) {
+    return std::string(error.what()) + " | " + error.hint();
+  }
 }
 
 std::string read_file(const std::filesystem::path& path) {

@@ -1,8 +1,9 @@
 #pragma once
 
-// What several tests need: paths, temporary folders, commands, and benchmark data that may be missing.
+// What several tests need: paths, temporary folders, commands, errors, and benchmark data that may be missing.
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,9 @@ bool in_utf8_locale();
 
 /// Run a shell command and wait for it.
 CommandResult run_command(const std::string& command);
+
+/// What the Error says that `action` ends with, and its hint; empty if it ends with none.
+std::string error_of(const std::function<void()>& action);
 
 std::string read_file(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, const std::string& content);

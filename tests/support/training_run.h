@@ -48,6 +48,7 @@ class RunningProgram {
   RunningProgram(const std::filesystem::path& folder, const std::string& arguments,
                  const std::vector<std::string>& variables = {});
 
+  pid_t id() const { return process_.id(); }
   void send(int signal) const { process_.send(signal); }
   /// Until condition() holds; false if the program ended, or nothing happened in a minute.
   bool wait_until(const std::function<bool()>& condition);

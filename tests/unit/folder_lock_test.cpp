@@ -20,8 +20,10 @@
 namespace drift {
 namespace {
 
+using test::error_of;
 using test::in_child;
 using test::TemporaryFolder;
+using test::write_file;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -102,6 +104,24 @@ TEST(AFolderLock, OfOneThingInAFolderLeavesTheOthersFree) {
   EXPECT_TRUE(FolderLock::holder(folder.path(), ".a.lock"));
   EXPECT_FALSE(FolderLock::holder(folder.path(), ".b.lock"));
   EXPECT_EQ(taken_by_another(folder.path()), "");
+}
+
+// What a file server does when it has not heard of a machine for a while.
+TEST(AFolderLock, TellsThatItWentToAnother) {
+  const TemporaryFolder folder;
+  const FolderLock lock(folder.path(), "another run");
+  lock.require_held();
+  write_file(folder.path() / ".lock", "process 12 on node7");
+  EXPECT_THAT(error_of([&] { lock.require_held(); }),
+              AllOf(HasSubstr("the lock of " + folder.path().string() + " went to process 12 on node7"),
+                    HasSubstr("cut off from the file server")));
+}
+
+TEST(AFolderLock, WithoutItsOwnersNameIsStillHeld) {
+  const TemporaryFolder folder;
+  const FolderLock lock(folder.path(), "another run");
+  write_file(folder.path() / ".lock", "");
+  lock.require_held();
 }
 
 TEST(AFolderLock, MovesWithItsObject) {

@@ -22,6 +22,7 @@ namespace drift {
 namespace {
 
 namespace fs = std::filesystem;
+using test::error_of;
 using test::in_child;
 using test::read_file;
 using test::TemporaryFolder;
@@ -44,15 +45,6 @@ RunCheckpoint checkpoint_at(std::int64_t step, std::int64_t size = 64) {
 }
 
 std::string metrics_line(std::int64_t step) { return R"({"step":)" + std::to_string(step) + R"(,"loss":0.5})"; }
-
-std::string error_of(const std::function<void()>& action) {
-  try {
-    action();
-    return "";
-  } catch (const Error& error) {
-    return std::string(error.what()) + " | " + error.hint();
-  }
-}
 
 std::set<std::string> names_in(const fs::path& folder) {
   std::set<std::string> names;
@@ -174,6 +166,21 @@ TEST_F(Run, IsWrittenByOneProcessAtATime) {
     EXPECT_THAT(in_child([&] { return error_of([&] { RunFolder::open(path()); }); }), HasSubstr("is in use"));
   }
   EXPECT_EQ(error_of([&] { RunFolder::open(path()); }), "");
+}
+
+// The file server had not heard of this machine for so long that it gave the lock to another.
+TEST_F(Run, WritesNothingAfterItsLockWentToAnother) {
+  const RunFolder run = RunFolder::create(path());
+  run.append_metrics(metrics_line(1));
+  write_file(path() / ".lock", "process 12 on node7");
+  const auto went = HasSubstr("went to process 12 on node7");
+  EXPECT_THAT(error_of([&] { run.append_metrics(metrics_line(2)); }), went);
+  EXPECT_THAT(error_of([&] { run.write_file("summary.json", "{}"); }), went);
+  EXPECT_THAT(error_of([&] { run.write_inspection(2, "{}"); }), went);
+  EXPECT_THAT(error_of([&] { run.save_checkpoint(checkpoint_at(2), 3); }), went);
+  EXPECT_EQ(read_file(path() / "metrics.jsonl"), metrics_line(1) + "\n");
+  EXPECT_THAT(names_in(path()), ElementsAre(".lock", "checkpoints", "metrics.jsonl"));
+  EXPECT_THAT(names_in(checkpoints()), ElementsAre());
 }
 
 TEST_F(Run, WhatIsInTheWayIsSaidBeforeTheFolderIsMade) {
