@@ -28,7 +28,16 @@ struct flock whole_file() {
 constexpr std::size_t kLongestOwner = 4096;
 constexpr const char* kUnknown = "a process that has not said which";
 
+/// An NFS client may show what an earlier owner wrote, as long as it keeps the page.
+void forget_cached(const fs::path& file) {
+  const int opened = ::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);  // a pipe would wait
+  if (opened < 0) return;
+  const Descriptor descriptor(opened, file.string());
+  ::posix_fadvise(descriptor.get(), 0, 0, POSIX_FADV_DONTNEED);
+}
+
 std::string owner_of(const fs::path& file) {
+  forget_cached(file);
   std::string owner;
   try {
     owner = read_whole_file(file, kLongestOwner);
@@ -72,7 +81,6 @@ FolderLock::FolderLock(const fs::path& folder, const std::string& who, const std
 }
 
 void FolderLock::require_held() const {
-  // Opened anew, since then an NFS client asks the server what the file holds.
   const std::string owner = owner_of(file_);
   if (owner == owner_ || owner == kUnknown) return;
   throw Error("the lock of " + file_.parent_path().string() + " went to " + owner,
