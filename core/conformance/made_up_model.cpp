@@ -19,6 +19,9 @@ namespace {
 
 constexpr std::int64_t kHidden = 8;
 
+// States are in double precision: a sum over more padding rounds differently, and in float32 that now and then turns
+// the order of two nearly equal confidences, so that a rollout which keeps every rule would write another response.
+
 /// What stands at every position of every row, so that a window can replace some.
 class States final : public KeyValueCache {
  public:
@@ -41,14 +44,14 @@ class States final : public KeyValueCache {
 
 /// The states of W tokens at these positions, counted from the row's first kept token.
 at::Tensor states(const at::Tensor& token_VH, const at::Tensor& tokens_BW, const at::Tensor& position_BW) {
-  const at::Tensor frequency_H = at::arange(1, kHidden + 1, at::kFloat);
-  const at::Tensor where_BWH = at::sin(position_BW.unsqueeze(2).to(at::kFloat) * frequency_H * 0.37);
-  return at::embedding(token_VH, tokens_BW).to(at::kFloat) + 0.5 * where_BWH;
+  const at::Tensor frequency_H = at::arange(1, kHidden + 1, at::kDouble);
+  const at::Tensor where_BWH = at::sin(position_BW.unsqueeze(2).to(at::kDouble) * frequency_H * 0.37);
+  return at::embedding(token_VH, tokens_BW).to(at::kDouble) + 0.5 * where_BWH;
 }
 
 /// tanh(state + mean of the attended states)
 at::Tensor hidden(const at::Tensor& state_BWH, const at::Tensor& all_BSH, const at::Tensor& attended_BS) {
-  const at::Tensor weight_BS1 = attended_BS.to(at::kFloat).unsqueeze(2);
+  const at::Tensor weight_BS1 = attended_BS.to(at::kDouble).unsqueeze(2);
   const at::Tensor mean_B1H = (all_BSH * weight_BS1).sum(1, /*keepdim=*/true) / weight_BS1.sum(1, true).clamp_min(1);
   return at::tanh(state_BWH + mean_B1H);
 }
@@ -96,7 +99,7 @@ at::Tensor MadeUpModel::forward(const ForwardInput& input) const {
 std::int64_t MadeUpModel::training_bytes_per_row(std::int64_t sequence) const { return sequence * kHidden * 64; }
 
 std::unique_ptr<KeyValueCache> MadeUpModel::make_cache(std::int64_t rows, std::int64_t positions) const {
-  return std::make_unique<States>(at::zeros({rows, positions, kHidden}, at::kFloat));
+  return std::make_unique<States>(at::zeros({rows, positions, kHidden}, at::kDouble));
 }
 
 at::Tensor MadeUpModel::forward_window(const ForwardInput& input, const CacheWindow& window,
