@@ -237,10 +237,12 @@ fs::path run_path(const TrainingOptions& options, const RunConfig& config) {
 }
 
 void check_shard(const RunConfig& config, Shard shard) {
-  // A GPU's backward has a thread of its own, on which ranks cannot exchange anything.
-  if (shard >= Shard::kGradients && config.section("run").get<std::string>("device") != "cpu") {
-    throw Error(std::string("distributed.shard = \"") + name_of(shard) + "\" is built for ranks on CPUs",
-                "set distributed.shard = \"optimizer\"");
+  // A GPU's backward has a thread of its own, on which the ranks exchange what it makes.
+  const bool on_cpu = config.section("run").get<std::string>("device") == "cpu";
+  if (shard >= Shard::kGradients && !on_cpu && !run_ranks().on_any_thread()) {
+    throw Error(std::string("distributed.shard = \"") + name_of(shard) +
+                    "\" on GPUs needs an MPI that any thread may call, which this one is not",
+                "set distributed.shard = \"optimizer\", or use another MPI (drift doctor says which one this is)");
   }
   if (shard < Shard::kParameters) return;
   const auto quantization = config.section("model").get<std::string>("quantize");

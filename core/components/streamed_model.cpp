@@ -1,6 +1,6 @@
 #include <core/components/streamed_model.h>
 
-#include <core/base/copy_stream.h>
+#include <core/base/side_stream.h>
 #include <core/base/device.h>
 #include <core/io/checkpoint.h>
 #include <core/io/checkpoint_weights.h>
@@ -75,13 +75,13 @@ class BlockStream final : public nn::BlockSource {
  private:
   struct Place {
     std::vector<at::Tensor> weights, buffers;
-    CopyStream::Mark copied, computed;
+    SideStream::Mark copied, computed;
   };
 
   Place& place_of(std::size_t layer) { return places_[layer % places_.size()]; }
 
   CheckpointWeights weights_;
-  CopyStream copies_;
+  SideStream copies_;
   std::vector<Place> places_;
   std::vector<std::vector<NamedTensor>> blocks_;
 };

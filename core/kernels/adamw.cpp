@@ -178,8 +178,18 @@ bool adamw(const AdamWTensors& tensors, const AdamWStep& step) {
   return finite;
 }
 
+namespace {
+
+/// The key by which the element with this number is rounded as number 0: random_bits() adds the number to its lower half.
+std::uint64_t key_from(std::uint64_t key, std::int64_t element) {
+  constexpr std::uint64_t kLow = 0xFFFFFFFF;
+  return (key & ~kLow) | ((key + static_cast<std::uint64_t>(element)) & kLow);
+}
+
+}  // namespace
+
 bool fits_device(const AdamWTensors& tensors) {
-  return tensors.begin == 0 && is_in_order(tensors) && tensors.weight.scalar_type() == at::kFloat &&
+  return is_in_order(tensors) && tensors.weight.scalar_type() == at::kFloat &&
          tensors.gradient.scalar_type() == at::kFloat &&
          (!tensors.rounded.defined() || tensors.rounded.scalar_type() == at::kBFloat16);
 }
@@ -192,7 +202,7 @@ std::optional<std::size_t> adamw_on_device(const cuda::KernelTable& kernels, con
   for (std::size_t t = 0; t < tensors.size(); ++t) {
     const auto& [weight, first, second, gradient, rounded, begin] = tensors[t];
     calls.push_back({weight.data_ptr<float>(), first.data_ptr(), second.data_ptr(), gradient.const_data_ptr<float>(),
-                     rounded.defined() ? rounded.data_ptr() : nullptr, weight.numel(), rounding_key[t]});
+                     rounded.defined() ? rounded.data_ptr() : nullptr, weight.numel(), key_from(rounding_key[t], begin)});
   }
   const Factors factors(step);
   const auto diverged = at::zeros({static_cast<std::int64_t>(tensors.size())}, example.options().dtype(at::kInt));

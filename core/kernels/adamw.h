@@ -53,7 +53,7 @@ bool adamw(const AdamWTensors& tensors, const AdamWStep& step);
 std::optional<std::size_t> adamw_on_device(const cuda::KernelTable& kernels, const std::vector<AdamWTensors>& tensors,
                                            const AdamWStep& step, const std::vector<std::uint64_t>& rounding_key);
 
-/// Whole tensors, contiguous, weight and gradient float32, `rounded` bfloat16 or undefined.
+/// Contiguous, weight and gradient float32, `rounded` bfloat16 or undefined.
 bool fits_device(const AdamWTensors& tensors);
 
 /// The same in plain operations, in the order of LibTorch's AdamW: what adamw() is tested against.

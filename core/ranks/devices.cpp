@@ -4,9 +4,6 @@
 
 #include <drift/error.h>
 
-#include <c10/core/Stream.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
-
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -14,6 +11,7 @@
 #include <filesystem>
 #include <iterator>
 #include <set>
+#include <span>
 #include <sstream>
 #include <system_error>
 
@@ -41,8 +39,16 @@ DeviceNumber number_of(at::ScalarType type) {
     case at::kFloat: return DeviceNumber::kFloat32;
     case at::kDouble: return DeviceNumber::kFloat64;
     case at::kBFloat16: return DeviceNumber::kBfloat16;
-    default: throw Error(std::string("numbers of type ") + at::toString(type) + " are not summed between GPUs");
+    default: throw Error(std::string("numbers of type ") + at::toString(type) + " are not exchanged between GPUs");
   }
+}
+
+std::vector<DeviceExchange::Divided> divided(const std::vector<at::Tensor>& tensors,
+                                             const std::vector<at::Tensor>& shares) {
+  std::vector<DeviceExchange::Divided> all;
+  for (std::size_t t = 0; t < tensors.size(); ++t)
+    all.push_back({tensors[t].data_ptr(), shares[t].data_ptr(), tensors[t].numel()});
+  return all;
 }
 
 void check(const char* failure) {
@@ -70,7 +76,7 @@ void choose_gpu(std::int64_t rank_on_host) {
   if (!own.empty()) ::setenv("CUDA_VISIBLE_DEVICES", own.c_str(), /*overwrite=*/1);
 }
 
-std::unique_ptr<DeviceExchange> join_devices(Ranks& ranks) {
+std::unique_ptr<Devices> join_devices(Ranks& ranks, at::Device device) {
   const DeviceExchangeLibrary* const library = open_library();
   std::string own;
   if (library != nullptr) {
@@ -87,25 +93,44 @@ std::unique_ptr<DeviceExchange> join_devices(Ranks& ranks) {
   id = ranks.broadcast(id);
   DeviceExchange* exchange = nullptr;
   check(library->join(id.data(), static_cast<int>(ranks.rank()), static_cast<int>(ranks.size()), &exchange));
-  return std::unique_ptr<DeviceExchange>(exchange);
+  return std::make_unique<Devices>(std::unique_ptr<DeviceExchange>(exchange), device);
 }
 
-void all_reduce_on_devices(DeviceExchange& exchange, const std::vector<at::Tensor>& tensors) {
-  const at::Device device = tensors.front().device();
-  void* const stream = c10::impl::VirtualGuardImpl(device.type()).getStream(device).native_handle();
-  for (std::size_t begin = 0, end = 0; begin < tensors.size(); begin = end) {
-    const at::ScalarType type = tensors[begin].scalar_type();
-    std::vector<at::Tensor> held;
-    std::vector<DeviceExchange::Piece> pieces;
-    for (end = begin; end < tensors.size() && tensors[end].scalar_type() == type; ++end) {
-      held.push_back(tensors[end].contiguous());
-      pieces.push_back({held.back().data_ptr(), held.back().numel()});
+Devices::Devices(std::unique_ptr<DeviceExchange> exchange, at::Device device)
+    : exchange_(std::move(exchange)), stream_(device) {}
+
+/// exchange(first, count, type, stream) for stretches of tensors of one type.
+template <class Exchange>
+Devices::Mark Devices::for_types(const std::vector<at::Tensor>& tensors, const Exchange& exchange) {
+  return stream_.run([&](void* stream) {
+    for (std::size_t begin = 0, end = 0; begin < tensors.size(); begin = end) {
+      const at::ScalarType type = tensors[begin].scalar_type();
+      while (end < tensors.size() && tensors[end].scalar_type() == type) ++end;
+      check(exchange(begin, end - begin, number_of(type), stream));
     }
-    check(exchange.all_reduce(pieces, number_of(type), stream));
-    for (std::size_t i = begin; i < end; ++i) {
-      if (!held[i - begin].is_same(tensors[i])) tensors[i].copy_(held[i - begin]);
-    }
-  }
+  });
+}
+
+Devices::Mark Devices::all_reduce(const std::vector<at::Tensor>& tensors) {
+  std::vector<DeviceExchange::Whole> all;
+  for (const at::Tensor& one : tensors) all.push_back({one.data_ptr(), one.numel()});
+  return for_types(tensors, [&](std::size_t first, std::size_t count, DeviceNumber type, void* stream) {
+    return exchange_->all_reduce(std::span(all).subspan(first, count), type, stream);
+  });
+}
+
+Devices::Mark Devices::reduce_scatter(const std::vector<at::Tensor>& tensors, const std::vector<at::Tensor>& shares) {
+  const auto all = divided(tensors, shares);
+  return for_types(tensors, [&](std::size_t first, std::size_t count, DeviceNumber type, void* stream) {
+    return exchange_->reduce_scatter(std::span(all).subspan(first, count), type, stream);
+  });
+}
+
+Devices::Mark Devices::all_gather(const std::vector<at::Tensor>& shares, const std::vector<at::Tensor>& tensors) {
+  const auto all = divided(tensors, shares);
+  return for_types(tensors, [&](std::size_t first, std::size_t count, DeviceNumber type, void* stream) {
+    return exchange_->all_gather(std::span(all).subspan(first, count), type, stream);
+  });
 }
 
 }  // namespace drift

@@ -1,4 +1,3 @@
-#include <core/ranks/devices.h>
 #include <core/ranks/ranks.h>
 
 #include <ATen/core/grad_mode.h>
@@ -70,13 +69,23 @@ std::int64_t Ranks::rank_on_host() const {
   return std::count(hosts_.begin(), hosts_.begin() + rank(), hosts_[static_cast<std::size_t>(rank())]);
 }
 
-DeviceExchange* Ranks::devices() {
-  if (!std::exchange(has_asked_for_devices_, true)) devices_ = join_devices(*this);
+Devices* Ranks::devices_of(const std::vector<at::Tensor>& tensors) {
+  const bool are_theirs = !tensors.empty() && std::ranges::all_of(tensors, [&](const at::Tensor& one) {
+    return one.is_cuda() || (exchanges_cpu_by_devices_ && one.is_floating_point());
+  });
+  if (!are_theirs) return nullptr;
+  if (!std::exchange(has_asked_for_devices_, true)) devices_ = join_devices(*this, tensors.front().device());
   return devices_.get();
 }
 
-std::pair<std::int64_t, std::int64_t> Ranks::share(std::int64_t count, std::int64_t rank) const {
-  return {count * rank / size(), count * (rank + 1) / size()};
+void Ranks::exchange_by(std::unique_ptr<DeviceExchange> exchange) {
+  devices_ = std::make_unique<Devices>(std::move(exchange), at::kCPU);
+  has_asked_for_devices_ = exchanges_cpu_by_devices_ = true;
+}
+
+void Ranks::count_sent(const std::vector<at::Tensor>& tensors, std::int64_t times) {
+  for (const at::Tensor& one : tensors)
+    sent_ += times * static_cast<std::int64_t>(one.nbytes()) * (size() - 1) / size();
 }
 
 void Ranks::exchange(std::int64_t bytes, const std::function<void()>& body) {
@@ -104,8 +113,8 @@ void Ranks::gather(const void* mine, void* all, const std::vector<std::int64_t>&
 void Ranks::all_reduce(const std::vector<at::Tensor>& tensors) {
   if (size() == 1 || tensors.empty()) return;
   const at::NoGradGuard no_gradient;
-  if (std::ranges::all_of(tensors, [](const at::Tensor& one) { return one.is_cuda(); }) && devices() != nullptr) {
-    all_reduce_on_devices(*devices_, tensors);
+  if (auto* devices = devices_of(tensors)) {
+    begin_on_devices(*devices, tensors, SumFor::kAll)();
     return;
   }
   std::vector<at::Tensor> pieces;

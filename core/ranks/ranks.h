@@ -1,6 +1,6 @@
 #pragma once
 
-#include <core/ranks/device_exchange.h>
+#include <core/ranks/devices.h>
 #include <core/ranks/transport.h>
 
 #include <drift/error.h>
@@ -47,7 +47,9 @@ class Ranks {
 
   /// This rank's part of `count` pieces of work, [begin, end); it may be empty.
   std::pair<std::int64_t, std::int64_t> share(std::int64_t count) const { return share(count, rank()); }
-  std::pair<std::int64_t, std::int64_t> share(std::int64_t count, std::int64_t rank) const;
+  std::pair<std::int64_t, std::int64_t> share(std::int64_t count, std::int64_t rank) const {
+    return share_of_rank(count, rank, size());
+  }
 
   /// Collective: the sum over the ranks, in place; it has the same bits on each of them. That of tensors on the CPU is
   /// made in the order of the ranks. What is on GPUs stays there where each rank has a GPU of its own.
@@ -55,17 +57,17 @@ class Ranks {
   /// Collective: of each tensor's sum, this rank's share() of its elements, flat. It has the bits of all_reduce(). The
   /// tensors are let go of on the way.
   std::vector<at::Tensor> reduce_scatter(std::vector<at::Tensor> tensors);
-  /// Collective: begins a sum of tensors on the CPU, which goes on while the caller computes, on a thread of its own.
-  /// The tensors are not touched until finish_sum() has returned; other collective calls may come between, but no other
-  /// sum of this kind.
+  /// Collective: begins a sum which goes on while the caller computes: on the CPU on a thread of its own, on GPUs on a
+  /// stream of its own. The tensors are not touched until finish_sum() has returned; other collective calls may come
+  /// between, but no other sum of this kind.
   void begin_sum(std::vector<at::Tensor> tensors, SumFor receivers);
   /// Collective. @return what all_reduce() or reduce_scatter() makes of the tensors, with the same bits
   std::vector<at::Tensor> finish_sum();
   /// Collective: of these contiguous tensors each rank has its share() of the elements; then all have all of them.
   void gather_shares(const std::vector<at::Tensor>& tensors);
-  /// Collective: begins to gather contiguous tensors on the CPU, of which each rank has its share() of the elements,
-  /// flat. The shares stay as they are, and the tensors are not touched, until finish_gather() has returned; other
-  /// collective calls may come between.
+  /// Collective: begins to gather contiguous tensors, of which each rank has its share() of the elements, flat. The
+  /// shares stay as they are, and the tensors are not touched, until finish_gather() has returned; other collective
+  /// calls may come between.
   void begin_gather(const std::vector<at::Tensor>& shares, const std::vector<at::Tensor>& tensors);
   /// Collective.
   void finish_gather();
@@ -86,8 +88,13 @@ class Ranks {
 
   /// Seconds that this rank has spent in collective calls.
   double waited() const { return waited_; }
-  /// Bytes that this rank has sent.
+  /// Bytes that this rank has sent. Between GPUs the least that an exchange needs: NCCL does not tell.
   std::int64_t sent() const { return sent_; }
+
+  /// Whether collective calls may be made on any thread, one at a time. The backward on a GPU has a thread of its own.
+  bool on_any_thread() const { return size() == 1 || transport_->has_aside(); }
+  /// From now on floating-point tensors on the CPU are exchanged as those on GPUs are, by this: for tests.
+  void exchange_by(std::unique_ptr<DeviceExchange> exchange);
 
   /// For the first rank to report; returns when it has had the time to.
   void tell_first(const std::string& what, const std::string& hint);
@@ -106,19 +113,25 @@ class Ranks {
   at::Tensor sum_of_parts(const at::Tensor& parts_E, const std::vector<std::int64_t>& elements);
   void reduce_bucket(at::Tensor& bucket_E);
 
-  /// Collective; null if there is none.
-  DeviceExchange* devices();
+  /// Collective: how these are exchanged, where they are on GPUs; null: through the hosts.
+  Devices* devices_of(const std::vector<at::Tensor>& tensors);
+  /// Collective: begins sums between GPUs. What it returns ends them.
+  std::function<std::vector<at::Tensor>()> begin_on_devices(Devices& devices, std::vector<at::Tensor> tensors,
+                                                            SumFor receivers);
+  /// Between GPUs: the other ranks' shares of these tensors, so many times.
+  void count_sent(const std::vector<at::Tensor>& tensors, std::int64_t times);
 
   Report report_;
   std::vector<std::string> hosts_;
   std::shared_ptr<Transport> transport_;
   Way way_ = Way::kMain;
-  std::unique_ptr<DeviceExchange> devices_;
-  bool has_asked_for_devices_ = false;
+  std::unique_ptr<Devices> devices_;
+  bool has_asked_for_devices_ = false, exchanges_cpu_by_devices_ = false;
+  Devices::Mark gathered_;
   double waited_ = 0;
   std::int64_t sent_ = 0;
-  std::unique_ptr<Ranks> aside_;  // what the thread of a sum calls
-  std::future<std::vector<at::Tensor>> going_on_;
+  std::unique_ptr<Ranks> aside_;                     // what the thread of a sum calls
+  std::future<std::vector<at::Tensor>> going_on_;    // on that thread, or deferred
 };
 
 /// The ranks of this process's run: this process alone, unless join_ranks() has found others.

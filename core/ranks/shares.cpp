@@ -6,6 +6,7 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace drift {
 namespace {
@@ -72,11 +73,23 @@ std::int64_t for_places(const Ranks& ranks, const std::vector<ShareRange>& range
   return begin;
 }
 
+/// Where this rank's share of each contiguous tensor belongs in it, flat.
+std::vector<at::Tensor> own_shares(const Ranks& ranks, const std::vector<at::Tensor>& tensors) {
+  std::vector<at::Tensor> own;
+  for (const at::Tensor& one : tensors) {
+    const auto [begin, end] = ranks.share(one.numel());
+    own.push_back(one.detach().view({-1}).narrow(0, begin, end - begin));
+  }
+  return own;
+}
+
 }  // namespace
 
 // A tensor's sum gets its memory when its elements are exchanged: by then others' have been given back.
 std::vector<at::Tensor> Ranks::reduce_scatter(std::vector<at::Tensor> tensors) {
   const at::NoGradGuard no_gradient;
+  if (auto* devices = size() == 1 ? nullptr : devices_of(tensors))
+    return begin_on_devices(*devices, std::move(tensors), SumFor::kShares)();
   std::vector<at::Tensor> sums;
   for (const at::Tensor& tensor : tensors)
     sums.push_back(size() == 1 ? tensor.reshape({-1}) : at::empty({0}, tensor.options()));
@@ -107,6 +120,10 @@ std::vector<at::Tensor> Ranks::reduce_scatter(std::vector<at::Tensor> tensors) {
 void Ranks::gather_shares(const std::vector<at::Tensor>& tensors) {
   if (size() == 1) return;
   const at::NoGradGuard no_gradient;
+  if (devices_of(tensors) != nullptr) {
+    begin_gather(own_shares(*this, tensors), tensors);
+    return finish_gather();
+  }
   for_buckets(*this, tensors, [&](const std::vector<ShareRange>& ranges) {
     const auto options = ranges.front().flat_E.options().device(at::kCPU);
     std::vector<std::int64_t> bytes;
@@ -131,6 +148,16 @@ void Ranks::gather_shares(const std::vector<at::Tensor>& tensors) {
 // The shares of one tensor lie one after another in it: they arrive where they belong.
 void Ranks::begin_gather(const std::vector<at::Tensor>& shares, const std::vector<at::Tensor>& tensors) {
   if (size() == 1) return;
+  if (auto* devices = devices_of(tensors)) {
+    gathered_ = devices->all_gather(shares, tensors);
+    count_sent(tensors, 1);
+    return;
+  }
+  if (!tensors.empty() && !tensors.front().is_cpu()) {  // through the hosts, at once
+    const auto own = own_shares(*this, tensors);
+    for (std::size_t t = 0; t < own.size(); ++t) own[t].copy_(shares[t]);
+    return gather_shares(tensors);
+  }
   for (std::size_t t = 0; t < tensors.size(); ++t) {
     std::vector<std::int64_t> bytes;
     for (std::int64_t r = 0; r < size(); ++r) {
@@ -143,7 +170,9 @@ void Ranks::begin_gather(const std::vector<at::Tensor>& shares, const std::vecto
 }
 
 void Ranks::finish_gather() {
-  if (size() > 1) exchange(0, [&] { transport_->finish_gathers(); });
+  if (size() == 1) return;
+  if (devices_) devices_->finish(std::exchange(gathered_, nullptr));
+  exchange(0, [&] { transport_->finish_gathers(); });
 }
 
 }  // namespace drift

@@ -41,7 +41,7 @@ class GradientSum {
   };
 
   GradientSum(std::vector<at::Tensor> parameters, std::int64_t workers);
-  /// For one worker, with parameters on the CPU.
+  /// For one worker.
   GradientSum(std::vector<at::Tensor> parameters, Exchange exchange);
   ~GradientSum();
   GradientSum(const GradientSum&) = delete;

@@ -1,6 +1,6 @@
 #include <core/update/optimizer.h>
 
-#include <core/base/copy_stream.h>
+#include <core/base/side_stream.h>
 #include <core/kernels/adamw.h>
 #include <core/kernels/cuda/library.h>
 #include <core/ranks/ranks.h>
@@ -168,7 +168,7 @@ class Optimizer::HostUpdate {
   };
   struct Buffer {
     at::Tensor gradient, rounded;
-    CopyStream::Mark came, gone;
+    SideStream::Mark came, gone;
   };
 
   static std::vector<Piece> divide(const std::vector<Moved>& moved) {
@@ -181,7 +181,7 @@ class Optimizer::HostUpdate {
     return pieces;
   }
 
-  CopyStream down_, up_;
+  SideStream down_, up_;
   std::array<Buffer, 2> buffers_;
 };
 
@@ -240,7 +240,7 @@ double Optimizer::step(std::vector<at::Tensor> gradients) {
   std::size_t diverged = moved_.size();
   if (host_) {
     host_->run(moved_, gradients, step_of);
-  } else if (!update_on_device(gradients, step_of)) {
+  } else if (!update_on_device(gradients, step_of, diverged)) {
     for (std::size_t p = 0; p < moved_.size(); ++p) {
       if (!kernels::adamw(moved_[p].tensors(gradients[p]), step_of(p))) diverged = std::min(diverged, p);
       gradients[p] = at::Tensor();
@@ -267,7 +267,8 @@ void Optimizer::require_finite_everywhere(std::size_t diverged) const {
 }
 
 template <class StepOf>
-bool Optimizer::update_on_device(const std::vector<at::Tensor>& gradients, const StepOf& step_of) {
+bool Optimizer::update_on_device(const std::vector<at::Tensor>& gradients, const StepOf& step_of,
+                                 std::size_t& diverged) {
   const auto* kernels = moved_.empty() ? nullptr : kernels::cuda::kernels_for(moved_.front().master);
   if (kernels == nullptr) return false;
   std::vector<AdamWTensors> all;
@@ -277,8 +278,8 @@ bool Optimizer::update_on_device(const std::vector<at::Tensor>& gradients, const
     rounding_keys.push_back(step_of(p).rounding_key);
     if (!kernels::fits_device(all.back())) return false;
   }
-  const auto failed = kernels::adamw_on_device(*kernels, all, step_of(0), rounding_keys);
-  require_finite(!failed, failed ? moved_[*failed].name : "");
+  diverged = kernels::adamw_on_device(*kernels, all, step_of(0), rounding_keys).value_or(moved_.size());
+  if (!divided_ && diverged < moved_.size()) require_finite(false, moved_[diverged].name);
   return true;
 }
 

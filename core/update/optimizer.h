@@ -83,8 +83,9 @@ class Optimizer {
   class HostUpdate;
 
   /// All in one launch. @return false, and nothing is done, if that is not for these parameters
+  /// @param diverged  gets the number of the first one that is not finite afterwards
   template <class StepOf>
-  bool update_on_device(const std::vector<at::Tensor>& gradients, const StepOf& step_of);
+  bool update_on_device(const std::vector<at::Tensor>& gradients, const StepOf& step_of, std::size_t& diverged);
 
   void require_finite_everywhere(std::size_t diverged) const;
 

@@ -184,7 +184,8 @@ class GradientComputation {
 
   /// Of gradients that each rank keeps whole.
   bool may_exchange_last_round() const {
-    return run_ranks().size() > 1 && workers_ == 1 && head_VH_.is_cpu() && !head_is_made();
+    const Ranks& ranks = run_ranks();
+    return ranks.size() > 1 && workers_ == 1 && (head_VH_.is_cpu() || ranks.on_any_thread()) && !head_is_made();
   }
 
   GradientSum::Exchange exchange() const {

@@ -72,7 +72,7 @@ std::vector<TensorPart> ReferencePolicy::state_parts() const {
   std::vector<TensorPart> parts;
   if (!moves()) return parts;
   for (const HeldWeight& weight : held_weights(*model_)) {
-    if (weight.is_share) parts.push_back({kStatePrefix + weight.name, weight.first, weight.values});
+    if (weight.is_share) parts.push_back({kStatePrefix + weight.name, weight.first, weight.values.cpu()});
   }
   return parts;
 }

@@ -13,9 +13,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
+
+extern "C" const drift::DeviceExchangeLibrary* drift_device_exchange_library();
 
 namespace drift {
 namespace {
@@ -23,6 +27,16 @@ namespace {
 class JoinedRanks final : public testing::Environment {
   void SetUp() override {
     join_ranks([](const Error& error) { std::fprintf(stderr, "%s\n", error.what()); });
+    if (std::getenv("DRIFT_EXCHANGE_AS_ON_GPUS") != nullptr) exchange_as_on_gpus();
+  }
+  /// Tensors on the CPU go the way of those on GPUs, whose NCCL is host_nccl/.
+  static void exchange_as_on_gpus() {
+    Ranks& ranks = run_ranks();
+    DeviceExchange* exchange = nullptr;
+    const std::string id(DeviceExchangeLibrary::kIdBytes, '\0');
+    drift_device_exchange_library()->join(id.data(), static_cast<int>(ranks.rank()), static_cast<int>(ranks.size()),
+                                          &exchange);
+    ranks.exchange_by(std::unique_ptr<DeviceExchange>(exchange));
   }
   void TearDown() override { run_ranks().leave(); }
 };

@@ -382,7 +382,8 @@ kernels::AdamWTensors copied(const kernels::AdamWTensors& tensors, at::Device de
   const auto copy = [&](const at::Tensor& tensor) {
     return tensor.defined() ? tensor.to(device, tensor.scalar_type(), false, /*copy=*/true) : tensor;
   };
-  return {copy(tensors.weight), copy(tensors.first), copy(tensors.second), at::Tensor(), copy(tensors.rounded)};
+  return {copy(tensors.weight), copy(tensors.first),   copy(tensors.second),
+          at::Tensor(),         copy(tensors.rounded), tensors.begin};
 }
 
 }  // namespace
@@ -393,8 +394,9 @@ void compare_adamw(const KernelMachine& machine) {
       SCOPED_TRACE(describe(moments, {}) + " moments" + (rounded ? ", rounded weights" : ""));
       std::vector<kernels::AdamWTensors> here, there;
       for (std::int64_t t = 0; t < 70; ++t) {
-        const std::int64_t sizes[] = {1, 3, 257, t == 5 ? 8191 : 40, t == 10 ? 8193 : 7};
+        const std::int64_t sizes[] = {t == 5 ? 0 : 1, 3, 257, t == 8 ? 8191 : 40, t == 14 ? 8193 : 7};
         here.push_back(moved_tensors(sizes[t % 5], moments, rounded));
+        here.back().begin = t % 3 * 0x60000001;  // a rank's share of a larger tensor
         there.push_back(copied(here.back(), machine.device));
       }
       for (std::int64_t update = 1; update <= 3; ++update) {
@@ -417,6 +419,8 @@ void compare_adamw(const KernelMachine& machine) {
         EXPECT_TRUE(at::equal(there[t].second.cpu(), here[t].second)) << t;
         EXPECT_TRUE(!rounded || at::equal(there[t].rounded.cpu(), there[t].weight.cpu().to(at::kBFloat16))) << t;
       }
+      const std::vector<kernels::AdamWTensors> empty{there[5]};
+      EXPECT_EQ(kernels::adamw_on_device(machine.kernels, empty, {1e-2, 0.9, 0.99, 1e-8, 0.1}, {0}), std::nullopt);
       there[64].gradient.fill_(std::nan(""));
       EXPECT_EQ(kernels::adamw_on_device(machine.kernels, there, {1e-2, 0.9, 0.99, 1e-8, 0.1},
                                          std::vector<std::uint64_t>(there.size())),

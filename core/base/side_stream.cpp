@@ -1,4 +1,4 @@
-#include <core/base/copy_stream.h>
+#include <core/base/side_stream.h>
 
 #include <ATen/ops/empty.h>
 #include <c10/core/StreamGuard.h>
@@ -9,7 +9,7 @@ namespace {
 
 c10::Stream computing_stream(at::Device device) { return c10::impl::VirtualGuardImpl(device.type()).getStream(device); }
 
-CopyStream::Mark mark_in(const c10::Stream& stream) {
+SideStream::Mark mark_in(const c10::Stream& stream) {
   auto mark = std::make_shared<c10::Event>(stream.device_type());
   mark->record(stream);
   return mark;
@@ -17,15 +17,15 @@ CopyStream::Mark mark_in(const c10::Stream& stream) {
 
 }  // namespace
 
-CopyStream::CopyStream(at::Device device) {
+SideStream::SideStream(at::Device device) {
   if (!device.is_cpu()) stream_ = c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device);
 }
 
-at::Tensor CopyStream::host_buffer(at::IntArrayRef sizes, at::ScalarType type) const {
+at::Tensor SideStream::host_buffer(at::IntArrayRef sizes, at::ScalarType type) const {
   return at::empty(sizes, at::TensorOptions(type).pinned_memory(stream_.has_value()));
 }
 
-CopyStream::Mark CopyStream::copy(const at::Tensor& to, const at::Tensor& from, const Mark& after) {
+SideStream::Mark SideStream::copy(const at::Tensor& to, const at::Tensor& from, const Mark& after) {
   auto target = to;
   if (!stream_) {
     target.copy_(from);
@@ -37,15 +37,25 @@ CopyStream::Mark CopyStream::copy(const at::Tensor& to, const at::Tensor& from, 
   return mark_in(*stream_);
 }
 
-CopyStream::Mark CopyStream::computed() const {
+SideStream::Mark SideStream::run(const std::function<void(void* stream)>& queue) {
+  if (!stream_) {
+    queue(nullptr);
+    return nullptr;
+  }
+  computed()->block(*stream_);
+  queue(stream_->native_handle());
+  return mark_in(*stream_);
+}
+
+SideStream::Mark SideStream::computed() const {
   return stream_ ? mark_in(computing_stream(stream_->device())) : nullptr;
 }
 
-void CopyStream::before_computing(const Mark& mark) const {
+void SideStream::before_computing(const Mark& mark) const {
   if (mark) mark->block(computing_stream(stream_->device()));
 }
 
-void wait_for(const CopyStream::Mark& mark) {
+void wait_for(const SideStream::Mark& mark) {
   if (mark) mark->synchronize();
 }
 
