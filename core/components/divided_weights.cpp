@@ -143,7 +143,8 @@ void DividedWeights::begin(std::int64_t layer) {
   assert(coming_ < 0);
   const auto place = static_cast<std::size_t>(layer % 2);
   const auto like = layers_[static_cast<std::size_t>(layer)].front().share.options();
-  if (!places_[place].defined()) places_[place] = at::empty({static_cast<std::int64_t>(block_bytes_)}, like.dtype(at::kByte));
+  if (!places_[place].defined())
+    places_[place] = at::empty({static_cast<std::int64_t>(block_bytes_)}, like.dtype(at::kByte));
   if (held_[place] >= 0) let_go(held_[place]);
   held_[place] = coming_ = layer;
   auto* const memory = places_[place].mutable_data_ptr<std::uint8_t>();

@@ -1,9 +1,9 @@
 #include <core/components/streamed_model.h>
 
-#include <core/base/side_stream.h>
 #include <core/base/device.h>
 #include <core/io/checkpoint.h>
 #include <core/io/checkpoint_weights.h>
+#include <core/kernels/side_stream.h>
 #include <core/nn/block_weights.h>
 
 #include <ATen/core/grad_mode.h>
@@ -62,7 +62,7 @@ class BlockStream final : public nn::BlockSource {
     for (Place& other : places_) {
       if (layer == 0 || &other != &place) other.computed = computed;
     }
-    wait_for(place.copied);
+    kernels::wait_for(place.copied);
     auto in_host = blocks_[layer];
     for (std::size_t p = 0; p < in_host.size(); ++p) in_host[p].tensor = place.buffers[p];
     read_parameters(weights_, in_host);
@@ -75,13 +75,13 @@ class BlockStream final : public nn::BlockSource {
  private:
   struct Place {
     std::vector<at::Tensor> weights, buffers;
-    SideStream::Mark copied, computed;
+    kernels::SideStream::Mark copied, computed;
   };
 
   Place& place_of(std::size_t layer) { return places_[layer % places_.size()]; }
 
   CheckpointWeights weights_;
-  SideStream copies_;
+  kernels::SideStream copies_;
   std::vector<Place> places_;
   std::vector<std::vector<NamedTensor>> blocks_;
 };

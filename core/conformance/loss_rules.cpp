@@ -70,7 +70,7 @@ std::size_t compare_gradient(const LossEstimator& loss, const LossInput& input) 
               "with a backward of its own must give its derivative");
 }
 
-void require_close(const std::string& what, double got, double expected, double tolerance) {
+void require_near(const std::string& what, double got, double expected, double tolerance) {
   if (std::abs(got - expected) <= tolerance * std::max(1.0, std::abs(expected))) return;
   char text[96];
   std::snprintf(text, sizeof text, " is %.9g, not %.9g", got, expected);
@@ -95,7 +95,7 @@ void check_split(const LossEstimator& loss, const LossInput& input, const std::v
         sum.gradients[g][views[v]].add_(part.gradients[g][static_cast<std::int64_t>(v)]);
     }
   }
-  require_close(how + " the loss", sum.value, whole.value, kLossRounding);
+  require_near(how + " the loss", sum.value, whole.value, kLossRounding);
   for (std::size_t g = 0; g < whole.gradients.size(); ++g) {
     if (largest_difference(sum.gradients[g], whole.gradients[g]) > kLossRounding)
       throw Error(how + " the gradient is another one",
@@ -105,7 +105,7 @@ void check_split(const LossEstimator& loss, const LossInput& input, const std::v
     const auto mean = [](const std::pair<double, double>& ratio) {
       return ratio.second == 0 ? 0 : ratio.first / ratio.second;
     };
-    require_close(how + " metric `" + name + "`", mean(sum.metrics[name]), mean(metric), kLossRounding);
+    require_near(how + " metric `" + name + "`", mean(sum.metrics[name]), mean(metric), kLossRounding);
   }
 }
 
@@ -195,7 +195,7 @@ void check_loss_rules(const ComponentEntry& entry, const ExaminedWith& with, Exa
     return each([](const LossEstimator& loss) {
       const Evaluated narrow = evaluate(loss, made_up_loss_input(loss, Viewed::kUsual, at::kFloat));
       const Evaluated wide = evaluate(loss, made_up_loss_input(loss, Viewed::kUsual, at::kDouble));
-      require_close("the loss of float32 log-probabilities", narrow.value, wide.value, kFloatRounding);
+      require_near("the loss of float32 log-probabilities", narrow.value, wide.value, kFloatRounding);
       for (std::size_t g = 0; g < wide.gradients.size(); ++g) {
         if (largest_difference(narrow.gradients[g], wide.gradients[g]) > kFloatRounding)
           throw Error("float32 log-probabilities give another gradient than float64 ones");

@@ -180,7 +180,8 @@ bool adamw(const AdamWTensors& tensors, const AdamWStep& step) {
 
 namespace {
 
-/// The key by which the element with this number is rounded as number 0: random_bits() adds the number to its lower half.
+/// The key by which the element with this number is rounded as number 0: random_bits() adds the number to its lower
+/// half.
 std::uint64_t key_from(std::uint64_t key, std::int64_t element) {
   constexpr std::uint64_t kLow = 0xFFFFFFFF;
   return (key & ~kLow) | ((key + static_cast<std::uint64_t>(element)) & kLow);
@@ -202,7 +203,8 @@ std::optional<std::size_t> adamw_on_device(const cuda::KernelTable& kernels, con
   for (std::size_t t = 0; t < tensors.size(); ++t) {
     const auto& [weight, first, second, gradient, rounded, begin] = tensors[t];
     calls.push_back({weight.data_ptr<float>(), first.data_ptr(), second.data_ptr(), gradient.const_data_ptr<float>(),
-                     rounded.defined() ? rounded.data_ptr() : nullptr, weight.numel(), key_from(rounding_key[t], begin)});
+                     rounded.defined() ? rounded.data_ptr() : nullptr, weight.numel(),
+                     key_from(rounding_key[t], begin)});
   }
   const Factors factors(step);
   const auto diverged = at::zeros({static_cast<std::int64_t>(tensors.size())}, example.options().dtype(at::kInt));

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <core/base/side_stream.h>
+#include <core/kernels/side_stream.h>
 #include <core/ranks/device_exchange.h>
 
 #include <ATen/core/Tensor.h>
@@ -21,11 +21,11 @@ std::string gpu_of_rank(const std::string& visible, std::int64_t gpus, std::int6
 /// Before CUDA is loaded: each rank of a host has its own GPU, in turn where there are more ranks than GPUs.
 void choose_gpu(std::int64_t rank_on_host);
 
-/// Exchanges of tensors on this rank's GPU, one after another on a stream of its own, in the order of the calls. The host
-/// waits for none of them. What they use stays until finish() of the mark that they return. Collective.
+/// Exchanges of tensors on this rank's GPU, one after another on a stream of its own, in the order of the calls. The
+/// host waits for none of them. What they use stays until finish() of the mark that they return. Collective.
 class Devices {
  public:
-  using Mark = SideStream::Mark;
+  using Mark = kernels::SideStream::Mark;
 
   Devices(std::unique_ptr<DeviceExchange> exchange, at::Device device);
 
@@ -44,7 +44,7 @@ class Devices {
   Mark for_types(const std::vector<at::Tensor>& tensors, const Exchange& exchange);
 
   std::unique_ptr<DeviceExchange> exchange_;
-  SideStream stream_;
+  kernels::SideStream stream_;
 };
 
 /// Collective. Null where ranks share a GPU or this build has no NCCL: exchanges then go through the hosts.

@@ -130,8 +130,8 @@ class Ranks {
   Devices::Mark gathered_;
   double waited_ = 0;
   std::int64_t sent_ = 0;
-  std::unique_ptr<Ranks> aside_;                     // what the thread of a sum calls
-  std::future<std::vector<at::Tensor>> going_on_;    // on that thread, or deferred
+  std::unique_ptr<Ranks> aside_;                   // what the thread of a sum calls
+  std::future<std::vector<at::Tensor>> going_on_;  // on that thread, or deferred
 };
 
 /// The ranks of this process's run: this process alone, unless join_ranks() has found others.

@@ -1,8 +1,8 @@
 #include <core/update/optimizer.h>
 
-#include <core/base/side_stream.h>
 #include <core/kernels/adamw.h>
 #include <core/kernels/cuda/library.h>
+#include <core/kernels/side_stream.h>
 #include <core/ranks/ranks.h>
 
 #include <drift/error.h>
@@ -146,8 +146,8 @@ class Optimizer::HostUpdate {
       const auto& [p, first, count] = pieces[k];
       const Moved& one = moved[p];
       Buffer& buffer = buffers_[k % 2];
-      wait_for(buffer.came);
-      wait_for(buffer.gone);
+      kernels::wait_for(buffer.came);
+      kernels::wait_for(buffer.gone);
       const auto part = AdamWTensors{one.master, one.first, one.second, {}, {}, one.begin}.part(first, count);
       const auto rounded = buffer.rounded.narrow(0, 0, count);
       require_finite(kernels::adamw({part.weight, part.first, part.second, buffer.gradient.narrow(0, 0, count), rounded,
@@ -168,7 +168,7 @@ class Optimizer::HostUpdate {
   };
   struct Buffer {
     at::Tensor gradient, rounded;
-    SideStream::Mark came, gone;
+    kernels::SideStream::Mark came, gone;
   };
 
   static std::vector<Piece> divide(const std::vector<Moved>& moved) {
@@ -181,7 +181,7 @@ class Optimizer::HostUpdate {
     return pieces;
   }
 
-  SideStream down_, up_;
+  kernels::SideStream down_, up_;
   std::array<Buffer, 2> buffers_;
 };
 

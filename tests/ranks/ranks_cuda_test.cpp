@@ -29,7 +29,7 @@ class RanksCuda : public test::OnTheGpu<> {
     const auto result = test::run_command(variables + test::mpirun() + "-n " + count + " " +
                                           (test::build_dir() / "tests/on_gpus").string() + " --gtest_color=no");
     EXPECT_EQ(result.status, 0) << result.output << result.error;
-    EXPECT_THAT(result.output, HasSubstr("[  PASSED  ] 3 tests"));
+    EXPECT_THAT(result.output, HasSubstr("[  PASSED  ] 5 tests"));
   }
 };
 
@@ -37,15 +37,23 @@ TEST_F(RanksCuda, EachWithAGpu) { expect_that_they_agree("", gpus()); }
 
 TEST_F(RanksCuda, TwoOnOne) { expect_that_they_agree("CUDA_VISIBLE_DEVICES=0 ", "2"); }
 
-TEST_F(RanksCuda, TrainTogether) {
+TEST_F(RanksCuda, TrainTogetherWhateverTheyDivide) {
   const test::TrainingRuns runs;
-  const auto result =
-      test::run_command("cd " + runs.path().string() + " && " + test::mpirun() + "-n " + gpus() + " " +
-                        test::program().string() + " train run.toml --device cuda --steps 2 --out together");
-  ASSERT_EQ(result.status, 0) << result.output << result.error;
-  const auto lines = test::metrics_of(runs.run("together"));
-  ASSERT_EQ(lines.back().at("step"), 2);
-  for (const auto& line : lines) EXPECT_TRUE(std::isfinite(line.value("reward", 0.0)));
+  for (const std::string shard : {"none", "optimizer", "gradients", "parameters"}) {
+    SCOPED_TRACE(shard);
+    const auto result = test::run_command(
+        "cd " + runs.path().string() + " && " + test::mpirun() + "-n " + gpus() + " " + test::program().string() +
+        " train run.toml --device cuda --steps 2 --set distributed.shard=" + shard + " --out " + shard);
+    ASSERT_EQ(result.status, 0) << result.output << result.error;
+    const auto lines = test::metrics_of(runs.run(shard)), whole = test::metrics_of(runs.run("none"));
+    ASSERT_EQ(lines.size(), whole.size());
+    for (std::size_t i = 1; i < lines.size(); ++i) {  // before the first step nothing is lost
+      for (const char* metric : {"loss", "grad_norm"}) {
+        const double expected = whole[i].at(metric).get<double>();
+        EXPECT_NEAR(lines[i].at(metric).get<double>(), expected, 1e-3 * (1 + std::abs(expected))) << metric << ' ' << i;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// libdrift_nccl.so: exchanges between the GPUs of a run's ranks. It uses the NCCL that LibTorch's CUDA library has loaded.
+// libdrift_nccl.so: exchanges between the GPUs of a run's ranks. It uses the NCCL that LibTorch's CUDA library has
+// loaded.
 
 #include <core/ranks/device_exchange.h>
 

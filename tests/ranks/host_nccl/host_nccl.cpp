@@ -86,7 +86,8 @@ ncclResult_t ncclAllReduce(const void* send, void* receive, std::size_t count, n
 ncclResult_t ncclReduceScatter(const void* send, void* receive, std::size_t count, ncclDataType_t type, ncclRedOp_t,
                                ncclComm_t ranks, cudaStream_t) {
   return call("reduce scatter", count, type, 0, [=] {
-    const auto all_RE = sum_over_ranks(elements(send, count * static_cast<std::size_t>(ranks->size), type)).view({ranks->size, -1});
+    const auto all_RE =
+        sum_over_ranks(elements(send, count * static_cast<std::size_t>(ranks->size), type)).view({ranks->size, -1});
     elements(receive, count, type).copy_(all_RE[ranks->rank]);
   });
 }

@@ -8,7 +8,7 @@
 #include <memory>
 #include <optional>
 
-namespace drift {
+namespace drift::kernels {
 
 /// A stream of a device beside the one that computes: copies between the device and pinned host memory, or exchanges
 /// with other devices, while other things are computed on either side. The CPU has no streams: all is done when the
@@ -42,4 +42,4 @@ class SideStream {
 /// The host waits until `mark` is passed.
 void wait_for(const SideStream::Mark& mark);
 
-}  // namespace drift
+}  // namespace drift::kernels

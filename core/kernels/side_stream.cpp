@@ -1,10 +1,10 @@
-#include <core/base/side_stream.h>
+#include <core/kernels/side_stream.h>
 
 #include <ATen/ops/empty.h>
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
-namespace drift {
+namespace drift::kernels {
 namespace {
 
 c10::Stream computing_stream(at::Device device) { return c10::impl::VirtualGuardImpl(device.type()).getStream(device); }
@@ -59,4 +59,4 @@ void wait_for(const SideStream::Mark& mark) {
   if (mark) mark->synchronize();
 }
 
-}  // namespace drift
+}  // namespace drift::kernels
