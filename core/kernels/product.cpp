@@ -24,6 +24,7 @@ using torch::autograd::variable_list;
 
 struct Processor {
   bool amx_bfloat16 = false;
+  bool avx512_bfloat16 = false;
   bool avx512 = false;
 };
 
@@ -35,6 +36,7 @@ Processor processor() {
     has.avx512 = (b & bit_AVX512F) != 0;
     has.amx_bfloat16 = (d & (1u << 22)) != 0;
   }
+  if (__get_cpuid_count(7, 1, &a, &b, &c, &d) != 0) has.avx512_bfloat16 = (a & (1u << 5)) != 0;
 #endif
   return has;
 }
@@ -49,14 +51,28 @@ bool is_widened(const at::Tensor& x) {
   return x.is_cpu() && x.scalar_type() == at::kBFloat16 && bfloat16_products() == Bfloat16Products::kWidened;
 }
 
-/// Few rows times a large float32 matrix: without AVX-512, LibTorch's product is faster when the large matrix is its
-/// first operand, although the result must be turned then.
+bool has_graph(const at::Tensor& x, const at::Tensor& weight) {
+  return c10::GradMode::is_enabled() && (x.requires_grad() || weight.requires_grad());
+}
+
+// What follows was measured on one processor of each kind: docs/benchmarks.md, "Matrix products".
+
+/// Very few rows of bfloat16: with AVX-512 BF16 the weight need not be widened on its way from memory.
+bool is_faster_native(const at::Tensor& x_MK, const at::Tensor& weight_NK) {
+  static const bool has_instructions = processor().avx512_bfloat16;
+  constexpr std::int64_t kMostRows = 8;
+  return has_instructions && x_MK.size(0) <= kMostRows && !has_graph(x_MK, weight_NK);
+}
+
+/// Few rows times a large float32 matrix: LibTorch's product is faster when the large matrix is its first operand,
+/// although the result must be turned then.
 bool is_faster_turned(const at::Tensor& x_MK, const at::Tensor& weight_NK) {
   static const bool avx512 = processor().avx512;
-  constexpr std::int64_t kMostRows = 128, kLeastElements = 1 << 18, kMostColumns = 1 << 14;
-  return !avx512 && x_MK.is_cpu() && x_MK.scalar_type() == at::kFloat && x_MK.size(0) > 1 &&
-         x_MK.size(0) <= kMostRows && weight_NK.numel() >= kLeastElements && weight_NK.size(0) <= kMostColumns &&
-         !(c10::GradMode::is_enabled() && (x_MK.requires_grad() || weight_NK.requires_grad()));
+  const std::int64_t least_rows = avx512 ? 8 : 2, most_rows = avx512 ? 32 : 128;
+  constexpr std::int64_t kLeastElements = 1 << 18, kMostColumns = 1 << 14;
+  return x_MK.is_cpu() && x_MK.scalar_type() == at::kFloat && x_MK.size(0) >= least_rows &&
+         x_MK.size(0) <= most_rows && weight_NK.numel() >= kLeastElements && weight_NK.size(0) <= kMostColumns &&
+         !has_graph(x_MK, weight_NK);
 }
 
 /// Inputs: x, W, what is added or nothing.
@@ -97,7 +113,7 @@ ScopedBfloat16Products::ScopedBfloat16Products(Bfloat16Products products) : befo
 ScopedBfloat16Products::~ScopedBfloat16Products() { chosen() = before_; }
 
 at::Tensor product(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor& added) {
-  if (is_widened(x_MK))
+  if (is_widened(x_MK) && !is_faster_native(x_MK, weight_NK))
     return WidenedProduct::apply(x_MK, weight_NK, added.defined() ? std::optional<at::Tensor>(added) : std::nullopt);
   if (is_faster_turned(x_MK, weight_NK)) {
     const auto turned_MN = at::mm(weight_NK, x_MK.t()).t();

@@ -9,7 +9,8 @@ namespace drift::kernels {
 /// How the CPU multiplies bfloat16 matrices.
 enum class Bfloat16Products {
   kNative,   ///< by LibTorch
-  kWidened,  ///< in float32, to which the weight is widened tile by tile; sums are rounded once
+  kWidened,  ///< in float32, to which the weight is widened tile by tile, but for very few rows where the processor has
+             ///< instructions for them; sums are rounded once
 };
 
 /// Native where the processor has AMX. Elsewhere the widened products are faster: by 1.7 times with AVX-512 BF16, by
