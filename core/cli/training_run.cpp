@@ -351,7 +351,7 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   } catch (const Error& error) {
     if (!first) throw;
     record_failure(error);
-    if (so_far->checkpoint.empty()) throw;
+    if (so_far->checkpoint.empty() || !folder->is_held()) throw;
     throw Error(error.what(), error.hint() + how_to_continue(resume_command(purpose, path), so_far->checkpoint));
   } catch (const std::exception& error) {
     if (!first) throw;

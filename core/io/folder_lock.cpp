@@ -80,10 +80,14 @@ FolderLock::FolderLock(const fs::path& folder, const std::string& who, const std
   descriptor_ = std::move(descriptor);
 }
 
-void FolderLock::require_held() const {
+bool FolderLock::is_held() const {
   const std::string owner = owner_of(file_);
-  if (owner == owner_ || owner == kUnknown) return;
-  throw Error("the lock of " + file_.parent_path().string() + " went to " + owner,
+  return owner == owner_ || owner == kUnknown;
+}
+
+void FolderLock::require_held() const {
+  if (is_held()) return;
+  throw Error("the lock of " + file_.parent_path().string() + " went to " + owner_of(file_),
               "this machine was cut off from the file server for so long that the server gave the lock away; nothing "
               "was written since: leave the folder to that process");
 }

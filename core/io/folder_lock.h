@@ -24,8 +24,10 @@ class FolderLock {
   /// @throws Error naming the process and its host if it is taken; if it cannot be written or locked.
   FolderLock(const std::filesystem::path& folder, const std::string& who, const std::string& name = ".lock");
 
-  /// Before a write into the folder. @throws Error if another process has taken the lock since: this machine had been
-  /// cut off from a file server, which gave the lock away.
+  /// Whether no other process has taken the lock since. One may have if this machine was cut off from a file server,
+  /// which then gave the lock away.
+  bool is_held() const;
+  /// Before a write into the folder. @throws Error if another process has taken the lock since.
   void require_held() const;
 
   /// Who holds it, "process 12 on node7"; nothing if nobody does. Takes nothing, so it is in nobody's way.

@@ -58,6 +58,8 @@ class RunFolder {
   static RunFolder open(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
+  /// FolderLock::is_held(). If it is not, every write throws an Error.
+  bool is_held() const { return lock_.is_held(); }
 
   /// Write a file of the run atomically, replacing an older one.
   void write_file(std::string_view name, std::string_view content) const;

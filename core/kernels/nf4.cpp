@@ -1,5 +1,6 @@
 #include <core/kernels/nf4.h>
 
+#include <core/kernels/cuda/library.h>
 #include <core/kernels/fused_path.h>
 #include <core/kernels/simd.h>
 
@@ -19,58 +20,13 @@
 namespace drift::kernels {
 namespace {
 
-// Quantiles of a normal distribution, scaled to [-1, 1]; from bitsandbytes.
-constexpr std::array<float, 16> kNf4Values = {-1.0f,
-                                              -0.6961928009986877f,
-                                              -0.5250730514526367f,
-                                              -0.39491748809814453f,
-                                              -0.28444138169288635f,
-                                              -0.18477343022823334f,
-                                              -0.09105003625154495f,
-                                              0.0f,
-                                              0.07958029955625534f,
-                                              0.16093020141124725f,
-                                              0.24611230194568634f,
-                                              0.33791524171829224f,
-                                              0.44070982933044434f,
-                                              0.5626170039176941f,
-                                              0.7229568362236023f,
-                                              1.0f};
 constexpr std::int64_t kGroupValues = kNf4Block * kNf4ScaleGroup;  // that share a group's scale
 
 std::int64_t divided_up(std::int64_t count, std::int64_t by) { return (count + by - 1) / by; }
 
-/// The 256 values of an 8-bit code whose exponent is as long as the number is small: create_dynamic_map() of
-/// bitsandbytes, with the roundings of its float32 operations.
-std::array<float, 256> make_dynamic_values() {
-  std::vector<float> values{0.0f, 1.0f};
-  for (int exponent = 0; exponent < 7; ++exponent) {
-    const int items = 1 << exponent;
-    const double low = 0.1f, step = (1.0f - 0.1f) / static_cast<float>(items);
-    const auto boundary = [&](int i) {
-      return static_cast<float>(i < (items + 1) / 2 ? low + step * i : 1.0 - step * (items - i));
-    };
-    for (int i = 0; i < items; ++i) {
-      const float middle = (boundary(i) + boundary(i + 1)) / 2.0f;
-      const float value = middle * static_cast<float>(std::pow(10.0, exponent - 6));
-      values.push_back(value);
-      values.push_back(-value);
-    }
-  }
-  std::array<float, 256> sorted{};
-  std::copy(values.begin(), values.end(), sorted.begin());
-  std::sort(sorted.begin(), sorted.end());
-  return sorted;
-}
-
-const std::array<float, 256>& dynamic_values() {
-  static const std::array<float, 256> values = make_dynamic_values();
-  return values;
-}
-
 // The nearest value; the lower one of two as near.
 std::uint8_t dynamic_code(float value) {
-  const auto& values = dynamic_values();
+  const auto& values = kDynamicValues;
   const auto above = std::upper_bound(values.begin(), values.end(), value);
   if (above == values.begin()) return 0;
   std::size_t code = static_cast<std::size_t>(above - values.begin()) - 1;
@@ -213,8 +169,8 @@ void pack_scales(Nf4& packed) {
 
 at::Tensor plain_scales(const Nf4& packed) {
   if (!packed.is_double()) return packed.scales;
-  const auto& values = dynamic_values();
-  const auto table = at::tensor(at::ArrayRef<float>(values.data(), values.size())).to(packed.codes.device());
+  const auto table =
+      at::tensor(at::ArrayRef<float>(kDynamicValues.data(), kDynamicValues.size())).to(packed.codes.device());
   const auto groups = packed.group_scales.repeat_interleave(kNf4ScaleGroup).narrow(0, 0, packed.scale_codes.numel());
   return table.index_select(0, packed.scale_codes.to(at::kInt)) * groups + packed.scale_offset;
 }
@@ -258,13 +214,22 @@ Nf4 nf4_pack(const at::Tensor& values, bool double_quantization, bool& finite) {
   return packed;
 }
 
+void nf4_widen_on_device(const cuda::KernelTable& kernels, const Nf4& packed, const at::Tensor& out) {
+  const bool is_double = packed.is_double();
+  cuda::check(kernels, kernels.widen_nf4({cuda::element_of(out), packed.codes.const_data_ptr<std::uint8_t>(),
+                                          is_double ? packed.scale_codes.const_data_ptr<std::uint8_t>() : nullptr,
+                                          (is_double ? packed.group_scales : packed.scales).const_data_ptr<float>(),
+                                          packed.scale_offset, out.data_ptr(), packed.count},
+                                         cuda::stream_of(out)));
+}
+
 void nf4_widen(const Nf4& packed, const at::Tensor& out) {
+  if (const auto* kernels = cuda::kernels_for(out)) return nf4_widen_on_device(*kernels, packed, out);
   if (!packed.codes.is_cpu() || !has_fused_path(out)) return nf4_widen_reference(packed, out);
   const auto* codes = packed.codes.const_data_ptr<std::uint8_t>();
   const bool is_double = packed.is_double();
   const auto* scale_codes = is_double ? packed.scale_codes.const_data_ptr<std::uint8_t>() : nullptr;
   const float* given = is_double ? packed.group_scales.const_data_ptr<float>() : packed.scales.const_data_ptr<float>();
-  const auto& values = dynamic_values();
   with_element_type(out.scalar_type(), [&](auto type) {
     using T = decltype(type);
     T* to = out.data_ptr<T>();
@@ -277,7 +242,7 @@ void nf4_widen(const Nf4& packed, const at::Tensor& out) {
           const std::int64_t blocks = divided_up(count, kNf4Block);
           for (std::int64_t i = 0; i < blocks; ++i) {
             made[static_cast<std::size_t>(i)] =
-                values[scale_codes[group * kNf4ScaleGroup + i]] * given[group] + packed.scale_offset;
+                kDynamicValues[scale_codes[group * kNf4ScaleGroup + i]] * given[group] + packed.scale_offset;
           }
           scales = made.data();
         }

@@ -1,13 +1,16 @@
 #pragma once
 
+#include <core/kernels/nf4_values.h>
+
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
 
 namespace drift::kernels {
 
-/// Values of a block share a scale; scales of a group share theirs.
-inline constexpr std::int64_t kNf4Block = 64, kNf4ScaleGroup = 256;
+namespace cuda {
+struct KernelTable;
+}
 
 /// Numbers in 4-bit NormalFloat (Dettmers et al. 2023, arXiv 2305.14314), as bitsandbytes has them: in row-major order,
 /// in blocks of 64 with one scale, the largest size among them. With double quantisation a scale is one of 256 values
@@ -34,8 +37,11 @@ Nf4 moved(Nf4 packed, at::Device device);
 Nf4 nf4_pack(const at::Tensor& values, bool double_quantization, bool& finite);
 
 /// The values, into `out` (float32 or bfloat16, contiguous, of packed.count elements, on the codes' device): the
-/// product of code and scale in float32, rounded once. With all threads on the CPU.
+/// product of code and scale in float32, rounded once. With all threads on the CPU, by a kernel on a GPU.
 void nf4_widen(const Nf4& packed, const at::Tensor& out);
+
+/// On a GPU by these kernels; the bits are those of the CPU.
+void nf4_widen_on_device(const cuda::KernelTable& kernels, const Nf4& packed, const at::Tensor& out);
 
 /// The same in plain tensor operations, for every device.
 void nf4_widen_reference(const Nf4& packed, const at::Tensor& out);

@@ -70,9 +70,8 @@ bool is_faster_turned(const at::Tensor& x_MK, const at::Tensor& weight_NK) {
   static const bool avx512 = processor().avx512;
   const std::int64_t least_rows = avx512 ? 8 : 2, most_rows = avx512 ? 32 : 128;
   constexpr std::int64_t kLeastElements = 1 << 18, kMostColumns = 1 << 14;
-  return x_MK.is_cpu() && x_MK.scalar_type() == at::kFloat && x_MK.size(0) >= least_rows &&
-         x_MK.size(0) <= most_rows && weight_NK.numel() >= kLeastElements && weight_NK.size(0) <= kMostColumns &&
-         !has_graph(x_MK, weight_NK);
+  return x_MK.is_cpu() && x_MK.scalar_type() == at::kFloat && x_MK.size(0) >= least_rows && x_MK.size(0) <= most_rows &&
+         weight_NK.numel() >= kLeastElements && weight_NK.size(0) <= kMostColumns && !has_graph(x_MK, weight_NK);
 }
 
 /// Inputs: x, W, what is added or nothing.

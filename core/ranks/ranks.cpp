@@ -71,7 +71,7 @@ std::int64_t Ranks::rank_on_host() const {
 
 Devices* Ranks::devices_of(const std::vector<at::Tensor>& tensors) {
   const bool are_theirs = !tensors.empty() && std::ranges::all_of(tensors, [&](const at::Tensor& one) {
-    return one.is_cuda() || (exchanges_cpu_by_devices_ && one.is_floating_point());
+    return one.is_floating_point() && (one.is_cuda() || exchanges_cpu_by_devices_);
   });
   if (!are_theirs) return nullptr;
   if (!std::exchange(has_asked_for_devices_, true)) devices_ = join_devices(*this, tensors.front().device());

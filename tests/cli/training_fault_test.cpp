@@ -15,6 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 class TrainingFault : public testing::Test {
  protected:
@@ -163,6 +164,16 @@ TEST_F(TrainingFault, AFailedRunHasItsSummaryAndReport) {
   EXPECT_THAT(summary.at("error").get<std::string>(), HasSubstr("not finite"));
   EXPECT_EQ(summary.at("steps"), 2);
   EXPECT_THAT(test::read_file(runs_.run("a/report.html")), HasSubstr("not finite"));
+}
+
+// Nothing says how to continue a run that another process has continued.
+TEST_F(TrainingFault, ARunWhoseLockWentToAnotherLeavesItTheFolder) {
+  test::RunningProgram program(runs_.path(), "train run.toml --out b --steps 100000");
+  ASSERT_TRUE(program.wait_until([&] { return fs::exists(runs_.run("b/checkpoints/step-000001")); }))
+      << program.error();
+  test::write_file(runs_.run("b/.lock"), "process 12 on node7");
+  EXPECT_EQ(program.wait(), 1);
+  EXPECT_THAT(program.error(), AllOf(HasSubstr("went to process 12 on node7"), Not(HasSubstr("--resume"))));
 }
 
 TEST_F(TrainingFault, AKilledRunHasTheReportOfItsLastEvaluation) {

@@ -6,6 +6,7 @@
 #include <core/kernels/cuda/library.h>
 #include <core/kernels/cuda/transformer_ops.h>
 #include <core/kernels/linear_log_softmax.h>
+#include <core/kernels/nf4.h>
 #include <core/kernels/transformer_ops.h>
 
 #include <ATen/TensorOperators.h>
@@ -425,6 +426,25 @@ void compare_adamw(const KernelMachine& machine) {
       EXPECT_EQ(kernels::adamw_on_device(machine.kernels, there, {1e-2, 0.9, 0.99, 1e-8, 0.1},
                                          std::vector<std::uint64_t>(there.size())),
                 std::size_t{64});
+    }
+  }
+}
+
+void compare_widening(const KernelMachine& machine) {
+  for (const auto type : kTypes) {
+    for (const std::int64_t count : {1, 2, 63, 64, 200, 4096, 3 * 64 * 256 + 72}) {
+      for (const bool is_double : {false, true}) {
+        for (const bool shift : {false, true}) {
+          SCOPED_TRACE(describe(type, {count}) + (is_double ? ", double" : "") + (shift ? ", shifted" : ""));
+          bool finite = false;
+          const auto packed = kernels::nf4_pack((at::randn({count}) * 0.02).to(type), is_double, finite);
+          const auto expected = at::empty({count}, type);
+          kernels::nf4_widen(packed, expected);
+          const auto out = leaf({count}, type, shift, machine.device).detach();
+          kernels::nf4_widen_on_device(machine.kernels, moved(packed, machine.device), out);
+          EXPECT_TRUE(at::equal(out.cpu(), expected));
+        }
+      }
     }
   }
 }

@@ -36,6 +36,7 @@ TEST_P(EmulatedKernels, Head) { test::compare_head(machine_); }
 TEST_P(EmulatedKernels, Draws) { test::compare_draws(machine_); }
 TEST_P(EmulatedKernels, Uniforms) { test::compare_uniforms(machine_); }
 TEST_P(EmulatedKernels, Commits) { test::compare_commits(machine_); }
+TEST_P(EmulatedKernels, Widening) { test::compare_widening(machine_); }
 TEST_P(EmulatedKernels, AdamW) { test::compare_adamw(machine_); }
 
 INSTANTIATE_TEST_SUITE_P(Orders, EmulatedKernels, testing::Bool(),

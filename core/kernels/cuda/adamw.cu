@@ -77,7 +77,6 @@ Status adamw(const AdamwCall& call, Stream stream) {
           tensors.first_block[t] + static_cast<std::int32_t>(divide_up(tensors.tensor[t].size, kOfBlock));
     }
     const Grid grid{tensors.first_block[count], kAdamwThreads};
-    if (grid.blocks == 0) continue;  // shares of small tensors may be empty
     const Status status =
         call.moment_type == Element::kFloat32
             ? launch(adamw_steps<float>, grid, stream, tensors, call.factors, call.diverged + first)

@@ -151,6 +151,16 @@ struct AdamwCall {
   std::int32_t* diverged;  ///< by tensor: set if a new weight is not finite or beyond kLargestWeight
 };
 
+/// nf4_widen(): the values. The pointers are to an Nf4's tensors.
+struct WidenNf4Call {
+  Element type;
+  const std::uint8_t *codes, *scale_codes;  ///< without codes of scales: null
+  const float* scales;                      ///< of blocks; with codes, of groups
+  float scale_offset;
+  void* out;
+  std::int64_t count;
+};
+
 struct KernelTable {
   Status (*rms_norm)(const RmsNormCall&, Stream);
   Status (*rms_norm_backward)(const RmsNormBackwardCall&, Stream);
@@ -162,6 +172,7 @@ struct KernelTable {
   Status (*sample)(const SampleCall&, Stream);
   Status (*choose_commits)(const CommitCall&, Stream);
   Status (*adamw)(const AdamwCall&, Stream);
+  Status (*widen_nf4)(const WidenNf4Call&, Stream);
   const char* (*describe)(Status);
 };
 

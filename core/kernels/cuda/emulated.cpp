@@ -7,6 +7,7 @@
 #include <core/kernels/cuda/adamw.cu>
 #include <core/kernels/cuda/commits.cu>
 #include <core/kernels/cuda/log_softmax.cu>
+#include <core/kernels/cuda/nf4.cu>
 #include <core/kernels/cuda/rms_norm.cu>
 #include <core/kernels/cuda/rotary.cu>
 #include <core/kernels/cuda/sampling.cu>

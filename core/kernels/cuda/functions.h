@@ -14,11 +14,12 @@ Status uniform(const cuda::UniformCall& call, Stream stream);
 Status sample(const cuda::SampleCall& call, Stream stream);
 Status choose_commits(const cuda::CommitCall& call, Stream stream);
 Status adamw(const cuda::AdamwCall& call, Stream stream);
+Status widen_nf4(const cuda::WidenNf4Call& call, Stream stream);
 
 /// All of them.
 inline cuda::KernelTable kernel_table(const char* (*describe)(Status)) {
-  return {rms_norm, rms_norm_backward, rotate, swiglu,  logit_sums, logit_gradient, uniform,
-          sample,   choose_commits,    adamw,  describe};
+  return {rms_norm, rms_norm_backward, rotate, swiglu,    logit_sums, logit_gradient, uniform,
+          sample,   choose_commits,    adamw,  widen_nf4, describe};
 }
 
 }  // namespace drift::kernels::DRIFT_TARGET
