@@ -85,14 +85,18 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Product,
 
 TEST(Products, DoNotDependOnTheThreads) {
   const ScopedBfloat16Products widened(kWidened);
-  const auto x = random({90, 130}), weight = random({5000, 130});
   const int before = at::get_num_threads();
-  at::set_num_threads(1);
-  const auto one = product(x, weight);
-  at::set_num_threads(2);
-  const auto two = product(x, weight);
+  for (const std::int64_t rows : {1, 3, 8, 90}) {
+    for (const auto& [columns, width] : {std::pair{5000, 130}, {70, 9000}, {4096, 1024}}) {
+      const auto x = random({rows, width}), weight = random({columns, width});
+      at::set_num_threads(1);
+      const auto one = product(x, weight);
+      at::set_num_threads(2);
+      const auto two = product(x, weight);
+      EXPECT_TRUE(one.equal(two)) << rows << " rows, " << columns << " x " << width;
+    }
+  }
   at::set_num_threads(before);
-  EXPECT_TRUE(one.equal(two));
 }
 
 TEST(Products, OfFrozenWeightsComputeNoGradientForThem) {
