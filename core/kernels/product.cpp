@@ -57,9 +57,10 @@ bool has_graph(const at::Tensor& x, const at::Tensor& weight) {
 
 // What follows was measured on one processor of each kind: docs/benchmarks.md, "Matrix products".
 
-/// Very few rows of bfloat16: with AVX-512 BF16 the weight need not be widened on its way from memory.
+/// Very few rows of bfloat16: with AVX-512 BF16 the weight need not be widened on its way from memory. (With AMX all
+/// products are native, unless a test asks for others.)
 bool is_faster_native(const at::Tensor& x_MK, const at::Tensor& weight_NK) {
-  static const bool has_instructions = processor().avx512_bfloat16;
+  static const bool has_instructions = processor().avx512_bfloat16 && !processor().amx_bfloat16;
   constexpr std::int64_t kMostRows = 8;
   return has_instructions && x_MK.size(0) <= kMostRows && !has_graph(x_MK, weight_NK);
 }
