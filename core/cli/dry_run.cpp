@@ -209,7 +209,7 @@ int print_plan(const TrainingOptions& options, const RankOptions& rank_options, 
     plan.memory = ranks->memory({rank_options.count, ranks->shard()});
     if (shard_that_runs(config, ranks->shard()) != ranks->shard())
       notes.push_back(std::string("shard = ") + name_of(ranks->shard()) +
-                      " is a plan alone: such ranks cannot do it yet");
+                      " is a plan alone: a run of these settings refuses it");
     if (rank_options.shard.empty() && ranks->shard() != shard_of(config))
       notes.push_back(std::string("with distributed.shard = \"none\" the run does not fit; this is the plan of --set "
                                   "distributed.shard=") +
