@@ -16,6 +16,7 @@
 #include "tests/support/kernel_comparisons.h"
 #include "tests/support/support.h"
 
+#include <ATen/Context.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
@@ -33,6 +34,7 @@ class KernelsOnTheGpu : public test::OnTheGpu<> {
  protected:
   void SetUp() override {
     OnTheGpu::SetUp();
+    at::manual_seed(1);
     if (!IsSkipped() && kernels::cuda::built_kernels() == nullptr) GTEST_SKIP() << "this build has no CUDA kernels";
   }
 

@@ -7,6 +7,7 @@
 
 #include "tests/support/kernel_comparisons.h"
 
+#include <ATen/Context.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -22,7 +23,10 @@ using testing::HasSubstr;
 /// Threads from the first to the last, and from the last to the first.
 class EmulatedKernels : public testing::TestWithParam<bool> {
  protected:
-  void SetUp() override { kernels::emulated::run_in_reverse(GetParam()); }
+  void SetUp() override {
+    at::manual_seed(1);
+    kernels::emulated::run_in_reverse(GetParam());
+  }
   void TearDown() override { kernels::emulated::run_in_reverse(false); }
 
   const test::KernelMachine machine_{kernels::cuda::emulated_kernels(), at::kCPU, /*draws=*/4,
