@@ -33,6 +33,7 @@ constexpr std::uint64_t kLongestHeader = 100'000'000;                  // the fo
 const std::map<std::string, std::string> kMetadata{{"format", "pt"}};  // that other programs expect
 
 struct Mapped {
+  std::shared_ptr<const Descriptor> file;
   std::shared_ptr<char> bytes;
   std::uint64_t size = 0;
 };
@@ -40,26 +41,30 @@ struct Mapped {
 // Private and writable: an in-place operation on a tensor changes a copy of the page, never the file.
 Mapped map_file(const std::filesystem::path& path) {
   require_regular_file(path);
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) throw_file_error("read", path, errno);
+  const int opened = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (opened < 0) throw_file_error("read", path, errno);
+  auto file = std::make_shared<const Descriptor>(opened, path.string());
   struct stat status {};
   void* address = MAP_FAILED;
   int error_number = 0;
-  if (::fstat(descriptor, &status) != 0) {
+  if (::fstat(file->get(), &status) != 0) {
     error_number = errno;
   } else if (!S_ISREG(status.st_mode)) {
     error_number = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
   } else if (status.st_size > 0) {
     address = ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_NORESERVE, descriptor, 0);
+                     MAP_PRIVATE | MAP_NORESERVE, file->get(), 0);
     error_number = address == MAP_FAILED ? errno : 0;
   }
-  ::close(descriptor);
   if (error_number != 0) throw_file_error("read", path, error_number);
   if (address == MAP_FAILED) return {};
   const auto size = static_cast<std::size_t>(status.st_size);
-  return {std::shared_ptr<char>(static_cast<char*>(address), [size](char* start) { ::munmap(start, size); }), size};
+  return {std::move(file),
+          std::shared_ptr<char>(static_cast<char*>(address), [size](char* start) { ::munmap(start, size); }), size};
 }
+
+// Bytes other than 0 and 1 must not become a bool.
+at::ScalarType stored_type(const SafetensorsEntry& entry) { return entry.dtype == at::kBool ? at::kByte : entry.dtype; }
 
 void sort_by_type(std::vector<NamedTensor>& tensors) {
   // Larger types first: then each tensor is at a multiple of its element size.
@@ -238,6 +243,7 @@ SafetensorsFile::SafetensorsFile(std::filesystem::path path) : path_(std::move(p
   if (json.empty() || json.front() != '{') throw Error(file + ": its header does not begin with {", damaged);
   header_ = parse_safetensors_header(json, mapped.size - kLengthBytes - length, file);
   for (std::size_t i = 0; i < header_.entries.size(); ++i) index_.emplace(header_.entries[i].name, i);
+  file_ = mapped.file;
   mapping_ = mapped.bytes;
   header_text_ = json;
   data_ = mapping_.get() + kLengthBytes + length;
@@ -249,42 +255,54 @@ const SafetensorsEntry* SafetensorsFile::find(std::string_view name) const {
 }
 
 // Shares the mapped memory where it can.
-at::Tensor SafetensorsFile::elements(const SafetensorsEntry& entry, std::int64_t first, at::IntArrayRef shape) const {
-  // Bytes other than 0 and 1 must not become a bool.
-  const bool is_bool = entry.dtype == at::kBool;
-  const auto options = at::TensorOptions().dtype(is_bool ? at::kByte : entry.dtype);
-  const std::size_t element_size = c10::elementSize(entry.dtype);
-  char* start = data_ + entry.begin + static_cast<std::size_t>(first) * element_size;
-  const bool is_empty = entry.begin == entry.end;
-  const bool is_aligned = reinterpret_cast<std::uintptr_t>(start) % element_size == 0;
-  at::Tensor tensor;
-  if (is_aligned && !is_empty) {
-    tensor = at::from_blob(
-        start, shape, [keep = mapping_](void*) {}, options);
-  } else {
-    tensor = at::empty(shape, options);
-    if (!is_empty) std::memcpy(tensor.data_ptr(), start, tensor.nbytes());
-  }
-  return is_bool ? tensor.ne(0) : tensor;
-}
-
 at::Tensor SafetensorsFile::tensor(std::string_view name) const {
   const SafetensorsEntry* entry = find(name);
   if (entry == nullptr) throw Error(path_.string() + " has no tensor " + quoted_name(name));
-  return elements(*entry, 0, entry->shape);
+  const auto options = at::TensorOptions().dtype(stored_type(*entry));
+  char* start = data_ + entry->begin;
+  const bool is_empty = entry->begin == entry->end;
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(start) % c10::elementSize(entry->dtype) == 0;
+  at::Tensor tensor;
+  if (is_aligned && !is_empty) {
+    tensor = at::from_blob(
+        start, entry->shape, [keep = mapping_](void*) {}, options);
+  } else {
+    tensor = at::empty(entry->shape, options);
+    if (!is_empty) std::memcpy(tensor.data_ptr(), start, tensor.nbytes());
+  }
+  return entry->dtype == at::kBool ? tensor.ne(0) : tensor;
+}
+
+// Not through the mapping: where the file is cut off meanwhile, or its server has lost it, that would be a fatal
+// signal.
+void SafetensorsFile::read_bytes(std::uint64_t begin, void* to, std::size_t count) const {
+  auto offset = static_cast<std::uint64_t>(data_ - mapping_.get()) + begin;
+  for (auto* next = static_cast<char*>(to); count > 0;) {
+    const ssize_t read = ::pread(file_->get(), next, count, static_cast<off_t>(offset));
+    if (read < 0 && errno == EINTR) continue;
+    if (read < 0) throw_file_error("read", path_, errno);
+    if (read == 0)
+      throw Error(path_.string() + " became shorter while it was read",
+                  "another program has changed it: copy it again");
+    next += read;
+    offset += static_cast<std::uint64_t>(read);
+    count -= static_cast<std::size_t>(read);
+  }
 }
 
 void SafetensorsFile::read_elements(const SafetensorsEntry& entry, std::int64_t first, const at::Tensor& target) const {
   const auto element_size = static_cast<std::int64_t>(c10::elementSize(entry.dtype));
   assert(first >= 0 && (first + target.numel()) * element_size <= static_cast<std::int64_t>(entry.end - entry.begin));
   if (target.numel() == 0) return;
-  target.copy_(elements(entry, first, target.sizes()));
-  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<std::uintptr_t>(data_ + entry.begin + first * element_size);
-  const std::uintptr_t end = begin + static_cast<std::uintptr_t>(target.numel() * element_size);
-  // Pages that a neighbour shares come back from the file when it needs them. A failure only costs memory.
-  const std::uintptr_t first_page = begin / page * page;
-  ::madvise(reinterpret_cast<void*>(first_page), end - first_page, MADV_DONTNEED);
+  std::uint64_t begin = entry.begin + static_cast<std::uint64_t>(first * element_size);
+  for (at::Tensor& piece : tensor_pieces(target)) {
+    const bool in_place =
+        piece.is_cpu() && piece.is_contiguous() && piece.scalar_type() == entry.dtype && entry.dtype != at::kBool;
+    const at::Tensor values = in_place ? piece : at::empty(piece.sizes(), stored_type(entry));
+    read_bytes(begin, values.data_ptr(), values.nbytes());
+    begin += values.nbytes();
+    if (!in_place) piece.copy_(entry.dtype == at::kBool ? values.ne(0) : values);
+  }
 }
 
 void write_safetensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,

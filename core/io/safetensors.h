@@ -1,6 +1,7 @@
 #pragma once
 
 #include <core/io/safetensors_header.h>
+#include <core/process/descriptor.h>
 
 #include <drift/model.h>
 
@@ -37,20 +38,21 @@ class SafetensorsFile {
   at::Tensor tensor(std::string_view name) const;
 
   /// Fill `target` (any type, device and stride) with as many elements as it has, the first being `first` in the
-  /// row-major order of the entry; converts between types. The pages of the file that held them are given back, so that
-  /// reading a file in pieces never has more of it in memory than the current pieces. Several threads may do it
-  /// concurrently. Anything that was written into a tensor of tensor() on these pages is lost.
+  /// row-major order of the entry; converts between types. Several threads may do it concurrently.
+  /// @throws Error if the file cannot be read any more
   void read_elements(const SafetensorsEntry& entry, std::int64_t first, const at::Tensor& target) const;
 
   /// The header's JSON with its padding, as it is in the file.
   std::string_view header_text() const { return header_text_; }
 
  private:
-  at::Tensor elements(const SafetensorsEntry& entry, std::int64_t first, at::IntArrayRef shape) const;
+  /// @param begin  counted from the first byte behind the header
+  void read_bytes(std::uint64_t begin, void* to, std::size_t count) const;
 
   std::filesystem::path path_;
   SafetensorsHeader header_;
   std::map<std::string, std::size_t, std::less<>> index_;
+  std::shared_ptr<const Descriptor> file_;
   std::shared_ptr<char> mapping_;
   std::string_view header_text_;  ///< within the mapping
   char* data_ = nullptr;          ///< first byte behind the header

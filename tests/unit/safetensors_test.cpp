@@ -186,6 +186,21 @@ TEST_F(Safetensors, AFileCutOffAnywhereIsRefused) {
   EXPECT_EQ(error_of(raw_bytes(bytes)), "");
 }
 
+// As on a file server that has lost it.
+TEST_F(Safetensors, AFileThatIsCutOffWhileItIsReadIsAnError) {
+  const auto path = folder_.path() / "file.safetensors";
+  write_safetensors(path, {{"x", at::arange(100000, at::kFloat)}});
+  const SafetensorsFile file(path);
+  const auto target = at::empty({100000}, at::kFloat);
+  file.read_elements(*file.find("x"), 0, target);
+  EXPECT_TRUE(at::equal(target, at::arange(100000, at::kFloat)));
+  std::filesystem::resize_file(path, 2000);
+  for (const auto type : {at::kFloat, at::kDouble}) {
+    const auto error = test::error_of([&] { file.read_elements(*file.find("x"), 0, target.to(type)); });
+    EXPECT_THAT(error, HasSubstr("became shorter while it was read"));
+  }
+}
+
 TEST_F(Safetensors, RandomBytesAndRandomChangesNeverCrash) {
   const RandomStream random(1, "bytes");
   write_safetensors(folder_.path() / "whole", {{"a", counting(at::kFloat, {3})}, {"b", counting(at::kBool, {5})}});
