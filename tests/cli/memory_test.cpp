@@ -162,6 +162,7 @@ TEST_F(Memory, EightGpusHoldWhatOneDoesNot) {
   const auto whole = plan(run + "--ranks 8 --shard parameters");
   EXPECT_EQ(whole["memory"]["together"], bytes("parameters"));
   EXPECT_THAT(whole["notes"].dump(), Not(HasSubstr("is a plan alone")));
+  EXPECT_THAT(shared["notes"].dump(), Not(HasSubstr("is a plan alone")));
   const auto refused = plan(run + "--ranks 8 --shard parameters --set reference.offload=true");
   EXPECT_THAT(refused["notes"].dump(), HasSubstr("is a plan alone"));
   const auto small = plan(run + "--ranks 8 --set run.memory_gib=20");

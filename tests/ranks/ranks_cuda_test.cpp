@@ -46,7 +46,9 @@ TEST_F(RanksCuda, TrainTogetherWhateverTheyDivide) {
         " train run.toml --device cuda --steps 2 --set distributed.shard=" + shard + " --out " + shard);
     ASSERT_EQ(result.status, 0) << result.output << result.error;
     const auto lines = test::metrics_of(runs.run(shard)), whole = test::metrics_of(runs.run("none"));
+    ASSERT_EQ(lines.back().at("step"), 2);
     ASSERT_EQ(lines.size(), whole.size());
+    for (const auto& line : lines) EXPECT_TRUE(std::isfinite(line.value("reward", 0.0)));
     for (std::size_t i = 1; i < lines.size(); ++i) {  // before the first step nothing is lost
       for (const char* metric : {"loss", "grad_norm"}) {
         const double expected = whole[i].at(metric).get<double>();
