@@ -54,7 +54,8 @@ std::string bundle_text(const Bundle& bundle, const PluginLoader& loader) {
             preset.description + "\n";
     std::vector<Row> rows;
     for (const auto& [key, leaf] : preset.layer.leaves) {
-      rows.push_back({key, "=", leaf.text(), preset.optional.contains(key) ? "if there is such a parameter" : ""});
+      const std::string owner(name_of(section_of(key)));
+      rows.push_back({key, "=", leaf.text(), preset.optional.contains(key) ? "only where the " + owner + " has it" : ""});
     }
     text += rows.empty() ? "    no settings of its own\n" : to_text({.rows = rows}, /*unicode=*/true, "    ");
     for (const auto& [key, note] : preset.notes) text += "    note: " + key + " was " + note + "\n";

@@ -33,7 +33,7 @@ const std::vector<AlarmDoc>& alarm_docs() {
        "continue from an earlier checkpoint with a lower train.learning_rate, or with more weight on the KL where the "
        "loss has one"},
       {"equal_groups", "live_groups", "groups have equal rewards",
-       "their advantages are 0, so that nothing is learned from them",
+       "nothing to learn from them",
        "choose problems that the model solves sometimes, a larger train.group_size or a higher rollout.temperature"},
       {"entropy_collapse", "token_surprisal", "the policy becomes certain",
        "it writes nearly the same tokens every time, and so no longer finds better responses",
@@ -68,9 +68,9 @@ AlarmLimits AlarmLimits::from(const Params& alarms) {
   return limits;
 }
 
-std::string Alarm::lesson() const { return std::string(doc->meaning) + "; to try: " + doc->advice; }
+std::string Alarm::lesson() const { return std::string(doc->meaning) + ". Try: " + doc->advice; }
 
-std::string Alarm::text() const { return std::string("alarm ") + doc->name + ": " + found + "; " + lesson(); }
+std::string Alarm::text() const { return found + ": " + lesson() + " (alarm " + doc->name + ")"; }
 
 const AlarmWatch::History& AlarmWatch::follow(const StepRecord& step, const char* metric) {
   History& history = histories_[metric];
@@ -114,8 +114,9 @@ std::string AlarmWatch::equal_groups(const StepRecord& step) const {
   if (!step.live_groups || step.groups == 0) return {};
   const auto live = static_cast<double>(*step.live_groups), groups = static_cast<double>(step.groups);
   if (*step.live_groups > 0 && (step.step > kEarlySteps || live >= limits_.equal_groups * groups)) return {};
-  return "the rewards differ in " + std::to_string(*step.live_groups) + " of " + std::to_string(step.groups) +
-         " groups" + (step.skipped ? ", and the optimizer step is skipped" : "");
+  const std::int64_t equal = step.groups - *step.live_groups;
+  return (equal == step.groups ? "all " : std::to_string(equal) + " of ") + std::to_string(step.groups) +
+         " groups have equal rewards" + (step.skipped ? ", step skipped" : "");
 }
 
 std::string AlarmWatch::entropy_collapse(const StepRecord& step) {

@@ -46,9 +46,9 @@ struct Alarm {
   const AlarmDoc* doc = nullptr;
   std::string found;  ///< the numbers: "12.3 tokens, 48.0 in the first 10 steps"
 
-  /// "the reward may pay for length, or …; to try: …"
+  /// "the reward may pay for length, or …. Try: …"
   std::string lesson() const;
-  /// One line: "alarm length_drift: " with what was found, and the lesson.
+  /// One line: what was found, the lesson, "(alarm length_drift)".
   std::string text() const;
 };
 

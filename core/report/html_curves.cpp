@@ -98,7 +98,7 @@ class Curves {
     const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
     if (std::equal(chart.series[0].y.begin(), chart.series[0].y.end(), chart.series[1].y.begin(), same)) {
       chart.series.pop_back();
-      chart.note = "the share of solved responses is the same";
+      chart.note = "rewards are 0 or 1, so this is also the share solved";
     }
     for (const auto& [label, value] : metrics_.back().reward_parts) {
       chart.series.push_back(of("reward." + label));

@@ -225,7 +225,7 @@ TEST_F(Checkpoint, WithoutARunSaysThatItNeedsOnesFile) {
   for (const std::string& command : {"eval " + model, "generate " + model + " --prompt x"}) {
     const auto result = runs_->drift(command);
     EXPECT_EQ(result.status, 1);
-    EXPECT_THAT(result.error, HasSubstr("no run made the checkpoint"));
+    EXPECT_THAT(result.error, HasSubstr("sudoku-llada is not from a run: say "));
     EXPECT_THAT(result.error, HasSubstr("--config configs/quickstart.toml"));
   }
   EXPECT_EQ(runs_->drift("eval " + model + " --config run.toml").status, 0);

@@ -168,7 +168,7 @@ TEST_F(WatchCommand, FollowsARunFromBeforeItsBeginningToItsEnd) {
   run->write_file("summary.json", R"({"status":"finished","steps":4})");
   EXPECT_TRUE(terminal.shows("4/4"));
   run.reset();
-  EXPECT_TRUE(terminal.shows("ended"));
+  EXPECT_TRUE(terminal.shows("finished"));
   terminal.type("q");
   EXPECT_EQ(terminal.wait(), 0);
 }
@@ -284,7 +284,7 @@ TEST(WatchedTraining, ShowsWhatTrainingWrote) {
   ASSERT_EQ(runs.train("one").status, 0);
   const auto result = runs.drift("watch one");
   EXPECT_EQ(result.status, 0) << result.error;
-  EXPECT_THAT(result.output, AllOf(HasSubstr("ended"), HasSubstr("4/4"), HasSubstr("rollout"),
+  EXPECT_THAT(result.output, AllOf(HasSubstr("finished"), HasSubstr("4/4"), HasSubstr("rollout"),
                                    HasSubstr("a step's time"), HasSubstr("responses of the last evaluation")));
 }
 

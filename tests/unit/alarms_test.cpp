@@ -62,7 +62,7 @@ TEST(Alarms, LengthDrift) {
   const auto longer = [](StepRecord& step) { step.response_length = step.step > 20 ? 81 : 40; };
   EXPECT_THAT(raised(60, longer), ElementsAre("length_drift 25"));
   EXPECT_THAT(alarms_of(run_of(60, longer), defaults()).front().text(),
-              HasSubstr("alarm length_drift: responses have 60.5 tokens, 40 in the first 10 steps; "));
+              HasSubstr("responses have 60.5 tokens, 40 in the first 10 steps: the reward may pay for length"));
   const auto shorter = [](StepRecord& step) { step.response_length = step.step > 20 ? 1 : 40; };
   EXPECT_THAT(raised(60, shorter), ElementsAre("length_drift 26"));
 }

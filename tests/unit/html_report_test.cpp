@@ -127,7 +127,7 @@ TEST(Report, MarksAlarmsAndSaysWhatToTry) {
   const std::string page = test::read_file(folder.folder.path() / "report.html");
   EXPECT_EQ(markup_mistake(page), "");
   EXPECT_THAT(page, HasSubstr("<dt>step 10: reward collapses</dt><dd>the reward is 0.1, and was 0.5"));
-  EXPECT_THAT(page, HasSubstr("to try: continue from an earlier checkpoint"));
+  EXPECT_THAT(page, HasSubstr("Try: continue from an earlier checkpoint"));
   EXPECT_THAT(page, HasSubstr("<line class=\"mark\"")) << "in the curve of the reward";
 
   const std::string silent = WholeRun().report();

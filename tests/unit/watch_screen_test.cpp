@@ -148,7 +148,7 @@ TEST(WatchScreen, EveryRunHasALineAndTheChosenOneAPointer) {
   WatchView view = ascii(120);
   view.run = 1;
   const std::string text = text_of(watch_lines({ended, lost, awaited}, view));
-  EXPECT_THAT(text, HasSubstr("\n  ended  ended                  ########## 40/40"));
+  EXPECT_THAT(text, HasSubstr("\n  ended  finished               ########## 40/40"));
   EXPECT_THAT(text, HasSubstr("\n> lost   lost, quiet for 12:30  .......... 3/40"));
   EXPECT_THAT(text, HasSubstr("\n  later  no run yet             0"));
   EXPECT_THAT(text, HasSubstr("\nlost: no process works on the run"));
@@ -210,10 +210,10 @@ TEST(WatchScreen, ShowsTheLastAlarmsWithWhatToTry) {
                 {.step = 7, .doc = &kDoc, .found = "12 tokens, 48 at first"}};
   const std::string text = text_of(watch_lines({run}, ascii(48)));
   EXPECT_THAT(text, HasSubstr("\nalarms\n"
-                              "  step 3: length drifts: the first; to try: try\n"
+                              "  step 3: length drifts: the first. Try: try\n"
                               "  that\n"
-                              "  step 7: length drifts: 12 tokens, 48 at first;\n"
-                              "  to try: try that\n"));
+                              "  step 7: length drifts: 12 tokens, 48 at first.\n"
+                              "  Try: try that\n"));
   const std::string low = text_of(watch_lines({run}, ascii(80, 19)));
   EXPECT_THAT(low, AllOf(HasSubstr("step 7: length drifts"), Not(HasSubstr("step 3:")))) << low;
 }
