@@ -50,7 +50,7 @@ const Trajectories& trajectories_of(const MaskingInput& input) {
 }  // namespace
 
 struct Responses::State {
-  at::Tensor number_B, tokens_BL, valid_BL, step_BL, commit_logprob_BL;
+  at::Tensor number_B, tokens_BL, valid_BL, step_BL, commit_logprob_BL, forwards_B;
   std::int64_t prompt_length;
 };
 
@@ -60,11 +60,13 @@ Responses::Responses(const MaskingInput& input) {
       plain("response_number_B", input.response_number_B, at::kLong, 1),
       plain("tokens_BL", from.tokens_BL, at::kLong, 2), plain("valid_BL", from.valid_BL, at::kBool, 2),
       plain("step_BL", from.step_BL, at::kInt, 2), plain("commit_logprob_BL", from.commit_logprob_BL, at::kFloat, 2),
+      plain("forwards_B", from.forwards_B, at::kLong, 1),
       plain("prompts.tokens_BP", from.prompts.tokens_BP, at::kLong, 2).size(1)});
   for (const at::Tensor* tensor : {&state_->valid_BL, &state_->step_BL, &state_->commit_logprob_BL}) {
     if (tensor->sizes() != state_->tokens_BL.sizes()) throw Error("Responses: tensors of different shapes");
   }
-  if (state_->number_B.size(0) != size()) throw Error("Responses: not one response number for each response");
+  if (state_->number_B.size(0) != size() || state_->forwards_B.size(0) != size())
+    throw Error("Responses: not one number and one number of forwards for each response");
 }
 
 std::int64_t Responses::size() const { return state_->tokens_BL.size(0); }
@@ -78,6 +80,11 @@ Response Responses::operator[](std::int64_t b) const {
   return {state_->number_B.const_data_ptr<std::int64_t>()[b], state_->tokens_BL.const_data_ptr<std::int64_t>() + row,
           state_->valid_BL.const_data_ptr<bool>() + row, state_->step_BL.const_data_ptr<std::int32_t>() + row,
           state_->commit_logprob_BL.const_data_ptr<float>() + row};
+}
+
+std::int64_t Responses::forwards(std::int64_t b) const {
+  static_cast<void>((*this)[b]);  // there is such a response
+  return state_->forwards_B.const_data_ptr<std::int64_t>()[b];
 }
 
 std::int64_t Responses::positions_through_end(std::int64_t b, std::int64_t end_id) const {

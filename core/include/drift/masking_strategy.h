@@ -29,9 +29,9 @@ namespace drift {
 /// Created by the host.
 struct MaskingInput {
   const Trajectories* trajectories = nullptr;  ///< on the CPU
-  RandomStream random{0, ""};                  ///< draw at RandomPoint{step, first_response + b, position, draw}
+  RandomStream random{0, ""};                  ///< draw at RandomPoint{step, response_number_B[b], position, draw}
   std::int64_t step = 0;                       ///< training step
-  at::Tensor response_number_B;  ///< int64, the response's number in the rollout: RandomPoint::response for response b
+  at::Tensor response_number_B;  ///< int64, the response's number in the rollout, which is not its place in the batch
   std::int64_t inner_iteration = 0;
   std::int64_t end_id = -1;  ///< the model's end token; may equal pad_id
   std::int64_t pad_id = -1;
