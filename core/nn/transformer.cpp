@@ -5,6 +5,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/outer.h>
 #include <ATen/ops/pow.h>
 
@@ -12,14 +13,19 @@
 
 namespace drift::nn {
 RotaryTable::RotaryTable(std::int64_t length, std::int64_t head_dimension, double theta, at::TensorOptions options) {
+  sequence = length;
+  // Shapes only. Where Python has imported torch, all of this device's operators but at::empty() run in Python.
+  if (options.device().is_meta()) {
+    cosine_SD2 = at::empty({length, head_dimension / 2}, options);
+    sine_SD2 = at::empty({length, head_dimension / 2}, options);
+    return;
+  }
+  // On the CPU, because the originals' tables have its cosines.
   const auto type = c10::typeMetaToScalarType(options.dtype());
-  // On the CPU, because the originals' tables have its cosines; a table with shapes only computes none.
-  const auto device = options.device().is_meta() ? at::kMeta : at::kCPU;
-  const auto wide = at::TensorOptions(type == at::kDouble ? at::kDouble : at::kFloat).device(device);
+  const auto wide = at::TensorOptions(type == at::kDouble ? at::kDouble : at::kFloat);
   const auto exponents = at::arange(0, head_dimension, 2, wide) / static_cast<double>(head_dimension);
   const auto frequencies = 1.0 / at::pow(theta, exponents);
   const auto angles = at::outer(at::arange(length, wide), frequencies);
-  sequence = length;
   cosine_SD2 = angles.cos().to(options);
   sine_SD2 = angles.sin().to(options);
 }

@@ -20,9 +20,14 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones_like.h>
+#include <ATen/record_function.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <gmock/gmock.h>
+
+#include <memory>
+#include <set>
+#include <string>
 
 namespace drift {
 namespace {
@@ -184,10 +189,23 @@ TEST_P(Backbone, AWindowOutsideTheCacheIsRefused) {
   EXPECT_THROW(cached.forward_window({some_tokens(1, 5), {}, {}}, {at::full({1}, 6, at::kLong)}, *cache), Error);
 }
 
+std::set<std::string>& operators_called() {
+  static std::set<std::string> names;
+  return names;
+}
+
 TEST_P(Backbone, HasShapesWithoutMemory) {
   const ModelConfig config{read_config_json(folder()), at::kFloat, at::kMeta};
   const ComponentEntry* entry = test::load_plugin(GetParam()).find(ComponentKind::kModel, GetParam());
+  const auto watch = at::addThreadLocalCallback(
+      at::RecordFunctionCallback([](const at::RecordFunction& function) -> std::unique_ptr<at::ObserverContext> {
+        operators_called().insert(function.name());
+        return nullptr;
+      }));
   const auto made = make_component(*entry, Params(entry->params), &config);
+  at::removeCallback(watch);
+  // All others of the meta device run in Python once a component in Python has imported torch.
+  EXPECT_THAT(operators_called(), testing::IsSubsetOf({"aten::empty", "aten::detach"}));
   const auto& shapes_only = dynamic_cast<const Model&>(*made);
   const auto opened = open();
   const auto expected = opened->parameters();
