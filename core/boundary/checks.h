@@ -3,12 +3,15 @@
 // What plugins give back, checked once where it enters the core. Each check throws an Error that says which field is
 // wrong and where; guarded.h adds whose it is.
 
+#include <drift/error.h>
 #include <drift/loss_estimator.h>
 #include <drift/masking_strategy.h>
 #include <drift/model.h>
 #include <drift/reward.h>
 #include <drift/rollout.h>
 #include <drift/task.h>
+
+#include <vector>
 
 namespace drift {
 
@@ -39,5 +42,16 @@ void check_plan(const MaskingInput& input, MaskPlan& plan);
 
 /// A number that the log-probabilities can get their gradient from, and metrics under good names.
 void check_loss(const LossInput& input, const Loss& loss);
+
+/// A tensor that a loss is lent.
+struct LossTensor {
+  const char* name;  ///< "log_probs.old_FL"
+  at::Tensor* tensor;
+};
+std::vector<LossTensor> tensors_of(LossInput& input);
+
+/// What loss.evaluate(input) threw, with the names of the tensors that it is about: one that is undefined, which is
+/// found by calling the loss again with another in its place, or those of sizes that do not fit.
+Error with_tensors(const Error& thrown, const LossEstimator& loss, const LossInput& input);
 
 }  // namespace drift

@@ -29,8 +29,10 @@ class GuardedLoss final : public Guard<LossEstimator> {
   }
   Loss evaluate(const LossInput& input) const override {
     return call("evaluate", [&] {
-      const Lent lent = lend(input);
-      Loss loss = plugin_->evaluate(input);
+      Lent lent(Lent::By::kContent);
+      LossInput named = input;
+      for (const LossTensor& field : tensors_of(named)) lent.add(field.name, *field.tensor);
+      Loss loss = evaluate_or_explain(input);
       lent.check();
       check_loss(input, loss);
       return loss;
@@ -38,28 +40,14 @@ class GuardedLoss final : public Guard<LossEstimator> {
   }
 
  private:
-  static Lent lend(const LossInput& input) {
-    Lent lent(Lent::By::kContent);
-    lent.add("plan.response_F", input.plan.response_F);
-    lent.add("plan.forward_F", input.plan.forward_F);
-    lent.add("plan.masked_FL", input.plan.masked_FL);
-    lent.add("plan.target_FL", input.plan.target_FL);
-    lent.add("plan.committed_FL", input.plan.committed_FL);
-    lent.add("plan.attended_FL", input.plan.attended_FL);
-    lent.add("plan.weight_F", input.plan.weight_F);
-    lent.add("plan.prompt_masked_FP", input.plan.prompt_masked_FP);
-    lent.add("log_probs.current_FL", input.log_probs.current_FL);
-    lent.add("log_probs.old_FL", input.log_probs.old_FL);
-    lent.add("log_probs.reference_FL", input.log_probs.reference_FL);
-    lent.add("log_probs.entropy_FL", input.log_probs.entropy_FL);
-    lent.add("log_probs.reference_entropy_FL", input.log_probs.reference_entropy_FL);
-    lent.add("advantage_B", input.advantage_B);
-    lent.add("advantage_BL", input.advantage_BL);
-    lent.add("value_BL", input.value_BL);
-    lent.add("return_BL", input.return_BL);
-    lent.add("valid_BL", input.valid_BL);
-    lent.add("scored_B", input.scored_B);
-    return lent;
+  Loss evaluate_or_explain(const LossInput& input) const {
+    try {
+      return plugin_->evaluate(input);
+    } catch (const std::exception&) {
+      const Error thrown = describe_exception();
+      if (!thrown.hint().empty()) throw;
+      throw with_tensors(thrown, *plugin_, input);
+    }
   }
 };
 

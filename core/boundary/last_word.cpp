@@ -27,6 +27,8 @@ struct FatalSignal {
 constexpr std::array<FatalSignal, 5> kFatal{
     {{SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGILL, "SIGILL"}, {SIGFPE, "SIGFPE"}, {SIGABRT, "SIGABRT"}}};
 
+constexpr std::uintptr_t kNullArray = 1 << 20;  // addresses in an array that begins at NULL
+
 std::array<struct sigaction, kFatal.size()> g_previous;
 std::atomic<int> g_log{-1};
 pid_t g_process = 0;  // a child that has not become another program yet says nothing
@@ -92,6 +94,11 @@ void on_fatal_signal(int number, siginfo_t* info, void*) {
     line.add(call);
     line.add(": it ended the program by ");
     line.add(kFatal[which].name);
+    const bool is_fault = number == SIGSEGV && info != nullptr && info->si_code > 0;
+    if (is_fault && reinterpret_cast<std::uintptr_t>(info->si_addr) < kNullArray &&
+        std::strcmp(call.method, "evaluate") == 0)
+      line.add(
+          " at a null pointer: a loss in C has `old_FL`, `reference_FL` and `entropy_FL` only if its needs() asks");
     line.add("\n  = this is for the plugin's author to mend; what the run had saved is whole\n");
     line.write_to(STDERR_FILENO);
     line.write_to(g_log);

@@ -1,15 +1,12 @@
 #include <core/boundary/tensor_words.h>
 
 namespace drift {
-namespace {
 
 std::string shape_words(at::IntArrayRef sizes) {
   std::string text = "[";
   for (std::size_t i = 0; i < sizes.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(sizes[i]);
   return text + "]";
 }
-
-}  // namespace
 
 std::string type_words(at::ScalarType type) {
   switch (type) {

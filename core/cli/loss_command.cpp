@@ -122,17 +122,6 @@ Json json_of(const LossCase& of, const LossCaseResult& result, const std::vector
 
 constexpr const char* kMissing = "which the loss needs of each view with these parameters, and the case lacks";
 
-/// Some losses do without what they have asked for; if one does not, that is why it failed.
-LossCaseResult evaluate_with(const LossEstimator& loss, const LossCase& of, const std::vector<std::string>& missing) {
-  try {
-    return evaluate_case(loss, of.input);
-  } catch (const Error& error) {
-    if (missing.empty()) throw;
-    throw Error("there is no `" + joined(missing, "`, `") + "`, " + kMissing + ": " + error.what(),
-                "docs/loss_cases.md says where the case holds it");
-  }
-}
-
 int evaluate(const LossOptions& options) {
   const auto document = load_document(options.config.file, options.config.overrides);
   const auto plugins = load_plugins(plugin_paths(document));
@@ -141,8 +130,8 @@ int evaluate(const LossOptions& options) {
   bool as_expected = true;
   for (const LossCase& one : chosen_cases(options, entry)) {
     const auto loss = make_guarded<LossEstimator>(entry, Params(entry.params, one.parameters));
-    const auto missing = missing_fields(*loss, one.input);
-    const auto result = evaluate_with(*loss, one, missing);
+    const auto missing = missing_fields(*loss, one.input);  // some losses do without what they ask for
+    const auto result = evaluate_case(*loss, one.input);
     const auto wrong = differences(result, one.expected);
     const auto slopes = options.finite_differences ? compare_slopes(*loss, one.input) : SlopeComparison();
     as_expected = as_expected && wrong.empty() && slopes.differences.empty();

@@ -160,9 +160,11 @@ class L(drift.Loss):
 TEST_F(PythonTensors, WhatALossReturnsIsChecked) {
   const auto error_of = [&](const std::string& body) {
     try {
-      differentiate(*loss_of(body), loss_input());
+      LossInput input = loss_input();
+      input.log_probs.reference_FL = at::Tensor();  // of which it says nothing
+      differentiate(*loss_of(body), input);
     } catch (const Error& error) {
-      return std::string(error.what());
+      return std::string(error.what()) + " = " + error.hint();
     }
     return std::string("no error");
   };
@@ -173,6 +175,14 @@ TEST_F(PythonTensors, WhatALossReturnsIsChecked) {
   EXPECT_THAT(error_of("return input.current_FL"), HasSubstr("the loss must be one floating-point number (0-d)"));
   EXPECT_THAT(error_of("input.advantage_B.mul_(2); return input.token_mean(input.current_FL)"),
               HasSubstr("it changed `advantage_B`"));
+  EXPECT_THAT(error_of("return input.token_mean(input.current_FL - input.reference_FL)"),
+              AllOf(HasSubstr("it reads `reference_FL`, which is undefined: "), HasSubstr("unsupported operand"),
+                    HasSubstr(" = let `needs` ask for `old`, `reference` or `entropy`")));
+  EXPECT_THAT(error_of("return input.token_mean(input.current_FL * input.plan.attended_FL.float())"),
+              HasSubstr("it reads `attended_FL`, which is undefined: "));
+  EXPECT_THAT(error_of("return input.token_mean(input.current_FL * input.advantage_B)"),
+              AllOf(HasSubstr("The size of tensor a (12)"), HasSubstr("`advantage_B` is [3]"),
+                    HasSubstr("`current_FL` is [12, 12]")));
   EXPECT_THAT(
       error_of("return input.current_FL @ input.current_FL[:5]"),
       AllOf(HasSubstr(".py:6: RuntimeError: mat1 and mat2 shapes cannot be multiplied"), HasSubstr("Traceback")));
