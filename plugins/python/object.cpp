@@ -4,6 +4,8 @@
 
 #include <drift/error.h>
 
+#include <stdexcept>
+
 namespace drift::python {
 
 Gil::Gil() {
@@ -113,15 +115,18 @@ void throw_raised() {
                 "is the folder share/drift/sdk/python of Drift complete?");
   describing = true;
   std::string what, hint;
+  bool is_for_user = true;
   try {
     const Object said = call("describe", {raised});
     what = said[0].text();
     hint = said[1].text();
+    is_for_user = said[2].boolean();
   } catch (...) {
     describing = false;
     throw;
   }
   describing = false;
+  if (!is_for_user) throw std::runtime_error(what);
   throw Error(what, hint);
 }
 

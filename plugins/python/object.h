@@ -74,7 +74,7 @@ Object dictionary(const std::vector<std::pair<const char*, Object>>& items);
 /// A function of the module `drift._host`. @throws Error with what Python raised, its traceback, file and line
 Object call(const char* function, std::vector<Object> arguments);
 
-/// Throw what Python raised. @throws Error
+/// Throw what Python raised. @throws Error for a drift.Error, which says what a user can do; else std::runtime_error
 [[noreturn]] void throw_raised();
 
 }  // namespace drift::python

@@ -2,6 +2,7 @@
 
 #include <drift/error.h>
 
+#include <exception>
 #include <type_traits>
 #include <variant>
 
@@ -137,11 +138,17 @@ ParamSpecs file_parameter() {
 
 ComponentDeclaration read_declaration(ComponentKind kind, const Params& params) {
   const Gil gil;
-  const Object declared = call("declare", {text(kind_name(kind)), text(file_of(params))});
-  ComponentDeclaration declaration;
-  declaration.doc = declared[0].text();
-  for (const Object& parameter : declared[1].items()) declaration.params.push_back(spec_of(parameter));
-  return declaration;
+  try {
+    const Object declared = call("declare", {text(kind_name(kind)), text(file_of(params))});
+    ComponentDeclaration declaration;
+    declaration.doc = declared[0].text();
+    for (const Object& parameter : declared[1].items()) declaration.params.push_back(spec_of(parameter));
+    return declaration;
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& raised) {  // by the file, whose mistakes are those of the setting that names it
+    throw Error(raised.what());
+  }
 }
 
 Script::Script(ComponentKind kind, const ComponentContext& context) {

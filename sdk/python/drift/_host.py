@@ -312,10 +312,10 @@ def held_out_item(task: texts.Task, index: int) -> tuple:
 # ---- errors ----------------------------------------------------------------------------------------------------------
 
 
-def describe(error: BaseException) -> tuple[str, str]:
-    """What is wrong, and what to do. Of what Python raised by itself: file and line, then the traceback."""
+def describe(error: BaseException) -> tuple[str, str, bool]:
+    """What is wrong, what to do, and whether the user can. Of what Python raised: file and line, then the traceback."""
     if isinstance(error, Error):
-        return str(error), error.hint
+        return str(error), error.hint, True
     own = os.path.dirname(__file__)
     trace = traceback.TracebackException.from_exception(error)
     part: Optional[traceback.TracebackException] = trace
@@ -331,7 +331,7 @@ def describe(error: BaseException) -> tuple[str, str]:
     said = "".join(traceback.format_exception_only(type(error), error)).strip().splitlines()[-1]
     lines = "".join(trace.format()).rstrip()
     hint = _torch_remedy() if isinstance(error, ImportError) and error.name == "torch" else ""
-    return place + said + (f"\n{lines}" if trace.stack or trace.__cause__ or trace.__context__ else ""), hint
+    return place + said + (f"\n{lines}" if trace.stack or trace.__cause__ or trace.__context__ else ""), hint, hint != ""
 
 
 def _is_own(filename: str, own: str) -> bool:
