@@ -1,5 +1,6 @@
 #include <core/base/quote.h>
 #include <core/cli/load_run.h>
+#include <core/config/nearest.h>
 #include <core/conformance/report.h>
 #include <core/plugin/plugin_report.h>
 
@@ -32,22 +33,27 @@ void examine_through_its_plugin(CheckRequest& request) {
   request.set.push_back(path->name + "=" + to_toml(path->default_value));
 }
 
+/// @param file  as the user named it
+std::string result_line(const CheckReport& report, const std::filesystem::path& file) {
+  if (report.passes()) return "ok: " + file.string();
+  const std::size_t findings = report.findings();
+  const std::string unexamined = joined(report.unexamined);
+  return std::to_string(findings) + (findings == 1 ? " finding" : " findings") +
+         (unexamined.empty() ? "" : "; not examined: " + unexamined);
+}
+
 int check(const CheckOptions& options) {
   CheckRequest request = options.request;
   request.rules = {options.rules.begin(), options.rules.end()};
   if (!options.in_process) examine_through_its_plugin(request);
   if (options.in_process) return examine_here(request) ? 0 : 1;
   const CheckReport report = check_plugin(request, program_path());
-  const std::size_t findings = report.findings();
   if (options.json) {
     std::cout << report_json(report) << "\n";
   } else {
-    std::cout << printable(report_text(report)) << "\n"
-              << (findings == 0 ? "ok: " + request.file.string()
-                                : std::to_string(findings) + (findings == 1 ? " finding" : " findings"))
-              << "\n";
+    std::cout << printable(report_text(report)) << "\n" << result_line(report, options.request.file) << "\n";
   }
-  return findings == 0 ? 0 : 1;
+  return report.passes() ? 0 : 1;
 }
 
 }  // namespace
@@ -59,8 +65,8 @@ Command plugin_check_command() {
        "inputs,\n"
        "each in a process of its own: its results, gradients, determinism, threads, memory and more. A crash, a hang "
        "or\n"
-       "an exit is a finding. docs/plugin_abi.md lists the rules. Exit status 1 if anything is found.\n"
-       "FILE is a plugin, or a file that declares a component: my_loss.py:MyLoss.",
+       "an exit is a finding. docs/plugin_abi.md lists the rules. Exit status 1 if anything is found, or a\n"
+       "component could not be examined. FILE is a plugin, or a file that declares a component: my_loss.py:MyLoss.",
        "plugin check build/release/lib/drift/plugins/libblock.so"},
       check, [](OptionList& list, CheckOptions& options) {
         list.argument("FILE", options.request.file);

@@ -47,7 +47,8 @@ Verdict Examination::try_rule(const char* name, const std::function<std::string(
     outcome.text = error.what();
     if (const auto at = outcome.text.find(callee_ + ", "); at != std::string::npos && !callee_.empty())
       outcome.text.erase(at, callee_.size() + 2);
-    if (!error.hint().empty()) outcome.text += " (" + error.hint() + ")";
+    const bool several = outcome.text.find('\n') != std::string::npos;
+    if (!error.hint().empty()) outcome.text += several ? "\n= " + error.hint() : " (" + error.hint() + ")";
   };
   try {
     outcome.text = body();

@@ -133,7 +133,8 @@ LossInput made_up_loss_input(const LossEstimator& loss, Viewed viewed, at::Scala
   if (needs.entropy) input.log_probs.entropy_FL = scored(numbers("entropy", target_FL.sizes(), 0.1, 2.5));
   if (needs.entropy && needs.reference)
     input.log_probs.reference_entropy_FL = scored(numbers("reference entropy", target_FL.sizes(), 0.1, 2.5));
-  input.advantage_B = at::tensor({0.9, -0.9, 0.25, -0.25, 0.0, 0.0}, at::kDouble).to(dtype);
+  // They do not add up to 0, not even in a group: else nothing would show that a loss counts responses twice.
+  input.advantage_B = at::tensor({0.9, -0.6, 0.25, -0.45, 0.0, 0.3}, at::kDouble).to(dtype);
   input.valid_BL = responses.valid_BL;
   input.totals = batch_totals(input.plan, kResponses, kGroupSize, /*optimizer_steps=*/2);
   input.scored_B = scored_positions(input.plan, kResponses);

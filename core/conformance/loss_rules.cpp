@@ -16,6 +16,9 @@ namespace drift {
 namespace {
 
 constexpr double kLossRounding = 1e-9, kFloatRounding = 1e-5;
+constexpr const char* kSplitHint =
+    "divide by LossInput::totals, not by what a call sees, and add nothing for responses without a view in it; else "
+    "Coupling::kResponse or kBatch";
 
 using LossPointer = std::unique_ptr<LossEstimator>;
 
@@ -53,6 +56,13 @@ std::vector<std::vector<std::int64_t>> coupled_parts(const LossInput& input, Cou
   return list;
 }
 
+void require_gradient(const LossEstimator& loss) {
+  const auto gradients = evaluate(loss, made_up_loss_input(loss, Viewed::kUsual, at::kDouble)).gradients;
+  if (std::ranges::all_of(gradients, [](const at::Tensor& gradient) { return (gradient == 0).all().item<bool>(); }))
+    throw Error("its gradient is 0 everywhere: it would train nothing",
+                "let the value depend on log_probs.current_FL, by more than a factor of 0 or a clamp");
+}
+
 /// @return how many slopes were compared
 std::size_t compare_gradient(const LossEstimator& loss, const LossInput& input) {
   const SlopeComparison comparison = compare_slopes(loss, input);
@@ -70,11 +80,12 @@ std::size_t compare_gradient(const LossEstimator& loss, const LossInput& input) 
               "with a backward of its own must give its derivative");
 }
 
-void require_near(const std::string& what, double got, double expected, double tolerance) {
+void require_near(const std::string& what, double got, double expected, double tolerance,
+                  const std::string& hint = "") {
   if (std::abs(got - expected) <= tolerance * std::max(1.0, std::abs(expected))) return;
   char text[96];
   std::snprintf(text, sizeof text, " is %.9g, not %.9g", got, expected);
-  throw Error(what + text);
+  throw Error(what + text, hint);
 }
 
 /// The parts added up must be the whole.
@@ -95,11 +106,10 @@ void check_split(const LossEstimator& loss, const LossInput& input, const std::v
         sum.gradients[g][views[v]].add_(part.gradients[g][static_cast<std::int64_t>(v)]);
     }
   }
-  require_near(how + " the loss", sum.value, whole.value, kLossRounding);
+  require_near(how + " the loss", sum.value, whole.value, kLossRounding, kSplitHint);
   for (std::size_t g = 0; g < whole.gradients.size(); ++g) {
     if (largest_difference(sum.gradients[g], whole.gradients[g]) > kLossRounding)
-      throw Error(how + " the gradient is another one",
-                  "divide by LossInput::totals, not by what a call sees; else Coupling::kResponse or kBatch");
+      throw Error(how + " the gradient is another one", kSplitHint);
   }
   for (const auto& [name, metric] : whole.metrics) {
     const auto mean = [](const std::pair<double, double>& ratio) {
@@ -168,6 +178,7 @@ void check_loss_rules(const ComponentEntry& entry, const ExaminedWith& with, Exa
     const std::string tried = each([&](const LossEstimator& loss) {
       compared += compare_gradient(loss, made_up_loss_input(loss, Viewed::kUsual, at::kDouble));
     });
+    require_gradient(*usual());
     return tried + ", " + std::to_string(compared) + " slopes";
   });
   examination.rule("split", [&] {

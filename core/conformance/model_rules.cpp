@@ -185,16 +185,8 @@ void check_model_rules(const ComponentEntry& entry, const ExaminedWith& with, Ex
     own.adapter_json = adapter_json;
     return make_examined<Model>(entry, setting.values, &own);
   };
-  const auto make_as = [&](const Setting& setting, at::ScalarType dtype, at::Device device) {
-    try {
-      return construct(setting, dtype, device);
-    } catch (const Refused& refusal) {
-      if (!setting.text.empty() || !with.model_config.empty()) throw;
-      throw RuleNotChecked(refusal.what(), "name a config.json: --model-config FILE");
-    }
-  };
   const auto make = [&](const Setting& setting, at::ScalarType dtype = at::kFloat) {
-    ModelPointer model = make_as(setting, dtype, at::kCPU);
+    ModelPointer model = construct(setting, dtype, at::kCPU);
     set_weights(*model);
     return model;
   };
@@ -204,7 +196,10 @@ void check_model_rules(const ComponentEntry& entry, const ExaminedWith& with, Ex
   const auto usual = [&](at::ScalarType dtype = at::kFloat) { return make(settings.front(), dtype); };
 
   examination.basic_rule("made", [&] {
-    return for_each_setting(settings, [&](const Setting& setting) { make_as(setting, at::kFloat, at::kCPU); });
+    const auto make_each = [&] {
+      return for_each_setting(settings, [&](const Setting& setting) { construct(setting, at::kFloat, at::kCPU); });
+    };
+    return or_not_checked(entry, make_each, &config);
   });
   // Traits, shapes, types and finite states are what the guards of core/boundary check of every model and in every
   // call.
@@ -216,7 +211,7 @@ void check_model_rules(const ComponentEntry& entry, const ExaminedWith& with, Ex
   });
   examination.rule("without memory", [&] {
     return for_each_setting(settings, [&](const Setting& setting) {
-      const ModelPointer model = make_as(setting, at::kFloat, at::kMeta);
+      const ModelPointer model = construct(setting, at::kFloat, at::kMeta);
       require_same_parameters(*model, *make(setting), "on the meta device", /*values=*/false);
     });
   });

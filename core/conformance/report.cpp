@@ -1,5 +1,6 @@
 #include <core/conformance/report.h>
 
+#include <core/base/quote.h>
 #include <core/config/nearest.h>
 #include <core/conformance/outcome_lines.h>
 #include <core/conformance/watches.h>
@@ -14,6 +15,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <sstream>
 
 namespace drift {
 namespace {
@@ -91,16 +93,6 @@ void add_outcomes(const Child& child, const std::string& component, double timeo
   if (!child.words.ended) outcomes.push_back({component, "…", Verdict::kNotChecked, "the rules after it", 0});
 }
 
-/// The lines of a message as one.
-std::string in_one_line(const std::string& text) {
-  std::string line;
-  for (const char c : text) {
-    const bool space = c == '\n' || c == ' ';
-    if (!space || (!line.empty() && line.back() != ' ')) line += space ? ' ' : c;
-  }
-  return line;
-}
-
 }  // namespace
 
 std::size_t CheckReport::findings() const {
@@ -122,6 +114,10 @@ CheckReport check_plugin(const CheckRequest& request, const std::filesystem::pat
   for (const std::string& rule : request.rules) arguments.insert(arguments.end(), {"--rule", rule});
   std::set<std::string> rules = file.words.rules;
   bool known = request.component.empty();
+  // That it can be made says nothing of what it does.
+  const auto is_tried = [&](const Outcome& outcome) {
+    return outcome.verdict != Verdict::kNotChecked && (outcome.rule != "made" || request.rules.contains("made"));
+  };
   for (const std::string& component : file.words.components) {
     if (!request.component.empty() && request.component != component) continue;
     known = true;
@@ -129,6 +125,8 @@ CheckReport check_plugin(const CheckRequest& request, const std::filesystem::pat
     of_component.insert(of_component.end(), {"--component", component});
     const Child child = run_child(of_component, request.timeout);
     add_outcomes(child, component, request.timeout, report.outcomes);
+    if (!child.words.outcomes.empty() && std::ranges::none_of(child.words.outcomes, is_tried))
+      report.unexamined.push_back(component);
     rules.insert(child.words.rules.begin(), child.words.rules.end());
   }
   if (!known && !file.words.components.empty())
@@ -160,17 +158,19 @@ void try_loading(const std::filesystem::path& file, const std::filesystem::path&
 
 std::string report_text(const CheckReport& report) {
   std::string text = report.plugin;
+  const auto first_line = [](const std::string& lines) { return lines.substr(0, lines.find('\n')); };
   for (auto first = report.outcomes.begin(); first != report.outcomes.end();) {
     const auto last = std::find_if(first, report.outcomes.end(),
                                    [&](const Outcome& outcome) { return outcome.component != first->component; });
     TextTable table;
     for (auto outcome = first; outcome != last; ++outcome) {
       table.rows.push_back({outcome->rule, std::string(verdict_name(outcome->verdict)), duration_text(outcome->seconds),
-                            in_one_line(outcome->text)});
+                            first_line(outcome->text)});
     }
-    text += (text.empty() ? "" : "\n") + (first->component.empty() ? "file" : first->component) + "\n" +
-            to_text(table, /*unicode=*/true, "  ");
-    first = last;
+    text += (text.empty() ? "" : "\n") + (first->component.empty() ? "file" : first->component) + "\n";
+    std::istringstream rows(to_text(table, /*unicode=*/true, "  "));
+    for (std::string row; std::getline(rows, row); ++first)
+      text += row + replaced(first->text.substr(first_line(first->text).size()), "\n", "\n      ") + "\n";
   }
   return text;
 }
@@ -185,7 +185,7 @@ std::string report_json(const CheckReport& report) {
                         {"text", outcome.text},
                         {"seconds", outcome.seconds}});
   }
-  return json_text(Json{{"outcomes", outcomes}, {"findings", report.findings()}});
+  return json_text(Json{{"outcomes", outcomes}, {"findings", report.findings()}, {"unexamined", report.unexamined}});
 }
 
 }  // namespace drift

@@ -27,7 +27,9 @@ struct CheckRequest {
 struct CheckReport {
   std::string plugin;  ///< a table of what the file is and registers; empty: it could not be loaded
   std::vector<Outcome> outcomes;
+  std::vector<std::string> unexamined;  ///< components of which no rule could be tried
 
+  bool passes() const { return findings() == 0 && unexamined.empty(); }
   std::size_t findings() const;
 };
 
@@ -40,7 +42,7 @@ void try_loading(const std::filesystem::path& file, const std::filesystem::path&
 
 /// One table for each component.
 std::string report_text(const CheckReport& report);
-/// {"outcomes": [{"component", "rule", "verdict", "text", "seconds"}, …], "findings": 1}
+/// {"outcomes": [{"component", "rule", "verdict", "text", "seconds"}, …], "findings": 1, "unexamined": []}
 std::string report_json(const CheckReport& report);
 
 /// What a child does: loads the file and examines the request's component or, if it names none, the declarations;

@@ -87,15 +87,22 @@ std::string for_each_setting(const std::vector<Setting>& settings, const std::fu
   return std::to_string(tried) + (tried == 1 ? " setting" : " settings");
 }
 
-std::string or_not_checked(const ComponentEntry& entry, const std::function<std::string()>& body) {
+std::string missing_for(const ComponentEntry& entry, const ParamValues& values, const ModelConfig* model_config) {
+  if (model_config != nullptr)
+    return model_config->config_json == "{}" ? "name a config.json: --model-config FILE" : "";
   const bool may_need = entry.kind == ComponentKind::kReward || entry.kind == ComponentKind::kTask ||
                         std::ranges::any_of(entry.params, &ParamSpec::is_path);
+  return may_need && values.empty() ? "give values by --set" : "";
+}
+
+std::string or_not_checked(const ComponentEntry& entry, const std::function<std::string()>& body,
+                           const ModelConfig* model_config) {
   try {
     return body();
   } catch (const Refused& refusal) {
-    const std::string what = refusal.what();
-    if (!may_need || what.starts_with("constructor: the component reads parameter")) throw;
-    throw RuleNotChecked(what, (refusal.hint().empty() ? "" : refusal.hint() + "; ") + "give values by --set");
+    const std::string what = refusal.what(), missing = missing_for(entry, {}, model_config);
+    if (missing.empty() || what.starts_with("constructor: the component reads parameter")) throw;
+    throw RuleNotChecked(what, (refusal.hint().empty() ? "" : refusal.hint() + "; ") + missing);
   }
 }
 

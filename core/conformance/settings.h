@@ -39,11 +39,15 @@ struct Refused : Error {
   using Error::Error;
 };
 
-/// body(), in which a refusal of the defaults is no finding if the component may need what the kit cannot give (a
-/// reward, a task, anything with a path), unless it reads a parameter that it does not declare. @throws RuleNotChecked
-std::string or_not_checked(const ComponentEntry& entry, const std::function<std::string()>& body);
+/// body(), in which a refusal of the defaults is no finding if the component may need what the kit lacks, unless it
+/// reads a parameter that it does not declare. @throws RuleNotChecked
+std::string or_not_checked(const ComponentEntry& entry, const std::function<std::string()>& body,
+                           const ModelConfig* model_config = nullptr);
 
-/// @throws Refused; PluginError for anything else that goes wrong
+/// What the kit may lack to make a component, and what gives it; empty: nothing.
+std::string missing_for(const ComponentEntry& entry, const ParamValues& values, const ModelConfig* model_config);
+
+/// @throws Refused; PluginError for anything else that goes wrong, which also says what may be missing
 template <class T>
 std::unique_ptr<T> make_unguarded(const ComponentEntry& entry, const ParamValues& values,
                                   const ModelConfig* model_config = nullptr) {
@@ -55,7 +59,9 @@ std::unique_ptr<T> make_unguarded(const ComponentEntry& entry, const ParamValues
   } catch (const Error& refusal) {
     throw Refused(std::string("constructor: ") + refusal.what(), refusal.hint());
   } catch (...) {
-    throw_named(maker, "constructor");
+    const Error error = describe_exception();
+    const std::string missing = missing_for(entry, values, model_config);
+    throw PluginError(maker.text + ", constructor: " + error.what(), missing.empty() ? error.hint() : missing);
   }
   auto* typed = dynamic_cast<T*>(made.get());
   if (typed == nullptr) throw Error("constructor: it made a component of another kind", "rebuild the plugin");

@@ -72,24 +72,29 @@ void expect_good(ComponentKind kind) {
 
 TEST(Conformance, Losses) {
   expect_good(ComponentKind::kLossEstimator);
-  expect_broken(ComponentKind::kLossEstimator,
-                {{"throws at an edge", "made", "with width = 0.0: constructor: width"},
-                 {"divides by an edge", "results", "with width = 0.0: evaluate: the loss is"},
-                 {"needs what it did not ask for", "results", "undefined"},
-                 {"has no finite gradient", "results", "gradient: it is not finite"},
-                 {"writes", "results", "it changed `advantage_B`"},
-                 {"fails without targets", "empty views", "evaluate: "},
-                 {"overflows", "extremes", "evaluate: the loss is inf"},
-                 {"loses a gradient", "gradient", "but finite differences give"},
-                 {"detaches", "gradient", "it calls detach(): is that meant?", "note"},
-                 {"divides by what it sees", "split", "called part by part, the loss is"},
-                 {"depends on the order", "split", "with the views in another order, the loss is"},
-                 {"counts its calls", "deterministic", "gives another loss the second time"},
-                 {"draws from rand", "random numbers", "it draws from rand()"},
-                 {"draws from LibTorch", "random numbers", "LibTorch's global generator"},
-                 {"loses digits", "float32", "float32 log-probabilities"},
-                 {"leaks memory", "leak", "its memory grows by"},
-                 {"leaks files", "leak", "it leaves files open"}});
+  expect_broken(
+      ComponentKind::kLossEstimator,
+      {{"throws at an edge", "made", "with width = 0.0: constructor: width"},
+       {"divides by an edge", "results", "with width = 0.0: evaluate: the loss is"},
+       {"needs what it did not ask for", "results", "evaluate: it reads `reference_FL`, which is undefined: "},
+       {"multiplies what does not fit", "results", "`current_FL` is [12, 8], "},
+       {"multiplies what does not fit", "results", "`advantage_B` is [6]"},
+       {"has no finite gradient", "results", "gradient: it is not finite"},
+       {"writes", "results", "it changed `advantage_B`"},
+       {"fails without targets", "empty views", "evaluate: "},
+       {"overflows", "extremes", "evaluate: the loss is inf"},
+       {"loses a gradient", "gradient", "but finite differences give"},
+       {"has a gradient of 0", "gradient", "its gradient is 0 everywhere"},
+       {"detaches", "gradient", "it calls detach(): is that meant?", "note"},
+       {"divides by what it sees", "split", "called part by part, the loss is"},
+       {"adds a constant for every response", "split", "called part by part, the loss is"},
+       {"depends on the order", "split", "with the views in another order, the loss is"},
+       {"counts its calls", "deterministic", "gives another loss the second time"},
+       {"draws from rand", "random numbers", "it draws from rand()"},
+       {"draws from LibTorch", "random numbers", "LibTorch's global generator"},
+       {"loses digits", "float32", "float32 log-probabilities"},
+       {"leaks memory", "leak", "its memory grows by"},
+       {"leaks files", "leak", "it leaves files open"}});
 }
 
 TEST(Conformance, MaskingStrategies) {
@@ -121,29 +126,31 @@ TEST(Conformance, Rollouts) {
 
 TEST(Conformance, Models) {
   expect_good(ComponentKind::kModel);
-  expect_broken(ComponentKind::kModel,
-                {{"sorts the rows", "results", "rows_N gives other states"},
-                 {"is too large for meta", "without memory", "constructor: "},
-                 {"counts its calls", "deterministic", "other states the second time"},
-                 {"mixes the rows", "batch", "a row gives other states alone than in a batch"},
-                 {"attends to padding", "padding", "padding on the left changes the states"},
-                 {"leaves a parameter unused", "reached", "no gradient reaches parameter `unused`"},
-                 {"loses a gradient", "gradient", "that by parameter `embedding` is"},
-                 {"recomputes something else", "recompute", "changes the gradient of parameter `embedding`"},
-                 {"is coarse in bfloat16", "bfloat16", "bfloat16 and float32 give different states"},
-                 {"forgets its cache", "cache", "a window of unchanged tokens gives other states"},
-                 {"trains the weights beside the adapters", "adapters", "`embedding` still requires gradients"},
-                 {"adapts other modules", "adapters", "gives adapters to other modules"},
-                 {"makes a wide adapter", "adapters", "`mix.lora_B.weight` is [8, 3], not [8, 2]"},
-                 {"forgets to name its adapters", "adapters", "parameters() lacks `mix.lora_A.weight`"},
-                 {"forgets alpha", "adapters", "are not those of the weights W + lora_alpha / r B A"},
-                 {"always adapts", "adapters", "a row for which adapted_B is false does not see the weights alone"},
-                 {"leaves nothing out", "adapters", "the states do not depend on dropout_key_B"},
-                 {"draws its dropout", "adapters", "the same dropout keys leave out other inputs"},
-                 {"shares its scratch", "threads", "several threads give other states"},
-                 {"draws from rand", "random numbers", "it draws from rand()"},
-                 {"draws from LibTorch", "random numbers", "LibTorch's global generator"},
-                 {"leaks memory", "leak", "its memory grows by"}});
+  expect_broken(
+      ComponentKind::kModel,
+      {{"needs a width", "made", "constructor: key 'width' not found (name a config.json: --model-config FILE)"},
+       {"sorts the rows", "results", "rows_N gives other states"},
+       {"is too large for meta", "without memory", "constructor: "},
+       {"counts its calls", "deterministic", "other states the second time"},
+       {"mixes the rows", "batch", "a row gives other states alone than in a batch"},
+       {"attends to padding", "padding", "padding on the left changes the states"},
+       {"leaves a parameter unused", "reached", "no gradient reaches parameter `unused`"},
+       {"loses a gradient", "gradient", "that by parameter `embedding` is"},
+       {"recomputes something else", "recompute", "changes the gradient of parameter `embedding`"},
+       {"is coarse in bfloat16", "bfloat16", "bfloat16 and float32 give different states"},
+       {"forgets its cache", "cache", "a window of unchanged tokens gives other states"},
+       {"trains the weights beside the adapters", "adapters", "`embedding` still requires gradients"},
+       {"adapts other modules", "adapters", "gives adapters to other modules"},
+       {"makes a wide adapter", "adapters", "`mix.lora_B.weight` is [8, 3], not [8, 2]"},
+       {"forgets to name its adapters", "adapters", "parameters() lacks `mix.lora_A.weight`"},
+       {"forgets alpha", "adapters", "are not those of the weights W + lora_alpha / r B A"},
+       {"always adapts", "adapters", "a row for which adapted_B is false does not see the weights alone"},
+       {"leaves nothing out", "adapters", "the states do not depend on dropout_key_B"},
+       {"draws its dropout", "adapters", "the same dropout keys leave out other inputs"},
+       {"shares its scratch", "threads", "several threads give other states"},
+       {"draws from rand", "random numbers", "it draws from rand()"},
+       {"draws from LibTorch", "random numbers", "LibTorch's global generator"},
+       {"leaks memory", "leak", "its memory grows by"}});
 }
 
 TEST(Conformance, AModelMayRefuseDropoutInItsAdapters) {
@@ -157,6 +164,7 @@ TEST(Conformance, Rewards) {
   expect_good(ComponentKind::kReward);
   expect_broken(ComponentKind::kReward,
                 {{"needs a machine", "made", "there is no such machine", "not checked"},
+                 {"needs a file", "made", "constructor: bad file (give values by --set)"},
                  {"reads no reference", "results", "it can read none of the made-up references", "not checked"},
                  {"fails on an empty text", "results", "score: "},
                  {"gives too much", "results", "the value is 2.000000"},

@@ -67,6 +67,21 @@ TEST(PluginCheck, ARegistrationThatEndsTheProcess) {
   EXPECT_THAT(result.output, AllOf(HasSubstr("loads"), HasSubstr("it ended the program by SIGSEGV")));
 }
 
+// The rules of a model are `not checked` without a config.json, and those of a reward without a reference that it
+// reads.
+TEST(PluginCheck, WhatCouldNotBeExaminedDoesNotPass) {
+  const std::string llada = "plugin check " + (test::build_dir() / "lib/drift/plugins/libllada.so").string();
+  const auto model = drift(llada);
+  EXPECT_EQ(model.status, 1);
+  EXPECT_THAT(model.output,
+              AllOf(HasSubstr("--model-config FILE"), HasSubstr("\n0 findings; not examined: model/llada\n")));
+  EXPECT_EQ(nlohmann::json::parse(drift(llada + " --json").output)["unexamined"][0], "model/llada");
+  const auto reward =
+      drift("plugin check " + test_plugin("rule_breakers").string() + " --component 'reward/reads no reference'");
+  EXPECT_EQ(reward.status, 1);
+  EXPECT_THAT(reward.output, HasSubstr("\n0 findings; not examined: reward/reads no reference\n"));
+}
+
 TEST(PluginCheck, Json) {
   const auto result = check_fault("exit", "--json");
   const auto json = nlohmann::json::parse(result.output);

@@ -102,5 +102,12 @@ TEST_F(PurePlugins, AForgottenGradientIsAFinding) {
   EXPECT_THAT(result.output, HasSubstr("its gradient by the current value")) << result.error;
 }
 
+TEST_F(PurePlugins, AnArrayThatWasNotAskedForIsNamed) {
+  const auto result = drift("plugin check " + file("pure_faults").string() + " --component loss/reads_reference");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.output, HasSubstr("SIGSEGV at a null pointer: a loss in C has `old_FL`, `reference_FL` and "
+                                       "`entropy_FL` only if its needs() asks"));
+}
+
 }  // namespace
 }  // namespace drift

@@ -161,7 +161,21 @@ TEST_F(PythonCli, TheExamplesKeepTheRules) {
     const auto checked = with_python("plugin check " + file + (name == "carry_sums" ? " --rule 'held out'" : ""));
     EXPECT_EQ(checked.status, 0) << checked.output << checked.error;
     EXPECT_THAT(checked.output, testing::Not(HasSubstr("see `"))) << "a basic rule could not be tried";
+    EXPECT_THAT(checked.output, HasSubstr("\nok: " + file + "\n"));
   }
+}
+
+TEST_F(PythonCli, ATracebackOfACheckHasItsLines) {
+  test::write_file(path() / "bad.py", R"(import drift
+class R(drift.Reward):
+    """Divides."""
+    def score(self, request):
+        return drift.Verdict(1 / 0, False)
+)");
+  const auto checked = with_python("plugin check bad.py");
+  EXPECT_EQ(checked.status, 1);
+  EXPECT_THAT(checked.output, AllOf(HasSubstr("bad.py:5: ZeroDivisionError: division by zero\n      Traceback"),
+                                    HasSubstr("\n        File \""), HasSubstr("\n1 finding\n")));
 }
 
 // Two steps of each run.toml.

@@ -41,6 +41,14 @@ static DriftStatus forgets_gradient(const DriftHost* host, const void* self, con
   return DRIFT_OK;
 }
 
+// It needs what it does not ask for.
+static DriftStatus reads_reference(const DriftHost* host, const void* self, const DriftLossInput* in,
+                                   DriftLossResult* result) {
+  (void)host, (void)self;
+  result->value = in->reference_FL[0];
+  return DRIFT_OK;
+}
+
 // Everything that a loss is lent, used: each part of the sum would be wrong if an array were.
 static DriftStatus uses_everything(const DriftHost* host, const void* self, const DriftLossInput* in,
                                    DriftLossResult* result) {
@@ -188,6 +196,7 @@ DRIFT_PURE_PLUGIN("pure_faults", "1.0.0", "Apache-2.0") {
   add_loss(registry, "fails_with_reason", fails_with_reason, NULL);
   add_loss(registry, "fails_without_reason", fails_without_reason, NULL);
   add_loss(registry, "forgets_gradient", forgets_gradient, NULL);
+  add_loss(registry, "reads_reference", reads_reference, NULL);
   add_loss(registry, "uses_everything", uses_everything, needs_everything);
   add_masking(registry, "outside", outside);
   add_masking(registry, "without_size", without_size);

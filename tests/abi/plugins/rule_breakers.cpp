@@ -48,6 +48,13 @@ class BreakingLoss final : public LossEstimator, Breaker {
     misbehave();
     const auto& current_FL = in.log_probs.current_FL;
     if (is("needs what it did not ask for")) return in.token_mean(current_FL - in.log_probs.reference_FL);
+    if (is("multiplies what does not fit")) return in.token_mean(current_FL * in.advantage_B);
+    if (is("has a gradient of 0")) return in.token_mean(0 * current_FL);
+    if (is("adds a constant for every response")) {
+      Loss loss = in.token_mean(-in.token_advantage() * current_FL);
+      loss.value = loss.value + in.advantage_B.sum();
+      return loss;
+    }
     if (is("overflows")) return in.token_mean(-in.token_advantage() * (current_FL - in.log_probs.old_FL).exp());
     if (is("has no finite gradient")) return in.token_mean((current_FL - current_FL).sqrt());
     if (is("fails without targets")) in.plan.target_FL.nonzero().select(0, 0);
@@ -148,6 +155,7 @@ class BreakingReward final : public Reward, Breaker {
  public:
   explicit BreakingReward(const std::string& what) : Breaker(what) {
     if (is("needs a machine")) throw Error("there is no such machine", "buy one");
+    if (is("needs a file")) throw std::runtime_error("bad file");
   }
   void score(const RewardRequest& request, RewardResult& result) const override {
     misbehave();
@@ -208,10 +216,27 @@ void add(Registry& registry, const ParamSpecs& specs, const std::vector<const ch
 
 DRIFT_PLUGIN("rule_breakers", "1.0.0", "Apache-2.0") {
   add<BreakingLoss>(registry, {{"width", 1.0, "of nothing", at_least(0)}},
-                    {"good", "throws at an edge", "divides by an edge", "needs what it did not ask for",
-                     "has no finite gradient", "writes", "fails without targets", "overflows", "loses a gradient",
-                     "detaches", "divides by what it sees", "depends on the order", "counts its calls",
-                     "draws from rand", "draws from LibTorch", "loses digits", "leaks memory", "leaks files"});
+                    {"good",
+                     "throws at an edge",
+                     "divides by an edge",
+                     "needs what it did not ask for",
+                     "multiplies what does not fit",
+                     "has a gradient of 0",
+                     "adds a constant for every response",
+                     "has no finite gradient",
+                     "writes",
+                     "fails without targets",
+                     "overflows",
+                     "loses a gradient",
+                     "detaches",
+                     "divides by what it sees",
+                     "depends on the order",
+                     "counts its calls",
+                     "draws from rand",
+                     "draws from LibTorch",
+                     "loses digits",
+                     "leaks memory",
+                     "leaks files"});
   add<BreakingMasking>(registry, {},
                        {"good", "gives no forwards", "divides by the length", "counts its calls", "draws from rand",
                         "draws from LibTorch", "leaks memory"});
@@ -221,6 +246,7 @@ DRIFT_PLUGIN("rule_breakers", "1.0.0", "Apache-2.0") {
                         "reads float32", "throws when cancelled", "estimates too much", "leaks memory"});
   add<BreakingModel>(registry, {},
                      {"good",
+                      "needs a width",
                       "sorts the rows",
                       "is too large for meta",
                       "counts its calls",
@@ -245,9 +271,9 @@ DRIFT_PLUGIN("rule_breakers", "1.0.0", "Apache-2.0") {
                       "draws from LibTorch",
                       "leaks memory"});
   add<BreakingReward>(registry, {},
-                      {"good", "needs a machine", "reads no reference", "fails on an empty text", "gives too much",
-                       "writes two lines", "copies the response", "counts its calls", "shares its scratch",
-                       "draws from rand", "draws from LibTorch", "leaks memory"});
+                      {"good", "needs a machine", "needs a file", "reads no reference", "fails on an empty text",
+                       "gives too much", "writes two lines", "copies the response", "counts its calls",
+                       "shares its scratch", "draws from rand", "draws from LibTorch", "leaks memory"});
   add<BreakingTask>(registry, {},
                     {"good", "names no item", "trains on held-out items", "repeats an id", "counts its calls",
                      "keeps others", "shares its scratch", "draws from rand", "draws from LibTorch", "leaks memory"});

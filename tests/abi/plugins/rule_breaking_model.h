@@ -61,6 +61,7 @@ class BreakingModel final : public Model, public CachedForward, public Adapters,
     traits_.mask_id = 1;
     traits_.pad_id = traits_.end_id = 0;
     traits_.forbidden_output_ids = {{1, 2}};
+    if (is("needs a width") && config.config_json == "{}") throw std::out_of_range("key 'width' not found");
     if (is("is too large for meta") && config.device.is_meta()) throw std::bad_alloc();
     const auto options = at::TensorOptions(config.dtype).device(config.device);
     const bool adapts = !config.adapter_json.empty();
