@@ -83,9 +83,38 @@ TEST(MathReward, AReferenceWithoutAnAnswerIsAnError) {
   expect_error(R"({"ground_truth_answer": ""})", "is empty");
   expect_error(R"({"answer": "worked out\n#### "})", "is empty");
   expect_error(R"({"question": "?"})", "neither `ground_truth_answer` nor `answer`");
-  expect_error(R"({"answer": ["18"]})", "neither text nor a number");
+  expect_error(R"({"answer": true})", "neither text nor a number");
+  expect_error(R"({"answer": []})", "is an empty list");
   RewardResult result;
   EXPECT_THROW(test::create<Reward>("math", "math")->score({"\\boxed{5}", nullptr}, result), Error);
+}
+
+TEST(MathReward, AListOfTruthsIsNotAnInterval) {
+  for (const char* one : {R"(["18"])", R"({"answer": ["18"]})", R"({"answer": [18]})", R"(["9 * 2\n#### 18"])"}) {
+    expect(score("\\boxed{18}", one), RewardStatus::kOk, "equals 18");
+  }
+  expect(score("\\boxed{[3,4]}", "[3, 4]"), RewardStatus::kOk, "equals [3, 4]");
+  for (const char* several : {R"(["3","4"])", R"({"answer": ["3", "4"]})", R"({"ground_truth_answer": [3, 4]})"}) {
+    expect_error(several, "is a list of 2 answers");
+    const auto status = [&](const char* answer, const char* truths) {
+      return score("\\boxed{" + std::string(answer) + "}", several, {{"truths", truths}}).status;
+    };
+    EXPECT_EQ(status("4, 3", "all"), RewardStatus::kOk);
+    EXPECT_EQ(status("4", "all"), RewardStatus::kWrong);
+    EXPECT_EQ(status("4", "any"), RewardStatus::kOk);
+    EXPECT_EQ(status("4, 3", "any"), RewardStatus::kWrong);
+    EXPECT_EQ(status("[3,4]", "all"), RewardStatus::kWrong);
+    EXPECT_EQ(status("[3,4]", "any"), RewardStatus::kWrong);
+  }
+}
+
+// How the data are checked: an empty response is judged for every item.
+TEST(MathReward, AnEmptyResponseShowsATruthThatCannotBeRead) {
+  expect(score("", "\\frac{1}{"), RewardStatus::kParseError, "cannot be read as mathematics: \\frac{1}{");
+  expect(score("", "assert add(1, 2) == 3"), RewardStatus::kParseError, "assert add(1, 2) == 3");
+  expect(score("", "\\frac{1}{2}"), RewardStatus::kNoAnswer, "no \\boxed");
+  expect(score("", "\\text{Evelyn}"), RewardStatus::kNoAnswer, "no \\boxed");
+  expect(score("", "\\frac{1}{", {{"legacy", "rldf_release"}}), RewardStatus::kNoAnswer, "no closed");
 }
 
 TEST(MathReward, BracesDoNotMakeATruthARecord) {
@@ -123,6 +152,7 @@ TEST(MathReward, ParametersChooseTheAnswer) {
   expect(score("\\boxed{5} \\boxed{6", "5", {{"unclosed", "lenient"}}), RewardStatus::kOk, "\\boxed{5} equals 5");
   expect(score("<answer>5</answer>", "5", {{"extraction", "tags"}}), RewardStatus::kOk, "5 equals 5");
   expect(score(" 5\n", "5", {{"extraction", "raw"}}), RewardStatus::kOk, "5 equals 5");
+  expect(score("so\n#### 116\n", "116", {{"extraction", "hash"}}), RewardStatus::kOk, "116 equals 116");
 }
 
 TEST(MathReward, LegacyJudgesAsTheOriginal) {

@@ -24,6 +24,7 @@ namespace math_answers {
 enum class Where {
   kBox,           ///< the last \boxed{…} or \fbox{…}
   kTags,          ///< the last <answer>…</answer>: the box in it, or all of it if it has none
+  kHash,          ///< the line behind the last ####: the box in it, or all of it if it has none
   kWholeResponse  ///< nothing stands around it
 };
 
@@ -54,11 +55,16 @@ struct Verdict {
 };
 
 /// Judge the answer that `response` gives. Both are written in LaTeX or plainly, in UTF-8. It is not symmetric: the
-/// truth decides what kind of answer is wanted (an inequality may be answered by an interval, not the reverse).
+/// truth decides what kind of answer is wanted (an inequality may be answered by an interval, not the reverse). An
+/// empty response is kUnreadable instead of kNoAnswer where the truth cannot be read: so a truth is checked.
 ///
 /// Nothing is thrown, whatever the bytes. The same texts have the same verdict: it depends on no clock. Any number of
 /// threads may call it; what FLINT keeps for a thread goes when the thread ends.
 Verdict judge(std::string_view response, std::string_view truth, const Options& options = {});
+
+/// `text` with its signs in ASCII, without those that cannot be seen: − as -, × as *, １２ as 12, （ as (. Those
+/// without a sign of the same meaning there stay, and so do bytes that are no UTF-8.
+std::string in_ascii(std::string_view text);
 
 /// The verdict of rldf_release, the released program of the RLDF paper, with its mistakes: what it boxes, how it
 /// compares texts. Never kUnreadable.

@@ -93,6 +93,9 @@ bool Comparer::values(Place truth, Place prediction) {
   const int sign = infinity_sign(tree_, truth);
   if (sign != 0 || infinity_sign(tree_, prediction) != 0) return sign == infinity_sign(tree_, prediction);
   if (matrix(tree_, truth) || matrix(tree_, prediction)) return matrices(truth, prediction);
+  if (tree_.kind(truth) == Kind::kResidue || tree_.kind(prediction) == Kind::kResidue) {
+    return residues(truth, prediction);
+  }
   if (is_percentage(tree_, truth) || is_percentage(tree_, prediction)) {
     return percentages(truth, prediction);
   }
@@ -253,6 +256,19 @@ bool Comparer::numerals(Place truth, Place prediction) const {
   if (!wanted || !given) return false;
   if (!wanted->base.empty() && !given->base.empty() && wanted->base != given->base) return false;
   return wanted->digits == given->digits;
+}
+
+// The same number up to multiples of the modulus, which may be left out on one side: then it is the same number.
+bool Comparer::residues(Place truth, Place prediction) {
+  const auto is_residue = [&](Place at) { return tree_.kind(at) == Kind::kResidue; };
+  if (!is_residue(truth)) return scalars(truth, tree_.left(prediction));
+  if (!is_residue(prediction)) return scalars(tree_.left(truth), prediction);
+  const Place modulus = tree_.right(truth);
+  if (!scalars(modulus, tree_.right(prediction))) return false;
+  const Place minus = tree_.add(Kind::kNegate, tree_.share(tree_.left(prediction)));
+  const Place difference = tree_.add(Kind::kSum, tree_.share(tree_.left(truth)), minus);
+  const Place multiple = tree_.add(Kind::kQuotient, difference, tree_.share(modulus));
+  return scalars(multiple, tree_.add(Kind::kFloor, tree_.share(multiple)));
 }
 
 // Of two products that are both written as digits of one base.

@@ -89,6 +89,7 @@ class Comparer {
   bool matrices(Place truth, Place prediction);
   bool times(Place truth, Place prediction);
   bool numerals(Place truth, Place prediction) const;
+  bool residues(Place truth, Place prediction);
   bool same_digits(Place truth, Place prediction) const;
 
   // relations.cpp

@@ -210,8 +210,12 @@ class Judgement {
 
 Comparison compare_answers(std::string_view truth, std::string_view prediction, const Options& options) {
   if (auto plain = compare_plain(truth, prediction, options)) return *plain;
+  if (auto plain = in_ascii(truth); plain != truth) return compare_answers(plain, prediction, options);
+  if (auto plain = in_ascii(prediction); plain != prediction) return compare_answers(truth, plain, options);
   if (is_doubled(truth)) return compare_answers(undoubled(truth), prediction, options);
   if (is_doubled(prediction)) return compare_answers(truth, undoubled(prediction), options);
+  if (auto plain = undecorated(truth); plain != truth) return compare_answers(plain, prediction, options);
+  if (auto plain = undecorated(prediction); plain != prediction) return compare_answers(truth, plain, options);
   if (const Choice wanted = choice(truth); !wanted.letter.empty()) {
     const Comparison by_letter = compare_answers(wanted.letter, prediction, options);
     const bool has_letter = !choice(prediction).letter.empty() || wanted.content == wanted.letter;

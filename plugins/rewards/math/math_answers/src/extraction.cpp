@@ -139,15 +139,27 @@ Extracted extract_box(std::string_view response, const Options& options) {
   return finish(std::move(answer), "the box is empty");
 }
 
+/// The box in a part of a response; all of it where there is none.
+Extracted box_or_all(std::string_view part, const Options& options, const char* empty_fault) {
+  return find_boxes(part).empty() ? finish(std::string(part), empty_fault) : extract_box(part, options);
+}
+
 Extracted extract_tags(std::string_view response, const Options& options) {
   const auto open = boost::algorithm::ifind_last(response, "<answer>", std::locale::classic());
   if (open.empty()) return no_answer("the response has no <answer>");
   const std::string_view block(open.end(), response.end());
   const auto close = boost::algorithm::ifind_first(block, "</answer>", std::locale::classic());
   if (close.empty()) return no_answer("the last <answer> is not closed");
-  const std::string_view content(block.begin(), close.begin());
-  if (!find_boxes(content).empty()) return extract_box(content, options);
-  return finish(std::string(content), "the <answer> block is empty");
+  return box_or_all(std::string_view(block.begin(), close.begin()), options, "the <answer> block is empty");
+}
+
+Extracted extract_hash(std::string_view response, const Options& options) {
+  constexpr std::string_view mark = "####";
+  const std::size_t last = response.rfind(mark);
+  if (last == npos) return no_answer("the response has no ####");
+  const std::string_view behind = response.substr(last + mark.size());
+  const std::size_t begin = std::min(behind.find_first_not_of(kWhiteSpace), behind.size());
+  return box_or_all(behind.substr(begin, behind.find('\n', begin) - begin), options, "nothing follows the last ####");
 }
 
 }  // namespace
@@ -156,6 +168,7 @@ Extracted extract(std::string_view response, const Options& options) {
   switch (options.where) {
     case Where::kBox: return extract_box(response, options);
     case Where::kTags: return extract_tags(response, options);
+    case Where::kHash: return extract_hash(response, options);
     case Where::kWholeResponse: break;
   }
   return finish(std::string(response), "the response is empty");

@@ -37,6 +37,9 @@ std::string boxed(std::string_view answer) { return "\\boxed{" + shown(answer) +
 
 Verdict judge(std::string_view response, std::string_view truth, const Options& options) {
   Extracted extracted = extract(response, options);
+  if (response.empty() && !compare_answers(truth, truth).truth_parsed) {
+    return {Status::kUnreadable, "the truth cannot be read as mathematics: " + shown(truth)};
+  }
   if (!extracted.fault.empty()) return {extracted.status, std::move(extracted.fault)};
   Comparison comparison = compare_answers(truth, extracted.answer, options);
   if (comparison.equal) {

@@ -305,6 +305,7 @@ class Lexer {
     if (const std::uint8_t half = meridiem(word); half != 0 && word.size() > 1) return push({Sign::kMeridiem, half});
     if (const auto known = plain_word(word); known && last_sign() != Sign::kNumber) return push(*known);
     if (word == "degrees" || word == "degree") return push({Sign::kDegrees});
+    if (word == "mod" || word == "modulo") return push({Sign::kModulo});
     if (word == "percent" || word == "per cent" || word == "pct" || word == "\\%" || word == "%") {
       return push({Sign::kPercent});
     }

@@ -161,9 +161,19 @@ Place Parser::left_side() {
 Place Parser::operand() {
   plus_minus_ = 0;
   opposite_ = false;
-  const Place value = set_expression();
+  const Place value = residue(set_expression());
   if (plus_minus_ == 0) return value;
   return tree_.add(Kind::kList, spread(value, 0));
+}
+
+// 3 \pmod{7}, 3 mod 7, 3 (mod 7)
+Place Parser::residue(Place value) {
+  const bool bracketed = sign() == Sign::kOpenRound;
+  if (sign_at(at_ + bracketed) != Sign::kModulo) return value;
+  at_ += bracketed + 1;
+  const Place modulus = power();
+  if (bracketed) expect(Sign::kCloseRound);
+  return tree_.add(Kind::kResidue, value, modulus);
 }
 
 Place Parser::set_expression() {

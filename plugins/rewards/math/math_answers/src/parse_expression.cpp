@@ -18,6 +18,8 @@ class Nesting {
   int& depth_;
 };
 
+bool is_mark(Kind kind) { return kind == Kind::kPercent || kind == Kind::kDegrees; }
+
 }  // namespace
 
 // What stands above \over or \choose, and what below, reaches to the ends of the group.
@@ -70,12 +72,12 @@ bool Parser::starts_factor() const {
   switch (sign()) {
     case Sign::kNumber:
     case Sign::kBar: return bars_ == 0;
+    case Sign::kOpenRound: return sign_at(at_ + 1) != Sign::kModulo;
     case Sign::kLetter:
     case Sign::kSymbol:
     case Sign::kText:
     case Sign::kPi:
     case Sign::kInfinity:
-    case Sign::kOpenRound:
     case Sign::kOpenSquare:
     case Sign::kOpenBrace:
     case Sign::kOpenBar:
@@ -99,7 +101,8 @@ Place Parser::product(bool stop_at_function) {
     if (next == Sign::kTimes || next == Sign::kSlash || next == Sign::kColon) {
       if (stop_at_function && sign_at(at_ + 1) == Sign::kFunction) return left;
       ++at_;
-      left = tree_.add(next == Sign::kTimes ? Kind::kProduct : Kind::kQuotient, left, factor());
+      const Place right = factor();
+      left = next == Sign::kTimes ? tree_.add(Kind::kProduct, left, right) : fraction(left, right);
     } else if (!starts_factor() || (stop_at_function && next == Sign::kFunction)) {
       return left;
     } else {
@@ -120,27 +123,37 @@ Place Parser::factor() {
   return whole && at_ == begin + 1 ? mixed_number(value) : value;
 }
 
-// 3\frac{1}{2} and 3 1/2 are sums; 3\frac{\pi}{2} is a product. A percent sign behind belongs to the whole.
+// A percent or degree sign behind a fraction of two numbers belongs to all of it: 1/2\% is one half of a percent.
+Place Parser::fraction(Place above, Place below) {
+  const auto is_number = [&](Place at) {
+    return tree_.kind(tree_.kind(at) == Kind::kNegate ? tree_.left(at) : at) == Kind::kNumber;
+  };
+  const Kind mark = tree_.kind(below);
+  if (is_mark(mark) && is_number(above) && is_number(tree_.left(below))) {
+    return tree_.add(mark, tree_.add(Kind::kQuotient, above, tree_.left(below)));
+  }
+  return tree_.add(Kind::kQuotient, above, below);
+}
+
+// 3\frac{1}{2} and 3 1/2 are sums; 3\frac{\pi}{2} is a product. A percent or degree sign behind belongs to the whole.
 Place Parser::mixed_number(Place whole) {
+  const bool slash = sign() == Sign::kNumber && all_digits(here().text) && sign_at(at_ + 1) == Sign::kSlash &&
+                     sign_at(at_ + 2) == Sign::kNumber;
+  if (sign() != Sign::kFraction && !slash) return whole;
+  Place part = power();
+  if (slash) {
+    expect(Sign::kSlash);
+    part = fraction(part, power());
+  }
   const auto is_simple = [&](Place at) { return tree_.kind(at) == Kind::kNumber && all_digits(tree_[at].text); };
-  if (sign() == Sign::kFraction) {
-    const Place part = power();
-    const bool marked = tree_.kind(part) == Kind::kPercent || tree_.kind(part) == Kind::kDegrees;
-    const Place fraction = marked ? tree_.left(part) : part;
-    if (tree_.kind(fraction) != Kind::kQuotient || !is_simple(tree_.left(fraction)) ||
-        !is_simple(tree_.right(fraction))) {
-      return tree_.add(Kind::kProduct, whole, part);
-    }
-    const Place mixed = tree_.add(Kind::kSum, whole, fraction);
+  const bool marked = is_mark(tree_.kind(part));
+  const Place quotient = marked ? tree_.left(part) : part;
+  if (tree_.kind(quotient) == Kind::kQuotient && is_simple(tree_.left(quotient)) && is_simple(tree_.right(quotient))) {
+    const Place mixed = tree_.add(Kind::kSum, whole, quotient);
     return marked ? tree_.add(tree_.kind(part), mixed) : mixed;
   }
-  const bool mixed = sign() == Sign::kNumber && all_digits(here().text) && sign_at(at_ + 1) == Sign::kSlash &&
-                     sign_at(at_ + 2) == Sign::kNumber && all_digits(tokens_[at_ + 2].text);
-  if (!mixed) return whole;
-  const Place above = tree_.add(Kind::kNumber, 0, here().text);
-  const Place below = tree_.add(Kind::kNumber, 0, tokens_[at_ + 2].text);
-  at_ += 3;
-  return tree_.add(Kind::kSum, whole, tree_.add(Kind::kQuotient, above, below));
+  if (slash) throw Unreadable{"two numbers side by side"};
+  return tree_.add(Kind::kProduct, whole, part);
 }
 
 Place Parser::power() {

@@ -39,6 +39,7 @@ class Parser {
   Place time();
   Place left_side();
   Place operand();
+  Place residue(Place value);
   Place set_expression();
   void relate(std::vector<Place>& operands);
   Place joined(std::vector<Place> items, bool by_and, bool by_or);
@@ -52,6 +53,7 @@ class Parser {
   Place product(bool stop_at_function);
   bool starts_factor() const;
   Place factor();
+  Place fraction(Place above, Place below);
   Place mixed_number(Place whole);
   Place power();
   Place postfix(Place base);

@@ -35,6 +35,9 @@ bool is_doubled(std::string_view text);
 /// `text` with each two backslashes as one.
 std::string undoubled(std::string_view text);
 
+/// `text` without what only changes its look: \textcolor{red}, \hspace{2mm}.
+std::string undecorated(std::string_view text);
+
 /// An answer that names one of the choices given, and repeats what it says: \textbf{(B)}\ 12.
 struct Choice {
   std::string_view letter;  ///< empty if it is no such answer

@@ -45,6 +45,7 @@ enum class Sign : std::uint8_t {
   kFactorial,
   kPrime,
   kPercent,
+  kModulo,
   kCircle,    ///< \circ, stands in an exponent
   kDegrees,   ///< the word, or the sign
   kRelation,  ///< detail: Relation

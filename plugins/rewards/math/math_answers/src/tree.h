@@ -29,6 +29,7 @@ enum class Kind : std::uint8_t {
   kCeiling,
   kDegrees,
   kPercent,
+  kResidue,    ///< a number and its modulus
   kPlusMinus,  ///< one or two children; detail: 1 for \mp; only while an answer is read
   kFunction,   ///< detail: Function; children: its arguments, for kLog behind them the base, if it has one
   kCall,       ///< text: the name of a function that nothing is known about

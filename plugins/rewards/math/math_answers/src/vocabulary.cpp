@@ -41,6 +41,7 @@ constexpr Group kCommands[] = {
     {Sign::kTextCommand, 1, "bm boldsymbol emph mathbf mathcal mathit mathnormal textbf textit underline"},
     {Sign::kBlackboard, 0, "mathbb"},
     {Sign::kPhantom, 0, "hphantom phantom vphantom"},
+    {Sign::kModulo, 0, "bmod mod pmod"},
     {Sign::kPi, 0, "pi"},
     {Sign::kInfinity, 0, "infty"},
     {Sign::kEmptySet, 0, "emptyset varnothing"},
@@ -60,6 +61,7 @@ constexpr Group kCommands[] = {
     {Sign::kRoot, 0, "sqrt"},
     {Sign::kFunction, 0, kFunctionWords},
     {Sign::kFunction, 0, "ctg=cot det lg=log tg=tan"},
+    {Sign::kRelation, detail(Relation::kEqual), "equiv"},
     {Sign::kRelation, detail(Relation::kApproximately), "approx"},
     {Sign::kRelation, detail(Relation::kMember), "in"},
     {Sign::kRelation, detail(Relation::kNotEqual), "ne neq"},
@@ -102,15 +104,14 @@ constexpr Group kWords[] = {
     {Sign::kDegrees, 0, "deg degree degrees"},
     {Sign::kPercent, 0, "pct percent percentage"},
     {Sign::kNotANumber, 0, "nan NaN NAN Nan"},
+    {Sign::kModulo, 0, "mod modulo"},
     {Sign::kAnd, 0, "and"},
     {Sign::kOr, 0, "or"},
 };
 
-// Those that cannot be seen are written as bytes: spaces, and a byte order mark.
+// What is not written as a sign of ASCII before it is read (signs.cpp).
 constexpr Group kUnicode[] = {
-    {Sign::kSpace, 0,
-     "\xC2\xA0 \xE2\x80\x82 \xE2\x80\x83 \xE2\x80\x85 \xE2\x80\x89 \xE2\x80\x8A \xE2\x80\xAF \xE3\x80\x80 …"},
-    {Sign::kSkipped, 0, "\xE2\x80\x8B \xE2\x81\xA0 \xE2\x81\xA1 \xE2\x81\xA2 \xEF\xBB\xBF"},
+    {Sign::kSpace, 0, "…"},
     {Sign::kCurrency, 0, "¢=cent £=pound ¥=yen ₩=won €=euro ₹=rupee ₽=ruble"},
     {Sign::kSymbol, 0,
      "Δ=Delta Θ=Theta Ω=Omega α=alpha β=beta γ=gamma δ=delta ε=epsilon ζ=zeta η=eta θ=theta ι=iota κ=kappa λ=lambda "
@@ -120,17 +121,11 @@ constexpr Group kUnicode[] = {
     {Sign::kReals, 0, "ℝ"},
     {Sign::kEmptySet, 0, "∅ Ø"},
     {Sign::kDegrees, 0, "° º"},
-    {Sign::kPlus, 0, "＋"},
-    {Sign::kMinus, 0, "− ‐ ‑ – ﹣ －"},
     {Sign::kPlusMinus, 0, "±"},
     {Sign::kMinusPlus, 0, "∓"},
-    {Sign::kTimes, 0, "× · ∗ ∙ ⋅ ✕"},
-    {Sign::kSlash, 0, "÷ ⁄ ∕ ／"},
-    {Sign::kColon, 0, "："},
-    {Sign::kPercent, 0, "％"},
     {Sign::kPrime, 0, "’ ′"},
     {Sign::kRoot, 1, "√"},
-    {Sign::kRelation, detail(Relation::kEqual), "＝"},
+    {Sign::kRelation, detail(Relation::kEqual), "≡"},
     {Sign::kRelation, detail(Relation::kApproximately), "≈"},
     {Sign::kRelation, detail(Relation::kNotEqual), "≠"},
     {Sign::kRelation, detail(Relation::kLessEqual), "≤ ⩽"},
@@ -140,11 +135,6 @@ constexpr Group kUnicode[] = {
     {Sign::kIntersection, 0, "∩"},
     {Sign::kDifference, 0, "∖"},
     {Sign::kComma, 0, "、 ， ；"},
-    {Sign::kFullStop, 0, "。"},
-    {Sign::kOpenRound, 0, "（ ⟨ 〈 〈"},
-    {Sign::kCloseRound, 0, "） ⟩ 〉 〉"},
-    {Sign::kOpenSquare, 0, "【"},
-    {Sign::kCloseSquare, 0, "】"},
 };
 
 constexpr Group kSpelledOut[] = {

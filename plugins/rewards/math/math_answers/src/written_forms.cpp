@@ -66,6 +66,18 @@ bool joins_another(std::string_view text) {
 
 }  // namespace
 
+std::string undecorated(std::string_view text) {
+  std::string kept(text);
+  for (const std::string command : {"\\textcolor", "\\color", "\\colorbox", "\\hspace"}) {
+    for (std::size_t at = 0; (at = kept.find(command, at)) != std::string::npos; ++at) {
+      const std::size_t close = kept.find('}', at);
+      const char next = kept[at + command.size()];
+      if (close != std::string::npos && (next == '{' || next == '[')) kept.replace(at, close + 1 - at, " ");
+    }
+  }
+  return kept;
+}
+
 bool is_doubled(std::string_view text) {
   bool names_command = false;
   for (std::size_t i = text.find('\\'); i != std::string_view::npos; i = text.find('\\', i)) {

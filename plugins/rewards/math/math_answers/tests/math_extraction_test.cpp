@@ -152,6 +152,17 @@ TEST(Tags, HoldTheAnswerOrABoxWithIt) {
   EXPECT_EQ(tagged("<answer> </answer>"), "fault: the <answer> block is empty");
 }
 
+TEST(Hashes, TheLineBehindTheLastOnesIsTheAnswer) {
+  constexpr Options kHash{.where = Where::kHash};
+  EXPECT_EQ(extracted("9 * 2 = 18\n#### 18", kHash), "18");
+  EXPECT_EQ(extracted("#### 17\n#### 1,018.\nThat is all.", kHash), "1,018");
+  EXPECT_EQ(extracted("####\n\n18\n", kHash), "18");
+  EXPECT_EQ(extracted("\\boxed{17} #### so \\boxed{18}", kHash), "18");
+  EXPECT_EQ(extracted("18", kHash), "fault: the response has no ####");
+  EXPECT_EQ(extracted("#### \n", kHash), "fault: nothing follows the last ####");
+  EXPECT_EQ(extracted("#### \\boxed{18", kHash), "fault: the box is never closed");
+}
+
 TEST(WholeResponses, AreTheAnswerIfAsked) {
   constexpr Options kWhole{.where = Where::kWholeResponse};
   EXPECT_EQ(extracted(" 5.\n", kWhole), "5");

@@ -73,6 +73,86 @@ TEST(MathForms, UnitsThatDifferAreDifferentAnswers) {
   });
 }
 
+// A percent or degree sign or a unit behind a fraction or a mixed number belongs to the whole.
+TEST(MathForms, AMarkBehindAFractionBelongsToAllOfIt) {
+  check({
+      {"1/2\\%", "50", false},
+      {"1/2\\%", "0.5\\%", true},
+      {"0.5\\%", "1/2\\%", true},
+      {"0.005", "1/2\\%", true},
+      {"-1/2\\%", "-0.5\\%", true},
+      {"1/2 percent", "\\frac12\\%", true},
+      {"1.5/2\\%", "0.75\\%", true},
+      {"10\\%/20\\%", "0.5", true},
+      {"33 1/3\\%", "33\\frac{1}{3}\\%", true},
+      {"33⅓%", "33 1/3\\%", true},
+      {"\\frac13", "33 1/3\\%", true},
+      {"-2 1/2\\%", "-2.5\\%", true},
+      {"2 1/2^\\circ", "2.5^\\circ", true},
+      {"2 1/2°", "2.5", true},
+      {"2 1/2 degrees", "2.5^\\circ", true},
+      {"\\sin(1/2^\\circ)", "\\sin(0.5^\\circ)", true},
+      {"1/2^\\circ", "0.5", true},
+      {"2 1/2 \\text{ cm}", "2.5 cm", true},
+      {"1/2 cm", "0.5 \\text{ cm}", true},
+      {"1/2 m", "0.5 \\text{ km}", false},
+      {"2 1/2\\%", "2.5^\\circ", false},
+      {"33 1/3^2", "\\frac{10000}{9}", false},
+  });
+}
+
+TEST(MathForms, SignsOfOtherScriptsAreThoseOfAscii) {
+  check({
+      {"１１６", "116", true},
+      {"116", "１１６", true},
+      {"－３．５", "-3.5", true},
+      {"（１，２］", "(1,2]", true},
+      {"ｘ＋１", "x+1", true},
+      {"12 000", "12000", true},
+      {"３。", "3", true},
+      {"７÷２", "3.5", true},
+      {"１，２", "1,2", true},
+      {"１１７", "116", false},
+      {"1，000", "1000", false},
+  });
+}
+
+TEST(MathForms, ColoursAndSpacesSayNothing) {
+  check({
+      {"\\textcolor{red}{5}", "5", true},
+      {"\\color{blue} 5", "5", true},
+      {"\\textcolor[rgb]{1,0,0}{\\frac12}", "0.5", true},
+      {"\\colorbox{yellow}{$5$}", "5", true},
+      {"x =\\hspace{2mm}3", "3", true},
+      {"\\textcolor{red}{\\text{yes}}", "\\text{yes}", true},
+      {"5", "\\textcolor{red}{5}", true},
+      {"\\textcolor{5}{6}", "5", false},
+      {"\\textcolor{red", "5", false},
+  });
+}
+
+TEST(MathForms, ResiduesHaveAModulus) {
+  check({
+      {"3 \\pmod{7}", "3 \\pmod 7", true},
+      {"10 \\pmod{7}", "3 \\pmod 7", true},
+      {"-4 \\bmod 7", "3 \\pmod{7}", true},
+      {"x \\equiv 3 \\pmod{7}", "3 \\pmod 7", true},
+      {"x \\equiv 10 \\pmod{7}", "x \\equiv 3 \\pmod 7", true},
+      {"x ≡ 3 (mod 7)", "3 \\pmod 7", true},
+      {"3 \\ (\\text{mod } 7)", "3 \\pmod 7", true},
+      {"3 mod 7", "3", true},
+      {"3", "x \\equiv 3 \\pmod 7", true},
+      {"1, 3 \\pmod 7", "3, 1 \\pmod{7}", true},
+      {"3 \\pmod{2^3}", "11 \\pmod 8", true},
+      {"10", "3 \\pmod 7", false},
+      {"4 \\pmod 7", "3 \\pmod 7", false},
+      {"3 \\pmod 8", "3 \\pmod 7", false},
+      {"y \\equiv 3 \\pmod 7", "x \\equiv 3 \\pmod 7", false},
+      {"3 \\pmod 0", "4 \\pmod 0", false},
+      {"\\pmod 7", "3 \\pmod 7", false},
+  });
+}
+
 TEST(MathForms, NotANumberEqualsNothing) {
   check({
       {"nan", "nan", false},

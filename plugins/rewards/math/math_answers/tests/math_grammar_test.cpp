@@ -5,6 +5,7 @@
 #include "tree.h"
 
 #include <gmock/gmock.h>
+#include <math_answers.h>
 
 #include <map>
 #include <string>
@@ -55,7 +56,8 @@ std::string show(const Tree& tree, Place at) {
   return shown + ")";
 }
 
-std::string read(const std::string& answer) {
+std::string read(const std::string& written) {
+  const std::string answer = in_ascii(written);
   Tree tree;
   Tokens tokens;
   const Reading reading = read_answer(answer, ShortUnits::kDrop, tokens, tree);

@@ -1,0 +1,59 @@
+// Signs that are other ways to write those of ASCII.
+
+#include <math_answers.h>
+#include <unicode/utf8.h>
+
+#include <cstdint>
+#include <utility>
+
+namespace math_answers {
+namespace {
+
+// A NUL: it cannot be seen.
+constexpr std::pair<char, std::u32string_view> kSigns[] = {
+    {' ', U"\u00A0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u202F\u205F\u3000"},
+    {'\0', U"\u200B\u2060\u2061\u2062\uFEFF"},
+    {'-', U"\u2212\u2010\u2011\u2012\u2013\uFE63"},
+    {'*', U"×·∗∙⋅✕"},
+    {'/', U"÷⁄∕"},
+    {'.', U"。"},
+    {'(', U"⟨〈\u2329"},
+    {')', U"⟩〉\u232A"},
+    {'[', U"【"},
+    {']', U"】"},
+};
+constexpr std::u32string_view kSeparators = U"，；";  // within a number they group no digits
+
+// The character itself where ASCII has no other for it.
+UChar32 ascii_of(UChar32 character) {
+  const auto is_among = [&](std::u32string_view signs) {
+    return signs.find(static_cast<char32_t>(character)) != std::u32string_view::npos;
+  };
+  constexpr UChar32 first_wide = U'！', last_wide = U'～';  // in the order of ASCII
+  if (character >= first_wide && character <= last_wide && !is_among(kSeparators)) return character - first_wide + '!';
+  for (const auto& [ascii, signs] : kSigns) {
+    if (is_among(signs)) return ascii;
+  }
+  return character;
+}
+
+}  // namespace
+
+std::string in_ascii(std::string_view text) {
+  std::string written;
+  const auto size = static_cast<std::int64_t>(text.size());
+  for (std::int64_t i = 0; i < size;) {
+    const std::int64_t begin = i;
+    UChar32 character = 0;
+    U8_NEXT(text.data(), i, size, character);
+    const UChar32 ascii = character < 0x80 ? character : ascii_of(character);
+    if (ascii == character) {
+      written += text.substr(begin, i - begin);
+    } else if (ascii != 0) {
+      written += static_cast<char>(ascii);
+    }
+  }
+  return written;
+}
+
+}  // namespace math_answers
