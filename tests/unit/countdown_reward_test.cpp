@@ -108,6 +108,19 @@ TEST(CountdownReward, MathematicalWritingIsRead) {
   }
 }
 
+// The same signs as in the reward `math`.
+TEST(CountdownReward, SignsOfOtherScriptsAndCommandsAreRead) {
+  for (const char* written :
+       {"12*(7\u22123)", "12*(7\u20133)", "\uFF11\uFF12*(\uFF17-\uFF13)", "`12*(7-3)`", "[7-3]*12", "12*[7-3]",
+        "12*(7-3).", "12*(7-3) = 48.", "\uFF08\uFF17\uFF0D\uFF13\uFF09\u00D7\uFF11\uFF12\u3002", "\\(12\\ast(7-3)\\)",
+        "12\\;\\times\\left(7-3\\right)", "\\[ 12 \\cdot (7-3) \\]", "12\u00A0*\u200B(7-3)"}) {
+    expect_solved(score(written));
+  }
+  expect_solved(score("12 : \\dfrac{3}{7}", {}, item_of("3, 7, 12", "28")));
+  expect(score("12*[7-3)"), 0, RewardStatus::kParseError, "`]` expected where `)` stands");
+  expect(score("12*(7-3)..", {}), 0, RewardStatus::kParseError, "cannot read `.`");
+}
+
 TEST(CountdownReward, ATailSaysTheTarget) {
   expect_solved(score("12*(7-3) = 48"));
   expect(score("12*(7-3) = 47"), 0, RewardStatus::kWrong, "ends in = 47, not = 48");

@@ -133,6 +133,7 @@ TEST(SudokuReward, AnswerTagsHoldSixteenDigits) {
   solved("<reasoning>1 + 1 = 2</reasoning><answer>2431312412434312</answer>");
   solved("<answer>2,4,3,1\n3|1|2|4\n1 2 4 3\n4 3 1 2</answer> and 1 more word");
   solved("<Answer>2431 3124 1243 4312</ANSWER>");
+  solved("<answer>２４３１ 3124 1243 4312</answer>");
   solved("<answer>1111</answer><answer>2431312412434312</answer>");
   solved("<answer><answer>2431312412434312</answer>");
   unreadable("<answer>2431312412434312</answer><answer>1</answer>", "1 digits, not 16");

@@ -1,5 +1,7 @@
 #include "expression.h"
 
+#include <math_answers.h>
+
 #include <array>
 #include <utility>
 
@@ -7,7 +9,9 @@ namespace drift::countdown {
 namespace {
 
 // Signs that say nothing about the value.
-constexpr std::array<std::string_view, 9> kSkipped = {" ", "\t", "\n", "\r", "\\left", "\\right", "\\,", "\\!", "$"};
+constexpr std::array<std::string_view, 18> kSkipped = {" ",       "\t",  "\n",  "\r",  "~",   "\\left",
+                                                       "\\right", "\\,", "\\!", "\\;", "\\:", "\\(",
+                                                       "\\)",     "\\[", "\\]", "$",   "`",   "\""};
 
 struct Operator {
   std::string_view written;
@@ -15,7 +19,7 @@ struct Operator {
 };
 constexpr std::array<Operator, 2> kSums = {{{"+", '+'}, {"-", '-'}}};
 constexpr std::array<Operator, 7> kProducts = {
-    {{"*", '*'}, {"/", '/'}, {"\u00D7", '*'}, {"\u00F7", '/'}, {"\\times", '*'}, {"\\cdot", '*'}, {"\\div", '/'}}};
+    {{"*", '*'}, {"/", '/'}, {":", '/'}, {"\\times", '*'}, {"\\cdot", '*'}, {"\\ast", '*'}, {"\\div", '/'}}};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -26,6 +30,7 @@ class Parser {
   Evaluation run() {
     found_.value = sum();
     if (take("=")) found_.claimed = number();
+    if (take(".") && (skip(), !rest_.empty())) refuse(RewardStatus::kParseError, "cannot read `.`");
     skip();
     if (!rest_.empty()) refuse(RewardStatus::kParseError, "cannot read " + next());
     return std::move(found_);
@@ -101,10 +106,13 @@ class Parser {
     if (take("(")) {
       value = sum();
       expect(")");
+    } else if (take("[")) {
+      value = sum();
+      expect("]");
     } else if (take("{")) {
       value = sum();
       expect("}");
-    } else if (take("\\frac")) {
+    } else if (take("\\frac") || take("\\dfrac") || take("\\tfrac")) {
       const Rational above = braced();
       value = quotient(above, braced());
       check_step(value);
@@ -165,7 +173,8 @@ class Parser {
 
 }  // namespace
 
-Evaluation evaluate(std::string_view text, Intermediates intermediates) {
+Evaluation evaluate(std::string_view answer, Intermediates intermediates) {
+  const std::string text = math_answers::in_ascii(answer);
   if (text.size() > kLongestExpression) {
     throw Refusal{RewardStatus::kParseError, "the answer has " + std::to_string(text.size()) + " bytes, more than " +
                                                  std::to_string(kLongestExpression)};

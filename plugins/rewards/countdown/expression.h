@@ -39,11 +39,11 @@ struct Refusal {
   std::string reason;
 };
 
-/// The value of an arithmetic expression in whole numbers from 0 to kLargestNumber, + - * / and brackets; also × ÷
-/// \times \cdot \div \frac{}{} \boxed{} and braces, with \left \right \, \! $ left out, and "= number" at the end.
-/// There are no powers, no decimals, no //. A sign before a number or bracket is read where intermediates may be
-/// negative.
+/// The value of an arithmetic expression in whole numbers from 0 to kLargestNumber, + - * / : and brackets of any kind,
+/// in any signs that math_answers::in_ascii() knows; also \times \cdot \ast \div \frac{}{} \boxed{}, with \left \right
+/// \, \! \( $ ` and the like left out, and "= number" and a full stop at the end. There are no powers, no decimals, no
+/// //. A sign before a number or bracket is read where intermediates may be negative.
 /// @throws Refusal
-Evaluation evaluate(std::string_view text, Intermediates intermediates);
+Evaluation evaluate(std::string_view answer, Intermediates intermediates);
 
 }  // namespace drift::countdown

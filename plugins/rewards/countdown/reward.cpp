@@ -53,14 +53,6 @@ enum class AnswerForm { kRaw, kTags, kBoxed };
 constexpr Choices<AnswerForm, 3> kForms{
     {{"raw", AnswerForm::kRaw}, {"tags", AnswerForm::kTags}, {"boxed", AnswerForm::kBoxed}}};
 
-// The content of a box without white space and a full stop at its end.
-std::string_view tidied(std::string_view content) {
-  constexpr std::string_view spaces = " \t\r\n\v\f";
-  content.remove_prefix(std::min(content.find_first_not_of(spaces), content.size()));
-  content = content.substr(0, content.find_last_not_of(spaces) + 1);
-  return content.substr(0, content.size() - content.ends_with('.'));
-}
-
 // The expression in `response`. A last box that is not closed hides the closed ones before it unless `lenient`.
 std::string_view find_answer(std::string_view response, AnswerForm form, bool lenient) {
   const auto none = [](const char* reason) { return Refusal{RewardStatus::kNoAnswer, reason}; };
@@ -75,7 +67,7 @@ std::string_view find_answer(std::string_view response, AnswerForm form, bool le
   const MarkedAnswer box = last_box(response);
   if (!box.opened) throw none("the response has no \\boxed{}");
   if (!box.content || !(box.closed || lenient)) throw none("the last \\boxed{} is not closed");
-  return tidied(*box.content);
+  return *box.content;
 }
 
 // Which rule the expression breaks; empty if it is a solution.

@@ -5,6 +5,7 @@
 #include <drift/plugin.h>
 #include <drift/reward.h>
 
+#include <math_answers.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -162,8 +163,9 @@ class SudokuReward final : public Reward {
                   "score = \"grid_exact\" compares with the solution alone");
     }
     result = {};
+    const std::string response = math_answers::in_ascii(request.response);
     try {
-      judge(tags_ ? read_tagged(request.response, lenient_) : read_raw(request.response), reference, result);
+      judge(tags_ ? read_tagged(response, lenient_) : read_raw(response), reference, result);
     } catch (const Refusal& refusal) {
       result.status = refusal.status;
       result.reason = refusal.reason;
