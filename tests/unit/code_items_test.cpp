@@ -1,5 +1,6 @@
 // The forms in which data sets hold their tests, and the benchmarks themselves where they are there.
 
+#include <drift/error.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -49,6 +50,44 @@ TEST_F(CodeItems, AFunctionToContinue) {
          "1 of 2 tests passed; test 2: wrong (continues the prefix, not closed)");
   expect(judge_response("```python\nfrom math import *\ndef area(r):\n    return pi * r**2\n```", item), 1,
          "2 of 2 tests passed (its own block)");
+}
+
+// A block of its own repeats the function, and may leave out what stands before it in the prompt.
+TEST_F(CodeItems, ThePromptsImportsAndFunctionsStandBeforeTheBlock) {
+  const std::string prompt =
+      "from math import *\nimport no_such_module\nSCALE = 2\n\ndef twice(x):\n    return SCALE * x\n\n"
+      "def f(x):\n    \"\"\" Twice the root. \"\"\"\n";
+  const std::string test = "def check(candidate):\n    assert candidate(4) == 4\n    assert candidate(9) == 6\n";
+  const nlohmann::json record = {{"prompt", prompt}, {"test", test}, {"entry_point", "f"}};
+  const std::string block = in_block("def f(x):\n    return twice(sqrt(x))");
+  const std::string future = in_block("from __future__ import annotations\ndef f(x: y):\n    return twice(sqrt(x))");
+  for (const char* prefix : {"", "```python\n", "Here is the code:\n"}) {
+    expect(judge_response(block, code_item(record, prefix)), 1, "2 of 2 tests passed");
+    expect(judge_response(future, code_item(record, prefix)), 1, "2 of 2 tests passed");
+  }
+  expect(judge_response("def f(x):\n    return twice(sqrt(x))\n```", code_item(record, "```python\n")), 1,
+         "2 of 2 tests passed (continues the prefix)");
+  expect(judge_response(block, code_item({{"prefix", "```python\n" + prompt}, {"test_list", {"assert f(4) == 4"}}})), 1,
+         "1 of 1 test passed (its own block)");
+  // The unfinished function is not given.
+  expect(judge_response(in_block("def g(x):\n    return f(x)\ndef f(x):\n    return g(x) if x < 0 else twice(sqrt(x))"),
+                        code_item(record)),
+         1, "2 of 2 tests passed");
+  // Of a program's prefix only imports and definitions: anything else could read its input.
+  const std::string program = "```python\nimport sys\nn = int(input())\ndef g(x): return x\ndef h(x):\n";
+  expect(judge_response(in_block("print(g(int(sys.stdin.read())) + 1)"),
+                        code_item({{"test_input", {"1\n"}}, {"test_output", {"2"}}, {"prefix", program}})),
+         1, "1 of 1 test passed (its own block)");
+}
+
+// How the data are checked: an empty response is no answer, and its item's tests are run.
+TEST_F(CodeItems, AnEmptyResponseShowsTestsThatCannotBeRead) {
+  const auto status = [](const nlohmann::json& record) { return judge_response(" \n", code_item(record)).status; };
+  EXPECT_EQ(status({{"test_list", {"assert f(1) == 2"}}, {"prefix", "```python\ndef f(x):\n"}}),
+            RewardStatus::kNoAnswer);
+  EXPECT_EQ(status({{"test_input", {"1"}}, {"test_output", {"2"}}}), RewardStatus::kNoAnswer);
+  EXPECT_THROW(status({{"prompt", "def f(x):\n"}, {"test", "assert f(1) =="}, {"entry_point", "f"}}), Error);
+  EXPECT_THROW(status({{"test_list", {"assert True"}}}), Error);
 }
 
 TEST_F(CodeItems, WhatTheTaskPutsBeforeTheResponseIsThePrefix) {

@@ -118,18 +118,53 @@ TEST_F(CodePrograms, HangingIsEndedSoon) {
          "6 of 7 tests passed; test 5: timeout");
 }
 
+TEST_F(CodePrograms, NumbersMayHaveAnyLength) {
+  const auto item = code_item({{"test_input", {"5000\n"}}, {"test_output", {"1" + std::string(5000, '0')}}});
+  expect(run("print(10**int(input()))", item), 1, RewardStatus::kOk, "1 of 1");
+  expect(test::judge_code("def f(n):\n    return str(10**n)", {"assert f(5000) == str(10**5000)"}), 1,
+         RewardStatus::kOk, "1 of 1");
+}
+
+TEST_F(CodePrograms, DecimalsMayBeRoundedAsJudgesAllow) {
+  const auto item = code_item({{"test_input", {""}}, {"test_output", {"0.333333333333 7\n"}}});
+  expect(run("print('0.333333', 7)", item), 1, RewardStatus::kOk, "1 of 1");
+  expect(run("print('0.3333', 7)", item), 0, RewardStatus::kWrong, "0 of 1");
+  const auto exact = test::create<Reward>("code", "code", {{"output_tolerance", 0.0}});
+  expect(judge_response(in_block("print('0.333333', 7)"), item, *exact), 0, RewardStatus::kWrong, "0 of 1");
+}
+
+TEST(CodePrograms_SameOutput, OnlyDecimalsHaveATolerance) {
+  const auto same = [](const char* printed, const char* expected, double tolerance = 1e-6) {
+    return same_output(printed, expected, OutputComparison::kCollapsed, tolerance);
+  };
+  EXPECT_TRUE(same("0.333333", "0.333333333333"));
+  EXPECT_TRUE(same("2", "2.0"));
+  EXPECT_TRUE(same("-1e-7", "0.0"));
+  EXPECT_TRUE(same("1234567.2", "1234567.9"));
+  EXPECT_TRUE(same("x: 1.0000001", "x: 1.0"));
+  EXPECT_FALSE(same("0.33333", "0.333333333333"));
+  EXPECT_FALSE(same("0.333333", "0.333333333333", 0));
+  EXPECT_FALSE(same("1234568", "1234567"));
+  EXPECT_FALSE(same("2.0", "2"));
+  EXPECT_FALSE(same("nan", "1.0"));
+  EXPECT_FALSE(same("inf", "1e308"));
+  EXPECT_FALSE(same("1.0x", "1.0"));
+  EXPECT_FALSE(same("1.0 2", "1.0"));
+  EXPECT_FALSE(same_output("1.0000001", "1.0", OutputComparison::kExactLines, 1e-6));
+}
+
 TEST(CodePrograms_SameOutput, WhiteSpaceIsCollapsedOrLinesAreCompared) {
   const auto collapsed = OutputComparison::kCollapsed;
-  EXPECT_TRUE(same_output("1  2\n3", "1 2 3\n", collapsed));
-  EXPECT_TRUE(same_output("", " \n", collapsed));
-  EXPECT_FALSE(same_output("12 3", "1 23", collapsed));
-  EXPECT_FALSE(same_output("1", "", collapsed));
+  EXPECT_TRUE(same_output("1  2\n3", "1 2 3\n", collapsed, 0));
+  EXPECT_TRUE(same_output("", " \n", collapsed, 0));
+  EXPECT_FALSE(same_output("12 3", "1 23", collapsed, 0));
+  EXPECT_FALSE(same_output("1", "", collapsed, 0));
   const auto lines = OutputComparison::kExactLines;
-  EXPECT_TRUE(same_output("1 2 \n3\n\n", "1 2\n3", lines));
-  EXPECT_TRUE(same_output("1\r\n2\r\n", "1\n2\n", lines));
-  EXPECT_FALSE(same_output("1 2\n3", "1 2 3", lines));
-  EXPECT_FALSE(same_output("1  2", "1 2", lines));
-  EXPECT_FALSE(same_output("\n1", "1", lines));
+  EXPECT_TRUE(same_output("1 2 \n3\n\n", "1 2\n3", lines, 0));
+  EXPECT_TRUE(same_output("1\r\n2\r\n", "1\n2\n", lines, 0));
+  EXPECT_FALSE(same_output("1 2\n3", "1 2 3", lines, 0));
+  EXPECT_FALSE(same_output("1  2", "1 2", lines, 0));
+  EXPECT_FALSE(same_output("\n1", "1", lines, 0));
 }
 
 }  // namespace

@@ -38,15 +38,17 @@ bool begins_as_code(std::string_view text) {
          std::ranges::any_of(kBegins, [&](std::string_view begin) { return line.starts_with(begin); });
 }
 
-Extraction code(std::string text, const char* rule) { return {true, std::move(text), rule}; }
-Extraction none(const char* rule) { return {false, {}, rule}; }
+Extraction code(std::string text, const char* rule, bool continues = false) {
+  return {true, std::move(text), continues, rule};
+}
+Extraction none(const char* rule) { return {.rule = rule}; }
 
 Extraction continued(const PrefixCode& before, const Block& block, const ExtractionRules& rules) {
   std::string whole = before.code + block.code;
   if (rules.fences == Fences::kLenient) whole = plain_code(whole);
-  if (block.closed) return code(std::move(whole), "continues the prefix");
+  if (block.closed) return code(std::move(whole), "continues the prefix", true);
   if (rules.unclosed == Unclosed::kStrict) return none("the prefix's block is not closed");
-  return code(std::move(whole), "continues the prefix, not closed");
+  return code(std::move(whole), "continues the prefix, not closed", true);
 }
 
 /// The best of blocks: which is chosen before which.

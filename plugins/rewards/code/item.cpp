@@ -101,7 +101,8 @@ void read_check(const Record& record, Item& item) {
   if (name.empty()) record.fail("has a `test` without an `entry_point`");
   item.entry_point = leading_name(name);
   item.tests = {record.text("test") + "\n\ncheck(" + name + ")\n"};
-  if (item.prefix.empty() && !record.text("prompt").empty()) item.prefix = "```python\n" + record.text("prompt");
+  item.prompt = record.text("prompt");
+  if (item.prefix.empty() && !item.prompt.empty()) item.prefix = "```python\n" + item.prompt;
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ struct Item {
   Kind kind = Kind::kFunction;
 
   std::string prefix;                ///< stands before the response
+  std::string prompt;                ///< functions: code that the response is to continue, or empty
   double time_limit = 1;             ///< processor seconds for a call or a program
   std::string setup;                 ///< functions: run before each text of tests
   std::vector<std::string> tests;    ///< functions: Python texts with asserts

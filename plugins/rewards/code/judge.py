@@ -236,28 +236,11 @@ def split_by_lines(text):
     return tests if len(tests) > 1 else [text]
 
 
-def complete_statements(prefix):
-    """Those of the text before the solution: its imports and its functions, but for the last one, which is unfinished."""
-    try:
-        body = ast.parse(prefix).body
-    except SyntaxError:
-        try:
-            body = ast.parse(prefix + "\n    pass\n").body  # ends with a line of def
-        except SyntaxError:
-            return []
-    unfinished = [node for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))][-1:]
-    return [node for node in body if node not in unfinished]
-
-
 def given_names(prefix, wanted):
     """What the text before the solution gives to the tests. It comes from there, not from the worker, where the code under
     test could put something else in its place."""
     names = {"__name__": "prefix"}
-    for node in complete_statements(prefix):
-        try:
-            exec(compile(ast.Module([node], []), "<prefix>", "exec"), names)
-        except Exception:
-            pass
+    run_prefix(prefix, names)
     return {name: names[name] for name in wanted if name in names}
 
 

@@ -8,8 +8,11 @@
 #include <boost/algorithm/string/trim.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <cmath>
 #include <csignal>
+#include <optional>
 #include <sstream>
 
 namespace drift::code {
@@ -36,6 +39,20 @@ std::vector<std::string> trimmed_lines(std::string_view text) {
   boost::split(lines, kept, [](char c) { return c == '\n'; });
   for (std::string& line : lines) boost::trim_right(line);
   return lines;
+}
+
+std::optional<double> number_in(const std::string& word) {
+  double value = 0;
+  const char* end = word.data() + word.size();
+  const auto read = std::from_chars(word.data(), end, value);
+  return read.ec == std::errc() && read.ptr == end && std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+bool same_word(const std::string& printed, const std::string& expected, double tolerance) {
+  if (printed == expected) return true;
+  if (tolerance == 0 || expected.find_first_of(".eE") == std::string::npos) return false;  // integers are exact
+  const auto given = number_in(printed), wanted = number_in(expected);
+  return given && wanted && std::abs(*given - *wanted) <= tolerance * std::max(1.0, std::abs(*wanted));
 }
 
 Verdict failed(RewardStatus status, std::string reason) { return {status, std::move(reason), {}}; }
@@ -73,13 +90,16 @@ Verdict run_once(Channel& channel, const std::string& source, double cpu_seconds
 
 }  // namespace
 
-bool same_output(std::string_view printed, std::string_view expected, OutputComparison comparison) {
-  if (comparison == OutputComparison::kCollapsed) return words(printed) == words(expected);
+bool same_output(std::string_view printed, std::string_view expected, OutputComparison comparison, double tolerance) {
+  if (comparison == OutputComparison::kCollapsed) {
+    return std::ranges::equal(words(printed), words(expected),
+                              [&](const std::string& a, const std::string& b) { return same_word(a, b, tolerance); });
+  }
   return trimmed_lines(printed) == trimmed_lines(expected);
 }
 
 std::vector<Verdict> run_program(const Sandbox& sandbox, const SandboxLimits& limits, const std::string& source,
-                                 const Item& item, double cpu_seconds, OutputComparison comparison) {
+                                 const Item& item, double cpu_seconds, OutputComparison comparison, double tolerance) {
   std::vector<Verdict> verdicts;
   int timeouts = 0;
   double idle_left = kIdleRuns * (3 * cpu_seconds + 2);
@@ -102,7 +122,7 @@ std::vector<Verdict> run_program(const Sandbox& sandbox, const SandboxLimits& li
     cpu_left -= computed;
     // A little, and as much again as it computed, may be the machine's.
     idle_left -= std::max(0.0, elapsed - 2 * computed - 0.3);
-    if (verdict.status == RewardStatus::kOk && !same_output(output, item.outputs[i], comparison)) {
+    if (verdict.status == RewardStatus::kOk && !same_output(output, item.outputs[i], comparison, tolerance)) {
       verdict = failed(RewardStatus::kWrong, "wrong output");
     }
     timeouts += verdict.status == RewardStatus::kTimeout ? 1 : 0;

@@ -42,6 +42,8 @@ std::string without_space(std::string_view text) {
   return result;
 }
 
+bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
+
 // How many of `verdicts` passed, as text: "2 of 3 tests passed".
 std::string count_text(std::size_t passed, std::size_t all, const char* which) {
   return std::to_string(passed) + " of " + std::to_string(all) + which + (all == 1 ? " test passed" : " tests passed");
@@ -81,6 +83,9 @@ drift::ParamSpecs CodeReward::parameters() {
       {"hidden_only", false, "count only tests that the prompt does not show, if there are any"},
       {"output", "collapsed", "programs' output: white space collapsed, or the same lines",
        one_of({"collapsed", "exact_lines"})},
+      {"output_tolerance", 1e-6,
+       "with collapsed: how far a number may be from an expected decimal, absolutely or relatively; 0: the same text",
+       between(0, 1)},
       {"score", "share", "share: of passed tests; all: 1 if all passed, else 0", one_of({"share", "all"})}};
 }
 
@@ -91,7 +96,8 @@ CodeReward::CodeReward(const drift::Params& params)
       hidden_only_(params.get<bool>("hidden_only")),
       all_(params.get<std::string>("score") == "all"),
       comparison_(params.get<std::string>("output") == "collapsed" ? OutputComparison::kCollapsed
-                                                                   : OutputComparison::kExactLines) {
+                                                                   : OutputComparison::kExactLines),
+      output_tolerance_(params.get<double>("output_tolerance")) {
   const SandboxOptions options{.python = params.get<std::string>("python"),
                                .unsafe = params.get<bool>("unsafe"),
                                .threads = params.get<bool>("threads"),
@@ -139,28 +145,37 @@ CodeReward::Outcome CodeReward::judge(const Item& item, std::string_view respons
 
 CodeReward::Outcome CodeReward::judge_once(Judge& judge, const Item& item, std::string_view response,
                                            const std::string& id) const {
+  std::string before = code_of_prefix(item.prefix, extraction_.fences).code;
+  const bool prefix_is_code = !is_blank(before);
+  if (!prefix_is_code) before = item.prompt;
+  if (is_blank(response)) {  // the item's tests are run all the same: so a data set is checked
+    Outcome none;
+    if (item.kind == Item::Kind::kFunction) run_tests(judge, item, before, "", id, none);
+    return {{}, RewardStatus::kNoAnswer, "the response is empty", {}};
+  }
   std::optional<std::vector<std::string>> tested;
   if (!item.entry_point.empty()) {
     tested = {item.entry_point};
   } else if (item.kind == Item::Kind::kFunction) {
-    tested = judge.tested_names(code_of_prefix(item.prefix, extraction_.fences).code, item.setup, item.tests);
+    tested = judge.tested_names(before, item.setup, item.tests);
   }
   const Extraction code = extract_code(response, item.prefix, tested, extraction_);
   if (!code.found) return {{}, RewardStatus::kNoAnswer, code.rule, {}};
   if (code.code.size() > kMaxSourceBytes) return {{}, RewardStatus::kParseError, "more than 64 KiB of code", {}};
   if (code.code.find('\0') != std::string::npos) return {{}, RewardStatus::kParseError, "code with a NUL byte", {}};
   Outcome outcome{{}, RewardStatus::kOk, {}, code.rule};
+  const std::string source = (code.continues && prefix_is_code ? "" : before) + '\0' + code.code;
   if (item.kind == Item::Kind::kProgram) {
     const double seconds = time_limit_ > 0 ? time_limit_ : item.time_limit;
-    outcome.verdicts = run_program(*sandbox_, limits_, code.code, item, seconds, comparison_);
+    outcome.verdicts = run_program(*sandbox_, limits_, source, item, seconds, comparison_, output_tolerance_);
   } else {
-    run_tests(judge, item, code.code, id, outcome);
+    run_tests(judge, item, before, source, id, outcome);
   }
   return outcome;
 }
 
-void CodeReward::run_tests(Judge& judge, const Item& item, const std::string& source, const std::string& id,
-                           Outcome& outcome) const {
+void CodeReward::run_tests(Judge& judge, const Item& item, const std::string& before, const std::string& source,
+                           const std::string& id, Outcome& outcome) const {
   const auto end = [&](RewardStatus status, const std::string& reason) {
     outcome.verdicts.clear();
     outcome.status = status;
@@ -168,10 +183,9 @@ void CodeReward::run_tests(Judge& judge, const Item& item, const std::string& so
   };
   Worker worker(*sandbox_, source, limits_, time_limit_ > 0 ? time_limit_ : item.time_limit);
   if (!worker.load()) return end(worker.fault().status, worker.fault().reason);
-  const std::string prefix = code_of_prefix(item.prefix, extraction_.fences).code;
   for (std::size_t i = 0; i < item.tests.size(); ++i) {
     auto verdicts =
-        judge.run({id + "/" + std::to_string(i), prefix, item.setup, item.tests[i], item.entry_point}, worker);
+        judge.run({id + "/" + std::to_string(i), before, item.setup, item.tests[i], item.entry_point}, worker);
     std::move(verdicts.begin(), verdicts.end(), std::back_inserter(outcome.verdicts));
   }
   if (outcome.verdicts.empty()) {

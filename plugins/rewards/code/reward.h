@@ -27,8 +27,8 @@ class CodeReward final : public drift::Reward {
   struct Outcome;
   Outcome judge(const Item& item, std::string_view response, const std::string& id) const;
   Outcome judge_once(Judge& judge, const Item& item, std::string_view response, const std::string& id) const;
-  void run_tests(Judge& judge, const Item& item, const std::string& source, const std::string& id,
-                 Outcome& outcome) const;
+  void run_tests(Judge& judge, const Item& item, const std::string& before, const std::string& source,
+                 const std::string& id, Outcome& outcome) const;
   void weigh(const Outcome& outcome, const drift::RewardRequest& request, drift::RewardResult& result) const;
 
   const double time_limit_;
@@ -36,6 +36,7 @@ class CodeReward final : public drift::Reward {
   const bool hidden_only_;
   const bool all_;
   const OutputComparison comparison_;
+  const double output_tolerance_;
   SandboxLimits limits_;
   std::unique_ptr<Sandbox> sandbox_;
   std::unique_ptr<Pool> pool_;

@@ -1,4 +1,5 @@
-# Values as bytes, between the judge and the worker; wire.h describes the format. Precedes worker.py and judge.py.
+# Values as bytes, between the judge and the worker; wire.h describes the format. Precedes all others, with what they
+# share.
 import builtins
 import sys
 from _thread import stack_size
@@ -6,6 +7,9 @@ from struct import Struct
 
 # Where threads are allowed, many of them have room.
 stack_size(4 << 20)
+
+# Programs may print numbers of any length: their time is limited.
+sys.set_int_max_str_digits(0)
 
 # Functions made from here on keep the builtins of now: code that runs later cannot replace them.
 __builtins__ = dict(vars(builtins))
@@ -334,6 +338,37 @@ def without_sockets(asyncio):
         _close_self_pipe = _write_to_self = _make_self_pipe
 
     asyncio.DefaultEventLoopPolicy._loop_factory = Loop
+
+
+def complete_statements(prefix):
+    """Those of the text before the solution: its imports and its functions, but for the last one, which is unfinished."""
+    import ast
+
+    try:
+        body = ast.parse(prefix).body
+    except (SyntaxError, ValueError):
+        try:
+            body = ast.parse(prefix + "\n    pass\n").body  # ends with a line of def
+        except (SyntaxError, ValueError):
+            return []
+    unfinished = [node for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))][-1:]
+    return [node for node in body if node not in unfinished]
+
+
+def run_prefix(prefix, names, of_program=False):
+    """Gives `names` what those statements define. One that fails is left out; of a program's only imports and
+    definitions are run, as others may read its input."""
+    if not prefix.strip():
+        return
+    import ast
+
+    kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef) if of_program else ast.stmt
+    for node in complete_statements(prefix):
+        try:
+            if isinstance(node, kinds):
+                exec(compile(ast.Module([node], []), "<prefix>", "exec"), names)
+        except Exception:
+            pass
 
 
 # Messages are four bytes of length and as many of content, in on descriptor 3 and out on descriptor 4.

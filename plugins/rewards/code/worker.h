@@ -28,7 +28,8 @@ struct Answer {
 /// code again, for the calls that follow.
 class Worker {
  public:
-  /// `source`: UTF-8 without NUL. `cpu_seconds`: for loading and for each call.
+  /// `source`: what stands before the code, NUL, the code (worker.py); UTF-8. `cpu_seconds`: for loading and for each
+  /// call.
   Worker(const Sandbox& sandbox, std::string source, const SandboxLimits& limits, double cpu_seconds);
 
   /// Loads the code. False if it cannot be loaded; fault() then says why.

@@ -3,7 +3,7 @@
 # the code may have taken this process over.
 #
 # A message is an operation, a stamp of 16 bytes that the reply repeats, and a body:
-#   L source              -> L                        the code is loaded
+#   L prefix NUL source   -> L                        the code is loaded, after the complete statements of the prefix
 #                            E exception              it raised while loading
 #   C (what, on, args, kwargs) -> V value             what came of it
 #                            M (value, changes, kept) the same, and what it changed in its arguments
@@ -364,9 +364,11 @@ def serve():
             reply = b"F"
         send(reply[:1] + stamp + reply[1:])
 
-    def load(source):
+    def load(code):
         try:
-            exec(compile(str(source, "utf-8"), "<solution>", "exec", 0, True), names)
+            prefix, _, source = str(code, "utf-8").rpartition("\0")
+            run_prefix(prefix, names)
+            exec(compile(source, "<solution>", "exec", 0, True), names)
         except BaseException as error:
             return b"E" + name_of(error)
         return b"L"
