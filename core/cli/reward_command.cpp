@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <deque>
 #include <iostream>
 
@@ -36,6 +37,14 @@ struct Line {
     if (!has(key)) return {};
     return object[key].is_string() ? object[key].get<std::string>() : std::string(json_source(text, key));
   }
+  /// A list of numbers as one of texts: written as it is, [3, 4] is an interval.
+  std::string reference() const {
+    nlohmann::json list = object["reference"];
+    const auto is_number = [](const nlohmann::json& one) { return one.is_number(); };
+    if (!list.is_array() || !std::ranges::all_of(list, is_number)) return value("reference");
+    for (nlohmann::json& one : list) one = one.dump();
+    return list.dump();
+  }
 };
 
 /// What a record of a dataset holds besides the response is what its reward judges by.
@@ -52,7 +61,7 @@ Record record_of(const Line& line, std::size_t number) {
   record.item.prompt = line.value("question");
   record.item.response_prefix = line.value("prefix");
   record.item.reference =
-      line.has("reference") ? line.value("reference") : replace_json_value(line.text, {"response"}, "null");
+      line.has("reference") ? line.reference() : replace_json_value(line.text, {"response"}, "null");
   return record;
 }
 
@@ -116,7 +125,7 @@ int judge_records(const RewardOptions& options) {
   const auto records = read_records(options.in);
   std::vector<RewardRequest> requests;
   for (const Record& record : records) requests.push_back({record.response, &record.item, record.truncated});
-  const auto judgements = judge.judge(requests);
+  const auto judgements = judge.judge(requests, BadReference::kNotJudged);
   if (options.json) {
     print_json(records, judgements, judge);
   } else {

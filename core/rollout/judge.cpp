@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <variant>
 
@@ -21,6 +22,15 @@ std::vector<std::size_t> first_of_the_same(std::span<const RewardRequest> reques
     first.push_back(seen.try_emplace({request.item, request.truncated, request.response}, i).first->second);
   }
   return first;
+}
+
+/// What stands behind the last `mark`, which the given first words may hold; nothing where it is missing. All without a
+/// mark.
+std::optional<std::string_view> behind(std::string_view response, std::string_view mark, std::string_view first_words) {
+  if (mark.empty()) return response;
+  if (const std::size_t last = response.rfind(mark); last != std::string_view::npos)
+    return response.substr(last + mark.size());
+  return first_words.find(mark) != std::string_view::npos ? std::optional(response) : std::nullopt;
 }
 
 }  // namespace
@@ -45,11 +55,13 @@ Judge::Judge(const Registry& registry, const RunConfig& config) : at_once_(proce
     rewards_.push_back(create_component<Reward>(registry, config, section));
     labels_.push_back(label);
     weights_.push_back(config.section(section).get<double>("weight"));
+    after_.push_back(config.section(section).get<std::string>("after"));
     const auto& values = config.section(section).values();
     const auto workers = values.find("workers");
     const auto* wanted = workers == values.end() ? nullptr : std::get_if<std::int64_t>(&workers->second);
     if (wanted != nullptr && *wanted > 0) at_once_ = std::max(at_once_, static_cast<std::size_t>(*wanted));
   };
+  if (config.has("prompt")) given_words_ = config.section("prompt").get<std::string>("response_prefix");
   add("reward", config.component("reward"));
   const std::string family = "reward.added.";
   for (const ResolvedSection& section : config.sections()) {
@@ -57,15 +69,35 @@ Judge::Judge(const Registry& registry, const RunConfig& config) : at_once_(proce
   }
 }
 
-Judgement Judge::judge_one(const RewardRequest& request) const {
-  Judgement judgement;
-  for (std::size_t r = 0; r < rewards_.size(); ++r) {
-    RewardResult result;
+RewardResult Judge::score(std::size_t reward, RewardRequest request, BadReference bad_reference) const {
+  RewardResult result;
+  const std::string& own = request.item->response_prefix;
+  const auto judged = behind(request.response, after_[reward], own.empty() ? given_words_ : own);
+  request.response = judged.value_or("");
+  try {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       result = {};
-      rewards_[r]->score(request, result);
+      rewards_[reward]->score(request, result);
       if (result.status != RewardStatus::kInfrastructure) break;
     }
+  } catch (const Error& error) {
+    if (bad_reference == BadReference::kThrow) throw;
+    result = {};
+    result.status = RewardStatus::kInfrastructure;
+    result.reason = error.what();
+  }
+  if (!judged && result.status != RewardStatus::kInfrastructure) {
+    result = {};
+    result.status = RewardStatus::kNoAnswer;
+    result.reason = "the response has no " + after_[reward];
+  }
+  return result;
+}
+
+Judgement Judge::judge_one(const RewardRequest& request, BadReference bad_reference) const {
+  Judgement judgement;
+  for (std::size_t r = 0; r < rewards_.size(); ++r) {
+    RewardResult result = score(r, request, bad_reference);
     judgement.value += weights_[r] * result.value;
     if (r == 0) judgement.solved = result.solved;
     if (r == 0 || (result.status == RewardStatus::kInfrastructure && judgement.status != result.status)) {
@@ -77,7 +109,7 @@ Judgement Judge::judge_one(const RewardRequest& request) const {
   return judgement;
 }
 
-std::vector<Judgement> Judge::judge(std::span<const RewardRequest> requests) const {
+std::vector<Judgement> Judge::judge(std::span<const RewardRequest> requests, BadReference bad_reference) const {
   const auto first = first_of_the_same(requests);
   std::vector<std::size_t> different;
   for (std::size_t i = 0; i < first.size(); ++i) {
@@ -85,7 +117,8 @@ std::vector<Judgement> Judge::judge(std::span<const RewardRequest> requests) con
   }
   std::vector<Judgement> judgements(requests.size());
   for_each_at_once(
-      different.size(), [&](std::size_t i) { judgements[different[i]] = judge_one(requests[different[i]]); }, at_once_);
+      different.size(),
+      [&](std::size_t i) { judgements[different[i]] = judge_one(requests[different[i]], bad_reference); }, at_once_);
   for (std::size_t i = 0; i < first.size(); ++i) {
     if (first[i] != i) judgements[i] = judgements[first[i]];
   }

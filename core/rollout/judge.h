@@ -22,6 +22,9 @@ struct Judgement {
   std::vector<RewardResult> parts;          ///< in the order of Judge::labels()
 };
 
+/// What becomes of a response whose item's reference a reward cannot read.
+enum class BadReference { kThrow, kNotJudged };
+
 /// "ok", "no answer", "wrong", "timeout", …
 std::string_view status_name(RewardStatus status);
 
@@ -39,15 +42,20 @@ class Judge {
   /// Judgements of the requests, in their order; as many at a time as there are processors, or as a reward's parameter
   /// `workers` says if that is more. Equal responses to the same item are judged once,
   /// so that they cannot get different rewards. Responses that could not be judged are tried a second time.
-  /// @throws Error naming the reward and the item.
-  std::vector<Judgement> judge(std::span<const RewardRequest> requests) const;
+  /// @throws Error naming the reward and the item; with kNotJudged its text is the reason of a judgement with the
+  /// status kInfrastructure instead.
+  std::vector<Judgement> judge(std::span<const RewardRequest> requests,
+                               BadReference bad_reference = BadReference::kThrow) const;
 
  private:
-  Judgement judge_one(const RewardRequest& request) const;
+  Judgement judge_one(const RewardRequest& request, BadReference bad_reference) const;
+  RewardResult score(std::size_t reward, RewardRequest request, BadReference bad_reference) const;
 
   std::vector<Loaded<Reward>> rewards_;
   std::vector<std::string> labels_;
   std::vector<double> weights_;
+  std::vector<std::string> after_;  ///< what stands before all that a reward judges, or empty
+  std::string given_words_;         ///< of responses whose items have none of their own
   std::size_t at_once_;
 };
 

@@ -136,6 +136,24 @@ TEST_F(RewardCommand, ProgramsKeepTheirOrder) {
   EXPECT_EQ(number, 12);
 }
 
+// One reference that cannot be read leaves the others their verdict.
+TEST_F(RewardCommand, ABadReferenceIsOneRecordsMatter) {
+  test::write_file(folder.path() / "mixed.jsonl", R"({"response": "\\boxed{18}", "reference": "18"}
+{"response": "\\boxed{18}", "reference": ""}
+{"response": "\\boxed{3, 4}", "reference": [3, 4]}
+{"response": "</think>\\boxed{5}", "reference": "5"}
+)");
+  const auto result = reward("math --in mixed.jsonl");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.output, HasSubstr("1       1.000  solved"));
+  EXPECT_THAT(result.output, HasSubstr("2       0.000  not judged"));
+  EXPECT_THAT(result.output, HasSubstr("the reference of item 2 is empty"));
+  EXPECT_THAT(result.output, HasSubstr("the reference of item 3 is a list of 2 answers"));
+  const auto after = reward("math --in mixed.jsonl --set 'reward.after=\"</think>\"' --set 'reward.truths=\"all\"'");
+  EXPECT_THAT(after.output, HasSubstr("1       0.000  no answer   the response has no </think>"));
+  EXPECT_THAT(after.output, HasSubstr("4       1.000  solved"));
+}
+
 TEST_F(RewardCommand, MistakesSayWhereAndWhatToDo) {
   EXPECT_EQ(reward("sudoku").status, 2);
   EXPECT_THAT(reward("sudoku").error, HasSubstr("expects --in FILE.jsonl"));

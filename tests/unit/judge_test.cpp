@@ -26,6 +26,7 @@ class Equals final : public Reward {
  public:
   explicit Equals(const Params&) {}
   void score(const RewardRequest& request, RewardResult& result) const override {
+    if (request.item->reference == "unreadable") throw Error("cannot read the reference of item " + request.item->id);
     result.solved = request.response == request.item->reference;
     result.value = result.solved ? 1 : 0;
     result.status = result.solved ? RewardStatus::kOk : RewardStatus::kWrong;
@@ -151,6 +152,39 @@ TEST_F(Judging, ARewardLearnsThatAResponseWasTruncated) {
   const auto judgements = judge.judge(requests);
   EXPECT_EQ(judgements[0].value, 0);
   EXPECT_EQ(judgements[1].value, 0.5);
+}
+
+TEST_F(Judging, OnlyWhatStandsBehindAMarkCounts) {
+  const Judge judge =
+      this->judge("[reward]\nname = \"equals\"\nafter = \"</think>\"\n[reward.added.length]\nlongest = 100\n");
+  TaskItem given = item_;
+  given.response_prefix = "<think></think>";
+  const std::vector<RewardRequest> requests = {{"<think>5</think>4", &item_},
+                                               {"4", &item_},
+                                               {"<think>4", &item_},
+                                               {"a</think>b</think>4", &item_},
+                                               {"4", &given}};
+  const auto judgements = judge.judge(requests);
+  for (const std::size_t right : {0, 3, 4}) EXPECT_TRUE(judgements[right].solved) << right;
+  for (const std::size_t wrong : {1, 2}) {
+    EXPECT_FALSE(judgements[wrong].solved);
+    EXPECT_EQ(judgements[wrong].status, RewardStatus::kNoAnswer);
+    EXPECT_EQ(judgements[wrong].reason, "the response has no </think>");
+  }
+  EXPECT_EQ(judgements[1].value, 0.01) << "an added reward has a mark of its own";
+}
+
+TEST_F(Judging, ABadReferenceMayLeaveTheOthersTheirVerdict) {
+  const Judge judge = this->judge("[reward]\nname = \"equals\"\n");
+  TaskItem bad = item_;
+  bad.reference = "unreadable";
+  const std::vector<RewardRequest> requests = {{"4", &item_}, {"4", &bad}, {"5", &item_}};
+  EXPECT_THROW(judge.judge(requests), Error);
+  const auto judgements = judge.judge(requests, BadReference::kNotJudged);
+  EXPECT_TRUE(judgements[0].solved);
+  EXPECT_EQ(judgements[1].status, RewardStatus::kInfrastructure);
+  EXPECT_THAT(judgements[1].reason, HasSubstr("cannot read the reference of item 1"));
+  EXPECT_EQ(judgements[2].status, RewardStatus::kWrong);
 }
 
 TEST_F(Judging, EqualResponsesAreJudgedOnceAndInfrastructureIsTriedAgain) {
