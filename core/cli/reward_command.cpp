@@ -99,7 +99,11 @@ void print_json(const std::deque<Record>& records, const std::vector<Judgement>&
   }
 }
 
-void print_means(const std::vector<Judgement>& judgements, const Judge& judge) {
+void print_means(std::vector<Judgement> judgements, const Judge& judge) {
+  const std::size_t not_judged = std::erase_if(
+      judgements, [](const Judgement& judgement) { return judgement.status == RewardStatus::kInfrastructure; });
+  if (not_judged > 0) std::cout << print_text("%zu records could not be judged\n", not_judged);
+  if (judgements.empty()) return;
   const auto count = static_cast<double>(judgements.size());
   double value = 0, solved = 0;
   for (const Judgement& judgement : judgements) {

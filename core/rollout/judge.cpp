@@ -84,7 +84,7 @@ RewardResult Judge::score(std::size_t reward, RewardRequest request, BadReferenc
     if (bad_reference == BadReference::kThrow) throw;
     result = {};
     result.status = RewardStatus::kInfrastructure;
-    result.reason = error.what();
+    result.reason = error.what() + (error.hint().empty() ? "" : ": " + error.hint());
   }
   if (!judged && result.status != RewardStatus::kInfrastructure) {
     result = {};

@@ -148,7 +148,9 @@ TEST_F(RewardCommand, ABadReferenceIsOneRecordsMatter) {
   EXPECT_THAT(result.output, HasSubstr("1       1.000  solved"));
   EXPECT_THAT(result.output, HasSubstr("2       0.000  not judged"));
   EXPECT_THAT(result.output, HasSubstr("the reference of item 2 is empty"));
-  EXPECT_THAT(result.output, HasSubstr("the reference of item 3 is a list of 2 answers"));
+  EXPECT_THAT(result.output, HasSubstr("the reference of item 3 is a list of 2 answers: write one, or truths"));
+  EXPECT_THAT(result.output, HasSubstr("2 records could not be judged"));
+  EXPECT_THAT(result.output, HasSubstr("2 records: mean score 1.0000, solved 2 (100.00 %)"));
   const auto after = reward("math --in mixed.jsonl --set 'reward.after=\"</think>\"' --set 'reward.truths=\"all\"'");
   EXPECT_THAT(after.output, HasSubstr("1       0.000  no answer   the response has no </think>"));
   EXPECT_THAT(after.output, HasSubstr("4       1.000  solved"));

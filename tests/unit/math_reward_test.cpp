@@ -84,7 +84,7 @@ TEST(MathReward, AReferenceWithoutAnAnswerIsAnError) {
   expect_error(R"({"answer": "worked out\n#### "})", "is empty");
   expect_error(R"({"question": "?"})", "neither `ground_truth_answer` nor `answer`");
   expect_error(R"({"answer": true})", "neither text nor a number");
-  expect_error(R"({"answer": []})", "is an empty list");
+  expect_error(R"({"answer": []})", "is a list of 0 answers");
   RewardResult result;
   EXPECT_THROW(test::create<Reward>("math", "math")->score({"\\boxed{5}", nullptr}, result), Error);
 }

@@ -6,13 +6,12 @@
 
 #include <boost/algorithm/string/split.hpp>
 #include <boost/algorithm/string/trim.hpp>
+#include <boost/lexical_cast/try_lexical_convert.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <csignal>
-#include <optional>
 #include <sstream>
 
 namespace drift::code {
@@ -41,18 +40,13 @@ std::vector<std::string> trimmed_lines(std::string_view text) {
   return lines;
 }
 
-std::optional<double> number_in(const std::string& word) {
-  double value = 0;
-  const char* end = word.data() + word.size();
-  const auto read = std::from_chars(word.data(), end, value);
-  return read.ec == std::errc() && read.ptr == end && std::isfinite(value) ? std::optional(value) : std::nullopt;
-}
-
 bool same_word(const std::string& printed, const std::string& expected, double tolerance) {
   if (printed == expected) return true;
   if (tolerance == 0 || expected.find_first_of(".eE") == std::string::npos) return false;  // integers are exact
-  const auto given = number_in(printed), wanted = number_in(expected);
-  return given && wanted && std::abs(*given - *wanted) <= tolerance * std::max(1.0, std::abs(*wanted));
+  using boost::conversion::try_lexical_convert;
+  double given = 0, wanted = 0;
+  return try_lexical_convert(printed, given) && try_lexical_convert(expected, wanted) &&
+         std::abs(given - wanted) <= tolerance * std::max(1.0, std::abs(wanted));
 }
 
 Verdict failed(RewardStatus status, std::string reason) { return {status, std::move(reason), {}}; }

@@ -344,15 +344,14 @@ def complete_statements(prefix):
     """Those of the text before the solution: its imports and its functions, but for the last one, which is unfinished."""
     import ast
 
-    try:
-        body = ast.parse(prefix).body
-    except (SyntaxError, ValueError):
+    for text in (prefix, prefix + "\n    pass\n"):  # may end with a line of def
         try:
-            body = ast.parse(prefix + "\n    pass\n").body  # ends with a line of def
+            body = ast.parse(text).body
         except (SyntaxError, ValueError):
-            return []
-    unfinished = [node for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))][-1:]
-    return [node for node in body if node not in unfinished]
+            continue
+        unfinished = [node for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))][-1:]
+        return [node for node in body if node not in unfinished]
+    return []
 
 
 def run_prefix(prefix, names, of_program=False):

@@ -2,24 +2,15 @@
 
 #include <math_answers.h>
 
-#include <array>
+#include <algorithm>
 #include <utility>
 
 namespace drift::countdown {
 namespace {
 
 // Signs that say nothing about the value.
-constexpr std::array<std::string_view, 18> kSkipped = {" ",       "\t",  "\n",  "\r",  "~",   "\\left",
-                                                       "\\right", "\\,", "\\!", "\\;", "\\:", "\\(",
-                                                       "\\)",     "\\[", "\\]", "$",   "`",   "\""};
-
-struct Operator {
-  std::string_view written;
-  char means;
-};
-constexpr std::array<Operator, 2> kSums = {{{"+", '+'}, {"-", '-'}}};
-constexpr std::array<Operator, 7> kProducts = {
-    {{"*", '*'}, {"/", '/'}, {":", '/'}, {"\\times", '*'}, {"\\cdot", '*'}, {"\\ast", '*'}, {"\\div", '/'}}};
+constexpr std::string_view kSkipped[] = {" ",   "\t",  "\n",  "\r",  "~",   "\\left", "\\right", "\\,", "\\!",
+                                         "\\;", "\\:", "\\(", "\\)", "\\[", "\\]",    "$",       "`",   "\""};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -30,9 +21,9 @@ class Parser {
   Evaluation run() {
     found_.value = sum();
     if (take("=")) found_.claimed = number();
-    if (take(".") && (skip(), !rest_.empty())) refuse(RewardStatus::kParseError, "cannot read `.`");
+    const bool stops = take(".");
     skip();
-    if (!rest_.empty()) refuse(RewardStatus::kParseError, "cannot read " + next());
+    if (!rest_.empty()) refuse(RewardStatus::kParseError, "cannot read " + (stops ? "`.`" : next()));
     return std::move(found_);
   }
 
@@ -47,14 +38,12 @@ class Parser {
   }
 
   void skip() {
-    for (bool skipped = true; skipped;) {
-      skipped = false;
-      for (const std::string_view sign : kSkipped) {
-        if (!rest_.starts_with(sign)) continue;
-        rest_.remove_prefix(sign.size());
-        skipped = true;
-      }
-    }
+    const auto skips = [&](std::string_view sign) {
+      const bool here = rest_.starts_with(sign);
+      if (here) rest_.remove_prefix(sign.size());
+      return here;
+    };
+    while (std::ranges::any_of(kSkipped, skips)) continue;
   }
 
   bool take(std::string_view sign) {
@@ -70,17 +59,16 @@ class Parser {
     }
   }
 
-  template <std::size_t N>
-  char take_operator(const std::array<Operator, N>& operators) {
-    for (const Operator& one : operators) {
-      if (take(one.written)) return one.means;
-    }
-    return 0;
+  // The sign of a sum or product that comes next, or 0.
+  char take_sum_sign() { return take("+") ? '+' : take("-") ? '-' : '\0'; }
+  char take_product_sign() {
+    if (take("*") || take("\\times") || take("\\cdot") || take("\\ast")) return '*';
+    return take("/") || take(":") || take("\\div") ? '/' : '\0';
   }
 
   Rational sum() {
     Rational left = product();
-    while (const char sign = take_operator(kSums)) {
+    while (const char sign = take_sum_sign()) {
       const Rational right = product();
       left = sign == '+' ? Rational(left + right) : Rational(left - right);
       check_step(left);
@@ -90,7 +78,7 @@ class Parser {
 
   Rational product() {
     Rational left = factor();
-    while (const char sign = take_operator(kProducts)) {
+    while (const char sign = take_product_sign()) {
       const Rational right = factor();
       left = sign == '*' ? Rational(left * right) : quotient(left, right);
       check_step(left);

@@ -85,10 +85,9 @@ std::vector<std::string> truths_of(const drift::TaskItem* item, Truths wanted) {
   if (!answer.is_array()) return {truth_in(*item, answer)};
   std::vector<std::string> truths;
   for (const Json& one : answer) truths.push_back(truth_in(*item, one));
-  if (truths.empty()) refuse(*item, "is an empty list", "leave the item out, or write its answer");
-  if (truths.size() > 1 && wanted == Truths::kOne) {
+  if (truths.empty() || (truths.size() > 1 && wanted == Truths::kOne)) {
     refuse(*item, "is a list of " + std::to_string(truths.size()) + " answers",
-           "truths = \"all\": the answer is the list of them; truths = \"any\": one of them is enough");
+           "write one, or truths = \"all\": the answer is the list of them; truths = \"any\": one of them is enough");
   }
   if (wanted == Truths::kAll) return {boost::algorithm::join(truths, ", ")};
   return truths;

@@ -3,7 +3,6 @@
 #include <math_answers.h>
 #include <unicode/utf8.h>
 
-#include <cstdint>
 #include <utility>
 
 namespace math_answers {
@@ -22,17 +21,14 @@ constexpr std::pair<char, std::u32string_view> kSigns[] = {
     {'[', U"【"},
     {']', U"】"},
 };
-constexpr std::u32string_view kSeparators = U"，；";  // within a number they group no digits
 
-// The character itself where ASCII has no other for it.
+// The character itself where ASCII has no other for it. Of the full-width forms, which are in the order of ASCII, the
+// comma and the semicolon stay: within a number they group no digits.
 UChar32 ascii_of(UChar32 character) {
-  const auto is_among = [&](std::u32string_view signs) {
-    return signs.find(static_cast<char32_t>(character)) != std::u32string_view::npos;
-  };
-  constexpr UChar32 first_wide = U'！', last_wide = U'～';  // in the order of ASCII
-  if (character >= first_wide && character <= last_wide && !is_among(kSeparators)) return character - first_wide + '!';
+  if (character == U'，' || character == U'；') return character;
+  if (character >= U'！' && character <= U'～') return character - U'！' + '!';
   for (const auto& [ascii, signs] : kSigns) {
-    if (is_among(signs)) return ascii;
+    if (signs.find(static_cast<char32_t>(character)) != std::u32string_view::npos) return ascii;
   }
   return character;
 }
@@ -41,11 +37,10 @@ UChar32 ascii_of(UChar32 character) {
 
 std::string in_ascii(std::string_view text) {
   std::string written;
-  const auto size = static_cast<std::int64_t>(text.size());
-  for (std::int64_t i = 0; i < size;) {
-    const std::int64_t begin = i;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t begin = i;
     UChar32 character = 0;
-    U8_NEXT(text.data(), i, size, character);
+    U8_NEXT(text.data(), i, text.size(), character);
     const UChar32 ascii = character < 0x80 ? character : ascii_of(character);
     if (ascii == character) {
       written += text.substr(begin, i - begin);
