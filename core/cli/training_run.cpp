@@ -377,9 +377,7 @@ int run_training(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   if (options.resume && options.overwrite)
     throw UsageError("--resume continues a run, --overwrite starts it anew", "give one of them");
   join_ranks(report_lost_rank);
-  if (tasks_apart() > 1)
-    log_warning("srun has started " + std::to_string(tasks_apart()) +
-                " processes, each of which is a run of its own: `srun --mpi=pmix` makes one run of them");
+  if (const std::string apart = processes_apart(); !apart.empty()) log_warning(apart);
   const int status = run_on_ranks(options, purpose, make_training, make_components);
   run_ranks().leave();
   return status;

@@ -84,11 +84,17 @@ int launched_rank() {
   return std::max({number_in("OMPI_COMM_WORLD_RANK"), number_in("PMI_RANK"), number_in("PMIX_RANK")});
 }
 
-int tasks_apart() {
+std::string processes_apart() {
   for (const char* found : {"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK"}) {
-    if (std::getenv(found) != nullptr) return 1;
+    if (std::getenv(found) != nullptr) return "";
   }
-  return std::getenv("SLURM_PROCID") == nullptr ? 1 : std::max(1, number_in("SLURM_STEP_NUM_TASKS"));
+  const int tasks = std::getenv("SLURM_PROCID") == nullptr ? 1 : number_in("SLURM_STEP_NUM_TASKS");
+  const int workers = std::getenv("RANK") == nullptr ? 1 : number_in("WORLD_SIZE");  // of torchrun, and its kind
+  if (std::max(tasks, workers) <= 1) return "";
+  const std::string count = std::to_string(std::max(tasks, workers));
+  const std::string instead = workers > 1 ? "mpirun -n " + count : "srun --mpi=pmix";
+  return (workers > 1 ? "torchrun" : "srun") + (" has started " + count) +
+         " processes, each of which is a run of its own: `" + instead + "` makes one run of them";
 }
 
 void require_one_process(const std::string& command) {

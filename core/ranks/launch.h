@@ -14,8 +14,9 @@ int launched_ranks();
 /// The number of this process among them, by the same environment.
 int launched_rank();
 
-/// Processes that srun has started without telling them how to find each other (--mpi=pmix); 1 if it has not.
-int tasks_apart();
+/// What to say where srun (without --mpi=pmix) or torchrun has started several processes, which do not find each other
+/// and so are a run each; empty if none has.
+std::string processes_apart();
 
 /// @throws Error if a launcher has started several, which would all do what `drift COMMAND` does, in each other's way.
 void require_one_process(const std::string& command);

@@ -188,7 +188,7 @@ TEST_F(RanksRun, OfALauncherThatIsNotMpisIsRefused) {
   EXPECT_FALSE(fs::exists(runs_.run("a")));
 }
 
-TEST_F(RanksRun, ThatSrunDoesNotConnectIsToldWhatDoes) {
+TEST_F(RanksRun, ThatItsLauncherDoesNotConnectIsToldWhatDoes) {
   const auto started = [&](const std::string& variables) {
     return test::run_command("cd " + runs_.path().string() + " && " + variables + test::program().string() +
                              " train run.toml --overwrite --steps 1 --out a");
@@ -196,6 +196,9 @@ TEST_F(RanksRun, ThatSrunDoesNotConnectIsToldWhatDoes) {
   EXPECT_THAT(started("SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2 ").error, HasSubstr("srun --mpi=pmix"));
   EXPECT_THAT(started("SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1 ").error, testing::Not(HasSubstr("srun")));
   EXPECT_THAT(started("SLURM_PROCID=0 SLURM_NTASKS=2 ").error, testing::Not(HasSubstr("srun"))) << "a batch script";
+  EXPECT_THAT(started("RANK=0 LOCAL_RANK=0 WORLD_SIZE=2 ").error,
+              AllOf(HasSubstr("torchrun has started 2 processes"), HasSubstr("`mpirun -n 2`")));
+  EXPECT_THAT(started("RANK=0 LOCAL_RANK=0 WORLD_SIZE=1 ").error, testing::Not(HasSubstr("torchrun")));
 }
 
 TEST_F(RanksRun, IsOfTrainingAlone) {
