@@ -231,7 +231,7 @@ fs::path run_path(const TrainingOptions& options, const RunConfig& config) {
   fs::path last = name;
   for (int number = 2;; ++number) {
     const fs::path next = name + "-" + std::to_string(number);
-    if (options.resume ? !fs::exists(next) : !RunFolder::has_begun(last)) return last;
+    if (options.resume ? !fs::exists(next) : !RunFolder::has_begun(last) && !FolderLock::holder(last)) return last;
     last = next;
   }
 }
@@ -259,6 +259,20 @@ void check_shard(const RunConfig& config, Shard shard) {
 
 namespace {
 
+/// A new run's folder. Runs that are started together want the same name: the folder's lock gives it to one of them,
+/// and the others take the next.
+RunFolder new_folder(const TrainingOptions& options, const RunConfig& config, RunFolder::Existing existing) {
+  for (fs::path failed;;) {
+    const fs::path path = run_path(options, config);
+    try {
+      return RunFolder::create(path, existing);
+    } catch (const Error&) {
+      if (path == failed) throw;
+      failed = path;
+    }
+  }
+}
+
 /// What run_training() does, after it has found the other ranks.
 int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const MakeTraining& make_training,
                  MakeComponents make_components) {
@@ -274,7 +288,7 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   check_value_model(config, run_ranks().size());
   prepare_device(config);
   share_processors(config);
-  const fs::path path = run_ranks().broadcast(first ? run_path(options, config).string() : "");
+  fs::path path = run_ranks().broadcast(first ? run_path(options, config).string() : "");
   const fs::path model_folder = config.section("model").get<std::string>("path");
   Identity identity;
   auto settings = loop_settings(config, purpose, model_folder, identity);
@@ -282,7 +296,7 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
 
   // A new run gets its folder only when everything that it is made of could be opened.
   const auto existing = options.overwrite ? RunFolder::Existing::kOverwrite : RunFolder::Existing::kRefuse;
-  if (!options.resume && first) RunFolder::check_free(path, existing);
+  if (!options.resume && first && !options.out.empty()) RunFolder::check_free(path, existing);
   std::optional<RunFolder> folder;
   if (options.resume && first) folder.emplace(RunFolder::open(path));
   auto resumed = options.resume ? shared_resume_point(folder) : std::nullopt;
@@ -297,7 +311,8 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
                              : open_initial_model(run.plugins->registry, config);
   auto evaluator = make_evaluator(run);
   const auto training = make_training(run, *model, prompts, std::move(training_task.task));
-  if (!folder && first) folder.emplace(RunFolder::create(path, existing));
+  if (!folder && first) folder.emplace(new_folder(options, config, existing));
+  path = run_ranks().broadcast(first ? folder->path().string() : "");
   // Only the first rank has a folder, and says anything.
   std::optional<RunFiles> files;
   if (first) files.emplace(*folder, run, tokenizer, identity);

@@ -2,11 +2,13 @@
 
 #include <tests/support/training_run.h>
 
+#include <core/io/folder_lock.h>
 #include <core/io/safetensors.h>
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -129,6 +131,18 @@ TEST_F(Training, WithoutOutTheRunsNameNamesItsFolderAndANumberFollows) {
   EXPECT_EQ(test::metrics_of(runs_.run("runs/tiny-2")).back().at("step"), 2) << "the last one continues";
   ASSERT_EQ(runs_.drift("train runs/tiny/config.toml --steps 3 --resume").status, 0);
   EXPECT_EQ(test::metrics_of(runs_.run("runs/tiny")).back().at("step"), 3) << "a run's own file continues that run";
+}
+
+TEST_F(Training, RunsThatAreStartedTogetherTakeANameEach) {
+  const FolderLock of_one_that_has_not_begun(runs_.run("runs/tiny"), "another run");
+  const std::string train = test::program().string() + " train run.toml --steps 1 --seed ";
+  const auto together = test::run_command("cd " + runs_.path().string() + " && for i in 1 2 3; do " + train +
+                                          "$i >/dev/null & done; wait");
+  EXPECT_EQ(together.error, "");
+  std::set<int> seeds;
+  for (const char* folder : {"runs/tiny-2", "runs/tiny-3", "runs/tiny-4"})
+    seeds.insert(nlohmann::json::parse(test::read_file(runs_.run(folder) / "summary.json")).at("seed").get<int>());
+  EXPECT_THAT(seeds, ElementsAre(1, 2, 3));
 }
 
 TEST_F(Training, ARunThatNeverBeganIsNotInTheWay) {
