@@ -1,19 +1,20 @@
 #include <core/boundary/last_word.h>
 
 #include <core/base/log.h>
+#include <core/base/stop_signal.h>
 #include <core/boundary/plugin_call.h>
 
 #include <fcntl.h>
 #include <unistd.h>
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
+#include <limits>
 #include <string>
 #include <thread>
 
@@ -123,39 +124,31 @@ void on_exit() {
   _exit(1);
 }
 
-/// Looks at all calls a few times within the timeout.
+constexpr double kBetweenLooks = 1;  // seconds, at most
+constexpr double kPatience = 5;      // seconds after which a call is named that keeps a run from stopping
+
+/// Looks at all calls now and then.
 class Watchdog {
  public:
   Watchdog() {
     std::thread([this] { run(); }).detach();
   }
 
-  void set_timeout(double seconds) {
-    {
-      const std::lock_guard lock(mutex_);
-      timeout_ = seconds;
-    }
-    changed_.notify_one();
-  }
+  void set_timeout(double seconds) { timeout_ = seconds > 0 ? seconds : std::numeric_limits<double>::infinity(); }
 
  private:
   void run() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      const double timeout = timeout_;
-      if (timeout > 0) {
-        changed_.wait_for(lock, std::chrono::duration<double>(timeout / 4));
-      } else {
-        changed_.wait(lock);
-      }
-      if (timeout <= 0 || timeout != timeout_) continue;
-      lock.unlock();
-      look(timeout);
-      lock.lock();
+    for (bool stops = false;;) {
+      std::this_thread::sleep_for(std::chrono::duration<double>(std::min<double>(timeout_ / 4, kBetweenLooks)));
+      if (stops != (StopSignal::received() != 0)) said_ = {};
+      stops = StopSignal::received() != 0;
+      look(stops ? std::min<double>(timeout_, kPatience) : timeout_.load(),
+           stops ? "the run stops when it does; once more to exit immediately"
+                 : "the run waits for it    (run.call_timeout sets after which time this is said)");
     }
   }
 
-  void look(double timeout) {
+  void look(double timeout, const char* what_follows) {
     for (int thread = 0; thread < kMostThreads; ++thread) {
       const CallAtWork call = call_of_thread(thread);
       std::uint64_t& said = said_[static_cast<std::size_t>(thread)];
@@ -164,13 +157,11 @@ class Watchdog {
       if (call_of_thread(thread).number != call.number) continue;  // it went on meanwhile
       said = call.number;
       log_warning(named(call) + " has not returned for " + std::to_string(call.idle_nanoseconds / 1'000'000'000) +
-                  " s; the run waits for it    (run.call_timeout sets after which time this is said)");
+                  " s; " + what_follows);
     }
   }
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  double timeout_ = 3600;
+  std::atomic<double> timeout_ = 3600;
   std::array<std::uint64_t, kMostThreads> said_{};
 };
 

@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
@@ -97,12 +98,24 @@ std::string loaded_libtorch() {
   return where.dli_fname;
 }
 
+/// Ctrl-C is the program's. Left to itself, Python would take it when its module `signal` is first imported (torch
+/// does), and raise KeyboardInterrupt in whatever runs.
+void leave_interrupts_to_the_program() {
+  struct sigaction ours {};
+  ::sigaction(SIGINT, nullptr, &ours);
+  const Object module = Object::made(api.PyImport_ImportModule("_signal"));
+  const Object arguments = tuple({integer(SIGINT), module.attribute("SIG_DFL")});
+  Object::made(api.PyObject_CallObject(module.attribute("signal").get(), arguments.get()));
+  ::sigaction(SIGINT, &ours, nullptr);
+}
+
 void run_python() {
   const Installation python = find_python();
   load_c_api(python.library);
   static const std::wstring program = fs::path(python.executable).wstring();
   api.Py_SetProgramName(program.c_str());  // from which it finds its modules, also in a virtual environment
   api.Py_InitializeEx(/*with signal handlers=*/0);
+  leave_interrupts_to_the_program();
   api.PyEval_SaveThread();
 }
 

@@ -208,5 +208,41 @@ class R(drift.Reward):
   EXPECT_THAT(test::read_file(run("run") / "summary.json"), HasSubstr("interrupted"));
 }
 
+// Python's own `signal` would raise KeyboardInterrupt there, as `asyncio` would that restores it.
+TEST_F(PythonCli, CtrlCWhilePythonStartsIsALine) {
+  test::write_file(path() / "starts.py", R"(import asyncio, drift, signal, time
+async def nothing(): pass
+asyncio.run(nothing())
+open("started", "w").close()
+time.sleep(600)
+)");
+  test::RunningProgram running(path(), "train run.toml --out run --set reward.name=python --set reward.file=starts.py");
+  ASSERT_TRUE(running.wait_until([&] { return fs::exists(path() / "started"); })) << running.error();
+  running.send(SIGINT);
+  EXPECT_EQ(running.wait(), 130);
+  EXPECT_EQ(running.error(), "\ninterrupted\n");
+}
+
+TEST_F(PythonCli, ACallThatCtrlCWaitsForIsNamed) {
+  test::write_file(path() / "hangs.py", R"(import drift, time
+class R(drift.Reward):
+    """Never returns."""
+    def score(self, request):
+        open("scoring", "w").close()
+        time.sleep(600)
+)");
+  test::RunningProgram running(path(),
+                               "train run.toml --out run --set evaluation.before=false --set reward.name=python --set "
+                               "reward.file=hangs.py");
+  ASSERT_TRUE(running.wait_until([&] { return fs::exists(path() / "scoring"); })) << running.error();
+  running.send(SIGINT);
+  EXPECT_TRUE(running.wait_until([&] {
+    return running.output().find("the run stops when it does; once more to exit immediately") != std::string::npos;
+  })) << running.output();
+  EXPECT_THAT(running.output(), HasSubstr("step 1: reward `python` of plugin `python`, score has not returned for"));
+  running.send(SIGINT);
+  EXPECT_EQ(running.wait(), 130);
+}
+
 }  // namespace
 }  // namespace drift
