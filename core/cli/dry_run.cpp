@@ -186,7 +186,7 @@ int print_plan(const TrainingOptions& options, const RankOptions& rank_options, 
   const auto device = find_device(config);
   const fs::path folder = config.section("model").get<std::string>("path");
   const auto shapes = open_model_shapes(run.plugins->registry, config);
-  auto notes = config.notes();
+  auto notes = config.warnings();
   if (config.section("model").get<std::string>("initialize") == "checkpoint") {
     if (CheckpointWeights::exist_in(folder)) {
       check_parameters(folder, has_adapter(config) ? base_parameters(*shapes) : shapes->parameters());

@@ -58,7 +58,7 @@ int evaluate(const EvalOptions& options) {
   if (!options.suite.empty()) return run_eval_suite(options);
   LoadedRun run = load_run(options.checkpoint.run("task.name"), ConfigPurpose::kEval);
   verify_checkpoint(options.checkpoint.folder);
-  for (const std::string& note : run.config.notes()) log_warning(note);
+  for (const std::string& note : run.config.warnings(/*file_is_known=*/true)) log_warning(note);
   const auto plugins = used_plugins(run.config, run.plugins->registry, run.plugins->loader);
   for (const std::string& change : changed_plugins(options.checkpoint.folder / "../../plugins.json", plugins))
     log_warning(change + "; the checkpoint was trained with other code");

@@ -179,7 +179,7 @@ int generate(const GenerateOptions& options) {
   check_options(options);
   const LoadedRun run = load_run(options.checkpoint.run("rollout.name"), ConfigPurpose::kGenerate);
   const auto& config = run.config;
-  for (const std::string& note : config.notes()) log_warning(note);
+  for (const std::string& note : config.warnings(/*file_is_known=*/true)) log_warning(note);
   prepare_device(config);
   const std::filesystem::path folder = config.section("model").get<std::string>("path");
   const Tokenizer tokenizer = Tokenizer::open(folder);

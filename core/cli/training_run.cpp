@@ -322,7 +322,7 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   Terminal terminal(first ? std::cout : nowhere, first ? detect_terminal(1) : TerminalOptions());
   RunDisplay display(terminal);
   display.header(header(run, *model, purpose, path, resumed));
-  for (const std::string& note : config.notes()) log_warning(note);
+  for (const std::string& note : config.warnings()) log_warning(note);
   if (options.resume && !resumed) log_warning("the run had no checkpoint yet: it starts again from its first step");
   for (const std::string& change : changes) display.message(change);
   if (!training_task.note.empty()) {

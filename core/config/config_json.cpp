@@ -58,7 +58,9 @@ Json json_of(const RunConfig& config) {
     for (const ResolvedValue& value : section.values)
       keys[value.name] = {{"value", json_of(value.value)}, {"origin", value.origin.text()}};
   }
-  return {{"values", values}, {"notes", config.notes()}};
+  Json notes = Json::array();
+  for (const RunNote& note : config.notes()) notes.push_back(note.text);
+  return {{"values", values}, {"notes", notes}};
 }
 
 }  // namespace drift

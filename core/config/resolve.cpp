@@ -69,7 +69,7 @@ class Resolver {
       });
       throw ConfigError(std::move(mistakes_));
     }
-    config_.notes_ = run_notes(merged_, config_);
+    config_.notes_ = run_notes(merged_, config_, document_.file);
     return std::move(config_);
   }
 

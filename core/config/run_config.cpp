@@ -61,6 +61,20 @@ const ResolvedValue* RunConfig::find(std::string_view key) const {
 
 std::string RunConfig::component(std::string_view name) const { return section(name).get<std::string>("name"); }
 
+std::vector<std::string> RunConfig::warnings(bool file_is_known) const {
+  std::vector<std::string> texts;
+  int shared = 0;
+  for (const RunNote& note : notes_) {
+    shared += note.about == RunNote::About::kShared ? 1 : 0;
+    if (note.about <= (file_is_known ? RunNote::About::kCommandLine : RunNote::About::kFile))
+      texts.push_back(note.text);
+  }
+  if (shared > 0 && !file_is_known)
+    texts.push_back("settings of the preset or of extended files that have no effect here: " + std::to_string(shared) +
+                    "    (drift config show names them)");
+  return texts;
+}
+
 std::string RunConfig::resolved_toml(const fs::path& folder) const {
   constexpr std::size_t kWidestColumn = 40;  // a longer value pushes its own comment aside, not everybody's
   std::size_t key_width = 0, value_width = 0;
@@ -84,7 +98,7 @@ std::string RunConfig::resolved_toml(const fs::path& folder) const {
     }
   }
   if (!notes_.empty()) out += "\n# Notes:\n";
-  for (const std::string& note : notes_) out += "#   " + note + "\n";
+  for (const RunNote& note : notes_) out += "#   " + note.text + "\n";
   return out;
 }
 

@@ -22,6 +22,14 @@ struct ResolvedValue {
   KeyRole role = KeyRole::kResult;
 };
 
+/// What somebody should know of a run, in one line: about all of it, or about a setting of the command line, of the
+/// file that the user named, or of a preset or an extended file.
+struct RunNote {
+  enum class About { kRun, kCommandLine, kFile, kShared };
+  std::string text;
+  About about = About::kRun;
+};
+
 struct ResolvedSection {
   std::string name;
   std::vector<ResolvedValue> values;  ///< in the order of their declaration
@@ -49,10 +57,14 @@ class RunConfig {
   /// "train.learning_rate"; null if it is none of the run's.
   const ResolvedValue* find(std::string_view key) const;
 
-  /// What somebody should know before the run starts, one line each: values that have no effect, since the component
-  /// that was chosen later does not take them; evaluation that may no longer be greedy for that reason; and the
-  /// preset's notes on values that the run takes from it (one that a file or the command line sets is the user's own).
-  const std::vector<std::string>& notes() const { return notes_; }
+  /// Values that have no effect, since the component that was chosen later does not take them; evaluation that may no
+  /// longer be greedy for that reason; and the preset's notes on values that the run takes from it (one that a file or
+  /// the command line sets is the user's own).
+  const std::vector<RunNote>& notes() const { return notes_; }
+
+  /// Those to be said before work begins. Nobody wrote the settings of presets and shared files: one line counts them.
+  /// @param file_is_known  another command has said what the file has
+  std::vector<std::string> warnings(bool file_is_known = false) const;
 
   /// A TOML file that alone reproduces the run: every value, its origin as a comment, the notes below.
   /// `drift config show` prints it.
@@ -63,7 +75,7 @@ class RunConfig {
  private:
   friend class Resolver;
   std::vector<ResolvedSection> sections_;
-  std::vector<std::string> notes_;
+  std::vector<RunNote> notes_;
 };
 
 /// Where the document asks to look for plugins, absolute; to be loaded before resolve_config.

@@ -3,16 +3,22 @@
 #include <core/base/quote.h>
 
 #include <algorithm>
-#include <initializer_list>
 
 namespace drift {
 namespace {
 
-void add_preset_notes(const Preset& preset, const RunConfig& config, std::vector<std::string>& notes) {
+using About = RunNote::About;
+
+About about(const Origin& origin, const std::string& file) {
+  if (origin.kind == Origin::Kind::kCommandLine) return About::kCommandLine;
+  return origin.kind == Origin::Kind::kFile && origin.where == file ? About::kFile : About::kShared;
+}
+
+void add_preset_notes(const Preset& preset, const RunConfig& config, std::vector<RunNote>& notes) {
   for (const auto& [key, text] : preset.notes) {
     const ResolvedValue* value = config.find(key);
     if (value == nullptr || value->origin.kind != Origin::Kind::kPreset) continue;
-    notes.push_back(key + " = " + to_toml(value->value) + " (" + value->origin.text() + ") was " + text);
+    notes.push_back({key + " = " + to_toml(value->value) + " (" + value->origin.text() + ") was " + text});
   }
 }
 
@@ -31,45 +37,47 @@ bool ends_greedy_evaluation(const SetAside& lost, const MergedConfig& merged, co
 
 /// Keys of [adapter] that do nothing here, though somebody set them. Presets and shared files may say what an adapter
 /// would be; a run's own file says everything.
-void add_adapter_notes(const RunConfig& config, std::vector<std::string>& notes) {
-  using Kind = Origin::Kind;
+void add_adapter_notes(const RunConfig& config, const std::string& file, std::vector<RunNote>& notes) {
   constexpr const char* kKeys[] = {"adapter.rank", "adapter.alpha", "adapter.targets"};
   const ResolvedValue* path = config.find("adapter.path");
   if (path == nullptr) return;
-  const auto is_from = [&](const char* key, std::initializer_list<Kind> kinds) {
+  const auto set_by = [&](const char* key) {
     const ResolvedValue* value = config.find(key);
-    return value != nullptr && std::ranges::count(kinds, value->origin.kind) > 0;
+    const bool is_set = value != nullptr && value->origin.kind != Origin::Kind::kDefault;
+    return is_set ? about(value->origin, file) : About::kShared;
   };
   const bool is_saved = path->value != ParamValue(std::string());
   const ResolvedValue* offload = config.find("reference.offload");
   if ((is_saved || config.find("adapter.kind")->value != ParamValue(std::string("none"))) && offload != nullptr &&
       offload->value == ParamValue(true))
-    notes.push_back("reference.offload has no effect: with adapters the frozen weights are the reference policy");
+    notes.push_back({"reference.offload has no effect: with adapters the frozen weights are the reference policy",
+                     set_by("reference.offload")});
   if (is_saved) {
     for (const char* key : kKeys) {
-      if (is_from(key, {Kind::kCommandLine}))
-        notes.push_back(std::string(key) + " has no effect: the saved adapter has its own");
+      if (set_by(key) == About::kCommandLine)
+        notes.push_back({std::string(key) + " has no effect: the saved adapter has its own", About::kCommandLine});
     }
     return;
   }
-  const auto is_set = [&](const char* key) { return is_from(key, {Kind::kFile, Kind::kCommandLine}); };
-  if (std::ranges::any_of(kKeys, is_set) && !is_set("adapter.kind"))
-    notes.push_back("[adapter] is set, but not its kind: all weights are trained; for an adapter: kind = \"lora\"");
+  const auto is_set = [&](const char* key) { return set_by(key) != About::kShared; };
+  if (std::ranges::any_of(kKeys, is_set) && config.find("adapter.kind")->origin.kind == Origin::Kind::kDefault)
+    notes.push_back(
+        {"[adapter] is set, but not its kind: all weights are trained; for an adapter: kind = \"lora\"", About::kFile});
 }
 
 }  // namespace
 
-std::vector<std::string> run_notes(const MergedConfig& merged, const RunConfig& config) {
-  std::vector<std::string> notes;
+std::vector<RunNote> run_notes(const MergedConfig& merged, const RunConfig& config, const std::string& file) {
+  std::vector<RunNote> notes;
   for (const SetAside& lost : merged.set_aside) {
-    notes.push_back(lost.text());
+    notes.push_back({lost.text(), about(lost.leaf.origin, file)});
     if (ends_greedy_evaluation(lost, merged, config))
-      notes.push_back("evaluation may no longer be greedy, and its accuracy does not compare with a greedy one");
+      notes.push_back({"evaluation may no longer be greedy, and its accuracy does not compare with a greedy one"});
   }
   if (merged.preset) add_preset_notes(*merged.preset, config, notes);
-  add_adapter_notes(config, notes);
+  add_adapter_notes(config, file, notes);
   // They are also comments of the resolved file.
-  std::ranges::transform(notes, notes.begin(), on_one_line);
+  for (RunNote& note : notes) note.text = on_one_line(note.text);
   return notes;
 }
 

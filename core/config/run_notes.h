@@ -8,7 +8,8 @@
 
 namespace drift {
 
-/// What somebody should know before the run starts, one line each: see RunConfig::notes.
-std::vector<std::string> run_notes(const MergedConfig& merged, const RunConfig& config);
+/// See RunConfig::notes.
+/// @param file  the one that the user named
+std::vector<RunNote> run_notes(const MergedConfig& merged, const RunConfig& config, const std::string& file);
 
 }  // namespace drift

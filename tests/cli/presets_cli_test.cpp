@@ -8,6 +8,7 @@
 namespace drift {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -37,7 +38,7 @@ TEST(PresetsOfTheProgram, AnUnknownAlgorithmIsAnsweredWithTheNearestName) {
               testing::AllOf(HasSubstr("there is no algorithm `rlfd`"), HasSubstr("did you mean `rldf`?")));
 }
 
-TEST(PresetsOfTheProgram, ASettingThatTheRolloutLacksIsReportedAtTheStart) {
+TEST(PresetsOfTheProgram, SettingsThatTheRolloutLacksAreCountedAtTheStartAndShownOnRequest) {
   const test::TrainingRuns runs;
   const std::string told =
       "rollout.threshold = 0.95 (preset rl_dream of tracerl) has no effect: rollout `diffusion` has no such";
@@ -46,10 +47,15 @@ TEST(PresetsOfTheProgram, ASettingThatTheRolloutLacksIsReportedAtTheStart) {
   EXPECT_THAT(runs.drift("config show" + dream).output, HasSubstr(told));
   EXPECT_THAT(runs.drift("config show run.toml --algorithm tracerl").output,
               Not(HasSubstr("rollout.threshold = 0.95 (preset")));
-  EXPECT_THAT(runs.drift("train" + dream + " --dry-run").output, HasSubstr("note: " + told));
+  const std::string counted = "settings of the preset or of extended files that have no effect here: ";
+  EXPECT_THAT(runs.drift("train" + dream + " --dry-run").output, AllOf(HasSubstr(counted), Not(HasSubstr(told))));
   const auto trained = runs.drift("train" + dream + " --steps 1 --out trained");
   EXPECT_EQ(trained.status, 0) << trained.error;
-  EXPECT_THAT(trained.output + trained.error, HasSubstr(told));
+  EXPECT_THAT(trained.output + trained.error, AllOf(HasSubstr(counted), Not(HasSubstr(told))));
+  EXPECT_THAT(test::read_file(runs.run("trained/config.toml")), HasSubstr(told));
+  const auto evaluated = runs.drift("eval trained/checkpoints/last --set evaluation.items=2");
+  EXPECT_EQ(evaluated.status, 0) << evaluated.error;
+  EXPECT_THAT(evaluated.output + evaluated.error, Not(HasSubstr("no effect")));
 }
 
 }  // namespace

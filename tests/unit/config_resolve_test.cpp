@@ -29,6 +29,12 @@ std::string origin_of(const RunConfig& config, const std::string& section, const
   return "missing";
 }
 
+std::vector<std::string> notes_of(const RunConfig& config) {
+  std::vector<std::string> texts;
+  for (const RunNote& note : config.notes()) texts.push_back(note.text);
+  return texts;
+}
+
 TEST_F(Config, LaterFilesAndTheFileItselfWinKeyByKey) {
   write("a.toml", "[train]\nsteps = 1\ngroup_size = 4\nprompts_per_step = 5\n");
   write("b.toml", "[train]\nsteps = 2\ngroup_size = 6\n");
@@ -72,10 +78,10 @@ TEST_F(Config, APresetsSettingsForALossDoNotReachTheOneInItsPlace) {
 
 TEST_F(Config, APresetsSettingForAnotherRolloutIsReportedAndIsNotAMistake) {
   EXPECT_FALSE(resolve_text("").section("rollout").values().contains("width"));
-  EXPECT_THAT(resolve_text("").notes(),
+  EXPECT_THAT(notes_of(resolve_text("")),
               ElementsAre("rollout.width = 2 (preset paper of steps) has no effect: rollout `blocks` has no such "
                           "parameter"));
-  EXPECT_THAT(resolve_text("[algorithm]\nname = \"everything\"").notes(),
+  EXPECT_THAT(notes_of(resolve_text("[algorithm]\nname = \"everything\"")),
               ElementsAre(HasSubstr("rollout.height = 2 (preset paper of everything) has no effect")))
       << "it is another rollout's";
   EXPECT_THAT(resolve_text("[algorithm]\nname = \"everything\"\n[rollout]\nname = \"tall_blocks\"").notes(),
@@ -127,7 +133,7 @@ TEST_F(Config, WhatTheNewComponentDoesNotTakeIsSetAsideAndNamedWithItsPlace) {
   EXPECT_EQ(config.section("rollout").get<std::int64_t>("length"), 256);
   EXPECT_EQ(config.section("rollout").get<std::string>("threshold"), "sure");
   EXPECT_THAT(
-      config.notes(),
+      notes_of(config),
       ElementsAre(MatchesRegex("rollout.length = 8 \\(.*run.toml:3\\) has no effect: `length` of rollout `rows` "
                                "must be .*16.*"),
                   MatchesRegex("rollout.temperature = 0.7 \\(.*run.toml:5\\) has no effect: rollout `rows` "
@@ -135,12 +141,25 @@ TEST_F(Config, WhatTheNewComponentDoesNotTakeIsSetAsideAndNamedWithItsPlace) {
                   MatchesRegex("rollout.threshold = 0.5 \\(.*run.toml:4\\) has no effect: `threshold` of "
                                "rollout `rows` is of type text"),
                   HasSubstr("rollout.width")));
-  for (const std::string& note : config.notes()) EXPECT_THAT(config.resolved_toml(), HasSubstr("\n#   " + note));
+  for (const std::string& note : notes_of(config)) EXPECT_THAT(config.resolved_toml(), HasSubstr("\n#   " + note));
+}
+
+TEST_F(Config, WarningsAreAboutWhatTheUserWrote) {
+  write("shared.toml", "[rollout]\nlength = 8\nthreshold = 0.5\n");
+  const auto file = write("run.toml", "extends = [\"base.toml\", \"shared.toml\"]\n[rollout]\ntemperature = 0.7\n");
+  test::add(registry_, ComponentKind::kRollout, "none");
+  const RunConfig config = resolve(file, {"rollout.name=none"});
+  EXPECT_EQ(config.notes().size(), 4u) << "width of the preset, two of the extended file, the file's own";
+  EXPECT_THAT(config.warnings(),
+              ElementsAre(HasSubstr("run.toml:3) has no effect: rollout `none` has no such parameter"),
+                          StartsWith("settings of the preset or of extended files that have no effect here: 3 ")));
+  EXPECT_THAT(config.warnings(/*file_is_known=*/true), testing::IsEmpty()) << "eval says nothing again";
+  EXPECT_THAT(resolve_text("").warnings(), ElementsAre(HasSubstr("have no effect here: 1 ")));
 }
 
 TEST_F(Config, EvaluationThatMayNoLongerBeGreedyIsAWarning) {
   const auto warnings = [&](const std::string& content, const std::vector<std::string>& sets) {
-    return std::ranges::count_if(resolve_text(content, sets).notes(),
+    return std::ranges::count_if(resolve_text(content, sets).warnings(/*file_is_known=*/true),
                                  [](const std::string& note) { return note.starts_with("evaluation may no longer"); });
   };
   const std::string greedy = "[evaluation.rollout]\ntemperature = 0\n";
@@ -171,12 +190,12 @@ TEST_F(Config, AnotherAlgorithmBringsItsPartsAndAnotherTaskItsReward) {
   EXPECT_EQ(other.component("algorithm.masking"), "everything");
   EXPECT_EQ(other.component("algorithm.loss"), "smooth");
   EXPECT_EQ(other.section("train").get<std::int64_t>("inner_iterations"), 12);
-  EXPECT_THAT(other.notes(), testing::Contains(HasSubstr("--set algorithm.name=everything names another algorithm")));
+  EXPECT_THAT(notes_of(other), testing::Contains(HasSubstr("--set algorithm.name=everything names another algorithm")));
 
   const RunConfig words = resolve_text("[task]\ndigits = 2\n[reward]\nname = \"sums\"", {"task.name=words"});
   EXPECT_EQ(words.component("reward"), "words");
-  EXPECT_THAT(words.notes(), testing::Contains(HasSubstr("reward.name = \"sums\" (")));
-  EXPECT_THAT(words.notes(), testing::Contains(HasSubstr("task.digits = 2 (")));
+  EXPECT_THAT(notes_of(words), testing::Contains(HasSubstr("reward.name = \"sums\" (")));
+  EXPECT_THAT(notes_of(words), testing::Contains(HasSubstr("task.digits = 2 (")));
 }
 
 TEST_F(Config, PathsCountFromTheFileThatSetsThem) {

@@ -58,7 +58,7 @@ algorithm.name = "method"
     return resolve_config(load_document(folder_.path() / "run.toml", overrides), registry_, ConfigPurpose::kTrain);
   }
   std::vector<std::string> notes(const std::string& more, const std::vector<std::string>& settings = {}) const {
-    return resolve(more, settings).notes();
+    return resolve(more, settings).warnings();
   }
 
   Registry registry_;
