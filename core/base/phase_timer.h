@@ -13,4 +13,7 @@ class PhaseTimer {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+/// Since the program was loaded.
+inline const PhaseTimer kProgramTimer;
+
 }  // namespace drift

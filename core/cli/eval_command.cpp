@@ -1,4 +1,5 @@
 #include <core/base/log.h>
+#include <core/base/phase_timer.h>
 #include <core/cli/eval_suite.h>
 #include <core/cli/load_run.h>
 #include <core/components/components.h>
@@ -31,7 +32,8 @@ std::vector<std::vector<std::string>> summary_rows(const CellSummary& cell, cons
       {"solved", format_percent(cell.accuracy) + " %   (standard error " + format_percent(cell.standard_error) + ")"},
       {"forwards / response", format_decimal(cell.forwards, 2)},
       {"tokens / s", format_decimal(cell.tokens_per_second, 2)},
-      {"time", format_decimal(cell.seconds, 2) + " s"}};
+      {"time", format_decimal(kProgramTimer.seconds(), 2) + " s in all, of which " + format_decimal(cell.seconds, 2) +
+                   " s for the responses"}};
 }
 
 void check_suite_options(const EvalOptions& options) {

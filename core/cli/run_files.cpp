@@ -1,6 +1,7 @@
 #include <core/cli/run_files.h>
 
 #include <core/base/log.h>
+#include <core/base/phase_timer.h>
 #include <core/boundary/last_word.h>
 #include <core/components/method_name.h>
 #include <core/eval/held_out.h>
@@ -65,6 +66,9 @@ std::string summary_json(const LoadedRun& run, RunOutcome outcome, const LoopRes
   summary["threads"] = at::get_num_threads();
   summary["steps"] = result.last_step;
   summary["seconds"] = result.seconds;
+  summary["evaluation_seconds"] = result.evaluation_seconds;
+  summary["start_seconds"] = result.start_seconds;
+  summary["total_seconds"] = result.earlier_seconds + kProgramTimer.seconds();
   summary["peak_memory_mib"] = peak_memory_mib();
   summary["checkpoint"] = result.checkpoint.filename().string();
   if (!result.warnings.empty()) summary["warnings"] = result.warnings;

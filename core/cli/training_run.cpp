@@ -1,6 +1,7 @@
 #include <core/cli/training_run.h>
 
 #include <core/base/log.h>
+#include <core/base/phase_timer.h>
 #include <core/base/quote.h>
 #include <core/base/threads.h>
 #include <core/cli/continued_run.h>
@@ -201,6 +202,9 @@ RunClosing closing(const LoopResult& result, const RunFolder& folder, const std:
   closing.before = result.before;
   closing.after = result.after;
   closing.seconds = result.seconds;
+  closing.evaluation_seconds = result.evaluation_seconds;
+  closing.start_seconds = result.start_seconds;
+  closing.total_seconds = result.earlier_seconds + kProgramTimer.seconds();
   closing.peak_memory_mib = peak_memory_mib();
   closing.warnings.assign(result.warnings.begin(), result.warnings.end());
   closing.profile = profile_table(read_metrics(folder.path() / "metrics.jsonl"));

@@ -98,6 +98,15 @@ std::string format_duration(double seconds) {
   return print_text("%lld:%02lld", minutes, whole % 60);
 }
 
+std::string format_run_times(double total, double start, double training, double evaluation) {
+  std::string parts;
+  for (const auto& [name, seconds] :
+       {std::pair{"start ", start}, {"training ", training}, {"evaluation ", evaluation}}) {
+    if (!std::isnan(seconds)) parts += (parts.empty() ? "" : ", ") + (name + format_duration(seconds));
+  }
+  return std::isnan(total) ? parts : format_duration(total) + (parts.empty() ? "" : " (" + parts + ")");
+}
+
 std::string format_run_time(double seconds) {
   return seconds < 60 ? format_seconds(seconds) : format_duration(seconds);
 }

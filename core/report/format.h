@@ -27,6 +27,8 @@ std::string format_p(double p);
 std::string format_seconds(double seconds);
 /// How long a wait is: "0:09", "12:30", "1:02:03", "2 d 03:10".
 std::string format_duration(double seconds);
+/// How long a run took, and what of it: "0:58 (start 0:20, training 0:22, evaluation 0:15)"; without what is not known.
+std::string format_run_times(double total, double start, double training, double evaluation);
 /// How long a run took: "12.3 s" below a minute, then "12:30".
 std::string format_run_time(double seconds);
 

@@ -87,12 +87,14 @@ std::string result_axis(double before, double before_error, double after, double
   return svg + mark(before, before_error, "s5") + mark(after, after_error, "s0") + "</svg>";
 }
 
-// "60 steps in 0:19, peak memory 412 MiB"
+// "60 steps in 0:58 (start 0:20, training 0:22, evaluation 0:15), peak memory 412 MiB"
 std::string cost_line(const Json& summary) {
-  const double steps = json_number(summary, "steps"), seconds = json_number(summary, "seconds"),
-               memory = json_number(summary, "peak_memory_mib");
+  const double steps = json_number(summary, "steps"), memory = json_number(summary, "peak_memory_mib");
   std::string text = std::isnan(steps) ? "" : format_integer(std::llround(steps)) + (steps == 1 ? " step" : " steps");
-  if (!std::isnan(seconds)) text += (text.empty() ? "" : " in ") + format_duration(seconds);
+  const std::string time =
+      format_run_times(json_number(summary, "total_seconds"), json_number(summary, "start_seconds"),
+                       json_number(summary, "seconds"), json_number(summary, "evaluation_seconds"));
+  if (!time.empty()) text += (text.empty() ? "" : " in ") + time;
   if (!std::isnan(memory)) text += (text.empty() ? "" : ", ") + ("peak memory " + format_decimal(memory, 0) + " MiB");
   return text.empty() ? "" : "<p class=\"lead\">" + text + "</p>";
 }

@@ -69,9 +69,13 @@ std::string scalar_text(const Json& value) {
 
 std::string fact(const std::string& key, const Json& value) {
   std::string text = scalar_text(value);
-  if (key == "seconds" && value.is_number()) text = format_duration(value.get<double>());
+  if (key.ends_with("seconds") && value.is_number()) text = format_duration(value.get<double>());
   if (key == "peak_memory_mib" && value.is_number()) text = format_decimal(value.get<double>(), 0) + " MiB";
-  const std::string name = key == "seconds" ? "time" : key == "peak_memory_mib" ? "peak memory" : spoken_name(key);
+  const std::string name = key == "seconds"            ? "training"
+                           : key == "total_seconds"    ? "time"
+                           : key == "peak_memory_mib"  ? "peak memory"
+                           : key.ends_with("_seconds") ? spoken_name(key.substr(0, key.size() - 8))
+                                                       : spoken_name(key);
   const bool is_command = key == "command" || key == "commit";
   const std::string shown = is_command ? "<code>" + escape_html(text) + "</code>" : escape_html(text);
   return (key == "command" ? "<div class=\"whole\"><dt>" : "<div><dt>") + escape_html(name) + "</dt><dd>" + shown +

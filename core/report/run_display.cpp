@@ -250,7 +250,8 @@ void RunDisplay::close(const RunClosing& closing) {
     line("warning", std::to_string(count) + (count == 1 ? " time: " : " times: ") + text);
   std::istringstream profile(closing.profile);
   for (std::string text, label = "profile"; std::getline(profile, text); label.clear()) line(label, text);
-  std::string time = std::isnan(closing.seconds) ? "" : format_duration(closing.seconds);
+  std::string time =
+      format_run_times(closing.total_seconds, closing.start_seconds, closing.seconds, closing.evaluation_seconds);
   if (!std::isnan(closing.peak_memory_mib))
     time += (time.empty() ? "" : ", ") + ("peak memory " + format_decimal(closing.peak_memory_mib, 0) + " MiB");
   if (!time.empty()) line("time", time);

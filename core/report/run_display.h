@@ -46,7 +46,9 @@ struct RunClosing {
   bool interrupted = false;
   std::optional<HeldOutResult> before = {}, after = {};
   std::string decoding = {};  ///< how the held-out items were answered: "greedy"
-  double seconds = kUnknown;
+  double seconds = kUnknown;  ///< of training
+  double evaluation_seconds = kUnknown, start_seconds = kUnknown;
+  double total_seconds = kUnknown;  ///< these and what lies between them
   double peak_memory_mib = kUnknown;
   std::vector<std::pair<std::string, std::int64_t>> warnings = {};  ///< what went wrong in how many steps
   std::string profile = {};                                         ///< profile_table()

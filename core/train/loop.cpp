@@ -114,6 +114,11 @@ void TrainingLoop::resume(const ResumePoint& point) {
   result_.checkpoint = point.folder;
   const auto& values = point.state.values;
   result_.seconds = parsed(values, "seconds");
+  if (values.contains("total_seconds")) {  // older checkpoints lack them
+    result_.evaluation_seconds = parsed(values, "evaluation_seconds");
+    result_.start_seconds = parsed(values, "start_seconds");
+    result_.earlier_seconds = parsed(values, "total_seconds");
+  }
   if (values.contains("before.accuracy")) {
     HeldOutResult before;
     before.accuracy = parsed(values, "before.accuracy");
@@ -126,6 +131,7 @@ void TrainingLoop::resume(const ResumePoint& point) {
 
 LoopResult TrainingLoop::run() {
   const StopSignal stop(run_ranks().is_first() ? "step" : nullptr);
+  result_.start_seconds += kProgramTimer.seconds();
   if (folder_ != nullptr) folder_->forget_steps_after(result_.checkpoint.empty() ? -1 : result_.last_step);
   if (result_.checkpoint.empty() && evaluate_ && settings_.evaluate_before) {
     set_current_step(0);
@@ -220,7 +226,9 @@ void TrainingLoop::show_warnings_of_ranks() {
 }
 
 void TrainingLoop::evaluate(StepRecord& metrics) {
+  const PhaseTimer timer;
   metrics.held_out = evaluate_();
+  result_.evaluation_seconds += timer.seconds();
   result_.after = metrics.held_out;
   judge(metrics.step, *metrics.held_out);
 }
@@ -257,6 +265,9 @@ void TrainingLoop::save(std::int64_t step) {
   checkpoint.state.tensors = training_.state();
   if (!has_whole_state) checkpoint.state.complete = complete;
   checkpoint.state.values["seconds"] = exact(result_.seconds);
+  checkpoint.state.values["evaluation_seconds"] = exact(result_.evaluation_seconds);
+  checkpoint.state.values["start_seconds"] = exact(result_.start_seconds);
+  checkpoint.state.values["total_seconds"] = exact(result_.earlier_seconds + kProgramTimer.seconds());
   if (result_.before) {
     checkpoint.state.values["before.accuracy"] = exact(result_.before->accuracy);
     checkpoint.state.values["before.standard_error"] = exact(result_.before->standard_error);

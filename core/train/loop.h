@@ -38,6 +38,9 @@ struct LoopResult {
   int signal = 0;  ///< that stopped it, or 0
   std::optional<HeldOutResult> before, after;
   double seconds = 0;                                 ///< of training, over all starts
+  double evaluation_seconds = 0;                      ///< likewise
+  double start_seconds = 0;                           ///< until the first evaluation or step, likewise
+  double earlier_seconds = 0;                         ///< of the program at earlier starts, in all
   std::filesystem::path checkpoint;                   ///< the last one that was written; empty: none
   std::map<std::string, std::int64_t> warnings = {};  ///< why it learned nothing, and how often
 };

@@ -55,6 +55,12 @@ TEST_F(Training, LeavesMetricsCheckpointsAndAReport) {
   const auto summary = nlohmann::json::parse(test::read_file(run / "summary.json"));
   for (const char* key : {"version", "algorithm", "model", "task", "seed", "steps", "seconds", "peak_memory_mib"})
     EXPECT_TRUE(summary.contains(key)) << key;
+  double parts = 0;
+  for (const char* key : {"start_seconds", "seconds", "evaluation_seconds"}) {
+    EXPECT_GT(summary.at(key), 0) << key;
+    parts += summary.at(key).get<double>();
+  }
+  EXPECT_GE(summary.at("total_seconds").get<double>(), parts);
   EXPECT_EQ(summary.at("steps"), 4);
   EXPECT_EQ(summary.at("status"), "finished");
   EXPECT_EQ(summary.at("held_out").at("before"), metrics.front().at("held_out").at("accuracy"));

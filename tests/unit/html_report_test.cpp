@@ -74,7 +74,7 @@ struct WholeRun : RunFolder {
     write("metrics.jsonl", metrics);
     write("summary.json",
           R"({"held_out":{"before":0.318,"before_standard_error":0.0233,"after":0.865,"standard_error":0.0171,
-      "items":400},"seconds":18.7,"peak_memory_mib":411.6,"steps":30,"seed":1,
+      "items":400},"seconds":18.7,"evaluation_seconds":15.2,"start_seconds":22.1,"total_seconds":58.4,"peak_memory_mib":411.6,"steps":30,"seed":1,
       "command":"drift train a.toml --set x=\"<y>\""})");
     write("config.toml",
           "# resolved\n[run]\nname = \"first\"  # a.toml:4:1\nseed = 1  # --seed\n\n[train]\nsteps = 30  # default\n");
@@ -102,7 +102,7 @@ TEST(Report, OpensWithWhatWasLearned) {
   const std::string page = WholeRun().report();
   EXPECT_THAT(page, HasSubstr("31.8 % → <b>86.5 %</b>"));
   EXPECT_THAT(page, HasSubstr("400 items that the run never trains on; standard error 2.3 and 1.7 points"));
-  EXPECT_THAT(page, HasSubstr("30 steps in 0:19, peak memory 412 MiB"));
+  EXPECT_THAT(page, HasSubstr("30 steps in 0:58 (start 0:22, training 0:19, evaluation 0:15), peak memory 412 MiB"));
   EXPECT_LT(page.find("86.5 %"), page.find("<h2>"));
 }
 

@@ -195,12 +195,15 @@ TEST(RunDisplay, ClosingShowsWhatWasLearnedAndWhereItIs) {
   closing.after = HeldOutResult{0.865, 0.0171, 400};
   closing.decoding = "greedy";
   closing.seconds = 19.4;
+  closing.evaluation_seconds = 15.2;
+  closing.start_seconds = 22.1;
+  closing.total_seconds = 58.4;
   closing.peak_memory_mib = 412.4;
   closing.report = "runs/first/report.html";
   display.close(closing);
   EXPECT_EQ(screen.text(),
             "eval    400 held-out items, greedy:  31.8 % -> 86.5 %   (standard error 2.3, 1.7)\n"
-            "time    0:19, peak memory 412 MiB\n"
+            "time    0:58 (start 0:22, training 0:19, evaluation 0:15), peak memory 412 MiB\n"
             "report  runs/first/report.html\n");
 }
 
@@ -214,7 +217,7 @@ TEST(RunDisplay, OnATerminalTheClosingsLabelsStandOut) {
   closing.seconds = 19.4;
   closing.report = "runs/first/report.html";
   display.close(closing);
-  EXPECT_THAT(stream.str(), EndsWith("\033[1mtime\033[0m    0:19\n"
+  EXPECT_THAT(stream.str(), EndsWith("\033[1mtime\033[0m    training 0:19\n"
                                      "\033[1mreport\033[0m  runs/first/report.html\n"));
 }
 
