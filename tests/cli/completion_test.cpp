@@ -73,6 +73,7 @@ class InZsh : public Shells {
  protected:
   void SetUp() override {
     if (!is_there("zsh")) GTEST_SKIP() << "no zsh";
+    if (const auto missing = test::missing_terminal(); !missing.empty()) GTEST_SKIP() << missing;
   }
   static Words offered(const std::string& line) {
     return words_of(at_root("FPATH=$(zsh -fc 'print $FPATH'):" + (share() / "zsh/site-functions").string() +
@@ -139,6 +140,7 @@ TEST_F(InBash, OffersFilesAndFolders) {
 
 TEST_F(InBash, CompletesWhatIsTyped) {
   if (!is_there("script")) GTEST_SKIP() << "no `script` to make a terminal with";
+  if (const auto missing = test::missing_terminal(); !missing.empty()) GTEST_SKIP() << missing;
   const test::TemporaryFolder folder;
   test::write_file(folder.path() / "rc", "source " + (share() / "bash-completion/completions/drift").string() +
                                              "\ndrift() { if [ \"$1\" = completion ]; then command drift \"$@\"; "

@@ -59,7 +59,9 @@ class InTerminal {
   void type(const std::string& keys) const {
     ASSERT_EQ(::write(terminal_, keys.data(), keys.size()), std::ssize(keys));
   }
-  void send(int signal) const { ::kill(child_, signal); }
+  void send(int signal) const {
+    if (child_ > 0) ::kill(child_, signal);
+  }
   void resize(unsigned short columns, unsigned short rows) const {
     winsize size{};
     size.ws_col = columns;
@@ -87,8 +89,8 @@ class InTerminal {
   void wait_until_stopped() const { ::waitpid(child_, nullptr, WUNTRACED); }
   /// Exit status; 128 + signal when killed.
   int wait() {
-    while (read_more(60000)) {
-    }
+    comes([] { return false; });
+    if (is_open_ && child_ > 0) ::kill(child_, SIGKILL);  // it does not end
     int status = 0;
     ::waitpid(child_, &status, 0);
     child_ = -1;
@@ -113,14 +115,16 @@ class InTerminal {
   }
   /// @return false when the program has ended
   bool read_more(int milliseconds) {
+    if (child_ < 0) return false;
     pollfd end = {terminal_, POLLIN, 0};
     if (::poll(&end, 1, milliseconds) == 0) return true;
     std::array<char, 65536> bytes{};
     const ssize_t got = ::read(terminal_, bytes.data(), bytes.size());
     if (got > 0) output_.append(bytes.data(), static_cast<std::size_t>(got));
-    return got > 0;
+    return is_open_ = got > 0;
   }
 
+  bool is_open_ = true;
   int terminal_ = -1;
   pid_t child_ = -1;
   std::string output_;
@@ -146,7 +150,13 @@ class WatchCommand : public testing::Test {
   test::TemporaryFolder folder_;
 };
 
-TEST_F(WatchCommand, FollowsARunFromBeforeItsBeginningToItsEnd) {
+class WatchInTerminal : public WatchCommand {
+  void SetUp() override {
+    if (const auto missing = test::missing_terminal(); !missing.empty()) GTEST_SKIP() << missing;
+  }
+};
+
+TEST_F(WatchInTerminal, FollowsARunFromBeforeItsBeginningToItsEnd) {
   InTerminal terminal(folder_.path(), "watch mine --every 0.1");
   EXPECT_TRUE(terminal.shows("no run yet")) << terminal.output();
   std::optional<RunFolder> run = begin("mine");
@@ -173,7 +183,7 @@ TEST_F(WatchCommand, FollowsARunFromBeforeItsBeginningToItsEnd) {
   EXPECT_EQ(terminal.wait(), 0);
 }
 
-TEST_F(WatchCommand, ARunThatIsKilledIsLostAndRunsAgainWhenItIsResumed) {
+TEST_F(WatchInTerminal, ARunThatIsKilledIsLostAndRunsAgainWhenItIsResumed) {
   std::optional<RunFolder> run = begin("mine");
   run->append_metrics(step(1));
   run->append_metrics(step(2));
@@ -187,7 +197,7 @@ TEST_F(WatchCommand, ARunThatIsKilledIsLostAndRunsAgainWhenItIsResumed) {
   EXPECT_THAT(terminal.page(), HasSubstr("running"));
 }
 
-TEST_F(WatchCommand, KeysChooseTheRunAndTheMetric) {
+TEST_F(WatchInTerminal, KeysChooseTheRunAndTheMetric) {
   const RunFolder first = begin("first"), second = begin("second");
   for (const RunFolder* run : {&first, &second}) run->append_metrics(step(1));
   second.append_metrics(step(2));
@@ -205,7 +215,7 @@ TEST_F(WatchCommand, KeysChooseTheRunAndTheMetric) {
   EXPECT_THAT(terminal.page(), HasSubstr("solved  0.250  metric 2 of")) << "the choice stays";
 }
 
-TEST_F(WatchCommand, FollowsTheSizeOfTheTerminal) {
+TEST_F(WatchInTerminal, FollowsTheSizeOfTheTerminal) {
   const RunFolder run = begin("mine");
   run.append_metrics(step(1));
   InTerminal terminal(folder_.path(), "watch mine --every 60", 120, 40);
@@ -217,7 +227,7 @@ TEST_F(WatchCommand, FollowsTheSizeOfTheTerminal) {
   EXPECT_EQ(std::ranges::count(terminal.page(), '\n'), 19);
 }
 
-TEST_F(WatchCommand, LeavesTheTerminalAsItWas) {
+TEST_F(WatchInTerminal, LeavesTheTerminalAsItWas) {
   const RunFolder run = begin("mine");
   for (const int signal : {0, SIGINT, SIGTERM, SIGHUP, SIGSEGV, SIGABRT}) {
     InTerminal terminal(folder_.path(), "watch mine --every 60");
@@ -234,7 +244,7 @@ TEST_F(WatchCommand, LeavesTheTerminalAsItWas) {
   }
 }
 
-TEST_F(WatchCommand, GivesTheTerminalBackWhileItIsSuspended) {
+TEST_F(WatchInTerminal, GivesTheTerminalBackWhileItIsSuspended) {
   const RunFolder run = begin("mine");
   InTerminal terminal(folder_.path(), "watch mine --every 60");
   ASSERT_TRUE(terminal.shows("running")) << terminal.output();
@@ -261,12 +271,17 @@ TEST_F(WatchCommand, PrintsOnceWithoutATerminal) {
     EXPECT_THAT(result.output,
                 AllOf(HasSubstr("running"), HasSubstr("1/4"), HasSubstr("0.100"), Not(HasSubstr("\033"))));
   }
-  InTerminal terminal(folder_.path(), "watch mine --once");
-  EXPECT_EQ(terminal.wait(), 0);
-  EXPECT_THAT(terminal.output(), AllOf(HasSubstr("1/4"), Not(HasSubstr("\033[?1049h"))));
   const auto missing = watch("no/such/run");
   EXPECT_EQ(missing.status, 1);
   EXPECT_THAT(missing.error, HasSubstr("there is no folder no/such/run"));
+}
+
+TEST_F(WatchInTerminal, PrintsOnceWhenAsked) {
+  const RunFolder run = begin("mine");
+  run.append_metrics(step(1));
+  InTerminal terminal(folder_.path(), "watch mine --once");
+  EXPECT_EQ(terminal.wait(), 0);
+  EXPECT_THAT(terminal.output(), AllOf(HasSubstr("1/4"), Not(HasSubstr("\033[?1049h"))));
 }
 
 TEST_F(WatchCommand, TheFolderOfASweepIsItsRuns) {

@@ -4,6 +4,8 @@
 
 #include <drift/error.h>
 
+#include <pty.h>
+#include <unistd.h>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -33,6 +35,14 @@ std::string missing_data(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (!std::filesystem::exists(data_file(name))) return "data/" + name + " is not there: scripts/fetch_data";
   }
+  return "";
+}
+
+std::string missing_terminal() {
+  int own = -1, other = -1;
+  if (::openpty(&own, &other, nullptr, nullptr, nullptr) != 0) return "no pseudo-terminal can be had here";
+  ::close(own);
+  ::close(other);
   return "";
 }
 

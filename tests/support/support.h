@@ -23,6 +23,9 @@ std::filesystem::path data_file(const std::string& name);
 /// Why a test that reads these files cannot run; empty if all are there.
 std::string missing_data(const std::vector<std::string>& names);
 
+/// Why a test that needs a pseudo-terminal cannot run; empty if one can be had.
+std::string missing_terminal();
+
 /// A fresh folder, removed with everything in it when the object goes.
 class TemporaryFolder {
  public:

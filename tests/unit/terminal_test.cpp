@@ -143,7 +143,7 @@ TEST(Terminal, AFileIsNotATerminal) {
 
 TEST(Terminal, WhatATerminalCanDoIsReadFromItAndTheEnvironment) {
   const PseudoTerminal terminal;
-  if (terminal.end() < 0) GTEST_SKIP() << "no pseudo-terminal can be had here";
+  if (const auto missing = test::missing_terminal(); !missing.empty()) GTEST_SKIP() << missing;
   const Environment term("TERM", "xterm"), ci("CI", nullptr), no_color("NO_COLOR", nullptr);
   const TerminalOptions options = detect_terminal(terminal.end());
   EXPECT_TRUE(options.is_terminal);
