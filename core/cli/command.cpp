@@ -1,6 +1,8 @@
 #include <core/cli/command.h>
 #include <core/cli/load_run.h>
+#include <core/config/document.h>
 #include <core/config/nearest.h>
+#include <core/reference/key_candidates.h>
 
 #include <boost/program_options.hpp>
 
@@ -42,6 +44,19 @@ po::options_description described(const std::vector<Option>& options) {
   }
   if (!settings.options().empty()) all.add(settings);
   return all;
+}
+
+/// The key of a run's file that somebody meant by an option of its name, its section's name before it or not; empty if
+/// there is none.
+std::string key_meant_by(const std::string& option, const std::string& command) {
+  std::string found;
+  for (const Candidate& key : key_candidates(load_plugins()->registry)) {
+    const std::string name = option.find('.') == option.npos ? std::string(name_of(key.word)) : key.word;
+    if (name == "name" || nearest_name(option, {name}) != name) continue;
+    if (section_of(key.word) == command) return key.word;  // --lr of `train` is its own
+    if (found.empty()) found = key.word;
+  }
+  return found;
 }
 
 }  // namespace
@@ -104,6 +119,7 @@ void OptionList::parse(const Command& command, const std::vector<std::string>& w
   const auto hint = [&] {
     return "for example: drift " + with_installed_names(command.example.substr(command.example.rfind('\n') + 1));
   };
+  const bool takes_settings = std::ranges::count(options_, "set", &Option::name) > 0;
   const auto known = described(options_);
   po::parsed_options parsed(&known);
   try {
@@ -114,7 +130,12 @@ void OptionList::parse(const Command& command, const std::vector<std::string>& w
     for (const Option& option : options_) names.push_back("--" + option.name);
     names.push_back("--help");
     const std::string unknown = error.get_option_name();
-    throw UsageError("unknown option `" + unknown + "` of " + own, name_hint(unknown, names, "options") + more);
+    std::string meant = nearest_name(unknown, names);
+    if (meant.empty() && takes_settings)
+      meant = key_meant_by(unknown.substr(unknown.find_first_not_of('-')), command.name);
+    if (meant.find('.') != meant.npos) meant = "--set " + meant + "=VALUE";
+    throw UsageError("unknown option `" + unknown + "` of " + own,
+                     (meant.empty() ? "" : "did you mean `" + meant + "`?\n  = ") + "options: " + joined(names) + more);
   } catch (const po::error& error) {
     throw UsageError(own + ": " + error.what(), hint() + more);
   }
@@ -126,7 +147,9 @@ void OptionList::parse(const Command& command, const std::vector<std::string>& w
     if (word.position_key >= 0) {
       const bool more = arguments_given == arguments_.size();
       if (more && (arguments_.empty() || !arguments_.back().repeats))
-        throw UsageError(own + " has no use for `" + value + "`", hint());
+        throw UsageError(own + " has no use for `" + value + "`", takes_settings && value.find('=') != value.npos
+                                                                      ? "did you mean `--set " + value + "`?"
+                                                                      : hint());
       arguments_[more ? arguments_given - 1 : arguments_given++].take(value);
       continue;
     }

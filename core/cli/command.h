@@ -153,7 +153,7 @@ std::string help_of(const Command& command);
 
 /// `drift help WORD` where the word is no command's: a key, a section, a metric, an algorithm, component or plugin.
 /// @throws UsageError with the nearest word
-int print_topic(const std::string& word);
+int print_topic(const std::string& word, bool json = false);
 
 /// Find the command and run it, or print help. @return the exit status. @throws UsageError, and what commands throw
 int run_command_line(std::vector<std::string> words);

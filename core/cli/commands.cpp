@@ -134,7 +134,9 @@ std::string help_of(const Command& command) {
 
 int run_command_line(std::vector<std::string> words) {
   if (words.size() > 1 && words[0] == "help") {
-    if (words.size() == 2 && !asks_for_help(words[1]) && !is_command(words[1])) return print_topic(words[1]);
+    const bool json = std::erase(words, "--json") > 0;
+    if (words.size() == 2 && !asks_for_help(words[1]) && (json || !is_command(words[1])))
+      return print_topic(words[1], json);
     // `drift help plugin info` is `drift plugin info --help`.
     words.erase(words.begin());
     words.push_back("--help");

@@ -1,9 +1,14 @@
 #include <core/cli/load_run.h>
 #include <core/config/nearest.h>
+#include <core/io/json.h>
+#include <core/plugin/plugin_json.h>
 #include <core/plugin/plugin_report.h>
+#include <core/reference/key_candidates.h>
 #include <core/reference/key_reference.h>
 #include <core/reference/metric_reference.h>
 #include <core/reference/section_reference.h>
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <iostream>
@@ -26,21 +31,15 @@ ShortForms short_forms() {
   return forms;
 }
 
-/// Algorithms, components and plugins.
-std::vector<std::string> registered_names(const Registry& registry) {
-  std::vector<std::string> names;
-  for (const Bundle& bundle : registry.bundles()) names.insert(names.end(), {bundle.name, bundle.plugin});
-  for (const ComponentEntry& entry : registry.components()) names.insert(names.end(), {entry.name, entry.plugin});
-  return names;
-}
-
 [[noreturn]] void unknown_topic(const Registry& registry, const std::string& word) {
   std::vector<std::string> commands, known;
   for (const Command& command : all_commands()) commands.push_back(command.name.substr(0, command.name.find(' ')));
   known = commands;
   for (const SectionSchema& section : config_sections()) known.push_back(section.name);
-  for (const auto& names : {keys_like(registry, word), metric_names(), registered_names(registry)})
-    known.insert(known.end(), names.begin(), names.end());
+  for (const std::string& metric : metric_names()) known.push_back(metric);
+  for (const Candidate& key : key_candidates(registry))
+    known.emplace_back(word.find('.') == word.npos ? name_of(key.word) : key.word);
+  for (const Candidate& name : name_candidates(registry)) known.push_back(name.word);
   const std::string nearest = nearest_name(word, known);
   const std::string help = std::ranges::count(commands, nearest) > 0 ? "" : "help ";
   throw UsageError("there is no command, key or metric `" + word + "`",
@@ -75,15 +74,24 @@ int print_page(const std::string& page) {
 
 }  // namespace
 
-int print_topic(const std::string& word) {
+int print_topic(const std::string& word, bool json) {
   const auto plugins = load_plugins();
   const Registry& registry = plugins->registry;
+  const bool is_registered = std::ranges::count(name_candidates(registry), word, &Candidate::word) > 0;
+  if (json) {
+    auto topic = is_registered ? plugin_info_json(registry, word) : nlohmann::ordered_json();
+    if (documented_section(word) != nullptr) topic.update(sections_json(registry, word));
+    if (auto keys = key_json(registry, word); !keys.empty()) topic["keys"] = std::move(keys);
+    if (auto metrics = metric_json(word); !metrics.empty()) topic["metrics"] = std::move(metrics);
+    if (topic.empty()) unknown_topic(registry, word);
+    std::cout << json_text(topic, 1) << "\n";
+    return 0;
+  }
   std::vector<std::string> texts;
   if (documented_section(word) != nullptr) texts.push_back(section_text(registry, word));
   texts.push_back(key_text(registry, word, short_forms()));
   texts.push_back(metric_text(word));
-  const auto names = registered_names(registry);
-  if (std::ranges::count(names, word) > 0) texts.push_back(plugin_info(registry, plugins->loader, word));
+  if (is_registered) texts.push_back(plugin_info(registry, plugins->loader, word));
   std::erase(texts, "");
   if (texts.empty()) unknown_topic(registry, word);
   std::cout << joined(texts, "\n");
@@ -94,7 +102,7 @@ Command reference_command() {
   return make_command<std::string>(
       {"reference", "a page of docs/reference, as Markdown",
        "PAGE is configuration, metrics or commands. For one key or metric: drift help KEY, for example\n"
-       "drift help train.learning_rate, drift help temperature, drift help tokens_per_second.",
+       "drift help train.learning_rate, drift help temperature, drift help live --json.",
        "reference configuration"},
       print_page, [](OptionList& list, std::string& page) {
         list.argument("PAGE", page).candidates = "configuration|metrics|commands";

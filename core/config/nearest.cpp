@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <utility>
 
 namespace drift {
 namespace {
@@ -30,11 +31,20 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return cost[a.size()][b.size()];
 }
 
+/// Words for which no likeness of letters leads to ours.
+constexpr std::pair<std::string_view, std::string_view> kOtherWords[] = {
+    {"lr", "learning_rate"}, {"gpu", "cuda"}, {"bf16", "bfloat16"}, {"fp32", "float32"}};
+
 }  // namespace
 
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
   constexpr std::size_t kLongestName = 200;  // beyond it the text is no misspelt name
   if (name.empty() || name.size() > kLongestName) return {};
+  const std::size_t last = name.rfind('.') + 1;  // 0 where there is no section
+  for (const auto& [word, ours] : kOtherWords) {
+    const std::string meant = std::string(name.substr(0, last)).append(ours);
+    if (name.substr(last) == word && std::ranges::count(candidates, meant) > 0) return meant;
+  }
   std::string best;
   std::size_t best_distance = 0;
   for (const std::string& candidate : candidates) {

@@ -67,6 +67,10 @@ Diagnostic outside_any_section(const ConfigDocument& document, const std::string
   }
   Diagnostic wrong = document.at(origin, origin.key, "`" + key + "` is outside any section");
   wrong.label = home_of_key(key);
+  for (const SectionSchema& section : config_sections()) {
+    const std::string nearest = wrong.label.empty() ? nearest_name(key, names_of(section.keys)) : "";
+    if (!nearest.empty()) wrong.label = "did you mean `" + nearest + "`? " + home_of_key(nearest);
+  }
   wrong.notes = {"sections: " + joined(section_names())};
   return wrong;
 }

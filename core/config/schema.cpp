@@ -74,7 +74,7 @@ std::vector<SectionSchema> make_sections() {
           "run", "the run itself", kMeasurement,
           {{kBookkeeping, {"name", "", "name of the run and of its folder; default: the file's name"}},
            {kResult, {"seed", 0, "the run's seed", at_least(0)}},
-           {"device", "cpu", "where tensors live", one_of({"cpu", "cuda"})},
+           {"device", "cpu", "where tensors live; CUDA_VISIBLE_DEVICES chooses among GPUs", one_of({"cpu", "cuda"})},
            {"threads", 0,
             "threads that compute, 0 = as many as the process may: affinity, quota, OMP_NUM_THREADS    (drift doctor)",
             at_least(0)},

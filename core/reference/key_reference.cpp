@@ -167,20 +167,4 @@ std::string key_text(const Registry& registry, std::string_view key, const Short
   return text;
 }
 
-std::vector<std::string> keys_like(const Registry& registry, std::string_view key) {
-  const bool alone = key.find('.') == key.npos;
-  std::vector<std::string> names;
-  const auto add = [&](const SectionSchema& section, const ParamSpec& spec) {
-    names.push_back(alone ? spec.name : full_key(section, spec.name));
-  };
-  for (const SectionSchema& section : config_sections()) {
-    for (const ParamSpec& spec : section.keys) add(section, spec);
-    for (const ComponentEntry& entry : registry.components()) {
-      if (entry.kind != section.component) continue;
-      for (const ParamSpec& spec : entry.params) add(section, spec);
-    }
-  }
-  return names;
-}
-
 }  // namespace drift

@@ -8,7 +8,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace drift {
 
@@ -19,8 +18,5 @@ using ShortForms = std::map<std::string, std::string, std::less<>>;
 /// in presets. Empty if there is no such key.
 /// @param key  with its section, "train.learning_rate", or alone, for every section that has it
 std::string key_text(const Registry& registry, std::string_view key, const ShortForms& short_forms);
-
-/// What key_text() knows, for suggestions: every key with its section if `key` has one, else every name.
-std::vector<std::string> keys_like(const Registry& registry, std::string_view key);
 
 }  // namespace drift

@@ -4,6 +4,8 @@
 #include <core/report/parameter_table.h>
 #include <core/report/text_table.h>
 
+#include <nlohmann/json.hpp>
+
 namespace drift {
 namespace {
 
@@ -26,6 +28,18 @@ std::string metric_text(std::string_view name) {
     }
   }
   return text;
+}
+
+nlohmann::ordered_json metric_json(std::string_view name) {
+  auto list = nlohmann::ordered_json::array();
+  for (const RecordDoc& record : record_docs()) {
+    for (const auto& [metric, unit, range, meaning] : record.metrics) {
+      if (metric == name)
+        list.push_back(
+            {{"in", record.file}, {"of", record.of}, {"unit", unit}, {"range", range}, {"meaning", meaning}});
+    }
+  }
+  return list;
 }
 
 std::vector<std::string> metric_names() {

@@ -149,6 +149,23 @@ nlohmann::ordered_json sections_json(const Registry& registry, std::string_view 
   return json;
 }
 
+nlohmann::ordered_json key_json(const Registry& registry, std::string_view key) {
+  auto found = nlohmann::ordered_json::array();
+  const auto add = [&](const SectionSchema& section, const ParamSpecs& specs, const std::string& component) {
+    const auto spec = std::ranges::find(specs, name_of(key), &ParamSpec::name);
+    if (spec == specs.end()) return;
+    found.push_back({{"section", section.name}});
+    if (!component.empty()) found.back()["component"] = component;
+    found.back().update(drift::json_of(*spec));
+  };
+  for (const SectionSchema& section : config_sections()) {
+    if (name_of(key) != key && documented_section(section_of(key)) != &section) continue;
+    add(section, section.keys, "");
+    for (const ComponentEntry* entry : components_of(registry, section)) add(section, entry->params, entry->name);
+  }
+  return found;
+}
+
 std::string configuration_page(const Registry& registry) {
   std::string text =
       "# Configuration\n\n"

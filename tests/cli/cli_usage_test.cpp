@@ -317,6 +317,22 @@ TEST(CliUsage, NoColourOutsideATerminal) {
   }
 }
 
+TEST(CliUsage, ASettingThatIsNotWrittenAsOneIsAnsweredWithItsSpelling) {
+  const std::pair<const char*, const char*> mistakes[] = {
+      {"train run.toml train.steps=3", "--set train.steps=3"},
+      {"eval checkpoint evaluation.samples=4", "--set evaluation.samples=4"},
+      {"train run.toml --lr 1e-5", "--set train.learning_rate=VALUE"},
+      {"pretrain run.toml --learning-rate 1e-5", "--set pretrain.learning_rate=VALUE"},
+      {"train run.toml --train.group_size=3", "--set train.group_size=VALUE"},
+      {"train run.toml --temperature 1", "--set rollout.temperature=VALUE"},
+      {"train run.toml --stps 3", "--steps"}};
+  for (const auto& [arguments, spelling] : mistakes) {
+    const auto result = drift(arguments);
+    EXPECT_EQ(result.status, 2) << arguments;
+    EXPECT_THAT(result.error, HasSubstr("did you mean `" + std::string(spelling) + "`?")) << arguments;
+  }
+}
+
 // The counterpart, without which the test above could not fail.
 TEST(CliUsage, ColourOnATerminalUnlessDisabled) {
   if (test::run_command("script -qec true /dev/null").status != 0)

@@ -82,6 +82,30 @@ TEST(Reference, SectionsMetricsAndPluginsAreExplainedToo) {
   EXPECT_THAT(help("reward"), HasSubstr("reward: mean over all responses of the rollout")) << "also a metric";
 }
 
+TEST(Reference, PrintedColumnsAreExplained) {
+  for (const std::string column : {"held-out", "kl", "live", "utility", "grad", "lr", "rollout", "update", "tokens/s"})
+    EXPECT_THAT(help(column), HasSubstr("in     the printed table of a run\n")) << column;
+  EXPECT_THAT(help("live"), testing::StartsWith("live: live_groups / groups: "));
+}
+
+TEST(Reference, ProgramsGetJson) {
+  const auto json = [](const std::string& word) {
+    const auto result = drift("help " + word + " --json");
+    EXPECT_EQ(result.status, 0) << result.error;
+    return nlohmann::json::parse(result.output);
+  };
+  const auto rate = json("learning_rate");
+  EXPECT_THAT(rate.at("keys").dump(), AllOf(HasSubstr("\"section\":\"train\""), HasSubstr("\"section\":\"pretrain\"")));
+  EXPECT_EQ(rate.at("keys").at(0).at("type"), "number");
+  EXPECT_EQ(rate.at("metrics").at(0).at("in"), "metrics.jsonl");
+  const auto temperature = json("rollout.temperature");
+  EXPECT_EQ(temperature.at("keys").at(0).at("component"), "block");
+  EXPECT_FALSE(temperature.contains("metrics"));
+  EXPECT_EQ(json("train").at("sections").at(0).at("name"), "train");
+  EXPECT_EQ(json("rldf").at("algorithms").at(0).at("name"), "rldf");
+  EXPECT_THAT(drift("help learnin_rate --json").error, HasSubstr("did you mean `drift help learning_rate`?"));
+}
+
 TEST(Reference, AMisspeltWordIsAnsweredWithTheNearest) {
   const std::pair<const char*, const char*> mistakes[] = {{"trian", "drift train"},
                                                           {"learnin_rate", "drift help learning_rate"},

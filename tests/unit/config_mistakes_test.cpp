@@ -90,7 +90,11 @@ TEST_F(Config, OutOfRangeAndNotFinite) {
   EXPECT_EQ(mistakes("[algorithm.masking]\ntau = inf\n"), "no mistake");
   EXPECT_EQ(mistakes("[train]\nlearning_rate = 1\n"), "no mistake");  // an integer where a number is declared
   EXPECT_THAT(mistakes("[run]\nname = \"a/b\"\n"), HasSubstr("`run.name` must be a plain folder name"));
-  EXPECT_THAT(mistakes("[run]\ndevice = \"cdua\"\n"), HasSubstr("^^^^^^ did you mean `cuda`?"));
+  for (const std::string device : {"cdua", "gpu", "cuda:0"})
+    EXPECT_THAT(mistakes("[run]\ndevice = \"" + device + "\"\n"), HasSubstr("^^ did you mean `cuda`?")) << device;
+  EXPECT_THAT(mistakes("[train]\nlr = 1e-5\n"), HasSubstr("^^ did you mean `learning_rate`?"));
+  EXPECT_THAT(mistakes("", {"lr=1e-5"}),
+              HasSubstr("did you mean `learning_rate`? it belongs to [value], [train], [pretrain]"));
 }
 
 TEST_F(Config, UnknownComponentsBundlesAndPresets) {
