@@ -1,4 +1,5 @@
 #include <core/boundary/checks.h>
+#include <core/text/chat.h>
 #include <core/text/utf8.h>
 
 #include <drift/error.h>
@@ -19,11 +20,13 @@ void check_item(const TaskItem& item) {
                                                               {"prompt", &item.prompt},
                                                               {"reference", &item.reference},
                                                               {"demonstration", &item.demonstration},
-                                                              {"response_prefix", &item.response_prefix}};
+                                                              {"response_prefix", &item.response_prefix},
+                                                              {"earlier_turns", &item.earlier_turns}};
   for (const auto& [name, text] : texts) {
     if (!is_valid_utf8(*text)) throw Error("the " + std::string(name) + " of " + item_name(item) + " is not UTF-8");
   }
   if (item.prompt.empty()) throw Error(item_name(item) + " has no prompt", "TaskItem::prompt holds the question");
+  read_turns(item.earlier_turns, item_name(item));
 }
 
 void check_verdict(const RewardResult& result, const TaskItem& item) {

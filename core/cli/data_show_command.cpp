@@ -22,7 +22,7 @@ struct ShowOptions {
 
 /// The whole text before the response; without a model, the user's words alone.
 std::string prompt_of(const DataSource& source, const TaskItem& item) {
-  if (const PromptEncoder* prompts = source.prompts()) return prompts->render(item.prompt, item.response_prefix);
+  if (const PromptEncoder* prompts = source.prompts()) return prompts->render(item);
   return fill_instruction(source.config().section("prompt").get<std::string>("instruction"), item.prompt);
 }
 
@@ -45,6 +45,7 @@ void print(const DataSource& source, const ListedItem& shown) {
   print_text(whole ? "prompt, " + std::to_string(source.count_tokens(shown.item)) + " tokens"
                    : "the user's words (without the model's turns: " + source.missing_model() + ")",
              prompt_of(source, shown.item));
+  if (!whole) print_text("the turns before them", shown.item.earlier_turns);
   if (!whole) print_text("the response begins with", shown.item.response_prefix);
   print_text("reference", shown.item.reference);
   print_text("demonstration", shown.item.demonstration);
@@ -55,11 +56,12 @@ void print_json(const DataSource& source, const ListedItem& shown) {
   Json json = {{"set", shown.set},
                {"id", shown.item.id},
                {"question", shown.item.prompt},
+               {"earlier_turns", shown.item.earlier_turns},
                {"prompt", source.prompts() ? Json(prompt_of(source, shown.item)) : Json()},
                {"response_prefix", shown.item.response_prefix},
                {"reference", shown.item.reference},
                {"demonstration", shown.item.demonstration}};
-  if (source.prompts()) json["token_ids"] = source.prompts()->ids(shown.item.prompt, shown.item.response_prefix);
+  if (source.prompts()) json["token_ids"] = source.prompts()->ids(shown.item);
   std::cout << json_text(json) << "\n";
 }
 

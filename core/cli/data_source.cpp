@@ -62,6 +62,7 @@ void DataSource::open_prompts() {
   tokenizer_.emplace(Tokenizer::open(folder));
   prompts_.emplace(config().section("prompt"), *tokenizer_, traits);
   context_length_ = traits.context_length;
+  mask_id_ = traits.mask_id;
 }
 
 std::vector<TaskItem> DataSource::training_items(std::int64_t generated) const {
@@ -73,7 +74,7 @@ std::vector<TaskItem> DataSource::held_out_items() const {
 }
 
 std::int64_t DataSource::count_tokens(const TaskItem& item) const {
-  return static_cast<std::int64_t>(prompts_->ids(item.prompt, item.response_prefix).size());
+  return static_cast<std::int64_t>(prompts_->ids(item).size());
 }
 
 }  // namespace drift

@@ -59,6 +59,7 @@ class DataSource {
   const PromptEncoder* prompts() const { return prompts_ ? &*prompts_ : nullptr; }
   const std::string& missing_model() const { return missing_model_; }
   std::int64_t context_length() const { return context_length_; }
+  std::int64_t mask_id() const { return mask_id_; }
   std::int64_t count_tokens(const TaskItem& item) const;
 
  private:
@@ -69,7 +70,7 @@ class DataSource {
   std::optional<Tokenizer> tokenizer_;
   std::optional<PromptEncoder> prompts_;
   std::string missing_model_;
-  std::int64_t context_length_ = 0;
+  std::int64_t context_length_ = 0, mask_id_ = -1;
 };
 
 }  // namespace drift

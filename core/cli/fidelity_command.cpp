@@ -163,8 +163,7 @@ void write_fidelity(const FidelityOptions& options, const Bench& bench, const st
 
 int compare_with_exact(const FidelityOptions& options, const Bench& bench, const std::vector<Method>& methods) {
   const TaskItem item = chosen_item(bench, options.item);
-  const ResponseSpace space(bench.model->traits(), bench.prompts.ids(item.prompt, item.response_prefix),
-                            bench.rollout->response_length());
+  const ResponseSpace space(bench.model->traits(), bench.prompts.ids(item), bench.rollout->response_length());
   const at::Tensor reward = bench.rewards(every_response(space), {item});
   const StateScores scores = score_states(*bench.model, space);
   if (!options.json) {

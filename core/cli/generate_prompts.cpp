@@ -20,7 +20,11 @@ class PromptReader {
         traits_(traits),
         response_length_(response_length) {}
 
-  std::vector<std::int64_t> of_text(const std::string& text) const { return checked(prompts_.ids(text)); }
+  std::vector<std::int64_t> of_text(const std::string& text) const {
+    TaskItem asked;
+    asked.prompt = text;
+    return checked(prompts_.ids(asked));
+  }
 
   /// The prompt of a task's item, in the words that training gives it.
   std::vector<std::int64_t> of_item(const std::string& id) {
@@ -29,7 +33,7 @@ class PromptReader {
                   "name a run's file: --config configs/quickstart.toml");
     if (!task_) task_ = create_component<Task>(run_.plugins->registry, run_.config, "task");
     const TaskItem item = item_with_id(task_, seed_of(run_.config), id).item;
-    return checked(prompts_.ids(item.prompt, item.response_prefix));
+    return checked(prompts_.ids(item));
   }
 
   std::vector<std::int64_t> checked(std::vector<std::int64_t> ids) const {
@@ -38,6 +42,11 @@ class PromptReader {
       if (id < 0 || id >= traits_.vocabulary_size) {
         throw Error("token id " + std::to_string(id) + " is outside the model's vocabulary of " +
                     std::to_string(traits_.vocabulary_size));
+      }
+      if (id == traits_.mask_id) {
+        throw Error("the prompt has the mask token, id " + std::to_string(id) + ", which is never filled in there",
+                    "give the prompt alone: the response's masks come by themselves; to read a text's special tokens "
+                    "as text, --set prompt.special_tokens=text");
       }
     }
     if (std::ssize(ids) + response_length_ > traits_.context_length) {

@@ -19,7 +19,7 @@ constexpr std::int64_t kItems = 200, kSomeItems = 20;
 using TaskPointer = std::unique_ptr<Task>;
 
 auto fields(const TaskItem& item) {
-  return std::tie(item.id, item.prompt, item.reference, item.demonstration, item.response_prefix);
+  return std::tie(item.id, item.prompt, item.reference, item.demonstration, item.response_prefix, item.earlier_turns);
 }
 bool same_item(const TaskItem& a, const TaskItem& b) { return fields(a) == fields(b); }
 

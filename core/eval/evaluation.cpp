@@ -31,7 +31,7 @@ struct Evaluation::Parts {
 namespace {
 
 std::string prompt_checksum(const TaskItem& item, const PromptEncoder& prompts) {
-  return checksum(prompts.render(item.prompt, item.response_prefix));
+  return checksum(prompts.render(item));
 }
 
 ResponseRecord record_of(const AnsweredItem& answered, const EvaluationCell& cell, const PromptEncoder& prompts,

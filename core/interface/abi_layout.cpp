@@ -297,6 +297,7 @@ AT(TaskItem, prompt, 32);
 AT(TaskItem, reference, 64);
 AT(TaskItem, demonstration, 96);
 AT(TaskItem, response_prefix, 128);
+AT(TaskItem, earlier_turns, 160);
 
 SIZE(Trajectories, 184);
 AT(Trajectories, prompts, 0);

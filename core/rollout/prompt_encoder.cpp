@@ -56,6 +56,7 @@ PromptEncoder::PromptEncoder(const Params& section, const Tokenizer& tokenizer, 
       system_(section.get<std::string>("system")),
       response_prefix_(section.get<std::string>("response_prefix")),
       special_tokens_as_text_(section.get<std::string>("special_tokens") == "text"),
+      mask_id_(traits.mask_id),
       pad_id_(traits.pad_id),
       context_length_(traits.context_length) {
   const auto name = section.get<std::string>("format");
@@ -69,50 +70,58 @@ PromptEncoder::PromptEncoder(const Params& section, const Tokenizer& tokenizer, 
   needs_turns(!system_.empty(), "system");
   needs_turns(trailing_newline, "trailing_newline");
   if (trailing_newline && !format_.reply_begin.ends_with('\n')) format_.reply_begin += '\n';
-  if (instruction_.find("{question}") == std::string::npos) {
+  if (fill_instruction(instruction_, "1") == fill_instruction(instruction_, "2")) {
     throw Error("[prompt] instruction has no {question}", "write {question} where the question belongs");
   }
+  refuse_mask(response_prefix_, "[prompt] response_prefix");
 }
 
-std::string PromptEncoder::render(const std::string& question, const std::string& item_prefix) const {
-  return join(question, response_prefix(item_prefix));
+std::string PromptEncoder::render(const TaskItem& item) const {
+  std::string text;
+  for (const PromptPart& part : parts(item)) text += part.text;
+  return text;
 }
 
-std::string PromptEncoder::join(const std::string& question, const std::string& response_prefix) const {
-  const std::string words = fill_instruction(instruction_, question);
-  return has_turns_ ? render_chat(format_, turns(words), response_prefix) : words + response_prefix;
-}
-
-const std::string& PromptEncoder::response_prefix(const std::string& item_prefix) const {
-  return item_prefix.empty() ? response_prefix_ : item_prefix;
-}
-
-std::vector<ChatTurn> PromptEncoder::turns(const std::string& words) const {
-  std::vector<ChatTurn> turns;
-  if (!system_.empty()) turns.push_back({"system", system_});
-  turns.push_back({"user", words});
-  return turns;
-}
-
-std::vector<std::int64_t> PromptEncoder::ids(const std::string& question, const std::string& item_prefix) const {
-  if (!special_tokens_as_text_) return tokenizer_.encode(render(question, item_prefix));
-  // The user's words alone, between what the format puts before and after them.
-  const std::string text = join(question, {});
-  const std::size_t behind = has_turns_ ? format_.turn_end.size() + format_.reply_begin.size() : 0;
-  const std::size_t before = has_turns_ ? render_chat(format_, turns({})).size() - behind : 0;
-  const std::size_t words_end = text.size() - behind;
-  auto ids = tokenizer_.encode(text.substr(0, before));
-  const auto add = [&](const std::vector<std::int64_t>& more) { ids.insert(ids.end(), more.begin(), more.end()); };
-  add(tokenizer_.encode(text.substr(before, words_end - before), SpecialTokens::kAsText));
-  add(tokenizer_.encode(text.substr(words_end) + response_prefix(item_prefix)));
+std::vector<std::int64_t> PromptEncoder::ids(const TaskItem& item) const {
+  std::vector<std::int64_t> ids;
+  for (const PromptPart& part : parts(item)) {
+    const auto more = tokenizer_.encode(part.text, part.is_plain ? SpecialTokens::kAsText : SpecialTokens::kRecognised);
+    ids.insert(ids.end(), more.begin(), more.end());
+  }
   return ids;
+}
+
+std::vector<PromptPart> PromptEncoder::parts(const TaskItem& item) const {
+  if (!item.response_prefix.empty()) refuse_mask(item.response_prefix, "item `" + item.id + "`: its response prefix");
+  const std::string& prefix = item.response_prefix.empty() ? response_prefix_ : item.response_prefix;
+  const std::string words = fill_instruction(instruction_, item.prompt);
+  std::vector<ChatTurn> turns = read_turns(item.earlier_turns, "item `" + item.id + "`");
+  if (!has_turns_) {
+    if (!turns.empty())
+      throw Error("item `" + item.id + "` is a conversation of several turns, and [prompt] format is \"none\"",
+                  "choose the model's turns: [prompt] format = \"chat\"");
+    if (!special_tokens_as_text_) return {{words + prefix}};
+    return {{words, true}, {prefix}};
+  }
+  turns.push_back({"user", words});
+  for (ChatTurn& turn : turns) turn.is_plain = special_tokens_as_text_;
+  if (!system_.empty() && turns.front().role != "system") turns.insert(turns.begin(), {"system", system_});
+  return chat_parts(format_, turns, prefix);
+}
+
+// A mask in front of the response is never filled in, and the model takes it for one that is.
+void PromptEncoder::refuse_mask(const std::string& response_prefix, const std::string& whose) const {
+  if (!tokenizer_.has_token(mask_id_) || response_prefix.find(tokenizer_.piece(mask_id_)) == response_prefix.npos)
+    return;
+  throw Error(whose + " has the mask token `" + tokenizer_.piece(mask_id_) + "`",
+              "write the words that the response begins with: the masks behind them are there already");
 }
 
 Prompts PromptEncoder::encode(const std::vector<TaskItem>& items, std::int64_t group_size,
                               std::int64_t response_length) const {
   std::vector<std::vector<std::int64_t>> encoded;
   for (const TaskItem& item : items) {
-    encoded.push_back(ids(item.prompt, item.response_prefix));
+    encoded.push_back(ids(item));
     if (static_cast<std::int64_t>(encoded.back().size()) + response_length > context_length_) {
       throw Error("the prompt of item `" + item.id + "` has " + std::to_string(encoded.back().size()) +
                       " tokens; with " + std::to_string(response_length) +

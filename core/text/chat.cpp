@@ -1,5 +1,11 @@
 #include <core/text/chat.h>
 
+#include <core/io/json.h>
+
+#include <drift/error.h>
+
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <iterator>
 
@@ -61,21 +67,56 @@ std::string replaced(std::string_view text, std::string_view placeholder, std::s
 
 }  // namespace
 
-std::string render_chat(const ChatFormat& format, const std::vector<ChatTurn>& turns, std::string_view reply_prefix) {
-  std::string text = format.opening;
-  const auto add = [&](std::string_view role, std::string_view words) {
-    text += replaced(format.turn_begin, "{role}", role);
-    text += format.trims_text ? trimmed(words) : words;
-    text += format.turn_end;
+std::vector<ChatTurn> read_turns(const std::string& json, const std::string& whose) {
+  std::vector<ChatTurn> turns;
+  if (json.empty()) return turns;
+  const std::string where = "the earlier turns of " + whose,
+                    hint = R"(they are a list of {"role": "user", "content": "…"})";
+  try {
+    for (const auto& turn : parse_json(json, where, hint))
+      turns.push_back({turn.at("role").get<std::string>(), turn.at("content").get<std::string>()});
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(where + ": " + json_problem(error), hint);
+  }
+  return turns;
+}
+
+std::vector<PromptPart> chat_parts(const ChatFormat& format, const std::vector<ChatTurn>& turns,
+                                   std::string_view reply_prefix) {
+  std::vector<PromptPart> parts = {{format.opening}};
+  const auto add = [&](const ChatTurn& turn) {
+    parts.back().text += replaced(format.turn_begin, "{role}", turn.role);
+    if (turn.is_plain) parts.push_back({{}, true});
+    parts.back().text += format.trims_text ? trimmed(turn.text) : turn.text;
+    if (turn.is_plain) parts.emplace_back();
+    parts.back().text += format.turn_end;
   };
   const bool has_system = !turns.empty() && turns.front().role == "system";
-  if (!has_system && !format.default_system.empty()) add("system", format.default_system);
-  for (const ChatTurn& turn : turns) add(turn.role, turn.text);
-  return text.append(format.reply_begin).append(reply_prefix);
+  if (!has_system && !format.default_system.empty()) add({"system", format.default_system});
+  for (const ChatTurn& turn : turns) add(turn);
+  parts.back().text.append(format.reply_begin).append(reply_prefix);
+  return parts;
 }
 
 std::string fill_instruction(std::string_view instruction, std::string_view question) {
-  return replaced(instruction, "{question}", question);
+  constexpr std::string_view place = "{question}";
+  const auto has = [&](std::string_view braces) { return instruction.find(braces) != std::string_view::npos; };
+  if (!has("{{") && !has("}}")) return replaced(instruction, place, question);
+  std::string text;
+  for (std::size_t i = 0; i < instruction.size(); ++i) {
+    const std::string_view rest = instruction.substr(i);
+    const bool is_brace = rest.starts_with("{{") || rest.starts_with("}}");
+    if (rest.starts_with(place)) {
+      text += question;
+      i += place.size() - 1;
+    } else if (is_brace || (rest[0] != '{' && rest[0] != '}')) {
+      text += rest[0];
+      i += is_brace;
+    } else {
+      throw Error("[prompt] instruction has single braces beside {{ or }}", "write {{ and }} for all of them");
+    }
+  }
+  return text;
 }
 
 }  // namespace drift

@@ -12,14 +12,27 @@ namespace drift {
 struct ChatTurn {
   std::string role;  ///< system, user or assistant
   std::string text;
+  bool is_plain = false;  ///< special tokens in it are text like any other
 };
 
-/// The conversation as the model reads it, up to where its reply begins. `reply_prefix` are the first words of the
-/// reply, given to the model.
-std::string render_chat(const ChatFormat& format, const std::vector<ChatTurn>& turns,
-                        std::string_view reply_prefix = {});
+/// The turns of TaskItem::earlier_turns. @param whose  the item, for messages
+/// @throws Error if they are not what drift/task.h says
+std::vector<ChatTurn> read_turns(const std::string& json, const std::string& whose);
 
-/// `instruction` with every "{question}" replaced by the question, which is not looked at for placeholders.
+/// A piece of a prompt.
+struct PromptPart {
+  std::string text;
+  bool is_plain = false;
+};
+
+/// The conversation as the model reads it, up to where its reply begins: what the format brings between the words of
+/// plain turns. `reply_prefix` are the first words of the reply, given to the model.
+std::vector<PromptPart> chat_parts(const ChatFormat& format, const std::vector<ChatTurn>& turns,
+                                   std::string_view reply_prefix = {});
+
+/// `instruction` with every "{question}" replaced by the question, which is not looked at for placeholders. Where it
+/// has {{ or }}, these are braces; elsewhere a brace is itself.
+/// @throws Error if it has both {{ or }} and single braces
 std::string fill_instruction(std::string_view instruction, std::string_view question);
 
 }  // namespace drift

@@ -29,7 +29,7 @@ std::vector<TaskItem> first_items(const Loaded<Task>& task, const RandomStream& 
 PromptLengths measure(const std::vector<TaskItem>& items, const PromptEncoder& prompts) {
   PromptLengths lengths;
   for (const TaskItem& item : items) {
-    const auto tokens = static_cast<std::int64_t>(prompts.ids(item.prompt, item.response_prefix).size());
+    const auto tokens = static_cast<std::int64_t>(prompts.ids(item).size());
     lengths.longest = std::max(lengths.longest, tokens);
     lengths.mean += static_cast<double>(tokens);
   }

@@ -8,7 +8,7 @@ std::vector<std::int64_t> short_prompts(const TrainingList& task, const PromptEn
   TaskItem item;
   for (std::int64_t i = 0; i < task.training_size(); ++i) {
     task.listed_item(i, item);
-    if (static_cast<std::int64_t>(prompts.ids(item.prompt, item.response_prefix).size()) <= most) kept.push_back(i);
+    if (static_cast<std::int64_t>(prompts.ids(item).size()) <= most) kept.push_back(i);
   }
   return kept;
 }

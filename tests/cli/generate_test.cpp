@@ -159,6 +159,8 @@ TEST_F(Checkpoint, NamesABadRecordByItsLineAndWritesNothing) {
       {"{\"prompt\": \"1\", \"item\": \"2\"}", "there must be one of"},
       {"{\"prompt\": 1}", "`prompt` is not a text"},
       {"{\"token_ids\": [6, 99]}", "token id 99 is outside"},
+      {"{\"token_ids\": [6, 1]}", "the prompt has the mask token, id 1, which is never filled in there"},
+      {"{\"prompt\": \"<|mask|>\"}", "prompt.special_tokens=text"},
       {"{\"token_ids\": [6, 1.5]}", "`token_ids` is not a list of integers"},
       {"{\"token_ids\": []}", "the prompt is empty"},
       {"{\"item\": \"nothing/1\"}", "the task has no item `nothing/1`"},

@@ -26,6 +26,13 @@ ChatFormat format_of(const std::string& family, const std::string& name) {
   throw std::runtime_error(family + " has no chat format " + name);
 }
 
+std::string render_chat(const ChatFormat& format, const std::vector<ChatTurn>& turns,
+                        const std::string& reply_prefix = {}) {
+  std::string text;
+  for (const PromptPart& part : chat_parts(format, turns, reply_prefix)) text += part.text;
+  return text;
+}
+
 /// The user's turn of configs/prompts/KIND.toml around a question, as rldf_release has it.
 std::string task_prompt(const std::string& family, const std::string& kind, const std::string& question,
                         const std::string& reply_prefix = {}) {

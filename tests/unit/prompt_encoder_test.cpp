@@ -40,9 +40,22 @@ class Prompt : public testing::Test {
   PromptEncoder encoder(const Values& values = {}) const {
     return PromptEncoder(Params(find_section("prompt")->keys, values), tokenizer_, traits_);
   }
+  static TaskItem item(const std::string& question, const std::string& response_prefix = {},
+                       const std::string& earlier_turns = {}) {
+    TaskItem item;
+    item.id = "item-7";
+    item.prompt = question;
+    item.response_prefix = response_prefix;
+    item.earlier_turns = earlier_turns;
+    return item;
+  }
   std::string mistake(const Values& values) const {
+    return mistake([&] { encoder(values); });
+  }
+  template <class Use>
+  static std::string mistake(const Use& use) {
     try {
-      encoder(values);
+      use();
     } catch (const Error& error) {
       return std::string(error.what()) + " | " + error.hint();
     }
@@ -54,40 +67,73 @@ class Prompt : public testing::Test {
 };
 
 TEST_F(Prompt, IsTheQuestionItselfByDefault) {
-  EXPECT_EQ(encoder().render(" 1 + 1 "), " 1 + 1 ");
-  EXPECT_EQ(encoder().render("1 + 1", " = "), "1 + 1 = ");
+  EXPECT_EQ(encoder().render(item(" 1 + 1 ")), " 1 + 1 ");
+  EXPECT_EQ(encoder().render(item("1 + 1", " = ")), "1 + 1 = ");
 }
 
 TEST_F(Prompt, PutsWordsAndTurnsAroundTheQuestion) {
   const auto chat = encoder({{"format", "chat"}, {"instruction", "Solve {question} now"}});
-  EXPECT_EQ(chat.render("1 + 1"), "[user] Solve 1 + 1 now.\n[assistant] ");
-  EXPECT_EQ(chat.render("1 + 1", "It is"), "[user] Solve 1 + 1 now.\n[assistant] It is");
+  EXPECT_EQ(chat.render(item("1 + 1")), "[user] Solve 1 + 1 now.\n[assistant] ");
+  EXPECT_EQ(chat.render(item("1 + 1", "It is")), "[user] Solve 1 + 1 now.\n[assistant] It is");
 }
 
 TEST_F(Prompt, MayBeginWithASystemTurn) {
-  EXPECT_EQ(encoder({{"format", "chat"}, {"system", "Be brief"}}).render("1 + 1"),
+  EXPECT_EQ(encoder({{"format", "chat"}, {"system", "Be brief"}}).render(item("1 + 1")),
             "[system] Be brief.\n[user] 1 + 1.\n[assistant] ");
+}
+
+TEST_F(Prompt, MayBeTheEndOfAConversation) {
+  const std::string shown = R"([{"role": "user", "content": "1 + 1"}, {"role": "assistant", "content": "2"}])";
+  const auto chat = encoder({{"format", "chat"}, {"system", "Be brief"}, {"instruction", "Solve {question}"}});
+  EXPECT_EQ(chat.render(item("1 + 2", "It is", shown)),
+            "[system] Be brief.\n[user] 1 + 1.\n[assistant] 2.\n[user] Solve 1 + 2.\n[assistant] It is");
+  EXPECT_EQ(chat.render(item("1 + 2", "", R"([{"role": "system", "content": "Add"}])")),
+            "[system] Add.\n[user] Solve 1 + 2.\n[assistant] ")
+      << "the item knows better";
+  EXPECT_THAT(mistake([&] { encoder().ids(item("1 + 2", "", shown)); }),
+              HasSubstr("item `item-7` is a conversation of several turns, and [prompt] format is \"none\""));
+  for (const char* turns : {"{", "[1]", R"([{"role": "user"}])", R"([{"role": "user", "content": 1}])"})
+    EXPECT_THAT(mistake([&] { chat.ids(item("1 + 2", "", turns)); }), HasSubstr("the earlier turns of item `item-7`"));
+}
+
+TEST_F(Prompt, HasBracesAsATemplateHasThem) {
+  const auto made = [&](const char* instruction) {
+    return encoder({{"instruction", instruction}}).render(item("1{{"));
+  };
+  EXPECT_EQ(made("{question} in \\boxed{{}}, {{\"a\": 1}}"), "1{{ in \\boxed{}, {\"a\": 1}");
+  EXPECT_EQ(made("{question} in \\boxed{}"), "1{{ in \\boxed{}") << "as the shipped prompts have it";
+  EXPECT_THAT(mistake({{"instruction", "{question} in \\boxed{\\text{A}}"}}),
+              HasSubstr("write {{ and }} for all of them"));
+  EXPECT_THAT(mistake({{"instruction", "{{question}}"}}), HasSubstr("has no {question}"));
+}
+
+TEST_F(Prompt, DoesNotBeginTheResponseWithAMask) {
+  traits_.mask_id = *tokenizer_.token_id("<|mask|>");
+  EXPECT_THAT(mistake({{"response_prefix", "12<|mask|>"}}),
+              HasSubstr("[prompt] response_prefix has the mask token `<|mask|>`"));
+  EXPECT_THAT(mistake([&] { encoder().ids(item("1", "<|mask|>")); }), HasSubstr("item `item-7`: its response prefix"));
 }
 
 TEST_F(Prompt, MayBeginTheResponse) {
   const auto begun = encoder({{"format", "chat"}, {"response_prefix", "Well, "}});
-  EXPECT_EQ(begun.render("1 + 1"), "[user] 1 + 1.\n[assistant] Well, ");
-  EXPECT_EQ(begun.render("1 + 1", "It is"), "[user] 1 + 1.\n[assistant] It is") << "the item knows better";
-  EXPECT_EQ(encoder({{"response_prefix", " = "}}).render("1 + 1"), "1 + 1 = ");
+  EXPECT_EQ(begun.render(item("1 + 1")), "[user] 1 + 1.\n[assistant] Well, ");
+  EXPECT_EQ(begun.render(item("1 + 1", "It is")), "[user] 1 + 1.\n[assistant] It is") << "the item knows better";
+  EXPECT_EQ(encoder({{"response_prefix", " = "}}).render(item("1 + 1")), "1 + 1 = ");
 }
 
 TEST_F(Prompt, MayHaveTheReplyOnASeparateLine) {
-  EXPECT_EQ(encoder({{"format", "chat"}, {"trailing_newline", true}}).render("1 + 1", "It is"),
+  EXPECT_EQ(encoder({{"format", "chat"}, {"trailing_newline", true}}).render(item("1 + 1", "It is")),
             "[user] 1 + 1.\n[assistant] \nIt is");
   traits_.chat_formats[0].reply_begin = "[assistant]\n";
-  EXPECT_EQ(encoder({{"format", "chat"}, {"trailing_newline", true}}).render("1 + 1"), "[user] 1 + 1.\n[assistant]\n");
+  EXPECT_EQ(encoder({{"format", "chat"}, {"trailing_newline", true}}).render(item("1 + 1")),
+            "[user] 1 + 1.\n[assistant]\n");
 }
 
 TEST_F(Prompt, SpecialTokensInAQuestionAreControlIdsUnlessTheyAreText) {
   const auto separator = *tokenizer_.token_id("<|sep|>");
-  EXPECT_THAT(encoder().ids("1<|sep|>"), testing::ElementsAre(tokenizer_.encode("1")[0], separator));
+  EXPECT_THAT(encoder().ids(item("1<|sep|>")), testing::ElementsAre(tokenizer_.encode("1")[0], separator));
   // This small vocabulary cannot spell the token as text, which shows that it is tried.
-  EXPECT_THROW(encoder({{"special_tokens", "text"}}).ids("1<|sep|>"), Error);
+  EXPECT_THROW(encoder({{"special_tokens", "text"}}).ids(item("1<|sep|>")), Error);
   // What the format brings stays special.
   traits_.chat_formats = {{.name = "chat",
                            .opening = "<|startoftext|>",
@@ -97,11 +143,15 @@ TEST_F(Prompt, SpecialTokensInAQuestionAreControlIdsUnlessTheyAreText) {
                            .default_system = {},
                            .trims_text = true}};
   const Values as_text = {{"format", "chat"}, {"special_tokens", "text"}};
-  EXPECT_EQ(encoder(as_text).ids(" 12 ", "3"), tokenizer_.encode("<|startoftext|>12<|sep|>3"));
+  EXPECT_EQ(encoder(as_text).ids(item(" 12 ", "3")), tokenizer_.encode("<|startoftext|>12<|sep|>3"));
   auto begun = as_text;
   begun["response_prefix"] = "<|sep|>4";
   begun["trailing_newline"] = true;
-  EXPECT_EQ(encoder(begun).ids(" 12 "), tokenizer_.encode("<|startoftext|>12<|sep|>\n<|sep|>4"));
+  EXPECT_EQ(encoder(begun).ids(item(" 12 ")), tokenizer_.encode("<|startoftext|>12<|sep|>\n<|sep|>4"));
+  const std::string turn = R"([{"role": "user", "content": "3"}])",
+                    special = R"([{"role": "user", "content": "<|sep|>"}])";
+  EXPECT_EQ(encoder(as_text).ids(item("12", "", turn)), tokenizer_.encode("<|startoftext|>3<|sep|>12<|sep|>"));
+  EXPECT_THROW(encoder(as_text).ids(item("12", "", special)), Error);
 }
 
 TEST_F(Prompt, MistakesSayWhatToDo) {
