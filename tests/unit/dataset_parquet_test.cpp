@@ -50,8 +50,8 @@ class Parquet : public testing::Test {
 
 // What a build without Arrow says, and one with it never does.
 TEST(ParquetOrNot, AnErrorSaysWhatToDo) {
-  EXPECT_THAT(error_of({}),
-              AnyOf(HasSubstr("this Drift was built without Parquet (run scripts/setup"), HasSubstr("bad records")));
+  EXPECT_THAT(error_of({}), AnyOf(HasSubstr("this Drift was built without Parquet (run scripts/setup"),
+                                  HasSubstr("the columns of the file are `task_id`")));
 }
 
 TEST_F(Parquet, RowsAreRecords) {
@@ -165,7 +165,7 @@ TEST_F(DenseParquet, TheBoundIsAPositiveNumber) {
 TEST_F(DenseParquet, WhatIsNoTextIsABadRecordOnlyWhereItIsAskedFor) {
   EXPECT_THAT(error(64, "picture"),
               HasSubstr("3 bad records:\n  dataset_dense.parquet record 1: a text is not valid UTF-8\n"
-                        "  dataset_dense.parquet record 3: `picture` is missing\n"
+                        "  dataset_dense.parquet record 3: `picture` is missing, which task.question_column names\n"
                         "  dataset_dense.parquet record 4: a text is not valid UTF-8"));
   EXPECT_THAT(error(64, "question", "image.bytes"), HasSubstr("4 bad records:"));
   Values whole = values(1024, "question");

@@ -14,8 +14,10 @@
 namespace drift {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
 using Dataset = test::DatasetFiles;
 
@@ -127,6 +129,13 @@ TEST_F(DatasetOverlap, IsFoundHoweverTheQuestionIsWritten) {
   EXPECT_FALSE(found("\u4E00", "\u4E8C"));
 }
 
+TEST_F(DatasetOverlap, IsACountAndThreeExamples) {
+  const auto file = numbered(5);
+  EXPECT_THAT(error_of(file, {{"dedupe_against_files", Files{file}}}),
+              AllOf(HasSubstr("5 training questions are also"), HasSubstr("record 3 (line 3): q2\n  … and 2 more"),
+                    Not(HasSubstr("q3"))));
+}
+
 // Sorting the marks on one letter would take a minute.
 TEST_F(DatasetOverlap, IsLookedForInBoundedTime) {
   std::string marks;
@@ -148,7 +157,43 @@ TEST_F(DatasetOverlap, MayBeDroppedOrAllowed) {
 TEST_F(DatasetOverlap, IsReportedTogetherWithBadRecords) {
   test::write_file(training_file_, test::read_file(training_file_) + "\n{}");
   const std::string error = error_of(training_file_, {{"held_out_files", Files{held_out_}}});
-  EXPECT_THAT(error, HasSubstr("1 bad record:\n  train.jsonl record 3 (line 3): `question` is missing\n1 training"));
+  EXPECT_THAT(error, HasSubstr("1 bad record:\n  train.jsonl record 3 (line 3): `question` is missing, "
+                               "which task.question_column names\n1 training"));
+}
+
+// ---- a share that is held out ---------------------------------------------------------------------------------------
+
+std::set<std::string> held_out(const test::DatasetTask& task) {
+  std::set<std::string> questions;
+  TaskItem item;
+  for (std::int64_t i = 0; i < task.held_out_size(); ++i) {
+    task.held_out_item(i, item);
+    questions.insert(item.prompt);
+  }
+  return questions;
+}
+
+TEST_F(Dataset, AShareOfOneFileIsHeldOut) {
+  const Values fifth = {{"held_out_share", 0.2}};
+  const auto few = held_out(*open(numbered(500), fifth));
+  const auto task = open(numbered(1000), fifth);
+  const auto many = held_out(*task);
+  EXPECT_NEAR(static_cast<double>(many.size()), 200, 50);
+  for (const std::string& question : prompts(*task)) EXPECT_FALSE(many.contains(question));
+  EXPECT_EQ(task->training_size() + task->held_out_size(), 1000);
+  EXPECT_TRUE(std::includes(many.begin(), many.end(), few.begin(), few.end())) << "a longer file moves no question";
+  const auto twice = write("twice.jsonl", R"({"question": "A b", "ground_truth_answer": "1"})"
+                                          "\n"
+                                          R"({"question": "a  B", "ground_truth_answer": "1"})");
+  for (const double share : {0.1, 0.5, 0.9})
+    EXPECT_THAT(error_of(twice, {{"held_out_share", share}}), HasSubstr(" item")) << "equal questions stay together";
+}
+
+TEST_F(Dataset, AShareThatHoldsOutNothingOrStandsBesideFilesIsRefused) {
+  EXPECT_THAT(error_of(numbered(2), {{"held_out_share", 1e-9}}), HasSubstr("holds out no item of 2"));
+  EXPECT_THAT(error_of(numbered(2), {{"held_out_share", 0.999999999}}), HasSubstr("no training item is left"));
+  EXPECT_THAT(error_of(numbered(2), {{"held_out_share", 0.5}, {"held_out_files", Files{numbered(2)}}}),
+              HasSubstr("`held_out_share` and `held_out_files` are both set"));
 }
 
 // ---- order ---------------------------------------------------------------------------------------------------------
@@ -248,7 +293,7 @@ TEST_F(Benchmarks, OneTrainingSetHoldsHalfOfItsEvaluationSet) {
   const Values held_out = {{"held_out_files", Files{file("MATH500.json")}}};
   const std::string error = error_of(file("MATH_rldf.json"), held_out);
   EXPECT_THAT(error, HasSubstr("248 training questions are also in the evaluation set:\n  MATH_rldf.json record "));
-  EXPECT_THAT(error, HasSubstr("… and 198 more"));
+  EXPECT_THAT(error, HasSubstr("… and 245 more"));
   Values dropped = held_out, other = held_out;
   dropped.emplace("overlap", "drop");
   EXPECT_EQ(open(file("MATH_rldf.json"), dropped)->training_size(), 6106 - 248);

@@ -131,6 +131,8 @@ TEST_F(Dataset, FilesThatCannotBeReadAreReportedTogether) {
                                       {"held_out_files", Files{tail, folder}},
                                       {"skip_bad", true}});
   EXPECT_THAT(error, HasSubstr("data.txt: the name must end in .json, .jsonl or .parquet"));
+  EXPECT_THAT(error_of(write("packed.jsonl.gz", "")), HasSubstr("compressed files are not read"));
+  EXPECT_THAT(error_of(write("table.csv", "a,b")), HasSubstr("CSV is not read: python3 -c"));
   EXPECT_THAT(error, HasSubstr("object.json: not a JSON array of records"));
   EXPECT_THAT(error, HasSubstr("open.json record 1 (line 1): the file ends before the array is closed"));
   EXPECT_THAT(error, HasSubstr("cut.json record 1 (line 1): the file ends before the array is closed"));
@@ -234,6 +236,85 @@ TEST_F(Dataset, ColumnsAreNamed) {
   EXPECT_EQ(item.id, "test/1.json");
   EXPECT_EQ(item.demonstration, "so \\boxed{27}");
   EXPECT_THAT(error_of(file, {{"question_column", "question|text"}}), HasSubstr("`question|text` is missing"));
+  EXPECT_THAT(error_of(file, {{"question_template", "{problem} {level}"}, {"reference_column", "answer"}}),
+              HasSubstr("`level` is missing, which task.question_template names"));
+}
+
+TEST_F(Dataset, AColumnThatNoRecordHasIsSaidOnceWithThoseThatThereAre) {
+  std::string lines;
+  for (int i = 0; i < 40; ++i)
+    lines += R"({"question": "q)" + std::to_string(i) + R"(", "answer": "#### 1", "info": {"level": 2}})" + "\n";
+  const std::string error = error_of(write("gsm8k.jsonl", lines));
+  EXPECT_THAT(error, HasSubstr("gsm8k.jsonl: `ground_truth_answer` is missing, which task.reference_column names; the "
+                               "columns of the file are `question`, `answer`, `info.level`"));
+  EXPECT_THAT(error,
+              AllOf(HasSubstr("= name the file's own columns"), Not(HasSubstr("record")), Not(HasSubstr("skip_bad"))));
+  EXPECT_THAT(error_of(write("some.jsonl", lines + R"({"question": "q", "ground_truth_answer": "1"})")),
+              HasSubstr("40 bad records:"))
+      << "one record has it";
+}
+
+// ---- conversations -------------------------------------------------------------------------------------------------
+
+class Conversations : public Dataset {
+ protected:
+  /// One record with these messages, of which every other is the user's.
+  std::string file(const std::vector<std::string>& messages, const std::string& first_role = "user") const {
+    std::string list;
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+      const std::string role = i == 0 ? first_role : (i % 2 == 0) == (first_role == "user") ? "user" : "assistant";
+      list += (i == 0 ? "" : ", ") + (R"({"role": ")" + role + R"(", "content": ")" + messages[i] + R"("})");
+    }
+    return write("chat.jsonl", R"({"prompt": [)" + list + R"(], "reward_model": {"ground_truth": "5"}})");
+  }
+  static Values columns(const std::string& question) {
+    return {{"question_column", question}, {"reference_column", "reward_model.ground_truth"}};
+  }
+};
+
+TEST_F(Conversations, AreTakenAsTheyAre) {
+  const auto item = first(*open(file({"1 + 1?", "2", "2 + 3?", "5"}), columns("prompt")));
+  EXPECT_EQ(item.prompt, "2 + 3?");
+  EXPECT_EQ(item.earlier_turns, R"([{"role":"user","content":"1 + 1?"},{"role":"assistant","content":"2"}])");
+  EXPECT_EQ(item.reference, "5");
+  const auto with_system = first(*open(file({"Be brief.", "2 + 3?"}, "system"), columns("question|prompt")));
+  EXPECT_EQ(with_system.prompt, "2 + 3?");
+  EXPECT_EQ(with_system.earlier_turns, R"([{"role":"system","content":"Be brief."}])");
+  EXPECT_EQ(first(*open(file({"2 + 3?"}), columns("prompt"))).earlier_turns, "");
+  EXPECT_EQ(first(*open(file({"2 + 3?"}), columns("prompt.0.content"))).prompt, "2 + 3?");
+}
+
+TEST_F(Conversations, AnEarlierTurnIsNotTheQuestion) {
+  const auto shots = file({"1 + 1?", "2", "2 + 3?"});
+  const auto said = [&](const std::string& question) {
+    auto values = columns("question");
+    values["question_template"] = question;
+    return error_of(shots, values);
+  };
+  const std::string refused = "take the conversation as it is: task.question_column = \"prompt\"";
+  EXPECT_THAT(error_of(shots, columns("prompt.0.content")), HasSubstr(refused));
+  EXPECT_THAT(error_of(shots, columns("question|prompt.1.content")), HasSubstr(refused));
+  EXPECT_EQ(error_of(shots, columns("prompt.2.content")), "");
+  EXPECT_THAT(said("Q: {prompt.0.content}"), HasSubstr(refused));
+  EXPECT_THAT(said("Q: {prompt}"), HasSubstr("`prompt` is a list of messages, which task.question_column takes"));
+  EXPECT_EQ(said("Q: {prompt.0.content} A: {prompt.1.content} Q: {prompt.2.content}"), "") << "all turns, as text";
+  EXPECT_THAT(error_of(file({"Be brief.", "2 + 3?"}, "system"), columns("prompt.0.content")), HasSubstr(refused));
+}
+
+TEST_F(Conversations, SayWhatIsWrongWithThem) {
+  const auto said = [&](const std::string& list) {
+    return error_of(write("chat.jsonl", R"({"question": )" + list + R"(, "ground_truth_answer": "1"})"));
+  };
+  EXPECT_THAT(said(R"([{"role": "system", "content": "a"}])"), HasSubstr("`question` has no user turn"));
+  EXPECT_THAT(said(R"([{"role": "user", "content": "a"}, {"role": "tool", "content": "b"}])"),
+              HasSubstr("message 2 of `question` has the role \"tool\""));
+  EXPECT_THAT(said(R"([{"role": "user", "content": "a"}, {"role": "system", "content": "b"}])"),
+              HasSubstr("message 2"));
+  EXPECT_THAT(said(R"([{"role": "user", "content": ["a"]}])"), HasSubstr("has a content that is not a text"));
+  EXPECT_THAT(said(R"([{"role": "user", "content": "a"}, "b"])"),
+              HasSubstr("message 2 of `question` is not {\"role\""));
+  EXPECT_THAT(said(R"([{"role": "user", "content": " "}])"), HasSubstr("`question` is empty"));
+  EXPECT_THAT(said(R"([{"from": "human", "value": "a"}])"), HasSubstr("`question` is not a text"));
 }
 
 TEST_F(Dataset, ReferencesAreText) {

@@ -2,6 +2,8 @@
 
 #include "record.h"
 
+#include <drift/error.h>
+
 #include <set>
 #include <string>
 #include <string_view>
@@ -9,9 +11,19 @@
 
 namespace drift::dataset {
 
+/// A record lacks a column that a parameter names.
+struct MissingColumn : Error {
+  MissingColumn(const std::string& column, const std::string& parameter)
+      : Error("`" + column + "` is missing, which task." + parameter + " names") {}
+};
+
 /// A place in a record. `name` is a column, `name.0` the first element of its list, `name.key` a field of its struct;
 /// `a|b` the first of several that the record has. Null if it has none, or holds null there.
 const Json* find_column(const Json& record, std::string_view columns);
+
+/// A question made of turns of a conversation, `prompt.0.content`, must have the last user turn of that list: an
+/// earlier one is another question. @throws Error
+void check_turns(const Json& record, const std::vector<std::string>& columns);
 
 /// Add the fields of a record that find_column() may look at for `columns`.
 void add_fields(std::string_view columns, std::set<std::string>& fields);
@@ -25,14 +37,14 @@ class Template {
  public:
   /// @param parameter  its name, for messages
   /// @throws Error if a brace is open or the name of a form unknown.
-  Template(std::string_view text, const std::string& parameter);
+  Template(std::string_view text, std::string parameter);
 
   bool empty() const { return pieces_.empty(); }
 
-  /// Add the fields of a record that fill() may look at.
-  void add_fields(std::set<std::string>& fields) const;
+  /// Those that fill() looks at.
+  std::vector<std::string> columns() const;
 
-  /// @throws Error naming the column that the record lacks.
+  /// @throws MissingColumn; Error if a column is a list of messages.
   std::string fill(const Json& record) const;
 
  private:
@@ -42,8 +54,9 @@ class Template {
     std::string text;  ///< words, or the column
   };
 
-  void add_place(std::string_view place, const std::string& parameter);
+  void add_place(std::string_view place);
 
+  std::string parameter_;
   std::vector<Piece> pieces_;
 };
 

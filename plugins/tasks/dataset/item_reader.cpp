@@ -9,11 +9,9 @@
 namespace drift::dataset {
 namespace {
 
-Error missing(const std::string& column) { return Error("`" + column + "` is missing"); }
-
-const Json& need(const Record& record, const std::string& column) {
+const Json& need(const Record& record, const std::string& column, const std::string& parameter) {
   const Json* value = find_column(record.fields, column);
-  if (value == nullptr) throw missing(column);
+  if (value == nullptr) throw MissingColumn(column, parameter);
   return *value;
 }
 
@@ -90,13 +88,16 @@ ItemReader::ItemReader(const Settings& settings)
 TaskItem ItemReader::item(const Record& record) const {
   TaskItem item;
   item.id = record.place.file + ":" + std::to_string(record.place.record);
-  if (!settings_.id_column.empty()) item.id = text_of(need(record, settings_.id_column));
-  item.prompt = question(record);
+  if (!settings_.id_column.empty()) item.id = text_of(need(record, settings_.id_column, "id_column"));
+  Conversation asked = conversation(record);
+  item.prompt = std::move(asked.question);
+  item.earlier_turns = std::move(asked.earlier_turns);
   item.reference = reference(record);
   item.response_prefix = prefix(record);
   if (!settings_.demonstration_column.empty()) {
-    item.demonstration = need_text(need(record, settings_.demonstration_column), settings_.demonstration_column);
-    if (item.demonstration.empty()) throw Error("`" + settings_.demonstration_column + "` is empty");
+    const std::string& column = settings_.demonstration_column;
+    item.demonstration = need_text(need(record, column, "demonstration_column"), column);
+    if (item.demonstration.empty()) throw Error("`" + column + "` is empty");
   }
   return item;
 }
@@ -107,19 +108,32 @@ Wanted ItemReader::wanted() const {
        {&settings_.question_column, &settings_.reference_column, &settings_.id_column, &settings_.prefix_column,
         &settings_.demonstration_column, &settings_.solved_share_column})
     add_fields(*columns, wanted.columns);
-  question_.add_fields(wanted.columns);
-  prefix_.add_fields(wanted.columns);
+  for (const Template* text : {&question_, &prefix_}) {
+    for (const std::string& column : text->columns()) add_fields(column, wanted.columns);
+  }
   for (const char* of_types : {"data_type", "test_list", "test_input", "test_output", "test_method", "test_time_limit"})
     wanted.columns.insert(of_types);
   return wanted;
 }
 
-std::string ItemReader::question(const Record& record) const {
+std::string ItemReader::question(const Record& record) const { return conversation(record).question; }
+
+Conversation ItemReader::conversation(const Record& record) const {
   const std::string& column = settings_.question_column;
-  const std::string question =
-      question_.empty() ? need_text(need(record, column), column) : question_.fill(record.fields);
-  if (trimmed(question).empty()) throw Error(question_.empty() ? "`" + column + "` is empty" : "the question is empty");
-  return question;
+  check_turns(record.fields, question_.empty() ? std::vector{column} : question_.columns());
+  Conversation asked;
+  if (!question_.empty()) {
+    asked.question = question_.fill(record.fields);
+  } else if (const Json& value = need(record, column, "question_column"); is_messages(value)) {
+    asked = read_conversation(value, column);
+  } else if (value.is_string()) {
+    asked.question = value.get<std::string>();
+  } else {
+    throw Error("`" + column + R"(` is not a text, nor a list of {"role": "user", "content": "…"})");
+  }
+  if (trimmed(asked.question).empty())
+    throw Error(question_.empty() ? "`" + column + "` is empty" : "the question is empty");
+  return asked;
 }
 
 std::string ItemReader::reference(const Record& record) const {
@@ -129,7 +143,7 @@ std::string ItemReader::reference(const Record& record) const {
   const std::string why = fault(record.fields, says_it ? own_type->get<std::string>() : settings_.data_type, truth);
   if (!why.empty()) throw Error(why);
   if (settings_.reference == "record") return record.fields.dump();
-  if (truth == nullptr) throw missing(settings_.reference_column);
+  if (truth == nullptr) throw MissingColumn(settings_.reference_column, "reference_column");
   return answer(*truth);
 }
 

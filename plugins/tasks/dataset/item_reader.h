@@ -1,6 +1,7 @@
 #pragma once
 
 #include "columns.h"
+#include "messages.h"
 #include "readers.h"
 #include "record.h"
 #include "settings.h"
@@ -25,6 +26,7 @@ class ItemReader {
   Wanted wanted() const;
 
  private:
+  Conversation conversation(const Record& record) const;
   std::string reference(const Record& record) const;
   std::string answer(const Json& value) const;
   std::string prefix(const Record& record) const;

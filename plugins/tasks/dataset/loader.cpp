@@ -52,6 +52,8 @@ class Loader {
   Items run() {
     if (settings_.training_files.empty() && settings_.held_out_files.empty())
       problems_.other("neither `training_files` nor `held_out_files` names a file");
+    if (settings_.held_out_share > 0 && !settings_.held_out_files.empty())
+      problems_.other("`held_out_share` and `held_out_files` are both set: `dedupe_against_files` may name the latter");
     check_names();
     read_held_out();
     read_evaluation_questions();
@@ -78,16 +80,44 @@ class Loader {
   void read_file(const std::string& path, const Use& use) {
     const auto mistakes = [&] { return problems_.bad_records() + problems_.others(); };
     const std::int64_t before = mistakes();
-    bool is_empty = true;
+    std::int64_t records = 0, without_column = 0;
+    std::string fault;
     read_records(path, wanted_, problems_, [&](Record&& record) {
-      is_empty = false;
+      ++records;
       try {
         use(record);
       } catch (const Error& error) {
-        problems_.bad_record(record.place, error.what());
+        fault = error.what();
+        without_column += dynamic_cast<const MissingColumn*>(&error) != nullptr;
+        problems_.bad_record(record.place, fault);
       }
     });
-    if (is_empty && mistakes() == before) problems_.other(path + ": it holds no record");
+    if (records == 0 && mistakes() == before) problems_.other(path + ": it holds no record");
+    if (records == 0 || without_column < records || mistakes() > before + records) return;
+    if (const std::string columns = columns_of(path); !columns.empty())
+      problems_.missing_column(path + ": " + fault + "; the columns of the file are " + columns, records);
+  }
+
+  /// "`question`, `info.level`": the fields of a struct one by one.
+  std::string columns_of(const std::string& path) const {
+    std::vector<std::string> names;
+    const auto add = [&](const std::string& name) {
+      constexpr std::size_t most = 30;
+      if (names.size() < most && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    };
+    Problems known;
+    const Wanted all{.whole_records = true, .parquet_mib = settings_.parquet_mib};
+    read_records(path, all, known, [&](Record&& record) {
+      for (const auto& [name, value] : record.fields.items()) {
+        if (!value.is_object()) add(name);
+        if (value.is_object()) {
+          for (const auto& [key, field] : value.items()) add(name + "." + key);
+        }
+      }
+    });
+    std::string list;
+    for (const std::string& name : names) list += (list.empty() ? "`" : ", `") + name + "`";
+    return list;
   }
 
   /// Every good record of `files` with its item.
@@ -131,7 +161,10 @@ class Loader {
     LeftOut left_out;
     std::int64_t records = 0, chosen = 0;
     read(settings_.training_files, left_out, records, [&](const Record& record, TaskItem&& item) {
-      if (const std::string why = reason_to_leave_out(record, item); !why.empty()) {
+      if (is_held_out(item)) {
+        left_out.count("held out");
+        items_.held_out.push_back(std::move(item));
+      } else if (const std::string why = reason_to_leave_out(record, item); !why.empty()) {
         left_out.count(why);
       } else if (++chosen <= settings_.limit || settings_.limit == 0) {
         items_.training.push_back(std::move(item));
@@ -140,6 +173,16 @@ class Loader {
       }
     });
     add_set("training", left_out, records, items_.training.size());
+    if (settings_.held_out_share > 0 && records > 0 && items_.held_out.empty())
+      problems_.other("`held_out_share` = " + std::to_string(settings_.held_out_share) + " holds out no item of " +
+                      std::to_string(records));
+  }
+
+  /// Equal questions go to the same side, whatever else is in the file.
+  bool is_held_out(const TaskItem& item) const {
+    if (settings_.held_out_share == 0) return false;
+    const auto random = RandomStream(0, "held out").child(question_key(item.prompt));
+    return random.uniform({}) < settings_.held_out_share;
   }
 
   std::string reason_to_leave_out(const Record& record, const TaskItem& item) {

@@ -4,10 +4,10 @@
 
 #include <drift/error.h>
 
+#include <algorithm>
+
 namespace drift::dataset {
 namespace {
-
-constexpr std::size_t kMostLines = 50;
 
 std::string counted(std::int64_t count, const std::string& one, const std::string& many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
@@ -17,7 +17,7 @@ std::string counted(std::int64_t count, const std::string& one, const std::strin
 
 void Problems::List::add(std::string line) {
   ++count;
-  if (lines.size() < kMostLines) lines.push_back(std::move(line));
+  if (lines.size() < most) lines.push_back(std::move(line));
 }
 
 std::string Problems::List::text() const {
@@ -30,6 +30,13 @@ std::string Problems::List::text() const {
 void Problems::bad_record(const Place& place, const std::string& reason) { bad_.add(place.text() + ": " + reason); }
 
 void Problems::other(const std::string& what) { others_.add(what); }
+
+void Problems::missing_column(const std::string& what, std::int64_t records) {
+  bad_.count -= records;
+  bad_.lines.resize(std::min(bad_.lines.size(), static_cast<std::size_t>(bad_.count)));
+  other(what);
+  columns_are_missing_ = true;
+}
 
 void Problems::missing_file(const std::string& path) {
   other("cannot read " + path + ": No such file or directory");
@@ -45,6 +52,8 @@ void Problems::throw_if_any(bool refuse_bad_records, bool refuse_overlaps) const
   if (others_.count > 0) parts.push_back("the data cannot be used:" + others_.text());
   if (files_are_missing_)
     hints.push_back("scripts/fetch_data brings the published data sets into data/; docs/data.md says what each one is");
+  if (columns_are_missing_)
+    hints.push_back("name the file's own columns; docs/data.md has the keys of known data sets");
   if (refuse_bad_records && bad_.count > 0) {
     parts.push_back(counted(bad_.count, "bad record:", "bad records:") + bad_.text());
     hints.push_back("fix the records, or leave them out with task.skip_bad = true");

@@ -116,6 +116,17 @@ class ArraySplitter {
   bool closed_ = false;
 };
 
+// What to do with a file of a format that is not read.
+std::string other_format(const std::string& ending) {
+  for (const char* packed : {".gz", ".bz2", ".xz", ".zst", ".zip"}) {
+    if (ending == packed) return "compressed files are not read: unpack it first";
+  }
+  if (ending == ".csv")
+    return "CSV is not read: python3 -c 'import csv, json, sys; [print(json.dumps(row)) for row in "
+           "csv.DictReader(sys.stdin)]' < FILE.csv > FILE.jsonl makes JSON Lines of it";
+  return "the name must end in .json, .jsonl or .parquet";
+}
+
 }  // namespace
 
 void read_json_array(std::string_view text, const std::string& file, Problems& problems, const UseRecord& use) {
@@ -176,7 +187,7 @@ void read_records(const std::string& path, const Wanted& wanted, Problems& probl
                    ": this Drift was built without Parquet (run scripts/setup, which fetches Arrow, then build again)");
 #endif
   } else {
-    problems.other(path + ": the name must end in .json, .jsonl or .parquet");
+    problems.other(path + ": " + other_format(ending));
   }
 }
 

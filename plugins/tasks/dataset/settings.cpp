@@ -5,6 +5,10 @@ namespace drift::dataset {
 ParamSpecs Settings::parameters() {
   return {paths("training_files", "files to train on: .json (an array of objects), .jsonl or .parquet"),
           paths("held_out_files", "files to evaluate on"),
+          {"held_out_share",
+           0.0,
+           "or evaluate on this share of the questions of training_files, chosen by a hash, and train on the others",
+           {.minimum = 0, .maximum = 1, .maximum_excluded = true}},
           paths("dedupe_against_files", "further evaluation sets that training questions must not be in"),
           {"overlap", "refuse",
            "training questions that are also in an evaluation set: refuse the run, drop them, allow them",
@@ -44,6 +48,7 @@ Settings Settings::from(const Params& params) {
   settings.training_files = files("training_files");
   settings.held_out_files = files("held_out_files");
   settings.dedupe_against_files = files("dedupe_against_files");
+  settings.held_out_share = params.get<double>("held_out_share");
   const std::string overlap = text("overlap");
   settings.overlap = overlap == "refuse" ? Overlap::kRefuse : overlap == "drop" ? Overlap::kDrop : Overlap::kAllow;
   settings.question_column = text("question_column");

@@ -13,6 +13,7 @@ enum class Overlap { kRefuse, kDrop, kAllow };
 /// The parameters of the task.
 struct Settings {
   std::vector<std::string> training_files, held_out_files, dedupe_against_files;
+  double held_out_share = 0;
   std::string question_column, question_template;
   std::string reference, reference_column, answer_after;
   bool answer_boxed = false;
