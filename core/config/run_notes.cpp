@@ -65,6 +65,21 @@ void add_adapter_notes(const RunConfig& config, const std::string& file, std::ve
         {"[adapter] is set, but not its kind: all weights are trained; for an adapter: kind = \"lora\"", About::kFile});
 }
 
+/// Where nothing is right in a group, an added reward alone decides its advantages.
+void add_reward_notes(const RunConfig& config, std::vector<RunNote>& notes) {
+  std::string added;
+  for (const ResolvedSection& section : config.sections()) {
+    if (section.name.starts_with("reward.added.")) added += (added.empty() ? "" : ", ") + section.name;
+  }
+  if (added.empty() || !config.has("filter")) return;
+  const Params &filter = config.section("filter"), &advantage = config.section("advantage");
+  if (filter.get<bool>("require_variance") && filter.get<double>("success_low") == 0 &&
+      advantage.get<std::string>("std") != "none")
+    notes.push_back({added +
+                     ": the rewards of a group in which nothing is right may differ, and its advantages are then "
+                     "as large as any; filter.success_low = 0.01 leaves such groups out"});
+}
+
 }  // namespace
 
 std::vector<RunNote> run_notes(const MergedConfig& merged, const RunConfig& config, const std::string& file) {
@@ -76,6 +91,7 @@ std::vector<RunNote> run_notes(const MergedConfig& merged, const RunConfig& conf
   }
   if (merged.preset) add_preset_notes(*merged.preset, config, notes);
   add_adapter_notes(config, file, notes);
+  add_reward_notes(config, notes);
   // They are also comments of the resolved file.
   for (RunNote& note : notes) note.text = on_one_line(note.text);
   return notes;

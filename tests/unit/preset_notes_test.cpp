@@ -11,6 +11,7 @@
 namespace drift {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -69,6 +70,15 @@ TEST_F(PresetNotes, AreGivenOnAValueThatTheRunTakesFromThePreset) {
   const std::string said = "train.learning_rate = 3e-06 (preset adapters of method) was chosen for adapters";
   EXPECT_THAT(notes(""), ElementsAre(said)) << "the default preset";
   EXPECT_THAT(notes("algorithm.preset = \"adapters\"\ntrain.group_size = 4\n"), ElementsAre(said));
+}
+
+TEST_F(PresetNotes, AnAddedRewardMayDecideAlone) {
+  const std::string added = "train.learning_rate = 3e-6\nreward.added.style.name = \"judge\"\n";
+  EXPECT_THAT(notes(added),
+              ElementsAre(AllOf(HasSubstr("reward.added.style: the rewards of a group in which nothing is"),
+                                HasSubstr("filter.success_low = 0.01"))));
+  for (const char* mend : {"filter.success_low=0.01", "filter.require_variance=false", "advantage.std=none"})
+    EXPECT_THAT(notes(added, {mend}), IsEmpty()) << mend;
 }
 
 TEST_F(PresetNotes, AreNotPrintedForTheUsersOwnValue) {
