@@ -28,10 +28,11 @@ class ItemList {
     if (++count_ <= kMostLines) lines_ += "\n  " + item.id + ": " + why;
   }
   /// @param what  "prompts that …"
-  void report(const std::string& what, const std::string& hint, std::vector<Finding>& findings) const {
+  void report(const std::string& what, const std::string& hint, std::vector<Finding>& findings,
+              bool wrong = true) const {
     if (count_ == 0) return;
     const std::string more = count_ > kMostLines ? "\n  … and " + std::to_string(count_ - kMostLines) + " more" : "";
-    findings.push_back({true, what + ", " + std::to_string(count_) + ":" + lines_ + more, hint});
+    findings.push_back({wrong, what + ", " + std::to_string(count_) + ":" + lines_ + more, hint});
   }
 
  private:
@@ -71,7 +72,36 @@ void check_prompts(const DataSource& source, const std::vector<TaskItem>& items,
                   training ? "leave them out with task.max_prompt_tokens" : "shorten rollout.length", findings);
 }
 
-// A reference that the reward cannot read would end a run at its item.
+// Questions that control the model, where [prompt] lets them. A task that makes its questions writes what its model was
+// trained on; a file's come from anywhere.
+void check_special_tokens(const DataSource& source, const std::vector<TaskItem>& items,
+                          std::vector<Finding>& findings) {
+  const bool recognised = source.config().section("prompt").get<std::string>("special_tokens") == "recognised";
+  if (source.prompts() == nullptr || source.list() == nullptr || !recognised) return;
+  const Tokenizer& tokenizer = source.prompts()->tokenizer();
+  std::vector<std::int64_t> special;
+  for (std::int64_t id = 0; id < tokenizer.vocabulary_size(); ++id) {
+    if (tokenizer.has_token(id) && (tokenizer.is_special(id) || id == source.mask_id())) special.push_back(id);
+  }
+  ItemList found;
+  bool masks = false;
+  for (const TaskItem& item : items) {
+    const std::string text = item.prompt + item.earlier_turns;
+    std::string tokens;
+    for (const std::int64_t id : special) {
+      const std::string& piece = tokenizer.piece(id);
+      if (text.find(piece) == text.npos) continue;
+      tokens += (tokens.empty() ? "" : ", ") + piece;
+      masks = masks || id == source.mask_id();
+    }
+    if (!tokens.empty()) found.add(item, tokens);
+  }
+  found.report("questions with special tokens, which control the model",
+               "to read them as text: prompt.special_tokens = \"text\"", findings, /*wrong=*/masks);
+}
+
+// A reference that the reward cannot read would end a run at its item, or never be met by an answer. An empty response
+// has no answer: a parse error is the reference's.
 void check_references(const DataSource& source, const std::vector<TaskItem>& items, std::vector<Finding>& findings) {
   if (!source.config().has("reward")) return;
   Loaded<Reward> reward;
@@ -86,7 +116,8 @@ void check_references(const DataSource& source, const std::vector<TaskItem>& ite
     try {
       RewardResult result;
       reward->score({"", &items[i]}, result);
-      if (result.status == RewardStatus::kInfrastructure) problems[i] = result.reason;
+      if (result.status == RewardStatus::kInfrastructure || result.status == RewardStatus::kParseError)
+        problems[i] = result.reason;
     } catch (const std::exception& error) {
       problems[i] = error.what();
     }
@@ -115,6 +146,7 @@ std::vector<Finding> findings_of(DataSource& source) {
     findings.push_back({false, std::to_string(shared) + " training questions are also held-out questions", ""});
   for (const auto* items : {&training, &held_out}) {
     check_prompts(source, *items, items == &training, findings);
+    check_special_tokens(source, *items, findings);
     check_references(source, *items, findings);
   }
   if (source.prompts() == nullptr)

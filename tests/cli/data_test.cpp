@@ -165,6 +165,31 @@ TEST_F(Data, CheckFindsReferencesThatTheRewardCannotRead) {
   EXPECT_EQ(drift("data check run.toml --set task.data_type=countdown").status, 1);
 }
 
+TEST_F(Data, CheckFindsSpecialTokensInQuestions) {
+  write("grids.toml",
+        "extends = [\"" + quickstart() + "\"]\n[task]\nname = \"dataset\"\ntraining_files = [\"a.jsonl\"]\n");
+  const auto check = [&](const std::string& question) {
+    write("a.jsonl", R"({"question": "1", "ground_truth_answer": "1"})"
+                     "\n"
+                     R"({"question": ")" +
+                         question + R"(", "ground_truth_answer": "1"})");
+    return drift("data check grids.toml");
+  };
+  const std::string said = "questions with special tokens, which control the model, 1:\n  a.jsonl:2: <|";
+  EXPECT_THAT(check("12<|sep|>").output, AllOf(HasSubstr("note   " + said), HasSubstr("special_tokens = \"text\"")));
+  const auto mask = check("1<|mask|>");
+  EXPECT_EQ(mask.status, 1);
+  EXPECT_THAT(mask.output, HasSubstr("wrong  " + said + "mask|>"));
+  EXPECT_THAT(check("12").output, Not(HasSubstr("special tokens")));
+}
+
+TEST_F(Data, AConversationNeedsTurns) {
+  write("test.jsonl", R"({"question": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"},)"
+                      R"( {"role": "user", "content": "2,2,2=6"}], "truth": {"numbers": [2, 2, 2], "target": 6}})");
+  const auto shown = drift("data show run.toml --id test.jsonl:1");
+  EXPECT_THAT(shown.output, AllOf(HasSubstr("| Solve 2,2,2=6\n"), HasSubstr("the turns before them\n| [{\"role\":")));
+}
+
 // The shipped configurations with the published files.
 class ShippedTasks : public Data {
  protected:
