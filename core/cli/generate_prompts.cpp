@@ -45,8 +45,7 @@ class PromptReader {
       }
       if (id == traits_.mask_id) {
         throw Error("the prompt has the mask token, id " + std::to_string(id) + ", which is never filled in there",
-                    "give the prompt alone: the response's masks come by themselves; to read a text's special tokens "
-                    "as text, --set prompt.special_tokens=text");
+                    "leave it out; in a text, --set prompt.special_tokens=text makes it text");
       }
     }
     if (std::ssize(ids) + response_length_ > traits_.context_length) {

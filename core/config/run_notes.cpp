@@ -72,9 +72,9 @@ void add_reward_notes(const RunConfig& config, std::vector<RunNote>& notes) {
     if (section.name.starts_with("reward.added.")) added += (added.empty() ? "" : ", ") + section.name;
   }
   if (added.empty() || !config.has("filter")) return;
-  const Params &filter = config.section("filter"), &advantage = config.section("advantage");
+  const Params& filter = config.section("filter");
   if (filter.get<bool>("require_variance") && filter.get<double>("success_low") == 0 &&
-      advantage.get<std::string>("std") != "none")
+      config.section("advantage").get<std::string>("std") != "none")
     notes.push_back({added +
                      ": the rewards of a group in which nothing is right may differ, and its advantages are then "
                      "as large as any; filter.success_low = 0.01 leaves such groups out"});

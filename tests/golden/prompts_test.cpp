@@ -34,8 +34,10 @@ std::string render(const Values& values, const std::string& family, const std::s
                    const std::string& item_prefix = {}) {
   static const Tokenizer tokenizer = Tokenizer::open(test::source_dir() / "assets/sudoku-llada");
   const auto model = test::open_checkpoint(family, test::source_dir() / "tests/golden/data/ckpt" / (family + "_a"));
-  return PromptEncoder(Params(find_section("prompt")->keys, values), tokenizer, model->traits())
-      .render(question, item_prefix);
+  TaskItem item;
+  item.prompt = question;
+  item.response_prefix = item_prefix;
+  return PromptEncoder(Params(find_section("prompt")->keys, values), tokenizer, model->traits()).render(item);
 }
 
 struct Golden {

@@ -132,7 +132,7 @@ TEST_F(Dataset, FilesThatCannotBeReadAreReportedTogether) {
                                       {"skip_bad", true}});
   EXPECT_THAT(error, HasSubstr("data.txt: the name must end in .json, .jsonl or .parquet"));
   EXPECT_THAT(error_of(write("packed.jsonl.gz", "")), HasSubstr("compressed files are not read"));
-  EXPECT_THAT(error_of(write("table.csv", "a,b")), HasSubstr("CSV is not read: python3 -c"));
+  EXPECT_THAT(error_of(write("table.csv", "a,b")), HasSubstr("CSV is not read: docs/data.md"));
   EXPECT_THAT(error, HasSubstr("object.json: not a JSON array of records"));
   EXPECT_THAT(error, HasSubstr("open.json record 1 (line 1): the file ends before the array is closed"));
   EXPECT_THAT(error, HasSubstr("cut.json record 1 (line 1): the file ends before the array is closed"));

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 namespace drift::dataset {
@@ -100,10 +101,11 @@ class Loader {
 
   /// "`question`, `info.level`": the fields of a struct one by one.
   std::string columns_of(const std::string& path) const {
-    std::vector<std::string> names;
+    std::set<std::string> names;
+    std::string list;
     const auto add = [&](const std::string& name) {
       constexpr std::size_t most = 30;
-      if (names.size() < most && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+      if (names.size() < most && names.insert(name).second) list += (list.empty() ? "`" : ", `") + name + "`";
     };
     Problems known;
     const Wanted all{.whole_records = true, .parquet_mib = settings_.parquet_mib};
@@ -115,8 +117,6 @@ class Loader {
         }
       }
     });
-    std::string list;
-    for (const std::string& name : names) list += (list.empty() ? "`" : ", `") + name + "`";
     return list;
   }
 
@@ -174,15 +174,13 @@ class Loader {
     });
     add_set("training", left_out, records, items_.training.size());
     if (settings_.held_out_share > 0 && records > 0 && items_.held_out.empty())
-      problems_.other("`held_out_share` = " + std::to_string(settings_.held_out_share) + " holds out no item of " +
-                      std::to_string(records));
+      problems_.other("`held_out_share` holds out no item of " + std::to_string(records));
   }
 
   /// Equal questions go to the same side, whatever else is in the file.
   bool is_held_out(const TaskItem& item) const {
-    if (settings_.held_out_share == 0) return false;
-    const auto random = RandomStream(0, "held out").child(question_key(item.prompt));
-    return random.uniform({}) < settings_.held_out_share;
+    return settings_.held_out_share > 0 &&
+           RandomStream(0, "held out").child(question_key(item.prompt)).uniform({}) < settings_.held_out_share;
   }
 
   std::string reason_to_leave_out(const Record& record, const TaskItem& item) {

@@ -121,9 +121,7 @@ std::string other_format(const std::string& ending) {
   for (const char* packed : {".gz", ".bz2", ".xz", ".zst", ".zip"}) {
     if (ending == packed) return "compressed files are not read: unpack it first";
   }
-  if (ending == ".csv")
-    return "CSV is not read: python3 -c 'import csv, json, sys; [print(json.dumps(row)) for row in "
-           "csv.DictReader(sys.stdin)]' < FILE.csv > FILE.jsonl makes JSON Lines of it";
+  if (ending == ".csv") return "CSV is not read: docs/data.md has a command that makes JSON Lines of it";
   return "the name must end in .json, .jsonl or .parquet";
 }
 
