@@ -51,7 +51,7 @@ class Parquet : public testing::Test {
 // What a build without Arrow says, and one with it never does.
 TEST(ParquetOrNot, AnErrorSaysWhatToDo) {
   EXPECT_THAT(error_of({}), AnyOf(HasSubstr("this Drift was built without Parquet (run scripts/setup"),
-                                  HasSubstr("the columns of the file are `task_id`")));
+                                  HasSubstr("one of the file's columns: `task_id`")));
 }
 
 TEST_F(Parquet, RowsAreRecords) {

@@ -149,7 +149,11 @@ std::string ItemReader::reference(const Record& record) const {
 
 std::string ItemReader::answer(const Json& value) const {
   const std::string& column = settings_.reference_column;
-  std::string text = text_of(value);
+  Json truth = value;
+  for (std::size_t i = 0; truth.is_array() && i < truth.size(); ++i) {
+    if (truth[i].is_number()) truth[i] = text_of(truth[i]);  // as text, [3, 4] would be an interval
+  }
+  std::string text = text_of(truth);
   if (!settings_.answer_after.empty()) {
     text = after_last(text, settings_.answer_after);
     if (text.empty()) throw Error("`" + column + "` has nothing after `" + settings_.answer_after + "`");

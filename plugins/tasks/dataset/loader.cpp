@@ -96,7 +96,7 @@ class Loader {
     if (records == 0 && mistakes() == before) problems_.other(path + ": it holds no record");
     if (records == 0 || without_column < records || mistakes() > before + records) return;
     if (const std::string columns = columns_of(path); !columns.empty())
-      problems_.missing_column(path + ": " + fault + "; the columns of the file are " + columns, records);
+      problems_.missing_column(path + ": " + fault + "; set it to one of the file's columns: " + columns, records);
   }
 
   /// "`question`, `info.level`": the fields of a struct one by one.

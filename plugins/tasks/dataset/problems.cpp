@@ -35,7 +35,6 @@ void Problems::missing_column(const std::string& what, std::int64_t records) {
   bad_.count -= records;
   bad_.lines.resize(std::min(bad_.lines.size(), static_cast<std::size_t>(bad_.count)));
   other(what);
-  columns_are_missing_ = true;
 }
 
 void Problems::missing_file(const std::string& path) {
@@ -52,8 +51,6 @@ void Problems::throw_if_any(bool refuse_bad_records, bool refuse_overlaps) const
   if (others_.count > 0) parts.push_back("the data cannot be used:" + others_.text());
   if (files_are_missing_)
     hints.push_back("scripts/fetch_data brings the published data sets into data/; docs/data.md says what each one is");
-  if (columns_are_missing_)
-    hints.push_back("name the file's own columns; docs/data.md has the keys of known data sets");
   if (refuse_bad_records && bad_.count > 0) {
     parts.push_back(counted(bad_.count, "bad record:", "bad records:") + bad_.text());
     hints.push_back("fix the records, or leave them out with task.skip_bad = true");

@@ -41,7 +41,7 @@ class Problems {
   };
 
   List bad_, others_, overlaps_{.most = 3};
-  bool files_are_missing_ = false, columns_are_missing_ = false;
+  bool files_are_missing_ = false;
 };
 
 }  // namespace drift::dataset

@@ -5,10 +5,8 @@ namespace drift::dataset {
 ParamSpecs Settings::parameters() {
   return {paths("training_files", "files to train on: .json (an array of objects), .jsonl or .parquet"),
           paths("held_out_files", "files to evaluate on"),
-          {"held_out_share",
-           0.0,
-           "or evaluate on this share of the questions of training_files, chosen by a hash, and train on the others",
-           {.minimum = 0, .maximum = 1, .maximum_excluded = true}},
+          {"held_out_share", 0.0, "or this share of the questions of training_files, chosen by a hash; 0: none",
+           between(0, 1)},
           paths("dedupe_against_files", "further evaluation sets that training questions must not be in"),
           {"overlap", "refuse",
            "training questions that are also in an evaluation set: refuse the run, drop them, allow them",
