@@ -165,6 +165,19 @@ TEST_F(Data, CheckFindsReferencesThatTheRewardCannotRead) {
   EXPECT_EQ(drift("data check run.toml --set task.data_type=countdown").status, 1);
 }
 
+TEST_F(Data, CheckFindsTruthsThatAreNoMathematics) {
+  std::string records;
+  for (const char* truth : {R"("\\frac{1}{2}")", R"("\\frac{1}{")", R"(["3"])",
+                            R"(["assert f(1) == 2", "assert f(2) == 3"])", "[3, 4]", R"("Evelyn")"})
+    records += std::string(R"({"question": "q", "truth": )") + truth + "}\n";
+  write("train.jsonl", records);
+  write("test.jsonl", records.substr(0, records.find('\n')));
+  const auto result = drift("data check run.toml --set reward.name=math --set task.overlap=allow");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.output, AllOf(HasSubstr("references that the reward `math` cannot judge, 3:\n  train.jsonl:2: "),
+                                   HasSubstr("\n  train.jsonl:4: "), HasSubstr("\n  train.jsonl:5: ")));
+}
+
 TEST_F(Data, CheckFindsSpecialTokensInQuestions) {
   write("grids.toml",
         "extends = [\"" + quickstart() + "\"]\n[task]\nname = \"dataset\"\ntraining_files = [\"a.jsonl\"]\n");
