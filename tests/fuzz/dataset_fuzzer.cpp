@@ -3,6 +3,7 @@
 
 #include <core/data/question_key.h>
 #include <plugins/tasks/dataset/columns.h>
+#include <plugins/tasks/dataset/messages.h>
 #include <plugins/tasks/dataset/problems.h>
 #include <plugins/tasks/dataset/readers.h>
 #include <plugins/tasks/dataset/text.h>
@@ -24,6 +25,11 @@ void use(const drift::dataset::Record& record) {
     drift::fuzz::require(drift::question_key(text) == drift::question_key("\xC2\xA0" + text + " "));
     drift::dataset::signature(text);
     drift::dataset::find_column(record.fields, column + ".0|" + text);
+    try {
+      drift::dataset::check_turns(record.fields, {column + ".0.content", text});
+      if (drift::dataset::is_messages(value)) drift::dataset::read_conversation(value, column);
+    } catch (const drift::Error&) {
+    }
   }
 }
 
