@@ -116,7 +116,8 @@ CheckReport check_plugin(const CheckRequest& request, const std::filesystem::pat
   bool known = request.component.empty();
   // That it can be made says nothing of what it does.
   const auto is_tried = [&](const Outcome& outcome) {
-    return outcome.verdict != Verdict::kNotChecked && (outcome.rule != "made" || request.rules.contains("made"));
+    return outcome.verdict == Verdict::kFound ||
+           (outcome.verdict != Verdict::kNotChecked && (outcome.rule != "made" || request.rules.contains("made")));
   };
   for (const std::string& component : file.words.components) {
     if (!request.component.empty() && request.component != component) continue;

@@ -235,6 +235,12 @@ TEST(PluginFaults, ArgumentsOfTheHelpers) {
                  {"random", "RandomStream::below(0)"},
                  {"step", "a random point holds -1"}},
                 draw_plan);
+  const Trajectories made = roll_out("none");
+  MaskingInput input;
+  input.trajectories = &made;
+  input.response_number_B = at::arange(2, at::kLong);
+  EXPECT_EQ(Responses(input).forwards(1), made.forwards_B[1].item<std::int64_t>());
+  EXPECT_THAT(error_of([&] { Responses(input).forwards(2); }), HasSubstr("Responses[2]: there are 2 responses"));
   EXPECT_THAT(error_of([] { PlanBuilder(-1, 0); }), HasSubstr("lengths cannot be negative"));
   EXPECT_THAT(error_of([] { PlanBuilder(4, 0).begin_view(-1, 0); }), HasSubstr("both count from 0"));
   const auto two_forwards = [] {

@@ -176,6 +176,16 @@ class R(drift.Reward):
   EXPECT_EQ(checked.status, 1);
   EXPECT_THAT(checked.output, AllOf(HasSubstr("bad.py:5: ZeroDivisionError: division by zero\n      Traceback"),
                                     HasSubstr("\n        File \""), HasSubstr("\n1 finding\n")));
+  // A constructor may refuse by a drift.Error; what else it raises is no refusal.
+  test::write_file(path() / "worse.py", R"(import drift
+class R(drift.Reward):
+    """Needs a key."""
+    def __init__(self, **values):
+        super().__init__(**values)
+        {}["key"]
+)");
+  const auto made = with_python("plugin check worse.py");
+  EXPECT_THAT(made.output, AllOf(HasSubstr("constructor: worse.py:6: KeyError: 'key'\n"), HasSubstr("\n1 finding\n")));
 }
 
 // Two steps of each run.toml.
