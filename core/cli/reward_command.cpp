@@ -40,8 +40,7 @@ struct Line {
   /// A list of numbers as one of texts: written as it is, [3, 4] is an interval.
   std::string reference() const {
     nlohmann::json list = object["reference"];
-    const auto is_number = [](const nlohmann::json& one) { return one.is_number(); };
-    if (!list.is_array() || !std::ranges::all_of(list, is_number)) return value("reference");
+    if (!list.is_array() || !std::ranges::all_of(list, &nlohmann::json::is_number)) return value("reference");
     for (nlohmann::json& one : list) one = one.dump();
     return list.dump();
   }

@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(
                "returns a value that is too large or nested too deep"},
         Threat{"ALongList", "def f(x):\n    return [0] * 10**6\n", 0, kWrong, "returns a value that is too large"},
         Threat{"ALongText", "def f(x):\n    return 'a' * 10**8\n", 0, kWrong, "returns a value of more than 1 MiB"},
-        Threat{"ALongInt", "def f(x):\n    return 1 << 10**7\n", 0, kWrong, "returns an int of more than 4096 digits"},
+        Threat{"ALongInt", "def f(x):\n    return 1 << 10**7\n", 0, kWrong, "returns an int of more than 39456 digits"},
         Threat{"NotANumber", "def f(x):\n    return {float('nan'): float('nan')}\n", 0, kWrong, "wrong"},
         Threat{"ChangesItsResultLater",
                "r = []\ndef f(x):\n    r.clear()\n    r.append(x)\n    return r\n",

@@ -67,7 +67,7 @@ class Identities : public test::ConfigFolder {
 
 TEST_F(Identities, EachSettingCountsForWhatItDecides) {
   for (const char* setting : {"run.seed=1", "model.dtype=bfloat16", "task.digits=4", "prompt.system=Be brief.",
-                              "reward.prefix=is", "reward.weight=2.0"})
+                              "reward.prefix=is", "reward.weight=2.0", "reward.after=is"})
     EXPECT_EQ(changed_by({setting}), "run training responses ") << setting;
   for (const char* setting :
        {"model.initialize=random", "task.max_prompt_tokens=9", "reward.truncation_is_wrong=true",

@@ -12,7 +12,7 @@
 //
 // A value is a tag, and what it needs; counts and lengths are four bytes, the lowest first:
 //   N T F                    None, True, False
-//   i length bytes           int, two's complement, the lowest byte first; at most 4,096 digits
+//   i length bytes           int, two's complement, the lowest byte first; at most 39,456 digits
 //   f 8 bytes                float; c 16 bytes: complex
 //   s length UTF-8           str; b length bytes: bytes
 //   l t S Z count values     list, tuple, set, frozenset
@@ -30,7 +30,7 @@ namespace drift::code {
 inline constexpr std::size_t kMaxValueBytes = 1 << 20;
 inline constexpr std::size_t kMaxValueNodes = 100'000;
 inline constexpr int kMaxValueDepth = 64;
-inline constexpr std::size_t kMaxIntBytes = 1701;
+inline constexpr std::size_t kMaxIntBytes = 1 << 14;
 /// Sequence number and nonce, 8 bytes each: new for every request, repeated by the reply.
 inline constexpr std::size_t kStampBytes = 16;
 /// A value and the bytes around it.

@@ -160,7 +160,7 @@ def change(value, content):
 def make_codec(other, readers_of_others):
     """`other(value)`: the bytes before, and the values in, what is neither plain nor of the library.
     `readers_of_others`: for tags of such values, functions of (size, get)."""
-    max_bytes, max_nodes, max_depth, max_int_bytes = 1 << 20, 100_000, 64, 1701
+    max_bytes, max_nodes, max_depth, max_int_bytes = 1 << 20, 100_000, 64, 1 << 14
     size_of, float_of, complex_of = Struct("<I"), Struct("<d"), Struct("<dd")
     types = {t.__name__: t for t in PLAIN}
     names = {t: name.encode() for name, t in types.items()}
@@ -219,7 +219,7 @@ def make_codec(other, readers_of_others):
             if kind is int:
                 length = value.bit_length() // 8 + 1
                 if length > max_int_bytes:
-                    raise Unsupported("an int of more than 4096 digits")
+                    raise Unsupported("an int of more than 39456 digits")
                 out.extend(b"i" + size_of.pack(length) + value.to_bytes(length, "little", signed=True))
             elif kind is float:
                 out.extend(b"f" + float_of.pack(value))

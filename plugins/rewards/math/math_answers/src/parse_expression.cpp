@@ -123,13 +123,10 @@ Place Parser::factor() {
   return whole && at_ == begin + 1 ? mixed_number(value) : value;
 }
 
-// A percent or degree sign behind a fraction of two numbers belongs to all of it: 1/2\% is one half of a percent.
+// A percent or degree sign behind a fraction belongs to all of it: 1/2\% is one half of a percent. Not in 10\%/20\%.
 Place Parser::fraction(Place above, Place below) {
-  const auto is_number = [&](Place at) {
-    return tree_.kind(tree_.kind(at) == Kind::kNegate ? tree_.left(at) : at) == Kind::kNumber;
-  };
   const Kind mark = tree_.kind(below);
-  if (is_mark(mark) && is_number(above) && is_number(tree_.left(below))) {
+  if (is_mark(mark) && tree_.kind(tree_.left(below)) == Kind::kNumber && !contains(tree_, above, mark)) {
     return tree_.add(mark, tree_.add(Kind::kQuotient, above, tree_.left(below)));
   }
   return tree_.add(Kind::kQuotient, above, below);

@@ -84,6 +84,8 @@ TEST(MathForms, AMarkBehindAFractionBelongsToAllOfIt) {
       {"1/2 percent", "\\frac12\\%", true},
       {"1.5/2\\%", "0.75\\%", true},
       {"10\\%/20\\%", "0.5", true},
+      {"\\sqrt{2}/2\\%", "\\frac{\\sqrt{2}}{2}\\%", true},
+      {"(1+2)/4\\%", "0.75\\%", true},
       {"33 1/3\\%", "33\\frac{1}{3}\\%", true},
       {"33⅓%", "33 1/3\\%", true},
       {"\\frac13", "33 1/3\\%", true},
