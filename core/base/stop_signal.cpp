@@ -35,17 +35,7 @@ void on_signal(int signal) {
   }
 }
 
-void on_interrupt(int signal) {
-  constexpr char kLine[] = "\ninterrupted\n";
-  [[maybe_unused]] const auto written = write(STDERR_FILENO, kLine, sizeof kLine - 1);
-  _exit(128 + signal);
-}
-
 }  // namespace
-
-void end_at_interrupts() {
-  if (std::signal(SIGINT, on_interrupt) == SIG_IGN) std::signal(SIGINT, SIG_IGN);
-}
 
 StopSignal::StopSignal(const char* step) {
   g_received = 0;

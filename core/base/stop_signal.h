@@ -2,10 +2,6 @@
 
 namespace drift {
 
-/// From now on Ctrl-C prints a line and ends the program with status 130, but while a StopSignal lives. An ignored
-/// SIGINT stays ignored.
-void end_at_interrupts();
-
 /// SIGINT, SIGTERM and SIGHUP while it lives: the first one is remembered, and the work ends after the current step; a
 /// second one ends the process immediately, but for SIGTERM and SIGHUP right after the first. An ignored SIGHUP stays
 /// ignored (nohup). The destructor restores the previous handlers.

@@ -130,12 +130,12 @@ void OptionList::parse(const Command& command, const std::vector<std::string>& w
     for (const Option& option : options_) names.push_back("--" + option.name);
     names.push_back("--help");
     const std::string unknown = error.get_option_name();
-    std::string meant = nearest_name(unknown, names);
-    if (meant.empty() && takes_settings)
-      meant = key_meant_by(unknown.substr(unknown.find_first_not_of('-')), command.name);
-    if (meant.find('.') != meant.npos) meant = "--set " + meant + "=VALUE";
-    throw UsageError("unknown option `" + unknown + "` of " + own,
-                     (meant.empty() ? "" : "did you mean `" + meant + "`?\n  = ") + "options: " + joined(names) + more);
+    std::string key;
+    if (takes_settings && nearest_name(unknown, names).empty())
+      key = key_meant_by(unknown.substr(unknown.find_first_not_of('-')), command.name);
+    throw UsageError("unknown option `" + unknown + "` of " + own, key.empty()
+                                                                       ? name_hint(unknown, names, "options") + more
+                                                                       : "did you mean `--set " + key + "=VALUE`?");
   } catch (const po::error& error) {
     throw UsageError(own + ": " + error.what(), hint() + more);
   }

@@ -1,5 +1,4 @@
 #include <core/base/quote.h>
-#include <core/base/stop_signal.h>
 #include <core/base/tensor_memory.h>
 #include <core/boundary/last_word.h>
 #include <core/boundary/plugin_call.h>
@@ -61,7 +60,6 @@ DRIFT_API int main(int argc, char** argv) {
   const bool colour = terminal.is_terminal && terminal.color;
   // A file-size limit is then a failed write, which is reported, and not a signal that ends the program.
   std::signal(SIGXFSZ, SIG_IGN);
-  end_at_interrupts();
   watch_plugins();
   keep_memory_of_large_tensors();
   try {

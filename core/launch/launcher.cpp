@@ -63,6 +63,18 @@ void end_with_parent() {
   ::unsetenv("DRIFT_PARENT");
 }
 
+void on_interrupt(int signal) {
+  constexpr char kLine[] = "\ninterrupted\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kLine, sizeof kLine - 1);
+  ::_exit(128 + signal);
+}
+
+/// Ctrl-C is a line and status 130 from here on, but where the work is finished first (core/base/stop_signal.h). An
+/// ignored one stays ignored.
+void end_at_interrupts() {
+  if (std::signal(SIGINT, on_interrupt) == SIG_IGN) std::signal(SIGINT, SIG_IGN);
+}
+
 /// The program's file, next to this executable wherever that is installed. dlopen() would look there itself, but not
 /// with a sanitizer in between.
 std::string program_file() {
@@ -74,6 +86,7 @@ std::string program_file() {
 
 int main(int count, char** arguments) {
   end_with_parent();
+  end_at_interrupts();
   count_processors();
   choose_waiting();
   choose_allocation();

@@ -88,25 +88,23 @@ RecordDoc step_doc() {
 
 /// Those that are not called as in metrics.jsonl.
 RecordDoc column_doc() {
-  return {"the printed table",
-          "a run",
-          "What `drift train` and `drift pretrain` print while they run, and `drift watch`: each row is the mean over "
-          "the steps since the row before it",
-          {{"held-out", "%", "[0, 100]", "held_out.accuracy in per cent, where the step was evaluated"},
-           {"kl", "", "", "loss/kl: mean of the loss's KL term"},
-           {"live", "groups", kCount, "live_groups / groups: groups whose rewards differ, and all groups of a step"},
-           {"utility", "share", kShare,
-            "loss/token_utility: share of all pairs of a forward and a token from which the loss learns"},
-           {"grad", "", kCount, "grad_norm: norm of the gradient before clipping"},
-           {"lr", "", kCount, "learning_rate of AdamW at the beginning of the step"},
-           {"rollout", "s", kCount, "seconds.rollout: a step's time of writing the responses"},
-           {"update", "s", kCount,
-            "seconds.update, seconds.old and seconds.reference together: a step's time of the gradient"},
-           {"tokens/s", "tokens/s", kCount, "tokens_per_second"},
-           {"left", "", "", "the time until the last step, at the pace of the last ones"},
-           {"rate", "", "", "`drift watch`: the pace of the last steps"},
-           {"state", "text", "", "`drift watch`: no run yet, running, ended, stopped, failed or lost"},
-           {"alarms", "alarms", kCount, "`drift watch`: how many of [alarms] the run has raised"}}};
+  return {
+      "the printed table",
+      "a run",
+      "What `drift train`, `drift pretrain` and `drift watch` print; a row is the mean over the steps since the last",
+      {{"held-out", "%", "[0, 100]", "held_out.accuracy in per cent, where the step was evaluated"},
+       {"kl", "", "", "loss/kl: mean of the loss's KL term"},
+       {"live", "groups", kCount, "live_groups / groups: groups whose rewards differ, and all groups of a step"},
+       {"utility", "share", kShare, "loss/token_utility: pairs of a forward and a token that the loss learns from"},
+       {"grad", "", kCount, "grad_norm: norm of the gradient before clipping"},
+       {"lr", "", kCount, "learning_rate of AdamW at the beginning of the step"},
+       {"rollout", "s", kCount, "seconds.rollout: a step's time of writing the responses"},
+       {"update", "s", kCount, "seconds.update + seconds.old + seconds.reference: a step's time of the gradient"},
+       {"tokens/s", "tokens/s", kCount, "tokens_per_second"},
+       {"left", "", "", "the time until the last step, at the pace of the last ones"},
+       {"rate", "", "", "`drift watch`: the pace of the last steps"},
+       {"state", "text", "", "`drift watch`: no run yet, running, ended, stopped, failed or lost"},
+       {"alarms", "alarms", kCount, "`drift watch`: how many of [alarms] the run has raised"}}};
 }
 
 RecordDoc summary_doc() {
