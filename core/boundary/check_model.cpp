@@ -37,6 +37,7 @@ void check_traits(const ModelTraits& traits) {
   is_token("mask_id", traits.mask_id, 0);
   is_token("pad_id", traits.pad_id, 0);
   is_token("end_id", traits.end_id, -1);
+  for (const std::int64_t id : traits.further_end_ids) is_token("further_end_ids", id, 0);
   require(traits.prediction_row == PredictionRow::kSame || traits.prediction_row == PredictionRow::kPrevious,
           "traits: prediction_row is unknown");
   bool forbids_mask = false;

@@ -28,8 +28,7 @@ AnsweredItem answer(const Trajectories& trajectories, std::int64_t b, TaskItem i
   answered.commit_step = row(trajectories.step_BL, std::int32_t{});
   answered.commit_logprob = row(trajectories.commit_logprob_BL, float{});
   const auto& ids = answered.token_ids;
-  const auto end =
-      std::ranges::find_if(ids, [&](std::int64_t id) { return id == traits.end_id || id == traits.pad_id; });
+  const auto end = std::ranges::find_if(ids, [&](std::int64_t id) { return ends_response(id, traits); });
   answered.written = end - ids.begin();
   answered.truncated = end == ids.end();
   answered.forwards = trajectories.forwards_B.const_data_ptr<std::int64_t>()[b];

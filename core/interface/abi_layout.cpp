@@ -184,6 +184,7 @@ AT(MaskingInput, response_number_B, 24);
 AT(MaskingInput, inner_iteration, 32);
 AT(MaskingInput, end_id, 40);
 AT(MaskingInput, pad_id, 48);
+AT(MaskingInput, end_ids_E, 56);
 
 SIZE(ModelConfig, 232);
 AT(ModelConfig, config_json, 0);
@@ -191,6 +192,7 @@ AT(ModelConfig, dtype, 32);
 AT(ModelConfig, device, 33);
 AT(ModelConfig, adapter_json, 40);
 AT(ModelConfig, quantization, 72);
+AT(ModelConfig, generation_config_json, 104);
 
 SIZE(ModelTraits, 336);
 AT(ModelTraits, family, 0);
@@ -204,6 +206,7 @@ AT(ModelTraits, end_id, 80);
 AT(ModelTraits, prediction_row, 88);
 AT(ModelTraits, forbidden_output_ids, 96);
 AT(ModelTraits, chat_formats, 120);
+AT(ModelTraits, further_end_ids, 272);
 
 SIZE(NamedTensor, 40);
 AT(NamedTensor, name, 0);

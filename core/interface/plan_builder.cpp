@@ -47,11 +47,18 @@ const Trajectories& trajectories_of(const MaskingInput& input) {
   return *input.trajectories;
 }
 
+std::vector<std::int64_t> end_ids_of(const MaskingInput& input) {
+  if (!input.end_ids_E.defined()) return {input.end_id};
+  const at::Tensor ids_E = plain("end_ids_E", input.end_ids_E, at::kLong, 1);
+  return {ids_E.const_data_ptr<std::int64_t>(), ids_E.const_data_ptr<std::int64_t>() + ids_E.numel()};
+}
+
 }  // namespace
 
 struct Responses::State {
   at::Tensor number_B, tokens_BL, valid_BL, step_BL, commit_logprob_BL, forwards_B;
   std::int64_t prompt_length;
+  std::vector<std::int64_t> end_ids;  ///< the model's; the first is end_id
 };
 
 Responses::Responses(const MaskingInput& input) {
@@ -61,7 +68,7 @@ Responses::Responses(const MaskingInput& input) {
       plain("tokens_BL", from.tokens_BL, at::kLong, 2), plain("valid_BL", from.valid_BL, at::kBool, 2),
       plain("step_BL", from.step_BL, at::kInt, 2), plain("commit_logprob_BL", from.commit_logprob_BL, at::kFloat, 2),
       plain("forwards_B", from.forwards_B, at::kLong, 1),
-      plain("prompts.tokens_BP", from.prompts.tokens_BP, at::kLong, 2).size(1)});
+      plain("prompts.tokens_BP", from.prompts.tokens_BP, at::kLong, 2).size(1), end_ids_of(input)});
   for (const at::Tensor* tensor : {&state_->valid_BL, &state_->step_BL, &state_->commit_logprob_BL}) {
     if (tensor->sizes() != state_->tokens_BL.sizes()) throw Error("Responses: tensors of different shapes");
   }
@@ -90,7 +97,10 @@ std::int64_t Responses::forwards(std::int64_t b) const {
 std::int64_t Responses::positions_through_end(std::int64_t b, std::int64_t end_id) const {
   const std::int64_t* begin = (*this)[b].tokens;
   const std::int64_t* end = begin + length();
-  const std::int64_t* found = std::find(begin, end, end_id);
+  const std::vector<std::int64_t>& ids = state_->end_ids;
+  const bool is_models = !ids.empty() && ids.front() == end_id;
+  const std::int64_t* found =
+      is_models ? std::find_first_of(begin, end, ids.begin(), ids.end()) : std::find(begin, end, end_id);
   return found == end ? length() : found - begin + 1;
 }
 

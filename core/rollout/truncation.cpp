@@ -10,7 +10,7 @@ at::Tensor fills_its_length(const at::Tensor& valid_BL, std::int64_t margin) {
 }
 
 at::Tensor never_ends(const at::Tensor& tokens_BL, const ModelTraits& traits) {
-  return ((tokens_BL == traits.end_id) | (tokens_BL == traits.pad_id)).sum(1) == 0;
+  return ends_response(tokens_BL, traits).any(1).logical_not();
 }
 
 }  // namespace drift

@@ -6,6 +6,7 @@
 
 #include <ATen/ops/_unique.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/tensor.h>
 
 #include <algorithm>
 
@@ -133,6 +134,7 @@ MaskPlan draw_plan(const MaskingStrategy& masking, const Trajectories& responses
       draw.response_number_B.defined() ? draw.response_number_B : at::arange(responses.tokens_BL.size(0), at::kLong);
   input.inner_iteration = draw.inner_iteration;
   input.end_id = traits.end_id;
+  input.end_ids_E = at::tensor(end_ids(traits), at::kLong);
   input.pad_id = traits.pad_id;
   MaskPlan plan;
   masking.plan(input, plan);

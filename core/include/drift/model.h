@@ -23,6 +23,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -64,8 +65,18 @@ struct ModelTraits {
   std::vector<std::pair<std::int64_t, std::int64_t>> forbidden_output_ids;
   std::vector<ChatFormat> chat_formats;  ///< the first is the authors' format; empty: a model without turns
   Reserved<std::string, 4> reserved_texts = {};
-  Reserved<std::int64_t, 8> reserved_numbers = {};
+  /// What else ends a response; 0: nothing (token 0 can only be end_id). Since 1.1.
+  std::array<std::int64_t, 4> further_end_ids = {};
+  Reserved<std::int64_t, 4> reserved_numbers = {};
 };
+
+/// All end tokens: end_id and further_end_ids; none if end_id is -1. Since 1.1.
+DRIFT_API std::vector<std::int64_t> end_ids(const ModelTraits& traits);
+
+/// Whether a response ends at this token, so that nothing behind it belongs to it: an end token, or padding. Since 1.1.
+DRIFT_API bool ends_response(std::int64_t token, const ModelTraits& traits);
+/// The same for each of `tokens`: bool, of their shape.
+DRIFT_API at::Tensor ends_response(const at::Tensor& tokens, const ModelTraits& traits);
 
 /// What a model is constructed from. `config_json` is the checkpoint's config.json, with the original's keys.
 struct ModelConfig {
@@ -78,7 +89,9 @@ struct ModelConfig {
   /// Of a model that can hold its matrices in fewer bits: "nf4", or "nf4_single" whose scales are not quantised again.
   /// Empty: as `dtype` says.
   std::string quantization = {};
-  Reserved<std::string, 2> reserved_texts = {};
+  /// The checkpoint's generation_config.json; empty: it has none. Since 1.1.
+  std::string generation_config_json = {};
+  Reserved<std::string, 1> reserved_texts = {};
   Reserved<std::int64_t, 8> reserved_numbers = {};
 };
 

@@ -38,7 +38,8 @@ class DRIFT_API Responses {
   Response operator[](std::int64_t b) const;
   std::int64_t forwards(std::int64_t b) const;  ///< Trajectories::forwards_B
 
-  /// Positions up to and including the first token `end_id`; L if there is none (docs/spec/algorithms.md 1.3).
+  /// Positions up to and including the first token `end_id`, or where that is the model's, the first of all its end
+  /// tokens; L if there is none (docs/spec/algorithms.md 1.3).
   std::int64_t positions_through_end(std::int64_t b, std::int64_t end_id) const;
 
  private:

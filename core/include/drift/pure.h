@@ -253,7 +253,7 @@ typedef struct DriftMaskingInput {
   int64_t prompt_length;  ///< P
   int64_t step;           ///< training step
   int64_t inner_iteration;
-  int64_t end_id;  ///< the model's end token; may equal pad_id
+  int64_t end_id;  ///< the model's end token, and in tokens_BL all tokens that end a response; may equal pad_id
   int64_t pad_id;
   DriftStream random;  ///< draw at {step, number_B[b], position, draw}
 

@@ -299,7 +299,7 @@ void BlockDecoder::end_block(Row& row) const {
   row.block_forwards = 0;
   row.block_start += settings_.block;
   const auto written = row.tokens.begin() + row.block_start;
-  const auto ends = [&](std::int64_t token) { return token == traits_.end_id || token == traits_.pad_id; };
+  const auto ends = [&](std::int64_t token) { return ends_response(token, traits_); };
   if (settings_.early_stop && std::find_if(written - settings_.block, written, ends) != written) {
     std::fill(written, row.tokens.end(), traits_.pad_id);
     row.block_start = settings_.length;

@@ -164,8 +164,7 @@ void TensorDecoder::end_blocks(const Block& block, const at::Tensor& still_open_
   state_.block_forwards_R = at::where(ended_R, 0, state_.block_forwards_R);
   if (!settings_.early_stop) return;
   const auto written_RK = rows_.tokens_RL.gather(1, block.position_RK);
-  const auto ends_RK = (written_RK == traits_.end_id).logical_or(written_RK == traits_.pad_id);
-  const auto stops_R = ended_R & ends_RK.any(1);
+  const auto stops_R = ended_R & ends_response(written_RK, traits_).any(1);
   const auto place_L = at::arange(settings_.length, rows_.row_R.options());
   const auto rest_RL = stops_R.unsqueeze(1) & (place_L >= state_.block_begin_R.unsqueeze(1));
   rows_.tokens_RL = at::where(rest_RL, traits_.pad_id, rows_.tokens_RL);

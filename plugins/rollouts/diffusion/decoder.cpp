@@ -227,7 +227,7 @@ void DiffusionDecoder::commit(const Turn& turn, const SampledTokens& sampled, st
 void DiffusionDecoder::stop_at_end(Row& row) const {
   for (std::size_t i = 0; i < row.tokens.size(); ++i) {
     if (row.step[i] < 0) return;
-    if (row.tokens[i] != traits_.end_id && row.tokens[i] != traits_.pad_id) continue;
+    if (!ends_response(row.tokens[i], traits_)) continue;
     std::ranges::replace(row.tokens, traits_.mask_id, traits_.pad_id);
     row.finished = true;
     return;

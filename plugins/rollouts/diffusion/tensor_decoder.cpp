@@ -101,8 +101,7 @@ void TensorDecoder::commit(const Turn& turn, const SampledTokens& sampled, std::
 void TensorDecoder::stop_at_end() {
   const auto committed_RL = rows_.step_RL >= 0;
   const auto complete_RL = at::cumprod(committed_RL.to(at::kInt), 1) > 0;
-  const auto ends_RL = (rows_.tokens_RL == traits_.end_id).logical_or(rows_.tokens_RL == traits_.pad_id);
-  stopped_R_ = stopped_R_ | (complete_RL & ends_RL).any(1);
+  stopped_R_ = stopped_R_ | (complete_RL & ends_response(rows_.tokens_RL, traits_)).any(1);
   const auto rest_RL = stopped_R_.unsqueeze(1) & ~committed_RL;
   rows_.tokens_RL = at::where(rest_RL, traits_.pad_id, rows_.tokens_RL);
 }

@@ -113,7 +113,7 @@ class RandomOrder final : public drift::Rollout, public drift::RolloutCostEstima
     };
     put(tokens_AL, sampled.token_M);
     put(logprob_AL, sampled.logprob_M);
-    const auto is_end_AL = (tokens_AL == traits.end_id).to(at::kLong);
+    const auto is_end_AL = ends_response(tokens_AL, traits).to(at::kLong);
     const auto is_behind_AL = is_end_AL.cumsum(1) > is_end_AL;  // an end token, or more, stand before
     tokens_AL.masked_fill_(is_behind_AL & (tokens_AL == traits.mask_id), traits.pad_id);
     const auto written_AL = masked_AL & (tokens_AL != traits.mask_id);

@@ -144,11 +144,15 @@ class MaskingInput:
     inner_iteration: int = 0
     end_id: int = -1  # the model's end token; may equal pad_id
     pad_id: int = -1
+    end_ids_E: Optional[Tensor] = None  # int64, all tokens that end a response; None: end_id alone
 
     @property
     def through_end_BL(self) -> Tensor:
         """bool: the positions up to the first end token, itself included; all if there is none."""
-        ends_BL = self.trajectories.tokens_BL == self.end_id
+        tokens_BL = self.trajectories.tokens_BL
+        ends_BL = tokens_BL == self.end_id
+        if self.end_ids_E is not None:
+            ends_BL = (tokens_BL.unsqueeze(-1) == self.end_ids_E).any(-1)
         return (ends_BL.cumsum(1) - ends_BL.long()) == 0
 
 
