@@ -63,7 +63,7 @@ at::Tensor plain_decode(const PlainLlada& model, const DecodeCase& decoder, cons
         continue;
       }
       const std::int64_t last = decoder.cache == "dual" ? end
-                                : decoder.horizon == 0  ? sequence
+                                : decoder.horizon < 0   ? sequence
                                                         : std::min(end + decoder.horizon, sequence);
       auto window = x.slice(1, begin, last);
       const auto logits = decoder.cache == "dual" ? model.replace(window, cache, begin) : model.append(window, cache);

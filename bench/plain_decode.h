@@ -13,7 +13,7 @@ struct DecodeCase {
   std::string cache;     ///< none, prefix, dual
   double threshold = 0;  ///< 0: a fixed number of positions per forward
   std::int64_t steps = 0, block = 32;
-  std::int64_t horizon = 0;
+  std::int64_t horizon = -1;
 };
 
 /// The loops of LLaDA, Fast-dLLM and RLDF's release in plain LibTorch (docs/spec/models_rollout.md 3.1, 3.2, 3.5): all

@@ -5,6 +5,7 @@
 
 #include <core/base/model_policy.h>
 #include <core/io/safetensors.h>
+#include <core/rollout/originals.h>
 
 #include "tests/support/golden_backbones.h"
 #include "tests/support/plugins.h"
@@ -20,8 +21,13 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/ones_like.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
 
 #include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
 
 namespace drift {
 namespace {
@@ -63,6 +69,37 @@ TEST(BlockRolloutGolden, GreedyTraces) {
     EXPECT_TRUE(at::equal(got.step_BL.to(at::kLong), file.tensor("commit_step"))) << trace.file;
     EXPECT_TRUE(at::allclose(got.commit_logprob_BL.exp(), file.tensor("token_probs"), 0, 1e-4)) << trace.file;
     EXPECT_TRUE(at::equal(got.valid_BL.to(at::kLong), file.tensor("completion_mask"))) << trace.file;
+  }
+}
+
+template <class T>
+std::vector<T> first_row(const at::Tensor& tensor_BL) {
+  const T* const data = tensor_BL.const_data_ptr<T>();
+  return {data, data + tensor_BL.size(1)};
+}
+
+// Of decoders that are written a second time (decode_fixture.py): every horizon around 0, the block and the length,
+// every `alg` with each cache and schedule, and tokens that are masks.
+TEST(BlockRolloutGolden, TranscribedTraces) {
+  const Originals originals({test::source_dir() / "plugins/rollouts"});
+  std::map<std::string, std::unique_ptr<Model>> models;
+  for (const char* family : {"llada", "dream"})
+    models[std::string(family) + "_a"] = test::open_checkpoint(family, data() / "ckpt" / (std::string(family) + "_a"));
+  const auto file = test::source_dir() / "tests/golden/decode_traces.json";
+  const auto traces = nlohmann::json::parse(test::read_file(file));
+  ASSERT_GT(traces.at("cases").size(), 100u);
+  for (const auto& trace : traces.at("cases")) {
+    SCOPED_TRACE(trace.at("id"));
+    const auto original = originals.translate(trace.at("algorithm"), trace, file.string());
+    const auto prompt = at::tensor(trace.at("prompt").get<std::vector<std::int64_t>>(), at::kLong).unsqueeze(0);
+    const auto got = test::roll_out(original.rollout, original.settings, *models.at(trace.at("checkpoint")),
+                                    {prompt, at::ones_like(prompt, at::kBool), at::zeros({1}, at::kLong)});
+    EXPECT_EQ(first_row<std::int64_t>(got.tokens_BL), trace.at("tokens").get<std::vector<std::int64_t>>());
+    EXPECT_EQ(first_row<std::int32_t>(got.step_BL), trace.at("commit_step").get<std::vector<std::int32_t>>());
+    EXPECT_EQ(got.forwards_B.item<std::int64_t>(), *original.forwards);
+    const auto probability = at::where(got.step_BL >= 0, got.commit_logprob_BL.exp(), 0);
+    const auto wanted = at::tensor(trace.at("commit_prob").get<std::vector<double>>(), at::kFloat).unsqueeze(0);
+    EXPECT_TRUE(at::allclose(probability, wanted, 0, 1e-4));
   }
 }
 

@@ -40,7 +40,7 @@ BlockSettings random_settings(const RandomStream& random) {
       pick(Remasking::kLowConfidence, Remasking::kMargin, Remasking::kNegativeEntropy, Remasking::kRandom);
   settings.temperature = pick(0.0, 1.0);
   settings.cache = pick(Cache::kNone, Cache::kPrefix, Cache::kDual);
-  settings.horizon = pick(0, 2);
+  settings.horizon = pick(-1, 2);
   settings.early_stop = pick(false, true);
   settings.pad_penalty = pick(1.0, 3.0);
   settings.order_temperature = pick(0.0, 0.5);

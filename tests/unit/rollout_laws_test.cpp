@@ -66,7 +66,7 @@ Settings block_settings(const RandomStream& random) {
           {"forbidden_ids", any_of(std::vector<Integers>{{}, {}, {3, 78}}, random, 16)},
           {"unsure_ids", may_be_unsure ? any_of(std::vector<Integers>{{}, {5, 120}}, random, 17) : Integers{}},
           {"pad_penalty", any_of(Numbers{1.0, 3.0}, random, 18)},
-          {"horizon", any_of(Integers{0, 2, 5}, random, 10)},
+          {"horizon", any_of(Integers{-1, 0, 2, 5}, random, 10)},
           {"early_stop", any_of(std::vector<int>{0, 1}, random, 11) == 1}};
 }
 

@@ -76,8 +76,8 @@ BlockRollout::BlockRollout(Parameters& parameters) {
                  "keys and values that a block's later forwards take from its first: none, of what is before the block "
                  "(prefix), of all but the block (dual)");
   settings_.horizon =
-      parameters("horizon", 0, "prefix: positions after the block that are computed with it and attended to; 0 = all",
-                 at_least(0));
+      parameters("horizon", -1, "prefix: positions after the block that are computed with it and attended to; -1 = all",
+                 at_least(-1));
   settings_.early_stop = parameters("early_stop", false, "after a block with an end token, the rest is padding");
   settings_.forbidden_ids =
       parameters("forbidden_ids", std::vector<std::int64_t>{}, "further token ids that are never written", at_least(0));

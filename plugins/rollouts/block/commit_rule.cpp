@@ -1,5 +1,7 @@
 #include "commit_rule.h"
 
+#include <ATen/ops/linspace.h>
+
 #include <algorithm>
 
 namespace drift::block {
@@ -15,13 +17,9 @@ std::int64_t linear(std::int64_t masked, std::int64_t steps, std::int64_t forwar
 // float32 as there.
 std::int64_t by_time_grid(std::int64_t masked, std::int64_t steps, std::int64_t forward) {
   if (forward >= steps - 1) return masked;
-  constexpr float kFirst = 1.0f, kLast = 1e-3f;
-  const float step = (kLast - kFirst) / static_cast<float>(steps);
-  // As torch.linspace: the second half counts from the end.
-  const auto time = [&](std::int64_t i) {
-    return i < (steps + 1) / 2 ? kFirst + step * static_cast<float>(i) : kLast - step * static_cast<float>(steps - i);
-  };
-  return static_cast<std::int64_t>(static_cast<float>(masked) * (1.0f - time(forward + 1) / time(forward)));
+  const auto times = at::linspace(1, 1e-3, steps + 1, at::kFloat);
+  const float* const time = times.const_data_ptr<float>();
+  return static_cast<std::int64_t>(static_cast<float>(masked) * (1.0f - time[forward + 1] / time[forward]));
 }
 
 // Fast-dLLM's factor: rank r of the surest positions passes from confidence 1 - factor / (r + 1), the first always.
@@ -53,7 +51,7 @@ std::int64_t commits(const BlockSettings& settings, const Quirks& quirks, const 
   }
   const std::int64_t steps = settings.steps_of_block(progress.number);
   if (quirks.time_grid) return by_time_grid(count, steps, progress.forwards);
-  return linear(progress.masked, std::min(steps, progress.masked), progress.forwards);
+  return linear(progress.masked, steps, progress.forwards);
 }
 
 }  // namespace drift::block

@@ -2,6 +2,8 @@
 
 #include "rows.h"
 
+#include <drift/error.h>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
@@ -18,6 +20,8 @@
 
 namespace drift::block {
 namespace {
+
+constexpr std::int64_t kMostForwards = 1000;  // of a block, beyond one for each position
 
 template <class T>
 at::Tensor tensor_of(const std::vector<T>& values, at::ScalarType type) {
@@ -151,7 +155,7 @@ std::vector<BlockDecoder::Rows> BlockDecoder::distinct_states(const Rows& rows) 
 std::vector<std::int64_t> BlockDecoder::positions_to_predict(const Row& row) const {
   if (quirks_.first_position && row.block_forwards == 0) return {row.block_start};
   std::vector<std::int64_t> masked;
-  for (std::int64_t i = row.block_start; i < row.block_start + settings_.block; ++i) {
+  for (std::int64_t i = quirks_.goes_back ? 0 : row.block_start; i < row.block_start + settings_.block; ++i) {
     if (row.step[static_cast<std::size_t>(i)] < 0) masked.push_back(i);
   }
   return masked;
@@ -180,7 +184,10 @@ ForwardInput BlockDecoder::forward_input(const std::vector<Rows>& states, const 
     std::copy_n(row.tokens.data() + (window.begin + from_prompt - prompt_length_), window.width - from_prompt,
                 to + from_prompt);
     for (const std::int64_t i : positions_to_predict(row)) {
-      wanted.push_back(s * window.width + prompt_length_ + i - window.begin);
+      // No window has a row before its first position. Where that was committed as a mask token, its own predicts it.
+      const std::int64_t place = prompt_length_ + i - window.begin;
+      const bool own_row = place == 0 && traits_.prediction_row == PredictionRow::kPrevious;
+      wanted.push_back(s * window.width + (own_row ? 1 : place));
     }
   }
   const auto device = input_.policy->device();
@@ -286,15 +293,34 @@ void BlockDecoder::commit(Row& row, const std::vector<std::int64_t>& masked, con
     const auto position = static_cast<std::size_t>(masked[order[c]]);
     const std::int64_t draw = offset + static_cast<std::int64_t>(order[c]);
     row.tokens[position] = sampled.token_M.const_data_ptr<std::int64_t>()[draw];
+    if (row.tokens[position] == traits_.mask_id) continue;  // some originals may: it stays masked
     row.logprob[position] = sampled.logprob_M.const_data_ptr<float>()[draw];
     row.step[position] = static_cast<std::int32_t>(row.forwards);
   }
   ++row.forwards;
   ++row.block_forwards;
-  if (positions_to_predict(row).empty()) end_block(row);
+  if (block_ends(row)) end_block(row);
+}
+
+bool BlockDecoder::block_ends(const Row& row) const {
+  if (positions_to_predict(row).empty()) return true;
+  if (!quirks_.writes_any_id) return false;
+  const std::int64_t scheduled = settings_.steps_of_block(row.block_start / settings_.block);
+  const bool over = settings_.schedule == Schedule::kStatic && row.block_forwards >= scheduled;
+  if (over && quirks_.ends_on_schedule) return true;
+  if (over || row.block_forwards > kMostForwards + settings_.block) {
+    throw Error("response " + std::to_string(row.index) + " commits the mask token, where the original " +
+                (over ? "fails: its schedule is over" : "never ends"));
+  }
+  return false;
 }
 
 void BlockDecoder::end_block(Row& row) const {
+  if (quirks_.first_position &&
+      !positions_to_predict(row).empty()) {  // one more forward finds that the schedule is over
+    ++row.forwards;
+    ++row.block_forwards;
+  }
   row.forwards_of_block[static_cast<std::size_t>(row.block_start / settings_.block)] = row.block_forwards;
   row.block_forwards = 0;
   row.block_start += settings_.block;

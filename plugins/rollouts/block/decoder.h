@@ -58,6 +58,7 @@ class BlockDecoder {
   std::vector<float> scores(const Row& row, const std::vector<std::int64_t>& masked, const SampledTokens& sampled,
                             std::int64_t offset) const;
   void commit(Row& row, const std::vector<std::int64_t>& masked, const SampledTokens& sampled, std::int64_t offset);
+  bool block_ends(const Row& row) const;
   void end_block(Row& row) const;
 
   const BlockSettings& settings_;

@@ -22,8 +22,7 @@ SamplingOptions sampling_options(const BlockSettings& settings, const Quirks& qu
   options.confidence = settings.remasking == Remasking::kMargin            ? Confidence::kMargin
                        : settings.remasking == Remasking::kNegativeEntropy ? Confidence::kNegativeEntropy
                                                                            : Confidence::kProbability;
-  options.forbidden_ids = traits.forbidden_output_ids;
-  if (quirks.writes_any_id) options.forbidden_ids = {{traits.mask_id, traits.mask_id + 1}};
+  if (!quirks.writes_any_id) options.forbidden_ids = traits.forbidden_output_ids;
   for (const std::int64_t id : settings.forbidden_ids) options.forbidden_ids.emplace_back(id, id + 1);
   return options;
 }
@@ -36,7 +35,7 @@ Window block_window(const BlockSettings& settings, const Quirks& quirks, Predict
   const std::int64_t begin = prompt_length + block_start, end = begin + settings.block;
   Window window{begin, settings.block, sequence};
   if (settings.cache == Cache::kPrefix) {
-    window.attended = settings.horizon > 0 ? std::min(end + settings.horizon, sequence) : sequence;
+    window.attended = settings.horizon >= 0 ? std::min(end + settings.horizon, sequence) : sequence;
     window.width = window.attended - begin;
   }
   // The row before predicts the block's first position.

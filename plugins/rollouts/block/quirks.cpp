@@ -15,12 +15,12 @@ Quirks quirks_of(Original original, PredictionRow prediction_row, Cache cache) {
   quirks.writes_any_id = original != Original::kNone && !(original == Original::kRldfRelease && dream);
   switch (original) {
     case Original::kNone: break;
-    case Original::kLlada: quirks.all_forwards = true; break;
+    case Original::kLlada: quirks.all_forwards = quirks.goes_back = quirks.ends_on_schedule = true; break;
     case Original::kFastDllm:
     case Original::kFastDllmLater:
       quirks.last_rank = true;
       quirks.second_forward = original == Original::kFastDllm && cache != Cache::kNone;
-      quirks.first_position = quirks.time_grid = dream;
+      quirks.first_position = quirks.time_grid = quirks.ends_on_schedule = dream;
       break;
     case Original::kRldfRelease:
       quirks.second_forward = true;

@@ -15,8 +15,10 @@ struct Quirks {
   bool counts_batch = false;        ///< steps and forwards are those of the batch, whose rows wait for each other
   bool second_forward = false;      ///< at least two forwards a block, even if the first one finished it
   bool all_forwards = false;        ///< always all forwards that the schedule gives a block
+  bool goes_back = false;           ///< what earlier blocks left masked may be committed
   bool attends_padding = false;     ///< padding is attended to, and shifts the positions
-  bool writes_any_id = false;       ///< only the mask id is never written
+  bool writes_any_id = false;       ///< also the mask id, which leaves its position masked
+  bool ends_on_schedule = false;    ///< a block's last scheduled forward ends it, whatever is still masked
   bool highest_entropy = false;     ///< negative_entropy with the wrong sign
   bool first_position = false;      ///< a block's first forward commits its first position only
   bool time_grid = false;           ///< the static schedule by Dream's times

@@ -32,7 +32,7 @@ struct BlockSettings {
   std::int64_t top_k = 0;
   ConfidenceOf confidence_of = ConfidenceOf::kLogits;
   Cache cache = Cache::kNone;
-  std::int64_t horizon = 0;  ///< prefix: positions after the block that are computed with it; 0 = all
+  std::int64_t horizon = -1;  ///< prefix: positions after the block that are computed with it; -1 = all
   bool early_stop = false;
   std::vector<std::int64_t> forbidden_ids, unsure_ids;
   Original original = Original::kNone;

@@ -7,7 +7,6 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
-#include <ATen/ops/where.h>
 
 #include <algorithm>
 #include <cmath>
@@ -166,24 +165,9 @@ SampledTokens DiffusionDecoder::predict(const std::vector<State>& states, std::i
 
 SampledTokens DiffusionDecoder::sample(const ForwardInput& forward, const at::Tensor& row_M,
                                        const std::vector<RandomPoint>& points) const {
-  const auto draw = [&](const RandomStream& random, const SamplingOptions& options) {
-    const auto uniform_M = settings_.temperature == 0 ? at::Tensor() : uniforms(random, points);
-    const auto sampled = draw_tokens(settings_, input_, forward, row_M, uniform_M, options);
-    return SampledTokens{sampled.token_M.cpu(), sampled.logprob_M.cpu(), sampled.confidence_M.cpu(), {}};
-  };
-  auto sampled = draw(input_.random, sampling_);
-  const auto is_mask_M = sampled.token_M == traits_.mask_id;
-  if (settings_.quirks != Quirks::kDream || !is_mask_M.any().item<bool>()) return sampled;
-  // The original may choose the mask token, and the position stays masked. A response may not hold it: another is
-  // drawn.
-  auto legal = sampling_;
-  legal.forbidden_ids.emplace_back(traits_.mask_id, traits_.mask_id + 1);
-  const auto again = draw(input_.random.child("instead of the mask token"), legal);
-  const auto either = [&](const at::Tensor& a, const at::Tensor& b) { return at::where(is_mask_M, a, b); };
-  return {either(again.token_M, sampled.token_M),
-          either(again.logprob_M, sampled.logprob_M),
-          either(again.confidence_M, sampled.confidence_M),
-          {}};
+  const auto uniform_M = settings_.temperature == 0 ? at::Tensor() : uniforms(input_.random, points);
+  const auto sampled = draw_tokens(settings_, input_, forward, row_M, uniform_M, sampling_);
+  return {sampled.token_M.cpu(), sampled.logprob_M.cpu(), sampled.confidence_M.cpu(), {}};
 }
 
 /// Indices into the turn's positions, in the order in which they are committed; equal ones by position.
@@ -215,6 +199,7 @@ void DiffusionDecoder::commit(const Turn& turn, const SampledTokens& sampled, st
     const auto position = static_cast<std::size_t>(turn.positions[order[c]]);
     const std::int64_t draw = turn.first_draw + static_cast<std::int64_t>(order[c]);
     row.tokens[position] = sampled.token_M.const_data_ptr<std::int64_t>()[draw];
+    if (row.tokens[position] == traits_.mask_id) continue;  // the original may: it stays masked
     row.logprob[position] = sampled.logprob_M.const_data_ptr<float>()[draw];
     row.step[position] = static_cast<std::int32_t>(number);
   }
