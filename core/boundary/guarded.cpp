@@ -2,6 +2,7 @@
 
 #include <core/base/component_host.h>
 #include <core/base/log.h>
+#include <core/base/response_end.h>
 #include <core/boundary/checks.h>
 #include <core/boundary/guard.h>
 #include <core/boundary/guarded_original.h>
@@ -102,8 +103,10 @@ class GuardedReward final : public Guard<Reward> {
 
 class GuardedRollout final : public Guard<Rollout>, public RolloutCostEstimate {
  public:
-  GuardedRollout(std::unique_ptr<Rollout> plugin, const Callee& callee, bool any_ids = false)
-      : Guard(std::move(plugin), callee), any_ids_(any_ids) {}
+  enum class Of { kRun, kWholeResponses, kOriginal };
+
+  GuardedRollout(std::unique_ptr<Rollout> plugin, const Callee& callee, Of of)
+      : Guard(std::move(plugin), callee), of_(of) {}
 
   bool has_capability(const std::type_info& capability) const override {
     return capability == typeid(RolloutCostEstimate) && has<RolloutCostEstimate>();
@@ -126,7 +129,8 @@ class GuardedRollout final : public Guard<Rollout>, public RolloutCostEstimate {
       lent.check();
       if (input.cancelled != nullptr && *input.cancelled) return;
       check_trajectories(input, length, trajectories);
-      if (!any_ids_) check_written_ids(input.policy->traits(), trajectories);
+      if (of_ != Of::kOriginal) check_written_ids(input.policy->traits(), trajectories);
+      if (of_ == Of::kRun) drop_after_end(input.policy->traits(), trajectories);
     });
   }
   void estimate_cost(const Model& model, std::int64_t prompt_length, std::int64_t responses, bool on_cpu,
@@ -139,7 +143,7 @@ class GuardedRollout final : public Guard<Rollout>, public RolloutCostEstimate {
   }
 
  private:
-  const bool any_ids_;
+  const Of of_;
 };
 
 class GuardedTask final : public Guard<Task>, public TrainingList {
@@ -198,8 +202,9 @@ std::unique_ptr<MaskingStrategy> guarded(std::unique_ptr<MaskingStrategy> plugin
 std::unique_ptr<Reward> guarded(std::unique_ptr<Reward> plugin, const Callee& callee) {
   return std::make_unique<GuardedReward>(std::move(plugin), callee);
 }
-std::unique_ptr<Rollout> guarded(std::unique_ptr<Rollout> plugin, const Callee& callee) {
-  return std::make_unique<GuardedRollout>(std::move(plugin), callee);
+std::unique_ptr<Rollout> guarded(std::unique_ptr<Rollout> plugin, const Callee& callee, bool drops_after_end) {
+  using enum GuardedRollout::Of;
+  return std::make_unique<GuardedRollout>(std::move(plugin), callee, drops_after_end ? kRun : kWholeResponses);
 }
 std::unique_ptr<Task> guarded(std::unique_ptr<Task> plugin, const Callee& callee) {
   return std::make_unique<GuardedTask>(std::move(plugin), callee);
@@ -223,7 +228,7 @@ std::unique_ptr<T> make_plugin(const ComponentEntry& entry, const Params& params
 
 std::unique_ptr<Rollout> make_guarded_original(const ComponentEntry& entry, const Params& params) {
   return std::make_unique<GuardedRollout>(make_plugin<Rollout>(entry, params, nullptr), callee(entry),
-                                          /*any_ids=*/true);
+                                          GuardedRollout::Of::kOriginal);
 }
 
 template <class T>
@@ -231,6 +236,8 @@ std::unique_ptr<T> make_guarded(const ComponentEntry& entry, const Params& param
   auto plugin = make_plugin<T>(entry, params, model_config);
   if constexpr (T::kKind == ComponentKind::kModel) {
     return guarded(std::move(plugin), callee(entry), *model_config);
+  } else if constexpr (T::kKind == ComponentKind::kRollout) {
+    return guarded(std::move(plugin), callee(entry), drops_after_end(params));
   } else {
     return guarded(std::move(plugin), callee(entry));
   }

@@ -20,7 +20,8 @@ namespace drift {
 std::unique_ptr<LossEstimator> guarded(std::unique_ptr<LossEstimator> plugin, const Callee& callee);
 std::unique_ptr<MaskingStrategy> guarded(std::unique_ptr<MaskingStrategy> plugin, const Callee& callee);
 std::unique_ptr<Reward> guarded(std::unique_ptr<Reward> plugin, const Callee& callee);
-std::unique_ptr<Rollout> guarded(std::unique_ptr<Rollout> plugin, const Callee& callee);
+/// @param drops_after_end  as `after_end` of [rollout] has it
+std::unique_ptr<Rollout> guarded(std::unique_ptr<Rollout> plugin, const Callee& callee, bool drops_after_end = true);
 std::unique_ptr<Task> guarded(std::unique_ptr<Task> plugin, const Callee& callee);
 /// @throws PluginError if the model is not what it declares, or not what `config` asks for.
 std::unique_ptr<Model> guarded(std::unique_ptr<Model> plugin, const Callee& callee, const ModelConfig& config);

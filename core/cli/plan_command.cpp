@@ -1,3 +1,4 @@
+#include <core/base/response_end.h>
 #include <core/cli/data_source.h>
 #include <core/cli/load_run.h>
 #include <core/components/components.h>
@@ -66,6 +67,7 @@ DrawnPlan draw_views(const PlanOptions& options) {
   DrawnPlan drawn;
   drawn.masking = masking.name();
   drawn.trajectories = trajectories_of(read_trajectories(options.trajectories), traits);
+  if (drops_after_end(run.config.section("rollout"))) drop_after_end(traits, drawn.trajectories);
   drawn.plan = draw_plan(*masking, drawn.trajectories, traits,
                          {RandomStream(seed_of(run.config), "train").child("masking"), options.step});
   return drawn;
@@ -225,7 +227,8 @@ Command plan_command() {
        "`drift generate --json`, or those that `drift eval` keeps with evaluation.trajectories. The draws are those "
        "of\n"
        "a training run with this seed, at --step, whose rollout had the file's responses in this order.",
-       "generate runs/quickstart/checkpoints/last --prompt $'0040\\n4301\\n0004\\n1400' --json | tee written.jsonl\n"
+       "generate runs/quickstart/checkpoints/last --prompt $'<|startoftext|>0040\\n4301\\n0004\\n1400<|sep|>' --json | "
+       "tee written.jsonl\n"
        "plan configs/quickstart.toml --trajectories written.jsonl"},
       show_plan, [](OptionList& list, PlanOptions& options) {
         list.argument("RUN.toml", options.config.file);

@@ -69,6 +69,11 @@ std::vector<SectionSchema> make_sections() {
   const std::vector<ConfigPurpose> with_model = {kTrain, kPretrain, kEval, kGenerate, kModelOnly};
   const std::vector<ConfigPurpose> all = {kTrain, kPretrain, kEval, kGenerate, kModelOnly, kJudge, kData};
   const ParamSpec name = {"name", "", "which one of those that plugins provide"};
+  const ParamSpec after_end = {
+      "after_end", "dropped",
+      "tokens behind the first one that ends a response: dropped, they are not judged, shown or trained on; kept, they "
+      "are, as some originals have it",
+      one_of({"dropped", "kept"})};
   return {
       section(
           "run", "the run itself", kMeasurement,
@@ -151,7 +156,8 @@ std::vector<SectionSchema> make_sections() {
                {"weight", 1.0, "factor of its value in the sum of all rewards"},
                {"after", "", "as reward.after, for this reward"}},
               kReward, {}, /*is_family=*/true),
-      section("rollout", "how responses are written", kTraining, {name}, kRollout, {kTrain, kEval, kGenerate}),
+      section("rollout", "how responses are written", kTraining, {name, after_end}, kRollout,
+              {kTrain, kEval, kGenerate}),
       section("evaluation", "accuracy on held-out items", kMeasurement,
               {{"every", 0, "optimisation steps between two evaluations, 0 = only at the ends", at_least(0)},
                {"items", 0, "held-out items to use, 0 = all", at_least(0)},
@@ -164,7 +170,7 @@ std::vector<SectionSchema> make_sections() {
                  "time it was committed"}}},
               std::nullopt, {kTrain, kPretrain, kEval}),
       section("evaluation.rollout", "how responses are written in evaluation, if not as in [rollout]", kResponses,
-              {name}, kRollout, {kTrain, kEval}),
+              {name, after_end}, kRollout, {kTrain, kEval}),
       section("algorithm", "the bundle: masking strategy, loss and the settings of its paper", kTraining,
               {{"name", "", "which algorithm of those that plugins provide"},
                {"preset", "", "which of its presets; default: the first"},

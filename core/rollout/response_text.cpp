@@ -1,5 +1,7 @@
 #include <core/rollout/response_text.h>
 
+#include <ATen/TensorOperators.h>
+
 namespace drift {
 
 std::string written_text(std::span<const std::int64_t> ids, const Tokenizer& tokenizer, bool skip_special) {
@@ -22,9 +24,9 @@ std::vector<std::string> display_pieces(const std::vector<std::int64_t>& ids, co
 }
 
 std::string response_text(const Trajectories& trajectories, std::int64_t b, const Tokenizer& tokenizer) {
-  const std::int64_t length = trajectories.tokens_BL.size(1);
-  const std::int64_t* ids = trajectories.tokens_BL.const_data_ptr<std::int64_t>() + b * length;
-  return written_text(std::span(ids, static_cast<std::size_t>(length)), tokenizer, /*skip_special=*/true);
+  const at::Tensor ids = trajectories.tokens_BL[b].masked_select(trajectories.valid_BL[b]);
+  return written_text(std::span(ids.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(ids.numel())), tokenizer,
+                      /*skip_special=*/true);
 }
 
 }  // namespace drift

@@ -18,7 +18,7 @@ std::string written_text(std::span<const std::int64_t> ids, const Tokenizer& tok
 /// The text of each single token, for display.
 std::vector<std::string> display_pieces(const std::vector<std::int64_t>& ids, const Tokenizer& tokenizer);
 
-/// The text of response b, special tokens dropped.
+/// The text of response b: its valid tokens, special ones dropped.
 std::string response_text(const Trajectories& trajectories, std::int64_t b, const Tokenizer& tokenizer);
 
 }  // namespace drift

@@ -51,18 +51,22 @@ class NumberTask final : public Task {
   std::string salt_;
 };
 
-/// Response n is digit 1 + n % 4 and the end, whatever the model says.
+/// Response n is digit 1 + n % 4 and the end, whatever the model says; behind that there may be another digit.
 class CountingRollout final : public Rollout {
  public:
-  explicit CountingRollout(const Params& params) : length_(params.get<std::int64_t>("length")) {}
+  explicit CountingRollout(const Params& params)
+      : length_(params.get<std::int64_t>("length")), goes_on_(params.get<bool>("goes_on")) {}
   std::int64_t response_length() const override { return length_; }
   void generate(const RolloutInput& input, Trajectories& trajectories) const override {
     ++g_batches;
     const std::int64_t rows = input.prompts.tokens_BP.size(0), end = input.policy->traits().end_id;
     trajectories.prompts = input.prompts;
     trajectories.tokens_BL = at::full({rows, length_}, end, at::kLong);
-    for (std::int64_t b = 0; b < rows; ++b)
-      trajectories.tokens_BL.data_ptr<std::int64_t>()[b * length_] = 6 + (input.first_response + b) % 4;
+    for (std::int64_t b = 0; b < rows; ++b) {
+      std::int64_t* const tokens = trajectories.tokens_BL.data_ptr<std::int64_t>() + b * length_;
+      tokens[0] = 6 + (input.first_response + b) % 4;
+      if (goes_on_) tokens[2] = tokens[0];
+    }
     trajectories.valid_BL = trajectories.tokens_BL.ne(input.policy->traits().pad_id);
     trajectories.step_BL = at::zeros({rows, length_}, at::kInt);
     trajectories.commit_logprob_BL = at::zeros({rows, length_}, at::kFloat);
@@ -71,6 +75,7 @@ class CountingRollout final : public Rollout {
 
  private:
   std::int64_t length_;
+  bool goes_on_;
 };
 
 /// Even items are solved. Item 3 needs a sandbox.
@@ -93,7 +98,7 @@ const Registry& registry() {
   static const Registry all = [] {
     Registry registry = test::load_plugin("llada");
     registry.add<NumberTask>("numbers", "", {{"salt", "", ""}});
-    registry.add<CountingRollout>("counting", "", {{"length", 4, ""}, {"threshold", 0.5, ""}});
+    registry.add<CountingRollout>("counting", "", {{"length", 4, ""}, {"threshold", 0.5, ""}, {"goes_on", false, ""}});
     registry.add<ParityReward>("parity", "");
     return registry;
   }();
@@ -204,6 +209,14 @@ TEST_F(Evaluations, SamplesOfAnItemStandTogether) {
   EXPECT_EQ(summary.answered, 6);
   EXPECT_THAT(responses(), ElementsAre("0:1", "0:2", "1:3", "1:4", "2:1", "2:2"));
   EXPECT_THAT(error_of({}), HasSubstr("evaluation.samples: 2 there, 1 here"));
+}
+
+TEST_F(Evaluations, WhatStandsBehindTheEndIsNotJudged) {
+  run({"evaluation.items=2", "rollout.goes_on=true"});
+  EXPECT_THAT(responses(), ElementsAre("0:1", "1:2"));
+  std::filesystem::remove_all(out());
+  EXPECT_DOUBLE_EQ(run({"evaluation.items=2", "rollout.goes_on=true", "rollout.after_end=kept"}).tokens, 1);
+  EXPECT_THAT(responses(), ElementsAre("0:11", "1:22"));
 }
 
 TEST_F(Evaluations, OtherSettingsAreSaidAndRefused) {

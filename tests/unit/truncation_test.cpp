@@ -1,5 +1,6 @@
 #include "tests/support/rollouts.h"
 
+#include <core/base/response_end.h>
 #include <core/rollout/truncation.h>
 
 #include <gmock/gmock.h>
@@ -24,6 +25,18 @@ TEST(Truncation, AResponseWithoutAnEndOrAPadIsCutOff) {
   traits.pad_id = 0;
   const auto tokens_BL = test::matrix_tensor({{1, 2, 3}, {1, 2, 7}, {1, 7, 3}, {1, 0, 0}}).to(at::kLong);
   EXPECT_THAT(test::numbers(never_ends(tokens_BL, traits).to(at::kDouble)), ElementsAre(1, 0, 0, 0));
+}
+
+TEST(Truncation, WhatStandsBehindTheFirstEndIsNotValid) {
+  ModelTraits traits;
+  traits.end_id = 7;
+  traits.pad_id = 0;
+  Trajectories made;
+  made.tokens_BL = test::matrix_tensor({{1, 7, 3, 7}, {1, 0, 3, 2}, {7, 7, 0, 1}, {1, 2, 3, 4}}).to(at::kLong);
+  made.valid_BL = made.tokens_BL != traits.pad_id;
+  drop_after_end(traits, made);
+  EXPECT_THAT(test::numbers(made.valid_BL.to(at::kDouble)),
+              ElementsAre(1, 1, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1));
 }
 
 }  // namespace
