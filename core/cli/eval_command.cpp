@@ -25,15 +25,21 @@ namespace drift {
 namespace {
 
 std::vector<std::vector<std::string>> summary_rows(const CellSummary& cell, const std::string& checkpoint) {
-  return {
+  const std::string k = std::to_string(cell.samples);
+  std::vector<std::vector<std::string>> rows = {
       {"checkpoint", checkpoint},
       {"task", cell.cell.task},
       {"held-out items", std::to_string(cell.items)},
-      {"solved", format_percent(cell.accuracy) + " %   (standard error " + format_percent(cell.standard_error) + ")"},
+      {cell.samples == 1 ? "solved" : "solved, mean of " + k,
+       format_percent(cell.accuracy) + " %   (standard error " + format_percent(cell.standard_error) + ")"},
       {"forwards / response", format_decimal(cell.forwards, 2)},
       {"tokens / s", format_decimal(cell.tokens_per_second, 2)},
       {"time", format_decimal(kProgramTimer.seconds(), 2) + " s in all, of which " + format_decimal(cell.seconds, 2) +
                    " s for the responses"}};
+  if (cell.samples == 1) return rows;
+  rows.insert(rows.begin() + 4, {{"pass@" + k, format_percent(cell.pass) + " %   (a response is solved)"},
+                                 {"maj@" + k, format_percent(cell.majority) + " %   (the most frequent answer is)"}});
+  return rows;
 }
 
 void check_suite_options(const EvalOptions& options) {
@@ -82,8 +88,9 @@ int evaluate(const EvalOptions& options) {
   if (options.json) std::cout << results_json({summary}, options, options.out);
   TextTable shown;
   if (signal == 0) shown.rows = summary_rows(summary, folder);
-  if (!options.out.empty())
-    shown.rows.push_back({"responses", EvaluationFolder{options.out}.responses(summary.cell.name()).string()});
+  shown.rows.push_back({"responses", options.out.empty()
+                                         ? "not kept; --out FOLDER keeps them"
+                                         : EvaluationFolder{options.out}.responses(summary.cell.name()).string()});
   if (signal != 0 && !options.out.empty())
     shown.rows.push_back({"continue with", command_to_continue(options, options.out)});
   if (!options.json) std::cout << to_text(shown);
@@ -126,7 +133,7 @@ Command eval_command() {
        "responses; without --out they go into a folder in runs/eval/. Where responses are kept, the same command\n"
        "continues an evaluation that was stopped. --json: the cells, with the names of cells.csv\n"
        "(docs/reference/metrics.md).",
-       "eval runs/quickstart/checkpoints/last --set evaluation.items=100"},
+       "eval runs/quickstart/checkpoints/last --set evaluation.items=100 --out out"},
       evaluate, [](OptionList& list, EvalOptions& options) {
         list.add("suite", "SUITE.toml", "evaluate on many tasks, lengths and schedules", options.suite);
         list.add("tasks", "NAME,NAME", "only these tasks of the suite", options.tasks);

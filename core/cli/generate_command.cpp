@@ -235,8 +235,10 @@ Command generate_command() {
       {"generate", "write responses to prompts",
        "The rollout is that of the run that made the checkpoint, of --config, or of --set. All responses are written\n"
        "together, in the order of the prompts and samples. What is drawn for a response depends on its number alone:\n"
-       "with --first, a part of a file gets what the whole file gets.",
-       "generate runs/quickstart/checkpoints/last --prompt $'0040\\n4301\\n0004\\n1400' --show-steps"},
+       "with --first, a part of a file gets what the whole file gets. A text gets the words and marks that the run\n"
+       "puts around a question, unless it has marks of its own, or with --raw.",
+       "generate runs/quickstart/checkpoints/last --prompt $'<|startoftext|>0040\\n4301\\n0004\\n1400<|sep|>' "
+       "--show-steps"},
       generate, [](OptionList& list, GenerateOptions& options) {
         PromptSource& source = options.source;
         list.add("prompt", "TEXT", "the prompt", source.prompt);
@@ -246,6 +248,7 @@ Command generate_command() {
                  "prompts: one JSON object a line with prompt, token_ids or item, and perhaps an id that is repeated; "
                  "- is standard input",
                  source.in);
+        list.add_switch("raw", "prompts are all that the model reads: nothing is put around them", source.raw);
         list.add("samples", "N", "responses to each prompt", options.samples);
         list.add("first", "N", "number of the first response", options.first);
         list.add_switch(

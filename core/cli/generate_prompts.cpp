@@ -1,10 +1,14 @@
 #include <core/cli/data_source.h>
 #include <core/cli/generate_prompts.h>
 #include <core/components/components.h>
+#include <core/eval/answers.h>
 #include <core/io/json.h>
 #include <core/rollout/prompt_encoder.h>
 
 #include <drift/error.h>
+
+#include <algorithm>
+#include <utility>
 
 namespace drift {
 namespace {
@@ -14,16 +18,20 @@ using nlohmann::json;
 class PromptReader {
  public:
   PromptReader(const LoadedRun& run, const Tokenizer& tokenizer, const ModelTraits& traits,
-               std::int64_t response_length)
+               std::int64_t response_length, bool raw)
       : run_(run),
         prompts_(run.config.section("prompt"), tokenizer, traits),
         traits_(traits),
-        response_length_(response_length) {}
+        response_length_(response_length),
+        raw_(raw) {}
 
-  std::vector<std::int64_t> of_text(const std::string& text) const {
+  std::vector<std::int64_t> of_text(const std::string& text) {
+    if (raw_) return checked(prompts_.tokenizer().encode(text));
     TaskItem asked;
     asked.prompt = text;
-    return checked(prompts_.ids(asked));
+    auto ids = prompts_.ids(asked);
+    if (run_.config.section("prompt").get<std::string>("format") == "none" && !has_marks(ids)) add_task_marks(ids);
+    return checked(std::move(ids));
   }
 
   /// The prompt of a task's item, in the words that training gives it.
@@ -31,8 +39,7 @@ class PromptReader {
     if (!run_.config.has("task"))
       throw Error("an item is chosen from a task, and none is named",
                   "name a run's file: --config configs/quickstart.toml");
-    if (!task_) task_ = create_component<Task>(run_.plugins->registry, run_.config, "task");
-    const TaskItem item = item_with_id(task_, seed_of(run_.config), id).item;
+    const TaskItem item = item_with_id(task(), seed_of(run_.config), id).item;
     return checked(prompts_.ids(item));
   }
 
@@ -75,6 +82,35 @@ class PromptReader {
   }
 
  private:
+  const Loaded<Task>& task() {
+    if (!task_) task_ = create_component<Task>(run_.plugins->registry, run_.config, "task");
+    return task_;
+  }
+
+  bool is_mark(std::int64_t id) const {
+    return prompts_.tokenizer().has_token(id) && prompts_.tokenizer().is_special(id);
+  }
+  bool has_marks(const std::vector<std::int64_t>& ids) const {
+    return std::ranges::any_of(ids, [&](std::int64_t id) { return is_mark(id); });
+  }
+
+  /// The control tokens that a question of the task begins and ends with, where it writes them itself.
+  void add_task_marks(std::vector<std::int64_t>& ids) {
+    std::vector<std::int64_t> question;
+    try {
+      if (!run_.config.has("task") || task()->held_out_size() == 0) return;
+      question = prompts_.ids(held_out_items(task(), 0, 1).front().prompt);
+    } catch (const Error&) {  // its data need not be where the checkpoint is
+      return;
+    }
+    const auto is_word = [&](std::int64_t id) { return !is_mark(id); };
+    const auto begin = std::ranges::find_if(question, is_word);
+    const auto end = std::find_if(question.rbegin(), question.rend(), is_word).base();
+    if (begin >= end) return;
+    ids.insert(ids.begin(), question.begin(), begin);
+    ids.insert(ids.end(), end, question.end());
+  }
+
   static std::vector<std::int64_t> ids_of(const json& list) {
     std::vector<std::int64_t> ids;
     for (const json& id : list.is_array() ? list : json::array({nullptr})) {
@@ -88,6 +124,7 @@ class PromptReader {
   const PromptEncoder prompts_;
   const ModelTraits& traits_;
   const std::int64_t response_length_;
+  const bool raw_;
   Loaded<Task> task_;
 };
 
@@ -95,7 +132,7 @@ class PromptReader {
 
 std::vector<AskedPrompt> read_prompts(const PromptSource& source, const LoadedRun& run, const Tokenizer& tokenizer,
                                       const ModelTraits& traits, std::int64_t response_length) {
-  PromptReader reader(run, tokenizer, traits, response_length);
+  PromptReader reader(run, tokenizer, traits, response_length, source.raw);
   if (source.prompt) return {{nullptr, reader.of_text(*source.prompt)}};
   if (!source.item.empty()) return {{nullptr, reader.of_item(source.item)}};
   if (source.in.empty()) return {{nullptr, reader.checked(source.token_ids)}};

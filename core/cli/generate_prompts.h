@@ -21,6 +21,7 @@ struct PromptSource {
   std::vector<std::int64_t> token_ids;
   std::string item;
   std::filesystem::path in;  ///< "-": standard input
+  bool raw = false;          ///< texts are what the model reads, without the words and marks of the run
 };
 
 struct AskedPrompt {

@@ -1,5 +1,6 @@
 #include <core/eval/answers.h>
 
+#include <core/base/log.h>
 #include <core/base/model_policy.h>
 #include <core/base/phase_timer.h>
 #include <core/rollout/response_text.h>
@@ -33,6 +34,17 @@ AnsweredItem answer(const Trajectories& trajectories, std::int64_t b, TaskItem i
   answered.truncated = end == ids.end();
   answered.forwards = trajectories.forwards_B.const_data_ptr<std::int64_t>()[b];
   return answered;
+}
+
+/// Whether there are items with several responses, and those to one item never differ.
+bool samples_are_equal(const std::vector<AnsweredItem>& answers) {
+  bool several = false;
+  for (std::size_t i = 1; i < answers.size(); ++i) {
+    if (answers[i].sample == 0) continue;
+    several = true;
+    if (answers[i].token_ids != answers[i - 1].token_ids) return false;
+  }
+  return several;
 }
 
 }  // namespace
@@ -73,6 +85,11 @@ std::vector<AnsweredItem> write_answers(const AnswerSettings& settings, std::int
   }
   const double seconds = timer.seconds() / static_cast<double>(std::max<std::int64_t>(1, count));
   for (AnsweredItem& answered : answers) answered.seconds = seconds;
+  if (first == 0 && samples_are_equal(answers)) {
+    log_warning("all " + std::to_string(settings.samples) +
+                " responses to an item are equal: further samples say nothing where none is drawn, as with "
+                "evaluation.rollout.temperature = 0");
+  }
   return answers;
 }
 

@@ -3,17 +3,39 @@
 #include <core/report/column_table.h>
 #include <core/statistics/estimate.h>
 
+#include <drift/answers.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace drift {
 namespace {
 
+/// What the judged responses to an item come to.
 struct ItemShare {
   double solved = 0, value = 0, judged = 0;
+  std::map<std::string, std::int64_t> wrong;  ///< answers that are not solved, and how often each was given
 };
+
+/// The last box or answer block of a response; the whole of one that has neither.
+std::string answer_of(std::string_view response) {
+  const MarkedAnswer box = last_box(response), block = last_answer_block(response);
+  std::string_view answer = box.content ? *box.content : block.content.value_or(response);
+  const auto begin = answer.find_first_not_of(" \t\r\n");
+  if (begin == answer.npos) return {};
+  answer.remove_prefix(begin);
+  return std::string(answer.substr(0, answer.find_last_not_of(" \t\r\n") + 1));
+}
+
+/// All solved responses give the same answer, so that theirs wins if no other was given more often.
+bool solved_by_majority(const ItemShare& item) {
+  return item.solved > 0 && std::ranges::all_of(item.wrong, [&](const auto& answer) {
+           return static_cast<double>(answer.second) <= item.solved;
+         });
+}
 
 std::string pair(double first, const char* between, double second) {
   return std::isnan(first) ? "-" : format_percent(first) + between + format_percent(second);
@@ -55,6 +77,8 @@ CellSummary summarise(const EvaluationCell& cell, const std::vector<ResponseReco
     }
     ItemShare& item = items[record.id];
     item.solved += record.solved ? 1 : 0;
+    if (!record.solved) ++item.wrong[answer_of(record.response)];
+    summary.samples = std::max(summary.samples, record.sample + 1);
     item.value += record.value;
     item.judged += 1;
   }
@@ -68,8 +92,10 @@ CellSummary summarise(const EvaluationCell& cell, const std::vector<ResponseReco
 
   std::vector<double> shares;
   bool several = false;
-  double solved = 0, value = 0;
+  double solved = 0, value = 0, passed = 0, by_majority = 0;
   for (const auto& [id, item] : items) {
+    passed += item.solved > 0 ? 1 : 0;
+    by_majority += solved_by_majority(item) ? 1 : 0;
     shares.push_back(item.solved / item.judged);
     solved += shares.back();
     value += item.value / item.judged;
@@ -77,6 +103,8 @@ CellSummary summarise(const EvaluationCell& cell, const std::vector<ResponseReco
   }
   const auto count = static_cast<double>(items.size());
   summary.accuracy = solved / count;
+  summary.pass = passed / count;
+  summary.majority = by_majority / count;
   summary.value = value / count;
   summary.standard_error =
       several ? estimate(shares).error : std::sqrt(summary.accuracy * (1 - summary.accuracy) / count);
@@ -90,6 +118,11 @@ TextTable summary_table(const std::vector<CellSummary>& cells) {
   table.number("accuracy %", [](const CellSummary& cell) { return pair(cell.accuracy, " ± ", cell.standard_error); });
   table.number("95 % interval",
                [](const CellSummary& cell) { return pair(cell.interval.low, " to ", cell.interval.high); });
+  if (std::ranges::any_of(cells, [](const CellSummary& cell) { return cell.samples > 1; })) {
+    table.number("k", [](const CellSummary& cell) { return format_integer(cell.samples); });
+    table.number("pass@k %", [](const CellSummary& cell) { return format_percent(cell.pass); });
+    table.number("maj@k %", [](const CellSummary& cell) { return format_percent(cell.majority); });
+  }
   table.number("tokens/s", [](const CellSummary& cell) { return format_count(cell.tokens_per_second); });
   table.number("forwards", [](const CellSummary& cell) { return format_decimal(cell.forwards, 1); });
   table.number("tokens", [](const CellSummary& cell) { return format_decimal(cell.tokens, 1); });
@@ -110,6 +143,8 @@ TextTable summary_numbers(const std::vector<CellSummary>& cells) {
   table.number("accuracy", &CellSummary::accuracy).number("standard_error", &CellSummary::standard_error);
   table.number("low_95", [](const CellSummary& cell) { return cell.interval.low; });
   table.number("high_95", [](const CellSummary& cell) { return cell.interval.high; });
+  table.number("samples", &CellSummary::samples).number("pass_at_k", &CellSummary::pass);
+  table.number("majority_at_k", &CellSummary::majority);
   table.number("reward", &CellSummary::value).number("tokens_per_second", &CellSummary::tokens_per_second);
   table.number("forwards_per_response", &CellSummary::forwards).number("tokens_per_response", &CellSummary::tokens);
   table.number("truncated", &CellSummary::truncated).number("items", &CellSummary::items);

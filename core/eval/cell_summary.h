@@ -23,6 +23,9 @@ struct CellSummary {
   double accuracy = kUnknown;             ///< mean over items of the share of their judged responses that are solved
   double standard_error = kUnknown;       ///< one sample an item: binomial; several: of the mean over items
   Interval interval{kUnknown, kUnknown};  ///< Wilson, 95 %, with the items as trials
+  std::int64_t samples = 1;               ///< k, responses to an item
+  double pass = kUnknown;                 ///< pass@k: share of the items of which a response is solved
+  double majority = kUnknown;             ///< maj@k: share of the items whose most frequent answer is solved
   double value = kUnknown;                ///< mean reward, as accuracy
   double tokens_per_second = kUnknown;
   double forwards = kUnknown;   ///< a response, as the two below

@@ -191,6 +191,11 @@ RecordDoc cell_doc() {
        {"standard_error", "share", kShare, "of the accuracy: binomial with one response an item, else over the items"},
        {"low_95", "share", kShare, "lower end of Wilson's 95 % interval, with the items as trials"},
        {"high_95", "share", kShare, "its upper end"},
+       {"samples", "responses", ">= 1", "to an item: k of the two below"},
+       {"pass_at_k", "share", kShare, "items of which a response is solved"},
+       {"majority_at_k", "share", kShare,
+        "items whose most frequent answer is solved: the last box or answer block, else the whole text; all solved "
+        "responses have the same, and win where others were given as often"},
        {"reward", "", "", "mean of the responses' values, item by item"},
        {"tokens_per_second", "tokens/s", kCount, "written tokens per second of writing"},
        {"forwards_per_response", "forwards", kCount, "evaluations of the model that writing a response took"},

@@ -79,6 +79,34 @@ TEST_F(Checkpoint, AnswersAPromptAsOneJsonObject) {
   EXPECT_TRUE(object.at("text").is_string());
 }
 
+TEST_F(Checkpoint, PutsTheMarksOfItsTaskAroundAText) {
+  const auto prompt_of = [&](const std::string& options) {
+    const auto result = generate("--json " + options);
+    EXPECT_EQ(result.status, 0) << result.error;
+    return nlohmann::json::parse(result.output).at("prompt_ids");
+  };
+  const auto marked = prompt_of("--prompt '<|startoftext|>1000\n0020\n0300\n0004<|sep|>'");
+  EXPECT_EQ(prompt_of("--prompt '1000\n0020\n0300\n0004'"), marked);
+  const auto raw = prompt_of("--raw --prompt '1000\n0020\n0300\n0004'");
+  EXPECT_EQ(raw.size() + 2, marked.size());
+}
+
+TEST_F(Checkpoint, SaysWhereResponsesAreAndWhenSamplesAreEqual) {
+  const auto sampled = [&](const std::string& options) {
+    const auto result =
+        runs_->drift("eval a/checkpoints/last --set evaluation.items=2 --set evaluation.samples=3 " + options);
+    EXPECT_EQ(result.status, 0) << result.error;
+    return result;
+  };
+  const auto greedy = sampled("");
+  EXPECT_THAT(greedy.error, HasSubstr("all 3 responses to an item are equal"));
+  EXPECT_THAT(greedy.output, HasSubstr("not kept; --out FOLDER keeps them"));
+  const auto drawn = sampled("--set evaluation.rollout.temperature=1.0 --out drawn");
+  EXPECT_THAT(drawn.error, Not(HasSubstr("are equal")));
+  for (const char* shown : {"solved, mean of 3", "\npass@3", "\nmaj@3", "drawn/responses/"})
+    EXPECT_THAT(drawn.output, HasSubstr(shown));
+}
+
 TEST_F(Checkpoint, AnswersTheSameToTheSameSeed) {
   const auto first = generate(std::string(kPrompt) + " --json --seed 3");
   EXPECT_EQ(generate(std::string(kPrompt) + " --json --seed 3").output, first.output);

@@ -86,6 +86,32 @@ TEST(CellSummary, OfSeveralSamplesTheItemsAreWhatCounts) {
   EXPECT_DOUBLE_EQ(summary.interval.high, wilson_interval(0.5, 3).high);
 }
 
+TEST(CellSummary, OfSeveralSamplesOneOrTheMajorityIsSolved) {
+  const auto answering = [](const std::string& id, std::int64_t sample, bool solved, const std::string& response) {
+    ResponseRecord made = record(id, solved);
+    made.sample = sample;
+    made.response = response;
+    return made;
+  };
+  const auto of = [&](const std::string& id, const std::vector<std::pair<bool, std::string>>& given) {
+    std::vector<ResponseRecord> records;
+    for (const auto& [solved, response] : given)
+      records.push_back(answering(id, std::ssize(records), solved, response));
+    return summarise({"sums", 20, ""}, records, std::ssize(records));
+  };
+  const auto even = of("a", {{true, "1/2"}, {true, "0.5"}, {false, "so \\boxed{3}"}, {false, "\\boxed{ 3 } it is"}});
+  EXPECT_EQ(even.samples, 4);
+  EXPECT_DOUBLE_EQ(even.pass, 1);
+  EXPECT_DOUBLE_EQ(even.majority, 1) << "all that is solved is one answer; it wins where another was given as often";
+  const auto minority = of("a", {{true, "1"}, {false, "<answer>3</answer>"}, {false, "<answer> 3\n</answer>!"}});
+  EXPECT_DOUBLE_EQ(minority.pass, 1);
+  EXPECT_DOUBLE_EQ(minority.majority, 0);
+  const auto none = of("a", {{false, "1"}, {false, "2"}});
+  EXPECT_DOUBLE_EQ(none.pass, 0);
+  EXPECT_DOUBLE_EQ(none.majority, 0);
+  EXPECT_THAT(to_text(summary_table({even}), true), testing::HasSubstr("  k  pass@k %  maj@k %  "));
+}
+
 TEST(CellSummary, WhatCouldNotBeJudgedIsNotWrong) {
   std::vector<ResponseRecord> records = {record("a", true), record("b", false), record("c", false)};
   records[2].status = RewardStatus::kInfrastructure;
