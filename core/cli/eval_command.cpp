@@ -133,7 +133,7 @@ Command eval_command() {
        "responses; without --out they go into a folder in runs/eval/. Where responses are kept, the same command\n"
        "continues an evaluation that was stopped. --json: the cells, with the names of cells.csv\n"
        "(docs/reference/metrics.md).",
-       "eval runs/quickstart/checkpoints/last --set evaluation.items=100 --out out"},
+       "eval runs/quickstart/checkpoints/last --set evaluation.items=100"},
       evaluate, [](OptionList& list, EvalOptions& options) {
         list.add("suite", "SUITE.toml", "evaluate on many tasks, lengths and schedules", options.suite);
         list.add("tasks", "NAME,NAME", "only these tasks of the suite", options.tasks);

@@ -30,7 +30,8 @@ class PromptReader {
     TaskItem asked;
     asked.prompt = text;
     auto ids = prompts_.ids(asked);
-    if (run_.config.section("prompt").get<std::string>("format") == "none" && !has_marks(ids)) add_task_marks(ids);
+    const bool has_turns = run_.config.section("prompt").get<std::string>("format") != "none";
+    if (!ids.empty() && !has_turns && !has_marks(ids)) add_task_marks(ids);
     return checked(std::move(ids));
   }
 

@@ -63,7 +63,8 @@ Settings trainer(const Original& o) {
                    {"train.gradient_clip", o.number("max_grad_norm")},
                    {"rollout.length", o.integer("max_completion_length")},
                    {"rollout.schedule", "static"s},
-                   {"rollout.steps", o.integer("diffusion_steps")}});
+                   {"rollout.steps", o.integer("diffusion_steps")},
+                   {"rollout.after_end", "kept"s}});  // all ids are decoded for the rewards
   if (o.flag("use_peft")) s["note.train.learning_rate"] = "adapters"s;
   return s;
 }
@@ -302,6 +303,7 @@ Settings tracerl(const Original& o) {
       {"rollout.threshold", o.number("rollout.dynamic_threshold")},
       {"rollout.remasking", "low_confidence"s},
       {"rollout.temperature", o.number("rollout.temperature")},
+      {"rollout.after_end", "kept"s},
   };
   if (o.has("rollout.top_p")) {
     s["rollout.top_p"] = o.number("rollout.top_p");
@@ -311,16 +313,17 @@ Settings tracerl(const Original& o) {
   return s;
 }
 
-/// What only the released code does: it keeps `batch_size_lm` groups of every device's batch, its padding is visible
-/// from step 1 on, single steps give no signal, and Dream's commit probabilities are never recorded, so that its steps
-/// are drawn uniformly (D-1 in docs/spec/rldf.md 2.7).
+/// What only the released code does: it judges what stands behind the end, keeps `batch_size_lm` groups of every
+/// device's batch, its padding is visible from step 1 on, single steps give no signal, and Dream's commit probabilities
+/// are never recorded, so that its steps are drawn uniformly (D-1 in docs/spec/rldf.md 2.7).
 Settings rldf_as_released(const Original& o) {
   const bool dream = o.text("model") == "dream";
   Settings s = {{"algorithm.masking.pad_steps", "zero"s},
                 {"algorithm.masking.skip_single_step", true},
                 {"filter.max_groups", o.integer("batch_size_lm") * o.devices()},
                 {"filter.fill", "constant_groups"s},
-                {"rollout.temperature", o.number("rollout.temperature")}};
+                {"rollout.temperature", o.number("rollout.temperature")},
+                {"rollout.after_end", "kept"s}};
   if (!dream) return s;
   s["algorithm.masking.sample_temperature"] = std::numeric_limits<double>::infinity();
   s["rollout.top_p"] = o.number("rollout.top_p");

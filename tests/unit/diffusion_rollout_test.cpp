@@ -214,8 +214,8 @@ TEST_F(DiffusionRolloutTest, StopsWhereEverythingUpToTheFirstEndTokenIsCommitted
 
 TEST_F(DiffusionRolloutTest, ForbiddenIdsAreNeverWritten) {
   for (const auto* quirks : {"none", "dream"}) {
-    const auto made = generate(model, prompts(4, 4),
-                               with({{"forbidden_ids", std::vector<std::int64_t>{0, 5, 8}}, {"quirks", quirks}}));
+    const auto made = generate(
+        model, prompts(4, 4), with({{"forbidden_ids", std::vector<std::int64_t>{0, kMask, 5, 8}}, {"quirks", quirks}}));
     for (const std::int64_t id : {0, 1, 5, 8}) EXPECT_FALSE((made.tokens_BL == id).any().item<bool>()) << id;
   }
 }
@@ -224,9 +224,13 @@ TEST_F(DiffusionRolloutTest, ForbiddenIdsAreNeverWritten) {
 // is still masked.
 TEST_F(DiffusionRolloutTest, OriginCommitsByChance) {
   constexpr std::int64_t kResponses = 25000, kSteps = 3;
-  const auto made =
-      generate(model, one_prompt(kResponses),
-               {{"length", integer(4)}, {"steps", kSteps}, {"order", "origin"}, {"eps", 0.1}, {"quirks", "dream"}});
+  const auto made = generate(model, one_prompt(kResponses),
+                             {{"length", integer(4)},
+                              {"steps", kSteps},
+                              {"order", "origin"},
+                              {"eps", 0.1},
+                              {"quirks", "dream"},
+                              {"forbidden_ids", std::vector<std::int64_t>{kMask}}});
   std::vector<std::int64_t> counts(kSteps);
   for (const double step : test::numbers(made.step_BL)) ++counts[static_cast<std::size_t>(step)];
   test::expect_frequencies(counts, {0.3, 0.3, 0.4});
