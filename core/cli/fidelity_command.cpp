@@ -1,3 +1,4 @@
+#include <core/base/log.h>
 #include <core/base/model_policy.h>
 #include <core/base/quote.h>
 #include <core/cli/data_source.h>
@@ -5,6 +6,7 @@
 #include <core/cli/load_run.h>
 #include <core/components/components.h>
 #include <core/components/method_name.h>
+#include <core/config/nearest.h>
 #include <core/fidelity/reference_study.h>
 #include <core/fidelity/study.h>
 #include <core/io/atomic.h>
@@ -109,11 +111,21 @@ Method method_of(const Bench& bench, RunConfig config) {
   Method method{method_name(bench.registry(), config), std::move(config), {}, {}};
   method.masking = create_component<MaskingStrategy>(bench.registry(), method.config, "algorithm.masking");
   method.loss = create_component<LossEstimator>(bench.registry(), method.config, "algorithm.loss");
+  const ResolvedValue* part = method.config.find("algorithm.loss.micro_batch");
+  if (part != nullptr && part->origin.kind == Origin::Kind::kDerived)
+    log_warning(method.name + ": micro_batch = " + to_toml(part->value) + ": " + part->origin.text());
   return method;
+}
+
+/// A parameter of a masking strategy or a loss, as --set names it. Several algorithms share one command line.
+bool is_of_method(const ConfigOverride& setting) {
+  return (setting.key.starts_with("algorithm.masking.") || setting.key.starts_with("algorithm.loss.")) &&
+         name_of(setting.key) != "name";
 }
 
 Method algorithm_of(const Bench& bench, const FidelityOptions& options, const std::string& algorithm) {
   ConfigOptions config = options.config;
+  for (ConfigOverride& setting : config.overrides) setting.optional = is_of_method(setting);
   config.overrides.push_back({"--algorithms " + algorithm, "algorithm.name", to_toml(ParamValue(algorithm))});
   return method_of(
       bench, resolve_config(load_document(config.file, config.overrides), bench.registry(), ConfigPurpose::kTrain));
@@ -128,6 +140,12 @@ std::vector<Method> methods_of(const Bench& bench, const FidelityOptions& option
   std::vector<Method> methods;
   if (names.empty()) methods.push_back(method_of(bench, bench.run.config));
   for (const std::string& name : names) methods.push_back(algorithm_of(bench, options, name));
+  for (const ConfigOverride& setting : options.config.overrides) {
+    const auto takes = [&](const Method& method) { return method.config.find(setting.key) != nullptr; };
+    if (is_of_method(setting) && std::ranges::none_of(methods, takes))
+      throw UsageError(setting.flag + ": none of these algorithms has such a parameter: " + joined(names),
+                       "drift plugin info " + names.front());
+  }
   return methods;
 }
 
@@ -158,6 +176,7 @@ void write_fidelity(const FidelityOptions& options, const Bench& bench, const st
     std::cout << json_text(json, 1) << "\n";
   } else {
     std::cout << to_text(shown_table(lines)) << "\n";
+    if (const std::string note = table_note(lines); !note.empty()) std::cout << note << "\n";
   }
 }
 
@@ -184,8 +203,10 @@ int compare_with_exact(const FidelityOptions& options, const Bench& bench, const
                 << std::flush;
     }
     if (norm == 0)
-      throw Error("the expected reward of item `" + item.id + "` has no gradient: every response has the same",
-                  "choose another with --item, or another [reward]");
+      throw Error(
+          "the expected reward of item `" + item.id + "` has no gradient: every response has the same",
+          "choose another with --item, or another [reward]; reward.truncation_is_wrong = true, which presets may "
+          "set, makes every response wrong that fills its length");
     const TableDecoder writer(space, decoder, scores);
     for (const Method& method : methods) {
       const GradientEstimator estimator = method.estimator(*bench.model);
@@ -299,7 +320,10 @@ void check_fidelity_options(FidelityOptions& options) {
 int measure_fidelity(const FidelityOptions& given) {
   FidelityOptions options = given;
   check_fidelity_options(options);
-  LoadedRun run = load_run(options.config, ConfigPurpose::kTrain);
+  ConfigOptions shared = options.config;
+  if (!options.algorithms.empty())  // the file's own is not measured, and settings for them need not fit it
+    std::erase_if(shared.overrides, [](const auto& setting) { return setting.key.starts_with("algorithm."); });
+  LoadedRun run = load_run(shared, ConfigPurpose::kTrain);
   check_trainable(run.config);
   prepare_device(run.config);
   const Bench bench(std::move(run));

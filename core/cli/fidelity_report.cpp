@@ -37,6 +37,8 @@ std::string with_error(double value, double error) {
 std::string with_error(const Measured& measured) { return with_error(measured.value, measured.error); }
 std::string with_error(const Estimate& estimate) { return with_error(estimate.mean, estimate.error); }
 
+bool exceeds_steps(const ExactLine& line) { return line.row.contexts > line.row.steps; }
+
 /// The column of a measure and that of its error.
 template <class Row>
 void add_measured(ColumnTable<Row>& table, const std::string& title, const std::function<Measured(const Row&)>& of) {
@@ -113,11 +115,20 @@ TextTable shown_table(const std::vector<ExactLine>& lines) {
               })
       .number("variance", [](const ExactLine& line) { return with_error(line.row.fidelity.variance); })
       .number("cosine of a draw", [](const ExactLine& line) { return with_error(line.row.fidelity.draw_cosine); })
+      .number(
+          "contexts",
+          [](const ExactLine& line) { return std::to_string(line.row.contexts) + (exceeds_steps(line) ? "*" : " "); })
       .number("forwards", [](const ExactLine& line) { return print_text("%.1f", line.row.forwards); })
       .number("SNR / 1000 forwards", [](const ExactLine& line) {
         return with_error(1000 * line.signal_per_forward(), 1000 * line.signal_per_forward_error());
       });
   return table.table();
+}
+
+std::string table_note(const std::vector<ExactLine>& lines) {
+  if (std::ranges::none_of(lines, exceeds_steps)) return {};
+  return "* more contexts than the response has denoising steps: the row does not show what so many are worth in a "
+         "longer response, where more of them differ";
 }
 
 TextTable full_table(const std::vector<ExactLine>& lines) {
@@ -126,6 +137,8 @@ TextTable full_table(const std::vector<ExactLine>& lines) {
       .text("decoder", &ExactLine::decoder)
       .number("views", [](const ExactLine& line) { return line.row.views; })
       .number("draws", [](const ExactLine& line) { return line.row.fidelity.draws; })
+      .number("contexts", [](const ExactLine& line) { return line.row.contexts; })
+      .number("steps", [](const ExactLine& line) { return line.row.steps; })
       .number("forwards", [](const ExactLine& line) { return line.row.forwards; })
       .number("bias", bias)
       .number("bias_low", bias_low)
@@ -156,7 +169,8 @@ std::string fidelity_page(const std::vector<ExactLine>& lines, const std::string
     }
     body += html_section("Decoder: " + decoder, charts_of(of_decoder), "charts");
   }
-  body += html_section("Table", to_html(shown_table(lines)), "card");
+  const std::string note = table_note(lines);
+  body += html_section("Table", to_html(shown_table(lines)) + (note.empty() ? "" : "<p>" + note + "</p>"), "card");
   return html_page("Fidelity of the policy gradient", subtitle, body);
 }
 

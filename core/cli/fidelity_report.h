@@ -29,6 +29,10 @@ struct ReferenceLine {
 TextTable shown_table(const std::vector<ExactLine>& lines);
 TextTable shown_table(const std::vector<ReferenceLine>& lines);
 
+/// What its marks mean; empty if it has none.
+std::string table_note(const std::vector<ExactLine>& lines);
+inline std::string table_note(const std::vector<ReferenceLine>&) { return {}; }
+
 /// With every digit and every error, for CSV and JSON.
 TextTable full_table(const std::vector<ExactLine>& lines);
 TextTable full_table(const std::vector<ReferenceLine>& lines);

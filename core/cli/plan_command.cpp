@@ -25,6 +25,7 @@ struct PlanOptions {
   ConfigOptions config;
   std::filesystem::path trajectories;
   std::int64_t step = 1;
+  std::int64_t inner_iteration = 1;
   std::int64_t responses = 4;
   bool json = false;
 };
@@ -61,6 +62,7 @@ struct DrawnPlan {
 
 /// As a training run draws it for a rollout whose responses have these numbers.
 DrawnPlan draw_views(const PlanOptions& options) {
+  if (options.inner_iteration < 1) throw UsageError("--inner-iteration expects a number from 1");
   const LoadedRun run = load_run(options.config, ConfigPurpose::kTrain);
   const ModelTraits traits = read_model_traits(run.plugins->registry, run.config);
   const auto masking = create_component<MaskingStrategy>(run.plugins->registry, run.config, "algorithm.masking");
@@ -68,8 +70,9 @@ DrawnPlan draw_views(const PlanOptions& options) {
   drawn.masking = masking.name();
   drawn.trajectories = trajectories_of(read_trajectories(options.trajectories), traits);
   if (drops_after_end(run.config.section("rollout"))) drop_after_end(traits, drawn.trajectories);
-  drawn.plan = draw_plan(*masking, drawn.trajectories, traits,
-                         {RandomStream(seed_of(run.config), "train").child("masking"), options.step});
+  drawn.plan = draw_plan(
+      *masking, drawn.trajectories, traits,
+      {RandomStream(seed_of(run.config), "train").child("masking"), options.step, {}, options.inner_iteration - 1});
   return drawn;
 }
 
@@ -234,6 +237,8 @@ Command plan_command() {
         list.argument("RUN.toml", options.config.file);
         list.add("trajectories", "FILE", "the responses", options.trajectories).required = true;
         list.add("step", "N", "training step whose draws are shown", options.step);
+        list.add("inner-iteration", "N", "of the training step, from 1; many strategies draw a plan for each",
+                 options.inner_iteration);
         list.add("responses", "N", "responses to show", options.responses);
         list.add_switch("json", "print every view of every response as JSON: lists of positions, from 0", options.json);
         add_settings(list, options.config, {"algorithm", "model", "seed"});

@@ -81,7 +81,14 @@ class Loader {
     table.erase("extends");
     const std::string former = table["paths_from"].value_or(std::string());
     table.erase("paths_from");
+    ConfigLayer optional;
+    if (const toml::table* own = table["optional"].as_table()) {
+      optional = toml_layer(*own, file);
+      table.erase("optional");
+    }
     ConfigLayer& layer = document.layers.emplace_back(toml_layer(table, file));
+    for (auto& [key, leaf] : optional.leaves) leaf.optional = true;
+    layer.leaves.merge(optional.leaves);
     for (auto& [key, leaf] : layer.leaves) leaf.former_folder = former;
   }
 
@@ -163,7 +170,10 @@ ConfigLayer command_line_layer(const std::vector<ConfigOverride>& overrides, std
   ConfigLayer whole;
   for (const ConfigOverride& setting : overrides) {
     ConfigLayer one = override_layer(setting, mistakes);
-    for (auto& [key, leaf] : one.leaves) whole.leaves[key] = std::move(leaf);
+    for (auto& [key, leaf] : one.leaves) {
+      leaf.optional = setting.optional;
+      whole.leaves[key] = std::move(leaf);
+    }
     whole.tables.merge(one.tables);
   }
   return whole;

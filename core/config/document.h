@@ -39,6 +39,7 @@ struct ConfigLeaf {
   Origin origin;
   std::filesystem::path folder;              ///< what a relative path in it counts from
   std::filesystem::path former_folder = {};  ///< `paths_from` of its file, for a path that leads nowhere from `folder`
+  bool optional = false;                     ///< passed over where the component has no such parameter
 
   /// The value as TOML has it; what was found where it is none.
   std::string text() const { return value ? to_toml(*value) : found; }
@@ -56,10 +57,11 @@ struct ConfigLayer {
 
 /// One setting from the command line.
 struct ConfigOverride {
-  std::string flag;      ///< as messages show it: "--set train.steps=20", "--steps 20"
-  std::string key;       ///< "train.steps"
-  std::string value;     ///< "20"
-  bool literal = false;  ///< the value is text as it stands; else TOML, or text where it is none
+  std::string flag;       ///< as messages show it: "--set train.steps=20", "--steps 20"
+  std::string key;        ///< "train.steps"
+  std::string value;      ///< "20"
+  bool literal = false;   ///< the value is text as it stands; else TOML, or text where it is none
+  bool optional = false;  ///< ConfigLeaf::optional
 
   /// From the text after --set. @throws ConfigError if there is no `=`.
   static ConfigOverride from_set(const std::string& assignment);
@@ -87,7 +89,8 @@ struct ExtendedFile {
 /// "drift:configs/quickstart.toml" ships with Drift. A file that several others extend counts once, at its first place.
 /// `further` files come after those that it names. `paths_from = "FOLDER"` at the top: relative paths count from there
 /// if they lead nowhere from the file's own folder. The file that a run writes has it, and can so be moved with what it
-/// names or without.
+/// names or without. `[optional]` has settings for components that have such a parameter, as in a preset: the file is
+/// used with several algorithms.
 /// @throws ConfigError with every syntax error, missing file and cycle.
 ConfigDocument load_document(const std::filesystem::path& file, const std::vector<ConfigOverride>& overrides,
                              const std::vector<ExtendedFile>& further = {});

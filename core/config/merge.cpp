@@ -155,7 +155,7 @@ class Merger {
     const ComponentEntry component = declared_or_registered(section, *registered);
     std::erase_if(merged.leaves, [&](const auto& entry) {
       const auto& [key, leaf] = entry;
-      if (section_of(key) != section || own.contains(key)) return false;
+      if (section_of(key) != section || own.contains(key) || leaf.optional) return false;
       std::string reason = refusal(schema, component, key, leaf);
       if (reason.empty()) return false;
       merged.set_aside.push_back({key, leaf, std::move(reason)});

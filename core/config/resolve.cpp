@@ -1,6 +1,7 @@
 #include <core/base/component_host.h>
 #include <core/config/merge.h>
 #include <core/config/nearest.h>
+#include <core/config/parts.h>
 #include <core/config/places.h>
 #include <core/config/run_config.h>
 #include <core/config/run_notes.h>
@@ -125,12 +126,30 @@ class Resolver {
     if (schema.name == "run") name_run(section.values.front());
     if (schema.name == "algorithm") check_algorithm(section);
     if (schema.name == "evaluation.rollout") take_over_rollout(section, specs);
+    if (schema.name == "algorithm.loss" && purpose_ == ConfigPurpose::kTrain) equalise_parts(section);
     if (complete && mistakes_.empty()) {
       std::map<std::string, ParamValue> values;
       for (const ResolvedValue& value : section.values) values[value.name] = value.value;
       section.params = Params(specs, values);
     }
     if (complete) config_.sections_.push_back(std::move(section));
+  }
+
+  /// The loss's section comes before that of the group's size.
+  void equalise_parts(ResolvedSection& loss) {
+    const ConfigLeaf* written = merged_.find("train.group_size");
+    const ParamSpec& declared = *std::ranges::find(find_section("train")->keys, "group_size", &ParamSpec::name);
+    const ParamValue group = written != nullptr && written->value ? *written->value : declared.default_value;
+    const auto* size = std::get_if<std::int64_t>(&group);
+    ResolvedValue* part = size != nullptr && *size > 0 ? unequal_parts(loss, *size) : nullptr;
+    const ConfigLeaf* own = merged_.find("algorithm.loss.micro_batch");
+    const bool repeats_a_run = own != nullptr && !own->former_folder.empty();  // of an earlier version
+    if (part == nullptr || repeats_a_run) return;
+    if (own == nullptr || own->origin.kind == Origin::Kind::kPreset) return make_equal(*part, *size);
+    mistake(part->origin, part->origin.value,
+            "`algorithm.loss.micro_batch` = " + to_toml(part->value) + " does not divide train.group_size = " +
+                std::to_string(*size) + ": the rest of a group would count as much as a whole part")
+        .notes = {"values that fit: " + divisors_of(*size) + ", or 0 for what the loss does without parts"};
   }
 
   static std::string text(const ResolvedValue& value) {
@@ -260,7 +279,7 @@ class Resolver {
                    const ComponentEntry* component, const ParamSpecs& specs) {
     const std::string name(name_of(key));
     const std::vector<std::string> known = names_of(specs);
-    if (std::ranges::count(known, name) > 0) return;
+    if (std::ranges::count(known, name) > 0 || (component != nullptr && leaf.optional)) return;
     if (component != nullptr && may_lack(key, leaf, *component)) {
       merged_.set_aside.push_back({key, leaf, missing_parameter(*component)});
       return;

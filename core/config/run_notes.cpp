@@ -35,6 +35,21 @@ bool ends_greedy_evaluation(const SetAside& lost, const MergedConfig& merged, co
          !(now != nullptr && is_zero(now->value));
 }
 
+/// What follows from other settings of the run than the one that the key names.
+void add_loss_notes(const RunConfig& config, std::vector<RunNote>& notes) {
+  const ResolvedValue* part = config.find("algorithm.loss.micro_batch");
+  if (part != nullptr && part->origin.kind == Origin::Kind::kDerived)
+    notes.push_back({"algorithm.loss.micro_batch = " + to_toml(part->value) + ": " + part->origin.text()});
+  // A strategy that goes through something in the course of so many inner iterations.
+  const ResolvedValue* planned = config.find("algorithm.masking.iterations");
+  const ResolvedValue* made = config.find("train.inner_iterations");
+  if (planned != nullptr && made != nullptr && planned->value.index() == made->value.index() &&
+      planned->value > made->value) {
+    notes.push_back({"algorithm.masking.iterations = " + to_toml(planned->value) + ", and train.inner_iterations = " +
+                     to_toml(made->value) + ": the plans of later iterations are never drawn; set both to one number"});
+  }
+}
+
 /// Keys of [adapter] that do nothing here, though somebody set them. Presets and shared files may say what an adapter
 /// would be; a run's own file says everything.
 void add_adapter_notes(const RunConfig& config, const std::string& file, std::vector<RunNote>& notes) {
@@ -90,6 +105,7 @@ std::vector<RunNote> run_notes(const MergedConfig& merged, const RunConfig& conf
       notes.push_back({"evaluation may no longer be greedy, and its accuracy does not compare with a greedy one"});
   }
   if (merged.preset) add_preset_notes(*merged.preset, config, notes);
+  add_loss_notes(config, notes);
   add_adapter_notes(config, file, notes);
   add_reward_notes(config, notes);
   // They are also comments of the resolved file.

@@ -16,6 +16,7 @@ namespace drift {
 struct GradientEstimate {
   at::Tensor gradient_P;  ///< float64: minus the gradient of the loss, all trained parameters one after the other
   std::int64_t rows = 0;  ///< masked sequences that went through the model, those of the old and reference policy too
+  std::int64_t contexts = 0;  ///< that the plan may have of one response: MaskPlan::forwards
 };
 
 /// A masking strategy and a loss as an estimator of the policy gradient: what the first optimizer step of a training

@@ -22,6 +22,7 @@ struct Sums {
   double squares = 0;     // of |g|^2
   double sum_square = 0;  // |sum of g|^2
   double product = 0;     // sum of g times t
+  double products = 0;    // sum of (g times t)^2
   double cosine = 0;
   double target_square = 0;
 
@@ -29,6 +30,10 @@ struct Sums {
   /// |E g|^2: the square of a mean is too large by the mean's own variance.
   double mean_square() const { return sum_square / (draws * draws) - trace() / draws; }
   double inner() const { return product / draws; }
+  /// (E g times t)^2, likewise without the noise of the mean.
+  double inner_square() const {
+    return product * product / (draws * draws) - (products - product * product / draws) / (draws - 1) / draws;
+  }
 };
 
 using Measure = double (*)(const Sums&);
@@ -41,7 +46,7 @@ double norm_ratio(const Sums& s) {
   return s.mean_square() > 0 ? std::sqrt(s.mean_square() / s.target_square) : kUnknown;
 }
 double variance(const Sums& s) { return s.trace() / s.target_square; }
-double signal(const Sums& s) { return s.mean_square() / s.trace(); }
+double signal(const Sums& s) { return s.inner_square() / (s.target_square * s.trace()); }
 double draw_cosine(const Sums& s) { return s.cosine / s.cosines; }
 
 /// The value from all draws, and the jackknife's error from those without one batch each.
@@ -70,9 +75,11 @@ void GradientMoments::add(const at::Tensor& gradient_P) {
   const double square = gradient_P.dot(gradient_P).item<double>();
   ++batch.draws;
   batch.squares += square;
+  const double product = gradient_P.dot(target_P_).item<double>();
+  batch.products += product * product;
   if (square == 0) return;
   ++batch.cosines;
-  batch.cosine += gradient_P.dot(target_P_).item<double>() / std::sqrt(square * target_square_);
+  batch.cosine += product / std::sqrt(square * target_square_);
 }
 
 Fidelity GradientMoments::fidelity() const {
@@ -85,6 +92,7 @@ Fidelity GradientMoments::fidelity() const {
     all.draws += static_cast<double>(batches_[m].draws);
     all.cosines += static_cast<double>(batches_[m].cosines);
     all.squares += batches_[m].squares;
+    all.products += batches_[m].products;
     all.cosine += batches_[m].cosine;
     all.product += product_M.const_data_ptr<double>()[m];
   }
@@ -94,6 +102,7 @@ Fidelity GradientMoments::fidelity() const {
     sums.draws -= static_cast<double>(batches_[m].draws);
     sums.cosines -= static_cast<double>(batches_[m].cosines);
     sums.squares -= batches_[m].squares;
+    sums.products -= batches_[m].products;
     sums.cosine -= batches_[m].cosine;
     sums.product -= product_M.const_data_ptr<double>()[m];
     sums.sum_square += square_M.const_data_ptr<double>()[m] - 2 * with_total_M.const_data_ptr<double>()[m];

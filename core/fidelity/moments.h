@@ -22,7 +22,7 @@ struct Fidelity {
   Measured cosine;       ///< of E g and t
   Measured norm_ratio;   ///< |E g| / |t|
   Measured variance;     ///< trace of the covariance of g / |t|^2
-  Measured signal;       ///< |E g|^2 / trace of the covariance: the signal-to-noise ratio of one draw
+  Measured signal;       ///< square of E g along t / trace of the covariance: the signal-to-noise ratio of one draw
   Measured draw_cosine;  ///< mean of cos(g, t) over draws that are not 0
 };
 
@@ -46,8 +46,9 @@ class GradientMoments {
  private:
   struct Batch {
     std::int64_t draws = 0, cosines = 0;
-    double squares = 0;  // sum of |g|^2
-    double cosine = 0;   // sum of cos(g, t)
+    double squares = 0;   // sum of |g|^2
+    double products = 0;  // sum of (g t)^2
+    double cosine = 0;    // sum of cos(g, t)
   };
 
   at::Tensor target_P_;

@@ -26,7 +26,9 @@ struct StudySettings {
 struct StudyRow {
   std::int64_t views = 0;
   Fidelity fidelity;
-  double forwards = 0;  ///< of one draw: those of the decoder, and the masked sequences that are scored
+  double forwards = 0;        ///< of one draw: those of the decoder, and the masked sequences that are scored
+  std::int64_t contexts = 0;  ///< that a plan may have of one response
+  std::int64_t steps = 0;     ///< of the decoder, the most that a response took
 };
 
 /// What an estimator estimates, and from which responses.

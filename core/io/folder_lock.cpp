@@ -26,7 +26,7 @@ struct flock whole_file() {
 }
 
 constexpr std::size_t kLongestOwner = 4096;
-constexpr const char* kUnknown = "a process that has not said which";
+constexpr const char* kUnnamedHolder = "a process that has not said which";
 
 /// An NFS client may show what an earlier owner wrote, as long as it keeps the page.
 void forget_cached(const fs::path& file) {
@@ -43,7 +43,7 @@ std::string owner_of(const fs::path& file) {
     owner = read_whole_file(file, kLongestOwner);
   } catch (const Error&) {  // gone, or not readable: who it is remains unknown
   }
-  return owner.empty() ? kUnknown : owner;
+  return owner.empty() ? kUnnamedHolder : owner;
 }
 
 std::string this_process() { return "process " + std::to_string(::getpid()) + " on " + host_name(); }
@@ -82,7 +82,7 @@ FolderLock::FolderLock(const fs::path& folder, const std::string& who, const std
 
 bool FolderLock::is_held() const {
   const std::string owner = owner_of(file_);
-  return owner == owner_ || owner == kUnknown;
+  return owner == owner_ || owner == kUnnamedHolder;
 }
 
 void FolderLock::require_held() const {

@@ -26,6 +26,8 @@ TraceLoss::TraceLoss(Parameters& parameters)
                      "the KL of a view: mean over its targets, their sum, or the sum divided by the response length")),
       per_response_(
           parameters("weighting", kPerResponse, false, "what has equal weight: every view, or every response")),
+      confidence_weights_(parameters("confidence_weights", false,
+                                     "multiply each token's loss by its probability under the policy that wrote it")),
       clip_(parameters, 0.2, 0.2),
       kl_(parameters, 0.01, KlEstimator::kK3) {}
 
@@ -41,11 +43,15 @@ Loss TraceLoss::evaluate(const LossInput& in) const {
   const auto& current_FL = in.log_probs.current_FL;
   const auto targets_F = target_FL.sum(1).clamp_min(1).to(current_FL.scalar_type());  // |T|
   const auto length_F = at::full_like(targets_F, static_cast<double>(target_FL.size(1)));
+  const auto old_FL = in.log_probs.old_FL.detach();
+  const auto sum_F = [&](const at::Tensor& token_FL) {
+    return sum_where(confidence_weights_ ? token_FL * old_FL.exp() : token_FL, target_FL);
+  };
   Loss loss;
 
-  const auto log_ratio_FL = log_ratio(current_FL, in.log_probs.old_FL.detach(), target_FL, clip_.log_ratio_clamp());
+  const auto log_ratio_FL = log_ratio(current_FL, old_FL, target_FL, clip_.log_ratio_clamp());
   const auto policy_FL = clip_.loss(log_ratio_FL, in.token_advantage(), target_FL, loss);
-  auto view_loss_F = sum_where(policy_FL, target_FL) / (norm_ == PolicyNorm::kLength ? length_F : targets_F);
+  auto view_loss_F = sum_F(policy_FL) / (norm_ == PolicyNorm::kLength ? length_F : targets_F);
   if (in.log_probs.reference_FL.defined()) {
     // D = ln(current / reference): e^-D - 1 + D, the reference being the old policy in the original.
     const auto kl_FL =
@@ -53,7 +59,7 @@ Loss TraceLoss::evaluate(const LossInput& in) const {
     const auto divisor_F = kl_norm_ == KlNorm::kSum      ? at::ones_like(targets_F)
                            : kl_norm_ == KlNorm::kLength ? length_F
                                                          : targets_F;
-    if (kl_.needed()) view_loss_F = view_loss_F + kl_.beta() * sum_where(kl_FL, target_FL) / divisor_F;
+    if (kl_.needed()) view_loss_F = view_loss_F + kl_.beta() * sum_F(kl_FL) / divisor_F;
     loss.add_mean("kl", kl_FL, target_FL);
   }
   loss.value = (view_loss_F * view_weight_F(in)).sum();

@@ -65,7 +65,7 @@ class TraceLoss final : public LossEstimator {
 
   PolicyNorm norm_;
   KlNorm kl_norm_;
-  bool per_response_;
+  bool per_response_, confidence_weights_;
   RatioClip clip_;
   KlTerm kl_;
 };

@@ -12,10 +12,13 @@ namespace {
 
 using namespace drift;
 
+enum class Normaliser { kMasked, kResponse };
+constexpr Choices<Normaliser, 2> kNormalisers{{{"masked", Normaliser::kMasked}, {"response", Normaliser::kResponse}}};
 enum class Spacing { kToEnd, kAround };
 constexpr Choices<Spacing, 2> kSpacings{{{"to_end", Spacing::kToEnd}, {"around", Spacing::kAround}}};
 
-/// One view per response and inner iteration: each token through the end masked with the iteration's ratio.
+/// One view per response and inner iteration: each token through the end masked with the iteration's ratio. The loss
+/// takes the mean over a view's scored tokens; a weight makes of it their sum / the response's tokens.
 class EvenRatios final : public MaskingStrategy {
  public:
   explicit EvenRatios(Parameters& parameters)
@@ -25,6 +28,8 @@ class EvenRatios final : public MaskingStrategy {
         timesteps_(parameters("timesteps", 1000, "T: the ratio is t / T of an integer t", between(1, 1 << 20))),
         spacing_(parameters("spacing", kSpacings, Spacing::kToEnd,
                             "from the drawn first t up to T, or around in steps of T / mu")),
+        normaliser_(parameters("normaliser", kNormalisers, Normaliser::kMasked,
+                               "what a response's loss is divided by: its masked tokens, or all through the end")),
         end_id_(parameters("end_id", -1,
                            "token that ends the valid part of a response, itself valid; -1 = the model's end token",
                            at_least(-1))) {}
@@ -46,10 +51,11 @@ class EvenRatios final : public MaskingStrategy {
       const auto hidden = [&](std::int64_t i) {
         return input.random.uniform({input.step, number, i, input.inner_iteration}) < ratio;
       };
-      bool any = false;
-      for (std::int64_t i = 0; i < valid; ++i) any = any || hidden(i);
-      if (!any) continue;
+      std::int64_t masked = 0;
+      for (std::int64_t i = 0; i < valid; ++i) masked += hidden(i) ? 1 : 0;
+      if (masked == 0) continue;
       builder.begin_view(b, 0);
+      if (normaliser_ == Normaliser::kResponse) builder.weigh(static_cast<double>(masked) / static_cast<double>(valid));
       for (std::int64_t i = 0; i < length; ++i) {
         if (i >= valid || hidden(i)) builder.mask(i);
         if (i < valid && hidden(i)) builder.score(i);
@@ -67,6 +73,7 @@ class EvenRatios final : public MaskingStrategy {
 
   std::int64_t iterations_, timesteps_;
   Spacing spacing_;
+  Normaliser normaliser_;
   std::int64_t end_id_;
 };
 

@@ -23,6 +23,9 @@ namespace {
 
 using namespace drift;
 
+enum class Spacing { kIndependent, kEven };
+constexpr Choices<Spacing, 2> kSpacings{{{"independent", Spacing::kIndependent}, {"even", Spacing::kEven}}};
+
 /// Timesteps of the ELBO and masks for each: l uniform on {1, …, n}, l of the n tokens through the end masked. A view
 /// weighs n / l, so that the mean over views of weight times sum is the ELBO on average.
 class ElboMasking final : public MaskingStrategy {
@@ -31,6 +34,8 @@ class ElboMasking final : public MaskingStrategy {
       : timesteps_(parameters("num_t", 8, "n_t: drawn sizes of the mask, each for a timestep", between(1, 4096))),
         masks_(parameters("num_masks", 1, "masks per timestep; of a budget num_t x num_masks, 1 has the least variance",
                           between(1, 1024))),
+        spacing_(parameters("spacing", kSpacings, Spacing::kIndependent,
+                            "sizes of a response's timesteps: each drawn by itself, or evenly spaced from one draw")),
         end_id_(parameters("end_id", -1,
                            "token that ends the valid part of a response, itself valid; -1 = the model's end token",
                            at_least(-1))) {}
@@ -47,7 +52,9 @@ class ElboMasking final : public MaskingStrategy {
       const std::int64_t valid = responses.positions_through_end(b, end_id_ >= 0 ? end_id_ : input.end_id);
       for (std::int64_t view = 0; view < views; ++view) {
         const std::int64_t timestep = input.inner_iteration * timesteps_ + view / masks_;
-        const std::int64_t masked = 1 + sizes.below(valid, {input.step, number, 0, timestep});
+        const std::int64_t masked = size(timestep, valid, [&](std::int64_t draw) {
+          return sizes.below(valid, {input.step, number, 0, draw});
+        });
         const auto order = random_order(input, number, valid, input.inner_iteration * views + view);
         builder.begin_view(b, view);
         for (std::int64_t k = 0; k < masked; ++k) {
@@ -62,7 +69,18 @@ class ElboMasking final : public MaskingStrategy {
   }
 
  private:
-  std::int64_t timesteps_, masks_, end_id_;
+  /// l of a timestep. Evenly spaced: the n sizes in a circle, from a drawn one in steps of n / n_t. Each size is as
+  /// likely as before; those of one plan cover the circle.
+  template <class Draw>
+  std::int64_t size(std::int64_t timestep, std::int64_t valid, const Draw& draw) const {
+    if (spacing_ == Spacing::kIndependent) return 1 + draw(timestep);
+    const std::int64_t place = timestep % timesteps_;
+    return 1 + (draw(timestep - place) + (2 * place * valid + timesteps_) / (2 * timesteps_)) % valid;
+  }
+
+  std::int64_t timesteps_, masks_;
+  Spacing spacing_;
+  std::int64_t end_id_;
 };
 
 enum class Pairs { kBestWorst, kAll };

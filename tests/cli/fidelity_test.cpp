@@ -68,7 +68,7 @@ TEST(FidelityCommand, WritesATableAndAPage) {
   EXPECT_THAT(result.output, HasSubstr("2,401 responses, 4,096 states"));
   EXPECT_THAT(result.output, HasSubstr("norm ratio"));
   const std::string table = test::read_file(csv);
-  EXPECT_THAT(table, testing::StartsWith("method,decoder,views,draws,forwards,bias,"));
+  EXPECT_THAT(table, testing::StartsWith("method,decoder,views,draws,contexts,steps,forwards,bias,"));
   EXPECT_EQ(std::ranges::count(table, '\n'), 3);
   EXPECT_THAT(test::read_file(page), HasSubstr("<h2>Decoder: random"));
 }
@@ -85,12 +85,54 @@ TEST(FidelityCommand, ComparesWithAReferenceOfManyViewsBlockByBlock) {
   EXPECT_GT(json.at("rows").at(1).at("cosine"), json.at("rows").at(0).at("cosine")) << "4 views, 1 view";
 }
 
+// The shipped file: each denoising step is a slice, parts of a loss are groups, every response fills its length.
+TEST(FidelityCommand, SettingsOfAlgorithmsReachThoseThatHaveThem) {
+  const std::string few = " --decoders confidence --views 1 --draws 4";
+  const auto rows = [&](const std::string& arguments) { return printed(arguments + few).at("rows"); };
+  const Json alone = rows("--algorithm tracerl").at(0), listed = rows("--algorithms tracerl").at(0);
+  EXPECT_EQ(alone, listed);
+  EXPECT_EQ(alone.at("contexts"), 4) << "one state for each of four steps";
+  const Json both = rows("--algorithms d1,tracerl --set algorithm.masking.shrink=8");
+  EXPECT_EQ(both.at(0).at("contexts"), 1);
+  EXPECT_EQ(both.at(1).at("contexts"), 1);
+  EXPECT_NE(both.at(1).at("variance"), alone.at("variance"));
+  EXPECT_EQ(rows("--algorithms d1,tracerl").at(0), both.at(0)) << "not a setting of d1";
+  const auto misfit = fidelity("--algorithms d1 --set train.group_size=6" + few);
+  EXPECT_THAT(misfit.error, HasSubstr("values that fit: 1, 2, 3, 6, or 0")) << "the file's 8";
+  const auto none = fidelity("--algorithms rldf,espo --set algorithm.masking.shrink=1" + few);
+  EXPECT_EQ(none.status, 2);
+  EXPECT_THAT(none.error, HasSubstr("none of these algorithms has such a parameter: rldf, espo"));
+}
+
+TEST(FidelityCommand, SaysWhereAPresetsPartsDoNotDivideTheGroup) {
+  const test::TemporaryFolder folder;
+  test::write_file(folder.path() / "run.toml",
+                   "extends = [\"drift:configs/models/sums-llada.toml\", \"drift:configs/tasks/sums.toml\"]\n"
+                   "algorithm.name = \"d1\"\ntrain.group_size = 8\n");
+  const auto result =
+      test::run_command(test::program().string() + " fidelity " + (folder.path() / "run.toml").string() +
+                        " --decoders confidence --views 1 --draws 4");
+  EXPECT_EQ(result.status, 0) << result.error;
+  EXPECT_THAT(result.error, HasSubstr("warning: d1: micro_batch = 4: the largest divisor of train.group_size = 8"));
+}
+
+TEST(FidelityCommand, SaysWhichRowsHaveMoreContextsThanTheResponseHasSteps) {
+  const auto result = fidelity("--algorithms mdpo,tracerl --decoders random --views 1 --draws 4");
+  EXPECT_EQ(result.status, 0) << result.error;
+  EXPECT_THAT(result.output, testing::ContainsRegex("\n *mdpo .* 16\\* "));
+  EXPECT_THAT(result.output, testing::ContainsRegex("\n *tracerl .* 4  "));
+  EXPECT_THAT(result.output, HasSubstr("* more contexts than the response has denoising steps"));
+  EXPECT_THAT(fidelity("--algorithms tracerl --decoders random --views 1 --draws 4").output,
+              testing::Not(HasSubstr("* more contexts")));
+}
+
 TEST(FidelityCommand, RefusesWhatItCannotDo) {
   const auto error_of = [](const std::string& arguments) { return fidelity(arguments).error; };
   EXPECT_THAT(error_of("--decoders confidense"), HasSubstr("did you mean `confidence`?"));
   EXPECT_THAT(error_of("--draws 3"), HasSubstr("at least 4"));
   EXPECT_THAT(error_of("--reference d1"), HasSubstr("--reference-views"));
   EXPECT_THAT(error_of("--algorithms esp"), HasSubstr("did you mean `espo`?"));
+  EXPECT_THAT(error_of("--set reward.truncation_is_wrong=true"), HasSubstr("reward.truncation_is_wrong"));
   EXPECT_THAT(error_of("--set rollout.length=12 --set rollout.block=12"), HasSubstr("cannot be enumerated"));
 }
 

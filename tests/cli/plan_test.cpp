@@ -76,6 +76,15 @@ TEST_F(Plan, IsThatOfTheSeedAndTheStep) {
   EXPECT_EQ(drawn.size(), 3u) << "each of the three states is drawn sometimes";
 }
 
+TEST_F(Plan, IsThatOfTheInnerIteration) {
+  // The last of UniGRPO's evenly spaced ratios is 1.
+  const auto last = views(plan("--json --algorithm unigrpo --inner-iteration 5"));
+  ASSERT_EQ(last.size(), 1u);
+  EXPECT_EQ(last[0]["scored"].size(), 6u);
+  EXPECT_NE(plan("--json --algorithm unigrpo --inner-iteration 2").output, plan("--json --algorithm unigrpo").output);
+  EXPECT_EQ(plan("--inner-iteration 0").status, 2);
+}
+
 TEST_F(Plan, TakesEveryStrategy) {
   for (const char* name : {"d1", "coupled_grpo", "tracerl", "espo", "spg", "wd1"}) {
     const auto result = plan(std::string("--json --algorithm ") + name);

@@ -157,6 +157,24 @@ TEST(UnigrpoMasking, RatiosAreSpacedAsInAlgorithm1AndAsInThePapersExample) {
   }
 }
 
+// Eq. 5 of the paper: the loss's mean over the masked tokens, times their share, is their sum / the response's tokens.
+TEST(UnigrpoMasking, TheWeightMakesTheResponsesLengthTheNormaliser) {
+  const auto trajectories = test::token_trajectories({{1, 2, 3, 4, 9, 8, 8}});
+  MaskingInput input = test::masking_input(trajectories);
+  input.end_id = 9;  // n = 5
+  std::set<double> shares;
+  for (std::int64_t n = 0; n < 5; ++n) {
+    input.inner_iteration = n;
+    const MaskPlan plan = test::draw_plan(*masking("unigrpo", {{"normaliser", text("response")}}), input);
+    for (std::int64_t view = 0; view < plan.response_F.size(0); ++view) {
+      EXPECT_NEAR(weight(plan, view), plan.target_FL[view].sum().item<double>() / 5, 1e-6);
+      shares.insert(weight(plan, view));
+    }
+    EXPECT_FALSE(test::draw_plan(*masking("unigrpo"), input).weight_F.defined());
+  }
+  EXPECT_GT(shares.size(), 1);
+}
+
 TEST(UnigrpoMasking, WhatFollowsTheEndIsMaskedAndNotScored) {
   const auto trajectories = test::token_trajectories({{1, 2, 9, 4, 5}});
   MaskingInput input = test::masking_input(trajectories);
@@ -237,6 +255,33 @@ TEST(VrpoMasking, EverySizeIsDrawnAndTheMasksOfATimestepShareIt) {
   }
   EXPECT_EQ(sizes, (std::set<double>{1, 2, 3, 4, 5, 6, 7}));
   EXPECT_TRUE(different_masks);
+}
+
+// The released code of BGPO and LLaDA's evaluation: from a drawn k, sizes k, k + n / n_t, … in a circle of n.
+TEST(VrpoMasking, EvenlySpacedSizesCoverTheCircleAndEachIsAsLikely) {
+  const auto sizes = [](std::int64_t tokens, std::int64_t timesteps, std::int64_t step) {
+    const auto strategy = masking("vrpo", {{"num_t", timesteps}, {"spacing", text("even")}});
+    const MaskPlan plan = test::draw_plan(*strategy, test::equal_trajectories(1, tokens), step);
+    std::vector<std::int64_t> found;
+    for (std::int64_t view = 0; view < timesteps; ++view) {
+      found.push_back(static_cast<std::int64_t>(masked(plan, view)));
+      EXPECT_NEAR(weight(plan, view), static_cast<double>(tokens) / masked(plan, view), 1e-5);
+    }
+    return found;
+  };
+  std::set<std::int64_t> first;
+  std::map<std::int64_t, int> counted;
+  for (std::int64_t step = 0; step < 700; ++step) {
+    const std::int64_t k = sizes(8, 4, step).front();
+    first.insert(k);
+    const auto place = [&](std::int64_t on, std::int64_t n) { return (k - 1 + on) % n + 1; };
+    EXPECT_THAT(sizes(8, 4, step), ElementsAre(k, place(2, 8), place(4, 8), place(6, 8)));
+    for (const std::int64_t size : sizes(7, 3, step)) ++counted[size];
+  }
+  EXPECT_EQ(first.size(), 8);
+  EXPECT_EQ(counted.size(), 7);
+  for (const auto& [size, times] : counted) EXPECT_NEAR(times, 300, 85) << size;  // more than 5 deviations
+  EXPECT_THAT(sizes(5, 5, 0), testing::UnorderedElementsAre(1, 2, 3, 4, 5)) << "as many as tokens: each once";
 }
 
 // ---- all of them ----

@@ -197,6 +197,7 @@ Settings agrpo(const Original& o) {
 Settings wd1(const Original& o) {
   const std::int64_t batch = o.integer("per_device_train_batch_size");
   return merged({trainer(o),
+                 adapter(o),
                  advantage(o, "mean"),
                  block_sampler(o),
                  prompt_masking(o),
@@ -207,6 +208,7 @@ Settings wd1(const Original& o) {
 Settings spg(const Original& o) {
   demand(o.number("beta") == 0, "SPG has no KL");
   return merged({trainer(o),
+                 adapter(o),
                  advantage(o, "mean"),
                  block_sampler(o),
                  {{"algorithm.masking.mode", o.text("forward_type")},
@@ -219,6 +221,21 @@ Settings spg(const Original& o) {
                   {"algorithm.loss.beta_u", o.number("eubo_beta")},
                   {"algorithm.loss.mix_weight", o.number("mix_weight")},
                   {"algorithm.loss.micro_batch", o.integer("per_device_train_batch_size")}}});
+}
+
+/// The KL's estimator has no effect. The dropout of the adapters is not stated.
+Settings gdpo(const Original& o) {
+  Settings s = merged({trainer(o),
+                       adapter(o),
+                       reference(o),
+                       advantage(o, "mean"),
+                       block_sampler(o),
+                       clipped_ratio(o, "k2"),
+                       {{"algorithm.masking.points", o.integer("quadrature_points")},
+                        {"algorithm.masking.masks", o.integer("masks_per_point")},
+                        {"algorithm.loss.ratio", o.flag("divide_by_length") ? "token"s : "sequence"s}}});
+  for (const char* key : {"adapter.dropout", "train.warmup_steps"}) s.erase(key);
+  return s;
 }
 
 /// The sizes of the masks are spread over a device's batch. `reduce_var` is never read: always coupled.
@@ -373,6 +390,71 @@ Settings rldf(const Original& o) {
   return s;
 }
 
+/// With one reward for all steps their advantages are equal, so that the largest ones are drawn.
+Settings mdpo(const Original& o) {
+  demand(o.text("lr_scheduler_type") == "constant" && !o.flag("lora"), "another trainer");
+  const std::int64_t group = o.integer("num_generations");
+  const std::int64_t responses =
+      o.integer("per_device_train_batch_size") * o.integer("gradient_accumulation_steps") * o.devices();
+  return merged({reference(o),
+                 clipped_ratio(o, "k2"),
+                 {{"algorithm.masking.sample_train_steps", o.integer("sample_train_steps")},
+                  {"algorithm.masking.steps", "uniform"s},
+                  {"algorithm.loss.norm", "targets"s},
+                  {"algorithm.loss.kl_norm", "targets"s},
+                  {"algorithm.loss.weighting", "rows"s},
+                  {"algorithm.loss.confidence_weights", o.flag("confidence")},
+                  {"advantage.baseline", "mean"s},
+                  {"advantage.std", "sample"s},
+                  {"advantage.std_floor", 0.0},
+                  {"advantage.std_epsilon", 1e-4},
+                  {"filter.require_variance", false},
+                  {"filter.max_groups", std::int64_t{0}},
+                  {"filter.fill", "none"s},
+                  {"train.prompts_per_step", responses / group},
+                  {"train.group_size", group},
+                  {"train.inner_iterations", o.integer("num_iterations")},
+                  {"train.learning_rate", o.number("learning_rate")},
+                  {"train.schedule", "constant"s},
+                  {"rollout.length", o.integer("max_completion_length")},
+                  {"rollout.block", o.integer("block_length")},
+                  {"rollout.schedule", "static"s},
+                  {"rollout.steps", o.integer("diffusion_steps")},
+                  {"rollout.remasking", "low_confidence"s},
+                  {"rollout.temperature", o.number("temperature")}}});
+}
+
+/// What the paper states, and over it what the released code has.
+Settings bgpo(const Original& o) {
+  const std::int64_t masks = o.integer("mc_num"), group = o.integer("group_size");
+  Settings s = {{"algorithm.masking.num_t", masks},
+                {"algorithm.masking.num_masks", std::int64_t{1}},
+                {"advantage.baseline", "mean"s},
+                {"advantage.std", "sample"s},
+                {"advantage.std_floor", 0.0},
+                {"advantage.std_epsilon", o.has("advantage_epsilon") ? o.number("advantage_epsilon") : 0.0},
+                {"filter.require_variance", false},
+                {"filter.max_groups", std::int64_t{0}},
+                {"filter.fill", "none"s},
+                {"train.prompts_per_step", o.integer("batch_size")},
+                {"train.group_size", group},
+                {"train.inner_iterations", std::int64_t{1}},
+                {"train.learning_rate", o.number("learning_rate")},
+                {"rollout.length", o.integer("max_response_length")},
+                {"rollout.block", o.integer("block_length")},
+                {"rollout.schedule", "static"s},
+                {"rollout.steps", o.integer("steps")}};
+  if (o.has("mini_batch_size")) s["train.views_per_update"] = o.integer("mini_batch_size") * group * masks;
+  if (!o.has("clip_ratio")) return s;
+  s["algorithm.masking.spacing"] = o.flag("evenly_spaced_sizes") ? "even"s : "independent"s;
+  s["algorithm.loss.divide_by_length"] = o.flag("divide_by_length");
+  s["algorithm.loss.clip"] = o.number("clip_ratio");
+  s["algorithm.loss.dual_clip"] = o.number("clip_ratio_c");
+  s["train.weight_decay"] = o.number("weight_decay");
+  s["rollout.temperature"] = o.number("temperature");
+  return s;
+}
+
 }  // namespace
 
 Original::Original(const std::filesystem::path& fixture) {
@@ -423,8 +505,9 @@ std::vector<std::string> Original::unread() const {
 
 Settings derived_settings(const std::string& algorithm, const Original& original) {
   static const std::map<std::string, std::function<Settings(const Original&)>> rules = {
-      {"d1", d1},     {"wd1", wd1},         {"spg", spg}, {"espo", espo},  {"coupled_grpo", coupled_grpo},
-      {"rldf", rldf}, {"tracerl", tracerl}, {"d2", d2},   {"agrpo", agrpo}};
+      {"d1", d1},     {"wd1", wd1},         {"spg", spg}, {"espo", espo},   {"coupled_grpo", coupled_grpo},
+      {"rldf", rldf}, {"tracerl", tracerl}, {"d2", d2},   {"agrpo", agrpo}, {"gdpo", gdpo},
+      {"mdpo", mdpo}, {"bgpo", bgpo}};
   const auto rule = rules.find(algorithm);
   if (rule == rules.end()) throw std::runtime_error("no rule for algorithm " + algorithm);
   return rule->second(original);

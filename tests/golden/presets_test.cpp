@@ -26,7 +26,8 @@ struct Checked {
 
 std::vector<Checked> all_presets() {
   std::vector<Checked> all;
-  for (const char* plugin : {"rldf", "d1", "espo", "tracerl", "coupled_grpo", "wd1", "spg", "d2", "agrpo"}) {
+  for (const char* plugin :
+       {"rldf", "d1", "espo", "tracerl", "coupled_grpo", "wd1", "spg", "d2", "agrpo", "gdpo", "mdpo", "bgpo"}) {
     for (const Bundle& bundle : test::load_plugin(plugin).bundles()) {
       for (const BundlePreset& file : bundle.presets) {
         const Preset preset = read_preset(bundle, file);
@@ -92,7 +93,7 @@ TEST(Presets, ANoteOnALearningRateSpeaksOfAdapters) {
     ++notes;
     EXPECT_THAT(std::get<std::string>(note->second), HasSubstr("adapters")) << preset.algorithm << "/" << preset.name;
   }
-  EXPECT_EQ(notes, 6 + 7 + 5 + 8 + 4 + 2) << "d1, ESPO, wd1, SPG, d2, AGRPO";
+  EXPECT_EQ(notes, 6 + 7 + 5 + 8 + 4 + 2 + 2) << "d1, ESPO, wd1, SPG, d2, AGRPO, GDPO";
 }
 
 // The rules themselves, on numbers that were counted by hand.
@@ -105,6 +106,7 @@ TEST(Presets, BatchesAreCountedOverDevices) {
   EXPECT_EQ(derived("d2", "gsm8k", "train.prompts_per_step"), 16);
   EXPECT_EQ(derived("d2", "math", "train.prompts_per_step"), 16);
   EXPECT_EQ(derived("agrpo", "gsm8k", "train.prompts_per_step"), 16);
+  EXPECT_EQ(derived("mdpo", "demo", "train.prompts_per_step"), 64);
   EXPECT_EQ(derived("wd1", "gsm8k", "train.prompts_per_step"), 8);
   EXPECT_EQ(derived("spg", "sudoku", "train.prompts_per_step"), 16);
   EXPECT_EQ(derived("spg", "sudoku", "algorithm.loss.micro_batch"), 3);

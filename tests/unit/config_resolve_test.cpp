@@ -170,6 +170,72 @@ TEST_F(Config, EvaluationThatMayNoLongerBeGreedyIsAWarning) {
   EXPECT_EQ(warnings("[evaluation.rollout]\ntemperature = 1\n", {"rollout.name=tall_blocks"}), 0);
 }
 
+// A loss that averages parts of 6 responses where groups have 8 would count the last two three times.
+TEST_F(Config, PartsOfALossDivideTheGroup) {
+  test::add(registry_, ComponentKind::kLossEstimator, "parts",
+            {{"micro_batch", 0, "responses that are averaged together", at_least(0)},
+             {"norm", "token", "what divides the sum", one_of({"sample", "token"})}});
+  registry_.add_bundle({.name = "parted",
+                        .doc = "",
+                        .paper = "",
+                        .masking = "steps",
+                        .loss = "parts",
+                        .presets = {test::preset("paper", "algorithm.loss.micro_batch = 6\n")},
+                        .plugin = "steps"});
+  const auto part = [&](const std::vector<std::string>& sets, const std::string& content = "") {
+    std::vector<std::string> all = {"algorithm.name=parted"};
+    all.insert(all.end(), sets.begin(), sets.end());
+    return resolve_text(content, all);
+  };
+  const auto size = [](const RunConfig& config) {
+    return config.section("algorithm.loss").get<std::int64_t>("micro_batch");
+  };
+  const RunConfig made = part({});
+  EXPECT_EQ(size(made), 4);
+  EXPECT_THAT(made.notes(),
+              ElementsAre("algorithm.loss.micro_batch = 4: the largest divisor of train.group_size = 8 up to 6, the "
+                          "value of preset paper of parted"));
+  EXPECT_EQ(size(part({"train.group_size=4"})), 4);
+  EXPECT_EQ(size(part({"train.group_size=7"})), 1);
+  EXPECT_EQ(size(part({}, "[train]\ngroup_size = 12\n")), 6);
+  EXPECT_THAT(part({"train.group_size=12"}).notes(), testing::IsEmpty());
+  EXPECT_EQ(size(part({"algorithm.loss.norm=sample"})), 6) << "it has no parts then";
+  EXPECT_EQ(size(part({"algorithm.loss.micro_batch=2"})), 2);
+  EXPECT_THAT(mistakes("[algorithm.loss]\nmicro_batch = 6\n", {"algorithm.name=parted"}),
+              testing::AllOf(HasSubstr("`algorithm.loss.micro_batch` = 6 does not divide train.group_size = 8"),
+                             HasSubstr("--> run.toml:3:15"), HasSubstr("values that fit: 1, 2, 4, 8, or 0")));
+  // A run of an earlier version is repeated and evaluated as it was.
+  EXPECT_EQ(size(resolve(write("config.toml",
+                               "paths_from = \"x\"\nextends = [\"base.toml\"]\n[algorithm.loss]\n"
+                               "micro_batch = 6\n"),
+                         {"algorithm.name=parted"})),
+            6);
+  EXPECT_EQ(size(resolve(run_over_base("[algorithm.loss]\nmicro_batch = 6\n"), {"algorithm.name=parted"},
+                         ConfigPurpose::kEval)),
+            6);
+}
+
+TEST_F(Config, PlansOfInnerIterationsThatAreNeverMadeAreNamed) {
+  test::add(registry_, ComponentKind::kMaskingStrategy, "rounds", {{"iterations", 5, "of a rollout", at_least(1)}});
+  const std::string rounds = "[algorithm.masking]\nname = \"rounds\"\n";
+  EXPECT_THAT(resolve_text(rounds, {"train.inner_iterations=2"}).notes(),
+              testing::Contains(HasSubstr("algorithm.masking.iterations = 5, and train.inner_iterations = 2: ")));
+  EXPECT_THAT(resolve_text(rounds, {"train.inner_iterations=5"}).notes(),
+              testing::Not(testing::Contains(HasSubstr("iterations"))));
+}
+
+TEST_F(Config, OptionalSettingsAreForTheComponentsThatHaveThem) {
+  const std::string content = "[optional]\nalgorithm.masking.p_prompt = 0.5\nalgorithm.masking.tau = 2.0\n";
+  EXPECT_EQ(resolve_text(content).section("algorithm.masking").get<double>("tau"), 2.0);
+  EXPECT_THAT(resolve_text(content).notes(), testing::Not(testing::Contains(HasSubstr("p_prompt"))));
+  const RunConfig other = resolve_text(content, {"algorithm.name=everything"});
+  EXPECT_EQ(other.section("algorithm.masking").get<double>("p_prompt"), 0.5);
+  EXPECT_EQ(resolve_text(content + "[algorithm.masking]\ntau = 3.0\n").section("algorithm.masking").get<double>("tau"),
+            3.0)
+      << "its section wins";
+  EXPECT_THAT(mistakes("[optional]\ntrain.stpes = 1\n"), HasSubstr("unknown key `stpes` in [train]"));
+}
+
 TEST_F(Config, NamingTheSameComponentAgainChangesNothing) {
   const std::string content = "[rollout]\nlength = 8\n[evaluation.rollout]\ntemperature = 0\n";
   const RunConfig again = resolve_text(content, {"rollout.name=blocks", "evaluation.rollout.name=blocks"});

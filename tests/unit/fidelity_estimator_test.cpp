@@ -198,7 +198,7 @@ struct GradientMomentsTest : ::testing::Test {
   static constexpr std::int64_t kParameters = 50;
   static constexpr double kDeviation = 0.3;
 
-  Fidelity of_draws(std::int64_t count, std::uint64_t seed) const {
+  Fidelity of_draws(std::int64_t count, std::uint64_t seed, const at::Tensor& added = {}) const {
     const RandomStream random(seed, "noise");
     GradientMoments moments(target, 20);
     for (std::int64_t n = 0; n < count; ++n) {
@@ -207,6 +207,7 @@ struct GradientMomentsTest : ::testing::Test {
         const double radius = std::sqrt(-2 * std::log(1 - random.uniform({n, 0, i, 0})));
         draw.data_ptr<double>()[i] = kDeviation * radius * std::cos(2 * M_PI * random.uniform({n, 0, i, 1}));
       }
+      if (added.defined()) draw += added;
       moments.add(target / 2 + draw);
     }
     return moments.fidelity();
@@ -228,6 +229,18 @@ TEST_F(GradientMomentsTest, MeasuresWhatIsKnown) {
   expect(found.variance, kParameters * kDeviation * kDeviation / (norm * norm), "variance");
   expect(found.signal, norm * norm / 4 / (kParameters * kDeviation * kDeviation), "signal");
   EXPECT_NEAR(found.cosine.value, 1, 1e-3);
+}
+
+// A constant part across the target is a mistake, not signal.
+TEST_F(GradientMomentsTest, SignalIsWhatPointsAlongTheTarget) {
+  auto across = at::zeros({kParameters}, at::kDouble);
+  across[0] = 3 * target[1];
+  across[1] = -3 * target[0];
+  const Fidelity without = of_draws(400, 5), with = of_draws(400, 5, across);
+  EXPECT_GT(with.norm_ratio.value, without.norm_ratio.value);
+  EXPECT_LT(with.cosine.value, without.cosine.value);
+  EXPECT_NEAR(with.signal.value, without.signal.value, 1e-9);
+  EXPECT_NEAR(with.variance.value, without.variance.value, 1e-9);
 }
 
 // What is wrong by, and what is said to be wrong by, over 40 repetitions of 100 and of 1,600 draws.

@@ -178,11 +178,16 @@ TEST(TracerlLoss, GradientsAgreeWithFiniteDifferencesForEveryOption) {
   for (const char* norm : {"targets", "length"}) {
     for (const char* kl_norm : {"sum", "targets", "length"}) {
       for (const char* weighting : {"rows", "response"}) {
-        const auto estimator =
-            loss({{"norm", text(norm)}, {"kl_norm", text(kl_norm)}, {"weighting", text(weighting)}, {"beta", 0.3}});
-        EXPECT_THAT(test::gradient(*estimator, input),
-                    Pointwise(DoubleNear(1e-7), test::finite_difference_gradient(*estimator, input)))
-            << norm << ", " << kl_norm << ", " << weighting;
+        for (const bool confidence : {false, true}) {
+          const auto estimator = loss({{"norm", text(norm)},
+                                       {"kl_norm", text(kl_norm)},
+                                       {"weighting", text(weighting)},
+                                       {"confidence_weights", confidence},
+                                       {"beta", 0.3}});
+          EXPECT_THAT(test::gradient(*estimator, input),
+                      Pointwise(DoubleNear(1e-7), test::finite_difference_gradient(*estimator, input)))
+              << norm << ", " << kl_norm << ", " << weighting << ", " << confidence;
+        }
       }
     }
   }

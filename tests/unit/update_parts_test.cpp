@@ -120,6 +120,8 @@ TEST_F(UpdateParts, AddUpToTheFullUpdateForEveryLossAndNorm) {
   for (const std::int64_t micro_batch : {0, 2, 3}) settings.push_back({"wd1", {{"micro_batch", micro_batch}}});
   settings.push_back({"agrpo", {{"beta", 0.1}}});
   settings.push_back({"bgpo", {}});
+  settings.push_back({"bgpo", {{"divide_by_length", true}, {"clip", 0.2}, {"dual_clip", 3.0}}});
+  settings.push_back({"tracerl", {{"confidence_weights", true}}});
   for (const std::string ratio : {"sequence", "token"}) settings.push_back({"gdpo", {{"ratio", ratio}}});
   for (const Setting& setting : settings) {
     std::string text = setting.loss;
