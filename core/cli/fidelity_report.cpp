@@ -170,7 +170,7 @@ std::string fidelity_page(const std::vector<ExactLine>& lines, const std::string
     body += html_section("Decoder: " + decoder, charts_of(of_decoder), "charts");
   }
   const std::string note = table_note(lines);
-  body += html_section("Table", to_html(shown_table(lines)) + (note.empty() ? "" : "<p>" + note + "</p>"), "card");
+  body += html_section("Table", to_html(shown_table(lines)) + (note.empty() ? "" : "<p>" + note + "</p>"), "card wide");
   return html_page("Fidelity of the policy gradient", subtitle, body);
 }
 
@@ -218,7 +218,7 @@ std::string fidelity_page(const std::vector<ReferenceLine>& lines, const std::st
         });
   }
   const std::string body =
-      html_section("Views", charts, "charts") + html_section("Table", to_html(shown_table(lines)), "card");
+      html_section("Views", charts, "charts") + html_section("Table", to_html(shown_table(lines)), "card wide");
   return html_page("Fidelity of the policy gradient", subtitle, body);
 }
 

@@ -159,7 +159,7 @@ for (const place of document.querySelectorAll('.inspector')) {
       };
       tile.addEventListener('pointerenter', tell);
       tile.addEventListener('click', tell);
-      box.append(tile);
+      box.append(tile, make('wbr'));
       for (let line = special ? 0 : text.split('\n').length - 1; line > 0; line -= 1) box.append(make('br'));
     }
     return box;

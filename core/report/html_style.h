@@ -88,7 +88,8 @@ td.number, th.number { text-align: right; white-space: nowrap; }
 td.bar { width: 36%; }
 td.bar i { display: block; height: 0.65em; margin-top: 0.45em; background: var(--accent); border-radius: 2px; }
 .wide { overflow-x: auto; }
-.wide td { overflow-wrap: normal; }
+.wide :is(th, td) { overflow-wrap: normal; }
+.card.wide :is(th, td) { white-space: nowrap; }
 dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr)); gap: 0.8rem 1.5rem; margin: 0;
   font-size: 0.9rem; }
 dt { color: var(--soft); font-size: 0.8rem; }

@@ -97,7 +97,7 @@ std::string html_tokens(const ShownResponse& response, TokenRuns runs) {
     std::size_t end = at + 1;
     while (is_special_token(tokens[at].text) && end < tokens.size() && tokens[end].text == tokens[at].text) ++end;
     const std::size_t run = runs == TokenRuns::kOnce && end - at > kLongestRun ? end - at : 1;
-    html += tile(tokens[at], response.last_step, run, runs);
+    html += (at > 0 ? "<wbr/>" : "") + tile(tokens[at], response.last_step, run, runs);  // lines break between tiles
     at += run;
   }
   return html + "</div>";

@@ -369,6 +369,7 @@ TEST(Samples, EachTokenShowsWhenItWasCommitted) {
     "reward":0,"solved":false,"reason":"wrong"}])");
   const std::string html = html_samples(samples);
   EXPECT_THAT(html, HasSubstr("✗ failed"));
+  EXPECT_THAT(html, HasSubstr("</span><wbr/><span class=\"t ")) << "a line breaks between tokens, never within";
   EXPECT_THAT(html, HasSubstr("<span class=\"t k7\" title=\"step 4, probability 0.990\">a<sub>4</sub></span>"));
   EXPECT_THAT(html,
               HasSubstr("<span class=\"t k2 unsure\" title=\"step 2, probability 0.800\">↵<sub>2</sub></span><br/>"));
