@@ -7,6 +7,7 @@
 #include <core/eval/held_out.h>
 #include <core/io/json.h>
 #include <core/plugin/used_plugins.h>
+#include <core/report/format.h>
 #include <core/report/html_live.h>
 #include <core/report/html_replay.h>
 #include <core/report/html_report.h>
@@ -19,6 +20,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace drift {
 namespace {
@@ -43,6 +45,7 @@ Json held_out_json(const LoopResult& result) {
   if (result.after) {
     held_out["after"] = result.after->accuracy;
     held_out["standard_error"] = result.after->standard_error;
+    if (!std::isnan(result.after->validation)) held_out["validation"] = result.after->validation;
   }
   if (!held_out.empty()) held_out["items"] = (result.after ? result.after : result.before)->items;
   return held_out;
@@ -74,6 +77,23 @@ std::string summary_json(const LoadedRun& run, RunOutcome outcome, const LoopRes
   if (!result.warnings.empty()) summary["warnings"] = result.warnings;
   if (Json held_out = held_out_json(result); !held_out.empty()) summary["held_out"] = std::move(held_out);
   return json_text(summary, 1) + "\n";
+}
+
+/// "puzzles, size = 6": the task with the parameters that are not its defaults.
+std::string data_text(const RunConfig& config) {
+  std::string text = config.component("task");
+  for (const ResolvedSection& section : config.sections()) {
+    for (const ResolvedValue& value : section.values) {
+      if (section.name == "task" && value.name != "name" && value.origin.kind != Origin::Kind::kDefault)
+        text += ", " + value.name + " = " + to_toml(value.value);
+    }
+  }
+  return text;
+}
+
+std::string accuracy_line(const std::string& when, const HeldOutResult& result) {
+  return "- held-out accuracy " + when + ": " + format_percent(result.accuracy) + " % of " +
+         std::to_string(result.items) + " items (standard error " + format_percent(result.standard_error) + ")\n";
 }
 
 /// All that decides a number of the run, or how it is measured.
@@ -142,6 +162,26 @@ void RunFiles::write(RunOutcome outcome, const LoopResult& result, const std::ve
                                    first_samples(answers, result.last_step, tokenizer_, kReplayed)));
   }
   write_report(folder_.path(), AlarmLimits::from(run_.config.section("alarms")));
+}
+
+std::string RunFiles::card(const std::string& command, const LoopResult& result, const StepRecord& last) const {
+  const RunConfig& config = run_.config;
+  const auto seed = std::to_string(config.section("run").get<std::int64_t>("seed"));
+  const std::filesystem::path base = config.section("model").get<std::string>("path");
+  const bool is_pretraining = std::isnan(last.value("reward"));
+  const char* measure = is_pretraining ? "loss" : "reward";
+  const bool is_adapter = config.section("adapter").get<std::string>("kind") != "none";
+  return "# " + base.filename().string() + " after " + folder_.path().filename().string() + "\n\n" +
+         (is_adapter ? "An adapter of its base. " : "") +
+         "Trained by Drift " DRIFT_VERSION " from another model: see " +
+         "that one's own card and licence.\n\n- base: `" + base.string() + "`\n- run: `" + folder_.path().string() +
+         "`, seed " + seed + "\n- data: `" + data_text(config) +
+         "`\n- algorithm: " + (is_pretraining ? "pretraining" : method_name(run_.plugins->registry, config)) +
+         "\n- steps: " + std::to_string(result.last_step) + "\n- " + measure +
+         " of the last step: " + format_adaptive(last.value(measure)) + "\n" +
+         (result.before ? accuracy_line("before", *result.before) : "") +
+         (result.after ? accuracy_line("at the last evaluation", *result.after) : "") + "\n```\n" + command +
+         "\n```\n\n`config.toml` in the run's folder has every setting.\n";
 }
 
 void RunFiles::follow(const StepRecord& step, const LoopResult& result, const std::vector<AnsweredItem>& answers) {

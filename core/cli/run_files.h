@@ -33,6 +33,10 @@ class RunFiles {
   void write(RunOutcome outcome, const LoopResult& result, const std::vector<AnsweredItem>& answers,
              const std::string& error = {}) const;
 
+  /// A checkpoint's README.md: the base, what was trained on what, by which command, and what it came to.
+  /// @param last  the last finished step
+  std::string card(const std::string& command, const LoopResult& result, const StepRecord& last) const;
+
   /// After each step of a run that goes on: the same where the step was evaluated, and now and then, so seldom that it
   /// takes no more than a hundredth of the time.
   void follow(const StepRecord& step, const LoopResult& result, const std::vector<AnsweredItem>& answers);

@@ -45,6 +45,15 @@ std::string resume_command(ConfigPurpose purpose, const fs::path& folder) {
                         (folder / "config.toml").string(), "--out", folder.string(), "--resume"});
 }
 
+/// As it was typed.
+std::string command_of(const TrainingOptions& options, ConfigPurpose purpose) {
+  std::vector<std::string> words = {"drift", purpose == ConfigPurpose::kTrain ? "train" : "pretrain",
+                                    options.config.file.string()};
+  if (!options.out.empty()) words.insert(words.end(), {"--out", options.out.string()});
+  if (options.resume) words.emplace_back("--resume");
+  return shell_command(std::move(words), options.config.overrides);
+}
+
 LoopSettings loop_settings(const RunConfig& config, ConfigPurpose purpose, const fs::path& model_folder,
                            Identity& identity) {
   const auto& section = config.section(purpose == ConfigPurpose::kTrain ? "train" : "pretrain");
@@ -157,7 +166,7 @@ TrainingLoop::Evaluate make_evaluate(std::optional<Evaluator>& evaluator, const 
   held_out.answers.samples = evaluation.get<std::int64_t>("samples");
   held_out.answers.seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
   held_out.judge = &evaluator->judge;
-  held_out.items = evaluation.get<std::int64_t>("items");
+  held_out.split = HeldOutSplit::of(evaluation, evaluator->task->held_out_size());
   held_out.batch_size = evaluation.get<std::int64_t>("batch_size");
   held_out.progress = [&](std::int64_t done, std::int64_t total) { display.activity("evaluation", done, total); };
   return [held_out, &answers = evaluator->answers] {
@@ -226,12 +235,32 @@ void add_training(OptionList& list, TrainingOptions& options, const std::vector<
   list.add_switch("overwrite", "replace the run that the folder holds", options.overwrite);
 }
 
+namespace {
+
+/// The run's name; behind it the algorithm, where the command line chose another than the file's and no name.
+std::string folder_name(const ConfigOptions& options, const RunConfig& config) {
+  const auto name = config.section("run").get<std::string>("name");
+  const ResolvedValue* const algorithm = config.find("algorithm.name");
+  const auto is_set = [&](const char* key) {
+    return std::ranges::count(options.overrides, key, &ConfigOverride::key) > 0;
+  };
+  if (algorithm == nullptr || !is_set("algorithm.name") || is_set("run.name")) return name;
+  std::string of_file;
+  for (const ConfigLayer& layer : load_document(options.file, {}).layers) {
+    if (const auto leaf = layer.leaves.find("algorithm.name"); leaf != layer.leaves.end())
+      of_file = leaf->second.text();
+  }
+  return of_file == to_toml(algorithm->value) ? name : name + "-" + config.component("algorithm");
+}
+
+}  // namespace
+
 fs::path run_path(const TrainingOptions& options, const RunConfig& config) {
   if (!options.out.empty()) return options.out;
   const fs::path folder = options.config.file.parent_path();
   // A run's own file continues that run.
   if (options.resume && options.config.file.filename() == "config.toml" && RunFolder::has_begun(folder)) return folder;
-  const std::string name = ("runs" / fs::path(config.section("run").get<std::string>("name"))).string();
+  const std::string name = ("runs" / fs::path(folder_name(options.config, config))).string();
   fs::path last = name;
   for (int number = 2;; ++number) {
     const fs::path next = name + "-" + std::to_string(number);
@@ -336,6 +365,8 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   const std::vector<AnsweredItem> none;
   const std::vector<AnsweredItem>& answers = evaluator ? evaluator->answers : none;
   const LoopResult* so_far = nullptr;
+  StepRecord last;
+  settings.card = [&] { return files->card(command_of(options, purpose), *so_far, last); };
   AlarmWatch alarms(AlarmLimits::from(config.section("alarms")));
   if (resumed && first) {
     for (const StepRecord& step : read_metrics(folder->path() / "metrics.jsonl")) {
@@ -348,6 +379,7 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   TrainingLoop loop(settings, *training, *model, first ? &*folder : nullptr,
                     make_evaluate(evaluator, config, *model, prompts, display), [&](const StepRecord& step) {
                       display.step(step);
+                      last = step;
                       if (first) warn_of(alarms.look(step));
                       if (files) files->follow(step, *so_far, answers);
                       if (tracker) tracker->step(step, sample_texts(step.held_out ? answers : none, tracking.samples));

@@ -258,6 +258,13 @@ void merge_adapter(const fs::path& checkpoint, const fs::path& adapter, const fs
     return at::addmm(weight.to(type), found->second.b.to(type), found->second.a.to(type), /*beta=*/1, /*alpha=*/scale)
         .to(weight.scalar_type());
   });
+  std::error_code ignored;
+  const fs::path card = adapter / kCardFile;
+  write_file_atomically(folder / kCardFile, "# " + checkpoint.filename().string() +
+                                                " with an adapter\n\nThe weights of `" + checkpoint.string() +
+                                                "` with the adapter `" + adapter.string() +
+                                                "` merged into them by `drift model merge`.\n" +
+                                                (fs::exists(card, ignored) ? "\n" + read_whole_file(card) : ""));
 }
 
 }  // namespace drift

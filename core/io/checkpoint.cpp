@@ -138,7 +138,8 @@ bool is_carried(const fs::path& path) {
   const std::string name = path.filename().string();
   const bool weights = std::any_of(kWeightEndings.begin(), kWeightEndings.end(),
                                    [&](std::string_view ending) { return name.ends_with(ending); });
-  return !weights && name != kConfig && !name.starts_with(kTrainingState) && !name.starts_with(".");
+  return !weights && name != kConfig && name != kCardFile && !name.starts_with(kTrainingState) &&
+         !name.starts_with(".");
 }
 
 void carry_file(const fs::path& from, const fs::path& to) {

@@ -19,6 +19,9 @@ namespace drift {
 
 class CheckpointWeights;
 
+/// What a folder says of its own model, and of no other: it is not carried along.
+inline constexpr const char* kCardFile = "README.md";
+
 /// The text of the folder's config.json.
 /// @throws Error if the folder or the file is missing, or the file is not a JSON object.
 std::string read_config_json(const std::filesystem::path& folder);
@@ -82,10 +85,10 @@ inline constexpr std::int64_t kMaxWeightFileBytes = 5'000'000'000;
 /// same headers and index; unchanged weights of unchanged type give the same bytes. Else they are written as
 /// model.safetensors, or as shards if that would be larger than `max_file_bytes`.
 ///
-/// Its other files (tokenizer, code, licence, …) are copied: all but weights in other formats, hidden files, training
-/// state and folders. config.json is `config_json` unchanged; only if the weights do not have the source's types does
-/// its "torch_dtype" or "dtype" follow them. Parameters on the meta device have the values that `fill` gives; or those
-/// that `complete` brings to each file of weights, where several processes have them.
+/// Its other files (tokenizer, code, licence, …) are copied: all but kCardFile, weights in other formats, hidden files,
+/// training state and folders. config.json is `config_json` unchanged; only if the weights do not have the source's
+/// types does its "torch_dtype" or "dtype" follow them. Parameters on the meta device have the values that `fill`
+/// gives; or those that `complete` brings to each file of weights, where several processes have them.
 void write_checkpoint_files(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters,
                             const std::string& config_json, const std::filesystem::path& source = {},
                             std::int64_t max_file_bytes = kMaxWeightFileBytes, const FillElements& fill = {},

@@ -166,6 +166,7 @@ fs::path RunFolder::save_checkpoint(const RunCheckpoint& checkpoint, std::int64_
     write_checkpoint_files(folder.path(), checkpoint.parameters, checkpoint.config_json, checkpoint.source,
                            kMaxWeightFileBytes, {}, checkpoint.complete);
   }
+  if (!checkpoint.card.empty()) write_file_atomically(folder.path() / kCardFile, checkpoint.card);
   write_training_state(folder.path(), checkpoint.state);
   lock_.require_held();
   folder.publish();

@@ -22,6 +22,7 @@ struct RunCheckpoint {
   CompleteFile complete = {};           ///< as TrainingState::complete; empty: this process has all weights
   std::string config_json;
   std::filesystem::path source;  ///< folder whose other files (tokenizer, …) are carried along; may be empty
+  std::string card = {};         ///< README.md; empty: none
   std::optional<AdapterDescription> adapter = {};  ///< then `parameters` are the adapter's, and nothing else is written
 };
 

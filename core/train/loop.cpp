@@ -259,6 +259,7 @@ void TrainingLoop::save(std::int64_t step) {
   checkpoint.adapter = settings_.adapter;
   checkpoint.config_json = settings_.model_config_json;
   checkpoint.source = settings_.model_folder;
+  if (settings_.card) checkpoint.card = settings_.card();
   checkpoint.state.step = step;
   checkpoint.state.seed = settings_.seed;
   checkpoint.state.settings = settings_.settings;

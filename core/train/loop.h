@@ -29,7 +29,8 @@ struct LoopSettings {
   std::map<std::string, std::string> settings;  ///< TrainingState::settings
   std::optional<AdapterDescription> adapter;    ///< a checkpoint holds this alone, not the frozen weights
   std::string model_config_json;
-  std::filesystem::path model_folder;  ///< whose tokenizer and other files a checkpoint carries along
+  std::filesystem::path model_folder;      ///< whose tokenizer and other files a checkpoint carries along
+  std::function<std::string()> card = {};  ///< gives a checkpoint's README.md
 };
 
 /// The result of a run.

@@ -74,6 +74,12 @@ TEST_F(Training, LeavesMetricsCheckpointsAndAReport) {
   }
   EXPECT_THAT(plugins, testing::UnorderedElementsAre("rldf", "llada", "block", "sudoku", "sudoku_task"));
   EXPECT_THAT(test::read_file(run / "log.txt"), HasSubstr("checkpoint a/checkpoints/step-000004"));
+  const std::string card = test::read_file(run / "checkpoints/last/README.md");
+  for (const std::string& line :
+       {"- base: `" + test::base_checkpoint().string() + "`\n", std::string("- run: `a`, seed 5\n"),
+        std::string("- data: `sudoku`\n"), std::string("- algorithm: rldf\n- steps: 4\n- reward of the last step: "),
+        std::string("- held-out accuracy at the last evaluation: "), std::string("\ndrift train run.toml --out a\n")})
+    EXPECT_THAT(card, HasSubstr(line));
   EXPECT_THAT(test::read_file(run / "report.html"), HasSubstr("</html>"));
   EXPECT_THAT(test::read_file(run / "report.html"), HasSubstr("<a href=\"replay_after.html\">"));
   EXPECT_THAT(test::read_file(run / "replay_after.html"), HasSubstr("data-step=\"0\""));
@@ -137,6 +143,10 @@ TEST_F(Training, WithoutOutTheRunsNameNamesItsFolderAndANumberFollows) {
   EXPECT_EQ(test::metrics_of(runs_.run("runs/tiny-2")).back().at("step"), 2) << "the last one continues";
   ASSERT_EQ(runs_.drift("train runs/tiny/config.toml --steps 3 --resume").status, 0);
   EXPECT_EQ(test::metrics_of(runs_.run("runs/tiny")).back().at("step"), 3) << "a run's own file continues that run";
+  ASSERT_EQ(runs_.drift("train run.toml --steps 1 --algorithm tracerl").status, 0);
+  EXPECT_TRUE(fs::exists(runs_.run("runs/tiny-tracerl") / "summary.json")) << "the algorithm is not the file's";
+  ASSERT_EQ(runs_.drift("train run.toml --steps 1 --algorithm rldf").status, 0);
+  EXPECT_TRUE(fs::exists(runs_.run("runs/tiny-3") / "summary.json")) << "this one is";
 }
 
 TEST_F(Training, RunsThatAreStartedTogetherTakeANameEach) {

@@ -137,7 +137,9 @@ TEST_P(AdaptedModel, MergedGivesTheSameLogits) {
   const auto saved = folder.path() / "adapter", merged = folder.path() / "merged";
   std::filesystem::create_directory(saved);
   write_adapter_files(saved, description_, adapter_parameters(*model_));
+  test::write_file(saved / "README.md", "of the adapter");
   merge_adapter(checkpoint(), saved, merged);
+  EXPECT_THAT(test::read_file(merged / "README.md"), testing::EndsWith("by `drift model merge`.\n\nof the adapter"));
   const auto whole = test::open_checkpoint(GetParam(), merged);
   EXPECT_TRUE(at::allclose(hidden(*whole), hidden(*model_), 1e-4, 1e-5));
   EXPECT_FALSE(at::allclose(hidden(*whole), hidden(*test::open_checkpoint(GetParam(), checkpoint())), 1e-2, 1e-2));

@@ -244,6 +244,7 @@ TEST_F(Checkpoint, TheOtherFilesOfTheSourceAreCarriedAlong) {
   write_file(source / "notes.md", std::string("a\0b", 3));
   write_file(source / "pytorch_model.bin", "weights");
   write_file(source / ".hidden", "no");
+  write_file(source / "README.md", "of the source alone");
   write_file(source / "training_state.json", "{}");
   write_file(source / "folder" / "file", "no");
   fs::create_symlink("tokenizer.json", source / "link.json");
