@@ -61,13 +61,14 @@ std::vector<AnsweredItem> write_answers(const AnswerSettings& settings, std::int
   const PhaseTimer timer;
   const at::NoGradGuard no_gradient;
   std::vector<TaskItem> items;
-  for (std::int64_t number = first; number < first + count; ++number)
+  const std::int64_t before = settings.first_item * settings.samples;
+  for (std::int64_t number = before + first; number < before + first + count; ++number)
     items.push_back(std::move(held_out_items(*settings.task, number / settings.samples, 1).front()));
   RolloutInput input;
   const ModelPolicy policy(*settings.model);
   input.policy = &policy;
   input.random = RandomStream(settings.seed, "held out");
-  input.first_response = first;
+  input.first_response = before + first;
   input.cancelled = settings.cancelled;
   Trajectories trajectories;
   const Rollout& rollout = **settings.rollout;

@@ -43,6 +43,7 @@ struct AnswerSettings {
   const Loaded<Task>* task = nullptr;
   const Loaded<Rollout>* rollout = nullptr;
   std::int64_t samples = 1;
+  std::int64_t first_item = 0;  ///< that response 0 answers
   std::uint64_t seed = 0;
   bool keep_trajectories = false;  ///< costs as many forwards again
   const std::atomic<bool>* cancelled = nullptr;

@@ -7,6 +7,7 @@
 #include <core/io/checkpoint.h>
 #include <core/io/checksum.h>
 #include <core/report/progress.h>
+#include <core/rollout/held_out_split.h>
 
 #include <algorithm>
 #include <iterator>
@@ -128,8 +129,9 @@ void Evaluation::check(Work& work, Identity& identity) {
   const std::int64_t available = parts.task->held_out_size();
   if (available == 0) throw Error("the task `" + parts.task.name() + "` has no held-out items");
   const auto& evaluation = config.section("evaluation");
-  const auto items = evaluation.get<std::int64_t>("items"), samples = evaluation.get<std::int64_t>("samples");
-  const auto asked = held_out_items(parts.task, 0, items == 0 ? available : std::min(items, available));
+  const auto samples = evaluation.get<std::int64_t>("samples");
+  const HeldOutSplit split = HeldOutSplit::of(evaluation, available);
+  const auto asked = held_out_items(parts.task, split.validation, split.items);
   work.wanted = static_cast<std::int64_t>(asked.size()) * samples;
   work.plan.cell.length = parts.rollout->response_length();
   parts.prompts.encode(asked, 1, work.plan.cell.length);  // what does not fit into the context is said now
@@ -223,6 +225,7 @@ void Evaluation::answer(Work& work, const Model* model, const std::string& title
   settings.task = &parts.task;
   settings.rollout = &parts.rollout;
   settings.samples = config.section("evaluation").get<std::int64_t>("samples");
+  settings.first_item = config.section("evaluation").get<std::int64_t>("validation_items");
   settings.seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
   settings.keep_trajectories = work.file && config.section("evaluation").get<bool>("trajectories");
   const auto batch = config.section("evaluation").get<std::int64_t>("batch_size");

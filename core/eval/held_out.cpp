@@ -3,6 +3,7 @@
 #include <core/base/phase_timer.h>
 #include <core/io/json.h>
 #include <core/rollout/response_text.h>
+#include <core/statistics/estimate.h>
 
 #include <nlohmann/json.hpp>
 
@@ -13,20 +14,25 @@ namespace drift {
 
 HeldOutResult evaluate_held_out(const HeldOutSettings& settings, std::vector<AnsweredItem>& answers) {
   const PhaseTimer timer;
-  const std::int64_t available = (*settings.answers.task)->held_out_size(), samples = settings.answers.samples;
-  const std::int64_t items = settings.items == 0 ? available : std::min(settings.items, available);
-  const std::int64_t total = items * samples;
+  const std::int64_t samples = settings.answers.samples, apart = settings.split.validation * samples;
+  const std::int64_t total = apart + settings.split.items * samples;
 
   answers.clear();
   std::int64_t solved = 0, judged = 0, forwards = 0;
+  std::vector<double> validation;  // of each response that is judged
   for (std::int64_t first = 0; first < total; first += settings.batch_size) {
     const std::int64_t count = std::min(settings.batch_size, total - first);
     std::vector<AnsweredItem> batch = write_answers(settings.answers, first, count);
     if (settings.answers.cancelled != nullptr && *settings.answers.cancelled) return {};
     judge_answers(*settings.judge, batch);
     for (AnsweredItem& answered : batch) {
-      solved += answered.judgement.solved ? 1 : 0;
-      judged += answered.judgement.status == RewardStatus::kInfrastructure ? 0 : 1;
+      const bool is_judged = answered.judgement.status != RewardStatus::kInfrastructure;
+      if (std::ssize(answers) < apart) {
+        if (is_judged) validation.push_back(answered.judgement.solved ? 1 : 0);
+      } else {
+        solved += answered.judgement.solved ? 1 : 0;
+        judged += is_judged ? 1 : 0;
+      }
       forwards += answered.forwards;
       answers.push_back(std::move(answered));
     }
@@ -40,6 +46,7 @@ HeldOutResult evaluate_held_out(const HeldOutSettings& settings, std::vector<Ans
   result.standard_error = std::sqrt(result.accuracy * (1.0 - result.accuracy) * static_cast<double>(samples) / n);
   result.forwards_per_response = static_cast<double>(forwards) / static_cast<double>(std::max<std::int64_t>(1, total));
   result.seconds = timer.seconds();
+  result.validation = estimate(validation).mean;
   return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include <core/eval/answers.h>
 #include <core/record/held_out_result.h>
+#include <core/rollout/held_out_split.h>
 #include <core/rollout/judge.h>
 #include <core/text/tokenizer.h>
 
@@ -17,7 +18,7 @@ namespace drift {
 struct HeldOutSettings {
   AnswerSettings answers;
   const Judge* judge = nullptr;
-  std::int64_t items = 0;  ///< the first so many; 0 = all
+  HeldOutSplit split = {};
   std::int64_t batch_size = 1;
   std::function<void(std::int64_t done, std::int64_t total)> progress;  ///< of responses; may be empty
 };

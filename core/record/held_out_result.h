@@ -1,5 +1,7 @@
 #pragma once
 
+#include <core/base/unknown.h>
+
 #include <cstdint>
 
 namespace drift {
@@ -11,6 +13,7 @@ struct HeldOutResult {
   std::int64_t items = 0;
   double forwards_per_response = 0;
   double seconds = 0;
+  double validation = kUnknown;  ///< accuracy on evaluation.validation_items, which `accuracy` leaves out
 };
 
 }  // namespace drift

@@ -83,7 +83,9 @@ RecordDoc step_doc() {
        {"held_out.standard_error", "share", kShare, "of the accuracy, binomial with the items as trials"},
        {"held_out.items", "items", kCount, "held-out items whose responses could be judged"},
        {"held_out.forwards_per_response", "forwards", kCount, "as forwards_per_response, in the evaluation"},
-       {"held_out.seconds", "s", kCount, "of the evaluation"}}};
+       {"held_out.seconds", "s", kCount, "of the evaluation"},
+       {"held_out.validation", "share", kShare,
+        "accuracy on the evaluation.validation_items, which held_out.accuracy leaves out; missing if there are none"}}};
 }
 
 /// Those that are not called as in metrics.jsonl.
@@ -135,7 +137,9 @@ RecordDoc summary_doc() {
            {"held_out.before_standard_error", "share", kShare, "of held_out.before"},
            {"held_out.after", "share", kShare, "accuracy at the last evaluation"},
            {"held_out.standard_error", "share", kShare, "of held_out.after"},
-           {"held_out.items", "items", kCount, "of the last evaluation"}}};
+           {"held_out.items", "items", kCount, "of the last evaluation"},
+           {"held_out.validation", "share", kShare,
+            "accuracy of the last evaluation on the evaluation.validation_items, which held_out.after leaves out"}}};
 }
 
 RecordDoc changes_doc() {
@@ -219,6 +223,7 @@ RecordDoc runs_doc() {
            {"step", "steps", kCount, "the last finished one"},
            {"steps", "steps", ">= 1", "that it shall have"},
            {"held_out_accuracy", "share", kShare, "after the last step"},
+           {"validation_accuracy", "share", kShare, "the same on the evaluation.validation_items"},
            {"training_reward", "", "", "reward of metrics.jsonl, mean over the last tenth of the steps"},
            {"training_solved", "share", kShare, "solved of metrics.jsonl, likewise"},
            {"seconds", "s", kCount, "of training, without evaluations"},
@@ -245,6 +250,9 @@ RecordDoc table_doc() {
        {"difference", "", "", "to the baseline of the compared axis, seed by seed, in the measure's unit"},
        {"difference_standard_error", "", kCount, "over the pairs of runs with the same seed"},
        {"difference_pairs", "runs", kCount, "seeds that both have"},
+       {"p_holm", "probability", kShare,
+        "of the paired t-test of the difference, two-sided, with Holm's correction over the table"},
+       {"validation_accuracy", "share", kShare, "mean over the runs of validation_accuracy in runs.csv"},
        {"training_reward", "", "", "mean over the runs of training_reward in runs.csv"},
        {"training_reward_standard_error", "", kCount, "over the seeds"},
        {"seconds_per_step", "s", kCount, "mean over the runs, as the five below"},
@@ -253,7 +261,8 @@ RecordDoc table_doc() {
        {"update_forwards_per_response", "sequences", kCount, "as in runs.csv"},
        {"update_backwards_per_response", "sequences", kCount, "as in runs.csv"},
        {"rollout_gap", "nats", kCount, "as in runs.csv"},
-       {"peak_memory_mib", "MiB", kCount, "of the largest run"}}};
+       {"peak_memory_mib", "MiB", kCount, "of the largest run"},
+       {"settings", "text", "", "in which the cell differs from its baseline, presets' values included"}}};
 }
 
 RecordDoc results_doc() {

@@ -80,11 +80,13 @@ Json json_of(const StepSeconds& seconds) {
 }
 
 Json json_of(const HeldOutResult& result) {
-  return {{"accuracy", result.accuracy},
-          {"standard_error", result.standard_error},
-          {"items", result.items},
-          {"forwards_per_response", result.forwards_per_response},
-          {"seconds", result.seconds}};
+  Json json = {{"accuracy", result.accuracy},
+               {"standard_error", result.standard_error},
+               {"items", result.items},
+               {"forwards_per_response", result.forwards_per_response},
+               {"seconds", result.seconds}};
+  if (!std::isnan(result.validation)) json["validation"] = result.validation;
+  return json;
 }
 
 StepSeconds parse_seconds(const Json& json) {
@@ -96,8 +98,9 @@ StepSeconds parse_seconds(const Json& json) {
 }
 
 HeldOutResult parse_held_out(const Json& json) {
-  return {json.at("accuracy").get<double>(), found_in(json, "standard_error"), json.value("items", std::int64_t{0}),
-          found_in(json, "forwards_per_response"), found_in(json, "seconds")};
+  return {
+      json.at("accuracy").get<double>(),       found_in(json, "standard_error"), json.value("items", std::int64_t{0}),
+      found_in(json, "forwards_per_response"), found_in(json, "seconds"),        found_in(json, "validation")};
 }
 
 void take_number(StepRecord& record, const std::string& name, const Json& value) {

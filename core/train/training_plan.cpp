@@ -1,6 +1,7 @@
 #include <core/train/training_plan.h>
 
 #include <core/base/adapters.h>
+#include <core/rollout/held_out_split.h>
 #include <core/update/policy_scores.h>
 #include <core/update/policy_update.h>
 #include <core/update/update_passes.h>
@@ -157,9 +158,9 @@ void plan_checkpoints(const RunConfig& config, const Model& shapes, TrainingPlan
 void plan_evaluations(const RunConfig& config, const Loaded<Task>& task, TrainingPlan& plan) {
   if (!config.has("evaluation.rollout")) return;
   const auto& section = config.section("evaluation");
-  const auto every = section.get<std::int64_t>("every"), items = section.get<std::int64_t>("items");
-  const std::int64_t held_out = task->held_out_size();
-  plan.held_out_items = items == 0 ? held_out : std::min(items, held_out);
+  const auto every = section.get<std::int64_t>("every");
+  const HeldOutSplit split = HeldOutSplit::of(section, task->held_out_size());
+  plan.held_out_items = split.validation + split.items;
   if (plan.held_out_items == 0) return;
   plan.evaluations = (section.get<bool>("before") ? 1 : 0) + (every == 0 ? 1 : (plan.steps + every - 1) / every);
 }

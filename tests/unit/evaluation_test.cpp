@@ -203,6 +203,12 @@ TEST_F(Evaluations, MoreItemsAddToWhatIsThere) {
   EXPECT_EQ(responses().size(), 10u);
 }
 
+TEST_F(Evaluations, LeaveOutTheItemsThatAreKeptForChoosing) {
+  EXPECT_EQ(run({"evaluation.validation_items=6"}).items, 4);
+  EXPECT_THAT(responses(), ElementsAre("6:3", "7:4", "8:1", "9:2")) << "as all would have been written";
+  EXPECT_THAT(error_of({"evaluation.validation_items=10"}), HasSubstr("leaves none of the task's 10 held-out items"));
+}
+
 TEST_F(Evaluations, SamplesOfAnItemStandTogether) {
   const CellSummary summary = run({"evaluation.samples=2", "evaluation.items=3"});
   EXPECT_EQ(summary.items, 3);

@@ -54,7 +54,7 @@ TEST(MetricDocs, NameEveryKeyOfAStep) {
   step.value_loss = step.value_explained_variance = 0;
   step.rank_idle = step.rank_idle_max = 0;
   step.seconds.emplace().value = 0;
-  step.held_out.emplace();
+  step.held_out.emplace().validation = 0;
   EXPECT_THAT(documented("metrics.jsonl"), UnorderedElementsAreArray(keys_of(to_json_line(step))));
 }
 

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <drift/error.h>
+#include <drift/params.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+namespace drift {
+
+/// Which of a task's held-out items an evaluation answers: first those for choosing among runs, then those that
+/// accuracy counts.
+struct HeldOutSplit {
+  std::int64_t validation = 0;
+  std::int64_t items = 0;
+
+  /// @param evaluation  the section
+  /// @param available   Task::held_out_size()
+  /// @throws Error if nothing is left that accuracy could count
+  static HeldOutSplit of(const Params& evaluation, std::int64_t available) {
+    const auto validation = evaluation.get<std::int64_t>("validation_items"),
+               items = evaluation.get<std::int64_t>("items");
+    if (available == 0) return {};
+    if (validation >= available)
+      throw Error("evaluation.validation_items = " + std::to_string(validation) + " leaves none of the task's " +
+                      std::to_string(available) + " held-out items for accuracy",
+                  "lower it, or give the task more held-out items");
+    const std::int64_t left = available - validation;
+    return {validation, items == 0 ? left : std::min(items, left)};
+  }
+};
+
+}  // namespace drift
