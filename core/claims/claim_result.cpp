@@ -1,5 +1,8 @@
 #include <core/claims/claim_result.h>
 
+#include <core/report/format.h>
+#include <core/statistics/significance.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -26,11 +29,22 @@ std::vector<double> margins(const ClaimResult& result, const Expectation& expect
   return margins;
 }
 
-Verdict verdict_of(const Estimate& margin) {
-  if (margin.count == 0) return Verdict::kUntestable;
-  if (margin.count == 1) return Verdict::kUndecided;  // it has no standard error
-  if (margin.mean > 2 * margin.error) return Verdict::kHolds;
-  return margin.mean < -2 * margin.error || margin.error == 0 ? Verdict::kFails : Verdict::kUndecided;
+Verdict verdict_of(const JudgedExpectation& judged) {
+  if (judged.margin.count == 0) return Verdict::kUntestable;
+  if (judged.margin.count == 1) return Verdict::kUndecided;
+  if (judged.corrected_p >= kClaimLevel) return Verdict::kUndecided;  // without any spread there is no p
+  return judged.margin.mean > 0 ? Verdict::kHolds : Verdict::kFails;
+}
+
+void measure_margins(ClaimResult& result) {
+  result.judged.clear();
+  for (const Expectation& expect : result.claim.expect) {
+    const Estimate margin = estimate(margins(result, expect));
+    result.judged.push_back({expect, Verdict::kUntestable, margin, t_test(margin).p});
+    if (margin.count == 0 && result.reason.empty()) result.reason = "nothing was measured of " + expect.text();
+    if (margin.count == 1 && result.reason.empty())
+      result.reason = "one value has no standard error: measure more batches or more seeds";
+  }
 }
 
 }  // namespace
@@ -65,15 +79,29 @@ bool ClaimResult::has(const std::string& quantity) const {
   });
 }
 
-void judge_claim(ClaimResult& result) {
-  result.judged.clear();
-  for (const Expectation& expect : result.claim.expect) {
-    const Estimate margin = estimate(margins(result, expect));
-    result.judged.push_back({expect, verdict_of(margin), margin});
-    if (margin.count == 0 && result.reason.empty()) result.reason = "nothing was measured of " + expect.text();
-    if (margin.count == 1 && result.reason.empty())
-      result.reason = "one value has no standard error: measure more batches or more seeds";
+void judge_claims(std::vector<ClaimResult>& results) {
+  std::vector<double> p;
+  for (ClaimResult& result : results) {
+    measure_margins(result);
+    for (const JudgedExpectation& judged : result.judged) p.push_back(judged.p);
   }
+  const std::vector<double> corrected = holm(p);
+  std::size_t number = 0;
+  for (ClaimResult& result : results) {
+    for (JudgedExpectation& judged : result.judged) {
+      judged.corrected_p = corrected[number++];
+      judged.verdict = verdict_of(judged);
+    }
+  }
+}
+
+std::string sentence_of_verdicts(const std::vector<ClaimResult>& results) {
+  std::ptrdiff_t tested = 0;
+  for (const ClaimResult& result : results)
+    tested += std::ranges::count_if(result.judged, [](const JudgedExpectation& one) { return !std::isnan(one.p); });
+  return print_text("holds, does not hold: p (Holm) below %g; ", kClaimLevel) +
+         "p: two-sided t-test of the margin over batches or runs; Holm: corrected over the " + std::to_string(tested) +
+         (tested == 1 ? " expectation" : " expectations") + " tested here";
 }
 
 }  // namespace drift

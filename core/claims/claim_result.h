@@ -19,9 +19,9 @@ struct MeasuredQuantity {
 };
 
 enum class Verdict {
-  kHolds,       ///< by more than two standard errors
-  kFails,       ///< the contrary, by more than two standard errors
-  kUndecided,   ///< within two standard errors, or there is no error
+  kHolds,       ///< the margin is above 0, and its corrected p below the level
+  kFails,       ///< the margin is below 0, likewise
+  kUndecided,   ///< the corrected p is not below the level, or there is one value
   kUntestable,  ///< not measured, and `reason` says why
   kShown,       ///< no expectation: numbers to look at
 };
@@ -33,8 +33,12 @@ std::string verdict_name(Verdict verdict);
 struct JudgedExpectation {
   Expectation expectation;
   Verdict verdict = Verdict::kUntestable;
-  Estimate margin;  ///< over batches or runs
+  Estimate margin;                              ///< over batches or runs
+  double p = kUnknown, corrected_p = kUnknown;  ///< Student's t, two-sided; Holm's correction over all expectations
 };
+
+/// Where the corrected p is below it, an expectation holds or fails.
+inline constexpr double kClaimLevel = 0.05;
 
 struct ClaimResult {
   Claim claim;
@@ -51,7 +55,11 @@ struct ClaimResult {
   bool has(const std::string& quantity) const;
 };
 
-/// Fill in `judged` from what was measured. Values of the same batch are compared with each other.
-void judge_claim(ClaimResult& result);
+/// Fill in `judged` from what was measured. Values of the same batch are compared with each other. The claims are those
+/// of one page: the more it tests, the smaller a p has to be.
+void judge_claims(std::vector<ClaimResult>& results);
+
+/// "p: …": how the verdicts were reached.
+std::string sentence_of_verdicts(const std::vector<ClaimResult>& results);
 
 }  // namespace drift

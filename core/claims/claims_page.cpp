@@ -83,28 +83,13 @@ std::string line_chart(const ClaimResult& result, const std::string& quantity) {
   return svg_chart(chart);
 }
 
-std::string verdicts_html(const ClaimResult& result) {
-  std::string html = "<p><b class=\"" +
-                     std::string(result.verdict() == Verdict::kHolds   ? "solved"
-                                 : result.verdict() == Verdict::kFails ? "failed"
-                                                                       : "verdict") +
-                     "\">" + escape_html(verdict_name(result.verdict())) + "</b></p>";
-  if (!result.judged.empty()) {
-    TextTable table{{"expected", "verdict", "margin"}, {false, false, true}, {}};
-    for (const JudgedExpectation& one : result.judged)
-      table.rows.push_back({one.expectation.text(), verdict_name(one.verdict), with_error(one.margin)});
-    html += to_html(table);
-  }
-  if (!result.reason.empty()) html += "<p>" + escape_html(result.reason) + "</p>";
-  return html;
-}
-
 std::string claim_html(const ClaimResult& result, const QuantityDoc& doc) {
   const Claim& claim = result.claim;
   std::string html =
       "<p>" + escape_html(claim.statement) + " <span class=\"lead\">" + escape_html(claim.source) + ".</span></p>";
   if (!claim.note.empty()) html += "<p class=\"lead\">" + escape_html(claim.note) + "</p>";
-  html += verdicts_html(result) + "<div class=\"charts\">";
+  if (!result.reason.empty()) html += "<p>" + escape_html(result.reason) + "</p>";
+  html += "<div class=\"charts\">";
   for (const std::string& quantity : claim.quantities) {
     if (!result.has(quantity)) continue;
     html += "<figure><figcaption><b>" + escape_html(spoken_name(quantity)) + "</b> <small>" +
@@ -114,7 +99,7 @@ std::string claim_html(const ClaimResult& result, const QuantityDoc& doc) {
   for (const Chart& chart : result.charts) html += svg_chart(chart);
   html += "</div>";
   if (!result.table.rows.empty()) html += "<h3>Tokens of the highest entropy</h3>" + to_html(result.table);
-  return html_section(claim.title, html, "claim", verdict_name(result.verdict()));
+  return html_section(claim.title, html, "claim wide", verdict_name(result.verdict()));
 }
 
 Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
@@ -136,7 +121,9 @@ Json claim_json(const ClaimResult& result) {
   for (const JudgedExpectation& one : result.judged) {
     json["expected"].push_back({{"text", one.expectation.text()},
                                 {"verdict", verdict_name(one.verdict)},
-                                {"margin", estimate_json(one.margin)}});
+                                {"margin", estimate_json(one.margin)},
+                                {"p", number_or_null(one.p)},
+                                {"p_holm", number_or_null(one.corrected_p)}});
   }
   json["measured"] = Json::array();
   for (const MeasuredQuantity& one : result.measured) {
@@ -163,13 +150,13 @@ constexpr const char* kClaimsStyle =
 }  // namespace
 
 TextTable claims_table(const ClaimsReport& report) {
-  TextTable table{{"claim", "verdict", "expected", "margin"}, {false, false, false, true}, {}};
+  TextTable table{{"claim", "verdict", "expected", "margin", "p (Holm)"}, {false, false, false, true, true}, {}};
   for (const ClaimResult& result : report.results) {
-    if (result.judged.empty()) table.rows.push_back({result.claim.name, verdict_name(result.verdict()), "", ""});
+    if (result.judged.empty()) table.rows.push_back({result.claim.name, verdict_name(result.verdict()), "", "", ""});
     bool first = true;
     for (const JudgedExpectation& one : result.judged) {
-      table.rows.push_back(
-          {first ? result.claim.name : "", verdict_name(one.verdict), one.expectation.text(), with_error(one.margin)});
+      table.rows.push_back({first ? result.claim.name : "", verdict_name(one.verdict), one.expectation.text(),
+                            with_error(one.margin), format_p(one.corrected_p)});
       first = false;
     }
   }
@@ -191,8 +178,8 @@ std::string claims_html(const ClaimsReport& report, const QuantityDoc& doc) {
   for (const auto& [name, value] : report.facts)
     facts += "<div><dt>" + escape_html(name) + "</dt><dd>" + escape_html(value) + "</dd></div>";
   std::string body =
-      html_section("Measured on", facts + "</dl>") + html_section("Verdicts", to_html(claims_table(report)), "wide",
-                                                                  "more than two standard errors over batches or runs");
+      html_section("Measured on", facts + "</dl>") +
+      html_section("Verdicts", to_html(claims_table(report)), "wide", sentence_of_verdicts(report.results));
   for (const ClaimResult& result : report.results) body += claim_html(result, doc);
   return html_page("Claims: " + report.paper, report.checkpoint, body, kClaimsStyle);
 }
@@ -200,6 +187,7 @@ std::string claims_html(const ClaimsReport& report, const QuantityDoc& doc) {
 std::string claims_json(const ClaimsReport& report) {
   Json json = {{"paper", report.paper}, {"checkpoint", report.checkpoint}};
   for (const auto& [name, value] : report.facts) json["facts"][name] = value;
+  json["level"] = kClaimLevel;
   json["claims"] = Json::array();
   for (const ClaimResult& result : report.results) json["claims"].push_back(claim_json(result));
   return json_text(json, 1) + "\n";

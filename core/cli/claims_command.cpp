@@ -167,13 +167,13 @@ std::vector<ClaimResult> measure(const LoadedClaims& loaded, const Model& model,
     if (result.claim.measure == ClaimMeasure::kTokens) tokens.fill(result, tokenizer);
     if (result.claim.measure == ClaimMeasure::kUpdates) updates.at(number).fill(result);
     if (result.claim.measure == ClaimMeasure::kRuns) measure_runs(result);
-    judge_claim(result);
   }
+  judge_claims(results);
   return results;
 }
 
 std::string claims_text(const ClaimsReport& report, bool unicode) {
-  std::string text = to_text(claims_table(report), unicode) + "\n";
+  std::string text = to_text(claims_table(report), unicode) + "\n" + sentence_of_verdicts(report.results) + "\n\n";
   for (const ClaimResult& result : report.results) {
     text += result.claim.name + ": " + result.claim.statement + "\n";
     if (!result.reason.empty()) text += "  " + result.reason + "\n";
@@ -247,8 +247,9 @@ Command claims_command() {
       {"claims", "what a paper claims, measured with a checkpoint",
        "Writes responses as the checkpoint's run would, computes updates of them without changing a weight, and puts\n"
        "what comes out beside what the paper printed: one page with pictures, claims.html, and claims.json. A claim\n"
-       "holds if its margin is above two standard errors over the batches. Claims about training need runs: they are\n"
-       "read from the folder of the sweep that the claim names (docs/claims.md).",
+       "holds if a t-test of its margin over the batches has a p below 0.05 after Holm's correction for all claims\n"
+       "that are tested at once. Claims about training need runs: they are read from the folder of the sweep that the "
+       "claim names (docs/claims.md).",
        "claims runs/quickstart/checkpoints/last --batches 2 --only entropy,clipping"},
       test_claims, [](OptionList& list, ClaimsOptions& options) {
         list.add("claims", "FILE", "the claims; default: those that ship for the run's algorithm", options.file);

@@ -14,6 +14,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -82,13 +83,13 @@ TEST(ClaimsFiles, MistakesComeWithTheNearestName) {
 }
 
 ClaimResult measured(const std::vector<double>& one, const std::vector<double>& two) {
-  ClaimResult result{read(kClaim).claims[0]};
-  result.measured = {{"one", "loss", one}, {"two", "loss", two}};
-  judge_claim(result);
-  return result;
+  std::vector<ClaimResult> results = {{read(kClaim).claims[0]}};
+  results[0].measured = {{"one", "loss", one}, {"two", "loss", two}};
+  judge_claims(results);
+  return results[0];
 }
 
-// more - 2 * less must be above two standard errors of its mean over the batches.
+// The mean of more - 2 * less over the batches, by Student's t.
 TEST(Verdicts, ComeFromPairedDifferencesAndTheirError) {
   EXPECT_EQ(measured({3, 3.1, 2.9}, {1, 1, 1}).verdict(), Verdict::kHolds);
   EXPECT_EQ(measured({1, 1.1, 0.9}, {1, 1, 1}).verdict(), Verdict::kFails);
@@ -96,6 +97,22 @@ TEST(Verdicts, ComeFromPairedDifferencesAndTheirError) {
   const auto paired = measured({2.1, 20.1, 200.1}, {1, 10, 100});
   EXPECT_EQ(paired.verdict(), Verdict::kHolds) << "batches differ by far more than settings do";
   EXPECT_NEAR(paired.judged[0].margin.mean, 0.1, 1e-9);
+}
+
+// Differences 1, 2, 1 have t = 4, which two standard errors would pass; with 2 degrees of freedom p = 0.057.
+// 1, 1.5, 1 have t = 7 and p = 0.0198: below 0.05 alone, and 0.0594 beside two others.
+TEST(Verdicts, UseStudentsTAndHolmsCorrectionForAllThatIsTestedAtOnce) {
+  const auto three = measured({3, 4, 3}, {1, 1, 1});
+  EXPECT_EQ(three.verdict(), Verdict::kUndecided);
+  EXPECT_NEAR(three.judged[0].p, 1 - 4 / std::sqrt(2 + 16.0), 1e-12);
+  const auto alone = measured({3, 3.5, 3}, {1, 1, 1});
+  EXPECT_EQ(alone.verdict(), Verdict::kHolds);
+  std::vector<ClaimResult> several = {alone, alone, alone};
+  judge_claims(several);
+  EXPECT_EQ(several[1].verdict(), Verdict::kUndecided);
+  EXPECT_NEAR(several[1].judged[0].corrected_p, 3 * alone.judged[0].p, 1e-12);
+  EXPECT_THAT(sentence_of_verdicts(several), HasSubstr("below 0.05; p: two-sided t-test"));
+  EXPECT_THAT(sentence_of_verdicts(several), HasSubstr("corrected over the 3 expectations"));
 }
 
 TEST(Verdicts, OfEqualNumbersOrOfOneBatchAreNotThatItHolds) {
@@ -114,25 +131,29 @@ TEST(Verdicts, WithoutAMeasurementSayWhy) {
 TEST(Verdicts, OfAClaimAreTheWorstOfItsExpectations) {
   ClaimResult result{read(kClaim).claims[0]};
   result.claim.expect.push_back({.quantity = "gradient_norm", .setting = "two", .below = 4.0});
-  result.measured = {{"one", "loss", {3, 3.1}}, {"two", "loss", {1, 1}}, {"two", "gradient_norm", {5, 5.1}}};
-  judge_claim(result);
+  result.measured = {{"one", "loss", {3, 3.1, 3}}, {"two", "loss", {1, 1, 1}}, {"two", "gradient_norm", {5, 5.1, 5}}};
+  std::vector<ClaimResult> results = {result};
+  judge_claims(results);
+  result = results[0];
   EXPECT_EQ(result.judged[0].verdict, Verdict::kHolds);
   EXPECT_EQ(result.judged[1].verdict, Verdict::kFails);
   EXPECT_EQ(result.verdict(), Verdict::kFails);
 }
 
 TEST(ClaimsPages, ShowPublishedBesideMeasured) {
-  ClaimsReport report{"P <1>", "somewhere", {{"batches", "2"}}, {measured({3, 3.2}, {1, 1})}};
+  ClaimsReport report{"P <1>", "somewhere", {{"batches", "3"}}, {measured({3, 3.2, 3.1}, {1, 1, 1})}};
   const std::string html = claims_html(report, [](ClaimMeasure, const std::string&) { return "what it is"; });
   EXPECT_THAT(html, HasSubstr("P &lt;1&gt;"));
   EXPECT_THAT(html, HasSubstr("published, 7B"));
-  EXPECT_THAT(html, HasSubstr("3.100 ± 0.100"));
+  EXPECT_THAT(html, HasSubstr("3.100 ± 0.058"));
   const auto json = nlohmann::json::parse(claims_json(report));
+  EXPECT_EQ(json["level"], 0.05);
   EXPECT_EQ(json["claims"][0]["verdict"], "holds");
+  EXPECT_LT(json["claims"][0]["expected"][0]["p_holm"], 0.05);
   EXPECT_EQ(json["claims"][0]["measured"][0]["values"][1], 3.2);
   EXPECT_EQ(json["claims"][0]["published"][0]["value"], 0.5);
   const TextTable numbers = numbers_table(report.results[0], "loss");
-  EXPECT_THAT(numbers.rows[0], testing::ElementsAre("one", "3.100 ± 0.100", "0.5 (7B)"));
+  EXPECT_THAT(numbers.rows[0], testing::ElementsAre("one", "3.100 ± 0.058", "0.5 (7B)"));
 }
 
 TEST(ShippedClaims, NameQuantitiesThatCanBeMeasured) {
