@@ -53,7 +53,7 @@ std::string json_of(const RunComparison& comparison, const fs::path& folder) {
   nlohmann::ordered_json json;
   json["folder"] = folder.string();
   json["measure"] = comparison.measure.key;
-  json["baseline"] = comparison.lines[comparison.baseline].label;
+  json["baseline"] = comparison.baseline();
   json["results"] = to_json(line_numbers(comparison));
   json["differences"] = to_json(difference_numbers(comparison));
   json["runs"] = to_json(compared_runs(comparison));
@@ -69,11 +69,19 @@ void print(const RunComparison& comparison, const fs::path& folder) {
   std::cout << printable(text) << "\n" << printable((folder / "index.html").string()) << "\n";
 }
 
+/// runs/comparison, or the first of runs/comparison-2, … that is free: earlier comparisons stay.
+fs::path fresh_folder() {
+  fs::create_directories("runs");
+  fs::path folder = "runs/comparison";
+  for (int number = 2; !fs::create_directory(folder); ++number) folder = "runs/comparison-" + std::to_string(number);
+  return folder;
+}
+
 int report(const ReportOptions& options) {
   if (options.is_page_of_run()) return write_page_of_run(options.runs.front());
   const Band band = band_of(options.band);
   const RunComparison comparison = compare_lines(run_lines(options.runs), {options.baseline, options.measure, band});
-  const fs::path folder = options.out.empty() ? fs::path("runs/comparison") : options.out;
+  const fs::path folder = options.out.empty() ? fresh_folder() : options.out;
   write_comparison(comparison, folder);
   if (options.json) {
     std::cout << json_of(comparison, folder);
@@ -92,7 +100,8 @@ Command report_command() {
        "failure.\n"
        "Several, or the folder of a sweep: compares them. Runs that differ in nothing but the seed are one line, "
        "drawn\n"
-       "as their mean with a band. Differences to the first line are tested seed by seed: a paired t-test, with "
+       "as their mean with a band. Differences to the first line, or to a sweep's baseline, are tested seed by seed: a "
+       "paired t-test, with "
        "Holm's\n"
        "correction for the number of lines. NAME=RUN calls a line NAME. The folder that is written has a page, every\n"
        "figure as SVG with its data as CSV, and every table as LaTeX (booktabs) and CSV (docs/runs.md).",
@@ -100,8 +109,12 @@ Command report_command() {
        "report runs/quick --out runs/quick-comparison --measure held_out"},
       report, [](OptionList& list, ReportOptions& options) {
         list.repeated_argument("RUN", options.runs);
-        list.add("out", "DIR", "folder of the comparison; default: runs/comparison", options.out);
-        list.add("baseline", "LINE", "the line that the others are compared with; default: the first",
+        list.add(
+            "out", "DIR",
+            "folder of the comparison; default: runs/comparison, or the first of runs/comparison-2, … that is free",
+            options.out);
+        list.add("baseline", "LINE",
+                 "the line that the others are compared with; default: a sweep's own, else the first",
                  options.baseline);
         list.add("measure", "NAME",
                  "what is compared: held_out, reward or solved; default: the first that the runs have",

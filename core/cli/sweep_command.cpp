@@ -1,6 +1,7 @@
 #include <core/base/quote.h>
 #include <core/cli/load_run.h>
 #include <core/cli/load_sweep.h>
+#include <core/compare/comparison_page.h>
 #include <core/config/nearest.h>
 #include <core/config/schema.h>
 #include <core/grid/launcher.h>
@@ -12,8 +13,8 @@
 #include <core/report/format.h>
 #include <core/report/json_table.h>
 #include <core/report/terminal.h>
+#include <core/sweep/sweep_index.h>
 #include <core/sweep/sweep_plan.h>
-#include <core/sweep/sweep_report.h>
 #include <core/sweep/sweep_results.h>
 #include <core/sweep/sweep_runner.h>
 #include <core/sweep/sweep_table.h>
@@ -116,16 +117,19 @@ void write_results(const LoadedSweep& sweep, const SweepFolder& folder, Terminal
   const TextTable table = result_table(results);
   std::string notes;
   for (const std::string& note : result_notes(results)) notes += note + "\n";
-  write_file_atomically(folder.path / "table.txt", to_text(table, true) + "\n" + notes);
+  write_sweep_index(sweep.plan, folder.path);
+  write_file_atomically(folder.path / "table.txt",
+                        to_text(table, true) + "\n" + notes + "\n" + to_text(settings_table(results), true));
   write_file_atomically(folder.path / "table.csv", to_csv(result_numbers(results)));
   write_file_atomically(folder.path / "table.tex", to_latex(table));
   write_file_atomically(folder.path / "table.md", to_markdown(table));
   write_file_atomically(folder.path / "runs.csv", to_csv(run_numbers(results, folder.path / "runs")));
-  write_file_atomically(folder.path / "report.html", sweep_report(results));
+  write_file_atomically(folder.path / "report.html", sweep_report(results, folder.path));
   write_file_atomically(folder.path / "sweep.toml", read_whole_file(results.plan->file.file));
   terminal.print("\n" + to_text(table, terminal.unicode()) + "\n" + printable(notes));
   warn_of_other_builds(sweep, results, terminal);
-  terminal.print("tables      " + printable((folder.path / "table.{txt,csv,tex,md}").string()) + ", runs.csv");
+  terminal.print("tables      " + printable((folder.path / "table.{txt,csv,tex,md}").string()) +
+                 ", runs.csv; table.txt also has the settings in which cells differ");
   terminal.print("report      " + printable((folder.path / "report.html").string()));
 }
 
@@ -138,6 +142,9 @@ int sweep(const SweepOptions& options) {
   Terminal terminal(options.json ? std::cerr : std::cout, detect_terminal(options.json ? 2 : 1));
   terminal.print(title(plan, folder, terminal));
   for (const std::string& note : plan_notes(plan)) terminal.print_warning(printable(note));
+  if (options.report && !fs::exists(folder.path))
+    throw Error("there is no folder " + folder.path.string() + ": no run of this sweep has begun",
+                "leave out --report to make its runs, or name another folder with --out");
   const auto print_json = [&] {
     if (options.json) std::cout << results_json(collect_results(plan, folder.path / "runs"), folder);
   };
@@ -149,6 +156,7 @@ int sweep(const SweepOptions& options) {
   SweepOutcome outcome;
   if (!options.report) {
     const FolderLock lock(folder.path, "another sweep");
+    write_sweep_index(plan, folder.path);
     const auto jobs = static_cast<std::size_t>(options.jobs);
     const auto launcher = make_launcher(options.launcher, plan.file, {folder.path, jobs},
                                         [&](const std::string& line) { terminal.print(line); });

@@ -1,11 +1,11 @@
 #include <core/base/here_and_now.h>
 #include <core/cli/command.h>
 #include <core/cli/recorded_settings.h>
-#include <core/compare/run_lines.h>
 #include <core/report/full_screen.h>
 #include <core/report/terminal.h>
 #include <core/report/watch_screen.h>
 #include <core/report/watched_run.h>
+#include <core/sweep/sweep_index.h>
 
 #include <drift/error.h>
 
@@ -13,7 +13,6 @@
 #include <chrono>
 #include <filesystem>
 #include <iostream>
-#include <map>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -40,40 +39,30 @@ bool holds_a_run(const fs::path& folder) {
   return is_there(folder / "config.toml") || is_there(folder / "metrics.jsonl");
 }
 
-/// The folder itself or, where it holds no run, the runs in it: those of a sweep, or of a folder of runs.
-std::vector<fs::path> watched_folders(const fs::path& folder) {
-  std::vector<fs::path> found;
-  for (const fs::path& place : {folder / "runs", folder}) {
-    if (holds_a_run(folder) || !found.empty()) break;
-    std::error_code failed;
-    for (fs::directory_iterator entry(place, failed); !failed && entry != fs::directory_iterator();
-         entry.increment(failed)) {
-      if (holds_a_run(entry->path())) found.push_back(entry->path());
-    }
-  }
-  if (found.empty()) return {folder};  // a run, or one that is still to come
-  std::ranges::sort(found);
-  return found;
-}
-
 /// "runs/quickstart/" is called quickstart.
 std::string name_of_run(const fs::path& folder) {
   std::error_code ignored;
   return fs::weakly_canonical(folder, ignored).filename().string();
 }
 
-/// What the runs of a sweep differ in, by their folders, whose names are checksums. Empty if they cannot be compared
-/// yet.
-std::map<fs::path, std::string> sweep_labels(const fs::path& sweep) {
-  std::map<fs::path, std::string> labels;
-  try {
-    for (const RunLine& line : run_lines(std::vector<std::string>{sweep.string()})) {
-      for (const ComparedRun& run : line.runs)
-        labels[run.folder] = line.label + (line.runs.size() > 1 ? ", seed " + std::to_string(run.seed) : "");
+/// The folder itself or, where it holds no run, the runs in it: a sweep's, as it orders and calls them, or those of a
+/// folder of runs.
+std::vector<IndexedRun> watched_runs(const fs::path& folder) {
+  if (holds_a_run(folder)) return {{folder}};
+  std::vector<IndexedRun> found = read_sweep_index(folder);
+  std::erase_if(found, [](const IndexedRun& run) { return !holds_a_run(run.folder); });
+  if (!found.empty()) return found;
+  for (const fs::path& place : {folder / "runs", folder}) {
+    std::error_code failed;
+    for (fs::directory_iterator entry(place, failed); !failed && entry != fs::directory_iterator();
+         entry.increment(failed)) {
+      if (holds_a_run(entry->path())) found.push_back({entry->path()});
     }
-  } catch (const std::exception&) {  // files that are being written
+    if (!found.empty()) break;
   }
-  return labels;
+  if (found.empty()) return {{folder}};  // a run, or one that is still to come
+  std::ranges::sort(found, {}, &IndexedRun::folder);
+  return found;
 }
 
 /// Every run that the arguments name. A sweep's may begin while it is watched.
@@ -91,30 +80,26 @@ class Watch {
  private:
   void find_runs() {
     std::vector<fs::path> folders;
+    std::vector<std::string> names;
     for (const fs::path& argument : arguments_) {
-      for (const fs::path& folder : watched_folders(argument.lexically_normal())) {
-        if (std::ranges::count(folders, folder) == 0) folders.push_back(folder);
+      for (const IndexedRun& found : watched_runs(argument.lexically_normal())) {
+        if (std::ranges::count(folders, found.folder) > 0) continue;
+        folders.push_back(found.folder);
+        names.push_back(found.name.empty() ? name_of_run(found.folder) : found.name);
       }
     }
     if (folders == folders_) return;
     std::vector<RunWatch> watches;
     std::vector<WatchedRun> runs;
-    for (const fs::path& folder : folders) {
-      const auto known = std::ranges::find(folders_, folder);
+    for (std::size_t i = 0; i < folders.size(); ++i) {
+      const auto known = std::ranges::find(folders_, folders[i]);
       if (known != folders_.end()) {
         const auto place = known - folders_.begin();
         watches.push_back(std::move(watches_.begin()[place]));
         runs.push_back(std::move(runs_.begin()[place]));
       } else {
-        watches.emplace_back(folder, recorded_settings);
-        runs.push_back({.name = name_of_run(folder)});
-      }
-    }
-    for (const fs::path& argument : arguments_) {
-      if (holds_a_run(argument) || !is_there(argument / "runs")) continue;
-      const auto labels = sweep_labels(argument.lexically_normal());
-      for (std::size_t i = 0; i < runs.size(); ++i) {
-        if (const auto label = labels.find(folders[i]); label != labels.end()) runs[i].name = label->second;
+        watches.emplace_back(folders[i], recorded_settings);
+        runs.push_back({.name = names[i]});
       }
     }
     folders_ = std::move(folders);

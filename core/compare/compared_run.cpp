@@ -15,13 +15,13 @@ namespace fs = std::filesystem;
 
 bool is_run(const fs::path& folder) { return fs::exists(folder / "config.toml") && fs::is_directory(folder); }
 
-std::vector<fs::path> runs_directly_in(const fs::path& folder) {
-  std::vector<fs::path> runs;
+std::vector<IndexedRun> runs_directly_in(const fs::path& folder) {
+  std::vector<IndexedRun> runs;
   if (!fs::is_directory(folder)) return runs;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (is_run(entry.path())) runs.push_back(entry.path());
+    if (is_run(entry.path())) runs.push_back({.folder = entry.path()});
   }
-  std::ranges::sort(runs);
+  std::ranges::sort(runs, {}, &IndexedRun::folder);
   return runs;
 }
 
@@ -91,11 +91,16 @@ ComparedRun read_compared_run(const fs::path& folder) {
   return run;
 }
 
-std::vector<fs::path> runs_in(const fs::path& folder) {
-  if (is_run(folder)) return {folder};
+std::vector<IndexedRun> runs_in(const fs::path& folder) {
+  if (is_run(folder)) return {{.folder = folder}};
+  std::vector<IndexedRun> runs = read_sweep_index(folder);
+  std::erase_if(runs, [](const IndexedRun& run) { return !is_run(run.folder); });
   for (const fs::path& place : {folder / "runs", folder}) {
-    if (std::vector<fs::path> runs = runs_directly_in(place); !runs.empty()) return runs;
+    if (runs.empty()) runs = runs_directly_in(place);
   }
+  if (!runs.empty()) return runs;
+  if (!fs::exists(folder))
+    throw Error("there is no folder " + folder.string(), "name the folder of a run or of a sweep");
   throw Error("no run has begun in " + folder.string(),
               "name the folders of runs, such as runs/quickstart, or of sweeps, such as runs/quick");
 }

@@ -3,6 +3,7 @@
 // A run's folder as a comparison sees it: what was set, what was measured, what it cost.
 
 #include <core/sweep/run_record.h>
+#include <core/sweep/sweep_index.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -20,7 +21,8 @@ struct RunCost {
 
 struct ComparedRun {
   std::filesystem::path folder;
-  std::string name;                             ///< that the user gave it; may be empty
+  std::string name;      ///< that the user gave it, and its cell's in a sweep; may be empty
+  std::string baseline;  ///< name of the runs that its sweep compares it with; empty where there is no sweep
   std::map<std::string, std::string> settings;  ///< those that decide what is measured, by key, without the seed
   std::int64_t seed = 0;
   RunRecord record;
@@ -32,8 +34,8 @@ struct ComparedRun {
 /// @throws Error if no run has begun there
 ComparedRun read_compared_run(const std::filesystem::path& folder);
 
-/// The runs that a folder holds: itself, or those in its folder `runs` (a sweep's), or those in its own folders. In the
-/// order of their names. @throws Error if there is none
-std::vector<std::filesystem::path> runs_in(const std::filesystem::path& folder);
+/// The runs that have begun in a folder: itself; a sweep's, as it orders and calls them; or those in its own folders,
+/// in the order of their names. @throws Error if there is no such folder, or none has begun
+std::vector<IndexedRun> runs_in(const std::filesystem::path& folder);
 
 }  // namespace drift

@@ -27,7 +27,8 @@ SweepMeasure choose_measure(const std::vector<RunLine>& lines, const std::string
   throw Error("there is no measure `" + key + "`", name_hint(key, keys, "measures"));
 }
 
-std::size_t choose_baseline(const std::vector<RunLine>& lines, const std::string& label) {
+/// Of the label; where it is empty, the first.
+std::size_t line_called(const std::vector<RunLine>& lines, const std::string& label) {
   if (label.empty()) return 0;
   const auto found = std::ranges::find(lines, label, &RunLine::label);
   if (found != lines.end()) return static_cast<std::size_t>(found - lines.begin());
@@ -44,14 +45,17 @@ std::map<std::int64_t, double> by_seed(const RunLine& line, const SweepMeasure& 
   return values;
 }
 
-std::vector<LineDifference> differences_of(const RunComparison& comparison) {
-  const auto baseline = by_seed(comparison.lines[comparison.baseline], comparison.measure);
+/// @param label  of the baseline that was asked for; empty: each line's own
+std::vector<LineDifference> differences_of(const RunComparison& comparison, const std::string& label) {
+  const std::vector<RunLine>& lines = comparison.lines;
   std::vector<LineDifference> differences;
   std::vector<double> p;
-  for (std::size_t line = 0; line < comparison.lines.size(); ++line) {
-    if (line == comparison.baseline) continue;
-    const Estimate mean = paired_difference(by_seed(comparison.lines[line], comparison.measure), baseline);
-    differences.push_back({line, mean, student_half_width(mean), t_test(mean), kUnknown});
+  for (std::size_t line = 0; line < lines.size(); ++line) {
+    const std::size_t baseline = line_called(lines, label.empty() ? lines[line].baseline : label);
+    if (line == baseline) continue;
+    const Estimate mean =
+        paired_difference(by_seed(lines[line], comparison.measure), by_seed(lines[baseline], comparison.measure));
+    differences.push_back({line, baseline, mean, student_half_width(mean), t_test(mean), kUnknown});
     p.push_back(differences.back().test.p);
   }
   const std::vector<double> corrected = holm(p);
@@ -61,13 +65,20 @@ std::vector<LineDifference> differences_of(const RunComparison& comparison) {
 
 }  // namespace
 
+std::string RunComparison::baseline() const {
+  if (differences.empty()) return lines.front().label;
+  const std::size_t first = differences.front().baseline;
+  const bool is_one = std::ranges::all_of(differences, [&](const auto& one) { return one.baseline == first; });
+  return is_one ? lines[first].label : "the baseline of each";
+}
+
 RunComparison compare_lines(std::vector<RunLine> lines, const ComparisonRequest& request) {
   RunComparison comparison;
   comparison.measure = choose_measure(lines, request.measure);
-  comparison.baseline = choose_baseline(lines, request.baseline);
+  line_called(lines, request.baseline);  // a wrong name is an error where there is one line, too
   comparison.band = request.band;
   comparison.lines = std::move(lines);
-  comparison.differences = differences_of(comparison);
+  comparison.differences = differences_of(comparison, request.baseline);
   return comparison;
 }
 

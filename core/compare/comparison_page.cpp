@@ -6,6 +6,7 @@
 #include <core/report/format.h>
 #include <core/report/html.h>
 #include <core/report/html_page.h>
+#include <core/sweep/sweep_table.h>
 
 #include <drift/error.h>
 
@@ -35,9 +36,9 @@ std::string table_html(const TextTable& table, const std::string& name) {
          ".tex\">LaTeX</a> <a href=\"" + name + ".csv\">CSV</a></p></div>";
 }
 
-std::string notes_html(const RunComparison& comparison) {
+std::string notes_html(const std::vector<std::string>& notes) {
   std::string html;
-  for (const std::string& note : comparison_notes(comparison)) html += "<p>" + escape_html(note) + "</p>";
+  for (const std::string& note : notes) html += "<p>" + escape_html(note) + "</p>";
   return "<div class=\"lead notes\">" + html + "</div>";
 }
 
@@ -54,13 +55,12 @@ std::string run_html(const RunLine& line, const ComparedRun& run, const SweepMea
          "<td>" + (fs::exists(report) ? "<a href=\"" + escape_html(link) + "\">" + path + "</a>" : path) + "</td></tr>";
 }
 
-std::string runs_html(const RunComparison& comparison, const fs::path& folder) {
-  const SweepMeasure& measure = comparison.measure;
+std::string runs_html(const std::vector<RunLine>& lines, const SweepMeasure& measure, const fs::path& folder) {
   std::string html =
       "<table><tr><th>line</th><th class=\"number\">seed</th><th>status</th><th class=\"number\">step</th>"
       "<th class=\"number\">" +
-      escape_html(std::string(measure.name) + " " + measure.unit) + "</th><th>folder</th></tr>";
-  for (const RunLine& line : comparison.lines) {
+      escape_html(measure.title()) + "</th><th>folder</th></tr>";
+  for (const RunLine& line : lines) {
     for (const ComparedRun& run : line.runs) html += run_html(line, run, measure, folder);
   }
   return html + "</table>";
@@ -83,13 +83,13 @@ std::string page(const RunComparison& comparison, const std::vector<Figure>& ste
   return html_page(
       "Comparison of " + std::string(comparison.measure.name), subtitle(comparison),
       table_html(line_table(comparison), "results") +
-          (differences.rows.empty() ? ""
-                                    : html_section("Differences to " + comparison.lines[comparison.baseline].label,
-                                                   table_html(differences, "differences"))) +
-          notes_html(comparison) +
+          (differences.rows.empty()
+               ? ""
+               : html_section("Differences to " + comparison.baseline(), table_html(differences, "differences"))) +
+          notes_html(comparison_notes(comparison)) +
           html_section("What it takes", figures_html(costs), "charts", band + "; evaluations cost nothing here") +
           html_section("Curves", figures_html(steps), "charts", band + "; noisy measures: moving mean of every run") +
-          html_section("Runs", runs_html(comparison, folder), "wide"),
+          html_section("Runs", runs_html(comparison.lines, comparison.measure, folder), "wide"),
       ".files { font-size: 0.75rem; margin: 0.4rem 0 0; }\n");
 }
 
@@ -98,7 +98,42 @@ void write_table(const fs::path& folder, const std::string& name, const TextTabl
   write_file_atomically(folder / (name + ".csv"), to_csv(numbers));
 }
 
+/// The runs of a cell.
+RunLine line_of(const SweepResults& results, std::size_t cell, const std::string& label, const fs::path& folder) {
+  RunLine line{label, {}};
+  for (const SeedRun& seed : results.plan->seeds[cell]) {
+    ComparedRun& run = line.runs.emplace_back();
+    run.folder = folder / "runs" / results.plan->runs[seed.run].key;
+    run.seed = seed.seed;
+    run.record = results.records[seed.run];
+    run.costs.resize(run.record.metrics.size());
+  }
+  return line;
+}
+
 }  // namespace
+
+std::string sweep_report(const SweepResults& results, const fs::path& folder) {
+  const SweepPlan& plan = *results.plan;
+  std::string body =
+      "<div class=\"card wide\">" + to_html(result_table(results)) + "</div>" + notes_html(result_notes(results));
+  if (const TextTable settings = settings_table(results); !settings.rows.empty())
+    body += html_section("Settings that differ", to_html(settings), "wide", "from the baseline; presets' included");
+  for (const std::vector<std::size_t>& rows : groups_of(results.rows)) {
+    std::vector<RunLine> lines;
+    for (const std::size_t row : rows) lines.push_back(line_of(results, row, results.rows[row].line, folder));
+    std::string charts;
+    for (const Figure& figure : step_figures(lines, Band::kError)) charts += svg_chart(figure.chart);
+    const std::string& group = results.rows[rows.front()].group;
+    body += html_section(group.empty() ? "Curves" : group, charts, "charts",
+                         "mean over the seeds; band: " + band_text(Band::kError) + "; noisy measures: moving mean");
+  }
+  std::vector<RunLine> cells;
+  for (std::size_t cell = 0; cell < plan.cells.size(); ++cell)
+    cells.push_back(line_of(results, cell, plan.cells[cell].label, folder));
+  body += html_section("Runs", runs_html(cells, plan.file.measure, folder), "wide");
+  return html_page(plan.file.name, count(plan.cells.size(), "cell") + ", " + count(plan.runs.size(), "run"), body);
+}
 
 void write_comparison(const RunComparison& comparison, const fs::path& folder) {
   if (fs::exists(folder / "config.toml"))

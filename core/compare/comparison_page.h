@@ -1,10 +1,12 @@
 #pragma once
 
-// A comparison as files: one page, and every figure and table on its own, for a paper.
+// Runs side by side as a page: a comparison with every figure and table on its own, for a paper, and a sweep.
 
 #include <core/compare/comparison.h>
+#include <core/sweep/sweep_results.h>
 
 #include <filesystem>
+#include <string>
 
 namespace drift {
 
@@ -18,5 +20,8 @@ namespace drift {
 ///
 /// @throws Error if the folder is that of a run, or cannot be written
 void write_comparison(const RunComparison& comparison, const std::filesystem::path& folder);
+
+/// The page of a sweep in its folder, report.html: the table, the curves of every group of cells, the runs.
+std::string sweep_report(const SweepResults& results, const std::filesystem::path& folder);
 
 }  // namespace drift

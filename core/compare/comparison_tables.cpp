@@ -1,10 +1,12 @@
 #include <core/compare/comparison_tables.h>
 
+#include <core/config/nearest.h>
 #include <core/report/column_table.h>
 #include <core/sweep/sweep_table.h>
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace drift {
 namespace {
@@ -44,18 +46,6 @@ std::string run_count(const RunLine& line) {
   return std::to_string(finished(line)) + (finished(line) < all ? "/" + std::to_string(all) : "");
 }
 
-std::string titled(const SweepMeasure& measure) {
-  return measure.name + std::string(*measure.unit == '\0' ? "" : " ") + measure.unit;
-}
-
-/// "held_out_accuracy_percent"
-std::string column_name(const SweepMeasure& measure) {
-  std::string name = measure.name;
-  std::ranges::replace(name, ' ', '_');
-  std::ranges::replace(name, '-', '_');
-  return name + (*measure.unit == '\0' ? "" : "_percent");
-}
-
 auto mean_text(Estimate (*value)(const RunLine&, double RunNumbers::*), double RunNumbers::*number,
                std::string (*text)(double)) {
   return [=](const RunLine& line) {
@@ -83,6 +73,25 @@ bool has_differences(const RunComparison& comparison) {
   return std::ranges::any_of(comparison.differences, [](const LineDifference& one) { return one.mean.count > 0; });
 }
 
+/// Settings of the problems in which lines that are compared differ.
+std::set<std::string> different_problems(const RunComparison& comparison) {
+  std::set<std::string> keys;
+  for (const LineDifference& one : comparison.differences) {
+    const auto &line = comparison.lines[one.line].runs.front().settings,
+               &baseline = comparison.lines[one.baseline].runs.front().settings;
+    for (const auto* settings : {&line, &baseline}) {
+      for (const auto& [key, value] : *settings) {
+        const bool decides =
+            key.starts_with("task.") || key == "evaluation.items" || key == "evaluation.validation_items";
+        if (decides && (!line.contains(key) || !baseline.contains(key) || line.at(key) != baseline.at(key)))
+          keys.insert(key);
+      }
+    }
+  }
+  if (keys.contains("task.name")) keys = {"task.name"};  // its parameters follow from it
+  return keys;
+}
+
 std::string sentence_of_tests(const RunComparison& comparison) {
   const auto tested =
       std::ranges::count_if(comparison.differences, [](const LineDifference& one) { return !std::isnan(one.test.p); });
@@ -98,7 +107,7 @@ TextTable line_table(const RunComparison& comparison) {
   ColumnTable table(comparison.lines);
   table.text("line", &RunLine::label).number("runs", run_count);
   for (const SweepMeasure& measure : kSweepMeasures)
-    table.known_number(titled(measure),
+    table.known_number(measure.title(),
                        [&](const RunLine& line) { return estimate_text(measured(line, measure), measure.digits); });
   table.known_number("steps", [](const RunLine& line) {
     const double mean = steps(line).mean;
@@ -121,7 +130,7 @@ TextTable line_numbers(const RunComparison& comparison) {
     table.number(name + "_standard_error", [=](const RunLine& line) { return value(line).error; });
   };
   for (const SweepMeasure& measure : kSweepMeasures)
-    add(column_name(measure), [&measure](const RunLine& line) { return measured(line, measure); });
+    add(measure.column(), [&measure](const RunLine& line) { return measured(line, measure); });
   table.number("steps", [](const RunLine& line) { return steps(line).mean; });
   const auto mean = [&](const char* name, double RunNumbers::*value) {
     table.number(name, [=](const RunLine& line) { return number(line, value).mean; });
@@ -140,6 +149,8 @@ TextTable difference_table(const RunComparison& comparison) {
   const std::vector<LineDifference> none;
   ColumnTable columns(has_differences(comparison) ? comparison.differences : none);
   columns.text("line", [&](const LineDifference& one) { return comparison.lines[one.line].label; });
+  if (std::ranges::count(comparison.lines, comparison.baseline(), &RunLine::label) == 0)
+    columns.text("to", [&](const LineDifference& one) { return comparison.lines[one.baseline].label; });
   columns.number("pairs", [](const LineDifference& one) { return one.mean.count; });
   columns.number("difference", [&](const LineDifference& one) { return estimate_text(one.mean, digits, true); });
   columns.number("95 % interval", [&](const LineDifference& one) { return interval_text(one, digits); });
@@ -156,8 +167,8 @@ TextTable difference_table(const RunComparison& comparison) {
 TextTable difference_numbers(const RunComparison& comparison) {
   ColumnTable table(comparison.differences);
   table.text("line", [&](const LineDifference& one) { return comparison.lines[one.line].label; });
-  table.text("baseline", [&](const LineDifference&) { return comparison.lines[comparison.baseline].label; });
-  table.text("measure", [&](const LineDifference&) { return column_name(comparison.measure); });
+  table.text("baseline", [&](const LineDifference& one) { return comparison.lines[one.baseline].label; });
+  table.text("measure", [&](const LineDifference&) { return comparison.measure.column(); });
   table.number("pairs", [](const LineDifference& one) { return one.mean.count; });
   table.number("difference", [](const LineDifference& one) { return one.mean.mean; });
   table.number("standard_error", [](const LineDifference& one) { return one.mean.error; });
@@ -192,10 +203,14 @@ TextTable compared_runs(const RunComparison& comparison) {
 
 std::vector<std::string> comparison_notes(const RunComparison& comparison) {
   std::vector<std::string> notes;
+  if (const std::set<std::string> keys = different_problems(comparison); !keys.empty())
+    notes.push_back("These runs have different problems (" + joined({keys.begin(), keys.end()}) +
+                    "): their accuracies and rewards are of different items, and differences between them say "
+                    "nothing of the methods.");
   const bool several = std::ranges::any_of(comparison.lines, [](const RunLine& line) { return line.runs.size() > 1; });
   if (several) notes.emplace_back("±: standard error over the seeds.");
   if (has_differences(comparison)) {
-    notes.push_back("difference: to " + comparison.lines[comparison.baseline].label + " in " + comparison.measure.name +
+    notes.push_back("difference: to " + comparison.baseline() + " in " + comparison.measure.name +
                     (*comparison.measure.unit == '%' ? ", in points" : "") + ", seed by seed.");
     notes.push_back(sentence_of_tests(comparison));
   }

@@ -44,10 +44,12 @@ std::vector<Quantity> quantities() {
       of("loss", "loss", "Loss", ""),
       of("kl", "loss/kl", "KL to the reference", "nats"),
       from_zero(of("grad_norm", "grad_norm", "Gradient norm", "before clipping")),
+      from_zero(of("token_utility", "loss/token_utility", "Token utility", "share of tokens scored")),
       from_zero(of("live_groups", "live_groups", "Live groups", "groups with differing rewards")),
       from_zero(of("response_length", "response_length", "Response length", "tokens")),
       from_zero(of("rollout_forwards", "forwards_per_response", "Rollout forwards", "a response")),
       from_zero(of("update_forwards", "update_forwards_per_response", "Update forwards", "a response")),
+      from_zero(of("update_backwards", "update_backwards_per_response", "Update backwards", "a response")),
       from_zero(of("seconds_per_step", "", "Time", "seconds per step"))};
   all.back().value = [](const StepRecord& step) { return step.seconds ? step.seconds->total : kUnknown; };
   return all;

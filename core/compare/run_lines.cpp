@@ -14,6 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kAlgorithm = "algorithm.name";
+
 struct Numbered {
   RunLine line;
   std::size_t argument;  ///< that its first run came with
@@ -26,6 +28,9 @@ std::string value_of(const ComparedRun& run, const std::string& key) {
   const auto found = run.settings.find(key);
   return found == run.settings.end() ? "" : found->second;
 }
+
+/// Of the name of a part, as algorithm.masking.name, there are more than of the whole's.
+std::ptrdiff_t points(const std::string& key) { return std::ranges::count(key, '.'); }
 
 /// Keys in which lines differ. Those that choose a component or a preset come first: others follow from them.
 std::vector<std::string> varying_keys(const std::vector<Numbered>& lines) {
@@ -41,6 +46,7 @@ std::vector<std::string> varying_keys(const std::vector<Numbered>& lines) {
       varying.push_back(key);
   }
   const auto presets = std::ranges::stable_partition(varying, [](const auto& key) { return key.ends_with(".name"); });
+  std::ranges::stable_sort(varying.begin(), presets.begin(), {}, points);  // an algorithm before its parts
   std::ranges::stable_partition(presets, [](const auto& key) { return key.ends_with(".preset"); });
   return varying;
 }
@@ -66,6 +72,9 @@ std::vector<std::string> telling_keys(const std::vector<Numbered>& lines, const 
     if (now == apart) keys.pop_back();
     apart = now;
   }
+  const auto is_part = [](const std::string& key) { return key.starts_with("algorithm.") && key.ends_with(".name"); };
+  if (std::ranges::any_of(keys, is_part) && std::ranges::count(keys, kAlgorithm) == 0)
+    keys.insert(keys.begin(), kAlgorithm);
   return keys;
 }
 
@@ -84,7 +93,9 @@ std::string label_of(const ComparedRun& run, const std::vector<std::string>& key
     if (value.empty()) continue;
     const auto same_name = [&](const std::string& other) { return name_of(other) == name_of(key); };
     const std::string shown = std::ranges::count_if(keys, same_name) > 1 ? key : std::string(name_of(key));
-    label += (label.empty() ? "" : ", ") + (key.ends_with(".name") ? value : shown + "=" + value);
+    const bool is_name = key.ends_with(".name");
+    const std::string part = points(key) > 1 ? std::string(name_of(section_of(key))) + " " : "";  // "masking "
+    label += (label.empty() ? "" : ", ") + (is_name ? part + value : shown + "=" + value);
   }
   return label.empty() ? run.folder.filename().string() : label;
 }
@@ -101,6 +112,7 @@ bool before(const std::string& a, const std::string& b) {
 void sort_lines(std::vector<Numbered>& lines, const std::vector<std::string>& keys) {
   std::ranges::stable_sort(lines, [&](const Numbered& a, const Numbered& b) {
     if (a.argument != b.argument) return a.argument < b.argument;
+    if (!first_of(a).baseline.empty()) return false;  // as the sweep has them
     for (const std::string& key : keys) {
       const std::string first = value_of(first_of(a), key), second = value_of(first_of(b), key);
       if (first != second) return before(first, second);
@@ -150,6 +162,12 @@ std::vector<RunLine> run_lines(std::vector<std::vector<ComparedRun>> arguments) 
     line.line.label = label_of(first_of(line), keys);
     lines.push_back(std::move(line.line));
   }
+  for (RunLine& line : lines) {
+    const auto baseline = std::ranges::find_if(
+        lines, [&](const RunLine& other) { return other.runs.front().name == line.runs.front().baseline; });
+    if (line.runs.front().baseline.empty()) continue;
+    line.baseline = baseline != lines.end() ? baseline->label : line.label;  // none of its runs has begun
+  }
   return lines;
 }
 
@@ -158,9 +176,11 @@ std::vector<RunLine> run_lines(const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) {
     const auto [name, folder] = name_and_folder(argument);
     runs.emplace_back();
-    for (const fs::path& path : runs_in(folder)) {
-      runs.back().push_back(read_compared_run(path));
-      runs.back().back().name = name;
+    for (const IndexedRun& found : runs_in(folder)) {
+      const std::string prefix = name.empty() || found.cell.empty() ? name : name + ", ";
+      ComparedRun& run = runs.back().emplace_back(read_compared_run(found.folder));
+      run.name = prefix + found.cell;
+      run.baseline = found.baseline.empty() ? "" : prefix + found.baseline;
     }
   }
   return run_lines(std::move(runs));

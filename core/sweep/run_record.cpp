@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <string_view>
 
 namespace drift {
@@ -62,8 +63,10 @@ RunRecord failed(const std::string& problem) {
 
 void take_results(const fs::path& folder, RunRecord& record) {
   const nlohmann::json summary = finished_summary(folder);
-  if (const auto held_out = summary.find("held_out"); held_out != summary.end() && held_out->is_object())
+  if (const auto held_out = summary.find("held_out"); held_out != summary.end() && held_out->is_object()) {
     record.held_out = json_number(*held_out, "after");
+    record.validation = json_number(*held_out, "validation");
+  }
   const auto named = [&](const char* name, std::int64_t first = 0) {
     return values_of(record.metrics, first, [&](const StepRecord& step) { return step.value(name); });
   };
@@ -88,6 +91,15 @@ void take_results(const fs::path& folder, RunRecord& record) {
 }
 
 }  // namespace
+
+std::string SweepMeasure::title() const { return name + std::string(*unit == '\0' ? "" : " ") + unit; }
+
+std::string SweepMeasure::column() const {
+  std::string column = name;
+  std::ranges::replace_if(
+      column, [](char c) { return c == ' ' || c == '-'; }, '_');
+  return column + (*unit == '\0' ? "" : "_percent");
+}
 
 std::string status_name(RunStatus status) {
   switch (status) {

@@ -26,8 +26,9 @@ std::string status_name(RunStatus status);
 
 /// What is measured of a finished run; what it does not have is unknown.
 struct RunNumbers {
-  double held_out = kUnknown;  ///< accuracy after the last step, in [0, 1]
-  double reward = kUnknown;    ///< mean over the last tenth of the steps, as `solved`
+  double held_out = kUnknown;    ///< accuracy after the last step, in [0, 1]
+  double validation = kUnknown;  ///< the same on the items of `evaluation.validation_items`
+  double reward = kUnknown;      ///< mean over the last tenth of the steps, as `solved`
   double solved = kUnknown;
   double seconds = kUnknown;  ///< of training, without evaluations
   double seconds_per_step = kUnknown;
@@ -43,8 +44,9 @@ struct RunNumber {
   const char* name;
   double RunNumbers::*value;
 };
-inline constexpr std::array<RunNumber, 10> kRunNumbers = {{
+inline constexpr std::array<RunNumber, 11> kRunNumbers = {{
     {"held_out_accuracy", &RunNumbers::held_out},
+    {"validation_accuracy", &RunNumbers::validation},
     {"training_reward", &RunNumbers::reward},
     {"training_solved", &RunNumbers::solved},
     {"seconds", &RunNumbers::seconds},
@@ -66,6 +68,8 @@ struct SweepMeasure {
   double RunNumbers::*value;
 
   double of(const RunNumbers& run) const { return factor * run.*value; }
+  std::string title() const;   ///< "held-out accuracy %"
+  std::string column() const;  ///< "held_out_accuracy_percent"
 };
 inline constexpr std::array<SweepMeasure, 3> kSweepMeasures = {{
     {"held_out", "held-out accuracy", "%", 1, 100, &RunNumbers::held_out},

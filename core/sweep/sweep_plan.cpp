@@ -38,6 +38,10 @@ std::set<std::string> different_rollouts(const RunConfig& a, const RunConfig& b)
   return names;
 }
 
+const RunConfig& config_of(const SweepPlan& plan, std::size_t cell) {
+  return plan.runs[plan.seeds[cell].front().run].config;
+}
+
 }  // namespace
 
 SweepPlan plan_sweep(SweepFile sweep, std::vector<GridCell> cells, const std::vector<ConfigDocument>& documents,
@@ -67,18 +71,34 @@ SweepPlan plan_sweep(SweepFile sweep, std::vector<GridCell> cells, const std::ve
   return plan;
 }
 
+std::size_t baseline_of(const SweepPlan& plan, std::size_t cell) {
+  if (plan.file.axes.empty()) return cell;
+  std::vector<std::size_t> values = plan.cells[cell].values;
+  values[plan.file.compared] = plan.file.baseline;
+  return static_cast<std::size_t>(std::ranges::find(plan.cells, values, &GridCell::values) - plan.cells.begin());
+}
+
+std::string different_settings(const SweepPlan& plan, std::size_t cell) {
+  const std::size_t baseline = baseline_of(plan, cell), beside = baseline == cell ? baseline_of(plan, 0) : baseline;
+  std::string text;
+  for (const ResolvedSection& section : config_of(plan, cell).sections()) {
+    for (const ResolvedValue& value : section.values) {
+      const std::string key = section.name + "." + value.name;
+      const bool is_axis = std::ranges::count(plan.file.axes, key, &GridAxis::name) > 0;
+      if (value.role == KeyRole::kBookkeeping || key == "run.seed" || is_axis) continue;
+      const ResolvedValue* other = config_of(plan, beside).find(key);
+      if (other != nullptr && other->value == value.value) continue;
+      text += (text.empty() ? "" : ", ") + key + " = " + to_toml(value.value);
+    }
+  }
+  return text;
+}
+
 std::vector<std::string> plan_notes(const SweepPlan& plan) {
   if (plan.file.axes.empty()) return {};
-  const auto config_of = [&](std::size_t cell) -> const RunConfig& {
-    return plan.runs[plan.seeds[cell].front().run].config;
-  };
   std::set<std::string> names;
-  for (std::size_t cell = 0; cell < plan.cells.size(); ++cell) {
-    std::vector<std::size_t> baseline = plan.cells[cell].values;
-    baseline[plan.file.compared] = plan.file.baseline;
-    const auto found = std::ranges::find(plan.cells, baseline, &GridCell::values) - plan.cells.begin();
-    names.merge(different_rollouts(config_of(cell), config_of(static_cast<std::size_t>(found))));
-  }
+  for (std::size_t cell = 0; cell < plan.cells.size(); ++cell)
+    names.merge(different_rollouts(config_of(plan, cell), config_of(plan, baseline_of(plan, cell))));
   if (names.empty()) return {};
   return {"presets give the values of axis `" + plan.file.axes[plan.file.compared].name + "` different rollouts: " +
           joined({names.begin(), names.end()}) + "; the sweep's own [rollout] can set them for all"};

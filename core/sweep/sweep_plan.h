@@ -41,6 +41,13 @@ using ResolveRun = std::function<RunConfig(const ConfigDocument& document)>;
 SweepPlan plan_sweep(SweepFile sweep, std::vector<GridCell> cells, const std::vector<ConfigDocument>& documents,
                      const ResolveRun& resolve);
 
+/// The cell that differs from this one in nothing but the axis that is compared: itself where there are no axes.
+std::size_t baseline_of(const SweepPlan& plan, std::size_t cell);
+
+/// What a cell sets other than its baseline, presets' values included: "train.steps = 20, advantage.std = \"none\"".
+/// That of a baseline is set beside the first cell's. Keys that are axes are left out: the cell's label names them.
+std::string different_settings(const SweepPlan& plan, std::size_t cell);
+
 /// What somebody should know before the runs are made, one line each: that what is compared writes its responses in
 /// different ways because of presets.
 std::vector<std::string> plan_notes(const SweepPlan& plan);

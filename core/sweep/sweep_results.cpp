@@ -1,5 +1,7 @@
 #include <core/sweep/sweep_results.h>
 
+#include <core/statistics/significance.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -28,14 +30,6 @@ std::map<std::int64_t, double> measures(const BySeed& runs, const SweepMeasure& 
   std::map<std::int64_t, double> values;
   for (const auto& [seed, run] : runs) values[seed] = measure.of(*run);
   return values;
-}
-
-/// The cell that differs from this one in nothing but the axis that is compared.
-std::size_t baseline_of(const SweepPlan& plan, std::size_t cell) {
-  if (plan.file.axes.empty()) return cell;
-  std::vector<std::size_t> values = plan.cells[cell].values;
-  values[plan.file.compared] = plan.file.baseline;
-  return static_cast<std::size_t>(std::ranges::find(plan.cells, values, &GridCell::values) - plan.cells.begin());
 }
 
 void name_row(const SweepPlan& plan, std::size_t cell, ResultRow& row) {
@@ -67,11 +61,22 @@ ResultRow row_of(const SweepResults& results, std::size_t cell) {
   row.measure = estimate(values);
   if (!row.is_baseline)
     row.difference = paired_difference(measured, measures(finished_runs(results, baseline), plan.file.measure));
+  row.validation = mean_of(runs, &RunNumbers::validation);
   row.reward = mean_of(runs, &RunNumbers::reward);
+  row.settings = different_settings(plan, cell);
   for (const RunNumber& number : kRunNumbers) row.mean.*number.value = mean_of(runs, number.value).mean;
   for (const auto& [seed, run] : runs)
     row.mean.peak_memory_mib = std::fmax(row.mean.peak_memory_mib, run->peak_memory_mib);
   return row;
+}
+
+/// In each group the row of the best validation accuracy, where every row of it has one.
+void choose_rows(std::vector<ResultRow>& rows) {
+  for (const std::vector<std::size_t>& group : groups_of(rows)) {
+    const auto validation = [&](std::size_t row) { return rows[row].validation.mean; };
+    if (group.size() < 2 || std::ranges::any_of(group, [&](auto row) { return std::isnan(validation(row)); })) continue;
+    rows[*std::ranges::max_element(group, {}, validation)].is_chosen = true;
+  }
 }
 
 }  // namespace
@@ -80,7 +85,14 @@ SweepResults collect_results(const SweepPlan& plan, const std::filesystem::path&
   SweepResults results;
   results.plan = &plan;
   for (const SweepRun& run : plan.runs) results.records.push_back(read_run(runs / run.key));
-  for (std::size_t cell = 0; cell < plan.cells.size(); ++cell) results.rows.push_back(row_of(results, cell));
+  std::vector<double> p;
+  for (std::size_t cell = 0; cell < plan.cells.size(); ++cell) {
+    results.rows.push_back(row_of(results, cell));
+    p.push_back(t_test(results.rows.back().difference).p);
+  }
+  const std::vector<double> corrected = holm(p);
+  for (std::size_t row = 0; row < results.rows.size(); ++row) results.rows[row].corrected_p = corrected[row];
+  choose_rows(results.rows);
   return results;
 }
 

@@ -21,8 +21,12 @@ struct ResultRow {
   bool is_baseline = false;
   Estimate measure;     ///< in the measure's unit
   Estimate difference;  ///< to the baseline of the group, seed by seed, in the measure's unit; unknown for the baseline
-  Estimate reward;      ///< training reward over the last tenth of the steps
-  RunNumbers mean;      ///< over the runs, but for the memory: that of the largest
+  double corrected_p = kUnknown;  ///< of the paired t-test of the difference; Holm's correction over all rows
+  Estimate validation;            ///< accuracy on the items that are kept apart for choosing, in [0, 1]
+  bool is_chosen = false;         ///< the best of its group by that
+  std::string settings;           ///< different_settings()
+  Estimate reward;                ///< training reward over the last tenth of the steps
+  RunNumbers mean;                ///< over the runs, but for the memory: that of the largest
 };
 
 struct SweepResults {

@@ -17,7 +17,7 @@ namespace drift {
 /// Where a sweep puts what it makes:
 ///
 ///     runs/KEY/            one run: what `drift train` writes, its settings.toml and output.txt
-///     table.* runs.csv report.html sweep.toml
+///     table.* runs.csv report.html sweep.toml cells.json
 struct SweepFolder {
   std::filesystem::path path;
 

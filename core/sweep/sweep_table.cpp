@@ -25,6 +25,15 @@ void add_axes(const SweepFile& file, ColumnTable<Row>& table, const Result& resu
   if (file.axes.empty()) table.text("sweep", [&](const Row&) { return file.name; });
 }
 
+/// On which items a row of the table is chosen.
+std::string sentence_of_choice(const SweepResults& results) {
+  const bool is_apart =
+      std::ranges::any_of(results.rows, [](const auto& row) { return !std::isnan(row.validation.mean); });
+  return is_apart ? "validation: accuracy on items that no other number counts; best: what to choose by it."
+                  : "Whoever chooses a row by this table chooses it on the items that the table reports: "
+                    "evaluation.validation_items keeps others for that.";
+}
+
 const ResultRow& itself(const ResultRow& row) { return row; }
 
 }  // namespace
@@ -37,20 +46,24 @@ std::string estimate_text(const Estimate& value, int digits, bool sign) {
 
 TextTable result_table(const SweepResults& results) {
   const SweepMeasure& measure = results.plan->file.measure;
-  const bool has_unit = *measure.unit != '\0';
   ColumnTable table(results.rows);
   add_axes(results.plan->file, table, itself);
   table.number("runs", [](const ResultRow& row) {
     return std::to_string(row.finished) + (row.finished < row.wanted ? "/" + std::to_string(row.wanted) : "");
   });
-  table.known_number(measure.name + std::string(has_unit ? " " : "") + measure.unit,
-                     [&](const ResultRow& row) { return estimate_text(row.measure, measure.digits); });
+  table.known_number(measure.title(), [&](const ResultRow& row) { return estimate_text(row.measure, measure.digits); });
   table.known_number("difference", [&](const ResultRow& row) {
     const std::string text = estimate_text(row.difference, measure.digits, true);
     // Fewer pairs than runs: some seeds are missing on the other side.
     return text.empty() || row.difference.count == row.finished
                ? text
                : text + " (n=" + std::to_string(row.difference.count) + ")";
+  });
+  table.known_number("p (Holm)",
+                     [](const ResultRow& row) { return std::isnan(row.corrected_p) ? "" : format_p(row.corrected_p); });
+  table.known_number("validation %", [](const ResultRow& row) {
+    const Estimate percent{100 * row.validation.mean, 100 * row.validation.error, row.validation.count};
+    return estimate_text(percent, 1) + (row.is_chosen ? " best" : "");
   });
   if (measure.value != &RunNumbers::reward)
     table.known_number("reward", [](const ResultRow& row) { return estimate_text(row.reward, 3); });
@@ -63,6 +76,15 @@ TextTable result_table(const SweepResults& results) {
   return table.table();
 }
 
+TextTable settings_table(const SweepResults& results) {
+  TextTable table{{"cell", "settings that differ"}, {false, false}, {}};
+  for (std::size_t row = 0; row < results.rows.size(); ++row) {
+    if (!results.rows[row].settings.empty())
+      table.rows.push_back({results.plan->cells[row].label, results.rows[row].settings});
+  }
+  return table.rows.empty() ? TextTable() : table;
+}
+
 std::vector<std::string> result_notes(const SweepResults& results) {
   const SweepFile& file = results.plan->file;
   std::vector<std::string> notes;
@@ -71,6 +93,12 @@ std::vector<std::string> result_notes(const SweepResults& results) {
   if (!file.axes.empty() && file.axes[file.compared].values.size() > 1) {
     notes.push_back("difference: to " + file.axes[file.compared].label(file.baseline) + " in " + file.measure.name +
                     ", seed by seed, mean" + (several ? " and its standard error." : "."));
+    const auto tested =
+        std::ranges::count_if(results.rows, [](const ResultRow& row) { return !std::isnan(row.corrected_p); });
+    if (tested > 0)
+      notes.push_back("p: two-sided paired t-test over the seeds; Holm: corrected over the " + std::to_string(tested) +
+                      (tested == 1 ? " difference" : " differences") + " of this table.");
+    if (file.measure.value == &RunNumbers::held_out) notes.push_back(sentence_of_choice(results));
   }
   if (file.measure.value != &RunNumbers::reward ||
       std::ranges::any_of(results.rows, [](const ResultRow& row) { return !std::isnan(row.reward.mean); }))
@@ -86,11 +114,6 @@ std::vector<std::string> result_notes(const SweepResults& results) {
 }
 
 TextTable result_numbers(const SweepResults& results) {
-  const SweepMeasure& sweep_measure = results.plan->file.measure;
-  std::string measure = sweep_measure.name;
-  std::ranges::replace(measure, ' ', '_');
-  std::ranges::replace(measure, '-', '_');
-  if (*sweep_measure.unit != '\0') measure += "_percent";
   ColumnTable table(results.rows);
   add_axes(results.plan->file, table, itself);
   table.number("runs", &ResultRow::finished).number("seeds", &ResultRow::wanted);
@@ -98,9 +121,11 @@ TextTable result_numbers(const SweepResults& results) {
     table.number(name, [=](const ResultRow& row) { return (row.*value).mean; });
     table.number(name + "_standard_error", [=](const ResultRow& row) { return (row.*value).error; });
   };
-  estimates(measure, &ResultRow::measure);
+  estimates(results.plan->file.measure.column(), &ResultRow::measure);
   estimates("difference", &ResultRow::difference);
   table.number("difference_pairs", [](const ResultRow& row) { return row.difference.count; });
+  table.number("p_holm", &ResultRow::corrected_p);
+  table.number("validation_accuracy", [](const ResultRow& row) { return row.validation.mean; });
   estimates("training_reward", &ResultRow::reward);
   const auto mean = [&](const char* name, double RunNumbers::*number) {
     table.number(name, [=](const ResultRow& row) { return row.mean.*number; });
@@ -112,6 +137,7 @@ TextTable result_numbers(const SweepResults& results) {
   mean("update_backwards_per_response", &RunNumbers::update_backwards);
   mean("rollout_gap", &RunNumbers::rollout_gap);
   mean("peak_memory_mib", &RunNumbers::peak_memory_mib);
+  table.text("settings", &ResultRow::settings);
   return table.table();
 }
 

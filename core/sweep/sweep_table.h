@@ -17,6 +17,9 @@ std::string estimate_text(const Estimate& value, int digits, bool sign = false);
 /// out. "±" is a standard error over the seeds.
 TextTable result_table(const SweepResults& results);
 
+/// What each cell sets other than its baseline, presets' values included; empty where the labels say all.
+TextTable settings_table(const SweepResults& results);
+
 /// What the columns mean and which runs are missing, one sentence each.
 std::vector<std::string> result_notes(const SweepResults& results);
 

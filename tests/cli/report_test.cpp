@@ -52,6 +52,7 @@ TEST_F(Report, OfASweepHasALineForEveryCell) {
   EXPECT_EQ(again.status, 0) << again.error;
   const nlohmann::json json = parse_json_object(again.output, "standard output");
   EXPECT_EQ(json.at("folder"), "runs/comparison");
+  EXPECT_THAT(report("swept").output, HasSubstr("\nruns/comparison-2/index.html\n")) << "the first one stays";
   EXPECT_EQ(json.at("differences").at(0).at("line"), "k=1");
   EXPECT_EQ(json.at("differences").at(0).at("pairs"), 2);
   EXPECT_EQ(json.at("results").at(0).at("runs"), 2);
@@ -62,7 +63,7 @@ TEST_F(Report, OfASweepHasALineForEveryCell) {
 TEST_F(Report, MistakesAreNamed) {
   ASSERT_EQ(runs_.train("one", "--steps 1").status, 0);
   ASSERT_EQ(runs_.train("two", "--steps 1").status, 0);
-  EXPECT_THAT(report("nothing").error, HasSubstr("error: no run has begun in nothing"));
+  EXPECT_THAT(report("nothing").error, HasSubstr("error: there is no folder nothing"));
   EXPECT_THAT(report("one two").error, HasSubstr("are the same run: equal settings, seed"));
   EXPECT_THAT(report("a=one b=two --baseline c").error,
               testing::AllOf(HasSubstr("no line is called `c`"), HasSubstr("lines: a, b")));

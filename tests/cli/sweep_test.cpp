@@ -90,6 +90,27 @@ TEST_F(Sweep, RunsTheGridAndEndsInTables) {
   EXPECT_EQ(std::ranges::count(runs, '\n'), 5);
   EXPECT_THAT(runs, HasSubstr(",finished,"));
   EXPECT_THAT(test::read_file(out() / "report.html"), HasSubstr("</i>k=2</span>"));
+  EXPECT_THAT(test::read_file(out() / "cells.json"), HasSubstr(R"("baseline": "k=1")"));
+}
+
+TEST_F(Sweep, ShowsItsNamesWhatCellsSetAndWhatToChoose) {
+  write_sweep(R"([evaluation]
+validation_items = 6
+[[sweep.axis]]
+name = "method"
+values = [{ name = "theirs" }, { name = "a", set = { algorithm.name = "d1", algorithm.loss.beta = 0.0 } }]
+)");
+  const auto result = sweep();
+  ASSERT_EQ(result.status, 0) << result.output << result.error;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("validation %"), HasSubstr(" best")));
+  for (const char* file : {"table.txt", "table.csv", "report.html"})
+    EXPECT_THAT(test::read_file(out() / file), HasSubstr("algorithm.masking.p_mask_prompt = ")) << "of the preset";
+  const auto runs = run_folders();
+  const auto held_out = test::metrics_of(runs.front()).back().at("held_out");
+  EXPECT_EQ(held_out.at("items"), 4);
+  EXPECT_TRUE(held_out.contains("validation"));
+  const auto reported = runs_.drift("report out").output;
+  EXPECT_LT(reported.find("\ntheirs "), reported.find("\na "));
 }
 
 TEST_F(Sweep, RepeatsNothingAndRunsOnlyWhatChanged) {
@@ -196,6 +217,7 @@ TEST_F(Sweep, EveryMistakeIsFoundBeforeTheFirstRun) {
 
 TEST_F(Sweep, ReportsWithoutRunning) {
   write_sweep();
+  EXPECT_THAT(sweep("--report").error, HasSubstr("there is no folder out"));
   ASSERT_EQ(sweep("--set train.steps=1").status, 0);
   fs::remove(out() / "report.html");
   const auto result = sweep("--report");

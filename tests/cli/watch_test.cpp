@@ -288,10 +288,11 @@ TEST_F(WatchCommand, TheFolderOfASweepIsItsRuns) {
   const RunFolder first = begin("grid/runs/a"), second = begin("grid/runs/b");
   const std::string pointer = test::in_utf8_locale() ? "▸ " : "> ";
   EXPECT_THAT(watch("grid").output, AllOf(HasSubstr("\n" + pointer + "a "), HasSubstr("\n  b ")));
-  second.write_file("config.toml", "[train]\nsteps = 4\nlearning_rate = 0.5\n");
-  first.append_metrics(step(1));
-  second.append_metrics(step(1));
-  EXPECT_THAT(watch("grid").output, HasSubstr("learning_rate=0.5")) << "their folders' names are checksums";
+  test::write_file(folder_.path() / "grid/cells.json", R"({"cells": [
+    {"cell": "theirs", "baseline": "theirs", "runs": [{"seed": 1, "folder": "runs/b"}, {"seed": 2, "folder": "runs/c"}]},
+    {"cell": "ours", "baseline": "theirs", "runs": [{"seed": 1, "folder": "runs/a"}]}]})");
+  EXPECT_THAT(watch("grid").output, HasSubstr("\n" + pointer + "theirs, seed 1 "));
+  EXPECT_THAT(watch("grid").output, HasSubstr("\n  ours ")) << "as the sweep calls and orders them";
 }
 
 TEST(WatchedTraining, ShowsWhatTrainingWrote) {

@@ -156,6 +156,38 @@ TEST_F(Runs, AreCalledByAsFewSettingsAsTellThemApart) {
               ElementsAre("one, learning_rate=0.001", "two, learning_rate=0.001", "two, learning_rate=1e-04"));
 }
 
+TEST_F(Runs, ThatDifferInPartsOfTheirAlgorithmAreCalledByBoth) {
+  const std::string one = "[algorithm]\nname = \"one\"\n[algorithm.loss]\nname = \"";
+  make({.folder = "a", .more = one + "one\"\n"});
+  make({.folder = "b", .more = one + "ratio\"\n"});
+  EXPECT_THAT(labels({"a", "b"}), ElementsAre("one, loss one", "one, loss ratio"));
+  make({.folder = "c", .more = "[algorithm]\nname = \"two\"\n[algorithm.loss]\nname = \"ratio\"\n"});
+  EXPECT_THAT(labels({"a", "c"}), ElementsAre("one", "two")) << "not by a loss that others may share";
+}
+
+TEST_F(Runs, OfASweepHaveItsNamesItsOrderAndItsBaseline) {
+  const auto run = [](const std::string& key) { return R"({"seed": 1, "folder": "runs/)" + key + "\"}"; };
+  test::write_file(path() / "sweep/cells.json",
+                   R"({"cells": [{"cell": "easy, zeta", "baseline": "easy, alpha", "runs": [)" + run("1") +
+                       R"(]}, {"cell": "easy, alpha", "baseline": "easy, alpha", "runs": [)" + run("2") +
+                       R"(]}, {"cell": "hard, zeta", "baseline": "hard, alpha", "runs": [)" + run("3") +
+                       R"(]}, {"cell": "hard, alpha", "baseline": "hard, alpha", "runs": [)" + run("4") + "]}]}");
+  for (const char* key : {"4", "2", "3", "1"})
+    make({.folder = "sweep/runs/" + std::string(key),
+          .rate = key,
+          .more = "[task]\nname = \"" + std::string(*key > '2' ? "hard" : "easy") + "\"\n"});
+  EXPECT_THAT(labels({"sweep"}), ElementsAre("easy, zeta", "easy, alpha", "hard, zeta", "hard, alpha"));
+  EXPECT_THAT(labels({"mine=sweep"}), testing::Contains("mine, hard, zeta"));
+  const RunComparison found = compare_lines(lines({"sweep"}), {});
+  ASSERT_THAT(found.differences, SizeIs(2)) << "each group has its own baseline";
+  EXPECT_EQ(found.differences[0].baseline, 1u);
+  EXPECT_EQ(found.differences[1].baseline, 3u);
+  EXPECT_THAT(difference_table(found).titles[1], "to");
+  EXPECT_THAT(comparison_notes(found), Not(testing::Contains(HasSubstr("different problems"))));
+  EXPECT_THAT(comparison_notes(compare_lines(lines({"sweep"}), {.baseline = "easy, alpha"})),
+              testing::Contains(HasSubstr("different problems (task.name)")));
+}
+
 TEST_F(Runs, MayBeGivenNames) {
   make({.folder = "a"});
   make({.folder = "b"});
@@ -179,12 +211,12 @@ TEST_F(Runs, TheSameSettingsAndSeedTwiceIsAMistake) {
 
 TEST_F(Runs, AFolderWithoutOneIsNamed) {
   fs::create_directory(path() / "empty");
-  for (const char* name : {"empty", "missing"}) {
+  for (const auto& [name, problem] : {std::pair("empty", "no run has begun in "), {"missing", "there is no folder "}}) {
     try {
       lines({name});
       ADD_FAILURE();
     } catch (const Error& error) {
-      EXPECT_THAT(error.what(), HasSubstr("no run has begun in " + (path() / name).string()));
+      EXPECT_THAT(error.what(), HasSubstr(problem + (path() / name).string()));
     }
   }
 }
@@ -242,7 +274,7 @@ TEST_F(Compared, SeedsOfOneSideAloneAreNotInTheDifference) {
 
 TEST_F(Compared, TheBaselineAndTheMeasureCanBeChosen) {
   const RunComparison other = comparison({.baseline = "learning_rate=0.01", .measure = "reward"});
-  EXPECT_EQ(other.baseline, 1u);
+  EXPECT_EQ(other.baseline(), "learning_rate=0.01");
   EXPECT_NEAR(other.differences.front().mean.mean, -0.1, 1e-9) << "of the last step, 2 x accuracy";
   EXPECT_THROW(comparison({.baseline = "learning_rate=0.1"}), Error);
   EXPECT_THROW(comparison({.measure = "held-out"}), Error);

@@ -1,8 +1,8 @@
 // What a sweep says of its runs: statistics by hand, and the tables and the report made of them.
 
+#include <core/compare/comparison_page.h>
 #include <core/report/svg_chart.h>
 #include <core/statistics/estimate.h>
-#include <core/sweep/sweep_report.h>
 #include <core/sweep/sweep_results.h>
 #include <core/sweep/sweep_table.h>
 
@@ -121,11 +121,12 @@ class Results : public testing::Test {
 
   static GridValue named(const std::string& name) { return {name, {}, {}}; }
 
-  void finish(std::size_t cell, int seed, double accuracy) const {
-    const auto run = folder_.path() / ("run" + std::to_string(3 * cell + static_cast<std::size_t>(seed) - 1));
+  void finish(std::size_t cell, int seed, double accuracy, const std::string& held_out = "") const {
+    const auto run = runs() / ("run" + std::to_string(3 * cell + static_cast<std::size_t>(seed) - 1));
     test::write_file(run / "summary.json", R"({"version": "1", "status": "finished", "seconds": 90, "threads": 2,
       "peak_memory_mib": )" + std::to_string(100 * seed) +
-                                               R"(, "held_out": {"after": )" + std::to_string(accuracy) + "}}");
+                                               R"(, "held_out": {"after": )" + std::to_string(accuracy) + held_out +
+                                               "}}");
     std::string metrics;
     for (int step = 1; step <= 2; ++step)
       metrics += R"({"step": )" + std::to_string(step) + R"(, "reward": )" + std::to_string(0.25 * step * seed) +
@@ -134,7 +135,8 @@ class Results : public testing::Test {
     test::write_file(run / "config.toml", "");
   }
 
-  SweepResults results() const { return collect_results(plan_, folder_.path()); }
+  std::filesystem::path runs() const { return folder_.path() / "runs"; }
+  SweepResults results() const { return collect_results(plan_, runs()); }
 
   SweepPlan plan_;
   test::TemporaryFolder folder_;
@@ -176,6 +178,34 @@ TEST_F(Results, TheTableShowsWhatIsKnownAndSaysWhatIsMissing) {
   EXPECT_THAT(result_notes(results()).back(), HasSubstr("8 of 12 runs are not finished"));
 }
 
+// Differences of 10, 4 and 7 points: t = 7 / sqrt(3), with 2 degrees of freedom p = 1 - t / sqrt(2 + t^2).
+TEST_F(Results, DifferencesAreTestedAndCorrectedForTheirNumber) {
+  for (int seed = 1; seed <= 3; ++seed) {
+    finish(0, seed, 0.5 + 0.1 * seed), finish(2, seed, 0.5 + 0.1 * seed);
+    finish(1, seed, 0.5 + 0.1 * seed + std::vector{0.1, 0.04, 0.07}[static_cast<std::size_t>(seed - 1)]);
+  }
+  const double t = 7 / std::sqrt(3.0), p = 1 - t / std::sqrt(2 + t * t);
+  EXPECT_THAT(results().rows[1].corrected_p, DoubleNear(p, 1e-9));
+  for (int seed = 1; seed <= 3; ++seed) finish(3, seed, 0.5 + 0.1 * seed + 0.01 * (seed % 2));
+  const SweepResults found = results();
+  EXPECT_THAT(found.rows[1].corrected_p, DoubleNear(2 * p, 1e-9));
+  EXPECT_THAT(to_text(result_table(found)), HasSubstr("p (Holm)"));
+  EXPECT_THAT(result_notes(found), testing::Contains(HasSubstr("corrected over the 2 differences of this table")));
+}
+
+TEST_F(Results, ARowIsChosenByOtherItemsThanTheTableReports) {
+  for (std::size_t cell = 0; cell < 2; ++cell) finish(cell, 1, cell == 0 ? 0.5 : 0.75);
+  EXPECT_THAT(result_notes(results()), testing::Contains(HasSubstr("evaluation.validation_items keeps others")));
+  for (std::size_t cell = 0; cell < 2; ++cell)
+    finish(cell, 1, cell == 0 ? 0.5 : 0.75, R"(, "validation": )" + std::string(cell == 0 ? "0.6" : "0.55"));
+  const SweepResults found = results();
+  EXPECT_TRUE(found.rows[0].is_chosen);
+  EXPECT_FALSE(found.rows[1].is_chosen);
+  const std::string table = to_text(result_table(found));
+  EXPECT_THAT(table, testing::AllOf(HasSubstr("60.0 best"), HasSubstr("50.0"), HasSubstr("75.0")));
+  EXPECT_THAT(result_notes(found), testing::Contains(HasSubstr("accuracy on items that no other number counts")));
+}
+
 TEST_F(Results, PairsAreCountedWhereTheyAreFewerThanTheRuns) {
   finish(0, 1, 0.5);
   finish(1, 1, 0.75);
@@ -202,8 +232,8 @@ TEST_F(Results, TheMeasureCanBeTheTrainingReward) {
 
 TEST_F(Results, ABrokenFolderIsAFailedRunAndNoObstacle) {
   finish(0, 1, 0.5);
-  test::write_file(folder_.path() / "run1/config.toml", "");
-  test::write_file(folder_.path() / "run2/summary.json", "{");
+  test::write_file(runs() / "run1/config.toml", "");
+  test::write_file(runs() / "run2/summary.json", "{");
   const SweepResults found = results();
   EXPECT_EQ(found.records[0].status, RunStatus::kFinished);
   EXPECT_EQ(found.records[1].status, RunStatus::kPartial);
@@ -216,8 +246,8 @@ TEST_F(Results, ARunWithADeeplyNestedFileFailed) {
   const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
   finish(0, 1, 0.5);
   finish(0, 2, 0.5);
-  test::write_file(folder_.path() / "run0/summary.json", R"({"status": "finished", "x": )" + deep + "}");
-  test::write_file(folder_.path() / "run1/plugins.json", R"([{"name": )" + deep + "}]");
+  test::write_file(runs() / "run0/summary.json", R"({"status": "finished", "x": )" + deep + "}");
+  test::write_file(runs() / "run1/plugins.json", R"([{"name": )" + deep + "}]");
   const SweepResults found = results();
   EXPECT_THAT(found.records[0].problem, HasSubstr("summary.json is nested deeper than 64 levels"));
   EXPECT_THAT(found.records[1].problem, HasSubstr("plugins.json is nested deeper than 64 levels"));
@@ -229,7 +259,8 @@ TEST_F(Results, TheReportHasAPictureAMeasureForEveryGroupAndALineAValue) {
   for (std::size_t cell = 0; cell < 4; ++cell) {
     for (int seed = 1; seed <= 3; ++seed) finish(cell, seed, 0.5);
   }
-  const std::string page = sweep_report(results());
+  test::write_file(runs() / "run11/report.html", "");
+  const std::string page = sweep_report(results(), folder_.path());
   EXPECT_THAT(page, HasSubstr("<h1>trial</h1>"));
   EXPECT_THAT(page, HasSubstr("<h2>easy <small>"));
   EXPECT_THAT(page, HasSubstr("<h2>hard <small>"));
