@@ -100,11 +100,11 @@ Command report_command() {
        "failure.\n"
        "Several, or the folder of a sweep: compares them. Runs that differ in nothing but the seed are one line, "
        "drawn\n"
-       "as their mean with a band. Differences to the first line, or to a sweep's baseline, are tested seed by seed: a "
-       "paired t-test, with "
-       "Holm's\n"
-       "correction for the number of lines. NAME=RUN calls a line NAME. The folder that is written has a page, every\n"
-       "figure as SVG with its data as CSV, and every table as LaTeX (booktabs) and CSV (docs/runs.md).",
+       "as their mean with a band. Differences to the first line, or to a sweep's baseline, are tested seed by seed: "
+       "a\n"
+       "paired t-test, with Holm's correction for the number of lines. NAME=RUN calls a line NAME. The folder that is\n"
+       "written has a page, every figure as SVG with its data as CSV, and every table as LaTeX (booktabs) and CSV\n"
+       "(docs/runs.md).",
        "report runs/quickstart\n"
        "report runs/quick --out runs/quick-comparison --measure held_out"},
       report, [](OptionList& list, ReportOptions& options) {
