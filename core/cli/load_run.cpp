@@ -6,6 +6,7 @@
 #include <core/conformance/report.h>
 #include <core/grid/launcher.h>
 #include <core/io/adapter_files.h>
+#include <core/io/file_error.h>
 #include <core/process/child_process.h>
 #include <core/ranks/launch.h>
 
@@ -94,12 +95,12 @@ void add_checkpoint(OptionList& list, CheckpointOptions& options, const std::vec
 
 ConfigOptions CheckpointOptions::run(const std::string& needed) const {
   std::error_code ignored;
-  if (!fs::is_directory(folder, ignored)) {
+  if (!is_there(folder) || !fs::is_directory(folder, ignored)) {
     throw Error("there is no checkpoint folder " + folder.string(),
                 "it holds config.json, safetensors and a tokenizer: docs/models.md says where to find one");
   }
   if (const fs::path last = folder / "checkpoints" / "last";
-      fs::is_directory(last, ignored) && !fs::exists(folder / "config.json", ignored)) {
+      !is_there(folder / "config.json") && fs::is_directory(last, ignored)) {
     throw Error(folder.string() + " is the folder of a run, not a checkpoint",
                 "give one of its checkpoints: " + last.string());
   }

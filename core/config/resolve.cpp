@@ -5,6 +5,7 @@
 #include <core/config/places.h>
 #include <core/config/run_config.h>
 #include <core/config/run_notes.h>
+#include <core/io/file_error.h>
 
 #include <drift/error.h>
 
@@ -407,8 +408,11 @@ class Resolver {
     if (!start.empty() && start != "checkpoint") return;
     if (checkpoint_missing()) {
       const Origin& origin = merged_.find("model.path")->origin;
-      mistake(origin, origin.value, "no checkpoint at `" + merged_.text("model.path") + "`").notes = {
-          what_is_there(checkpoint())};
+      std::string lost = lost_link(checkpoint());
+      if (lost.empty()) lost = lost_link(checkpoint() / "config.json");
+      mistake(origin, origin.value,
+              "no checkpoint at `" + merged_.text("model.path") + "`" + (lost.empty() ? "" : ": " + lost))
+          .notes = {lost.empty() ? what_is_there(checkpoint()) : kLostLinkAdvice};
     } else if (checkpoint().empty() && mistakes_.empty()) {
       Diagnostic& wrong = mistakes_.emplace_back();
       wrong.message = "no checkpoint is named";

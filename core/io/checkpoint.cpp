@@ -16,6 +16,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/equal.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -37,7 +38,7 @@ constexpr std::string_view kTrainingState = "training_state.";
 
 void require_folder(const fs::path& folder) {
   std::error_code failed;
-  if (fs::is_directory(folder, failed)) return;
+  if (is_there(folder) && fs::is_directory(folder, failed)) return;
   throw Error(
       "there is no checkpoint folder " + folder.string(),
       "give the folder that contains config.json and model.safetensors; docs/models.md says where published ones are");
@@ -86,6 +87,19 @@ void read_parameters(const CheckpointWeights& weights, const std::vector<NamedTe
 
 namespace {
 
+// A matrix that the model reads under another name, stored again: a head that is tied to the embedding.
+bool is_stored_twice(const SafetensorsFile& file, const SafetensorsEntry& entry, const CheckpointWeights& weights,
+                     const std::set<std::string>& wanted) {
+  if (entry.shape.size() != 2) return false;
+  return std::ranges::any_of(wanted, [&](const std::string& name) {
+    const SafetensorsFile* holder = weights.holder(name);
+    if (holder == nullptr) return false;
+    const SafetensorsEntry& other = *holder->find(name);
+    return other.shape == entry.shape && other.dtype == entry.dtype &&
+           at::equal(holder->tensor(name), file.tensor(entry.name));
+  });
+}
+
 // What keeps the weights from filling the parameters, one line each.
 std::vector<std::string> compare(const CheckpointWeights& weights, const std::vector<NamedTensor>& parameters) {
   std::vector<std::string> problems = weights.problems();
@@ -110,7 +124,8 @@ std::vector<std::string> compare(const CheckpointWeights& weights, const std::ve
   }
   for (const SafetensorsFile& file : weights.files()) {
     for (const SafetensorsEntry& entry : file.entries()) {
-      if (weights.holder(entry.name) == &file && !wanted.contains(entry.name)) {
+      if (weights.holder(entry.name) == &file && !wanted.contains(entry.name) &&
+          !is_stored_twice(file, entry, weights, wanted)) {
         problems.push_back("surplus: " + quoted_name(entry.name) + " " + shape_text(entry.shape));
       }
     }

@@ -1,6 +1,7 @@
 #include <core/io/checkpoint_weights.h>
 
 #include <core/base/quote.h>
+#include <core/io/file_error.h>
 #include <core/io/json.h>
 
 #include <drift/error.h>
@@ -8,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include <set>
-#include <system_error>
 
 namespace drift {
 namespace {
@@ -22,11 +22,6 @@ std::string shard_name(const nlohmann::json& value, const std::string& index) {
                 quoted_name(json_text(value)));
   }
   return name;
-}
-
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
 }
 
 }  // namespace
@@ -62,6 +57,11 @@ void CheckpointWeights::open_shards(const fs::path& folder) {
   const auto shard_of = parse_weight_index(index_, path.string());
   std::set<std::string> shards;
   for (const auto& [tensor, shard] : shard_of) shards.insert(shard);
+  for (const std::string& shard : shards) {
+    if (!is_there(folder / shard))
+      throw Error(path.string() + " names " + quoted_name(shard) + ", which is missing",
+                  "the folder is incomplete: fetch it again");
+  }
   files_.reserve(shards.size());
   std::map<std::string, const SafetensorsFile*> opened;
   for (const std::string& shard : shards) opened[shard] = &files_.emplace_back(folder / shard);

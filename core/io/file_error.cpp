@@ -61,7 +61,21 @@ void throw_file_error(std::string_view action, const std::filesystem::path& path
   std::string what =
       "cannot " + std::string(action) + " " + path.string() + ": " + std::generic_category().message(error_number);
   if (error_number == ENOSPC || error_number == EDQUOT) what += free_space(path);
+  if (const auto lost = lost_link(path); !lost.empty()) throw Error(what + "; " + lost, kLostLinkAdvice);
   throw Error(what, advice(error_number));
+}
+
+std::string lost_link(const std::filesystem::path& path) {
+  std::error_code failed;
+  if (!std::filesystem::is_symlink(path, failed) || std::filesystem::exists(path, failed)) return "";
+  return path.filename().string() + " is a link to " + std::filesystem::read_symlink(path, failed).string() +
+         ", which is not there";
+}
+
+bool is_there(const std::filesystem::path& path) {
+  if (!lost_link(path).empty()) throw_file_error("read", path, ENOENT);
+  std::error_code failed;
+  return std::filesystem::exists(path, failed);
 }
 
 void require_regular_file(const std::filesystem::path& path) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 namespace drift {
@@ -9,6 +10,14 @@ namespace drift {
 /// what to do.
 /// @param error_number  the call's errno
 [[noreturn]] void throw_file_error(std::string_view action, const std::filesystem::path& path, int error_number);
+
+/// "NAME is a link to TARGET, which is not there"; empty where that is not so. Copies of a hub's cache have such links.
+std::string lost_link(const std::filesystem::path& path);
+inline constexpr const char* kLostLinkAdvice =
+    "fetch it again, or copy what the links lead to (cp -rL); a container sees only folders that are mounted";
+
+/// Whether there is such a file or folder. @throws Error for a link that leads nowhere
+bool is_there(const std::filesystem::path& path);
 
 /// With the folders above it, unless it is there. @throws Error
 void create_folder(const std::filesystem::path& path);

@@ -1,5 +1,6 @@
 #include <core/text/shape_tokenizer.h>
 
+#include <core/io/file_error.h>
 #include <core/text/byte_tokenizer.h>
 
 #include <drift/model.h>
@@ -33,6 +34,7 @@ std::map<std::int64_t, std::string> special_tokens(const ModelTraits& traits) {
   std::map<std::int64_t, std::string> tokens{{traits.end_id, "<|endoftext|>"}};
   tokens.emplace(traits.pad_id, "<|padding|>");
   tokens.emplace(traits.mask_id, "<|mask|>");
+  for (const std::int64_t end : end_ids(traits)) tokens.emplace(end, "<|end_" + std::to_string(end) + "|>");
   std::set<std::string> named;
   for (const auto& [id, text] : tokens) named.insert(text);
   std::int64_t id = std::min({traits.end_id, traits.pad_id, traits.mask_id});
@@ -49,9 +51,7 @@ std::map<std::int64_t, std::string> special_tokens(const ModelTraits& traits) {
 }  // namespace
 
 bool has_tokenizer(const std::filesystem::path& folder) {
-  std::error_code ignored;
-  return std::filesystem::exists(folder / "tokenizer.json", ignored) ||
-         std::filesystem::exists(folder / "vocab.json", ignored);
+  return is_there(folder / "tokenizer.json") || is_there(folder / "vocab.json");
 }
 
 std::string shape_tokenizer_json(const ModelTraits& traits) {

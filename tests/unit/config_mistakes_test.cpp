@@ -149,6 +149,11 @@ error: no rollout is named
 TEST_F(Config, AMissingCheckpointIsFoundBeforeAnythingRuns) {
   EXPECT_THAT(mistakes("[model]\nname = \"toy\"\npath = \"nowhere\"\n"),
               HasSubstr("no checkpoint at `nowhere`\n  --> run.toml:4:8"));
+  std::filesystem::create_directory(folder_.path() / "hub");
+  std::filesystem::create_symlink("../blobs/1a2b", folder_.path() / "hub/config.json");
+  EXPECT_THAT(mistakes("[model]\nname = \"toy\"\npath = \"hub\"\n"),
+              testing::AllOf(HasSubstr("no checkpoint at `hub`: config.json is a link to ../blobs/1a2b, which is not"),
+                             HasSubstr("copy what the links lead to")));
   EXPECT_THAT(mistakes_of(write("bare.toml", "[model]\nname = \"toy\"\n[task]\nname = \"sums\"\n"), {},
                           ConfigPurpose::kPretrain),
               HasSubstr("no checkpoint is named\n  --> bare.toml"));
