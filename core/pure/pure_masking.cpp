@@ -10,13 +10,6 @@
 namespace drift {
 namespace {
 
-/// The tokens; each that ends a response is end_id, which is all that a strategy knows.
-at::Tensor with_one_end_id(const MaskingInput& in) {
-  const at::Tensor& tokens_BL = in.trajectories->tokens_BL;
-  if (!in.end_ids_E.defined()) return tokens_BL;
-  return tokens_BL.masked_fill(at::isin(tokens_BL, in.end_ids_E), in.end_id);
-}
-
 /// The arrays that a strategy is lent, and the tensors that hold them.
 class MaskingArrays {
  public:
@@ -32,7 +25,9 @@ class MaskingArrays {
     input.pad_id = in.pad_id;
     input.random = handle_of(in.random);
     input.number_B = array<std::int64_t>(in.response_number_B, at::kLong);
-    input.tokens_BL = array<std::int64_t>(with_one_end_id(in), at::kLong);
+    at::Tensor tokens_BL = from.tokens_BL;  // a strategy knows one end token: the others are given as it
+    if (in.end_ids_E.defined()) tokens_BL = tokens_BL.masked_fill(at::isin(tokens_BL, in.end_ids_E), in.end_id);
+    input.tokens_BL = array<std::int64_t>(tokens_BL, at::kLong);
     input.valid_BL = array<std::uint8_t>(from.valid_BL, at::kBool);
     input.step_BL = array<std::int32_t>(from.step_BL, at::kInt);
     input.commit_logprob_BL = array<double>(from.commit_logprob_BL, at::kDouble);

@@ -48,7 +48,7 @@ Trajectories imagine(const Prompts& prompts, std::int64_t length, std::int64_t f
   imagined.tokens_BL = at::arange(responses * length, at::kLong)
                            .view({responses, length})
                            .remainder(std::max<std::int64_t>(1, traits.vocabulary_size / 2));
-  const at::Tensor special_BL = ends_response(imagined.tokens_BL, traits).logical_or(imagined.tokens_BL == traits.mask_id);
+  const auto special_BL = ends_response(imagined.tokens_BL, traits).logical_or(imagined.tokens_BL == traits.mask_id);
   imagined.tokens_BL.masked_fill_(special_BL, traits.vocabulary_size / 2 + 1);
   imagined.valid_BL = at::ones({responses, length}, at::kBool);
   const auto step_L = at::arange(length, at::kLong).mul(forwards).div(length, "floor").to(at::kInt);

@@ -29,8 +29,8 @@ class PythonMasking final : public MaskingStrategy {
 
   void plan(const MaskingInput& input, MaskPlan& plan) const override {
     const Gil gil;
-    const Object rest = tuple({integer(input.inner_iteration), integer(input.end_id), integer(input.pad_id),
-                               wrapped(input.end_ids_E)});
+    const Object rest =
+        tuple({integer(input.inner_iteration), integer(input.end_id), integer(input.pad_id), wrapped(input.end_ids_E)});
     const Object made = call("plan", {script_.object(), trajectories_of(*input.trajectories), bits(input.random.key()),
                                       integer(input.step), wrapped(input.response_number_B), rest});
     const Object tensors = made[0];  // in the order of PLAN in drift/_host.py

@@ -266,6 +266,20 @@ TEST(PureMasking, TheStrategyInCDrawsThePlanOfTheOneInCpp) {
   EXPECT_EQ(make<MaskingStrategy>("span_masks_c")->refresh(), PlanRefresh::kEachInnerIteration);
 }
 
+TEST(PureMasking, EveryTokenThatEndsAResponseIsTheEndToken) {
+  const Trajectories several = test::token_trajectories({{1, 7, 2, 9, 2, 2}, {1, 2, 2, 8, 9, 2}});
+  const Trajectories one = test::token_trajectories({{1, 9, 2, 9, 2, 2}, {1, 2, 2, 9, 9, 2}});
+  MaskingInput input = test::masking_input(several), same = test::masking_input(one);
+  input.end_id = same.end_id = 9;
+  input.end_ids_E = test::vector_tensor({9, 7, 8}).to(at::kLong);
+  for (const std::string name : {"span_masks", "span_masks_c"}) {
+    const auto masking = make<MaskingStrategy>(name);
+    for (std::int64_t b = 0; b < 2; ++b)
+      EXPECT_EQ(test::views_of(test::draw_plan(*masking, input), b),
+                test::views_of(test::draw_plan(*masking, same), b));
+  }
+}
+
 TEST(PureMasking, ThePluginSaysWhichSettingsDoNotFit) {
   EXPECT_THAT(error_of([] {
                 make<MaskingStrategy>("span_masks_c", {{"share_low", 0.9}});

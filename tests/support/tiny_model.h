@@ -18,6 +18,7 @@ class TinyModel final : public Model {
   at::Device device() const override { return head_VH_.device(); }
   at::ScalarType dtype() const override { return head_VH_.scalar_type(); }
   const ModelTraits& traits() const override { return traits_; }
+  void also_ends_with(std::int64_t token) { traits_.further_end_ids[0] = token; }
   at::Tensor forward(const ForwardInput& input) const override;
   at::Tensor lm_head_VH() const override { return head_VH_; }
   std::vector<NamedTensor> parameters() const override;

@@ -189,6 +189,7 @@ TEST_F(DiffusionRolloutTest, StopsWhereEverythingUpToTheFirstEndTokenIsCommitted
   const auto values = with({{"steps", integer(0)}, {"order", "origin"}});
   auto early = values;
   early["early_stop"] = true;
+  model.also_ends_with(5);
   const auto full = generate(model, prompts(16, 4), values), made = generate(model, prompts(16, 4), early);
   const std::int64_t end = model.traits().end_id;
   std::int64_t stopped = 0;
@@ -205,7 +206,8 @@ TEST_F(DiffusionRolloutTest, StopsWhereEverythingUpToTheFirstEndTokenIsCommitted
         EXPECT_EQ(made.commit_logprob_BL[b][i].item<float>(), 0);
         EXPECT_GE(full.step_BL[b][i].item<int>(), forwards) << "it was already committed";
       }
-      ended = ended || (made.tokens_BL[b][i].item<std::int64_t>() == end && made.step_BL[b][i].item<int>() >= 0);
+      const auto token = made.tokens_BL[b][i].item<std::int64_t>();
+      ended = ended || ((token == end || token == 5) && made.step_BL[b][i].item<int>() >= 0);
     }
     stopped += forwards < full.forwards_B[b].item<std::int64_t>() ? 1 : 0;
   }

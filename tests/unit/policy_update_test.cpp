@@ -4,6 +4,8 @@
 #include <core/update/reference_policy.h>
 #include <drift/error.h>
 
+#include "tests/support/plugins.h"
+#include "tests/support/rollouts.h"
 #include "tests/support/tiny_model.h"
 
 #include <ATen/TensorOperators.h>
@@ -183,6 +185,33 @@ TEST_F(PolicyUpdateTest, AMovingAverageIsPartOfTheTrainingState) {
   restored.load_state(saved.state());
   EXPECT_TRUE(at::equal(restored.model().lm_head_VH(), saved.model().lm_head_VH()));
   EXPECT_THROW(restored.load_state({}), Error);
+}
+
+/// The plan of responses that end with 9, or where a model also ends with 7, with either.
+std::vector<std::string> plan_of(const MaskingStrategy& masking, std::int64_t end_token, std::int64_t end_id,
+                                 std::int64_t further_id) {
+  Trajectories responses = test::token_trajectories(
+      {{1, 2, 3, end_token, 4, 4, 9, 9}, {1, 2, 3, 4, 5, 6, 8, 2}, {end_token, 4, 4, 4, 9, 4, 4, 4}});
+  responses.step_BL = at::arange(8, at::kInt).expand({3, 8}).contiguous();
+  ModelTraits traits;
+  traits.pad_id = 0;
+  traits.end_id = end_id;
+  traits.further_end_ids[0] = further_id;
+  const MaskPlan plan = draw_plan(masking, responses, traits, {RandomStream(1, "masking")});
+  std::vector<std::string> views;
+  for (std::int64_t b = 0; b < 3; ++b) std::ranges::copy(test::views_of(plan, b), std::back_inserter(views));
+  return views;
+}
+
+TEST(PlanDraw, AnyEndTokenOfTheModelEndsTheValidPart) {
+  for (const char* name : {"coupled_grpo", "d1", "d2", "gdpo", "mdpo", "spg", "unigrpo", "vrpo"}) {
+    const auto masking = test::create<MaskingStrategy>(name, name);
+    EXPECT_EQ(plan_of(*masking, 7, 9, 7), plan_of(*masking, 9, 9, 0)) << name;
+    EXPECT_NE(plan_of(*masking, 7, 9, 7), plan_of(*masking, 7, 9, 0)) << name;
+    // A strategy that is given its own end token knows no other.
+    const auto own = test::create<MaskingStrategy>(name, name, {{"end_id", std::int64_t{7}}});
+    EXPECT_EQ(plan_of(*own, 7, 9, 7), plan_of(*masking, 7, 7, 0)) << name;
+  }
 }
 
 }  // namespace

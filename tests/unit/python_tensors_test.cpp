@@ -217,6 +217,17 @@ TEST_F(PythonTensors, MasksAreDrawnByThePointAndNotByTheBatch) {
   EXPECT_NE(test::views_of(plan, 2), test::views_of(test::draw_plan(*masking, three, 1), 2));
 }
 
+TEST_F(PythonTensors, AnyEndTokenOfTheModelEndsTheText) {
+  const auto masking = make<MaskingStrategy>(example("share_masks_python/share_masks.py:ShareMasks"));
+  const Trajectories responses = test::token_trajectories({{1, 7, 2, 9, 2, 2}, {1, 2, 2, 2, 9, 2}});
+  MaskingInput input = test::masking_input(responses);
+  input.end_id = 9;
+  const auto scored = [&] { return test::numbers(test::draw_plan(*masking, input).target_FL.any(0).to(at::kDouble)); };
+  EXPECT_EQ(scored()[3], 1) << "the text of both ends with 9";
+  input.end_ids_E = test::vector_tensor({9, 7, 2}).to(at::kLong);
+  EXPECT_EQ(scored(), (std::vector<double>{1, 1, 0, 0, 0, 0}));
+}
+
 TEST_F(PythonTensors, RandomNumbersAreThoseOfCpp) {
   const auto file = folder_.path() / "random.py";
   test::write_file(file, R"(

@@ -3,6 +3,7 @@
 #include <core/base/response_end.h>
 #include <core/rollout/truncation.h>
 
+#include <ATen/ops/full.h>
 #include <gmock/gmock.h>
 
 namespace drift {
@@ -37,6 +38,22 @@ TEST(Truncation, WhatStandsBehindTheFirstEndIsNotValid) {
   drop_after_end(traits, made);
   EXPECT_THAT(test::numbers(made.valid_BL.to(at::kDouble)),
               ElementsAre(1, 1, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1));
+}
+
+TEST(Truncation, AnyOfSeveralEndTokensEndsAResponse) {
+  ModelTraits traits;
+  traits.end_id = 7;
+  traits.pad_id = 5;
+  traits.further_end_ids = {3, 9};
+  EXPECT_THAT(end_ids(traits), ElementsAre(7, 3, 9));
+  const auto tokens_BL = test::matrix_tensor({{0, 1, 2}, {1, 2, 3}, {9, 1, 0}, {7, 0, 0}, {1, 5, 5}}).to(at::kLong);
+  EXPECT_THAT(test::numbers(never_ends(tokens_BL, traits).to(at::kDouble)), ElementsAre(1, 0, 0, 0, 0));
+  for (std::int64_t token = 0; token < 12; ++token)
+    EXPECT_EQ(ends_response(token, traits), ends_response(at::full({1}, token), traits).item<bool>()) << token;
+  traits.further_end_ids = {};
+  EXPECT_FALSE(ends_response(0, traits)) << "an unused place names no token";
+  traits.end_id = -1;
+  EXPECT_TRUE(end_ids(traits).empty());
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ struct ModelTraits {
   Reserved<std::int64_t, 4> reserved_numbers = {};
 };
 
-/// All end tokens: end_id and further_end_ids; none if end_id is -1. Since 1.1.
+/// All end tokens: end_id, unless that is -1, then further_end_ids. Since 1.1.
 DRIFT_API std::vector<std::int64_t> end_ids(const ModelTraits& traits);
 
 /// Whether a response ends at this token, so that nothing behind it belongs to it: an end token, or padding. Since 1.1.
