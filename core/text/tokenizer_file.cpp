@@ -1,4 +1,5 @@
 #include <core/base/quote.h>
+#include <core/io/file_error.h>
 #include <core/text/json_file.h>
 #include <core/text/tokenizer_file.h>
 #include <core/text/vocabulary_files.h>
@@ -92,8 +93,7 @@ void TokenizerFileBuilder::add_merge(std::string_view left, std::string_view rig
 TokenizerFile read_tokenizer_files(const std::filesystem::path& path) {
   std::error_code ignored;
   if (std::filesystem::is_regular_file(path, ignored)) return read_tokenizer_json(path);
-  const bool has_json = std::filesystem::exists(path / "tokenizer.json", ignored);
-  if (!has_json && std::filesystem::exists(path / "vocab.json", ignored)) return read_vocabulary_files(path);
+  if (!is_there(path / "tokenizer.json") && is_there(path / "vocab.json")) return read_vocabulary_files(path);
   return read_tokenizer_json(path / "tokenizer.json");
 }
 

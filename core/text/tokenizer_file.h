@@ -77,7 +77,7 @@ class TokenizerFileBuilder {
 TokenizerFile parse_tokenizer_json(std::string_view json, const std::string& name);
 
 /// The files of a checkpoint: tokenizer.json; if there is none, vocab.json and merges.txt, with the added tokens
-/// that tokenizer_config.json, added_tokens.json and special_tokens_map.json name.
+/// that tokenizer_config.json names, or if it names none, added_tokens.json and special_tokens_map.json.
 /// @param path  the folder, or a tokenizer.json
 /// @throws Error naming the file and the key
 TokenizerFile read_tokenizer_files(const std::filesystem::path& path);

@@ -1,3 +1,4 @@
+#include <core/base/log.h>
 #include <core/base/quote.h>
 #include <core/io/file_error.h>
 #include <core/text/json_file.h>
@@ -26,9 +27,13 @@ class VocabularyReader {
     read_vocabulary();
     read_merges();
     next_id_ = builder_.next_id();
-    if (reading("tokenizer_config.json")) read_added_tokens_decoder();
-    if (reading("added_tokens.json")) read_added_tokens();
-    if (reading("special_tokens_map.json")) read_special_tokens();
+    // As transformers has it: with a list in tokenizer_config.json, the two files that once held it are not read.
+    if (reading("tokenizer_config.json") && read_added_tokens_decoder()) {
+      if (reading("added_tokens.json")) warn_of_other_tokens();
+    } else {
+      if (reading("added_tokens.json")) read_added_tokens();
+      if (reading("special_tokens_map.json")) read_special_tokens();
+    }
     builder_.rename(folder_.string());
     for (const auto& [text, token] : tokens_) builder_.add_token(token);
     return std::move(builder_.file());
@@ -39,8 +44,7 @@ class VocabularyReader {
   bool reading(const char* name) {
     builder_.rename((folder_ / name).string());
     path_ = folder_ / name;
-    std::error_code ignored;
-    return fs::exists(path_, ignored);
+    return is_there(path_);
   }
 
   void read_vocabulary() {
@@ -70,11 +74,12 @@ class VocabularyReader {
     }
   }
 
-  // {"151643": {"content": "<|endoftext|>", "special": true, …}, …}
-  void read_added_tokens_decoder() {
+  // {"151643": {"content": "<|endoftext|>", "special": true, …}, …}, and the special tokens by their part. False: there
+  // is no such list.
+  bool read_added_tokens_decoder() {
     const JsonFile json(path_, builder_);
     const auto decoder = JsonFile::find(json.root(), "added_tokens_decoder");
-    if (!decoder) return;
+    if (!decoder) return false;
     for (const auto [key, token] : json.object(*decoder, "added_tokens_decoder")) {
       const std::string_view content = json.text(token, "content");
       std::int32_t id = -1;
@@ -84,6 +89,24 @@ class VocabularyReader {
       }
       keep(json.added_token(token, content, id));
     }
+    for (const auto [key, value] : json.object(json.root(), "the file")) {
+      const bool names_one = key.ends_with("_token") && (value.is_string() || value.is_object());
+      const bool names_several = key == "additional_special_tokens" || key == "extra_special_tokens";
+      if (names_one || (names_several && value.is_array())) read_special_tokens(json, value);
+    }
+    return true;
+  }
+
+  void warn_of_other_tokens() const {
+    const JsonFile json(path_, builder_);
+    std::string other;
+    for (const auto [text, value] : json.object(json.root(), "the file")) {
+      const std::int32_t id = json.id(value, text);
+      const auto known = tokens_.find(std::string(text));
+      if (known == tokens_.end() || known->second.id != id) other = quoted_name(text) + " = " + std::to_string(id);
+    }
+    if (!other.empty())
+      log_warning(path_.string() + " names " + other + ", tokenizer_config.json does not: the latter counts");
   }
 
   // {"<|endoftext|>": 151643, …}: their other properties are elsewhere.
@@ -98,12 +121,14 @@ class VocabularyReader {
   // {"eos_token": "<|endoftext|>", "bos_token": {"content": …}, "additional_special_tokens": [ … ]}
   void read_special_tokens() {
     const JsonFile json(path_, builder_);
-    for (const auto [key, value] : json.object(json.root(), "the file")) {
-      if (value.is_array()) {
-        for (const JsonValue each : json.list(value, "the file")) read_special_token(json, each);
-      } else if (!value.is_null()) {
-        read_special_token(json, value);
-      }
+    for (const auto [key, value] : json.object(json.root(), "the file")) read_special_tokens(json, value);
+  }
+
+  void read_special_tokens(const JsonFile& json, JsonValue value) {
+    if (value.is_array()) {
+      for (const JsonValue each : json.list(value, "the file")) read_special_token(json, each);
+    } else if (!value.is_null()) {
+      read_special_token(json, value);
     }
   }
 

@@ -1,5 +1,6 @@
 // Checkpoints without a tokenizer.json: vocab.json, merges.txt, and the files that name added tokens.
 
+#include <core/base/log.h>
 #include <core/text/tokenizer.h>
 #include <drift/error.h>
 #include <gmock/gmock.h>
@@ -51,19 +52,46 @@ TEST_F(VocabularyFiles, MergesMayHaveAnyLineEndsAndNoVersion) {
   EXPECT_EQ(open().vocabulary_size(), 4);
 }
 
-TEST_F(VocabularyFiles, AddedTokensStandInThreeFiles) {
-  write("tokenizer_config.json", R"({"added_tokens_decoder": {
-          "20": {"content": "<end>", "special": true, "lstrip": false, "rstrip": true, "single_word": false, "normalized": false},
-          "21": {"content": "<call>", "special": false}}, "model_max_length": 2048})");
+constexpr const char* kDecoder = R"({"added_tokens_decoder": {
+    "20": {"content": "<end>", "special": true, "lstrip": false, "rstrip": true, "single_word": false, "normalized": false},
+    "21": {"content": "<call>", "special": false}}, "model_max_length": 2048, "eos_token": "<end>", "unk_token": null,
+    "add_bos_token": false, "additional_special_tokens": ["<call>", "<new>"], "bos_token": {"content": "ab"}})";
+
+TEST_F(VocabularyFiles, AddedTokensStandInTheTokenizersConfiguration) {
+  write("tokenizer_config.json", kDecoder);
+  const Tokenizer tokenizer = open();
+  EXPECT_EQ(tokenizer.vocabulary_size(), 23);
+  EXPECT_THAT(tokenizer.encode("a<end> <call>"), ElementsAre(0, 20, 21));
+  EXPECT_THAT(tokenizer.encode("<new>"), ElementsAre(22)) << "named without an id: the next one";
+  EXPECT_EQ(tokenizer.decode(Ids{20, 21, 22, 3, 0}, /*skip_special=*/true), "a");
+  EXPECT_EQ(tokenizer.decode(Ids{20, 21, 3}, /*skip_special=*/false), "<end><call>ab");
+}
+
+TEST_F(VocabularyFiles, OrInTwoFilesIfThatHasNone) {
+  write("tokenizer_config.json", R"({"model_max_length": 2048, "mask_token": "<other>"})");
   write("added_tokens.json", R"({"<end>": 20, "<mask>": 22, "<plain>": 23})");
   write("special_tokens_map.json", R"({"mask_token": "<mask>", "eos_token": {"content": "<end>", "lstrip": false},
-          "additional_special_tokens": ["<call>", "<new>"], "unk_token": null, "bos_token": "ab"})");
+          "additional_special_tokens": ["<new>"], "unk_token": null, "bos_token": "ab"})");
   const Tokenizer tokenizer = open();
   EXPECT_EQ(tokenizer.vocabulary_size(), 25);
-  EXPECT_THAT(tokenizer.encode("a<end> <mask><plain><call>"), ElementsAre(0, 20, 22, 23, 21));
-  EXPECT_THAT(tokenizer.encode("<new>"), ElementsAre(24)) << "named without an id: the next one";
-  EXPECT_EQ(tokenizer.decode(Ids{20, 21, 22, 23, 24, 3, 0}, /*skip_special=*/true), "<plain>a");
-  EXPECT_EQ(tokenizer.decode(Ids{20, 21, 3}, /*skip_special=*/false), "<end><call>ab");
+  EXPECT_THAT(tokenizer.encode("a<end><mask><plain><new>"), ElementsAre(0, 20, 22, 23, 24));
+  EXPECT_EQ(tokenizer.decode(Ids{20, 22, 23, 24, 3, 0}, /*skip_special=*/true), "<plain>a");
+}
+
+// The published SDAR folders. What transformers 5.24 makes of the files was looked at.
+TEST_F(VocabularyFiles, ThatNameAnIdDifferentlyAreReadAsTransformersReadsThem) {
+  std::vector<std::string> warnings;
+  set_warning_listener([&](const std::string& text) { warnings.push_back(text); });
+  write("tokenizer_config.json", kDecoder);
+  write("added_tokens.json", R"({"<END>": 20, "<call>": 30, "<plain>": 23})");
+  write("special_tokens_map.json", R"({"eos_token": "<END>", "pad_token": "<pad>"})");
+  const Tokenizer tokenizer = open();
+  set_warning_listener({});
+  EXPECT_EQ(tokenizer.vocabulary_size(), 23);
+  EXPECT_THAT(tokenizer.encode("<end><call>"), ElementsAre(20, 21));
+  EXPECT_FALSE(tokenizer.token_id("<END>") || tokenizer.token_id("<pad>") || tokenizer.token_id("<plain>"));
+  EXPECT_THAT(warnings,
+              ElementsAre(HasSubstr("added_tokens.json names `<plain>` = 23, tokenizer_config.json does not")));
 }
 
 TEST_F(VocabularyFiles, MistakesNameTheFile) {
@@ -90,9 +118,9 @@ TEST_F(VocabularyFiles, MistakesNameTheFile) {
 }
 
 TEST_F(VocabularyFiles, FilesMayNotContradictEachOther) {
-  write("tokenizer_config.json", R"({"added_tokens_decoder": {"20": {"content": "<x>"}}})");
-  write("added_tokens.json", R"({"<x>": 21})");
-  EXPECT_THAT(error(), AllOf(HasSubstr("added_tokens.json"), HasSubstr("`<x>` has the ids 20 and 21")));
+  write("tokenizer_config.json", R"({"added_tokens_decoder": {"20": {"content": "<x>"}, "21": {"content": "<x>"}}})");
+  EXPECT_THAT(error(), AllOf(HasSubstr("tokenizer_config.json"), HasSubstr("`<x>` has the ids 20 and 21")));
+  write("tokenizer_config.json", "{}");
   write("added_tokens.json", R"({"<y>": 0})");
   EXPECT_THAT(error(), HasSubstr("the id 0 belongs to `a` and to `<y>`"));
 }
