@@ -30,3 +30,18 @@ option(DRIFT_BATCHES "compile the files of a library in batches" ON)
 function(drift_compile_in_batches size)
   set_target_properties(${ARGN} PROPERTIES UNITY_BUILD ${DRIFT_BATCHES} UNITY_BUILD_BATCH_SIZE ${size})
 endfunction()
+
+# drift_embed_text(TARGET FILE NAMESPACE NAME)
+# A list that is data: FILE of this folder becomes the constant NAME, which is declared `extern const char* const`.
+function(drift_embed_text target file namespace name)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(READ ${file} text)
+  cmake_path(GET file STEM stem)
+  file(CONFIGURE OUTPUT ${stem}.cpp CONTENT "// Made from ${file}.
+namespace ${namespace} {
+extern const char* const ${name};
+const char* const ${name} = R\"(${text})\";
+}  // namespace ${namespace}
+")
+  target_sources(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/${stem}.cpp)
+endfunction()

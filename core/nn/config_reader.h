@@ -1,16 +1,21 @@
 #pragma once
 
 #include <drift/error.h>
+#include <drift/model.h>
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace drift::nn {
+
+extern const char* const kKeysWithoutEffect;  ///< keys_without_effect.txt: keys of config.json, one a line
 
 /// Reads a backbone's config.json. Collects what is wrong, so that one message names all of it. Every key must be
 /// known: read, checked against what the backbone computes, or declared not to affect the numbers.
@@ -24,39 +29,9 @@ class ConfigReader {
   ConfigReader(const std::string& text, std::string family, const std::vector<std::string>& ignored)
       : json_(Json::parse(text, nullptr, false)), family_(std::move(family)), known_(ignored.begin(), ignored.end()) {
     if (!json_.is_object()) throw Error("config.json is not a JSON object");
-    // What the Hugging Face base class writes, and how a text is generated elsewhere.
-    ignore({"_attn_implementation",
-            "_attn_implementation_autoset",
-            "_commit_hash",
-            "_name_or_path",
-            "architectures",
-            "auto_map",
-            "bos_token_id",
-            "do_sample",
-            "dtype",
-            "finetuning_task",
-            "id2label",
-            "initializer_range",
-            "is_decoder",
-            "is_encoder_decoder",
-            "label2id",
-            "max_length",
-            "output_attentions",
-            "output_hidden_states",
-            "problem_type",
-            "return_dict",
-            "temperature",
-            "tokenizer_class",
-            "top_k",
-            "top_p",
-            "torch_dtype",
-            "torchscript",
-            "transformers_version",
-            "use_bfloat16",
-            "use_cache",
-            "use_return_dict",
-            "unsloth_version",
-            "unsloth_fixed"});
+    std::istringstream keys(kKeysWithoutEffect);
+    for (std::string key; std::getline(keys, key);) known_.insert(key);
+    take_rope_parameters();
   }
 
   bool has(const char* key) const {
@@ -71,14 +46,31 @@ class ConfigReader {
       problems_.push_back(std::string("`") + key + "` is missing");
       return 0;
     }
-    const Json& value = json_[key];
-    // Compared as a double: a number beyond 64 bits must not wrap round.
-    const bool fits = value.is_number_integer() && value.get<double>() >= static_cast<double>(minimum) &&
-                      value.get<double>() <= static_cast<double>(maximum);
-    if (fits) return value.get<std::int64_t>();
-    problems_.push_back(std::string("`") + key + "` is " + shortened(value) + ", not an integer from " +
-                        std::to_string(minimum) + " to " + std::to_string(maximum));
-    return 0;
+    return fitting(json_[key], std::string("`") + key + "`", minimum, maximum);
+  }
+
+  /// The tokens that end a text, all of them in [0, last]: `eos_token_id`, a number or a list, and what
+  /// generation_config.json adds. Token 0 comes first, where ModelTraits wants it; else the first of config.json.
+  std::vector<std::int64_t> end_ids(std::int64_t last, const std::string& generation_config) {
+    constexpr const char* kKey = "eos_token_id";
+    known_.insert(kKey);
+    std::vector<std::int64_t> ids;
+    const Json generation = generation_config.empty() ? Json::object() : Json::parse(generation_config, nullptr, false);
+    if (!generation.is_object()) problems_.push_back("generation_config.json is not a JSON object");
+    for (const Json* json : {&std::as_const(json_), &generation}) {
+      const Json value = json->is_object() ? json->value(kKey, Json()) : Json();
+      for (const Json& one : value.is_array() || value.is_null() ? value : Json::array({value})) {
+        const char* file = json == &generation ? "generation_config.json: " : "";
+        const std::int64_t id = fitting(one, std::string(file) + "`" + kKey + "`", 0, last);
+        if (std::ranges::count(ids, id) == 0) ids.push_back(id);
+      }
+    }
+    if (ids.empty()) problems_.push_back(std::string("`") + kKey + "` is missing");
+    const std::size_t most = 1 + ModelTraits().further_end_ids.size();
+    check(ids.size() <= most, std::to_string(ids.size()) + " tokens are named as `" + kKey +
+                                  "`, and a model can have " + std::to_string(most));
+    std::ranges::stable_partition(ids, [](std::int64_t id) { return id == 0; });
+    return ids;
   }
 
   /// A positive number that must be present; else 1.
@@ -111,8 +103,7 @@ class ConfigReader {
     for (const Json& value : allowed) {
       if (*found == value) return;
     }
-    problems_.push_back(std::string("`") + key + "` = " + shortened(*found) + " is not supported (only " +
-                        allowed.front().dump() + ")");
+    refuse(key, *found, allowed.front().dump());
   }
 
   /// Keys that have no part in the numbers.
@@ -142,6 +133,41 @@ class ConfigReader {
   }
 
  private:
+  /// 0, and a problem, unless it is an integer in [minimum, maximum].
+  std::int64_t fitting(const Json& value, const std::string& name, std::int64_t minimum, std::int64_t maximum) {
+    // Compared as a double: a number beyond 64 bits must not wrap round.
+    const bool fits = value.is_number_integer() && value.get<double>() >= static_cast<double>(minimum) &&
+                      value.get<double>() <= static_cast<double>(maximum);
+    if (fits) return value.get<std::int64_t>();
+    problems_.push_back(name + " is " + shortened(value) + ", not an integer from " + std::to_string(minimum) + " to " +
+                        std::to_string(maximum));
+    return 0;
+  }
+
+  /// As transformers 5 writes what earlier versions called `rope_theta` and `rope_scaling`.
+  void take_rope_parameters() {
+    const std::string name = "rope_parameters";
+    known_.insert(name);
+    const Json parameters = json_.value(name, Json());
+    if (!parameters.is_object() && !parameters.is_null()) refuse(name, parameters, "an object");
+    for (const auto& [key, value] : parameters.items()) {
+      if (key == "rope_theta" && has("rope_theta") && json_[key] != value) {
+        problems_.push_back("`rope_theta` and `" + name + "." + key + "` contradict each other");
+      } else if (key == "rope_theta") {
+        json_[key] = value;
+      } else if (key == "rope_type" || key == "type") {
+        if (value != "default") refuse(name + "." + key, value, "\"default\"");
+      } else if (key != "partial_rotary_factor" || value != 1) {
+        refuse(name + "." + key, value, "rope_theta and rope_type");
+      }
+    }
+  }
+
+  void refuse(const std::string& key, const Json& value, const std::string& supported) {
+    problems_.push_back("`" + shortened(key) + "` = " + shortened(value) + " is not supported (only " + supported +
+                        ")");
+  }
+
   static std::string shortened(const Json& value) {
     return shortened(value.dump(-1, ' ', true, Json::error_handler_t::replace));
   }
@@ -152,5 +178,11 @@ class ConfigReader {
   std::set<std::string, std::less<>> known_;
   std::vector<std::string> problems_;
 };
+
+/// @param ids  as ConfigReader::end_ids() gives them
+inline void set_end_ids(const std::vector<std::int64_t>& ids, ModelTraits& traits) {
+  traits.end_id = ids.front();
+  std::ranges::copy(ids.begin() + 1, ids.end(), traits.further_end_ids.begin());
+}
 
 }  // namespace drift::nn

@@ -24,6 +24,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 
 #include <memory>
 #include <set>
@@ -245,6 +246,67 @@ TEST_P(Backbone, TakesTheUsersWordForAnUnknownSetting) {
   const ModelConfig config{text, at::kFloat, at::kMeta};
   EXPECT_NO_THROW(make_component(
       *entry, Params(entry->params, {{"ignored_settings", std::vector<std::string>{"window_cut"}}}), &config));
+}
+
+/// The traits of a model with these changes to its config.json, or the error.
+std::string made_of(const std::string& family, const nlohmann::json& changes, const std::string& generation = {}) {
+  auto json = nlohmann::json::parse(read_config_json(test::source_dir() / "tests/golden/data/ckpt" / (family + "_a")));
+  json.merge_patch(changes);
+  const ComponentEntry* entry = test::load_plugin(family).find(ComponentKind::kModel, family);
+  ModelConfig config{json.dump(), at::kFloat, at::kMeta};
+  config.generation_config_json = generation;
+  try {
+    const auto made = make_component(*entry, Params(entry->params), &config);
+    std::string ends = "ends:";
+    for (const std::int64_t id : end_ids(dynamic_cast<const Model&>(*made).traits())) ends += " " + std::to_string(id);
+    return ends;
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST_P(Backbone, TakesConfigurationsOfTodaysHubs) {
+  const auto config = nlohmann::json::parse(read_config_json(folder()));
+  const double theta = config["rope_theta"];
+  const std::string end = std::to_string(config["eos_token_id"].get<int>());
+  const nlohmann::json changes = {
+      {"rope_theta", nullptr},         {"rope_parameters", {{"rope_theta", theta}, {"rope_type", "default"}}},
+      {"torch_dtype", nullptr},        {"dtype", "bfloat16"},
+      {"attn_implementation", "sdpa"}, {"_attn_implementation_autoset", true},
+      {"flash_attn_varlen", true},     {"use_cache", true}};
+  EXPECT_EQ(made_of(GetParam(), changes), "ends: " + end);
+  EXPECT_EQ(made_of(GetParam(), {{"rope_parameters", {{"rope_theta", theta}, {"partial_rotary_factor", 1.0}}}}),
+            "ends: " + end);
+  const auto rope = [&](const nlohmann::json& parameters) {
+    return made_of(GetParam(), {{"rope_parameters", parameters}});
+  };
+  EXPECT_THAT(rope({{"rope_theta", 5}}), testing::HasSubstr("`rope_theta` and `rope_parameters.rope_theta`"));
+  EXPECT_THAT(rope({{"rope_type", "yarn"}, {"factor", 4.0}}),
+              testing::AllOf(testing::HasSubstr("`rope_parameters.rope_type` = \"yarn\" is not supported"),
+                             testing::HasSubstr("`rope_parameters.factor` = 4.0 is not supported")));
+  EXPECT_THAT(rope("default"), testing::HasSubstr("`rope_parameters` = \"default\" is not supported"));
+  const auto layers = [&](const char* last) {
+    return made_of("dream", {{"layer_types", {"full_attention", "full_attention", last}}});
+  };
+  EXPECT_EQ(layers("full_attention"), "ends: 260");
+  EXPECT_THAT(layers("sliding_attention"), testing::HasSubstr("`layer_types` = "));
+}
+
+TEST_P(Backbone, EndsWithAnyOfItsEndTokens) {
+  const auto with = [&](const nlohmann::json& ids, const std::string& generation = {}) {
+    return made_of(GetParam(), {{"eos_token_id", ids}}, generation);
+  };
+  EXPECT_EQ(with({7, 9, 7}), "ends: 7 9");
+  EXPECT_EQ(with(7, R"({"eos_token_id": [9, 7, 11]})"), "ends: 7 9 11");
+  EXPECT_EQ(with(7, R"({"eos_token_id": null, "temperature": 0.6})"), "ends: 7");
+  EXPECT_EQ(with(nullptr, R"({"eos_token_id": 9})"), "ends: 9");
+  EXPECT_EQ(with({7, 0}), "ends: 0 7");
+  EXPECT_THAT(with(nullptr), testing::HasSubstr("`eos_token_id` is missing"));
+  EXPECT_THAT(with(nlohmann::json::array()), testing::HasSubstr("`eos_token_id` is missing"));
+  EXPECT_THAT(with({7, 9999}), testing::HasSubstr("`eos_token_id` is 9999, not an integer from 0 to"));
+  EXPECT_THAT(with({7, "8"}), testing::HasSubstr("`eos_token_id` is \"8\", not an integer"));
+  EXPECT_THAT(with(7, R"({"eos_token_id": -1})"), testing::HasSubstr("generation_config.json: `eos_token_id` is -1"));
+  EXPECT_THAT(with({1, 2, 3, 4, 5, 6}), testing::HasSubstr("6 tokens are named as `eos_token_id`"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Backbone, testing::Values("llada", "dream"),

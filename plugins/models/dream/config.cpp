@@ -4,7 +4,8 @@
 
 namespace drift::dream {
 
-DreamConfig DreamConfig::parse(const std::string& text, const std::vector<std::string>& ignored) {
+DreamConfig DreamConfig::parse(const std::string& text, const std::vector<std::string>& ignored,
+                               const std::string& generation_config) {
   nn::ConfigReader reader(text, "Dream", ignored);
   DreamConfig config;
   auto& shape = config.shape;
@@ -22,13 +23,14 @@ DreamConfig DreamConfig::parse(const std::string& text, const std::vector<std::s
   shape.vocabulary = reader.integer("vocab_size", 1, 1 << 24);
   const std::int64_t last_id = reader.in_order() ? shape.vocabulary - 1 : (1 << 24);
   config.mask_id = reader.integer("mask_token_id", 0, last_id);
-  config.end_id = reader.integer("eos_token_id", 0, last_id);
+  config.end_ids = reader.end_ids(last_id, generation_config);
   config.pad_id = reader.integer("pad_token_id", 0, last_id);
   shape.padding_row = config.pad_id;
 
   reader.expect("model_type", {"Dream"});
   reader.expect("hidden_act", {"silu"});
   reader.expect("rope_scaling", {nullptr});
+  reader.expect("layer_types", {nullptr, std::vector<std::string>(shape.layers, "full_attention")});
   reader.expect("attention_dropout", {0.0});
   reader.expect("use_sliding_window", {false, nullptr});
   reader.expect("use_mrope", {false, nullptr});

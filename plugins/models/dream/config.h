@@ -13,13 +13,14 @@ namespace drift::dream {
 struct DreamConfig {
   nn::TransformerShape shape;
   std::int64_t mask_id = -1;
-  std::int64_t end_id = -1;
+  std::vector<std::int64_t> end_ids;
   std::int64_t pad_id = -1;
 
   /// @param ignored  keys that the user says have no part in the numbers
   /// @throws Error naming every key that is missing, of the wrong type, unknown, or set to something that would
   /// change the numbers and is not supported.
-  static DreamConfig parse(const std::string& json, const std::vector<std::string>& ignored);
+  static DreamConfig parse(const std::string& json, const std::vector<std::string>& ignored,
+                           const std::string& generation_config = {});
 };
 
 }  // namespace drift::dream

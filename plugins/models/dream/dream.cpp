@@ -1,5 +1,6 @@
 #include "dream.h"
 
+#include <core/nn/config_reader.h>
 #include <core/nn/initialization.h>
 
 #include <ATen/TensorOperators.h>
@@ -56,7 +57,7 @@ ModelTraits traits_of(const DreamConfig& config) {
   traits.family = "Dream";
   traits.mask_id = config.mask_id;
   traits.pad_id = config.pad_id;
-  traits.end_id = config.end_id;
+  nn::set_end_ids(config.end_ids, traits);
   traits.prediction_row = PredictionRow::kPrevious;
   // No token comes after the mask token but, in DiffuCoder, the padding.
   const std::int64_t first = config.mask_id, last = config.shape.vocabulary, pad = config.pad_id;
@@ -74,7 +75,8 @@ ModelTraits traits_of(const DreamConfig& config) {
 
 Dream::Dream(const ModelConfig& model, const Params& params)
     : Dream(model, params,
-            DreamConfig::parse(model.config_json, params.get<std::vector<std::string>>("ignored_settings"))) {}
+            DreamConfig::parse(model.config_json, params.get<std::vector<std::string>>("ignored_settings"),
+                               model.generation_config_json)) {}
 
 Dream::Dream(const ModelConfig& model, const Params& params, const DreamConfig& config)
     : TransformerModel(shape_of(config, params), kNames, traits_of(config), model),

@@ -31,7 +31,8 @@ std::int64_t feed_forward_size(nn::ConfigReader& reader, std::int64_t hidden) {
 
 // Keys that the original's configuration class declares optional may be null or absent, and then mean what they mean
 // there. All others must be present: the class's defaults describe GPT-2.
-LladaConfig LladaConfig::parse(const std::string& text, const std::vector<std::string>& ignored) {
+LladaConfig LladaConfig::parse(const std::string& text, const std::vector<std::string>& ignored,
+                               const std::string& generation_config) {
   nn::ConfigReader reader(text, "LLaDA", ignored);
   LladaConfig config;
   auto& shape = config.shape;
@@ -50,7 +51,7 @@ LladaConfig LladaConfig::parse(const std::string& text, const std::vector<std::s
   const std::int64_t last_id = reader.in_order() ? shape.vocabulary - 1 : (1 << 24);
   const bool published_mask = !reader.has("mask_token_id") && shape.vocabulary == kPublishedRows;
   config.mask_id = published_mask ? kPublishedMaskId : reader.integer("mask_token_id", 0, last_id);
-  config.end_id = reader.integer("eos_token_id", 0, last_id);
+  config.end_ids = reader.end_ids(last_id, generation_config);
   config.pad_id = reader.integer("pad_token_id", 0, last_id);
 
   reader.expect("model_type", {"llada"});
@@ -67,10 +68,9 @@ LladaConfig LladaConfig::parse(const std::string& text, const std::vector<std::s
     reader.expect(key, {false, nullptr});
   }
   for (const char* key : {"embedding_dropout", "residual_dropout", "attention_dropout"}) reader.expect(key, {0.0});
-  // Of biases and norms that are off, of initialisation, and of how the original computes the same numbers.
-  reader.ignore({"alibi_bias_max", "attention_layer_norm_with_affine", "embedding_size", "flash_attention",
-                 "init_cutoff_factor", "init_device", "init_fn", "init_std", "mask_token_id", "mlp_hidden_size",
-                 "mlp_ratio", "n_kv_heads", "precision", "tie_word_embeddings"});
+  // Of biases and norms that are off, and what is read above where it is there.
+  reader.ignore({"alibi_bias_max", "attention_layer_norm_with_affine", "embedding_size", "mask_token_id",
+                 "mlp_hidden_size", "mlp_ratio", "n_kv_heads", "tie_word_embeddings"});
 
   reader.check(shape.heads > 0 && shape.hidden % shape.heads == 0, "`d_model` is not a multiple of `n_heads`");
   reader.check(shape.kv_heads > 0 && shape.heads % shape.kv_heads == 0, "`n_heads` is not a multiple of `n_kv_heads`");

@@ -1,5 +1,6 @@
 #include "llada.h"
 
+#include <core/nn/config_reader.h>
 #include <core/nn/initialization.h>
 
 #include <ATen/TensorOperators.h>
@@ -60,7 +61,7 @@ ModelTraits traits_of(const LladaConfig& config) {
   traits.family = "LLaDA";
   traits.mask_id = config.mask_id;
   traits.pad_id = config.pad_id;
-  traits.end_id = config.end_id;
+  nn::set_end_ids(config.end_ids, traits);
   traits.prediction_row = PredictionRow::kSame;
   traits.forbidden_output_ids = {{config.mask_id, config.mask_id + 1}};
   // The published vocabulary: its last rows have no token.
@@ -76,7 +77,8 @@ ModelTraits traits_of(const LladaConfig& config) {
 
 Llada::Llada(const ModelConfig& model, const Params& params)
     : Llada(model, params,
-            LladaConfig::parse(model.config_json, params.get<std::vector<std::string>>("ignored_settings"))) {}
+            LladaConfig::parse(model.config_json, params.get<std::vector<std::string>>("ignored_settings"),
+                               model.generation_config_json)) {}
 
 Llada::Llada(const ModelConfig& model, const Params& params, const LladaConfig& config)
     : TransformerModel(shape_of(config, params), kNames, traits_of(config), model) {}
