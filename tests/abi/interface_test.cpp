@@ -57,6 +57,15 @@ void take_out(const fs::path& header, const std::vector<std::string>& fields, co
   test::write_file(header, text);
 }
 
+/// The same of a field that took several slots, or none of a tensor.
+void put_back(const fs::path& header, const std::string& field, const std::string& room) {
+  std::string text = test::read_file(header);
+  const auto begin = text.find(field);
+  ASSERT_NE(begin, std::string::npos) << header << " has no longer: " << field;
+  const auto end = text.find(" reserved_", begin);
+  test::write_file(header, text.replace(begin, end - begin, room));
+}
+
 /// The plugin, built against the headers in `folder`.
 fs::path build(const fs::path& folder, bool older) {
   const std::string torch = std::getenv("DRIFT_LIBTORCH_ROOT");
@@ -135,6 +144,9 @@ class Interface : public testing::Test {
     take_out(older / "loss_estimator.h", {"return_BL", "value_BL", "advantage_BL", "reference_entropy_FL"});
     take_out(older / "mask_plan.h", {"attended_FL"});
     take_out(older / "model.h", {"dropout_key_B", "adapted_B"});
+    put_back(older / "model.h", "std::array<std::int64_t, 4> further_end_ids", "Reserved<std::int64_t, 8>");
+    put_back(older / "model.h", "std::string generation_config_json", "Reserved<std::string, 2>");
+    take_out(older / "masking_strategy.h", {"end_ids_E"});
     take_out(older / "trajectories.h", {"computed_end_BK", "computed_begin_BK"});
     take_out(older / "host.h", {}, "  virtual std::int64_t threads() const = 0");
     take_out(older / "policy.h", {}, "  virtual std::unique_ptr<KeyValueCache> make_cache(");
@@ -219,7 +231,7 @@ TEST(WorkedExample, AddsAFieldAndMovesNothing) {
   ASSERT_NE(reason, nullptr) << "DRIFT_ABI_SKIP is not set: run the tests through ctest";
   if (*reason != '\0') GTEST_SKIP() << reason;
   const std::string page = test::read_file(test::source_dir() / "docs/plugin_abi.md");
-  const std::string field = "std::int64_t forwards = 0;  // since 1.1";
+  const std::string field = "std::int64_t forwards = 0;  // since 1.2";
   const std::string room = "Reserved<std::int64_t, 3> reserved_numbers = {};";
   ASSERT_NE(page.find("`" + field + "`"), std::string::npos);
   ASSERT_NE(page.find("`" + room + "`"), std::string::npos);

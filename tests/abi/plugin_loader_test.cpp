@@ -73,11 +73,11 @@ TEST_F(BrokenPlugin, TheUnchangedOneLoads) {
 TEST_F(BrokenPlugin, OtherAbiMajor) {
   const std::string message = load_with([](auto& descriptor) { descriptor.abi_major = 2; });
   EXPECT_THAT(message,
-              AllOf(StartsWith("plugin `probe` was built for another Drift"), HasSubstr("core ABI  1.0        2.0")));
+              AllOf(StartsWith("plugin `probe` was built for another Drift"), HasSubstr("core ABI  1.1        2.1")));
 }
 
 TEST_F(BrokenPlugin, NewerMinor) {
-  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.abi_minor = 1; }), HasSubstr("core ABI  1.0        1.1"));
+  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.abi_minor = 2; }), HasSubstr("core ABI  1.1        1.2"));
 }
 
 TEST_F(BrokenPlugin, OtherLibTorch) {
@@ -96,7 +96,7 @@ TEST_F(BrokenPlugin, OtherCompilerAbi) {
 TEST_F(BrokenPlugin, OtherTier) {
   EXPECT_THAT(load_with([](auto& descriptor) { descriptor.tier = 3; }), HasSubstr("tier   tensor     unknown (3)"));
   EXPECT_THAT(load_with([](auto& descriptor) { descriptor.tier = DRIFT_TIER_PURE; }),
-              HasSubstr("descriptor  224 bytes  320 bytes"));
+              HasSubstr("descriptor   224 bytes  320 bytes"));
 }
 
 TEST_F(BrokenPlugin, ShorterDescriptor) {
