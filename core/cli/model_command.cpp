@@ -85,6 +85,12 @@ std::string row_name(const Model& model) {
   return name;
 }
 
+std::string special_ids(const ModelTraits& traits) {
+  std::string text = std::to_string(traits.mask_id) + ", " + std::to_string(traits.pad_id);
+  for (const std::int64_t id : end_ids(traits)) text += ", " + std::to_string(id);
+  return text;
+}
+
 std::string ranges_text(const ModelTraits& traits) {
   std::string text;
   for (const auto& [first, end] : traits.forbidden_output_ids) {
@@ -119,8 +125,7 @@ void print_info(const LoadedRun& run, const Loaded<Model>& model, const std::fil
               {{"layers, hidden size", std::to_string(traits.layers) + ", " + std::to_string(traits.hidden_size)},
                {"vocabulary", format_integer(traits.vocabulary_size) + " rows of the LM head"},
                {"context", format_integer(traits.context_length) + " tokens"},
-               {"mask, pad, end ids", std::to_string(traits.mask_id) + ", " + std::to_string(traits.pad_id) + ", " +
-                                          std::to_string(traits.end_id)},
+               {"mask, pad, end ids", special_ids(traits)},
                {"never written", ranges_text(traits)},
                {"row that predicts", row_name(*model)}});
   for (const ChatFormat& format : traits.chat_formats) rows.push_back(chat_row(format));
@@ -156,6 +161,7 @@ Json info_json(const LoadedRun& run, const Loaded<Model>& model, const std::file
   json["mask_id"] = traits.mask_id;
   json["pad_id"] = traits.pad_id;
   json["end_id"] = traits.end_id;
+  json["end_ids"] = end_ids(traits);
   json["forbidden_output_ids"] = traits.forbidden_output_ids;
   json["prediction_row"] = row_name(*model);
   for (const ChatFormat& format : traits.chat_formats) json["chat_formats"].push_back(format.name);
@@ -222,13 +228,22 @@ int verify(const VerifyOptions& options) {
 }
 
 int merge(const MergeOptions& options) {
-  merge_adapter(options.checkpoint, options.adapter, options.out);
-  warn_of_other_base(options.adapter, options.checkpoint);
-  const AdapterDescription adapter = read_adapter(options.adapter);
+  // What takes an adapter beside a checkpoint takes it here, and refuses what it refuses.
+  CheckpointOptions checkpoint{options.checkpoint, {}};
+  const std::string path = options.adapter.string();
+  checkpoint.config.overrides.push_back({"--adapter " + path, "adapter.path", path, /*literal=*/true});
+  const LoadedRun run = load_run(checkpoint.run(), ConfigPurpose::kModelOnly);
+  const AdapterDescription adapter = run_adapter(run.plugins->registry, run.config).value();
+  require_trained_base(options.adapter, options.checkpoint);
+  const std::size_t changed = merge_adapter(options.checkpoint, options.adapter, options.out);
   const CheckpointSummary made = summarize_checkpoint(options.out);
   const std::string files = std::to_string(made.files.size()) + (made.files.size() == 1 ? " file" : " files");
+  if (changed == 0)
+    std::cerr << "warning: nothing changed: what the adapter adds is 0, or lost where the weights' type rounds\n";
   std::cout << to_text(
-      {.rows = {{"merged", std::to_string(adapter.modules.size()) + " projections, " + adapter_text(adapter)},
+      {.rows = {{changed == 0 ? "unchanged" : "merged", std::to_string(changed) + " of " +
+                                                            std::to_string(adapter.modules.size()) + " projections, " +
+                                                            adapter_text(adapter)},
                 {"checkpoint", options.out.string() + "    (" + files + ", " + gibibytes(made.total.bytes) + ")"}}});
   return 0;
 }

@@ -9,6 +9,8 @@
 #include <core/components/divided_weights.h>
 #include <core/io/checkpoint.h>
 #include <core/io/checkpoint_weights.h>
+#include <core/io/file_error.h>
+#include <core/io/json.h>
 #include <core/nn/packed_weights.h>
 
 #include <ATen/core/grad_mode.h>
@@ -84,6 +86,8 @@ Loaded<Model> create_model(const Registry& registry, const RunConfig& config, co
                            const std::string& adapter) {
   ModelConfig model_config{read_config_json(folder), weight_type(config), device};
   model_config.adapter_json = adapter;
+  if (const auto file = folder / "generation_config.json"; is_there(file))
+    model_config.generation_config_json = read_json_text(file);
   if (is_quantized(config)) model_config.quantization = config.section("model").get<std::string>("quantize");
   try {
     auto model = create_component<Model>(registry, config, "model", &model_config);
@@ -119,6 +123,7 @@ Loaded<Model> open_model(const Registry& registry, const RunConfig& config, cons
   if (adapter.empty()) {
     load_weights(*model, folder, model->parameters());
   } else {
+    require_trained_base(adapter, model_folder(config));
     load_or_initialize(*model, config);
     load_adapter(adapter, adapter_parameters(*model));
   }
@@ -132,6 +137,7 @@ Loaded<Model> open_initial_model(const Registry& registry, const RunConfig& conf
   const auto adapters = adapter_parameters(*model);
   const fs::path saved = config.section("adapter").get<std::string>("path");
   if (!saved.empty()) {
+    require_trained_base(saved, model_folder(config));
     load_adapter(saved, adapters);
   } else {
     const auto seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));

@@ -4,6 +4,7 @@
 #include <core/base/quote.h>
 #include <core/io/atomic.h>
 #include <core/io/checkpoint.h>
+#include <core/io/file_error.h>
 #include <core/io/json.h>
 #include <core/io/safetensors.h>
 
@@ -14,15 +15,21 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/isfinite.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 
 namespace drift {
+
+extern const char* const kAdapterKeys;  ///< adapter_keys.txt
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -33,24 +40,6 @@ constexpr const char* kTensorFile = "adapter_model.safetensors";
 constexpr std::string_view kPrefix = "base_model.model.";
 constexpr double kLargestRank = 1 << 30;
 
-/// Where one of these keys has a value, the numbers are others than alpha / rank B A added to frozen weights.
-constexpr const char* kUnsupported[] = {"alora_invocation_tokens",
-                                        "alpha_pattern",
-                                        "arrow_config",
-                                        "fan_in_fan_out",
-                                        "kasa_config",
-                                        "layer_replication",
-                                        "lora_bias",
-                                        "modules_to_save",
-                                        "monteclora_config",
-                                        "rank_pattern",
-                                        "target_parameters",
-                                        "trainable_token_indices",
-                                        "use_bdlora",
-                                        "use_dora",
-                                        "use_qalora",
-                                        "use_rslora",
-                                        "velora_config"};
 /// Initialisations that leave the base weights as they are.
 const std::set<Json> kPlainInitializations = {true, false, nullptr, "gaussian", "orthogonal", "eva"};
 
@@ -67,12 +56,20 @@ void check_kind(const Json& json, const fs::path& file) {
   if (json.value("peft_type", Json()) != "LORA")
     refuse(file, "peft_type is " + json_text(json.value("peft_type", Json())));
   if (json.value("bias", Json("none")) != "none") refuse(file, "bias is " + json_text(json["bias"]));
-  for (const char* key : kUnsupported) {
-    if (json.contains(key) && !is_off(json[key])) refuse(file, std::string(key) + " is " + json_text(json[key]));
-  }
   const Json initialization = json.value("init_lora_weights", Json(true));
   if (!kPlainInitializations.contains(initialization))
     refuse(file, "init_lora_weights is " + json_text(initialization) + ", which changes the base weights");
+}
+
+void check_keys(const Json& json, const fs::path& file) {
+  std::set<std::string> known;
+  std::istringstream lines(kAdapterKeys);
+  for (std::string line; std::getline(lines, line);) known.insert(line);
+  for (const auto& [key, value] : json.items()) {
+    if (is_off(value) || known.contains(key)) continue;
+    if (known.contains("! " + key)) refuse(file, key + " is " + json_text(value));
+    refuse(file, quoted_name(key) + " = " + json_text(value) + " is unknown; if it changes no number, take it out");
+  }
 }
 
 /// Of a key that every adapter has. @throws Error that names it
@@ -133,11 +130,23 @@ void check_fit(const std::map<std::string, Factors>& factors, const fs::path& ch
                 "check that it was trained on this checkpoint");
 }
 
+/// @throws Error if the sum has values that no model computes with
+void check_sum(const at::Tensor& sum, const at::Tensor& weight, const Factors& factors, const std::string& name) {
+  const auto is_finite = [](const at::Tensor& tensor) { return at::isfinite(tensor).all().item<bool>(); };
+  if (is_finite(sum)) return;
+  const bool weight_is = is_finite(weight), adapter_is = is_finite(factors.a) && is_finite(factors.b);
+  throw Error(quoted_name(name) + " would not be finite: " +
+                  (!weight_is    ? "the checkpoint's is not"
+                   : !adapter_is ? "the adapter is not"
+                                 : "it exceeds its type"),
+              "training diverged: take an earlier checkpoint");
+}
+
 }  // namespace
 
 bool holds_adapter(const fs::path& folder) {
   std::error_code ignored;
-  return fs::is_regular_file(folder / kConfigFile, ignored);
+  return is_there(folder / kConfigFile) && fs::is_regular_file(folder / kConfigFile, ignored);
 }
 
 std::string adapter_json(const AdapterDescription& adapter) {
@@ -176,6 +185,7 @@ AdapterDescription read_adapter(const fs::path& folder) {
   adapter.alpha = number_at(json, "lora_alpha", path);
   if (adapter.alpha <= 0) refuse(path, "lora_alpha is " + json_text(json["lora_alpha"]));
   if (json.contains("lora_dropout")) adapter.dropout = number_at(json, "lora_dropout", path);
+  check_keys(json, path);
   if (json.contains("base_model_name_or_path") && json["base_model_name_or_path"].is_string())
     adapter.base = json["base_model_name_or_path"].get<std::string>();
   const SafetensorsFile file(folder / kTensorFile);
@@ -210,6 +220,17 @@ std::string trained_elsewhere(const fs::path& folder, const fs::path& checkpoint
   return "the adapter in " + folder.string() + " was trained on " + base + ", not on " + checkpoint.string();
 }
 
+void require_trained_base(const fs::path& folder, const fs::path& checkpoint) {
+  const fs::path state = folder / "training_state.json";
+  std::string trained_on;
+  if (is_there(state))
+    trained_on = read_json_object(state).value(Json::json_pointer("/settings/model.path"), trained_on);
+  if (!trained_on.starts_with("content ") || trained_on == "content " + checkpoint_checksum(checkpoint)) return;
+  throw Error(
+      "the adapter in " + folder.string() + " was trained on other weights than those in " + checkpoint.string(),
+      "name the checkpoint that it was trained on; training_state.json has the checksum of its files");
+}
+
 void load_adapter(const fs::path& folder, const std::vector<NamedTensor>& parameters) {
   const SafetensorsFile file(folder / kTensorFile);
   std::vector<std::string> problems;
@@ -242,21 +263,26 @@ void write_adapter_files(const fs::path& folder, const AdapterDescription& adapt
   write_file_atomically(folder / kConfigFile, adapter_json(adapter));
 }
 
-void merge_adapter(const fs::path& checkpoint, const fs::path& adapter, const fs::path& folder) {
+std::size_t merge_adapter(const fs::path& checkpoint, const fs::path& adapter, const fs::path& folder) {
   const at::NoGradGuard no_gradient;
   const AdapterDescription description = read_adapter(adapter);
   const SafetensorsFile file(adapter / kTensorFile);
   const auto factors = factors_of(file, description);
   check_fit(factors, checkpoint, adapter);
   const double scale = description.alpha / static_cast<double>(description.rank);
+  std::size_t changed = 0;
   rewrite_checkpoint_folder(folder, checkpoint, [&](const std::string& name, const at::Tensor& weight) {
     constexpr std::string_view kWeight = ".weight";
     const auto found =
         name.ends_with(kWeight) ? factors.find(name.substr(0, name.size() - kWeight.size())) : factors.end();
     if (found == factors.end()) return weight;
     const auto type = at::toOpMathType(weight.scalar_type());
-    return at::addmm(weight.to(type), found->second.b.to(type), found->second.a.to(type), /*beta=*/1, /*alpha=*/scale)
-        .to(weight.scalar_type());
+    const auto& [a, b] = found->second;
+    const at::Tensor sum =
+        at::addmm(weight.to(type), b.to(type), a.to(type), /*beta=*/1, /*alpha=*/scale).to(weight.scalar_type());
+    check_sum(sum, weight, found->second, name);
+    if (!at::equal(sum, weight)) ++changed;
+    return sum;
   });
   std::error_code ignored;
   const fs::path card = adapter / kCardFile;
@@ -265,6 +291,7 @@ void merge_adapter(const fs::path& checkpoint, const fs::path& adapter, const fs
                                                 "` with the adapter `" + adapter.string() +
                                                 "` merged into them by `drift model merge`.\n" +
                                                 (fs::exists(card, ignored) ? "\n" + read_whole_file(card) : ""));
+  return changed;
 }
 
 }  // namespace drift

@@ -36,6 +36,10 @@ AdapterDescription read_adapter(const std::filesystem::path& folder);
 /// Models of one shape take each other's adapters, and peft does not compare them either.
 std::string trained_elsewhere(const std::filesystem::path& folder, const std::filesystem::path& checkpoint);
 
+/// An adapter that a run saved knows the contents of the checkpoint that it was trained on: read them all and compare.
+/// @throws Error if `checkpoint` has others
+void require_trained_base(const std::filesystem::path& folder, const std::filesystem::path& checkpoint);
+
 /// Fill the tensors of a model's adapters (MODULE.lora_A.weight, MODULE.lora_B.weight), of any device and type.
 /// @throws Error that lists every missing, surplus and misshapen tensor; then none has been touched.
 void load_adapter(const std::filesystem::path& folder, const std::vector<NamedTensor>& parameters);
@@ -46,8 +50,9 @@ void write_adapter_files(const std::filesystem::path& folder, const AdapterDescr
 
 /// A new folder with the weights W + alpha / rank B A: a checkpoint whose files are those of `checkpoint` in names,
 /// order, types and headers. One tensor at a time is in memory; sums are float32.
-/// @throws Error if the adapter does not fit the checkpoint, or `folder` exists and is not empty.
-void merge_adapter(const std::filesystem::path& checkpoint, const std::filesystem::path& adapter,
-                   const std::filesystem::path& folder);
+/// @return how many weights are others than before
+/// @throws Error if the adapter does not fit the checkpoint, a sum is not finite, or `folder` exists and is not empty.
+std::size_t merge_adapter(const std::filesystem::path& checkpoint, const std::filesystem::path& adapter,
+                          const std::filesystem::path& folder);
 
 }  // namespace drift

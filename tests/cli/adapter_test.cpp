@@ -96,6 +96,24 @@ TEST(AdapterRun, OfAnotherModelOfItsShapeIsToldSo) {
   EXPECT_THAT(runs().drift("model info whole/checkpoints/last").error, testing::IsEmpty());
 }
 
+TEST(AdapterRun, OfOtherWeightsThanItWasTrainedOnIsRefusedWhereTheyAreRead) {
+  const auto changed = runs().path() / "changed";
+  fs::copy(test::base_checkpoint(), changed, fs::copy_options::recursive);
+  fs::remove(changed / "training_state.json");  // and with it the checksums
+  std::string weights = test::read_file(changed / "model.safetensors");
+  weights.back() ^= 1;
+  test::write_file(changed / "model.safetensors", weights);
+  const std::string with = " changed --adapter whole/checkpoints/last ";
+  for (const std::string& command :
+       {"generate" + with + "--config run.toml --token-ids 5", "eval" + with + "--config run.toml",
+        "model merge" + with + "--out merged_changed"}) {
+    const auto refused = runs().drift(command);
+    EXPECT_EQ(refused.status, 1) << command;
+    EXPECT_THAT(refused.error, HasSubstr("was trained on other weights than those in ")) << command;
+  }
+  EXPECT_EQ(runs().drift("model info" + with).status, 0) << "reads no weights";
+}
+
 TEST(AdapterRun, MergedIntoAFolderThatIsThereIsRefused) {
   test::write_file(runs().path() / "full/file", "mine");
   const auto refused =

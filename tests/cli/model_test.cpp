@@ -1,5 +1,6 @@
 // `drift model info` and `drift model verify` on the tiny golden checkpoints, from outside.
 
+#include <core/io/adapter_files.h>
 #include <core/io/safetensors.h>
 
 #include <tests/support/support.h>
@@ -122,6 +123,59 @@ TEST_F(ModelCommand, AConfigurationThatCannotBeComputedIsRefusedByName) {
   const auto result = drift("model info changed");
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.error, HasSubstr("`rope_scaling` = {\"type\":\"yarn\"} is not supported"));
+}
+
+TEST_F(ModelCommand, InfoNamesEveryEndTokenOfBothFiles) {
+  std::filesystem::copy(dream(), folder_.path() / "ends");
+  auto config = nlohmann::json::parse(test::read_file(dream() / "config.json"));
+  config["eos_token_id"] = {260, 3};
+  test::write_file(folder_.path() / "ends/config.json", config.dump());
+  test::write_file(folder_.path() / "ends/generation_config.json", R"({"eos_token_id": [3, 5]})");
+  EXPECT_THAT(drift("model info ends").output, HasSubstr("mask, pad, end ids   270, 260, 260, 3, 5\n"));
+  test::write_file(folder_.path() / "ends/generation_config.json", "[");
+  EXPECT_THAT(drift("model info ends").error, HasSubstr("generation_config.json is not a JSON object"));
+}
+
+// One rule for what adds an adapter while it computes and for what adds it once: the head can have none.
+TEST_F(ModelCommand, AnAdapterThatTheModelCannotHaveIsNotMergedEither) {
+  std::filesystem::create_directory(folder_.path() / "head");
+  write_adapter_files(
+      folder_.path() / "head", {.rank = 2, .alpha = 4, .dropout = 0, .modules = {"lm_head"}, .base = {}},
+      {{"lm_head.lora_A.weight", at::full({2, 96}, 0.1)}, {"lm_head.lora_B.weight", at::full({288, 2}, 0.1)}});
+  for (const std::string command : {"model info ", "model merge "}) {
+    const auto refused =
+        drift(command + dream().string() + " --adapter head" + (command == "model merge " ? " --out merged" : ""));
+    EXPECT_EQ(refused.status, 1) << command;
+    EXPECT_THAT(refused.error, HasSubstr("is not one of this model, which has no `lm_head`")) << command;
+  }
+}
+
+TEST_F(ModelCommand, AMergeThatChangesNothingSaysSo) {
+  std::filesystem::create_directory(folder_.path() / "new");
+  write_adapter_files(folder_.path() / "new", {.rank = 2, .alpha = 4, .dropout = 0, .modules = {}, .base = {}},
+                      {{"model.layers.0.self_attn.q_proj.lora_A.weight", at::full({2, 96}, 0.1)},
+                       {"model.layers.0.self_attn.q_proj.lora_B.weight", at::zeros({96, 2})}});
+  const auto same = drift("model merge " + dream().string() + " --adapter new --out same");
+  EXPECT_EQ(same.status, 0) << same.error;
+  EXPECT_THAT(same.error, HasSubstr("warning: nothing changed"));
+  EXPECT_THAT(same.output, AllOf(HasSubstr("unchanged   0 of 1 projections"), testing::Not(HasSubstr("merged "))));
+}
+
+TEST_F(ModelCommand, AMissingShardIsCalledThat) {
+  std::filesystem::copy(dream(), folder_.path() / "part");
+  std::filesystem::remove(folder_.path() / "part/model-00002-of-00003.safetensors");
+  const auto result = drift("model info part");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.error, HasSubstr("part/model.safetensors.index.json names `model-00002-of-00003.safetensors`, "
+                                      "which is missing"));
+}
+
+TEST_F(ModelCommand, LinksThatLeadNowhereAreSaidToDoSo) {
+  std::filesystem::create_directory(folder_.path() / "hub");
+  for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"})
+    std::filesystem::create_symlink("../../blobs/1a2b", folder_.path() / "hub" / name);
+  for (const std::string command : {"model info hub", "generate hub --token-ids 5", "tokenize hub --text a"})
+    EXPECT_THAT(drift(command).error, HasSubstr(".json is a link to ../../blobs/1a2b, which is not there")) << command;
 }
 
 TEST_F(ModelCommand, WeightsThatDoNotFitAreAllListed) {

@@ -25,6 +25,8 @@
 
 #include <gmock/gmock.h>
 
+#include <limits>
+
 namespace drift {
 namespace {
 
@@ -151,6 +153,30 @@ TEST_P(AdaptedModel, MergedGivesTheSameLogits) {
   };
   EXPECT_EQ(names(merged), names(checkpoint()));
   EXPECT_THROW(merge_adapter(checkpoint(), saved, merged), Error) << "a folder that is full";
+}
+
+TEST_P(AdaptedModel, MergedSaysHowManyWeightsChangeAndWritesNoneThatIsNotFinite) {
+  const test::TemporaryFolder folder;
+  const auto adapters = adapter_parameters(*model_);
+  const auto merged = [&] {
+    write_adapter_files(folder.path(), description_, adapters);
+    std::filesystem::remove_all(folder.path() / "merged");
+    try {
+      return std::to_string(merge_adapter(checkpoint(), folder.path(), folder.path() / "merged"));
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(merged(), "0") << "B is 0";
+  const at::NoGradGuard no_gradient;
+  adapters[1].tensor.fill_(0.01);  // the first module's B
+  EXPECT_EQ(merged(), "1");
+  adapters[1].tensor.fill_(1e30);
+  adapters[0].tensor.fill_(1e30);
+  EXPECT_THAT(merged(), HasSubstr("would not be finite: it exceeds its type"));
+  adapters[0].tensor.view(-1)[3] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_THAT(merged(), HasSubstr("would not be finite: the adapter is not"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "merged"));
 }
 
 TEST_P(AdaptedModel, OfAnotherCheckpointIsNotMerged) {
@@ -280,6 +306,11 @@ TEST_F(SavedAdapter, OfAKindThatIsNotComputedIsRefusedByItsKey) {
   EXPECT_THAT(message("\"init_lora_weights\": true", "\"init_lora_weights\": \"pissa\""),
               HasSubstr("which changes the base weights"));
   EXPECT_THAT(message("\"r\": 2", "\"r\": 8"), HasSubstr("and the rank 8"));
+}
+
+TEST_F(SavedAdapter, WithAKeyThatNobodyKnowsIsRefusedUnlessItIsOff) {
+  EXPECT_THAT(message("\"use_dora\": false", "\"use_sora\": true"), HasSubstr("`use_sora` = true is unknown"));
+  EXPECT_EQ(message("\"use_dora\": false", "\"use_sora\": false, \"sora_config\": null"), "it was read");
 }
 
 TEST_F(SavedAdapter, WhoseNumbersAreDamagedIsRefusedByTheKey) {
