@@ -147,6 +147,7 @@ class Interface : public testing::Test {
     put_back(older / "model.h", "std::array<std::int64_t, 4> further_end_ids", "Reserved<std::int64_t, 8>");
     put_back(older / "model.h", "std::string generation_config_json", "Reserved<std::string, 2>");
     take_out(older / "masking_strategy.h", {"end_ids_E"});
+    put_back(older / "task.h", "std::string earlier_turns", "Reserved<std::string, 4>");
     take_out(older / "trajectories.h", {"computed_end_BK", "computed_begin_BK"});
     take_out(older / "host.h", {}, "  virtual std::int64_t threads() const = 0");
     take_out(older / "policy.h", {}, "  virtual std::unique_ptr<KeyValueCache> make_cache(");
