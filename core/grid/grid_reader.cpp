@@ -139,12 +139,8 @@ GridValue GridReader::key_value(const std::string& path, const toml::key& key, c
 }
 
 std::string value_name(const ParamValue& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  std::string name = to_toml(value);
-  const auto exponent = std::holds_alternative<double>(value) ? name.find('e') : std::string::npos;
-  if (exponent != std::string::npos && exponent + 2 < name.size() && name[exponent + 2] == '0')
-    name.erase(exponent + 2, 1);
-  return name;
+  const auto* text = std::get_if<std::string>(&value);
+  return text != nullptr ? *text : to_toml(value);
 }
 
 }  // namespace drift

@@ -67,7 +67,7 @@ class GridReader {
   std::vector<Diagnostic> mistakes_;
 };
 
-/// As people write it: 1e-4, not 1e-04.
+/// The value itself: a text without quotes.
 std::string value_name(const ParamValue& value);
 
 }  // namespace drift

@@ -16,8 +16,11 @@ std::string number(double value) {
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   if (std::isnan(value)) return "nan";
   char buffer[32];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
-  return {buffer, end};
+  std::string text(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
+  // As people write it: 1e-4, not 1e-04.
+  if (const auto exponent = text.find('e'); exponent != text.npos && text[exponent + 2] == '0')
+    text.erase(exponent + 2, 1);
+  return text;
 }
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {

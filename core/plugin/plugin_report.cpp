@@ -55,7 +55,8 @@ std::string bundle_text(const Bundle& bundle, const PluginLoader& loader) {
     std::vector<Row> rows;
     for (const auto& [key, leaf] : preset.layer.leaves) {
       const std::string owner(name_of(section_of(key)));
-      rows.push_back({key, "=", leaf.text(), preset.optional.contains(key) ? "only where the " + owner + " has it" : ""});
+      rows.push_back(
+          {key, "=", leaf.text(), preset.optional.contains(key) ? "only where the " + owner + " has it" : ""});
     }
     text += rows.empty() ? "    no settings of its own\n" : to_text({.rows = rows}, /*unicode=*/true, "    ");
     for (const auto& [key, note] : preset.notes) text += "    note: " + key + " was " + note + "\n";

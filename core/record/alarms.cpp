@@ -32,8 +32,7 @@ const std::vector<AlarmDoc>& alarm_docs() {
        "the run has lost what it had learned, mostly by steps that are too large",
        "continue from an earlier checkpoint with a lower train.learning_rate, or with more weight on the KL where the "
        "loss has one"},
-      {"equal_groups", "live_groups", "groups have equal rewards",
-       "nothing to learn from them",
+      {"equal_groups", "live_groups", "groups have equal rewards", "nothing to learn from them",
        "choose problems that the model solves sometimes, a larger train.group_size or a higher rollout.temperature"},
       {"entropy_collapse", "token_surprisal", "the policy becomes certain",
        "it writes nearly the same tokens every time, and so no longer finds better responses",

@@ -53,7 +53,7 @@ const char* role_text(KeyRole role) {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-/// A row for each value that presets give to the key: "1e-06: first_algorithm paper, release; second_algorithm paper".
+/// A row for each value that presets give to the key: "1e-6: first_algorithm paper, release; second_algorithm paper".
 Rows preset_rows(const Registry& registry, const std::string& key) {
   std::map<std::string, std::vector<std::string>> algorithms;
   for (const Bundle& bundle : registry.bundles()) {

@@ -50,7 +50,10 @@ std::string format_adaptive(double value) {
   const double size = std::abs(value);
   if (size == 0 || (size >= 0.001 && size < 100)) return format_decimal(value, 3);
   if (size >= 100 && size < 100000) return format_decimal(value, size < 1000 ? 1 : 0);
-  return print_text("%.1e", value);
+  std::string text = print_text("%.1e", value);
+  // As people write it: 2.1e-5, not 2.1e-05.
+  if (const auto exponent = text.find('e'); text[exponent + 2] == '0') text.erase(exponent + 2, 1);
+  return text;
 }
 
 std::string format_exact(double value) {

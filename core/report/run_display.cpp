@@ -6,6 +6,8 @@
 #include <core/report/format.h>
 #include <core/report/text_table.h>
 
+#include <drift/params.h>
+
 #include <algorithm>
 #include <cmath>
 #include <sstream>
@@ -36,7 +38,9 @@ std::string live_text(double live, const StepRecord& last) {
 std::string percent_text(double fraction, const StepRecord&) {
   return std::isnan(fraction) ? "-" : format_percent(fraction) + "%";
 }
-std::string rate_text(double rate, const StepRecord&) { return std::isnan(rate) ? "-" : print_text("%.2g", rate); }
+std::string rate_text(double rate, const StepRecord&) {
+  return std::isnan(rate) ? "-" : to_toml(std::stod(print_text("%.2g", rate)));
+}
 std::string decimal_text(double value, const StepRecord&) { return format_decimal(value, 3); }
 std::string adaptive_text(double value, const StepRecord&) { return format_adaptive(value); }
 std::string count_text(double value, const StepRecord&) { return format_count(value); }

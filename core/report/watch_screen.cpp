@@ -106,8 +106,7 @@ Lines alarm_lines(const WatchedRun& run, const WatchView& view, int most) {
   Lines lines;
   for (auto alarm = run.alarms.rbegin(); alarm != run.alarms.rend(); ++alarm) {
     const std::string title = "step " + std::to_string(alarm->step) + ": " + alarm->doc->title;
-    Lines text =
-        wrapped(title + ": " + on_one_line(alarm->found) + ". Try: " + alarm->doc->advice, view.columns - 2);
+    Lines text = wrapped(title + ": " + on_one_line(alarm->found) + ". Try: " + alarm->doc->advice, view.columns - 2);
     if (std::ssize(lines) + std::ssize(text) + 1 > most) break;
     for (std::string& line : text) line.insert(0, "  ");
     if (text[0].starts_with("  " + title))

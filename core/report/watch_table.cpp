@@ -38,7 +38,8 @@ struct RunColumn {
 };
 
 std::string state_cell(const WatchedRun& run, const WatchView& view) {
-  static constexpr std::array<const char*, 6> kWords = {"no run yet", "running", "finished", "stopped", "failed", "lost"};
+  static constexpr std::array<const char*, 6> kWords = {"no run yet", "running", "finished",
+                                                        "stopped",    "failed",  "lost"};
   const bool runs = run.state == WatchedState::kRunning;
   const bool silent = run.state == WatchedState::kLost || (runs && run.is_quiet());
   std::string text = kWords[static_cast<std::size_t>(run.state)];

@@ -125,7 +125,7 @@ TEST_F(DryRun, APresetsNoteOnItsLearningRateIsSaidWhereTheRunTakesIt) {
   ASSERT_NE(file.find(own_rate), std::string::npos);
   test::write_file(runs_.path() / "presets_rate.toml", file.erase(file.find(own_rate), own_rate.size()));
   const std::string run = "train presets_rate.toml --steps 1 --set train.inner_iterations=1 --algorithm ";
-  EXPECT_THAT(runs_.drift(run + "d1 --dry-run").output, HasSubstr("note: train.learning_rate = 3e-06 " + note));
+  EXPECT_THAT(runs_.drift(run + "d1 --dry-run").output, HasSubstr("note: train.learning_rate = 3e-6 " + note));
   EXPECT_THAT(json::parse(runs_.drift(run + "d1 --dry-run --json").output)["notes"].dump(), HasSubstr("adapters"));
   EXPECT_THAT(runs_.drift("config show presets_rate.toml --algorithm d1").output, HasSubstr(note));
   EXPECT_THAT(runs_.drift(run + "rldf --dry-run").output, Not(HasSubstr("adapters"))) << "trains all weights";

@@ -41,11 +41,10 @@ TEST(Reference, ItsPagesAreWhatTheProgramPrints) {
 TEST(Reference, AKeyIsExplained) {
   const std::string text = help("train.learning_rate");
   EXPECT_THAT(text, testing::StartsWith("train.learning_rate: AdamW's learning rate, at the top of the schedule\n"));
-  EXPECT_THAT(text,
-              AllOf(ContainsRegex("\n  type +number\n"), ContainsRegex("\n  range +>= 0\n"),
-                    ContainsRegex("\n  default +1e-06\n"), ContainsRegex("\n  section +\\[train\\]  the optimi")));
+  EXPECT_THAT(text, AllOf(ContainsRegex("\n  type +number\n"), ContainsRegex("\n  range +>= 0\n"),
+                          ContainsRegex("\n  default +1e-6\n"), ContainsRegex("\n  section +\\[train\\]  the optimi")));
   EXPECT_THAT(text, ContainsRegex("\n  read by +drift train\n"));
-  EXPECT_THAT(text, ContainsRegex("[ s]  1e-06: [^\n]*; rldf paper, "));
+  EXPECT_THAT(text, ContainsRegex("[ s]  1e-6: [^\n]*; rldf paper, "));
 }
 
 TEST(Reference, AKeyWithAShortFormNamesIt) {

@@ -166,10 +166,9 @@ TEST_F(Resume, WithAnotherLearningRateIfItIsAskedFor) {
   const auto asked = runs_.train("killed", "--steps 3 --resume --set train.learning_rate=5e-4");
   ASSERT_EQ(asked.status, 0) << asked.error;
   EXPECT_EQ(test::metrics_of(runs_.run("killed")).back().at("learning_rate"), 5e-4);
-  EXPECT_THAT(asked.output, testing::HasSubstr("from step 3 on: train.learning_rate = 5e-04, was 0.002"));
+  EXPECT_THAT(asked.output, testing::HasSubstr("from step 3 on: train.learning_rate = 5e-4, was 0.002"));
   const auto changes = test::read_file(runs_.run("killed/changes.jsonl"));
-  EXPECT_THAT(changes,
-              testing::HasSubstr(R"({"step":2,"key":"train.learning_rate","before":"0.002","after":"5e-04"})"));
+  EXPECT_THAT(changes, testing::HasSubstr(R"({"step":2,"key":"train.learning_rate","before":"0.002","after":"5e-4"})"));
 
   const auto own = runs_.drift("train killed/config.toml --steps 4 --resume");
   ASSERT_EQ(own.status, 0) << own.error;

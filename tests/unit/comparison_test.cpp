@@ -142,7 +142,7 @@ TEST_F(Runs, ThatDifferInTheSeedAreOneLine) {
 
 TEST_F(Runs, OfASweepAreSortedByWhatTheyDifferIn) {
   for (const char* rate : {"1e-3", "2e-4", "0.01"}) make({.folder = "sweep/runs/k" + std::string(rate), .rate = rate});
-  EXPECT_THAT(labels({"sweep"}), ElementsAre("learning_rate=2e-04", "learning_rate=0.001", "learning_rate=0.01"));
+  EXPECT_THAT(labels({"sweep"}), ElementsAre("learning_rate=2e-4", "learning_rate=0.001", "learning_rate=0.01"));
   EXPECT_THAT(labels({"sweep/runs"}), SizeIs(3)) << "any folder of runs";
   EXPECT_THAT(labels({"sweep", "sweep/runs/k0.01"}), SizeIs(3)) << "a run counts once";
 }
@@ -153,7 +153,7 @@ TEST_F(Runs, AreCalledByAsFewSettingsAsTellThemApart) {
   EXPECT_THAT(labels({"a", "b"}), ElementsAre("one", "two")) << "the settings of the loss follow from the algorithm";
   make({.folder = "c", .rate = "1e-4", .more = "[algorithm]\nname = \"two\"\n[algorithm.loss]\nmargin = 3\n"});
   EXPECT_THAT(labels({"a", "b", "c"}),
-              ElementsAre("one, learning_rate=0.001", "two, learning_rate=0.001", "two, learning_rate=1e-04"));
+              ElementsAre("one, learning_rate=0.001", "two, learning_rate=0.001", "two, learning_rate=1e-4"));
 }
 
 TEST_F(Runs, ThatDifferInPartsOfTheirAlgorithmAreCalledByBoth) {

@@ -81,7 +81,7 @@ TEST(Params, AnAuthorsMistakeIsNamed) {
 
 TEST(Params, WritesToml) {
   EXPECT_EQ(to_toml(ParamValue(1.0)), "1.0");
-  EXPECT_EQ(to_toml(ParamValue(1e-6)), "1e-06");
+  EXPECT_EQ(to_toml(ParamValue(1e-6)), "1e-6");
   EXPECT_EQ(to_toml(ParamValue(INFINITY)), "inf");
   EXPECT_EQ(to_toml(ParamValue(std::string("a\"b\n"))), "\"a\\\"b\\n\"");
   EXPECT_EQ(to_toml(ParamValue(std::string("\x1b[2J \x7f \xc2\x9b é \xc2\xa0"))),

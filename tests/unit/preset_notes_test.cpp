@@ -67,7 +67,7 @@ algorithm.name = "method"
 };
 
 TEST_F(PresetNotes, AreGivenOnAValueThatTheRunTakesFromThePreset) {
-  const std::string said = "train.learning_rate = 3e-06 (preset adapters of method) was chosen for adapters";
+  const std::string said = "train.learning_rate = 3e-6 (preset adapters of method) was chosen for adapters";
   EXPECT_THAT(notes(""), ElementsAre(said)) << "the default preset";
   EXPECT_THAT(notes("algorithm.preset = \"adapters\"\ntrain.group_size = 4\n"), ElementsAre(said));
 }
@@ -89,13 +89,13 @@ TEST_F(PresetNotes, AreNotPrintedForTheUsersOwnValue) {
 TEST_F(PresetNotes, AreInheritedWithTheValueOnly) {
   EXPECT_THAT(notes("algorithm.preset = \"plain\"\n"), IsEmpty());
   EXPECT_THAT(notes("algorithm.preset = \"wide\"\n"),
-              ElementsAre("train.learning_rate = 3e-06 (preset wide of method) was chosen for adapters"));
+              ElementsAre("train.learning_rate = 3e-6 (preset wide of method) was chosen for adapters"));
 }
 
 TEST_F(PresetNotes, AreNotValues) {
   const std::string resolved = resolve("").resolved_toml();
   EXPECT_THAT(resolved, testing::Not(HasSubstr("[note")));
-  EXPECT_THAT(resolved, HasSubstr("3e-06"));
+  EXPECT_THAT(resolved, HasSubstr("3e-6"));
 }
 
 }  // namespace

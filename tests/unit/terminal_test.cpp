@@ -30,7 +30,7 @@ TEST(Format, NumbersForPeople) {
   EXPECT_EQ(format_decimal(-0.0001, 3), "0.000");
   EXPECT_EQ(format_decimal(NAN, 3), "-");
   EXPECT_EQ(format_adaptive(-0.0312), "-0.031");
-  EXPECT_EQ(format_adaptive(0.000024), "2.4e-05");
+  EXPECT_EQ(format_adaptive(0.000024), "2.4e-5");
   EXPECT_EQ(format_adaptive(12345.6), "12346");
   EXPECT_EQ(format_adaptive(INFINITY), "inf");
   EXPECT_EQ(format_percent(0.4213), "42.1");

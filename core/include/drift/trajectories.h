@@ -28,7 +28,7 @@ struct Prompts {
 struct Trajectories {
   Prompts prompts;
   at::Tensor tokens_BL;  ///< int64, the final tokens, always L of them
-  at::Tensor valid_BL;   ///< bool, neither pad nor mask token
+  at::Tensor valid_BL;   ///< bool, neither pad nor mask token, nor behind the first end token unless after_end = "kept"
   at::Tensor step_BL;    ///< int32, forward (0-based, counted per response) that committed the position; -1 = never.
                          ///< Defined for padding too: it was masked until that step.
   at::Tensor commit_logprob_BL;  ///< float32, log-probability at commit time, temperature 1; 0 if never committed
