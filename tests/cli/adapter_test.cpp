@@ -34,7 +34,7 @@ const test::TrainingRuns& runs() {
 
 TEST(AdapterRun, ItsCheckpointsHoldTheAdapterAndNotTheModel) {
   const auto last = runs().run("whole/checkpoints/last");
-  EXPECT_THAT(files_of(last), testing::ElementsAre("adapter_config.json", "adapter_model.safetensors",
+  EXPECT_THAT(files_of(last), testing::ElementsAre("README.md", "adapter_config.json", "adapter_model.safetensors",
                                                    "training_state.json", "training_state.safetensors"));
   const auto weights = fs::file_size(test::base_checkpoint() / "model.safetensors");
   EXPECT_LT(fs::file_size(last / "training_state.safetensors"), weights / 2);
