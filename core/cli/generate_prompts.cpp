@@ -27,9 +27,7 @@ class PromptReader {
 
   std::vector<std::int64_t> of_text(const std::string& text) {
     if (raw_) return checked(prompts_.tokenizer().encode(text));
-    TaskItem asked;
-    asked.prompt = text;
-    auto ids = prompts_.ids(asked);
+    auto ids = question_ids(text);
     const bool has_turns = run_.config.section("prompt").get<std::string>("format") != "none";
     if (!ids.empty() && !has_turns && !has_marks(ids)) add_task_marks(ids);
     return checked(std::move(ids));
@@ -83,6 +81,12 @@ class PromptReader {
   }
 
  private:
+  std::vector<std::int64_t> question_ids(const std::string& text) const {
+    TaskItem asked;
+    asked.prompt = text;
+    return prompts_.ids(asked);
+  }
+
   const Loaded<Task>& task() {
     if (!task_) task_ = create_component<Task>(run_.plugins->registry, run_.config, "task");
     return task_;
@@ -100,7 +104,7 @@ class PromptReader {
     std::vector<std::int64_t> question;
     try {
       if (!run_.config.has("task") || task()->held_out_size() == 0) return;
-      question = prompts_.ids(held_out_items(task(), 0, 1).front().prompt);
+      question = question_ids(held_out_items(task(), 0, 1).front().prompt);
     } catch (const Error&) {  // its data need not be where the checkpoint is
       return;
     }

@@ -48,7 +48,7 @@ ParamSpec spec_of(const Object& declared) {
 std::string file_of(const Params& params) {
   std::string file = params.get<std::string>("file");
   if (!file.empty()) return file;
-  throw Error("`file` names no Python file. " + call("python_state", {}).text(),
+  throw Error(call("python_state", {}).text() + "; `file` is not set",
               "file = \"my_file.py:MyClass\"    (docs/python.md)");
 }
 

@@ -16,7 +16,7 @@ enum class Fences { kLenient, kStrict };
 
 struct Extraction {
   bool found = false;
-  std::string code;
+  std::string code = {};
   bool continues = false;  ///< it begins with the code of the prefix
   std::string rule;        ///< for the user: where the code comes from, or why there is none
 };

@@ -11,8 +11,8 @@ namespace drift::dataset {
 
 /// What is read of a file that is stored by columns, and what that may take.
 struct Wanted {
-  std::set<std::string> columns;  ///< at least the record's fields of these names
-  bool whole_records = false;     ///< the others too, but for those that are no text
+  std::set<std::string> columns = {};  ///< at least the record's fields of these names
+  bool whole_records = false;          ///< the others too, but for those that are no text
   std::int64_t parquet_mib = 0;
 };
 

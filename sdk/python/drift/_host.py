@@ -74,12 +74,6 @@ class _TorchGuard(importlib.abc.MetaPathFinder):
                 raise ImportError(refusal, name="torch")
 
 
-def torch_state() -> str:
-    """For `drift doctor`."""
-    version, folder, refusal = _found_torch()
-    return refusal or f"torch {version} of {folder} is the LibTorch of this Drift"
-
-
 def _need_torch() -> None:
     refusal = _found_torch()[2]
     if not refusal:
@@ -339,4 +333,9 @@ def _is_own(filename: str, own: str) -> bool:
 
 
 def python_state() -> str:
-    return f"Python {sys.version.split()[0]} of {sys.executable} is ready; {torch_state()}"
+    """For `drift doctor`."""
+    version, folder, refusal = _found_torch()
+    torch = f"torch {version}, {folder}"
+    if refusal:
+        torch = f"{refusal if folder else 'torch missing'} (needed for losses and masking in Python)"
+    return f"Python {sys.version.split()[0]}, {sys.executable}; {torch}"

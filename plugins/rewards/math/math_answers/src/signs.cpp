@@ -26,7 +26,8 @@ constexpr std::pair<char, std::u32string_view> kSigns[] = {
 // comma and the semicolon stay: within a number they group no digits.
 UChar32 ascii_of(UChar32 character) {
   if (character == U'，' || character == U'；') return character;
-  if (character >= U'！' && character <= U'～') return character - U'！' + '!';
+  constexpr UChar32 first = U'！', last = U'～';
+  if (character >= first && character <= last) return character - first + '!';
   for (const auto& [ascii, signs] : kSigns) {
     if (signs.find(static_cast<char32_t>(character)) != std::u32string_view::npos) return ascii;
   }
