@@ -1,7 +1,7 @@
 #pragma once
 
-// Components that stand for a plugin's: each call goes to the plugin's object through in_plugin(), what is lent to it
-// is found changed, and what it gives back is checked. The core sees no others.
+// Components that stand for a plugin's. A proxy calls the plugin's object through in_plugin(), detects changes to
+// borrowed tensors, and validates results. The core sees no others.
 
 #include <core/boundary/plugin_call.h>
 

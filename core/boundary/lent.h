@@ -13,8 +13,8 @@
 
 namespace drift {
 
-/// Tensors that a plugin may read and not write. What is small enough to be copied is found changed whatever way it was
-/// written, the rest where it was written by tensor operations.
+/// Tensors that a plugin may read and not write. On the CPU, By::kContent finds changes by comparing a copy; otherwise
+/// the tensor's version counter tells, which misses writes through raw pointers.
 class Lent {
  public:
   enum class By { kVersion, kContent };

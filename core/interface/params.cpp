@@ -17,9 +17,11 @@ std::string number(double value) {
   if (std::isnan(value)) return "nan";
   char buffer[32];
   std::string text(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
-  // As people write it: 1e-4, not 1e-04.
-  if (const auto exponent = text.find('e'); exponent != text.npos && text[exponent + 2] == '0')
-    text.erase(exponent + 2, 1);
+  // As people write it: 1e-4, not 1e-04; 1e6, not 1e+06.
+  if (const auto sign = text.find('e') + 1; sign != 0) {
+    if (text[sign + 1] == '0') text.erase(sign + 1, 1);
+    if (text[sign] == '+') text.erase(sign, 1);
+  }
   return text;
 }
 

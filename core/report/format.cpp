@@ -52,7 +52,8 @@ std::string format_adaptive(double value) {
   if (size >= 100 && size < 100000) return format_decimal(value, size < 1000 ? 1 : 0);
   std::string text = print_text("%.1e", value);
   // As people write it: 2.1e-5, not 2.1e-05.
-  if (const auto exponent = text.find('e'); text[exponent + 2] == '0') text.erase(exponent + 2, 1);
+  if (const auto exponent = text.find('e'); exponent != text.npos && text[exponent + 2] == '0')
+    text.erase(exponent + 2, 1);
   return text;
 }
 
