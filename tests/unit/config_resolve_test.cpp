@@ -192,7 +192,7 @@ TEST_F(Config, PartsOfALossDivideTheGroup) {
   };
   const RunConfig made = part({});
   EXPECT_EQ(size(made), 4);
-  EXPECT_THAT(made.notes(),
+  EXPECT_THAT(notes_of(made),
               ElementsAre("algorithm.loss.micro_batch = 4: the largest divisor of train.group_size = 8 up to 6, the "
                           "value of preset paper of parted"));
   EXPECT_EQ(size(part({"train.group_size=4"})), 4);
@@ -218,16 +218,16 @@ TEST_F(Config, PartsOfALossDivideTheGroup) {
 TEST_F(Config, PlansOfInnerIterationsThatAreNeverMadeAreNamed) {
   test::add(registry_, ComponentKind::kMaskingStrategy, "rounds", {{"iterations", 5, "of a rollout", at_least(1)}});
   const std::string rounds = "[algorithm.masking]\nname = \"rounds\"\n";
-  EXPECT_THAT(resolve_text(rounds, {"train.inner_iterations=2"}).notes(),
+  EXPECT_THAT(notes_of(resolve_text(rounds, {"train.inner_iterations=2"})),
               testing::Contains(HasSubstr("algorithm.masking.iterations = 5, and train.inner_iterations = 2: ")));
-  EXPECT_THAT(resolve_text(rounds, {"train.inner_iterations=5"}).notes(),
+  EXPECT_THAT(notes_of(resolve_text(rounds, {"train.inner_iterations=5"})),
               testing::Not(testing::Contains(HasSubstr("iterations"))));
 }
 
 TEST_F(Config, OptionalSettingsAreForTheComponentsThatHaveThem) {
   const std::string content = "[optional]\nalgorithm.masking.p_prompt = 0.5\nalgorithm.masking.tau = 2.0\n";
   EXPECT_EQ(resolve_text(content).section("algorithm.masking").get<double>("tau"), 2.0);
-  EXPECT_THAT(resolve_text(content).notes(), testing::Not(testing::Contains(HasSubstr("p_prompt"))));
+  EXPECT_THAT(notes_of(resolve_text(content)), testing::Not(testing::Contains(HasSubstr("p_prompt"))));
   const RunConfig other = resolve_text(content, {"algorithm.name=everything"});
   EXPECT_EQ(other.section("algorithm.masking").get<double>("p_prompt"), 0.5);
   EXPECT_EQ(resolve_text(content + "[algorithm.masking]\ntau = 3.0\n").section("algorithm.masking").get<double>("tau"),
