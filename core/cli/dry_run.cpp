@@ -1,4 +1,5 @@
 #include <core/base/quote.h>
+#include <core/cli/run_place.h>
 #include <core/cli/training_run.h>
 
 #include <core/base/adapters.h>

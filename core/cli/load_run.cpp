@@ -111,10 +111,10 @@ ConfigOptions CheckpointOptions::run(const std::string& needed) const {
   const auto names_it = [&](const ConfigOverride& setting) { return setting.key == needed; };
   if (!needed.empty() && run.file.empty() && std::ranges::none_of(run.overrides, names_it)) {
     const bool decodes = section_of(needed) == "rollout";
-    throw Error(folder.string() + " is not from a run: say " +
-                    (decodes ? "how to decode, e.g. --set rollout.name=block --set rollout.length=64"
-                             : "what to evaluate, e.g. --set task.name=sudoku"),
-                "or name a run's file: --config configs/quickstart.toml");
+    throw Error(
+        folder.string() + " is not from a run: say " +
+            (decodes ? "how to decode, e.g. --set rollout.name=block --set rollout.length=64" : "what to evaluate"),
+        "name a run's file: --config configs/quickstart.toml");
   }
   // The adapter that a run began with is not that of its checkpoints; --adapter is stronger.
   const bool adapter = holds_adapter(folder);

@@ -7,6 +7,7 @@
 #include <core/cli/continued_run.h>
 #include <core/cli/memory_check.h>
 #include <core/cli/run_files.h>
+#include <core/cli/run_place.h>
 #include <core/components/method_name.h>
 #include <core/config/config_json.h>
 #include <core/eval/held_out.h>
@@ -235,40 +236,6 @@ void add_training(OptionList& list, TrainingOptions& options, const std::vector<
   list.add_switch("overwrite", "replace the run that the folder holds", options.overwrite);
 }
 
-namespace {
-
-/// The run's name; behind it the algorithm, where the command line chose another than the file's and no name.
-std::string folder_name(const ConfigOptions& options, const RunConfig& config) {
-  const auto name = config.section("run").get<std::string>("name");
-  const ResolvedValue* const algorithm = config.find("algorithm.name");
-  const auto is_set = [&](const char* key) {
-    return std::ranges::count(options.overrides, key, &ConfigOverride::key) > 0;
-  };
-  if (algorithm == nullptr || !is_set("algorithm.name") || is_set("run.name")) return name;
-  std::string of_file;
-  for (const ConfigLayer& layer : load_document(options.file, {}).layers) {
-    if (const auto leaf = layer.leaves.find("algorithm.name"); leaf != layer.leaves.end())
-      of_file = leaf->second.text();
-  }
-  return of_file == to_toml(algorithm->value) ? name : name + "-" + config.component("algorithm");
-}
-
-}  // namespace
-
-fs::path run_path(const TrainingOptions& options, const RunConfig& config) {
-  if (!options.out.empty()) return options.out;
-  const fs::path folder = options.config.file.parent_path();
-  // A run's own file continues that run.
-  if (options.resume && options.config.file.filename() == "config.toml" && RunFolder::has_begun(folder)) return folder;
-  const std::string name = ("runs" / fs::path(folder_name(options.config, config))).string();
-  fs::path last = name;
-  for (int number = 2;; ++number) {
-    const fs::path next = name + "-" + std::to_string(number);
-    if (options.resume ? !fs::exists(next) : !RunFolder::has_begun(last) && !FolderLock::holder(last)) return last;
-    last = next;
-  }
-}
-
 void check_shard(const RunConfig& config, Shard shard) {
   // A GPU's backward has a thread of its own, on which the ranks exchange what it makes.
   const bool on_cpu = config.section("run").get<std::string>("device") == "cpu";
@@ -291,20 +258,6 @@ void check_shard(const RunConfig& config, Shard shard) {
 }
 
 namespace {
-
-/// A new run's folder. Runs that are started together want the same name: the folder's lock gives it to one of them,
-/// and the others take the next.
-RunFolder new_folder(const TrainingOptions& options, const RunConfig& config, RunFolder::Existing existing) {
-  for (fs::path failed;;) {
-    const fs::path path = run_path(options, config);
-    try {
-      return RunFolder::create(path, existing);
-    } catch (const Error&) {
-      if (path == failed) throw;
-      failed = path;
-    }
-  }
-}
 
 /// What run_training() does, after it has found the other ranks.
 int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const MakeTraining& make_training,

@@ -23,10 +23,6 @@ struct TrainingOptions {
 
 void add_training(OptionList& list, TrainingOptions& options, const std::vector<std::string>& short_forms);
 
-/// Where the run goes: --out; or runs/NAME, the first of runs/NAME-2, … that holds no run and is in nobody's use.
-/// --resume takes the folder of the run whose file it gets, or the last of these.
-std::filesystem::path run_path(const TrainingOptions& options, const RunConfig& config);
-
 /// @throws Error if several ranks cannot divide the run so
 void check_shard(const RunConfig& config, Shard shard);
 

@@ -1,3 +1,5 @@
+#include <core/kernels/one_thread_products.h>
+
 #include <drift/parallel.h>
 
 #include <drift/error.h>
@@ -27,6 +29,7 @@ void parallel_rows(std::int64_t workers, std::int64_t count,
     // Of this thread, and only within this region. oneDNN divides a convolution's work among as many threads as OpenMP
     // offers, runs it on the one that it gets here, and would leave parts of the weights' gradient uncomputed.
     omp_set_num_threads(1);
+    const kernels::OneThreadProducts one_thread;
     const c10::InferenceMode inference_mode(inference);
     const c10::AutoGradMode gradient_mode(gradients);
     for (std::int64_t worker = first; worker < last; ++worker) {

@@ -1,5 +1,6 @@
 #include <core/kernels/widened_product.h>
 
+#include <core/kernels/one_thread_products.h>
 #include <core/kernels/simd.h>
 
 #include <ATen/Parallel.h>
@@ -65,6 +66,7 @@ template <class Body>
 void for_each_tile(std::int64_t total, std::int64_t width, std::int64_t elements, const at::TensorOptions& options,
                    const Body& body) {
   at::parallel_for(0, (total + width - 1) / width, 1, [&](std::int64_t begin, std::int64_t end) {
+    const OneThreadProducts one_thread;
     const auto workspace = at::empty({elements}, options.dtype(at::kFloat));
     for (std::int64_t tile = begin; tile < end; ++tile)
       body(tile * width, std::min(width, total - tile * width), workspace);

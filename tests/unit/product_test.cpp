@@ -3,6 +3,8 @@
 
 #include <core/kernels/product.h>
 
+#include <drift/parallel.h>
+
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
@@ -95,6 +97,22 @@ TEST(Products, DoNotDependOnTheThreads) {
       const auto two = product(x, weight);
       EXPECT_TRUE(one.equal(two)) << rows << " rows, " << columns << " x " << width;
     }
+  }
+  at::set_num_threads(before);
+}
+
+TEST(Products, OfRowsThatThreadsShareAreThoseOfOneThread) {
+  const int before = at::get_num_threads();
+  for (const auto& [rows, columns, width] : {std::tuple{6, 256, 1024}, {16, 256, 1024}, {180, 16, 9000}}) {
+    const auto x = random({rows, width}, at::kFloat), weight = random({columns, width}, at::kFloat);
+    const auto half = x.size(0) / 2;
+    at::set_num_threads(1);
+    const auto first = product(x.narrow(0, 0, half), weight), second = product(x.narrow(0, half, half), weight);
+    at::set_num_threads(2);
+    parallel_rows(2, x.size(0), [&](std::int64_t worker, std::int64_t begin, std::int64_t end) {
+      const at::NoGradGuard no_gradient;
+      EXPECT_TRUE(product(x.narrow(0, begin, end - begin), weight).equal(worker == 0 ? first : second)) << width;
+    });
   }
   at::set_num_threads(before);
 }

@@ -1,0 +1,56 @@
+#include <core/cli/run_place.h>
+
+#include <core/io/folder_lock.h>
+
+#include <algorithm>
+
+namespace drift {
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The run's name; behind it the algorithm, where the command line chose another than the file's and no name.
+std::string folder_name(const ConfigOptions& options, const RunConfig& config) {
+  const auto name = config.section("run").get<std::string>("name");
+  const ResolvedValue* const algorithm = config.find("algorithm.name");
+  const auto is_set = [&](const char* key) {
+    return std::ranges::count(options.overrides, key, &ConfigOverride::key) > 0;
+  };
+  if (algorithm == nullptr || !is_set("algorithm.name") || is_set("run.name")) return name;
+  std::string of_file;
+  for (const ConfigLayer& layer : load_document(options.file, {}).layers) {
+    if (const auto leaf = layer.leaves.find("algorithm.name"); leaf != layer.leaves.end())
+      of_file = leaf->second.text();
+  }
+  return of_file == to_toml(algorithm->value) ? name : name + "-" + config.component("algorithm");
+}
+
+}  // namespace
+
+fs::path run_path(const TrainingOptions& options, const RunConfig& config) {
+  if (!options.out.empty()) return options.out;
+  const fs::path folder = options.config.file.parent_path();
+  // A run's own file continues that run.
+  if (options.resume && options.config.file.filename() == "config.toml" && RunFolder::has_begun(folder)) return folder;
+  const std::string name = ("runs" / fs::path(folder_name(options.config, config))).string();
+  fs::path last = name;
+  for (int number = 2;; ++number) {
+    const fs::path next = name + "-" + std::to_string(number);
+    if (options.resume ? !fs::exists(next) : !RunFolder::has_begun(last) && !FolderLock::holder(last)) return last;
+    last = next;
+  }
+}
+
+RunFolder new_folder(const TrainingOptions& options, const RunConfig& config, RunFolder::Existing existing) {
+  for (fs::path failed;;) {
+    const fs::path path = run_path(options, config);
+    try {
+      return RunFolder::create(path, existing);
+    } catch (const Error&) {
+      if (path == failed) throw;
+      failed = path;
+    }
+  }
+}
+
+}  // namespace drift

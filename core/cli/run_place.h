@@ -1,0 +1,18 @@
+#pragma once
+
+#include <core/cli/training_run.h>
+#include <core/io/run_folder.h>
+
+#include <filesystem>
+
+namespace drift {
+
+/// Where the run goes: --out; or runs/NAME, the first of runs/NAME-2, … that holds no run and is in nobody's use.
+/// --resume takes the folder of the run whose file it gets, or the last of these.
+std::filesystem::path run_path(const TrainingOptions& options, const RunConfig& config);
+
+/// A new run's folder. Runs that are started together want the same name: the folder's lock gives it to one of them,
+/// and the others take the next.
+RunFolder new_folder(const TrainingOptions& options, const RunConfig& config, RunFolder::Existing existing);
+
+}  // namespace drift
