@@ -171,7 +171,7 @@ Command report_command(), watch_command(), plan_command(), claims_command(), rol
 Command model_info_command(), model_verify_command(), model_merge_command(), model_random_command();
 Command data_stats_command(), data_show_command(), data_check_command();
 Command tokenize_command(), reward_command(), loss_command(), doctor_command();
-Command config_show_command(), config_docs_command(), config_import_command(), reference_command();
+Command config_show_command(), config_docs_command(), reference_command();
 Command plugin_list_command(), plugin_info_command(), plugin_check_command(), plugin_presets_command();
 Command plugin_docs_command();
 Command completion_command(), completion_candidates_command(), man_command();

@@ -38,7 +38,6 @@ const std::vector<Command>& all_commands() {
                                            loss_command(),
                                            config_show_command(),
                                            config_docs_command(),
-                                           config_import_command(),
                                            reference_command(),
                                            completion_command(),
                                            completion_candidates_command(),

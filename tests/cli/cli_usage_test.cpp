@@ -64,7 +64,6 @@ const std::vector<Listed> kCommands = {
     {"loss", "NAME"},
     {"config show", "CONFIG.toml"},
     {"config docs", "[SECTION]"},
-    {"config import", "FILE [WORD...]"},
     {"reference", "PAGE"},
     {"completion", "SHELL"},
     {"completion candidates", "WHAT"},
@@ -146,7 +145,7 @@ TEST(CliUsage, AnUnknownCommand) {
             "model, data, tokenize, plugin, reward, loss, config, reference, completion, man, doctor, sdk, "
             "version    (drift --help)\n");
   EXPECT_THAT(drift("plugin lst").error, HasSubstr("did you mean `drift plugin list`?"));
-  EXPECT_THAT(drift("config").error, HasSubstr("`drift config` expects one of: show, docs, import"));
+  EXPECT_THAT(drift("config").error, HasSubstr("`drift config` expects one of: show, docs"));
 }
 
 TEST(CliUsage, AnUnknownOption) {
