@@ -2,7 +2,7 @@
 #include <core/cli/load_run.h>
 #include <core/config/document.h>
 #include <core/config/nearest.h>
-#include <core/reference/key_candidates.h>
+#include <core/reference/known_words.h>
 
 #include <boost/program_options.hpp>
 
@@ -31,7 +31,10 @@ po::options_description described(const std::vector<Option>& options) {
   constexpr unsigned kWidth = 120, kDocWidth = 80;
   po::options_description all("options", kWidth, kDocWidth), settings("changes to the TOML file", kWidth, kDocWidth);
   for (const Option& option : options) {
-    const std::string doc = doc_of(option);
+    std::ostringstream text;
+    text << option.doc;
+    if (option.default_value) text << "; default: " << *option.default_value;
+    const std::string doc = text.str();
     auto add = (option.is_setting ? settings : all).add_options();
     if (option.value.empty()) {
       add(option.name.c_str(), po::bool_switch(), doc.c_str());
@@ -50,23 +53,16 @@ po::options_description described(const std::vector<Option>& options) {
 /// there is none.
 std::string key_meant_by(const std::string& option, const std::string& command) {
   std::string found;
-  for (const Candidate& key : key_candidates(load_plugins()->registry)) {
-    const std::string name = option.find('.') == option.npos ? std::string(name_of(key.word)) : key.word;
+  for (const std::string& key : known_keys(load_plugins()->registry)) {
+    const std::string name = option.find('.') == option.npos ? std::string(name_of(key)) : key;
     if (name == "name" || nearest_name(option, {name}) != name) continue;
-    if (section_of(key.word) == command) return key.word;  // --lr of `train` is its own
-    if (found.empty()) found = key.word;
+    if (section_of(key) == command) return key;  // --lr of `train` is its own
+    if (found.empty()) found = key;
   }
   return found;
 }
 
 }  // namespace
-
-std::string doc_of(const Option& option) {
-  std::ostringstream doc;
-  doc << option.doc;
-  if (option.default_value) doc << "; default: " << *option.default_value;
-  return doc.str();
-}
 
 std::vector<std::string> split_list(const std::string& text, char separator) {
   std::vector<std::string> parts;

@@ -28,13 +28,10 @@ struct Option {
   bool value_is_optional = false;  ///< without one, `take` gets an empty text
   bool is_setting = false;         ///< changes a value of the TOML file; --help lists these together
   std::string key = {};            ///< the one value that it changes: "train.steps"
-  /// What a shell offers as its value, besides what the name of the value says (core/cli/shell_table.h): words with |
-  /// between, or what `drift completion candidates` is asked for. Empty: the values of `key`.
+  /// What a shell offers as its value, besides what the name of the value says: words with | between; "names" of what
+  /// plugins bring; "sections"; or a key, for its values. Empty: the values of `key`.
   std::string candidates = {};
 };
-
-/// What --help and the manual say of it, its default included.
-std::string doc_of(const Option& option);
 
 /// A word that follows a command's name.
 struct Argument {
@@ -112,6 +109,7 @@ struct CommandText {
   std::string summary;  ///< one line of `drift --help`
   std::string help;     ///< what it does, for `drift COMMAND --help`
   std::string example;  ///< without "drift"; commands that must run before it stand on lines before it
+  bool hidden = false;  ///< not in `drift --help`: for makers of packages and pages
 };
 
 struct Command : CommandText {
@@ -145,8 +143,8 @@ constexpr int kMistaken = 2;  ///< exit status where the command line or the con
 /// Every command, in the order of --help.
 const std::vector<Command>& all_commands();
 
-/// The first words of all commands: "train", "model", …
-std::vector<std::string> command_words();
+/// The words that continue `beginning`, "" or "plugin ", to a command.
+std::vector<std::string> next_words(const std::string& beginning);
 
 /// Text of `drift COMMAND --help`.
 std::string help_of(const Command& command);
@@ -169,12 +167,9 @@ Command train_command(), pretrain_command(), sweep_command(), eval_command(), ev
 Command report_command(), watch_command(), plan_command(), claims_command(), rollout_verify_command(),
     fidelity_command();
 Command model_info_command(), model_verify_command(), model_merge_command(), model_random_command();
-Command data_stats_command(), data_show_command(), data_check_command();
-Command tokenize_command(), reward_command(), loss_command(), doctor_command();
+Command data_check_command(), tokenize_command(), reward_command(), loss_command(), doctor_command();
 Command config_show_command(), config_docs_command(), reference_command();
-Command plugin_list_command(), plugin_info_command(), plugin_check_command(), plugin_presets_command();
-Command plugin_docs_command();
-Command completion_command(), completion_candidates_command(), man_command();
-Command sdk_command(), sdk_new_command(), version_command();
+Command plugin_list_command(), plugin_info_command(), plugin_check_command();
+Command completion_command(), sdk_command(), sdk_new_command();
 
 }  // namespace drift

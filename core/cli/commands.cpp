@@ -3,49 +3,23 @@
 #include <core/reference/metric_reference.h>
 #include <core/reference/section_reference.h>
 
+#include <drift/abi.h>
+
 #include <algorithm>
 #include <iostream>
 
 namespace drift {
 
 const std::vector<Command>& all_commands() {
-  static const std::vector<Command> all = {train_command(),
-                                           pretrain_command(),
-                                           sweep_command(),
-                                           eval_command(),
-                                           eval_diff_command(),
-                                           claims_command(),
-                                           report_command(),
-                                           watch_command(),
-                                           fidelity_command(),
-                                           generate_command(),
-                                           plan_command(),
-                                           rollout_verify_command(),
-                                           model_info_command(),
-                                           model_verify_command(),
-                                           model_merge_command(),
-                                           model_random_command(),
-                                           data_stats_command(),
-                                           data_show_command(),
-                                           data_check_command(),
-                                           tokenize_command(),
-                                           plugin_list_command(),
-                                           plugin_info_command(),
-                                           plugin_check_command(),
-                                           plugin_docs_command(),
-                                           plugin_presets_command(),
-                                           reward_command(),
-                                           loss_command(),
-                                           config_show_command(),
-                                           config_docs_command(),
-                                           reference_command(),
-                                           completion_command(),
-                                           completion_candidates_command(),
-                                           man_command(),
-                                           doctor_command(),
-                                           sdk_command(),
-                                           sdk_new_command(),
-                                           version_command()};
+  static const std::vector<Command> all = {
+      train_command(),        pretrain_command(),     sweep_command(),       eval_command(),
+      eval_diff_command(),    claims_command(),       report_command(),      watch_command(),
+      fidelity_command(),     generate_command(),     plan_command(),        rollout_verify_command(),
+      model_info_command(),   model_verify_command(), model_merge_command(), model_random_command(),
+      data_check_command(),   tokenize_command(),     plugin_list_command(), plugin_info_command(),
+      plugin_check_command(), reward_command(),       loss_command(),        config_show_command(),
+      config_docs_command(),  reference_command(),    completion_command(),  doctor_command(),
+      sdk_command(),          sdk_new_command()};
   return all;
 }
 
@@ -55,11 +29,14 @@ std::string overview() {
   std::string text =
       "drift: reinforcement learning for masked diffusion language models\n\nusage: drift COMMAND [options]\n\n";
   for (const Command& command : all_commands()) {
+    if (command.hidden) continue;
     std::string left = "  " + command.name + " " + command.options.arguments();
     left.resize(34, ' ');
     text += left + command.summary + "\n";
   }
-  return text + "\nexample: drift train configs/quickstart.toml\nmore:    drift COMMAND --help, drift help KEY\n";
+  return text +
+         "\nexample: drift train configs/quickstart.toml\n"
+         "more:    drift COMMAND --help, drift help KEY, drift --version\n";
 }
 
 const Command* find_command(const std::string& name) {
@@ -69,27 +46,15 @@ const Command* find_command(const std::string& name) {
 
 bool asks_for_help(const std::string& word) { return word == "--help" || word == "-h"; }
 
-/// The words that continue `beginning`, "" or "plugin ", to a command.
-std::vector<std::string> continuations(const std::string& beginning) {
-  std::vector<std::string> words;
-  for (const Command& command : all_commands()) {
-    if (!command.name.starts_with(beginning)) continue;
-    const std::string rest = command.name.substr(beginning.size());
-    if (const std::string word = rest.substr(0, rest.find(' ')); std::ranges::count(words, word) == 0)
-      words.push_back(word);
-  }
-  return words;
-}
-
 /// Whether it begins a command: `plugin` does.
 bool is_command(const std::string& word) {
-  return find_command(word) != nullptr || !continuations(word + " ").empty() || word == "help";
+  return find_command(word) != nullptr || !next_words(word + " ").empty() || word == "help";
 }
 
 [[noreturn]] void unknown_command(const std::string& first, const std::string& second) {
-  const bool is_family = !continuations(first + " ").empty();
+  const bool is_family = !next_words(first + " ").empty();
   const std::string beginning = is_family ? first + " " : "", word = is_family ? second : first;
-  const auto known = continuations(beginning);
+  const auto known = next_words(beginning);
   if (word.empty())
     throw UsageError("`drift " + first + "` expects one of: " + joined(known), "drift " + first + " --help");
   const std::string nearest = nearest_name(word, known);
@@ -117,9 +82,27 @@ int print_help(const std::string& name) {
   return 0;
 }
 
+/// What a bug report should say.
+int print_version() {
+  std::cout << "drift " DRIFT_VERSION "\n"
+            << "core ABI " << DRIFT_ABI_MAJOR << "." << DRIFT_ABI_MINOR << "\n"
+            << "LibTorch " TORCH_VERSION "\n"
+            << "built by " DRIFT_BUILD_COMPILER " for " DRIFT_BUILD_PLATFORM ", " DRIFT_BUILD_TYPE "\n";
+  return 0;
+}
+
 }  // namespace
 
-std::vector<std::string> command_words() { return continuations(""); }
+std::vector<std::string> next_words(const std::string& beginning) {
+  std::vector<std::string> words;
+  for (const Command& command : all_commands()) {
+    if (command.hidden || !command.name.starts_with(beginning)) continue;
+    const std::string rest = command.name.substr(beginning.size());
+    if (const std::string word = rest.substr(0, rest.find(' ')); std::ranges::count(words, word) == 0)
+      words.push_back(word);
+  }
+  return words;
+}
 
 std::string help_of(const Command& command) {
   std::string example;
@@ -144,7 +127,7 @@ int run_command_line(std::vector<std::string> words) {
     std::cout << overview();
     return words.empty() ? kMistaken : 0;
   }
-  if (words[0] == "--version") words[0] = "version";
+  if (words == std::vector<std::string>{"--version"}) return print_version();
   const bool help = std::ranges::any_of(words, asks_for_help);
   const std::string first = words[0], second = words.size() > 1 ? words[1] : "";
   const Command* command = find_command(first + " " + second);

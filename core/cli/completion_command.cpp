@@ -1,81 +1,199 @@
-#include <core/base/quote.h>
-#include <core/cli/completion_script.h>
 #include <core/cli/load_run.h>
-#include <core/config/nearest.h>
-#include <core/reference/key_candidates.h>
+#include <core/reference/known_words.h>
 #include <core/reference/metric_reference.h>
-#include <core/reference/section_reference.h>
 
 #include <algorithm>
+#include <cctype>
 #include <iostream>
 
 namespace drift {
 namespace {
 
-int print_script(const std::string& shell) {
-  if (std::ranges::count(completion_shells(), shell) == 0)
-    throw UsageError("there is no completion for the shell `" + shell + "`",
-                     name_hint(shell, completion_shells(), "shells"));
-  std::cout << completion_script(shell);
-  return 0;
+/// It follows the table, an associative array: what may be typed after what has been typed.
+///
+///     drift            train eval … help --help --version
+///     drift train      --resume --device … --help
+///     drift train 1    FILES:toml       the argument at this place; +: from here on
+///     drift train --device  cpu cuda    what follows an option; a switch has no row
+///     keys             train.steps= …
+///     run.device       cpu cuda         the values of a key
+///
+/// Beside words there are FILES:toml (whose names end so; FILES:any), FOLDERS, SETTINGS (KEY=VALUE), COMMAS (several,
+/// with commas between) and NONE.
+const char* const kScript = R"sh(
+_drift() {
+  local line=${COMP_LINE:0:COMP_POINT} current='' node=drift place=1 wanted='' prefix='' part offer word
+  local -a words offers candidates=()
+  read -ra words <<<"$line"
+  if [[ $line != *[[:space:]] ]]; then
+    current=${words[-1]}
+    unset 'words[-1]'
+  fi
+  for word in "${words[@]:1}"; do
+    if [[ $node == 'drift help' ]]; then node=drift; fi
+    if [[ -n $wanted ]]; then
+      wanted=''
+    elif [[ $word == -* ]]; then
+      if [[ -n ${_drift_table["$node $word"]} ]]; then wanted=$word; fi
+    elif [[ $place == 1 && $word == [a-z]* && -n ${_drift_table["$node $word"]} ]]; then
+      node+=" $word"
+    else
+      place=$((place + 1))
+    fi
+  done
+  if [[ -z $wanted && $current == --*=* ]]; then
+    wanted=${current%%=*}
+    prefix=$wanted=
+  fi
+  offer=${_drift_table["$node $place"]:-${_drift_table["$node +"]}}
+  if [[ -n $wanted ]]; then
+    offer=${_drift_table["$node $wanted"]}
+  elif [[ $current == -* || -z $offer ]]; then
+    offer=${_drift_table["$node"]}
+  fi
+  read -ra offers <<<"$offer"
+  for offer in "${offers[@]}"; do
+    part=${current#"$prefix"}
+    words=()
+    case $offer in
+      NONE) ;;
+      COMMAS) if [[ $part == *,* ]]; then prefix+=${part%,*},; fi ;;
+      SETTINGS)
+        if [[ $part == *=* ]]; then
+          prefix+=${part%%=*}=
+          read -ra words <<<"${_drift_table["${part%%=*}"]}"
+        else
+          compopt -o nospace 2>/dev/null
+          read -ra words <<<"${_drift_table[keys]}"
+        fi ;;
+      FOLDERS | FILES:*)
+        compopt -o filenames 2>/dev/null
+        mapfile -t words < <(
+          compgen -d -- "$part"
+          case $offer in
+            FILES:any) compgen -f -- "$part" ;;
+            FILES:*) compgen -f -X "!*.${offer#FILES:}" -- "$part" ;;
+          esac
+        ) ;;
+      *) words=("$offer") ;;
+    esac
+    for word in "${words[@]}"; do candidates+=("$prefix$word"); done
+  done
+  # Where bash takes a part of the word as a word, that part is what it completes.
+  part=''
+  if [[ $current == *[=:]* && $COMP_WORDBREAKS == *[=:]* ]]; then part=${current%"${current##*[=:]}"}; fi
+  COMPREPLY=()
+  for word in "${candidates[@]}"; do
+    if [[ $word == "$current"* ]]; then COMPREPLY+=("${word#"$part"}"); fi
+  done
 }
 
-void append(std::vector<Candidate>& all, const std::vector<Candidate>& more) {
-  all.insert(all.end(), more.begin(), more.end());
+complete -F _drift drift
+)sh";
+
+using Words = std::vector<std::string>;
+
+/// What the name of a value says: "CONFIG.toml", "FOLDER|NAME", "float32|bfloat16".
+Words words_by_name(const std::string& name) {
+  Words words;
+  if (name.find(',') != name.npos || name == "LIST") words.emplace_back("COMMAS");
+  for (const std::string& part : split_list(name, '|')) {
+    const auto dot = part.rfind('.');
+    const bool is_word = std::ranges::none_of(part, [](unsigned char letter) { return std::isupper(letter) != 0; });
+    if (part == "KEY=VALUE") words.emplace_back("SETTINGS");
+    if (part == "FILE" || part == "PATH" || part == "RESULTS") words.emplace_back("FILES:any");
+    if (part == "DIR" || part == "FOLDER" || part == "RUN" || part.ends_with("_DIR")) words.emplace_back("FOLDERS");
+    if (dot != part.npos && dot + 1 < part.size() && !is_word) words.push_back("FILES:" + part.substr(dot + 1));
+    if (is_word && name.find('|') != name.npos) words.push_back(part);
+  }
+  return words;
 }
 
-/// What `drift help` takes beside commands.
-std::vector<Candidate> topics(const Registry& registry) {
-  std::vector<Candidate> all = section_candidates();
-  append(all, key_candidates(registry));
-  for (const std::string& metric : metric_names()) all.push_back({metric, "a metric"});
-  append(all, name_candidates(registry));
-  return all;
+void append(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
+
+class Table {
+ public:
+  explicit Table(const Registry& registry) : registry_(registry) {}
+
+  void add(const std::string& typed, const Words& words) {
+    text_ += "  ['" + typed + "']='" + joined(words, " ") + "'\n";
+  }
+  void add(const Command& command);
+  const std::string& text() const { return text_; }
+
+ private:
+  Words words_for(const std::string& name, const std::string& candidates, const std::string& key) const;
+
+  const Registry& registry_;
+  std::string text_;
+};
+
+Words Table::words_for(const std::string& name, const std::string& candidates, const std::string& key) const {
+  Words words = words_by_name(name);
+  if (candidates.find('|') != candidates.npos) append(words, split_list(candidates, '|'));
+  if (candidates == "names") append(words, known_names(registry_));
+  if (candidates == "sections") append(words, known_sections());
+  append(words, known_values(registry_, candidates.empty() && name.find("NAME") != name.npos ? key : candidates));
+  return words.empty() ? Words{"NONE"} : words;
 }
 
-std::vector<Candidate> candidates_for(const Registry& registry, const std::string& what) {
-  if (what == "keys") return key_candidates(registry);
-  if (what == "names") return name_candidates(registry);
-  if (what == "sections") return section_candidates();
-  if (what == "topics") return topics(registry);
-  std::vector<std::string> known = {"keys", "names", "sections", "topics"};
-  for (const Candidate& key : key_candidates(registry)) known.push_back(key.word);
-  const std::vector<Candidate> values = value_candidates(registry, what);
-  if (values.empty() && std::ranges::count(known, what) == 0)
-    throw UsageError("there is no key `" + what + "`", did_you_mean(what, known));
-  return values;
+void Table::add(const Command& command) {
+  const std::string typed = "drift " + command.name;
+  const Words further = next_words(command.name + " ");  // `eval` takes an argument, or `diff`
+  Words options = further;
+  for (const Option& option : command.options.options()) {
+    options.push_back("--" + option.name);
+    // An option that may stand without its value does not take the next word as one.
+    if (!option.value.empty() && !option.value_is_optional)
+      add(typed + " --" + option.name, words_for(option.value, option.candidates, option.key));
+  }
+  options.emplace_back("--help");
+  add(typed, options);
+  int place = 0;
+  for (const Argument& argument : command.options.argument_list()) {
+    Words words = words_for(argument.name.substr(0, argument.name.find("...")), argument.candidates, "");
+    if (++place == 1) append(words, further);
+    add(typed + (argument.repeats ? " +" : " " + std::to_string(place)), words);
+  }
 }
 
-int print_candidates(const std::string& what) {
-  for (const Candidate& candidate : candidates_for(load_plugins()->registry, what))
-    std::cout << on_one_line(candidate.word) << "\t" << on_one_line(candidate.doc) << "\n";
+int print_script(const bool&) {
+  const auto plugins = load_plugins();
+  const Registry& registry = plugins->registry;
+  Table table(registry);
+  Words all = next_words("");
+  for (const std::string& word : all) {
+    if (const Words further = next_words(word + " "); !further.empty()) table.add("drift " + word, further);
+  }
+  for (const Command& command : all_commands()) table.add(command);
+  Words topics = all, keys = known_keys(registry);
+  append(topics, known_sections());
+  append(topics, keys);
+  append(topics, metric_names());
+  append(topics, known_names(registry));
+  table.add("drift help", topics);
+  for (std::string& key : keys) {
+    if (const Words values = known_values(registry, key); !values.empty()) table.add(key, values);
+    key += "=";
+  }
+  table.add("keys", keys);
+  append(all, {"help", "--help", "--version"});
+  table.add("drift", all);
+  std::cout << "# Completion of drift for bash, printed by `drift completion`.\ndeclare -gA _drift_table=(\n"
+            << table.text() << ")\n"
+            << kScript;
   return 0;
 }
 
 }  // namespace
 
 Command completion_command() {
-  return make_command<std::string>(
-      {"completion", "a script that lets a shell complete the words of a command",
-       "SHELL is bash, zsh or fish. An installed Drift has the scripts where these shells look for them. For a shell\n"
-       "that is open: source <(drift completion bash), and in fish: drift completion fish | source.\n"
-       "Commands and options are in the script; keys and the names of what plugins bring are asked of the program.",
-       "completion bash"},
-      print_script, [](OptionList& list, std::string& shell) {
-        list.argument("SHELL", shell).candidates = joined(completion_shells(), "|");
-      });
-}
-
-Command completion_candidates_command() {
-  return make_command<std::string>(
-      {"completion candidates", "what may be typed for a key, one a line",
-       "WHAT is a key, for its values; or keys, names (algorithms, components, plugins), sections or topics (what\n"
-       "`drift help` takes). Each line is the word, a tab, and what it means. Nothing is printed for a key that takes\n"
-       "a number or a path.",
-       "completion candidates run.device"},
-      print_candidates, [](OptionList& list, std::string& what) {
-        list.argument("WHAT", what).candidates = "keys|names|sections|topics";
-      });
+  return make_command<bool>(
+      {"completion", "a script that lets bash complete the words of a command",
+       "An installed Drift has the script where bash-completion looks for it. For a shell that is open:\n"
+       "source <(drift completion). The script knows the plugins that were there when it was printed.",
+       "completion", /*hidden=*/true},
+      print_script, [](OptionList&, bool&) {});
 }
 
 }  // namespace drift

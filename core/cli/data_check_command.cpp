@@ -13,6 +13,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+struct DataOptions {
+  ConfigOptions config;
+  bool json = false, stats = false;
+  std::int64_t show = 0;  ///< items of each set; 0: none
+  std::string id;         ///< of the only item to show
+};
+
 constexpr std::int64_t kGenerated = 200;
 constexpr std::size_t kMostLines = 20;
 
@@ -155,7 +162,13 @@ std::vector<Finding> findings_of(DataSource& source) {
 }
 
 int check(const DataOptions& options) {
-  DataSource source(options);
+  DataSource source(options.config);
+  if (options.stats || options.show > 0 || !options.id.empty()) {
+    source.open_task();
+    if (options.stats) print_statistics(source, options.json);
+    if (options.show > 0 || !options.id.empty()) print_items(source, options.show, options.id, options.json);
+    return 0;
+  }
   const auto findings = findings_of(source);
   bool wrong = false;
   Json list = Json::array();
@@ -180,11 +193,23 @@ int check(const DataOptions& options) {
 
 Command data_check_command() {
   return make_command<DataOptions>(
-      {"data check", "everything that is wrong with a task's items",
+      {"data check", "everything that is wrong with a task's items; how many, how long; how they look",
        "Finds bad records, training questions that are also held-out questions, prompts that do not fit into the\n"
-       "model's context, and references that the reward cannot read. Exit status 1 if something is wrong.",
+       "model's context, and references that the reward cannot read. Exit status 1 if something is wrong.\n"
+       "With --stats, --show or --id it prints the items' statistics, or items, instead of checking. It looks at "
+       "every\n"
+       "item of a list, or at the first items that a generator makes with this seed, and counts tokens if the file or\n"
+       "--model names a model's folder.",
        "data check configs/quickstart.toml"},
-      check, [](OptionList& list, DataOptions& options) { add_data(list, options); });
+      check, [](OptionList& list, DataOptions& options) {
+        list.argument("CONFIG.toml", options.config.file);
+        list.add_switch("stats", "how many items, how long, answers, duplicates", options.stats);
+        list.add("show", "N", "prompt, reference and demonstration of the first N items of each set", options.show)
+            .default_value.reset();
+        list.add("id", "ID", "the same of the item with this id", options.id);
+        list.add_switch("json", "print JSON instead of text", options.json);
+        add_settings(list, options.config, {"task", "model", "seed"});
+      });
 }
 
 }  // namespace drift

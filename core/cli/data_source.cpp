@@ -9,12 +9,6 @@
 
 namespace drift {
 
-void add_data(OptionList& list, DataOptions& options) {
-  list.argument("CONFIG.toml", options.config.file);
-  list.add_switch("json", "print JSON instead of text", options.json);
-  add_settings(list, options.config, {"task", "model", "seed"});
-}
-
 std::uint64_t seed_of(const RunConfig& config) {
   return static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
 }
@@ -31,22 +25,19 @@ std::vector<TaskItem> training_items(const Loaded<Task>& task, std::uint64_t see
 }
 
 ListedItem item_with_id(const Loaded<Task>& task, std::uint64_t seed, const std::string& id) {
-  constexpr std::int64_t kGenerated = 1000;
   std::string set = "held-out";
   auto items = held_out_items(task, 0, task->held_out_size());
   auto found = std::ranges::find(items, id, &TaskItem::id);
   if (found == items.end()) {
     set = "training";
-    items = training_items(task, seed, kGenerated);
+    items = training_items(task, seed, kFirstItems);
     found = std::ranges::find(items, id, &TaskItem::id);
   }
   if (found != items.end()) return {set, *found};
-  throw Error("the task has no item `" + id + "`", "drift data show CONFIG.toml --items 5 prints ids");
+  throw Error("the task has no item `" + id + "`", "drift data check CONFIG.toml --show 5 prints ids");
 }
 
-DataSource::DataSource(const DataOptions& options) : run_(load_run(options.config, ConfigPurpose::kData)) {
-  open_prompts();
-}
+DataSource::DataSource(const ConfigOptions& options) : run_(load_run(options, ConfigPurpose::kData)) { open_prompts(); }
 
 void DataSource::open_task() { task_ = create_component<Task>(registry(), config(), "task"); }
 

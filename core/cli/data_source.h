@@ -14,13 +14,8 @@
 
 namespace drift {
 
-/// What the `drift data` commands have in common.
-struct DataOptions {
-  ConfigOptions config;
-  bool json = false;
-};
-
-void add_data(OptionList& list, DataOptions& options);
+/// Items that are looked at of a task that makes its items.
+constexpr std::int64_t kFirstItems = 1000;
 
 /// run.seed
 std::uint64_t seed_of(const RunConfig& config);
@@ -36,11 +31,11 @@ struct ListedItem {
 /// The item with this id. @throws Error if there is none
 ListedItem item_with_id(const Loaded<Task>& task, std::uint64_t seed, const std::string& id);
 
-/// What the `drift data` commands look at: a task's items and, where the file names a model that is there, its prompts.
+/// What `drift data check` looks at: a task's items and, where the file names a model that is there, its prompts.
 class DataSource {
  public:
   /// @throws ConfigError
-  explicit DataSource(const DataOptions& options);
+  explicit DataSource(const ConfigOptions& options);
   DataSource(const DataSource&) = delete;
 
   const RunConfig& config() const { return run_.config; }
@@ -72,5 +67,11 @@ class DataSource {
   std::string missing_model_;
   std::int64_t context_length_ = 0, mask_id_ = -1;
 };
+
+/// How many items the task has, how long they are, their answers and duplicates; of a generator the first items.
+void print_statistics(const DataSource& source, bool json);
+
+/// Items as the model reads them: the first `count` of each set, or the one with this id. As JSON, one a line.
+void print_items(const DataSource& source, std::int64_t count, const std::string& id, bool json);
 
 }  // namespace drift

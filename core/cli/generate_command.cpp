@@ -242,7 +242,8 @@ Command generate_command() {
       generate, [](OptionList& list, GenerateOptions& options) {
         PromptSource& source = options.source;
         list.add("prompt", "TEXT", "the prompt", source.prompt);
-        list.add("item", "ID", "the prompt of an item of the run's task (drift data show prints ids)", source.item);
+        list.add("item", "ID", "the prompt of an item of the run's task (drift data check --show prints ids)",
+                 source.item);
         list.add("token-ids", "1,2,3", "the prompt as token ids", source.token_ids);
         list.add("in", "FILE",
                  "prompts: one JSON object a line with prompt, token_ids or item, and perhaps an id that is repeated; "

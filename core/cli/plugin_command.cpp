@@ -18,16 +18,11 @@ struct ListOptions {
   bool json = false;
 };
 
-struct NamedOptions {
+struct InfoOptions {
   std::string name;
   ConfigOptions config;
-  bool json = false;
+  bool json = false, markdown = false, presets = false;
 };
-
-void add_name(OptionList& list, NamedOptions& options) {
-  list.argument("NAME", options.name).candidates = "names";
-  add_config(list, options.config);
-}
 
 int print_list(const ListOptions& options) {
   const auto plugins = load_plugins(options.config, ForeignFiles::kTriedFirst);
@@ -38,23 +33,21 @@ int print_list(const ListOptions& options) {
   return 0;
 }
 
-int print_info(const NamedOptions& options) {
+int print_info(const InfoOptions& options) {
+  if (options.json + options.markdown + options.presets > 1)
+    throw UsageError("--json, --markdown and --presets exclude each other", "drift plugin info --help");
   const auto document = load_document(options.config.file, options.config.overrides);
   const auto plugins = load_plugins(plugin_paths(document));
-  std::cout << (options.json ? json_text(plugin_info_json(plugins->registry, options.name, document), 1) + "\n"
-                             : printable(plugin_info(plugins->registry, plugins->loader, options.name, document)));
-  return 0;
-}
-
-int print_page(const NamedOptions& options) {
-  const auto document = load_document(options.config.file, options.config.overrides);
-  const auto plugins = load_plugins(plugin_paths(document));
-  std::cout << printable(plugin_page(plugins->registry, plugins->loader, options.name, document));
-  return 0;
-}
-
-int print_presets(const NamedOptions& options) {
-  std::cout << printable(preset_tables(load_plugins(options.config)->registry, options.name));
+  const Registry& registry = plugins->registry;
+  if (options.json) {
+    std::cout << json_text(plugin_info_json(registry, options.name, document), 1) << "\n";
+  } else if (options.markdown) {
+    std::cout << printable(plugin_page(registry, plugins->loader, options.name, document));
+  } else if (options.presets) {
+    std::cout << printable(preset_tables(registry, options.name));
+  } else {
+    std::cout << printable(plugin_info(registry, plugins->loader, options.name, document));
+  }
   return 0;
 }
 
@@ -75,33 +68,20 @@ Command plugin_list_command() {
 }
 
 Command plugin_info_command() {
-  return make_command<NamedOptions>({"plugin info", "one algorithm, component or plugin: its parameters and presets",
-                                     "Prints what it is, its paper, and every parameter with type, range and default.\n"
-                                     "--json: algorithms with presets and their settings, components with parameters.",
-                                     "plugin info ALGORITHM"},
-                                    print_info, [](OptionList& list, NamedOptions& options) {
-                                      list.add_switch("json", "print JSON instead of text", options.json);
-                                      add_name(list, options);
-                                    });
-}
-
-Command plugin_docs_command() {
-  return make_command<NamedOptions>(
-      {"plugin docs", "a page about an algorithm, component or plugin",
-       "Prints Markdown, made from what the plugin declares: what it is, how a run's TOML "
-       "chooses it, every\n"
-       "parameter, and the presets of an algorithm side by side.",
-       "plugin docs ALGORITHM"},
-      print_page, add_name);
-}
-
-Command plugin_presets_command() {
-  return make_command<NamedOptions>({"plugin presets", "the presets of an algorithm, side by side",
-                                     "Prints Markdown tables: what each preset is, where the presets differ, and what "
-                                     "they share. The algorithm's page\n"
-                                     "in docs/algorithms contains them.",
-                                     "plugin presets ALGORITHM"},
-                                    print_presets, add_name);
+  return make_command<InfoOptions>(
+      {"plugin info", "one algorithm, component or plugin: its parameters and presets",
+       "Prints what it is, its paper, and every parameter with type, range and default.\n"
+       "--json: algorithms with presets and their settings, components with parameters.\n"
+       "--markdown: the same as a page, with an excerpt of a run's TOML that chooses it.\n"
+       "--presets: Markdown tables of an algorithm's presets: what each is, where they differ, what they share.",
+       "plugin info ALGORITHM"},
+      print_info, [](OptionList& list, InfoOptions& options) {
+        list.argument("NAME", options.name).candidates = "names";
+        list.add_switch("json", "print JSON instead of text", options.json);
+        list.add_switch("markdown", "print a page instead of text", options.markdown);
+        list.add_switch("presets", "print the presets of an algorithm side by side", options.presets);
+        add_config(list, options.config);
+      });
 }
 
 }  // namespace drift

@@ -3,8 +3,8 @@
 #include <core/io/json.h>
 #include <core/plugin/plugin_json.h>
 #include <core/plugin/plugin_report.h>
-#include <core/reference/key_candidates.h>
 #include <core/reference/key_reference.h>
+#include <core/reference/known_words.h>
 #include <core/reference/metric_reference.h>
 #include <core/reference/section_reference.h>
 
@@ -32,14 +32,13 @@ ShortForms short_forms() {
 }
 
 [[noreturn]] void unknown_topic(const Registry& registry, const std::string& word) {
-  std::vector<std::string> commands, known;
-  for (const Command& command : all_commands()) commands.push_back(command.name.substr(0, command.name.find(' ')));
-  known = commands;
+  const std::vector<std::string> commands = next_words("");
+  std::vector<std::string> known = commands;
   for (const SectionSchema& section : config_sections()) known.push_back(section.name);
   for (const std::string& metric : metric_names()) known.push_back(metric);
-  for (const Candidate& key : key_candidates(registry))
-    known.emplace_back(word.find('.') == word.npos ? name_of(key.word) : key.word);
-  for (const Candidate& name : name_candidates(registry)) known.push_back(name.word);
+  for (const std::string& key : known_keys(registry))
+    known.emplace_back(word.find('.') == word.npos ? name_of(key) : key);
+  for (const std::string& name : known_names(registry)) known.push_back(name);
   const std::string nearest = nearest_name(word, known);
   const std::string help = std::ranges::count(commands, nearest) > 0 ? "" : "help ";
   throw UsageError("there is no command, key or metric `" + word + "`",
@@ -53,8 +52,9 @@ std::string commands_page() {
       "What `drift COMMAND --help` prints, for every command. Exit status: 0; 1 if something went wrong; 2 if the "
       "command line or\n"
       "the configuration is wrong; 128 + the signal's number for a run that a signal stopped.\n";
-  for (const Command& command : all_commands())
-    text += "\n## drift " + command.name + "\n\n```\n" + help_of(command) + "```\n";
+  for (const Command& command : all_commands()) {
+    if (!command.hidden) text += "\n## drift " + command.name + "\n\n```\n" + help_of(command) + "```\n";
+  }
   return text;
 }
 
@@ -77,7 +77,7 @@ int print_page(const std::string& page) {
 int print_topic(const std::string& word, bool json) {
   const auto plugins = load_plugins();
   const Registry& registry = plugins->registry;
-  const bool is_registered = std::ranges::count(name_candidates(registry), word, &Candidate::word) > 0;
+  const bool is_registered = std::ranges::count(known_names(registry), word) > 0;
   if (json) {
     auto topic = is_registered ? plugin_info_json(registry, word) : nlohmann::ordered_json();
     if (documented_section(word) != nullptr) topic.update(sections_json(registry, word));
@@ -103,7 +103,7 @@ Command reference_command() {
       {"reference", "a page of docs/reference, as Markdown",
        "PAGE is configuration, metrics or commands. For one key or metric: drift help KEY, for example\n"
        "drift help train.learning_rate, drift help temperature, drift help live --json.",
-       "reference configuration"},
+       "reference configuration", /*hidden=*/true},
       print_page, [](OptionList& list, std::string& page) {
         list.argument("PAGE", page).candidates = "configuration|metrics|commands";
       });

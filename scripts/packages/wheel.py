@@ -83,8 +83,8 @@ def main(folder, version, output):
     wheel = Wheel(partial, info)
     for file in files_below(stage):
         name = str(file.relative_to(stage))
-        # The manual and the completion belong where the shell of an environment looks.
-        shared = re.match(r"drift_rl/(share/(?:man|bash-completion|zsh|fish)/.*)", name)
+        # The completion belongs where the shell of an environment looks.
+        shared = re.match(r"drift_rl/(share/bash-completion/.*)", name)
         if shared:
             name = f"drift_rl-{version}.data/data/{shared.group(1)}"
         wheel.add(name, file.read_bytes(), executable=os.access(file, os.X_OK))

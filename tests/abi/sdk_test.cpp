@@ -231,7 +231,7 @@ DRIFT_PLUGIN("my_method", "1.0.0", "Apache-2.0") {
   test::write_file(source / "presets/other.toml", "description = \"changed\"\n");
   ASSERT_EQ(Sdk::build(source, build, prefix_).status, 0);
   const auto table =
-      run("DRIFT_PLUGIN_PATH=" + build.string() + " " + program().string() + " plugin presets my_method");
+      run("DRIFT_PLUGIN_PATH=" + build.string() + " " + program().string() + " plugin info my_method --presets");
   EXPECT_THAT(table.output, HasSubstr("changed")) << table.error;
 }
 

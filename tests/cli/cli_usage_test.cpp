@@ -51,27 +51,18 @@ const std::vector<Listed> kCommands = {
     {"model verify", "CHECKPOINT_DIR"},
     {"model merge", "CHECKPOINT_DIR"},
     {"model random", "SHAPE_DIR"},
-    {"data stats", "CONFIG.toml"},
-    {"data show", "CONFIG.toml"},
     {"data check", "CONFIG.toml"},
     {"tokenize", "PATH"},
     {"plugin list", "[CONFIG.toml]"},
     {"plugin info", "NAME"},
     {"plugin check", "FILE"},
-    {"plugin docs", "NAME"},
-    {"plugin presets", "NAME"},
     {"reward", "NAME"},
     {"loss", "NAME"},
     {"config show", "CONFIG.toml"},
     {"config docs", "[SECTION]"},
-    {"reference", "PAGE"},
-    {"completion", "SHELL"},
-    {"completion candidates", "WHAT"},
-    {"man", "[PAGE]"},
     {"doctor", ""},
     {"sdk", ""},
     {"sdk new", "KIND NAME"},
-    {"version", ""},
 };
 
 /// What may be left out is in brackets.
@@ -98,7 +89,7 @@ TEST(CliUsage, EveryCommandsHelpTeachesWithOneExample) {
     EXPECT_EQ(help.status, 0);
     EXPECT_EQ(help.error, "");
     // `drift eval --help` also explains `eval diff`, `drift sdk --help` also `sdk new`, ….
-    const bool also_another = command.name == "eval" || command.name == "sdk" || command.name == "completion";
+    const bool also_another = command.name == "eval" || command.name == "sdk";
     const std::size_t explained = also_another ? 2 : 1;
     EXPECT_EQ(count("\nexample: drift ", help.output), explained);
     EXPECT_EQ(count("\nusage: drift ", help.output), explained);
@@ -142,8 +133,7 @@ TEST(CliUsage, AnUnknownCommand) {
             "error: unknown command `trian`\n"
             "  = did you mean `drift train`?\n"
             "  = commands: train, pretrain, sweep, eval, claims, report, watch, fidelity, generate, plan, rollout, "
-            "model, data, tokenize, plugin, reward, loss, config, reference, completion, man, doctor, sdk, "
-            "version    (drift --help)\n");
+            "model, data, tokenize, plugin, reward, loss, config, doctor, sdk    (drift --help)\n");
   EXPECT_THAT(drift("plugin lst").error, HasSubstr("did you mean `drift plugin list`?"));
   EXPECT_THAT(drift("config").error, HasSubstr("`drift config` expects one of: show, docs"));
 }
@@ -155,7 +145,7 @@ TEST(CliUsage, AnUnknownOption) {
       result.error,
       StartsWith(
           "error: unknown option `--resme` of `drift train`\n  = did you mean `--resume`?\n  = options: --set,"));
-  EXPECT_EQ(drift("version --seed 3").status, 2);
+  EXPECT_EQ(drift("doctor --seed 3").status, 2);
 }
 
 /// A mistake of the command line: status 2, nothing but the message, and this in it.
@@ -198,11 +188,10 @@ TEST(CliUsage, MissingAndSuperfluousValuesOfOptions) {
 }
 
 TEST(CliUsage, Version) {
-  const auto result = drift("version");
+  const auto result = drift("--version");
   EXPECT_EQ(result.status, 0);
   EXPECT_THAT(result.output, HasSubstr("core ABI 1."));
   EXPECT_THAT(result.output, HasSubstr("LibTorch 2.11.0"));
-  EXPECT_EQ(drift("--version").output, result.output);
 }
 
 TEST(CliUsage, TheSdkIsAlsoInTheBuildFolder) {
@@ -309,7 +298,8 @@ TEST(CliUsage, PluginsAreListedExplainedAndChecked) {
 }
 
 TEST(CliUsage, NoColourOutsideATerminal) {
-  for (const char* arguments : {"trian", "train /nowhere.toml", "train --resme", "--help", "version", "plugin list"}) {
+  for (const char* arguments :
+       {"trian", "train /nowhere.toml", "train --resme", "--help", "--version", "plugin list"}) {
     const auto result = drift(arguments);
     EXPECT_THAT(result.error + result.output, Not(HasSubstr("\033"))) << arguments;
     EXPECT_NE(result.error + result.output, "") << arguments;

@@ -1,4 +1,4 @@
-// `drift data stats|show|check`, and training on the items of a file.
+// `drift data check`, and training on the items of a file.
 
 #include <tests/support/training_run.h>
 
@@ -56,7 +56,7 @@ name = "countdown"
 };
 
 TEST_F(Data, StatsCountItemsAndLengths) {
-  const auto result = drift("data stats run.toml");
+  const auto result = drift("data check run.toml --stats");
   ASSERT_EQ(result.status, 0) << result.error;
   EXPECT_EQ(result.error, "");
   EXPECT_THAT(result.output, HasSubstr("training, items: 3\n"));
@@ -68,7 +68,7 @@ TEST_F(Data, StatsCountItemsAndLengths) {
 }
 
 TEST_F(Data, StatsAreAlsoJson) {
-  const auto found = json::parse(drift("data stats run.toml --json").output);
+  const auto found = json::parse(drift("data check run.toml --stats --json").output);
   EXPECT_EQ(found.at("task"), "dataset");
   EXPECT_EQ(found.at("training").at("items"), 3);
   EXPECT_EQ(found.at("training").at("question_characters").at("maximum"), 9);
@@ -77,7 +77,7 @@ TEST_F(Data, StatsAreAlsoJson) {
 }
 
 TEST_F(Data, ShowPrintsTheFirstItemOfEachSet) {
-  const auto result = drift("data show run.toml");
+  const auto result = drift("data check run.toml --show 1");
   ASSERT_EQ(result.status, 0) << result.error;
   EXPECT_THAT(result.output, HasSubstr("training item train.jsonl:1\n"));
   EXPECT_THAT(result.output, HasSubstr("| Solve 3,7,12=48\n"));
@@ -87,22 +87,22 @@ TEST_F(Data, ShowPrintsTheFirstItemOfEachSet) {
 }
 
 TEST_F(Data, ShowFindsItemsByTheirNames) {
-  const auto one = drift("data show run.toml --id train.jsonl:3 --json");
+  const auto one = drift("data check run.toml --id train.jsonl:3 --json");
   ASSERT_EQ(one.status, 0) << one.error;
   EXPECT_EQ(json::parse(one.output).at("question"), "1,2,4=7");
-  const auto none = drift("data show run.toml --id train.jsonl:4");
+  const auto none = drift("data check run.toml --id train.jsonl:4");
   EXPECT_EQ(none.status, 1);
   EXPECT_THAT(none.error, HasSubstr("the task has no item `train.jsonl:4`"));
-  EXPECT_EQ(drift("data show run.toml --items 0").status, 2);
+  EXPECT_EQ(drift("data check run.toml --show 0").status, 2);
 }
 
 TEST_F(Data, ShowPrintsWhatTheModelReads) {
   write("grids.toml", "extends = [\"" + quickstart() + "\"]\n");
-  const auto shown = json::parse(drift("data show grids.toml --items 1 --json | head -n 1").output);
+  const auto shown = json::parse(drift("data check grids.toml --show 1 --json | head -n 1").output);
   EXPECT_EQ(shown.at("set"), "training");
   EXPECT_EQ(shown.at("prompt"), shown.at("question"));
   EXPECT_THAT(shown.at("token_ids"), SizeIs(21));
-  const auto text = drift("data show grids.toml");
+  const auto text = drift("data check grids.toml --show 1");
   EXPECT_THAT(text.output, AllOf(HasSubstr("prompt, 21 tokens\n| <|startoftext|>"), HasSubstr("demonstration\n| ")));
 }
 
@@ -199,7 +199,7 @@ TEST_F(Data, CheckFindsSpecialTokensInQuestions) {
 TEST_F(Data, AConversationNeedsTurns) {
   write("test.jsonl", R"({"question": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"},)"
                       R"( {"role": "user", "content": "2,2,2=6"}], "truth": {"numbers": [2, 2, 2], "target": 6}})");
-  const auto shown = drift("data show run.toml --id test.jsonl:1");
+  const auto shown = drift("data check run.toml --id test.jsonl:1");
   EXPECT_THAT(shown.output, AllOf(HasSubstr("| Solve 2,2,2=6\n"), HasSubstr("the turns before them\n| [{\"role\":")));
 }
 
@@ -218,7 +218,7 @@ class ShippedTasks : public Data {
 
 TEST_F(ShippedTasks, HoldWhatTheirPageSays) {
   const auto expect = [&](const std::string& name, int training, int held_out) {
-    const auto result = drift("data stats " + task(name) + " --json");
+    const auto result = drift("data check " + task(name) + " --stats --json");
     ASSERT_EQ(result.status, 0) << result.error;
     const auto found = json::parse(result.output);
     EXPECT_EQ(found.at("training").at("items"), training) << name;
@@ -242,12 +242,12 @@ TEST_F(ShippedTasks, AreCheckedToTheirLastReference) {
   EXPECT_THAT(overlap.output, HasSubstr("248 training questions are also in the evaluation set:"));
 }
 
-/// Grids out of a file, as `drift data show --json` writes them: a run on a list.
+/// Grids out of a file, as `drift data check --show N --json` writes them: a run on a list.
 class ListedTraining : public testing::Test {
  protected:
   ListedTraining() {
     std::string records;
-    std::istringstream lines(runs_.drift("data show run.toml --items 6 --json").output);
+    std::istringstream lines(runs_.drift("data check run.toml --show 6 --json").output);
     for (std::string line; std::getline(lines, line);) {
       if (line.starts_with("{\"set\":\"training\"")) records += line + "\n";
     }
@@ -279,7 +279,7 @@ TEST_F(ListedTraining, LeavesOutLongPromptsAndSaysSo) {
   EXPECT_THAT(result.output, HasSubstr(note));
   EXPECT_THAT(test::read_file(runs_.run("a/log.txt")), HasSubstr(note));
   EXPECT_THAT(test::metrics_of(runs_.run("a")), SizeIs(2));
-  EXPECT_THAT(runs_.drift("data stats listed.toml").output,
+  EXPECT_THAT(runs_.drift("data check listed.toml --stats").output,
               HasSubstr("prompts over max_prompt_tokens = 21, which training leaves out: 1\n"));
 }
 
@@ -325,10 +325,10 @@ TEST(DataShow, EscapeSequencesOfTheDataDoNotReachTheTerminal) {
   test::write_file(
       folder.path() / "run.toml",
       "[task]\nname = \"dataset\"\ntraining_files = [\"items.jsonl\"]\nid_column = \"id\"\n\"bad\\u001b[31m\" = 1\n");
-  const auto wrong =
-      test::run_command("cd " + folder.path().string() + " && " + test::program().string() + " data show run.toml");
+  const auto wrong = test::run_command("cd " + folder.path().string() + " && " + test::program().string() +
+                                       " data check run.toml --show 1");
   const auto shown = test::run_command("cd " + folder.path().string() + " && sed -i /bad/d run.toml && " +
-                                       test::program().string() + " data show run.toml");
+                                       test::program().string() + " data check run.toml --show 1");
   for (const auto& result : {wrong, shown}) {
     for (const char* raw : {"\x1b", "\x07", "\xc2\x9b"})
       EXPECT_EQ((result.output + result.error).find(raw), std::string::npos) << result.output << result.error;

@@ -241,7 +241,7 @@ TEST_F(Checkpoint, IsShownInPlaceWhileItWrites) {
 
 TEST_F(Checkpoint, AnswersAnItemInTheWordsOfItsTask) {
   const std::string id = "3201000003004130-3241142323144132";  // held out
-  const auto shown = nlohmann::json::parse(runs_->drift("data show a/config.toml --json --id " + id).output);
+  const auto shown = nlohmann::json::parse(runs_->drift("data check a/config.toml --json --id " + id).output);
   std::string ids;
   for (const std::int64_t id : shown.at("token_ids")) ids += (ids.empty() ? "" : ",") + std::to_string(id);
   const auto of_item = generate("--json --item " + id);

@@ -24,15 +24,15 @@ std::string between_marks(const std::string& page, const std::string& command) {
 TEST(PresetsOfTheProgram, TheirTablesStandOnTheAlgorithmsPages) {
   for (const Bundle& bundle : test::all_plugins().bundles()) {
     const std::string page = test::read_file(test::source_dir() / "docs/algorithms" / (bundle.name + ".md"));
-    const std::string command = "drift plugin presets " + bundle.name;
-    const auto printed = test::run_command(test::program().string() + " plugin presets " + bundle.name);
+    const std::string command = "drift plugin info " + bundle.name + " --presets";
+    const auto printed = test::run_command(test::program().string() + " plugin info " + bundle.name + " --presets");
     EXPECT_EQ(printed.status, 0) << printed.error;
     EXPECT_EQ(between_marks(page, command), printed.output) << "paste the output of `" << command << "`";
   }
 }
 
 TEST(PresetsOfTheProgram, AnUnknownAlgorithmIsAnsweredWithTheNearestName) {
-  const auto result = test::run_command(test::program().string() + " plugin presets rlfd");
+  const auto result = test::run_command(test::program().string() + " plugin info rlfd --presets");
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.error,
               testing::AllOf(HasSubstr("there is no algorithm `rlfd`"), HasSubstr("did you mean `rldf`?")));

@@ -114,7 +114,7 @@ TEST_F(RandomStreams, OfADryRunAreThoseOfTraining) {
 }
 
 TEST_F(RandomStreams, OfDataCommandsAreThoseOfTraining) {
-  EXPECT_THAT(recorded("data show run.toml"), ElementsAre("task 554bc7d212412654"));
+  EXPECT_THAT(recorded("data check run.toml --show 1"), ElementsAre("task 554bc7d212412654"));
 }
 
 TEST_F(RandomStreams, OfEvaluation) {

@@ -1,4 +1,4 @@
-// What `drift data stats` says of a task's items.
+// What `drift data check --stats` says of a task's items.
 
 #include <core/data/item_statistics.h>
 

@@ -14,12 +14,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct ShowOptions {
-  DataOptions data;
-  std::int64_t items = 1;
-  std::string id;
-};
-
 /// The whole text before the response; without a model, the user's words alone.
 std::string prompt_of(const DataSource& source, const TaskItem& item) {
   if (const PromptEncoder* prompts = source.prompts()) return prompts->render(item);
@@ -65,37 +59,22 @@ void print_json(const DataSource& source, const ListedItem& shown) {
   std::cout << json_text(json) << "\n";
 }
 
-std::vector<ListedItem> choose(const DataSource& source, const ShowOptions& options) {
-  if (!options.id.empty()) return {item_with_id(source.task(), seed_of(source.config()), options.id)};
+/// The first `count` of each set, or the one with this id.
+std::vector<ListedItem> choose(const DataSource& source, std::int64_t count, const std::string& id) {
+  if (!id.empty()) return {item_with_id(source.task(), seed_of(source.config()), id)};
   std::vector<ListedItem> chosen;
   const auto take = [&](const std::string& set, const std::vector<TaskItem>& items) {
-    for (const TaskItem& item : items | std::views::take(options.items)) chosen.push_back({set, item});
+    for (const TaskItem& item : items | std::views::take(count)) chosen.push_back({set, item});
   };
-  take("training", source.training_items(options.items));
+  take("training", source.training_items(count));
   take("held-out", source.held_out_items());
   return chosen;
 }
 
-int show(const ShowOptions& options) {
-  DataSource source(options.data);
-  source.open_task();
-  for (const ListedItem& shown : choose(source, options))
-    options.data.json ? print_json(source, shown) : print(source, shown);
-  return 0;
-}
-
 }  // namespace
 
-Command data_show_command() {
-  return make_command<ShowOptions>(
-      {"data show", "items as the model reads them",
-       "Prints prompt, reference and demonstration of the first items of each set, or of one item.",
-       "data show configs/quickstart.toml --items 2"},
-      show, [](OptionList& list, ShowOptions& options) {
-        add_data(list, options.data);
-        list.add("items", "N", "items of each set", options.items);
-        list.add("id", "ID", "only the item with this id", options.id);
-      });
+void print_items(const DataSource& source, std::int64_t count, const std::string& id, bool json) {
+  for (const ListedItem& shown : choose(source, count, id)) json ? print_json(source, shown) : print(source, shown);
 }
 
 }  // namespace drift

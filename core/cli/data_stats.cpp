@@ -15,11 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct StatsOptions {
-  DataOptions data;
-  std::int64_t items = 1000;
-};
-
 /// One set of items under its name.
 struct ItemSet {
   std::string name;
@@ -94,12 +89,12 @@ Json to_json(const ItemStatistics& found) {
   return json;
 }
 
-int print_statistics(const StatsOptions& options) {
-  DataSource source(options.data);
-  source.open_task();
+}  // namespace
+
+void print_statistics(const DataSource& source, bool json) {
   CountTokens count_tokens;
   if (source.prompts() != nullptr) count_tokens = [&](const TaskItem& item) { return source.count_tokens(item); };
-  const auto training = source.training_items(options.items);
+  const auto training = source.training_items(kFirstItems);
   const auto held_out = source.held_out_items();
   const bool listed = source.list() != nullptr;
   const std::vector<ItemSet> sets = {
@@ -110,14 +105,14 @@ int print_statistics(const StatsOptions& options) {
   const auto over = most == 0 || !count_tokens ? 0
                                                : std::count_if(training.begin(), training.end(),
                                                                [&](const auto& i) { return count_tokens(i) > most; });
-  if (options.data.json) {
-    const Json json = {{"task", source.task().name()},
-                       {"training", to_json(sets[0].statistics)},
-                       {"held_out", to_json(sets[1].statistics)},
-                       {"overlap", shared},
-                       {"over_max_prompt_tokens", over}};
-    std::cout << json_text(json, 2) << "\n";
-    return 0;
+  if (json) {
+    const Json facts = {{"task", source.task().name()},
+                        {"training", to_json(sets[0].statistics)},
+                        {"held_out", to_json(sets[1].statistics)},
+                        {"overlap", shared},
+                        {"over_max_prompt_tokens", over}};
+    std::cout << json_text(facts, 2) << "\n";
+    return;
   }
   const bool unicode = detect_terminal(1).unicode;
   for (const ItemSet& set : sets) print_set(set, unicode);
@@ -126,21 +121,6 @@ int print_statistics(const StatsOptions& options) {
     std::cout << "prompts over max_prompt_tokens = " << most << ", which training leaves out: " << format_integer(over)
               << "\n";
   if (!count_tokens) std::cout << "tokens are not counted: " << printable(source.missing_model()) << "\n";
-  return 0;
-}
-
-}  // namespace
-
-Command data_stats_command() {
-  return make_command<StatsOptions>(
-      {"data stats", "a task's items: how many, how long, answers, duplicates",
-       "Looks at every item of a list, or at the first items that a generator makes with this seed. Counts tokens if\n"
-       "the file or --model names a model's folder.",
-       "data stats configs/quickstart.toml"},
-      print_statistics, [](OptionList& list, StatsOptions& options) {
-        add_data(list, options.data);
-        list.add("items", "N", "training items, if a generator makes them", options.items);
-      });
 }
 
 }  // namespace drift

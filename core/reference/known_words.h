@@ -10,23 +10,17 @@
 
 namespace drift {
 
-/// A word that may be typed, and what it is, in one line.
-struct Candidate {
-  std::string word;
-  std::string doc;
-};
-
 /// Every key that --set takes: "train.steps". Without those of families, whose sections the user names.
-std::vector<Candidate> key_candidates(const Registry& registry);
+std::vector<std::string> known_keys(const Registry& registry);
 
 /// The values of a key: names of components or presets, choices, true and false. Empty for a number, a path, and what
 /// is not known.
-std::vector<Candidate> value_candidates(const Registry& registry, std::string_view key);
+std::vector<std::string> known_values(const Registry& registry, std::string_view key);
 
 /// Every section that `drift config docs` takes.
-std::vector<Candidate> section_candidates();
+std::vector<std::string> known_sections();
 
 /// Algorithms, components and plugins.
-std::vector<Candidate> name_candidates(const Registry& registry);
+std::vector<std::string> known_names(const Registry& registry);
 
 }  // namespace drift
