@@ -45,7 +45,7 @@ struct FidelityOptions {
   std::string item;
   std::int64_t reference_views = 0;
   std::string reference;
-  std::filesystem::path csv, html;
+  std::filesystem::path csv;
   bool json = false;
 };
 
@@ -166,11 +166,8 @@ Trajectories every_response(const ResponseSpace& space) {
 }
 
 template <class Line>
-void write_fidelity(const FidelityOptions& options, const Bench& bench, const std::vector<Line>& lines, Json json) {
+void write_fidelity(const FidelityOptions& options, const std::vector<Line>& lines, Json json) {
   if (!options.csv.empty()) write_file_atomically(options.csv, to_csv(full_table(lines)));
-  if (!options.html.empty())
-    write_file_atomically(options.html,
-                          fidelity_page(lines, bench.run.config.section("model").get<std::string>("path")));
   if (options.json) {
     json["rows"] = to_json(full_table(lines));
     std::cout << json_text(json, 1) << "\n";
@@ -220,7 +217,7 @@ int compare_with_exact(const FidelityOptions& options, const Bench& bench, const
     }
   }
   if (!options.json) std::cout << "\n";
-  write_fidelity(options, bench, lines, std::move(json));
+  write_fidelity(options, lines, std::move(json));
   return 0;
 }
 
@@ -298,7 +295,7 @@ int compare_with_reference(const FidelityOptions& options, const Bench& bench, c
     if (without_signal > 0) std::cout << ", " << without_signal << " of them with equal rewards: left out";
     std::cout << "\n\n";
   }
-  write_fidelity(options, bench, lines,
+  write_fidelity(options, lines,
                  Json{{"reference", of},
                       {"reference_views", options.reference_views},
                       {"rollouts", options.draws},
@@ -362,7 +359,6 @@ Command fidelity_command() {
                  options.reference)
             .candidates = "algorithm.name";
         list.add("csv", "FILE", "write all numbers with their standard errors", options.csv);
-        list.add("html", "FILE", "write a page with curves over the number of views", options.html);
         list.add_switch("json", "print JSON instead of text", options.json);
         add_settings(list, options.config, {"algorithm", "model", "adapter", "task", "seed", "dtype", "device"});
       });

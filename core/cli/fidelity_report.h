@@ -37,8 +37,4 @@ inline std::string table_note(const std::vector<ReferenceLine>&) { return {}; }
 TextTable full_table(const std::vector<ExactLine>& lines);
 TextTable full_table(const std::vector<ReferenceLine>& lines);
 
-/// A page with curves over the number of views, for each decoder, and the table.
-std::string fidelity_page(const std::vector<ExactLine>& lines, const std::string& subtitle);
-std::string fidelity_page(const std::vector<ReferenceLine>& lines, const std::string& subtitle);
-
 }  // namespace drift
