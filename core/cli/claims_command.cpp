@@ -4,7 +4,7 @@
 #include <core/claims/run_quantities.h>
 #include <core/claims/token_quantities.h>
 #include <core/claims/update_quantities.h>
-#include <core/cli/load_run.h>
+#include <core/cli/data_source.h>
 #include <core/cli/load_sweep.h>
 #include <core/components/method_name.h>
 #include <core/config/nearest.h>
@@ -35,8 +35,7 @@ struct ClaimsOptions {
 
 /// The run that the claims are about, and a configuration for each setting of each claim.
 struct LoadedClaims {
-  std::unique_ptr<Plugins> plugins;
-  RunConfig config;
+  LoadedRun run;
   ClaimsFile file;
   std::vector<std::vector<RunConfig>> settings;  ///< of each claim
 };
@@ -92,13 +91,8 @@ void check_quantities(const ClaimsFile& file) {
 
 LoadedClaims load_claims(const ClaimsOptions& options) {
   const ConfigOptions run = options.checkpoint.run("task.name");
-  LoadedClaims loaded;
-  {
-    LoadedRun base = load_run(run, ConfigPurpose::kTrain);
-    loaded.plugins = std::move(base.plugins);
-    loaded.config = std::move(base.config);
-  }
-  loaded.file = read_claims_file(claims_path(options, loaded.config));
+  LoadedClaims loaded{load_run(run, ConfigPurpose::kTrain), {}, {}};
+  loaded.file = read_claims_file(claims_path(options, loaded.run.config));
   choose_claims(loaded.file, options.only);
   check_quantities(loaded.file);
   for (const Claim& claim : loaded.file.claims) {
@@ -107,7 +101,7 @@ LoadedClaims load_claims(const ClaimsOptions& options) {
       std::vector<ConfigOverride> overrides = run.overrides;
       overrides.insert(overrides.end(), setting.set.begin(), setting.set.end());
       configs.push_back(
-          resolve_config(load_document(run.file, overrides), loaded.plugins->registry, ConfigPurpose::kTrain));
+          resolve_config(load_document(run.file, overrides), loaded.run.registry(), ConfigPurpose::kTrain));
     }
   }
   return loaded;
@@ -119,10 +113,10 @@ UpdateMeasurement make_measurement(const LoadedClaims& loaded, std::size_t numbe
   for (std::size_t s = 0; s < claim.settings.size(); ++s) {
     const RunConfig& config = loaded.settings[number][s];
     settings.push_back({claim.settings[s].name,
-                        create_component<MaskingStrategy>(loaded.plugins->registry, config, "algorithm.masking"),
-                        create_component<LossEstimator>(loaded.plugins->registry, config, "algorithm.loss")});
+                        create_component<MaskingStrategy>(loaded.run.registry(), config, "algorithm.masking"),
+                        create_component<LossEstimator>(loaded.run.registry(), config, "algorithm.loss")});
   }
-  return {claim, std::move(settings), loaded.config.section("train").get<std::int64_t>("memory_budget_mib") << 20};
+  return {claim, std::move(settings), loaded.run.config.section("train").get<std::int64_t>("memory_budget_mib") << 20};
 }
 
 /// What the sweep's folder holds, where there is one.
@@ -198,29 +192,27 @@ fs::path claims_folder(const ClaimsOptions& options) {
 
 int test_claims(const ClaimsOptions& options) {
   const LoadedClaims loaded = load_claims(options);
-  const RunConfig& config = loaded.config;
-  const Registry& registry = loaded.plugins->registry;
+  const RunConfig& config = loaded.run.config;
+  const Registry& registry = loaded.run.registry();
   prepare_device(config);
-  const fs::path folder = config.section("model").get<std::string>("path");
-  const Tokenizer tokenizer = Tokenizer::open(folder);
-  const PromptEncoder prompts(config.section("prompt"), tokenizer, read_model_traits(registry, config));
-  auto task = open_training_task(registry, config, prompts);
+  const RunPrompts prompts(loaded.run);
+  auto task = open_training_task(registry, config, prompts.encoder);
   const auto model = open_initial_model(registry, config);
-  const ClaimBatches batches(registry, config, *model, prompts, std::move(task.task));
+  const ClaimBatches batches(registry, config, *model, prompts.encoder, std::move(task.task));
 
   Totals totals;
   ClaimsReport report;
   report.paper = loaded.file.paper;
   report.checkpoint = options.checkpoint.folder.string();
   Terminal progress(std::cerr, detect_terminal(2));
-  report.results = measure(loaded, *model, tokenizer, batches, options.batches, totals, progress);
+  report.results = measure(loaded, *model, prompts.tokenizer, batches, options.batches, totals, progress);
   report.facts = {
       {"claims", loaded.file.file.string()},
       {"algorithm", method_name(registry, config)},
       {"task", config.component("task")},
       {"model", config.component("model")},
       {"parameters", std::to_string(parameter_count(*model))},
-      {"seed", std::to_string(config.section("run").get<std::int64_t>("seed"))},
+      {"seed", std::to_string(loaded.run.seed())},
       {"batches", std::to_string(options.batches)},
       {"responses", std::to_string(totals.responses)},
       {"groups with differing rewards", std::to_string(totals.live_groups) + " of " + std::to_string(totals.groups)},

@@ -63,7 +63,7 @@ void check_prompts(const DataSource& source, const std::vector<TaskItem>& items,
     const std::int64_t tokens = source.count_tokens(item);
     if (training && most > 0 && tokens > most) {
       ++left_out;
-    } else if (tokens + response > source.context_length()) {
+    } else if (tokens + response > source.traits().context_length) {
       too_long.add(item, std::to_string(tokens) + " tokens");
     }
   }
@@ -75,7 +75,7 @@ void check_prompts(const DataSource& source, const std::vector<TaskItem>& items,
                         nothing_is_left ? "raise task.max_prompt_tokens" : ""});
   too_long.report(std::string(training ? "training" : "held-out") + " prompts that, with " + std::to_string(response) +
                       " tokens of the response, are longer than the model's context of " +
-                      std::to_string(source.context_length()),
+                      std::to_string(source.traits().context_length),
                   training ? "leave them out with task.max_prompt_tokens" : "shorten rollout.length", findings);
 }
 
@@ -88,7 +88,7 @@ void check_special_tokens(const DataSource& source, const std::vector<TaskItem>&
   const Tokenizer& tokenizer = source.prompts()->tokenizer();
   std::vector<std::int64_t> special;
   for (std::int64_t id = 0; id < tokenizer.vocabulary_size(); ++id) {
-    if (tokenizer.has_token(id) && (tokenizer.is_special(id) || id == source.mask_id())) special.push_back(id);
+    if (tokenizer.has_token(id) && (tokenizer.is_special(id) || id == source.traits().mask_id)) special.push_back(id);
   }
   ItemList found;
   bool masks = false;
@@ -99,7 +99,7 @@ void check_special_tokens(const DataSource& source, const std::vector<TaskItem>&
       const std::string& piece = tokenizer.piece(id);
       if (text.find(piece) == text.npos) continue;
       tokens += (tokens.empty() ? "" : ", ") + piece;
-      masks = masks || id == source.mask_id();
+      masks = masks || id == source.traits().mask_id;
     }
     if (!tokens.empty()) found.add(item, tokens);
   }

@@ -61,7 +61,7 @@ void print_json(const DataSource& source, const ListedItem& shown) {
 
 /// The first `count` of each set, or the one with this id.
 std::vector<ListedItem> choose(const DataSource& source, std::int64_t count, const std::string& id) {
-  if (!id.empty()) return {item_with_id(source.task(), seed_of(source.config()), id)};
+  if (!id.empty()) return {item_with_id(source.task(), source.run().seed(), id)};
   std::vector<ListedItem> chosen;
   const auto take = [&](const std::string& set, const std::vector<TaskItem>& items) {
     for (const TaskItem& item : items | std::views::take(count)) chosen.push_back({set, item});

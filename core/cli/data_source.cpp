@@ -9,9 +9,10 @@
 
 namespace drift {
 
-std::uint64_t seed_of(const RunConfig& config) {
-  return static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
-}
+RunPrompts::RunPrompts(const LoadedRun& run)
+    : tokenizer(Tokenizer::open(run.model_folder())),
+      traits(read_model_traits(run.registry(), run.config)),
+      encoder(run.config.section("prompt"), tokenizer, traits) {}
 
 std::vector<TaskItem> training_items(const Loaded<Task>& task, std::uint64_t seed, std::int64_t generated) {
   const auto* list = capability<TrainingList>(*task);
@@ -42,22 +43,17 @@ DataSource::DataSource(const ConfigOptions& options) : run_(load_run(options, Co
 void DataSource::open_task() { task_ = create_component<Task>(registry(), config(), "task"); }
 
 void DataSource::open_prompts() {
-  const std::filesystem::path folder =
-      config().has("model") ? config().section("model").get<std::string>("path") : std::string();
+  const std::filesystem::path folder = config().has("model") ? run_.model_folder() : std::filesystem::path();
   std::error_code ignored;
   if (folder.empty() || !std::filesystem::exists(folder / "config.json", ignored)) {
     missing_model_ = folder.empty() ? "no model is named: --model FOLDER" : "no model at " + folder.string();
     return;
   }
-  const ModelTraits traits = read_model_traits(registry(), config());
-  tokenizer_.emplace(Tokenizer::open(folder));
-  prompts_.emplace(config().section("prompt"), *tokenizer_, traits);
-  context_length_ = traits.context_length;
-  mask_id_ = traits.mask_id;
+  prompts_.emplace(run_);
 }
 
 std::vector<TaskItem> DataSource::training_items(std::int64_t generated) const {
-  return drift::training_items(task_, seed_of(config()), generated);
+  return drift::training_items(task_, run_.seed(), generated);
 }
 
 std::vector<TaskItem> DataSource::held_out_items() const {
@@ -65,7 +61,7 @@ std::vector<TaskItem> DataSource::held_out_items() const {
 }
 
 std::int64_t DataSource::count_tokens(const TaskItem& item) const {
-  return static_cast<std::int64_t>(prompts_->ids(item).size());
+  return static_cast<std::int64_t>(prompts_->encoder.ids(item).size());
 }
 
 }  // namespace drift

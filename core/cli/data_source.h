@@ -17,8 +17,16 @@ namespace drift {
 /// Items that are looked at of a task that makes its items.
 constexpr std::int64_t kFirstItems = 1000;
 
-/// run.seed
-std::uint64_t seed_of(const RunConfig& config);
+/// What makes prompts of a run's items. The model's weights are not read.
+struct RunPrompts {
+  /// @throws Error if the model's folder has no tokenizer, or no prompt can be made for the model
+  explicit RunPrompts(const LoadedRun& run);
+  RunPrompts(const RunPrompts&) = delete;
+
+  Tokenizer tokenizer;
+  ModelTraits traits;
+  PromptEncoder encoder;
+};
 
 /// A task's training items: the whole list, or the first `generated` that a run of this seed meets.
 std::vector<TaskItem> training_items(const Loaded<Task>& task, std::uint64_t seed, std::int64_t generated);
@@ -38,8 +46,9 @@ class DataSource {
   explicit DataSource(const ConfigOptions& options);
   DataSource(const DataSource&) = delete;
 
+  const LoadedRun& run() const { return run_; }
   const RunConfig& config() const { return run_.config; }
-  const Registry& registry() const { return run_.plugins->registry; }
+  const Registry& registry() const { return run_.registry(); }
 
   /// Create the task. @throws Error with everything that is wrong with its data.
   void open_task();
@@ -51,10 +60,9 @@ class DataSource {
   std::vector<TaskItem> held_out_items() const;
 
   /// Null where no prompt can be made; then missing_model() says why.
-  const PromptEncoder* prompts() const { return prompts_ ? &*prompts_ : nullptr; }
+  const PromptEncoder* prompts() const { return prompts_ ? &prompts_->encoder : nullptr; }
   const std::string& missing_model() const { return missing_model_; }
-  std::int64_t context_length() const { return context_length_; }
-  std::int64_t mask_id() const { return mask_id_; }
+  const ModelTraits& traits() const { return prompts_->traits; }
   std::int64_t count_tokens(const TaskItem& item) const;
 
  private:
@@ -62,10 +70,8 @@ class DataSource {
 
   LoadedRun run_;
   Loaded<Task> task_;
-  std::optional<Tokenizer> tokenizer_;
-  std::optional<PromptEncoder> prompts_;
+  std::optional<RunPrompts> prompts_;
   std::string missing_model_;
-  std::int64_t context_length_ = 0, mask_id_ = -1;
 };
 
 /// How many items the task has, how long they are, their answers and duplicates; of a generator the first items.

@@ -67,17 +67,17 @@ int evaluate(const EvalOptions& options) {
   LoadedRun run = load_run(options.checkpoint.run("task.name"), ConfigPurpose::kEval);
   verify_checkpoint(options.checkpoint.folder);
   for (const std::string& note : run.config.warnings(/*file_is_known=*/true)) log_warning(note);
-  const auto plugins = used_plugins(run.config, run.plugins->registry, run.plugins->loader);
+  const auto plugins = used_plugins(run.config, run.registry(), run.plugins->loader);
   for (const std::string& change : changed_plugins(options.checkpoint.folder / "../../plugins.json", plugins))
     log_warning(change + "; the checkpoint was trained with other code");
   prepare_device(run.config);
   std::optional<FolderLock> lock;
   if (!options.out.empty()) lock.emplace(options.out, "another evaluation");
-  const std::string folder = run.config.section("model").get<std::string>("path");
+  const std::string folder = run.model_folder();
   std::vector<PlannedCell> cells(1);
   cells.front().cell.task = run.config.component("task");
   cells.front().config = std::move(run.config);
-  Evaluation evaluation(run.plugins->registry, std::move(cells), options.out);
+  Evaluation evaluation(run.registry(), std::move(cells), options.out);
   int signal = 0;
   {
     Terminal progress(std::cerr, detect_terminal(2));

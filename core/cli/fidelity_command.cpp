@@ -14,7 +14,6 @@
 #include <core/report/format.h>
 #include <core/report/json_table.h>
 #include <core/rollout/judge.h>
-#include <core/rollout/prompt_encoder.h>
 #include <core/rollout/together.h>
 #include <core/train/advantage.h>
 #include <core/train/scored_responses.h>
@@ -75,8 +74,7 @@ struct Method {
 /// What all methods share.
 struct Bench {
   LoadedRun run;
-  Tokenizer tokenizer;
-  PromptEncoder prompts;
+  RunPrompts prompts;
   TrainingTask task;
   Judge judge;
   Loaded<Rollout> rollout;
@@ -84,20 +82,19 @@ struct Bench {
 
   explicit Bench(LoadedRun loaded)
       : run(std::move(loaded)),
-        tokenizer(Tokenizer::open(run.config.section("model").get<std::string>("path"))),
-        prompts(run.config.section("prompt"), tokenizer, read_model_traits(run.plugins->registry, run.config)),
-        task(open_training_task(run.plugins->registry, run.config, prompts)),
-        judge(run.plugins->registry, run.config),
-        rollout(create_component<Rollout>(run.plugins->registry, run.config, "rollout")),
-        model(open_initial_model(run.plugins->registry, run.config)) {}
+        prompts(run),
+        task(open_training_task(run.registry(), run.config, prompts.encoder)),
+        judge(run.registry(), run.config),
+        rollout(create_component<Rollout>(run.registry(), run.config, "rollout")),
+        model(open_initial_model(run.registry(), run.config)) {}
 
-  const Registry& registry() const { return run.plugins->registry; }
-  RandomStream random() const { return RandomStream(seed_of(run.config), "fidelity"); }
+  const Registry& registry() const { return run.registry(); }
+  RandomStream random() const { return RandomStream(run.seed(), "fidelity"); }
 
   /// As training has them: `item` of each response, whose text it is.
   at::Tensor rewards(const Trajectories& responses, const std::vector<TaskItem>& items) const {
     const std::int64_t each = responses.tokens_BL.size(0) / std::ssize(items);
-    const auto scored = score_responses(items, responses, each, judge, prompts, model->traits(),
+    const auto scored = score_responses(items, responses, each, judge, prompts.encoder, model->traits(),
                                         ScoreSettings::from(run.config.section("reward")));
     for (const Judgement& judgement : scored.judgements) {
       if (judgement.status == RewardStatus::kInfrastructure)
@@ -150,7 +147,7 @@ std::vector<Method> methods_of(const Bench& bench, const FidelityOptions& option
 }
 
 TaskItem chosen_item(const Bench& bench, const std::string& id) {
-  if (!id.empty()) return item_with_id(bench.task.task, seed_of(bench.run.config), id).item;
+  if (!id.empty()) return item_with_id(bench.task.task, bench.run.seed(), id).item;
   TaskItem item;
   bench.task.task->training_item(0, bench.random().child("task"), item);
   return item;
@@ -179,7 +176,7 @@ void write_fidelity(const FidelityOptions& options, const std::vector<Line>& lin
 
 int compare_with_exact(const FidelityOptions& options, const Bench& bench, const std::vector<Method>& methods) {
   const TaskItem item = chosen_item(bench, options.item);
-  const ResponseSpace space(bench.model->traits(), bench.prompts.ids(item), bench.rollout->response_length());
+  const ResponseSpace space(bench.model->traits(), bench.prompts.encoder.ids(item), bench.rollout->response_length());
   const at::Tensor reward = bench.rewards(every_response(space), {item});
   const StateScores scores = score_states(*bench.model, space);
   if (!options.json) {
@@ -241,7 +238,8 @@ Rollouts roll_out(const Bench& bench, std::int64_t step) {
   input.step = step;
   Rollouts made;
   const at::NoGradGuard no_gradient;
-  input.prompts = bench.prompts.encode(items, train.get<std::int64_t>("group_size"), bench.rollout->response_length());
+  input.prompts =
+      bench.prompts.encoder.encode(items, train.get<std::int64_t>("group_size"), bench.rollout->response_length());
   generate_together(*bench.rollout, *bench.model, input, made.responses);
   made.reward_B = bench.rewards(made.responses, items);
   return made;

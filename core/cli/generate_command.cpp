@@ -181,15 +181,15 @@ int generate(const GenerateOptions& options) {
   const auto& config = run.config;
   for (const std::string& note : config.warnings(/*file_is_known=*/true)) log_warning(note);
   prepare_device(config);
-  const std::filesystem::path folder = config.section("model").get<std::string>("path");
-  const Tokenizer tokenizer = Tokenizer::open(folder);
-  const ModelTraits traits = read_model_traits(run.plugins->registry, config);
-  const auto rollout = create_component<Rollout>(run.plugins->registry, config, "rollout");
+  const RunPrompts prompts(run);
+  const Tokenizer& tokenizer = prompts.tokenizer;
+  const ModelTraits& traits = prompts.traits;
+  const auto rollout = create_component<Rollout>(run.registry(), config, "rollout");
   const std::int64_t length = rollout->response_length();
-  Answered answered{read_prompts(options.source, run, tokenizer, traits, length), options.samples, {}};
+  Answered answered{read_prompts(options.source, run, prompts, length), options.samples, {}};
   // Whether the page can be written shows before the work. The file is made after it, so that Ctrl-C leaves none.
   if (!options.html.empty()) const AtomicFile tried(options.html);
-  const auto model = open_model(run.plugins->registry, config, folder);
+  const auto model = open_model(run.registry(), config, run.model_folder());
 
   std::vector<std::vector<std::int64_t>> ids;
   for (const AskedPrompt& prompt : answered.prompts) ids.push_back(prompt.token_ids);
@@ -197,7 +197,7 @@ int generate(const GenerateOptions& options) {
   RolloutInput input;
   input.policy = &policy;
   input.prompts = padded_prompts(ids, options.samples, traits.pad_id);
-  input.random = RandomStream(seed_of(config), "generate");
+  input.random = RandomStream(run.seed(), "generate");
   input.first_response = options.first - 1;
 
   const bool terminal = detect_terminal(1).is_terminal;

@@ -1,9 +1,7 @@
-#include <core/cli/data_source.h>
 #include <core/cli/generate_prompts.h>
 #include <core/components/components.h>
 #include <core/eval/answers.h>
 #include <core/io/json.h>
-#include <core/rollout/prompt_encoder.h>
 
 #include <drift/error.h>
 
@@ -17,13 +15,8 @@ using nlohmann::json;
 
 class PromptReader {
  public:
-  PromptReader(const LoadedRun& run, const Tokenizer& tokenizer, const ModelTraits& traits,
-               std::int64_t response_length, bool raw)
-      : run_(run),
-        prompts_(run.config.section("prompt"), tokenizer, traits),
-        traits_(traits),
-        response_length_(response_length),
-        raw_(raw) {}
+  PromptReader(const LoadedRun& run, const RunPrompts& prompts, std::int64_t response_length, bool raw)
+      : run_(run), prompts_(prompts.encoder), traits_(prompts.traits), response_length_(response_length), raw_(raw) {}
 
   std::vector<std::int64_t> of_text(const std::string& text) {
     if (raw_) return checked(prompts_.tokenizer().encode(text));
@@ -38,7 +31,7 @@ class PromptReader {
     if (!run_.config.has("task"))
       throw Error("an item is chosen from a task, and none is named",
                   "name a run's file: --config configs/quickstart.toml");
-    const TaskItem item = item_with_id(task(), seed_of(run_.config), id).item;
+    const TaskItem item = item_with_id(task(), run_.seed(), id).item;
     return checked(prompts_.ids(item));
   }
 
@@ -88,7 +81,7 @@ class PromptReader {
   }
 
   const Loaded<Task>& task() {
-    if (!task_) task_ = create_component<Task>(run_.plugins->registry, run_.config, "task");
+    if (!task_) task_ = create_component<Task>(run_.registry(), run_.config, "task");
     return task_;
   }
 
@@ -126,7 +119,7 @@ class PromptReader {
   }
 
   const LoadedRun& run_;
-  const PromptEncoder prompts_;
+  const PromptEncoder& prompts_;
   const ModelTraits& traits_;
   const std::int64_t response_length_;
   const bool raw_;
@@ -135,9 +128,9 @@ class PromptReader {
 
 }  // namespace
 
-std::vector<AskedPrompt> read_prompts(const PromptSource& source, const LoadedRun& run, const Tokenizer& tokenizer,
-                                      const ModelTraits& traits, std::int64_t response_length) {
-  PromptReader reader(run, tokenizer, traits, response_length, source.raw);
+std::vector<AskedPrompt> read_prompts(const PromptSource& source, const LoadedRun& run, const RunPrompts& prompts,
+                                      std::int64_t response_length) {
+  PromptReader reader(run, prompts, response_length, source.raw);
   if (source.prompt) return {{nullptr, reader.of_text(*source.prompt)}};
   if (!source.item.empty()) return {{nullptr, reader.of_item(source.item)}};
   if (source.in.empty()) return {{nullptr, reader.checked(source.token_ids)}};

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <core/cli/load_run.h>
-#include <core/text/tokenizer.h>
-
-#include <drift/model.h>
+#include <core/cli/data_source.h>
 
 #include <nlohmann/json.hpp>
 
@@ -31,7 +28,7 @@ struct AskedPrompt {
 
 /// @param response_length  that must fit into the context behind each prompt
 /// @throws Error naming the record that is not as it should be, by its line
-std::vector<AskedPrompt> read_prompts(const PromptSource& source, const LoadedRun& run, const Tokenizer& tokenizer,
-                                      const ModelTraits& traits, std::int64_t response_length);
+std::vector<AskedPrompt> read_prompts(const PromptSource& source, const LoadedRun& run, const RunPrompts& prompts,
+                                      std::int64_t response_length);
 
 }  // namespace drift

@@ -230,8 +230,7 @@ LoadedRun load_run(const ConfigOptions& options, ConfigPurpose purpose) {
   run.config = resolve_config(document, run.plugins->registry, purpose);
   if (has_adapter(run.config) && launched_rank() <= 0) {
     const std::string adapter = run.config.section("adapter").get<std::string>("path");
-    if (!adapter.empty() && holds_adapter(adapter))
-      warn_of_other_base(adapter, run.config.section("model").get<std::string>("path"));
+    if (!adapter.empty() && holds_adapter(adapter)) warn_of_other_base(adapter, run.model_folder());
   }
   return run;
 }

@@ -88,6 +88,11 @@ std::string with_installed_names(std::string text);
 struct LoadedRun {
   std::unique_ptr<Plugins> plugins;
   RunConfig config;
+
+  const Registry& registry() const { return plugins->registry; }
+  std::filesystem::path model_folder() const { return config.section("model").get<std::string>("path"); }
+  /// run.seed
+  std::uint64_t seed() const { return static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")); }
 };
 
 /// Say so if an adapter was trained on another checkpoint.

@@ -70,7 +70,7 @@ std::string adapter_text(const AdapterDescription& adapter) {
 
 /// Of the run's adapters; nothing where it has none.
 std::vector<Row> adapter_rows(const LoadedRun& run, const Model& model) {
-  const auto adapter = run_adapter(run.plugins->registry, run.config);
+  const auto adapter = run_adapter(run.registry(), run.config);
   if (!adapter) return {};
   const auto path = run.config.section("adapter").get<std::string>("path");
   return {{"adapter", (path.empty() ? "" : path + ": ") + adapter_text(*adapter)},
@@ -129,7 +129,7 @@ void print_info(const LoadedRun& run, const Loaded<Model>& model, const std::fil
                {"never written", ranges_text(traits)},
                {"row that predicts", row_name(*model)}});
   for (const ChatFormat& format : traits.chat_formats) rows.push_back(chat_row(format));
-  if (const auto words = last_words(adaptable_modules(run.plugins->registry, run.config)); !words.empty())
+  if (const auto words = last_words(adaptable_modules(run.registry(), run.config)); !words.empty())
     rows.push_back({"adapter.targets", joined(words) + "    (of each layer)"});
   for (Row& row : adapter_rows(run, *model)) rows.push_back(std::move(row));
   TextTable memory{{"type", "to run", "to train"}, {false, true, true}};
@@ -148,7 +148,7 @@ Json info_json(const LoadedRun& run, const Loaded<Model>& model, const std::file
   json["model"] = model.name();
   const std::int64_t count = count_of(weights_of(run, *model));
   json["parameters"] = count;
-  if (const auto adapter = run_adapter(run.plugins->registry, run.config)) {
+  if (const auto adapter = run_adapter(run.registry(), run.config)) {
     json["adapter"] = {{"rank", adapter->rank},
                        {"alpha", adapter->alpha},
                        {"modules", adapter->modules},
@@ -178,8 +178,8 @@ Json info_json(const LoadedRun& run, const Loaded<Model>& model, const std::file
 
 int print_info(const InfoOptions& options) {
   const LoadedRun run = load_run(options.checkpoint.run(), ConfigPurpose::kModelOnly);
-  const std::filesystem::path folder = run.config.section("model").get<std::string>("path");
-  const auto model = open_model_shapes(run.plugins->registry, run.config);
+  const std::filesystem::path folder = run.model_folder();
+  const auto model = open_model_shapes(run.registry(), run.config);
   if (options.json) {
     std::cout << json_text(info_json(run, model, folder), 1) << "\n";
   } else {
@@ -205,8 +205,8 @@ Json verdict_json(const LogitComparison& found, bool passed) {
 int verify(const VerifyOptions& options) {
   const LoadedRun run = load_run(options.checkpoint.run(), ConfigPurpose::kModelOnly);
   prepare_device(run.config);
-  const std::filesystem::path folder = run.config.section("model").get<std::string>("path");
-  const auto model = open_model(run.plugins->registry, run.config, folder);
+  const std::filesystem::path folder = run.model_folder();
+  const auto model = open_model(run.registry(), run.config, folder);
   const auto reference = read_reference_logits(options.reference, model->traits());
   const auto found = check_logits(*model, reference, options.relative_tolerance);
   const bool passed = found.largest_excess <= options.tolerance;
@@ -233,7 +233,7 @@ int merge(const MergeOptions& options) {
   const std::string path = options.adapter.string();
   checkpoint.config.overrides.push_back({"--adapter " + path, "adapter.path", path, /*literal=*/true});
   const LoadedRun run = load_run(checkpoint.run(), ConfigPurpose::kModelOnly);
-  const AdapterDescription adapter = run_adapter(run.plugins->registry, run.config).value();
+  const AdapterDescription adapter = run_adapter(run.registry(), run.config).value();
   require_trained_base(options.adapter, options.checkpoint);
   const std::size_t changed = merge_adapter(options.checkpoint, options.adapter, options.out);
   const CheckpointSummary made = summarize_checkpoint(options.out);

@@ -47,7 +47,7 @@ int write_random(const RandomOptions& options) {
   config.overrides.push_back({"--dtype " + options.dtype, "model.dtype", options.dtype, /*literal=*/true});
   const LoadedRun run = load_run(config, ConfigPurpose::kModelOnly);
   prepare_device(run.config);
-  const auto model = open_model_shapes(run.plugins->registry, run.config);
+  const auto model = open_model_shapes(run.registry(), run.config);
   const auto parameters = model->parameters();
   check_room(options.out, bytes_of(parameters));
   AtomicFolder folder(options.out);

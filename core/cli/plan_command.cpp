@@ -64,15 +64,15 @@ struct DrawnPlan {
 DrawnPlan draw_views(const PlanOptions& options) {
   if (options.inner_iteration < 1) throw UsageError("--inner-iteration expects a number from 1");
   const LoadedRun run = load_run(options.config, ConfigPurpose::kTrain);
-  const ModelTraits traits = read_model_traits(run.plugins->registry, run.config);
-  const auto masking = create_component<MaskingStrategy>(run.plugins->registry, run.config, "algorithm.masking");
+  const ModelTraits traits = read_model_traits(run.registry(), run.config);
+  const auto masking = create_component<MaskingStrategy>(run.registry(), run.config, "algorithm.masking");
   DrawnPlan drawn;
   drawn.masking = masking.name();
   drawn.trajectories = trajectories_of(read_trajectories(options.trajectories), traits);
   if (drops_after_end(run.config.section("rollout"))) drop_after_end(traits, drawn.trajectories);
-  drawn.plan = draw_plan(
-      *masking, drawn.trajectories, traits,
-      {RandomStream(seed_of(run.config), "train").child("masking"), options.step, {}, options.inner_iteration - 1});
+  drawn.plan =
+      draw_plan(*masking, drawn.trajectories, traits,
+                {RandomStream(run.seed(), "train").child("masking"), options.step, {}, options.inner_iteration - 1});
   return drawn;
 }
 

@@ -136,20 +136,20 @@ int compare(const TraceOptions& options) {
   const OriginalSettings original = originals.translate(options.original, given_settings(options), where);
   const LoadedRun run = run_of(options, original);
   prepare_device(run.config);
-  const std::filesystem::path folder = run.config.section("model").get<std::string>("path");
-  const auto traits = read_model_traits(run.plugins->registry, run.config);
+  const std::filesystem::path folder = run.model_folder();
+  const auto traits = read_model_traits(run.registry(), run.config);
   check_ids(original, traits, where);
   const ReferenceTrace reference = read_reference_trace(options.reference, traits, original.takes_mask);
-  const ComponentEntry* entry = run.plugins->registry.find(ComponentKind::kRollout, original.rollout);
+  const ComponentEntry* entry = run.registry().find(ComponentKind::kRollout, original.rollout);
   const auto rollout = make_guarded_original(*entry, run.config.section("rollout"));
   require_comparable(reference, rollout->response_length(), traits);
-  const auto model = open_model(run.plugins->registry, run.config, folder);
+  const auto model = open_model(run.registry(), run.config, folder);
 
   const ModelPolicy policy(*model);
   RolloutInput input;
   input.policy = &policy;
   input.prompts = reference.prompts;
-  input.random = RandomStream(seed_of(run.config), "generate");
+  input.random = RandomStream(run.seed(), "generate");
   Trajectories made;
   const at::NoGradGuard no_gradient;
   rollout->generate(input, made);

@@ -59,7 +59,7 @@ std::string summary_json(const LoadedRun& run, RunOutcome outcome, const LoopRes
   if (!error.empty()) summary["error"] = error;
   if (config.has("algorithm")) {
     summary["algorithm"] = config.component("algorithm");
-    const std::string method = method_name(run.plugins->registry, config);
+    const std::string method = method_name(run.registry(), config);
     if (method != config.component("algorithm")) summary["method"] = method;
   }
   summary["model"] = config.component("model");
@@ -121,11 +121,11 @@ std::vector<std::string> RunFiles::begin(const std::optional<ResumePoint>& resum
            (resumed ? "continuing from " + resumed->folder.string() : "a new run"));
   const auto changes = resumed ? record_changes(resumed->state.step, purpose) : std::vector<std::string>();
   folder_.write_file("config.toml", run_.config.resolved_toml(folder_.path()));
-  const auto plugins = used_plugins(run_.config, run_.plugins->registry, run_.plugins->loader);
+  const auto plugins = used_plugins(run_.config, run_.registry(), run_.plugins->loader);
   const std::filesystem::path record = folder_.path() / "plugins.json";
   for (const std::string& change : resumed ? changed_plugins(record, plugins) : std::vector<std::string>())
     log_warning(change + "; the run continues with other code than it began with");
-  folder_.write_file(record.filename().string(), used_plugins_json(plugins, run_.config, run_.plugins->registry));
+  folder_.write_file(record.filename().string(), used_plugins_json(plugins, run_.config, run_.registry()));
   return changes;
 }
 
@@ -133,7 +133,7 @@ std::vector<std::string> RunFiles::record_changes(std::int64_t step, ConfigPurpo
   std::vector<Difference> found;
   try {
     const auto document = load_document(folder_.path() / "config.toml", {});
-    const RunConfig before = resolve_config(document, run_.plugins->registry, purpose);
+    const RunConfig before = resolve_config(document, run_.registry(), purpose);
     found = differences(settings_of(before, identity_), settings_of(run_.config, identity_));
   } catch (const Error& error) {
     log_warning("what the run's config.toml had before is not known: " + std::string(error.what()));
@@ -166,8 +166,7 @@ void RunFiles::write(RunOutcome outcome, const LoopResult& result, const std::ve
 
 std::string RunFiles::card(const std::string& command, const LoopResult& result, const StepRecord& last) const {
   const RunConfig& config = run_.config;
-  const auto seed = std::to_string(config.section("run").get<std::int64_t>("seed"));
-  const std::filesystem::path base = config.section("model").get<std::string>("path");
+  const std::filesystem::path base = run_.model_folder();
   const bool is_pretraining = std::isnan(last.value("reward"));
   const char* measure = is_pretraining ? "loss" : "reward";
   const bool is_adapter = config.section("adapter").get<std::string>("kind") != "none";
@@ -175,8 +174,8 @@ std::string RunFiles::card(const std::string& command, const LoopResult& result,
          (is_adapter ? "An adapter of its base. " : "") +
          "Trained by Drift " DRIFT_VERSION " from another model: see " +
          "that one's own card and licence.\n\n- base: `" + base.string() + "`\n- run: `" + folder_.path().string() +
-         "`, seed " + seed + "\n- data: `" + data_text(config) +
-         "`\n- algorithm: " + (is_pretraining ? "pretraining" : method_name(run_.plugins->registry, config)) +
+         "`, seed " + std::to_string(run_.seed()) + "\n- data: `" + data_text(config) +
+         "`\n- algorithm: " + (is_pretraining ? "pretraining" : method_name(run_.registry(), config)) +
          "\n- steps: " + std::to_string(result.last_step) + "\n- " + measure +
          " of the last step: " + format_adaptive(last.value(measure)) + "\n" +
          (result.before ? accuracy_line("before", *result.before) : "") +

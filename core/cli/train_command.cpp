@@ -8,7 +8,7 @@ namespace {
 
 /// All but the models beside the policy.
 PolicyComponents make_components(const LoadedRun& run, Loaded<Task> task) {
-  const auto& registry = run.plugins->registry;
+  const auto& registry = run.registry();
   const auto& config = run.config;
   return {.task = std::move(task),
           .judge = Judge(registry, config),
@@ -21,7 +21,7 @@ PolicyComponents make_components(const LoadedRun& run, Loaded<Task> task) {
 
 /// It begins as the model that the run began with, also after a resume.
 Loaded<Model> open_reference(const LoadedRun& run, const ReferenceSettings& settings) {
-  const auto& registry = run.plugins->registry;
+  const auto& registry = run.registry();
   if (settings.kind == ReferenceKind::kOld) return {};
   return settings.offload ? open_streamed_model(registry, run.config) : open_initial_model(registry, run.config);
 }
@@ -42,7 +42,7 @@ std::unique_ptr<Training> make_policy_training(const LoadedRun& run, const Model
   }
   if (has_value_model(config)) {
     components.value = std::make_unique<ValueModel>(ValueSettings::from(config, policy_optimizer(config)),
-                                                    open_initial_model(run.plugins->registry, config));
+                                                    open_initial_model(run.registry(), config));
   }
   return std::make_unique<PolicyTraining>(config, model, prompts, std::move(components));
 }

@@ -5,6 +5,7 @@
 #include <core/base/quote.h>
 #include <core/base/threads.h>
 #include <core/cli/continued_run.h>
+#include <core/cli/data_source.h>
 #include <core/cli/memory_check.h>
 #include <core/cli/run_files.h>
 #include <core/cli/run_place.h>
@@ -55,8 +56,8 @@ std::string command_of(const TrainingOptions& options, ConfigPurpose purpose) {
   return shell_command(std::move(words), options.config.overrides);
 }
 
-LoopSettings loop_settings(const RunConfig& config, ConfigPurpose purpose, const fs::path& model_folder,
-                           Identity& identity) {
+LoopSettings loop_settings(const LoadedRun& run, ConfigPurpose purpose, Identity& identity) {
+  const RunConfig& config = run.config;
   const auto& section = config.section(purpose == ConfigPurpose::kTrain ? "train" : "pretrain");
   const auto& evaluation = config.section("evaluation");
   LoopSettings settings;
@@ -65,10 +66,10 @@ LoopSettings loop_settings(const RunConfig& config, ConfigPurpose purpose, const
   settings.keep_checkpoints = section.get<std::int64_t>("keep_checkpoints");
   settings.evaluate_every = evaluation.get<std::int64_t>("every");
   settings.evaluate_before = evaluation.get<bool>("before");
-  settings.seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
+  settings.seed = run.seed();
   for (auto& [key, value] : identity.settings(config, IdentityOf::kTraining)) settings.settings[key] = value;
-  settings.model_config_json = read_config_json(model_folder);
-  settings.model_folder = model_folder;
+  settings.model_folder = run.model_folder();
+  settings.model_config_json = read_config_json(settings.model_folder);
   return settings;
 }
 
@@ -83,7 +84,7 @@ RunHeader header(const LoadedRun& run, const Model& model, ConfigPurpose purpose
   const RunConfig& config = run.config;
   RunHeader header;
   header.version = DRIFT_VERSION;
-  header.algorithm = purpose == ConfigPurpose::kTrain ? method_name(run.plugins->registry, config) : "pretrain";
+  header.algorithm = purpose == ConfigPurpose::kTrain ? method_name(run.registry(), config) : "pretrain";
   header.model = config.component("model");
   header.parameters = parameter_count(model);
   header.data_type = config.section("model").get<std::string>("dtype");
@@ -146,7 +147,7 @@ struct Evaluator {
 
 std::optional<Evaluator> make_evaluator(const LoadedRun& run) {
   if (!run.config.has("evaluation.rollout") || !run.config.has("reward")) return std::nullopt;
-  const auto& registry = run.plugins->registry;
+  const auto& registry = run.registry();
   Evaluator evaluator{create_component<Task>(registry, run.config, "task"),
                       Judge(registry, run.config),
                       create_component<Rollout>(registry, run.config, "evaluation.rollout"),
@@ -155,17 +156,17 @@ std::optional<Evaluator> make_evaluator(const LoadedRun& run) {
   return evaluator;
 }
 
-TrainingLoop::Evaluate make_evaluate(std::optional<Evaluator>& evaluator, const RunConfig& config, const Model& model,
+TrainingLoop::Evaluate make_evaluate(std::optional<Evaluator>& evaluator, const LoadedRun& run, const Model& model,
                                      const PromptEncoder& prompts, RunDisplay& display) {
   if (!evaluator) return {};
-  const Params& evaluation = config.section("evaluation");
+  const Params& evaluation = run.config.section("evaluation");
   HeldOutSettings held_out;
   held_out.answers.model = &model;
   held_out.answers.prompts = &prompts;
   held_out.answers.task = &evaluator->task;
   held_out.answers.rollout = &evaluator->rollout;
   held_out.answers.samples = evaluation.get<std::int64_t>("samples");
-  held_out.answers.seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
+  held_out.answers.seed = run.seed();
   held_out.judge = &evaluator->judge;
   held_out.split = HeldOutSplit::of(evaluation, evaluator->task->held_out_size());
   held_out.batch_size = evaluation.get<std::int64_t>("batch_size");
@@ -275,9 +276,8 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   prepare_device(config);
   share_processors(config);
   fs::path path = run_ranks().broadcast(first ? run_path(options, config).string() : "");
-  const fs::path model_folder = config.section("model").get<std::string>("path");
   Identity identity;
-  auto settings = loop_settings(config, purpose, model_folder, identity);
+  auto settings = loop_settings(run, purpose, identity);
   require_same_start(run, identity);
 
   // A new run gets its folder only when everything that it is made of could be opened.
@@ -288,20 +288,20 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   auto resumed = options.resume ? shared_resume_point(folder) : std::nullopt;
   if (resumed) check_continued(config, settings.settings, *resumed, options.config.file, path);
   // What is wrong with the tokenizer, the prompt, the data or the memory is said before the weights are read.
-  const Tokenizer tokenizer = Tokenizer::open(model_folder);
-  const PromptEncoder prompts(config.section("prompt"), tokenizer, read_model_traits(run.plugins->registry, config));
-  auto training_task = open_training_task(run.plugins->registry, config, prompts);
+  const RunPrompts run_prompts(run);
+  const PromptEncoder& prompts = run_prompts.encoder;
+  auto training_task = open_training_task(run.registry(), config, prompts);
   if (make_components != nullptr) require_memory(run, options.config, prompts, make_components);
-  settings.adapter = run_adapter(run.plugins->registry, config);
-  const auto model = resumed ? open_resumed_model(run.plugins->registry, config, resumed->folder)
-                             : open_initial_model(run.plugins->registry, config);
+  settings.adapter = run_adapter(run.registry(), config);
+  const auto model = resumed ? open_resumed_model(run.registry(), config, resumed->folder)
+                             : open_initial_model(run.registry(), config);
   auto evaluator = make_evaluator(run);
   const auto training = make_training(run, *model, prompts, std::move(training_task.task));
   if (!folder && first) folder.emplace(new_folder(options, config, existing));
   path = run_ranks().broadcast(first ? folder->path().string() : "");
   // Only the first rank has a folder, and says anything.
   std::optional<RunFiles> files;
-  if (first) files.emplace(*folder, run, tokenizer, identity);
+  if (first) files.emplace(*folder, run, run_prompts.tokenizer, identity);
   const auto changes = first ? files->begin(resumed, purpose) : std::vector<std::string>();
 
   std::ostream nowhere(nullptr);
@@ -330,7 +330,7 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   std::optional<RunTracker> tracker;
   if (first && tracking.any()) tracker.emplace(path, tracking, tracked_run(config, path, resumed));
   TrainingLoop loop(settings, *training, *model, first ? &*folder : nullptr,
-                    make_evaluate(evaluator, config, *model, prompts, display), [&](const StepRecord& step) {
+                    make_evaluate(evaluator, run, *model, prompts, display), [&](const StepRecord& step) {
                       display.step(step);
                       last = step;
                       if (first) warn_of(alarms.look(step));
@@ -369,7 +369,7 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   log_info((result.signal == 0 ? "finished at step " : "stopped at step ") + std::to_string(result.last_step));
   RunClosing end = closing(result, *folder, resume_command(purpose, path));
   if (settings.adapter && !end.checkpoint.empty())
-    end.checkpoint += "    (the adapter; its model is " + model_folder.string() + ")";
+    end.checkpoint += "    (the adapter; its model is " + settings.model_folder.string() + ")";
   display.close(end);
   return result.signal == 0 ? 0 : 128 + result.signal;
 }
