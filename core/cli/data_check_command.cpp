@@ -196,10 +196,9 @@ Command data_check_command() {
       {"data check", "everything that is wrong with a task's items; how many, how long; how they look",
        "Finds bad records, training questions that are also held-out questions, prompts that do not fit into the\n"
        "model's context, and references that the reward cannot read. Exit status 1 if something is wrong.\n"
-       "With --stats, --show or --id it prints the items' statistics, or items, instead of checking. It looks at "
-       "every\n"
-       "item of a list, or at the first items that a generator makes with this seed, and counts tokens if the file or\n"
-       "--model names a model's folder.",
+       "With --stats, --show or --id it checks nothing and prints statistics of the items, or items. It looks at\n"
+       "every item of a list, or at the first that a generator makes with this seed. Tokens are counted if the\n"
+       "file or --model names a model's folder.",
        "data check configs/quickstart.toml"},
       check, [](OptionList& list, DataOptions& options) {
         list.argument("CONFIG.toml", options.config.file);

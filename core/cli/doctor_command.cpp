@@ -218,9 +218,9 @@ int examine(const bool& json) {
 Command doctor_command() {
   return make_command<bool>(
       {"doctor", "what works here, what does not, and what to do",
-       "Checks the compiler, LibTorch, CUDA, threads, matrix products, plugins, what rewards need (a sandbox) and the "
-       "runs folder.\n"
-       "Exit status 1 if there is a problem. --json: the findings, each with its state, and what limits the threads.",
+       "Checks the compiler, LibTorch, CUDA, threads, matrix products, plugins, what rewards need (a sandbox)\n"
+       "and the runs folder. Exit status 1 if there is a problem. --json: the findings, each with its state, and\n"
+       "what limits the threads.",
        "doctor"},
       examine, [](OptionList& list, bool& json) { list.add_switch("json", "print JSON instead of text", json); });
 }

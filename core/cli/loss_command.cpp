@@ -161,10 +161,9 @@ int evaluate(const LossOptions& options) {
 Command loss_command() {
   return make_command<LossOptions>(
       {"loss", "evaluate one loss on stored numbers",
-       "Reads log-probabilities, masks, advantages and parameters. Prints the loss, its metrics, and its gradient at\n"
-       "every scored position. Exit status 1 if the file expects other values, or finite differences are others. The "
-       "golden values of Drift's own\n"
-       "losses are such files.",
+       "Reads log-probabilities, masks, advantages and parameters. Prints the loss, its metrics, and its\n"
+       "gradient at every scored position. Exit status 1 if the file expects other values, or finite differences\n"
+       "are others. The golden values of Drift's own losses are such files.",
        "loss ALGORITHM --case tests/golden/losses/ALGORITHM.json"},
       evaluate, [](OptionList& list, LossOptions& options) {
         list.argument("NAME", options.name).candidates = "algorithm.loss.name";

@@ -66,10 +66,10 @@ int write_random(const RandomOptions& options) {
 Command model_random_command() {
   return make_command<RandomOptions>(
       {"model random", "write a checkpoint of random weights, to measure what its shape costs",
-       "Reads config.json of SHAPE_DIR, and writes weights that mean nothing: normal with standard deviation 0.02, "
-       "norms\n"
-       "1, biases 0. The same seed gives the same bytes. The tokenizer is that of SHAPE_DIR, or has a token for each\n"
-       "byte. Memory stays small, and the folder appears when it is complete. Shapes: assets/shapes.",
+       "Reads config.json of SHAPE_DIR, and writes weights that mean nothing: normal with standard deviation\n"
+       "0.02, norms 1, biases 0. The same seed gives the same bytes. The tokenizer is that of SHAPE_DIR, or has\n"
+       "a token for each byte. Memory stays small, and the folder appears when it is complete. Shapes:\n"
+       "assets/shapes.",
        "model random assets/shapes/57m --out runs/random"},
       write_random, [](OptionList& list, RandomOptions& options) {
         list.argument("SHAPE_DIR", options.shape.folder);

@@ -226,10 +226,9 @@ int show_plan(const PlanOptions& options) {
 Command plan_command() {
   return make_command<PlanOptions>(
       {"plan", "the views that a masking strategy draws for stored responses",
-       "Shows for each response which positions each view masks, leaves visible and scores. FILE has the lines of\n"
-       "`drift generate --json`, or those that `drift eval` keeps with evaluation.trajectories. The draws are those "
-       "of\n"
-       "a training run with this seed, at --step, whose rollout had the file's responses in this order.",
+       "Shows for each response which positions each view masks, leaves visible and scores. FILE has the lines\n"
+       "of `drift generate --json`, or those that `drift eval` keeps with evaluation.trajectories. The draws are\n"
+       "those of a training run with this seed, at --step, whose rollout had the file's responses in this order.",
        "generate runs/quickstart/checkpoints/last --prompt $'<|startoftext|>0040\\n4301\\n0004\\n1400<|sep|>' --json | "
        "tee written.jsonl\n"
        "plan configs/quickstart.toml --trajectories written.jsonl"},

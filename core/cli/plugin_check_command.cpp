@@ -61,12 +61,11 @@ int check(const CheckOptions& options) {
 Command plugin_check_command() {
   return make_command<CheckOptions>(
       {"plugin check", "try whether a plugin keeps the rules of the interfaces that it implements",
-       "Reads the handshake, loads the file and checks what it declares. Then calls every component on made-up "
-       "inputs,\n"
-       "each in a process of its own: its results, gradients, determinism, threads, memory and more. A crash, a hang "
-       "or\n"
-       "an exit is a finding. docs/plugin_abi.md lists the rules. Exit status 1 if anything is found, or a\n"
-       "component could not be examined. FILE is a plugin, or a file that declares a component: my_loss.py:MyLoss.",
+       "Reads the handshake, loads the file and checks what it declares. Then calls every component on made-up\n"
+       "inputs, each in a process of its own: its results, gradients, determinism, threads, memory and more. A\n"
+       "crash, a hang or an exit is a finding. docs/plugin_abi.md lists the rules. Exit status 1 if anything is\n"
+       "found, or a component could not be examined. FILE is a plugin, or a file that declares a component:\n"
+       "my_loss.py:MyLoss.",
        "plugin check build/release/lib/drift/plugins/libblock.so"},
       check, [](OptionList& list, CheckOptions& options) {
         list.argument("FILE", options.request.file);

@@ -96,15 +96,12 @@ int report(const ReportOptions& options) {
 Command report_command() {
   return make_command<ReportOptions>(
       {"report", "the page of a run, made again; the comparison of several",
-       "One run: writes RUN/report.html from its metrics, summary and samples, also while it trains and after a "
-       "failure.\n"
-       "Several, or the folder of a sweep: compares them. Runs that differ in nothing but the seed are one line, "
-       "drawn\n"
-       "as their mean with a band. Differences to the first line, or to a sweep's baseline, are tested seed by seed: "
-       "a\n"
-       "paired t-test, with Holm's correction for the number of lines. NAME=RUN calls a line NAME. The folder that is\n"
-       "written has a page, every figure as SVG with its data as CSV, and every table as LaTeX (booktabs) and CSV\n"
-       "(docs/runs.md).",
+       "One run: writes RUN/report.html from its metrics, summary and samples, also while it trains and after a\n"
+       "failure. Several, or the folder of a sweep: compares them. Runs that differ in nothing but the seed are\n"
+       "one line, drawn as their mean with a band. Differences to the first line, or to a sweep's baseline, are\n"
+       "tested seed by seed: a paired t-test, with Holm's correction for the number of lines. NAME=RUN calls a\n"
+       "line NAME. The folder that is written has a page, every figure as SVG with its data as CSV, and every\n"
+       "table as LaTeX (booktabs) and CSV (docs/runs.md).",
        "report runs/quickstart\n"
        "report runs/quick --out runs/quick-comparison --measure held_out"},
       report, [](OptionList& list, ReportOptions& options) {

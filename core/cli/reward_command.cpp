@@ -145,10 +145,10 @@ int judge_records(const RewardOptions& options) {
 Command reward_command() {
   return make_command<RewardOptions>(
       {"reward", "judge stored responses",
-       "A record is {\"response\": …, \"reference\": …}, or a response beside the fields of a dataset's record. "
-       "Prints\n"
-       "score, verdict and reason of each. --set reward.KEY=VALUE sets a parameter of the reward. A file with\n"
-       "[reward.added.LABEL] sections adds further rewards. Exit status 1 if a response could not be judged.",
+       "A record is {\"response\": …, \"reference\": …}, or a response beside the fields of a dataset's record.\n"
+       "Prints score, verdict and reason of each. --set reward.KEY=VALUE sets a parameter of the reward. A file\n"
+       "with [reward.added.LABEL] sections adds further rewards. Exit status 1 if a response could not be\n"
+       "judged.",
        R"(reward math --in /dev/stdin <<< '{"response": "\\boxed{0.5}", "reference": "\\frac{1}{2}"}')"},
       judge_records, [](OptionList& list, RewardOptions& options) {
         list.argument("NAME", options.name).candidates = "reward.name";

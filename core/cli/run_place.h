@@ -4,6 +4,8 @@
 #include <core/io/run_folder.h>
 
 #include <filesystem>
+#include <map>
+#include <string>
 
 namespace drift {
 
@@ -14,5 +16,13 @@ std::filesystem::path run_path(const TrainingOptions& options, const RunConfig& 
 /// A new run's folder. Runs that are started together want the same name: the folder's lock gives it to one of them,
 /// and the others take the next.
 RunFolder new_folder(const TrainingOptions& options, const RunConfig& config, RunFolder::Existing existing);
+
+/// Whether a run may continue from its checkpoint with these settings. Optimization and length may differ where that is
+/// asked for: on the command line, or in the run's own config.toml, which keeps what was asked before.
+/// @param settings  those of IdentityOf::kTraining
+/// @param file      the configuration's
+/// @throws Error naming every other difference
+void check_continued(const RunConfig& config, const std::map<std::string, std::string>& settings,
+                     const ResumePoint& point, const std::filesystem::path& file, const std::filesystem::path& folder);
 
 }  // namespace drift

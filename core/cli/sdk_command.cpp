@@ -199,10 +199,10 @@ Command sdk_command() {
 Command sdk_new_command() {
   return make_command<NewOptions>(
       {"sdk new", "begin a plugin of your own",
-       "Writes a small project into the folder NAME: a component that works, its test, a training run that uses it, a\n"
-       "build file, a README and a workflow for continuous integration. KIND is loss, masking, reward, rollout, "
-       "model,\n"
-       "task or bundle, an algorithm: a masking strategy, a loss and presets. docs/sdk.md is the tutorial.",
+       "Writes a small project into the folder NAME: a component that works, its test, a training run that uses\n"
+       "it, a build file, a README and a workflow for continuous integration. KIND is loss, masking, reward,\n"
+       "rollout, model, task or bundle, an algorithm: a masking strategy, a loss and presets. docs/sdk.md is the\n"
+       "tutorial.",
        "sdk new loss my_loss"},
       write_new_project, [](OptionList& list, NewOptions& options) {
         list.argument("KIND", options.kind).candidates = "loss|masking|reward|rollout|model|task|bundle";

@@ -4,7 +4,6 @@
 #include <core/base/phase_timer.h>
 #include <core/base/quote.h>
 #include <core/base/threads.h>
-#include <core/cli/continued_run.h>
 #include <core/cli/data_source.h>
 #include <core/cli/memory_check.h>
 #include <core/cli/run_files.h>

@@ -188,12 +188,11 @@ int watch(const WatchOptions& options) {
 Command watch_command() {
   return make_command<WatchOptions>(
       {"watch", "runs in the terminal while they go on",
-       "A line for each run, and of the chosen one a curve, the seconds of each phase, the alarms and responses of "
-       "the\n"
-       "last evaluation. Only reads the folders, so it works on any machine that sees them. A RUN is the folder of a\n"
-       "run, which need not be there yet, of a sweep, or of several runs. Keys: q quits, up and down choose the run, "
-       "m\n"
-       "the metric of the curve, left and right the response. Without a terminal it prints once and ends.",
+       "A line for each run, and of the chosen one a curve, the seconds of each phase, the alarms and responses\n"
+       "of the last evaluation. Only reads the folders, so it works on any machine that sees them. A RUN is the\n"
+       "folder of a run, which need not be there yet, of a sweep, or of several runs. Keys: q quits, up and down\n"
+       "choose the run, m the metric of the curve, left and right the response. Without a terminal it prints\n"
+       "once and ends.",
        "watch runs/quickstart"},
       watch, [](OptionList& list, WatchOptions& options) {
         list.repeated_argument("RUN", options.runs);
