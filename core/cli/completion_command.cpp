@@ -1,4 +1,5 @@
 #include <core/cli/load_run.h>
+#include <core/config/nearest.h>
 #include <core/reference/known_words.h>
 #include <core/reference/metric_reference.h>
 

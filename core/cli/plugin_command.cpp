@@ -18,7 +18,7 @@ struct ListOptions {
   bool json = false;
 };
 
-struct InfoOptions {
+struct NamedOptions {
   std::string name;
   ConfigOptions config;
   bool json = false, markdown = false, presets = false;
@@ -33,7 +33,7 @@ int print_list(const ListOptions& options) {
   return 0;
 }
 
-int print_info(const InfoOptions& options) {
+int print_named(const NamedOptions& options) {
   if (options.json + options.markdown + options.presets > 1)
     throw UsageError("--json, --markdown and --presets exclude each other", "drift plugin info --help");
   const auto document = load_document(options.config.file, options.config.overrides);
@@ -68,14 +68,14 @@ Command plugin_list_command() {
 }
 
 Command plugin_info_command() {
-  return make_command<InfoOptions>(
+  return make_command<NamedOptions>(
       {"plugin info", "one algorithm, component or plugin: its parameters and presets",
        "Prints what it is, its paper, and every parameter with type, range and default.\n"
        "--json: algorithms with presets and their settings, components with parameters.\n"
        "--markdown: the same as a page, with an excerpt of a run's TOML that chooses it.\n"
        "--presets: Markdown tables of an algorithm's presets: what each is, where they differ, what they share.",
        "plugin info ALGORITHM"},
-      print_info, [](OptionList& list, InfoOptions& options) {
+      print_named, [](OptionList& list, NamedOptions& options) {
         list.argument("NAME", options.name).candidates = "names";
         list.add_switch("json", "print JSON instead of text", options.json);
         list.add_switch("markdown", "print a page instead of text", options.markdown);
