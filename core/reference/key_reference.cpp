@@ -1,10 +1,13 @@
 #include <core/reference/key_reference.h>
 
+#include <core/config/config_json.h>
 #include <core/config/diagnostic.h>
 #include <core/config/nearest.h>
 #include <core/config/preset.h>
 #include <core/reference/section_reference.h>
 #include <core/report/parameter_table.h>
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <set>
@@ -25,11 +28,9 @@ const ParamSpec* find_spec(const ParamSpecs& specs, std::string_view name) {
 
 std::vector<Declared> declared_by(const Registry& registry, const SectionSchema& section, std::string_view name) {
   std::vector<Declared> found;
-  for (const ComponentEntry& entry : registry.components()) {
-    const ParamSpec* parameter = entry.kind == section.component ? find_spec(entry.params, name) : nullptr;
-    if (parameter != nullptr) found.push_back({&entry, parameter});
+  for (const ComponentEntry* entry : components_of(registry, section)) {
+    if (const ParamSpec* parameter = find_spec(entry->params, name)) found.push_back({entry, parameter});
   }
-  std::ranges::sort(found, {}, [](const Declared& one) { return one.component->name; });
   return found;
 }
 
@@ -78,9 +79,7 @@ Rows preset_rows(const Registry& registry, const std::string& key) {
 std::string choices(const Registry& registry, const SectionSchema& section, std::string_view name) {
   std::vector<std::string> names;
   if (section.component && name == "name") {
-    for (const ComponentEntry& entry : registry.components()) {
-      if (entry.kind == section.component) names.push_back(entry.name);
-    }
+    for (const ComponentEntry* entry : components_of(registry, section)) names.push_back(entry->name);
   }
   if (section.name == "algorithm") {
     for (const Bundle& bundle : registry.bundles()) {
@@ -165,6 +164,23 @@ std::string key_text(const Registry& registry, std::string_view key, const Short
             (own == nullptr ? parameter_text(section, declared, place) : own_key_text(section, *own, place));
   }
   return text;
+}
+
+nlohmann::ordered_json key_json(const Registry& registry, std::string_view key) {
+  auto found = nlohmann::ordered_json::array();
+  const auto add = [&](const SectionSchema& section, const ParamSpecs& specs, const std::string& component) {
+    const ParamSpec* spec = find_spec(specs, name_of(key));
+    if (spec == nullptr) return;
+    found.push_back({{"section", section.name}});
+    if (!component.empty()) found.back()["component"] = component;
+    found.back().update(drift::json_of(*spec));
+  };
+  for (const SectionSchema& section : config_sections()) {
+    if (name_of(key) != key && documented_section(section_of(key)) != &section) continue;
+    add(section, section.keys, "");
+    for (const ComponentEntry* entry : components_of(registry, section)) add(section, entry->params, entry->name);
+  }
+  return found;
 }
 
 }  // namespace drift

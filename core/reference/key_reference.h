@@ -4,6 +4,8 @@
 
 #include <drift/registry.h>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <functional>
 #include <map>
 #include <string>
@@ -18,5 +20,8 @@ using ShortForms = std::map<std::string, std::string, std::less<>>;
 /// in presets. Empty if there is no such key.
 /// @param key  with its section, "train.learning_rate", or alone, for every section that has it
 std::string key_text(const Registry& registry, std::string_view key, const ShortForms& short_forms);
+
+/// The same for programs: an object for each section, and component, that has the key.
+nlohmann::ordered_json key_json(const Registry& registry, std::string_view key);
 
 }  // namespace drift

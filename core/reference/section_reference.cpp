@@ -39,15 +39,6 @@ std::string component_title(const ComponentEntry& entry) {
   return std::string(kind_name(entry.kind)) + " `" + entry.name + "`";
 }
 
-std::vector<const ComponentEntry*> components_of(const Registry& registry, const SectionSchema& section) {
-  std::vector<const ComponentEntry*> found;
-  for (const ComponentEntry& entry : registry.components()) {
-    if (entry.kind == section.component) found.push_back(&entry);
-  }
-  std::ranges::sort(found, {}, &ComponentEntry::name);
-  return found;
-}
-
 std::string own_keys_text(const SectionSchema& section) {
   const std::string reading = readers_sentence(section, "");
   return section_title(section) + "  " + section.doc + "\n" + (reading.empty() ? "" : "  " + reading + "\n") + "\n" +
@@ -110,6 +101,15 @@ const SectionSchema* documented_section(std::string_view name) {
   return family == config_sections().end() ? nullptr : &*family;
 }
 
+std::vector<const ComponentEntry*> components_of(const Registry& registry, const SectionSchema& section) {
+  std::vector<const ComponentEntry*> found;
+  for (const ComponentEntry& entry : registry.components()) {
+    if (entry.kind == section.component) found.push_back(&entry);
+  }
+  std::ranges::sort(found, {}, &ComponentEntry::name);
+  return found;
+}
+
 std::string section_title(const SectionSchema& section) {
   return "[" + section.name + (section.is_family ? ".LABEL" : "") + "]";
 }
@@ -147,23 +147,6 @@ nlohmann::ordered_json sections_json(const Registry& registry, std::string_view 
   }
   for (const SectionSchema& section : config_sections()) json["sections"].push_back(json_of(registry, section));
   return json;
-}
-
-nlohmann::ordered_json key_json(const Registry& registry, std::string_view key) {
-  auto found = nlohmann::ordered_json::array();
-  const auto add = [&](const SectionSchema& section, const ParamSpecs& specs, const std::string& component) {
-    const auto spec = std::ranges::find(specs, name_of(key), &ParamSpec::name);
-    if (spec == specs.end()) return;
-    found.push_back({{"section", section.name}});
-    if (!component.empty()) found.back()["component"] = component;
-    found.back().update(drift::json_of(*spec));
-  };
-  for (const SectionSchema& section : config_sections()) {
-    if (name_of(key) != key && documented_section(section_of(key)) != &section) continue;
-    add(section, section.keys, "");
-    for (const ComponentEntry* entry : components_of(registry, section)) add(section, entry->params, entry->name);
-  }
-  return found;
 }
 
 std::string configuration_page(const Registry& registry) {

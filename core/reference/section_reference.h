@@ -10,11 +10,15 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace drift {
 
 /// The section of this name, or the family that has it: "train", "reward.added". Null if there is none.
 const SectionSchema* documented_section(std::string_view name);
+
+/// The components that it may name, by name.
+std::vector<const ComponentEntry*> components_of(const Registry& registry, const SectionSchema& section);
 
 /// A section as a file has it: "[train]", "[reward.added.LABEL]".
 std::string section_title(const SectionSchema& section);
@@ -33,10 +37,6 @@ std::string section_text(const Registry& registry, std::string_view section);
 /// "parameters"}]}]}.
 /// @param section  empty: all
 nlohmann::ordered_json sections_json(const Registry& registry, std::string_view section);
-
-/// The same of one key: an object for each section, and component, that has it.
-/// @param key  as for key_text() in key_reference.h
-nlohmann::ordered_json key_json(const Registry& registry, std::string_view key);
 
 /// docs/reference/configuration.md: every section with the parameters of every registered component.
 std::string configuration_page(const Registry& registry);
