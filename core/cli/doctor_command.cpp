@@ -95,7 +95,7 @@ Finding check_ranks() {
     return {State::kNote, "ranks", "one process to a run: " + state.problem,
             "for runs of several, install libopenmpi-dev and openmpi-bin, and build again"};
   }
-  const std::string launcher = first_program({"mpirun", "mpirun.mpich", "srun"});
+  const std::string launcher = first_program({"mpirun", "srun"});
   return {State::kOk, "ranks", state.text + (launcher.empty() ? ", no mpirun here" : ", " + launcher), ""};
 }
 

@@ -30,17 +30,10 @@ int number_in(const char* variable) {
 }
 
 /// Beside the library that this code is in.
-fs::path transport_of(const char* mpi) {
+fs::path transport_file() {
   Dl_info where{};
   ::dladdr(reinterpret_cast<void*>(&launched_ranks), &where);
-  return fs::path(where.dli_fname).parent_path() / ("libdrift_" + std::string(mpi) + ".so");
-}
-
-/// MPICH's launcher, and those of its kind, say PMI_SIZE; Open MPI's does not.
-fs::path transport_file() {
-  const fs::path usual = transport_of("mpi"), of_mpich = transport_of("mpich");
-  const bool is_started_by_mpich = std::getenv("PMI_SIZE") != nullptr && std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr;
-  return fs::exists(of_mpich) && (is_started_by_mpich || !fs::exists(usual)) ? of_mpich : usual;
+  return fs::path(where.dli_fname).parent_path() / "libdrift_mpi.so";
 }
 
 /// Global, since what MPI loads later looks for its symbols.
@@ -110,11 +103,7 @@ TransportState transport_state() {
   if (describe == nullptr) return {"", why_not_open()};
   std::string text = reinterpret_cast<DescribeTransport>(describe)();
   text.resize(std::min({text.size(), text.find(','), text.find('\n')}));
-  std::ranges::replace(text, '\t', ' ');  // "MPICH Version:\t4.0.2"
-  text += ", " + transport_file().string();
-  const fs::path of_mpich = transport_of("mpich");
-  if (fs::exists(of_mpich) && of_mpich != transport_file()) text += "; MPICH, " + of_mpich.string();
-  return {text, ""};
+  return {text + ", " + transport_file().string(), ""};
 }
 
 void join_ranks(Ranks::Report report) {
@@ -125,7 +114,7 @@ void join_ranks(Ranks::Report report) {
   if (join == nullptr) {
     throw Error("a launcher has started " + std::to_string(launched_ranks()) +
                     " processes, which cannot find each other: " + why_not_open(),
-                "install MPI (libopenmpi-dev or libmpich-dev) and build again, or start one process");
+                "install MPI (libopenmpi-dev) and build again, or start one process");
   }
   joined =
       std::make_unique<Ranks>(std::unique_ptr<Transport>(reinterpret_cast<JoinTransport>(join)()), std::move(report));

@@ -23,7 +23,7 @@ void require_one_process(const std::string& command);
 
 /// What there is to run on several ranks with. `problem` is empty if it can be used.
 struct TransportState {
-  std::string text;     ///< "Open MPI v4.1.4, /usr/lib/…/libdrift_mpi.so", and MPICH's, where there are both
+  std::string text;     ///< "Open MPI v4.1.4, /usr/lib/…/libdrift_mpi.so"
   std::string problem;  ///< why there is none
 };
 TransportState transport_state();

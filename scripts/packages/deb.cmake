@@ -24,4 +24,4 @@ set(CPACK_DEBIAN_PACKAGE_DEPENDS "$ENV{DEPENDS}")
 # The sandbox of the code reward; components in Python; several processes.
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "bubblewrap, python3, $ENV{DEPENDS_OF_MPI}")
 # To build plugins; to start several processes.
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "g++, cmake, make, libgtest-dev, openmpi-bin, mpich")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "g++, cmake, make, libgtest-dev, openmpi-bin")

@@ -56,10 +56,10 @@ stage() {
 libraries_of() { ldd "$@" | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}' | sort -u; }
 
 # carry PREFIX ACCEPT: copies each library that a staged file needs and the function ACCEPT (NAME PATH) names. The
-# processes of a run (libdrift_mpi.so, libdrift_mpich.so) work with the MPI of the machine that they run on, or not at all.
+# processes of a run (libdrift_mpi.so) work with the MPI of the machine that they run on, or not at all.
 carry() {
   local prefix=$1 accept=$2 to=$1/lib/drift/libraries name path files
-  mapfile -t files < <(elf_files "$prefix" | grep -v '/libdrift_mpi\(ch\)\?\.so$')
+  mapfile -t files < <(elf_files "$prefix" | grep -v '/libdrift_mpi\.so$')
   mkdir -p "$to"
   while read -r name path; do
     [[ ! $(find "$prefix/lib" -name "$name" -print -quit) ]] || continue

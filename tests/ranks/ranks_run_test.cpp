@@ -167,25 +167,15 @@ TEST_F(RanksRun, AMistakeInTheOptionsIsSaidOnce) {
   EXPECT_EQ(count_of("--stpes", one.error), 1u) << one.error;
 }
 
-TEST_F(RanksRun, ThatMpichHasStartedIsTheRunOfOneProcess) {
-  if (const auto missing = test::missing_mpich(); !missing.empty()) GTEST_SKIP() << missing;
-  ASSERT_EQ(runs_.train("one").status, 0);
-  const auto two =
-      test::run_command("cd " + runs_.path().string() + " && OMP_NUM_THREADS=1 mpirun.mpich -bind-to none -n 2 " +
-                        test::program().string() + " train run.toml --out two");
-  ASSERT_EQ(two.status, 0) << two.error;
-  expect_same_run("two", "one");
-  EXPECT_THAT(two.output, HasSubstr("2 ranks of 1 thread"));
-}
-
 // What a launcher says, without one: MPI finds one process, which would be a run of its own.
 TEST_F(RanksRun, OfALauncherThatIsNotMpisIsRefused) {
-  const auto result =
-      test::run_command("cd " + runs_.path().string() + " && OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 " +
-                        test::program().string() + " train run.toml --out a");
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.error, HasSubstr("a launcher has started 2 processes, of which MPI finds 1"));
-  EXPECT_FALSE(fs::exists(runs_.run("a")));
+  for (const std::string said : {"OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 ", "PMI_SIZE=2 PMI_RANK=0 "}) {
+    const auto result = test::run_command("cd " + runs_.path().string() + " && " + said + test::program().string() +
+                                          " train run.toml --out a");
+    EXPECT_EQ(result.status, 1);
+    EXPECT_THAT(result.error, HasSubstr("a launcher has started 2 processes, of which MPI finds 1"));
+    EXPECT_FALSE(fs::exists(runs_.run("a")));
+  }
 }
 
 TEST_F(RanksRun, ThatItsLauncherDoesNotConnectIsToldWhatDoes) {

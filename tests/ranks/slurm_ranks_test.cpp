@@ -49,13 +49,6 @@ TEST_F(SlurmRanks, AreTheRunOfOneProcess) {
   EXPECT_THAT(two.output, HasSubstr("2 ranks of 1 thread"));
 }
 
-TEST_F(SlurmRanks, OfMpichComeByPmi2) {
-  if (const auto missing = test::missing_mpich(); !missing.empty()) GTEST_SKIP() << missing;
-  const auto two = srun("-n 2 --mpi=pmi2", "train run.toml --out two");
-  ASSERT_EQ(two.status, 0) << two.error;
-  EXPECT_THAT(two.output, HasSubstr("2 ranks of 1 thread"));
-}
-
 TEST_F(SlurmRanks, WithoutPmixAreToldWhatConnectsThem) {
   const auto apart = srun("-n 2 --mpi=none", "train run.toml --out apart");
   EXPECT_THAT(apart.error, HasSubstr("srun --mpi=pmix"));

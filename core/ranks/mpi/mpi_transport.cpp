@@ -1,5 +1,4 @@
-// libdrift_mpi.so, and libdrift_mpich.so: the transport of a run that an MPI launcher has started. The program does not
-// need MPI.
+// libdrift_mpi.so: the transport of a run that an MPI launcher has started. The program does not need MPI.
 
 #include "background.h"
 #include "rank_watch.h"
