@@ -23,7 +23,8 @@
 #include <core/report/profile.h>
 #include <core/report/run_display.h>
 #include <core/report/terminal.h>
-#include <core/tracking/run_tracker.h>
+#include <core/tracking/tensorboard_events.h>
+#include <core/tracking/tracking_settings.h>
 #include <core/train/memory_plan.h>
 #include <core/train/training_task.h>
 #include <core/update/value_model.h>
@@ -180,8 +181,6 @@ TrainingLoop::Evaluate make_evaluate(std::optional<Evaluator>& evaluator, const 
 TrackedRun tracked_run(const RunConfig& config, const fs::path& folder, const std::optional<ResumePoint>& resumed) {
   TrackedRun run;
   run.name = config.section("run").get<std::string>("name");
-  run.version = DRIFT_VERSION;
-  run.device = config.section("run").get<std::string>("device");
   run.toml = config.resolved_toml(folder);
   run.first_step = resumed ? resumed->state.step + 1 : 0;
   for (const ResolvedSection& section : config.sections()) {
@@ -326,15 +325,16 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
     }
   }
   const auto tracking = TrackingSettings::from(config.section("report"));
-  std::optional<RunTracker> tracker;
-  if (first && tracking.any()) tracker.emplace(path, tracking, tracked_run(config, path, resumed));
+  std::optional<TensorBoardEvents> tensorboard;
+  if (first && tracking.tensorboard) tensorboard.emplace(path / "tensorboard", tracked_run(config, path, resumed));
   TrainingLoop loop(settings, *training, *model, first ? &*folder : nullptr,
                     make_evaluate(evaluator, run, *model, prompts, display), [&](const StepRecord& step) {
                       display.step(step);
                       last = step;
                       if (first) warn_of(alarms.look(step));
                       if (files) files->follow(step, *so_far, answers);
-                      if (tracker) tracker->step(step, sample_texts(step.held_out ? answers : none, tracking.samples));
+                      if (tensorboard)
+                        tensorboard->write(step, sample_texts(step.held_out ? answers : none, tracking.samples));
                     });
   so_far = &loop.result();
   if (resumed) {
@@ -347,7 +347,6 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   const auto record_failure = [&](const std::exception& error) {
     log_error(error.what());
     files->try_to_write(RunOutcome::kFailed, *so_far, answers, error.what());
-    if (tracker) tracker->try_to_end(1);
   };
   try {
     result = loop.run();
@@ -363,7 +362,6 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   }
   if (!first) return result.signal == 0 ? 0 : 128 + result.signal;
   if (run_ranks().size() > 1) log_info("bytes sent by rank 0: " + std::to_string(run_ranks().sent()));
-  if (tracker) tracker->end(result.signal == 0 ? 0 : 128 + result.signal);
   files->write(result.signal == 0 ? RunOutcome::kFinished : RunOutcome::kInterrupted, result, answers);
   log_info((result.signal == 0 ? "finished at step " : "stopped at step ") + std::to_string(result.last_step));
   RunClosing end = closing(result, *folder, resume_command(purpose, path));

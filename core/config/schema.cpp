@@ -285,9 +285,6 @@ std::vector<SectionSchema> make_sections() {
             at_least(0)},
            {"inspect_groups", 4, "groups that are kept of such a step", at_least(1)},
            {"tensorboard", false, "write event files for TensorBoard into the run's folder tensorboard"},
-           {"wandb", "off", "offline: write a run of Weights & Biases into the run's folder wandb, for wandb sync",
-            one_of({"off", "offline"})},
-           {"wandb_project", "drift", "its project"},
            {"samples", 4, "responses of each training step and of each evaluation that these files hold", at_least(0)}},
           std::nullopt, {kTrain, kPretrain}),
       section(

@@ -94,22 +94,19 @@ Message& Message::reals(int field, const std::vector<double>& values) {
   return *this;
 }
 
-void for_each_field(std::string_view message, const std::function<void(int, const MessageField&)>& use) {
-  while (const auto key = take_varint(message)) {
-    const auto field = take_field(message, *key & 7);
-    if (!field) return;
-    use(static_cast<int>(*key >> 3), *field);
-  }
-}
-
 std::optional<MessageField> find_field(std::string_view message, std::initializer_list<int> path) {
   std::optional<MessageField> found = MessageField{0, message};
   for (const int wanted : path) {
-    const std::string_view outer = found->text;
+    std::string_view rest = found->text;
     found.reset();
-    for_each_field(outer, [&](int number, const MessageField& field) {
-      if (number == wanted && !found) found = field;
-    });
+    while (const auto key = take_varint(rest)) {
+      const auto field = take_field(rest, *key & 7);
+      if (!field) break;
+      if (static_cast<int>(*key >> 3) == wanted) {
+        found = field;
+        break;
+      }
+    }
     if (!found) return found;
   }
   return found;

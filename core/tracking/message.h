@@ -2,7 +2,6 @@
 
 #include <bit>
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -43,9 +42,6 @@ struct MessageField {
   std::int64_t integer = 0;  ///< or the bits of a real number
   std::string_view text;     ///< of a text or a message within
 };
-
-/// Call use(number, field) for every field in front of the first that is damaged.
-void for_each_field(std::string_view message, const std::function<void(int, const MessageField&)>& use);
 
 /// The first field with this number in the first message with the number before it, and so on; nothing if there is
 /// none or the message is damaged.

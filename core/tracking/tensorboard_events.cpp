@@ -4,6 +4,7 @@
 #include <core/io/append.h>
 #include <core/io/atomic.h>
 #include <core/io/file_error.h>
+#include <core/tracking/histogram.h>
 #include <core/tracking/tf_record.h>
 
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -29,6 +31,7 @@ constexpr int kStrings = 7;      // DataType
 constexpr int kClassTensor = 2;  // DataClass
 
 constexpr std::string_view kFilePrefix = "events.out.tfevents.";
+constexpr std::size_t kLargestFile = std::size_t{1} << 36;  // larger ones are none of a run
 
 std::vector<fs::path> event_files(const fs::path& folder) {
   std::vector<fs::path> files;
@@ -55,7 +58,7 @@ std::string next_event_file(const std::vector<fs::path>& files) {
 
 /// Cut a file before its first event of a step that is done again, and before what was cut off.
 void cut_events(const fs::path& file, std::int64_t first_step) {
-  const std::string text = read_whole_file(file, kLargestLog);
+  const std::string text = read_whole_file(file, kLargestFile);
   std::size_t kept = 0;
   for (const LoggedRecord& event : read_tf_records(text)) {
     const auto step = find_field(event.bytes, {kStep});
@@ -137,6 +140,23 @@ Message hyperparameters(const TrackedRun& run) {
   return Message().text(kTag, "_hparams_/session_start_info").message(kMetadata, metadata("hparams", content));
 }
 
+/// Every number of an object, those within named as "seconds/rollout".
+void take_numbers(const nlohmann::json& object, const std::string& prefix, std::map<std::string, double>& numbers) {
+  for (const auto& [name, value] : object.items()) {
+    if (value.is_object()) take_numbers(value, prefix + name + "/", numbers);
+    if (value.is_boolean()) numbers[prefix + name] = value.get<bool>() ? 1 : 0;
+    if (value.is_number()) numbers[prefix + name] = value.get<double>();
+  }
+}
+
+/// By their names in metrics.jsonl.
+std::map<std::string, double> numbers_of(const StepRecord& step) {
+  std::map<std::string, double> numbers;
+  take_numbers(nlohmann::json::parse(to_json_line(step)), "", numbers);
+  numbers.erase("step");
+  return numbers;
+}
+
 }  // namespace
 
 TensorBoardEvents::TensorBoardEvents(const fs::path& folder, const TrackedRun& run) {
@@ -153,12 +173,16 @@ TensorBoardEvents::TensorBoardEvents(const fs::path& folder, const TrackedRun& r
   append(run.first_step, kSummary, summary);
 }
 
-void TensorBoardEvents::write(const TrackedStep& step) const {
+void TensorBoardEvents::write(const StepRecord& step, const std::vector<SampleText>& held_out) const {
   Message summary;
-  for (const auto& [name, number] : step.numbers)
+  for (const auto& [name, number] : numbers_of(step))
     summary.message(1, Message().text(kTag, name).single(kSimpleValue, static_cast<float>(number)));
-  for (const auto& [name, histogram] : step.histograms) summary.message(1, histogram_value(name, histogram));
-  for (const auto& [name, samples] : step.samples) summary.message(1, samples_value(name, samples));
+  for (const auto& [name, values] : step.distributions) {
+    if (const Histogram histogram = histogram_of(values); histogram.count > 0)
+      summary.message(1, histogram_value(name, histogram));
+  }
+  if (!held_out.empty()) summary.message(1, samples_value("held_out_samples", held_out));
+  if (!step.samples.empty()) summary.message(1, samples_value("samples", step.samples));
   append(step.step, kSummary, summary);
 }
 

@@ -46,7 +46,7 @@ PolicyUpdateSettings update_settings(const RunConfig& config) {
   settings.views_per_update = section.get<std::int64_t>("views_per_update");
   settings.memory_budget = section.get<std::int64_t>("memory_budget_mib") << 20;
   settings.shard = shard_of(config);
-  settings.keep_logprobs = tracking_settings(config).any();
+  settings.keep_logprobs = tracking_settings(config).tensorboard;
   if (drops_inputs(config)) settings.dropout = run_stream(config).child("adapter dropout");
   return settings;
 }
@@ -253,7 +253,7 @@ void PolicyTraining::update(std::int64_t step, const Scored& scored, StepRecord&
   if (restarts_optimizer_) optimizer_.restart();
   const auto tokens = token_advantages(step, kept, plans, advantage_B, metrics);
   show("advantages", advantage_B, metrics);
-  for (std::size_t p = 0; tracking_.any() && p < tokens.size(); ++p)
+  for (std::size_t p = 0; tracking_.tensorboard && p < tokens.size(); ++p)
     show(
         "token_advantages",
         tokens[p].advantage_BL.expand_as(kept.tokens_BL).masked_select(scored_tokens(plans[p], kept.tokens_BL.size(0))),
@@ -341,7 +341,7 @@ void PolicyTraining::take(const UpdateResult& result, StepRecord& metrics) const
 }
 
 void PolicyTraining::show(const Scored& scored, StepRecord& metrics) const {
-  if (!tracking_.any()) return;
+  if (!tracking_.tensorboard) return;
   const Trajectories& responses = scored.trajectories;
   show("rewards", scored.reward_B, metrics);
   show("rollout_log_probabilities", responses.commit_logprob_BL.masked_select(responses.valid_BL), metrics);
@@ -355,7 +355,7 @@ void PolicyTraining::show(const Scored& scored, StepRecord& metrics) const {
 }
 
 void PolicyTraining::show(const std::string& name, const at::Tensor& values, StepRecord& metrics) const {
-  if (!tracking_.any()) return;
+  if (!tracking_.tensorboard) return;
   const auto numbers = values.detach().to(at::kCPU, at::kDouble).contiguous();
   const double* const first = numbers.const_data_ptr<double>();
   std::vector<double>& all = metrics.distributions[name];

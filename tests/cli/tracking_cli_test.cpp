@@ -1,5 +1,5 @@
-// `[report] tensorboard` and `wandb`: what a run's folder holds for programs that watch runs, read by their own
-// packages where there is a Python that has them.
+// What a run tells programs that watch runs: the event files of `[report] tensorboard`, read by TensorBoard's own
+// package where there is a Python that has it; and scripts/follow_run, with a package that notes what it is told.
 
 #include <tests/support/tracking.h>
 #include <tests/support/training_run.h>
@@ -9,7 +9,10 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include <chrono>
 #include <cstdlib>
+#include <future>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -18,13 +21,11 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Key;
 using testing::SizeIs;
 
-constexpr const char* kBoth = " --set report.tensorboard=true --set report.wandb=offline ";
+constexpr const char* kTensorBoard = " --set report.tensorboard=true ";
 
 /// An interpreter that can do this; empty if there is none. Tests look at DRIFT_TEST_TRACKING_PYTHON and at python3.
 std::string python_that_can(const std::string& import) {
@@ -33,13 +34,6 @@ std::string python_that_can(const std::string& import) {
     if (!program.empty() && test::run_command(shell_command({program, "-c", import})).status == 0) return program;
   }
   return "";
-}
-
-json read_by_package(const std::string& python, const std::string& package, const fs::path& path) {
-  const auto script = test::source_dir() / "tests/cli/read_tracking.py";
-  const auto read = test::run_command(shell_command({python, script.string(), package, path.string()}));
-  EXPECT_EQ(read.status, 0) << read.error;
-  return read.status == 0 ? json::parse(read.output) : json();
 }
 
 std::vector<std::int64_t> steps_of(const json& values) {
@@ -52,13 +46,14 @@ class Tracked : public testing::Test {
  protected:
   /// A run of four steps that was stopped after the second and has lost the memory of it: step 2 is done twice.
   fs::path continued_run() const {
-    const auto first = runs_.train("a", std::string(kBoth) + "--set train.steps=2 --set train.schedule=constant");
+    const auto first =
+        runs_.train("a", std::string(kTensorBoard) + "--set train.steps=2 --set train.schedule=constant");
     EXPECT_EQ(first.status, 0) << first.error;
     const fs::path run = runs_.run("a");
     fs::remove_all(run / "checkpoints/step-000002");
     fs::remove(run / "checkpoints/last");
     fs::create_symlink("step-000001", run / "checkpoints/last");
-    const auto second = runs_.drift("train run.toml --out a --resume" + std::string(kBoth) +
+    const auto second = runs_.drift("train run.toml --out a --resume" + std::string(kTensorBoard) +
                                     "--set train.steps=4 --set train.schedule=constant");
     EXPECT_EQ(second.status, 0) << second.error;
     return run;
@@ -70,48 +65,31 @@ class Tracked : public testing::Test {
 TEST_F(Tracked, IsOffByDefaultAndChangesNoNumber) {
   ASSERT_EQ(runs_.train("off").status, 0);
   EXPECT_FALSE(fs::exists(runs_.run("off/tensorboard")));
-  EXPECT_FALSE(fs::exists(runs_.run("off/wandb")));
-  ASSERT_EQ(runs_.train("on", kBoth).status, 0);
+  ASSERT_EQ(runs_.train("on", kTensorBoard).status, 0);
   EXPECT_EQ(test::difference(runs_.run("on"), runs_.run("off")), "");
 }
 
-TEST_F(Tracked, HasEveryNumberOfEveryStep) {
-  ASSERT_EQ(runs_.train("a", kBoth).status, 0);
-  const auto metrics = test::metrics_of(runs_.run("a"));
-  const auto history = test::history_of(test::offline_log(runs_.run("a/wandb")));
-  ASSERT_THAT(history, SizeIs(metrics.size()));
-  for (std::size_t row = 0; row < metrics.size(); ++row) {
-    EXPECT_EQ(history[row].at("_step"), metrics[row].at("step"));
-    for (const auto& [name, value] : metrics[row].items()) {
-      if (value.is_number() && name != "step") EXPECT_EQ(history[row].at(name), value) << name;
-    }
-  }
-  EXPECT_EQ(history[1].at("seconds/total"), metrics[1].at("seconds").at("total"));
-  EXPECT_EQ(history[0].at("held_out/accuracy"), metrics[0].at("held_out").at("accuracy"));
-  EXPECT_TRUE(history[0].contains("held_out_samples"));
-  for (const char* name : {"rewards", "rollout_log_probabilities"})
-    EXPECT_EQ(history[1].at(name).at("_type"), "histogram") << name;
-  const auto table = test::offline_log(runs_.run("a/wandb")).parent_path() / "files" /
-                     history[1].at("samples").at("path").get<std::string>();
-  EXPECT_THAT(json::parse(test::read_file(table)).at("data"), SizeIs(4));
-
+TEST_F(Tracked, HasEveryStep) {
+  ASSERT_EQ(runs_.train("a", kTensorBoard).status, 0);
   const auto files = test::files_under(runs_.run("a/tensorboard"));
   ASSERT_THAT(files, SizeIs(1));
-  EXPECT_THAT(test::tf_records(test::read_file(files.front())), SizeIs(3 + metrics.size()));
+  EXPECT_THAT(test::tf_records(test::read_file(files.front())), SizeIs(3 + test::metrics_of(runs_.run("a")).size()));
 }
 
 TEST_F(Tracked, IsReplacedWithItsRun) {
-  ASSERT_EQ(runs_.train("a", kBoth).status, 0);
+  ASSERT_EQ(runs_.train("a", kTensorBoard).status, 0);
   ASSERT_EQ(runs_.train("a", "--overwrite").status, 0);
   EXPECT_FALSE(fs::exists(runs_.run("a/tensorboard")));
-  EXPECT_FALSE(fs::exists(runs_.run("a/wandb")));
 }
 
 TEST_F(Tracked, IsReadByTensorBoard) {
   const std::string python = python_that_can("import tensorboard");
   if (python.empty()) GTEST_SKIP() << "no Python has the package tensorboard: name one by DRIFT_TEST_TRACKING_PYTHON";
   const fs::path run = continued_run();
-  const json read = read_by_package(python, "tensorboard", run / "tensorboard");
+  const auto script = test::source_dir() / "tests/cli/read_tensorboard.py";
+  const auto printed = test::run_command(shell_command({python, script.string(), (run / "tensorboard").string()}));
+  ASSERT_EQ(printed.status, 0) << printed.error;
+  const json read = json::parse(printed.output);
   const auto metrics = test::metrics_of(run);
   EXPECT_THAT(steps_of(read.at("scalars").at("reward")), ElementsAre(1, 2, 3, 4)) << "step 2 once";
   for (const json& reward : read.at("scalars").at("reward")) {
@@ -128,34 +106,105 @@ TEST_F(Tracked, IsReadByTensorBoard) {
   EXPECT_EQ(read.at("hyperparameters").at("train.group_size"), 4);
 }
 
-TEST_F(Tracked, IsReadByWeightsAndBiases) {
-  const std::string python = python_that_can("import wandb.sdk.internal.datastore");
-  if (python.empty())
-    GTEST_SKIP() << "no Python has the package wandb with its reader in Python (versions up to 0.26): name one by "
-                    "DRIFT_TEST_TRACKING_PYTHON";
-  const fs::path run = continued_run();
-  const json read = read_by_package(python, "wandb", test::offline_log(run / "wandb"));
-  const auto metrics = test::metrics_of(run);
-  ASSERT_THAT(read.at("history"), SizeIs(5)) << "the evaluation before the first step, then four steps";
-  for (std::size_t step = 0; step < 5; ++step) {
-    EXPECT_EQ(read.at("history").at(step).at("_step"), step);
-    EXPECT_EQ(read.at("history").at(step).value("reward", json()), metrics.at(step).at("reward")) << step;
+// A package that writes each call into the file CALLS, and one that is not there.
+constexpr const char* kNotes = R"(
+import json, os
+
+def note(**call):
+    with open(os.environ["CALLS"], "a") as file:
+        file.write(json.dumps(call) + "\n")
+
+class Run:
+    def log(self, numbers, step):
+        note(step=step, numbers=numbers)
+
+    def finish(self, exit_code):
+        note(exit=exit_code)
+
+def init(**settings):
+    note(**settings)
+    return Run()
+)";
+constexpr const char* kMissing = "raise ModuleNotFoundError('No module named trackio', name='trackio')\n";
+
+class Followed : public testing::Test {
+ protected:
+  Followed() {
+    test::write_file(runs_.path() / "packages/wandb.py", kNotes);
+    test::write_file(runs_.path() / "packages/trackio.py", kMissing);
   }
-  EXPECT_EQ(read.at("project"), "drift");
-  EXPECT_EQ(read.at("config").at("train").at("group_size"), 4);
-  EXPECT_EQ(read.at("exit"), 0);
+
+  test::CommandResult follow(const std::string& arguments) const {
+    return test::run_command("cd " + runs_.path().string() + " && PYTHONPATH=packages CALLS=calls python3 " +
+                             (test::source_dir() / "scripts/follow_run").string() + " " + arguments);
+  }
+
+  /// The calls so far.
+  std::vector<json> calls() const {
+    std::vector<json> calls;
+    std::istringstream lines(test::read_file(runs_.path() / "calls"));
+    for (std::string line; std::getline(lines, line);) calls.push_back(json::parse(line));
+    return calls;
+  }
+
+  test::TrainingRuns runs_;
+};
+
+TEST_F(Followed, SendsConfigurationAndNumbersOfAFinishedRun) {
+  ASSERT_EQ(runs_.train("a").status, 0);
+  const auto followed = follow("a --project puzzles --name mine");
+  ASSERT_EQ(followed.status, 0) << followed.error;
+  const auto sent = calls();
+  const auto metrics = test::metrics_of(runs_.run("a"));
+  ASSERT_THAT(sent, SizeIs(1 + metrics.size() + 1));
+  EXPECT_EQ(sent.front().at("project"), "puzzles");
+  EXPECT_EQ(sent.front().at("name"), "mine");
+  EXPECT_EQ(sent.front().at("config").at("train").at("group_size"), 4);
+  for (std::size_t row = 0; row < metrics.size(); ++row) {
+    const json& numbers = sent[1 + row].at("numbers");
+    EXPECT_EQ(sent[1 + row].at("step"), metrics[row].at("step"));
+    for (const auto& [name, value] : metrics[row].items()) {
+      if (value.is_number() && name != "step") EXPECT_EQ(numbers.at(name), value) << name;
+    }
+  }
+  EXPECT_EQ(sent[2].at("numbers").at("seconds/total"), metrics[1].at("seconds").at("total"));
+  EXPECT_EQ(sent[1].at("numbers").at("held_out/accuracy"), metrics[0].at("held_out").at("accuracy"));
+  EXPECT_EQ(sent.back().at("exit"), 0);
 }
 
-TEST_F(Tracked, IsUploadedByWandbSync) {
-  const std::string python = python_that_can("import wandb");
-  if (python.empty()) GTEST_SKIP() << "no Python has the package wandb: name one by DRIFT_TEST_TRACKING_PYTHON";
-  ASSERT_EQ(runs_.train("a", kBoth).status, 0);
-  const json sent = read_by_package(python, "sync", test::offline_log(runs_.run("a/wandb")).parent_path());
-  const auto metrics = test::metrics_of(runs_.run("a"));
-  ASSERT_THAT(sent.at("history"), SizeIs(5));
-  for (std::size_t step = 1; step < 5; ++step)
-    EXPECT_EQ(sent.at("history").at(step).at("loss"), metrics.at(step).at("loss")) << step;
-  EXPECT_THAT(sent.at("files"), Contains("media/table/samples_1.table.json"));
+TEST_F(Followed, WaitsForTheStepsOfARunThatTrains) {
+  const fs::path run = runs_.run("a");
+  test::write_file(run / "config.toml", "[run]\nname = \"quick\"\n");
+  test::write_file(run / "metrics.jsonl", "{\"step\": 1, \"loss\": 0.5}\n{\"step\": 2, \"lo");
+  test::write_file(run / "summary.json", R"({"status": "unfinished"})");
+  auto followed = std::async(std::launch::async, [&] { return follow("a"); });
+  const auto wait_for_calls = [&](std::size_t count) {
+    while (!fs::exists(runs_.path() / "calls") || calls().size() < count) {
+      if (followed.wait_for(std::chrono::milliseconds(20)) == std::future_status::ready) return false;
+    }
+    return true;
+  };
+  ASSERT_TRUE(wait_for_calls(2)) << followed.get().error;
+  test::write_file(run / "metrics.jsonl", "{\"step\": 1, \"loss\": 0.5}\n{\"step\": 2, \"loss\": 0.25}\n");
+  ASSERT_TRUE(wait_for_calls(3)) << followed.get().error;
+  test::write_file(run / "next", R"({"status": "failed"})");
+  fs::rename(run / "next", run / "summary.json");
+  EXPECT_EQ(followed.get().status, 0);
+  const auto sent = calls();
+  ASSERT_THAT(sent, SizeIs(4));
+  EXPECT_EQ(sent[0].at("name"), "quick");
+  EXPECT_EQ(sent[2], (json{{"step", 2}, {"numbers", {{"loss", 0.25}}}}));
+  EXPECT_EQ(sent[3].at("exit"), 1);
+}
+
+TEST_F(Followed, SaysWhatIsMissing) {
+  test::write_file(runs_.run("a") / "config.toml", "");
+  const auto package = follow("a --to trackio");
+  EXPECT_EQ(package.status, 1);
+  EXPECT_THAT(package.error, HasSubstr("has no package trackio: pip install trackio"));
+  const auto run = follow("b");
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.error, HasSubstr("b is not the folder of a run"));
 }
 
 }  // namespace

@@ -1,9 +1,14 @@
 #pragma once
 
-// Reading what a run writes for TensorBoard and for Weights & Biases, without their packages.
+// Reading what a run writes for TensorBoard, without its package.
 
-#include <nlohmann/json_fwd.hpp>
+#include "tests/support/support.h"
 
+#include <core/tracking/tf_record.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -11,21 +16,25 @@
 namespace drift::test {
 
 /// Sorted.
-std::vector<std::filesystem::path> files_under(const std::filesystem::path& folder);
+inline std::vector<std::filesystem::path> files_under(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
 
 /// The contents of TFRecords. A wrong length or checksum fails the test.
-std::vector<std::string> tf_records(const std::string& file);
-
-/// The only run-ID.wandb in the only offline-run-TIME-ID of this folder.
-std::filesystem::path offline_log(const std::filesystem::path& folder);
-
-/// All of its records. What is damaged fails the test.
-std::vector<std::string> logged_records(const std::filesystem::path& log);
-
-/// Number of the field that a record of Weights & Biases holds beside its own number.
-int record_type(const std::string& record);
-
-/// The rows of a run's history, in their order.
-std::vector<nlohmann::json> history_of(const std::filesystem::path& log);
+inline std::vector<std::string> tf_records(const std::string& file) {
+  std::vector<std::string> records;
+  std::size_t end = 0;
+  for (const LoggedRecord& record : read_tf_records(file)) {
+    records.push_back(record.bytes);
+    end = record.end;
+  }
+  EXPECT_EQ(end, file.size()) << "a record is damaged or was cut off";
+  return records;
+}
 
 }  // namespace drift::test

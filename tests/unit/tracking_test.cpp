@@ -1,11 +1,9 @@
-// What a run writes for TensorBoard and for Weights & Biases, byte by byte. tracking_cli_test has it read by their own
-// packages.
+// What a run writes for TensorBoard, byte by byte. tracking_cli_test has it read by its own package.
 
-#include <core/tracking/crc32.h>
 #include <core/tracking/histogram.h>
 #include <core/tracking/message.h>
-#include <core/tracking/record_log.h>
-#include <core/tracking/run_tracker.h>
+#include <core/tracking/tensorboard_events.h>
+#include <core/tracking/tf_record.h>
 
 #include <drift/error.h>
 
@@ -13,7 +11,6 @@
 #include <tests/support/tracking.h>
 
 #include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -25,17 +22,12 @@ namespace drift {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-TEST(Crc32, AgreesWithPublishedCheckValues) {
-  EXPECT_EQ(crc32(CrcPolynomial::kIeee, "123456789"), 0xCBF43926);
-  EXPECT_EQ(crc32(CrcPolynomial::kCastagnoli, "123456789"), 0xE3069283);
-  EXPECT_EQ(crc32(CrcPolynomial::kIeee, "6789", crc32(CrcPolynomial::kIeee, "12345")), 0xCBF43926);
-}
+TEST(Crc32c, AgreesWithThePublishedCheckValue) { EXPECT_EQ(crc32c("123456789"), 0xE3069283); }
 
 TEST(WireFormat, IsThatOfTheSpecification) {
   EXPECT_EQ(Message().integer(1, 150).bytes(), "\x08\x96\x01");
@@ -78,33 +70,16 @@ TEST(HistogramOf, PutsABinAroundEqualValues) {
   EXPECT_THAT(histogram_of({}).counts, IsEmpty());
 }
 
-std::string log_of(const std::vector<std::string>& records) {
-  std::string file = record_log_header();
-  for (const std::string& record : records) file += framed_record(record, file.size());
-  return file;
-}
-
-// Where a record meets the end of a block there is a header without bytes, or padding, or neither.
-TEST(RecordLog, ReadsBackRecordsAtEveryBorderOfABlock) {
-  for (std::size_t first = 32768 - 7 - 7 - 16; first <= 32768; ++first) {
-    const std::vector<std::string> records{std::string(first, 'a'), std::string(9, 'b'), std::string(70000, 'c')};
-    std::vector<std::string> read;
-    for (const LoggedRecord& record : read_record_log(log_of(records))) read.push_back(record.bytes);
-    ASSERT_TRUE(read == records) << first;
-  }
-}
-
-TEST(RecordLog, EndsBeforeWhatWasCutOffOrDamaged) {
-  const std::string file = log_of({"one", std::string(40000, '2'), "three"});
-  const auto whole = read_record_log(file);
+TEST(TfRecord, EndsBeforeWhatWasCutOffOrDamaged) {
+  const std::string file = tf_record("one") + tf_record(std::string(40000, '2')) + tf_record("three");
+  const auto whole = read_tf_records(file);
   ASSERT_THAT(whole, SizeIs(3));
   EXPECT_EQ(whole.back().end, file.size());
   for (std::size_t length = whole[1].begin; length < whole[1].end; ++length)
-    ASSERT_THAT(read_record_log(file.substr(0, length)), SizeIs(1)) << length;
+    ASSERT_THAT(read_tf_records(file.substr(0, length)), SizeIs(1)) << length;
   std::string damaged = file;
-  damaged[whole[1].end - 1] ^= 1;
-  EXPECT_THAT(read_record_log(damaged), SizeIs(1));
-  EXPECT_THAT(read_record_log("no log"), IsEmpty());
+  damaged[whole[1].end - 5] ^= 1;
+  EXPECT_THAT(read_tf_records(damaged), SizeIs(1));
 }
 
 class Tracking : public testing::Test {
@@ -112,8 +87,6 @@ class Tracking : public testing::Test {
   static TrackedRun run(std::int64_t first_step) {
     TrackedRun run;
     run.name = "mine";
-    run.version = "1.0";
-    run.device = "cpu";
     run.toml = "[train]\nsteps = 3\n";
     run.settings = {{"train", "steps", "3"}, {"train", "schedule", "\"linear\""}};
     run.first_step = first_step;
@@ -130,16 +103,15 @@ class Tracking : public testing::Test {
     return step;
   }
 
-  RunTracker tracker(std::int64_t first_step) const {
-    return {folder_.path(), {true, true, "puzzles", 4}, run(first_step)};
-  }
+  fs::path event_folder() const { return folder_.path() / "tensorboard"; }
+  TensorBoardEvents tracker(std::int64_t first_step) const { return {event_folder(), run(first_step)}; }
 
   test::TemporaryFolder folder_;
 };
 
 TEST_F(Tracking, WritesEventsInFrames) {
-  tracker(0).step(step(1, 0.5), {});
-  const auto files = test::files_under(folder_.path() / "tensorboard");
+  tracker(0).write(step(1, 0.5), {});
+  const auto files = test::files_under(event_folder());
   ASSERT_THAT(files, SizeIs(1));
   EXPECT_THAT(files.front().filename(), testing::ResultOf([](const fs::path& path) { return path.string(); },
                                                           testing::StartsWith("events.out.tfevents.")));
@@ -155,86 +127,44 @@ TEST_F(Tracking, WritesEventsInFrames) {
 
 TEST_F(Tracking, AnEventFileOfTheSameSecondComesAfterTheOneBefore) {
   for (int start = 0; start < 3; ++start) tracker(0);
-  const auto files = test::files_under(folder_.path() / "tensorboard");
+  const auto files = test::files_under(event_folder());
   ASSERT_THAT(files, SizeIs(3));
   EXPECT_TRUE(std::ranges::is_sorted(files));
-}
-
-TEST_F(Tracking, WritesTheRecordsOfAnOfflineRun) {
-  auto tracked = tracker(0);
-  tracked.step(step(1, 0.5), {});
-  tracked.end(0);
-  const auto log = test::offline_log(folder_.path() / "wandb");
-  std::vector<int> types;
-  for (const auto& record : test::logged_records(log)) types.push_back(test::record_type(record));
-  EXPECT_THAT(types, ElementsAre(21, 17, 26, 6, 2, 3, 18)) << "header, run, environment, file, history, summary, exit";
-  const auto files = log.parent_path() / "files";
-  EXPECT_THAT(test::read_file(files / "config.yaml"), HasSubstr("\"train\":\n  value: {\"steps\":3,"));
-  EXPECT_EQ(nlohmann::json::parse(test::read_file(files / "wandb-metadata.json")).at("device"), "cpu");
-  const auto table = nlohmann::json::parse(test::read_file(files / "media/table/samples_1.table.json"));
-  EXPECT_EQ(table.at("data").at(0), (nlohmann::json{"2 + 2?", "four\nor 4", 1.0, true}));
 }
 
 // Steps 2 and 3 were written, but only step 1 is in the checkpoint.
 TEST_F(Tracking, AContinuedRunReplacesTheStepsThatItRepeats) {
   auto before = tracker(0);
-  for (int number = 1; number <= 3; ++number) before.step(step(number, number), {});
-  before.end(130);
-  const auto log = test::offline_log(folder_.path() / "wandb");
-  test::write_file(log.string() + ".synced", "");
-
+  for (int number = 1; number <= 3; ++number) before.write(step(number, number), {});
   auto after = tracker(2);
-  after.step(step(2, 20), {});
-  after.end(0);
-  EXPECT_EQ(test::offline_log(folder_.path() / "wandb"), log) << "it is the same run";
-  EXPECT_FALSE(fs::exists(log.string() + ".synced")) << "it is to be uploaded again";
-  const auto history = test::history_of(log);
-  ASSERT_THAT(history, SizeIs(2));
-  EXPECT_EQ(history[0].at("loss"), 1);
-  EXPECT_EQ(history[1].at("_step"), 2);
-  EXPECT_EQ(history[1].at("loss"), 20);
-  EXPECT_EQ(test::record_type(test::logged_records(log).back()), 18) << "one exit, at the end";
+  after.write(step(2, 20), {});
 
   std::vector<std::int64_t> steps;  // of events with numbers, in both files
-  for (const fs::path& file : test::files_under(folder_.path() / "tensorboard")) {
+  for (const fs::path& file : test::files_under(event_folder())) {
     for (const std::string& event : test::tf_records(test::read_file(file))) {
       if (event.find("loss/kl") != std::string::npos) steps.push_back(find_field(event, {2})->integer);
     }
   }
   EXPECT_THAT(steps, ElementsAre(1, 2));
-  const auto events = test::tf_records(test::read_file(test::files_under(folder_.path() / "tensorboard").back()));
+  const auto events = test::tf_records(test::read_file(test::files_under(event_folder()).back()));
   EXPECT_EQ(find_field(events[1], {2})->integer, 2) << "a reader drops what it has read of steps from 2 on";
 }
 
 TEST_F(Tracking, ARunThatWasKilledWhileItWroteContinues) {
-  { tracker(0).step(step(1, 1), {}); }
-  const auto log = test::offline_log(folder_.path() / "wandb");
-  const auto whole = test::read_file(log);
-  const auto event_file = test::files_under(folder_.path() / "tensorboard").front();
-  const auto events = test::read_file(event_file);
+  { tracker(0).write(step(1, 1), {}); }
+  const auto file = test::files_under(event_folder()).front();
+  const auto whole = test::read_file(file);
   for (const std::size_t length :
        {whole.size() - 3, whole.size() / 2, std::size_t{8}, std::size_t{3}, std::size_t{0}}) {
-    test::write_file(log, whole.substr(0, length));
-    test::write_file(event_file, events.substr(0, std::min(length, events.size() - 3)));
-    tracker(2).step(step(2, 2), {});
-    for (const fs::path& file : test::files_under(folder_.path() / "tensorboard"))
-      EXPECT_NO_FATAL_FAILURE(test::tf_records(test::read_file(file))) << "each is whole";
-    const auto history = test::history_of(log);
-    ASSERT_FALSE(history.empty()) << length;
-    EXPECT_EQ(history.back().at("_step"), 2) << length;
-    EXPECT_EQ(test::record_type(test::logged_records(log)[1]), 17) << length << ": the record of the run";
+    test::write_file(file, whole.substr(0, length));
+    tracker(2).write(step(2, 2), {});
+    for (const fs::path& one : test::files_under(event_folder()))
+      EXPECT_NO_FATAL_FAILURE(test::tf_records(test::read_file(one))) << "each is whole";
   }
 }
 
-TEST_F(Tracking, WritesNothingThatIsNotAskedFor) {
-  RunTracker(folder_.path(), {true, false, "", 4}, run(0));
-  EXPECT_FALSE(fs::exists(folder_.path() / "wandb"));
-  RunTracker(folder_.path() / "other", {false, true, "", 4}, run(0));
-  EXPECT_FALSE(fs::exists(folder_.path() / "other/tensorboard"));
-}
-
 TEST_F(Tracking, AFolderThatCannotBeWrittenIsAnError) {
-  test::write_file(folder_.path() / "tensorboard", "a file");
+  test::write_file(event_folder(), "a file");
   EXPECT_THROW(tracker(0), Error);
 }
 
