@@ -5,7 +5,6 @@
 #include <core/base/adapters.h>
 #include <core/base/device.h>
 #include <core/cli/memory_check.h>
-#include <core/cli/rank_report.h>
 #include <core/io/checkpoint.h>
 #include <core/io/checkpoint_weights.h>
 #include <core/io/json.h>
@@ -14,8 +13,9 @@
 #include <core/report/format.h>
 #include <core/report/text_table.h>
 #include <core/text/shape_tokenizer.h>
-#include <core/train/training_plan.h>
+#include <core/train/rank_plan.h>
 #include <core/train/training_task.h>
+#include <core/update/value_model.h>
 
 #include <nlohmann/json.hpp>
 
@@ -26,12 +26,26 @@ namespace drift {
 namespace {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// What a dry run finds out.
+struct DryRun {
+  TrainingPlan plan;
+  Sharding ranks;
+  ExchangedBytes exchanged;
+  AvailableMemory available;
+  std::int64_t disk_needed = 0, disk_free = 0;  ///< for checkpoints
+  std::vector<std::string> obstacles;           ///< what keeps the run from starting or finishing, one line each
+  std::vector<MemoryChange> changes;            ///< with which it fits
+  std::vector<std::string> notes;
+};
 
 std::string range_text(std::int64_t low, std::int64_t high) {
   return low == high ? format_integer(low) : format_integer(low) + " to " + format_integer(high);
 }
 
-void add_work(const TrainingPlan& plan, TextTable& table) {
+void add_work(const DryRun& dry, TextTable& table) {
+  const TrainingPlan& plan = dry.plan;
   const auto row = [&](const char* name, const std::string& text) { table.rows.push_back({name, text}); };
   const std::int64_t responses = plan.responses(), rollouts = plan.steps * responses;
   row("prompts", format_decimal(plan.prompt_lengths.mean, 0) + " tokens on average, " +
@@ -58,6 +72,13 @@ void add_work(const TrainingPlan& plan, TextTable& table) {
   row("the run", format_integer(plan.steps) + " steps: " + format_integer(rollouts) + " responses, " +
                      format_integer(rollouts * plan.response_length) + " response tokens at most, " +
                      format_integer(plan.steps * update.optimizer_steps) + " optimizer steps");
+  if (dry.ranks.count > 1) {
+    const ExchangedBytes& bytes = dry.exchanged;
+    row("ranks", format_integer(dry.ranks.count) + " with distributed.shard = \"" + name_of(dry.ranks.shard) +
+                     "\"; in a step each receives " + memory_text(static_cast<std::int64_t>(bytes.gradients)) +
+                     " of gradients and " +
+                     memory_text(static_cast<std::int64_t>(bytes.weights + bytes.rollout_weights)) + " of weights");
+  }
   row("evaluation",
       format_integer(plan.evaluations) + " times " + format_integer(plan.held_out_items) + " held-out items");
 }
@@ -72,54 +93,31 @@ std::string memory_table(const MemoryOfPlace& place, std::optional<std::int64_t>
   return to_text(table, /*unicode=*/true, "  ");
 }
 
-struct Disk {
-  std::int64_t needed = 0;
-  std::int64_t free = 0;
-};
-
-Disk disk_of(const TrainingPlan& plan, const fs::path& run) {
+void look_at_disk(const fs::path& run, DryRun& dry) {
   fs::path existing = fs::absolute(run);
   std::error_code ignored;
   while (!fs::exists(existing, ignored) && existing.has_relative_path()) existing = existing.parent_path();
-  return {(plan.checkpoints + 1) * plan.checkpoint_bytes, static_cast<std::int64_t>(fs::space(existing).available)};
-}
-
-/// What keeps the run from starting or finishing, one line each.
-std::vector<std::string> obstacles(const TrainingPlan& plan, const Disk& disk, const AvailableMemory& available,
-                                   const fs::path& run, const TrainingOptions& options) {
-  std::vector<std::string> found;
-  if (!fits(plan.memory, available)) found.push_back(memory_shortage(plan.memory, available));
-  if (disk.needed > disk.free) {
-    found.push_back(memory_text(disk.needed) + " of disk needed for checkpoints, " + memory_text(disk.free) +
-                    " free: fewer of them (train.keep_checkpoints), or another folder (--out)");
+  dry.disk_needed = (dry.plan.checkpoints + 1) * dry.plan.checkpoint_bytes;
+  dry.disk_free = static_cast<std::int64_t>(fs::space(existing).available);
+  if (dry.disk_needed > dry.disk_free) {
+    dry.obstacles.push_back(memory_text(dry.disk_needed) + " of disk needed for checkpoints, " +
+                            memory_text(dry.disk_free) +
+                            " free: fewer of them (train.keep_checkpoints), or another folder (--out)");
   }
-  if (!options.resume && !options.overwrite && RunFolder::has_begun(run))
-    found.push_back(run.string() + " already holds a run: use --resume, --overwrite or another --out");
-  return found;
 }
 
-nlohmann::ordered_json json_of(const MemoryOfPlace& place, std::optional<std::int64_t> available) {
-  nlohmann::ordered_json json;
+Json json_of(const MemoryOfPlace& place, std::optional<std::int64_t> available) {
+  Json json;
   for (const MemoryPart& part : place.always) json[part.name] = part.bytes;
   for (const MemoryPart& part : place.phases) json[part.name] = part.bytes;
   json["together"] = place.bytes();
-  json["available"] = available ? nlohmann::ordered_json(*available) : nullptr;
+  json["available"] = available ? Json(*available) : nullptr;
   return json;
 }
 
-nlohmann::ordered_json json_of(const std::vector<MemoryChange>& changes) {
-  auto json = nlohmann::ordered_json::array();
-  for (const MemoryChange& change : changes) {
-    json.push_back(
-        {{"set", change.settings}, {"memory", change.plan.device.bytes()}, {"host_memory", change.plan.host.bytes()}});
-  }
-  return json;
-}
-
-nlohmann::ordered_json json_of(const TrainingPlan& plan, const Disk& disk, const AvailableMemory& available,
-                               const std::vector<std::string>& obstacles, const std::vector<MemoryChange>& changes,
-                               const std::vector<std::string>& notes) {
-  nlohmann::ordered_json json;
+Json json_of(const DryRun& dry) {
+  const TrainingPlan& plan = dry.plan;
+  Json json;
   json["parameters"] = plan.parameters;
   json["trained"] = plan.trained;
   json["steps"] = plan.steps;
@@ -139,12 +137,24 @@ nlohmann::ordered_json json_of(const TrainingPlan& plan, const Disk& disk, const
                     {"scores_first", plan.update.scores_first}};
   json["evaluations"] = plan.evaluations;
   json["held_out_items"] = plan.held_out_items;
-  json["memory"] = json_of(plan.memory.device, available.device);
-  if (!plan.memory.host.always.empty()) json["host_memory"] = json_of(plan.memory.host, available.host);
-  json["disk"] = {{"checkpoints", disk.needed}, {"free", disk.free}};
-  json["does_not_fit"] = obstacles;
-  json["fits_with"] = json_of(changes);
-  json["notes"] = notes;
+  json["memory"] = json_of(plan.memory.device, dry.available.device);
+  if (!plan.memory.host.always.empty()) json["host_memory"] = json_of(plan.memory.host, dry.available.host);
+  json["disk"] = {{"checkpoints", dry.disk_needed}, {"free", dry.disk_free}};
+  json["does_not_fit"] = dry.obstacles;
+  json["fits_with"] = Json::array();
+  for (const MemoryChange& change : dry.changes) {
+    json["fits_with"].push_back(
+        {{"set", change.settings}, {"memory", change.plan.device.bytes()}, {"host_memory", change.plan.host.bytes()}});
+  }
+  json["notes"] = dry.notes;
+  if (dry.ranks.count > 1) {
+    json["ranks"] = {{"count", dry.ranks.count},
+                     {"shard", name_of(dry.ranks.shard)},
+                     {"received_bytes",
+                      {{"gradients", dry.exchanged.gradients},
+                       {"weights in the update", dry.exchanged.weights},
+                       {"weights in the rollout", dry.exchanged.rollout_weights}}}};
+  }
   return json;
 }
 
@@ -166,68 +176,49 @@ Tokenizer tokenizer_of(const fs::path& folder, const ModelTraits& traits, std::v
   return Tokenizer::parse(shape_tokenizer_json(traits), folder.string());
 }
 
-/// `shard`, or what the run's own file says if ranks cannot divide it so.
-Shard shard_that_runs(const RunConfig& config, Shard shard) {
-  try {
-    check_shard(config, shard);
-    return shard;
-  } catch (const Error&) {
-    return shard_of(config);
-  }
-}
-
 /// What run_dry() does on the first of the processes that a launcher has started.
-int print_plan(const TrainingOptions& options, const RankOptions& rank_options, bool json,
-               const MakeComponents& make_components, std::int64_t ranks_of_host) {
+int print_plan(const TrainingOptions& options, bool json, const MakeComponents& make_components) {
   const LoadedRun run = load_run(options.config, ConfigPurpose::kTrain);
   const RunConfig& config = run.config;
+  DryRun dry;
+  dry.ranks = run_sharding(config);
   check_trainable(config);
-  check_value_model(config, 1);
-  const auto device_name = config.section("run").get<std::string>("device");
+  if (dry.ranks.count > 1) check_shard(config, dry.ranks.shard);
+  check_value_model(config, dry.ranks.count);
   const auto device = find_device(config);
   const fs::path folder = config.section("model").get<std::string>("path");
   const auto shapes = open_model_shapes(run.plugins->registry, config);
-  auto notes = config.warnings();
+  dry.notes = config.warnings();
   if (config.section("model").get<std::string>("initialize") == "checkpoint") {
     if (CheckpointWeights::exist_in(folder)) {
       check_parameters(folder, has_adapter(config) ? base_parameters(*shapes) : shapes->parameters());
     } else {
-      notes.push_back("there are no weights in " + folder.string() + " yet: their names and shapes were not checked");
+      dry.notes.push_back("there are no weights in " + folder.string() +
+                          " yet: their names and shapes were not checked");
     }
   }
-  const Tokenizer tokenizer = tokenizer_of(folder, shapes->traits(), notes);
+  const Tokenizer tokenizer = tokenizer_of(folder, shapes->traits(), dry.notes);
   const PromptEncoder prompts(config.section("prompt"), tokenizer, shapes->traits());
   TrainingTask training_task = open_training_task(run.plugins->registry, config, prompts);
   const PolicyComponents components = make_components(run, std::move(training_task.task));
   const auto evaluation = evaluation_rollout(run);
-  TrainingPlan plan = plan_training(config, *shapes, prompts, components, evaluation ? &*evaluation : nullptr);
+  dry.plan = plan_training(config, *shapes, prompts, components, evaluation ? &*evaluation : nullptr, dry.ranks);
+  dry.exchanged = exchanged_bytes(exchange_work(config, *shapes, dry.plan), dry.ranks);
+  const TrainingPlan& plan = dry.plan;
 
   const fs::path path = run_path(options, config);
-  const auto available = available_memory_of(config, device, ranks_of_host);
-  std::optional<RankReport> ranks;
-  if (rank_options.count > 1) {
-    ranks.emplace(rank_options, config, *shapes, plan, available.device);
-    plan.memory = ranks->memory({rank_options.count, ranks->shard()});
-    if (shard_that_runs(config, ranks->shard()) != ranks->shard())
-      notes.push_back(std::string("shard = ") + name_of(ranks->shard()) +
-                      " is a plan alone: a run of these settings refuses it");
-    if (rank_options.shard.empty() && ranks->shard() != shard_of(config))
-      notes.push_back(std::string("with distributed.shard = \"none\" the run does not fit; this is the plan of --set "
-                                  "distributed.shard=") +
-                      name_of(ranks->shard()));
+  dry.available = available_memory_of(config, device);
+  if (const auto shortage = memory_shortage(plan.memory, dry.available); !shortage.empty()) {
+    dry.obstacles.push_back(shortage);
+    dry.changes = changes_that_fit(run, options.config, plan.memory_work, dry.available, dry.ranks);
   }
-  const Disk disk = disk_of(plan, path);
-  const auto in_the_way = obstacles(plan, disk, available, path, options);
-  std::vector<MemoryChange> changes;
-  if (!fits(plan.memory, available)) {
-    const Sharding sharding{rank_options.count, ranks ? shard_that_runs(config, ranks->shard()) : Shard::kNone};
-    changes = changes_that_fit(run, options.config, plan.memory_work, available, sharding);
-  }
+  look_at_disk(path, dry);
+  if (!options.resume && !options.overwrite && RunFolder::has_begun(path))
+    dry.obstacles.push_back(path.string() + " already holds a run: use --resume, --overwrite or another --out");
+  const int status = dry.obstacles.empty() ? 0 : 1;
   if (json) {
-    auto text = json_of(plan, disk, available, in_the_way, changes, notes);
-    if (ranks) text["ranks"] = ranks->json();
-    std::cout << json_text(text, 1) << "\n";
-    return in_the_way.empty() ? 0 : 1;
+    std::cout << json_text(json_of(dry), 1) << "\n";
+    return status;
   }
   TextTable work{
       .rows = {{"algorithm", config.section("algorithm").get<std::string>("name") + ", masking " +
@@ -239,42 +230,26 @@ int print_plan(const TrainingOptions& options, const RankOptions& rank_options, 
     work.rows.push_back(
         {"adapter", format_parameters(plan.trained) + " parameters are trained, the others are frozen"});
   if (!training_task.note.empty()) work.rows.push_back({"", training_task.note});
-  add_work(plan, work);
-  const std::string kept = std::to_string(plan.checkpoints) + " kept and one being written";
-  std::cout << to_text(work) << "\nmemory (" << device_name << (ranks ? ", each rank" : "") << ")\n"
-            << memory_table(plan.memory.device, available.device);
+  add_work(dry, work);
+  std::cout << to_text(work) << "\nmemory (" << config.section("run").get<std::string>("device")
+            << (dry.ranks.count > 1 ? ", each rank" : "") << ")\n"
+            << memory_table(plan.memory.device, dry.available.device);
   if (!plan.memory.host.always.empty())
-    std::cout << "\nmemory (host)\n" << memory_table(plan.memory.host, available.host);
-  std::cout << "\ndisk\n  checkpoints  " << memory_text(disk.needed) << "  " << kept
-            << "; free: " << memory_text(disk.free) << "\n";
-  if (ranks) std::cout << ranks->text();
-  std::cout << "\n";
-  for (const std::string& note : notes) std::cout << "note: " << printable(note) << "\n";
-  for (const std::string& obstacle : in_the_way) std::cout << "does not fit: " << printable(obstacle) << "\n";
-  for (const std::string& line : change_lines(changes)) std::cout << "  fits with " << printable(line) << "\n";
-  if (in_the_way.empty()) std::cout << "Everything fits. Nothing was written.\n";
-  return in_the_way.empty() ? 0 : 1;
+    std::cout << "\nmemory (host)\n" << memory_table(plan.memory.host, dry.available.host);
+  std::cout << "\ndisk\n  checkpoints  " << memory_text(dry.disk_needed) << "  " << plan.checkpoints
+            << " kept and one being written; free: " << memory_text(dry.disk_free) << "\n\n";
+  for (const std::string& note : dry.notes) std::cout << "note: " << printable(note) << "\n";
+  for (const std::string& obstacle : dry.obstacles) std::cout << "does not fit: " << printable(obstacle) << "\n";
+  for (const MemoryChange& change : dry.changes) std::cout << "  fits with " << printable(change.text()) << "\n";
+  if (status == 0) std::cout << "Everything fits. Nothing was written.\n";
+  return status;
 }
 
 }  // namespace
 
-std::string option_of_ranks(const RankOptions& options) {
-  const RankOptions none;
-  if (options.shard != none.shard) return "--shard";
-  if (options.link != none.link) return "--link";
-  if (options.rate != none.rate) return "--rate";
-  return options.forwards != none.forwards ? "--forwards" : "";
-}
-
-int run_dry(const TrainingOptions& options, RankOptions rank_options, bool json,
-            const MakeComponents& make_components) {
+int run_dry(const TrainingOptions& options, bool json, const MakeComponents& make_components) {
   join_ranks([](const Error& error) { std::cerr << "error: " << printable(error.what()) << "\n"; });
-  const std::int64_t ranks_of_host = run_ranks().on_host();
-  if (rank_options.count == 1) rank_options.count = run_ranks().size();
-  if (const auto option = option_of_ranks(rank_options); !option.empty() && rank_options.count == 1)
-    throw UsageError(option + " plans a run that several ranks share: it goes with --ranks N");
-  const int status =
-      run_ranks().is_first() ? print_plan(options, rank_options, json, make_components, ranks_of_host) : 0;
+  const int status = run_ranks().is_first() ? print_plan(options, json, make_components) : 0;
   std::cout.flush();
   run_ranks().leave();
   return status;

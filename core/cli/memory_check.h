@@ -17,15 +17,18 @@ struct AvailableMemory {
 
 /// What `run.memory_gib` says, or the machine: of that, what each of the ranks of this host may take.
 /// @param device  where the run would be; nothing: not on this machine
-AvailableMemory available_memory_of(const RunConfig& config, std::optional<at::Device> device,
-                                    std::int64_t ranks_of_host);
+AvailableMemory available_memory_of(const RunConfig& config, std::optional<at::Device> device);
 
-bool fits(const MemoryPlan& plan, const AvailableMemory& available);
+/// "31.2 GiB of memory needed, 22.0 GiB available"; empty if the plan fits.
+std::string memory_shortage(const MemoryPlan& plan, const AvailableMemory& available);
 
 /// Settings with which a run fits, and what it then needs.
 struct MemoryChange {
   std::vector<std::string> settings;  ///< "train.moments=\"bfloat16\""
   MemoryPlan plan;
+
+  /// "--set train.moments=\"bfloat16\"    21.3 GiB".
+  std::string text() const;
 };
 
 /// The three cheapest changes that make it fit: single ones first, then two or three together of which no fewer
@@ -36,16 +39,14 @@ struct MemoryChange {
 std::vector<MemoryChange> changes_that_fit(const LoadedRun& run, const ConfigOptions& options, const MemoryWork& work,
                                            const AvailableMemory& available, const Sharding& ranks);
 
-/// "31.2 GiB of memory needed, 22.0 GiB available".
-std::string memory_shortage(const MemoryPlan& plan, const AvailableMemory& available);
-/// One line each: "--set train.moments=\"bfloat16\"    21.3 GiB".
-std::vector<std::string> change_lines(const std::vector<MemoryChange>& changes);
-
 /// "14.2 GiB", "159 MiB".
 std::string memory_text(std::int64_t bytes);
 
-/// Before the weights are read. Collective.
-/// @throws Error with changes_that_fit() if the run's plan needs more memory than there is
+/// The processes that a launcher has started, and what this run divides among them.
+Sharding run_sharding(const RunConfig& config);
+
+/// Before the weights are read. Collective. Where the run's plan needs more memory than there is, it is an error with
+/// changes_that_fit() on the CPU, where plans were measured, and a warning elsewhere.
 void require_memory(const LoadedRun& run, const ConfigOptions& options, const PromptEncoder& prompts,
                     const MakeComponents& make_components);
 

@@ -49,19 +49,13 @@ std::unique_ptr<Training> make_policy_training(const LoadedRun& run, const Model
 
 struct TrainOptions {
   TrainingOptions training;
-  RankOptions ranks;
   bool dry_run = false;
   bool json = false;
 };
 
 int train(const TrainOptions& options) {
-  const std::string for_plan = options.json              ? "--json"
-                               : options.ranks.count > 1 ? "--ranks"
-                                                         : option_of_ranks(options.ranks);
-  if (!for_plan.empty() && !options.dry_run)
-    throw UsageError(for_plan + " belongs to the plan of a run: it goes with --dry-run",
-                     for_plan == "--shard" ? "of a run itself: --set distributed.shard=" + options.ranks.shard : "");
-  return options.dry_run ? run_dry(options.training, options.ranks, options.json, make_components)
+  if (options.json && !options.dry_run) throw UsageError("--json belongs to the plan of a run: it goes with --dry-run");
+  return options.dry_run ? run_dry(options.training, options.json, make_components)
                          : run_training(options.training, ConfigPurpose::kTrain, make_policy_training, make_components);
 }
 
@@ -80,7 +74,7 @@ Command train_command() {
        "Trains the model that the file names. Metrics, checkpoints and a report go into the run's folder.\n"
        "Ctrl-C finishes the step, saves a checkpoint, and prints the command that continues the run.\n"
        "--dry-run prints the plan: steps, forwards, tokens, memory, disk. Its exit status is 1 if something does\n"
-       "not fit. With --ranks it is the plan of each of several ranks, by the formulas of docs/scale.md.",
+       "not fit. Of processes that a launcher has started it is the plan of each.",
        "train configs/quickstart.toml --seed 2 --set train.steps=20 --out runs/seed-2"},
       train, [](OptionList& list, TrainOptions& options) {
         add_training(list, options.training, {"algorithm", "model", "adapter", "task", "seed", "dtype", "device"});
@@ -88,16 +82,6 @@ Command train_command() {
         list.add_switch("dry-run", "check everything except the weights, print the plan, and write nothing",
                         options.dry_run);
         list.add_switch("json", "with --dry-run: print the plan as JSON", options.json);
-        list.add("ranks", "N", "with --dry-run: plan the run for so many GPUs", options.ranks.count);
-        list.add("shard", "KIND",
-                 "with --ranks: what is divided among them: none, optimizer, gradients or parameters, each with those "
-                 "before it; default: distributed.shard, or the first that fits where that is none",
-                 options.ranks.shard)
-            .candidates = "none|optimizer|gradients|parameters";
-        list.add("link", "GB/s", "with --ranks: between machines, for each GPU, each way", options.ranks.link);
-        list.add("rate", "TFLOP/s", "with --ranks: what matrix products reach", options.ranks.rate);
-        list.add("forwards", "N", "with --ranks: forwards of a response; 0: the most that it may need",
-                 options.ranks.forwards);
       });
 }
 

@@ -38,20 +38,9 @@ using MakeComponents = PolicyComponents (*)(const LoadedRun& run, Loaded<Task> t
 int run_training(const TrainingOptions& options, ConfigPurpose purpose, const MakeTraining& make_training,
                  MakeComponents make_components = nullptr);
 
-/// Of `drift train --dry-run`: the plan of a run that several ranks share.
-struct RankOptions {
-  std::int64_t count = 1;
-  std::string shard;    ///< empty: distributed.shard, or the first that fits where that is none
-  double link = 50;     ///< GB/s
-  double rate = 400;    ///< TFLOP/s
-  double forwards = 0;  ///< of a response; 0: the most that the rollout may need
-};
-/// "--link", the first of the options that say how several ranks share the run; empty if none was given.
-std::string option_of_ranks(const RankOptions& options);
-
 /// `drift train --dry-run`: check everything but the weights' bytes, print the plan, write nothing. Of processes that a
 /// launcher has started, the first one prints the plan of each.
 /// @return 0, or 1 if something would not fit.
-int run_dry(const TrainingOptions& options, RankOptions ranks, bool json, const MakeComponents& make_components);
+int run_dry(const TrainingOptions& options, bool json, const MakeComponents& make_components);
 
 }  // namespace drift

@@ -29,10 +29,20 @@ int number_in(const char* variable) {
   return text == nullptr ? 0 : std::atoi(text);
 }
 
+/// How many processes a launcher has started for this run, by the environment that it gives to each; 1 if there is
+/// none. A launcher of another MPI (PMI_SIZE) counts: its processes do not find each other, and are refused.
+int launched_ranks() {
+  int ranks = std::max(number_in("OMPI_COMM_WORLD_SIZE"), number_in("PMI_SIZE"));
+  // A batch script has Slurm's count of tasks too; what srun starts has a rank.
+  if (std::getenv("PMIX_RANK") != nullptr)
+    ranks = std::max({ranks, number_in("SLURM_STEP_NUM_TASKS"), number_in("SLURM_NTASKS")});
+  return std::max(1, ranks);
+}
+
 /// Beside the library that this code is in.
 fs::path transport_file() {
   Dl_info where{};
-  ::dladdr(reinterpret_cast<void*>(&launched_ranks), &where);
+  ::dladdr(reinterpret_cast<void*>(&launched_rank), &where);
   return fs::path(where.dli_fname).parent_path() / "libdrift_mpi.so";
 }
 
@@ -64,14 +74,6 @@ std::string disagreement(const std::string& name, const std::vector<std::map<std
 }
 
 }  // namespace
-
-int launched_ranks() {
-  int ranks = std::max(number_in("OMPI_COMM_WORLD_SIZE"), number_in("PMI_SIZE"));
-  // A batch script has Slurm's count of tasks too; what srun starts has a rank.
-  if (std::getenv("PMIX_RANK") != nullptr)
-    ranks = std::max({ranks, number_in("SLURM_STEP_NUM_TASKS"), number_in("SLURM_NTASKS")});
-  return std::max(1, ranks);
-}
 
 int launched_rank() {
   return std::max({number_in("OMPI_COMM_WORLD_RANK"), number_in("PMI_RANK"), number_in("PMIX_RANK")});

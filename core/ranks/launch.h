@@ -8,10 +8,8 @@
 
 namespace drift {
 
-/// How many processes a launcher (mpirun, srun with PMIx or PMI-2) has started for this run, by the environment that
-/// it gives to each; 1 if there is none.
-int launched_ranks();
-/// The number of this process among them, by the same environment.
+/// The number of this process among those that a launcher (mpirun, srun with PMIx) has started for this run, by the
+/// environment that it gives to each.
 int launched_rank();
 
 /// What to say where srun (without --mpi=pmix) or torchrun has started several processes, which do not find each other

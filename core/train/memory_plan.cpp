@@ -41,20 +41,14 @@ class MemoryPlanner {
       : config_(config), shapes_(shapes), ranks_(ranks), on_cpu_(is_on_cpu(config)), trained_(shapes) {}
 
   MemoryPlan plan(const MemoryWork& work) {
-    weights();
-    if (work.needs.reference) reference();
-    optimizer();
-    if (has_value_model(config_)) value_model();
+    state(work.needs);
     program();
     phases(work);
     return std::move(plan_);
   }
 
   std::int64_t least(const LossNeeds& needs) {
-    weights();
-    if (needs.reference) reference();
-    optimizer();
-    if (has_value_model(config_)) value_model();
+    state(needs);
     return plan_.device.bytes() + part(trained_.wide_bytes, Shard::kGradients);
   }
 
@@ -65,6 +59,16 @@ class MemoryPlanner {
   static void add(std::vector<MemoryPart>& parts, const std::string& name, std::int64_t bytes,
                   const std::string& note) {
     parts.push_back({name, bytes, note});
+  }
+
+  void state(const LossNeeds& needs) {
+    weights();
+    if (needs.reference) reference();
+    optimizer("");
+    if (!has_value_model(config_)) return;
+    // Its gradients and activations take turns with the policy's, which are as large.
+    add(plan_.device.always, "value model", weight_bytes(shapes_), "[value]");
+    optimizer("value model's ");
   }
 
   bool is_shared(Shard what) const { return ranks_.count > 1 && ranks_.shard >= what; }
@@ -114,14 +118,7 @@ class MemoryPlanner {
     if (streamed.buffers > 0) add(host().always, "reference policy", streamed.buffers, "two blocks on their way");
   }
 
-  /// Its gradients and activations take turns with the policy's, which are as large.
-  void value_model() {
-    add(plan_.device.always, "value model", weight_bytes(shapes_), "[value]");
-    optimizer_of("value model's ");
-  }
-
-  void optimizer() { optimizer_of(""); }
-  void optimizer_of(const std::string& whose) {
+  void optimizer(const std::string& whose) {
     const auto& train = config_.section("train");
     const bool away = !on_cpu_ && train.get<std::string>("offload") == "optimizer";
     MemoryOfPlace& place = away ? plan_.host : plan_.device;
@@ -142,7 +139,9 @@ class MemoryPlanner {
     if (!on_cpu_) add(plan_.device.always, "program", kDeviceProgram, "LibTorch's context and workspaces");
   }
 
-  void phases(const MemoryWork& work) {
+  void phases(MemoryWork work) {
+    for (std::int64_t* count : {&work.responses, &work.evaluated_at_once, &work.rows, &work.scored_tokens})
+      *count = ranks_.largest_share(*count);
     auto& phases = plan_.device.phases;
     add(phases, "rollout", rollout_bytes(work.rollout, work.longest_prompt, work.responses),
         "activations, logits and caches of the active rows");

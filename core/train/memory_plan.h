@@ -58,7 +58,7 @@ struct TrainedSizes {
   std::int64_t largest = 0;     ///< one parameter's gradient, in its own type and as float32
 };
 
-/// What decides it, besides the configuration and the shapes.
+/// What decides it, besides the configuration and the shapes: the work of all ranks together.
 struct MemoryWork {
   const Rollout* rollout = nullptr;
   const Rollout* evaluation = nullptr;  ///< null: nothing is evaluated
@@ -72,7 +72,7 @@ struct MemoryWork {
 };
 
 /// @param shapes  the model that `config` describes, on the meta device: which of its parameters are trained, it says
-/// @param ranks  the plan is that of one of them, and `work` what it does
+/// @param ranks  the plan is that of one of them, which does its share of the work
 MemoryPlan plan_memory(const RunConfig& config, const Model& shapes, const MemoryWork& work,
                        const Sharding& ranks = {});
 

@@ -29,10 +29,6 @@
 namespace drift {
 namespace {
 
-RandomStream run_stream(const RunConfig& config) {
-  return RandomStream(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "train");
-}
-
 /// The first rank alone has a folder.
 TrackingSettings tracking_settings(const RunConfig& config) {
   return run_ranks().is_first() ? TrackingSettings::from(config.section("report")) : TrackingSettings();
@@ -65,6 +61,10 @@ double explained_variance(const TokenAdvantages& tokens, const MaskPlan& plan) {
 constexpr const char* kNoGroupKept = "no group is left after [filter]; the optimizer step is skipped";
 
 }  // namespace
+
+RandomStream run_stream(const RunConfig& config) {
+  return RandomStream(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "train");
+}
 
 OptimizerSettings policy_optimizer(const RunConfig& config) {
   const Params& train = config.section("train");

@@ -39,6 +39,9 @@ struct PolicyComponents {
   std::unique_ptr<ValueModel> value;         ///< null unless [value] enables it
 };
 
+/// What every random draw of the run is derived from.
+RandomStream run_stream(const RunConfig& config);
+
 /// The policy's AdamW.
 OptimizerSettings policy_optimizer(const RunConfig& config);
 

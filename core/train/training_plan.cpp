@@ -60,89 +60,80 @@ Trajectories imagine(const Prompts& prompts, std::int64_t length, std::int64_t f
 
 class UpdatePlanner {
  public:
-  UpdatePlanner(const RunConfig& config, const Model& shapes, const PolicyComponents& components)
-      : model_(shapes), components_(components), train_(config.section("train")) {
-    components_.loss->needs(needs_);
-    has_value_model_ = has_value_model(config);
-    own_reference_ = needs_.reference && config.section("reference").get<std::string>("policy") != "old";
-    seed_ = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
-  }
-
-  const LossNeeds& needs() const { return needs_; }
+  /// @param largest  takes the rows and scored tokens of the largest optimizer step
+  UpdatePlanner(const RunConfig& config, const Model& shapes, const PolicyComponents& components, MemoryWork& largest)
+      : config_(config), model_(shapes), components_(components), largest_(largest) {}
 
   UpdateCost plan(const Trajectories& imagined) {
-    const auto inner_iterations = train_.get<std::int64_t>("inner_iterations");
+    const auto inner_iterations = config_.section("train").get<std::int64_t>("inner_iterations");
     const bool redraws = components_.masking->refresh() == PlanRefresh::kEachInnerIteration;
+    UpdateCost all, one;
     for (std::int64_t j = 0; j < inner_iterations; ++j) {
-      if (j > 0 && !redraws) {
-        repeat_last();
-      } else {
-        add(imagined, draw(imagined, j), j);
+      const bool repeats = j > 0 && !redraws;
+      if (!repeats) one = cost(imagined, draw(imagined, j), j == 0);
+      all.optimizer_steps += one.optimizer_steps;
+      all.backward_rows += one.backward_rows;
+      all.passes += one.passes;
+      if (repeats) {  // the other scores of these views are there already
+        all.forward_rows += one.backward_rows * (one.scores_first ? 2 : 1);
+        continue;
+      }
+      all.views += one.views;
+      all.scored_tokens += one.scored_tokens;
+      all.forward_rows += one.forward_rows;
+      all.recomputes = all.recomputes || one.recomputes;
+      all.scores_first = all.scores_first || one.scores_first;
+      if (has_value_model(config_)) {  // once for each plan: estimates, then its update
+        all.backward_rows += one.backward_rows;
+        all.forward_rows += 2 * one.backward_rows;
       }
     }
-    return cost_;
+    return all;
   }
 
  private:
   MaskPlan draw(const Trajectories& imagined, std::int64_t inner_iteration) const {
-    return draw_plan(
-        *components_.masking, imagined, model_.traits(),
-        {.random = RandomStream(seed_, "train").child("masking"), .step = 1, .inner_iteration = inner_iteration});
+    return draw_plan(*components_.masking, imagined, model_.traits(),
+                     {.random = run_stream(config_).child("masking"), .step = 1, .inner_iteration = inner_iteration});
   }
 
-  void add(const Trajectories& imagined, const MaskPlan& plan, std::int64_t inner_iteration) {
+  /// @param first  of the inner iterations: the policy that wrote the responses is still the one that learns
+  UpdateCost cost(const Trajectories& imagined, const MaskPlan& plan, bool first) {
+    const auto& train = config_.section("train");
+    const bool has_reference =
+        largest_.needs.reference && config_.section("reference").get<std::string>("policy") != "old";
     const std::int64_t sequence = imagined.prompts.tokens_BP.size(1) + imagined.tokens_BL.size(1);
-    const std::int64_t budget = train_.get<std::int64_t>("memory_budget_mib") << 20;
-    const UpdateCost before = cost_;
-    cost_.views += plan.response_F.size(0);
-    cost_.scored_tokens += plan.target_FL.sum().item<std::int64_t>();
-    bool first = inner_iteration == 0;
-    for (const Views& views :
-         update_parts(plan, components_.loss->coupling(), train_.get<std::int64_t>("views_per_update"))) {
+    const std::int64_t budget = train.get<std::int64_t>("memory_budget_mib") << 20;
+    const Coupling coupling = components_.loss->coupling();
+    UpdateCost cost;
+    cost.views = plan.response_F.size(0);
+    cost.scored_tokens = plan.target_FL.sum().item<std::int64_t>();
+    for (const Views& views : update_parts(plan, coupling, train.get<std::int64_t>("views_per_update"))) {
       const MaskPlan part = select_views(plan, views, at::kCPU);
       const auto rows =
           static_cast<std::int64_t>(distinct_view_rows(model_.traits(), imagined, part, all_views(part)).size());
       const auto scored = part.target_FL.sum().item<std::int64_t>();
-      const auto memory = divide_memory(model_, sequence, scored, budget);
-      cost_.largest_rows = std::max(cost_.largest_rows, rows);
-      cost_.largest_scored = std::max(cost_.largest_scored, scored);
+      largest_.rows = std::max(largest_.rows, rows);
+      largest_.scored_tokens = std::max(largest_.scored_tokens, scored);
       bool scores_first = false;
-      for (const UpdatePass& pass : plan_passes(part, components_.loss->coupling(), memory)) {
-        cost_.recomputes = cost_.recomputes || pass.recompute;
+      for (const UpdatePass& pass : plan_passes(part, coupling, divide_memory(model_, sequence, scored, budget))) {
+        cost.recomputes = cost.recomputes || pass.recompute;
         scores_first = scores_first || pass.scores_first;
-        ++cost_.passes;
+        ++cost.passes;
       }
-      cost_.scores_first = cost_.scores_first || scores_first;
-      ++cost_.optimizer_steps;
-      cost_.backward_rows += rows;
-      cost_.forward_rows += rows * (1 + (scores_first ? 1 : 0) + (first ? 0 : 1) + (own_reference_ ? 1 : 0));
+      cost.scores_first = cost.scores_first || scores_first;
+      ++cost.optimizer_steps;
+      cost.backward_rows += rows;
+      cost.forward_rows += rows * (1 + (scores_first ? 1 : 0) + (first ? 0 : 1) + (has_reference ? 1 : 0));
       first = false;
     }
-    last_ = cost_;
-    last_.optimizer_steps -= before.optimizer_steps;
-    last_.backward_rows -= before.backward_rows;
-    last_.passes -= before.passes;
-    if (has_value_model_) {  // once for each plan: estimates, then its update
-      cost_.backward_rows += last_.backward_rows;
-      cost_.forward_rows += 2 * last_.backward_rows;
-    }
+    return cost;
   }
 
-  /// A further inner iteration on the same views: their other scores are there already.
-  void repeat_last() {
-    cost_.optimizer_steps += last_.optimizer_steps;
-    cost_.backward_rows += last_.backward_rows;
-    cost_.forward_rows += last_.backward_rows * (last_.scores_first ? 2 : 1);
-    cost_.passes += last_.passes;
-  }
-
+  const RunConfig& config_;
   const Model& model_;
   const PolicyComponents& components_;
-  const Params& train_;
-  LossNeeds needs_;
-  bool own_reference_ = false, has_value_model_ = false;
-  std::uint64_t seed_ = 0;
-  UpdateCost cost_, last_;
+  MemoryWork& largest_;
 };
 
 /// On disk: weights, master weights and moments. With adapters the frozen weights are not saved again.
@@ -168,7 +159,7 @@ void plan_evaluations(const RunConfig& config, const Loaded<Task>& task, Trainin
 }  // namespace
 
 TrainingPlan plan_training(const RunConfig& config, const Model& shapes, const PromptEncoder& prompts,
-                           const PolicyComponents& components, const Rollout* evaluation) {
+                           const PolicyComponents& components, const Rollout* evaluation, const Sharding& ranks) {
   const auto& train = config.section("train");
   TrainingPlan plan;
   plan.parameters = parameter_count(shapes);
@@ -177,10 +168,9 @@ TrainingPlan plan_training(const RunConfig& config, const Model& shapes, const P
   plan.group_size = train.get<std::int64_t>("group_size");
   plan.response_length = components.rollout->response_length();
 
-  const RandomStream random(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "train");
   const std::int64_t looked_at =
       std::max(plan.prompts_per_step, std::min(kMostPromptsLookedAt, plan.steps * plan.prompts_per_step));
-  auto items = first_items(components.task, random.child("task"), looked_at);
+  auto items = first_items(components.task, run_stream(config).child("task"), looked_at);
   plan.prompt_lengths = measure(items, prompts);
   const auto* estimate = capability<RolloutCostEstimate>(*components.rollout);
   plan.rollout_is_known = estimate != nullptr;
@@ -189,31 +179,29 @@ TrainingPlan plan_training(const RunConfig& config, const Model& shapes, const P
     estimate->estimate_cost(shapes, plan.prompt_lengths.longest, plan.responses(), on_cpu, plan.rollout);
   }
 
+  MemoryWork& work = plan.memory_work;
+  components.loss->needs(work.needs);
   items.resize(static_cast<std::size_t>(plan.prompts_per_step));
-  UpdatePlanner update(config, shapes, components);
   const std::int64_t forwards = plan.rollout_is_known
                                     ? std::clamp<std::int64_t>(plan.rollout.most_forwards, 1, plan.response_length)
                                     : plan.response_length;
-  plan.update = update.plan(imagine(prompts.encode(items, plan.group_size, plan.response_length), plan.response_length,
-                                    forwards, shapes.traits()));
+  plan.update = UpdatePlanner(config, shapes, components, work)
+                    .plan(imagine(prompts.encode(items, plan.group_size, plan.response_length), plan.response_length,
+                                  forwards, shapes.traits()));
   plan_evaluations(config, components.task, plan);
   plan_checkpoints(config, shapes, plan);
 
-  MemoryWork& work = plan.memory_work;
   work.rollout = &*components.rollout;
-  work.needs = update.needs();
   work.longest_prompt = plan.prompt_lengths.longest;
   work.response_length = plan.response_length;
   work.responses = plan.responses();
-  work.rows = plan.update.largest_rows;
-  work.scored_tokens = plan.update.largest_scored;
   if (plan.evaluations > 0) {
     const auto& section = config.section("evaluation");
     work.evaluation = evaluation;
     work.evaluated_at_once =
         std::min(section.get<std::int64_t>("batch_size"), plan.held_out_items * section.get<std::int64_t>("samples"));
   }
-  plan.memory = plan_memory(config, shapes, work);
+  plan.memory = plan_memory(config, shapes, work, ranks);
   return plan;
 }
 

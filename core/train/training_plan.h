@@ -27,14 +27,12 @@ struct UpdateCost {
   std::int64_t views = 0;            ///< masked contexts
   std::int64_t scored_tokens = 0;    ///< over all of them
   std::int64_t optimizer_steps = 0;  ///< per rollout
-  std::int64_t forward_rows =
-      0;  ///< sequences through models: the old and reference policy and the value model included
-  std::int64_t backward_rows = 0;   ///< sequences that go backwards through it
-  std::int64_t passes = 0;          ///< that they are divided into
-  bool recomputes = false;          ///< activations do not fit the budget: blocks are recomputed in the backward
-  bool scores_first = false;        ///< nor does that suffice: a coupled unit is scored first, then computed in parts
-  std::int64_t largest_rows = 0;    ///< masked sequences of the largest optimizer step
-  std::int64_t largest_scored = 0;  ///< scored tokens, likewise
+  /// Sequences through models: the old and reference policy and the value model included.
+  std::int64_t forward_rows = 0;
+  std::int64_t backward_rows = 0;  ///< sequences that go backwards through it
+  std::int64_t passes = 0;         ///< that they are divided into
+  bool recomputes = false;         ///< activations do not fit the budget: blocks are recomputed in the backward
+  bool scores_first = false;       ///< nor does that suffice: a coupled unit is scored first, then computed in parts
 };
 
 /// The work and memory of a training run, computed before any weight is read.
@@ -57,8 +55,9 @@ struct TrainingPlan {
 
 /// @param shapes  the model on the meta device
 /// @param evaluation  the rollout of evaluations, or null
+/// @param ranks  the work is that of all of them, the memory that of each
 /// @throws Error if a component cannot do its part.
 TrainingPlan plan_training(const RunConfig& config, const Model& shapes, const PromptEncoder& prompts,
-                           const PolicyComponents& components, const Rollout* evaluation);
+                           const PolicyComponents& components, const Rollout* evaluation, const Sharding& ranks);
 
 }  // namespace drift

@@ -79,7 +79,7 @@ TEST_F(InBash, OffersTheOptionsOfTheCommand) {
 TEST_F(InBash, OffersValuesThatTheProgramKnows) {
   EXPECT_THAT(offered("drift train --device "), UnorderedElementsAre("cpu", "cuda"));
   EXPECT_THAT(offered("drift train --device=c"), UnorderedElementsAre("cpu", "cuda"));
-  EXPECT_THAT(offered("drift train --shard opt"), ElementsAre("optimizer"));
+  EXPECT_THAT(offered("drift config show --for pre"), ElementsAre("pretrain"));
   EXPECT_THAT(offered("drift config docs algorithm.l"), ElementsAre("algorithm.loss"));
 }
 

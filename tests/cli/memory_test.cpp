@@ -13,7 +13,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 
 class Memory : public testing::Test {
  protected:
@@ -146,59 +145,8 @@ TEST_F(Memory, ChangesAreCombined) {
   for (const auto& change : of_80) EXPECT_LE(change["memory"].get<std::int64_t>(), std::int64_t{80} << 30);
 }
 
-// All weights of an 8 B model, with a KL to a reference policy, on GPUs of 80 GB.
-TEST_F(Memory, EightGpusHoldWhatOneDoesNot) {
-  const std::string run = kl_ + shapes(4096, 32, 126464) + "--device cuda --dtype bfloat16 --set run.memory_gib=79 ";
-  EXPECT_THAT(plan(run)["does_not_fit"].dump(), HasSubstr("memory needed"));
-  const auto shared = plan(run + "--ranks 8");
-  EXPECT_EQ(shared["does_not_fit"].dump().find("of memory needed"), std::string::npos);
-  const auto& by_shard = shared["ranks"]["by_shard"];
-  const auto bytes = [&](const char* shard) { return by_shard[shard]["memory"].get<std::int64_t>(); };
-  EXPECT_GT(bytes("none"), std::int64_t{149} << 30);
-  EXPECT_GT(bytes("none"), bytes("optimizer"));
-  EXPECT_GT(bytes("optimizer"), bytes("gradients"));
-  EXPECT_GT(bytes("gradients"), bytes("parameters"));
-  EXPECT_EQ(shared["ranks"]["shard"], "optimizer") << "the first that fits";
-  const auto whole = plan(run + "--ranks 8 --shard parameters");
-  EXPECT_EQ(whole["memory"]["together"], bytes("parameters"));
-  EXPECT_THAT(whole["notes"].dump(), Not(HasSubstr("is a plan alone")));
-  EXPECT_THAT(shared["notes"].dump(), Not(HasSubstr("is a plan alone")));
-  const auto refused = plan(run + "--ranks 8 --shard parameters --set reference.offload=true");
-  EXPECT_THAT(refused["notes"].dump(), HasSubstr("is a plan alone"));
-  const auto small = plan(run + "--ranks 8 --set run.memory_gib=20");
-  ASSERT_FALSE(small["fits_with"].empty());
-  for (const auto& change : small["fits_with"]) EXPECT_LE(change["memory"].get<std::int64_t>(), std::int64_t{20} << 30);
-
-  EXPECT_EQ(plan(run + "--ranks 8 --set distributed.shard=gradients")["memory"]["together"], bytes("gradients"));
-
-  EXPECT_LT(bytes("parameters"), std::int64_t{40} << 30);
-  EXPECT_THAT(runs_.train("planned", "--ranks 8").error, HasSubstr("it goes with --dry-run"));
-  const auto trained = runs_.train("planned", "--shard optimizer");
-  EXPECT_EQ(trained.status, 2);
-  EXPECT_THAT(trained.error, HasSubstr("--set distributed.shard=optimizer"));
+TEST_F(Memory, JsonIsOfThePlanAlone) {
   EXPECT_THAT(runs_.train("planned", "--json").error, HasSubstr("--json belongs to the plan"));
-  for (const std::string option : {"--shard optimizer", "--link 0", "--rate 3", "--forwards 2"})
-    EXPECT_THAT(runs_.train("planned", "--dry-run " + option).error, HasSubstr("it goes with --ranks N")) << option;
-  EXPECT_THAT(runs_.train("planned", "--dry-run --ranks 8 --link 0").error, HasSubstr("must be more than 0"));
-  EXPECT_THAT(runs_.train("planned", "--dry-run --ranks 8 --shard all").error, HasSubstr("--shard is none, optimizer"));
-}
-
-// What several ranks divide is offered first, and what a change gives is the memory of a rank.
-TEST_F(Memory, WhatDoesNotFitOnRanksIsToldWhatWould) {
-  const std::string large = kl_ + shapes(1024, 24, 32768) + "--ranks 2 ";
-  const auto bytes = [&](const std::string& options) {
-    return plan(large + options)["memory"]["together"].get<double>();
-  };
-  const double none = bytes("--shard none"), optimizer = bytes("--set distributed.shard=optimizer"),
-               streamed = bytes("--shard none --set reference.offload=true");
-  const auto limit = [](double least) { return "--set run.memory_gib=" + std::to_string(least / (1 << 30)) + " "; };
-  const auto changes = plan(large + "--shard none " + limit(std::max(optimizer, streamed) + (64 << 20)))["fits_with"];
-  ASSERT_GE(changes.size(), 2u) << none;
-  EXPECT_EQ(changes[0]["set"], json::array({"distributed.shard=\"optimizer\""}));
-  EXPECT_NEAR(changes[0]["memory"].get<double>(), optimizer, 64 << 20);
-  const auto chosen = plan(large + limit(optimizer + (64 << 20)));
-  EXPECT_EQ(chosen["ranks"]["shard"], "optimizer");
-  EXPECT_THAT(chosen["notes"].dump(), HasSubstr("--set distributed.shard=optimizer"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <string>
 
 namespace drift {
@@ -61,17 +62,44 @@ TEST_F(DividedMemory, RanksTrainTogetherWhatNoneOfThemHasRoomFor) {
   EXPECT_TRUE(with(875, "parameters"));
 }
 
-// What a rank may take is checked before the weights are read, and what would fit is named.
+// What a rank may take is checked before the weights are read, and what would fit is named, what ranks divide first.
 TEST_F(DividedMemory, IsWhatTheCheckBeforeARunCounts) {
-  const std::string run = "train run.toml " + model_;
-  const auto by_shard = runs_.plan(model_ + "--ranks 3")["ranks"]["by_shard"];
-  const double bytes = (by_shard["none"]["memory"].get<double>() + by_shard["gradients"]["memory"].get<double>()) / 2;
-  const auto refused =
-      on_ranks(100000, run + "--out refused --set run.memory_gib=" + std::to_string(bytes / (1 << 30)));
+  const std::string run = "train run.toml " + model_ + "--set algorithm.loss.beta=0.1 ";
+  const auto plan = [&](const std::string& options) {
+    return nlohmann::json::parse(on_ranks(100000, run + "--out planned --dry-run --json " + options).output);
+  };
+  const auto memory = [&](const std::string& shard) { return plan("--set distributed.shard=" + shard)["memory"]; };
+  const auto none = memory("none"), optimizer = memory("optimizer"), gradients = memory("gradients"),
+             parameters = memory("parameters");
+  const auto bytes = [](const nlohmann::json& memory, const char* part) { return memory.at(part).get<std::int64_t>(); };
+  EXPECT_EQ((bytes(none, "AdamW's moments") + 2) / 3, bytes(optimizer, "AdamW's moments"));
+  EXPECT_LT(bytes(gradients, "update"), bytes(optimizer, "update"));
+  EXPECT_LT(bytes(parameters, "weights"), bytes(gradients, "weights"));
+  EXPECT_LT(bytes(parameters, "reference policy"), bytes(gradients, "reference policy"));
+  const auto [all, some, fewer, least] = std::array{bytes(none, "together"), bytes(optimizer, "together"),
+                                                    bytes(gradients, "together"), bytes(parameters, "together")};
+  EXPECT_TRUE(all > some && some > fewer && fewer > least) << all << " " << some << " " << fewer << " " << least;
+
+  const std::string limit = "--set run.memory_gib=" + std::to_string(0.5 * static_cast<double>(all + some) / (1 << 30));
+  const auto dry = plan(limit);
+  EXPECT_THAT(dry["does_not_fit"].dump(), HasSubstr("memory needed"));
+  ASSERT_FALSE(dry["fits_with"].empty());
+  EXPECT_EQ(dry["fits_with"][0]["set"], nlohmann::json::array({"distributed.shard=\"optimizer\""}));
+  EXPECT_NEAR(dry["fits_with"][0]["memory"].get<double>(), static_cast<double>(some), 64 << 20);
+
+  const auto refused = on_ranks(100000, run + "--out refused " + limit);
   EXPECT_NE(refused.status, 0);
   EXPECT_THAT(refused.error, HasSubstr("ranks do not fit, each"));
   EXPECT_THAT(refused.error, HasSubstr("distributed.shard="));
   EXPECT_FALSE(fs::exists(runs_.run("refused")));
+}
+
+TEST_F(DividedMemory, ThatARunRefusesIsRefusedByItsPlan) {
+  const auto planned = on_ranks(100000, "train run.toml " + model_ +
+                                            "--out planned --dry-run --set distributed.shard=parameters "
+                                            "--set reference.offload=true");
+  EXPECT_EQ(planned.status, 1);
+  EXPECT_THAT(planned.error, HasSubstr("set reference.offload = false"));
 }
 
 }  // namespace

@@ -223,6 +223,9 @@ TEST_F(RanksRun, OfWhichOnlyThePlanIsAskedForPrintsItOnceForEachOfItsRanks) {
   ASSERT_EQ(two.status, 0) << two.error;
   const auto of_one = nlohmann::json::parse(one.output), of_two = nlohmann::json::parse(two.output);
   EXPECT_EQ(of_two.at("ranks").at("count"), 2);
+  EXPECT_FALSE(of_one.contains("ranks"));
+  const auto trained = of_two.at("trained").get<double>();
+  EXPECT_EQ(of_two.at("ranks").at("received_bytes").at("gradients"), 2 * 0.5 * 4 * trained);
   // They share this machine. How much of it is free changes all the time.
   EXPECT_LT(of_two.at("memory").at("available").get<double>(),
             0.75 * of_one.at("memory").at("available").get<double>());
