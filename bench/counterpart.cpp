@@ -31,6 +31,31 @@ std::string Counterpart::ask(const std::string& line) {
   return answer;
 }
 
+boost::program_options::typed_value<std::vector<std::string>>* list_option(std::vector<std::string>& values,
+                                                                           const std::vector<std::string>& all) {
+  return boost::program_options::value(&values)->multitoken()->default_value(all, "all");
+}
+
+void Comparison::add_to(boost::program_options::options_description& known) {
+  namespace options = boost::program_options;
+  auto add = known.add_options();
+  add("shape", list_option(shapes, {"head_heavy", "balanced"}));
+  add("dtype", list_option(types, {"float32", "bfloat16"}));
+  add("rounds", options::value(&rounds)->default_value(1));
+  add("threads", options::value(&threads)->default_value(2));
+  add("device", options::value(&device)->default_value("cpu"));
+  add("drift-only", options::bool_switch(&drift_only));
+  add("serve", options::value(&serve));
+}
+
+std::vector<std::string> Comparison::arguments(const std::string& side, const std::string& shape,
+                                               const std::string& type) const {
+  std::vector<std::string> list{"--serve", side,       "--shape", shape,       "--dtype",
+                                type,      "--device", device,    "--threads", std::to_string(threads)};
+  if (drift_only) list.push_back("--drift-only");
+  return list;
+}
+
 nlohmann::json ask(Counterpart& child, const std::string& line) {
   auto json = nlohmann::json::parse(child.ask(line));
   if (json.contains("error")) throw std::runtime_error(line + ": " + json["error"].get<std::string>());

@@ -2,6 +2,9 @@
 
 #include <core/process/child_process.h>
 
+#include <c10/core/ScalarType.h>
+
+#include <boost/program_options.hpp>
 #include <nlohmann/json.hpp>
 
 #include <functional>
@@ -24,6 +27,24 @@ class Counterpart {
   Descriptor to_, from_;
   ChildProcess process_;
 };
+
+/// What a benchmark of two sides is asked to compare: Drift, and an original in plain LibTorch.
+struct Comparison {
+  std::vector<std::string> shapes, types;
+  int rounds = 0, threads = 0;
+  bool drift_only = false;
+  std::string device;
+  std::string serve;  ///< of a child: which side it is
+
+  /// Declares its options.
+  void add_to(boost::program_options::options_description& known);
+  /// Options of the child that is one side of one case.
+  std::vector<std::string> arguments(const std::string& side, const std::string& shape, const std::string& type) const;
+  /// Of a child.
+  at::ScalarType type() const { return types.front() == "float32" ? at::kFloat : at::kBFloat16; }
+};
+boost::program_options::typed_value<std::vector<std::string>>* list_option(std::vector<std::string>& values,
+                                                                           const std::vector<std::string>& all);
 
 /// What it answers, as JSON. @throws std::runtime_error if that is an error.
 nlohmann::json ask(Counterpart& child, const std::string& line);

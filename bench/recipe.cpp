@@ -1,8 +1,6 @@
 #include "bench/recipe.h"
 
-#include <core/base/model_policy.h>
 #include <core/base/tensor_memory.h>
-#include <core/io/checkpoint.h>
 #include <core/rollout/prompt_encoder.h>
 #include <core/text/tokenizer.h>
 
@@ -11,7 +9,6 @@
 #include <ATen/Parallel.h>
 
 #include <boost/program_options.hpp>
-#include <nlohmann/json.hpp>
 
 #include <cstdio>
 #include <filesystem>
@@ -57,16 +54,6 @@ Recipe::Recipe(int count, char** arguments) {
   policy_.emplace(*model_);
 }
 
-ModelShape Recipe::shape() const {
-  const auto json = nlohmann::json::parse(read_config_json(model_folder(config_)));
-  const auto& traits = model_->traits();
-  return {.layers = traits.layers,
-          .hidden = traits.hidden_size,
-          .heads = json.at("n_heads"),
-          .inner = json.at("mlp_hidden_size"),
-          .vocabulary = traits.vocabulary_size};
-}
-
 Prompts Recipe::prompts() const {
   const auto task = create_component<Task>(registry_, config_, "task");
   const auto rollout = create_component<Rollout>(registry_, config_, "rollout");
@@ -88,12 +75,11 @@ RolloutInput Recipe::rollout_input() const {
 }
 
 void Recipe::print_heading() const {
-  const ModelShape size = shape();
-  std::printf("model %s%s: %lld layers, hidden %lld, heads %lld, inner %lld, vocabulary %lld; %d threads, %d rounds\n",
+  const ModelTraits& model = model_->traits();
+  std::printf("model %s%s: %lld layers, hidden %lld, vocabulary %lld; %d threads, %d rounds\n",
               model_folder(config_).c_str(), random_weights_ ? " (RANDOM WEIGHTS: the folder has none)" : "",
-              static_cast<long long>(size.layers), static_cast<long long>(size.hidden),
-              static_cast<long long>(size.heads), static_cast<long long>(size.inner),
-              static_cast<long long>(size.vocabulary), at::get_num_threads(), rounds_);
+              static_cast<long long>(model.layers), static_cast<long long>(model.hidden_size),
+              static_cast<long long>(model.vocabulary_size), at::get_num_threads(), rounds_);
 }
 
 int guarded(void (*run)(int, char**), int count, char** arguments) {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "bench/bare_model.h"
-
 #include <core/base/model_policy.h>
 #include <core/components/components.h>
 #include <core/config/run_config.h>
@@ -10,7 +8,7 @@
 #include <drift/registry.h>
 #include <drift/rollout.h>
 
-#include <memory>
+#include <optional>
 
 namespace drift::bench {
 
@@ -24,17 +22,16 @@ class Recipe {
 
   const RunConfig& config() const { return config_; }
   const Registry& registry() const { return registry_; }
-  Model& model() { return *model_; }
-  ModelShape shape() const;
   int rounds() const { return rounds_; }
 
-  /// The prompts of the first training step.
-  Prompts prompts() const;
+  /// With the prompts of the first training step.
   RolloutInput rollout_input() const;
   /// What was opened, for the head of the output.
   void print_heading() const;
 
  private:
+  Prompts prompts() const;
+
   int rounds_ = 0;
   Registry registry_;
   PluginLoader loader_{registry_};

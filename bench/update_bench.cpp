@@ -4,17 +4,15 @@
 //
 //   build/release/bench/update_bench [--shape head_heavy balanced] [--dtype float32 bfloat16] [--algorithm NAME…]
 //                                    [--rounds 1] [--set KEY=VALUE…] [--memory-budget-mib 512] [--drift-only]
-//                                    [--device cpu] [--fresh-memory]
-//
-// --fresh-memory: Drift also returns freed memory to the system, as glibc does by default.
+//                                    [--device cpu]
 //
 // Each side is a separate process with its own weights; they take turns. Share: of the rate of a square matrix product
-// of the same type, measured between the updates, by the clock and by processor time (which other programs on the
-// machine hardly change), counted on the products that are needed at all: three times those of a forward (blocks at all
-// positions of each view, with attention; LM head at its scored positions), and a forward of the reference policy where
-// the loss has one. Drift computes equal contexts once, and leaves targets out of the head's backward to which the loss
-// gives no gradient: if there are any, a second share counts only what is left. Memory: most held during the first
-// update, above what was held before it; on a GPU by tensors. Faults: of pages, in the timed updates, on the CPU.
+// of the same type, measured between the updates, counted on the products that are needed at all: three times those of
+// a forward (blocks at all positions of each view, with attention; LM head at its scored positions), and a forward of
+// the reference policy where the loss has one. Drift computes equal contexts once, and leaves targets out of the head's
+// backward to which the loss gives no gradient: if there are any, a second share counts only what is left. Memory: most
+// held during the first update, above what was held before it; on a GPU by tensors. Faults: of pages, in the timed
+// updates, on the CPU.
 
 #include "bench/counterpart.h"
 #include "bench/measure.h"
@@ -25,21 +23,13 @@
 #include <core/base/device.h>
 #include <core/base/phase_timer.h>
 #include <core/base/threads.h>
-#include <core/update/optimizer.h>
 
 #include <drift/export.h>
 
 #include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/from_blob.h>
-#include <ATen/ops/randn.h>
-
-#include <boost/program_options.hpp>
-#include <nlohmann/json.hpp>
 
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -54,13 +44,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-struct Settings {
-  std::vector<std::string> shapes, types, algorithms, assignments;
-  int rounds = 0, threads = 0;
+struct Settings : Comparison {
+  std::vector<std::string> algorithms, assignments;
   std::int64_t memory_budget_mib = 0;
-  bool drift_only = false, fresh_memory = false;
-  std::string device;
-  std::string serve, gradients;  ///< of a child: which side it is, and the file for the gradients
+  std::string gradients;  ///< of a child: the file of the original's gradients
 };
 
 Settings settings_from(int count, char** arguments) {
@@ -69,21 +56,11 @@ Settings settings_from(int count, char** arguments) {
   std::vector<std::string> names;
   for (const auto& algorithm : update_algorithms()) names.push_back(algorithm.name);
   options::options_description known;
+  settings.add_to(known);
   auto add = known.add_options();
-  const auto list = [](std::vector<std::string>& values, const std::vector<std::string>& all) {
-    return options::value(&values)->multitoken()->default_value(all, "all");
-  };
-  add("shape", list(settings.shapes, {"head_heavy", "balanced"}));
-  add("dtype", list(settings.types, {"float32", "bfloat16"}));
-  add("algorithm", list(settings.algorithms, names));
-  add("set", list(settings.assignments, {}));
-  add("rounds", options::value(&settings.rounds)->default_value(1));
-  add("threads", options::value(&settings.threads)->default_value(2));
-  add("device", options::value(&settings.device)->default_value("cpu"));
+  add("algorithm", list_option(settings.algorithms, names));
+  add("set", list_option(settings.assignments, {}));
   add("memory-budget-mib", options::value(&settings.memory_budget_mib)->default_value(512));
-  add("drift-only", options::bool_switch(&settings.drift_only));
-  add("fresh-memory", options::bool_switch(&settings.fresh_memory));
-  add("serve", options::value(&settings.serve));
   add("gradients", options::value(&settings.gradients));
   options::variables_map values;
   options::store(options::parse_command_line(count, arguments, known), values);
@@ -136,19 +113,15 @@ class Server {
     const auto one = cases_.make(*found, settings_.assignments);
     Json json;
     json["views"] = one->plan.response_F.size(0);
-    const ProductRate rate = product_rate(type_, device_);
-    json["rate"] = rate.wall;
-    json["processor_rate"] = rate.processor;
+    json["rate"] = product_rate(type_, device_);
     if (first) ::malloc_trim(0);
 
     const MemoryPeak memory(device_);
     const std::int64_t faults = page_faults();
-    const double processor = processor_seconds();
     const PhaseTimer timer;
     const auto gradients = settings_.serve == "plain" ? plain_update(cases_, *one) : drift_update(*one, json);
     wait_for(device_);
     json["seconds"] = timer.seconds();
-    json["processor_seconds"] = processor_seconds() - processor;
     json["faults"] = page_faults() - faults;
     json["memory"] = memory.bytes();
     const auto operations = cases_.needed_operations(*one, json.value("targets_with_gradient", std::int64_t{0}));
@@ -158,25 +131,6 @@ class Server {
     if (first && settings_.serve == "drift" && !settings_.drift_only)
       json["difference"] = largest_difference(settings_.gradients, gradients);
     return json;
-  }
-
-  double optimizer_seconds() {
-    OptimizerSettings optimizer;
-    optimizer.schedule = "constant";
-    optimizer.beta1 = 0.9, optimizer.beta2 = 0.99, optimizer.epsilon = 1e-8;
-    Optimizer adam(cases_.model().parameters(), optimizer);
-    double seconds = 0;
-    for (int step = 0; step < 2; ++step) {  // the first one allocates the moments
-      std::vector<at::Tensor> gradients;
-      for (const auto& parameter : cases_.model().parameters())
-        gradients.push_back(at::randn(parameter.tensor.sizes(), at::TensorOptions(at::kFloat).device(device_)));
-      wait_for(device_);
-      const PhaseTimer timer;
-      adam.step(gradients);
-      wait_for(device_);
-      seconds = timer.seconds();
-    }
-    return seconds;
   }
 
  private:
@@ -204,13 +158,12 @@ class Server {
 };
 
 void serve(const Settings& settings, at::Device device) {
-  Server server(settings, update_shape(settings.shapes.front()),
-                settings.types.front() == "float32" ? at::kFloat : at::kBFloat16, device);
+  Server server(settings, update_shape(settings.shapes.front()), settings.type(), device);
   serve_lines([&](const std::string& line) -> Json {
     std::istringstream words(line);
     std::string name, first;
     words >> name >> first;
-    return name == "optimizer" ? Json{{"seconds", server.optimizer_seconds()}} : server.answer(name, !first.empty());
+    return server.answer(name, !first.empty());
   });
 }
 
@@ -224,20 +177,14 @@ double share(const Json& one, double operations) {
   return 100 * operations / one["seconds"].get<double>() / one["rate"].get<double>();
 }
 
-double processor_share(const Json& one, double operations) {
-  return 100 * operations / one["processor_seconds"].get<double>() / one["processor_rate"].get<double>();
-}
-
-/// A GPU's process waits while the device computes, so that only the CPU's is asked for processor time and faults.
+/// A GPU's process waits while the device computes, so that only the CPU's is asked for page faults.
 void print_side(const char* name, const std::vector<Json>& answers, const Json& first, double operations, bool on_cpu) {
   const auto seconds = spread(each(answers, [](const Json& one) { return one["seconds"].get<double>(); }));
   const auto shares = spread(each(answers, [&](const Json& one) { return share(one, operations); }));
   const auto faults = spread(each(answers, [](const Json& one) { return one["faults"].get<double>(); }));
-  const auto by_processor = spread(each(answers, [&](const Json& one) { return processor_share(one, operations); }));
-  std::printf("  %-9s %7.3f s (%.3f to %.3f), %.1f %% of the product rate (%.1f to %.1f", name, seconds.median,
+  std::printf("  %-9s %7.3f s (%.3f to %.3f), %.1f %% of the product rate (%.1f to %.1f)\n", name, seconds.median,
               seconds.low, seconds.high, shares.median, shares.low, shares.high);
-  if (on_cpu) std::printf("; by processor time %.1f", by_processor.median);
-  std::printf(")\n            %.2f GB above the weights", first["memory"].get<double>() / 1e9);
+  std::printf("            %.2f GB above the weights", first["memory"].get<double>() / 1e9);
   if (on_cpu) std::printf(", %.0f page faults", faults.median);
   std::printf("\n");
 }
@@ -307,33 +254,20 @@ void run(int count, char** arguments) {
           static_cast<long long>(size.inner), static_cast<long long>(size.vocabulary), settings.device.c_str(),
           settings.threads, static_cast<long long>(settings.memory_budget_mib));
       const auto side = [&](const std::string& name) {
-        std::vector<std::string> list{"--shape",
-                                      shape,
-                                      "--dtype",
-                                      type,
-                                      "--serve",
-                                      name,
-                                      "--device",
-                                      settings.device,
-                                      "--threads",
-                                      std::to_string(settings.threads),
-                                      "--memory-budget-mib",
-                                      std::to_string(settings.memory_budget_mib),
-                                      "--gradients",
-                                      gradients.string()};
-        if (settings.drift_only) list.push_back("--drift-only");
+        auto list = settings.arguments(name, shape, type);
+        for (const auto& word : {std::string("--memory-budget-mib"), std::to_string(settings.memory_budget_mib),
+                                 std::string("--gradients"), gradients.string()})
+          list.push_back(word);
         if (!settings.assignments.empty()) list.push_back("--set");
         list.insert(list.end(), settings.assignments.begin(), settings.assignments.end());
         // Any setting of the user's own leaves the allocator as it is; this one changes nothing.
-        const bool plain_allocator = name == "plain" || settings.fresh_memory;
         return std::make_unique<Counterpart>(
-            list, plain_allocator ? std::vector<std::string>{"GLIBC_TUNABLES=glibc.malloc.perturb=0"}
+            list, name == "plain" ? std::vector<std::string>{"GLIBC_TUNABLES=glibc.malloc.perturb=0"}
                                   : std::vector<std::string>{});
       };
       const auto drift = side("drift");
       const auto plain = settings.drift_only ? nullptr : side("plain");
       for (const std::string& name : settings.algorithms) measure(settings, name, *drift, plain.get());
-      std::printf("\noptimizer step, beside: %.2f s\n", ask(*drift, "optimizer")["seconds"].get<double>());
       std::filesystem::remove(gradients);
     }
   }
