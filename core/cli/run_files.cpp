@@ -8,7 +8,6 @@
 #include <core/io/json.h>
 #include <core/plugin/used_plugins.h>
 #include <core/report/format.h>
-#include <core/report/html_live.h>
 #include <core/report/html_replay.h>
 #include <core/report/html_report.h>
 

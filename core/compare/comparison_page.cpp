@@ -17,8 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kLatexHead = "% \\usepackage{booktabs}\n";
-
 /// The figures with links to their files.
 std::string figures_html(const std::vector<Figure>& figures) {
   std::string html;
@@ -94,7 +92,7 @@ std::string page(const RunComparison& comparison, const std::vector<Figure>& ste
 }
 
 void write_table(const fs::path& folder, const std::string& name, const TextTable& shown, const TextTable& numbers) {
-  write_file_atomically(folder / (name + ".tex"), kLatexHead + to_latex(shown, LatexRules::kBooktabs));
+  write_file_atomically(folder / (name + ".tex"), to_latex(shown));
   write_file_atomically(folder / (name + ".csv"), to_csv(numbers));
 }
 

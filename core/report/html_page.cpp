@@ -2,6 +2,7 @@
 
 #include <core/report/html.h>
 #include <core/report/html_style.h>
+#include <core/report/svg_plot.h>
 
 namespace drift {
 
@@ -21,8 +22,9 @@ std::string html_page(std::string_view title, std::string_view subtitle, std::st
   std::string html =
       "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\"><head><meta charset=\"utf-8\"/>"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/><title>" +
-      name + " · Drift</title><style>" + kReportStyle + std::string(style) + "</style></head>\n<body>\n<header><h1>" +
-      name + "</h1><p class=\"lead\">" + escape_html(subtitle) + "</p></header>\n";
+      name + " · Drift</title><style>" + kReportStyle + kMarkStyle + std::string(style) +
+      "</style></head>\n<body>\n<header><h1>" + name + "</h1><p class=\"lead\">" + escape_html(subtitle) +
+      "</p></header>\n";
   return html.append(body) + "<footer>Written by Drift. Everything is in this one file.</footer>\n<script>" +
          std::string(script.empty() ? kReportScript : script) + "</script>\n</body></html>\n";
 }

@@ -1,13 +1,13 @@
 #include <core/io/json.h>
 #include <core/report/html_report.h>
 
+#include <core/base/here_and_now.h>
 #include <core/io/atomic.h>
 #include <core/record/metrics_reader.h>
 #include <core/report/format.h>
 #include <core/report/html.h>
 #include <core/report/html_curves.h>
 #include <core/report/html_inspector.h>
-#include <core/report/html_live.h>
 #include <core/report/html_page.h>
 #include <core/report/html_samples.h>
 #include <core/report/html_style.h>
@@ -18,9 +18,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+#include <cstdint>
 #include <functional>
 #include <type_traits>
 
@@ -61,32 +63,6 @@ void with_json(const std::filesystem::path& path, const std::function<void(JsonT
 
 // ---- The first screen ----
 
-// Before and after on one axis from 0 to 100 %, with standard errors.
-std::string result_axis(double before, double before_error, double after, double after_error) {
-  const auto place = [](double fraction) { return 12 + 364 * std::clamp(fraction, 0.0, 1.0); };
-  const auto mark = [&](double value, double error, const char* series) -> std::string {
-    if (std::isnan(value)) return "";
-    char svg[256];
-    const double half = std::isnan(error) ? 0 : error;
-    std::snprintf(svg, sizeof svg,
-                  "<path class=\"bars %s\" d=\"M%.1f 12v8M%.1f 16H%.1fM%.1f 12v8\"/><circle class=\"dot %s\" "
-                  "cx=\"%.1f\" cy=\"16\" r=\"5\"/>",
-                  series, place(value - half), place(value - half), place(value + half), place(value + half), series,
-                  place(value));
-    return svg;
-  };
-  std::string svg =
-      "<svg viewBox=\"0 0 400 46\" role=\"img\" aria-label=\"held-out accuracy\"><line class=\"axis\" x1=\"12\" "
-      "x2=\"376\" y1=\"26\" y2=\"26\"/>";
-  for (int percent = 0; percent <= 100; percent += 25) {
-    const std::string x = format_decimal(place(percent / 100.0), 1);
-    svg += "<line class=\"axis\" x1=\"" + x + "\" x2=\"" + x +
-           "\" y1=\"26\" y2=\"29\"/><text class=\"tick\" text-anchor=\"middle\" x=\"" + x + "\" y=\"42\">" +
-           std::to_string(percent) + (percent == 100 ? " %" : "") + "</text>";
-  }
-  return svg + mark(before, before_error, "s5") + mark(after, after_error, "s0") + "</svg>";
-}
-
 // "60 steps in 0:58 (start 0:20, training 0:22, evaluation 0:15), peak memory 412 MiB"
 std::string cost_line(const Json& summary) {
   const double steps = json_number(summary, "steps"), memory = json_number(summary, "peak_memory_mib");
@@ -110,7 +86,7 @@ std::string held_out_card(const Json& held_out, const std::string& cost) {
   if (!std::isnan(after_error)) errors += (errors.empty() ? "" : " and ") + format_percent(after_error);
   const double items = json_number(held_out, "items");
   return "<div class=\"card\"><h3>Held-out accuracy, before and after</h3><p class=\"result\">" + result + "</p>" +
-         result_axis(before, before_error, after, after_error) + "<p class=\"lead\">" +
+         "<p class=\"lead\">" +
          (std::isnan(items) ? "" : format_integer(std::llround(items)) + " items that the run never trains on") +
          (errors.empty() ? "" : "; standard error " + errors + " points") + "</p>" + cost + "</div>";
 }
@@ -150,6 +126,31 @@ std::string profile_card(const std::vector<StepRecord>& steps) {
 }
 
 // ---- The page ----
+
+// No less-than sign and no ampersand: the page is XML too.
+constexpr const char* kLiveScript = R"js(
+const live = document.querySelector('.live');
+if (live) setTimeout(() => location.reload(), 1000 * live.dataset.every);
+)js";
+
+// When the run last wrote what the page shows, in seconds since the epoch.
+std::int64_t last_sign_of(const std::filesystem::path& run_folder) {
+  std::int64_t latest = 0;
+  for (const char* file : {"metrics.jsonl", "summary.json"}) {
+    struct stat found {};
+    if (::stat((run_folder / file).c_str(), &found) == 0) latest = std::max<std::int64_t>(latest, found.st_mtim.tv_sec);
+  }
+  return latest;
+}
+
+// For the head of a page of a run that goes on.
+std::string live_line(const std::vector<StepRecord>& steps, std::int64_t written) {
+  const std::string date = time_text("%F %T UTC", written, /*utc=*/true);
+  const std::string step = steps.empty() ? "" : " after step " + std::to_string(steps.back().step);
+  const std::string every = format_decimal(kSecondsBetweenPages, 0);
+  return "<p class=\"live\" data-every=\"" + every + "\">Written" + step + ", at " + date +
+         "; the run had not ended. This page loads itself every " + every + " s.</p>\n";
+}
 
 // Links to pages beside the report that replay responses to the same items.
 std::string replay_links(const std::filesystem::path& run_folder) {
@@ -204,8 +205,8 @@ std::string page(const Run& run) {
                        html_section("Responses and the order in which they were written",
                                     run.samples.empty() ? "" : run.replays + run.samples) +
                        html_section("Groups of a step, token by token", run.inspector.body, {}, run.inspector.note) +
-                       html_section("The run", html_facts(run.summary)) +
-                       html_section("Settings", run.settings, "sections") + html_section("Plugins", run.plugins),
+                       html_section("The run", html_facts(run.summary)) + html_section("Settings", run.settings) +
+                       html_section("Plugins", run.plugins),
                    inspects ? kInspectorStyle : "",
                    std::string(kReportScript) + (inspects ? kInspectorScript : "") + kLiveScript);
 }
@@ -228,7 +229,7 @@ void write_report(const std::filesystem::path& run_folder, const AlarmLimits& li
   run.replays = replay_links(run_folder);
   run.inspector = html_inspector(run_folder / "inspect");
   if (const auto config = run_folder / "config.toml"; std::filesystem::exists(config))
-    run.settings = html_settings(read_whole_file(config));
+    run.settings = "<pre>" + escape_html(read_whole_file(config)) + "</pre>";
   write_file_atomically(run_folder / "report.html", page(run));
 }
 

@@ -6,6 +6,9 @@
 
 namespace drift {
 
+/// How often the page of a run that goes on loads itself, and is written at most.
+inline constexpr double kSecondsBetweenPages = 30;
+
 /// Read metrics.jsonl, summary.json, config.toml, plugins.json and samples.json of a run's folder and write report.html
 /// next to them: one file that needs no other, for screen (light and dark), phone and paper. A file that is missing is
 /// a part of the page that is missing; the replays are linked (replay_before.html, replay_after.html). Written

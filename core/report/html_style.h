@@ -39,27 +39,18 @@ header + .card { margin-top: 1.5rem; }
 .result small { font-size: 1.1rem; color: var(--soft); letter-spacing: 0; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 21rem), 1fr)); gap: 1rem; }
 svg { display: block; width: 100%; height: auto; }
-.card svg { max-width: 27rem; margin: 0.4rem 0; }
 figcaption { display: flex; gap: 0.5rem; align-items: baseline; font-size: 0.9rem; margin-bottom: 0.5rem; }
 figcaption b { font-weight: 600; }
 figcaption small { color: var(--soft); }
 figcaption output { margin-left: auto; color: var(--soft); font-size: 0.8rem; text-align: right; }
 .grid { stroke: var(--rule); }
 .axis { stroke: var(--soft); }
-.mark { stroke: var(--bad); stroke-dasharray: 3 3; }
+.mark { stroke: var(--bad); }
 .alarms dt { color: var(--bad); font-size: 0.9rem; font-weight: 600; }
 .alarms dd + dt { margin-top: 0.8rem; }
 .alarms dl { display: block; }
-.tick { fill: var(--soft); font-size: 12.5px; }
+.tick { fill: var(--soft); }
 .cursor { stroke: var(--soft); stroke-dasharray: 2 3; }
-.line, .faint, .bars { fill: none; stroke: currentColor; stroke-width: 2; stroke-linejoin: round;
-  stroke-linecap: round; }
-.faint { stroke-width: 1.25; opacity: 0.35; }
-.bars { stroke-width: 1.5; opacity: 0.6; }
-.dash { stroke-dasharray: 6 4; }
-.dots { stroke-dasharray: 1 5; }
-.dot { fill: currentColor; }
-.area { fill: currentColor; fill-opacity: 0.75; stroke: currentColor; stroke-width: 0.75; }
 .s0 { color: var(--accent); }
 .s1 { color: var(--s1); }
 .s2 { color: var(--s2); }
@@ -68,7 +59,6 @@ figcaption output { margin-left: auto; color: var(--soft); font-size: 0.8rem; te
 .s5 { color: var(--s5); }
 .s6 { color: var(--s6); }
 .s7 { color: var(--s7); }
-.band { fill: currentColor; fill-opacity: 0.16; stroke: none; }
 .legend { display: flex; flex-wrap: wrap; gap: 0.2rem 1rem; color: var(--soft); font-size: 0.8rem;
   margin: 0.5rem 0 0; }
 .legend i { display: inline-block; width: 0.8em; height: 0.8em; border-radius: 2px; margin-right: 0.35em;
@@ -95,12 +85,6 @@ dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr))
 dt { color: var(--soft); font-size: 0.8rem; }
 dd { margin: 0; overflow-wrap: anywhere; }
 .whole { grid-column: 1 / -1; }
-.sections { columns: 27rem 2; column-gap: 2.5rem; }
-.settings { break-inside: avoid; padding-bottom: 1.4rem; }
-.settings th { width: 31%; color: var(--ink); }
-.settings td { width: 30%; }
-.settings td:last-child { color: var(--soft); padding-right: 0; width: 39%; font-size: 0.92em; }
-.settings .default :is(th, td) { color: var(--soft); }
 .samples { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 27rem), 1fr)); gap: 1rem;
   margin-top: 1rem; }
 .samples h3 { display: flex; flex-wrap: wrap; gap: 0.2rem 0.9rem; font-weight: 400; font-size: 0.85rem;
@@ -130,20 +114,12 @@ pre { margin: 0; font-size: 0.95rem; line-height: 1.75; white-space: pre-wrap; o
 .k6 { --k: var(--k6); }
 .k7 { --k: var(--k7); }
 article h4:not(.pair h4) { margin-top: 1rem; }
-.film { display: flex; flex-wrap: wrap; gap: 0.6rem 1.1rem; }
-.film figure { margin: 0; }
-.film pre { white-space: pre; font-size: 0.78rem; line-height: 1.25; color: var(--soft); }
-.film b { color: var(--accent); }
-.film figcaption { justify-content: center; margin: 0.15rem 0 0; font-size: 0.7rem; color: var(--soft); }
 footer { margin-top: 3rem; color: var(--soft); font-size: 0.8rem; }
 @media (max-width: 44rem) {
   body { padding: 1.25rem 0.9rem 3rem; }
   .hero { grid-template-columns: minmax(0, 1fr); }
   .result { font-size: 2rem; }
   dl { grid-template-columns: repeat(auto-fill, minmax(8.5rem, 1fr)); }
-  .settings tr { display: grid; grid-template-columns: 2fr 3fr; border-bottom: 1px solid var(--rule); }
-  .settings :is(th, td) { width: auto; border: 0; }
-  .settings td:last-child { grid-column: 1 / -1; width: auto; padding-top: 0; }
 }
 @media print {
   body { max-width: none; padding: 0; font-size: 11px; }

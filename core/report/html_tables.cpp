@@ -15,47 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-}
-
-// First position of `wanted` outside quoted texts.
-std::size_t find_unquoted(std::string_view line, char wanted) {
-  char quote = 0;
-  for (std::size_t at = 0; at < line.size(); ++at) {
-    if (quote == '"' && line[at] == '\\') {
-      ++at;
-    } else if (quote != 0) {
-      if (line[at] == quote) quote = 0;
-    } else if (line[at] == wanted) {
-      return at;
-    } else if (line[at] == '"' || line[at] == '\'') {
-      quote = line[at];
-    }
-  }
-  return std::string_view::npos;
-}
-
-std::string setting_row(std::string_view line) {
-  const std::size_t comment = find_unquoted(line, '#');
-  const std::string_view setting = trimmed(line.substr(0, comment));
-  const std::string_view origin =
-      comment == std::string_view::npos ? std::string_view() : trimmed(line.substr(comment + 1));
-  const std::size_t equals = find_unquoted(setting, '=');
-  if (equals == std::string_view::npos) return {};  // a line with only a comment
-  return std::string(origin == "default" ? "<tr class=\"default\">" : "<tr>") + "<th>" +
-         escape_html(trimmed(setting.substr(0, equals))) + "</th><td><code>" +
-         escape_html(trimmed(setting.substr(equals + 1))) + "</code></td><td>" + escape_html(origin) + "</td></tr>";
-}
-
-std::string section_table(const std::string& title, const std::string& rows) {
-  if (rows.empty()) return {};
-  return "<section class=\"settings\"><h3>" + (title.empty() ? std::string("at the top") : escape_html(title)) +
-         "</h3><table>" + rows + "</table></section>";
-}
-
 std::string scalar_text(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number_float()) return format_adaptive(value.get<double>());
@@ -83,24 +42,6 @@ std::string fact(const std::string& key, const Json& value) {
 }
 
 }  // namespace
-
-std::string html_settings(std::string_view config_toml) {
-  std::string html, title, rows;
-  while (!config_toml.empty()) {
-    const std::size_t end = std::min(config_toml.find('\n'), config_toml.size());
-    const std::string_view line = trimmed(config_toml.substr(0, end));
-    config_toml.remove_prefix(std::min(end + 1, config_toml.size()));
-    if (!line.empty() && line.front() == '[') {
-      html += section_table(title, rows);
-      rows.clear();
-      title = trimmed(line.substr(0, find_unquoted(line, '#')));
-      title = title.substr(1, title.size() > 2 ? title.size() - 2 : 0);
-    } else {
-      rows += setting_row(line);
-    }
-  }
-  return html + section_table(title, rows);
-}
 
 std::string html_rows(const nlohmann::ordered_json& objects) {
   std::vector<std::string> columns;

@@ -3,12 +3,8 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <string>
-#include <string_view>
 
 namespace drift {
-
-/// The resolved configuration: one table a section; key, value, origin.
-std::string html_settings(std::string_view config_toml);
 
 /// An array of flat objects, one row each: the plugins.
 /// @throws nlohmann::json::exception if it is something else.

@@ -62,7 +62,7 @@ std::string svg_chart(const Chart& chart) {
   if (!plot) return {};
   return "<figure data-points=\"" + escape_html(hover_data(plot->chart, plot->frame)) + "\">" + caption(plot->chart) +
          print_text("<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"", kPlotWidth, kPlotHeight) +
-         escape_html(chart.title) + "\">" + draw(*plot, Ink::kClasses) +
+         escape_html(chart.title) + "\">" + draw(*plot) +
          print_text("<line class=\"cursor\" x1=\"-9\" x2=\"-9\" y1=\"%.1f\" y2=\"%.1f\"/></svg>", kPlotTop,
                     kPlotHeight - kPlotBottom) +
          legend(plot->chart) + "</figure>\n";

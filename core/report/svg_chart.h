@@ -39,8 +39,8 @@ struct Chart {
 /// the page's script shows under the pointer. Empty if no value is known.
 std::string svg_chart(const Chart& chart);
 
-/// The same chart as a complete SVG file for a paper: dark on white, title and unit above, the legend below, no style
-/// sheet. Empty if no value is known.
+/// The same chart as a complete SVG file for a paper: dark on white, title and unit above, the legend below. Empty if
+/// no value is known.
 std::string svg_file(const Chart& chart);
 
 /// Centred mean of `window` values, of those of them that are known.

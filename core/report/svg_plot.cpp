@@ -70,59 +70,23 @@ PlotFrame frame_of(const Chart& chart) {
   return {chart.x.front() - (one_step ? 0.5 : 0), chart.x.back() + (one_step ? 0.5 : 0), low, high};
 }
 
-/// What a class of the style sheet means on white paper.
-struct PaperInk {
-  std::string_view part;
-  const char* attributes;  ///< behind those of the colour
-  bool filled, stroked;    ///< with the colour of the series
-};
-constexpr std::array<PaperInk, 10> kPaperInks = {{
-    {"grid", R"(stroke="#dfe2e6")", false, false},
-    {"axis", R"(stroke="#667080")", false, false},
-    {"mark", R"(stroke="#b3432b" stroke-dasharray="3 3")", false, false},
-    {"tick", R"(fill="#4a5360" font-size="12.5")", false, false},
-    {"line", R"(stroke-width="2" stroke-linejoin="round" stroke-linecap="round")", false, true},
-    {"faint", R"(stroke-width="1.25" stroke-linejoin="round" stroke-linecap="round" opacity="0.35")", false, true},
-    {"bars", R"(stroke-width="1.5" stroke-linecap="round" opacity="0.6")", false, true},
-    {"area", R"(fill-opacity="0.75" stroke-width="0.75")", true, true},
-    {"band", R"(fill-opacity="0.16" stroke="none")", true, false},
-    {"dot", "", true, false},
-}};
-// The style sheet's, where the page is light.
-constexpr std::array<const char*, kColours> kPaperColours = {"#0d6d94", "#c8711b", "#2f8f66", "#7d5fb0",
-                                                             "#b8487a", "#98a1ad", "#8a7a12", "#3f4fb5"};
-
-std::string paper_attributes(std::string_view part, std::string_view look) {
-  const PaperInk& ink = *std::ranges::find(kPaperInks, part, &PaperInk::part);
-  std::string text = ink.attributes;
-  if (look.empty()) return text;
-  const auto add = [&](const std::string& more) { text += (text.empty() ? "" : " ") + more; };
-  const std::string colour = kPaperColours[static_cast<std::size_t>(look[1] - '0')];
-  if (ink.filled) add("fill=\"" + colour + "\"");
-  if (ink.stroked) add(std::string(ink.filled ? "" : "fill=\"none\" ") + "stroke=\"" + colour + "\"");
-  if (ink.stroked && look.ends_with(" dash")) add(R"(stroke-dasharray="6 4")");
-  if (ink.stroked && look.ends_with(" dots")) add(R"(stroke-dasharray="1 5")");
-  return text;
-}
-
 /// Draws the marks of one plot.
 class Drawing {
  public:
-  Drawing(const Plot& plot, Ink ink) : chart_(plot.chart), frame_(plot.frame), window_(plot.window), ink_(ink) {}
+  explicit Drawing(const Plot& plot) : chart_(plot.chart), frame_(plot.frame), window_(plot.window) {}
 
   std::string svg() const { return axes() + (chart_.stacked ? stacked_areas() : lines()); }
 
  private:
   std::string straight(const char* part, double x1, double x2, double y1, double y2) const {
-    return "<line " + inked(ink_, part) +
-           print_text(" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>", x1, x2, y1, y2);
+    return print_text("<line class=\"%s\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>", part, x1, x2, y1, y2);
   }
   std::string label(double x, double y, const char* anchor, const std::string& text) const {
-    return "<text " + inked(ink_, "tick") + print_text(" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor) +
+    return print_text("<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor) +
            escape_html(text) + "</text>";
   }
   std::string path(const char* part, std::size_t series, const std::string& shape) const {
-    return "<path " + inked(ink_, part, look_of(chart_, series)) + " d=\"" + shape + "\"/>";
+    return print_text("<path class=\"%s %s\" d=\"", part, look_of(chart_, series).c_str()) + shape + "\"/>";
   }
 
   std::string axes() const {
@@ -155,51 +119,46 @@ class Drawing {
     return path;
   }
 
-  // One closed shape for each stretch of steps with a known value.
-  std::string band(std::size_t number) const {
-    const Series& series = chart_.series[number];
+  /// One closed shape for each stretch of steps with a known value.
+  std::string between(const std::vector<double>& low, const std::vector<double>& high) const {
     std::string shape, upper, lower;
     const auto close = [&] {
       if (!upper.empty()) shape += upper + lower + "Z";
       upper = lower = "";
     };
-    for (std::size_t at = 0; at < series.low.size(); ++at) {
-      if (std::isfinite(series.low[at])) {
-        upper +=
-            print_text("%s%.1f %.1f", upper.empty() ? "M" : "L", frame_.x(chart_.x[at]), frame_.y(series.high[at]));
-        lower = print_text("L%.1f %.1f", frame_.x(chart_.x[at]), frame_.y(series.low[at])) + lower;
+    for (std::size_t at = 0; at < low.size(); ++at) {
+      if (std::isfinite(low[at])) {
+        upper += print_text("%s%.1f %.1f", upper.empty() ? "M" : "L", frame_.x(chart_.x[at]), frame_.y(high[at]));
+        lower = print_text("L%.1f %.1f", frame_.x(chart_.x[at]), frame_.y(low[at])) + lower;
       } else if (!chart_.points) {
         close();
       }
     }
     close();
+    return shape;
+  }
+
+  std::string band(std::size_t number) const {
+    const std::string shape = between(chart_.series[number].low, chart_.series[number].high);
     return shape.empty() ? "" : path("band", number, shape);
   }
 
-  // One closed shape a series for each stretch of steps with a known value.
   std::string stacked_areas() const {
     std::string svg;
-    std::vector<double> floor(chart_.x.size(), 0.0);
-    const auto is_known = [&](std::size_t at) {
-      return std::any_of(chart_.series.begin(), chart_.series.end(),
-                         [&](const Series& series) { return std::isfinite(series.y[at]); });
-    };
+    std::vector<double> floor;
+    for (std::size_t at = 0; at < chart_.x.size(); ++at) {
+      const bool is_known =
+          std::ranges::any_of(chart_.series, [&](const Series& series) { return std::isfinite(series.y[at]); });
+      floor.push_back(is_known ? 0 : kUnknown);
+    }
     for (std::size_t number = 0; number < chart_.series.size(); ++number) {
-      std::string shape, upper, lower;
-      for (std::size_t at = 0; at < chart_.x.size(); ++at) {
-        if (is_known(at)) {
-          const double height = chart_.series[number].y[at];
-          const double top = floor[at] + (std::isfinite(height) ? height : 0);
-          upper += print_text("%s%.1f %.1f", upper.empty() ? "M" : "L", frame_.x(chart_.x[at]), frame_.y(top));
-          lower = print_text("L%.1f %.1f", frame_.x(chart_.x[at]), frame_.y(floor[at])) + lower;
-          floor[at] = top;
-        }
-        if (!upper.empty() && (at + 1 == chart_.x.size() || !is_known(at + 1))) {
-          shape += upper + lower + "Z";
-          upper = lower = "";
-        }
+      std::vector<double> top = floor;
+      for (std::size_t at = 0; at < top.size(); ++at) {
+        const double height = chart_.series[number].y[at];
+        top[at] += std::isfinite(height) ? height : 0;
       }
-      svg += path("area", number, shape);  // its outline keeps an area of one step visible
+      svg += path("area", number, between(floor, top));  // its outline keeps an area of one step visible
+      floor = std::move(top);
     }
     return svg;
   }
@@ -227,8 +186,8 @@ class Drawing {
       if (is_smoothed) svg += path("line", number, line_path(moving_mean(series.y, window_)));
       for (std::size_t at = 0; chart_.points && at < series.y.size(); ++at) {
         if (std::isfinite(series.y[at]))
-          svg += "<circle " + inked(ink_, "dot", look_of(chart_, number)) +
-                 print_text(" cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\"/>", frame_.x(chart_.x[at]), frame_.y(series.y[at]));
+          svg += print_text("<circle class=\"dot %s\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\"/>",
+                            look_of(chart_, number).c_str(), frame_.x(chart_.x[at]), frame_.y(series.y[at]));
       }
     }
     return svg;
@@ -237,7 +196,6 @@ class Drawing {
   const Chart& chart_;
   const PlotFrame& frame_;
   const std::size_t window_;
-  const Ink ink_;
 };
 
 }  // namespace
@@ -281,11 +239,6 @@ std::string look_of(const Chart& chart, std::size_t series) {
   return "s" + std::to_string(colour % kColours) + kLines[colour / kColours % kLines.size()];
 }
 
-std::string inked(Ink ink, std::string_view part, std::string_view look) {
-  if (ink == Ink::kAttributes) return paper_attributes(part, look);
-  return "class=\"" + std::string(part) + (look.empty() ? "" : " ") + std::string(look) + "\"";
-}
-
 std::optional<Plot> make_plot(const Chart& whole) {
   const auto is_known = [](const Series& series) {
     return std::any_of(series.y.begin(), series.y.end(), [](double y) { return std::isfinite(y); });
@@ -310,6 +263,6 @@ std::optional<Plot> make_plot(const Chart& whole) {
   return Plot{std::move(chart), frame, window};
 }
 
-std::string draw(const Plot& plot, Ink ink) { return Drawing(plot, ink).svg(); }
+std::string draw(const Plot& plot) { return Drawing(plot).svg(); }
 
 }  // namespace drift

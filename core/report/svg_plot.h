@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 
 namespace drift {
 
@@ -15,16 +14,20 @@ namespace drift {
 inline constexpr double kPlotWidth = 400, kPlotHeight = 196;
 inline constexpr double kPlotLeft = 50, kPlotRight = 10, kPlotTop = 8, kPlotBottom = 34;
 
-/// How a mark says what it looks like.
-enum class Ink {
-  kClasses,     ///< of the page's style sheet, which knows light and dark
-  kAttributes,  ///< colours for white paper, in a file that any program can read
-};
-
-/// The attributes of a mark: `class="line s0"`, or all that this class means.
-/// @param part  "line", "band", "axis", … of the style sheet
-/// @param look  its series', from look_of(); empty for what belongs to none
-std::string inked(Ink ink, std::string_view part, std::string_view look = {});
+/// What the classes of the marks mean, but for their colours: the page's are light or dark, a file's for white paper.
+inline constexpr const char* kMarkStyle = R"css(
+.tick { font-size: 12.5px; }
+.line, .faint, .bars { fill: none; stroke: currentColor; stroke-width: 2; stroke-linejoin: round;
+  stroke-linecap: round; }
+.faint { stroke-width: 1.25; opacity: 0.35; }
+.bars { stroke-width: 1.5; opacity: 0.6; }
+.mark { stroke-dasharray: 3 3; }
+.dash { stroke-dasharray: 6 4; }
+.dots { stroke-dasharray: 1 5; }
+.dot { fill: currentColor; }
+.area { fill: currentColor; fill-opacity: 0.75; stroke: currentColor; stroke-width: 0.75; }
+.band { fill: currentColor; fill-opacity: 0.16; stroke: none; }
+)css";
 
 /// The range of both axes.
 struct PlotFrame {
@@ -47,7 +50,7 @@ struct Plot {
 std::optional<Plot> make_plot(const Chart& chart);
 
 /// Axes, and what is drawn between them.
-std::string draw(const Plot& plot, Ink ink);
+std::string draw(const Plot& plot);
 
 /// "s1", "s1 dash": what marks one series apart. Where the colours are used up, they come again with dashes, then with
 /// dots.

@@ -1,14 +1,14 @@
 #pragma once
 
-// Curves of characters: Braille patterns and blocks, or ASCII.
+// Curves of characters: blocks, or ASCII.
 
 #include <string>
 #include <vector>
 
 namespace drift {
 
-/// A curve with its axes: `rows` lines, each at most `columns` wide, the last one with the first and last x. It is
-/// drawn over values that are not known. Empty if none is known or there is no room.
+/// A curve with its axes, filled below: `rows` lines, each at most `columns` wide, the last one with the first and last
+/// x. A value that is not known reads as the one before it. Empty if none is known or there is no room.
 /// Where values are close, their mean is drawn.
 /// @param x  increasing, one a value
 std::vector<std::string> text_curve(const std::vector<double>& x, const std::vector<double>& y, int columns, int rows,

@@ -191,8 +191,7 @@ std::string full_title(const TextTable& table, std::size_t column) {
   return text + table.titles[column];
 }
 
-/// Lines between groups of columns do not go with booktabs.
-std::string latex_heading_line(const TextTable& table, std::size_t line, bool has_lines) {
+std::string latex_heading_line(const TextTable& table, std::size_t line) {
   std::string text;
   for (const Span& span : spans_of(table, line)) {
     if (span.first > 0) text += " & ";
@@ -201,8 +200,8 @@ std::string latex_heading_line(const TextTable& table, std::size_t line, bool ha
       continue;
     }
     const bool last = span.behind == table.titles.size();
-    text += "\\multicolumn{" + std::to_string(span.behind - span.first) + "}{" + (last || !has_lines ? "c" : "c|") +
-            "}{\\textbf{" + latex_words(span.text) + "}}";
+    text += "\\multicolumn{" + std::to_string(span.behind - span.first) + "}{" + (last ? "c" : "c|") + "}{\\textbf{" +
+            latex_words(span.text) + "}}";
   }
   return text + " \\\\\n";
 }
@@ -223,26 +222,24 @@ std::string to_csv(const TextTable& table) {
   return text;
 }
 
-std::string to_latex(const TextTable& table, LatexRules rules) {
-  const bool has_lines = rules == LatexRules::kLines;
-  const std::string top = has_lines ? "\\hline\n" : "\\toprule\n", middle = has_lines ? "\\hline\n" : "\\midrule\n",
-                    bottom = has_lines ? "\\hline\n" : "\\bottomrule\n";
+std::string to_latex(const TextTable& table) {
+  const std::string rule = "\\hline\n";
   std::string text = "\\begin{tabular}{";
   for (std::size_t column = 0; column < table.titles.size(); ++column)
-    text += std::string(has_lines && begins_group(table, column) ? "|" : "") + (table.is_number[column] ? "r" : "l");
-  text += "}\n" + top;
-  for (std::size_t line = 0; line < table.headings.size(); ++line) text += latex_heading_line(table, line, has_lines);
-  text += join(table.titles, " & ", [&](std::size_t at) { return latex_words(table.titles[at]); }) + " \\\\\n" + middle;
+    text += std::string(begins_group(table, column) ? "|" : "") + (table.is_number[column] ? "r" : "l");
+  text += "}\n" + rule;
+  for (std::size_t line = 0; line < table.headings.size(); ++line) text += latex_heading_line(table, line);
+  text += join(table.titles, " & ", [&](std::size_t at) { return latex_words(table.titles[at]); }) + " \\\\\n" + rule;
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     const auto cell = [&](std::size_t column) {
       const std::string& plain = table.rows[row][column];
       const std::string cell = table.is_number[column] ? latex_number(plain) : latex_words(plain);
       return table.emphasised.contains({row, column}) ? "\\textbf{" + latex_words(plain) + "}" : cell;
     };
-    if (table.rules.contains(row)) text += middle;
+    if (table.rules.contains(row)) text += rule;
     text += join(table.rows[row], " & ", cell) + " \\\\\n";
   }
-  return text + bottom + "\\end{tabular}\n";
+  return text + rule + "\\end{tabular}\n";
 }
 
 std::string to_markdown(const TextTable& table) {

@@ -29,13 +29,8 @@ struct TextTable {
 std::string to_text(const TextTable& table, bool unicode = true, const std::string& indent = "");
 /// RFC 4180, except for plain line feeds as line ends. A column's headings come before its title.
 std::string to_csv(const TextTable& table);
-/// What the rules of a `tabular` are made with.
-enum class LatexRules {
-  kLines,     ///< \hline: needs no package
-  kBooktabs,  ///< \toprule, \midrule, \bottomrule of the package booktabs
-};
-/// A `tabular`: every special character escaped, emphasised cells in bold.
-std::string to_latex(const TextTable& table, LatexRules rules = LatexRules::kLines);
+/// A `tabular` that needs no package: every special character escaped, emphasised cells in bold.
+std::string to_latex(const TextTable& table);
 std::string to_markdown(const TextTable& table);
 /// A <table>, emphasised cells in bold.
 std::string to_html(const TextTable& table);
