@@ -1,6 +1,7 @@
 #include <core/compare/figures.h>
 
 #include <core/report/column_table.h>
+#include <core/report/step_quantities.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,10 +10,6 @@ namespace drift {
 namespace {
 
 constexpr std::size_t kCostPoints = 240;  // of a line that is drawn over a cost
-
-std::function<double(const StepRecord&)> named_value(const char* name) {
-  return [name](const StepRecord& step) { return step.value(name); };
-}
 
 Quantity held_out_accuracy() {
   return {.name = "held_out_accuracy",
@@ -24,34 +21,33 @@ Quantity held_out_accuracy() {
           .most = 100};
 }
 
-Quantity of(const char* name, const char* metric, const char* title, const char* unit) {
-  return {.name = name, .title = title, .unit = unit, .value = named_value(metric), .noisy = true};
+std::function<double(const StepRecord&)> named_value(const char* name) {
+  return [name](const StepRecord& step) { return step.value(name); };
 }
 
-Quantity from_zero(Quantity quantity, double most = std::numeric_limits<double>::infinity()) {
-  quantity.least = 0;
-  quantity.most = most;
-  return quantity;
+Quantity reward() {
+  return {.name = "reward",
+          .title = "Reward",
+          .unit = "of the training responses",
+          .value = named_value("reward"),
+          .noisy = true};
 }
-
-Quantity reward() { return of("reward", "reward", "Reward", "of the training responses"); }
 
 std::vector<Quantity> quantities() {
-  std::vector<Quantity> all = {
-      held_out_accuracy(),
-      reward(),
-      from_zero(of("solved", "solved", "Solved", "share of the training responses"), 1),
-      of("loss", "loss", "Loss", ""),
-      of("kl", "loss/kl", "KL to the reference", "nats"),
-      from_zero(of("grad_norm", "grad_norm", "Gradient norm", "before clipping")),
-      from_zero(of("token_utility", "loss/token_utility", "Token utility", "share of tokens scored")),
-      from_zero(of("live_groups", "live_groups", "Live groups", "groups with differing rewards")),
-      from_zero(of("response_length", "response_length", "Response length", "tokens")),
-      from_zero(of("rollout_forwards", "forwards_per_response", "Rollout forwards", "a response")),
-      from_zero(of("update_forwards", "update_forwards_per_response", "Update forwards", "a response")),
-      from_zero(of("update_backwards", "update_backwards_per_response", "Update backwards", "a response")),
-      from_zero(of("seconds_per_step", "", "Time", "seconds per step"))};
-  all.back().value = [](const StepRecord& step) { return step.seconds ? step.seconds->total : kUnknown; };
+  std::vector<Quantity> all = {held_out_accuracy(), reward()};
+  for (const StepQuantity& one : kStepQuantities) {
+    if (*one.file == '\0') continue;
+    Quantity& quantity = all.emplace_back(Quantity{
+        .name = one.file, .title = one.title, .unit = one.unit, .value = named_value(one.metric), .noisy = one.noisy});
+    if (one.from_zero) quantity.least = 0;
+    if (one.most > 0) quantity.most = one.most;
+  }
+  all.push_back({.name = "seconds_per_step",
+                 .title = "Time",
+                 .unit = "seconds per step",
+                 .value = [](const StepRecord& step) { return step.seconds ? step.seconds->total : kUnknown; },
+                 .noisy = true,
+                 .least = 0});
   return all;
 }
 

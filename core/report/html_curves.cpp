@@ -4,6 +4,7 @@
 
 #include <core/report/html.h>
 #include <core/report/profile.h>
+#include <core/report/step_quantities.h>
 #include <core/report/svg_chart.h>
 
 #include <nlohmann/json.hpp>
@@ -38,36 +39,17 @@ class Curves {
     if (metrics_.empty()) return {};
     rewards();
     held_out();
-    add({.title = "Loss", .series = {of("loss")}, .noisy = true});
-    add({.title = "KL to the reference", .unit = "nats", .series = {of("loss/kl")}, .minimum = 0, .noisy = true});
-    add({.title = "Token utility",
-         .unit = "share of tokens scored",
-         .series = {of("loss/token_utility")},
-         .minimum = 0,
-         .noisy = true});
+    for (const StepQuantity& one : kStepQuantities) {
+      if (!one.of_a_run) continue;
+      Chart chart{.title = one.title, .unit = one.unit, .series = {of(one.metric)}, .noisy = one.noisy};
+      if (one.from_zero) chart.minimum = 0;
+      if (one.most > 0) chart.maximum = one.most;
+      add(std::move(chart));
+    }
     own_metrics();
     live_groups();
-    add({.title = "Gradient norm",
-         .unit = "before clipping",
-         .series = {of("grad_norm")},
-         .minimum = 0,
-         .noisy = true});
-    add({.title = "Forwards", .unit = "a response", .series = {of("forwards_per_response")}, .minimum = 0});
-    add({.title = "Surprisal",
-         .unit = "nats, of a committed token",
-         .series = {of("token_surprisal")},
-         .minimum = 0,
-         .noisy = true});
-    add({.title = "Same responses",
-         .unit = "share of the responses of a group",
-         .series = {of("same_responses")},
-         .minimum = 0,
-         .maximum = 1,
-         .noisy = true});
     rollout_gap();
-    add({.title = "Response length", .unit = "tokens", .series = {of("response_length")}, .minimum = 0});
     phases();
-    add({.title = "Speed", .unit = "tokens per second", .series = {of("tokens_per_second")}, .minimum = 0});
     add({.title = "Learning rate", .series = {of("learning_rate")}, .minimum = 0});
     return html_;
   }

@@ -9,7 +9,7 @@
 #include <core/report/html_curves.h>
 #include <core/report/html_inspector.h>
 #include <core/report/html_page.h>
-#include <core/report/html_samples.h>
+#include <core/report/html_replay.h>
 #include <core/report/html_style.h>
 #include <core/report/html_tables.h>
 #include <core/report/profile.h>

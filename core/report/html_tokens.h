@@ -26,7 +26,7 @@ struct ShownResponse {
   int last_step = 0;
 };
 
-/// Of an object of samples.json (html_samples.h), which may also have "runners_up": for each token a list of {"token",
+/// Of an object of samples.json (html_replay.h), which may also have "runners_up": for each token a list of {"token",
 /// "probability"}. @throws nlohmann::json::exception if it is something else.
 ShownResponse parse_response(const nlohmann::json& sample);
 

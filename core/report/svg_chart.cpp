@@ -55,6 +55,51 @@ std::string legend(const Chart& chart) {
   return html.empty() ? "" : "<p class=\"legend\">" + html + "</p>";
 }
 
+// ---- a file of its own ----
+
+constexpr double kHeading = 24;              // above the plot
+constexpr double kMargin = 4;                // beside it, for fonts that are wider than expected
+constexpr double kLegendRow = 18;            // a line of the legend
+constexpr double kLetter = 6.2;              // mean width of one at the legend's size
+constexpr double kMark = 22, kBetween = 14;  // the legend's piece of line, and what parts two entries
+
+// The page's colours where it is light.
+constexpr const char* kPaperStyle = R"css(
+.grid { stroke: #dfe2e6; }
+.axis { stroke: #667080; }
+.mark { stroke: #b3432b; }
+.tick { fill: #4a5360; }
+.s0 { color: #0d6d94; }
+.s1 { color: #c8711b; }
+.s2 { color: #2f8f66; }
+.s3 { color: #7d5fb0; }
+.s4 { color: #b8487a; }
+.s5 { color: #98a1ad; }
+.s6 { color: #8a7a12; }
+.s7 { color: #3f4fb5; }
+)css";
+
+/// The names of the series, each behind a piece of its line; `height` grows by the rows that they take.
+std::string legend_rows(const Chart& chart, double& height) {
+  if (chart.series.size() < 2) return {};
+  const auto letters = static_cast<int>((kPlotWidth - kMark) / kLetter);
+  std::string svg;
+  double x = 0, y = height + kLegendRow / 2;
+  for (std::size_t number = 0; number < chart.series.size(); ++number) {
+    const std::string& name = chart.series[number].name;
+    const std::string shown = display_width(name) <= letters ? name : truncate_to_width(name, letters - 1) + "…";
+    const double width = kMark + kLetter * display_width(shown);
+    if (x > 0 && x + width > kPlotWidth) x = 0, y += kLegendRow;
+    svg += print_text("<path class=\"%s %s\" d=\"M%.1f %.1fh%.1f\"/>", chart.stacked ? "area" : "line",
+                      look_of(chart, number).c_str(), x + 2, y, kMark - 8) +
+           print_text("<text x=\"%.1f\" y=\"%.1f\" font-size=\"11.5\" fill=\"#1d2530\">", x + kMark, y + 4) +
+           escape_html(shown) + "</text>";
+    x += width + kBetween;
+  }
+  height = y + kLegendRow / 2;
+  return svg;
+}
+
 }  // namespace
 
 std::string svg_chart(const Chart& chart) {
@@ -66,6 +111,25 @@ std::string svg_chart(const Chart& chart) {
          print_text("<line class=\"cursor\" x1=\"-9\" x2=\"-9\" y1=\"%.1f\" y2=\"%.1f\"/></svg>", kPlotTop,
                     kPlotHeight - kPlotBottom) +
          legend(plot->chart) + "</figure>\n";
+}
+
+std::string svg_file(const Chart& chart) {
+  const std::optional<Plot> plot = make_plot(chart);
+  if (!plot) return {};
+  double height = kHeading + kPlotHeight + 4;
+  const double width = kPlotWidth + 2 * kMargin;
+  const std::string legend = legend_rows(plot->chart, height);
+  std::string svg = print_text(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"%.0f 0 %.0f %.0f\" "
+      "font-family=\"Helvetica, Arial, 'Liberation Sans', sans-serif\">\n",
+      width, height, -kMargin, width, height);
+  svg += "<title>" + escape_html(chart.title) + "</title>\n<style>" + kMarkStyle + kPaperStyle + "</style>\n";
+  if (!chart.note.empty()) svg += "<desc>" + escape_html(chart.note) + "</desc>\n";
+  svg += print_text("<rect x=\"%.0f\" width=\"%.0f\" height=\"%.0f\" fill=\"#ffffff\"/>\n", -kMargin, width, height) +
+         "<text x=\"2\" y=\"15\" font-size=\"13\" fill=\"#1d2530\">" + escape_html(chart.title);
+  if (!chart.unit.empty()) svg += "<tspan fill=\"#667080\" dx=\"6\">" + escape_html(chart.unit) + "</tspan>";
+  return svg + "</text>\n" + print_text("<g transform=\"translate(0 %.0f)\">", kHeading) + draw(*plot) + "</g>\n" +
+         legend + "</svg>\n";
 }
 
 }  // namespace drift

@@ -1,7 +1,6 @@
 #include <core/report/html.h>
 #include <core/report/html_replay.h>
 #include <core/report/html_report.h>
-#include <core/report/html_samples.h>
 
 #include <drift/error.h>
 
