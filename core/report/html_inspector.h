@@ -11,10 +11,6 @@ struct HtmlInspector {
   std::string note;  ///< which steps
 };
 
-/// CSS and script that the page needs beside those of all reports.
-extern const char* const kInspectorStyle;
-extern const char* const kInspectorScript;
-
 /// Of the files `step-NNNNNN.json` in a run's folder `inspect` (docs/runs.md). A page holds some megabytes of them at
 /// most: of more steps, some evenly between the first and the last.
 /// @throws Error that names a file that is no JSON

@@ -1,8 +1,7 @@
 #include <core/report/html_page.h>
 
 #include <core/report/html.h>
-#include <core/report/html_style.h>
-#include <core/report/svg_plot.h>
+#include <core/report/page_files.h>
 
 namespace drift {
 

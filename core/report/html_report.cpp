@@ -10,8 +10,8 @@
 #include <core/report/html_inspector.h>
 #include <core/report/html_page.h>
 #include <core/report/html_replay.h>
-#include <core/report/html_style.h>
 #include <core/report/html_tables.h>
+#include <core/report/page_files.h>
 #include <core/report/profile.h>
 #include <core/report/svg_chart.h>
 #include <drift/error.h>
@@ -126,12 +126,6 @@ std::string profile_card(const std::vector<StepRecord>& steps) {
 }
 
 // ---- The page ----
-
-// No less-than sign and no ampersand: the page is XML too.
-constexpr const char* kLiveScript = R"js(
-const live = document.querySelector('.live');
-if (live) setTimeout(() => location.reload(), 1000 * live.dataset.every);
-)js";
 
 // When the run last wrote what the page shows, in seconds since the epoch.
 std::int64_t last_sign_of(const std::filesystem::path& run_folder) {

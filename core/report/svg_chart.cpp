@@ -3,6 +3,7 @@
 #include <core/io/json.h>
 #include <core/report/format.h>
 #include <core/report/html.h>
+#include <core/report/page_files.h>
 
 #include <nlohmann/json.hpp>
 
@@ -62,22 +63,6 @@ constexpr double kMargin = 4;                // beside it, for fonts that are wi
 constexpr double kLegendRow = 18;            // a line of the legend
 constexpr double kLetter = 6.2;              // mean width of one at the legend's size
 constexpr double kMark = 22, kBetween = 14;  // the legend's piece of line, and what parts two entries
-
-// The page's colours where it is light.
-constexpr const char* kPaperStyle = R"css(
-.grid { stroke: #dfe2e6; }
-.axis { stroke: #667080; }
-.mark { stroke: #b3432b; }
-.tick { fill: #4a5360; }
-.s0 { color: #0d6d94; }
-.s1 { color: #c8711b; }
-.s2 { color: #2f8f66; }
-.s3 { color: #7d5fb0; }
-.s4 { color: #b8487a; }
-.s5 { color: #98a1ad; }
-.s6 { color: #8a7a12; }
-.s7 { color: #3f4fb5; }
-)css";
 
 /// The names of the series, each behind a piece of its line; `height` grows by the rows that they take.
 std::string legend_rows(const Chart& chart, double& height) {

@@ -14,21 +14,6 @@ namespace drift {
 inline constexpr double kPlotWidth = 400, kPlotHeight = 196;
 inline constexpr double kPlotLeft = 50, kPlotRight = 10, kPlotTop = 8, kPlotBottom = 34;
 
-/// What the classes of the marks mean, but for their colours: the page's are light or dark, a file's for white paper.
-inline constexpr const char* kMarkStyle = R"css(
-.tick { font-size: 12.5px; }
-.line, .faint, .bars { fill: none; stroke: currentColor; stroke-width: 2; stroke-linejoin: round;
-  stroke-linecap: round; }
-.faint { stroke-width: 1.25; opacity: 0.35; }
-.bars { stroke-width: 1.5; opacity: 0.6; }
-.mark { stroke-dasharray: 3 3; }
-.dash { stroke-dasharray: 6 4; }
-.dots { stroke-dasharray: 1 5; }
-.dot { fill: currentColor; }
-.area { fill: currentColor; fill-opacity: 0.75; stroke: currentColor; stroke-width: 0.75; }
-.band { fill: currentColor; fill-opacity: 0.16; stroke: none; }
-)css";
-
 /// The range of both axes.
 struct PlotFrame {
   double x_low, x_high, y_low, y_high;

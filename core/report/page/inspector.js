@@ -1,66 +1,3 @@
-#include <core/report/html_inspector.h>
-
-// Looks and behaviour of the inspector. All texts become text nodes, so that nothing of a response is ever markup.
-
-namespace drift {
-
-const char* const kInspectorStyle = R"css(
-:root { --up: 13 109 148; --down: 200 113 27; --plus: 29 122 79; --minus: 179 67 43; --clip: 125 95 176; }
-@media (prefers-color-scheme: dark) {
-  :root { --up: 93 182 220; --down: 232 153 74; --plus: 99 197 150; --minus: 238 138 112; --clip: 169 143 221; }
-}
-.inspector .bar { display: flex; flex-wrap: wrap; gap: 0.5rem 1.1rem; align-items: center; margin-bottom: 0.8rem; }
-.inspector .bar > span { display: flex; flex-wrap: wrap; gap: 0.3rem; align-items: center; }
-.inspector .bar small, .inspector h3 small { color: var(--soft); font-weight: 400; }
-.inspector button, .inspector select { font: inherit; font-size: 0.85rem; padding: 0.25rem 0.6rem; color: var(--ink);
-  background: var(--card); border: 1px solid var(--rule); border-radius: 6px; cursor: pointer; min-height: 2rem; }
-.inspector button:hover, .inspector button:focus-visible, .inspector select:focus-visible { border-color: var(--accent); }
-.inspector button[aria-pressed=true] { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); }
-.inspector button.left { color: var(--soft); border-style: dashed; }
-.inspector .samples > article { min-width: 0; }
-.inspector .question { margin-bottom: 1rem; }
-.inspector .question h4 { margin-top: 0.7rem; }
-.inspector .question pre { max-height: 18rem; overflow: auto; }
-.inspector .parts { display: block; width: 100%; font-size: 0.8rem; color: var(--soft); overflow-wrap: anywhere; }
-.inspector .tokens { margin: 0.6rem 0 0; }
-.inspector .t { cursor: pointer; --a: 0; --k: transparent; --k-ink: var(--ink); border: 1px solid transparent; padding: 0.02em 0.18em; }
-.inspector .t:hover, .inspector .t.chosen { outline: 2px solid var(--s1); }
-.inspector .t.none { color: var(--soft); }
-.inspector .up { background: rgb(var(--up) / var(--a)); }
-.inspector .down { background: rgb(var(--down) / var(--a)); }
-.inspector .plus { background: rgb(var(--plus) / var(--a)); }
-.inspector .minus { background: rgb(var(--minus) / var(--a)); }
-.inspector .clipped { border: 1px solid var(--s3); background: repeating-linear-gradient(45deg, transparent 0 3px,
-  rgb(var(--clip) / 0.35) 3px 5px); }
-.inspector .partly { border-bottom: 2px solid var(--s3); }
-.inspector .dropped { border: 1px dashed var(--soft); color: var(--soft); }
-.inspector .detail { min-height: 3em; margin: 0.5rem 0 0; color: var(--soft); font-size: 0.82rem; overflow-wrap: anywhere; }
-.inspector .k0, .inspector .k1, .inspector .k2, .inspector .k3 { --k-ink: var(--k-early); }
-.inspector .k4, .inspector .k5, .inspector .k6, .inspector .k7 { --k-ink: var(--k-late); }
-.inspector .k0 { --k: var(--k0); } .inspector .k1 { --k: var(--k1); } .inspector .k2 { --k: var(--k2); }
-.inspector .k3 { --k: var(--k3); } .inspector .k4 { --k: var(--k4); } .inspector .k5 { --k: var(--k5); }
-.inspector .k6 { --k: var(--k6); } .inspector .k7 { --k: var(--k7); }
-.inspector .legend .t { cursor: default; }
-.inspector .scale { display: inline-block; width: 4.5em; height: 0.8em; border-radius: 2px; margin: 0 0.35em; vertical-align: -0.05em; }
-.inspector .advantage { display: inline-block; width: 5rem; height: 0.7em; vertical-align: -0.05em; background: linear-gradient(var(--soft), var(--soft)) center / 1px 100% no-repeat; position: relative; }
-.inspector .advantage i { position: absolute; top: 0.1em; bottom: 0.1em; border-radius: 1px; }
-.inspector .advantage .plus, .inspector .advantage .minus { --a: 0.85; }
-.inspector details { margin-top: 0.6rem; font-size: 0.82rem; color: var(--soft); }
-.inspector summary { cursor: pointer; }
-.inspector .view { display: grid; grid-template-columns: 4.6rem minmax(0, 1fr); gap: 0.4rem; align-items: center; margin-top: 3px; font-size: 0.72rem; white-space: nowrap; }
-.inspector .view svg { height: 9px; border-radius: 2px; background: var(--page); }
-.v-visible { fill: var(--rule); }
-.v-masked { fill: var(--s5); fill-opacity: 0.55; }
-.v-scored { fill: var(--s1); fill-opacity: 0.65; }
-.v-committed { fill: var(--accent); }
-.v-shown { fill: var(--s2); }
-.v-away { fill: none; }
-.inspector .legend svg { display: inline-block; width: 0.9em; height: 0.8em; margin-right: 0.35em; vertical-align: -0.05em; }
-@media (max-width: 44rem) { .inspector button, .inspector select { min-height: 2.4rem; } }
-@media print { .inspector .bar, .inspector .detail { display: none; } }
-)css";
-
-const char* const kInspectorScript = R"js(
 for (const place of document.querySelectorAll('.inspector')) {
   const steps = Array.from(document.querySelectorAll('script.inspected'), one => JSON.parse(one.textContent));
   const state = { step: 0, group: 0, colour: 'treatment' };
@@ -312,6 +249,3 @@ for (const place of document.querySelectorAll('.inspector')) {
   };
   show();
 }
-)js";
-
-}  // namespace drift
