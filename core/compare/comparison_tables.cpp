@@ -46,22 +46,13 @@ std::string run_count(const RunLine& line) {
   return std::to_string(finished(line)) + (finished(line) < all ? "/" + std::to_string(all) : "");
 }
 
-auto mean_text(Estimate (*value)(const RunLine&, double RunNumbers::*), double RunNumbers::*number,
-               std::string (*text)(double)) {
-  return [=](const RunLine& line) {
-    const double mean = value(line, number).mean;
-    return std::isnan(mean) ? "" : text(mean);
-  };
+/// The mean over the finished runs as a text.
+auto mean_text(double RunNumbers::*value, std::string (*text)(double)) {
+  return [=](const RunLine& line) { return known_text(number(line, value).mean, text); };
 }
-
-auto cost_text(double RunCost::*value, std::string (*text)(double)) {
-  return [=](const RunLine& line) {
-    const double mean = cost(line, value).mean;
-    return std::isnan(mean) ? "" : text(mean);
-  };
+auto mean_text(double RunCost::*value, std::string (*text)(double)) {
+  return [=](const RunLine& line) { return known_text(cost(line, value).mean, text); };
 }
-
-std::string evaluations_text(double value) { return format_decimal(value, value < 10 ? 2 : 1); }
 
 std::string interval_text(const LineDifference& difference, int digits) {
   if (std::isnan(difference.half_interval)) return "";
@@ -109,14 +100,11 @@ TextTable line_table(const RunComparison& comparison) {
   for (const SweepMeasure& measure : kSweepMeasures)
     table.known_number(measure.title(),
                        [&](const RunLine& line) { return estimate_text(measured(line, measure), measure.digits); });
-  table.known_number("steps", [](const RunLine& line) {
-    const double mean = steps(line).mean;
-    return std::isnan(mean) ? "" : format_count(mean);
-  });
-  table.known_number("rollout fwd", mean_text(number, &RunNumbers::rollout_forwards, evaluations_text));
-  table.known_number("update fwd", mean_text(number, &RunNumbers::update_forwards, evaluations_text));
-  table.known_number("forwards/run", cost_text(&RunCost::forwards, format_count));
-  table.known_number("time/run", cost_text(&RunCost::seconds, format_run_time));
+  table.known_number("steps", [](const RunLine& line) { return known_text(steps(line).mean, format_count); });
+  table.known_number("rollout fwd", mean_text(&RunNumbers::rollout_forwards, evaluations_text));
+  table.known_number("update fwd", mean_text(&RunNumbers::update_forwards, evaluations_text));
+  table.known_number("forwards/run", mean_text(&RunCost::forwards, format_count));
+  table.known_number("time/run", mean_text(&RunCost::seconds, format_run_time));
   return table.table();
 }
 
@@ -223,9 +211,8 @@ std::vector<std::string> comparison_notes(const RunComparison& comparison) {
     missing += line.runs.size() - static_cast<std::size_t>(finished(line));
   }
   if (missing > 0)
-    notes.push_back(std::to_string(missing) + " of " + std::to_string(runs) + " runs " + (missing == 1 ? "is" : "are") +
-                    " not finished: in the curves as far as " + (missing == 1 ? "it goes" : "they go") +
-                    ", not in the tables.");
+    notes.push_back(missing_runs(missing, runs) + ": in the curves as far as " +
+                    (missing == 1 ? "it goes" : "they go") + ", not in the tables.");
   return notes;
 }
 

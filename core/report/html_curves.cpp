@@ -1,6 +1,6 @@
 #include <core/base/limits.h>
 #include <core/io/json.h>
-#include <core/report/html_curves.h>
+#include <core/report/html_parts.h>
 
 #include <core/report/html.h>
 #include <core/report/profile.h>

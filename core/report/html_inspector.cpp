@@ -1,5 +1,5 @@
 #include <core/io/json.h>
-#include <core/report/html_inspector.h>
+#include <core/report/html_parts.h>
 
 #include <core/report/format.h>
 #include <core/report/html.h>

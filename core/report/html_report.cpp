@@ -6,11 +6,9 @@
 #include <core/record/metrics_reader.h>
 #include <core/report/format.h>
 #include <core/report/html.h>
-#include <core/report/html_curves.h>
-#include <core/report/html_inspector.h>
 #include <core/report/html_page.h>
+#include <core/report/html_parts.h>
 #include <core/report/html_replay.h>
-#include <core/report/html_tables.h>
 #include <core/report/page_files.h>
 #include <core/report/profile.h>
 #include <core/report/svg_chart.h>
@@ -91,23 +89,17 @@ std::string held_out_card(const Json& held_out, const std::string& cost) {
          (errors.empty() ? "" : "; standard error " + errors + " points") + "</p>" + cost + "</div>";
 }
 
-double mean(const std::vector<StepRecord>& steps, std::size_t begin, std::size_t end, const char* name) {
-  double sum = 0;
-  int known = 0;
-  for (std::size_t at = begin; at < end; ++at) {
-    if (const double value = steps[at].value(name); !std::isnan(value)) sum += value, ++known;
-  }
-  return known > 0 ? sum / known : kUnknown;
-}
-
 // Where nothing was held out: what training itself tells.
 std::string training_card(const std::vector<StepRecord>& steps) {
   if (steps.empty()) return "<div class=\"card\"><h3>No step is finished yet</h3></div>";
   const bool rewarded =
       std::any_of(steps.begin(), steps.end(), [](const StepRecord& step) { return !std::isnan(step.value("reward")); });
   const char* name = rewarded ? "reward" : "loss";
+  std::vector<double> values;
+  for (const StepRecord& step : steps) values.push_back(step.value(name));
   const std::size_t tenth = std::max<std::size_t>(1, steps.size() / 10);
-  const double first = mean(steps, 0, tenth, name), last = mean(steps, steps.size() - tenth, steps.size(), name);
+  const double first = mean_of_known(std::span(values).first(tenth)),
+               last = mean_of_known(std::span(values).last(tenth));
   return std::string("<div class=\"card\"><h3>Training ") + name +
          ", first and last tenth of the steps</h3><p class=\"result\">" + format_adaptive(first) + " → <b>" +
          format_adaptive(last) + "</b></p><p class=\"lead\">" + format_integer(static_cast<long long>(steps.size())) +

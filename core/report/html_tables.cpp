@@ -1,8 +1,9 @@
-#include <core/report/html_tables.h>
+#include <core/report/html_parts.h>
 
 #include <core/io/json.h>
 #include <core/report/format.h>
 #include <core/report/html.h>
+#include <core/report/text_table.h>
 
 #include <nlohmann/json.hpp>
 
@@ -51,16 +52,13 @@ std::string html_rows(const nlohmann::ordered_json& objects) {
     }
   }
   if (columns.empty()) return {};
-  std::string html = "<div class=\"wide\"><table><tr>";
-  for (const std::string& column : columns) html += "<th>" + escape_html(spoken_name(column)) + "</th>";
-  html += "</tr>";
+  TextTable table{.is_number = std::vector<bool>(columns.size(), false)};
+  for (const std::string& column : columns) table.titles.push_back(spoken_name(column));
   for (const Json& object : objects) {
-    html += "<tr>";
-    for (const std::string& column : columns)
-      html += "<td>" + escape_html(object.contains(column) ? scalar_text(object[column]) : "") + "</td>";
-    html += "</tr>";
+    std::vector<std::string>& row = table.rows.emplace_back();
+    for (const std::string& column : columns) row.push_back(object.contains(column) ? scalar_text(object[column]) : "");
   }
-  return html + "</table></div>";
+  return "<div class=\"wide\">" + to_html(table) + "</div>";
 }
 
 std::string html_facts(const nlohmann::ordered_json& summary) {

@@ -4,6 +4,7 @@
 
 #include <core/base/log.h>
 #include <core/report/format.h>
+#include <core/report/svg_chart.h>
 #include <core/report/text_table.h>
 
 #include <drift/params.h>
@@ -106,14 +107,9 @@ std::int64_t round_interval(std::int64_t steps) {
 
 // Over the steps of which it is known.
 double mean_of(const std::vector<StepRecord>& steps, double (*value)(const StepRecord&)) {
-  double sum = 0;
-  int known = 0;
-  for (const StepRecord& step : steps) {
-    if (std::isnan(value(step))) continue;
-    sum += value(step);
-    ++known;
-  }
-  return known > 0 ? sum / known : kUnknown;
+  std::vector<double> values;
+  for (const StepRecord& step : steps) values.push_back(value(step));
+  return mean_of_known(values);
 }
 
 std::string join_header(const Terminal& terminal, const std::vector<std::string>& parts) {

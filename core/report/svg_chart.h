@@ -3,6 +3,7 @@
 // Line charts of a run as inline SVG.
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,9 @@ std::string svg_chart(const Chart& chart);
 /// The same chart as a complete SVG file for a paper: dark on white, title and unit above, the legend below. Empty if
 /// no value is known.
 std::string svg_file(const Chart& chart);
+
+/// Mean of those of the values that are finite; unknown if none is.
+double mean_of_known(std::span<const double> values);
 
 /// Centred mean of `window` values, of those of them that are known.
 std::vector<double> moving_mean(const std::vector<double>& values, std::size_t window);

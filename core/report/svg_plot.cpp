@@ -29,21 +29,10 @@ std::string short_number(double value) {
   return print_text("%.4g", value);
 }
 
-double mean_of_known(const std::vector<double>& values, std::size_t begin, std::size_t end) {
-  double sum = 0;
-  int known = 0;
-  for (std::size_t at = begin; at < end; ++at) {
-    if (!std::isfinite(values[at])) continue;
-    sum += values[at];
-    ++known;
-  }
-  return known > 0 ? sum / known : kUnknown;
-}
-
 std::vector<double> in_buckets(const std::vector<double>& values, std::size_t bucket) {
   std::vector<double> means;
   for (std::size_t at = 0; at < values.size(); at += bucket) {
-    means.push_back(mean_of_known(values, at, std::min(values.size(), at + bucket)));
+    means.push_back(mean_of_known(std::span(values).subspan(at, std::min(values.size() - at, bucket))));
   }
   return means;
 }
@@ -200,6 +189,15 @@ class Drawing {
 
 }  // namespace
 
+double mean_of_known(std::span<const double> values) {
+  double sum = 0;
+  int known = 0;
+  for (const double value : values) {
+    if (std::isfinite(value)) sum += value, ++known;
+  }
+  return known > 0 ? sum / known : kUnknown;
+}
+
 std::vector<double> axis_ticks(double low, double high, int count) {
   std::vector<double> ticks;
   if (!(high > low)) return ticks;
@@ -226,9 +224,8 @@ std::size_t smoothing_window(std::size_t steps) {
 std::vector<double> moving_mean(const std::vector<double>& values, std::size_t window) {
   std::vector<double> means(values.size());
   for (std::size_t at = 0; at < values.size(); ++at) {
-    const std::size_t begin = at > window / 2 ? at - window / 2 : 0;
-    means[at] = std::isfinite(values[at]) ? mean_of_known(values, begin, std::min(values.size(), at + window / 2 + 1))
-                                          : values[at];
+    const std::size_t begin = at > window / 2 ? at - window / 2 : 0, end = std::min(values.size(), at + window / 2 + 1);
+    means[at] = std::isfinite(values[at]) ? mean_of_known(std::span(values).subspan(begin, end - begin)) : values[at];
   }
   return means;
 }

@@ -7,7 +7,6 @@
 #include <core/report/terminal.h>
 #include <core/report/text_curve.h>
 #include <core/report/text_table.h>
-#include <core/report/watch_table.h>
 
 #include <algorithm>
 #include <cmath>

@@ -28,4 +28,18 @@ std::vector<std::string> watched_metrics(const WatchedRun& run);
 /// most `rows` lines of at most `columns`. Texts from files cannot move the cursor or colour anything.
 std::vector<std::string> watch_lines(const std::vector<WatchedRun>& runs, const WatchView& view);
 
+// ---- parts of it ----
+
+/// Titles and a line for each run, or for `most` of them around the chosen one; columns that do not fit are left out.
+std::vector<std::string> watched_table(const std::vector<WatchedRun>& runs, const WatchView& view, std::size_t most);
+
+/// The metric that the view shows of a run; empty if it has none.
+std::string shown_metric(const WatchedRun& run, const WatchView& view);
+
+/// Of every step.
+std::vector<double> watched_values(const WatchedRun& run, const std::string& metric);
+
+/// The last one that is known; kUnknown if none is.
+double last_watched(const WatchedRun& run, const std::string& metric);
+
 }  // namespace drift

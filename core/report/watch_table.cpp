@@ -1,4 +1,4 @@
-#include <core/report/watch_table.h>
+#include <core/report/watch_screen.h>
 
 #include <core/base/limits.h>
 #include <core/base/quote.h>

@@ -8,13 +8,11 @@
 namespace drift {
 namespace {
 
-std::string evaluations(double value) { return format_decimal(value, value < 10 ? 2 : 1); }
-
 std::string whole(double value) { return format_decimal(value, 0); }
 
-/// One of the numbers of a row as a text; empty if it is not known.
+/// One of the numbers of a row.
 auto mean_text(double RunNumbers::*number, std::string (*text)(double)) {
-  return [=](const ResultRow& row) { return std::isnan(row.mean.*number) ? "" : text(row.mean.*number); };
+  return [=](const ResultRow& row) { return known_text(row.mean.*number, text); };
 }
 
 /// The axes, or the sweep's name where there are none. @param result  the row that a row of the table belongs to
@@ -44,6 +42,16 @@ std::string estimate_text(const Estimate& value, int digits, bool sign) {
   return std::isnan(value.error) ? mean : mean + " ± " + format_decimal(value.error, digits);
 }
 
+std::string known_text(double value, std::string (*text)(double)) { return std::isnan(value) ? "" : text(value); }
+
+std::string evaluations_text(double value) { return format_decimal(value, value < 10 ? 2 : 1); }
+
+std::string missing_runs(std::size_t missing, std::size_t runs) {
+  if (missing == 0) return {};
+  return std::to_string(missing) + " of " + std::to_string(runs) + " runs " + (missing == 1 ? "is" : "are") +
+         " not finished";
+}
+
 TextTable result_table(const SweepResults& results) {
   const SweepMeasure& measure = results.plan->file.measure;
   ColumnTable table(results.rows);
@@ -59,8 +67,7 @@ TextTable result_table(const SweepResults& results) {
                ? text
                : text + " (n=" + std::to_string(row.difference.count) + ")";
   });
-  table.known_number("p (Holm)",
-                     [](const ResultRow& row) { return std::isnan(row.corrected_p) ? "" : format_p(row.corrected_p); });
+  table.known_number("p (Holm)", [](const ResultRow& row) { return known_text(row.corrected_p, format_p); });
   table.known_number("validation %", [](const ResultRow& row) {
     const Estimate percent{100 * row.validation.mean, 100 * row.validation.error, row.validation.count};
     return estimate_text(percent, 1) + (row.is_chosen ? " best" : "");
@@ -69,9 +76,9 @@ TextTable result_table(const SweepResults& results) {
     table.known_number("reward", [](const ResultRow& row) { return estimate_text(row.reward, 3); });
   table.known_number("s/step", mean_text(&RunNumbers::seconds_per_step, format_adaptive));
   table.known_number("time/run", mean_text(&RunNumbers::seconds, format_run_time));
-  table.known_number("rollout fwd", mean_text(&RunNumbers::rollout_forwards, evaluations));
-  table.known_number("update fwd", mean_text(&RunNumbers::update_forwards, evaluations));
-  table.known_number("update bwd", mean_text(&RunNumbers::update_backwards, evaluations));
+  table.known_number("rollout fwd", mean_text(&RunNumbers::rollout_forwards, evaluations_text));
+  table.known_number("update fwd", mean_text(&RunNumbers::update_forwards, evaluations_text));
+  table.known_number("update bwd", mean_text(&RunNumbers::update_backwards, evaluations_text));
   table.known_number("peak MiB", mean_text(&RunNumbers::peak_memory_mib, whole));
   return table.table();
 }
@@ -107,9 +114,7 @@ std::vector<std::string> result_notes(const SweepResults& results) {
       "time/run: training alone; fwd, bwd: evaluations of the model a response; peak MiB: the largest run.");
   std::size_t missing = 0;
   for (const RunRecord& record : results.records) missing += record.status == RunStatus::kFinished ? 0 : 1;
-  if (missing > 0)
-    notes.push_back(std::to_string(missing) + " of " + std::to_string(results.records.size()) + " runs " +
-                    (missing == 1 ? "is" : "are") + " not finished: runs.csv says which.");
+  if (missing > 0) notes.push_back(missing_runs(missing, results.records.size()) + ": runs.csv says which.");
   return notes;
 }
 

@@ -13,6 +13,14 @@ namespace drift {
 /// "73.0 ± 1.2"; one value has no error. Empty if it is not known. @param sign  also of what is above 0
 std::string estimate_text(const Estimate& value, int digits, bool sign = false);
 
+/// A mean as some function writes it; empty if it is not known.
+std::string known_text(double value, std::string (*text)(double));
+/// Evaluations of the model a response.
+std::string evaluations_text(double value);
+
+/// "8 of 12 runs are not finished"; empty if all are.
+std::string missing_runs(std::size_t missing, std::size_t runs);
+
 /// A row for every cell: the values of its axes, then what was measured. Columns of which nothing is known are left
 /// out. "±" is a standard error over the seeds.
 TextTable result_table(const SweepResults& results);
