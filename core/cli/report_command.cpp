@@ -101,7 +101,7 @@ Command report_command() {
        "one line, drawn as their mean with a band. Differences to the first line, or to a sweep's baseline, are\n"
        "tested seed by seed: a paired t-test, with Holm's correction for the number of lines. NAME=RUN calls a\n"
        "line NAME. The folder that is written has a page, every figure as SVG with its data as CSV, and every\n"
-       "table as LaTeX (booktabs) and CSV (docs/runs.md).",
+       "table as LaTeX and CSV (docs/runs.md).",
        "report runs/quickstart\n"
        "report runs/quick --out runs/quick-comparison --measure held_out"},
       report, [](OptionList& list, ReportOptions& options) {
