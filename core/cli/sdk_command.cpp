@@ -207,8 +207,8 @@ Command sdk_new_command() {
       write_new_project, [](OptionList& list, NewOptions& options) {
         list.argument("KIND", options.kind).candidates = "loss|masking|reward|rollout|model|task|bundle";
         list.argument("NAME", options.name);
-        list.add("language", "LANGUAGE", "c++, c, rust or python; default: c++", options.language).candidates =
-            "c++|c|rust|python";
+        list.add("language", "LANGUAGE", "c++, c or python; default: c++", options.language).candidates =
+            "c++|c|python";
       });
 }
 

@@ -26,15 +26,14 @@
 #include <drift/sampling.h>
 #include <drift/task.h>
 #include <drift/trajectories.h>
-#include <drift/pure.hpp>
 
 namespace drift {
 
 DRIFT_API void components(Component&, Model&, Rollout&, MaskingStrategy&, LossEstimator&, Reward&, Task&,
                           ComponentKind) {}
 
-DRIFT_API void capabilities(CachedForward&, KeyValueCache&, BlockAttention&, Adapters&, ScoredRows&,
-                            RolloutCostEstimate&, TrainingList&) {}
+DRIFT_API void capabilities(CachedForward&, KeyValueCache&, BlockAttention&, Adapters&, RolloutCostEstimate&,
+                            TrainingList&) {}
 
 DRIFT_API void host(Host&, Policy&, ComponentContext&, LogLevel) {}
 

@@ -7,8 +7,6 @@
 
 #include <cstdlib>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace drift {
 namespace {
@@ -55,8 +53,8 @@ class PureSdk : public testing::Test {
               "drift_plugin_entry\n");
   }
 
-  static void expect_training(const std::string& name, const std::string& options = "") {
-    const auto trained = run(name, "drift train run.toml --steps 2 --set evaluation.items=8 --out run " + options);
+  static void expect_training(const std::string& name) {
+    const auto trained = run(name, "drift train run.toml --steps 2 --set evaluation.items=8 --out run");
     ASSERT_EQ(trained.status, 0) << trained.error;
     EXPECT_THAT(test::metrics_of(example(name) / "run"), SizeIs(3));
     EXPECT_THAT(test::read_file(example(name) / "run/plugins.json"), HasSubstr("lib" + name + ".so"));
@@ -82,43 +80,17 @@ TEST_F(PureSdk, ALossInCByOneCommand) {
   EXPECT_EQ(built.status, 0) << command << "\n" << built.output << built.error;
 }
 
-TEST_F(PureSdk, ALossInCpp) {
-  build_and_test("soft_clip_pure");
-  expect_training("soft_clip_pure");
-}
-
-TEST_F(PureSdk, ALossInRust) {
-  if (test::run_command("command -v rustc").status != 0) GTEST_SKIP() << "rustc is missing: apt install rustc";
-  build_and_test("soft_clip_rust");
-  expect_training("soft_clip_rust");
-}
-
-TEST_F(PureSdk, AMaskingStrategyInC) {
-  build_and_test("span_masks_c");
-  expect_training("span_masks_c");
-}
-
 TEST_F(PureSdk, ARewardInC) {
   build_and_test("near_match_c");
   expect_training("near_match_c");
 }
 
-TEST_F(PureSdk, ATaskInC) {
-  build_and_test("carry_sums_c");
-  const auto imitated = run("carry_sums_c", "drift pretrain run.toml --steps 20 --out base --set evaluation.every=0");
-  ASSERT_EQ(imitated.status, 0) << imitated.error;
-  expect_training("carry_sums_c", "--model base/checkpoints/last --set model.initialize=checkpoint");
-}
-
 // What `drift sdk new` makes of the examples.
 TEST_F(PureSdk, ANewProjectBuildsAndPassesItsTests) {
-  const bool has_rust = test::run_command("command -v rustc").status == 0;
-  for (const auto& [kind, language] : std::vector<std::pair<std::string, std::string>>{
-           {"loss", "c"}, {"masking", "c"}, {"reward", "c"}, {"task", "c"}, {"loss", "rust"}}) {
-    if (language == "rust" && !has_rust) continue;
-    const std::string name = "my_" + kind + "_in_" + language;
+  for (const std::string kind : {"loss", "reward"}) {
+    const std::string name = "my_" + kind + "_in_c";
     SCOPED_TRACE(name);
-    const auto made = run("", "drift sdk new " + kind + " " + name + " --language " + language);
+    const auto made = run("", "drift sdk new " + kind + " " + name + " --language c");
     ASSERT_EQ(made.status, 0) << made.error;
     build_and_test(name);
   }

@@ -1,5 +1,4 @@
-// Plugins over plain arrays in the real program: the same loss in C, C++ and Rust trains to the same weights, and one
-// with tensors to the same up to rounding.
+// Plugins over plain arrays in the real program.
 
 #include <tests/support/support.h>
 #include <tests/support/training_run.h>
@@ -7,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <string>
@@ -37,19 +37,6 @@ class PurePlugins : public testing::Test {
 
   test::TrainingRuns runs_;
 };
-
-TEST_F(PurePlugins, TheSameLossInCAndCppTrainsToTheSameWeights) {
-  train("soft_clip_c");
-  train("soft_clip_pure");
-  EXPECT_EQ(test::difference(runs_.run("soft_clip_pure"), runs_.run("soft_clip_c")), "") << "bit for bit";
-}
-
-TEST_F(PurePlugins, TheSameLossInRustTrainsToTheSameWeights) {
-  if (!fs::exists(file("soft_clip_rust"))) GTEST_SKIP() << "rustc is missing: apt install rustc";
-  train("soft_clip_c");
-  train("soft_clip_rust");
-  EXPECT_EQ(test::difference(runs_.run("soft_clip_rust"), runs_.run("soft_clip_c")), "") << "bit for bit";
-}
 
 // Arrays are float64, the tensors of a run float32: the gradients differ by rounding.
 TEST_F(PurePlugins, TensorsTrainToTheSameUpToRounding) {
@@ -83,7 +70,7 @@ TEST_F(PurePlugins, AreListedRecordedAndChecked) {
     is_recorded = is_recorded || (plugin.at("name") == "soft_clip_c" && plugin.at("tier") == "pure");
   EXPECT_TRUE(is_recorded);
 
-  for (const std::string name : {"soft_clip_c", "soft_clip_pure", "near_match_c", "span_masks_c", "carry_sums_c"}) {
+  for (const std::string name : {"soft_clip_c", "near_match_c"}) {
     const auto result = drift("plugin check " + file(name).string());
     EXPECT_EQ(result.status, 0) << result.output << result.error;
   }

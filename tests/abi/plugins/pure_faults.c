@@ -1,4 +1,4 @@
-// Components that break the rules of drift/pure.h, one each: what the host says of them.
+// Components that break the rules of drift/pure.h, one each, and some that use all that it offers.
 #include <drift/pure.h>
 
 #include <math.h>
@@ -123,6 +123,51 @@ static DriftStatus older_view(const DriftHost* host, const void* self, const Dri
   return DRIFT_OK;
 }
 
+// Every position up to the first end token.
+static DriftStatus through_end(const DriftHost* host, const void* self, const DriftMaskingInput* in,
+                               DriftPlanResult* result) {
+  (void)self;
+  static uint8_t masked[64];
+  for (int64_t b = 0; b < in->responses; ++b) {
+    int ended = 0;
+    for (int64_t i = 0; i < in->length; ++i) {
+      masked[i] = !ended;
+      ended = ended || in->tokens_BL[b * in->length + i] == in->end_id;
+    }
+    host->add_view(host, &(DriftView){.size = sizeof(DriftView), .response = b, .masked_L = masked});
+  }
+  result->forwards = 1;
+  return DRIFT_OK;
+}
+
+static uint32_t each_iteration(const void* self) {
+  (void)self;
+  return DRIFT_EACH_INNER_ITERATION;
+}
+
+// ---- tasks ----
+
+// Every text of an item. Which one is a number that is the same in every run.
+static DriftStatus every_text(const DriftHost* host, const void* self, int64_t index) {
+  (void)self;
+  static const char letters[] = "abcdefgh";
+  const DriftStream stream = host->child(host, host->seeded_stream(host, 7, text("item")), text("letter"));
+  const DriftText letter = {letters + host->below(host, stream, 8, (DriftPoint){index, 0, 0, 0}), 1};
+  host->give_item(
+      host, &(DriftItem){sizeof(DriftItem), letter, text("prompt"), text("answer"), text("imitate"), text("begin")});
+  return DRIFT_OK;
+}
+
+static DriftStatus training_text(const DriftHost* host, const void* self, int64_t index, DriftStream random) {
+  (void)random;
+  return every_text(host, self, index);
+}
+
+static int64_t one(const void* self) {
+  (void)self;
+  return 1;
+}
+
 // ---- rewards ----
 
 static DriftStatus no_verdict(const DriftHost* host, const void* self, const DriftRewardRequest* request) {
@@ -202,6 +247,10 @@ DRIFT_PURE_PLUGIN("pure_faults", "1.0.0", "Apache-2.0") {
   add_masking(registry, "without_size", without_size);
   add_masking(registry, "bad_point", bad_point);
   add_masking(registry, "older_view", older_view);
+  const DriftMaskingStrategy to_the_end = {sizeof to_the_end, each_iteration, through_end};
+  add(registry, "through_end", (DriftComponent){.masking_strategy = &to_the_end});
+  const DriftTask task = {sizeof task, training_text, one, every_text};
+  add(registry, "every_text", (DriftComponent){.task = &task});
   add_reward(registry, "no_verdict", no_verdict);
   add_reward(registry, "item_of_a_task", item_of_a_task);
 
