@@ -79,6 +79,22 @@ INSTANTIATE_TEST_SUITE_P(
                            "  const double* first_F;\n  const double* weight_F;", "DriftLossInput"}),
     [](const auto& info) { return info.param.name; });
 
+// How a structure grows: docs/plugin_abi.md, "Reserved space".
+TEST_F(RecordedAbi, AFieldInReservedSpaceMovesNothing) {
+  const test::TemporaryFolder folder;
+  fs::copy(kHeaders, folder.path() / "drift");
+  std::string text = test::read_file(kHeaders / "reward.h");
+  const std::string room = "Reserved<std::int64_t, 4> reserved_numbers = {};";
+  const auto place = text.find(room, text.find("struct RewardRequest"));
+  ASSERT_NE(place, std::string::npos);
+  const std::string field = "std::int64_t forwards = 0;\n  Reserved<std::int64_t, 3> reserved_numbers = {};";
+  test::write_file(folder.path() / "drift/reward.h", text.replace(place, room.size(), field));
+  EXPECT_THAT(compare(folder.path()).output,
+              AllOf(HasSubstr("1 leaf type changed"),
+                    HasSubstr("'struct drift::RewardRequest' changed:\n  type size hasn't changed\n  1 data member "
+                              "insertion:")));
+}
+
 // Exactly what is promised: a missing symbol breaks plugins, and an unrecorded one would become a promise.
 TEST(RecordedSymbols, AreWhatLibdriftExports) {
   const auto exported = test::run_command("nm -D --defined-only " + (test::build_dir() / "lib/libdrift.so").string() +

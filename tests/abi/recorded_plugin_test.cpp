@@ -1,12 +1,11 @@
-// Plugins of earlier minor versions load for ever. Each is kept as the binary that its authors built, against the
-// headers of its time: lab_1_0_x86_64.so is tests/third_party, built against core ABI 1.0.
+// A plugin of core ABI 1.0 loads in every later Drift of core ABI 1 and trains there. It is kept as a binary:
+// recorded/tensor_1_0.cpp, built against the headers of its time.
 
 #include <drift/abi.h>
 
 #include <tests/support/support.h>
+#include <tests/support/training_run.h>
 
-#include <core/base/component_host.h>
-#include <core/io/sha256.h>
 #include <core/plugin/plugin_loader.h>
 
 #include <gmock/gmock.h>
@@ -19,9 +18,9 @@ namespace drift {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
 
-const fs::path kRecorded = test::source_dir() / "tests/abi/recorded/lab_1_0_x86_64.so";
+const fs::path kRecorded = test::source_dir() / "tests/abi/recorded/tensor_1_0_x86_64.so";
+const fs::path kStart = test::source_dir() / "sdk/examples/convnet/start";  // a config.json and a tokenizer
 
 // Recorded again for each LibTorch: a plugin over tensors needs the one that it was built with.
 bool fits_this_build() {
@@ -32,30 +31,70 @@ bool fits_this_build() {
 #endif
 }
 
-TEST(RecordedPlugin, IsTheOneThatWasRecorded) {
-  EXPECT_EQ(sha256_of_file(kRecorded), "4ba3efe3fb81f3e645bfa5bd8f6f4feb23d223717fd615d11babf111a78a9dbb");
+// Of both tiers: neither is built again by accident.
+TEST(RecordedPlugins, AreThoseThatWereRecorded) {
+  const auto result =
+      test::run_command("cd " + kRecorded.parent_path().string() + " && sha256sum --check --strict SHA256SUMS");
+  EXPECT_EQ(result.status, 0) << result.output << result.error;
 }
 
 TEST(RecordedPlugin, RegistersEveryKindOfComponent) {
   if (!fits_this_build()) GTEST_SKIP() << "recorded for LibTorch 2.11.0 on x86_64, without sanitizers";
   Registry registry;
   PluginLoader(registry).load_file(kRecorded);
-  for (const auto& [kind, name] : {std::pair{ComponentKind::kMaskingStrategy, "lab"},
-                                   {ComponentKind::kLossEstimator, "lab"},
-                                   {ComponentKind::kRollout, "lab"},
-                                   {ComponentKind::kModel, "lab"},
-                                   {ComponentKind::kTask, "reverse"},
-                                   {ComponentKind::kReward, "reverse"}})
-    EXPECT_NE(registry.find(kind, name), nullptr) << kind_name(kind);
-  EXPECT_EQ(registry.find_bundle("lab")->presets.size(), 2u);
+  for (const auto kind : {ComponentKind::kMaskingStrategy, ComponentKind::kLossEstimator, ComponentKind::kRollout,
+                          ComponentKind::kModel, ComponentKind::kTask, ComponentKind::kReward})
+    EXPECT_NE(registry.find(kind, "recorded"), nullptr) << kind_name(kind);
+  EXPECT_EQ(registry.find_bundle("recorded")->presets.size(), 2u);
 }
 
 TEST(RecordedPlugin, KeepsEveryRuleInThisProgram) {
   if (!fits_this_build()) GTEST_SKIP() << "recorded for LibTorch 2.11.0 on x86_64, without sanitizers";
-  const auto result =
-      test::run_command((test::build_dir() / "bin/drift").string() + " plugin check " + kRecorded.string() +
-                        " --model-config " + (test::source_dir() / "tests/third_party/start/config.json").string());
+  const auto result = test::run_command((test::build_dir() / "bin/drift").string() + " plugin check " +
+                                        kRecorded.string() + " --model-config " + (kStart / "config.json").string());
   EXPECT_EQ(result.status, 0) << result.output << result.error;
+}
+
+// With no component of Drift's own.
+TEST(RecordedPlugin, LearnsToReverseDigits) {
+  if (!fits_this_build()) GTEST_SKIP() << "recorded for LibTorch 2.11.0 on x86_64, without sanitizers";
+  const test::TemporaryFolder folder;
+  fs::create_directory(folder.path() / "plugins");
+  fs::copy_file(kRecorded, folder.path() / "plugins/librecorded.so");
+  std::string text = "[plugins]\npaths = [\"plugins\"]\n[run]\nname = \"run\"\nseed = 1\n[model]\npath = \"" +
+                     kStart.string() + "\"\ninitialize = \"random\"\nname = \"recorded\"\n";
+  for (const char* section : {"task", "reward", "algorithm", "rollout"})
+    text += "[" + std::string(section) + "]\nname = \"recorded\"\n";
+  test::write_file(folder.path() / "run.toml", text + R"(length = 4
+[pretrain]
+steps = 150
+batch_size = 64
+response_length = 4
+learning_rate = 3e-3
+warmup_steps = 10
+[train]
+steps = 10
+[evaluation]
+every = 10
+[evaluation.rollout]
+temperature = 0.0
+)");
+  const std::string drift = (test::build_dir() / "bin/drift").string();
+  const auto result = test::run_command("cd " + folder.path().string() + " && " + drift +
+                                        " pretrain run.toml --out base && " + drift +
+                                        " train run.toml --model base/checkpoints/last"
+                                        " --set model.initialize=checkpoint --out run");
+  ASSERT_EQ(result.status, 0) << result.output << result.error;
+  const auto metrics = test::metrics_of(folder.path() / "run");
+  ASSERT_EQ(metrics.size(), 11u);
+  EXPECT_GT(metrics.back().at("grad_norm").get<double>(), 0);
+  EXPECT_GT(metrics.back().at("recorded/views").get<double>(), 0);
+  EXPECT_GT(metrics.back().at("held_out").at("accuracy").get<double>(), 0.5);
+  const auto plugins = nlohmann::json::parse(test::read_file(folder.path() / "run/plugins.json"));
+  ASSERT_EQ(plugins.size(), 1u);
+  EXPECT_EQ(plugins[0].at("name"), "recorded");
+  EXPECT_EQ(plugins[0].at("version"), "1.0.0");
+  EXPECT_EQ(plugins[0].at("licence"), "Apache-2.0");
 }
 
 /// Its newest version of a library's symbols: "GLIBC_2.34".

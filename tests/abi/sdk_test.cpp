@@ -94,6 +94,23 @@ TEST_F(Sdk, HoldsHeadersLibraryPackageAndPlugins) {
   }
 }
 
+// As the first thing that an author includes. drift/pure.h is C99 and needs nothing but a compiler.
+TEST_F(Sdk, EveryHeaderCompilesAloneAndWithoutAWarning) {
+  const std::string options = " -fsyntax-only -Wall -Wextra -Wpedantic -Werror -I" + (prefix_ / "include").string() +
+                              " -include drift/", cpp = std::getenv("CXX"), torch = std::getenv("DRIFT_LIBTORCH_ROOT");
+  for (const auto& header : fs::directory_iterator(prefix_ / "include/drift")) {
+    const std::string name = header.path().filename().string();
+    const auto result =
+        run(cpp + " -std=c++20 -isystem " + torch + "/include" + options + name + " -x c++ /dev/null");
+    EXPECT_EQ(result.status, 0) << name << "\n" << result.error;
+  }
+  for (const std::string compiler : {"gcc", "clang"}) {
+    if (run("command -v " + compiler).status != 0) continue;
+    const auto result = run(compiler + " -std=c99" + options + "pure.h -x c /dev/null");
+    EXPECT_EQ(result.status, 0) << compiler << "\n" << result.error;
+  }
+}
+
 // As the tree does, so that files and pages find each other.
 TEST_F(Sdk, HoldsConfigurationsAndPages) {
   for (const char* file : {"configs/quickstart.toml", "assets/sudoku-llada/model.safetensors", "docs/sdk.md",

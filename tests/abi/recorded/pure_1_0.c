@@ -1,8 +1,6 @@
 // One component of each kind, built against version 1.0 of drift/pure.h and kept as a binary for ever: every later
-// Drift of version 1 must load it and get the same from it (tests/abi/pure_recorded_test.cpp). Neither file changes.
-// Made by
-//   gcc -std=c99 -O2 -shared -fPIC -fvisibility=hidden -s -Icore/include -o tests/abi/recorded/pure_1_0_x86_64.so
-//   tests/abi/recorded/pure_1_0.c
+// Drift of version 1 must load it and get the same from it (tests/abi/pure_recorded_test.cpp).
+// tests/abi/recorded/record makes the binary.
 #include <drift/pure.h>
 
 #include <stdlib.h>

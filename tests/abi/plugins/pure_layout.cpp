@@ -1,1 +1,0 @@
-#include "pure_layout.c"
