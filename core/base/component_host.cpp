@@ -5,7 +5,6 @@
 
 #include <drift/error.h>
 
-#include <ATen/Parallel.h>
 
 #include <nlohmann/json.hpp>
 
@@ -67,8 +66,6 @@ class ComponentHost final : public Host {
     const std::lock_guard lock(shared().mutex);
     return RandomStream(shared().seed, kind_).child(name_).child(name);
   }
-
-  std::int64_t threads() const override { return at::get_num_threads(); }
 
  private:
   std::string line(std::string_view text) const { return kind_ + " `" + name_ + "`: " + std::string(text); }

@@ -112,8 +112,6 @@ std::vector<LossTensor> tensors_of(LossInput& input) {
           {"log_probs.reference_entropy_FL", &log_probs.reference_entropy_FL},
           {"advantage_B", &input.advantage_B},
           {"advantage_BL", &input.advantage_BL},
-          {"value_BL", &input.value_BL},
-          {"return_BL", &input.return_BL},
           {"valid_BL", &input.valid_BL},
           {"scored_B", &input.scored_B}};
 }

@@ -45,11 +45,6 @@ void check_trajectories(const RolloutInput& input, std::int64_t length, Trajecto
   require("step_BL", made.step_BL, at::kInt, {responses, length});
   require("commit_logprob_BL", made.commit_logprob_BL, at::kFloat, {responses, length});
   require("forwards_B", made.forwards_B, at::kLong, {responses});
-  for (at::Tensor* tensor : {&made.attended_BK, &made.computed_begin_BK, &made.computed_end_BK}) {
-    if (tensor->defined())
-      require_if_defined("attended_BK, computed_begin_BK, computed_end_BK", *tensor, at::kInt,
-                         {responses, tensor->dim() == 2 ? tensor->size(1) : 0}, kTrajectoriesHint);
-  }
   const Prompts &asked = input.prompts, &kept = made.prompts;
   const auto same = [](const at::Tensor& a, const at::Tensor& b) {
     return a.defined() == b.defined() && (!a.defined() || (a.scalar_type() == b.scalar_type() && at::equal(a, b)));

@@ -22,37 +22,21 @@ class GuardedCache final : public KeyValueCache {
     in_plugin(callee_, "cache, destructor", [&] { plugin_.reset(); });
   }
 
-  std::int64_t rows() const override {
-    return in_plugin(callee_, "cache, rows", [&] { return plugin_->rows(); });
-  }
-  std::int64_t positions() const override {
-    return in_plugin(callee_, "cache, positions", [&] { return plugin_->positions(); });
-  }
   std::int64_t bytes() const override {
     return in_plugin(callee_, "cache, bytes", [&] { return plugin_->bytes(); });
   }
   std::unique_ptr<KeyValueCache> select(const at::Tensor& row_R) const override {
-    return again("cache, select", [&] { return plugin_->select(row_R); });
-  }
-  std::unique_ptr<KeyValueCache> branch(const at::Tensor& row_R, std::int64_t shared,
-                                        std::int64_t positions) const override {
-    return again("cache, branch", [&] { return plugin_->branch(row_R, shared, positions); });
+    auto selected = in_plugin(callee_, "cache, select", [&] {
+      auto made = plugin_->select(row_R);
+      if (!made) throw Error("it made no cache");
+      return made;
+    });
+    return std::make_unique<GuardedCache>(std::move(selected), callee_);
   }
 
   KeyValueCache& plugin() { return *plugin_; }
 
  private:
-  template <class Body>
-  std::unique_ptr<KeyValueCache> again(const char* method, const Body& body) const {
-    return std::make_unique<GuardedCache>(in_plugin(callee_, method,
-                                                    [&] {
-                                                      auto made = body();
-                                                      if (!made) throw Error("it made no cache");
-                                                      return made;
-                                                    }),
-                                          callee_);
-  }
-
   std::unique_ptr<KeyValueCache> plugin_;
   const Callee& callee_;
 };
@@ -61,7 +45,6 @@ class GuardedModel final : public Guard<Model>,
                            public CachedForward,
                            public BlockAttention,
                            public Adapters,
-                           public ScoredRows,
                            public nn::BlockWeightsOnDemand,
                            public nn::PackedWeights {
  public:
@@ -79,7 +62,6 @@ class GuardedModel final : public Guard<Model>,
     return (capability == typeid(CachedForward) && has<CachedForward>()) ||
            (capability == typeid(BlockAttention) && has<BlockAttention>()) ||
            (capability == typeid(Adapters) && has<Adapters>()) ||
-           (capability == typeid(ScoredRows) && has<ScoredRows>()) ||
            (capability == typeid(nn::BlockWeightsOnDemand) && has<nn::BlockWeightsOnDemand>()) ||
            (capability == typeid(nn::PackedWeights) && has<nn::PackedWeights>());
   }
@@ -152,16 +134,6 @@ class GuardedModel final : public Guard<Model>,
   }
   std::int64_t packed_bytes() const override {
     return call("packed_bytes", [&] { return as<nn::PackedWeights>().packed_bytes(); });
-  }
-  std::int64_t scored_rows_before(std::int64_t response_position) const override {
-    return call("scored_rows_before", [&] {
-      const std::int64_t before = as<ScoredRows>().scored_rows_before(response_position);
-      if (before != 0 && before != 1)
-        throw Error("position " + std::to_string(response_position) + " is scored " + std::to_string(before) +
-                        " rows before it",
-                    "it must be 0 or 1");
-      return before;
-    });
   }
 
  private:

@@ -80,8 +80,7 @@ std::vector<Row> adapter_rows(const LoadedRun& run, const Model& model) {
 
 std::string row_name(const Model& model) {
   std::string name = model.traits().prediction_row == PredictionRow::kSame ? "its own" : "the one before";
-  const auto* scored = capability<ScoredRows>(model);
-  if (scored != nullptr && scored->scored_rows_before(0) == 0) name += "; where scored, the first response token's own";
+  if (model.traits().first_scored_at_own_row) name += "; where scored, the first response token's own";
   return name;
 }
 

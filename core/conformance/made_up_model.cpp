@@ -26,17 +26,9 @@ constexpr std::int64_t kHidden = 8;
 class States final : public KeyValueCache {
  public:
   explicit States(at::Tensor state_BSH) : state_BSH(std::move(state_BSH)) {}
-  std::int64_t rows() const override { return state_BSH.size(0); }
-  std::int64_t positions() const override { return state_BSH.size(1); }
   std::int64_t bytes() const override { return static_cast<std::int64_t>(state_BSH.nbytes()); }
   std::unique_ptr<KeyValueCache> select(const at::Tensor& row_R) const override {
     return std::make_unique<States>(state_BSH.index_select(0, row_R));
-  }
-  std::unique_ptr<KeyValueCache> branch(const at::Tensor& row_R, std::int64_t shared,
-                                        std::int64_t positions) const override {
-    at::Tensor made = at::zeros({row_R.size(0), positions, kHidden}, state_BSH.options());
-    made.narrow(1, 0, shared).copy_(state_BSH.index_select(0, row_R).narrow(1, 0, shared));
-    return std::make_unique<States>(made);
   }
 
   at::Tensor state_BSH;

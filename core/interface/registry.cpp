@@ -14,7 +14,6 @@ class SilentHost final : public Host {
   void warn_once(std::string_view) override {}
   void metric(std::string_view, double, double) override {}
   RandomStream random(std::string_view name) const override { return RandomStream(0, name); }
-  std::int64_t threads() const override { return 1; }
 };
 
 }  // namespace

@@ -23,23 +23,18 @@ struct CachePlaces {
 class TransformerCache final : public KeyValueCache {
  public:
   struct Layer {
-    at::Tensor keys_RGSD, values_RGSD;      ///< own positions; keys are rotated
-    at::Tensor shared_keys, shared_values;  ///< of the positions before, of the cache that this one branched from
+    at::Tensor keys_RGSD, values_RGSD;  ///< keys are rotated
   };
 
   /// Empty, for a model of `layers` layers.
   TransformerCache(std::int64_t layers, std::int64_t rows, std::int64_t key_heads, std::int64_t positions,
                    std::int64_t dimension, at::TensorOptions options);
 
-  std::int64_t rows() const override { return layers_.front().keys_RGSD.size(0); }
-  std::int64_t positions() const override { return shared_ + layers_.front().keys_RGSD.size(2); }
   std::int64_t bytes() const override;
   std::unique_ptr<KeyValueCache> select(const at::Tensor& row_R) const override;
-  std::unique_ptr<KeyValueCache> branch(const at::Tensor& row_R, std::int64_t shared,
-                                        std::int64_t positions) const override;
 
-  /// @throws Error if the window of `tokens` tokens a row lies outside, or covers shared positions. On a device only
-  /// the shapes are checked, since the host does not wait for it.
+  /// @throws Error if the window of `tokens` tokens a row lies outside. On a device only the shapes are checked, since
+  /// the host does not wait for it.
   CachePlaces places(const CacheWindow& window, std::int64_t tokens) const;
 
   /// Keep the window's keys and values [R, G, W, D], and return what its queries attend to.
@@ -48,12 +43,8 @@ class TransformerCache final : public KeyValueCache {
 
  private:
   TransformerCache() = default;
-  void write(const at::Tensor& kept, const at::Tensor& computed, const CachePlaces& places) const;
-  at::Tensor attended(const at::Tensor& shared, const at::Tensor& own, const CachePlaces& places) const;
 
   std::vector<Layer> layers_;
-  std::int64_t shared_ = 0;
-  at::Tensor shared_row_R_;
 };
 
 }  // namespace drift::nn

@@ -66,8 +66,6 @@ class LossArrays {
                                           : in.advantage_B.unsqueeze(1).expand({input.responses, input.length}));
     input.valid_BL = truths(in.valid_BL);
     input.scored_B = integers(in.scored_B);
-    input.value_BL = numbers(in.value_BL);
-    input.return_BL = numbers(in.return_BL);
     input.total_responses = in.totals.responses;
     input.group_size = in.totals.group_size;
     input.forwards = in.totals.forwards;

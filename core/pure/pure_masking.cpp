@@ -35,10 +35,6 @@ class MaskingArrays {
     input.prompt_tokens_BP = array<std::int64_t>(from.prompts.tokens_BP, at::kLong);
     input.prompt_mask_BP = array<std::uint8_t>(from.prompts.mask_BP, at::kBool);
     input.group_B = array<std::int64_t>(from.prompts.group_B, at::kLong);
-    input.recorded_forwards = from.attended_BK.defined() ? from.attended_BK.size(1) : 0;
-    input.attended_BK = array<std::int32_t>(from.attended_BK, at::kInt);
-    input.computed_begin_BK = array<std::int32_t>(from.computed_begin_BK, at::kInt);
-    input.computed_end_BK = array<std::int32_t>(from.computed_end_BK, at::kInt);
   }
 
   DriftMaskingInput input{};

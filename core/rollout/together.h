@@ -15,8 +15,7 @@ namespace drift {
 /// Collective. Every rank writes a part of the responses and gets all of them, as one rank would have written them: a
 /// response depends on its prompt and its number only. If responses may need different numbers of forwards, each rank
 /// first writes a half of its share, and whoever is done takes the next part. What the parts are depends on nothing but
-/// the number of ranks, so that the same run has the same bits whoever wrote which. Of several ranks' responses it is
-/// not known what each forward computed (Trajectories::attended_BK and its like).
+/// the number of ranks, so that the same run has the same bits whoever wrote which.
 void generate_together(const Rollout& rollout, const Model& model, const RolloutInput& input, Trajectories& made);
 
 /// Collective. The requests of an item, which are adjacent, are judged on one rank, so that equal responses are judged

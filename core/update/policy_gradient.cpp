@@ -263,12 +263,8 @@ class GradientComputation {
         select(old_is_reference ? batch_.old_policy.entropy_FL : batch_.reference.entropy_FL, index, device);
     if (needs_.entropy) input.log_probs.entropy_FL = current.entropy_FL.clone().set_requires_grad(true);
     input.advantage_B = batch_.advantage_B.to(score_options());
-    const auto of_tokens = [&](const at::Tensor& own_BL) {
-      return own_BL.defined() ? own_BL.to(score_options()) : own_BL;
-    };
-    input.advantage_BL = of_tokens(batch_.tokens.advantage_BL);
-    input.value_BL = of_tokens(batch_.tokens.value_BL);
-    input.return_BL = of_tokens(batch_.tokens.return_BL);
+    const at::Tensor& advantage_BL = batch_.tokens.advantage_BL;
+    if (advantage_BL.defined()) input.advantage_BL = advantage_BL.to(score_options());
     input.valid_BL = batch_.trajectories->valid_BL.to(device);
     input.totals = batch_.totals;
     input.scored_B = batch_.scored_B.to(device);

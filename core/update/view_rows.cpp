@@ -144,10 +144,10 @@ RowBatch make_row_batch(const Model& model, const Trajectories& trajectories, co
   const auto& prompts = trajectories.prompts;
   const std::int64_t prompt = prompts.tokens_BP.size(1), length = trajectories.tokens_BL.size(1),
                      sequence = prompt + length;
-  const auto* scored_rows = capability<ScoredRows>(model);
-  const std::int64_t before = model.traits().prediction_row == PredictionRow::kPrevious ? 1 : 0;
+  const ModelTraits& traits = model.traits();
+  const std::int64_t before = traits.prediction_row == PredictionRow::kPrevious ? 1 : 0;
   const auto predicting_row = [&](std::int64_t position) {
-    return position - (scored_rows ? scored_rows->scored_rows_before(position) : before);
+    return position == 0 && traits.first_scored_at_own_row ? 0 : position - before;
   };
   const std::int64_t count = end - begin;
   auto tokens = at::empty({count, sequence}, at::kLong);

@@ -28,9 +28,7 @@ Object fields_of(const LossInput& in) {
                      {"advantage_B", wrapped(in.advantage_B)},
                      {"valid_BL", wrapped(in.valid_BL)},
                      {"scored_B", wrapped(in.scored_B)},
-                     {"advantage_BL", wrapped(in.advantage_BL)},
-                     {"value_BL", wrapped(in.value_BL)},
-                     {"return_BL", wrapped(in.return_BL)}});
+                     {"advantage_BL", wrapped(in.advantage_BL)}});
 }
 
 Object totals_of(const BatchTotals& totals) {

@@ -15,10 +15,7 @@ Object trajectories_of(const Trajectories& responses) {
                      {"valid_BL", wrapped(responses.valid_BL)},
                      {"step_BL", wrapped(responses.step_BL)},
                      {"commit_logprob_BL", wrapped(responses.commit_logprob_BL)},
-                     {"forwards_B", wrapped(responses.forwards_B)},
-                     {"attended_BK", wrapped(responses.attended_BK)},
-                     {"computed_begin_BK", wrapped(responses.computed_begin_BK)},
-                     {"computed_end_BK", wrapped(responses.computed_end_BK)}});
+                     {"forwards_B", wrapped(responses.forwards_B)}});
 }
 
 class PythonMasking final : public MaskingStrategy {

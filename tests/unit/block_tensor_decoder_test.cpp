@@ -62,12 +62,6 @@ Trajectories empty_trajectories(const Prompts& prompts, const BlockSettings& set
   made.step_BL = at::zeros({kResponses, settings.length}, at::kInt);
   made.commit_logprob_BL = at::zeros({kResponses, settings.length}, at::kFloat);
   made.forwards_B = at::zeros({kResponses}, at::kLong);
-  if (settings.cache != Cache::kNone) {
-    const auto of_forwards = [&] { return at::zeros({kResponses, settings.length + settings.blocks()}, at::kInt); };
-    made.attended_BK = of_forwards();
-    made.computed_begin_BK = of_forwards();
-    made.computed_end_BK = of_forwards();
-  }
   return made;
 }
 
@@ -101,10 +95,6 @@ TEST_P(TensorDecoderTest, WritesTheSameTrajectories) {
     EXPECT_TRUE(at::equal(by_rows.step_BL, by_tensors.step_BL)) << seed;
     EXPECT_TRUE(at::equal(by_rows.forwards_B, by_tensors.forwards_B)) << seed;
     EXPECT_LT((by_rows.commit_logprob_BL - by_tensors.commit_logprob_BL).abs().max().item<float>(), 1e-5) << seed;
-    if (settings.cache == Cache::kNone) continue;
-    EXPECT_TRUE(at::equal(by_rows.attended_BK, by_tensors.attended_BK)) << seed;
-    EXPECT_TRUE(at::equal(by_rows.computed_begin_BK, by_tensors.computed_begin_BK)) << seed;
-    EXPECT_TRUE(at::equal(by_rows.computed_end_BK, by_tensors.computed_end_BK)) << seed;
   }
 }
 

@@ -132,35 +132,20 @@ TEST_P(Backbone, RowsAtTheirOwnPlacesAreWhatTheyAreAlone) {
   }
 }
 
-// The prompt of a group is computed once; each response then adds its own keys and values.
-TEST_P(Backbone, ResponsesShareTheKeysOfTheirPrompt) {
+// Two rows are done; one of the others is taken twice.
+TEST_P(Backbone, SelectedRowsKeepTheirKeysAndValues) {
   const auto model = open();
   const auto& cached = *capability<CachedForward>(*model);
-  const auto prompts = some_tokens(2, 10), responses = some_tokens(4, 6);
-  const auto group = index_tensor({0, 0, 1, 1});
-  const auto begin_P = at::zeros({2}, at::kLong), begin_B = at::full({4}, 10, at::kLong);
-
-  const auto of_prompts = cached.make_cache(2, 10);
-  cached.forward_window({prompts, {}, {}}, {begin_P}, *of_prompts);
-  const auto shared = of_prompts->branch(group, 10, 16);
-  EXPECT_EQ(shared->rows(), 4);
-  EXPECT_EQ(shared->positions(), 16);
-  EXPECT_EQ(shared->bytes() * 10, of_prompts->bytes() * 2 * 6) << "its own six positions a row";
-  const auto from_shared = cached.forward_window({responses, {}, {}}, {begin_B}, *shared);
-
-  const auto copied = cached.make_cache(4, 16);
-  const CacheWindow within_prompt{at::zeros({4}, at::kLong), at::full({4}, 10, at::kLong)};
-  cached.forward_window({prompts.index_select(0, group), {}, {}}, within_prompt, *copied);
-  EXPECT_TRUE(near(from_shared, cached.forward_window({responses, {}, {}}, {begin_B}, *copied)));
-
-  // Two rows are done; one of the others is taken twice.
+  const auto tokens = some_tokens(4, 16), changed = some_tokens(4, 6);
+  const auto all = cached.make_cache(4, 16);
+  cached.forward_window({tokens, {}, {}}, {at::zeros({4}, at::kLong)}, *all);
   const auto kept_rows = index_tensor({3, 1, 3});
-  const auto some = shared->select(kept_rows);
+  const auto some = all->select(kept_rows);
+  EXPECT_EQ(some->bytes() * 4, all->bytes() * 3);
+  const auto from_all = cached.forward_window({changed, {}, {}}, {at::full({4}, 10, at::kLong)}, *all);
   const auto from_some =
-      cached.forward_window({responses.index_select(0, kept_rows), {}, {}}, {at::full({3}, 10, at::kLong)}, *some);
-  EXPECT_TRUE(near(from_some.view({3, 6, -1}), from_shared.view({4, 6, -1}).index_select(0, kept_rows)));
-  EXPECT_THROW(cached.forward_window({responses, {}, {}}, {at::full({4}, 9, at::kLong)}, *shared), Error)
-      << "a shared position";
+      cached.forward_window({changed.index_select(0, kept_rows), {}, {}}, {at::full({3}, 10, at::kLong)}, *some);
+  EXPECT_TRUE(near(from_some.view({3, 6, -1}), from_all.view({4, 6, -1}).index_select(0, kept_rows)));
 }
 
 // Attention by blocks: what follows a block does not change it, and positions may be given.

@@ -10,7 +10,7 @@
 
 /// Core ABI. A plugin loads if the major number is equal and its minor number is not above the host's.
 #define DRIFT_ABI_MAJOR 1
-#define DRIFT_ABI_MINOR 1
+#define DRIFT_ABI_MINOR 0
 
 /// The section of the plugin's file that holds the descriptor, and the exported function.
 #define DRIFT_PLUGIN_SECTION ".drift_plugin"

@@ -1,10 +1,10 @@
 #pragma once
 
-// Compute the prompt once for a group of four, then only the block that is being written:
+// Compute everything once, for a prompt that four responses share, then only the block that is being written:
 //
-//     const auto of_prompt = policy.make_cache(/*rows=*/1, P);
-//     policy.logits(prompt_forward, {of_prompt.get(), &prompt_window});
-//     const auto cache = of_prompt->branch(at::zeros({4}, at::kLong), /*shared=*/P, /*positions=*/P + L);
+//     const auto of_prompt = policy.make_cache(/*rows=*/1, /*positions=*/P + L);
+//     policy.logits(first_forward, {of_prompt.get(), &everything});
+//     const auto cache = of_prompt->select(at::zeros({4}, at::kLong));
 //     drift::CacheWindow window;
 //     window.begin_B = block_begin_B;  // each response where it is
 //     const auto sampled = policy.sample(block_forward, {cache.get(), &window}, row_M, uniform_M, options);
@@ -29,21 +29,12 @@ class DRIFT_API KeyValueCache {
   KeyValueCache& operator=(const KeyValueCache&) = delete;
   virtual ~KeyValueCache() = default;
 
-  virtual std::int64_t rows() const = 0;
-  virtual std::int64_t positions() const = 0;
-
-  /// Bytes of its own keys and values, without shared ones.
+  /// Of its keys and values.
   virtual std::int64_t bytes() const = 0;
 
   /// A new cache whose row r is a copy of row `row_R[r]` (int64, on the cache's device). Finished rows can be left out,
   /// and a row can be taken several times.
   virtual std::unique_ptr<KeyValueCache> select(const at::Tensor& row_R) const = 0;
-
-  /// A new cache of `positions` positions whose row r begins with the first `shared` positions of row `row_R[r]`. These
-  /// are read from this cache and not copied, so that the responses of a group share their prompt's keys. From then on
-  /// no window of either cache may cover them. The two may be destroyed in any order.
-  virtual std::unique_ptr<KeyValueCache> branch(const at::Tensor& row_R, std::int64_t shared,
-                                                std::int64_t positions) const = 0;
 };
 
 /// Which positions a forward computes, and which it attends to. Row b of the input is row b of the cache.

@@ -36,9 +36,6 @@ class DRIFT_API Host {
   /// A stream that depends on the run's seed, the component's kind and name, and `name`.
   virtual RandomStream random(std::string_view name) const = 0;
 
-  /// The number of threads of the run. parallel_rows() divides work on many small rows among them.
-  virtual std::int64_t threads() const = 0;
-
  protected:
   Host() = default;
   Host(const Host&) = delete;

@@ -67,10 +67,7 @@ struct DRIFT_API LossInput {
   at::Tensor valid_BL;     ///< bool, of all responses
   BatchTotals totals;
   at::Tensor scored_B;  ///< int64, of all responses: positions that at least one view of the plan scores
-  // float32, of all responses and tokens. Undefined: advantages are per response, and there is no value estimate.
-  at::Tensor advantage_BL;
-  at::Tensor value_BL;   ///< a value model's estimate before the token
-  at::Tensor return_BL;  ///< what the value is trained towards
+  at::Tensor advantage_BL;  ///< float32, of all responses and tokens; undefined: advantages are per response
   Reserved<at::Tensor, 6> reserved_tensors = {};
   Reserved<std::int64_t, 4> reserved_numbers = {};
 

@@ -35,7 +35,7 @@ struct MaskingInput {
   std::int64_t inner_iteration = 0;
   std::int64_t end_id = -1;  ///< the model's end token; may equal pad_id
   std::int64_t pad_id = -1;
-  at::Tensor end_ids_E;  ///< int64, all tokens that end a response, end_id first; undefined: end_id alone. Since 1.1.
+  at::Tensor end_ids_E;  ///< int64, all tokens that end a response, end_id first; undefined: end_id alone
   Reserved<at::Tensor, 3> reserved_tensors = {};
   Reserved<std::int64_t, 4> reserved_numbers = {};
 };

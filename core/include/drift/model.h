@@ -13,8 +13,7 @@
 //       }
 //       …
 //     };
-// Features that only some models have are capabilities (component.h): CachedForward, BlockAttention, Adapters,
-// ScoredRows.
+// Features that only some models have are capabilities (component.h): CachedForward, BlockAttention, Adapters.
 
 #include <drift/component.h>
 #include <drift/params.h>
@@ -60,20 +59,22 @@ struct ModelTraits {
   std::int64_t mask_id = -1;
   std::int64_t pad_id = -1;  ///< pads prompts on the left and ends responses; never counted as a valid token
   std::int64_t end_id = -1;  ///< ends a response; may equal pad_id
+  std::array<std::int64_t, 4> further_end_ids = {};  ///< 0: none (token 0 can only be end_id)
   PredictionRow prediction_row = PredictionRow::kSame;
+  /// Log-probabilities of a response's first token are computed at its own row. Only to repeat results that were
+  /// computed that way: rollouts always use prediction_row.
+  bool first_scored_at_own_row = false;
   /// Half-open ranges of ids that a response must never contain, including the mask id.
   std::vector<std::pair<std::int64_t, std::int64_t>> forbidden_output_ids;
   std::vector<ChatFormat> chat_formats;  ///< the first is the authors' format; empty: a model without turns
   Reserved<std::string, 4> reserved_texts = {};
-  /// What else ends a response; 0: nothing (token 0 can only be end_id). Since 1.1.
-  std::array<std::int64_t, 4> further_end_ids = {};
   Reserved<std::int64_t, 4> reserved_numbers = {};
 };
 
-/// All end tokens: end_id, unless that is -1, then further_end_ids. Since 1.1.
+/// All end tokens: end_id, unless that is -1, then further_end_ids.
 DRIFT_API std::vector<std::int64_t> end_ids(const ModelTraits& traits);
 
-/// Whether a response ends at this token, so that nothing behind it belongs to it: an end token, or padding. Since 1.1.
+/// Whether a response ends at this token, so that nothing behind it belongs to it: an end token, or padding.
 DRIFT_API bool ends_response(std::int64_t token, const ModelTraits& traits);
 /// The same for each of `tokens`: bool, of their shape.
 DRIFT_API at::Tensor ends_response(const at::Tensor& tokens, const ModelTraits& traits);
@@ -89,7 +90,7 @@ struct ModelConfig {
   /// Of a model that can hold its matrices in fewer bits: "nf4", or "nf4_single" whose scales are not quantised again.
   /// Empty: as `dtype` says.
   std::string quantization = {};
-  /// The checkpoint's generation_config.json; empty: it has none. Since 1.1.
+  /// The checkpoint's generation_config.json; empty: it has none.
   std::string generation_config_json = {};
   Reserved<std::string, 1> reserved_texts = {};
   Reserved<std::int64_t, 8> reserved_numbers = {};
@@ -173,16 +174,6 @@ class DRIFT_API Adapters {
   /// The adapters' tensors, which are also in Model::parameters(): MODULE.lora_A.weight [r, in] and
   /// MODULE.lora_B.weight [out, r], where MODULE.weight [out, in] is the module's. Empty: it was made without.
   virtual std::vector<NamedTensor> adapter_parameters() const = 0;
-};
-
-/// Capability of a model whose log-probabilities are scored at other hidden rows than those of PredictionRow. Only to
-/// repeat results that were computed that way: rollouts always use PredictionRow.
-class DRIFT_API ScoredRows {
- public:
-  virtual ~ScoredRows() = default;
-
-  /// How many positions before response position 0 <= j < L its scoring hidden row is: 0 or 1.
-  virtual std::int64_t scored_rows_before(std::int64_t response_position) const = 0;
 };
 
 }  // namespace drift

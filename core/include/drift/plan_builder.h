@@ -36,7 +36,7 @@ class DRIFT_API Responses {
   std::int64_t length() const;         ///< L
   std::int64_t prompt_length() const;  ///< P
   Response operator[](std::int64_t b) const;
-  std::int64_t forwards(std::int64_t b) const;  ///< Trajectories::forwards_B. Since 1.1.
+  std::int64_t forwards(std::int64_t b) const;  ///< Trajectories::forwards_B
 
   /// Positions up to and including the first token `end_id`, or where that is the model's, the first of all its end
   /// tokens; L if there is none (docs/spec/algorithms.md 1.3).

@@ -212,8 +212,6 @@ typedef struct DriftLossInput {
   const double* advantage_BL;  ///< of the tokens: the response's, unless a value model or a correction tells them apart
   const uint8_t* valid_BL;     ///< neither padding nor mask token
   const int64_t* scored_B;     ///< positions that at least one view of the plan scores
-  const double* value_BL;      ///< a value model's estimate before the token; null: there is none
-  const double* return_BL;     ///< what the value is trained towards; null: there is none
 
   // Totals of the complete plan, of which a call may see only some views: what a mean is taken over.
   int64_t total_responses;  ///< including those without a view
@@ -266,12 +264,6 @@ typedef struct DriftMaskingInput {
   const int64_t* prompt_tokens_BP;  ///< padded on the left
   const uint8_t* prompt_mask_BP;    ///< a token, not padding
   const int64_t* group_B;           ///< number of the response's group
-
-  // What forward k of response b saw; null: all positions, nothing from a cache.
-  int64_t recorded_forwards;  ///< K of these; 0 if null
-  const int32_t* attended_BK;
-  const int32_t* computed_begin_BK;
-  const int32_t* computed_end_BK;
 } DriftMaskingInput;
 
 /// A masked context that is scored.

@@ -28,7 +28,7 @@ struct TaskItem {
   std::string demonstration;    ///< a response to imitate in `drift pretrain`; empty if the task has none
   std::string response_prefix;  ///< first words of the response, given to the model; empty: none
   /// Turns of a conversation before the question, as JSON: [{"role": "user", "content": "1 + 1?"}, {"role":
-  /// "assistant", "content": "2"}]. A role is one of the chat template's; empty: none. Since 1.1.
+  /// "assistant", "content": "2"}]. A role is one of the chat template's; empty: none.
   std::string earlier_turns;
   Reserved<std::string, 3> reserved_texts = {};
   Reserved<std::int64_t, 4> reserved_numbers = {};

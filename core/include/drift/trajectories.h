@@ -33,14 +33,6 @@ struct Trajectories {
                          ///< Defined for padding too: it was masked until that step.
   at::Tensor commit_logprob_BL;  ///< float32, log-probability at commit time, temperature 1; 0 if never committed
   at::Tensor forwards_B;         ///< int64, forward evaluations that the response took part in
-
-  // What forward k of response b saw if it did not compute the entire sequence: int32 [B, K], K the largest number of
-  // forwards of a response; undefined: all L positions, nothing from a cache. Positions of the response; the prompt is
-  // always attended to, and counts as computed if computed_begin_BK is negative.
-  at::Tensor attended_BK;        ///< positions [0, attended) were attended to
-  at::Tensor computed_begin_BK;  ///< positions [begin, end) were computed, the others read from a cache, as an earlier
-  at::Tensor computed_end_BK;    ///< forward had left them
-
   Reserved<at::Tensor, 6> reserved_tensors = {};
   Reserved<std::int64_t, 4> reserved_numbers = {};
 };

@@ -50,7 +50,6 @@ class RecordingHost final : public Host {
     total.second += count;
   }
   RandomStream random(std::string_view name) const override { return {1, name}; }
-  std::int64_t threads() const override { return 1; }
 };
 
 /// A component as the program makes it: with these values, checked, and the defaults of its other parameters.

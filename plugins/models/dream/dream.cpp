@@ -52,13 +52,15 @@ nn::TransformerShape shape_of(const DreamConfig& config, const Params& params) {
   return shape;
 }
 
-ModelTraits traits_of(const DreamConfig& config) {
+ModelTraits traits_of(const DreamConfig& config, const Params& params) {
   ModelTraits traits;
   traits.family = "Dream";
   traits.mask_id = config.mask_id;
   traits.pad_id = config.pad_id;
   nn::set_end_ids(config.end_ids, traits);
   traits.prediction_row = PredictionRow::kPrevious;
+  // The originals' losses shift a response's logits on their own, so that its first position takes its own row.
+  traits.first_scored_at_own_row = params.get<std::string>("scored_row") == "within_response";
   // No token comes after the mask token but, in DiffuCoder, the padding.
   const std::int64_t first = config.mask_id, last = config.shape.vocabulary, pad = config.pad_id;
   if (pad > first) {
@@ -79,8 +81,7 @@ Dream::Dream(const ModelConfig& model, const Params& params)
                                model.generation_config_json)) {}
 
 Dream::Dream(const ModelConfig& model, const Params& params, const DreamConfig& config)
-    : TransformerModel(shape_of(config, params), kNames, traits_of(config), model),
-      within_response_(params.get<std::string>("scored_row") == "within_response") {}
+    : TransformerModel(shape_of(config, params), kNames, traits_of(config, params), model) {}
 
 // The original's: normal draws of standard deviation 0.02, biases and the padding's embedding 0, norms 1.
 void Dream::initialize(const RandomStream& random) {

@@ -127,13 +127,6 @@ void BlockRollout::generate(const RolloutInput& input, Trajectories& trajectorie
   trajectories.step_BL = at::full({responses, length}, -1, at::kInt);
   trajectories.commit_logprob_BL = at::zeros({responses, length}, at::kFloat);
   trajectories.forwards_B = at::zeros({responses}, at::kLong);
-  const bool records_windows = settings_.cache != Cache::kNone && !quirks.counts_batch;
-  const auto of_forwards = [&] { return at::zeros({responses, length + settings_.blocks()}, at::kInt); };
-  if (records_windows) {
-    trajectories.attended_BK = of_forwards();
-    trajectories.computed_begin_BK = of_forwards();
-    trajectories.computed_end_BK = of_forwards();
-  }
 
   const bool on_cpu = input.policy->device().is_cpu();
   const std::int64_t sequence = input.prompts.tokens_BP.size(1) + length;
@@ -151,13 +144,6 @@ void BlockRollout::generate(const RolloutInput& input, Trajectories& trajectorie
                   });
   }
   if (quirks.counts_batch) count_over_batch(forwards, settings_, quirks, traits.pad_id, trajectories);
-  if (records_windows) {
-    const auto most = trajectories.forwards_B.max().item<std::int64_t>();
-    for (at::Tensor* tensor :
-         {&trajectories.attended_BK, &trajectories.computed_begin_BK, &trajectories.computed_end_BK}) {
-      *tensor = tensor->narrow(1, 0, most).contiguous();
-    }
-  }
   trajectories.valid_BL =
       (trajectories.tokens_BL != traits.pad_id).logical_and(trajectories.tokens_BL != traits.mask_id);
 }

@@ -83,14 +83,11 @@ void BlockDecoder::run(Trajectories& trajectories, std::vector<RowForwards>& for
 
 void BlockDecoder::write(const Row& row, Trajectories& trajectories) const {
   const auto copy = [&](const at::Tensor& to, const auto& from) {
-    if (to.defined()) std::memcpy(to[row.index].data_ptr(), from.data(), from.size() * sizeof(from[0]));
+    std::memcpy(to[row.index].data_ptr(), from.data(), from.size() * sizeof(from[0]));
   };
   copy(trajectories.tokens_BL, row.tokens);
   copy(trajectories.step_BL, row.step);
   copy(trajectories.commit_logprob_BL, row.logprob);
-  copy(trajectories.attended_BK, row.attended);
-  copy(trajectories.computed_begin_BK, row.computed_begin);
-  copy(trajectories.computed_end_BK, row.computed_end);
   trajectories.forwards_B.data_ptr<std::int64_t>()[row.index] = row.forwards;
 }
 
@@ -238,13 +235,6 @@ void BlockDecoder::advance(const std::vector<Rows>& states, const Window& window
   for (const Rows& state : states) {
     const auto masked = positions_to_predict(*state.front());
     for (Row* row : state) {
-      if (cache != nullptr) {
-        const bool whole = window.begin == 0;
-        row->attended.push_back(static_cast<std::int32_t>(window.attended - prompt_length_));
-        row->computed_begin.push_back(
-            whole ? -1 : static_cast<std::int32_t>(std::max<std::int64_t>(0, window.begin - prompt_length_)));
-        row->computed_end.push_back(static_cast<std::int32_t>(window.begin + window.width - prompt_length_));
-      }
       commit(*row, masked, sampled, offset);
       offset += static_cast<std::int64_t>(masked.size());
     }

@@ -35,7 +35,6 @@ class BlockDecoder {
     std::int64_t block_start = 0;  ///< the length, when the row is done
     std::int64_t block_forwards = 0;
     RowForwards forwards_of_block;
-    std::vector<std::int32_t> attended, computed_begin, computed_end;  ///< of each forward: trajectories.h
   };
   using Rows = std::vector<Row*>;
 

@@ -26,16 +26,10 @@ TensorDecoder::TensorDecoder(const BlockSettings& settings, const RolloutInput& 
       remasking_random_(input.random.child("remasking")),
       order_random_(input.random.child("order")),
       rows_(input, first, last, settings.length) {
-  const std::int64_t rows = last - first, length = settings.length;
+  const std::int64_t rows = last - first;
   const auto integers = rows_.row_R.options();
   state_.block_begin_R = at::zeros({rows}, integers);
   state_.block_forwards_R = at::zeros({rows}, integers);
-  if (settings.cache != Cache::kNone) {
-    const auto of_forwards = [&] { return at::zeros({rows, length + settings.blocks()}, integers.dtype(at::kInt)); };
-    state_.attended_RK = of_forwards();
-    state_.computed_begin_RK = of_forwards();
-    state_.computed_end_RK = of_forwards();
-  }
 }
 
 void TensorDecoder::run(Trajectories& trajectories) {
@@ -112,7 +106,6 @@ void TensorDecoder::advance(const Window& window, KeyValueCache* cache, std::int
   for (at::Tensor* tensor : {&sampled.token_M, &sampled.logprob_M, &sampled.confidence_M}) {
     *tensor = tensor->view({rows, block_size});
   }
-  if (cache != nullptr) record(window, block.open_RK.any(1));
   commit(block, sampled, scores(block, sampled));
 }
 
@@ -171,28 +164,13 @@ void TensorDecoder::end_blocks(const Block& block, const at::Tensor& still_open_
   state_.block_begin_R = at::where(stops_R, settings_.length, state_.block_begin_R);
 }
 
-void TensorDecoder::record(const Window& window, const at::Tensor& works_R) {
-  const auto forward_R1 = rows_.forwards_R.unsqueeze(1);
-  const auto put = [&](at::Tensor& numbers_RK, std::int64_t number) {
-    const auto before_R1 = numbers_RK.gather(1, forward_R1);
-    numbers_RK.scatter_(1, forward_R1, at::where(works_R.unsqueeze(1), number, before_R1).to(at::kInt));
-  };
-  put(state_.attended_RK, window.attended - prompt_length_);
-  put(state_.computed_begin_RK, window.begin == 0 ? -1 : std::max<std::int64_t>(0, window.begin - prompt_length_));
-  put(state_.computed_end_RK, window.begin + window.width - prompt_length_);
-}
-
 bool TensorDecoder::look() {
   if (rows_.failed.item<bool>()) rollouts::refuse_scores();
   const auto done_R = state_.block_begin_R >= settings_.length;
   const auto leave_D = done_R.nonzero().squeeze(1), left_R = done_R.logical_not().nonzero().squeeze(1);
   rows_.write(leave_D, *made_);
-  rows_.copy(leave_D, state_.attended_RK, made_->attended_BK);
-  rows_.copy(leave_D, state_.computed_begin_RK, made_->computed_begin_BK);
-  rows_.copy(leave_D, state_.computed_end_RK, made_->computed_end_BK);
   rows_.keep(left_R);
-  for (at::Tensor* tensor : {&state_.block_begin_R, &state_.block_forwards_R, &state_.attended_RK,
-                             &state_.computed_begin_RK, &state_.computed_end_RK}) {
+  for (at::Tensor* tensor : {&state_.block_begin_R, &state_.block_forwards_R}) {
     *tensor = rollouts::chosen_rows(*tensor, left_R);
   }
   return left_R.size(0) > 0;

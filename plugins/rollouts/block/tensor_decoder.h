@@ -28,7 +28,6 @@ class TensorDecoder {
   /// What rows have besides what every rollout's have.
   struct State {
     at::Tensor block_begin_R, block_forwards_R;
-    at::Tensor attended_RK, computed_begin_RK, computed_end_RK;
   };
 
   /// The positions of each row's block, [R, block], and which of them are still masked.
@@ -47,7 +46,6 @@ class TensorDecoder {
   CommitRule rule() const;
   void commit(const Block& block, const SampledTokens& sampled, const at::Tensor& score_RK);
   void end_blocks(const Block& block, const at::Tensor& open_RK);
-  void record(const Window& window, const at::Tensor& works_R);
   at::Tensor uniforms(const RandomStream& random, const Block& block) const;
   /// The only place where the host waits. @return whether rows are left
   bool look();

@@ -57,8 +57,6 @@ class LossInput:
     valid_BL: Optional[Tensor] = None  # bool, of all responses
     scored_B: Optional[Tensor] = None  # int64, of all responses: positions that at least one view of the plan scores
     advantage_BL: Optional[Tensor] = None  # float32, of all responses and tokens; None: advantages are per response
-    value_BL: Optional[Tensor] = None  # a value model's estimate before the token
-    return_BL: Optional[Tensor] = None  # what the value is trained towards
     totals: Optional[Totals] = None  # in a unit test, without it: those of `plan`
     metrics: list = field(default_factory=list)  # what add_mean() and add_ratio() were given
 
@@ -128,9 +126,6 @@ class Trajectories:
     step_BL: Tensor  # int32, forward that committed the position; -1: never
     commit_logprob_BL: Tensor  # float32, log-probability at commit time, temperature 1; 0 if never committed
     forwards_B: Tensor  # int64, forwards that the response took part in
-    attended_BK: Optional[Tensor] = None  # int32, what forward k saw; None: all positions, nothing from a cache
-    computed_begin_BK: Optional[Tensor] = None
-    computed_end_BK: Optional[Tensor] = None
 
 
 @dataclass

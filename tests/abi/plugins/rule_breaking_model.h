@@ -30,16 +30,11 @@ namespace drift::test {
 class OneLayerCache final : public KeyValueCache {
  public:
   OneLayerCache(std::int64_t rows, std::int64_t positions) : state_BSH(at::zeros({rows, positions, 8})) {}
-  std::int64_t rows() const override { return state_BSH.size(0); }
-  std::int64_t positions() const override { return state_BSH.size(1); }
   std::int64_t bytes() const override { return static_cast<std::int64_t>(state_BSH.nbytes()); }
   std::unique_ptr<KeyValueCache> select(const at::Tensor& row_R) const override {
-    auto made = std::make_unique<OneLayerCache>(row_R.size(0), positions());
+    auto made = std::make_unique<OneLayerCache>(row_R.size(0), state_BSH.size(1));
     made->state_BSH = state_BSH.index_select(0, row_R);
     return made;
-  }
-  std::unique_ptr<KeyValueCache> branch(const at::Tensor& row_R, std::int64_t, std::int64_t) const override {
-    return select(row_R);
   }
   at::Tensor state_BSH;
 };
