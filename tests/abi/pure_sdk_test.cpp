@@ -1,5 +1,5 @@
-// The examples over plain arrays as their readers meet them: built against an installed Drift, by CMake and by one
-// command, tested by their own tests, and used in a run.
+// Plugins over plain arrays as their authors meet them: copies of the examples, built against an installed Drift, by
+// CMake and by one command, tested by their own tests, and used in a run.
 
 #include <tests/support/training_run.h>
 
@@ -64,11 +64,6 @@ class PureSdk : public testing::Test {
   static inline fs::path prefix_;
 };
 
-TEST_F(PureSdk, ALossInC) {
-  build_and_test("soft_clip_c");
-  expect_training("soft_clip_c");
-}
-
 // The command of its page: no CMake, and nothing of Drift but the header.
 TEST_F(PureSdk, ALossInCByOneCommand) {
   const std::string page = test::read_file(example("soft_clip_c") / "README.md");
@@ -80,19 +75,14 @@ TEST_F(PureSdk, ALossInCByOneCommand) {
   EXPECT_EQ(built.status, 0) << command << "\n" << built.output << built.error;
 }
 
-TEST_F(PureSdk, ARewardInC) {
-  build_and_test("near_match_c");
-  expect_training("near_match_c");
-}
-
-// What `drift sdk new` makes of the examples.
-TEST_F(PureSdk, ANewProjectBuildsAndPassesItsTests) {
+TEST_F(PureSdk, ANewProjectBuildsPassesItsTestsAndTrains) {
   for (const std::string kind : {"loss", "reward"}) {
     const std::string name = "my_" + kind + "_in_c";
     SCOPED_TRACE(name);
     const auto made = run("", "drift sdk new " + kind + " " + name + " --language c");
     ASSERT_EQ(made.status, 0) << made.error;
     build_and_test(name);
+    expect_training(name);
   }
 }
 

@@ -96,19 +96,14 @@ TEST_F(Sdk, HoldsHeadersLibraryPackageAndPlugins) {
 
 // As the first thing that an author includes. drift/pure.h is C99 and needs nothing but a compiler.
 TEST_F(Sdk, EveryHeaderCompilesAloneAndWithoutAWarning) {
-  const std::string options = " -fsyntax-only -Wall -Wextra -Wpedantic -Werror -I" + (prefix_ / "include").string() +
-                              " -include drift/", cpp = std::getenv("CXX"), torch = std::getenv("DRIFT_LIBTORCH_ROOT");
-  for (const auto& header : fs::directory_iterator(prefix_ / "include/drift")) {
-    const std::string name = header.path().filename().string();
-    const auto result =
-        run(cpp + " -std=c++20 -isystem " + torch + "/include" + options + name + " -x c++ /dev/null");
-    EXPECT_EQ(result.status, 0) << name << "\n" << result.error;
-  }
-  for (const std::string compiler : {"gcc", "clang"}) {
-    if (run("command -v " + compiler).status != 0) continue;
-    const auto result = run(compiler + " -std=c99" + options + "pure.h -x c /dev/null");
-    EXPECT_EQ(result.status, 0) << compiler << "\n" << result.error;
-  }
+  const fs::path include = prefix_ / "include";
+  const std::string options = " -fsyntax-only -Wall -Wextra -Wpedantic -Werror -I" + include.string();
+  const std::string torch = std::string(" -isystem ") + std::getenv("DRIFT_LIBTORCH_ROOT") + "/include";
+  const auto all = run("ls " + (include / "drift").string() + " | xargs -P 2 -I NAME " + std::getenv("CXX") +
+                       " -std=c++20" + options + torch + " -include drift/NAME -x c++ /dev/null");
+  EXPECT_EQ(all.status, 0) << all.error;
+  const auto in_c = run("gcc -std=c99" + options + " -include drift/pure.h -x c /dev/null");
+  EXPECT_EQ(in_c.status, 0) << in_c.error;
 }
 
 // As the tree does, so that files and pages find each other.
