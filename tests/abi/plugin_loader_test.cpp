@@ -96,7 +96,7 @@ TEST_F(BrokenPlugin, OtherCompilerAbi) {
 TEST_F(BrokenPlugin, OtherTier) {
   EXPECT_THAT(load_with([](auto& descriptor) { descriptor.tier = 3; }), HasSubstr("tier   tensor     unknown (3)"));
   EXPECT_THAT(load_with([](auto& descriptor) { descriptor.tier = DRIFT_TIER_PURE; }),
-              HasSubstr("descriptor   224 bytes  320 bytes"));
+              HasSubstr("descriptor  224 bytes  320 bytes"));
 }
 
 TEST_F(BrokenPlugin, ShorterDescriptor) {
