@@ -5,7 +5,6 @@
 
 #include <drift/error.h>
 
-
 #include <nlohmann/json.hpp>
 
 #include <algorithm>

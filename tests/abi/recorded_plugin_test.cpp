@@ -80,10 +80,10 @@ every = 10
 temperature = 0.0
 )");
   const std::string drift = (test::build_dir() / "bin/drift").string();
-  const auto result = test::run_command("cd " + folder.path().string() + " && " + drift +
-                                        " pretrain run.toml --out base && " + drift +
-                                        " train run.toml --model base/checkpoints/last"
-                                        " --set model.initialize=checkpoint --out run");
+  const auto result =
+      test::run_command("cd " + folder.path().string() + " && " + drift + " pretrain run.toml --out base && " + drift +
+                        " train run.toml --model base/checkpoints/last"
+                        " --set model.initialize=checkpoint --out run");
   ASSERT_EQ(result.status, 0) << result.output << result.error;
   const auto metrics = test::metrics_of(folder.path() / "run");
   ASSERT_EQ(metrics.size(), 11u);

@@ -66,7 +66,7 @@ struct DRIFT_API LossInput {
   at::Tensor advantage_B;  ///< float32, of all responses of the batch; plan.response_F indexes it
   at::Tensor valid_BL;     ///< bool, of all responses
   BatchTotals totals;
-  at::Tensor scored_B;  ///< int64, of all responses: positions that at least one view of the plan scores
+  at::Tensor scored_B;      ///< int64, of all responses: positions that at least one view of the plan scores
   at::Tensor advantage_BL;  ///< float32, of all responses and tokens; undefined: advantages are per response
   Reserved<at::Tensor, 6> reserved_tensors = {};
   Reserved<std::int64_t, 4> reserved_numbers = {};
