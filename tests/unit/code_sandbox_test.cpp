@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -121,9 +122,9 @@ os.read(3, 1))"});
 
 // Its wall clock is paused while others have the processors.
 TEST_F(CodeSandbox, ABusyMachineEndsNoHonestProgram) {
-  std::vector<SandboxedProcess> others;
+  std::vector<std::unique_ptr<SandboxedProcess>> others;
   for (std::size_t i = 0; i < std::min<std::size_t>(64, 4 * drift::processor_cores()); ++i) {
-    others.push_back(sandbox().start({.text = "while True: pass"}));
+    others.emplace_back(new SandboxedProcess(sandbox().start({.text = "while True: pass"})));
   }
   auto honest = sandbox().start({.text = R"(
 import os, time

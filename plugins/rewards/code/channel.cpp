@@ -2,54 +2,57 @@
 
 #include "wire.h"
 
+#include <drift/error.h>
+
 namespace drift::code {
 namespace {
 
-constexpr std::size_t kSizeBytes = 4;
 constexpr std::size_t kPieceBytes = 1 << 16;
 // An interpreter starts in 0.02 s of processor time; the rest is for machines that are busy with other things.
 constexpr double kStartCpuSeconds = 10;
 constexpr double kStartWallSeconds = 120;
 
+SandboxedProcess started(const Sandbox& sandbox, const SandboxedProgram& program) {
+  try {
+    return sandbox.start(program);
+  } catch (const drift::Error& error) {
+    throw InfrastructureError{error.what()};
+  }
+}
+
 }  // namespace
 
-bool Channel::ready() {
+Channel::Channel(const Sandbox& sandbox, const SandboxedProgram& program, const char* silence)
+    : process_(started(sandbox, program)) {
   std::string first;
   const auto until = process_.deadline(kStartCpuSeconds, kStartWallSeconds);
-  return receive(first, until) == MessageStatus::kMessage && first == "H";
+  if (receive(first, until) != ReadStatus::kData || first != "H") throw InfrastructureError{silence};
 }
 
 bool Channel::send(std::string_view content, const Deadline& until) {
   std::string framed;
   framed.reserve(kSizeBytes + content.size());
-  for (std::size_t i = 0; i < kSizeBytes; ++i) framed += static_cast<char>(content.size() >> (8 * i) & 0xFF);
+  append_size(framed, content.size());
   framed += content;
   return process_.send(framed, until);
 }
 
-MessageStatus Channel::receive(std::string& content, const Deadline& until) {
-  if (const auto status = fill(kSizeBytes, until); status != MessageStatus::kMessage) return status;
-  std::size_t size = 0;
-  for (std::size_t i = 0; i < kSizeBytes; ++i) {
-    size |= std::size_t{static_cast<unsigned char>(received_[i])} << (8 * i);
-  }
-  if (size > kMaxMessageBytes) return MessageStatus::kTooLong;
-  if (const auto status = fill(kSizeBytes + size, until); status != MessageStatus::kMessage) return status;
+ReadStatus Channel::receive(std::string& content, const Deadline& until) {
+  if (const auto status = fill(kSizeBytes, until); status != ReadStatus::kData) return status;
+  const std::size_t size = size_at(received_);
+  if (size > kMaxMessageBytes) return ReadStatus::kTooLong;
+  if (const auto status = fill(kSizeBytes + size, until); status != ReadStatus::kData) return status;
   content = received_.substr(kSizeBytes, size);
   received_.erase(0, kSizeBytes + size);
-  return MessageStatus::kMessage;
+  return ReadStatus::kData;
 }
 
-MessageStatus Channel::fill(std::size_t bytes, const Deadline& until) {
-  while (received_.size() < bytes) {
-    switch (process_.receive(received_, kPieceBytes, until)) {
-      case ReadStatus::kData: break;
-      case ReadStatus::kClosed: return MessageStatus::kClosed;
-      case ReadStatus::kCpuLimit: return MessageStatus::kCpuLimit;
-      case ReadStatus::kWallLimit: return MessageStatus::kWallLimit;
-    }
+ReadStatus Channel::fill(std::size_t bytes, const Deadline& until) {
+  auto status = ReadStatus::kData;
+  while (received_.size() < bytes && status == ReadStatus::kData) {
+    status = process_.receive(received_, kPieceBytes, until);
   }
-  return MessageStatus::kMessage;
+  return status;
 }
 
 }  // namespace drift::code

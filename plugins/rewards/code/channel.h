@@ -7,29 +7,28 @@
 
 namespace drift::code {
 
-enum class MessageStatus {
-  kMessage,
-  kClosed,
-  kCpuLimit,
-  kWallLimit,
-  kTooLong,  ///< more than kMaxMessageBytes announced: not read
+/// A process could not be started or did not come up: nothing that the code under test has done.
+struct InfrastructureError {
+  std::string reason;
 };
 
-/// Messages to and from a process: four bytes of length, the lowest first, and the content.
+/// A sandboxed process that exchanges messages (four bytes of length, the lowest first, and as many of content). The
+/// length is not trusted: one above the limit is not read.
 class Channel {
  public:
-  explicit Channel(SandboxedProcess process) : process_(std::move(process)) {}
+  /// Starts a program, which says first that it is ready: H.
+  /// @throws InfrastructureError if it cannot be started, or says anything else: with `silence`
+  Channel(const Sandbox& sandbox, const SandboxedProgram& program, const char* silence);
 
-  /// Waits for the first message, H. False if it is anything else: the program could not start.
-  bool ready();
-
+  /// False if the program closed its end, or does not read until the deadline.
   bool send(std::string_view content, const Deadline& until);
-  MessageStatus receive(std::string& content, const Deadline& until);
+  /// kData: a whole message.
+  ReadStatus receive(std::string& content, const Deadline& until);
 
   SandboxedProcess& process() { return process_; }
 
  private:
-  MessageStatus fill(std::size_t bytes, const Deadline& until);
+  ReadStatus fill(std::size_t bytes, const Deadline& until);
 
   SandboxedProcess process_;
   std::string received_;  ///< not yet taken

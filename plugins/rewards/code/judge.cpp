@@ -2,8 +2,6 @@
 
 #include "programs.h"
 
-#include <drift/error.h>
-
 #include <algorithm>
 #include <chrono>
 
@@ -39,37 +37,14 @@ void fill_verdict(Verdict& verdict, std::string_view outcome, const Answer& trou
   }
 }
 
-constexpr std::size_t kNumberBytes = 4;
-
-/// The number of a test before its verdict; `count`, which is none, where there is no such test.
-std::size_t number_at(std::string_view bytes, std::size_t count) {
-  if (bytes.size() < kNumberBytes) return count;
-  std::size_t number = 0;
-  for (std::size_t i = 0; i < kNumberBytes; ++i) number |= std::size_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
-  return std::min(number, count);
-}
-
 }  // namespace
-
-void Judge::start() {
-  SandboxLimits limits = limits_;
-  limits.cpu_seconds = kLifetimeCpuSeconds;
-  try {
-    channel_.emplace(sandbox_.start({.text = kJudgeProgram, .forks = true, .limits = limits}));
-  } catch (const drift::Error& error) {
-    throw InfrastructureError{error.what()};
-  }
-  ready_ = used_ = false;
-}
 
 void Judge::require_ready() {
   if (channel_ && !ready_ && !is_in_step()) channel_.reset();
   if (!channel_) {
-    start();
-    if (!channel_->ready()) {
-      channel_.reset();
-      throw InfrastructureError{"the judge did not start"};
-    }
+    SandboxedProgram program{.text = kJudgeProgram, .forks = true, .limits = limits_};
+    program.limits.cpu_seconds = kLifetimeCpuSeconds;
+    channel_.emplace(sandbox_, program, "the judge did not start");
   }
   ready_ = used_ = true;
 }
@@ -80,8 +55,8 @@ bool Judge::is_in_step() {
   const Deadline until = channel_->process().deadline(kCpuSeconds, kEndWallSeconds);
   const std::string question = "S" + std::to_string(++questions_);
   std::string ended, echo;
-  return channel_->send(question, until) && channel_->receive(ended, until) == MessageStatus::kMessage &&
-         ended == kCopyEnded && channel_->receive(echo, until) == MessageStatus::kMessage && echo == question;
+  return channel_->send(question, until) && channel_->receive(ended, until) == ReadStatus::kData &&
+         ended == kCopyEnded && channel_->receive(echo, until) == ReadStatus::kData && echo == question;
 }
 
 void Judge::renew() {
@@ -110,7 +85,7 @@ std::vector<std::string> Judge::tested_names(const std::string& prefix, const st
 
 bool Judge::message(const Deadline& job) {
   const Deadline until{job.cpu_seconds, std::chrono::steady_clock::now() + kWall};
-  return channel_->receive(received_, until) == MessageStatus::kMessage && !received_.empty() &&
+  return channel_->receive(received_, until) == ReadStatus::kData && !received_.empty() &&
          received_ != kCopyEnded;
 }
 
@@ -164,11 +139,11 @@ std::vector<Verdict> Judge::run(const TestText& text, Worker& worker) {
         break;
       }
       case 'P': {
-        const std::size_t number = number_at(body, verdicts.size());
-        if (number == verdicts.size()) return lose(std::move(verdicts), judged);
+        const std::size_t number = body.size() < kSizeBytes ? verdicts.size() : size_at(body);
+        if (number >= verdicts.size()) return lose(std::move(verdicts), judged);
         // A test that is run several times must pass every time.
         if (!judged[number] || verdicts[number].status == RewardStatus::kOk) {
-          fill_verdict(verdicts[number], body.substr(kNumberBytes), trouble);
+          fill_verdict(verdicts[number], body.substr(kSizeBytes), trouble);
         }
         judged[number] = true;
         trouble = {};

@@ -60,7 +60,6 @@ class Judge {
   void renew();
 
  private:
-  void start();
   void require_ready();
   bool is_in_step();
   std::vector<Verdict> lose(std::vector<Verdict> verdicts, const std::vector<bool>& judged);

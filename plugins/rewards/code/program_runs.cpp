@@ -2,8 +2,6 @@
 
 #include "programs.h"
 
-#include <drift/error.h>
-
 #include <boost/algorithm/string/split.hpp>
 #include <boost/algorithm/string/trim.hpp>
 #include <boost/lexical_cast/try_lexical_convert.hpp>
@@ -51,17 +49,6 @@ bool same_word(const std::string& printed, const std::string& expected, double t
 
 Verdict failed(RewardStatus status, std::string reason) { return {status, std::move(reason), {}}; }
 
-Channel started(const Sandbox& sandbox, const SandboxLimits& limits, const std::string& input) {
-  try {
-    Channel channel(sandbox.start(
-        {.text = kWholeProgram, .compiled = true, .standard_input = input, .capture_output = true, .limits = limits}));
-    if (channel.ready()) return channel;
-  } catch (const drift::Error& error) {
-    throw InfrastructureError{error.what()};
-  }
-  throw InfrastructureError{"the sandboxed interpreter did not start"};
-}
-
 Verdict run_once(Channel& channel, const std::string& source, double cpu_seconds, std::string& output) {
   SandboxedProcess& process = channel.process();
   const Deadline until = process.deadline(cpu_seconds);
@@ -108,7 +95,12 @@ std::vector<Verdict> run_program(const Sandbox& sandbox, const SandboxLimits& li
       continue;
     }
     std::string output;
-    Channel channel = started(sandbox, limits, item.inputs[i]);
+    const SandboxedProgram program{.text = kWholeProgram,
+                                   .compiled = true,
+                                   .standard_input = item.inputs[i],
+                                   .capture_output = true,
+                                   .limits = limits};
+    Channel channel(sandbox, program, "the sandboxed interpreter did not start");
     const auto begin = channel.process().deadline(0, 0).wall;
     Verdict verdict = run_once(channel, source, cpu_seconds, output);
     const double elapsed = std::chrono::duration<double>(channel.process().deadline(0, 0).wall - begin).count();

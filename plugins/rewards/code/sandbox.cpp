@@ -1,12 +1,8 @@
 #include "sandbox.h"
 
-#include "interpreter.h"
-#include "sandboxed_process.h"
 #include "system_calls.h"
 
 #include <drift/error.h>
-
-#include <core/process/child_process.h>
 
 #include <boost/algorithm/hex.hpp>
 #include <poll.h>
@@ -19,8 +15,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <map>
-#include <mutex>
 #include <system_error>
 
 namespace drift::code {
@@ -74,27 +68,9 @@ pid_t told_process(const std::string& information) {
 
 }  // namespace
 
-struct Sandbox::Impl {
-  SandboxOptions options;
-  Interpreter interpreter;
-  std::string prlimit;
-  std::string bwrap;
-  std::string filter, forking_filter;
-  std::string filter_of_copies;  // in hexadecimal
-  bool forbid_user_namespaces = true;
-  mutable std::mutex mutex;
-  mutable std::map<std::string, std::string> compiled_texts;
-
-  void settle_confinement();
-  std::vector<std::string> limits(const SandboxLimits& limits) const;
-  std::vector<std::string> confinement(const SandboxedProgram& program) const;
-  drift::ChildCommand command(const SandboxedProgram& program) const;
-  std::string compiled(const std::string& text) const;
-};
-
-std::vector<std::string> Sandbox::Impl::limits(const SandboxLimits& limits) const {
+std::vector<std::string> Sandbox::limits(const SandboxLimits& limits) const {
   // Processor time is cut by the kernel here, in full seconds, whether or not anyone waits for the program.
-  return {prlimit,
+  return {prlimit_,
           limit("cpu", RLIMIT_CPU, static_cast<std::int64_t>(std::ceil(limits.cpu_seconds))),
           limit("as", RLIMIT_AS, limits.memory_bytes),
           limit("data", RLIMIT_DATA, limits.memory_bytes),
@@ -106,17 +82,17 @@ std::vector<std::string> Sandbox::Impl::limits(const SandboxLimits& limits) cons
           limit("msgqueue", RLIMIT_MSGQUEUE, 0)};
 }
 
-std::vector<std::string> Sandbox::Impl::confinement(const SandboxedProgram& program) const {
-  std::vector<std::string> arguments = {bwrap, "--die-with-parent"};
+std::vector<std::string> Sandbox::confinement(const SandboxedProgram& program) const {
+  std::vector<std::string> arguments = {bwrap_, "--die-with-parent"};
   append(arguments, {"--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"});
   append(arguments, {"--unshare-cgroup-try", "--cap-drop", "ALL", "--hostname", "sandbox"});
   append(arguments, {"--uid", "65534", "--gid", "65534"});
-  if (forbid_user_namespaces) append(arguments, {"--disable-userns"});
+  if (forbid_user_namespaces_) append(arguments, {"--disable-userns"});
   // The interpreter is the first process of its namespace: there is no other one to attack, and its death ends the
   // sandbox.
   append(arguments, {"--as-pid-1"});
-  for (const auto& path : interpreter.read) append(arguments, {"--ro-bind", path, path});
-  for (const auto& [path, target] : interpreter.links) append(arguments, {"--symlink", target, path});
+  for (const auto& path : interpreter_.read) append(arguments, {"--ro-bind", path, path});
+  for (const auto& [path, target] : interpreter_.links) append(arguments, {"--symlink", target, path});
   // No /proc and no /sys: Python runs without, and they tell of the host.
   append(arguments, {"--dev-bind", "/dev/null", "/dev/null"});
   if (!program.standard_input.empty()) {
@@ -138,11 +114,11 @@ std::vector<std::string> Sandbox::Impl::confinement(const SandboxedProgram& prog
 
 /// Tries it once, so that whatever forbids it is reported here, in bubblewrap's words. If /proc/sys is mounted
 /// read-only, as in many containers, the filter of system calls alone forbids further user namespaces.
-void Sandbox::Impl::settle_confinement() {
+void Sandbox::settle_confinement() {
   for (const bool forbid : {true, false}) {
-    forbid_user_namespaces = forbid;
+    forbid_user_namespaces_ = forbid;
     std::vector<std::string> attempt = confinement({});
-    append(attempt, {"--", interpreter.executable, "-S", "-c", "pass"});
+    append(attempt, {"--", interpreter_.executable, "-S", "-c", "pass"});
     try {
       drift::output_of({.arguments = attempt, .environment = drift::kPlainEnvironment});
       return;
@@ -153,65 +129,61 @@ void Sandbox::Impl::settle_confinement() {
 }
 
 /// A short program that holds `text` compiled: reading a long text takes an interpreter some milliseconds each time.
-std::string Sandbox::Impl::compiled(const std::string& text) const {
+std::string Sandbox::compiled(const std::string& text) const {
   constexpr const char* kCompile = R"(
 import base64, marshal, sys, zlib
 code = zlib.compress(marshal.dumps(compile(sys.argv[1], '<string>', 'exec', optimize=2)), 9)
 print('import binascii, marshal, zlib')
 print('exec(marshal.loads(zlib.decompress(binascii.a2b_base64("' + base64.b64encode(code).decode() + '"))))')
 )";
-  const std::lock_guard lock(mutex);
-  std::string& result = compiled_texts[text];
+  const std::lock_guard lock(mutex_);
+  std::string& result = compiled_texts_[text];
   if (result.empty()) {
-    result = drift::output_of({.arguments = {interpreter.executable, "-I", "-S", "-B", "-c", kCompile, text},
+    result = drift::output_of({.arguments = {interpreter_.executable, "-I", "-S", "-B", "-c", kCompile, text},
                                .environment = drift::kPlainEnvironment});
   }
   return result;
 }
 
-drift::ChildCommand Sandbox::Impl::command(const SandboxedProgram& program) const {
+ChildCommand Sandbox::command(const SandboxedProgram& program) const {
   if (program.text.size() > kMaxText || program.text.find('\0') != std::string::npos) {
     throw drift::Error("a program for the sandbox must be at most " + std::to_string(kMaxText) + " bytes without NUL",
                        "send longer texts through its descriptor 3");
   }
-  drift::ChildCommand command;
+  ChildCommand command;
   command.arguments = limits(program.limits);
-  if (!options.unsafe) {
+  if (!options_.unsafe) {
     for (auto& argument : confinement(program)) command.arguments.push_back(std::move(argument));
     append(command.arguments, {"--seccomp", std::to_string(kFilter), "--info-fd", std::to_string(kInformation)});
     append(command.arguments, {"--block-fd", std::to_string(kGo), "--"});
   }
   // -s -P: neither the user's modules nor the working directory's; -I would also ignore PYTHONHASHSEED. -S: no site
   // packages. -B: no byte code is written.
-  append(command.arguments, {interpreter.executable, "-s", "-P", "-S", "-B", "-X", "utf8", "-c"});
+  append(command.arguments, {interpreter_.executable, "-s", "-P", "-S", "-B", "-X", "utf8", "-c"});
   command.arguments.push_back(program.compiled ? compiled(program.text) : program.text);
   for (const auto& argument : program.arguments) command.arguments.push_back(argument);
-  if (program.forks && !options.unsafe) command.arguments.push_back(filter_of_copies);
+  if (program.forks && !options_.unsafe) command.arguments.push_back(filter_of_copies_);
   command.environment = {"PATH=/usr/bin", "LANG=C", "PYTHONHASHSEED=0", "OMP_NUM_THREADS=1"};
-  if (!interpreter.packages.empty()) command.environment.push_back("PYTHONPATH=" + interpreter.packages);
+  if (!interpreter_.packages.empty()) command.environment.push_back("PYTHONPATH=" + interpreter_.packages);
   // Else each thread reserves memory of its own, up to the limit.
-  if (options.threads) command.environment.push_back("MALLOC_ARENA_MAX=1");
+  if (options_.threads) command.environment.push_back("MALLOC_ARENA_MAX=1");
   return command;
 }
 
-Sandbox::Sandbox(const SandboxOptions& options) : impl_(std::make_unique<Impl>()) {
-  impl_->options = options;
-  impl_->prlimit = required("prlimit", "util-linux");
-  if (!options.unsafe) {
-    impl_->bwrap = required("bwrap", "bubblewrap");
-    impl_->filter = system_call_filter(options.threads, /*forks=*/false);
-    impl_->forking_filter = system_call_filter(options.threads, /*forks=*/true);
-    impl_->filter_of_copies = boost::algorithm::hex(process_filter());
+Sandbox::Sandbox(const SandboxOptions& options) : options_(options), prlimit_(required("prlimit", "util-linux")) {
+  if (!options_.unsafe) {
+    bwrap_ = required("bwrap", "bubblewrap");
+    filter_ = system_call_filter(options_.threads, /*forks=*/false);
+    forking_filter_ = system_call_filter(options_.threads, /*forks=*/true);
+    filter_of_copies_ = boost::algorithm::hex(process_filter());
   }
-  impl_->interpreter = find_interpreter(options.python, options.packages);
-  if (!options.unsafe) impl_->settle_confinement();
+  interpreter_ = find_interpreter(options_.python, options_.packages);
+  if (!options_.unsafe) settle_confinement();
 }
 
-Sandbox::~Sandbox() = default;
-
 std::string Sandbox::description() const {
-  const std::string python = "Python " + impl_->interpreter.version + " (" + impl_->interpreter.executable + ")";
-  return impl_->options.unsafe ? python + ", not confined: unsafe" : python + " in bubblewrap";
+  const std::string python = "Python " + interpreter_.version + " (" + interpreter_.executable + ")";
+  return options_.unsafe ? python + ", not confined: unsafe" : python + " in bubblewrap";
 }
 
 namespace {
@@ -242,9 +214,13 @@ std::string temporary_folder() {
 }  // namespace
 
 SandboxedProcess Sandbox::start(const SandboxedProgram& program) const {
-  auto process = std::make_unique<SandboxedProcess::Impl>();
-  process->confined = !impl_->options.unsafe;
-  drift::ChildCommand command = impl_->command(program);
+  return SandboxedProcess(command(program), program, !options_.unsafe, program.forks ? forking_filter_ : filter_);
+}
+
+SandboxedProcess::SandboxedProcess(ChildCommand command, const SandboxedProgram& program, bool confined,
+                                   const std::string& filter_rules)
+    : SandboxedProcess() {
+  confined_ = confined;
   Pipe in = drift::make_pipe();
   Pipe out = drift::make_pipe();
   command.descriptors = {{in.read.get(), kToProgram}, {out.write.get(), kFromProgram}};
@@ -252,7 +228,7 @@ SandboxedProcess Sandbox::start(const SandboxedProgram& program) const {
   if (!program.standard_input.empty()) {
     input = drift::sealed_file(program.standard_input);
     command.descriptors.emplace_back(input.get(), 0);
-    if (process->confined) {
+    if (confined_) {
       input_file = drift::sealed_file(program.standard_input);
       command.descriptors.emplace_back(input_file.get(), kInputFile);
     }
@@ -266,11 +242,11 @@ SandboxedProcess Sandbox::start(const SandboxedProgram& program) const {
   Pipe filter;
   Pipe information;
   Pipe go;
-  if (process->confined) {
+  if (confined_) {
     filter = drift::make_pipe();
     // A pipe holds 64 KiB without a reader; the filter has a few.
-    const std::string& rules = program.forks ? impl_->forking_filter : impl_->filter;
-    if (::write(filter.write.get(), rules.data(), rules.size()) != static_cast<ssize_t>(rules.size())) {
+    if (::write(filter.write.get(), filter_rules.data(), filter_rules.size()) !=
+        static_cast<ssize_t>(filter_rules.size())) {
       throw drift::Error("cannot hand over the filter of system calls");
     }
     filter.write.close();
@@ -280,25 +256,24 @@ SandboxedProcess Sandbox::start(const SandboxedProgram& program) const {
     go = drift::make_pipe();
     command.descriptors.emplace_back(go.read.get(), kGo);
   } else {
-    command.folder = process->folder = temporary_folder();
+    command.folder = folder_ = temporary_folder();
   }
-  process->child = ChildProcess(command);
+  child_ = ChildProcess(command);
   information.write.close();
-  process->program = process->confined ? await_process(information.read) : process->child.id();
+  program_ = confined_ ? await_process(information.read) : child_.id();
   // The process waits until we hold it: a short program on a busy machine would have ended, and its number be
   // another's.
-  if (process->program > 0) process->handle = drift::open_process(process->program);
+  if (program_ > 0) handle_ = drift::open_process(program_);
   go.write.close();
-  if (!process->handle) {
+  if (!handle_) {
     throw drift::Error(
         "a program could not be started, although others were: the machine may be out of memory or processes");
   }
-  process->to_program = std::move(in.write);
-  process->from_program = std::move(out.read);
-  process->output = std::move(output.read);
-  drift::set_nonblocking(process->to_program);
-  drift::set_nonblocking(process->from_program);
-  return SandboxedProcess(std::move(process));
+  to_program_ = std::move(in.write);
+  from_program_ = std::move(out.read);
+  output_ = std::move(output.read);
+  drift::set_nonblocking(to_program_);
+  drift::set_nonblocking(from_program_);
 }
 
 }  // namespace drift::code

@@ -1,9 +1,14 @@
 #pragma once
 
+#include "interpreter.h"
+
+#include <core/process/child_process.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,6 +71,7 @@ enum class ReadStatus {
   kClosed,     ///< the other side closed its end; nothing more will come
   kCpuLimit,   ///< the deadline's processor time is used up
   kWallLimit,  ///< the deadline's wall clock is over
+  kTooLong,    ///< of a Channel: more than kMaxMessageBytes (wire.h) are announced
 };
 
 /// How a process ended.
@@ -80,26 +86,30 @@ struct ProcessEnd {
 /// it: nothing of it is left then, no process (not even a zombie), no file, no mount, no descriptor.
 class SandboxedProcess {
  public:
-  SandboxedProcess(SandboxedProcess&&) noexcept;
-  SandboxedProcess& operator=(SandboxedProcess&&) noexcept;
-  ~SandboxedProcess();
+  SandboxedProcess(const SandboxedProcess&) = delete;
+  SandboxedProcess& operator=(const SandboxedProcess&) = delete;
+  ~SandboxedProcess() { stop(); }
 
   /// Processor time used so far, the interpreter's start included (about 0.01 s); the kernel's word, not the program's.
-  double cpu_seconds() const;
+  double cpu_seconds();
 
   /// From now: `cpu` seconds of processor time, and on the wall clock `wall` seconds (default 3 cpu + 2).
-  Deadline deadline(double cpu) const;
-  Deadline deadline(double cpu, double wall) const;
+  Deadline deadline(double cpu) { return deadline(cpu, 3 * cpu + 2); }
+  Deadline deadline(double cpu, double wall);
 
   /// All of `bytes` to the program's descriptor 3. False if it closed its end, or does not read until the deadline.
   bool send(std::string_view bytes, const Deadline& until);
   /// The program sees the end of descriptor 3.
-  void close_send();
+  void close_send() { to_program_.close(); }
 
   /// Waits for bytes from the program's descriptor 4 and appends at most `max_bytes` of what is there to `into`.
-  ReadStatus receive(std::string& into, std::size_t max_bytes, const Deadline& until);
+  ReadStatus receive(std::string& into, std::size_t max_bytes, const Deadline& until) {
+    return read_from(from_program_, into, max_bytes, until);
+  }
   /// The same for standard output (`capture_output`).
-  ReadStatus read_output(std::string& into, std::size_t max_bytes, const Deadline& until);
+  ReadStatus read_output(std::string& into, std::size_t max_bytes, const Deadline& until) {
+    return read_from(output_, into, max_bytes, until);
+  }
 
   /// Waits until the program has ended and returns how: kClosed, kCpuLimit or kWallLimit (it is then still running).
   ReadStatus wait(const Deadline& until);
@@ -109,9 +119,27 @@ class SandboxedProcess {
 
  private:
   friend class Sandbox;
-  struct Impl;
-  explicit SandboxedProcess(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  SandboxedProcess() = default;
+  SandboxedProcess(ChildCommand command, const SandboxedProgram& program, bool confined,
+                   const std::string& filter_rules);
+  ReadStatus wait_for(const Descriptor& descriptor, short events, const Deadline& until);
+  ReadStatus read_from(Descriptor& from, std::string& into, std::size_t max_bytes, const Deadline& until);
+  bool is_running() const;
+  std::chrono::steady_clock::time_point wall_clock();
+  void reap();
+
+  bool confined_ = true;
+  ChildProcess child_;       ///< what is waited for: bubblewrap, or the program if unsafe
+  pid_t program_ = -1;       ///< the interpreter
+  Descriptor handle_;        ///< pidfd of the interpreter: readable once it has ended
+  Descriptor to_program_;    ///< its descriptor 3
+  Descriptor from_program_;  ///< its descriptor 4
+  Descriptor output_;        ///< its standard output, if captured
+  std::string folder_;       ///< its working directory, if unsafe
+  double last_cpu_seconds_ = 0;
+  std::chrono::nanoseconds last_waited_{0};
+  bool reaped_ = false;
+  ProcessEnd end_;
 };
 
 /// How programs are started: the interpreter, what it needs to see, the system call filter. Safe to use from several
@@ -121,9 +149,6 @@ class Sandbox {
   /// @throws drift::Error if there is no such interpreter or package, no bubblewrap, or the kernel forbids it; the hint
   /// says what to do.
   explicit Sandbox(const SandboxOptions& options);
-  ~Sandbox();
-  Sandbox(const Sandbox&) = delete;
-  Sandbox& operator=(const Sandbox&) = delete;
 
   /// Returns when the process exists; the interpreter is then still starting. Let a program's first frame say that it
   /// is there: a process that ends before was not started properly, and nothing can be said of what it was to run.
@@ -136,8 +161,20 @@ class Sandbox {
   std::string description() const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  void settle_confinement();
+  std::vector<std::string> limits(const SandboxLimits& limits) const;
+  std::vector<std::string> confinement(const SandboxedProgram& program) const;
+  ChildCommand command(const SandboxedProgram& program) const;
+  std::string compiled(const std::string& text) const;
+
+  const SandboxOptions options_;
+  Interpreter interpreter_;
+  std::string prlimit_, bwrap_;
+  std::string filter_, forking_filter_;
+  std::string filter_of_copies_;  ///< in hexadecimal
+  bool forbid_user_namespaces_ = true;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, std::string> compiled_texts_;
 };
 
 struct SandboxAvailability {

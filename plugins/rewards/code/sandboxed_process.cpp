@@ -1,4 +1,4 @@
-#include "sandboxed_process.h"
+#include "sandbox.h"
 
 #include <drift/error.h>
 
@@ -56,7 +56,7 @@ bool is_ready(int descriptor, short events, int milliseconds) {
 
 /// kData: `descriptor` is ready for `events`. Processor time is looked at first: what came too late is not taken,
 /// however late this thread is itself.
-ReadStatus SandboxedProcess::Impl::wait_for(const Descriptor& descriptor, short events, const Deadline& until) {
+ReadStatus SandboxedProcess::wait_for(const Descriptor& descriptor, short events, const Deadline& until) {
   for (int wait = 0;;) {
     const bool ready = is_ready(descriptor.get(), events, wait);
     const double cpu_left = until.cpu_seconds - cpu_seconds();
@@ -69,7 +69,7 @@ ReadStatus SandboxedProcess::Impl::wait_for(const Descriptor& descriptor, short 
   }
 }
 
-ReadStatus SandboxedProcess::Impl::read_from(Descriptor& from, std::string& into, std::size_t max_bytes,
+ReadStatus SandboxedProcess::read_from(Descriptor& from, std::string& into, std::size_t max_bytes,
                                              const Deadline& until) {
   if (!from || max_bytes == 0) return ReadStatus::kClosed;
   while (true) {
@@ -87,107 +87,84 @@ ReadStatus SandboxedProcess::Impl::read_from(Descriptor& from, std::string& into
   }
 }
 
-bool SandboxedProcess::Impl::send(std::string_view bytes, const Deadline& until) {
-  if (!to_program) return false;
+bool SandboxedProcess::send(std::string_view bytes, const Deadline& until) {
+  if (!to_program_) return false;
   const WithoutBrokenPipeSignal quiet;
   while (!bytes.empty()) {
-    const ssize_t written = ::write(to_program.get(), bytes.data(), bytes.size());
+    const ssize_t written = ::write(to_program_.get(), bytes.data(), bytes.size());
     if (written > 0) {
       bytes.remove_prefix(static_cast<std::size_t>(written));
     } else if (errno == EAGAIN) {
-      if (wait_for(to_program, POLLOUT, until) != ReadStatus::kData) return false;
+      if (wait_for(to_program_, POLLOUT, until) != ReadStatus::kData) return false;
     } else if (errno != EINTR) {
-      to_program.close();
+      to_program_.close();
       return false;
     }
   }
   return true;
 }
 
-bool SandboxedProcess::Impl::is_running() const { return handle && !reaped && !is_ready(handle.get(), POLLIN, 0); }
+bool SandboxedProcess::is_running() const { return handle_ && !reaped_ && !is_ready(handle_.get(), POLLIN, 0); }
 
-double SandboxedProcess::Impl::cpu_seconds() {
+double SandboxedProcess::cpu_seconds() {
   clockid_t clock{};
   timespec time{};
   // Asked for by number, which belongs to the program as long as its handle says that it has not ended.
-  const bool known = ::clock_getcpuclockid(program, &clock) == 0 && ::clock_gettime(clock, &time) == 0;
+  const bool known = ::clock_getcpuclockid(program_, &clock) == 0 && ::clock_gettime(clock, &time) == 0;
   if (is_running()) {
-    if (known) last_cpu_seconds = static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-  } else if (confined) {
+    if (known) last_cpu_seconds_ = static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  } else if (confined_) {
     reap();
   }
-  return last_cpu_seconds;
+  return last_cpu_seconds_;
 }
 
 /// The wall clock without the time in which the program could have run and other processes had the processors: the
 /// second number of /proc/PID/schedstat, in nanoseconds; 0 where the kernel does not count it. After the end it is what
 /// was read last.
-steady_clock::time_point SandboxedProcess::Impl::wall_clock() {
+steady_clock::time_point SandboxedProcess::wall_clock() {
   const auto now = steady_clock::now();
   std::int64_t ran = 0, waited = 0;
-  std::ifstream file("/proc/" + std::to_string(program) + "/schedstat");
-  if (file >> ran >> waited) last_waited = std::max(last_waited, std::chrono::nanoseconds(waited));
-  return now - last_waited;
+  std::ifstream file("/proc/" + std::to_string(program_) + "/schedstat");
+  if (file >> ran >> waited) last_waited_ = std::max(last_waited_, std::chrono::nanoseconds(waited));
+  return now - last_waited_;
 }
 
 /// The child is bubblewrap, which waits for the program and ends as it did; or, if unsafe, the program.
-void SandboxedProcess::Impl::reap() {
-  if (reaped) return;
-  const drift::ChildEnd& child_end = child.wait();
-  reaped = true;
-  end.cpu_seconds = last_cpu_seconds = std::max(last_cpu_seconds, child_end.cpu_seconds);
+void SandboxedProcess::reap() {
+  if (reaped_) return;
+  const drift::ChildEnd& child_end = child_.wait();
+  reaped_ = true;
+  end_.cpu_seconds = last_cpu_seconds_ = std::max(last_cpu_seconds_, child_end.cpu_seconds);
   constexpr int kKilled = 128;  // what bubblewrap adds to a signal to tell it
-  const bool told = confined && child_end.code > kKilled;
-  end.signal = told ? child_end.code - kKilled : child_end.signal;
-  end.code = told ? 0 : child_end.code;
+  const bool told = confined_ && child_end.code > kKilled;
+  end_.signal = told ? child_end.code - kKilled : child_end.signal;
+  end_.code = told ? 0 : child_end.code;
 }
 
-ProcessEnd SandboxedProcess::Impl::stop() {
-  if (child.id() > 0 && !reaped) {
-    end.stopped = is_running();
+ProcessEnd SandboxedProcess::stop() {
+  if (child_.id() > 0 && !reaped_) {
+    end_.stopped = is_running();
     // The program is the first process of its namespace: the kernel ends with it whatever else is there.
-    confined&& handle ? drift::kill_process(handle) : child.send(SIGKILL);
+    confined_ && handle_ ? drift::kill_process(handle_) : child_.send(SIGKILL);
     reap();
   }
-  if (!folder.empty()) {
+  if (!folder_.empty()) {
     std::error_code ignored;
-    std::filesystem::remove_all(std::exchange(folder, {}), ignored);
+    std::filesystem::remove_all(std::exchange(folder_, {}), ignored);
   }
-  return end;
+  return end_;
 }
 
-SandboxedProcess::SandboxedProcess(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-SandboxedProcess::SandboxedProcess(SandboxedProcess&&) noexcept = default;
-SandboxedProcess& SandboxedProcess::operator=(SandboxedProcess&&) noexcept = default;
-SandboxedProcess::~SandboxedProcess() = default;
-
-double SandboxedProcess::cpu_seconds() const { return impl_->cpu_seconds(); }
-
-Deadline SandboxedProcess::deadline(double cpu) const { return deadline(cpu, 3 * cpu + 2); }
-
-Deadline SandboxedProcess::deadline(double cpu, double wall) const {
-  return {cpu_seconds() + cpu, impl_->wall_clock() + std::chrono::duration_cast<steady_clock::duration>(
-                                                         std::chrono::duration<double>(wall))};
-}
-
-bool SandboxedProcess::send(std::string_view bytes, const Deadline& until) { return impl_->send(bytes, until); }
-
-void SandboxedProcess::close_send() { impl_->to_program.close(); }
-
-ReadStatus SandboxedProcess::receive(std::string& into, std::size_t max_bytes, const Deadline& until) {
-  return impl_->read_from(impl_->from_program, into, max_bytes, until);
-}
-
-ReadStatus SandboxedProcess::read_output(std::string& into, std::size_t max_bytes, const Deadline& until) {
-  return impl_->read_from(impl_->output, into, max_bytes, until);
+Deadline SandboxedProcess::deadline(double cpu, double wall) {
+  return {cpu_seconds() + cpu,
+          wall_clock() + std::chrono::duration_cast<steady_clock::duration>(std::chrono::duration<double>(wall))};
 }
 
 ReadStatus SandboxedProcess::wait(const Deadline& until) {
-  if (impl_->reaped) return ReadStatus::kClosed;
-  const ReadStatus status = impl_->wait_for(impl_->handle, POLLIN, until);
+  if (reaped_) return ReadStatus::kClosed;
+  const ReadStatus status = wait_for(handle_, POLLIN, until);
   return status == ReadStatus::kData ? ReadStatus::kClosed : status;
 }
-
-ProcessEnd SandboxedProcess::stop() { return impl_->stop(); }
 
 }  // namespace drift::code

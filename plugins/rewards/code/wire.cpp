@@ -8,12 +8,7 @@
 namespace drift::code {
 namespace {
 
-constexpr std::size_t kSizeBytes = 4;
 constexpr std::size_t kMaxNameBytes = 64;
-
-void append_size(std::string& bytes, std::size_t size) {
-  for (std::size_t i = 0; i < kSizeBytes; ++i) bytes += static_cast<char>(size >> (8 * i) & 0xFF);
-}
 
 class ValueReader {
  public:
@@ -46,15 +41,14 @@ class ValueReader {
       case 'Z': return items(depth, true);
       case 'l': return hashable ? fail("has a list as a key") : items(depth, false);
       case 'S': return hashable ? fail("has a set as a key") : items(depth, true);
-      case 'd': return hashable ? fail("has a dict as a key") : pairs(depth);
+      case 'd': return hashable ? fail("has a dict as a key") : items(depth, true, true);
       default: return fail("has an unknown tag");
     }
   }
 
   bool size(std::size_t& result) {
     if (left_.size() < kSizeBytes) return fail("is cut off");
-    result = 0;
-    for (std::size_t i = 0; i < kSizeBytes; ++i) result |= std::size_t{static_cast<unsigned char>(left_[i])} << (8 * i);
+    result = size_at(left_);
     left_.remove_prefix(kSizeBytes);
     return true;
   }
@@ -118,20 +112,11 @@ class ValueReader {
   }
 
   // `count` is not trusted: every item takes at least one of the remaining bytes.
-  bool items(int depth, bool hashable) {
+  bool items(int depth, bool hashable, bool with_value = false) {
     std::size_t count = 0;
     if (!size(count)) return false;
     for (std::size_t i = 0; i < count; ++i) {
-      if (!value(depth + 1, hashable)) return false;
-    }
-    return true;
-  }
-
-  bool pairs(int depth) {
-    std::size_t count = 0;
-    if (!size(count)) return false;
-    for (std::size_t i = 0; i < count; ++i) {
-      if (!value(depth + 1, true) || !value(depth + 1, false)) return false;
+      if (!value(depth + 1, hashable) || (with_value && !value(depth + 1, false))) return false;
     }
     return true;
   }
@@ -160,6 +145,16 @@ std::optional<Reply::Kind> reply_kind(char operation, char kind) {
 }
 
 }  // namespace
+
+void append_size(std::string& bytes, std::size_t size) {
+  for (std::size_t i = 0; i < kSizeBytes; ++i) bytes += static_cast<char>(size >> (8 * i) & 0xFF);
+}
+
+std::size_t size_at(std::string_view bytes) {
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < kSizeBytes; ++i) size |= std::size_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+  return size;
+}
 
 std::string value_fault(std::string_view bytes) {
   if (bytes.size() > kMaxValueBytes) return "is larger than 1 MiB";

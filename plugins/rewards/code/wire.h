@@ -36,6 +36,12 @@ inline constexpr std::size_t kStampBytes = 16;
 /// A value and the bytes around it.
 inline constexpr std::size_t kMaxMessageBytes = kMaxValueBytes + 256;
 
+/// Counts and lengths, of messages too.
+inline constexpr std::size_t kSizeBytes = 4;
+void append_size(std::string& bytes, std::size_t size);
+/// Of the first four bytes, which there must be.
+std::size_t size_at(std::string_view bytes);
+
 /// Why `bytes` is not exactly one value within the limits above that Python can build; empty if it is.
 std::string value_fault(std::string_view bytes);
 

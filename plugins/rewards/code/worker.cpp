@@ -2,8 +2,6 @@
 
 #include "programs.h"
 
-#include <drift/error.h>
-
 #include <sys/random.h>
 
 #include <algorithm>
@@ -47,15 +45,8 @@ Worker::Worker(const Sandbox& sandbox, std::string source, const SandboxLimits& 
     : sandbox_(sandbox), source_(std::move(source)), limits_(limits), cpu_seconds_(cpu_seconds) {}
 
 bool Worker::load() {
-  try {
-    channel_.emplace(sandbox_.start({.text = kWorkerProgram, .compiled = true, .limits = limits_}));
-  } catch (const drift::Error& error) {
-    throw InfrastructureError{error.what()};
-  }
-  if (!channel_->ready()) {
-    channel_.reset();
-    throw InfrastructureError{"the sandboxed interpreter did not start"};
-  }
+  const SandboxedProgram program{.text = kWorkerProgram, .compiled = true, .limits = limits_};
+  channel_.emplace(sandbox_, program, "the sandboxed interpreter did not start");
   std::optional<Reply> reply;
   fault_ = request('L', source_, channel_->process().deadline(cpu_seconds_), reply);
   if (!reply) {
@@ -126,25 +117,25 @@ Answer Worker::request(char operation, std::string_view body, const Deadline& un
   std::string message(1, operation);
   message.append(expected).append(body);
   channel_->send(message, until);  // if it fails, receiving reports why
-  const MessageStatus status = channel_->receive(received_, until);
-  if (status == MessageStatus::kMessage) {
+  const ReadStatus status = channel_->receive(received_, until);
+  if (status == ReadStatus::kData) {
     reply = parse_reply(received_, operation, expected);
     if (reply) return {};
   }
   return ended(status);
 }
 
-Answer Worker::ended(MessageStatus status) {
+Answer Worker::ended(ReadStatus status) {
   // Its descriptors close shortly before it has ended.
-  if (status == MessageStatus::kClosed) channel_->process().wait(channel_->process().deadline(kEndCpuSeconds));
+  if (status == ReadStatus::kClosed) channel_->process().wait(channel_->process().deadline(kEndCpuSeconds));
   const ProcessEnd end = channel_->process().stop();
   channel_.reset();
   switch (status) {
-    case MessageStatus::kMessage:
-    case MessageStatus::kTooLong: return fault_ = no_answer(RewardStatus::kForged, "a forged reply");
-    case MessageStatus::kCpuLimit:
-    case MessageStatus::kWallLimit: return no_answer(RewardStatus::kTimeout, "timeout");
-    case MessageStatus::kClosed: break;
+    case ReadStatus::kData:
+    case ReadStatus::kTooLong: return fault_ = no_answer(RewardStatus::kForged, "a forged reply");
+    case ReadStatus::kCpuLimit:
+    case ReadStatus::kWallLimit: return no_answer(RewardStatus::kTimeout, "timeout");
+    case ReadStatus::kClosed: break;
   }
   if (end.signal == SIGXCPU) return no_answer(RewardStatus::kTimeout, "timeout");
   if (end.signal == SIGKILL && !end.stopped)

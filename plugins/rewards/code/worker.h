@@ -12,11 +12,6 @@
 
 namespace drift::code {
 
-/// A process could not be started or did not come up: nothing that the code under test has done.
-struct InfrastructureError {
-  std::string reason;
-};
-
 /// The result of a call.
 struct Answer {
   drift::RewardStatus status = drift::RewardStatus::kOk;  ///< kOk: there is a message for the judge
@@ -53,7 +48,7 @@ class Worker {
     double idle_seconds = 0;  ///< neither running nor waiting for a processor
   };
   Answer request(char operation, std::string_view body, const Deadline& until, std::optional<Reply>& reply);
-  Answer ended(MessageStatus status);
+  Answer ended(ReadStatus status);
   std::string stamp();
 
   const Sandbox& sandbox_;

@@ -9,14 +9,6 @@ std::size_t row(std::size_t cell) { return cell / 4; }
 std::size_t column(std::size_t cell) { return cell % 4; }
 std::size_t box(std::size_t cell) { return row(cell) / 2 * 2 + column(cell) / 2; }
 
-bool fits(const Grid& grid, std::size_t cell, char digit) {
-  for (std::size_t other = 0; other < grid.size(); ++other) {
-    const bool sees = row(other) == row(cell) || column(other) == column(cell) || box(other) == box(cell);
-    if (sees && grid[other] == digit) return false;
-  }
-  return true;
-}
-
 // Fills the empty cells in every way that keeps the rules; `right` of those filled so far are as in `answer`.
 void solve(Grid& grid, const Grid& answer, std::size_t right, std::size_t& best) {
   const auto empty = static_cast<std::size_t>(std::find(grid.begin(), grid.end(), '0') - grid.begin());
@@ -33,6 +25,14 @@ void solve(Grid& grid, const Grid& answer, std::size_t right, std::size_t& best)
 }
 
 }  // namespace
+
+bool fits(const Grid& grid, std::size_t cell, char digit) {
+  for (std::size_t other = 0; other < grid.size(); ++other) {
+    const bool sees = row(other) == row(cell) || column(other) == column(cell) || box(other) == box(cell);
+    if (sees && grid[other] == digit) return false;
+  }
+  return true;
+}
 
 std::optional<Grid> parse_grid(std::string_view text) {
   Grid grid;

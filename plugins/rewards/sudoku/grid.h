@@ -16,6 +16,9 @@ std::optional<Grid> parse_grid(std::string_view text);
 
 std::size_t count_blanks(const Grid& clues);
 
+/// Whether no cell of the same row, column or box has the digit.
+bool fits(const Grid& grid, std::size_t cell, char digit);
+
 /// "r1c3": row 1, column 3.
 std::string cell_name(std::size_t cell);
 

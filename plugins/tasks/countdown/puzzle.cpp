@@ -1,13 +1,13 @@
 #include "puzzle.h"
 
+#include "drawn_items.h"
+
 #include <drift/error.h>
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
-#include <map>
 #include <optional>
 #include <string_view>
 
@@ -61,29 +61,14 @@ std::string key_of(Puzzle puzzle) {
 }
 
 std::vector<Puzzle> read_puzzle_file(const std::filesystem::path& path) {
-  std::error_code ignored;
-  std::ifstream file;
-  if (std::filesystem::is_regular_file(path, ignored)) file.open(path, std::ios::binary);
-  if (!file.is_open())
-    throw Error("cannot open the puzzle file " + path.string(),
-                "scripts/fetch_data brings the published puzzles into data/ (docs/data.md); or set held_out_file");
-  std::vector<Puzzle> puzzles;
-  std::map<std::string, int> line_of;
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    const std::string where = path.string() + ":" + std::to_string(number);
+  const auto parse = [](const std::string& line, int) {
     auto puzzle = parse_line(line);
-    if (!puzzle) {
-      throw Error(where + ": this is not a puzzle of positive numbers and their target",
-                  R"(a line reads {"input": "30,100,93", "output": "23"})");
-    }
-    const auto [first, is_new] = line_of.emplace(key_of(*puzzle), number);
-    if (!is_new) {
-      throw Error(where + ": the puzzle of line " + std::to_string(first->second) + " again",
-                  "each puzzle may stand once, in whatever order its numbers are");
-    }
-    puzzles.push_back(std::move(*puzzle));
-  }
+    if (puzzle) return puzzle;
+    throw Error("this is not a puzzle of positive numbers and their target",
+                R"(a line reads {"input": "30,100,93", "output": "23"})");
+  };
+  auto puzzles =
+      tasks::read_puzzles<Puzzle>(path, parse, key_of, "each puzzle may stand once, in whatever order its numbers are");
   if (puzzles.empty()) throw Error("the puzzle file " + path.string() + " is empty");
   return puzzles;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <array>
+#include "grid.h"
+
 #include <cstddef>
 #include <filesystem>
 #include <optional>
@@ -9,9 +10,6 @@
 #include <vector>
 
 namespace drift::sudoku {
-
-/// 16 digits from '0' to '4', row by row. In a puzzle '0' is an empty cell.
-using Grid = std::array<char, 16>;
 
 struct Puzzle {
   Grid clues;
@@ -26,8 +24,6 @@ bool is_held_out(std::size_t grid);
 
 /// The grids, as indices into all_grids(), that have every clue of `clues`.
 std::vector<std::size_t> solutions(const Grid& clues);
-
-std::size_t count_blanks(const Grid& clues);
 
 /// The 16 digits.
 std::string to_text(const Grid& grid);

@@ -1,3 +1,4 @@
+#include "drawn_items.h"
 #include "problem.h"
 
 #include <drift/error.h>
@@ -6,19 +7,15 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <set>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace drift::word_problems {
 namespace {
 
-// The held-out problems are the same in every run, whatever its seed; so is what may be one.
-constexpr std::uint64_t kHeldOutSeed = 60;
 constexpr std::int64_t kHeldOutOf = 8;  // one problem of so many is held out
-
-// More draws than any settings need.
-constexpr std::int64_t kMostDraws = 100'000;
 
 // What is drawn for a problem; each has its own position of the random point. Step i takes kPerStep positions from
 // kSteps + i kPerStep on.
@@ -33,14 +30,8 @@ enum PositionInStep : std::int64_t {
   kPerStep
 };
 
-RandomPoint point_of_item(std::int64_t index) {
-  return {.step = index & 0xFFFFFFFF, .response = index >> 32};  // a field holds 32 bits
-}
-
-RandomPoint at(RandomPoint point, std::int64_t position) {
-  point.position = position;
-  return point;
-}
+using tasks::at;
+using tasks::point_of_item;
 
 RandomPoint at_step(RandomPoint point, std::size_t step, PositionInStep position) {
   return at(point, kSteps + static_cast<std::int64_t>(step) * kPerStep + position);
@@ -61,10 +52,28 @@ std::vector<Operands> possible_operands(std::int64_t value) {
   return all;
 }
 
+struct Settings {
+  explicit Settings(Parameters& parameters)
+      : steps_low(parameters("steps_low", 4, "fewest steps of a problem", between(1, kMostSteps))),
+        steps_high(parameters("steps_high", 5, "most steps of a problem", between(1, kMostSteps))),
+        forgotten_carries(
+            parameters("forgotten_carries", std::vector<double>{0.6, 0.75, 0.9},
+                       "shares of the carries that demonstrations forget: in sums, in differences, in products",
+                       between(0, 1))),
+        mistaken_references(parameters(
+            "mistaken_references", 0.4,
+            "share of the steps from an earlier person that demonstrations take from the latest one", between(0, 1))),
+        held_out_size(parameters("held_out_size", 400, "number of held-out problems", between(1, 10000))) {}
+
+  std::int64_t steps_low, steps_high;
+  std::vector<double> forgotten_carries;  ///< by Operation
+  double mistaken_references;
+  std::int64_t held_out_size;
+};
+
 /// Chains of small sums in words. A problem is held out or not by its numbers and references, by a hash of them.
 class WordProblems final : public Task {
  public:
-  static ParamSpecs parameters();
   explicit WordProblems(const Params& params);
 
   void training_item(std::int64_t index, const RandomStream& random, TaskItem& item) const override;
@@ -74,46 +83,26 @@ class WordProblems final : public Task {
  private:
   Problem draw(const RandomStream& random, const RandomPoint& point) const;
   Problem draw_side(const RandomStream& random, RandomPoint& point, bool held_out) const;
-  std::vector<Problem> draw_held_out(std::size_t size) const;
+  std::vector<Problem> draw_held_out() const;
   std::string demonstration(const Problem& problem, const RandomStream& random, const RandomPoint& point) const;
 
-  std::int64_t steps_low_, steps_high_;
-  std::vector<double> forgotten_carries_;  ///< by Operation
-  double mistaken_references_;
+  Settings settings_;
   std::vector<Problem> held_out_;
 };
 
-ParamSpecs WordProblems::parameters() {
-  return {{"steps_low", 4, "fewest steps of a problem", between(1, kMostSteps)},
-          {"steps_high", 5, "most steps of a problem", between(1, kMostSteps)},
-          {"forgotten_carries", std::vector<double>{0.6, 0.75, 0.9},
-           "shares of the carries that demonstrations forget: in sums, in differences, in products", between(0, 1)},
-          {"mistaken_references", 0.4,
-           "share of the steps from an earlier person that demonstrations take from the latest one", between(0, 1)},
-          {"held_out_size", 400, "number of held-out problems", between(1, 10000)}};
-}
-
-WordProblems::WordProblems(const Params& params)
-    : steps_low_(params.get<std::int64_t>("steps_low")),
-      steps_high_(params.get<std::int64_t>("steps_high")),
-      forgotten_carries_(params.get<std::vector<double>>("forgotten_carries")),
-      mistaken_references_(params.get<double>("mistaken_references")) {
-  if (steps_low_ > steps_high_) {
-    throw Error(
-        "steps_low = " + std::to_string(steps_low_) + " is more than steps_high = " + std::to_string(steps_high_),
-        "set both, the smaller number as steps_low");
-  }
-  if (forgotten_carries_.size() != 3) {
-    throw Error("forgotten_carries has " + std::to_string(forgotten_carries_.size()) + " shares, not 3",
+WordProblems::WordProblems(const Params& params) : settings_(tasks::given<Settings>(params)) {
+  tasks::require_range("steps", settings_.steps_low, settings_.steps_high);
+  if (settings_.forgotten_carries.size() != 3) {
+    throw Error("forgotten_carries has " + std::to_string(settings_.forgotten_carries.size()) + " shares, not 3",
                 "one each for sums, differences and products, such as forgotten_carries = [0.6, 0.75, 0.9]");
   }
-  held_out_ = draw_held_out(static_cast<std::size_t>(params.get<std::int64_t>("held_out_size")));
+  held_out_ = draw_held_out();
 }
 
 // Half of the steps start from the latest person, the others from any before.
 Problem WordProblems::draw(const RandomStream& random, const RandomPoint& point) const {
-  const auto count =
-      static_cast<std::size_t>(steps_low_ + random.below(steps_high_ - steps_low_ + 1, at(point, kCount)));
+  const auto [low, high] = std::tie(settings_.steps_low, settings_.steps_high);
+  const auto count = static_cast<std::size_t>(low + random.below(high - low + 1, at(point, kCount)));
   Problem problem;
   problem.first = kLeast + random.below(kMost - kLeast + 1, at(point, kFirst));
   std::vector<std::int64_t> values = {problem.first};
@@ -134,29 +123,27 @@ Problem WordProblems::draw(const RandomStream& random, const RandomPoint& point)
 }
 
 bool is_held_out(const Problem& problem) {
-  static const RandomStream split(kHeldOutSeed, "word problems split");
+  static const RandomStream split(tasks::kHeldOutSeed, "word problems split");
   return split.child(name_of(problem)).below(kHeldOutOf, {}) == 0;
 }
 
 // A problem of the other side is thrown away whole and drawn again. `point` is left at the draw that was used.
 Problem WordProblems::draw_side(const RandomStream& random, RandomPoint& point, bool held_out) const {
-  for (point.draw = 0; point.draw < kMostDraws; ++point.draw) {
+  for (point.draw = 0; point.draw < tasks::kMostDraws; ++point.draw) {
     Problem problem = draw(random, point);
     if (is_held_out(problem) == held_out) return problem;
   }
-  throw Error("no word problem was found in " + std::to_string(kMostDraws) + " draws");
+  throw Error("no word problem was found in " + std::to_string(tasks::kMostDraws) + " draws");
 }
 
-std::vector<Problem> WordProblems::draw_held_out(std::size_t size) const {
-  const RandomStream random(kHeldOutSeed, "word problems held-out problems");
-  const std::int64_t most_items = 20 * static_cast<std::int64_t>(size) + 1000;
-  std::vector<Problem> problems;
-  std::set<std::string> seen;
-  for (std::int64_t index = 0; problems.size() < size && index < most_items; ++index) {
+std::vector<Problem> WordProblems::draw_held_out() const {
+  const RandomStream random(tasks::kHeldOutSeed, "word problems held-out problems");
+  const auto size = static_cast<std::size_t>(settings_.held_out_size);
+  const auto draw = [&](std::int64_t index) {
     RandomPoint point = point_of_item(index);
-    Problem problem = draw_side(random, point, true);
-    if (seen.insert(name_of(problem)).second) problems.push_back(std::move(problem));
-  }
+    return std::optional(draw_side(random, point, true));
+  };
+  auto problems = tasks::draw_different<Problem>(size, 20 * settings_.held_out_size + 1000, draw, name_of);
   if (problems.size() < size) {
     throw Error("these settings give only " + std::to_string(problems.size()) + " different held-out problems, not " +
                     std::to_string(size),
@@ -170,9 +157,10 @@ std::string WordProblems::demonstration(const Problem& problem, const RandomStre
                                         const RandomPoint& point) const {
   std::vector<Slip> slips(problem.steps.size());
   for (std::size_t i = 0; i < slips.size(); ++i) {
-    slips[i].mistakes_reference = random.uniform(at_step(point, i, kReferenceSlip)) < mistaken_references_;
+    slips[i].mistakes_reference = random.uniform(at_step(point, i, kReferenceSlip)) < settings_.mistaken_references;
     if (!worked_solution(problem, slips)) slips[i].mistakes_reference = false;
-    const double forgotten = forgotten_carries_[static_cast<std::size_t>(problem.steps[i].operation)];
+    const auto operation = static_cast<std::size_t>(problem.steps[i].operation);
+    const double forgotten = settings_.forgotten_carries[operation];
     slips[i].forgets_carry = random.uniform(at_step(point, i, kCarrySlip)) < forgotten;
     if (!worked_solution(problem, slips)) slips[i].forgets_carry = false;
   }
@@ -194,18 +182,15 @@ void WordProblems::training_item(std::int64_t index, const RandomStream& random,
 }
 
 void WordProblems::held_out_item(std::int64_t index, TaskItem& item) const {
-  if (index < 0 || index >= held_out_size()) {
-    throw Error("there is no held-out item " + std::to_string(index) + ", only " + std::to_string(held_out_size()) +
-                " from 0 on");
-  }
-  render(held_out_[static_cast<std::size_t>(index)], item);
+  render(tasks::held_out_at(held_out_, index), item);
 }
 
 }  // namespace
 }  // namespace drift::word_problems
 
 DRIFT_PLUGIN("word_problems", "1.0.0", "Apache-2.0") {
+  using drift::word_problems::Settings;
   using drift::word_problems::WordProblems;
   registry.add<WordProblems>("word_problems", "Chains of small sums in words, solved in writing; one in 8 held out.",
-                             WordProblems::parameters());
+                             drift::tasks::declared<Settings>());
 }
