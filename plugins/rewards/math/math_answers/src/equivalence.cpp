@@ -4,88 +4,9 @@
 #include <flint/flint.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <optional>
 
 namespace math_answers {
 namespace {
-
-constexpr std::size_t kMostDigits = 18;
-
-// numerator / denominator, not in lowest terms; both below 10^18.
-struct PlainNumber {
-  std::int64_t numerator = 0;
-  std::int64_t denominator = 1;
-  bool decimal = false;  // written with a point
-};
-
-bool operator==(const PlainNumber& a, const PlainNumber& b) {
-  __extension__ using Wide = __int128;
-  return static_cast<Wide>(a.numerator) * b.denominator == static_cast<Wide>(b.numerator) * a.denominator;
-}
-
-// The value of what most answers look like: 12, -3.5, \frac{3}{4}, with spaces around. Nothing for anything else, or
-// for more than 18 digits; then the whole grammar must read it.
-class PlainReader {
- public:
-  explicit PlainReader(std::string_view text) : rest_(text) {}
-
-  std::optional<PlainNumber> read() {
-    skip_spaces();
-    PlainNumber number;
-    const bool negative = take("-");
-    if (!(take("\\frac{") || take("\\dfrac{") || take("\\tfrac{") ? fraction(number) : decimal(number)))
-      return std::nullopt;
-    skip_spaces();
-    if (!rest_.empty()) return std::nullopt;
-    if (negative) number.numerator = -number.numerator;
-    return number;
-  }
-
- private:
-  void skip_spaces() {
-    while (!rest_.empty() && rest_.front() == ' ') rest_.remove_prefix(1);
-  }
-
-  bool take(std::string_view sign) {
-    if (!rest_.starts_with(sign)) return false;
-    rest_.remove_prefix(sign.size());
-    return true;
-  }
-
-  // Append digits to `value`; false if there are none, or too many altogether.
-  bool digits(std::int64_t& value) {
-    std::size_t count = 0;
-    for (; count < rest_.size() && is_digit(rest_[count]); ++count) {
-      if (++digits_ > kMostDigits) return false;
-      value = 10 * value + (rest_[count] - '0');
-    }
-    rest_.remove_prefix(count);
-    return count > 0;
-  }
-
-  bool fraction(PlainNumber& number) {
-    const bool negative = take("-");
-    if (!digits(number.numerator) || !take("}{")) return false;
-    digits_ = 0;
-    number.denominator = 0;
-    if (negative) number.numerator = -number.numerator;
-    return digits(number.denominator) && take("}") && number.denominator != 0;
-  }
-
-  bool decimal(PlainNumber& number) {
-    if (!digits(number.numerator)) return false;
-    if (!take(".")) return true;
-    number.decimal = true;
-    const std::size_t whole = digits_;
-    if (!digits(number.numerator)) return false;
-    for (std::size_t i = whole; i < digits_; ++i) number.denominator *= 10;
-    return true;
-  }
-
-  std::string_view rest_;
-  std::size_t digits_ = 0;
-};
 
 constexpr std::size_t kLongestQuote = 60;
 
@@ -101,17 +22,6 @@ std::string not_equal(std::string_view truth, std::string_view prediction, const
   std::string reason = quoted(prediction) + " is not " + quoted(truth);
   if (*why != '\0') reason += std::string(" (") + why + ")";
   return reason;
-}
-
-// Two plain numbers; nothing where rounding decides.
-std::optional<Comparison> compare_plain(std::string_view truth, std::string_view prediction, const Options& options) {
-  const auto wanted = PlainReader(truth).read();
-  if (!wanted) return std::nullopt;
-  const auto given = PlainReader(prediction).read();
-  if (!given) return std::nullopt;
-  if (*wanted == *given) return Comparison{true, "equal as rational numbers", true, true};
-  if (wanted->decimal != given->decimal && options.decimal_places >= 0) return std::nullopt;
-  return Comparison{false, not_equal(truth, prediction), true, true};
 }
 
 // FLINT keeps a few hundred kilobytes for each thread that used it.
@@ -209,7 +119,6 @@ class Judgement {
 }  // namespace
 
 Comparison compare_answers(std::string_view truth, std::string_view prediction, const Options& options) {
-  if (auto plain = compare_plain(truth, prediction, options)) return *plain;
   if (auto plain = in_ascii(truth); plain != truth) return compare_answers(plain, prediction, options);
   if (auto plain = in_ascii(prediction); plain != prediction) return compare_answers(truth, plain, options);
   if (is_doubled(truth)) return compare_answers(undoubled(truth), prediction, options);
