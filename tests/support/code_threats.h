@@ -9,11 +9,14 @@
 #include <cerrno>
 #include <filesystem>
 #include <future>
+#include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "tests/support/code.h"
+#include "tests/support/code_cases.h"
 #include "tests/support/support.h"
 
 namespace drift::test {
@@ -23,15 +26,34 @@ inline const std::vector<std::string> kAddsOne = {"assert f(1) == 2", "assert f(
 inline constexpr const char* kHonest = "def f(x):\n    return x + 1\n";
 
 struct Threat {
-  const char* name;
+  std::string name;
   std::string code;
   double value;  ///< 0, or what honest code earns where the attack comes to nothing
   RewardStatus status;
-  const char* reason;  ///< part of it: that the attack was tried, and what became of it
-  std::vector<std::string> tests = kAddsOne;
+  std::string reason;  ///< part of it: that the attack was tried, and what became of it
+  std::vector<std::string> tests;
 };
 
 inline void PrintTo(const Threat& threat, std::ostream* out) { *out << threat.name; }
+
+inline std::vector<Threat> read_threats(const std::string& file) {
+  static const std::map<std::string, RewardStatus> kStatuses = {
+      {"ok", RewardStatus::kOk},         {"wrong", RewardStatus::kWrong},     {"crashed", RewardStatus::kCrashed},
+      {"forged", RewardStatus::kForged}, {"timeout", RewardStatus::kTimeout}, {"resource", RewardStatus::kResource}};
+  std::vector<Threat> threats;
+  for (const CodeCase& one : read_code_cases(file)) {
+    std::istringstream words(one.expected);
+    double value = 0, parts = 1;
+    std::string status, reason;
+    words >> value;
+    if (words.peek() == '/') words.ignore() >> parts;
+    words >> status;
+    std::getline(words >> std::ws, reason);
+    threats.push_back(
+        {one.name, one.code, value / parts, kStatuses.at(status), reason, one.tests.empty() ? kAddsOne : one.tests});
+  }
+  return threats;
+}
 
 /// What must not change: descriptors of this process, its files, its children.
 struct Belongings {
