@@ -17,44 +17,13 @@
 namespace math_answers {
 namespace {
 
-struct Answer {
-  std::string shape;
-  std::string truth;
-  std::vector<std::string> equal;
-  std::vector<std::string> unequal;
-};
-
-std::vector<Answer> read_answers(const std::string& file) {
-  std::istringstream lines(test::read_file(test::folder() / file));
-  std::vector<Answer> answers;
-  std::string shape;
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t space = line.find(' ');
-    const std::string kind = line.substr(0, space);
-    if (line.empty() || kind == "#") continue;
-    const std::string rest = line.substr(space + 1);
-    if (kind == "shape" || kind == "form") {
-      shape = rest;
-    } else if (kind == "answer") {
-      answers.push_back({shape, rest, {}, {}});
-    } else if (kind == "=") {
-      answers.back().equal.push_back(rest);
-    } else if (kind == "!") {
-      answers.back().unequal.push_back(rest);
-    } else {
-      ADD_FAILURE() << file << ": a line begins with `" << kind << "`";
-    }
-  }
-  return answers;
-}
-
 Verdict judged(const std::string& answer, const std::string& truth) {
   return judge("We add them up. Therefore, the answer is $\\boxed{" + answer + "}$.", truth);
 }
 
 TEST(Answers, EveryShapeIsThereWithBothKinds) {
   std::set<std::string> shapes;
-  for (const Answer& answer : read_answers("answers.txt")) {
+  for (const test::Answer& answer : test::read_answers("answers.txt")) {
     shapes.insert(answer.shape);
     EXPECT_FALSE(answer.equal.empty()) << answer.truth;
     EXPECT_FALSE(answer.unequal.empty()) << answer.truth;
@@ -63,7 +32,7 @@ TEST(Answers, EveryShapeIsThereWithBothKinds) {
 }
 
 TEST(Answers, EqualThemselves) {
-  for (const Answer& answer : read_answers("answers.txt")) {
+  for (const test::Answer& answer : test::read_answers("answers.txt")) {
     const Verdict verdict = judged(answer.truth, answer.truth);
     EXPECT_TRUE(verdict.equal()) << answer.truth << ": " << verdict.reason;
   }
@@ -71,7 +40,7 @@ TEST(Answers, EqualThemselves) {
 
 TEST(Answers, EqualTheirSpellingsAndNoOthers) {
   for (const char* file : {"answers.txt", "forms.txt"}) {
-    for (const Answer& answer : read_answers(file)) {
+    for (const test::Answer& answer : test::read_answers(file)) {
       SCOPED_TRACE(file + (": " + answer.shape));
       for (const std::string& spelling : answer.equal) {
         const Verdict verdict = judged(spelling, answer.truth);
