@@ -26,11 +26,9 @@ def make_objects(receive, send):
         failed = True  # whatever the test makes of the exception
         raise CallFailed
 
-    made = make_proxies(lambda *arguments, **named: ask(*arguments, **named), fail_call)
-    RemoteType, state_of, of_solution = made.RemoteType, made.state_of, made.of_solution
-    make_class, make_proxy, make_plain_proxy = made.make_class, made.make_proxy, made.make_plain_proxy
-    refill = made.refill
-    generators, named_classes, place_of_class = made.generators, made.named_classes, made.place_of_class
+    RemoteType, state_of, make_class, make_proxy, make_plain_proxy, refill, generators, named_classes, place_of_class = (
+        make_proxies(lambda *arguments, **named: ask(*arguments, **named), fail_call)
+    )
 
     def has_failed():
         nonlocal failed
@@ -57,9 +55,9 @@ def make_objects(receive, send):
             if place is not None:
                 return b"n", (place,)
         if isinstance(value, type) and issubclass(value, BaseException) and vars(builtins).get(value.__name__) is value:
-            return b"x" + len("error type").to_bytes(4, "little") + b"error type", ((value.__name__,),)
+            return named_tag(b"x", "error type"), ((value.__name__,),)
         if vars(builtins).get(kind.__name__) is kind and isinstance(value, BaseException):
-            return b"x" + len("error").to_bytes(4, "little") + b"error", ((kind.__name__, *value.args),)
+            return named_tag(b"x", "error"), ((kind.__name__, *value.args),)
         return numbered(b"j", give(value)), (description_of(value),)
 
     def new_number():
@@ -281,18 +279,12 @@ def make_objects(receive, send):
             raise AttributeError(name)
         return getattr(type(on), name)(on, *arguments, **named)
 
-    def following(on):
-        try:
-            return True, next(on)
-        except StopIteration as end:
-            return False, end.value
-
     def run_call(on, *arguments, **named):
         return on(*arguments, **named)
 
     CALLBACKS = {
         "call": run_call,
-        "next": following,
+        "next": lambda on: following(on),
         "get": lambda on, name: getattr(on, open_attribute(on, name)),
         "set": lambda on, name, value: setattr(on, open_attribute(on, name), value),
         "special": run_special,

@@ -149,18 +149,12 @@ def make_proxies(ask, fail_call):
             return bool(ask("special", self, "__contains__", value))
         return any(value is item or value == item for item in self)
 
-    def following_of(self):
-        more, value = ask("next", self)
-        if not more:
-            raise StopIteration(value)
-        return value
-
     special_methods = (
         {name: forwarded(name) for name in SPECIAL}
         | {name: compared(name) for name in COMPARISONS}
         | {name: combined(name) for name in ARITHMETIC}
         | {name: converted(name) for name in CONVERSIONS}
-        | {"__contains__": contains, "__next__": following_of}
+        | {"__contains__": contains, "__next__": lambda self: next_of(ask("next", self))}
         | {"__call__": lambda self, *arguments, **named: ask("call", self, *arguments, **named)}
         | {"__exit__": lambda self, kind, error, trace: ask("special", self, "__exit__", kind, error, None)}
     )
@@ -308,15 +302,7 @@ def make_proxies(ask, fail_call):
             base.clear(proxy)
             base.update(proxy, content)
 
-    return SimpleNamespace(
-        RemoteType=RemoteType,
-        state_of=state_of,
-        of_solution=of_solution,
-        make_class=make_class,
-        make_proxy=make_proxy,
-        make_plain_proxy=make_plain_proxy,
-        refill=refill,
-        generators=generators,
-        named_classes=named_classes,
-        place_of_class=place_of_class,
+    return (
+        *(RemoteType, state_of, make_class, make_proxy, make_plain_proxy, refill),
+        *(generators, named_classes, place_of_class),
     )

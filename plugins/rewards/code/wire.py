@@ -163,7 +163,7 @@ def make_codec(other, readers_of_others):
     max_bytes, max_nodes, max_depth, max_int_bytes = 1 << 20, 100_000, 64, 1 << 14
     size_of, float_of, complex_of = Struct("<I"), Struct("<d"), Struct("<dd")
     types = {t.__name__: t for t in PLAIN}
-    names = {t: name.encode() for name, t in types.items()}
+    names = {t: name for name, t in types.items()}
     tags = {list: b"l", tuple: b"t", set: b"S", frozenset: b"Z", dict: b"d"}
     leaves = {int, float, complex, str, bytes}
 
@@ -204,11 +204,11 @@ def make_codec(other, readers_of_others):
                         put(item, depth + 1)
                 return
             if kind is type and value in names:
-                out.extend(b"y" + size_of.pack(len(names[value])) + names[value])
+                out.extend(named_tag(b"y", names[value]))
                 return
             parts = library_parts(value)
             if parts is not None:
-                out.extend(b"x" + size_of.pack(len(parts[0])) + parts[0].encode())
+                out.extend(named_tag(b"x", parts[0]))
                 return put(parts[1], depth + 1)
             head, rest = other(value)
             out.extend(head)
@@ -291,83 +291,24 @@ def numbered(tag, *numbers):
     return tag + b"".join(number.to_bytes(4, "little") for number in numbers)
 
 
-def change_imports(**changes):
-    """What is to be done with a module when it is imported: that takes milliseconds, and most programs do without."""
-
-    class Finder:
-        def find_spec(self, name, path=None, target=None):
-            if name not in changes:
-                return None
-            change = changes.pop(name)
-            spec = next(filter(None, (finder.find_spec(name, path, target) for finder in sys.meta_path)))
-            execute = spec.loader.exec_module
-
-            def execute_and_change(module):
-                execute(module)
-                change(module)
-
-            spec.loader.exec_module = execute_and_change
-            return spec
-
-    sys.meta_path.insert(0, Finder())
+def named_tag(tag, name):
+    return numbered(tag, len(name)) + name.encode()
 
 
-def seed_random(random):
-    random.seed(0)
+def following(on, *sent):
+    """The next item, or the value at the end: (is there one, which)."""
+    try:
+        return True, on.send(*sent) if sent else next(on)
+    except StopIteration as end:
+        return False, end.value
 
 
-def without_sockets(asyncio):
-    """An event loop that waits for the time alone: there are no sockets and no other processes."""
-    import selectors
-    import time
-
-    class Clock(selectors.SelectSelector):
-        def select(self, timeout=None):
-            if timeout is None:
-                raise RuntimeError("nothing to wait for")
-            time.sleep(max(timeout, 0))
-            return []
-
-    class Loop(asyncio.SelectorEventLoop):
-        def __init__(self):
-            super().__init__(Clock())
-
-        def _make_self_pipe(self):
-            pass
-
-        _close_self_pipe = _write_to_self = _make_self_pipe
-
-    asyncio.DefaultEventLoopPolicy._loop_factory = Loop
-
-
-def complete_statements(prefix):
-    """Those of the text before the solution: its imports and its functions, but for the last one, which is unfinished."""
-    import ast
-
-    for text in (prefix, prefix + "\n    pass\n"):  # may end with a line of def
-        try:
-            body = ast.parse(text).body
-        except (SyntaxError, ValueError):
-            continue
-        unfinished = [node for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))][-1:]
-        return [node for node in body if node not in unfinished]
-    return []
-
-
-def run_prefix(prefix, names, of_program=False):
-    """Gives `names` what those statements define. One that fails is left out; of a program's only imports and
-    definitions are run, as others may read its input."""
-    if not prefix.strip():
-        return
-    import ast
-
-    kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef) if of_program else ast.stmt
-    for node in complete_statements(prefix):
-        try:
-            if isinstance(node, kinds):
-                exec(compile(ast.Module([node], []), "<prefix>", "exec"), names)
-        except Exception:
-            pass
+def next_of(answer):
+    """What following() said, to Python."""
+    more, value = answer
+    if not more:
+        raise StopIteration(value)
+    return value
 
 
 # Messages are four bytes of length and as many of content, in on descriptor 3 and out on descriptor 4.

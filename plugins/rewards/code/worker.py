@@ -63,7 +63,7 @@ def serve():
             return numbered(b"j", foreign_ids[id(value)]), (None,)
         if issubclass(kind, type):
             if value in built_in:
-                return b"x" + len("error type").to_bytes(4, "little") + b"error type", ((value.__name__,),)
+                return named_tag(b"x", "error type"), ((value.__name__,),)
             return numbered(b"k", number_of(value)), ()
         base = plain_base(kind)
         if base is not None:
@@ -119,14 +119,7 @@ def serve():
         members["__getattr__"] = lambda self, attribute: ask("get", number, (attribute,), {})
         members["__setattr__"] = lambda self, attribute, value: ask("set", number, (attribute, value), {})
         if kind == "iterator":
-            members = {"__iter__": lambda self: self, "__next__": lambda self: following()}
-
-        def following():
-            more, value = ask("next", number, (), {})
-            if not more:
-                raise StopIteration(value)
-            return value
-
+            members = {"__iter__": lambda self: self, "__next__": lambda self: next_of(ask("next", number, (), {}))}
         return type(name, (), members)()
 
     def contents_of(value):
@@ -250,12 +243,6 @@ def serve():
         is_method = type(value) in methods and value.__self__ is on
         return is_method, None if is_method else value
 
-    def following(on, *sent):
-        try:
-            return True, on.send(*sent) if sent else next(on)
-        except StopIteration as end:
-            return False, end.value
-
     def finished(coroutine):
         import asyncio
 
@@ -366,18 +353,12 @@ def serve():
 
     def load(code):
         try:
-            prefix, _, source = str(code, "utf-8").rpartition("\0")
-            run_prefix(prefix, names)
-            exec(compile(source, "<solution>", "exec", 0, True), names)
+            run_code(code, names, "<solution>")
         except BaseException as error:
             return b"E" + name_of(error)
         return b"L"
 
-    def stop(code=None):
-        raise SystemExit(code)
-
-    builtins.exit = builtins.quit = stop  # as in an interactive Python; there is no `site` here
-    change_imports(random=seed_random, asyncio=without_sockets)
+    prepare_for_code()
     sys.modules["solution"] = solution
     send(b"H")
     while True:
