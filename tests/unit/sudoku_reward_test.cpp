@@ -7,6 +7,7 @@
 #include <sstream>
 #include <thread>
 
+#include "tests/support/reward_cases.h"
 #include "tests/support/sudoku.h"
 
 namespace drift {
@@ -38,8 +39,8 @@ void expect(const RewardResult& result, double value, bool solved, RewardStatus 
   EXPECT_THAT(result.reason, HasSubstr(reason));
 }
 
-TEST(SudokuReward, ARightGridIsSolved) {
-  expect(score("2431\n3124\n1243\n4312"), 1, true, RewardStatus::kOk, "solved");
+TEST(SudokuReward, IsAsTheTableSays) {
+  test::check_reward_cases("sudoku", item_of("0401002010030310", "2431312412434312"));
 }
 
 TEST(SudokuReward, AnySingleWrongCellIsRefused) {
@@ -53,36 +54,6 @@ TEST(SudokuReward, AnySingleWrongCellIsRefused) {
       EXPECT_EQ(score(wrong).status, RewardStatus::kWrong) << wrong;
     }
   }
-}
-
-TEST(SudokuReward, SaysWhatIsWrong) {
-  expect(score("2431\n3124\n1243\n4311"), 0, false, RewardStatus::kWrong, "row 4 holds 1 more than once");
-  expect(score("2431\n3124\n1243\n4317"), 0, false, RewardStatus::kWrong, "r4c4 is 7, not 1 to 4");
-  expect(score("2431\n3124\n1243\n0312"), 0, false, RewardStatus::kWrong, "r4c1 is 0, not 1 to 4");
-  expect(score("2341\n3124\n1243\n4312"), 0, false, RewardStatus::kWrong, "clue r1c2 changed from 4 to 3");
-  expect(score("2431\n3124\n1243\n2314"), 0, false, RewardStatus::kWrong, "column 1 holds 2 more than once");
-  const TaskItem no_clues = item_of(std::string(16, '0'), "2431312412434312");
-  expect(score("1234\n2341\n3412\n4123", {}, no_clues), 0, false, RewardStatus::kWrong, "box 1 holds 2 more than once");
-}
-
-TEST(SudokuReward, TheRawLayoutIsExact) {
-  const auto refused = [](const std::string& response, const std::string& reason) {
-    expect(score(response), 0, false, RewardStatus::kParseError, reason);
-  };
-  refused("2431\n3124\n1243\n4312\n", "the response has 5 lines, not 4");
-  refused("2431\n3124\n1243\n43121", "line 4 has 5 bytes, not 4 digits");
-  refused("2431\n3124\n1243\n431", "line 4 has 3 bytes");
-  refused("2431\n3124\n1243", "the response has 3 lines, not 4");
-  refused("2431\r\n3124\r\n1243\r\n4312", "line 1 has 5 bytes");
-  refused(" 2431\n3124\n1243\n4312", "line 1 has 5 bytes");
-  refused("2431312412434312", "line 1 has 16 bytes");
-  refused("2431\n\n3124\n1243\n4312", "line 2 has 0 bytes");
-  refused("2431\n3124\n1243\n431+", "r4c4 is not a digit");
-  refused(std::string("2431\n3124\n12\0"
-                      "3\n4312",
-                      19),
-          "r3c3 is not a digit");
-  expect(score(""), 0, false, RewardStatus::kNoAnswer, "the response is empty");
 }
 
 TEST(SudokuReward, EverySolutionOfAPuzzleIsAccepted) {
@@ -100,18 +71,6 @@ TEST(SudokuReward, EverySolutionOfAPuzzleIsAccepted) {
   }
 }
 
-// Nine empty cells, of which the answer has the two of the last row wrong.
-TEST(SudokuReward, CellsAreAShareOfTheEmptyCells) {
-  const std::string answer = "2431\n3124\n1243\n2314";
-  expect(score(answer, {{"score", "cells"}}), 7.0 / 9, false, RewardStatus::kWrong,
-         "7 of 9 empty cells right; column 1 holds 2");
-  expect(score(answer, {{"score", "cells_stored"}}), 7.0 / 9, false, RewardStatus::kWrong, "7 of 9");
-  expect(score("2431\n3124\n1243\n4312", {{"score", "cells"}}), 1, true, RewardStatus::kOk, "solved");
-  expect(score("2\n3\n1\n4", {{"score", "cells"}}), 0, false, RewardStatus::kParseError, "line 1 has 1 bytes");
-  // Clues are not looked at in the share, but a grid with a changed clue is not a solution.
-  expect(score("2331\n3124\n1243\n4312", {{"score", "cells"}}), 1, false, RewardStatus::kWrong, "clue r1c2 changed");
-}
-
 TEST(SudokuReward, CellsTakeTheNearestSolution) {
   const TaskItem item = item_of("1200000000000021", test::solve("1200000000000021")[0]);
   for (const auto& solution : test::solve("1200000000000021")) {
@@ -119,34 +78,6 @@ TEST(SudokuReward, CellsTakeTheNearestSolution) {
     nearly[2] = nearly[3];
     EXPECT_DOUBLE_EQ(score(test::lines(nearly), {{"score", "cells"}}, item).value, 11.0 / 12);
   }
-}
-
-TEST(SudokuReward, AnswerTagsHoldSixteenDigits) {
-  const auto tagged = [](const std::string& response) { return score(response, {{"answer", "tags"}}); };
-  const auto solved = [&](const std::string& response) {
-    expect(tagged(response), 1, true, RewardStatus::kOk, "solved");
-  };
-  const auto unreadable = [&](const std::string& response, const std::string& reason) {
-    expect(tagged(response), 0, false, RewardStatus::kParseError, reason);
-  };
-  solved("<answer>\n2 4 3 1\n3 1 2 4\n1 2 4 3\n4 3 1 2\n</answer>");
-  solved("<reasoning>1 + 1 = 2</reasoning><answer>2431312412434312</answer>");
-  solved("<answer>2,4,3,1\n3|1|2|4\n1 2 4 3\n4 3 1 2</answer> and 1 more word");
-  solved("<Answer>2431 3124 1243 4312</ANSWER>");
-  solved("<answer>２４３１ 3124 1243 4312</answer>");
-  solved("<answer>1111</answer><answer>2431312412434312</answer>");
-  solved("<answer><answer>2431312412434312</answer>");
-  unreadable("<answer>2431312412434312</answer><answer>1</answer>", "1 digits, not 16");
-  unreadable("<answer>row1: 2431312412434312</answer>", "17 digits, not 16");
-  unreadable("<answer></answer>", "0 digits, not 16");
-  expect(tagged("2431312412434312"), 0, false, RewardStatus::kNoAnswer, "no <answer>");
-  expect(tagged("<answer>2431312412434311</answer>"), 0, false, RewardStatus::kWrong, "row 4 holds 1");
-}
-
-TEST(SudokuReward, AnUnclosedAnswerCountsOnlyWhereItIsAccepted) {
-  const std::string response = "<answer>1</answer> <answer>2431312412434312";
-  expect(score(response, {{"answer", "tags"}}), 0, false, RewardStatus::kNoAnswer, "the last <answer> is not closed");
-  expect(score(response, {{"answer", "tags"}, {"unclosed", "lenient"}}), 1, true, RewardStatus::kOk, "solved");
 }
 
 constexpr const char* kPuzzle = "0401002010030310";
