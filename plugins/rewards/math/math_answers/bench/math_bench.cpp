@@ -19,7 +19,6 @@
 #include <ctime>
 #include <exception>
 #include <iostream>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -52,11 +51,8 @@ std::vector<std::string> truths_of(const std::string& path) {
 }
 
 std::vector<std::string> committed_truths() {
-  std::istringstream lines(read_file(math_answers::test::folder() / "answers.txt"));
   std::vector<std::string> truths;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("answer ")) truths.push_back(line.substr(7));
-  }
+  for (auto& answer : math_answers::test::read_answers("answers.txt")) truths.push_back(std::move(answer.truth));
   return truths;
 }
 

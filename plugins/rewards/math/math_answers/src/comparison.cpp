@@ -16,8 +16,7 @@ bool is_region(Kind kind) {
 
 // In small letters, with leading zeros dropped.
 std::string digits_in(std::string_view text) {
-  std::string digits(text);
-  for (char& c : digits) c = to_lower(c);
+  std::string digits = lower(text);
   digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
   return digits;
 }

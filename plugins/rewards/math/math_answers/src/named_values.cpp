@@ -16,8 +16,7 @@ bool is_assigned(const Tree& tree, Place at) {
 
 // The letter, its primes, and the number or letter below it.
 std::string name_of(const Tree& tree, Place symbol) {
-  std::string name(tree[symbol].text);
-  for (char& c : name) c = to_lower(c);
+  std::string name = lower(tree[symbol].text);
   name.append(tree[symbol].detail, '\'');
   if (const Place below = tree.left(symbol); below != kNone) name += std::string("_") + std::string(tree[below].text);
   return name;

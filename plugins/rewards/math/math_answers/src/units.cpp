@@ -1,7 +1,6 @@
 #include "units.h"
 
 #include "vocabulary.h"
-#include "words.h"
 
 #include <algorithm>
 #include <iterator>
@@ -123,11 +122,11 @@ const std::unordered_map<std::string_view, std::string_view>& units() {
 }  // namespace
 
 bool is_unit(std::string_view word) {
-  return word.size() > 1 && units().contains(Folded(word).view()) && !plain_word(word);  // min, sec, percent
+  return word.size() > 1 && units().contains(lower(word)) && !plain_word(word);  // min, sec, percent
 }
 
 std::string_view measure_of(std::string_view word) {
-  const auto found = units().find(Folded(word).view());
+  const auto found = units().find(lower(word));
   return found == units().end() ? std::string_view() : found->second;
 }
 
@@ -136,8 +135,8 @@ bool multiplies(std::string_view text) {
                                                "dozen",   "half",     "halves",  "thirds",  "tenths"};
   while (!text.empty()) {
     const auto letters = static_cast<std::size_t>(std::ranges::find_if_not(text, is_letter) - text.begin());
-    const Folded word(text.substr(0, letters));
-    if (letters > 0 && std::ranges::find(kMultipliers, word.view()) != std::end(kMultipliers)) return true;
+    if (letters > 0 && std::ranges::find(kMultipliers, lower(text.substr(0, letters))) != std::end(kMultipliers))
+      return true;
     text.remove_prefix(std::max<std::size_t>(letters, 1));
   }
   return false;

@@ -1,7 +1,5 @@
 #include "vocabulary.h"
 
-#include "words.h"
-
 #include <algorithm>
 #include <iterator>
 #include <unordered_map>
@@ -189,6 +187,13 @@ std::optional<Token> find_sign(const Table& table, std::string_view text, std::s
 
 }  // namespace
 
+std::string_view take_word(std::string_view& words) {
+  words.remove_prefix(std::min(words.find_first_not_of(' '), words.size()));
+  const std::string_view word = words.substr(0, words.find(' '));
+  words.remove_prefix(word.size());
+  return word;
+}
+
 std::optional<Token> command(std::string_view name) {
   static const Table table = table_of(kCommands);
   return find(table, name);
@@ -221,20 +226,17 @@ char small_sign(std::string_view text, char& kind, std::size_t& length) {
 }
 
 Sign conjunction(std::string_view text) {
-  const Folded word(trim(text, " ,;~\t\n"));
-  if (word.view() == "and") return Sign::kAnd;
-  return word.view() == "or" ? Sign::kOr : Sign::kEnd;
+  const std::string word = lower(trim(text, " ,;~\t\n"));
+  if (word == "and") return Sign::kAnd;
+  return word == "or" ? Sign::kOr : Sign::kEnd;
 }
 
 std::uint8_t meridiem(std::string_view text) {
-  const Folded word(trim(text, " ~\t\n"));
-  for (const std::string_view written : {"a.m.", "am", "a.m", "a. m."}) {
-    if (word.view() == written) return kMorning;
-  }
-  for (const std::string_view written : {"p.m.", "pm", "p.m", "p. m."}) {
-    if (word.view() == written) return kAfternoon;
-  }
-  return 0;
+  std::string word = lower(trim(text, " ~\t\n"));
+  if (word.empty() || (word[0] != 'a' && word[0] != 'p')) return 0;
+  const std::uint8_t half = word[0] == 'a' ? kMorning : kAfternoon;
+  word.erase(0, 1);
+  return word == ".m." || word == "m" || word == ".m" || word == ". m." ? half : 0;
 }
 
 }  // namespace math_answers

@@ -7,6 +7,9 @@
 
 namespace math_answers {
 
+/// The word at the start of `words`, which loses it; empty at the end.
+std::string_view take_word(std::string_view& words);
+
 /// What a LaTeX command means; `name` is without the backslash, and may be one sign (",", "{").
 std::optional<Token> command(std::string_view name);
 
