@@ -1,5 +1,6 @@
 #include "blocks.h"
 
+#include <boost/algorithm/string/join.hpp>
 #include <boost/algorithm/string/split.hpp>
 #include <boost/algorithm/string/trim.hpp>
 
@@ -7,13 +8,6 @@
 
 namespace drift::code {
 namespace {
-
-std::string joined(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += line + '\n';
-  if (!text.empty()) text.pop_back();
-  return text;
-}
 
 void remove_indentation(std::vector<std::string>& lines) {
   const auto first = std::ranges::find_if(lines, [](const std::string& line) {
@@ -43,7 +37,7 @@ std::string plain_code(const std::string& code) {
   boost::split(lines, code, [](char c) { return c == '\n'; });
   remove_indentation(lines);
   remove_prompts(lines);
-  return joined(lines);
+  return boost::join(lines, "\n");
 }
 
 }  // namespace drift::code
