@@ -24,11 +24,9 @@ using Dataset = test::DatasetFiles;
 // ---- filters -------------------------------------------------------------------------------------------------------
 
 TEST_F(Dataset, LengthsAreLimitedInCharacters) {
-  const auto file = write("a.jsonl", R"({"question": "ππ", "ground_truth_answer": "1"})"
-                                     "\n"
-                                     R"({"question": "abc", "ground_truth_answer": "1"})"
-                                     "\n"
-                                     R"({"question": "abcd", "ground_truth_answer": "1"})"
+  const auto file = write("a.jsonl", R"({"question": "ππ", "ground_truth_answer": "1"}
+{"question": "abc", "ground_truth_answer": "1"}
+{"question": "abcd", "ground_truth_answer": "1"})"
                                      "\n");
   EXPECT_THAT(prompts(*open(file, {{"maximum_characters", std::int64_t{2}}})), ElementsAre("ππ"));
   EXPECT_THAT(prompts(*open(file, {{"minimum_characters", std::int64_t{3}}})), ElementsAre("abc", "abcd"));
@@ -41,25 +39,18 @@ TEST_F(Dataset, TheFirstItemsAreEnough) {
 }
 
 TEST_F(Dataset, ItemsAreChosenByTheirSolvedShare) {
-  const auto file = write("a.jsonl", R"({"question": "never", "ground_truth_answer": "1", "share": 0})"
-                                     "\n"
-                                     R"({"question": "half", "ground_truth_answer": "1", "share": 0.5})"
-                                     "\n"
-                                     R"({"question": "always", "ground_truth_answer": "1", "share": 1})"
-                                     "\n"
-                                     R"({"question": "unknown", "ground_truth_answer": "1"})"
+  const auto file = write("a.jsonl", R"({"question": "never", "ground_truth_answer": "1", "share": 0}
+{"question": "half", "ground_truth_answer": "1", "share": 0.5}
+{"question": "always", "ground_truth_answer": "1", "share": 1}
+{"question": "unknown", "ground_truth_answer": "1"})"
                                      "\n");
   EXPECT_THAT(prompts(*open(file, {{"solved_share_column", "share"}, {"solved_share_low", 0.0625}})),
               ElementsAre("half", "always"));
-  const auto responses = write("responses.jsonl", R"({"id": "a.jsonl:1", "solved": false, "response": "no"})"
-                                                  "\n"
-                                                  R"({"id": "a.jsonl:2", "solved": false})"
-                                                  "\n"
-                                                  R"({"id": "a.jsonl:2", "solved": true})"
-                                                  "\n"
-                                                  R"({"id": "a.jsonl:3", "solved": true})"
-                                                  "\n"
-                                                  R"({"id": "a.jsonl:4", "solved": false, "status": "not judged"})");
+  const auto responses = write("responses.jsonl", R"({"id": "a.jsonl:1", "solved": false, "response": "no"}
+{"id": "a.jsonl:2", "solved": false}
+{"id": "a.jsonl:2", "solved": true}
+{"id": "a.jsonl:3", "solved": true}
+{"id": "a.jsonl:4", "solved": false, "status": "not judged"})");
   EXPECT_THAT(
       prompts(*open(file, {{"solved_share_file", responses}, {"solved_share_low", 0.1}, {"solved_share_high", 0.9}})),
       ElementsAre("half"));
@@ -83,10 +74,8 @@ TEST_F(Dataset, AChoiceFromOutsideStays) {
 
 class DatasetOverlap : public Dataset {
  protected:
-  const std::string training_file_ =
-      write("train.jsonl", R"({"question": "fresh", "ground_truth_answer": "1"})"
-                           "\n"
-                           R"({"question": "What is $1 +1$ ?", "ground_truth_answer": "2"})");
+  const std::string training_file_ = write("train.jsonl", R"({"question": "fresh", "ground_truth_answer": "1"}
+{"question": "What is $1 +1$ ?", "ground_truth_answer": "2"})");
   const std::string held_out_ =
       write("test.json", R"([{"question": " What is\n$1+ 1$?", "ground_truth_answer": "2"}])");
 };
@@ -182,9 +171,8 @@ TEST_F(Dataset, AShareOfOneFileIsHeldOut) {
   for (const std::string& question : prompts(*task)) EXPECT_FALSE(many.contains(question));
   EXPECT_EQ(task->training_size() + task->held_out_size(), 1000);
   EXPECT_TRUE(std::includes(many.begin(), many.end(), few.begin(), few.end())) << "a longer file moves no question";
-  const auto twice = write("twice.jsonl", R"({"question": "A b", "ground_truth_answer": "1"})"
-                                          "\n"
-                                          R"({"question": "a  B", "ground_truth_answer": "1"})");
+  const auto twice = write("twice.jsonl", R"({"question": "A b", "ground_truth_answer": "1"}
+{"question": "a  B", "ground_truth_answer": "1"})");
   for (const double share : {0.1, 0.5, 0.9})
     EXPECT_THAT(error_of(twice, {{"held_out_share", share}}), HasSubstr(" item")) << "equal questions stay together";
 }

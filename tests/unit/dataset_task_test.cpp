@@ -208,11 +208,9 @@ TEST_F(Dataset, ARecordMayHaveAnyNumberOfMembersAndTheLastOfEqualNamesCounts) {
 }
 
 TEST_F(Dataset, IdsAreUnique) {
-  const auto file = write("ids.jsonl", R"({"question": "a", "ground_truth_answer": "1", "name": 7})"
-                                       "\n"
-                                       R"({"question": "b", "ground_truth_answer": "1", "name": "seven"})"
-                                       "\n"
-                                       R"({"question": "c", "ground_truth_answer": "1", "name": 7})"
+  const auto file = write("ids.jsonl", R"({"question": "a", "ground_truth_answer": "1", "name": 7}
+{"question": "b", "ground_truth_answer": "1", "name": "seven"}
+{"question": "c", "ground_truth_answer": "1", "name": 7})"
                                        "\n");
   EXPECT_THAT(error_of(file, {{"id_column", "name"}}),
               HasSubstr("record 3 (line 3): its id `7` is also that of ids.jsonl record 1 (line 1)"));
