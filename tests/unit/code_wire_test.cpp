@@ -105,15 +105,15 @@ TEST(CodeWire, ValuesAreOfLimitedSize) {
 
 TEST(CodeWire, AReplyAnswersItsRequest) {
   const auto reply = [](const std::string& message, char operation) { return parse_reply(message, operation, kStamp); };
-  EXPECT_EQ(reply("L" + kStamp, 'L')->kind, Reply::Kind::kDone);
-  EXPECT_EQ(reply("F" + kStamp, 'F')->kind, Reply::Kind::kDone);
+  EXPECT_EQ(reply("L" + kStamp, 'L')->kind, 'L');
+  EXPECT_EQ(reply("F" + kStamp, 'F')->kind, 'F');
   EXPECT_EQ(reply("E" + kStamp + "NameError", 'L')->body, "NameError");
   EXPECT_EQ(reply("V" + kStamp + "N", 'C')->body, "N");
-  EXPECT_EQ(reply("R" + kStamp + "ValueError", 'C')->kind, Reply::Kind::kRaised);
-  EXPECT_EQ(reply("R" + kStamp + "ValueError" + '\0' + "N", 'A')->kind, Reply::Kind::kRaised);
-  EXPECT_EQ(reply("M" + kStamp + "N", 'C')->kind, Reply::Kind::kChanged);
-  EXPECT_EQ(reply("K" + kStamp + "N", 'A')->kind, Reply::Kind::kCallback);
-  EXPECT_EQ(reply("U" + kStamp + "\x01\xFF", 'C')->kind, Reply::Kind::kUnsupported);
+  EXPECT_EQ(reply("R" + kStamp + "ValueError", 'C')->kind, 'R');
+  EXPECT_EQ(reply("R" + kStamp + "ValueError" + '\0' + "N", 'A')->kind, 'R');
+  EXPECT_EQ(reply("M" + kStamp + "N", 'C')->kind, 'M');
+  EXPECT_EQ(reply("K" + kStamp + "N", 'A')->kind, 'K');
+  EXPECT_EQ(reply("U" + kStamp + "\x01\xFF", 'C')->kind, 'U');
 }
 
 TEST(CodeWire, AnythingElseIsForged) {

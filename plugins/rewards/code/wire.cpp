@@ -132,16 +132,19 @@ bool is_identifier(std::string_view text) {
   return !text.empty() && text.size() <= kMaxNameBytes && std::all_of(text.begin(), text.end(), fits);
 }
 
-std::optional<Reply::Kind> reply_kind(char operation, char kind) {
-  if (operation == kind && (kind == 'L' || kind == 'F')) return Reply::Kind::kDone;
-  if (operation == 'L' && kind == 'E') return Reply::Kind::kLoadFailed;
-  if (operation != 'C' && operation != 'A') return std::nullopt;
-  if (kind == 'V') return Reply::Kind::kValue;
-  if (kind == 'M') return Reply::Kind::kChanged;
-  if (kind == 'K') return Reply::Kind::kCallback;
-  if (kind == 'R') return Reply::Kind::kRaised;
-  if (kind == 'U') return Reply::Kind::kUnsupported;
-  return std::nullopt;
+bool has_right_body(const Reply& reply) {
+  switch (reply.kind) {
+    case 'L':
+    case 'F': return reply.body.empty();
+    case 'E': return is_identifier(reply.body);
+    case 'R': {
+      const auto end = std::min(reply.body.find('\0'), reply.body.size());
+      return is_identifier(reply.body.substr(0, end)) &&
+             (end == reply.body.size() || value_fault(reply.body.substr(end + 1)).empty());
+    }
+    case 'U': return true;
+    default: return value_fault(reply.body).empty();
+  }
 }
 
 }  // namespace
@@ -193,29 +196,9 @@ std::optional<std::vector<std::string>> read_texts(std::string_view bytes) {
 
 std::optional<Reply> parse_reply(std::string_view message, char operation, std::string_view stamp) {
   if (message.size() < 1 + stamp.size() || message.substr(1, stamp.size()) != stamp) return std::nullopt;
-  const auto kind = reply_kind(operation, message.front());
-  if (!kind) return std::nullopt;
-  const Reply reply{*kind, message.substr(1 + stamp.size())};
-  switch (*kind) {
-    case Reply::Kind::kDone:
-      if (!reply.body.empty()) return std::nullopt;
-      break;
-    case Reply::Kind::kValue:
-    case Reply::Kind::kChanged:
-    case Reply::Kind::kCallback:
-      if (!value_fault(reply.body).empty()) return std::nullopt;
-      break;
-    case Reply::Kind::kLoadFailed:
-      if (!is_identifier(reply.body)) return std::nullopt;
-      break;
-    case Reply::Kind::kRaised: {
-      const auto end = std::min(reply.body.find('\0'), reply.body.size());
-      if (!is_identifier(reply.body.substr(0, end))) return std::nullopt;
-      if (end < reply.body.size() && !value_fault(reply.body.substr(end + 1)).empty()) return std::nullopt;
-      break;
-    }
-    case Reply::Kind::kUnsupported: break;
-  }
+  const Reply reply{message.front(), message.substr(1 + stamp.size())};
+  const std::string_view kinds = operation == 'L' ? "LE" : operation == 'F' ? "F" : "VMKRU";
+  if (kinds.find(reply.kind) == kinds.npos || !has_right_body(reply)) return std::nullopt;
   return reply;
 }
 

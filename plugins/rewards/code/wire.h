@@ -60,12 +60,11 @@ class TupleWriter {
 /// The items of a tuple of str. Nothing if `bytes` is not one.
 std::optional<std::vector<std::string>> read_texts(std::string_view bytes);
 
-/// What the worker answers, see worker.py.
+/// What the worker answers: one of the letters that worker.py lists, and what follows the stamp.
 struct Reply {
-  enum class Kind { kDone, kLoadFailed, kValue, kChanged, kRaised, kUnsupported, kCallback };
-  Kind kind = Kind::kDone;
-  /// kValue, kChanged, kCallback: one value without fault. kLoadFailed: an identifier. kRaised: also NUL and a value.
-  /// kUnsupported: any text
+  char kind = 0;
+  /// L, F: empty. V, M, K: one value without fault. E: an identifier. R: the same, which NUL and a value may follow.
+  /// U: any text
   std::string_view body;
 };
 

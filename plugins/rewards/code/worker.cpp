@@ -53,7 +53,7 @@ bool Worker::load() {
     fault_.reason += " while loading";
     return false;
   }
-  if (reply->kind == Reply::Kind::kDone) return true;
+  if (reply->kind == 'L') return true;
   const std::string error(reply->body);
   const bool syntax = error == "SyntaxError" || error == "IndentationError" || error == "TabError";
   const auto status = error == "MemoryError" ? RewardStatus::kResource
@@ -91,11 +91,11 @@ Answer Worker::call(std::string_view request_message) {
   const double idle = std::max(0.0, std::chrono::duration<double>(end.wall - begin.wall).count() - cpu);
   for (Spent* spent : {&test_, &response_}) spent->cpu_seconds += cpu, spent->idle_seconds += idle;
   if (!reply) return answer;
-  std::string message = received_.substr(0, 1) + std::string(reply->body);
-  if (reply->kind == Reply::Kind::kUnsupported) {
+  std::string message = reply->kind + std::string(reply->body);
+  if (reply->kind == 'U') {
     return {RewardStatus::kWrong, "U", "returns " + printable(reply->body)};
   }
-  if (reply->kind != Reply::Kind::kRaised) return {RewardStatus::kOk, std::move(message), {}};
+  if (reply->kind != 'R') return {RewardStatus::kOk, std::move(message), {}};
   const std::string error(reply->body.substr(0, reply->body.find('\0')));
   const auto status = error == "MemoryError" ? RewardStatus::kResource : RewardStatus::kOk;
   return {status, std::move(message), "raises " + error};
