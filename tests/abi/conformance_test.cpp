@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::conformance_test {
 namespace {
 
 using testing::Contains;
@@ -214,4 +214,4 @@ TEST(Conformance, FindsTheFaultsOfRuns) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::conformance_test

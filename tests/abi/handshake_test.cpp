@@ -8,7 +8,7 @@
 
 #include <gmock/gmock.h>
 
-namespace drift {
+namespace drift::handshake_test {
 namespace {
 
 using testing::ElementsAre;
@@ -144,4 +144,4 @@ TEST(Sha256, GivesThePublishedValues) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::handshake_test

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::plugin_check_test {
 namespace {
 
 using testing::AllOf;
@@ -163,4 +163,4 @@ TEST(PluginCheckCorruptions, NeverASignal) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::plugin_check_test

@@ -28,7 +28,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::plugin_faults_test {
 namespace {
 
 using testing::AllOf;
@@ -299,4 +299,4 @@ TEST(PluginFaults, Models) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::plugin_faults_test

@@ -16,7 +16,7 @@
 #include <functional>
 #include <random>
 
-namespace drift {
+namespace drift::plugin_loader_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -382,4 +382,4 @@ TEST(PluginSearchPaths, AreTheConfiguredTheEnvironmentsTheProgramsAndTheInstalle
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::plugin_loader_test

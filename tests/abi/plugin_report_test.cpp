@@ -10,7 +10,7 @@
 
 #include <gmock/gmock.h>
 
-namespace drift {
+namespace drift::plugin_report_test {
 namespace {
 
 using testing::AllOf;
@@ -165,4 +165,4 @@ TEST(PluginDeclarations, EverythingThatIsWrong) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::plugin_report_test

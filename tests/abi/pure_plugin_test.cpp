@@ -25,7 +25,7 @@
 #include <cstddef>
 #include <functional>
 
-namespace drift {
+namespace drift::pure_plugin_test {
 namespace {
 
 using testing::AllOf;
@@ -340,4 +340,4 @@ TEST(PureTask, GivesEveryTextAndHasTheStreamsOfTheHost) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::pure_plugin_test

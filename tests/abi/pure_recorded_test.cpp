@@ -12,7 +12,7 @@
 
 #include <ATen/TensorOperators.h>
 
-namespace drift {
+namespace drift::pure_recorded_test {
 namespace {
 
 using testing::DoubleNear;
@@ -99,4 +99,4 @@ TEST_F(RecordedPurePlugin, ItsRewardAndItsTaskAnswerAsRecorded) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::pure_recorded_test

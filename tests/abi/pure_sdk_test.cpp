@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace drift {
+namespace drift::pure_sdk_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -87,4 +87,4 @@ TEST_F(PureSdk, ANewProjectBuildsPassesItsTestsAndTrains) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::pure_sdk_test

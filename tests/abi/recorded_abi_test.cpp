@@ -8,7 +8,7 @@
 #include <set>
 #include <sstream>
 
-namespace drift {
+namespace drift::recorded_abi_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -130,4 +130,4 @@ TEST(RecordedSurface, CoversEveryPublicHeader) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::recorded_abi_test

@@ -14,7 +14,7 @@
 #include <sstream>
 #include <vector>
 
-namespace drift {
+namespace drift::recorded_plugin_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -144,4 +144,4 @@ TEST(SystemLibraries, NothingNeedsMoreThanTheStatedFloor) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::recorded_plugin_test

@@ -28,7 +28,7 @@
 #include <set>
 #include <string>
 
-namespace drift {
+namespace drift::sdk_examples_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -296,4 +296,4 @@ TEST(CarrySums, NoHeldOutSumIsTrainedOn) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::sdk_examples_test

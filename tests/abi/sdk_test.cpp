@@ -14,7 +14,7 @@
 #include <cstdlib>
 #include <regex>
 
-namespace drift {
+namespace drift::sdk_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -291,4 +291,4 @@ TEST_F(Sdk, TheInstalledProgramLoadsItsPluginsAndTheAuthorsOwn) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::sdk_test

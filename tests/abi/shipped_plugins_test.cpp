@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-namespace drift {
+namespace drift::shipped_plugins_test {
 namespace {
 
 using testing::HasSubstr;
@@ -65,4 +65,4 @@ INSTANTIATE_TEST_SUITE_P(, ShippedPlugins,
                          [](const auto& info) { return info.param; });
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::shipped_plugins_test

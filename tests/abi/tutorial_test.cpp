@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <sstream>
 
-namespace drift {
+namespace drift::tutorial_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -57,4 +57,4 @@ TEST(Tutorial, LeadsToARunWithALossOfOnesOwn) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::tutorial_test

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <string>
 
-namespace drift {
+namespace drift::adapter_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -176,4 +176,4 @@ TEST(AdapterRun, IsPlannedWithTheMemoryOfItsAdapters) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::adapter_test

@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-namespace drift {
+namespace drift::algorithms_test {
 namespace {
 
 TEST(Algorithms, EachTrainsTheSmallModelForTwoSteps) {
@@ -37,4 +37,4 @@ TEST(Algorithms, EachTrainsTheSmallModelForTwoSteps) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::algorithms_test

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <string>
 
-namespace drift {
+namespace drift::claims_cli_test {
 namespace {
 
 using testing::HasSubstr;
@@ -128,4 +128,4 @@ TEST_F(Claims, MistakesAreSaidBeforeTheWeightsAreRead) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::claims_cli_test

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace drift {
+namespace drift::cli_config_test {
 namespace {
 
 using testing::HasSubstr;
@@ -74,4 +74,4 @@ TEST_F(CliConfig, ARunsCheckpointBringsItsOwnConfiguration) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::cli_config_test

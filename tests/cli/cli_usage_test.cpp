@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::cli_usage_test {
 namespace {
 
 using testing::HasSubstr;
@@ -340,4 +340,4 @@ TEST(CliUsage, ColourOnATerminalUnlessDisabled) {
 TEST(CliUsage, AFullDiskIsAFailure) { EXPECT_EQ(drift("--help >/dev/full").status, 1); }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::cli_usage_test

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::completion_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -132,4 +132,4 @@ TEST(Completion, IsAScriptThatBashCanReadAndNoListedCommand) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::completion_test

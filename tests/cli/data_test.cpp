@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::data_test {
 namespace {
 
 using nlohmann::json;
@@ -337,4 +337,4 @@ TEST(DataShow, EscapeSequencesOfTheDataDoNotReachTheTerminal) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::data_test

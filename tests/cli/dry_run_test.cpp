@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace drift {
+namespace drift::dry_run_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -146,4 +146,4 @@ TEST_F(DryRun, AnExistingRunIsReported) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::dry_run_test

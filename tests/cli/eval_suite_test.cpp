@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::eval_suite_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -235,4 +235,4 @@ TEST_F(EvalSuite, OneTaskKeepsItsResponsesToo) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::eval_suite_test

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::examples_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -271,4 +271,4 @@ TEST(Examples, WorkAsPrinted) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::examples_test

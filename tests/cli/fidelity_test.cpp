@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace drift {
+namespace drift::fidelity_test {
 namespace {
 
 using testing::HasSubstr;
@@ -135,4 +135,4 @@ TEST(FidelityCommand, RefusesWhatItCannotDo) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::fidelity_test

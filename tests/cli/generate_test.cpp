@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::generate_test {
 namespace {
 
 using testing::HasSubstr;
@@ -286,4 +286,4 @@ TEST_F(Checkpoint, RefusesAPromptThatLeavesNoRoom) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::generate_test

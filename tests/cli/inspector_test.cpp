@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-namespace drift {
+namespace drift::inspector_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -171,4 +171,4 @@ TEST_F(InspectorInABrowser, ShowsWhateverAModelWrites) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::inspector_test

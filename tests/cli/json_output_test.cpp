@@ -11,7 +11,7 @@
 
 #include <string>
 
-namespace drift {
+namespace drift::json_output_test {
 namespace {
 
 using testing::Contains;
@@ -172,4 +172,4 @@ TEST(JsonOutput, ARunUsesTheThreadsThatItMayUse) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::json_output_test

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <string>
 
-namespace drift {
+namespace drift::launcher_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -196,4 +196,4 @@ TEST_F(Launchers, SqueueThatFailsIsWaitedForButNotBeforeTheFirstLook) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::launcher_test

@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-namespace drift {
+namespace drift::loss_test {
 namespace {
 
 using testing::HasSubstr;
@@ -120,4 +120,4 @@ TEST_F(LossCommand, UnknownNamesGetTheNearestOne) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::loss_test

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace drift {
+namespace drift::memory_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -150,4 +150,4 @@ TEST_F(Memory, JsonIsOfThePlanAlone) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::memory_test

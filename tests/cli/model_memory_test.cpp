@@ -13,7 +13,7 @@
 
 #include <iostream>
 
-namespace drift {
+namespace drift::model_memory_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -107,4 +107,4 @@ TEST(ModelMemory, AnOpenModelTakesItsFoldersSizeAndAtMostAGibibyteMore) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::model_memory_test

@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
-namespace drift {
+namespace drift::model_random_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -106,4 +106,4 @@ TEST_F(RandomModel, AVocabularyWithoutRoomForBytesIsRefused) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::model_random_test

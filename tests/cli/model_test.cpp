@@ -12,7 +12,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
-namespace drift {
+namespace drift::model_test {
 namespace {
 
 using testing::AllOf;
@@ -193,4 +193,4 @@ TEST_F(ModelCommand, WeightsThatDoNotFitAreAllListed) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::model_test

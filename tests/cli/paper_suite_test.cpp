@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::paper_suite_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -184,4 +184,4 @@ TEST_F(PaperSuite, WhatIsStoredScoresAsItDid) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::paper_suite_test

@@ -15,7 +15,7 @@
 #include <cmath>
 #include <string>
 
-namespace drift {
+namespace drift::paper_training_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -114,4 +114,4 @@ INSTANTIATE_TEST_SUITE_P(Tasks, PaperTraining, testing::Values("math", "code", "
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::paper_training_test

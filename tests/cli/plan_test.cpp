@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-namespace drift {
+namespace drift::plan_test {
 namespace {
 
 using testing::ElementsAre;
@@ -126,4 +126,4 @@ TEST_F(Plan, SaysWhatIsWrongWithTheFile) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::plan_test

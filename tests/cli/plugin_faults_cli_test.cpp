@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace drift {
+namespace drift::plugin_faults_cli_test {
 namespace {
 
 using testing::AllOf;
@@ -173,4 +173,4 @@ TEST_F(PluginFault, RunsThatCannotLearnSaySoOnceAndHowOften) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::plugin_faults_cli_test

@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-namespace drift {
+namespace drift::presets_cli_test {
 namespace {
 
 using testing::AllOf;
@@ -59,4 +59,4 @@ TEST(PresetsOfTheProgram, SettingsThatTheRolloutLacksAreCountedAtTheStartAndShow
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::presets_cli_test

@@ -8,7 +8,7 @@
 
 #include "tests/support/support.h"
 
-namespace drift::test {
+namespace drift::test::process_test {
 namespace {
 
 using testing::HasSubstr;
@@ -59,4 +59,4 @@ TEST(Process, ALauncherWithoutItsProgramSaysWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace drift::test
+}  // namespace drift::test::process_test

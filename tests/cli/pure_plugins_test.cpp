@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <string>
 
-namespace drift {
+namespace drift::pure_plugins_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -97,4 +97,4 @@ TEST_F(PurePlugins, AnArrayThatWasNotAskedForIsNamed) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::pure_plugins_test

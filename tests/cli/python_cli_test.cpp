@@ -7,7 +7,7 @@
 
 #include <map>
 
-namespace drift {
+namespace drift::python_cli_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -257,4 +257,4 @@ class R(drift.Reward):
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::python_cli_test

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
-namespace drift {
+namespace drift::quantize_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -80,4 +80,4 @@ TEST_F(Quantize, RandomWeightsAreNotPacked) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::quantize_test

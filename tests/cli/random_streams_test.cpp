@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::random_streams_test {
 namespace {
 
 using testing::ElementsAre;
@@ -147,4 +147,4 @@ TEST_F(RandomStreams, OfPretrainingsMasksAndOfInitialWeights) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::random_streams_test

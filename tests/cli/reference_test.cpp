@@ -8,7 +8,7 @@
 
 #include <gmock/gmock.h>
 
-namespace drift {
+namespace drift::reference_test {
 namespace {
 
 using testing::AllOf;
@@ -153,4 +153,4 @@ TEST(Reference, EveryValueOfASummaryAndOfAChangeIsExplained) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::reference_test

@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace drift {
+namespace drift::report_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -75,4 +75,4 @@ TEST_F(Report, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::report_test

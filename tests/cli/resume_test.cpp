@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-namespace drift {
+namespace drift::resume_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -336,4 +336,4 @@ TEST_F(Interrupted, ASecondCtrlCExitsImmediately) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::resume_test

@@ -8,7 +8,7 @@
 
 #include <sstream>
 
-namespace drift {
+namespace drift::reward_test {
 namespace {
 
 using testing::HasSubstr;
@@ -172,4 +172,4 @@ TEST_F(RewardCommand, MistakesSayWhereAndWhatToDo) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::reward_test

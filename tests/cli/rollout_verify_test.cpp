@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::rollout_verify_test {
 namespace {
 
 using testing::AllOf;
@@ -253,4 +253,4 @@ TEST_F(RolloutVerify, KnowsTheOriginalsOfAnyPluginsFolder) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::rollout_verify_test

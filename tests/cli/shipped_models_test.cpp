@@ -12,7 +12,7 @@
 
 #include "tests/support/support.h"
 
-namespace drift {
+namespace drift::shipped_models_test {
 namespace {
 
 test::CommandResult drift(const std::string& arguments) {
@@ -83,4 +83,4 @@ TEST(ShippedCountdownModels, EndTheirAnswersBeforeThePadding) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::shipped_models_test

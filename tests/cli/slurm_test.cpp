@@ -13,7 +13,7 @@
 #include <sstream>
 #include <string>
 
-namespace drift {
+namespace drift::slurm_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -184,4 +184,4 @@ time = "00:05:00"
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::slurm_test

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-namespace drift {
+namespace drift::sweep_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -236,4 +236,4 @@ TEST(SweepExample, ThatShipsIsAGridOfTwoByTwo) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::sweep_test

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-namespace drift {
+namespace drift::task_files_test {
 namespace {
 
 using testing::EndsWith;
@@ -96,4 +96,4 @@ TEST(TaskFiles, JudgeAsThePaperDoes) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::task_files_test

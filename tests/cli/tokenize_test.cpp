@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace drift {
+namespace drift::tokenize_test {
 namespace {
 
 using testing::HasSubstr;
@@ -128,4 +128,4 @@ TEST_F(Tokenize, ShowsBytesThatAreNotCharacters) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::tokenize_test

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::tracking_cli_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -208,4 +208,4 @@ TEST_F(Followed, SaysWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::tracking_cli_test

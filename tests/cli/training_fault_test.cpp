@@ -9,7 +9,7 @@
 
 #include <string>
 
-namespace drift {
+namespace drift::training_fault_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -219,4 +219,4 @@ TEST_F(TrainingFault, WeightsThatAreNotNumbers) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::training_fault_test

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::training_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -321,4 +321,4 @@ TEST_F(Training, TheTitleNamesThePartsThatAreNotTheAlgorithmsOwn) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::training_test

@@ -21,7 +21,7 @@
 #include <regex>
 #include <string>
 
-namespace drift {
+namespace drift::watch_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -305,4 +305,4 @@ TEST(WatchedTraining, ShowsWhatTrainingWrote) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::watch_test

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-namespace drift {
+namespace drift::word_problems_recipe_test {
 namespace {
 
 TEST(WordProblemsRecipe, TrainingStartsFromWhatPretrainingMakes) {
@@ -35,4 +35,4 @@ TEST(WordProblemsRecipe, TrainingStartsFromWhatPretrainingMakes) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::word_problems_recipe_test

@@ -16,6 +16,7 @@
 #include <ATen/ops/zeros.h>
 #include <nlohmann/json.hpp>
 
+namespace drift::checkpoint_json_fuzzer {
 namespace {
 
 namespace fs = std::filesystem;
@@ -68,7 +69,7 @@ void open_and_save(const std::string& index) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+DRIFT_FUZZ_TARGET(checkpoint_json) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   nlohmann::json parsed;
   const bool is_json = accepted([&] { parsed = drift::parse_json_object(text, "config.json"); });
@@ -81,3 +82,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (is_index) open_and_save(text);
   return 0;
 }
+
+}  // namespace drift::checkpoint_json_fuzzer

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+namespace drift::code_reply_fuzzer {
 namespace {
 
 using drift::code::kMaxValueBytes;
@@ -36,7 +37,7 @@ void check_reply(std::string_view message, char operation) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+DRIFT_FUZZ_TARGET(code_reply) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   for (const char operation : {'L', 'C', 'F'}) check_reply(bytes, operation);
   if (bytes.empty()) return 0;
@@ -50,3 +51,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace drift::code_reply_fuzzer

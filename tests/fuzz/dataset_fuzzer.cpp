@@ -13,6 +13,7 @@
 
 #include <string_view>
 
+namespace drift::dataset_fuzzer {
 namespace {
 
 void use(const drift::dataset::Record& record) {
@@ -35,7 +36,7 @@ void use(const drift::dataset::Record& record) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+DRIFT_FUZZ_TARGET(dataset) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   drift::dataset::Problems problems;
   drift::dataset::read_json_array(bytes, "a.json", problems, use);
@@ -50,3 +51,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace drift::dataset_fuzzer

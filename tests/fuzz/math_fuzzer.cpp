@@ -2,14 +2,14 @@
 // compared directly, in either order.
 
 #include <math_answers.h>
+#include <plugins/rewards/math/math_answers/src/comparison.h>
 #include <tests/fuzz/fuzz.h>
 
 #include <algorithm>
 #include <ctime>
 #include <string>
 
-#include "comparison.h"
-
+namespace drift::math_fuzzer {
 namespace {
 
 using drift::fuzz::require;
@@ -39,7 +39,7 @@ void compare(const std::string& truth, const std::string& prediction, const Opti
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+DRIFT_FUZZ_TARGET(math) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   const std::size_t line = std::min(text.find('\n'), text.size());
   const std::string truth = text.substr(0, line);
@@ -63,3 +63,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace drift::math_fuzzer

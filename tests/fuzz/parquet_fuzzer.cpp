@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+namespace drift::parquet_fuzzer {
 namespace {
 
 using drift::dataset::Wanted;
@@ -31,7 +32,7 @@ void read(const std::string& path, const Wanted& wanted) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+DRIFT_FUZZ_TARGET(parquet) {
   static const std::string path =
       std::filesystem::temp_directory_path() / ("drift-fuzz-" + std::to_string(::getpid()) + ".parquet");
   std::ofstream(path, std::ios::binary) << std::string_view(reinterpret_cast<const char*>(data), size);
@@ -39,3 +40,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   read(path, {.columns = {"question", "answer"}, .parquet_mib = 4});
   return 0;
 }
+
+}  // namespace drift::parquet_fuzzer

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <numeric>
 
+namespace drift::safetensors_fuzzer {
 namespace {
 
 // Whatever the shape claims, exactly the entry's bytes can be read.
@@ -55,7 +56,7 @@ void write_again(const drift::SafetensorsFile& file, std::string_view bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+DRIFT_FUZZ_TARGET(safetensors) {
   static const int descriptor = ::memfd_create("input", MFD_CLOEXEC);
   drift::fuzz::require(::ftruncate(descriptor, 0) == 0);
   drift::fuzz::require(::pwrite(descriptor, data, size, 0) == static_cast<ssize_t>(size));
@@ -93,3 +94,5 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
   std::copy(values.begin(), values.end(), data + kLengthBytes + header.size());
   return kLengthBytes + header.size() + values.size();
 }
+
+}  // namespace drift::safetensors_fuzzer

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+namespace drift::tokenizer_fuzzer {
 namespace {
 
 using drift::fuzz::require;
@@ -25,7 +26,7 @@ void check_ids(const drift::Tokenizer& tokenizer, const std::vector<std::int64_t
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+DRIFT_FUZZ_TARGET(tokenizer) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const std::size_t end = std::min(input.find('\0'), input.size());
   const std::string_view text = input.substr(std::min(end + 1, input.size()));
@@ -38,3 +39,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace drift::tokenizer_fuzzer

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+namespace drift::tokenizer_text_fuzzer {
 namespace {
 
 using drift::fuzz::require;
@@ -72,7 +73,7 @@ void check_decoding(const drift::Tokenizer& tokenizer, const Ids& ids) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+DRIFT_FUZZ_TARGET(tokenizer_text) {
   static const drift::Tokenizer plain = make_tokenizer(nullptr);
   static const drift::Tokenizer normalising = make_tokenizer({{"type", "NFC"}});
   const std::string_view text(reinterpret_cast<const char*>(data), size);
@@ -88,3 +89,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)drift::clean_up_spaces(std::string(text));
   return 0;
 }
+
+}  // namespace drift::tokenizer_text_fuzzer

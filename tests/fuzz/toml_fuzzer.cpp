@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+namespace drift::toml_fuzzer {
 namespace {
 
 using drift::fuzz::require;
@@ -40,7 +41,7 @@ void write_and_read(const drift::ConfigLayer& layer) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+DRIFT_FUZZ_TARGET(toml) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (text.find("extends") != text.npos) return 0;  // would read any file of the machine
   try {
@@ -50,3 +51,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace drift::toml_fuzzer

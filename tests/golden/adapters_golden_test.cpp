@@ -16,7 +16,7 @@
 
 #include <gmock/gmock.h>
 
-namespace drift {
+namespace drift::adapters_golden_test {
 namespace {
 
 struct PeftCase {
@@ -87,4 +87,4 @@ INSTANTIATE_TEST_SUITE_P(Fixtures, Peft,
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::adapters_golden_test

@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-namespace drift {
+namespace drift::advantage_test {
 namespace {
 
 using testing::DoubleNear;
@@ -80,4 +80,4 @@ TEST(Advantage, GroupsDoNotMix) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::advantage_test

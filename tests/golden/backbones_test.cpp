@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace drift {
+namespace drift::backbones_test {
 namespace {
 
 using test::GoldenBackboneCase;
@@ -41,4 +41,4 @@ INSTANTIATE_TEST_SUITE_P(Manifest, GoldenLogProbabilities, testing::ValuesIn(tes
                          case_name);
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::backbones_test

@@ -18,7 +18,7 @@
 
 #include <algorithm>
 
-namespace drift::block {
+namespace drift::block::block_commit_rule_test {
 namespace {
 
 const std::filesystem::path& unit() {
@@ -207,4 +207,4 @@ TEST_F(CountedOverTheBatch, ABlockOfPaddingInOneRowEndsNothing) {
 }
 
 }  // namespace
-}  // namespace drift::block
+}  // namespace drift::block::block_commit_rule_test

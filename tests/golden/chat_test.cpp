@@ -13,7 +13,7 @@
 
 #include <gmock/gmock.h>
 
-namespace drift {
+namespace drift::chat_test {
 namespace {
 
 using testing::ElementsAre;
@@ -116,4 +116,4 @@ TEST(TaskPrompt, HasTheIdsOfThePublishedTokenizer) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::chat_test

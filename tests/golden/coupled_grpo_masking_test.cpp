@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace drift {
+namespace drift::coupled_grpo_masking_test {
 namespace {
 
 using testing::Each;
@@ -94,4 +94,4 @@ TEST(CoupledGrpoMaskingGolden, ARangeOfTTheWrongWayRoundIsRefused) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::coupled_grpo_masking_test

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace drift {
+namespace drift::d1_masking_test {
 namespace {
 
 using testing::Each;
@@ -68,4 +68,4 @@ TEST(D1MaskingGolden, APromptTokenIsMaskedWhereItsUniformIsBelowP) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::d1_masking_test

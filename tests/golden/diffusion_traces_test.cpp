@@ -22,7 +22,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace drift {
+namespace drift::diffusion_traces_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -134,4 +134,4 @@ TEST(DiffusionRollout, OnBothBackbonesAPaddedRowIsTheRowAloneAndLegal) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::diffusion_traces_test

@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-namespace drift {
+namespace drift::espo_masking_test {
 namespace {
 
 using testing::Each;
@@ -75,4 +75,4 @@ TEST(EspoMaskingGolden, AViewScoresWhatItMasksAndItsComplementTheRest) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::espo_masking_test

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <set>
 
-namespace drift {
+namespace drift::estimator_maskings_test {
 namespace {
 
 using testing::DoubleNear;
@@ -330,4 +330,4 @@ TEST(EstimatorMaskings, EveryOptimizerStepHasItsOwnMasks) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::estimator_maskings_test

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <set>
 
-namespace drift {
+namespace drift::loss_cases_test {
 namespace {
 
 using testing::DoubleNear;
@@ -117,4 +117,4 @@ TEST(LossCases, UncoupledPartsAddUpToTheFullLoss) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::loss_cases_test

@@ -10,7 +10,7 @@
 
 #include <set>
 
-namespace drift {
+namespace drift::presets_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -119,4 +119,4 @@ TEST(Presets, BatchesAreCountedOverDevices) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::presets_test

@@ -13,7 +13,7 @@
 
 #include <set>
 
-namespace drift {
+namespace drift::prompts_test {
 namespace {
 
 using Values = std::map<std::string, ParamValue>;
@@ -245,4 +245,4 @@ TEST_F(CollectedPrompts, OfThePaper) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::prompts_test

@@ -14,7 +14,7 @@
 #include <map>
 #include <set>
 
-namespace drift {
+namespace drift::published_models_test {
 namespace {
 
 using nlohmann::json;
@@ -208,4 +208,4 @@ TEST(UnsupportedSettings, AreRefusedByName) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::published_models_test

@@ -9,7 +9,7 @@
 
 #include <map>
 
-namespace drift {
+namespace drift::puzzle_prompts_test {
 namespace {
 
 /// Title -> text.
@@ -68,4 +68,4 @@ TEST(PuzzlePrompts, OnlyRawOnesHaveDemonstrations) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::puzzle_prompts_test

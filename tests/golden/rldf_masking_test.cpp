@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-namespace drift {
+namespace drift::rldf_masking_test {
 namespace {
 
 using testing::DoubleNear;
@@ -174,4 +174,4 @@ TEST(RldfMaskingGolden, FewOrEqualCandidatesAreSelectedByTheirRules) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::rldf_masking_test

@@ -29,7 +29,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace drift {
+namespace drift::rollout_traces_test {
 namespace {
 
 std::filesystem::path data() { return test::source_dir() / "tests/golden/data"; }
@@ -205,4 +205,4 @@ TEST(BlockRollout, OnDreamARowIsTheRowAloneAndLegal) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::rollout_traces_test

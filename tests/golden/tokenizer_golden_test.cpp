@@ -14,7 +14,7 @@
 
 #include "tests/support/support.h"
 
-namespace drift {
+namespace drift::tokenizer_golden_test {
 namespace {
 
 using nlohmann::json;
@@ -215,4 +215,4 @@ TEST(TokenizerGolden, DocumentedIdsOfARealVocabulary) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::tokenizer_golden_test

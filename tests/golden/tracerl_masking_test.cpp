@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-namespace drift {
+namespace drift::tracerl_masking_test {
 namespace {
 
 using testing::ElementsAreArray;
@@ -36,4 +36,4 @@ TEST(TracerlMaskingGolden, SlicesAreMaskedAndScoredAsInTheOriginal) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::tracerl_masking_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace drift {
+namespace drift::backbones_cuda_test {
 namespace {
 
 using test::GoldenBackboneCase;
@@ -43,4 +43,4 @@ INSTANTIATE_TEST_SUITE_P(Manifest, GoldenLogProbabilitiesOnTheGpu,
                          testing::ValuesIn(test::golden_backbone_cases("logp")), case_name);
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::backbones_cuda_test

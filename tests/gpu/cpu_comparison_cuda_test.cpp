@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace drift {
+namespace drift::cpu_comparison_cuda_test {
 namespace {
 
 using AgainstTheCpu = test::OnTheGpu<>;
@@ -16,4 +16,4 @@ TEST_F(AgainstTheCpu, SamplingIsTheSame) { test::compare_sampling(device_); }
 TEST_F(AgainstTheCpu, RolloutsAreTheSame) { test::compare_rollouts(device_); }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::cpu_comparison_cuda_test

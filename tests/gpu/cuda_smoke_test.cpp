@@ -11,7 +11,7 @@
 
 #include "tests/support/support.h"
 
-namespace drift {
+namespace drift::cuda_smoke_test {
 namespace {
 
 /// Why there is no GPU to test on; empty if there is one.
@@ -49,4 +49,4 @@ TEST(Cuda, TrainsLikeTheCpu) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::cuda_smoke_test

@@ -27,7 +27,7 @@
 
 #include <gtest/gtest.h>
 
-namespace drift {
+namespace drift::kernels_cuda_test {
 namespace {
 
 class KernelsOnTheGpu : public test::OnTheGpu<> {
@@ -122,4 +122,4 @@ TEST_F(WaitsOfAStep, AsManyForTwoParametersAsForFifty) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::kernels_cuda_test

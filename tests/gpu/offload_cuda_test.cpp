@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-namespace drift {
+namespace drift::offload_cuda_test {
 namespace {
 
 class OffloadOnTheGpu : public test::OnTheGpu<> {
@@ -62,4 +62,4 @@ TEST_F(OffloadOnTheGpu, WeightsAreThoseOfTheCpu) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::offload_cuda_test

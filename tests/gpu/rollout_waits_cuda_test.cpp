@@ -18,7 +18,7 @@
 
 #include <gtest/gtest.h>
 
-namespace drift {
+namespace drift::rollout_waits_cuda_test {
 namespace {
 
 class WaitsOnTheGpu : public test::OnTheGpu<testing::TestWithParam<const char*>> {
@@ -63,4 +63,4 @@ TEST_P(WaitsOnTheGpu, AreAsManyForTwoForwardsOfABlockAsForSixteen) {
 INSTANTIATE_TEST_SUITE_P(Decoders, WaitsOnTheGpu, testing::Values("prefix", "dual", "diffusion"));
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::rollout_waits_cuda_test

@@ -10,7 +10,7 @@
 
 #include "tests/support/support.h"
 
-namespace drift::test {
+namespace drift::test::fetch_data_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -203,4 +203,4 @@ TEST(FetchDataList, HoldsWhatTheConfigurationsRead) {
 }
 
 }  // namespace
-}  // namespace drift::test
+}  // namespace drift::test::fetch_data_test

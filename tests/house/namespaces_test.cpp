@@ -14,7 +14,7 @@
 
 #include "tests/support/support.h"
 
-namespace drift::test {
+namespace drift::test::namespaces_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -95,4 +95,4 @@ TEST(Namespaces, APluginOfSeveralFilesHasItsOwnAndOneOfOneFileNone) {
 }
 
 }  // namespace
-}  // namespace drift::test
+}  // namespace drift::test::namespaces_test

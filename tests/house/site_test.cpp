@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-namespace drift {
+namespace drift::site_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -81,4 +81,4 @@ TEST(Links, ABrokenOneIsFound) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::site_test

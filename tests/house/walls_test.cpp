@@ -15,7 +15,7 @@
 
 #include "tests/support/support.h"
 
-namespace drift::test {
+namespace drift::test::walls_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -366,4 +366,4 @@ TEST_F(Architecture, InThePictureFoldersStandAboveWhatTheyInclude) {
 }
 
 }  // namespace
-}  // namespace drift::test
+}  // namespace drift::test::walls_test

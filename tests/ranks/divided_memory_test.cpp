@@ -9,7 +9,7 @@
 #include <array>
 #include <string>
 
-namespace drift {
+namespace drift::divided_memory_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -103,4 +103,4 @@ TEST_F(DividedMemory, ThatARunRefusesIsRefusedByItsPlan) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::divided_memory_test

@@ -11,7 +11,7 @@
 
 #include <string>
 
-namespace drift {
+namespace drift::rank_failures_test {
 namespace {
 
 using test::count_of;
@@ -153,4 +153,4 @@ TEST_F(RankFailures, AWarningOfOneRankIsShownOnceWithItsRank) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::rank_failures_test

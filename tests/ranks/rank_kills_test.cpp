@@ -16,7 +16,7 @@
 #include <string>
 #include <thread>
 
-namespace drift {
+namespace drift::rank_kills_test {
 namespace {
 
 using test::RanksRun;
@@ -73,4 +73,4 @@ TEST_F(RankKills, LeaveARunThatGoesOnAsIfUndisturbed) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::rank_kills_test

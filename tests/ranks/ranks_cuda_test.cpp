@@ -11,7 +11,7 @@
 #include <cmath>
 #include <string>
 
-namespace drift {
+namespace drift::ranks_cuda_test {
 namespace {
 
 using testing::HasSubstr;
@@ -59,4 +59,4 @@ TEST_F(RanksCuda, TrainTogetherWhateverTheyDivide) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::ranks_cuda_test

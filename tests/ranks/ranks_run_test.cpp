@@ -8,7 +8,7 @@
 
 #include <string>
 
-namespace drift {
+namespace drift::ranks_run_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -232,4 +232,4 @@ TEST_F(RanksRun, OfWhichOnlyThePlanIsAskedForPrintsItOnceForEachOfItsRanks) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::ranks_run_test

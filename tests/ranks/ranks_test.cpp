@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace drift {
+namespace drift::ranks_test {
 namespace {
 
 void expect_passed(int ranks, const std::string& variables, const std::string& filter) {
@@ -35,4 +35,4 @@ TEST_P(AsOnGpus, ComputeWhatOneComputes) {
 INSTANTIATE_TEST_SUITE_P(Processes, AsOnGpus, testing::Values(2, 3));
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::ranks_test

@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-namespace drift {
+namespace drift::slurm_ranks_test {
 namespace {
 
 using test::count_of;
@@ -71,4 +71,4 @@ TEST_F(SlurmRanks, OfWhichOneFailsEndWithOneMessage) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::slurm_ranks_test

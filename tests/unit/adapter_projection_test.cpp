@@ -23,7 +23,7 @@
 #include <memory>
 #include <vector>
 
-namespace drift::nn {
+namespace drift::nn::adapter_projection_test {
 namespace {
 
 constexpr std::int64_t kTokens = 5, kIn = 7, kOut = 6, kRank = 2;
@@ -153,4 +153,4 @@ TEST(Dropout, OfTheLoopsIsThatOfTheTensorOperations) {
 }
 
 }  // namespace
-}  // namespace drift::nn
+}  // namespace drift::nn::adapter_projection_test

@@ -27,7 +27,7 @@
 
 #include <limits>
 
-namespace drift {
+namespace drift::adapters_test {
 namespace {
 
 using testing::ElementsAre;
@@ -341,4 +341,4 @@ TEST_F(SavedAdapter, ThatIsNotThereIsSaidSo) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::adapters_test

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::alarms_test {
 namespace {
 
 using testing::ElementsAre;
@@ -146,4 +146,4 @@ TEST(Alarms, OfAnOlderRunAreThoseThatItWasWatchedFor) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::alarms_test

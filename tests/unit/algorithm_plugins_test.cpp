@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <set>
 
-namespace drift {
+namespace drift::algorithm_plugins_test {
 namespace {
 
 /// Plugins of the build tree that bring a bundle.
@@ -113,4 +113,4 @@ TEST(AlgorithmPlugins, TheAlgorithmsPageNamesEveryOptionComponentAndPreset) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::algorithm_plugins_test

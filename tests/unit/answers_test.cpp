@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace drift {
+namespace drift::answers_test {
 namespace {
 
 /// "-": no mark; "content": closed; "content…": the last one is not; "…": and none is.
@@ -59,4 +59,4 @@ TEST(Answers, TheLastBlockIsFound) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::answers_test

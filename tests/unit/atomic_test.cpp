@@ -15,7 +15,7 @@
 #include <fstream>
 #include <set>
 
-namespace drift {
+namespace drift::atomic_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -220,4 +220,4 @@ TEST_F(Atomic, WhatIsStillOpenIsLeftForTheNextSweep) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::atomic_test

@@ -29,7 +29,7 @@
 
 #include <cmath>
 
-namespace drift {
+namespace drift::block_rollout_test {
 namespace {
 
 constexpr std::int64_t kVocabulary = 9, kPrompt = 5, kLength = 12, kBlock = 4;
@@ -316,4 +316,4 @@ TEST_F(BlockRolloutTest, ModelsThatAreNotFiniteStopTheRollout) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::block_rollout_test

@@ -18,7 +18,7 @@
 
 #include <gtest/gtest.h>
 
-namespace drift::block {
+namespace drift::block::block_tensor_decoder_test {
 namespace {
 
 constexpr std::int64_t kResponses = 6, kPrompt = 7;
@@ -101,4 +101,4 @@ TEST_P(TensorDecoderTest, WritesTheSameTrajectories) {
 INSTANTIATE_TEST_SUITE_P(Families, TensorDecoderTest, testing::Values("llada", "dream"));
 
 }  // namespace
-}  // namespace drift::block
+}  // namespace drift::block::block_tensor_decoder_test

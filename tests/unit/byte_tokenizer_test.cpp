@@ -7,7 +7,7 @@
 
 #include <gmock/gmock.h>
 
-namespace drift {
+namespace drift::byte_tokenizer_test {
 namespace {
 
 Tokenizer made(std::int64_t vocabulary) {
@@ -47,4 +47,4 @@ TEST(ByteTokenizer, NeedsRoomForTheBytes) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::byte_tokenizer_test

@@ -13,7 +13,7 @@
 #include <fstream>
 #include <iostream>
 
-namespace drift {
+namespace drift::checkpoint_memory_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -86,4 +86,4 @@ TEST(CheckpointMemory, SavingHoldsNoCopyOfTheWeights) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::checkpoint_memory_test

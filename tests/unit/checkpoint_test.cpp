@@ -17,7 +17,7 @@
 #include <functional>
 #include <set>
 
-namespace drift {
+namespace drift::checkpoint_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -404,4 +404,4 @@ INSTANTIATE_TEST_SUITE_P(Golden, ForeignCheckpoint,
                          ::testing::Values("llada_a", "llada_a_bf16", "dream_a", "dream_a_bf16", "dream_pad"));
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::checkpoint_test

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace drift {
+namespace drift::child_process_test {
 namespace {
 
 using testing::HasSubstr;
@@ -90,4 +90,4 @@ TEST(ShellCommand, QuotesWhatAShellWouldTakeApart) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::child_process_test

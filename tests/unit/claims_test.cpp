@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::claims_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -175,4 +175,4 @@ TEST(ShippedClaims, NameQuantitiesThatCanBeMeasured) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::claims_test

@@ -15,7 +15,7 @@
 #include "sandbox.h"
 #include "tests/support/sandboxed.h"
 
-namespace drift::code {
+namespace drift::code::code_attacks_test {
 namespace {
 
 using drift::test::kPrologue;
@@ -384,4 +384,4 @@ os.close(4))",
 }
 
 }  // namespace
-}  // namespace drift::code
+}  // namespace drift::code::code_attacks_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::code_budgets_test {
 namespace {
 
 using testing::HasSubstr;
@@ -98,4 +98,4 @@ TEST_F(CodeBudgets, AResponseThatKeepsTheTestsBusyIsGivenUp) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::code_budgets_test

@@ -10,7 +10,7 @@
 #include "sandbox.h"
 #include "tests/support/sandboxed.h"
 
-namespace drift::code {
+namespace drift::code::code_channels_test {
 namespace {
 
 using drift::test::Told;
@@ -131,4 +131,4 @@ tell([os.get_blocking(file) for file in (0, 1, 2)], [attempt(os.set_blocking, fi
 }
 
 }  // namespace
-}  // namespace drift::code
+}  // namespace drift::code::code_channels_test

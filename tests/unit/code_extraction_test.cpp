@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace drift::code {
+namespace drift::code::code_extraction_test {
 namespace {
 
 using testing::HasSubstr;
@@ -250,4 +250,4 @@ TEST(CodeExtraction, AnyTextIsTaken) {
 }
 
 }  // namespace
-}  // namespace drift::code
+}  // namespace drift::code::code_extraction_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::code_independence_test {
 namespace {
 
 struct Disturbance {
@@ -98,4 +98,4 @@ INSTANTIATE_TEST_SUITE_P(Python, CodeIndependence, testing::ValuesIn(kOfPython),
 INSTANTIATE_TEST_SUITE_P(System, CodeIndependence, testing::ValuesIn(kOfTheSystem), name_of);
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::code_independence_test

@@ -15,7 +15,7 @@
 #include "tests/support/code.h"
 #include "tests/support/support.h"
 
-namespace drift {
+namespace drift::code_items_test {
 namespace {
 
 using test::code_item;
@@ -257,4 +257,4 @@ TEST_F(CodeBenchmarks, SplitByLinesSomeAreBroken) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::code_items_test

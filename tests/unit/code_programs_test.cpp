@@ -5,7 +5,7 @@
 #include "program_runs.h"
 #include "tests/support/code.h"
 
-namespace drift {
+namespace drift::code_programs_test {
 namespace {
 
 using code::OutputComparison;
@@ -168,4 +168,4 @@ TEST(CodePrograms_SameOutput, WhiteSpaceIsCollapsedOrLinesAreCompared) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::code_programs_test

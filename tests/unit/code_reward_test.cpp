@@ -8,7 +8,7 @@
 
 #include "tests/support/code.h"
 
-namespace drift {
+namespace drift::code_reward_test {
 namespace {
 
 using test::code_item;
@@ -362,4 +362,4 @@ TEST(CodeRewardWithoutSandbox, UnsafeRunsTheSameProtocol) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::code_reward_test

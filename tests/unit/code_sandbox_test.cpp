@@ -17,7 +17,7 @@
 #include "tests/support/child.h"
 #include "tests/support/sandboxed.h"
 
-namespace drift::code {
+namespace drift::code::code_sandbox_test {
 namespace {
 
 using drift::test::Belongings;
@@ -256,4 +256,4 @@ TEST(CodeSandboxElsewhere, TheProbeTellsWhenTheKernelForbidsIt) {
 }
 
 }  // namespace
-}  // namespace drift::code
+}  // namespace drift::code::code_sandbox_test

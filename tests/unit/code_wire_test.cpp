@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace drift::code {
+namespace drift::code::code_wire_test {
 namespace {
 
 using testing::ElementsAre;
@@ -151,4 +151,4 @@ TEST(CodeWire, ATupleOfTextsIsReadAgain) {
 }
 
 }  // namespace
-}  // namespace drift::code
+}  // namespace drift::code::code_wire_test

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::comparison_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -439,4 +439,4 @@ TEST(SvgFile, HasTheColoursOfTheLightPage) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::comparison_test

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::component_host_test {
 namespace {
 
 using testing::ElementsAre;
@@ -94,4 +94,4 @@ TEST_F(ComponentHostTest, StreamsDependOnSeedComponentAndName) {
 TEST_F(ComponentHostTest, AComponentNeedNotTakeItsHost) { EXPECT_NE(make("silent"), nullptr); }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::component_host_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::config_document_test {
 namespace {
 
 using testing::AllOf;
@@ -185,4 +185,4 @@ TEST(NearestName, SuggestsOnlyWhatIsNear) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::config_document_test

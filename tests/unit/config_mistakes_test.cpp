@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::config_mistakes_test {
 namespace {
 
 using test::Config;
@@ -161,4 +161,4 @@ TEST_F(Config, AMissingCheckpointIsFoundBeforeAnythingRuns) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::config_mistakes_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::config_resolve_test {
 namespace {
 
 using test::Config;
@@ -322,4 +322,4 @@ learning_rate = 1e-4
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::config_resolve_test

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace drift {
+namespace drift::correlation_test {
 namespace {
 
 TEST(Correlation, OfALineIsOneOrMinusOne) {
@@ -45,4 +45,4 @@ TEST(Quantiles, LieBetweenNeighbours) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::correlation_test

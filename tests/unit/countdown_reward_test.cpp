@@ -12,7 +12,7 @@
 #include "tests/support/reward_cases.h"
 #include "tests/support/support.h"
 
-namespace drift {
+namespace drift::countdown_reward_test {
 namespace {
 
 using testing::HasSubstr;
@@ -148,4 +148,4 @@ TEST(CountdownReward, AnyBytesAreJudgedAndThreadsAgree) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::countdown_reward_test

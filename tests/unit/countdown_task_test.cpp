@@ -16,7 +16,7 @@
 #include "tests/support/support.h"
 #include "tests/support/tasks.h"
 
-namespace drift {
+namespace drift::countdown_task_test {
 namespace {
 
 using test::held_out_items;
@@ -368,4 +368,4 @@ TEST(CountdownTask, ImpossibleParametersAreErrors) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::countdown_task_test

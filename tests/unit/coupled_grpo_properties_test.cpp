@@ -10,7 +10,7 @@
 #include <cmath>
 #include <set>
 
-namespace drift {
+namespace drift::coupled_grpo_properties_test {
 namespace {
 
 using testing::DoubleNear;
@@ -148,4 +148,4 @@ TEST(CoupledGrpoLoss, AsksForAReferenceOnlyWhereTheKlCounts) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::coupled_grpo_properties_test

@@ -10,7 +10,7 @@
 
 #include <cmath>
 
-namespace drift {
+namespace drift::d1_properties_test {
 namespace {
 
 using testing::DoubleNear;
@@ -161,4 +161,4 @@ TEST(D1Masking, WhatFollowsTheEndCanBeHiddenFromAttention) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::d1_properties_test

@@ -8,7 +8,7 @@
 #include "tests/support/dataset_files.h"
 #include "tests/support/support.h"
 
-namespace drift {
+namespace drift::dataset_parquet_test {
 namespace {
 
 using testing::AnyOf;
@@ -177,4 +177,4 @@ TEST_F(DenseParquet, WhatIsNoTextIsABadRecordOnlyWhereItIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::dataset_parquet_test

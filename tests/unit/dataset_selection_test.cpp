@@ -11,7 +11,7 @@
 
 #include "tests/support/dataset_files.h"
 
-namespace drift {
+namespace drift::dataset_selection_test {
 namespace {
 
 using testing::AllOf;
@@ -301,4 +301,4 @@ TEST_F(Benchmarks, ProgramsBeginWithTheirPrefix) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::dataset_selection_test

@@ -11,7 +11,7 @@
 
 #include "tests/support/dataset_files.h"
 
-namespace drift {
+namespace drift::dataset_task_test {
 namespace {
 
 using testing::AllOf;
@@ -415,4 +415,4 @@ TEST_F(Dataset, ATypeSaysWhatARecordNeeds) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::dataset_task_test

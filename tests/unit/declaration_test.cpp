@@ -9,7 +9,7 @@
 
 #include <sstream>
 
-namespace drift {
+namespace drift::declaration_test {
 namespace {
 
 using test::ConfigFolder;
@@ -138,4 +138,4 @@ TEST_F(Declaration, AParameterHasOneDeclaration) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::declaration_test

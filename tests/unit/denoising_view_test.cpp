@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::denoising_view_test {
 namespace {
 
 using testing::ElementsAre;
@@ -76,4 +76,4 @@ TEST(DenoisingView, IsDrawnOverItself) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::denoising_view_test

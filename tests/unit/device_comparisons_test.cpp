@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace drift {
+namespace drift::device_comparisons_test {
 namespace {
 
 TEST(DeviceComparisons, OfPolicyGradientsHoldOnTheCpu) { test::compare_policy_gradients(at::kCPU); }
@@ -14,4 +14,4 @@ TEST(DeviceComparisons, OfSamplingHoldOnTheCpu) { test::compare_sampling(at::kCP
 TEST(DeviceComparisons, OfRolloutsHoldOnTheCpu) { test::compare_rollouts(at::kCPU); }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::device_comparisons_test

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-namespace drift {
+namespace drift::device_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -57,4 +57,4 @@ TEST(RunDevice, AGpuIsFound) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::device_test

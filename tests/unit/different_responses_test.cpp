@@ -19,7 +19,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace drift {
+namespace drift::different_responses_test {
 namespace {
 
 using testing::HasSubstr;
@@ -135,4 +135,4 @@ TEST_F(DifferentResponses, OneGroupThatDiffersClearsTheOthers) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::different_responses_test

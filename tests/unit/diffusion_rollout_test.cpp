@@ -28,7 +28,7 @@
 
 #include <cmath>
 
-namespace drift {
+namespace drift::diffusion_rollout_test {
 namespace {
 
 constexpr std::int64_t kVocabulary = 9, kPrompt = 5, kLength = 12, kMask = 1;
@@ -294,4 +294,4 @@ TEST_F(DiffusionRolloutTest, WhatCannotBeIsRefused) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::diffusion_rollout_test

@@ -22,7 +22,7 @@
 #include <array>
 #include <limits>
 
-namespace drift::diffusion {
+namespace drift::diffusion::diffusion_tensor_decoder_test {
 namespace {
 
 constexpr std::int64_t kResponses = 6, kPrompt = 7;
@@ -127,4 +127,4 @@ TEST_P(TensorDecoding, LogitsThatAreNotNumbersAreRefused) {
 INSTANTIATE_TEST_SUITE_P(Families, TensorDecoding, testing::Values("llada", "dream"));
 
 }  // namespace
-}  // namespace drift::diffusion
+}  // namespace drift::diffusion::diffusion_tensor_decoder_test

@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace drift {
+namespace drift::emulated_kernels_test {
 namespace {
 
 using kernels::emulated::launch, kernels::emulated::shared, kernels::emulated::threadIdx;
@@ -127,4 +127,4 @@ TEST(KernelLibrary, IsThereWhereTheBuildHasCuda) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::emulated_kernels_test

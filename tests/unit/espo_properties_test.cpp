@@ -10,7 +10,7 @@
 
 #include <cmath>
 
-namespace drift {
+namespace drift::espo_properties_test {
 namespace {
 
 using testing::DoubleNear;
@@ -152,4 +152,4 @@ TEST(EspoLoss, AsksForAReferenceOnlyWhereTheKlCounts) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::espo_properties_test

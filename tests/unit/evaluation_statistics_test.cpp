@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::evaluation_statistics_test {
 namespace {
 
 using testing::DoubleNear;
@@ -146,4 +146,4 @@ TEST(CellSummary, AsATable) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::evaluation_statistics_test

@@ -23,7 +23,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::evaluation_test {
 namespace {
 
 using testing::AllOf;
@@ -290,4 +290,4 @@ TEST_F(Evaluations, APromptThatDoesNotFitIsSaidBeforeAnythingIsWritten) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::evaluation_test

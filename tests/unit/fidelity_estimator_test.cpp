@@ -23,7 +23,7 @@
 
 #include <cmath>
 
-namespace drift {
+namespace drift::fidelity_estimator_test {
 namespace {
 
 constexpr std::int64_t kLength = 3, kGroup = 4;
@@ -311,4 +311,4 @@ TEST(ReferenceStudyTest, ComparesBlockByBlockOverRollouts) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::fidelity_estimator_test

@@ -21,7 +21,7 @@
 #include <cmath>
 #include <map>
 
-namespace drift {
+namespace drift::fidelity_exact_test {
 namespace {
 
 constexpr std::int64_t kLength = 3;
@@ -247,4 +247,4 @@ TEST(DecoderTest, NamesAreReadBack) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::fidelity_exact_test

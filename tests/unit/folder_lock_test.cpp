@@ -17,7 +17,7 @@
 #include <optional>
 #include <string>
 
-namespace drift {
+namespace drift::folder_lock_test {
 namespace {
 
 using test::error_of;
@@ -135,4 +135,4 @@ TEST(AFolderLock, MovesWithItsObject) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::folder_lock_test

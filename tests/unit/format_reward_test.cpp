@@ -6,7 +6,7 @@
 #include "tests/support/plugins.h"
 #include "tests/support/support.h"
 
-namespace drift {
+namespace drift::format_reward_test {
 namespace {
 
 RewardResult score(const std::string& part, const std::string& response, const std::string& style = "mended") {
@@ -185,4 +185,4 @@ TEST(FormatReward, AnyBytesAreJudged) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::format_reward_test

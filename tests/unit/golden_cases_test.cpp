@@ -5,7 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
-namespace drift::test {
+namespace drift::test::golden_cases_test {
 namespace {
 
 using testing::ElementsAre;
@@ -47,4 +47,4 @@ TEST(GoldenCases, SaysWhereAFileIsMalformed) {
 }
 
 }  // namespace
-}  // namespace drift::test
+}  // namespace drift::test::golden_cases_test

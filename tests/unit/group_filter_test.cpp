@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-namespace drift {
+namespace drift::group_filter_test {
 namespace {
 
 using testing::ElementsAre;
@@ -114,4 +114,4 @@ TEST(GroupFilter, IsAFunctionOfTheStreamAndTheStep) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::group_filter_test

@@ -14,7 +14,7 @@
 #include <filesystem>
 #include <regex>
 
-namespace drift {
+namespace drift::html_report_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -374,4 +374,4 @@ TEST(Report, ShowsTheSettingsWithTheirOrigins) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::html_report_test

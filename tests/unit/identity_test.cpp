@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::identity_test {
 namespace {
 
 using testing::ElementsAre;
@@ -140,4 +140,4 @@ TEST_F(Identities, DifferencesAreToldByKey) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::identity_test

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-namespace drift {
+namespace drift::item_statistics_test {
 namespace {
 
 using testing::ElementsAre;
@@ -90,4 +90,4 @@ TEST(ItemStatistics, CountWhatTwoSetsShare) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::item_statistics_test

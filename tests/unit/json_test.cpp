@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <nlohmann/json.hpp>
 
-namespace drift {
+namespace drift::json_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -156,4 +156,4 @@ TEST(JsonText, OfAKeyThatOccursTwiceTheLastCountsAsForParsers) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::json_test

@@ -15,7 +15,7 @@
 #include <mutex>
 #include <string>
 
-namespace drift {
+namespace drift::judge_test {
 namespace {
 
 using testing::ElementsAre;
@@ -234,4 +234,4 @@ TEST_F(Judging, MistakesInAddedRewardsAreReported) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::judge_test

@@ -24,7 +24,7 @@
 #include <functional>
 #include <string>
 
-namespace drift {
+namespace drift::kernels_test {
 namespace {
 
 using Function = std::function<at::Tensor(const std::vector<at::Tensor>&)>;
@@ -267,4 +267,4 @@ TEST(Attention, MaskedKeysDoNotMatterShortOrLong) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::kernels_test

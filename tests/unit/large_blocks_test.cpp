@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace drift {
+namespace drift::large_blocks_test {
 namespace {
 
 constexpr std::size_t kMiB = 1 << 20;
@@ -140,4 +140,4 @@ TEST(LargeBlocks, MoreThanTheSystemHasIsNull) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::large_blocks_test

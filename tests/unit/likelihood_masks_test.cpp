@@ -9,7 +9,7 @@
 
 #include <vector>
 
-namespace drift {
+namespace drift::likelihood_masks_test {
 namespace {
 
 using testing::DoubleNear;
@@ -75,4 +75,4 @@ TEST(LikelihoodMasks, AreTheSameInABatchOfAnySize) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::likelihood_masks_test

@@ -20,7 +20,7 @@
 #include <cmath>
 #include <initializer_list>
 
-namespace drift::kernels {
+namespace drift::kernels::linear_log_softmax_test {
 namespace {
 
 /// Hidden rows 0, 2 and the last are read: once, by three targets of which two have the same token, and at both ends of
@@ -263,4 +263,4 @@ TEST(LinearLogSoftmax, PassesNanOn) {
 }
 
 }  // namespace
-}  // namespace drift::kernels
+}  // namespace drift::kernels::linear_log_softmax_test

@@ -15,7 +15,7 @@
 
 #include <gtest/gtest.h>
 
-namespace drift {
+namespace drift::loss_treatment_test {
 namespace {
 
 constexpr std::int64_t kVocabulary = 11, kResponses = 4, kLength = 6;
@@ -103,4 +103,4 @@ TEST(LossTreatment, ViewsOfLaterOptimizerStepsKeepTheirPlaces) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::loss_treatment_test

@@ -11,7 +11,7 @@
 #include "tests/support/plugins.h"
 #include "tests/support/support.h"
 
-namespace drift {
+namespace drift::math_reward_test {
 namespace {
 
 using testing::HasSubstr;
@@ -181,4 +181,4 @@ TEST(MathReward, ReasonsAreOneShortLineOfValidText) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::math_reward_test

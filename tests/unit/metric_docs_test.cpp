@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::metric_docs_test {
 namespace {
 
 using testing::HasSubstr;
@@ -114,4 +114,4 @@ TEST(MetricDocs, SayOfEachNameInWhichFileItIs) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::metric_docs_test

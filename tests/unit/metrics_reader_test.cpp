@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::metrics_reader_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -71,4 +71,4 @@ TEST(Profile, SharesOfAStepLongestFirstOtherLast) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::metrics_reader_test

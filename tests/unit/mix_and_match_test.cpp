@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::mix_and_match_test {
 namespace {
 
 using testing::AllOf;
@@ -99,4 +99,4 @@ TEST(MixAndMatch, ALossForPairsSaysWhenAPlanHasNone) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::mix_and_match_test

@@ -17,7 +17,7 @@
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
-namespace drift {
+namespace drift::model_policy_test {
 namespace {
 
 constexpr std::int64_t kVocabulary = 9;
@@ -118,4 +118,4 @@ TEST(ModelPolicy, WhatTheModelCannotDoIsRefused) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::model_policy_test

@@ -18,7 +18,7 @@
 
 #include <limits>
 
-namespace drift {
+namespace drift::nf4_test {
 namespace {
 
 using kernels::Nf4;
@@ -143,4 +143,4 @@ TEST(Nf4, TakesALittleMoreThanFourBitsAValue) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::nf4_test

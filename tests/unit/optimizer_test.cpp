@@ -24,7 +24,7 @@
 #include <limits>
 #include <numbers>
 
-namespace drift {
+namespace drift::optimizer_test {
 namespace {
 
 OptimizerSettings settings() {
@@ -362,4 +362,4 @@ TEST(Optimizer, AStateOfAnotherModelIsRefused) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::optimizer_test

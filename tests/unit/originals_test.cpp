@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
-namespace drift {
+namespace drift::originals_test {
 namespace {
 
 using testing::AllOf;
@@ -115,4 +115,4 @@ TEST(Originals, AMistakeNamesTheFileAndTheOption) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::originals_test

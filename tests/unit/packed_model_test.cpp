@@ -29,7 +29,7 @@
 #include <limits>
 #include <set>
 
-namespace drift {
+namespace drift::packed_model_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -216,4 +216,4 @@ TEST(PackedBlock, GivesAdaptersTheGradientsOfTheWidenedValues) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::packed_model_test

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace drift {
+namespace drift::params_test {
 namespace {
 
 const ParamSpecs kSpecs = {{"k", 4, "steps", at_least(1)},
@@ -98,4 +98,4 @@ TEST(Params, DescribesRanges) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::params_test

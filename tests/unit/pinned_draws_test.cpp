@@ -27,7 +27,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::pinned_draws_test {
 namespace {
 
 using testing::ElementsAre;
@@ -304,4 +304,4 @@ TEST(PinnedDraws, OfDreamsFirstWeights) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::pinned_draws_test

@@ -22,7 +22,7 @@
 
 #include <gtest/gtest.h>
 
-namespace drift {
+namespace drift::policy_gradient_test {
 namespace {
 
 constexpr std::int64_t kVocabulary = 11, kPrompt = 4, kLength = 6, kResponses = 8, kGroup = 4;
@@ -323,4 +323,4 @@ TEST_F(PolicyGradientTest, UnattendedPositionsAreMaskedAsKeysAndMakeAContextOfTh
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::policy_gradient_test

@@ -19,7 +19,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace drift {
+namespace drift::policy_update_test {
 namespace {
 
 using Parts = std::vector<std::vector<std::int64_t>>;
@@ -215,4 +215,4 @@ TEST(PlanDraw, AnyEndTokenOfTheModelEndsTheValidPart) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::policy_update_test

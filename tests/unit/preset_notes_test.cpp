@@ -8,7 +8,7 @@
 
 #include <gmock/gmock.h>
 
-namespace drift {
+namespace drift::preset_notes_test {
 namespace {
 
 using testing::AllOf;
@@ -99,4 +99,4 @@ TEST_F(PresetNotes, AreNotValues) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::preset_notes_test

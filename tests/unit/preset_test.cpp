@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-namespace drift {
+namespace drift::preset_test {
 namespace {
 
 using testing::AllOf;
@@ -96,4 +96,4 @@ TEST(Preset, CannotSayWhatItsBundleSays) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::preset_test

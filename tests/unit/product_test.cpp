@@ -16,7 +16,7 @@
 
 #include <tuple>
 
-namespace drift::kernels {
+namespace drift::kernels::product_test {
 namespace {
 
 constexpr auto kWidened = Bfloat16Products::kWidened, kNative = Bfloat16Products::kNative;
@@ -150,4 +150,4 @@ TEST(Products, AreNativeOrWidenedAsAsked) {
 }
 
 }  // namespace
-}  // namespace drift::kernels
+}  // namespace drift::kernels::product_test

@@ -16,7 +16,7 @@
 
 #include <gmock/gmock.h>
 
-namespace drift {
+namespace drift::prompt_encoder_test {
 namespace {
 
 using testing::HasSubstr;
@@ -196,4 +196,4 @@ TEST_F(Prompt, ThatDoesNotFitIsNamed) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::prompt_encoder_test

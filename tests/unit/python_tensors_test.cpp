@@ -16,7 +16,7 @@
 #include <fstream>
 #include <set>
 
-namespace drift {
+namespace drift::python_tensors_test {
 namespace {
 
 using testing::AllOf;
@@ -270,4 +270,4 @@ TEST_F(PythonTensors, APlanIsChecked) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::python_tensors_test

@@ -15,7 +15,7 @@
 #include <map>
 #include <thread>
 
-namespace drift {
+namespace drift::python_texts_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -278,4 +278,4 @@ TEST_F(PythonFile, AFileThatCannotBeReadIsAMistakeOfTheDeclaration) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::python_texts_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace drift {
+namespace drift::quote_test {
 namespace {
 
 TEST(Printable, LeavesTextsOfAllScriptsLinesAndTabs) {
@@ -47,4 +47,4 @@ TEST(WithoutLongLines, CutsLinesAndKeepsTheirNumber) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::quote_test

@@ -6,7 +6,7 @@
 #include <array>
 #include <set>
 
-namespace drift {
+namespace drift::random_test {
 namespace {
 
 /// Key and counter as ATen takes them, lowest word first, and the four words.
@@ -84,4 +84,4 @@ TEST(RandomStream, BelowCoversItsRangeEvenly) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::random_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace drift {
+namespace drift::rank_devices_test {
 namespace {
 
 constexpr const char* kAsItIs = "";
@@ -30,4 +30,4 @@ TEST(GpuOfRank, IsLeftAloneWhereThereIsOneOrNone) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::rank_devices_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace drift {
+namespace drift::rank_plan_test {
 namespace {
 
 /// Sixteen rows, each scored by two policies.
@@ -61,4 +61,4 @@ TEST(RankPlan, ARankHasItsShareOfTheWork) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::rank_plan_test

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::record_diff_test {
 namespace {
 
 using testing::AllOf;
@@ -124,4 +124,4 @@ TEST(RecordDiff, FoldersAreComparedCellByCell) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::record_diff_test

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::response_record_test {
 namespace {
 
 using testing::AllOf;
@@ -120,4 +120,4 @@ TEST_F(Records, CanBeReplacedTogether) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::response_record_test

@@ -13,7 +13,7 @@
 #include <limits>
 #include <numeric>
 
-namespace drift {
+namespace drift::rldf_loss_properties_test {
 namespace {
 
 using testing::DoubleNear;
@@ -303,4 +303,4 @@ TEST(RldfLoss, WithoutAReferenceThereIsNoKl) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::rldf_loss_properties_test

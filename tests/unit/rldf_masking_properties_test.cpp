@@ -11,7 +11,7 @@
 #include <limits>
 #include <set>
 
-namespace drift {
+namespace drift::rldf_masking_properties_test {
 namespace {
 
 using testing::Each;
@@ -202,4 +202,4 @@ TEST(AllMasking, MasksEveryValidToken) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::rldf_masking_properties_test

@@ -23,7 +23,7 @@
 
 #include <cmath>
 
-namespace drift {
+namespace drift::rollout_correction_test {
 namespace {
 
 using testing::DoubleNear;
@@ -235,4 +235,4 @@ TEST_F(RolloutCorrectionTest, ViewsCanBeDividedAmongOptimizerSteps) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::rollout_correction_test

@@ -24,7 +24,7 @@
 
 #include <cmath>
 
-namespace drift {
+namespace drift::rollout_gap_test {
 namespace {
 
 using Settings = std::map<std::string, ParamValue>;
@@ -145,4 +145,4 @@ TEST(Decoders, EveryCacheHasAGap) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::rollout_gap_test

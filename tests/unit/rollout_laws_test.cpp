@@ -27,7 +27,7 @@
 #include <set>
 #include <sstream>
 
-namespace drift {
+namespace drift::rollout_laws_test {
 namespace {
 
 using Settings = std::map<std::string, ParamValue>;
@@ -348,4 +348,4 @@ INSTANTIATE_TEST_SUITE_P(Decoders, RolloutLaws,
                          [](const auto& info) { return std::string(info.param.rollout) + "_" + info.param.family; });
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::rollout_laws_test

@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-namespace drift {
+namespace drift::run_display_test {
 namespace {
 
 using ::testing::EndsWith;
@@ -270,4 +270,4 @@ TEST(RateEstimator, ForgetsAnOldSpeed) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::run_display_test

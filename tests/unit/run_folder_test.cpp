@@ -18,7 +18,7 @@
 #include <fstream>
 #include <set>
 
-namespace drift {
+namespace drift::run_folder_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -376,4 +376,4 @@ TEST_F(Run, AKillAtAnyInstantLosesNothingButTheStep) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::run_folder_test

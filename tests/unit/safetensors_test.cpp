@@ -13,7 +13,7 @@
 
 #include <cstring>
 
-namespace drift {
+namespace drift::safetensors_test {
 namespace {
 
 using test::read_file;
@@ -340,4 +340,4 @@ TEST_F(Safetensors, NamesThatCannotBeWrittenAreRefused) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::safetensors_test

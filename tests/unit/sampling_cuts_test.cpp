@@ -27,7 +27,7 @@
 #include <numeric>
 #include <optional>
 
-namespace drift {
+namespace drift::sampling_cuts_test {
 namespace {
 
 constexpr auto kImplementations = {sample_tokens, sample_with_operators};
@@ -275,4 +275,4 @@ TEST(SamplingCuts, LogitsThatAreNotFiniteShow) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::sampling_cuts_test

@@ -19,7 +19,7 @@
 #include <cmath>
 #include <limits>
 
-namespace drift {
+namespace drift::sampling_test {
 namespace {
 
 at::Tensor uniforms(std::int64_t count) {
@@ -138,4 +138,4 @@ TEST(Uniform, BroadcastsItsPoints) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::sampling_test

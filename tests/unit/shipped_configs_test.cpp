@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::shipped_configs_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -192,4 +192,4 @@ TEST_F(ShippedConfigs, TheRolloutOfAnAlgorithmsFileIsThatOfItsPreset) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::shipped_configs_test

@@ -9,7 +9,7 @@
 
 #include <string>
 
-namespace drift {
+namespace drift::slurm_text_test {
 namespace {
 
 using testing::HasSubstr;
@@ -137,4 +137,4 @@ TEST(SlurmQueue, KnowsWhichTasksHaveEndedAndHow) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::slurm_text_test

@@ -13,7 +13,7 @@
 #include <cmath>
 #include <set>
 
-namespace drift {
+namespace drift::spg_properties_test {
 namespace {
 
 using testing::DoubleNear;
@@ -222,4 +222,4 @@ TEST(SpgLoss, VeryUnlikelyTokensGiveFiniteLossesAndGradients) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::spg_properties_test

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace drift {
+namespace drift::step_record_test {
 namespace {
 
 StepRecord whole_step() {
@@ -80,4 +80,4 @@ TEST(StepRecord, TheTotalAloneIsNotAPhase) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::step_record_test

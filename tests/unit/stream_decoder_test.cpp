@@ -9,7 +9,7 @@
 
 #include "tests/support/tokenizers.h"
 
-namespace drift {
+namespace drift::stream_decoder_test {
 namespace {
 
 using nlohmann::json;
@@ -96,4 +96,4 @@ TEST(CleanUpSpaces, RemovesSpacesBeforeMarksAndEndings) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::stream_decoder_test

@@ -20,7 +20,7 @@
 #include <tuple>
 #include <vector>
 
-namespace drift {
+namespace drift::streamed_model_test {
 namespace {
 
 class StreamedModel : public testing::TestWithParam<std::tuple<std::string, std::string>> {
@@ -87,4 +87,4 @@ INSTANTIATE_TEST_SUITE_P(Backbones, StreamedModel,
                          [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::streamed_model_test

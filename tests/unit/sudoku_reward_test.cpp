@@ -10,7 +10,7 @@
 #include "tests/support/reward_cases.h"
 #include "tests/support/sudoku.h"
 
-namespace drift {
+namespace drift::sudoku_reward_test {
 namespace {
 
 using test::make_sudoku;
@@ -227,4 +227,4 @@ TEST(SudokuReward, TheTestFileIsJudgedRight) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::sudoku_reward_test

@@ -11,7 +11,7 @@
 #include "tests/support/sudoku.h"
 #include "tests/support/tasks.h"
 
-namespace drift {
+namespace drift::sudoku_task_test {
 namespace {
 
 using test::held_out_items;
@@ -341,4 +341,4 @@ TEST(SudokuTask, OfTheTestFileThePuzzlesThatAreWhollyHeldOutAreUsed) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::sudoku_task_test

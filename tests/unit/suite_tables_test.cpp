@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::suite_tables_test {
 namespace {
 
 using testing::AllOf;
@@ -263,4 +263,4 @@ tasks = [{ name = "a", file = "a.toml" }, { name = "a", file = "b.toml" }]
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::suite_tables_test

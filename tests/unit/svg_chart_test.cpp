@@ -7,7 +7,7 @@
 #include <regex>
 #include <string>
 
-namespace drift {
+namespace drift::svg_chart_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -73,4 +73,4 @@ TEST(Chart, TicksAreRoundNumbers) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::svg_chart_test

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::sweep_plan_test {
 namespace {
 
 using testing::ElementsAre;
@@ -341,4 +341,4 @@ TEST_F(SweepPlanning, TheCommandLineChangesTheRunsAndNotTheGrid) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::sweep_plan_test

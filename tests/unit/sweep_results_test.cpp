@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::sweep_results_test {
 namespace {
 
 using testing::DoubleNear;
@@ -293,4 +293,4 @@ TEST(SweepChart, MoreLinesThanColoursAreDashed) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::sweep_results_test

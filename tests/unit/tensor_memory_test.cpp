@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace drift {
+namespace drift::tensor_memory_test {
 namespace {
 
 constexpr std::int64_t kLarge = 8 << 20, kSmall = 1 << 10;  // elements
@@ -51,4 +51,4 @@ TEST_F(TensorMemory, IsThereForWorkspacesOfProducts) {
 TEST_F(TensorMemory, ThatIsNotThereIsAnError) { EXPECT_THROW(at::empty({std::int64_t{1} << 58}), c10::Error); }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::tensor_memory_test

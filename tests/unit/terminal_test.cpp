@@ -20,7 +20,7 @@
 #include <sstream>
 #include <vector>
 
-namespace drift {
+namespace drift::terminal_test {
 namespace {
 
 using ::testing::ContainsRegex;
@@ -229,4 +229,4 @@ TEST(Log, WithoutALogLinesAreLostAndWarningsStillShown) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::terminal_test

@@ -11,7 +11,7 @@
 
 #include "tests/support/tokenizers.h"
 
-namespace drift {
+namespace drift::text_pipeline_test {
 namespace {
 
 using nlohmann::json;
@@ -218,4 +218,4 @@ TEST(TextPipeline, AWordMayBeAPieceWithoutMerges) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::text_pipeline_test

@@ -9,7 +9,7 @@
 
 #include <sched.h>
 
-namespace drift {
+namespace drift::thread_limits_test {
 namespace {
 
 using testing::Eq;
@@ -83,4 +83,4 @@ TEST(ThreadLimits, OfThisProcessFollowItsAffinity) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::thread_limits_test

@@ -8,7 +8,7 @@
 
 #include <gmock/gmock.h>
 
-namespace drift {
+namespace drift::token_advantages_test {
 namespace {
 
 using testing::DoubleNear;
@@ -77,4 +77,4 @@ INSTANTIATE_TEST_SUITE_P(
                       ShippedLoss{"gdpo", {{"beta", 0.0}}}, ShippedLoss{"bgpo", {}}, ShippedLoss{"vrpo", {}}));
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::token_advantages_test

@@ -12,7 +12,7 @@
 #include "tests/support/support.h"
 #include "tests/support/tokenizers.h"
 
-namespace drift {
+namespace drift::tokenizer_file_test {
 namespace {
 
 using nlohmann::json;
@@ -180,4 +180,4 @@ TEST(TokenizerFile, HostileContentIsRefusedWithTheReason) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::tokenizer_file_test

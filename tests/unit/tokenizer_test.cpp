@@ -10,7 +10,7 @@
 #include "tests/support/support.h"
 #include "tests/support/tokenizers.h"
 
-namespace drift {
+namespace drift::tokenizer_test {
 namespace {
 
 using nlohmann::json;
@@ -138,4 +138,4 @@ TEST(Tokenizer, ReplacesEachMaximalInvalidPart) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::tokenizer_test

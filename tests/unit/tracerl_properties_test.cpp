@@ -13,7 +13,7 @@
 #include <cmath>
 #include <set>
 
-namespace drift {
+namespace drift::tracerl_properties_test {
 namespace {
 
 using testing::Contains;
@@ -249,4 +249,4 @@ TEST(TracerlLoss, AsksForAReferenceOnlyWhereTheKlCounts) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::tracerl_properties_test

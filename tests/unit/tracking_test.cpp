@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::tracking_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -169,4 +169,4 @@ TEST_F(Tracking, AFolderThatCannotBeWrittenIsAnError) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::tracking_test

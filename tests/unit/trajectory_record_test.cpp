@@ -23,7 +23,7 @@
 
 #include <string>
 
-namespace drift {
+namespace drift::trajectory_record_test {
 namespace {
 
 using testing::HasSubstr;
@@ -125,4 +125,4 @@ TEST_F(Responses, OfAnotherModelOrOfDifferentLengthsAreRefused) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::trajectory_record_test

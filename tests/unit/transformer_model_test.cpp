@@ -30,7 +30,7 @@
 #include <set>
 #include <string>
 
-namespace drift {
+namespace drift::transformer_model_test {
 namespace {
 
 class Backbone : public testing::TestWithParam<std::string> {
@@ -298,4 +298,4 @@ INSTANTIATE_TEST_SUITE_P(Families, Backbone, testing::Values("llada", "dream"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::transformer_model_test

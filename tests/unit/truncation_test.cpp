@@ -6,7 +6,7 @@
 #include <ATen/ops/full.h>
 #include <gmock/gmock.h>
 
-namespace drift {
+namespace drift::truncation_test {
 namespace {
 
 using testing::ElementsAre;
@@ -57,4 +57,4 @@ TEST(Truncation, AnyOfSeveralEndTokensEndsAResponse) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::truncation_test

@@ -23,7 +23,7 @@
 #include <string>
 #include <vector>
 
-namespace drift {
+namespace drift::update_parts_test {
 namespace {
 
 constexpr std::int64_t kVocabulary = 11, kResponses = 6, kGroup = 2, kLength = 6, kPairs = 2;
@@ -183,4 +183,4 @@ TEST_F(UpdateParts, OfOneMicroBatchAreItsMean) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::update_parts_test

@@ -9,7 +9,7 @@
 
 #include <gmock/gmock.h>
 
-namespace drift {
+namespace drift::update_passes_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -114,4 +114,4 @@ TEST(UpdateMemory, GrowsWithTheBudgetAndNeverVanishes) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::update_passes_test

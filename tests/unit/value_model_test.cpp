@@ -21,7 +21,7 @@
 
 #include <cmath>
 
-namespace drift {
+namespace drift::value_model_test {
 namespace {
 
 using testing::DoubleNear;
@@ -243,4 +243,4 @@ TEST_F(ValueModelTest, ContinuesFromItsStateBitForBit) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::value_model_test

@@ -9,7 +9,7 @@
 
 #include "tests/support/support.h"
 
-namespace drift {
+namespace drift::vocabulary_files_test {
 namespace {
 
 using testing::AllOf;
@@ -136,4 +136,4 @@ TEST_F(VocabularyFiles, GiveWayToATokenizerJson) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::vocabulary_files_test

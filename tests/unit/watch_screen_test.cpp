@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace drift {
+namespace drift::watch_screen_test {
 namespace {
 
 using ::testing::AllOf;
@@ -274,4 +274,4 @@ TEST(Watch, OfALongResponseTheBeginningIsShown) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::watch_screen_test

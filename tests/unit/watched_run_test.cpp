@@ -17,7 +17,7 @@
 #include <fstream>
 #include <optional>
 
-namespace drift {
+namespace drift::watched_run_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -217,4 +217,4 @@ TEST(RunWatch, AFileThatCannotBeReadIsSaidAndReadAgain) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::watched_run_test

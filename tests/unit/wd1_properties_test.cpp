@@ -6,7 +6,7 @@
 #include <ATen/TensorIndexing.h>
 #include <gmock/gmock.h>
 
-namespace drift {
+namespace drift::wd1_properties_test {
 namespace {
 
 using testing::DoubleNear;
@@ -84,4 +84,4 @@ TEST(Wd1Loss, NeedsNoOtherPolicy) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::wd1_properties_test

@@ -16,7 +16,7 @@
 #include "tests/support/support.h"
 #include "tests/support/tasks.h"
 
-namespace drift {
+namespace drift::word_problems_test {
 namespace {
 
 using test::held_out_items;
@@ -257,4 +257,4 @@ TEST(WordProblems, ImpossibleParametersAreErrors) {
 }
 
 }  // namespace
-}  // namespace drift
+}  // namespace drift::word_problems_test

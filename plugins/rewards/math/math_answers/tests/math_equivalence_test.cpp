@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace math_answers {
+namespace math_answers::math_equivalence_test {
 namespace {
 
 using testing::HasSubstr;
@@ -119,4 +119,4 @@ TEST(MathEquivalence, ThreadsDoNotDisturbEachOther) {
 }
 
 }  // namespace
-}  // namespace math_answers
+}  // namespace math_answers::math_equivalence_test

@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace math_answers {
+namespace math_answers::math_extraction_test {
 namespace {
 
 using testing::HasSubstr;
@@ -192,4 +192,4 @@ TEST(Extraction, IsLinearInTheResponse) {
 }
 
 }  // namespace
-}  // namespace math_answers
+}  // namespace math_answers::math_extraction_test

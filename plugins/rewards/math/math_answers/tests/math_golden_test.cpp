@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace math_answers {
+namespace math_answers::math_golden_test {
 namespace {
 
 Verdict judged(const std::string& answer, const std::string& truth) {
@@ -106,4 +106,4 @@ TEST(HardPairs, HaveTheVerdictsThatWereMeasuredWithRldfRelease) {
 }
 
 }  // namespace
-}  // namespace math_answers
+}  // namespace math_answers::math_golden_test

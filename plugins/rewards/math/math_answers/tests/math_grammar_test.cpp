@@ -11,7 +11,7 @@
 #include <map>
 #include <string>
 
-namespace math_answers {
+namespace math_answers::math_grammar_test {
 namespace {
 
 const std::map<Kind, std::string> kNames = {{Kind::kPi, "pi"},
@@ -107,4 +107,4 @@ TEST(MathGrammar, LimitsAreSaid) {
 }
 
 }  // namespace
-}  // namespace math_answers
+}  // namespace math_answers::math_grammar_test

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <math_answers.h>
 
-namespace math_answers {
+namespace math_answers::math_hostile_test {
 namespace {
 
 Options lenient() {
@@ -43,4 +43,4 @@ TEST(HostileAnswers, DoNotStopTheRulesOfRldfRelease) {
 }
 
 }  // namespace
-}  // namespace math_answers
+}  // namespace math_answers::math_hostile_test

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace math_answers {
+namespace math_answers::math_judge_test {
 namespace {
 
 using testing::HasSubstr;
@@ -76,4 +76,4 @@ TEST(Judge, ThreadsDoNotDisturbEachOther) {
 }
 
 }  // namespace
-}  // namespace math_answers
+}  // namespace math_answers::math_judge_test

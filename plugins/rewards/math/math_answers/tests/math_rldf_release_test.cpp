@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-namespace math_answers {
+namespace math_answers::math_rldf_release_test {
 namespace {
 
 bool pays(const std::string& prediction, const std::string& truth) { return rldf_release_equal(prediction, truth); }
@@ -144,4 +144,4 @@ TEST(PythonIsDigit, TakesSuperscriptsToo) {
 }
 
 }  // namespace
-}  // namespace math_answers
+}  // namespace math_answers::math_rldf_release_test

@@ -13,7 +13,7 @@
 #include <set>
 #include <string>
 
-namespace math_answers {
+namespace math_answers::math_truths_test {
 namespace {
 
 using testing::IsEmpty;
@@ -83,4 +83,4 @@ INSTANTIATE_TEST_SUITE_P(Files, Truths, testing::Values("MATH500", "MATH_train",
                          [](const auto& info) { return info.param; });
 
 }  // namespace
-}  // namespace math_answers
+}  // namespace math_answers::math_truths_test

@@ -8,7 +8,7 @@
 
 #include <string>
 
-namespace math_answers {
+namespace math_answers::math_values_test {
 namespace {
 
 // One or two expressions in a tree.
@@ -161,4 +161,4 @@ TEST(Order, SeparatesWhatIsCloseAndKnowsWhatIsEqual) {
 }
 
 }  // namespace
-}  // namespace math_answers
+}  // namespace math_answers::math_values_test
