@@ -4,7 +4,8 @@
 # UTF-8 locale on every machine. What a file NAME.cpp alone needs is set before the call:
 #   NAME_LABELS, NAME_TIMEOUT   instead of the room's
 #   NAME_ENVIRONMENT            variables to add
-#   NAME_BOTH_LOCALES           a second entry, NAME_ascii, runs in a locale without UTF-8, like that of a bare container
+#   NAME_ASCII                  a GoogleTest filter: the tests that run again, as the entry NAME_ascii, in a locale without
+#                               UTF-8, like that of a bare container
 #   NAME_DATA                   a GoogleTest filter: the tests that read data/, which scripts/fetch_data fills. They are a
 #                               separate entry, NAME_data, with the additional label data; "*" is all of them, and then
 #                               NAME has that label
@@ -61,17 +62,15 @@ function(_drift_add_test_entries program name)
   if(data AND NOT data STREQUAL "*")
     list(APPEND entries ${name}_data)
   endif()
-  if(${name}_BOTH_LOCALES)
-    list(TRANSFORM entries APPEND _ascii OUTPUT_VARIABLE ascii_entries)
-    list(APPEND entries ${ascii_entries})
+  if(${name}_ASCII)
+    list(APPEND entries ${name}_ascii)
   endif()
   foreach(entry ${entries})
     set(labels ${arg_LABELS})
     set(environment LC_ALL=C.UTF-8)
     if(entry MATCHES "_ascii$")
-      set(environment LC_ALL=C)
-    endif()
-    if(data STREQUAL "*" OR entry MATCHES "^${name}_data")
+      set(environment LC_ALL=C "GTEST_FILTER=${${name}_ASCII}")
+    elseif(data STREQUAL "*" OR entry MATCHES "^${name}_data")
       list(APPEND labels data)
       list(APPEND environment DRIFT_TEST_DATA=1 "GTEST_FILTER=${data}")
     elseif(data)

@@ -1,4 +1,5 @@
-// The golden values of every loss: tests/golden/losses/*.json, the format of `drift loss` (docs/loss_cases.md).
+// The golden values of every loss: tests/golden/losses/*.json, the format of `drift loss` (docs/loss_cases.md). And
+// what holds of every loss, at the golden values and on random batches, with each setting.
 
 #include <core/update/batch_totals.h>
 #include <core/update/loss_case.h>
@@ -9,7 +10,9 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <filesystem>
+#include <numeric>
 #include <set>
 
 namespace drift::loss_cases_test {
@@ -18,11 +21,12 @@ namespace {
 using testing::DoubleNear;
 using testing::IsEmpty;
 using testing::Pointwise;
+using Values = std::map<std::string, ParamValue>;
 
 struct Case {
   std::string file;
   LossCase loss_case;
-  std::unique_ptr<LossEstimator> loss;
+  std::shared_ptr<const LossEstimator> loss;
 
   std::string name() const { return file + ", " + loss_case.variant; }
 };
@@ -68,15 +72,132 @@ TEST(LossCases, ValueMetricsAndGradientAreTheGoldenOnes) {
   }
 }
 
-TEST(LossCases, GradientsAgreeWithFiniteDifferences) {
-  for (const Case& one : all_cases()) {
-    // On the very bound of a clip the left and the right derivative differ.
-    if (one.loss_case.variant.find("on the upper bound") != std::string::npos) continue;
-    SCOPED_TRACE(one.name());
-    const LossInput& input = one.loss_case.input;
-    EXPECT_THAT(test::numbers(evaluate_case(*one.loss, input).gradient_FL),
-                Pointwise(DoubleNear(1e-7), test::finite_difference_gradient(*one.loss, input)));
+// ---- laws ----
+
+struct Tried {
+  std::string name;
+  std::shared_ptr<const LossEstimator> loss;
+  LossInput input;
+};
+
+/// A loss, the plugin and the name of the masks that it gets, and its settings to try.
+struct Settings {
+  std::string loss, plugin, masking;
+  Values masks;
+  std::vector<Values> settings;
+};
+
+std::vector<Values> settings_of_rldf() {
+  return {{},
+          {{"norm", "token"}},
+          {{"keep_decoded", false}},
+          {{"kl", "k1"}, {"beta", 0.3}},
+          {{"kl", "k2"}, {"beta", 0.3}},
+          {{"kl", "k3"}, {"beta", 0.3}},
+          {{"form", "ppo"}},
+          {{"form", "reinforce"}},
+          {{"eps_low", 0.1}, {"eps_high", 0.4}, {"norm", "token"}},
+          {{"filter_on", "old"}},
+          {{"filter_on", "current"}},
+          {{"logratio_clamp", 0.5}},
+          {{"entropy_coefficient", 0.1}}};
+}
+
+std::vector<Values> settings_of_tracerl() {
+  std::vector<Values> all;
+  for (const char* norm : {"targets", "length"})
+    for (const char* kl_norm : {"sum", "targets", "length"})
+      for (const char* weighting : {"rows", "response"})
+        for (const bool confidence : {false, true})
+          all.push_back({{"norm", norm},
+                         {"kl_norm", kl_norm},
+                         {"weighting", weighting},
+                         {"confidence_weights", confidence},
+                         {"beta", 0.3}});
+  return all;
+}
+
+std::vector<Values> settings_of_spg() {
+  std::vector<Values> all;
+  for (const char* negative : {"mix", "eubo", "elbo", "zero"})
+    for (const std::int64_t micro_batch : {0, 2})
+      all.push_back({{"negative", negative}, {"micro_batch", micro_batch}, {"beta_u", 1.3}});
+  return all;
+}
+
+std::vector<Values> settings_of_wd1() {
+  std::vector<Values> all;
+  for (const bool positive_only : {false, true})
+    for (const std::int64_t micro_batch : {0, 3, 8, 100})
+      all.push_back({{"positive_only", positive_only}, {"micro_batch", micro_batch}});
+  return all;
+}
+
+std::vector<Settings> every_setting() {
+  const std::vector<Values> by_norm = {
+      {{"norm", "token"}}, {{"norm", "sample"}}, {{"norm", "length"}}, {{"kl", "k1"}}, {{"kl", "k2"}}};
+  const std::vector<Values> of_ratios = {{},
+                                         {{"kl", "k3"}, {"beta", 0.1}},
+                                         {{"kl", "k1"}, {"beta", 0.1}},
+                                         {{"beta", 0.0}, {"eps_low", 0.01}, {"eps_high", 0.02}}};
+  std::vector<Values> of_espo = of_ratios;
+  of_espo.push_back({{"length", "valid"}});
+  return {{"rldf", "rldf", "rldf", {{"k", std::int64_t{3}}}, settings_of_rldf()},
+          {"rldf", "rldf", "rldf", {{"k", std::int64_t{3}}, {"step_weighting", "softmax"}}, settings_of_rldf()},
+          {"d1", "d1", "d1", {}, by_norm},
+          {"tracerl", "tracerl", "tracerl", {{"shrink", std::int64_t{2}}}, settings_of_tracerl()},
+          {"wd1", "rldf", "all_masking", {}, settings_of_wd1()},
+          {"spg", "spg", "spg", {{"block", std::int64_t{4}}}, settings_of_spg()},
+          {"coupled_grpo", "coupled_grpo", "coupled_grpo", {{"pairs", std::int64_t{2}}}, by_norm},
+          {"espo", "espo", "espo", {{"num_mc", std::int64_t{2}}}, of_espo},
+          {"gdpo", "gdpo", "gdpo", {}, of_ratios},
+          {"agrpo", "agrpo", "agrpo", {{"mc_samples", std::int64_t{3}}}, of_ratios},
+          {"bgpo", "rldf", "random_masking", {}, {{}, {{"divide_by_length", true}, {"clip", 0.2}}}},
+          {"vrpo", "vrpo", "vrpo", {}, {{}, {{"beta", 0.7}}}}};
+}
+
+/// Eight responses, one of them without a view, and random policies.
+LossInput random_input(const MaskingStrategy& masking, std::int64_t optimizer_steps) {
+  const auto trajectories = test::random_trajectories(8, 8, 4);
+  LossInput input = test::random_loss_input(test::draw_plan(masking, trajectories), 8);
+  input.log_probs.entropy_FL = -test::random_log_probs(input.plan.target_FL, 4);
+  input.log_probs.reference_entropy_FL = -test::random_log_probs(input.plan.target_FL, 5);
+  input.valid_BL = trajectories.valid_BL;
+  test::fill_totals(input, /*group_size=*/4, optimizer_steps);
+  return input;
+}
+
+void add_random_batches(std::vector<Tried>& all) {
+  for (const auto& [name, plugin, masking, masks, settings] : every_setting()) {
+    const auto strategy = test::create<MaskingStrategy>(plugin, masking, masks);
+    for (std::size_t s = 0; s < settings.size(); ++s) {
+      for (const std::int64_t optimizer_steps : {1, 2}) {
+        const std::string what = name + ", settings " + std::to_string(s) + ", " + std::to_string(optimizer_steps);
+        all.push_back(
+            {what, test::create<LossEstimator>(name, name, settings[s]), random_input(*strategy, optimizer_steps)});
+      }
+    }
   }
+}
+
+template <class Law>
+void for_all(Law law) {
+  std::vector<Tried> all;
+  for (const Case& one : all_cases()) all.push_back({one.name(), one.loss, one.loss_case.input});
+  add_random_batches(all);
+  for (const Tried& one : all) {
+    SCOPED_TRACE(one.name);
+    law(*one.loss, one.input, one.name);
+  }
+}
+
+TEST(LossLaws, GradientsAgreeWithFiniteDifferences) {
+  for_all([](const LossEstimator& loss, const LossInput& input, const std::string& name) {
+    // On the very bound of a clip the left and the right derivative differ.
+    if (name.find("on the upper bound") != std::string::npos) return;
+    EXPECT_THAT(test::numbers(evaluate_case(loss, input).gradient_FL),
+                Pointwise(DoubleNear(1e-7), test::finite_difference_gradient(loss, input)));
+  });
 }
 
 /// The views that a loss of this coupling may be given apart from the others.
@@ -91,27 +212,68 @@ std::vector<std::vector<std::int64_t>> units(const LossInput& input, Coupling co
   return units;
 }
 
-TEST(LossCases, UncoupledPartsAddUpToTheFullLoss) {
-  for (const Case& one : all_cases()) {
-    SCOPED_TRACE(one.name());
-    const LossInput& input = one.loss_case.input;
-    const auto whole = evaluate_case(*one.loss, input);
+TEST(LossLaws, UncoupledPartsAddUpToTheFullLoss) {
+  for_all([](const LossEstimator& loss, const LossInput& input, const std::string&) {
+    const auto whole = evaluate_case(loss, input);
     double sum = 0;
     std::map<std::string, test::MetricTotal> metrics;
-    for (const auto& views : units(input, one.loss->coupling())) {
+    for (const auto& views : units(input, loss.coupling())) {
       const LossInput part = test::select_views(input, views);
-      const auto result = evaluate_case(*one.loss, part);
+      const auto result = evaluate_case(loss, part);
       sum += result.loss;
-      const Loss loss = one.loss->evaluate(part);
-      for (const LossMetric& metric : loss.metrics) metrics[metric.name].add(loss, metric.name);
+      const Loss evaluated = loss.evaluate(part);
+      for (const LossMetric& metric : evaluated.metrics) metrics[metric.name].add(evaluated, metric.name);
       for (std::size_t v = 0; v < views.size(); ++v) {
         EXPECT_THAT(test::numbers(result.gradient_FL, static_cast<std::int64_t>(v)),
-                    Pointwise(DoubleNear(1e-12), test::numbers(whole.gradient_FL, views[v])));
+                    Pointwise(DoubleNear(1e-14), test::numbers(whole.gradient_FL, views[v])));
       }
     }
-    EXPECT_NEAR(sum, whole.loss, 1e-12);
+    EXPECT_NEAR(sum, whole.loss, 1e-13);
     for (const auto& [name, total] : metrics) {
       if (total.count > 0) EXPECT_NEAR(total.value(), whole.metrics.at(name), 1e-9) << name;
+    }
+  });
+}
+
+TEST(LossLaws, ViewsInAnotherOrderGiveTheSameLoss) {
+  for_all([](const LossEstimator& loss, const LossInput& input, const std::string&) {
+    std::vector<std::int64_t> reversed(static_cast<std::size_t>(input.plan.response_F.size(0)));
+    std::iota(reversed.rbegin(), reversed.rend(), 0);
+    EXPECT_NEAR(loss.evaluate(test::select_views(input, reversed)).value.item<double>(),
+                loss.evaluate(input).value.item<double>(), 1e-13);
+  });
+}
+
+TEST(LossLaws, VeryUnlikelyTokensGiveFiniteLossesAndGradients) {
+  for_all([](const LossEstimator& loss, LossInput input, const std::string&) {
+    for (auto* log_probs : {&input.log_probs.current_FL, &input.log_probs.old_FL, &input.log_probs.reference_FL})
+      if (log_probs->defined()) *log_probs = log_probs->to(at::kFloat, /*non_blocking=*/false, /*copy=*/true);
+    input.log_probs.current_FL.select(1, 0).fill_(-1e4);
+    if (input.log_probs.old_FL.defined()) input.log_probs.old_FL.select(1, 1).fill_(-1e4);
+    EXPECT_TRUE(std::isfinite(loss.evaluate(input).value.item<double>()));
+    for (const double g : test::gradient(loss, input)) ASSERT_TRUE(std::isfinite(g));
+  });
+}
+
+TEST(LossLaws, ViewsAreCoupledWhereALossAddsThemUpFirst) {
+  const auto coupling = [](const char* name, const Values& values) {
+    return test::create<LossEstimator>(name, name, values)->coupling();
+  };
+  EXPECT_EQ(coupling("rldf", {}), Coupling::kView);
+  EXPECT_EQ(coupling("rldf", {{"norm", "token"}}), Coupling::kBatch);
+  EXPECT_EQ(coupling("d1", {}), Coupling::kView);
+  EXPECT_EQ(coupling("tracerl", {}), Coupling::kView);
+  EXPECT_EQ(coupling("tracerl", {{"weighting", "response"}}), Coupling::kResponse);
+  EXPECT_EQ(coupling("coupled_grpo", {}), Coupling::kResponse);
+  EXPECT_EQ(coupling("espo", {}), Coupling::kResponse);
+}
+
+TEST(LossLaws, AReferenceIsAskedForOnlyWhereTheKlCounts) {
+  for (const char* name : {"rldf", "d1", "tracerl", "coupled_grpo", "espo", "gdpo", "agrpo"}) {
+    for (const double beta : {0.0, 0.01}) {
+      LossNeeds needs;
+      test::create<LossEstimator>(name, name, {{"beta", beta}})->needs(needs);
+      EXPECT_EQ(needs.reference, beta > 0) << name;
     }
   }
 }

@@ -4,7 +4,6 @@
 #include "tests/support/rollouts.h"
 
 #include <ATen/ops/full_like.h>
-#include <ATen/ops/ones.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -13,8 +12,6 @@
 namespace drift::coupled_grpo_properties_test {
 namespace {
 
-using testing::DoubleNear;
-using testing::Pointwise;
 using Values = std::map<std::string, ParamValue>;
 
 std::unique_ptr<MaskingStrategy> masking(const Values& values = {}) {
@@ -23,7 +20,6 @@ std::unique_ptr<MaskingStrategy> masking(const Values& values = {}) {
 std::unique_ptr<LossEstimator> loss(const Values& values = {}) {
   return test::create<LossEstimator>("coupled_grpo", "coupled_grpo", values);
 }
-ParamValue text(const char* value) { return std::string(value); }
 
 MaskPlan draw(const MaskingStrategy& strategy, const Trajectories& trajectories, std::int64_t step = 0,
               std::int64_t inner_iteration = 0) {
@@ -103,48 +99,6 @@ TEST(CoupledGrpoLoss, AConstantLogProbabilityIsWeighedByTheMaskThatATokenIsIn) {
     seen.insert(in_first);
   }
   EXPECT_EQ(seen.size(), 2u) << "both cases occur";
-}
-
-TEST(CoupledGrpoLoss, ViewsOfDifferentResponsesDoNotMix) {
-  const LossInput input =
-      test::random_loss_input(draw(*masking({{"pairs", std::int64_t{2}}}), test::equal_trajectories(6, 8)), 6);
-  for (const char* norm : {"token", "sample", "length"}) {
-    const auto estimator = loss({{"norm", text(norm)}});
-    const auto whole = test::gradient(*estimator, input);
-    double sum = 0;
-    for (std::int64_t b = 0; b < 6; ++b) {
-      std::vector<std::int64_t> views;
-      for (std::int64_t view = 0; view < input.plan.response_F.size(0); ++view)
-        if (input.plan.response_F[view].item<std::int64_t>() == b) views.push_back(view);
-      const LossInput part = test::select_views(input, views);
-      sum += estimator->evaluate(part).value.item<double>();
-      const auto gradient = test::gradient(*estimator, part);
-      for (std::size_t v = 0; v < views.size(); ++v)
-        for (std::size_t i = 0; i < 8; ++i)
-          EXPECT_NEAR(gradient[v * 8 + i], whole[static_cast<std::size_t>(views[v]) * 8 + i], 1e-14);
-    }
-    EXPECT_NEAR(sum, estimator->evaluate(input).value.item<double>(), 1e-13) << norm;
-    EXPECT_THAT(whole, Pointwise(DoubleNear(1e-7), test::finite_difference_gradient(*estimator, input))) << norm;
-  }
-  EXPECT_EQ(loss()->coupling(), Coupling::kResponse);
-}
-
-TEST(CoupledGrpoLoss, VeryUnlikelyTokensGiveFiniteLossesAndGradients) {
-  for (const char* kl : {"k1", "k2", "k3"}) {
-    LossInput input = test::random_loss_input(draw(*masking(), test::equal_trajectories(6, 8)), 6);
-    input.log_probs.current_FL.select(1, 0).fill_(-1e4);
-    input.log_probs.old_FL.select(1, 1).fill_(-1e4);
-    EXPECT_TRUE(std::isfinite(loss({{"kl", text(kl)}})->evaluate(input).value.item<double>())) << kl;
-    for (const double g : test::gradient(*loss({{"kl", text(kl)}}), input)) ASSERT_TRUE(std::isfinite(g)) << kl;
-  }
-}
-
-TEST(CoupledGrpoLoss, AsksForAReferenceOnlyWhereTheKlCounts) {
-  for (const double beta : {0.0, 0.01}) {
-    LossNeeds needs;
-    loss({{"beta", beta}})->needs(needs);
-    EXPECT_EQ(needs.reference, beta > 0);
-  }
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include "tests/support/rollouts.h"
 
 #include <ATen/ops/full_like.h>
-#include <ATen/ops/ones.h>
 #include <ATen/ops/zeros_like.h>
 #include <gmock/gmock.h>
 
@@ -13,9 +12,7 @@
 namespace drift::espo_properties_test {
 namespace {
 
-using testing::DoubleNear;
 using testing::Each;
-using testing::Pointwise;
 using Values = std::map<std::string, ParamValue>;
 
 std::unique_ptr<MaskingStrategy> masking(const Values& values = {}) {
@@ -84,28 +81,6 @@ TEST(EspoMasking, EveryPositionIsMaskedEquallyOften) {
     EXPECT_NEAR(share, 0.5, 5 * 0.5 / std::sqrt(kResponses));  // five standard errors
 }
 
-TEST(EspoLoss, GradientsAgreeWithFiniteDifferencesAndAddUpOverResponses) {
-  const auto plan = draw(*masking({{"num_mc", std::int64_t{2}}}), test::equal_trajectories(6, 8));
-  for (const Values& values : {Values{}, Values{{"kl", text("k3")}, {"beta", 0.1}}, Values{{"length", text("valid")}},
-                               Values{{"beta", 0.0}, {"eps_low", 0.01}, {"eps_high", 0.02}}}) {
-    LossInput input = test::random_loss_input(plan, 6);
-    input.valid_BL[2][5] = false;
-    input.valid_BL[3] = false;
-    const auto estimator = loss(values);
-    const auto whole = test::gradient(*estimator, input);
-    EXPECT_THAT(whole, Pointwise(DoubleNear(1e-7), test::finite_difference_gradient(*estimator, input)));
-    double sum = 0;
-    for (std::int64_t b = 0; b < 6; ++b) {
-      std::vector<std::int64_t> views;
-      for (std::int64_t view = 0; view < input.plan.response_F.size(0); ++view)
-        if (input.plan.response_F[view].item<std::int64_t>() == b) views.push_back(view);
-      sum += estimator->evaluate(test::select_views(input, views)).value.item<double>();
-    }
-    EXPECT_NEAR(sum, estimator->evaluate(input).value.item<double>(), 1e-13);
-  }
-  EXPECT_EQ(loss()->coupling(), Coupling::kResponse);
-}
-
 // The estimate k1 has the gradient 1 by the ELBO, whatever the reference. The added term brings ELBO - ELBO_ref.
 TEST(EspoLoss, TheGradientOfK1IsThatOfTheKl) {
   LossInput input = test::random_loss_input(draw(*masking(), test::equal_trajectories(1, 8)), 1);
@@ -141,14 +116,6 @@ TEST(EspoLoss, IgnoresTheWeightsOfThePlan) {
   const auto plain = test::gradient(*loss(), input);
   input.plan.weight_F = at::full_like(input.plan.response_F, 3, at::TensorOptions(at::kFloat));
   EXPECT_EQ(test::gradient(*loss(), input), plain);
-}
-
-TEST(EspoLoss, AsksForAReferenceOnlyWhereTheKlCounts) {
-  for (const double beta : {0.0, 0.01}) {
-    LossNeeds needs;
-    loss({{"beta", beta}})->needs(needs);
-    EXPECT_EQ(needs.reference, beta > 0);
-  }
 }
 
 }  // namespace

@@ -16,11 +16,8 @@
 namespace drift::tracerl_properties_test {
 namespace {
 
-using testing::Contains;
-using testing::DoubleNear;
 using testing::Each;
 using testing::ElementsAre;
-using testing::Pointwise;
 using Values = std::map<std::string, ParamValue>;
 
 std::unique_ptr<MaskingStrategy> masking(const char* name, const Values& values = {}) {
@@ -173,44 +170,6 @@ double value(const Values& values, const LossInput& input) {
   return loss(values)->evaluate(input).value.item<double>();
 }
 
-TEST(TracerlLoss, GradientsAgreeWithFiniteDifferencesForEveryOption) {
-  const LossInput input = random_input();
-  for (const char* norm : {"targets", "length"}) {
-    for (const char* kl_norm : {"sum", "targets", "length"}) {
-      for (const char* weighting : {"rows", "response"}) {
-        for (const bool confidence : {false, true}) {
-          const auto estimator = loss({{"norm", text(norm)},
-                                       {"kl_norm", text(kl_norm)},
-                                       {"weighting", text(weighting)},
-                                       {"confidence_weights", confidence},
-                                       {"beta", 0.3}});
-          EXPECT_THAT(test::gradient(*estimator, input),
-                      Pointwise(DoubleNear(1e-7), test::finite_difference_gradient(*estimator, input)))
-              << norm << ", " << kl_norm << ", " << weighting << ", " << confidence;
-        }
-      }
-    }
-  }
-}
-
-TEST(TracerlLoss, AddsUpOverWhatItsCouplingLetsApart) {
-  const LossInput input = random_input();
-  EXPECT_EQ(loss({})->coupling(), Coupling::kView);
-  EXPECT_EQ(loss({{"weighting", text("response")}})->coupling(), Coupling::kResponse);
-  double by_view = 0, by_response = 0;
-  std::vector<std::vector<std::int64_t>> views(kResponses);
-  for (std::int64_t f = 0; f < input.totals.views; ++f) {
-    by_view += value({}, test::select_views(input, {f}));
-    views[static_cast<std::size_t>(input.plan.response_F[f].item<std::int64_t>())].push_back(f);
-  }
-  for (const auto& of_response : views) {
-    if (!of_response.empty())
-      by_response += value({{"weighting", text("response")}}, test::select_views(input, of_response));
-  }
-  EXPECT_NEAR(by_view, value({}, input), 1e-12);
-  EXPECT_NEAR(by_response, value({{"weighting", text("response")}}, input), 1e-12);
-}
-
 TEST(TracerlLoss, RowsCountTheSameOrResponsesDo) {
   // At unchanged weights a view's loss is -A: one response with three views, one with a single view.
   LossInput input;
@@ -238,14 +197,6 @@ TEST(TracerlLoss, ViewsWithoutATargetAddNothing) {
   const auto grad = test::gradient(*loss({}), input);
   EXPECT_NE(value({}, input), before);
   EXPECT_THAT(std::vector<double>(grad.begin() + 2 * kLength, grad.begin() + 3 * kLength), Each(0.0));
-}
-
-TEST(TracerlLoss, AsksForAReferenceOnlyWhereTheKlCounts) {
-  LossNeeds with, without;
-  loss({})->needs(with);
-  loss({{"beta", 0.0}})->needs(without);
-  EXPECT_TRUE(with.reference);
-  EXPECT_FALSE(without.reference);
 }
 
 }  // namespace
