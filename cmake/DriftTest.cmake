@@ -1,7 +1,8 @@
 # drift_add_tests(ROOM FILES pattern... [LABELS label...] [TIMEOUT seconds] [LIBRARIES target...] [DEPENDS target...])
 # One test program, ROOM_tests, of all files that match, compiled in batches. Each file is a ctest entry of its own, which
 # runs its tests in a process of its own (tests/support/main.cpp). The label is fast unless another is given. Tests run in a
-# UTF-8 locale on every machine. What a file NAME.cpp alone needs is set before the call:
+# UTF-8 locale on every machine. Before those that include training_run.h, base_checkpoint_test makes a model for all.
+# What a file NAME.cpp alone needs is set before the call:
 #   NAME_LABELS, NAME_TIMEOUT   instead of the room's
 #   NAME_ENVIRONMENT            variables to add
 #   NAME_ASCII                  a GoogleTest filter: the tests that run again, as the entry NAME_ascii, in a locale without
@@ -32,6 +33,7 @@ function(drift_add_tests room)
       set(headers)
     endif()
     cmake_path(GET file STEM name)
+    file(STRINGS ${file} trains LIMIT_COUNT 1 REGEX "#include .tests/(support/training_run|ranks/ranks_run)\\.h")
     _drift_add_test_entries(${program} ${name})
   endforeach()
   drift_precompile(${program} TESTS ${headers})
@@ -87,5 +89,11 @@ function(_drift_add_test_entries program name)
       LABELS "${labels}" TIMEOUT ${arg_TIMEOUT}
       SKIP_REGULAR_EXPRESSION "PASSED  . 0 tests.[\n]+(.  SKIPPED . [^\n]*[\n]+)+$"
       ENVIRONMENT "${environment};DRIFT_BIN=${CMAKE_BINARY_DIR}/bin/drift;DRIFT_SOURCE_DIR=${CMAKE_SOURCE_DIR};DRIFT_BUILD_DIR=${CMAKE_BINARY_DIR};OMP_NUM_THREADS=2;OMP_WAIT_POLICY=passive;${${name}_ENVIRONMENT}")
+    if(trains AND NOT name STREQUAL "base_checkpoint_test")
+      set_tests_properties(${entry} PROPERTIES FIXTURES_REQUIRED base_checkpoint)
+    endif()
+    if(arg_LABELS MATCHES "slow")  # first, so that the last test is a short one
+      set_tests_properties(${entry} PROPERTIES COST 100)
+    endif()
   endforeach()
 endfunction()

@@ -17,7 +17,7 @@ std::filesystem::path build_dir();
 std::filesystem::path program();
 
 /// A file of data/, the folder of the source tree that scripts/fetch_data fills. Tests that read one are named after
-/// DATA in their CMakeLists.txt, and begin with
+/// NAME_DATA in their CMakeLists.txt, and begin with
 ///   if (const auto missing = test::missing_data({"MATH500.json"}); !missing.empty()) GTEST_SKIP() << missing;
 std::filesystem::path data_file(const std::string& name);
 /// Why a test that reads these files cannot run; empty if all are there.

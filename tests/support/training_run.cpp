@@ -61,6 +61,8 @@ learning_rate = 1e-3
 checkpoint_every = 1
 )";
 
+fs::path base_run() { return build_dir() / "tests/base"; }
+
 nlohmann::json without_times(nlohmann::json line) {
   std::erase_if(line.get_ref<nlohmann::json::object_t&>(),
                 [](const auto& entry) { return entry.first.starts_with("rank_idle"); });
@@ -72,18 +74,17 @@ nlohmann::json without_times(nlohmann::json line) {
 
 }  // namespace
 
-const fs::path& base_checkpoint() {
-  static const TemporaryFolder folder;
-  static const fs::path checkpoint = [] {
-    write_file(folder.path() / "base.toml", toml(source_dir() / "assets/sudoku-llada") + kPretrain);
-    const auto made = run_command(program().string() + " pretrain " + (folder.path() / "base.toml").string() +
-                                  " --set model.initialize=random --set evaluation.before=false --out " +
-                                  (folder.path() / "base").string());
-    if (made.status != 0) throw std::runtime_error("drift pretrain failed: " + made.error);
-    return fs::canonical(folder.path() / "base/checkpoints/last");
-  }();
-  return checkpoint;
+void make_base_checkpoint() {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "base.toml", toml(source_dir() / "assets/sudoku-llada") + kPretrain);
+  fs::remove_all(base_run());
+  const auto made =
+      run_command(program().string() + " pretrain " + (folder.path() / "base.toml").string() +
+                  " --set model.initialize=random --set evaluation.before=false --out " + base_run().string());
+  if (made.status != 0) throw std::runtime_error("drift pretrain failed: " + made.error);
 }
+
+fs::path base_checkpoint() { return fs::canonical(base_run() / "checkpoints/last"); }
 
 TrainingRuns::TrainingRuns() { write_file(path() / "run.toml", toml(base_checkpoint()) + kTrain); }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs of the real program, small enough for a test: a base model made in seconds, and the files of a run.
+// Runs of the real program, small enough for a test: a base model, and the files of a run.
 
 #include "tests/support/support.h"
 
@@ -14,8 +14,10 @@
 
 namespace drift::test {
 
-/// A checkpoint that writes grids, most of them wrong: made once per process by `drift pretrain`, from random weights.
-const std::filesystem::path& base_checkpoint();
+/// A checkpoint that writes grids, most of them wrong. ctest runs base_checkpoint_test before the tests that use it.
+std::filesystem::path base_checkpoint();
+/// Makes it by `drift pretrain`, from random weights.
+void make_base_checkpoint();
 
 /// A folder with run.toml: two prompts of four responses a step, a checkpoint after every step. Options come behind
 /// `drift train run.toml --out NAME`, and win.
