@@ -1,5 +1,5 @@
-// Where the names of plugins live (CONTRIBUTING.md, "Style, with reasons"). The layout puts whatever opens, closes or
-// stands outside a namespace at the beginning of a line.
+// Where the names of plugins and of tests live (CONTRIBUTING.md, "Style, with reasons"). The layout puts whatever
+// opens, closes or stands outside a namespace at the beginning of a line.
 
 #include <gmock/gmock.h>
 
@@ -92,6 +92,31 @@ TEST(Namespaces, APluginOfSeveralFilesHasItsOwnAndOneOfOneFileNone) {
     }
   }
   EXPECT_THAT(found, IsEmpty());
+}
+
+// The files of a test program are compiled together.
+TEST(Namespaces, ATestFileHasItsOwn) {
+  int files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(source_dir() / "tests")) {
+    const std::string name = entry.path().stem();
+    if (entry.path().extension() != ".cpp" || !name.ends_with("_test")) continue;
+    EXPECT_THAT(read_file(entry.path()), testing::ContainsRegex("\nnamespace drift[a-z:]*::" + name + " "))
+        << entry.path();
+    ++files;
+  }
+  EXPECT_GT(files, 100);
+}
+
+// What stands beside a nightly test decides whether it runs by day.
+TEST(NightlyTests, NameFilesThatAreThere) {
+  std::istringstream list(read_file(source_dir() / "tests/nightly"));
+  int paths = 0;
+  for (std::string line; std::getline(list, line);) {
+    if (line.empty() || line.starts_with("#")) continue;
+    std::istringstream words(line.substr(line.find(':') + 1));
+    for (std::string path; words >> path; ++paths) EXPECT_TRUE(fs::exists(source_dir() / path)) << path;
+  }
+  EXPECT_GT(paths, 10);
 }
 
 }  // namespace

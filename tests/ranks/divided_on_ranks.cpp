@@ -26,6 +26,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace drift {
@@ -110,6 +111,14 @@ class DividedTest : public testing::TestWithParam<Division> {
     trained.parts = optimizer.state_parts();
     return trained;
   }
+
+  /// The same without a clip, once for all tests.
+  const Trained& trained(Shard shard, std::int64_t rows_at_a_time) const {
+    static std::map<std::tuple<std::string, Shard, std::int64_t>, Trained> all;
+    const auto key = std::tuple(testing::PrintToString(GetParam()), shard, rows_at_a_time);
+    if (!all.contains(key)) all[key] = train(shard, rows_at_a_time);
+    return all.at(key);
+  }
 };
 
 void expect_near(const Trained& got, const Trained& want, double tolerance) {
@@ -133,15 +142,14 @@ TEST_P(DividedTest, UpdatesAreThoseOfOneProcessWhateverIsDivided) {
   // Enough memory for all; for few rows at a time, so that ranks have different numbers of parts; for less than one.
   for (const std::int64_t rows : {1000, 4, 0}) {
     const auto expected = alone([&] { return train(Shard::kNone, rows); });
-    const auto whole = train(Shard::kNone, rows);
-    std::map<Shard, Trained> by_shard;
+    const Trained& whole = trained(Shard::kNone, rows);
     for (const Shard shard : {Shard::kOptimizer, Shard::kGradients, Shard::kParameters}) {
       SCOPED_TRACE(std::string(name_of(shard)) + ", " + std::to_string(rows) + " rows at a time");
-      const Trained& divided = by_shard[shard] = train(shard, rows);
+      const Trained& divided = trained(shard, rows);
       expect_near(divided, expected, tolerance_of(GetParam().type));
       expect_near(divided, whole, tolerance_of(GetParam().type));
       if (shard == Shard::kGradients) continue;  // which adds up passes in another order, as division of weights does
-      const Trained& same = shard == Shard::kOptimizer ? whole : by_shard[Shard::kGradients];
+      const Trained& same = shard == Shard::kOptimizer ? whole : trained(Shard::kGradients, rows);
       for (std::size_t p = 0; p < whole.weights.size(); ++p)
         EXPECT_TRUE(at::equal(divided.weights[p], same.weights[p])) << "not the same bits: parameter " << p;
       EXPECT_EQ(divided.losses, same.losses);
@@ -177,8 +185,8 @@ void expect_parts_of(const Trained& whole, const Trained& divided) {
 
 // A checkpoint has what one process would write, in pieces.
 TEST_P(DividedTest, ThePartsOfTheStateMakeThatOfOneProcess) {
-  const auto whole = train(Shard::kNone, 1000);
-  for (const Shard shard : {Shard::kOptimizer, Shard::kParameters}) expect_parts_of(whole, train(shard, 1000));
+  const Trained& whole = trained(Shard::kNone, 1000);
+  for (const Shard shard : {Shard::kOptimizer, Shard::kParameters}) expect_parts_of(whole, trained(shard, 1000));
 }
 
 TEST_P(DividedTest, AStateOfOneProcessGoesOnDividedAndBack) {
