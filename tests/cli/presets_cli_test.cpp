@@ -12,22 +12,11 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-/// The text between the marks of `command` on a page; empty if there are none.
-std::string between_marks(const std::string& page, const std::string& command) {
-  const std::string begin = "<!-- " + command + " -->\n";
-  const auto start = page.find(begin);
-  if (start == std::string::npos) return {};
-  const auto from = start + begin.size();
-  return page.substr(from, page.find("<!-- end -->", from) - from);
-}
-
-TEST(PresetsOfTheProgram, TheirTablesStandOnTheAlgorithmsPages) {
+// scripts/make_site puts them there.
+TEST(PresetsOfTheProgram, TheAlgorithmsPagesHaveAPlaceForThem) {
   for (const Bundle& bundle : test::all_plugins().bundles()) {
     const std::string page = test::read_file(test::source_dir() / "docs/algorithms" / (bundle.name + ".md"));
-    const std::string command = "drift plugin info " + bundle.name + " --presets";
-    const auto printed = test::run_command(test::program().string() + " plugin info " + bundle.name + " --presets");
-    EXPECT_EQ(printed.status, 0) << printed.error;
-    EXPECT_EQ(between_marks(page, command), printed.output) << "paste the output of `" << command << "`";
+    EXPECT_THAT(page, HasSubstr("\n<!-- drift plugin info " + bundle.name + " --presets -->\n"));
   }
 }
 

@@ -1,4 +1,4 @@
-// The reference: what the program says of a key or a metric, and its pages in docs/reference.
+// The reference: what the program says of a key or a metric, and the pages of the reference.
 
 #include "tests/support/plugins.h"
 #include "tests/support/training_run.h"
@@ -28,13 +28,14 @@ std::string help(const std::string& word) {
   return result.output;
 }
 
-TEST(Reference, ItsPagesAreWhatTheProgramPrints) {
-  for (const std::string page : {"configuration", "metrics", "commands"}) {
-    const std::string command = "drift reference " + page, file = "docs/reference/" + page + ".md";
-    const auto printed = drift("reference " + page);
+TEST(Reference, ItsPagesArePrintedForTheSite) {
+  const std::pair<const char*, const char*> pages[] = {{"configuration", "\n## `[train]`\n"},
+                                                       {"metrics", "\n## metrics.jsonl of a run\n"},
+                                                       {"commands", "\n## drift train\n"}};
+  for (const auto& [page, section] : pages) {
+    const auto printed = drift("reference " + std::string(page));
     EXPECT_EQ(printed.status, 0) << printed.error;
-    EXPECT_TRUE(printed.output == test::read_file(test::source_dir() / file))
-        << file << " is not what the program prints; update it:\n  " << command << " > " << file;
+    EXPECT_THAT(printed.output, AllOf(testing::StartsWith("# "), HasSubstr(section)));
   }
 }
 
