@@ -33,7 +33,7 @@ endif()
 
 # drift_add_cuda_library(NAME file.cu...): a shared library of kernels for the architectures below. It carries its own CUDA
 # runtime, which asks for a driver only when it is called, so the library loads on machines without one. What ptxas
-# says of each kernel's registers and memory is in FILE.ptxas beside the object (docs/kernels.md). The project's own
+# says of each kernel's registers and memory is in FILE.ptxas beside the object (docs/performance.md). The project's own
 # language CUDA would pass every option of the C++ compiler to nvcc.
 set(DRIFT_CUDA_ARCHITECTURES 80 89 90 100 CACHE STRING "What nvcc compiles kernels for")
 function(drift_add_cuda_library name)

@@ -17,7 +17,7 @@ LargeBlocks& large_blocks() {
 }
 
 // These always are. Smaller ones only where the large ones are many: a small process is better off with one heap
-// (docs/memory.md).
+// (docs/performance.md).
 constexpr std::size_t kLarge = 4 << 20;
 constexpr std::size_t kLargeAmongMany = 256 << 10;
 constexpr std::size_t kMany = 32 << 20;

@@ -14,7 +14,7 @@ namespace drift {
 namespace {
 
 constexpr std::size_t kLargestClaimsFile = std::size_t{1} << 20;
-constexpr const char* kClaimsHint = "docs/claims.md describes the file";
+constexpr const char* kClaimsHint = "docs/paper.md describes the file";
 
 class ClaimsReader {
  public:

@@ -1,6 +1,6 @@
 #pragma once
 
-// Claims of a paper as a TOML file: what is claimed, what is measured for it and what the paper printed. docs/claims.md
+// Claims of a paper as a TOML file: what is claimed, what is measured for it and what the paper printed. docs/paper.md
 // describes it. No claim is known to the program.
 
 #include <core/config/document.h>

@@ -241,7 +241,7 @@ Command claims_command() {
        "what comes out beside what the paper printed: one page with pictures, claims.html, and claims.json. A claim\n"
        "holds if a t-test of its margin over the batches has a p below 0.05 after Holm's correction for all claims\n"
        "that are tested at once. Claims about training need runs: they are read from the folder of the sweep that\n"
-       "the claim names (docs/claims.md).",
+       "the claim names (docs/paper.md).",
        "claims runs/quickstart/checkpoints/last --batches 2 --only entropy,clipping"},
       test_claims, [](OptionList& list, ClaimsOptions& options) {
         list.add("claims", "FILE", "the claims; default: those that ship for the run's algorithm", options.file);

@@ -132,7 +132,7 @@ Command eval_command() {
        "With --suite, prints the published tables with a row for this checkpoint. A suite always keeps its\n"
        "responses; without --out they go into a folder in runs/eval/. Where responses are kept, the same command\n"
        "continues an evaluation that was stopped. --json: the cells, with the names of cells.csv\n"
-       "(docs/reference/metrics.md).",
+       "(drift reference metrics).",
        "eval runs/quickstart/checkpoints/last --set evaluation.items=100"},
       evaluate, [](OptionList& list, EvalOptions& options) {
         list.add("suite", "SUITE.toml", "evaluate on many tasks, lengths and schedules", options.suite);

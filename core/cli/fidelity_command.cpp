@@ -334,7 +334,7 @@ Command fidelity_command() {
       {"fidelity", "compare an algorithm's gradient with the exact policy gradient",
        "On a model that is small enough to enumerate, the probability of every response and the gradient of the\n"
        "expected reward are computed exactly. Prints for the masking strategy and loss of the file, or of several\n"
-       "algorithms, bias, cosine, norm, variance and signal-to-noise ratio of their gradients (docs/fidelity.md).\n"
+       "algorithms, bias, cosine, norm, variance and signal-to-noise ratio of their gradients (docs/paper.md).\n"
        "With --reference-views, on any model: the cosine with a reference of many views on the same responses, for\n"
        "each block.",
        "fidelity configs/fidelity.toml --algorithms all --views 1,4 --draws 100 --csv fidelity.csv"},

@@ -167,7 +167,7 @@ Command loss_command() {
        "loss ALGORITHM --case tests/golden/losses/ALGORITHM.json"},
       evaluate, [](OptionList& list, LossOptions& options) {
         list.argument("NAME", options.name).candidates = "algorithm.loss.name";
-        list.add("case", "FILE.json", "the numbers, in the format of docs/loss_cases.md", options.file).required = true;
+        list.add("case", "FILE.json", "the numbers, in the format of docs/algorithms.md", options.file).required = true;
         list.add("variant", "NAME", "one variant of the case, instead of all", options.variant);
         list.add_switch("finite-differences", "compare the gradient with finite differences of the loss",
                         options.finite_differences);

@@ -100,7 +100,7 @@ int print_topic(const std::string& word, bool json) {
 
 Command reference_command() {
   return make_command<std::string>(
-      {"reference", "a page of docs/reference, as Markdown",
+      {"reference", "a page of the reference, as Markdown",
        "PAGE is configuration, metrics or commands. For one key or metric: drift help KEY, for example\n"
        "drift help train.learning_rate, drift help temperature, drift help live --json.",
        "reference configuration", /*hidden=*/true},

@@ -66,7 +66,7 @@ Record record_of(const Line& line, std::size_t number) {
 
 std::deque<Record> read_records(const std::filesystem::path& path) {
   std::deque<Record> records;  // requests point into it
-  for_each_json_line(path, R"(every line is one JSON object: {"response": …, "reference": …}    (docs/rewards.md))",
+  for_each_json_line(path, R"(every line is one JSON object: {"response": …, "reference": …}    (docs/data.md))",
                      [&](const nlohmann::json& object, std::string_view text) {
                        records.push_back(record_of({object, text}, records.size() + 1));
                      });

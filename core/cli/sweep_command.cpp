@@ -178,11 +178,12 @@ int sweep(const SweepOptions& options) {
 Command sweep_command() {
   return make_command<SweepOptions>(
       {"sweep", "train a grid of runs and compare them",
-       "Runs every cell of the grid that is not finished yet: the same command continues a sweep that was\n"
-       "stopped. Ends with tables of mean and standard error over the seeds, and with a report of all learning\n"
-       "curves. With --launcher slurm every run is a task of a job array; Ctrl-C then stops only the watch\n"
-       "([sweep.slurm], docs/sweeps.md). Exit status 1 if a run failed. --json: cells and runs, with the names\n"
-       "of table.csv and runs.csv (docs/reference/metrics.md).",
+       "Runs every cell of the grid that is not finished yet: the same command continues a sweep that was stopped.\n"
+       "Ends with tables of mean and standard error over the seeds, and with a report of all learning curves.\n"
+       "With --launcher slurm every run is a task of a job array; Ctrl-C then stops only the watch ([sweep.slurm],\n"
+       "docs/evaluation.md). Exit status 1 if a run failed. --json: cells and runs, with the names of table.csv and "
+       "runs.csv\n"
+       "(drift reference metrics).",
        "sweep configs/sweeps/quick.toml --jobs 2"},
       sweep, [](OptionList& list, SweepOptions& options) {
         list.argument("SWEEP.toml", options.config.file);

@@ -214,7 +214,7 @@ std::vector<SectionSchema> make_sections() {
                 {"offload", false,
                  "frozen: its blocks' weights stay in the checkpoint's files and are read block by block"}}},
               std::nullopt, {kTrain}),
-      section("value", "a value model (critic): tokens get generalised advantages    (docs/value_model.md)", kTraining,
+      section("value", "a value model (critic): tokens get generalised advantages    (docs/algorithms.md)", kTraining,
               {{"enabled", false,
                 "train one; it begins as the run's first model, with a head of one number, and takes as much memory as "
                 "the policy"},

@@ -25,7 +25,7 @@ enum class CommitOrder {
 /// A decoder at temperature 1 whose law is known: in every state it draws a token at each masked position, and commits
 /// one of them or, with a threshold, all whose confidence reaches it and else the surest. Of equal ones the first
 /// position comes first. Confidences are of the raw logits, draws of the tokens that a response may have
-/// (docs/decoding.md).
+/// (docs/spec/models_rollout.md 3.0).
 struct Decoder {
   CommitOrder order = CommitOrder::kRandom;
   std::optional<double> threshold = {};

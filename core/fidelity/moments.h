@@ -14,7 +14,7 @@ struct Measured {
 };
 
 /// What independent draws g of a gradient estimator say of it, where t is the gradient that it estimates
-/// (docs/fidelity.md). Each is free of the bias that the noise of a mean would give it; the errors are those of a
+/// (docs/paper.md). Each is free of the bias that the noise of a mean would give it; the errors are those of a
 /// jackknife over batches of draws. Cosine and norm ratio are unknown where the draws do not tell E g from 0.
 struct Fidelity {
   std::int64_t draws = 0;

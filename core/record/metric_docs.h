@@ -1,6 +1,6 @@
 #pragma once
 
-// What the numbers of a run and of an evaluation mean: `drift help NAME` and docs/reference/metrics.md are made of it.
+// What the numbers of a run and of an evaluation mean: `drift help NAME` and `drift reference metrics` are made of it.
 
 #include <string>
 #include <vector>

@@ -18,7 +18,7 @@ nlohmann::ordered_json metric_json(std::string_view name);
 /// Every name that metric_text() knows.
 std::vector<std::string> metric_names();
 
-/// docs/reference/metrics.md
+/// `drift reference metrics`
 std::string metrics_page();
 
 }  // namespace drift

@@ -38,7 +38,11 @@ std::string section_text(const Registry& registry, std::string_view section);
 /// @param section  empty: all
 nlohmann::ordered_json sections_json(const Registry& registry, std::string_view section);
 
-/// docs/reference/configuration.md: every section with the parameters of every registered component.
+/// The same of one key: an object for each section, and component, that has it.
+/// @param key  as for key_text() in key_reference.h
+nlohmann::ordered_json key_json(const Registry& registry, std::string_view key);
+
+/// `drift reference configuration`: every section with the parameters of every registered component.
 std::string configuration_page(const Registry& registry);
 
 }  // namespace drift

@@ -1,6 +1,6 @@
 #pragma once
 
-// A sweep's TOML: a run's file with a [sweep] section that says what varies. docs/sweeps.md describes it.
+// A sweep's TOML: a run's file with a [sweep] section that says what varies. docs/evaluation.md describes it.
 
 #include <core/grid/grid.h>
 #include <core/sweep/run_record.h>

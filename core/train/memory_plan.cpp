@@ -17,7 +17,7 @@ namespace drift {
 namespace {
 
 // What a run's program takes beyond a dry run's: the threads' stacks, the products' workspaces, compiled kernels, code
-// that is first used in a step. Measured (docs/memory.md).
+// that is first used in a step. Measured (docs/performance.md).
 constexpr std::int64_t kProgramLater = 35 << 20;
 constexpr std::int64_t kNativeProducts = 75 << 20;  // oneDNN's of bfloat16, one compiled for every shape
 // Of what training_bytes_per_row() counts, in quarters, what is resident at the fullest moment. Measured, not derived:

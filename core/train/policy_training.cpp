@@ -306,7 +306,7 @@ std::vector<at::Tensor> PolicyTraining::correct(const Trajectories& kept, const 
     if (correction.tokens == 0) {
       throw Error("algorithm.rollout_correction: the masking strategy `" + components_.masking.name() +
                       "` scores no token in the state that committed it, so that there is nothing to compare",
-                  "choose one that scores states of the response's own denoising steps (docs/decoding.md names them), "
+                  "choose one that scores states of the response's own denoising steps (docs/models.md names them), "
                   "or set algorithm.rollout_correction = \"none\"");
     }
     weights_BL.push_back(correction.weight_BL);

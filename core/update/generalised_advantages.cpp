@@ -43,7 +43,7 @@ void require_one_view_of_each_token(const MaskPlan& plan, std::int64_t responses
   if (count_BL.numel() == 0 || count_BL.max().item<std::int64_t>() <= 1) return;
   throw Error(
       "a value model needs the denoising step of each token, and this masking strategy scores tokens in several views",
-      "choose one that follows the denoising trajectory (docs/value_model.md), or set value.enabled = false");
+      "choose one that follows the denoising trajectory (docs/algorithms.md), or set value.enabled = false");
 }
 
 }  // namespace

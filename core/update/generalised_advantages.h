@@ -25,7 +25,7 @@ struct RewardDiscount {
 };
 
 /// Generalised advantages over the views of each response, which are its denoising steps in the order of their
-/// forwards (docs/value_model.md). The reward comes with the tokens of the last one.
+/// forwards (docs/algorithms.md). The reward comes with the tokens of the last one.
 /// @param value_FL  estimates at the targets, before any update with this rollout
 /// @param reward_B  of each response, usually its advantage in the group
 /// @return as value_FL's type; 0 where no view scores the token

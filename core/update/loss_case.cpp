@@ -63,7 +63,7 @@ class Place {
     return bits;
   }
   Error wrong(const std::string& what) const {
-    return Error(path_ + (path_.ends_with(": ") ? "" : ": ") + what, "docs/loss_cases.md describes the format");
+    return Error(path_ + (path_.ends_with(": ") ? "" : ": ") + what, "docs/algorithms.md describes the format");
   }
 
  private:

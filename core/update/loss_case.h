@@ -23,7 +23,7 @@ struct LossExpectation {
 };
 
 /// A loss on stored numbers: what `drift loss` evaluates, and what the golden values are written in
-/// (docs/loss_cases.md).
+/// (docs/algorithms.md).
 struct LossCase {
   std::string variant;  ///< empty for the case itself
   std::string loss;     ///< name of the loss it is written for; may be empty

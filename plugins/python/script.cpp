@@ -49,7 +49,7 @@ std::string file_of(const Params& params) {
   std::string file = params.get<std::string>("file");
   if (!file.empty()) return file;
   throw Error(call("python_state", {}).text() + "; `file` is not set",
-              "file = \"my_file.py:MyClass\"    (docs/python.md)");
+              "file = \"my_file.py:MyClass\"    (docs/sdk.md)");
 }
 
 // ---- values ----

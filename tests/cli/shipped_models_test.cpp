@@ -22,7 +22,7 @@ test::CommandResult drift(const std::string& arguments) {
 std::string source(const std::string& path) { return (test::source_dir() / path).string(); }
 
 /// Percent of the held-out items that greedy decoding solved when the model was shipped, and the forwards that a
-/// response took. README.md and docs/results.md begin at the first one.
+/// response took. README.md and docs/paper.md begin at the first one.
 struct Shipped {
   std::string model;
   std::string task;

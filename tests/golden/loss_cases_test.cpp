@@ -1,5 +1,4 @@
-// The golden values of every loss: tests/golden/losses/*.json, the format of `drift loss` (docs/loss_cases.md). And
-// what holds of every loss, at the golden values and on random batches, with each setting.
+// The golden values of every loss: tests/golden/losses/*.json, the format of `drift loss` (docs/algorithms.md).
 
 #include <core/update/batch_totals.h>
 #include <core/update/loss_case.h>

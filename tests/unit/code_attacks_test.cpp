@@ -1,5 +1,5 @@
-// What hostile programs try, in the order of the list of threats in docs/sandbox.md. Each tells what its attempts came
-// to; a program next to it keeps giving right answers; nothing is left of it (InSandbox).
+// What hostile programs try, in the order of the list of threats in docs/robustness.md. Each tells what its attempts
+// came to; a program next to it keeps giving right answers; nothing is left of it (InSandbox).
 
 #include <gmock/gmock.h>
 

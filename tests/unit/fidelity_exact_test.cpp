@@ -47,7 +47,7 @@ const Law kLaws[] = {{"random", one_at_a_time("random")},
                      {"threshold=1.0", {{"schedule", std::string("dynamic")}, {"threshold", 1.0}}}};
 
 /// Adds up the probability of every response, path by path: in each state every combination of draws, and what the
-/// decoder commits of it. The plainest reading of docs/fidelity.md, without tensors over states.
+/// decoder commits of it. The plainest reading of docs/paper.md, without tensors over states.
 class PathSum {
  public:
   PathSum(const ResponseSpace& space, const Decoder& decoder, const StateScores& scores)

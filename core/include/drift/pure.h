@@ -2,7 +2,7 @@
 
 // Losses, masking strategies, rewards and tasks over plain arrays, in any language that can call C. A plugin that
 // includes this header (C99) needs neither LibTorch nor libdrift, and one binary serves every Drift
-// (docs/c_interface.md):
+// (docs/sdk.md):
 //
 //     static DriftStatus evaluate(const DriftHost* host, const void* self, const DriftLossInput* in, DriftLossResult*
 //     result) {
@@ -31,7 +31,8 @@
 //   Texts       are a pointer and a number of bytes, without a zero at the end; {NULL, 0} is the empty text. UTF-8,
 //               but for a response, which holds any bytes.
 //   Arrays      are row-major without gaps, aligned as their element needs. The letters at the end of a name are the
-//               shape: B responses, L response positions, P prompt positions, F views, K forwards (docs/glossary.md).
+//               shape: B responses, L response positions, P prompt positions, F views, K forwards
+//               (docs/architecture.md).
 //               Real numbers are double, whatever the run computes in. Truth values are 0 or 1.
 //   Ownership   What a function is lent is valid until it returns, and is not changed by it. What it gives to a
 //   function

@@ -9,7 +9,7 @@ namespace drift::code {
 namespace {
 
 // One attack a line: what it is, and Python that does it and raises nothing if it did harm. Each is a row of the list
-// of threats (docs/sandbox.md); the endless loop and the fork come last, for they end the program if they are not
+// of threats (docs/robustness.md); the endless loop and the fork come last, for they end the program if they are not
 // stopped.
 constexpr const char* kAttacks = R"(
 import os, sys
@@ -37,7 +37,7 @@ os.write(4, b'done\n')
 while True: pass
 )";
 
-constexpr const char* kHint = "do not run untrusted programs on this machine; docs/sandbox.md says what is needed";
+constexpr const char* kHint = "do not run untrusted programs on this machine; docs/robustness.md says what is needed";
 
 SandboxAvailability attack(const Sandbox& sandbox) {
   SandboxedProgram program{.text = kAttacks};

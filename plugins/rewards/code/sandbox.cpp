@@ -32,7 +32,7 @@ constexpr std::size_t kMaxText = 120'000;  // the kernel takes arguments of up t
 constexpr int kStartMilliseconds = 30'000;
 
 constexpr const char* kHowToAllow =
-    "allow user namespaces, in a container also mounts (docs/sandbox.md has the options)";
+    "allow user namespaces, in a container also mounts (docs/robustness.md has the options)";
 
 std::string required(const char* program, const char* package) {
   std::string path = drift::find_program(program);

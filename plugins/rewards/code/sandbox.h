@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-// Untrusted Python programs, each in an isolated process (docs/sandbox.md describes the controls).
+// Untrusted Python programs, each in an isolated process (docs/robustness.md describes the controls).
 //
 //   Sandbox sandbox({});                                             // once; throws drift::Error if it cannot be
 //   SandboxedProcess worker = sandbox.start({.text = kWorkerProgram});

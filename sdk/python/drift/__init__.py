@@ -14,7 +14,7 @@
 
 A run names it: `[algorithm.loss] name = "python"`, `file = "soft_clip.py:SoftClip"`. The first line of the class's
 docstring and its parameters are what `drift plugin info` prints. The module is plain Python, so that a component can be
-tested without Drift. The manual is docs/python.md.
+tested without Drift. The manual is docs/sdk.md.
 """
 
 from .component import Component, Error, parameter

@@ -90,7 +90,7 @@ def _need_torch() -> None:
 def _torch_remedy() -> str:
     return (
         f"pip install torch=={_libtorch_version}, or name the Python that has it: DRIFT_PYTHON=venv/bin/python3"
-        "    (docs/python.md)"
+        "    (docs/sdk.md)"
     )
 
 
