@@ -66,8 +66,8 @@ class OptionList {
   }
   /// One or more of them, the last thing that is taken: "RUN...".
   template <typename Member>
-  void repeated_argument(const std::string& name, std::vector<Member>& members, bool required = true) {
-    arguments_.push_back({name + "...", required,
+  void repeated_argument(const std::string& name, std::vector<Member>& members) {
+    arguments_.push_back({name + "...", /*required=*/true,
                           [name, &members](const std::string& text) { read_value(name, text, members.emplace_back()); },
                           /*repeats=*/true});
   }

@@ -163,9 +163,7 @@ int print_script(const bool&) {
   const Registry& registry = plugins->registry;
   Table table(registry);
   Words all = next_words("");
-  for (const std::string& word : all) {
-    if (const Words further = next_words(word + " "); !further.empty()) table.add("drift " + word, further);
-  }
+  for (const std::string& word : all) table.add("drift " + word, next_words(word + " "));  // `plugin` is no command
   for (const Command& command : all_commands()) table.add(command);
   Words topics = all, keys = known_keys(registry);
   append(topics, known_sections());

@@ -217,11 +217,6 @@ std::string with_installed_names(std::string text) {
   return text;
 }
 
-void warn_of_other_base(const fs::path& adapter, const fs::path& checkpoint) {
-  if (const auto other = trained_elsewhere(adapter, checkpoint); !other.empty())
-    std::cerr << "warning: " << printable(other) << "\n";
-}
-
 LoadedRun load_run(const ConfigOptions& options, ConfigPurpose purpose) {
   ConfigDocument document = load_document(options.file, options.overrides);
   add_environment_plugins(document);
@@ -230,7 +225,9 @@ LoadedRun load_run(const ConfigOptions& options, ConfigPurpose purpose) {
   run.config = resolve_config(document, run.plugins->registry, purpose);
   if (has_adapter(run.config) && launched_rank() <= 0) {
     const std::string adapter = run.config.section("adapter").get<std::string>("path");
-    if (!adapter.empty() && holds_adapter(adapter)) warn_of_other_base(adapter, run.model_folder());
+    const std::string other =
+        !adapter.empty() && holds_adapter(adapter) ? trained_elsewhere(adapter, run.model_folder()) : std::string();
+    if (!other.empty()) std::cerr << "warning: " << printable(other) << "\n";
   }
   return run;
 }

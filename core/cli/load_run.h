@@ -95,9 +95,6 @@ struct LoadedRun {
   std::uint64_t seed() const { return static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")); }
 };
 
-/// Say so if an adapter was trained on another checkpoint.
-void warn_of_other_base(const std::filesystem::path& adapter, const std::filesystem::path& checkpoint);
-
 /// Read, load and check what the command line asks for.
 /// @throws ConfigError, Error
 LoadedRun load_run(const ConfigOptions& options, ConfigPurpose purpose);
