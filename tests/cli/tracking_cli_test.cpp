@@ -164,7 +164,9 @@ TEST_F(Followed, SendsConfigurationAndNumbersOfAFinishedRun) {
     const json& numbers = sent[1 + row].at("numbers");
     EXPECT_EQ(sent[1 + row].at("step"), metrics[row].at("step"));
     for (const auto& [name, value] : metrics[row].items()) {
-      if (value.is_number() && name != "step") EXPECT_EQ(numbers.at(name), value) << name;
+      if (value.is_number() && name != "step") {
+        EXPECT_EQ(numbers.at(name), value) << name;
+      }
     }
   }
   EXPECT_EQ(sent[2].at("numbers").at("seconds/total"), metrics[1].at("seconds").at("total"));

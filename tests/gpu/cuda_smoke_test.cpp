@@ -48,5 +48,18 @@ TEST(Cuda, TrainsLikeTheCpu) {
   EXPECT_NEAR(cuda["held_out"]["accuracy"].get<double>(), cpu["held_out"]["accuracy"].get<double>(), 0.05);
 }
 
+// Plans were measured on CPUs.
+TEST(Cuda, ARunThatMayNotFitIsWarnedOf) {
+  const auto reason = no_gpu();
+  if (!reason.empty()) GTEST_SKIP() << reason;
+  const test::TemporaryFolder folder;
+  const auto result = test::run_command(
+      test::program().string() + " train " + (test::source_dir() / "configs/quickstart.toml").string() +
+      " --device cuda --steps 1 --set evaluation.items=4 --set run.memory_gib=0.01 --out " +
+      (folder.path() / "run").string());
+  EXPECT_EQ(result.status, 0) << result.error;
+  EXPECT_NE((result.output + result.error).find("warning: this run may not fit: "), std::string::npos);
+}
+
 }  // namespace
 }  // namespace drift::cuda_smoke_test
