@@ -15,9 +15,9 @@
 
 #include <core/base/component_host.h>
 #include <core/base/device.h>
-#include <core/base/model_policy.h>
 #include <core/base/phase_timer.h>
 #include <core/base/threads.h>
+#include <core/boundary/model_policy.h>
 
 #include <drift/export.h>
 #include <drift/rollout.h>

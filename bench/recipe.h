@@ -1,6 +1,6 @@
 #pragma once
 
-#include <core/base/model_policy.h>
+#include <core/boundary/model_policy.h>
 #include <core/components/components.h>
 #include <core/config/run_config.h>
 #include <core/plugin/plugin_loader.h>

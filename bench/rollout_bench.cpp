@@ -9,6 +9,7 @@
 #include "bench/recipe.h"
 
 #include <core/base/phase_timer.h>
+#include <core/boundary/model_policy.h>
 
 #include <drift/export.h>
 #include <drift/rollout.h>

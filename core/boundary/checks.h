@@ -1,7 +1,7 @@
 #pragma once
 
 // What plugins give back, checked once where it enters the core. Each check throws an Error that says which field is
-// wrong and where; guarded.h adds whose it is.
+// wrong and where; checked.h adds whose it is.
 
 #include <drift/error.h>
 #include <drift/loss_estimator.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is said of a plugin that ends the process, or does not return.
+// What is said of a plugin that ends the process.
 
 #include <filesystem>
 
@@ -9,8 +9,7 @@ namespace drift {
 /// From now on:
 /// - a fatal signal (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT) leaves a line on standard error and in the log that
 ///   names the plugin, component, call and step at work; then it does what it would have done;
-/// - exit() within a call of a plugin is an error with that name, and status 1;
-/// - a call that does not return is named by a warning after the time of set_call_timeout().
+/// - exit() within a call of a plugin is an error with that name, and status 1.
 /// Once per process, by the program.
 void watch_plugins();
 
@@ -19,8 +18,5 @@ void watch_exit();
 
 /// Also written to this log. Empty: to none.
 void set_last_word_log(const std::filesystem::path& log);
-
-/// Seconds after which a call that neither returned nor called back is named; 0: never. One hour at first.
-void set_call_timeout(double seconds);
 
 }  // namespace drift

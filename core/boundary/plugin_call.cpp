@@ -7,97 +7,40 @@
 #include <c10/util/Exception.h>
 
 #include <cxxabi.h>
-#include <signal.h>
-#include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <new>
+#include <shared_mutex>
 #include <string>
 
 namespace drift {
 namespace {
 
-constexpr int kMostNested = 8;
-constexpr std::size_t kSignalStack = 32 << 10;
-
-// What one thread is at. Read by other threads and by signal handlers, so all of it is atomic and stays where it is.
-struct ThreadCalls {
-  std::atomic<bool> taken;
-  std::atomic<int> depth;
-  std::atomic<std::uint64_t> number;  // of calls begun and ended
-  std::atomic<std::int64_t> since;    // when the last one was, in nanoseconds
-  std::atomic<const Callee*> callee[kMostNested];
-  std::atomic<const char*> method[kMostNested];
-};
-
-ThreadCalls g_threads[kMostThreads];
-// A stack that overflowed cannot run the handler.
-alignas(16) char g_signal_stacks[kMostThreads][kSignalStack];
 std::atomic<std::int64_t> g_step{kNoStep};
 
 // Not allocated on its first use, which a signal handler could not do.
-__attribute__((tls_model("initial-exec"))) thread_local ThreadCalls* t_calls = nullptr;
+__attribute__((tls_model("initial-exec"))) thread_local const PluginCall* t_call = nullptr;
 
-std::int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+// The last call that began, while any is at work: a thread of the plugin's own is in none.
+std::atomic<int> g_calls{0};
+std::atomic<const Callee*> g_last_callee{nullptr};
+std::atomic<const char*> g_last_method{nullptr};
+
+void tell_threads(const PluginCall& call) {
+  g_last_callee = &call.callee();
+  g_last_method = call.method();
 }
 
-/// A thread's place in the record, until the thread ends.
-struct Place {
-  Place() {
-    for (ThreadCalls& calls : g_threads) {
-      bool free = false;
-      if (!calls.taken.compare_exchange_strong(free, true)) continue;
-      calls.depth = 0;
-      t_calls = &calls;
-      break;
-    }
-    stack_t present{};
-    if (t_calls == nullptr || sigaltstack(nullptr, &present) != 0 || (present.ss_flags & SS_DISABLE) == 0) return;
-    stack_t own{};
-    own.ss_sp = g_signal_stacks[t_calls - g_threads];
-    own.ss_size = kSignalStack;
-    has_stack_ = sigaltstack(&own, nullptr) == 0;
-  }
-  ~Place() {
-    // exit() within a call comes here first: what is at work must still be known then.
-    if (t_calls == nullptr || t_calls->depth > 0) return;
-    if (has_stack_) {
-      stack_t none{};
-      none.ss_flags = SS_DISABLE;
-      sigaltstack(&none, nullptr);
-    }
-    t_calls->taken = false;
-    t_calls = nullptr;
-  }
-  bool has_stack_ = false;
+struct Names {
+  std::shared_mutex mutex;
+  std::map<const Component*, Callee> all;
 };
-
-ThreadCalls* own_calls() {
-  thread_local const Place place;
-  return t_calls;
-}
-
-void touch(ThreadCalls& calls) {
-  calls.since.store(now(), std::memory_order_relaxed);
-  calls.number.fetch_add(1, std::memory_order_release);
-}
-
-CallAtWork innermost(const ThreadCalls& calls) {
-  CallAtWork call;
-  call.number = calls.number.load(std::memory_order_acquire);
-  const int depth = std::min(calls.depth.load(std::memory_order_acquire), kMostNested);
-  if (depth == 0) return call;
-  call.callee = calls.callee[depth - 1].load(std::memory_order_relaxed);
-  call.method = calls.method[depth - 1].load(std::memory_order_relaxed);
-  call.step = g_step.load(std::memory_order_relaxed);
-  call.idle_nanoseconds = now() - calls.since.load(std::memory_order_relaxed);
-  return call;
+Names& names() {
+  static auto& kept = *new Names;
+  return kept;
 }
 
 std::string type_name_of(const std::type_info* type) {
@@ -115,34 +58,36 @@ std::string text_or_type(const char* text) {
 
 }  // namespace
 
-const Callee& callee(const std::string& text) {
-  static auto& mutex = *new std::mutex;
-  static auto& all = *new std::map<std::string, Callee>;
-  const std::lock_guard lock(mutex);
-  return all.try_emplace(text, Callee{text}).first->second;
+Callee callee(const ComponentEntry& entry) {
+  return {std::string(kind_name(entry.kind)) + " `" + entry.name + "` of plugin `" + entry.plugin + "`"};
 }
 
-const Callee& callee(const ComponentEntry& entry) {
-  return callee(std::string(kind_name(entry.kind)) + " `" + entry.name + "` of plugin `" + entry.plugin + "`");
+void name_component(const Component& component, const Callee& callee) {
+  const std::unique_lock lock(names().mutex);
+  names().all.insert_or_assign(&component, callee);
 }
 
-PluginCall::PluginCall(const Callee& callee, const char* method) {
-  ThreadCalls* calls = own_calls();
-  if (calls == nullptr) return;
-  const int depth = calls->depth.load(std::memory_order_relaxed);
-  if (depth < kMostNested) {
-    calls->callee[depth].store(&callee, std::memory_order_relaxed);
-    calls->method[depth].store(method, std::memory_order_relaxed);
-  }
-  calls->depth.store(depth + 1, std::memory_order_release);
-  touch(*calls);
+void forget_component(const Component& component) {
+  const std::unique_lock lock(names().mutex);
+  names().all.erase(&component);
+}
+
+const Callee* callee_of(const Component& component) {
+  const std::shared_lock lock(names().mutex);
+  const auto found = names().all.find(&component);
+  return found == names().all.end() ? nullptr : &found->second;
+}
+
+PluginCall::PluginCall(const Callee& callee, const char* method) : callee_(callee), method_(method), outer_(t_call) {
+  t_call = this;
+  tell_threads(*this);
+  ++g_calls;
 }
 
 PluginCall::~PluginCall() {
-  ThreadCalls* calls = t_calls;
-  if (calls == nullptr) return;
-  calls->depth.fetch_sub(1, std::memory_order_release);
-  touch(*calls);
+  --g_calls;
+  t_call = outer_;
+  if (outer_ != nullptr) tell_threads(*outer_);
 }
 
 Error describe_exception() {
@@ -185,8 +130,10 @@ void throw_named(const Callee& callee, const char* method) {
 
 void set_current_step(std::int64_t step) { g_step = step; }
 
-CallAtWork own_call() { return t_calls == nullptr ? CallAtWork{} : innermost(*t_calls); }
-
-CallAtWork call_of_thread(int thread) { return innermost(g_threads[thread]); }
+CallAtWork call_at_work() {
+  if (t_call != nullptr) return {&t_call->callee(), t_call->method(), g_step};
+  if (g_calls == 0) return {};
+  return {g_last_callee, g_last_method, g_step};
+}
 
 }  // namespace drift

@@ -1,6 +1,6 @@
 #pragma once
 
-// Every call into a plugin goes through here: while it lasts, a record says whose code is at work, and whatever it
+// Every call into a plugin goes through here: while it lasts, the thread knows whose code is at work, and whatever it
 // throws leaves as an error that names it.
 
 #include <drift/component.h>
@@ -8,20 +8,30 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 
 namespace drift {
 
 struct ComponentEntry;
 
-/// Who is called. Lives until the process ends, so that a signal handler may read it.
-struct Callee {
-  std::string text;  ///< "rollout `block` of plugin `block`"
+/// What the core takes of the responses that a rollout writes.
+enum class Taken {
+  kUntilEnd,  ///< what stands behind a response's end is no longer valid
+  kWhole,     ///< `after_end` of [rollout] keeps it
+  kOriginal,  ///< also mask tokens, and ids that the model forbids: to compare with an original
 };
 
-/// The same object for the same text.
-const Callee& callee(const std::string& text);
-const Callee& callee(const ComponentEntry& entry);
+/// Who is called.
+struct Callee {
+  std::string text;  ///< "rollout `block` of plugin `block`"
+  Taken taken = Taken::kUntilEnd;
+};
+Callee callee(const ComponentEntry& entry);
+
+/// From now on, until forget(), this is the component's name. Components that nobody named are the core's own.
+void name_component(const Component& component, const Callee& callee);
+void forget_component(const Component& component);
+/// Null: it is the core's own.
+const Callee* callee_of(const Component& component);
 
 /// An error that names the plugin it came from. Calls further out leave it as it is: the innermost one is to blame.
 class PluginError : public Error {
@@ -29,24 +39,21 @@ class PluginError : public Error {
   using Error::Error;
 };
 
-/// What guards a component: guarded.h.
-class GuardedComponent {
- public:
-  explicit GuardedComponent(const Callee& callee) : callee_(callee) {}
-  virtual ~GuardedComponent() = default;
-  const Callee& callee() const { return callee_; }
-
- private:
-  const Callee& callee_;
-};
-
-/// While it lives, this thread is in `method` of `callee`. Calls nest.
+/// While it lives, this thread is in `method` of `callee`, which outlives it. Calls nest.
 class PluginCall {
  public:
   PluginCall(const Callee& callee, const char* method);
   ~PluginCall();
   PluginCall(const PluginCall&) = delete;
   PluginCall& operator=(const PluginCall&) = delete;
+
+  const Callee& callee() const { return callee_; }
+  const char* method() const { return method_; }
+
+ private:
+  const Callee& callee_;
+  const char* method_;
+  const PluginCall* outer_;
 };
 
 /// Throw what is being handled again, as a PluginError that names `callee` and `method`.
@@ -64,12 +71,11 @@ decltype(auto) in_plugin(const Callee& callee, const char* method, const Body& b
   }
 }
 
-/// The same for what the core does with a component's work, its gradient say. A component of the core itself is not
-/// named.
+/// A component of the core itself is not named.
 template <class Body>
 decltype(auto) in_plugin(const Component& component, const char* method, const Body& body) {
-  const auto* guarded = dynamic_cast<const GuardedComponent*>(&component);
-  return guarded == nullptr ? body() : in_plugin(guarded->callee(), method, body);
+  const Callee* plugin = callee_of(component);
+  return plugin == nullptr ? body() : in_plugin(*plugin, method, body);
 }
 
 /// In the text of an error that LibTorch throws for us: what to do follows.
@@ -83,19 +89,13 @@ Error describe_exception();
 constexpr std::int64_t kNoStep = -1;
 void set_current_step(std::int64_t step);
 
-/// A call that has not returned.
+/// The innermost call of this thread or, where it is in none, the last one of any thread that has begun. For a signal
+/// handler.
 struct CallAtWork {
   const Callee* callee = nullptr;  ///< null: none
   const char* method = nullptr;
   std::int64_t step = kNoStep;
-  std::int64_t idle_nanoseconds = 0;  ///< since the thread began or ended a call
-  std::uint64_t number = 0;           ///< tells it from other calls of the thread
 };
-
-/// The innermost call of this thread. Safe in a signal handler.
-CallAtWork own_call();
-/// The innermost call of thread 0 <= thread < kMostThreads of the record. Safe in a signal handler.
-constexpr int kMostThreads = 1024;
-CallAtWork call_of_thread(int thread);
+CallAtWork call_at_work();
 
 }  // namespace drift

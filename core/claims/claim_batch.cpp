@@ -1,7 +1,8 @@
 #include <core/claims/claim_batch.h>
 
-#include <core/base/model_policy.h>
 #include <core/base/phase_timer.h>
+#include <core/boundary/checked.h>
+#include <core/boundary/model_policy.h>
 #include <core/rollout/together.h>
 #include <core/train/group_filter.h>
 #include <core/update/commit_states.h>
@@ -34,15 +35,15 @@ ClaimBatch ClaimBatches::draw(std::int64_t number, bool entropies) const {
   const at::NoGradGuard no_gradient;
   std::vector<TaskItem> items(static_cast<std::size_t>(prompts_per_step_));
   for (std::int64_t i = 0; i < prompts_per_step_; ++i) {
-    task_->training_item((number - 1) * prompts_per_step_ + i, random_.child("task"),
-                         items[static_cast<std::size_t>(i)]);
+    items[static_cast<std::size_t>(i)] =
+        checked_training_item(*task_, (number - 1) * prompts_per_step_ + i, random_.child("task"));
   }
   const ModelPolicy policy(model_);
   RolloutInput input;
   input.policy = &policy;
   input.random = random_.child("rollout");
   input.step = number;
-  input.prompts = prompts_.encode(items, group_size_, rollout_->response_length());
+  input.prompts = prompts_.encode(items, group_size_, checked_response_length(*rollout_));
   ClaimBatch batch;
   batch.number = number;
   batch.groups = prompts_per_step_;

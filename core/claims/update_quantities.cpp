@@ -2,6 +2,7 @@
 
 #include <core/base/phase_timer.h>
 #include <core/base/unknown.h>
+#include <core/boundary/checked.h>
 #include <core/update/policy_gradient.h>
 #include <core/update/policy_update.h>
 
@@ -59,10 +60,9 @@ MeasuredUpdate measure_update(const Model& model, const UpdateSetting& setting, 
   const auto committed_FL =
       plan.committed_FL.defined() ? plan.target_FL.logical_and(plan.committed_FL) : plan.target_FL;
   describe_plan(batch, plan, committed_FL, update.values);
-  const UpdateStep step =
-      update_step(batch.kept, batch.advantage_B, plan, setting.loss->coupling(), all_views(plan), batches.group_size());
-  LossNeeds needs;
-  setting.loss->needs(needs);
+  const UpdateStep step = update_step(batch.kept, batch.advantage_B, plan, checked_coupling(*setting.loss),
+                                      all_views(plan), batches.group_size());
+  const LossNeeds needs = checked_needs(*setting.loss);
   UpdateBatch work = update_batch(step);
   work.reference_is_old_policy = needs.reference;
   if (needs.reference && needs.entropy)

@@ -1,4 +1,5 @@
 #include <core/base/quote.h>
+#include <core/boundary/checked.h>
 #include <core/cli/data_source.h>
 #include <core/io/json.h>
 #include <core/process/threads.h>
@@ -54,7 +55,7 @@ void check_prompts(const DataSource& source, const std::vector<TaskItem>& items,
   const auto most = config.section("task").get<std::int64_t>("max_prompt_tokens");
   std::int64_t response = 0;
   if (config.has("rollout"))
-    response = create_component<Rollout>(source.registry(), config, "rollout")->response_length();
+    response = checked_response_length(*create_component<Rollout>(source.registry(), config, "rollout"));
   if (config.has("pretrain"))
     response = std::max(response, config.section("pretrain").get<std::int64_t>("response_length"));
   ItemList too_long;
@@ -121,8 +122,7 @@ void check_references(const DataSource& source, const std::vector<TaskItem>& ite
   std::vector<std::string> problems(items.size());
   for_each_at_once(items.size(), [&](std::size_t i) {
     try {
-      RewardResult result;
-      reward->score({"", &items[i]}, result);
+      const RewardResult result = checked_verdict(*reward, {"", &items[i]});
       if (result.status == RewardStatus::kInfrastructure || result.status == RewardStatus::kParseError)
         problems[i] = result.reason;
     } catch (const std::exception& error) {

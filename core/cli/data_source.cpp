@@ -1,5 +1,6 @@
 #include <core/cli/data_source.h>
 
+#include <core/boundary/checked.h>
 #include <core/eval/answers.h>
 
 #include <drift/error.h>
@@ -15,19 +16,19 @@ RunPrompts::RunPrompts(const LoadedRun& run)
       encoder(run.config.section("prompt"), tokenizer, traits) {}
 
 std::vector<TaskItem> training_items(const Loaded<Task>& task, std::uint64_t seed, std::int64_t generated) {
-  const auto* list = capability<TrainingList>(*task);
+  const auto listed = checked_training_size(*task);
   const RandomStream random = RandomStream(seed, "train").child("task");
-  std::vector<TaskItem> items(static_cast<std::size_t>(list ? list->training_size() : generated));
+  std::vector<TaskItem> items(static_cast<std::size_t>(listed.value_or(generated)));
   for (std::size_t i = 0; i < items.size(); ++i) {
     const auto index = static_cast<std::int64_t>(i);
-    list ? list->listed_item(index, items[i]) : task->training_item(index, random, items[i]);
+    items[i] = listed ? checked_listed_item(*task, index) : checked_training_item(*task, index, random);
   }
   return items;
 }
 
 ListedItem item_with_id(const Loaded<Task>& task, std::uint64_t seed, const std::string& id) {
   std::string set = "held-out";
-  auto items = held_out_items(task, 0, task->held_out_size());
+  auto items = held_out_items(task, 0, checked_held_out_size(*task));
   auto found = std::ranges::find(items, id, &TaskItem::id);
   if (found == items.end()) {
     set = "training";
@@ -57,7 +58,7 @@ std::vector<TaskItem> DataSource::training_items(std::int64_t generated) const {
 }
 
 std::vector<TaskItem> DataSource::held_out_items() const {
-  return drift::held_out_items(task_, 0, task_->held_out_size());
+  return drift::held_out_items(task_, 0, checked_held_out_size(*task_));
 }
 
 std::int64_t DataSource::count_tokens(const TaskItem& item) const {

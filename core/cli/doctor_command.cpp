@@ -1,6 +1,6 @@
 #include <core/base/component_host.h>
 #include <core/base/device.h>
-#include <core/boundary/guarded.h>
+#include <core/boundary/made.h>
 #include <core/cli/load_run.h>
 #include <core/io/json.h>
 #include <core/kernels/product.h>
@@ -119,7 +119,7 @@ void check_rewards(const Registry& registry, std::vector<Finding>& findings) {
       continue;
     }
     try {
-      make_guarded<Reward>(entry, Params(entry.params));
+      make_from_plugin<Reward>(entry, Params(entry.params));
       ready += (ready.empty() ? "" : ", ") + entry.name;
     } catch (const Error& error) {
       findings.push_back(

@@ -1,6 +1,7 @@
 #include <core/base/log.h>
-#include <core/base/model_policy.h>
 #include <core/base/quote.h>
+#include <core/boundary/checked.h>
+#include <core/boundary/model_policy.h>
 #include <core/cli/data_source.h>
 #include <core/cli/fidelity_report.h>
 #include <core/cli/load_run.h>
@@ -148,9 +149,7 @@ std::vector<Method> methods_of(const Bench& bench, const FidelityOptions& option
 
 TaskItem chosen_item(const Bench& bench, const std::string& id) {
   if (!id.empty()) return item_with_id(bench.task.task, bench.run.seed(), id).item;
-  TaskItem item;
-  bench.task.task->training_item(0, bench.random().child("task"), item);
-  return item;
+  return checked_training_item(*bench.task.task, 0, bench.random().child("task"));
 }
 
 /// Every response of the space, to judge.
@@ -176,7 +175,8 @@ void write_fidelity(const FidelityOptions& options, const std::vector<Line>& lin
 
 int compare_with_exact(const FidelityOptions& options, const Bench& bench, const std::vector<Method>& methods) {
   const TaskItem item = chosen_item(bench, options.item);
-  const ResponseSpace space(bench.model->traits(), bench.prompts.encoder.ids(item), bench.rollout->response_length());
+  const ResponseSpace space(bench.model->traits(), bench.prompts.encoder.ids(item),
+                            checked_response_length(*bench.rollout));
   const at::Tensor reward = bench.rewards(every_response(space), {item});
   const StateScores scores = score_states(*bench.model, space);
   if (!options.json) {
@@ -230,7 +230,8 @@ Rollouts roll_out(const Bench& bench, std::int64_t step) {
   const RandomStream random = bench.random();
   std::vector<TaskItem> items(static_cast<std::size_t>(prompts));
   for (std::int64_t i = 0; i < prompts; ++i)
-    bench.task.task->training_item(step * prompts + i, random.child("task"), items[static_cast<std::size_t>(i)]);
+    items[static_cast<std::size_t>(i)] =
+        checked_training_item(*bench.task.task, step * prompts + i, random.child("task"));
   const ModelPolicy policy(*bench.model);
   RolloutInput input;
   input.policy = &policy;
@@ -239,7 +240,7 @@ Rollouts roll_out(const Bench& bench, std::int64_t step) {
   Rollouts made;
   const at::NoGradGuard no_gradient;
   input.prompts =
-      bench.prompts.encoder.encode(items, train.get<std::int64_t>("group_size"), bench.rollout->response_length());
+      bench.prompts.encoder.encode(items, train.get<std::int64_t>("group_size"), checked_response_length(*bench.rollout));
   generate_together(*bench.rollout, *bench.model, input, made.responses);
   made.reward_B = bench.rewards(made.responses, items);
   return made;

@@ -1,6 +1,7 @@
 #include <core/base/log.h>
-#include <core/base/model_policy.h>
 #include <core/base/quote.h>
+#include <core/boundary/checked.h>
+#include <core/boundary/model_policy.h>
 #include <core/cli/data_source.h>
 #include <core/cli/generate_prompts.h>
 #include <core/components/components.h>
@@ -185,7 +186,7 @@ int generate(const GenerateOptions& options) {
   const Tokenizer& tokenizer = prompts.tokenizer;
   const ModelTraits& traits = prompts.traits;
   const auto rollout = create_component<Rollout>(run.registry(), config, "rollout");
-  const std::int64_t length = rollout->response_length();
+  const std::int64_t length = checked_response_length(*rollout);
   Answered answered{read_prompts(options.source, run, prompts, length), options.samples, {}};
   // Whether the page can be written shows before the work. The file is made after it, so that Ctrl-C leaves none.
   if (!options.html.empty()) const AtomicFile tried(options.html);
@@ -210,7 +211,7 @@ int generate(const GenerateOptions& options) {
     input.policy = &*watched;
   }
   const at::NoGradGuard no_gradient;
-  rollout->generate(input, answered.made);
+  answered.made = checked_trajectories(*rollout, input);
   if (live) live->finish(answered.made);
   if (options.entropy) answered.entropy_BL = commit_entropies(*model, answered.made);
 

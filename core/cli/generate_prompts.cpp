@@ -1,3 +1,4 @@
+#include <core/boundary/checked.h>
 #include <core/cli/generate_prompts.h>
 #include <core/components/components.h>
 #include <core/eval/answers.h>
@@ -96,7 +97,7 @@ class PromptReader {
   void add_task_marks(std::vector<std::int64_t>& ids) {
     std::vector<std::int64_t> question;
     try {
-      if (!run_.config.has("task") || task()->held_out_size() == 0) return;
+      if (!run_.config.has("task") || checked_held_out_size(*task()) == 0) return;
       question = question_ids(held_out_items(task(), 0, 1).front().prompt);
     } catch (const Error&) {  // its data need not be where the checkpoint is
       return;

@@ -1,5 +1,5 @@
 #include <core/base/quote.h>
-#include <core/boundary/guarded.h>
+#include <core/boundary/made.h>
 #include <core/cli/load_run.h>
 #include <core/components/components.h>
 #include <core/config/merge.h>
@@ -129,7 +129,7 @@ int evaluate(const LossOptions& options) {
       declared_entry(find_loss(plugins->registry, options.name), merge_layers(document, plugins->registry));
   bool as_expected = true;
   for (const LossCase& one : chosen_cases(options, entry)) {
-    const auto loss = make_guarded<LossEstimator>(entry, Params(entry.params, one.parameters));
+    const auto loss = make_from_plugin<LossEstimator>(entry, Params(entry.params, one.parameters));
     const auto missing = missing_fields(*loss, one.input);  // some losses do without what they ask for
     const auto result = evaluate_case(*loss, one.input);
     const auto wrong = differences(result, one.expected);

@@ -4,6 +4,7 @@
 #include <core/base/device.h>
 #include <core/base/log.h>
 #include <core/base/memory.h>
+#include <core/boundary/checked.h>
 #include <core/config/document.h>
 #include <core/process/child_process.h>
 #include <core/ranks/ranks.h>
@@ -136,8 +137,7 @@ void require_memory(const LoadedRun& run, const ConfigOptions& options, const Pr
   const auto available = available_memory_of(config, run_device(config.section("run").get<std::string>("device")));
   if (!available.device) return;
   const auto shapes = open_model_shapes(registry, config);
-  LossNeeds needs;
-  create_component<LossEstimator>(registry, config, "algorithm.loss")->needs(needs);
+  const LossNeeds needs = checked_needs(*create_component<LossEstimator>(registry, config, "algorithm.loss"));
   const std::int64_t budget = config.section("train").get<std::int64_t>("memory_budget_mib") << 20;
   const auto least = static_cast<double>(least_memory(config, *shapes, needs, ranks) + resident_memory() + budget);
   if (least < kAmple * static_cast<double>(*available.device)) return;

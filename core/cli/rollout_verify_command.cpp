@@ -1,5 +1,6 @@
-#include <core/base/model_policy.h>
-#include <core/boundary/guarded_original.h>
+#include <core/boundary/checked.h>
+#include <core/boundary/made.h>
+#include <core/boundary/model_policy.h>
 #include <core/boundary/plugin_call.h>
 #include <core/cli/data_source.h>
 #include <core/cli/load_run.h>
@@ -141,8 +142,8 @@ int compare(const TraceOptions& options) {
   check_ids(original, traits, where);
   const ReferenceTrace reference = read_reference_trace(options.reference, traits, original.takes_mask);
   const ComponentEntry* entry = run.registry().find(ComponentKind::kRollout, original.rollout);
-  const auto rollout = make_guarded_original(*entry, run.config.section("rollout"));
-  require_comparable(reference, rollout->response_length(), traits);
+  const auto rollout = make_original(*entry, run.config.section("rollout"));
+  require_comparable(reference, checked_response_length(*rollout), traits);
   const auto model = open_model(run.registry(), run.config, folder);
 
   const ModelPolicy policy(*model);
@@ -150,9 +151,8 @@ int compare(const TraceOptions& options) {
   input.policy = &policy;
   input.prompts = reference.prompts;
   input.random = RandomStream(run.seed(), "generate");
-  Trajectories made;
   const at::NoGradGuard no_gradient;
-  rollout->generate(input, made);
+  const Trajectories made = checked_trajectories(*rollout, input);
   const auto rows = compare_trace(made, reference, original.forwards, options.tolerance);
   const bool passed = std::ranges::all_of(rows, &TraceRow::is_equal);
   const std::string section = section_text(run.config, original);

@@ -1,3 +1,4 @@
+#include <core/boundary/checked.h>
 #include <core/cli/training_run.h>
 #include <core/components/streamed_model.h>
 #include <core/train/policy_training.h>
@@ -30,8 +31,7 @@ std::unique_ptr<Training> make_policy_training(const LoadedRun& run, const Model
                                                Loaded<Task> task) {
   const auto& config = run.config;
   PolicyComponents components = make_components(run, std::move(task));
-  LossNeeds needs;
-  components.loss->needs(needs);
+  const LossNeeds needs = checked_needs(*components.loss);
   if (needs.reference) {
     const auto settings = ReferenceSettings::from(config.section("reference"));
     if (settings.kind != ReferenceKind::kOld && has_adapter(config)) {

@@ -4,6 +4,7 @@
 #include <core/base/phase_timer.h>
 #include <core/base/quote.h>
 #include <core/base/threads.h>
+#include <core/boundary/checked.h>
 #include <core/cli/data_source.h>
 #include <core/cli/memory_check.h>
 #include <core/cli/run_files.h>
@@ -152,7 +153,7 @@ std::optional<Evaluator> make_evaluator(const LoadedRun& run) {
                       Judge(registry, run.config),
                       create_component<Rollout>(registry, run.config, "evaluation.rollout"),
                       {}};
-  if (evaluator.task->held_out_size() == 0) return std::nullopt;
+  if (checked_held_out_size(*evaluator.task) == 0) return std::nullopt;
   return evaluator;
 }
 
@@ -168,7 +169,7 @@ TrainingLoop::Evaluate make_evaluate(std::optional<Evaluator>& evaluator, const 
   held_out.answers.samples = evaluation.get<std::int64_t>("samples");
   held_out.answers.seed = run.seed();
   held_out.judge = &evaluator->judge;
-  held_out.split = HeldOutSplit::of(evaluation, evaluator->task->held_out_size());
+  held_out.split = HeldOutSplit::of(evaluation, checked_held_out_size(*evaluator->task));
   held_out.batch_size = evaluation.get<std::int64_t>("batch_size");
   held_out.progress = [&](std::int64_t done, std::int64_t total) { display.activity("evaluation", done, total); };
   return [held_out, &answers = evaluator->answers] {

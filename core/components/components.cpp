@@ -5,7 +5,7 @@
 #include <core/base/device.h>
 #include <core/base/log.h>
 #include <core/base/threads.h>
-#include <core/boundary/last_word.h>
+#include <core/boundary/checked.h>
 #include <core/components/divided_weights.h>
 #include <core/io/checkpoint.h>
 #include <core/io/checkpoint_weights.h>
@@ -76,7 +76,7 @@ void load_or_initialize(Model& model, const RunConfig& config) {
     throw Error("[model] quantize needs a checkpoint to read: weights that are drawn are not packed",
                 "[model] initialize = \"checkpoint\"; drift model random writes random checkpoints");
   }
-  model.initialize(RandomStream(seed, "initialize"));
+  checked_initialize(model, RandomStream(seed, "initialize"));
   if (divides_weights(config)) divide_weights(model);
 }
 
@@ -188,7 +188,6 @@ std::int64_t parameter_count(const Model& model) {
 void prepare_device(const RunConfig& config) {
   const auto& run = config.section("run");
   set_component_seed(static_cast<std::uint64_t>(run.get<std::int64_t>("seed")));
-  set_call_timeout(run.get<double>("call_timeout"));
   use_threads(run.get<std::int64_t>("threads"));
   device_of(config);
 }

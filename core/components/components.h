@@ -9,7 +9,7 @@
 #include <drift/rollout.h>
 #include <drift/task.h>
 
-#include <core/boundary/guarded.h>
+#include <core/boundary/made.h>
 #include <core/components/adapters.h>
 #include <core/config/run_config.h>
 
@@ -22,12 +22,12 @@
 
 namespace drift {
 
-/// A component of a run and its name. Calls are guarded: an error says whose it is.
+/// A component of a run and its name. It is called through core/boundary/checked.h, so that an error says whose it is.
 template <class T>
 class Loaded {
  public:
   Loaded() = default;
-  Loaded(std::unique_ptr<T> object, std::string name) : object_(std::move(object)), name_(std::move(name)) {}
+  Loaded(Made<T> object, std::string name) : object_(std::move(object)), name_(std::move(name)) {}
 
   explicit operator bool() const { return object_ != nullptr; }
   const T& operator*() const { return *object_; }
@@ -36,7 +36,7 @@ class Loaded {
   const std::string& name() const { return name_; }
 
  private:
-  std::unique_ptr<T> object_;
+  Made<T> object_;
   std::string name_;
 };
 
@@ -48,7 +48,7 @@ Loaded<T> create_component(const Registry& registry, const RunConfig& config, st
   const std::string name = config.component(section);
   const ComponentEntry* entry = registry.find(T::kKind, name);
   if (entry == nullptr) throw Error(std::string(kind_name(T::kKind)) + " `" + name + "` is not registered");
-  return Loaded<T>(make_guarded<T>(*entry, config.section(section), model_config), name);
+  return Loaded<T>(make_from_plugin<T>(*entry, config.section(section), model_config), name);
 }
 
 /// The model of `[model]` on the meta device, with the adapters of `[adapter]`: traits, names and shapes, no memory for

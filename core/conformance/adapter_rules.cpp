@@ -1,6 +1,7 @@
 #include <core/base/adapters.h>
 #include <core/base/trainable.h>
 #include <core/conformance/examination.h>
+#include <core/conformance/inputs.h>
 #include <core/conformance/model_trials.h>
 #include <core/conformance/settings.h>
 #include <core/conformance/watches.h>
@@ -23,7 +24,7 @@ namespace {
 constexpr std::int64_t kRank = 2;
 constexpr double kAlpha = 6;
 
-using Make = std::function<ModelPointer(const std::string&, at::Device)>;
+using Make = std::function<Made<Model>(const std::string&, at::Device)>;
 
 std::string description(const std::vector<std::string>& modules, double dropout = 0) {
   return adapter_json({.rank = kRank, .alpha = kAlpha, .dropout = dropout, .modules = modules, .base = {}});
@@ -35,11 +36,6 @@ at::Tensor find(const std::vector<NamedTensor>& all, const std::string& name, co
   return found->tensor;
 }
 
-void require_sizes(const std::string& name, const at::Tensor& tensor, at::IntArrayRef sizes) {
-  if (tensor.sizes() != sizes)
-    throw Error("adapter_parameters: `" + name + "` is " + shape_text(tensor.sizes()) + ", not " + shape_text(sizes));
-}
-
 /// The modules that have an adapter, whose tensors are all as they should be.
 std::vector<std::string> checked_modules(const Model& model) {
   const auto adapters = adapter_parameters(model), all = model.parameters();
@@ -49,10 +45,16 @@ std::vector<std::string> checked_modules(const Model& model) {
     throw Error("adapter_parameters: each module has a tensor …" + std::string(kAdapterEndingA) + " and one …" +
                 std::string(kAdapterEndingB) + ", and nothing else");
   for (const std::string& module : modules) {
-    const std::string a = module + std::string(kAdapterEndingA), b = module + std::string(kAdapterEndingB);
     const at::Tensor weight = find(all, module + ".weight", "parameters()");
-    require_sizes(a, find(adapters, a, "adapter_parameters()"), {kRank, weight.size(1)});
-    require_sizes(b, find(adapters, b, "adapter_parameters()"), {weight.size(0), kRank});
+    const auto require_sizes = [&](std::string_view ending, at::IntArrayRef sizes) {
+      const std::string name = module + std::string(ending);
+      const at::Tensor tensor = find(adapters, name, "adapter_parameters()");
+      if (tensor.sizes() != sizes)
+        throw Error("adapter_parameters: `" + name + "` is " + shape_text(tensor.sizes()) + ", not " +
+                    shape_text(sizes));
+    };
+    require_sizes(kAdapterEndingA, {kRank, weight.size(1)});
+    require_sizes(kAdapterEndingB, {weight.size(0), kRank});
   }
   const auto trained = trainable_parameters(model);
   for (const auto& [name, tensor] : trained) {
@@ -64,11 +66,13 @@ std::vector<std::string> checked_modules(const Model& model) {
 }
 
 /// The same frozen weights in both, and something in the adapters.
-void fill(const Model& adapted, const Model& plain) {
+void fill(const Model& adapted, Model& plain) {
+  set_weights(plain);
   const at::NoGradGuard no_gradient;
   const auto weights = plain.parameters();
   for (const auto& [name, tensor] : base_parameters(adapted)) tensor.copy_(find(weights, name, "parameters()"));
-  for (const auto& [name, tensor] : adapter_parameters(adapted)) tensor.copy_(noise(name, tensor.sizes(), 0.5));
+  for (const auto& [name, tensor] : adapter_parameters(adapted))
+    tensor.copy_(made_up_numbers(name, tensor.sizes(), -0.5, 0.5));
 }
 
 /// W + alpha / r B A, in place.
@@ -84,51 +88,44 @@ void merge(const Model& plain, const Model& adapted, const std::vector<std::stri
 
 /// Without dropout: the sum that is promised, switched by row.
 void check_sum(const Make& make, const std::vector<std::string>& modules) {
-  const ModelPointer plain = make("", at::kCPU), adapted = make(description(modules), at::kCPU);
-  set_weights(*plain);
+  const auto plain = make("", at::kCPU), adapted = make(description(modules), at::kCPU);
   fill(*adapted, *plain);
-  ForwardInput input = made_up_input(*plain);
-  const at::Tensor without = states_of(*plain, input);
+  ForwardInput input = made_up_forward(*plain);
+  const at::Tensor without_BSH = states_of(*plain, input);
   merge(*plain, *adapted, modules);
-  const at::Tensor with = states_of(*plain, input);
-  require_close(states_of(*adapted, input), with, kStateRounding,
+  const at::Tensor with_BSH = states_of(*plain, input);
+  require_close(states_of(*adapted, input), with_BSH,
                 "with adapters on " + std::to_string(modules.size()) +
                     " modules the states are not those of the weights W + lora_alpha / r B A");
-  const std::int64_t rows = input.tokens_BS.size(0), tokens = input.tokens_BS.size(1);
-  input.adapted_B = at::arange(rows, at::kLong).remainder(2).eq(1);
-  const at::Tensor switched = states_of(*adapted, input);
-  for (std::int64_t b = 0; b < rows; ++b) {
-    require_close(switched.narrow(0, b * tokens, tokens), (b % 2 == 1 ? with : without).narrow(0, b * tokens, tokens),
-                  kStateRounding,
-                  b % 2 == 1 ? "a row for which adapted_B is true does not see the adapters"
-                             : "a row for which adapted_B is false does not see the weights alone");
+  input.adapted_B = at::arange(kTrialRows, at::kLong).remainder(2).eq(1);
+  const at::Tensor switched_BSH = states_of(*adapted, input);
+  for (std::int64_t b = 0; b < kTrialRows; ++b) {
+    const bool on = b % 2 == 1;
+    require_close(switched_BSH[b], (on ? with_BSH : without_BSH)[b],
+                  on ? "a row for which adapted_B is true does not see the adapters"
+                     : "a row for which adapted_B is false does not see the weights alone");
   }
 }
 
 /// @return what was found of dropout, for the outcome's line
 std::string check_dropout(const Make& make) {
-  ModelPointer adapted;
+  Made<Model> adapted;
   try {
     adapted = make(description({}, 0.5), at::kCPU);
   } catch (const Refused&) {
     return ", it refuses lora_dropout";
   }
-  const ModelPointer plain = make("", at::kCPU);
-  set_weights(*plain);
+  const auto plain = make("", at::kCPU);
   fill(*adapted, *plain);
-  ForwardInput input = made_up_input(*adapted);
-  const std::int64_t rows = input.tokens_BS.size(0), tokens = input.tokens_BS.size(1);
-  const at::Tensor whole = states_of(*adapted, input);
-  input.dropout_key_B = at::arange(5, 5 + rows, at::kLong);
-  const at::Tensor dropped = states_of(*adapted, input);
-  require_close(states_of(*adapted, input), dropped, kStateRounding, "the same dropout keys leave out other inputs");
-  ForwardInput last;
-  last.tokens_BS = input.tokens_BS.narrow(0, rows - 1, 1).clone();
-  last.dropout_key_B = input.dropout_key_B.narrow(0, rows - 1, 1).clone();
-  require_close(states_of(*adapted, last), dropped.narrow(0, (rows - 1) * tokens, tokens), kStateRounding,
+  ForwardInput input = made_up_forward(*adapted);
+  const at::Tensor whole_BSH = states_of(*adapted, input);
+  input.dropout_key_B = at::arange(5, 5 + kTrialRows, at::kLong);
+  const at::Tensor dropped_BSH = states_of(*adapted, input);
+  require_close(states_of(*adapted, input), dropped_BSH, "the same dropout keys leave out other inputs");
+  require_close(states_of(*adapted, one_row(input, kTrialRows - 1)), dropped_BSH.narrow(0, kTrialRows - 1, 1),
                 "with a dropout key a row gives other states alone than in a batch");
-  input.dropout_key_B = at::full({rows}, 77, at::kLong);
-  if (same_bits(dropped, whole) || same_bits(states_of(*adapted, input), dropped))
+  input.dropout_key_B = at::full({kTrialRows}, 77, at::kLong);
+  if (same_bits(dropped_BSH, whole_BSH) || same_bits(states_of(*adapted, input), dropped_BSH))
     throw Error("forward: lora_dropout is 0.5, and the states do not depend on dropout_key_B");
   return "";
 }
@@ -136,7 +133,7 @@ std::string check_dropout(const Make& make) {
 }  // namespace
 
 std::string check_adapters(const Make& make) {
-  const ModelPointer without = make("", at::kMeta);
+  const auto without = make("", at::kMeta);
   if (capability<Adapters>(*without) == nullptr) throw RuleNotChecked("it has no Adapters");
   if (!adapter_parameters(*without).empty())
     throw Error("adapter_parameters: it made adapters, and adapter_json was empty");

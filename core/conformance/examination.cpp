@@ -40,7 +40,7 @@ Verdict Examination::try_rule(const char* name, const std::function<std::string(
     listener_.ends(outcome);
     return outcome.verdict;
   }
-  listener_.begins(component_, name);
+  listener_.begins(name);
   const auto start = std::chrono::steady_clock::now();
   const auto conclude = [&](Verdict verdict, const Error& error) {
     outcome.verdict = verdict;

@@ -40,11 +40,11 @@ struct RuleNotChecked : Error {
 class Examination {
  public:
   struct Listener {
-    std::function<void(const std::string& component, const std::string& rule)> begins;
+    std::function<void(const std::string& rule)> begins;
     std::function<void(const Outcome& outcome)> ends;
   };
 
-  /// @param callee  what the guards call the component: left out of their messages
+  /// @param callee  what errors call the component: left out of their messages
   /// @param only    the rules to try; empty: all
   Examination(std::string component, std::string callee, std::set<std::string> only, Listener listener);
 

@@ -1,4 +1,5 @@
 #include <core/base/component_host.h>
+#include <core/boundary/lent.h>
 #include <core/boundary/plugin_call.h>
 #include <core/config/document.h>
 #include <core/config/nearest.h>
@@ -10,18 +11,15 @@
 #include <core/plugin/plugin_report.h>
 #include <core/process/descriptor.h>
 
+#include <nlohmann/json.hpp>
+
 #include <fcntl.h>
 #include <unistd.h>
-
 #include <algorithm>
 #include <iostream>
 
 namespace drift {
 namespace {
-
-std::string_view kind_word(ComponentKind kind) {
-  return kind == ComponentKind::kMaskingStrategy ? "masking" : kind_name(kind);
-}
 
 /// The value of "PARAMETER=VALUE" for each parameter that the component has.
 ParamValues given_values(const std::vector<std::string>& assignments, const ParamSpecs& specs) {
@@ -46,8 +44,8 @@ class Lines {
     std::cout.flush();
     ::dup2(STDERR_FILENO, STDOUT_FILENO);
   }
-  void write(const std::string& line) const {
-    const std::string text = line + "\n";
+  void write(const nlohmann::ordered_json& line) const {
+    const std::string text = json_text(line) + "\n";
     [[maybe_unused]] const auto written = ::write(output_.get(), text.data(), text.size());
   }
 
@@ -72,8 +70,8 @@ void check_file(const CheckRequest& request, Registry& registry, PluginLoader& l
     return std::string();
   });
   if (loader.loaded().empty()) return;
-  lines.write(summary_line(plugin_summary(registry, loader.loaded().front())));
-  for (const ComponentEntry& entry : registry.components()) lines.write(component_line(component_id(entry)));
+  lines.write({{"plugin", plugin_summary(registry, loader.loaded().front())}});
+  for (const ComponentEntry& entry : registry.components()) lines.write({{"declares", component_id(entry)}});
   examination.rule("declarations", [&] {
     const auto mistakes = declaration_mistakes(registry);
     if (!mistakes.empty()) throw Error(joined(mistakes, "; "), "correct the declarations in its DRIFT_PLUGIN(…)");
@@ -83,9 +81,13 @@ void check_file(const CheckRequest& request, Registry& registry, PluginLoader& l
 
 }  // namespace
 
-std::string component_id(const ComponentEntry& entry) { return std::string(kind_word(entry.kind)) + "/" + entry.name; }
+std::string component_id(const ComponentEntry& entry) {
+  const bool masks = entry.kind == ComponentKind::kMaskingStrategy;
+  return std::string(masks ? "masking" : kind_name(entry.kind)) + "/" + entry.name;
+}
 
 void check_rules(const ComponentEntry& entry, const ExaminedWith& with, Examination& examination) {
+  compare_lent_tensors(true);
   switch (entry.kind) {
     case ComponentKind::kModel: return check_model_rules(entry, with, examination);
     case ComponentKind::kRollout: return check_rollout_rules(entry, with, examination);
@@ -99,12 +101,13 @@ void check_rules(const ComponentEntry& entry, const ExaminedWith& with, Examinat
 bool examine_here(const CheckRequest& request) {
   const Lines lines;
   bool found = false;
-  const Examination::Listener listener = {
-      [&](const std::string& component, const std::string& rule) { lines.write(begin_line(component, rule)); },
-      [&](const Outcome& outcome) {
-        found = found || outcome.verdict == Verdict::kFound;
-        lines.write(outcome_line(outcome));
-      }};
+  const Examination::Listener listener = {[&](const std::string& rule) {
+                                            lines.write({{"begins", rule}});
+                                          },
+                                          [&](const Outcome& outcome) {
+                                            found = found || outcome.verdict == Verdict::kFound;
+                                            lines.write(outcome_json(outcome));
+                                          }};
   Registry registry;
   PluginLoader loader(registry);
   std::set<std::string> rules;
@@ -123,7 +126,7 @@ bool examine_here(const CheckRequest& request) {
     check_rules(entry, with, examination);
     rules = examination.names();
   }
-  lines.write(end_line(rules));
+  lines.write({{"ended", rules}});
   return !found;
 }
 

@@ -1,6 +1,8 @@
 #include <core/conformance/inputs.h>
 
+#include <core/boundary/checked.h>
 #include <core/update/batch_totals.h>
+#include <core/update/policy_gradient.h>
 
 #include <drift/plan_builder.h>
 #include <drift/random.h>
@@ -23,15 +25,6 @@ namespace {
 
 const RandomStream& stream() {
   static const RandomStream made(5, "conformance");
-  return made;
-}
-
-/// Uniform numbers in [low, high).
-at::Tensor numbers(const char* name, at::IntArrayRef sizes, double low, double high) {
-  const RandomStream random = stream().child(name);
-  at::Tensor made = at::empty(sizes, at::kDouble);
-  double* const values = made.mutable_data_ptr<double>();
-  for (std::int64_t i = 0; i < made.numel(); ++i) values[i] = low + (high - low) * random.uniform({0, 0, i, 0});
   return made;
 }
 
@@ -70,18 +63,33 @@ MaskPlan made_up_plan(Viewed viewed, const Trajectories& responses) {
 
 }  // namespace
 
+at::Tensor made_up_numbers(const std::string& name, at::IntArrayRef sizes, double low, double high) {
+  const RandomStream random = stream().child(name);
+  at::Tensor made = at::empty(sizes, at::kDouble);
+  double* const values = made.mutable_data_ptr<double>();
+  for (std::int64_t i = 0; i < made.numel(); ++i) values[i] = low + (high - low) * random.uniform({0, 0, i, 0});
+  return made;
+}
+
+Prompts made_up_prompts(std::int64_t length) {
+  Prompts prompts;
+  prompts.group_B = at::arange(kResponses, at::kLong).div(kGroupSize, "floor");
+  prompts.tokens_BP =
+      (prompts.group_B.unsqueeze(1) * 5 + at::arange(length, at::kLong)).remainder(kVocabulary - 3).add(2);
+  prompts.mask_BP = at::ones({kResponses, length}, at::kBool);
+  if (length > 1) {
+    prompts.tokens_BP.narrow(0, 0, kGroupSize).select(1, 0).fill_(kPadId);
+    prompts.mask_BP.narrow(0, 0, kGroupSize).select(1, 0).fill_(false);
+  }
+  return prompts;
+}
+
 Trajectories made_up_trajectories(Responded responded) {
   Trajectories made;
-  made.prompts.tokens_BP = at::full({kResponses, kPromptLength}, 5, at::kLong);
-  made.prompts.mask_BP = at::ones({kResponses, kPromptLength}, at::kBool);
-  made.prompts.group_B = at::arange(kResponses, at::kLong).div(kGroupSize, "floor");
-  for (std::int64_t b = 0; b < kGroupSize; ++b) {  // the first group's prompt is shorter
-    made.prompts.tokens_BP[b][0] = kPadId;
-    made.prompts.mask_BP[b][0] = false;
-  }
+  made.prompts = made_up_prompts(kPromptLength);
   made.tokens_BL = at::full({kResponses, kResponseLength}, kPadId, at::kLong);
   made.step_BL = at::zeros({kResponses, kResponseLength}, at::kInt);
-  made.commit_logprob_BL = -numbers("commit", {kResponses, kResponseLength}, 0.01, 3).to(at::kFloat);
+  made.commit_logprob_BL = -made_up_numbers("commit", {kResponses, kResponseLength}, 0.01, 3).to(at::kFloat);
   made.forwards_B = at::full({kResponses}, kResponseLength / 2, at::kLong);
   auto* const tokens_BL = made.tokens_BL.mutable_data_ptr<std::int64_t>();
   auto* const step_BL = made.step_BL.mutable_data_ptr<std::int32_t>();
@@ -121,18 +129,17 @@ LossInput made_up_loss_input(const LossEstimator& loss, Viewed viewed, at::Scala
   const auto scored = [&](const at::Tensor& values_FL) {
     return at::where(target_FL, values_FL, at::zeros_like(values_FL)).to(dtype);
   };
-  const at::Tensor current_FL = -numbers("current", target_FL.sizes(), 0.05, 3);
+  const at::Tensor current_FL = -made_up_numbers("current", target_FL.sizes(), 0.05, 3);
   const auto beside = [&](const char* name) {
-    return scored((current_FL + numbers(name, target_FL.sizes(), -spread, spread)).clamp_max(-1e-3));
+    return scored((current_FL + made_up_numbers(name, target_FL.sizes(), -spread, spread)).clamp_max(-1e-3));
   };
-  LossNeeds needs;
-  loss.needs(needs);
+  const LossNeeds needs = checked_needs(loss);
   input.log_probs.current_FL = scored(current_FL);
   if (needs.old) input.log_probs.old_FL = beside("old");
   if (needs.reference) input.log_probs.reference_FL = beside("reference");
-  if (needs.entropy) input.log_probs.entropy_FL = scored(numbers("entropy", target_FL.sizes(), 0.1, 2.5));
+  if (needs.entropy) input.log_probs.entropy_FL = scored(made_up_numbers("entropy", target_FL.sizes(), 0.1, 2.5));
   if (needs.entropy && needs.reference)
-    input.log_probs.reference_entropy_FL = scored(numbers("reference entropy", target_FL.sizes(), 0.1, 2.5));
+    input.log_probs.reference_entropy_FL = scored(made_up_numbers("reference entropy", target_FL.sizes(), 0.1, 2.5));
   // They do not add up to 0, not even in a group: else nothing would show that a loss counts responses twice.
   input.advantage_B = at::tensor({0.9, -0.6, 0.25, -0.45, 0.0, 0.3}, at::kDouble).to(dtype);
   input.valid_BL = responses.valid_BL;
@@ -158,16 +165,13 @@ LossInput extreme_loss_input(const LossEstimator& loss) {
 
 LossInput selected_views(const LossInput& input, const std::vector<std::int64_t>& views) {
   const at::Tensor view_V = at::tensor(at::ArrayRef<std::int64_t>(views), at::kLong);
-  const auto select = [&](at::Tensor& tensor) {
-    if (tensor.defined()) tensor = tensor.index_select(0, view_V);
-  };
   LossInput selected = input;
-  for (at::Tensor* tensor :
-       {&selected.plan.response_F, &selected.plan.forward_F, &selected.plan.masked_FL, &selected.plan.target_FL,
-        &selected.plan.committed_FL, &selected.plan.weight_F, &selected.plan.prompt_masked_FP,
-        &selected.plan.attended_FL, &selected.log_probs.current_FL, &selected.log_probs.old_FL,
-        &selected.log_probs.reference_FL, &selected.log_probs.entropy_FL, &selected.log_probs.reference_entropy_FL})
-    select(*tensor);
+  selected.plan = select_views(input.plan, views, at::kCPU);
+  LogProbs& log_probs = selected.log_probs;
+  for (at::Tensor* tensor : {&log_probs.current_FL, &log_probs.old_FL, &log_probs.reference_FL, &log_probs.entropy_FL,
+                             &log_probs.reference_entropy_FL}) {
+    if (tensor->defined()) *tensor = tensor->index_select(0, view_V);
+  }
   return selected;
 }
 

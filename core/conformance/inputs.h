@@ -14,9 +14,14 @@
 namespace drift {
 
 // Of all made-up rollouts: six responses in three groups.
-constexpr std::size_t kThreads = 4;  // that call a component at the same time
 constexpr std::int64_t kResponses = 6, kGroupSize = 2, kPromptLength = 3, kResponseLength = 8;
 constexpr std::int64_t kPadId = 0, kEndId = 0, kMaskId = 1, kVocabulary = 23;
+
+/// Uniform numbers in [low, high), float64, a function of the name.
+at::Tensor made_up_numbers(const std::string& name, at::IntArrayRef sizes, double low, double high);
+
+/// Of the first group they are shorter, if they have more than one token.
+Prompts made_up_prompts(std::int64_t length);
 
 /// Which responses a rollout left.
 enum class Responded {

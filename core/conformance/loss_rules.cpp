@@ -1,11 +1,12 @@
+#include <core/boundary/checked.h>
 #include <core/conformance/inputs.h>
-#include <core/conformance/rules.h>
-#include <core/conformance/watches.h>
+#include <core/conformance/trials.h>
 #include <core/update/loss_slope.h>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/all.h>
 #include <ATen/ops/isfinite.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
@@ -19,8 +20,6 @@ constexpr double kLossRounding = 1e-9, kFloatRounding = 1e-5;
 constexpr const char* kSplitHint =
     "divide by LossInput::totals, not by what a call sees, and add nothing for responses without a view in it; else "
     "Coupling::kResponse or kBatch";
-
-using LossPointer = std::unique_ptr<LossEstimator>;
 
 /// A loss on one input, with everything that it gives.
 struct Evaluated {
@@ -64,8 +63,8 @@ void require_gradient(const LossEstimator& loss) {
 }
 
 /// @return how many slopes were compared
-std::size_t compare_gradient(const LossEstimator& loss, const LossInput& input) {
-  const SlopeComparison comparison = compare_slopes(loss, input);
+std::size_t compare_gradient(const LossEstimator& loss) {
+  const SlopeComparison comparison = compare_slopes(loss, made_up_loss_input(loss, Viewed::kUsual, at::kDouble));
   if (comparison.differences.empty()) return comparison.compared;
   const SlopeDifference& first = comparison.differences.front();
   char text[192];
@@ -88,6 +87,11 @@ void require_near(const std::string& what, double got, double expected, double t
   throw Error(what + text, hint);
 }
 
+bool differ(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b, double tolerance) {
+  return !std::ranges::equal(
+      a, b, [&](const at::Tensor& x, const at::Tensor& y) { return largest_difference(x, y) <= tolerance; });
+}
+
 /// The parts added up must be the whole.
 void check_split(const LossEstimator& loss, const LossInput& input, const std::vector<std::vector<std::int64_t>>& parts,
                  const std::string& how) {
@@ -101,16 +105,12 @@ void check_split(const LossEstimator& loss, const LossInput& input, const std::v
       sum.metrics[name].first += metric.first;
       sum.metrics[name].second += metric.second;
     }
-    for (std::size_t g = 0; g < part.gradients.size(); ++g) {
-      for (std::size_t v = 0; v < views.size(); ++v)
-        sum.gradients[g][views[v]].add_(part.gradients[g][static_cast<std::int64_t>(v)]);
-    }
+    const at::Tensor view_V = at::tensor(at::ArrayRef<std::int64_t>(views), at::kLong);
+    for (std::size_t g = 0; g < part.gradients.size(); ++g) sum.gradients[g].index_add_(0, view_V, part.gradients[g]);
   }
   require_near(how + " the loss", sum.value, whole.value, kLossRounding, kSplitHint);
-  for (std::size_t g = 0; g < whole.gradients.size(); ++g) {
-    if (largest_difference(sum.gradients[g], whole.gradients[g]) > kLossRounding)
-      throw Error(how + " the gradient is another one", kSplitHint);
-  }
+  if (differ(sum.gradients, whole.gradients, kLossRounding))
+    throw Error(how + " the gradient is another one", kSplitHint);
   for (const auto& [name, metric] : whole.metrics) {
     const auto mean = [](const std::pair<double, double>& ratio) {
       return ratio.second == 0 ? 0 : ratio.first / ratio.second;
@@ -120,7 +120,7 @@ void check_split(const LossEstimator& loss, const LossInput& input, const std::v
 }
 
 void check_split(const LossEstimator& loss, const LossInput& input) {
-  const auto parts = coupled_parts(input, loss.coupling());
+  const auto parts = coupled_parts(input, checked_coupling(loss));
   check_split(loss, input, parts, parts.size() == 1 ? "called again," : "called part by part,");
   std::vector<std::int64_t> backwards;
   for (auto part = parts.rbegin(); part != parts.rend(); ++part)
@@ -129,7 +129,7 @@ void check_split(const LossEstimator& loss, const LossInput& input) {
   check_split(loss, input, {backwards}, "with the views in another order,");
 }
 
-void require_same(const Evaluated& a, const Evaluated& b, const char* when) {
+void require_same_loss(const Evaluated& a, const Evaluated& b, const char* when) {
   const bool same = a.value == b.value && a.metrics == b.metrics &&
                     std::ranges::equal(a.gradients, b.gradients,
                                        [](const at::Tensor& x, const at::Tensor& y) { return same_bits(x, y); });
@@ -141,83 +141,49 @@ void require_same(const Evaluated& a, const Evaluated& b, const char* when) {
 }  // namespace
 
 void check_loss_rules(const ComponentEntry& entry, const ExaminedWith& with, Examination& examination) {
-  const auto settings = edge_settings(entry.params, with.values);
-  const auto make = [&](const Setting& setting) { return make_examined<LossEstimator>(entry, setting.values); };
-  const auto usual = [&] { return make(settings.front()); };
-  const auto each = [&](const std::function<void(const LossEstimator&)>& body) {
-    return for_each_setting(settings, [&](const Setting& setting) { body(*make(setting)); });
+  const Trials<LossEstimator> trials(entry, with, examination);
+  const auto usual = [](const LossEstimator& loss) {
+    return evaluate(loss, made_up_loss_input(loss, Viewed::kUsual, at::kFloat));
   };
-
-  examination.basic_rule("made",
-                         [&] { return or_not_checked(entry, [&] { return each([](const LossEstimator&) {}); }); });
-  // Shapes, types, finite values and unchanged inputs are what the guards of core/boundary check in every call.
-  examination.basic_rule("results", [&] {
-    return each([](const LossEstimator& loss) {
-      loss.coupling();
-      for (const Viewed viewed : {Viewed::kUsual, Viewed::kPlain})
-        require_finite(evaluate(loss, made_up_loss_input(loss, viewed, at::kFloat)));
-    });
+  trials.made();
+  trials.results([](const LossEstimator& loss) {
+    checked_coupling(loss);
+    for (const Viewed viewed : {Viewed::kUsual, Viewed::kPlain})
+      require_finite(evaluate(loss, made_up_loss_input(loss, viewed, at::kFloat)));
   });
-  examination.rule("empty views", [&] {
-    return each([](const LossEstimator& loss) {
-      for (const Viewed viewed : {Viewed::kAllMasked, Viewed::kEmpty}) {
-        const LossInput input = made_up_loss_input(loss, viewed, at::kFloat);
-        require_finite(evaluate(loss, input));
-        for (const auto& views : coupled_parts(input, loss.coupling()))
-          require_finite(evaluate(loss, selected_views(input, views)));
-      }
-    });
+  trials.rule("empty views", [](const LossEstimator& loss) {
+    for (const Viewed viewed : {Viewed::kAllMasked, Viewed::kEmpty}) {
+      const LossInput input = made_up_loss_input(loss, viewed, at::kFloat);
+      require_finite(evaluate(loss, input));
+      for (const auto& views : coupled_parts(input, checked_coupling(loss)))
+        require_finite(evaluate(loss, selected_views(input, views)));
+    }
   });
   examination.rule("extremes", [&] {
-    const LossPointer loss = usual();
+    const auto loss = trials.usual();
     require_finite(evaluate(*loss, extreme_loss_input(*loss)));
     return std::string("log-probabilities from 0 to -100");
   });
   examination.rule("gradient", [&] {
     std::size_t compared = 0;
-    const std::string tried = each([&](const LossEstimator& loss) {
-      compared += compare_gradient(loss, made_up_loss_input(loss, Viewed::kUsual, at::kDouble));
-    });
-    require_gradient(*usual());
+    const std::string tried = trials.each([&](const LossEstimator& loss) { compared += compare_gradient(loss); });
+    require_gradient(*trials.usual());
     return tried + ", " + std::to_string(compared) + " slopes";
   });
-  examination.rule("split", [&] {
-    return each([](const LossEstimator& loss) {
-      check_split(loss, made_up_loss_input(loss, Viewed::kUsual, at::kDouble));
-      check_split(loss, made_up_loss_input(loss, Viewed::kEmpty, at::kDouble));
-    });
+  trials.rule("split", [](const LossEstimator& loss) {
+    check_split(loss, made_up_loss_input(loss, Viewed::kUsual, at::kDouble));
+    check_split(loss, made_up_loss_input(loss, Viewed::kEmpty, at::kDouble));
   });
-  examination.rule("deterministic", [&] {
-    return each([](const LossEstimator& loss) {
-      const LossInput input = made_up_loss_input(loss, Viewed::kUsual, at::kFloat);
-      const Evaluated first = evaluate(loss, input);
-      require_same(evaluate(loss, input), first, "the second time");
-      evaluate(loss, made_up_loss_input(loss, Viewed::kAllMasked, at::kFloat));
-      require_same(evaluate(loss, input), first, "after another input");
-    });
+  trials.rule("float32", [&](const LossEstimator& loss) {
+    const Evaluated narrow = usual(loss), wide = evaluate(loss, made_up_loss_input(loss, Viewed::kUsual, at::kDouble));
+    require_near("the loss of float32 log-probabilities", narrow.value, wide.value, kFloatRounding);
+    if (differ(narrow.gradients, wide.gradients, kFloatRounding))
+      throw Error("float32 log-probabilities give another gradient than float64 ones");
   });
-  examination.rule("random numbers", [&] {
-    return each([](const LossEstimator& loss) {
-      const LossInput input = made_up_loss_input(loss, Viewed::kUsual, at::kFloat);
-      without_global_random([&] { evaluate(loss, input); });
-    });
+  trials.repeats(usual, require_same_loss, [](const LossEstimator& loss) {
+    evaluate(loss, made_up_loss_input(loss, Viewed::kAllMasked, at::kFloat));
   });
-  examination.rule("float32", [&] {
-    return each([](const LossEstimator& loss) {
-      const Evaluated narrow = evaluate(loss, made_up_loss_input(loss, Viewed::kUsual, at::kFloat));
-      const Evaluated wide = evaluate(loss, made_up_loss_input(loss, Viewed::kUsual, at::kDouble));
-      require_near("the loss of float32 log-probabilities", narrow.value, wide.value, kFloatRounding);
-      for (std::size_t g = 0; g < wide.gradients.size(); ++g) {
-        if (largest_difference(narrow.gradients[g], wide.gradients[g]) > kFloatRounding)
-          throw Error("float32 log-probabilities give another gradient than float64 ones");
-      }
-    });
-  });
-  examination.rule("leak", [&] {
-    const LossPointer loss = usual();
-    const LossInput input = made_up_loss_input(*loss, Viewed::kUsual, at::kFloat);
-    return without_leak([&] { evaluate(*loss, input); });
-  });
+  trials.leak([&](const LossEstimator& loss) { usual(loss); });
 }
 
 }  // namespace drift

@@ -2,13 +2,9 @@
 
 #include <core/conformance/inputs.h>
 
-#include <drift/error.h>
-
 #include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/embedding.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/sin.h>
 #include <ATen/ops/tanh.h>
@@ -34,27 +30,6 @@ class States final : public KeyValueCache {
   at::Tensor state_BSH;
 };
 
-/// The states of W tokens at these positions, counted from the row's first kept token.
-at::Tensor states(const at::Tensor& token_VH, const at::Tensor& tokens_BW, const at::Tensor& position_BW) {
-  const at::Tensor frequency_H = at::arange(1, kHidden + 1, at::kDouble);
-  const at::Tensor where_BWH = at::sin(position_BW.unsqueeze(2).to(at::kDouble) * frequency_H * 0.37);
-  return at::embedding(token_VH, tokens_BW).to(at::kDouble) + 0.5 * where_BWH;
-}
-
-/// tanh(state + mean of the attended states)
-at::Tensor hidden(const at::Tensor& state_BWH, const at::Tensor& all_BSH, const at::Tensor& attended_BS) {
-  const at::Tensor weight_BS1 = attended_BS.to(at::kDouble).unsqueeze(2);
-  const at::Tensor mean_B1H = (all_BSH * weight_BS1).sum(1, /*keepdim=*/true) / weight_BS1.sum(1, true).clamp_min(1);
-  return at::tanh(state_BWH + mean_B1H);
-}
-
-at::Tensor requested(const at::Tensor& hidden_BWH, const at::Tensor& rows_N, at::ScalarType dtype) {
-  const at::Tensor hidden_NH = hidden_BWH.reshape({-1, kHidden}).to(dtype);
-  return rows_N.defined() ? hidden_NH.index_select(0, rows_N) : hidden_NH;
-}
-
-at::Tensor all_kept(const at::Tensor& tokens_BS) { return at::ones(tokens_BS.sizes(), at::kBool); }
-
 }  // namespace
 
 MadeUpModel::MadeUpModel(at::ScalarType dtype) {
@@ -67,25 +42,16 @@ MadeUpModel::MadeUpModel(at::ScalarType dtype) {
   traits_.pad_id = kPadId;
   traits_.end_id = kEndId;
   traits_.forbidden_output_ids = {{kMaskId, kMaskId + 1}};
-  token_VH_ = at::empty({kVocabulary, kHidden}, dtype);
-  head_VH_ = at::empty({kVocabulary, kHidden}, dtype);
-  initialize(RandomStream(3, "made up model"));
-}
-
-void MadeUpModel::initialize(const RandomStream& random) {
-  const at::NoGradGuard no_gradient;
-  for (const NamedTensor& parameter : parameters()) {
-    const RandomStream own = random.child(parameter.name);
-    at::Tensor tensor = parameter.tensor;
-    for (std::int64_t i = 0; i < tensor.numel(); ++i) tensor.view({-1})[i] = 4 * own.uniform({0, 0, i, 0}) - 2;
-  }
+  token_VH_ = made_up_numbers("token", {kVocabulary, kHidden}, -2, 2).to(dtype);
+  head_VH_ = made_up_numbers("head", {kVocabulary, kHidden}, -2, 2).to(dtype);
 }
 
 at::Tensor MadeUpModel::forward(const ForwardInput& input) const {
-  const at::Tensor kept_BS = input.key_mask_BS.defined() ? input.key_mask_BS : all_kept(input.tokens_BS);
-  const at::Tensor position_BS = (kept_BS.to(at::kLong).cumsum(1) - 1).clamp_min(0);
-  const at::Tensor state_BSH = states(token_VH_, input.tokens_BS, position_BS);
-  return requested(hidden(state_BSH, state_BSH, kept_BS), input.rows_N, dtype());
+  States nothing(at::zeros({input.tokens_BS.size(0), input.tokens_BS.size(1), kHidden}, at::kDouble));
+  CacheWindow all;
+  all.begin_B = at::zeros({input.tokens_BS.size(0)}, at::kLong);
+  all.key_mask_BS = input.key_mask_BS;
+  return forward_window(input, all, nothing);
 }
 
 std::int64_t MadeUpModel::training_bytes_per_row(std::int64_t sequence) const { return sequence * kHidden * 64; }
@@ -94,20 +60,28 @@ std::unique_ptr<KeyValueCache> MadeUpModel::make_cache(std::int64_t rows, std::i
   return std::make_unique<States>(at::zeros({rows, positions, kHidden}, at::kDouble));
 }
 
+// tanh(state + mean of the attended states), where the state of a token is its own and that of its position, counted
+// from the row's first kept token.
 at::Tensor MadeUpModel::forward_window(const ForwardInput& input, const CacheWindow& window,
                                        KeyValueCache& cache) const {
   at::Tensor& all_BSH = static_cast<States&>(cache).state_BSH;
   const std::int64_t width = input.tokens_BS.size(1), positions = all_BSH.size(1);
-  const at::Tensor place_BW = window.begin_B.unsqueeze(1) + at::arange(width, at::kLong);
   const at::Tensor kept_BS = window.key_mask_BS.defined() ? window.key_mask_BS.narrow(1, 0, positions)
                                                           : at::ones({all_BSH.size(0), positions}, at::kBool);
+  const at::Tensor place_BW = window.begin_B.unsqueeze(1) + at::arange(width, at::kLong);
   const at::Tensor position_BW = (kept_BS.to(at::kLong).cumsum(1) - 1).clamp_min(0).gather(1, place_BW);
-  const at::Tensor state_BWH = states(token_VH_, input.tokens_BS, position_BW);
+  const at::Tensor frequency_H = at::arange(1, kHidden + 1, at::kDouble);
+  const at::Tensor where_BWH = at::sin(position_BW.unsqueeze(2).to(at::kDouble) * frequency_H * 0.37);
+  const at::Tensor state_BWH = at::embedding(token_VH_, input.tokens_BS).to(at::kDouble) + 0.5 * where_BWH;
   all_BSH.scatter_(1, place_BW.unsqueeze(2).expand({-1, -1, kHidden}), state_BWH);
+
   at::Tensor attended_BS = kept_BS;
   if (window.attended_B.defined())
     attended_BS = attended_BS & (at::arange(positions, at::kLong) < window.attended_B.unsqueeze(1));
-  return requested(hidden(state_BWH, all_BSH, attended_BS), input.rows_N, dtype());
+  const at::Tensor weight_BS1 = attended_BS.to(at::kDouble).unsqueeze(2);
+  const at::Tensor mean_B1H = (all_BSH * weight_BS1).sum(1, /*keepdim=*/true) / weight_BS1.sum(1, true).clamp_min(1);
+  const at::Tensor hidden_NH = at::tanh(state_BWH + mean_B1H).reshape({-1, kHidden}).to(dtype());
+  return input.rows_N.defined() ? hidden_NH.index_select(0, input.rows_N) : hidden_NH;
 }
 
 }  // namespace drift

@@ -9,8 +9,6 @@
 namespace drift {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Verdict verdict_of(const std::string& name) {
   for (const Verdict verdict : {Verdict::kOk, Verdict::kFound, Verdict::kNote}) {
     if (verdict_name(verdict) == name) return verdict;
@@ -21,18 +19,16 @@ Verdict verdict_of(const std::string& name) {
 /// @throws Error, or the library's exception, if it is none that a child writes.
 void read_line(std::string_view text, ChildWords& words) {
   const nlohmann::json line = parse_json_object(text, "a line of the examination");
-  if (line.contains("begins")) {
-    words.component = line.at("begins").at("component");
-    words.rule = line.at("begins").at("rule");
-  } else if (line.contains("outcome")) {
-    const auto& outcome = line.at("outcome");
-    words.outcomes.push_back({outcome.at("component"), outcome.at("rule"), verdict_of(outcome.at("verdict")),
-                              outcome.at("text"), outcome.at("seconds")});
-    words.rule.clear();
-  } else if (line.contains("plugin")) {
+  if (line.contains("plugin")) {
     words.summary = line.at("plugin");
-  } else if (line.contains("component")) {
-    words.components.push_back(line.at("component"));
+  } else if (line.contains("declares")) {
+    words.components.push_back(line.at("declares"));
+  } else if (line.contains("begins")) {
+    words.rule = line.at("begins");
+  } else if (line.contains("verdict")) {
+    words.outcomes.push_back(
+        {line.at("component"), line.at("rule"), verdict_of(line.at("verdict")), line.at("text"), line.at("seconds")});
+    words.rule.clear();
   } else {
     words.rules = line.at("ended").get<std::set<std::string>>();
     words.ended = true;
@@ -41,20 +37,13 @@ void read_line(std::string_view text, ChildWords& words) {
 
 }  // namespace
 
-std::string begin_line(const std::string& component, const std::string& rule) {
-  return json_text(Json{{"begins", {{"component", component}, {"rule", rule}}}});
+nlohmann::ordered_json outcome_json(const Outcome& outcome) {
+  return {{"component", outcome.component},
+          {"rule", outcome.rule},
+          {"verdict", verdict_name(outcome.verdict)},
+          {"text", outcome.text},
+          {"seconds", outcome.seconds}};
 }
-std::string outcome_line(const Outcome& outcome) {
-  return json_text(Json{{"outcome",
-                         {{"component", outcome.component},
-                          {"rule", outcome.rule},
-                          {"verdict", verdict_name(outcome.verdict)},
-                          {"text", outcome.text},
-                          {"seconds", outcome.seconds}}}});
-}
-std::string summary_line(const std::string& summary) { return json_text(Json{{"plugin", summary}}); }
-std::string component_line(const std::string& id) { return json_text(Json{{"component", id}}); }
-std::string end_line(const std::set<std::string>& rules) { return json_text(Json{{"ended", rules}}); }
 
 ChildWords read_lines(std::string_view text) {
   ChildWords words;

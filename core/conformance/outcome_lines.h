@@ -1,8 +1,11 @@
 #pragma once
 
-// What a child tells its parent, one JSON object a line.
+// What a child tells its parent, one JSON object a line: {"plugin": SUMMARY}, {"declares": COMPONENT}, {"begins":
+// RULE}, the outcome of the rule, and at the end {"ended": RULES}, with those that were not tried.
 
 #include <core/conformance/examination.h>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include <set>
 #include <string>
@@ -11,20 +14,16 @@
 
 namespace drift {
 
-std::string begin_line(const std::string& component, const std::string& rule);
-std::string outcome_line(const Outcome& outcome);
-std::string summary_line(const std::string& summary);
-std::string component_line(const std::string& id);
-/// @param rules  the names of all rules, those that were not tried included
-std::string end_line(const std::set<std::string>& rules);
+/// {"component", "rule", "verdict", "text", "seconds"}
+nlohmann::ordered_json outcome_json(const Outcome& outcome);
 
 /// What all lines so far say; half a line at the end is left out, and so is what follows a line that no child writes.
 struct ChildWords {
   std::string summary;
   std::vector<std::string> components;
   std::vector<Outcome> outcomes;
-  std::string component, rule;  ///< at work, and not yet done; empty: none
-  std::set<std::string> rules;  ///< of the last line
+  std::string rule;  ///< at work, and not yet done; empty: none
+  std::set<std::string> rules;
   bool ended = false;
 };
 ChildWords read_lines(std::string_view text);

@@ -177,16 +177,11 @@ std::string report_text(const CheckReport& report) {
 }
 
 std::string report_json(const CheckReport& report) {
-  using Json = nlohmann::ordered_json;
-  Json outcomes = Json::array();
-  for (const Outcome& outcome : report.outcomes) {
-    outcomes.push_back({{"component", outcome.component},
-                        {"rule", outcome.rule},
-                        {"verdict", verdict_name(outcome.verdict)},
-                        {"text", outcome.text},
-                        {"seconds", outcome.seconds}});
-  }
-  return json_text(Json{{"outcomes", outcomes}, {"findings", report.findings()}, {"unexamined", report.unexamined}});
+  nlohmann::ordered_json json = {{"outcomes", nlohmann::ordered_json::array()},
+                                 {"findings", report.findings()},
+                                 {"unexamined", report.unexamined}};
+  for (const Outcome& outcome : report.outcomes) json["outcomes"].push_back(outcome_json(outcome));
+  return json_text(json);
 }
 
 }  // namespace drift

@@ -1,12 +1,10 @@
-#include <core/base/log.h>
 #include <core/boundary/checks.h>
 #include <core/conformance/inputs.h>
-#include <core/conformance/rules.h>
-#include <core/conformance/watches.h>
-#include <core/process/threads.h>
+#include <core/conformance/trials.h>
 #include <core/text/utf8.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace drift {
@@ -16,12 +14,13 @@ namespace {
 struct Judged {
   bool refused = false;
   RewardResult result;
-
-  bool operator==(const Judged& other) const {
-    return refused == other.refused && result.value == other.result.value && result.solved == other.result.solved &&
-           result.status == other.result.status && result.reason == other.result.reason;
-  }
 };
+bool operator==(const Judged& a, const Judged& b) {
+  const auto fields = [](const Judged& of) {
+    return std::tie(of.refused, of.result.value, of.result.solved, of.result.status, of.result.reason);
+  };
+  return fields(a) == fields(b);
+}
 
 /// Items with references in forms that rewards read: texts, numbers, records.
 std::vector<TaskItem> items_of(const std::vector<std::string>& references) {
@@ -36,50 +35,40 @@ std::vector<TaskItem> items_of(const std::vector<std::string>& references) {
   return items;
 }
 
-/// A reward without its guard, which would hide whether it threw a drift::Error.
-class Scorer {
- public:
-  Scorer(const ComponentEntry& entry, const ParamValues& values)
-      : callee_(callee(entry)), reward_(make_unguarded<Reward>(entry, values)) {}
-
-  Judged operator()(const TaskItem& item, const std::string& response, bool truncated) const {
-    Judged judged;
-    RewardRequest request;
-    request.response = response;
-    request.item = &item;
-    request.truncated = truncated;
-    in_plugin(callee_, "score", [&] {
-      try {
-        reward_->score(request, judged.result);
-      } catch (const Error&) {
-        judged.refused = true;  // it may: of an item that it cannot judge
-        return;
-      }
-      check_verdict(judged.result, item);
-      if (!is_valid_utf8(judged.result.reason)) throw Error("the reason is not UTF-8");
-      if (judged.result.reason.find('\n') != std::string::npos) throw Error("the reason is more than one line");
-    });
-    return judged;
-  }
-
-  /// Of every response to every item, cut off or not.
-  std::vector<Judged> all(const std::vector<TaskItem>& items) const {
-    const auto responses = made_up_responses();
-    std::vector<Judged> verdicts;
-    for (const TaskItem& item : items) {
-      for (const std::string& response : responses) {
-        for (const bool truncated : {false, true}) verdicts.push_back((*this)(item, response, truncated));
-      }
+/// It may throw a drift::Error: of an item that it cannot judge.
+Judged judge(const Reward& reward, const TaskItem& item, const std::string& response, bool truncated) {
+  Judged judged;
+  RewardRequest request;
+  request.response = response;
+  request.item = &item;
+  request.truncated = truncated;
+  in_plugin(reward, "score", [&] {
+    try {
+      reward.score(request, judged.result);
+    } catch (const Error&) {
+      judged.refused = true;
+      return;
     }
-    return verdicts;
+    check_verdict(judged.result, item);
+    if (!is_valid_utf8(judged.result.reason)) throw Error("the reason is not UTF-8");
+    if (judged.result.reason.find('\n') != std::string::npos) throw Error("the reason is more than one line");
+  });
+  return judged;
+}
+
+/// Of every response to every item, cut off or not.
+std::vector<Judged> judge_all(const Reward& reward, const std::vector<TaskItem>& items) {
+  const auto responses = made_up_responses();
+  std::vector<Judged> verdicts;
+  for (const TaskItem& item : items) {
+    for (const std::string& response : responses) {
+      for (const bool truncated : {false, true}) verdicts.push_back(judge(reward, item, response, truncated));
+    }
   }
+  return verdicts;
+}
 
- private:
-  const Callee& callee_;
-  std::unique_ptr<Reward> reward_;
-};
-
-void require_same(const std::vector<Judged>& a, const std::vector<Judged>& b, const char* when) {
+void require_same_verdicts(const std::vector<Judged>& a, const std::vector<Judged>& b, const char* when) {
   if (a == b) return;
   throw Error(std::string("the same request gets another verdict ") + when,
               "a verdict depends on the request alone: keep no state that it could depend on, draw nothing");
@@ -88,48 +77,25 @@ void require_same(const std::vector<Judged>& a, const std::vector<Judged>& b, co
 }  // namespace
 
 void check_reward_rules(const ComponentEntry& entry, const ExaminedWith& with, Examination& examination) {
-  const auto settings = edge_settings(entry.params, with.values);
+  const Trials<Reward> trials(entry, with, examination);
   const auto items =
       items_of(with.references.empty() ? std::vector<std::string>{"", "42", R"({"answer": "42"})"} : with.references);
-  const auto each = [&](const std::function<void(const Scorer&)>& body) {
-    return for_each_setting(settings, [&](const Setting& setting) { body(Scorer(entry, setting.values)); });
-  };
+  const auto all = [&](const Reward& reward) { return judge_all(reward, items); };
 
-  examination.basic_rule("made", [&] { return or_not_checked(entry, [&] { return each([](const Scorer&) {}); }); });
-  // Value, status and reason are what the guards of core/boundary check in every call.
+  trials.made();
   examination.basic_rule("results", [&] {
-    const std::string tried = each([&](const Scorer& scorer) { scorer.all(items); });
-    if (std::ranges::all_of(Scorer(entry, with.values).all(items), &Judged::refused))
+    const std::string tried = trials.each([&](const Reward& reward) { all(reward); });
+    if (std::ranges::all_of(all(*trials.usual()), &Judged::refused))
       throw RuleNotChecked("it can read none of the made-up references", "give it one: --reference TEXT");
     return tried + ", " + std::to_string(2 * items.size() * made_up_responses().size()) + " requests each";
   });
-  examination.rule("deterministic", [&] {
-    return for_each_setting(settings, [&](const Setting& setting) {
-      const Scorer scorer(entry, setting.values);
-      const auto first = scorer.all(items);
-      require_same(scorer.all(items), first, "the second time");
-      require_same(Scorer(entry, setting.values).all(items), first, "from another object");
-    });
-  });
-  examination.rule("threads", [&] {
-    const Scorer scorer(entry, with.values);
-    const auto expected = scorer.all(items);
-    for_each_at_once(
-        2 * kThreads, [&](std::size_t) { require_same(scorer.all(items), expected, "from several threads"); },
-        kThreads);
-    return std::to_string(kThreads) + " threads";
-  });
-  examination.rule("random numbers", [&] {
-    return each([&](const Scorer& scorer) { without_global_random([&] { scorer.all(items); }); });
-  });
-  examination.rule("leak", [&] {
-    const Scorer scorer(entry, with.values);
-    const auto responses = made_up_responses();
-    std::size_t next = 0;
-    return without_leak([&] {
-      scorer(items[next % items.size()], responses[next % 10], false);
-      ++next;
-    });
+  trials.repeats(all, require_same_verdicts);
+  trials.threads(all, require_same_verdicts);
+  const auto responses = made_up_responses();
+  std::size_t next = 0;
+  trials.leak([&](const Reward& reward) {
+    judge(reward, items[next % items.size()], responses[next % 10], false);
+    ++next;
   });
 }
 

@@ -1,5 +1,7 @@
 #include <core/conformance/settings.h>
 
+#include <core/base/component_host.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -30,23 +32,34 @@ std::vector<Number> ends_of(const ParamRange& range) {
 /// Values at the edges of a parameter's range, its default perhaps among them.
 std::vector<ParamValue> edges(const ParamSpec& spec) {
   std::vector<ParamValue> values;
-  const auto add_all = [&](const auto& ends) { values.insert(values.end(), ends.begin(), ends.end()); };
+  const auto add = [&](const auto& ends) {
+    for (const auto& end : ends) values.emplace_back(end);
+  };
   const auto add_lists = [&](const auto& ends) {
     for (const auto& end : ends) values.emplace_back(std::vector{end});
   };
+  const ParamRange& range = spec.range;
   std::visit(
-      [&](const auto& value) {
-        using Value = std::decay_t<decltype(value)>;
+      [&]<class Value>(const Value& value) {
         if constexpr (std::is_same_v<Value, bool>) values.emplace_back(!value);
-        if constexpr (std::is_same_v<Value, std::int64_t>) add_all(ends_of<std::int64_t>(spec.range));
-        if constexpr (std::is_same_v<Value, double>) add_all(ends_of<double>(spec.range));
-        if constexpr (std::is_same_v<Value, std::string>) add_all(spec.range.choices);
-        if constexpr (std::is_same_v<Value, std::vector<std::int64_t>>) add_lists(ends_of<std::int64_t>(spec.range));
-        if constexpr (std::is_same_v<Value, std::vector<double>>) add_lists(ends_of<double>(spec.range));
-        if constexpr (std::is_same_v<Value, std::vector<std::string>>) add_lists(spec.range.choices);
+        if constexpr (std::is_same_v<Value, std::int64_t>) add(ends_of<std::int64_t>(range));
+        if constexpr (std::is_same_v<Value, double>) add(ends_of<double>(range));
+        if constexpr (std::is_same_v<Value, std::string>) add(range.choices);
+        if constexpr (std::is_same_v<Value, std::vector<std::int64_t>>) add_lists(ends_of<std::int64_t>(range));
+        if constexpr (std::is_same_v<Value, std::vector<double>>) add_lists(ends_of<double>(range));
+        if constexpr (std::is_same_v<Value, std::vector<std::string>>) add_lists(range.choices);
       },
       spec.default_value);
   return values;
+}
+
+/// What the kit may lack to make a component, and what gives it; empty: nothing.
+std::string missing_for(const ComponentEntry& entry, const ParamValues& values, const ModelConfig* model_config) {
+  if (model_config != nullptr)
+    return model_config->config_json == "{}" ? "name a config.json: --model-config FILE" : "";
+  const bool may_need = entry.kind == ComponentKind::kReward || entry.kind == ComponentKind::kTask ||
+                        std::ranges::any_of(entry.params, &ParamSpec::is_path);
+  return may_need && values.empty() ? "give values by --set" : "";
 }
 
 }  // namespace
@@ -87,14 +100,6 @@ std::string for_each_setting(const std::vector<Setting>& settings, const std::fu
   return std::to_string(tried) + (tried == 1 ? " setting" : " settings");
 }
 
-std::string missing_for(const ComponentEntry& entry, const ParamValues& values, const ModelConfig* model_config) {
-  if (model_config != nullptr)
-    return model_config->config_json == "{}" ? "name a config.json: --model-config FILE" : "";
-  const bool may_need = entry.kind == ComponentKind::kReward || entry.kind == ComponentKind::kTask ||
-                        std::ranges::any_of(entry.params, &ParamSpec::is_path);
-  return may_need && values.empty() ? "give values by --set" : "";
-}
-
 std::string or_not_checked(const ComponentEntry& entry, const std::function<std::string()>& body,
                            const ModelConfig* model_config) {
   try {
@@ -103,6 +108,21 @@ std::string or_not_checked(const ComponentEntry& entry, const std::function<std:
     const std::string what = refusal.what(), missing = missing_for(entry, {}, model_config);
     if (missing.empty() || what.starts_with("constructor: the component reads parameter")) throw;
     throw RuleNotChecked(what, (refusal.hint().empty() ? "" : refusal.hint() + "; ") + missing);
+  }
+}
+
+std::unique_ptr<Component> construct(const ComponentEntry& entry, const ParamValues& values,
+                                     const ModelConfig* model_config) {
+  const Callee maker = callee(entry);
+  try {
+    const PluginCall call(maker, "constructor");
+    return make_component(entry, Params(entry.params, values), model_config);
+  } catch (const Error& refusal) {
+    throw Refused(std::string("constructor: ") + refusal.what(), refusal.hint());
+  } catch (...) {
+    const Error error = describe_exception();
+    const std::string missing = missing_for(entry, values, model_config);
+    throw PluginError(maker.text + ", constructor: " + error.what(), missing.empty() ? error.hint() : missing);
   }
 }
 

@@ -2,9 +2,7 @@
 
 // The settings that a component is made with: its defaults, and each parameter alone at the edges of its range.
 
-#include <core/base/component_host.h>
-#include <core/boundary/guarded.h>
-#include <core/boundary/plugin_call.h>
+#include <core/boundary/made.h>
 #include <core/conformance/examination.h>
 
 #include <drift/registry.h>
@@ -44,41 +42,15 @@ struct Refused : Error {
 std::string or_not_checked(const ComponentEntry& entry, const std::function<std::string()>& body,
                            const ModelConfig* model_config = nullptr);
 
-/// What the kit may lack to make a component, and what gives it; empty: nothing.
-std::string missing_for(const ComponentEntry& entry, const ParamValues& values, const ModelConfig* model_config);
-
 /// @throws Refused; PluginError for anything else that goes wrong, which also says what may be missing
-template <class T>
-std::unique_ptr<T> make_unguarded(const ComponentEntry& entry, const ParamValues& values,
-                                  const ModelConfig* model_config = nullptr) {
-  const Callee& maker = callee(entry);
-  std::unique_ptr<Component> made;
-  try {
-    const PluginCall call(maker, "constructor");
-    made = make_component(entry, Params(entry.params, values), model_config);
-  } catch (const Error& refusal) {
-    throw Refused(std::string("constructor: ") + refusal.what(), refusal.hint());
-  } catch (...) {
-    const Error error = describe_exception();
-    const std::string missing = missing_for(entry, values, model_config);
-    throw PluginError(maker.text + ", constructor: " + error.what(), missing.empty() ? error.hint() : missing);
-  }
-  auto* typed = dynamic_cast<T*>(made.get());
-  if (typed == nullptr) throw Error("constructor: it made a component of another kind", "rebuild the plugin");
-  made.release();
-  return std::unique_ptr<T>(typed);
-}
+std::unique_ptr<Component> construct(const ComponentEntry& entry, const ParamValues& values,
+                                     const ModelConfig* model_config);
 
-/// A component as the core has it: each call is checked.
+/// A component as the core has it.
 template <class T>
-std::unique_ptr<T> make_examined(const ComponentEntry& entry, const ParamValues& values,
-                                 const ModelConfig* model_config = nullptr) {
-  auto made = make_unguarded<T>(entry, values, model_config);
-  if constexpr (T::kKind == ComponentKind::kModel) {
-    return guarded(std::move(made), callee(entry), *model_config);
-  } else {
-    return guarded(std::move(made), callee(entry));
-  }
+Made<T> make_examined(const ComponentEntry& entry, const ParamValues& values,
+                      const ModelConfig* model_config = nullptr) {
+  return adopt<T>(construct(entry, values, model_config), callee(entry), model_config);
 }
 
 }  // namespace drift

@@ -1,8 +1,9 @@
 #include <core/eval/answers.h>
 
 #include <core/base/log.h>
-#include <core/base/model_policy.h>
 #include <core/base/phase_timer.h>
+#include <core/boundary/checked.h>
+#include <core/boundary/model_policy.h>
 #include <core/rollout/response_text.h>
 #include <core/rollout/together.h>
 #include <core/update/commit_states.h>
@@ -52,7 +53,7 @@ bool samples_are_equal(const std::vector<AnsweredItem>& answers) {
 std::vector<TaskItem> held_out_items(const Loaded<Task>& task, std::int64_t first, std::int64_t count) {
   std::vector<TaskItem> items(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < items.size(); ++i) {
-    task->held_out_item(first + static_cast<std::int64_t>(i), items[i]);
+    items[i] = checked_held_out_item(*task, first + static_cast<std::int64_t>(i));
   }
   return items;
 }
@@ -72,7 +73,7 @@ std::vector<AnsweredItem> write_answers(const AnswerSettings& settings, std::int
   input.cancelled = settings.cancelled;
   Trajectories trajectories;
   const Rollout& rollout = **settings.rollout;
-  input.prompts = settings.prompts->encode(items, 1, rollout.response_length());
+  input.prompts = settings.prompts->encode(items, 1, checked_response_length(rollout));
   generate_together(rollout, *settings.model, input, trajectories);
   if (settings.cancelled != nullptr && *settings.cancelled) return {};
   at::Tensor entropy_BL;

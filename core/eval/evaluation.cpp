@@ -2,6 +2,7 @@
 #include <core/eval/evaluation.h>
 
 #include <core/base/stop_signal.h>
+#include <core/boundary/checked.h>
 #include <core/eval/answers.h>
 #include <core/grid/grid.h>
 #include <core/io/checkpoint.h>
@@ -126,14 +127,14 @@ Evaluation::Evaluation(const Registry& registry, std::vector<PlannedCell> cells,
 void Evaluation::check(Work& work, Identity& identity) {
   const RunConfig& config = work.plan.config;
   const Parts parts(registry_, config, tokenizer_, traits_);
-  const std::int64_t available = parts.task->held_out_size();
+  const std::int64_t available = checked_held_out_size(*parts.task);
   if (available == 0) throw Error("the task `" + parts.task.name() + "` has no held-out items");
   const auto& evaluation = config.section("evaluation");
   const auto samples = evaluation.get<std::int64_t>("samples");
   const HeldOutSplit split = HeldOutSplit::of(evaluation, available);
   const auto asked = held_out_items(parts.task, split.validation, split.items);
   work.wanted = static_cast<std::int64_t>(asked.size()) * samples;
-  work.plan.cell.length = parts.rollout->response_length();
+  work.plan.cell.length = checked_response_length(*parts.rollout);
   parts.prompts.encode(asked, 1, work.plan.cell.length);  // what does not fit into the context is said now
   if (folder_.path.empty()) return;
   const auto settings = identity.settings(config, IdentityOf::kResponses);

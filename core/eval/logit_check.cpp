@@ -1,5 +1,6 @@
 #include <core/eval/logit_check.h>
 
+#include <core/boundary/checked.h>
 #include <core/io/safetensors.h>
 
 #include <drift/error.h>
@@ -151,7 +152,7 @@ LogitComparison check_logits(const Model& model, const ReferenceLogits& referenc
     if (reference.attention_mask_BS.defined()) {
       input.key_mask_BS = reference.attention_mask_BS.narrow(0, sequence, 1).to(device);
     }
-    const auto hidden_SH = model.forward(input);
+    const auto hidden_SH = checked_forward(model, input);
     for (std::int64_t first = 0; first < positions; first += kRowsAtOnce) {
       const std::int64_t count = std::min(kRowsAtOnce, positions - first);
       comparer.add(at::mm(hidden_SH.narrow(0, first, count), head_VH.t()), sequence, first);

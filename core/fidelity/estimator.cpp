@@ -1,6 +1,7 @@
 #include <core/fidelity/estimator.h>
 
 #include <core/base/trainable.h>
+#include <core/boundary/checked.h>
 #include <core/update/policy_update.h>
 
 #include <ATen/TensorOperators.h>
@@ -30,10 +31,9 @@ GradientEstimate GradientEstimator::estimate(const Trajectories& responses, cons
     return estimate;
   }
   const UpdateStep update =
-      update_step(responses, advantage_B, plan, loss_.coupling(), all_views(plan), settings_.group_size);
+      update_step(responses, advantage_B, plan, checked_coupling(loss_), all_views(plan), settings_.group_size);
   UpdateBatch batch = update_batch(update);
-  LossNeeds needs;
-  loss_.needs(needs);
+  const LossNeeds needs = checked_needs(loss_);
   if (needs.reference) {
     batch.reference = score_views(model_, update.trajectories, update.plan, all_views(update.plan), needs.entropy);
     estimate.rows += batch.reference.rows;

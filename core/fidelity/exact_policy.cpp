@@ -1,6 +1,7 @@
 #include <core/fidelity/exact_policy.h>
 
 #include <core/base/trainable.h>
+#include <core/boundary/checked.h>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
@@ -30,7 +31,7 @@ at::Tensor score(const Model& model, const ResponseSpace& space, Pattern pattern
   ForwardInput input;
   input.tokens_BS = at::cat({prompt_NP, tokens_NL}, 1).to(model.device());
   input.rows_N = (at::arange(count, at::kLong).unsqueeze(1) * sequence + positions).reshape({-1}).to(model.device());
-  const auto logits_NV = model.forward(input).matmul(model.lm_head_VH().t());
+  const auto logits_NV = checked_forward(model, input).matmul(model.lm_head_VH().t());
   return logits_NV.to(at::kCPU, at::kDouble).log_softmax(-1).view({count, positions.size(0), -1});
 }
 

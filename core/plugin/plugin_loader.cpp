@@ -27,7 +27,8 @@ using EntryFunction = const DriftPluginEntry*();
 /// Libraries are never unloaded: components, their type information and exceptions in flight live in them.
 const DriftPluginEntry* load(const fs::path& file, const std::string& name) {
   static auto& kept = *new std::vector<boost::dll::shared_library>;
-  const PluginCall call(callee("plugin `" + name + "`"), "loading");
+  const Callee plugin{"plugin `" + name + "`"};
+  const PluginCall call(plugin, "loading");
   boost::dll::shared_library library;
   watch_exit();
   try {
@@ -171,7 +172,8 @@ void PluginLoader::register_components(const LoadedPlugin& plugin, const std::fu
   }
   registry_.registering_plugin_ = plugin.name;
   try {
-    const PluginCall call(callee("plugin `" + plugin.name + "`"), "registration");
+    const Callee registering{"plugin `" + plugin.name + "`"};
+    const PluginCall call(registering, "registration");
     add();
   } catch (...) {
     const Error error = describe_exception();

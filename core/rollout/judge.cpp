@@ -1,5 +1,6 @@
 #include <core/rollout/judge.h>
 
+#include <core/boundary/checked.h>
 #include <core/process/threads.h>
 
 #include <algorithm>
@@ -76,8 +77,7 @@ RewardResult Judge::score(std::size_t reward, RewardRequest request, BadReferenc
   request.response = judged.value_or("");
   try {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
-      result = {};
-      rewards_[reward]->score(request, result);
+      result = checked_verdict(*rewards_[reward], request);
       if (result.status != RewardStatus::kInfrastructure) break;
     }
   } catch (const Error& error) {

@@ -1,5 +1,6 @@
 #include <core/rollout/together.h>
 
+#include <core/boundary/checked.h>
 #include <core/components/divided_weights.h>
 #include <core/ranks/ranks.h>
 
@@ -30,12 +31,9 @@ Trajectories no_responses(std::int64_t length) {
 
 /// Whether responses may need different numbers of forwards, as far as the rollout says.
 bool forwards_may_differ(const Rollout& rollout, const Model& model, const RolloutInput& input) {
-  const auto* const estimate = capability<RolloutCostEstimate>(rollout);
-  if (estimate == nullptr) return true;
-  RolloutCost cost;
-  estimate->estimate_cost(model, input.prompts.tokens_BP.size(1), input.prompts.tokens_BP.size(0),
-                          model.device().is_cpu(), cost);
-  return cost.least_forwards != cost.most_forwards;
+  const auto cost = checked_cost(rollout, model, input.prompts.tokens_BP.size(1), input.prompts.tokens_BP.size(0),
+                                 model.device().is_cpu());
+  return !cost || cost->least_forwards != cost->most_forwards;
 }
 
 /// Where parts of the responses begin, and the end of the last one: equal shares, or, where ranks take turns, ever
@@ -108,16 +106,19 @@ void append_judgements(const nlohmann::json& list, std::vector<Judgement>& judge
 
 void generate_together(const Rollout& rollout, const Model& model, const RolloutInput& input, Trajectories& made) {
   Ranks& ranks = run_ranks();
-  if (ranks.size() == 1) return rollout.generate(input, made);
+  if (ranks.size() == 1) {
+    made = checked_trajectories(rollout, input);
+    return;
+  }
   const std::int64_t responses = input.prompts.tokens_BP.size(0);
   // Ranks that divide the weights compute each forward together: there is no sense in turns.
   const bool in_turns = divided_weights(model) == nullptr && forwards_may_differ(rollout, model, input);
   const auto parts = parts_of(responses, ranks.size(), in_turns);
   const auto part_count = static_cast<std::int64_t>(parts.size()) - 1;
-  std::vector<Trajectories> own{no_responses(rollout.response_length())};
+  std::vector<Trajectories> own{no_responses(checked_response_length(rollout))};
   const auto write = [&](std::int64_t part) {
     const std::int64_t begin = parts[static_cast<std::size_t>(part)], end = parts[static_cast<std::size_t>(part) + 1];
-    if (begin < end) rollout.generate(responses_of(input, begin, end), own.emplace_back());
+    if (begin < end) own.push_back(checked_trajectories(rollout, responses_of(input, begin, end)));
   };
   std::vector<std::int64_t> order;  // the parts, rank by rank
   if (part_count == ranks.size()) {

@@ -1,7 +1,7 @@
 #pragma once
 
 // What the ranks of a run do together around a rollout: each has a share of the work, and all have the result. With one
-// rank these are Rollout::generate() and Judge::judge().
+// rank these are checked_trajectories() and Judge::judge().
 
 #include <drift/rollout.h>
 

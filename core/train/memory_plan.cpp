@@ -3,6 +3,7 @@
 #include <core/base/adapters.h>
 #include <core/base/memory.h>
 #include <core/base/trainable.h>
+#include <core/boundary/checked.h>
 #include <core/components/streamed_model.h>
 #include <core/kernels/product.h>
 #include <core/update/policy_scores.h>
@@ -166,7 +167,7 @@ class MemoryPlanner {
     const auto element = static_cast<std::int64_t>(head.element_size());
     const std::int64_t layers = std::max<std::int64_t>(1, traits.layers);
     const std::int64_t budget = config_.section("train").get<std::int64_t>("memory_budget_mib") << 20;
-    const std::int64_t graph = shapes_.training_bytes_per_row(sequence);
+    const std::int64_t graph = checked_bytes_per_row(shapes_, sequence);
     const std::int64_t wanted = work.rows * graph + work.scored_tokens * traits.vocabulary_size * element;
     const std::int64_t first = std::max(std::min(wanted, budget), recomputed_row_bytes(shapes_, sequence));
     const std::int64_t later = std::clamp<std::int64_t>(wanted - first, 0, first);
@@ -203,16 +204,13 @@ class MemoryPlanner {
   }
 
   std::int64_t rollout_bytes(const Rollout* rollout, std::int64_t prompt, std::int64_t responses) const {
-    const auto* estimate = rollout != nullptr ? capability<RolloutCostEstimate>(*rollout) : nullptr;
-    if (estimate == nullptr) return 0;
-    RolloutCost cost;
-    estimate->estimate_cost(shapes_, prompt, responses, on_cpu_, cost);
-    return cost.bytes;
+    const auto cost = rollout == nullptr ? std::nullopt : checked_cost(*rollout, shapes_, prompt, responses, on_cpu_);
+    return cost ? cost->bytes : 0;
   }
 
   std::int64_t score_bytes(std::int64_t rows, std::int64_t sequence) const {
     const std::int64_t layer =
-        shapes_.training_bytes_per_row(sequence) / std::max<std::int64_t>(1, shapes_.traits().layers);
+        checked_bytes_per_row(shapes_, sequence) / std::max<std::int64_t>(1, shapes_.traits().layers);
     return std::min(rows, rows_scored_at_once(shapes_, sequence, on_cpu_)) * layer;
   }
 

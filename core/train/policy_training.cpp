@@ -1,14 +1,14 @@
 #include <core/train/policy_training.h>
 
 #include <core/base/component_host.h>
-#include <core/base/model_policy.h>
 #include <core/base/phase_timer.h>
 #include <core/base/trainable.h>
+#include <core/boundary/checked.h>
+#include <core/boundary/model_policy.h>
 #include <core/io/json.h>
 #include <core/ranks/ranks.h>
 #include <core/rollout/response_text.h>
 #include <core/rollout/together.h>
-#include <core/train/different_responses.h>
 #include <core/train/memory_plan.h>
 #include <core/update/rollout_correction.h>
 #include <core/update/rollout_gap.h>
@@ -102,10 +102,6 @@ PolicyTraining::PolicyTraining(const RunConfig& config, const Model& model, cons
   const auto& algorithm = config.section("algorithm");
   if (algorithm.get<std::string>("rollout_correction") == "truncated")
     correction_cap_ = algorithm.get<double>("rollout_correction_cap");
-  const auto& rollout = config.section("rollout").values();
-  if (const auto found = rollout.find("temperature"); found != rollout.end()) {
-    if (const auto* const temperature = std::get_if<double>(&found->second)) temperature_ = *temperature;
-  }
 }
 
 std::vector<NamedTensor> PolicyTraining::state() const {
@@ -157,8 +153,8 @@ PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& m
   Scored scored;
   scored.items.resize(static_cast<std::size_t>(prompts_per_step_));
   for (std::int64_t i = 0; i < prompts_per_step_; ++i) {
-    components_.task->training_item((step - 1) * prompts_per_step_ + i, task_random,
-                                    scored.items[static_cast<std::size_t>(i)]);
+    scored.items[static_cast<std::size_t>(i)] =
+        checked_training_item(*components_.task, (step - 1) * prompts_per_step_ + i, task_random);
   }
   RolloutInput input;
   const ModelPolicy policy(model_);
@@ -167,11 +163,10 @@ PolicyTraining::Scored PolicyTraining::roll_out(std::int64_t step, StepRecord& m
   input.step = step;
   {
     const at::NoGradGuard no_gradient;
-    input.prompts = prompts_.encode(scored.items, group_size_, components_.rollout->response_length());
+    input.prompts = prompts_.encode(scored.items, group_size_, checked_response_length(*components_.rollout));
     generate_together(*components_.rollout, model_, input, scored.trajectories);
   }
   metrics.seconds->rollout = rollout_timer.seconds();
-  if (temperature_ > 0) require_different_responses(*components_.rollout, input, scored.trajectories, group_size_);
   const auto gap = rollout_gap(model_, scored.trajectories, gap_responses_, random_.child("gap"), step);
   metrics.rollout_gap = gap.mean;
   metrics.rollout_gap_max = gap.largest;
@@ -365,7 +360,7 @@ void PolicyTraining::show(const std::string& name, const at::Tensor& values, Ste
 /// One plan for all inner iterations, or one for each, as the strategy requires.
 std::vector<MaskPlan> PolicyTraining::draw_plans(std::int64_t step, const Trajectories& kept,
                                                  const at::Tensor& response_number) const {
-  const bool redraws = components_.masking->refresh() == PlanRefresh::kEachInnerIteration;
+  const bool redraws = checked_refresh(*components_.masking) == PlanRefresh::kEachInnerIteration;
   std::vector<MaskPlan> plans;
   for (std::int64_t j = 0; j < (redraws ? inner_iterations_ : 1); ++j) {
     plans.push_back(

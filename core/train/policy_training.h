@@ -94,7 +94,6 @@ class PolicyTraining final : public Training {
   TrackingSettings tracking_;
   std::int64_t prompts_per_step_, group_size_, inner_iterations_, gap_responses_;
   double correction_cap_ = 0;  // 0: no correction
-  double temperature_ = 0;     // of the rollout, 0 where it has none
   bool restarts_optimizer_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <core/base/phase_timer.h>
 #include <core/base/trainable.h>
+#include <core/boundary/checked.h>
 #include <core/train/memory_plan.h>
 #include <core/update/batch_totals.h>
 #include <core/update/policy_gradient.h>
@@ -88,7 +89,7 @@ Trajectories Pretraining::demonstrations(std::int64_t step) const {
   std::vector<TaskItem> items(static_cast<std::size_t>(batch_size_));
   const auto task_random = random_.child("task");
   for (std::int64_t i = 0; i < batch_size_; ++i) {
-    task_->training_item((step - 1) * batch_size_ + i, task_random, items[static_cast<std::size_t>(i)]);
+    items[static_cast<std::size_t>(i)] = checked_training_item(*task_, (step - 1) * batch_size_ + i, task_random);
   }
   Trajectories batch;
   batch.prompts = prompts_.encode(items, 1, response_length_);

@@ -1,6 +1,7 @@
 #include <core/train/training_plan.h>
 
 #include <core/base/adapters.h>
+#include <core/boundary/checked.h>
 #include <core/rollout/held_out_split.h>
 #include <core/update/policy_scores.h>
 #include <core/update/policy_update.h>
@@ -22,7 +23,7 @@ constexpr std::int64_t kMostPromptsLookedAt = 512;
 std::vector<TaskItem> first_items(const Loaded<Task>& task, const RandomStream& random, std::int64_t count) {
   std::vector<TaskItem> items(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) {
-    task->training_item(i, random, items[static_cast<std::size_t>(i)]);
+    items[static_cast<std::size_t>(i)] = checked_training_item(*task, i, random);
   }
   return items;
 }
@@ -66,7 +67,7 @@ class UpdatePlanner {
 
   UpdateCost plan(const Trajectories& imagined) {
     const auto inner_iterations = config_.section("train").get<std::int64_t>("inner_iterations");
-    const bool redraws = components_.masking->refresh() == PlanRefresh::kEachInnerIteration;
+    const bool redraws = checked_refresh(*components_.masking) == PlanRefresh::kEachInnerIteration;
     UpdateCost all, one;
     for (std::int64_t j = 0; j < inner_iterations; ++j) {
       const bool repeats = j > 0 && !redraws;
@@ -104,7 +105,7 @@ class UpdatePlanner {
         largest_.needs.reference && config_.section("reference").get<std::string>("policy") != "old";
     const std::int64_t sequence = imagined.prompts.tokens_BP.size(1) + imagined.tokens_BL.size(1);
     const std::int64_t budget = train.get<std::int64_t>("memory_budget_mib") << 20;
-    const Coupling coupling = components_.loss->coupling();
+    const Coupling coupling = checked_coupling(*components_.loss);
     UpdateCost cost;
     cost.views = plan.response_F.size(0);
     cost.scored_tokens = plan.target_FL.sum().item<std::int64_t>();
@@ -150,7 +151,7 @@ void plan_evaluations(const RunConfig& config, const Loaded<Task>& task, Trainin
   if (!config.has("evaluation.rollout")) return;
   const auto& section = config.section("evaluation");
   const auto every = section.get<std::int64_t>("every");
-  const HeldOutSplit split = HeldOutSplit::of(section, task->held_out_size());
+  const HeldOutSplit split = HeldOutSplit::of(section, checked_held_out_size(*task));
   plan.held_out_items = split.validation + split.items;
   if (plan.held_out_items == 0) return;
   plan.evaluations = (section.get<bool>("before") ? 1 : 0) + (every == 0 ? 1 : (plan.steps + every - 1) / every);
@@ -166,21 +167,19 @@ TrainingPlan plan_training(const RunConfig& config, const Model& shapes, const P
   plan.steps = train.get<std::int64_t>("steps");
   plan.prompts_per_step = train.get<std::int64_t>("prompts_per_step");
   plan.group_size = train.get<std::int64_t>("group_size");
-  plan.response_length = components.rollout->response_length();
+  plan.response_length = checked_response_length(*components.rollout);
 
   const std::int64_t looked_at =
       std::max(plan.prompts_per_step, std::min(kMostPromptsLookedAt, plan.steps * plan.prompts_per_step));
   auto items = first_items(components.task, run_stream(config).child("task"), looked_at);
   plan.prompt_lengths = measure(items, prompts);
-  const auto* estimate = capability<RolloutCostEstimate>(*components.rollout);
-  plan.rollout_is_known = estimate != nullptr;
-  if (estimate != nullptr) {
-    const bool on_cpu = config.section("run").get<std::string>("device") == "cpu";
-    estimate->estimate_cost(shapes, plan.prompt_lengths.longest, plan.responses(), on_cpu, plan.rollout);
-  }
+  const bool on_cpu = config.section("run").get<std::string>("device") == "cpu";
+  const auto cost = checked_cost(*components.rollout, shapes, plan.prompt_lengths.longest, plan.responses(), on_cpu);
+  plan.rollout_is_known = cost.has_value();
+  if (cost) plan.rollout = *cost;
 
   MemoryWork& work = plan.memory_work;
-  components.loss->needs(work.needs);
+  work.needs = checked_needs(*components.loss);
   items.resize(static_cast<std::size_t>(plan.prompts_per_step));
   const std::int64_t forwards = plan.rollout_is_known
                                     ? std::clamp<std::int64_t>(plan.rollout.most_forwards, 1, plan.response_length)

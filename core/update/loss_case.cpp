@@ -1,6 +1,7 @@
 #include <core/update/loss_case.h>
 
 #include <core/base/unknown.h>
+#include <core/boundary/checked.h>
 #include <core/config/nearest.h>
 #include <core/io/json.h>
 #include <core/update/batch_totals.h>
@@ -299,8 +300,7 @@ std::string loss_of_case(const std::filesystem::path& file) {
 }
 
 std::vector<std::string> missing_fields(const LossEstimator& loss, const LossInput& input) {
-  LossNeeds needs;
-  loss.needs(needs);
+  const LossNeeds needs = checked_needs(loss);
   std::vector<std::string> missing;
   const auto look = [&](bool needed, const at::Tensor& tensor, const char* field) {
     if (needed && !tensor.defined()) missing.emplace_back(field);

@@ -1,5 +1,6 @@
 #include <core/update/loss_slope.h>
 
+#include <core/boundary/checked.h>
 #include <core/boundary/plugin_call.h>
 
 #include <drift/error.h>
@@ -58,7 +59,7 @@ double value_with(const LossEstimator& loss, const LossInput& input, const Varia
   at::Tensor& tensor = changed.log_probs.*(variable.tensor);
   tensor = tensor.detach().clone();
   tensor.view({-1})[at] += change;
-  return loss.evaluate(changed).value.item<double>();
+  return checked_loss(loss, changed).value.item<double>();
 }
 
 }  // namespace
@@ -72,7 +73,7 @@ DifferentiatedLoss differentiate(const LossEstimator& loss, const LossInput& inp
     tensor = tensor.detach().clone().set_requires_grad(true);
     by.push_back(tensor);
   }
-  DifferentiatedLoss result{loss.evaluate(leaves), {}};
+  DifferentiatedLoss result{checked_loss(loss, leaves), {}};
   if (result.loss.value.requires_grad()) {
     in_plugin(loss, "gradient", [&] {
       result.gradients = torch::autograd::grad({result.loss.value}, by, {}, std::nullopt, false, /*allow_unused=*/true);

@@ -5,6 +5,7 @@
 
 #include <core/base/phase_timer.h>
 #include <core/base/trainable.h>
+#include <core/boundary/checked.h>
 #include <core/boundary/plugin_call.h>
 #include <core/components/divided_weights.h>
 #include <core/ranks/ranks.h>
@@ -51,7 +52,7 @@ class GradientComputation {
         gradients_(exchanges_on_the_way_ ? GradientSum(tensors(model), exchange())
                                          : GradientSum(tensors(model), workers_)),
         heads_(static_cast<std::size_t>(workers_), HeadWorker(head_VH_)) {
-    loss.needs(needs_);
+    needs_ = checked_needs(loss);
     if (auto* divided = divided_weights(model))
       divided->in_backward([this](std::int64_t layer) { gradients_.blocks_done(layer); });
     result_.current_FL = at::zeros({batch.plan->response_F.size(0), length_}, score_options());
@@ -282,7 +283,7 @@ class GradientComputation {
     const PhaseTimer timer;
     result_.current_FL.index_copy_(0, index_tensor(views, head_VH_.device()), current.logprob_FL);
     const LossInput input = loss_input(views, current);
-    Loss loss = loss_.evaluate(input);
+    Loss loss = checked_loss(loss_, input);
     if (batch_.share != 1) loss.value = loss.value / batch_.share;
     const double value = loss.value.item<double>();
     // A loss whose log-probabilities are finite has been found to be finite.
@@ -398,7 +399,7 @@ PolicyGradient policy_gradient(const Model& model, const LossEstimator& loss, co
   const std::int64_t sequence = batch.trajectories->prompts.tokens_BP.size(1) + batch.trajectories->tokens_BL.size(1);
   const auto memory = divide_memory(model, sequence, batch.plan->target_FL.sum().item<std::int64_t>(), memory_budget);
   GradientComputation computation(model, loss, batch, memory, shard);
-  const auto passes = plan_passes(*batch.plan, loss.coupling(), memory);
+  const auto passes = plan_passes(*batch.plan, checked_coupling(loss), memory);
   for (const UpdatePass& pass : passes) {
     const bool is_last = &pass == &passes.back();
     pass.scores_first ? computation.two_pass(pass, is_last) : computation.one_pass(pass, is_last);

@@ -1,5 +1,6 @@
 #include <core/update/policy_scores.h>
 
+#include <core/boundary/checked.h>
 #include <core/components/divided_weights.h>
 #include <core/ranks/ranks.h>
 
@@ -64,7 +65,7 @@ PolicyScores score_views(const Model& model, const Trajectories& trajectories, c
                   for (std::int64_t first = begin; first < end; first += rows_at_once) {
                     const auto last = std::min(end, first + rows_at_once);
                     const auto batch = make_row_batch(model, trajectories, rows, first, last, device, adapters);
-                    const auto hidden_NH = model.forward(batch.forward);
+                    const auto hidden_NH = checked_forward(model, batch.forward);
                     for (std::int64_t n = 0; n < batch.hidden_rows; n += kHiddenRows) {
                       const Range part{n, std::min(batch.hidden_rows, n + kHiddenRows)};
                       const auto chosen = select_targets(batch, all_flat, part, device);

@@ -2,6 +2,7 @@
 
 #include <core/base/phase_timer.h>
 #include <core/base/unknown.h>
+#include <core/boundary/checked.h>
 #include <core/update/batch_totals.h>
 
 #include <ATen/ops/_unique.h>
@@ -28,7 +29,7 @@ struct PolicyUpdate::Sum {
 PolicyUpdate::PolicyUpdate(const Model& model, const Loaded<LossEstimator>& loss, ReferencePolicy* reference,
                            Optimizer& optimizer, const PolicyUpdateSettings& settings)
     : model_(model), loss_(loss), reference_(reference), optimizer_(optimizer), settings_(settings) {
-  loss_->needs(needs_);
+  needs_ = checked_needs(*loss_);
 }
 
 // The first optimizer step finds the weights as the rollout left them, so that its log-probabilities are the old
@@ -69,7 +70,7 @@ std::vector<PolicyUpdate::Part> PolicyUpdate::parts_of(const Trajectories& kept,
                                                        const TokenAdvantages& tokens, const MaskPlan& plan,
                                                        bool unchanged_weights, Sum& sum) const {
   std::vector<Part> parts;
-  const Coupling coupling = loss_->coupling();
+  const Coupling coupling = checked_coupling(*loss_);
   for (const auto& views : update_parts(plan, coupling, settings_.views_per_update)) {
     Part part{update_step(kept, advantage_B, plan, coupling, views, settings_.group_size, tokens), views, {}, {}};
     const bool from_old_policy = needs_.reference && reference_->is_old_policy();
@@ -136,9 +137,7 @@ MaskPlan draw_plan(const MaskingStrategy& masking, const Trajectories& responses
   input.end_id = traits.end_id;
   input.end_ids_E = at::tensor(end_ids(traits), at::kLong);
   input.pad_id = traits.pad_id;
-  MaskPlan plan;
-  masking.plan(input, plan);
-  return plan;
+  return checked_plan(masking, input);
 }
 
 UpdateBatch update_batch(const UpdateStep& step) {

@@ -1,5 +1,7 @@
 #include <core/update/row_graph.h>
 
+#include <core/boundary/checked.h>
+
 #include <ATen/OpMathType.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
@@ -30,7 +32,7 @@ RowGraph::RowGraph(const Model& model, const Trajectories& trajectories, const s
     : head_VH_(model.lm_head_VH()),
       batch_(make_row_batch(model, trajectories, rows, begin, end, head_VH_.device(), adapters)) {
   batch_.forward.recompute_blocks = recompute;
-  hidden_NH_ = model.forward(batch_.forward);
+  hidden_NH_ = checked_forward(model, batch_.forward);
 }
 
 at::Tensor RowGraph::gradient_NH() const {

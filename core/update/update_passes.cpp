@@ -1,5 +1,6 @@
 #include <core/update/update_passes.h>
 
+#include <core/boundary/checked.h>
 #include <core/ranks/ranks.h>
 #include <core/update/policy_scores.h>
 
@@ -44,7 +45,7 @@ UpdateMemory divide_memory(const Model& model, std::int64_t sequence, std::int64
   const std::int64_t for_logits = std::min(memory_budget / 4, scored_tokens * logits);
   memory.logit_rows = std::max<std::int64_t>(1, for_logits / logits);
 
-  const std::int64_t for_rows = memory_budget - for_logits, graph = model.training_bytes_per_row(sequence);
+  const std::int64_t for_rows = memory_budget - for_logits, graph = checked_bytes_per_row(model, sequence);
   memory.rows = for_rows / graph;
   memory.recomputed_rows = std::max<std::int64_t>(1, for_rows / recomputed_row_bytes(model, sequence));
   return memory;
@@ -55,7 +56,7 @@ std::int64_t recomputed_row_bytes(const Model& model, std::int64_t sequence) {
   const auto element = static_cast<std::int64_t>(model.lm_head_VH().element_size());
   const std::int64_t layers = std::max<std::int64_t>(1, traits.layers);
   // In a block that is computed again, its graph and about half as much of gradients live together.
-  return layers * sequence * traits.hidden_size * element + model.training_bytes_per_row(sequence) / layers * 3 / 2;
+  return layers * sequence * traits.hidden_size * element + checked_bytes_per_row(model, sequence) / layers * 3 / 2;
 }
 
 Views UpdatePass::views() const {

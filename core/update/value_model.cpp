@@ -4,6 +4,7 @@
 #include <drift/parallel.h>
 
 #include <core/base/trainable.h>
+#include <core/boundary/checked.h>
 #include <core/boundary/plugin_call.h>
 #include <core/ranks/ranks.h>
 #include <core/update/gradient_sum.h>
@@ -119,15 +120,16 @@ at::Tensor ValueModel::estimate(const Trajectories& trajectories, const MaskPlan
       at::zeros({plan.response_F.size(0), length}, at::TensorOptions(at::toOpMathType(model_->dtype())).device(device));
   const std::int64_t workers = scoring_workers(*model_, device.is_cpu());
   const std::int64_t rows_at_once = rows_scored_at_once(*model_, sequence, device.is_cpu()) / workers;
-  parallel_rows(
-      workers, static_cast<std::int64_t>(rows.size()), [&](std::int64_t, std::int64_t begin, std::int64_t end) {
-        for (std::int64_t first = begin; first < end; first += rows_at_once) {
-          const auto batch =
-              make_row_batch(*model_, trajectories, rows, first, std::min(end, first + rows_at_once), device);
-          const auto chosen = select_targets(batch, all_flat, kAllRows, device);
-          value_FL.view({-1}).index_copy_(0, chosen.flat_E, values_of(model_->forward(batch.forward), chosen, head_H_));
-        }
-      });
+  parallel_rows(workers, static_cast<std::int64_t>(rows.size()),
+                [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+                  for (std::int64_t first = begin; first < end; first += rows_at_once) {
+                    const auto batch =
+                        make_row_batch(*model_, trajectories, rows, first, std::min(end, first + rows_at_once), device);
+                    const auto chosen = select_targets(batch, all_flat, kAllRows, device);
+                    value_FL.view({-1}).index_copy_(
+                        0, chosen.flat_E, values_of(checked_forward(*model_, batch.forward), chosen, head_H_));
+                  }
+                });
   run_ranks().all_reduce({value_FL});  // a place is 0 but on the rank that has its row
   return value_FL.cpu();
 }
@@ -180,7 +182,7 @@ std::vector<at::Tensor> ValueModel::gradients(const Trajectories& trajectories, 
           batch.forward.recompute_blocks = pass.recompute;
           const auto chosen = select_targets(batch, flat, kAllRows, device);
           const auto pick = [&](const at::Tensor& all) { return all.index_select(0, chosen.flat_E); };
-          const auto value_E = values_of(model_->forward(batch.forward), chosen, head_H_);
+          const auto value_E = values_of(checked_forward(*model_, batch.forward), chosen, head_H_);
           const auto loss = (clipped_value_loss(value_E, pick(old), pick(target), settings_.clip) * pick(weight)).sum();
           losses[static_cast<std::size_t>(worker)] += loss.item<double>();
           in_plugin(*model_, "backward", [&] { sum.backward(worker, {loss}, {at::ones({}, loss.options())}); });

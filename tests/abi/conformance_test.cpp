@@ -30,9 +30,8 @@ const Registry& plugin(const std::string& name) {
 std::vector<Outcome> examine(const ComponentEntry& entry, const std::set<std::string>& rules,
                              const ExaminedWith& with = {}) {
   std::vector<Outcome> outcomes;
-  Examination examination(
-      component_id(entry), callee(entry).text, rules,
-      {[](const std::string&, const std::string&) {}, [&](const Outcome& outcome) { outcomes.push_back(outcome); }});
+  Examination examination(component_id(entry), callee(entry).text, rules,
+                          {[](const std::string&) {}, [&](const Outcome& outcome) { outcomes.push_back(outcome); }});
   check_rules(entry, with, examination);
   return outcomes;
 }
@@ -115,6 +114,7 @@ TEST(Conformance, Rollouts) {
                  {"looks at the second token", "short prompts", "generate: "},
                  {"counts its calls", "deterministic", "other responses the second time"},
                  {"forgets the first response", "batch", "other responses group by group"},
+                 {"ignores its random stream", "different responses", "the same response for every member of a group"},
                  {"attends to padding", "padding", "with more padding on the left"},
                  {"draws from rand", "random numbers", "it draws from rand()"},
                  {"draws from LibTorch", "random numbers", "LibTorch's global generator"},

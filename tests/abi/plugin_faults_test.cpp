@@ -4,9 +4,10 @@
 #include <tests/abi/plugin_files.h>
 
 #include <core/base/log.h>
-#include <core/base/model_policy.h>
-#include <core/boundary/guarded.h>
-#include <core/boundary/guarded_original.h>
+#include <core/boundary/checked.h>
+#include <core/boundary/lent.h>
+#include <core/boundary/made.h>
+#include <core/boundary/model_policy.h>
 #include <core/plugin/plugin_loader.h>
 #include <core/update/policy_gradient.h>
 
@@ -45,15 +46,15 @@ const Registry& faulty() {
 }
 
 template <class T>
-std::unique_ptr<T> make(const std::string& fault, const ModelConfig* config = nullptr) {
+Made<T> make(const std::string& fault, const ModelConfig* config = nullptr) {
   const ComponentEntry& entry = *faulty().find(T::kKind, "faulty");
-  return make_guarded<T>(entry, Params(entry.params, {{"fault", fault}}), config);
+  return make_from_plugin<T>(entry, Params(entry.params, {{"fault", fault}}), config);
 }
 
-std::unique_ptr<Model> make_model(const std::string& fault) {
+Made<Model> make_model(const std::string& fault) {
   const ModelConfig config;
   auto model = make<Model>(fault, &config);
-  model->initialize(RandomStream(1, "faulty"));
+  checked_initialize(*model, RandomStream(1, "faulty"));
   return model;
 }
 
@@ -63,10 +64,8 @@ Trajectories roll_out(const Rollout& rollout, const std::string& model_fault = "
   RolloutInput input;
   input.policy = &policy;
   input.prompts = {at::full({2, 3}, 5, at::kLong), at::ones({2, 3}, at::kBool), at::zeros({2}, at::kLong)};
-  Trajectories made;
   const at::NoGradGuard no_gradient;
-  rollout.generate(input, made);
-  return made;
+  return checked_trajectories(rollout, input);
 }
 
 Trajectories roll_out(const std::string& fault, const std::string& model_fault = "none") {
@@ -76,7 +75,7 @@ Trajectories roll_out(const std::string& fault, const std::string& model_fault =
 /// As a rollout that is compared with the original that it follows.
 Trajectories roll_out_as_original(const std::string& fault) {
   const ComponentEntry& entry = *faulty().find(ComponentKind::kRollout, "faulty");
-  return roll_out(*make_guarded_original(entry, Params(entry.params, {{"fault", fault}})));
+  return roll_out(*make_original(entry, Params(entry.params, {{"fault", fault}})));
 }
 
 MaskPlan draw_plan(const std::string& fault) {
@@ -85,9 +84,7 @@ MaskPlan draw_plan(const std::string& fault) {
   MaskingInput input;
   input.trajectories = &responses;
   input.response_number_B = at::arange(2, at::kLong);
-  MaskPlan plan;
-  masking->plan(input, plan);
-  return plan;
+  return checked_plan(*masking, input);
 }
 
 PolicyGradient update(const std::string& fault) {
@@ -106,16 +103,12 @@ PolicyGradient update(const std::string& fault) {
 }
 
 TaskItem item(const std::string& fault) {
-  TaskItem made;
-  make<Task>(fault)->training_item(3, RandomStream(1, "items"), made);
-  return made;
+  return checked_training_item(*make<Task>(fault), 3, RandomStream(1, "items"));
 }
 
 RewardResult score(const std::string& fault) {
   const TaskItem of = item("none");
-  RewardResult result;
-  make<Reward>(fault)->score({"3412", &of}, result);
-  return result;
+  return checked_verdict(*make<Reward>(fault), {"3412", &of});
 }
 
 /// What the error says, with its hint; "" without one.
@@ -135,6 +128,7 @@ struct Fault {
 
 template <class Use>
 void expect_faults(const std::string& callee, const std::vector<Fault>& faults, const Use& use) {
+  compare_lent_tensors(true);  // as `drift plugin check` and debug builds do
   EXPECT_EQ(error_of([&] { use("none"); }), "");
   for (const auto& [fault, expected] : faults) {
     const std::string error = error_of([&] { use(fault); });
@@ -175,7 +169,8 @@ TEST(PluginFaults, Tasks) {
                  {"no prompt", "training_item: item `3` has no prompt"},
                  {"bytes", "training_item: the prompt of item `3` is not UTF-8"}},
                 item);
-  EXPECT_THAT(error_of([] { make<Task>("negative size")->held_out_size(); }), HasSubstr("number of items is -1"));
+  EXPECT_THAT(error_of([] { checked_held_out_size(*make<Task>("negative size")); }),
+              HasSubstr("number of items is -1"));
 }
 
 TEST(PluginFaults, Rewards) {

@@ -4,7 +4,8 @@
 #include <tests/abi/plugin_files.h>
 #include <tests/support/rollouts.h>
 
-#include <core/boundary/guarded.h>
+#include <core/boundary/checked.h>
+#include <core/boundary/made.h>
 #include <core/plugin/plugin_loader.h>
 #include <core/update/loss_slope.h>
 
@@ -37,16 +38,16 @@ using testing::SizeIs;
 
 /// A component of a plugin of the build, behind the checks of the core.
 template <class T>
-std::unique_ptr<T> make(const std::string& plugin, const std::string& component,
-                        const std::map<std::string, ParamValue>& values = {}) {
+Made<T> make(const std::string& plugin, const std::string& component,
+             const std::map<std::string, ParamValue>& values = {}) {
   static std::map<std::string, Registry> registries;
   const auto [place, is_new] = registries.try_emplace(plugin);
   if (is_new) PluginLoader(place->second).load_file(test::built_plugin("test_" + plugin));
   const ComponentEntry& entry = *place->second.find(T::kKind, component);
-  return make_guarded<T>(entry, Params(entry.params, values));
+  return make_from_plugin<T>(entry, Params(entry.params, values));
 }
 template <class T>
-std::unique_ptr<T> make(const std::string& example, const std::map<std::string, ParamValue>& values = {}) {
+Made<T> make(const std::string& example, const std::map<std::string, ParamValue>& values = {}) {
   return make<T>(example, example, values);
 }
 
@@ -221,7 +222,7 @@ TEST(PureLoss, AForgottenGradientIsFound) {
 TEST(PureLoss, AnErrorSaysWhatThePluginSays) {
   const LossInput in = worked_example();
   const auto error = [&](const char* name) {
-    return error_of([&] { make<LossEstimator>("pure_faults", name)->evaluate(in); });
+    return error_of([&] { checked_loss(*make<LossEstimator>("pure_faults", name), in); });
   };
   EXPECT_THAT(error("fails_with_reason"),
               AllOf(HasSubstr("loss `fails_with_reason` of plugin `pure_faults`"), HasSubstr("evaluate"),

@@ -4,7 +4,8 @@
 #include <tests/support/rollouts.h>
 #include <tests/support/support.h>
 
-#include <core/boundary/guarded.h>
+#include <core/boundary/checked.h>
+#include <core/boundary/made.h>
 #include <core/plugin/plugin_loader.h>
 #include <core/update/loss_slope.h>
 
@@ -30,9 +31,9 @@ class RecordedPurePlugin : public testing::Test {
   }
 
   template <class T>
-  std::unique_ptr<T> make(const std::map<std::string, ParamValue>& values = {}) {
+  Made<T> make(const std::map<std::string, ParamValue>& values = {}) {
     const ComponentEntry& entry = *registry_.find(T::kKind, "recorded");
-    return make_guarded<T>(entry, Params(entry.params, values));
+    return make_from_plugin<T>(entry, Params(entry.params, values));
   }
 
   Registry registry_;

@@ -4,8 +4,9 @@
 #include <tests/abi/plugin_files.h>
 #include <tests/support/rollouts.h>
 
-#include <core/base/model_policy.h>
-#include <core/boundary/guarded.h>
+#include <core/boundary/checked.h>
+#include <core/boundary/made.h>
+#include <core/boundary/model_policy.h>
 #include <core/conformance/rules.h>
 #include <core/io/checkpoint.h>
 #include <core/plugin/plugin_loader.h>
@@ -43,13 +44,13 @@ using unit_test::judge;
 
 /// The only component of an example.
 template <class T>
-std::unique_ptr<T> make(const std::string& example, const std::map<std::string, ParamValue>& values = {},
-                        const ModelConfig* config = nullptr) {
+Made<T> make(const std::string& example, const std::map<std::string, ParamValue>& values = {},
+             const ModelConfig* config = nullptr) {
   static std::map<std::string, Registry> registries;
   const auto [place, is_new] = registries.try_emplace(example);
   if (is_new) PluginLoader(place->second).load_file(test::built_plugin("test_" + example));
   const ComponentEntry& entry = *place->second.find(T::kKind, example);
-  return make_guarded<T>(entry, Params(entry.params, values), config);
+  return make_from_plugin<T>(entry, Params(entry.params, values), config);
 }
 
 // ---- span_masks ----
@@ -132,7 +133,7 @@ ModelConfig start(at::Device device = at::kCPU) {
   return {test::read_file(folder / "config.json"), at::kFloat, device};
 }
 
-std::unique_ptr<Model> random_model() {
+Made<Model> random_model() {
   const ModelConfig config = start();
   auto model = make<Model>("convnet", {}, &config);
   model->initialize(RandomStream(3, "test"));
@@ -199,7 +200,7 @@ TEST(ConvNet, HasAdaptersAsTheInterfaceDemands) {
   PluginLoader(registry).load_file(test::built_plugin("test_convnet"));
   std::vector<std::string> found;
   Examination examination("model/convnet", "", {"made", "adapters"},
-                          {[](const std::string&, const std::string&) {},
+                          {[](const std::string&) {},
                            [&](const Outcome& outcome) {
                              if (outcome.verdict != Verdict::kOk)
                                found.push_back(outcome.text);
@@ -231,10 +232,8 @@ Trajectories write(const Rollout& rollout, std::int64_t responses) {
   input.prompts = {at::full({responses, 3}, 5, at::kLong), at::ones({responses, 3}, at::kBool),
                    at::full({responses}, 0, at::kLong)};
   input.random = RandomStream(1, "rollout");
-  Trajectories made;
   const at::NoGradGuard no_gradient;
-  rollout.generate(input, made);
-  return made;
+  return checked_trajectories(rollout, input);
 }
 
 TEST(RandomOrder, EveryResponseHasItsOwnOrder) {

@@ -127,16 +127,6 @@ TEST_F(PluginFault, ExitIsAnError) {
   EXPECT_THAT(log(), HasSubstr("evaluate: it called exit()"));
 }
 
-TEST_F(PluginFault, ACallThatDoesNotReturnIsNamed) {
-  test::RunningProgram program(folder_.path(), arguments("run.call_timeout=0.2 algorithm.masking.fault=hang"));
-  EXPECT_TRUE(program.wait_until([&] {
-    return program.output().find("step 1: masking strategy `faulty` of plugin `faulty`, plan has not returned for ") !=
-           std::string::npos;
-  }));
-  test::write_file(folder_.path() / "enough", "");
-  EXPECT_EQ(program.wait(), 0) << "the run has only waited";
-}
-
 TEST_F(PluginFault, WhileItRegisters) {
   const auto with = [&](const std::string& fault) { return run("DRIFT_FAULTY_REGISTRATION=" + fault, ""); };
   EXPECT_THAT(with("number").error,

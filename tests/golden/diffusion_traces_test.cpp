@@ -2,7 +2,7 @@
 
 #include <drift/rollout.h>
 
-#include <core/base/model_policy.h>
+#include <core/boundary/model_policy.h>
 #include <core/io/safetensors.h>
 
 #include "tests/support/golden_backbones.h"

@@ -3,7 +3,7 @@
 #include <drift/model.h>
 #include <drift/rollout.h>
 
-#include <core/base/model_policy.h>
+#include <core/boundary/model_policy.h>
 #include <core/io/safetensors.h>
 #include <core/rollout/originals.h>
 

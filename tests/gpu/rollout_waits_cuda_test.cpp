@@ -1,7 +1,7 @@
 // Inside a block the host does not wait for the GPU: the number of waits is that of the blocks, however many forwards
 // a block takes. Without blocks it waits at the end.
 
-#include <core/base/model_policy.h>
+#include <core/boundary/model_policy.h>
 
 #include <drift/rollout.h>
 

@@ -2,8 +2,8 @@
 
 #include "tests/ranks/algorithm_case.h"
 
-#include <core/base/model_policy.h>
 #include <core/base/trainable.h>
+#include <core/boundary/model_policy.h>
 #include <core/boundary/plugin_call.h>
 #include <core/components/divided_weights.h>
 #include <core/rollout/together.h>

@@ -4,7 +4,7 @@
 #include "tests/support/plugins.h"
 #include "tests/support/tiny_model.h"
 
-#include <core/base/model_policy.h>
+#include <core/boundary/model_policy.h>
 #include <core/interface/sampling_operators.h>
 #include <core/kernels/linear_log_softmax.h>
 #include <core/update/batch_totals.h>

@@ -2,7 +2,8 @@
 
 #include "tests/support/plugins.h"
 
-#include <core/base/model_policy.h>
+#include <core/boundary/checked.h>
+#include <core/boundary/model_policy.h>
 #include <core/update/batch_totals.h>
 
 #include <drift/rollout.h>
@@ -129,11 +130,7 @@ MaskingInput masking_input(const Trajectories& trajectories, std::uint64_t seed)
   return input;
 }
 
-MaskPlan draw_plan(const MaskingStrategy& strategy, const MaskingInput& input) {
-  MaskPlan plan;
-  strategy.plan(input, plan);
-  return plan;
-}
+MaskPlan draw_plan(const MaskingStrategy& strategy, const MaskingInput& input) { return checked_plan(strategy, input); }
 
 MaskPlan draw_plan(const MaskingStrategy& strategy, const Trajectories& trajectories, std::int64_t step,
                    std::vector<std::int64_t> response_numbers, std::uint64_t seed) {

@@ -8,7 +8,7 @@
 #include "tests/support/rollouts.h"
 #include "tests/support/tiny_model.h"
 
-#include <core/base/model_policy.h>
+#include <core/boundary/model_policy.h>
 
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>

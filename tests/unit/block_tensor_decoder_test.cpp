@@ -3,7 +3,7 @@
 #include "plugins/rollouts/block/decoder.h"
 #include "plugins/rollouts/block/tensor_decoder.h"
 
-#include <core/base/model_policy.h>
+#include <core/boundary/model_policy.h>
 
 #include "tests/support/golden_backbones.h"
 #include "tests/support/support.h"

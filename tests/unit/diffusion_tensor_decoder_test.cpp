@@ -3,7 +3,7 @@
 #include "plugins/rollouts/diffusion/decoder.h"
 #include "plugins/rollouts/diffusion/tensor_decoder.h"
 
-#include <core/base/model_policy.h>
+#include <core/boundary/model_policy.h>
 
 #include <drift/error.h>
 

@@ -2,7 +2,7 @@
 
 #include "tests/support/tiny_model.h"
 
-#include <core/base/model_policy.h>
+#include <core/boundary/model_policy.h>
 #include <core/rollout/runners_up.h>
 #include <core/rollout/watched_policy.h>
 #include <core/update/view_rows.h>

@@ -4,7 +4,7 @@
 #include "tests/support/plugins.h"
 #include "tests/support/support.h"
 
-#include <core/boundary/guarded.h>
+#include <core/boundary/made.h>
 #include <core/io/checkpoint.h>
 #include <core/nn/packed_weights.h>
 #include <core/nn/recomputed_block.h>
@@ -50,11 +50,11 @@ class PackedBackbone : public testing::TestWithParam<std::string> {
  protected:
   fs::path folder() const { return test::source_dir() / "tests/golden/data/ckpt" / (GetParam() + "_a"); }
 
-  std::unique_ptr<Model> open_packed(at::ScalarType type) const {
+  Made<Model> open_packed(at::ScalarType type) const {
     const ComponentEntry* entry = test::load_plugin(GetParam()).find(ComponentKind::kModel, GetParam());
     ModelConfig config{read_config_json(folder()), type, at::kCPU};
     config.quantization = "nf4";
-    auto model = make_guarded<Model>(*entry, Params(entry->params, {}), &config);
+    auto model = make_from_plugin<Model>(*entry, Params(entry->params, {}), &config);
     load_parameters(folder(), model->parameters(), [&](const std::string& name, const at::Tensor& weight) {
       capability<nn::PackedWeights>(*model)->pack(name, weight);
     });
@@ -62,7 +62,7 @@ class PackedBackbone : public testing::TestWithParam<std::string> {
   }
 
   /// With the values that the 4 bits stand for.
-  std::unique_ptr<Model> open_wide(at::ScalarType type) const {
+  Made<Model> open_wide(at::ScalarType type) const {
     auto model = test::open_checkpoint(GetParam(), folder(), type);
     std::set<std::string> names;
     for (const auto& [name, tensor] : open_packed(type)->parameters()) {
@@ -118,7 +118,8 @@ TEST_P(PackedBackbone, SeveralThreadsAtOnceDoNotDisturbEachOther) {
 }
 
 TEST_P(PackedBackbone, KeepsNamesAndShapesAndTrainsNothing) {
-  const auto model = open_packed(at::kBFloat16), original = test::open_checkpoint(GetParam(), folder());
+  const auto model = open_packed(at::kBFloat16);
+  const auto original = test::open_checkpoint(GetParam(), folder());
   const auto parameters = model->parameters(), wanted = original->parameters();
   ASSERT_EQ(parameters.size(), wanted.size());
   std::int64_t packed_ones = 0;

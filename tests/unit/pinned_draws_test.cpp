@@ -2,7 +2,7 @@
 // every run that was ever made with its seed: where that is meant, the values here change with it, and the changelog
 // says so. Which streams the program hands out is pinned in tests/cli/random_streams_test.cpp.
 
-#include <core/base/model_policy.h>
+#include <core/boundary/model_policy.h>
 #include <core/statistics/significance.h>
 #include <core/train/group_filter.h>
 

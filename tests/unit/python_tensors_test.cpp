@@ -4,7 +4,8 @@
 #include <tests/support/python.h>
 #include <tests/support/rollouts.h>
 
-#include <core/boundary/guarded.h>
+#include <core/boundary/lent.h>
+#include <core/boundary/made.h>
 #include <core/plugin/plugin_loader.h>
 #include <core/update/loss_slope.h>
 
@@ -33,16 +34,15 @@ class PythonTensors : public testing::Test {
   }
 
   template <class T>
-  static std::unique_ptr<T> make(const std::string& file, const std::map<std::string, ParamValue>& values = {}) {
+  static Made<T> make(const std::string& file, const std::map<std::string, ParamValue>& values = {}) {
     const ComponentEntry entry =
         with_declaration(*test::load_plugin("python").find(T::kKind, "python"), {{"file", file}});
-    return make_guarded<T>(entry, Params(entry.params, values));
+    return make_from_plugin<T>(entry, Params(entry.params, values));
   }
 
   static std::string example(const std::string& path) { return (test::source_dir() / "sdk/examples" / path).string(); }
 
-  std::unique_ptr<LossEstimator> loss_of(const std::string& body,
-                                         const std::string& facts = "coupling = 'view'") const {
+  Made<LossEstimator> loss_of(const std::string& body, const std::string& facts = "coupling = 'view'") const {
     const auto file = folder_.path() / ("loss" + std::to_string(++files_) + ".py");
     test::write_file(file, "import drift\nclass L(drift.Loss):\n    'A loss.'\n    " + facts +
                                "\n    def evaluate(self, input):\n        " + body + "\n");
@@ -63,7 +63,7 @@ TEST_F(PythonTensors, TenLinesGiveTheLossAndTheGradientOfTheCppOne) {
   Registry registry;
   PluginLoader(registry).load_file(test::build_dir() / "tests/plugins/libtest_soft_clip.so");
   const ComponentEntry& entry = *registry.find(ComponentKind::kLossEstimator, "soft_clip");
-  const auto cpp = make_guarded<LossEstimator>(entry, Params(entry.params, {{"width", 2.0}}));
+  const auto cpp = make_from_plugin<LossEstimator>(entry, Params(entry.params, {{"width", 2.0}}));
   const auto python = make<LossEstimator>(example("soft_clip_python/soft_clip.py:SoftClip"), {{"width", 2.0}});
   EXPECT_EQ(python->coupling(), cpp->coupling());
   const LossInput input = loss_input();
@@ -158,6 +158,7 @@ class L(drift.Loss):
 }
 
 TEST_F(PythonTensors, WhatALossReturnsIsChecked) {
+  compare_lent_tensors(true);
   const auto error_of = [&](const std::string& body) {
     try {
       LossInput input = loss_input();

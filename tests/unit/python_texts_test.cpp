@@ -5,7 +5,8 @@
 #include <tests/support/python.h>
 #include <tests/support/tasks.h>
 
-#include <core/boundary/guarded.h>
+#include <core/boundary/checked.h>
+#include <core/boundary/made.h>
 #include <core/plugin/plugin_loader.h>
 
 #include <drift/unit_test.h>
@@ -32,21 +33,21 @@ ComponentEntry declared(ComponentKind kind, const std::string& file) {
 }
 
 template <class T>
-std::unique_ptr<T> make(const std::string& file, const Values& values = {}) {
+Made<T> make(const std::string& file, const Values& values = {}) {
   const ComponentEntry entry = declared(T::kKind, file);
-  return make_guarded<T>(entry, Params(entry.params, values));
+  return make_from_plugin<T>(entry, Params(entry.params, values));
 }
 
 std::string example(const std::string& path) { return (test::source_dir() / "sdk/examples" / path).string(); }
 
 /// The same component in C++.
 template <class T>
-std::unique_ptr<T> in_cpp(const std::string& name, const Values& values = {}) {
+Made<T> in_cpp(const std::string& name, const Values& values = {}) {
   static std::map<std::string, Registry> registries;
   const auto [place, is_new] = registries.try_emplace(name);
   if (is_new) PluginLoader(place->second).load_file(test::build_dir() / "tests/plugins" / ("libtest_" + name + ".so"));
   const ComponentEntry& entry = *place->second.find(T::kKind, name);
-  return make_guarded<T>(entry, Params(entry.params, values));
+  return make_from_plugin<T>(entry, Params(entry.params, values));
 }
 
 class PythonFile : public testing::Test {
@@ -58,8 +59,11 @@ class PythonFile : public testing::Test {
   }
   /// What the user is told when the reward judges.
   std::string error_of(const std::string& file) const {
+    TaskItem item;
+    item.id = "one";
+    item.reference = "reference";
     try {
-      judge(*make<Reward>(file), "response", "reference");
+      checked_verdict(*make<Reward>(file), {"response", &item});
     } catch (const Error& error) {
       return std::string(error.what()) + "\n  = " + error.hint();
     }

@@ -2,7 +2,7 @@
 
 #include <core/update/rollout_gap.h>
 
-#include <core/base/model_policy.h>
+#include <core/boundary/model_policy.h>
 #include <core/update/policy_scores.h>
 #include <core/update/policy_update.h>
 #include <drift/plan_builder.h>

@@ -3,7 +3,6 @@
 #include <drift/export.h>
 
 #include <cstdint>
-#include <typeinfo>
 
 namespace drift {
 
@@ -31,22 +30,16 @@ class DRIFT_API Component {
   Component(const Component&) = delete;
   Component& operator=(const Component&) = delete;
   virtual ~Component() = default;
-
-  /// Whether this object has a capability that its class derives from. A component that wraps another one derives from
-  /// all capabilities that it can pass on, and returns false for those that the wrapped component lacks.
-  virtual bool has_capability([[maybe_unused]] const std::type_info& capability) const { return true; }
 };
 
 /// Capability T of a component, or null. Works between libraries: T is a class of the public headers.
 template <class T>
 const T* capability(const Component& component) {
-  const auto* found = dynamic_cast<const T*>(&component);
-  return found != nullptr && component.has_capability(typeid(T)) ? found : nullptr;
+  return dynamic_cast<const T*>(&component);
 }
-
 template <class T>
 T* capability(Component& component) {
-  return const_cast<T*>(capability<T>(static_cast<const Component&>(component)));
+  return dynamic_cast<T*>(&component);
 }
 
 }  // namespace drift

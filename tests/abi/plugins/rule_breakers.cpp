@@ -21,6 +21,7 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -125,7 +126,8 @@ class BreakingRollout final : public Rollout, public RolloutCostEstimate, Breake
     const auto position_1L = at::arange(kLength, at::kLong).unsqueeze(0);
     forward.rows_N = (row_B1 * all + prompt + position_1L).flatten();
     const auto draw_M = at::arange(responses * kLength, at::kLong);
-    const auto response_B1 = row_B1 + (is("forgets the first response") ? 0 : input.first_response);
+    auto response_B1 = row_B1 + (is("forgets the first response") ? 0 : input.first_response);
+    if (is("ignores its random stream")) response_B1 = at::zeros_like(row_B1);
     const auto uniform_M =
         uniform(input.random, input.step, response_B1.expand({-1, kLength}).flatten(),
                 position_1L.expand({responses, -1}).flatten(), at::full({responses * kLength}, count(), at::kLong));
@@ -240,10 +242,11 @@ DRIFT_PLUGIN("rule_breakers", "1.0.0", "Apache-2.0") {
   add<BreakingMasking>(registry, {},
                        {"good", "gives no forwards", "divides by the length", "counts its calls", "draws from rand",
                         "draws from LibTorch", "leaks memory"});
-  add<BreakingRollout>(registry, {},
-                       {"good", "makes too few", "looks at the second token", "counts its calls",
-                        "forgets the first response", "attends to padding", "draws from rand", "draws from LibTorch",
-                        "reads float32", "throws when cancelled", "estimates too much", "leaks memory"});
+  add<BreakingRollout>(
+      registry, {},
+      {"good", "makes too few", "looks at the second token", "counts its calls", "forgets the first response",
+       "ignores its random stream", "attends to padding", "draws from rand", "draws from LibTorch", "reads float32",
+       "throws when cancelled", "estimates too much", "leaks memory"});
   add<BreakingModel>(registry, {},
                      {"good",
                       "needs a width",

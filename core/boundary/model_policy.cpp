@@ -1,5 +1,6 @@
-#include <core/base/model_policy.h>
+#include <core/boundary/model_policy.h>
 
+#include <core/boundary/checked.h>
 #include <core/kernels/product.h>
 
 #include <drift/error.h>
@@ -22,17 +23,15 @@ void check_capabilities(const Model& model, const ForwardInput& input) {
 
 }  // namespace
 
-ModelPolicy::ModelPolicy(const Model& model) : model_(model), cached_(capability<CachedForward>(model)) {}
-
 at::Tensor ModelPolicy::logits(const ForwardInput& input, const ForwardCache& cache) const {
   check_capabilities(model_, input);
   ForwardInput shifted = input;
   if (traits().prediction_row == PredictionRow::kPrevious) shifted.rows_N = input.rows_N - 1;
   at::Tensor hidden_NH;
   if (cache.cache == nullptr) {
-    hidden_NH = model_.forward(shifted);
-  } else if (cached_ != nullptr && cache.window != nullptr) {
-    hidden_NH = cached_->forward_window(shifted, *cache.window, *cache.cache);
+    hidden_NH = checked_forward(model_, shifted);
+  } else if (capability<CachedForward>(model_) != nullptr && cache.window != nullptr) {
+    hidden_NH = checked_window(model_, shifted, *cache.window, *cache.cache);
   } else {
     throw Error("a forward with a cache needs a model with caches and the window to compute", "ask make_cache() first");
   }
@@ -45,7 +44,7 @@ SampledTokens ModelPolicy::sample(const ForwardInput& input, const ForwardCache&
 }
 
 std::unique_ptr<KeyValueCache> ModelPolicy::make_cache(std::int64_t rows, std::int64_t positions) const {
-  return cached_ ? cached_->make_cache(rows, positions) : nullptr;
+  return checked_cache(model_, rows, positions);
 }
 
 }  // namespace drift

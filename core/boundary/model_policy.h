@@ -11,7 +11,7 @@ namespace drift {
 /// long as this.
 class ModelPolicy final : public Policy {
  public:
-  explicit ModelPolicy(const Model& model);
+  explicit ModelPolicy(const Model& model) : model_(model) {}
 
   const ModelTraits& traits() const override { return model_.traits(); }
   at::Device device() const override { return model_.device(); }
@@ -22,7 +22,6 @@ class ModelPolicy final : public Policy {
 
  private:
   const Model& model_;
-  const CachedForward* cached_;
 };
 
 }  // namespace drift
