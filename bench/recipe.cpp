@@ -22,7 +22,7 @@ bool has_weights(const fs::path& folder) {
   return fs::exists(folder / "model.safetensors") || fs::exists(folder / "model.safetensors.index.json");
 }
 
-fs::path model_folder(const RunConfig& config) { return config.section("model").get<std::string>("path"); }
+fs::path model_folder(const RunConfig& config) { return config.get<ModelSettings>().path; }
 
 }  // namespace
 
@@ -57,13 +57,13 @@ Recipe::Recipe(int count, char** arguments) {
 Prompts Recipe::prompts() const {
   const auto task = create_component<Task>(registry_, config_, "task");
   const auto rollout = create_component<Rollout>(registry_, config_, "rollout");
-  const auto& train = config_.section("train");
-  std::vector<TaskItem> items(static_cast<std::size_t>(train.get<std::int64_t>("prompts_per_step")));
+  const auto train = config_.get<TrainSettings>();
+  std::vector<TaskItem> items(static_cast<std::size_t>(train.prompts_per_step));
   for (std::size_t i = 0; i < items.size(); ++i)
     task->training_item(static_cast<std::int64_t>(i), RandomStream(1, "task"), items[i]);
   const Tokenizer tokenizer = Tokenizer::open(model_folder(config_));
-  return PromptEncoder(config_.section("prompt"), tokenizer, model_->traits())
-      .encode(items, train.get<std::int64_t>("group_size"), rollout->response_length());
+  return PromptEncoder(config_.get<PromptSettings>(), tokenizer, model_->traits())
+      .encode(items, train.group_size, rollout->response_length());
 }
 
 RolloutInput Recipe::rollout_input() const {

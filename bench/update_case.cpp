@@ -145,11 +145,11 @@ std::unique_ptr<UpdateCases::Case> UpdateCases::make(const UpdateAlgorithm& algo
   one->batch.trajectories = &trajectories_;
   one->batch.plan = &one->plan;
   one->batch.advantage_B = at::tensor({1.5f, -0.5f, 0.25f, -1.25f});
-  const auto iterations = config.section("train").get<std::int64_t>("inner_iterations");
+  const auto iterations = config.get<TrainSettings>().inner_iterations;
   one->batch.totals = batch_totals(one->plan, kResponses, kResponses, iterations);
   one->batch.scored_B = scored_positions(one->plan, kResponses);
   one->batch.reference_is_old_policy =
-      one->needs.reference && ReferenceSettings::from(config.section("reference")).kind == ReferenceKind::kOld;
+      one->needs.reference && reference_settings(config).kind == ReferenceKind::kOld;
   one->reference_forwards = one->needs.reference && !one->batch.reference_is_old_policy;
   return one;
 }

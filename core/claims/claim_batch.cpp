@@ -25,11 +25,11 @@ ClaimBatches::ClaimBatches(const Registry& registry, const RunConfig& config, co
       task_(std::move(task)),
       judge_(registry, config),
       rollout_(create_component<Rollout>(registry, config, "rollout")),
-      random_(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "claims"),
-      advantage_(AdvantageSettings::from(config.section("advantage"))),
-      score_(ScoreSettings::from(config.section("reward"))),
-      prompts_per_step_(config.section("train").get<std::int64_t>("prompts_per_step")),
-      group_size_(config.section("train").get<std::int64_t>("group_size")) {}
+      random_(config.get<RunSettings>().seed, "claims"),
+      advantage_(config.get<AdvantageSettings>()),
+      score_(config.get<RewardSettings>()),
+      prompts_per_step_(config.get<TrainSettings>().prompts_per_step),
+      group_size_(config.get<TrainSettings>().group_size) {}
 
 ClaimBatch ClaimBatches::draw(std::int64_t number, bool entropies) const {
   const at::NoGradGuard no_gradient;

@@ -52,7 +52,7 @@ class ClaimBatches {
   Loaded<Rollout> rollout_;
   RandomStream random_;
   AdvantageSettings advantage_;
-  ScoreSettings score_;
+  RewardSettings score_;
   std::int64_t prompts_per_step_, group_size_;
 };
 

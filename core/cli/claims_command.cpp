@@ -43,7 +43,7 @@ struct LoadedClaims {
 /// The claims that ship for the run's algorithm, unless a file is named.
 fs::path claims_path(const ClaimsOptions& options, const RunConfig& config) {
   if (!options.file.empty()) return options.file;
-  const auto algorithm = config.section("algorithm").get<std::string>("name");
+  const auto algorithm = config.get<AlgorithmSettings>().name;
   const fs::path shipped = share_folder() / "configs" / "claims" / (algorithm + ".toml");
   if (std::error_code ignored; !fs::is_regular_file(shipped, ignored))
     throw Error("no claims ship for the algorithm `" + algorithm + "`", "name a file of claims: --claims FILE");
@@ -116,7 +116,7 @@ UpdateMeasurement make_measurement(const LoadedClaims& loaded, std::size_t numbe
                         create_component<MaskingStrategy>(loaded.run.registry(), config, "algorithm.masking"),
                         create_component<LossEstimator>(loaded.run.registry(), config, "algorithm.loss")});
   }
-  return {claim, std::move(settings), loaded.run.config.section("train").get<std::int64_t>("memory_budget_mib") << 20};
+  return {claim, std::move(settings), loaded.run.config.get<TrainSettings>().memory_budget};
 }
 
 /// What the sweep's folder holds, where there is one.

@@ -52,12 +52,12 @@ void check_prompts(const DataSource& source, const std::vector<TaskItem>& items,
                    std::vector<Finding>& findings) {
   if (source.prompts() == nullptr) return;
   const auto& config = source.config();
-  const auto most = config.section("task").get<std::int64_t>("max_prompt_tokens");
+  const auto most = config.get<TaskSettings>().max_prompt_tokens;
   std::int64_t response = 0;
   if (config.has("rollout"))
     response = checked_response_length(*create_component<Rollout>(source.registry(), config, "rollout"));
   if (config.has("pretrain"))
-    response = std::max(response, config.section("pretrain").get<std::int64_t>("response_length"));
+    response = std::max(response, config.get<PretrainSettings>().response_length);
   ItemList too_long;
   std::int64_t left_out = 0;
   for (const TaskItem& item : items) {
@@ -84,7 +84,7 @@ void check_prompts(const DataSource& source, const std::vector<TaskItem>& items,
 // trained on; a file's come from anywhere.
 void check_special_tokens(const DataSource& source, const std::vector<TaskItem>& items,
                           std::vector<Finding>& findings) {
-  const bool recognised = source.config().section("prompt").get<std::string>("special_tokens") == "recognised";
+  const bool recognised = source.config().get<PromptSettings>().special_tokens == "recognised";
   if (source.prompts() == nullptr || source.list() == nullptr || !recognised) return;
   const Tokenizer& tokenizer = source.prompts()->tokenizer();
   std::vector<std::int64_t> special;

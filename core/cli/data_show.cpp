@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 /// The whole text before the response; without a model, the user's words alone.
 std::string prompt_of(const DataSource& source, const TaskItem& item) {
   if (const PromptEncoder* prompts = source.prompts()) return prompts->render(item);
-  return fill_instruction(source.config().section("prompt").get<std::string>("instruction"), item.prompt);
+  return fill_instruction(source.config().get<PromptSettings>().instruction, item.prompt);
 }
 
 void print_text(const std::string& name, const std::string& text) {

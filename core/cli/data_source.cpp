@@ -13,7 +13,7 @@ namespace drift {
 RunPrompts::RunPrompts(const LoadedRun& run)
     : tokenizer(Tokenizer::open(run.model_folder())),
       traits(read_model_traits(run.registry(), run.config)),
-      encoder(run.config.section("prompt"), tokenizer, traits) {}
+      encoder(run.config.get<PromptSettings>(), tokenizer, traits) {}
 
 std::vector<TaskItem> training_items(const Loaded<Task>& task, std::uint64_t seed, std::int64_t generated) {
   const auto listed = checked_training_size(*task);

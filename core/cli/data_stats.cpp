@@ -101,7 +101,7 @@ void print_statistics(const DataSource& source, bool json) {
       {listed ? "training" : "training (the first of this seed)", item_statistics(training, count_tokens)},
       {"held out", item_statistics(held_out, count_tokens)}};
   const auto shared = shared_questions(training, held_out);
-  const auto most = source.config().section("task").get<std::int64_t>("max_prompt_tokens");
+  const auto most = source.config().get<TaskSettings>().max_prompt_tokens;
   const auto over = most == 0 || !count_tokens ? 0
                                                : std::count_if(training.begin(), training.end(),
                                                                [&](const auto& i) { return count_tokens(i) > most; });

@@ -162,7 +162,7 @@ Json json_of(const DryRun& dry) {
 std::optional<at::Device> find_device(const RunConfig& config) {
   try {
     prepare_device(config);
-    return run_device(config.section("run").get<std::string>("device"));
+    return run_device(config.get<RunSettings>().device_name());
   } catch (const Error& error) {
     std::cerr << "warning: " << printable(error.what()) << "\n";
     return std::nullopt;
@@ -186,10 +186,10 @@ int print_plan(const TrainingOptions& options, bool json, const MakeComponents& 
   if (dry.ranks.count > 1) check_shard(config, dry.ranks.shard);
   check_value_model(config, dry.ranks.count);
   const auto device = find_device(config);
-  const fs::path folder = config.section("model").get<std::string>("path");
+  const fs::path folder = config.get<ModelSettings>().path;
   const auto shapes = open_model_shapes(run.plugins->registry, config);
   dry.notes = config.warnings();
-  if (config.section("model").get<std::string>("initialize") == "checkpoint") {
+  if (!config.get<ModelSettings>().random_weights) {
     if (CheckpointWeights::exist_in(folder)) {
       check_parameters(folder, has_adapter(config) ? base_parameters(*shapes) : shapes->parameters());
     } else {
@@ -198,7 +198,7 @@ int print_plan(const TrainingOptions& options, bool json, const MakeComponents& 
     }
   }
   const Tokenizer tokenizer = tokenizer_of(folder, shapes->traits(), dry.notes);
-  const PromptEncoder prompts(config.section("prompt"), tokenizer, shapes->traits());
+  const PromptEncoder prompts(config.get<PromptSettings>(), tokenizer, shapes->traits());
   TrainingTask training_task = open_training_task(run.plugins->registry, config, prompts);
   const PolicyComponents components = make_components(run, std::move(training_task.task));
   const auto evaluation = evaluation_rollout(run);
@@ -221,17 +221,17 @@ int print_plan(const TrainingOptions& options, bool json, const MakeComponents& 
     return status;
   }
   TextTable work{
-      .rows = {{"algorithm", config.section("algorithm").get<std::string>("name") + ", masking " +
+      .rows = {{"algorithm", config.get<AlgorithmSettings>().name + ", masking " +
                                  components.masking.name() + ", loss " + components.loss.name()},
                {"model", config.component("model") + ", " + format_parameters(plan.parameters) + " parameters, " +
-                             config.section("model").get<std::string>("dtype") + ", " + folder.string()},
+                             config.get<ModelSettings>().type_name() + ", " + folder.string()},
                {"task", components.task.name() + ", reward " + components.judge.labels().front()}}};
   if (plan.trained != plan.parameters)
     work.rows.push_back(
         {"adapter", format_parameters(plan.trained) + " parameters are trained, the others are frozen"});
   if (!training_task.note.empty()) work.rows.push_back({"", training_task.note});
   add_work(dry, work);
-  std::cout << to_text(work) << "\nmemory (" << config.section("run").get<std::string>("device")
+  std::cout << to_text(work) << "\nmemory (" << config.get<RunSettings>().device_name()
             << (dry.ranks.count > 1 ? ", each rank" : "") << ")\n"
             << memory_table(plan.memory.device, dry.available.device);
   if (!plan.memory.host.always.empty())

@@ -60,15 +60,15 @@ struct Method {
   Loaded<LossEstimator> loss;
 
   GradientEstimator estimator(const Model& model) const {
-    const Params& train = config.section("train");
+    const auto train = config.get<TrainSettings>();
     return {model,
             *masking,
             *loss,
-            {train.get<std::int64_t>("group_size"), train.get<std::int64_t>("memory_budget_mib") << 20}};
+            {train.group_size, train.memory_budget}};
   }
   at::Tensor advantages_of(const at::Tensor& reward_B) const {
-    return advantages(reward_B, config.section("train").get<std::int64_t>("group_size"),
-                      AdvantageSettings::from(config.section("advantage")));
+    return advantages(reward_B, config.get<TrainSettings>().group_size,
+                      config.get<AdvantageSettings>());
   }
 };
 
@@ -96,7 +96,7 @@ struct Bench {
   at::Tensor rewards(const Trajectories& responses, const std::vector<TaskItem>& items) const {
     const std::int64_t each = responses.tokens_BL.size(0) / std::ssize(items);
     const auto scored = score_responses(items, responses, each, judge, prompts.encoder, model->traits(),
-                                        ScoreSettings::from(run.config.section("reward")));
+                                        run.config.get<RewardSettings>());
     for (const Judgement& judgement : scored.judgements) {
       if (judgement.status == RewardStatus::kInfrastructure)
         throw Error("a response could not be judged: " + judgement.reason);
@@ -208,7 +208,7 @@ int compare_with_exact(const FidelityOptions& options, const Bench& bench, const
           &space, &writer,          &estimator,
           reward, exact.gradient_P, [&](const at::Tensor& reward_B) { return method.advantages_of(reward_B); }};
       const StudySettings settings{options.draws, std::min<std::int64_t>(20, options.draws / 2),
-                                   method.config.section("train").get<std::int64_t>("group_size"), options.views};
+                                   method.config.get<TrainSettings>().group_size, options.views};
       for (const StudyRow& row : study_estimator(subject, settings, bench.random()))
         lines.push_back({method.name, decoder.name(), row});
     }
@@ -225,8 +225,8 @@ struct Rollouts {
 };
 
 Rollouts roll_out(const Bench& bench, std::int64_t step) {
-  const Params& train = bench.run.config.section("train");
-  const auto prompts = train.get<std::int64_t>("prompts_per_step");
+  const auto train = bench.run.config.get<TrainSettings>();
+  const auto prompts = train.prompts_per_step;
   const RandomStream random = bench.random();
   std::vector<TaskItem> items(static_cast<std::size_t>(prompts));
   for (std::int64_t i = 0; i < prompts; ++i)
@@ -240,7 +240,7 @@ Rollouts roll_out(const Bench& bench, std::int64_t step) {
   Rollouts made;
   const at::NoGradGuard no_gradient;
   input.prompts =
-      bench.prompts.encoder.encode(items, train.get<std::int64_t>("group_size"), checked_response_length(*bench.rollout));
+      bench.prompts.encoder.encode(items, train.group_size, checked_response_length(*bench.rollout));
   generate_together(*bench.rollout, *bench.model, input, made.responses);
   made.reward_B = bench.rewards(made.responses, items);
   return made;

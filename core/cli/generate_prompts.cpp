@@ -22,7 +22,7 @@ class PromptReader {
   std::vector<std::int64_t> of_text(const std::string& text) {
     if (raw_) return checked(prompts_.tokenizer().encode(text));
     auto ids = question_ids(text);
-    const bool has_turns = run_.config.section("prompt").get<std::string>("format") != "none";
+    const bool has_turns = run_.config.get<PromptSettings>().format != "none";
     if (!ids.empty() && !has_turns && !has_marks(ids)) add_task_marks(ids);
     return checked(std::move(ids));
   }

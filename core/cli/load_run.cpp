@@ -224,7 +224,7 @@ LoadedRun load_run(const ConfigOptions& options, ConfigPurpose purpose) {
   run.plugins = load_plugins_for({document});
   run.config = resolve_config(document, run.plugins->registry, purpose);
   if (has_adapter(run.config) && launched_rank() <= 0) {
-    const std::string adapter = run.config.section("adapter").get<std::string>("path");
+    const std::string adapter = run.config.get<AdapterSettings>().path;
     const std::string other =
         !adapter.empty() && holds_adapter(adapter) ? trained_elsewhere(adapter, run.model_folder()) : std::string();
     if (!other.empty()) std::cerr << "warning: " << printable(other) << "\n";

@@ -90,9 +90,9 @@ struct LoadedRun {
   RunConfig config;
 
   const Registry& registry() const { return plugins->registry; }
-  std::filesystem::path model_folder() const { return config.section("model").get<std::string>("path"); }
+  std::filesystem::path model_folder() const { return config.get<ModelSettings>().path; }
   /// run.seed
-  std::uint64_t seed() const { return static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")); }
+  std::uint64_t seed() const { return config.get<RunSettings>().seed; }
 };
 
 /// Read, load and check what the command line asks for.

@@ -31,7 +31,7 @@ constexpr int kMostTogether = 3;
 // Of what is there: a run whose least memory and budget take no more is not planned before it begins.
 constexpr double kAmple = 0.7;
 
-bool is_on_cpu(const RunConfig& config) { return config.section("run").get<std::string>("device") == "cpu"; }
+bool is_on_cpu(const RunConfig& config) { return config.get<RunSettings>().on_cpu(); }
 
 /// The plan of the run with some settings changed; nothing if it cannot have them.
 std::optional<MemoryPlan> plan_with(const std::vector<std::string>& settings, const LoadedRun& run,
@@ -46,9 +46,9 @@ std::optional<MemoryPlan> plan_with(const std::vector<std::string>& settings, co
     ranks.shard = std::max(ranks.shard, shard_of(config));
     if (ranks.count > 1) check_shard(config, ranks.shard);
     // A batch of another size has fewer masked contexts in proportion.
-    const auto& train = config.section("train");
+    const auto train = config.get<TrainSettings>();
     const std::int64_t before = std::max<std::int64_t>(1, work.responses);
-    work.responses = train.get<std::int64_t>("prompts_per_step") * train.get<std::int64_t>("group_size");
+    work.responses = train.prompts_per_step * train.group_size;
     work.rows = std::max<std::int64_t>(1, work.rows * work.responses / before);
     work.scored_tokens = work.scored_tokens * work.responses / before;
     return plan_memory(config, *open_model_shapes(registry, config), work, ranks);
@@ -75,7 +75,7 @@ AvailableMemory available_memory_of(const RunConfig& config, std::optional<at::D
     if (available.host) available.host = *available.host / run_ranks().on_host() + resident_memory();
     available.device = is_on_cpu(config) ? available.host : available_memory(*device);
   }
-  const auto given = config.section("run").get<double>("memory_gib");
+  const auto given = config.get<RunSettings>().memory_gib;
   if (given > 0) available.device = static_cast<std::int64_t>(given * (1 << 30));
   return available;
 }
@@ -134,11 +134,11 @@ void require_memory(const LoadedRun& run, const ConfigOptions& options, const Pr
   const auto& registry = run.plugins->registry;
   const RunConfig& config = run.config;
   const Sharding ranks = run_sharding(config);
-  const auto available = available_memory_of(config, run_device(config.section("run").get<std::string>("device")));
+  const auto available = available_memory_of(config, run_device(config.get<RunSettings>().device_name()));
   if (!available.device) return;
   const auto shapes = open_model_shapes(registry, config);
   const LossNeeds needs = checked_needs(*create_component<LossEstimator>(registry, config, "algorithm.loss"));
-  const std::int64_t budget = config.section("train").get<std::int64_t>("memory_budget_mib") << 20;
+  const std::int64_t budget = config.get<TrainSettings>().memory_budget;
   const auto least = static_cast<double>(least_memory(config, *shapes, needs, ranks) + resident_memory() + budget);
   if (least < kAmple * static_cast<double>(*available.device)) return;
 

@@ -72,7 +72,7 @@ std::string adapter_text(const AdapterDescription& adapter) {
 std::vector<Row> adapter_rows(const LoadedRun& run, const Model& model) {
   const auto adapter = run_adapter(run.registry(), run.config);
   if (!adapter) return {};
-  const auto path = run.config.section("adapter").get<std::string>("path");
+  const auto path = run.config.get<AdapterSettings>().path;
   return {{"adapter", (path.empty() ? "" : path + ": ") + adapter_text(*adapter)},
           {"", format_integer(parameter_count(model) - count_of(weights_of(run, model))) + " parameters on " +
                    std::to_string(adapter->modules.size()) + " projections"}};

@@ -22,7 +22,7 @@ WatchedSettings recorded_settings(const std::filesystem::path& config) {
       }
     }
   }
-  settings.limits = AlarmLimits::from(Params(find_section("alarms")->keys, alarms));
+  settings.limits = settings_from<AlarmLimits>(Params(declared_keys<AlarmLimits>(), alarms));
   return settings;
 }
 

@@ -63,8 +63,8 @@ std::string summary_json(const LoadedRun& run, RunOutcome outcome, const LoopRes
   }
   summary["model"] = config.component("model");
   summary["task"] = config.component("task");
-  summary["seed"] = config.section("run").get<std::int64_t>("seed");
-  summary["device"] = config.section("run").get<std::string>("device");
+  summary["seed"] = config.get<RunSettings>().seed;
+  summary["device"] = config.get<RunSettings>().device_name();
   summary["threads"] = at::get_num_threads();
   summary["steps"] = result.last_step;
   summary["seconds"] = result.seconds;
@@ -160,7 +160,7 @@ void RunFiles::write(RunOutcome outcome, const LoopResult& result, const std::ve
                                    folder_.path().filename().string() + " · the first held-out items",
                                    first_samples(answers, result.last_step, tokenizer_, kReplayed)));
   }
-  write_report(folder_.path(), AlarmLimits::from(run_.config.section("alarms")));
+  write_report(folder_.path(), run_.config.get<AlarmLimits>());
 }
 
 std::string RunFiles::card(const std::string& command, const LoopResult& result, const StepRecord& last) const {
@@ -168,7 +168,7 @@ std::string RunFiles::card(const std::string& command, const LoopResult& result,
   const std::filesystem::path base = run_.model_folder();
   const bool is_pretraining = std::isnan(last.value("reward"));
   const char* measure = is_pretraining ? "loss" : "reward";
-  const bool is_adapter = config.section("adapter").get<std::string>("kind") != "none";
+  const bool is_adapter = config.get<AdapterSettings>().lora;
   return "# " + base.filename().string() + " after " + folder_.path().filename().string() + "\n\n" +
          (is_adapter ? "An adapter of its base. " : "") +
          "Trained by Drift " DRIFT_VERSION " from another model: see " +

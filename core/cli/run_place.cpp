@@ -15,7 +15,7 @@ namespace {
 
 /// The run's name; behind it the algorithm, where the command line chose another than the file's and no name.
 std::string folder_name(const ConfigOptions& options, const RunConfig& config) {
-  const auto name = config.section("run").get<std::string>("name");
+  const auto name = config.get<RunSettings>().name;
   const ResolvedValue* const algorithm = config.find("algorithm.name");
   const auto is_set = [&](const char* key) {
     return std::ranges::count(options.overrides, key, &ConfigOverride::key) > 0;

@@ -33,7 +33,7 @@ std::unique_ptr<Training> make_policy_training(const LoadedRun& run, const Model
   PolicyComponents components = make_components(run, std::move(task));
   const LossNeeds needs = checked_needs(*components.loss);
   if (needs.reference) {
-    const auto settings = ReferenceSettings::from(config.section("reference"));
+    const auto settings = reference_settings(config);
     if (settings.kind != ReferenceKind::kOld && has_adapter(config)) {
       components.reference.emplace(settings, model);
     } else {

@@ -25,7 +25,6 @@
 #include <core/report/run_display.h>
 #include <core/report/terminal.h>
 #include <core/tracking/tensorboard_events.h>
-#include <core/tracking/tracking_settings.h>
 #include <core/train/memory_plan.h>
 #include <core/train/training_task.h>
 #include <core/update/value_model.h>
@@ -59,14 +58,16 @@ std::string command_of(const TrainingOptions& options, ConfigPurpose purpose) {
 
 LoopSettings loop_settings(const LoadedRun& run, ConfigPurpose purpose, Identity& identity) {
   const RunConfig& config = run.config;
-  const auto& section = config.section(purpose == ConfigPurpose::kTrain ? "train" : "pretrain");
-  const auto& evaluation = config.section("evaluation");
+  const auto evaluation = config.get<EvaluationSettings>();
   LoopSettings settings;
-  settings.steps = section.get<std::int64_t>("steps");
-  settings.checkpoint_every = section.get<std::int64_t>("checkpoint_every");
-  settings.keep_checkpoints = section.get<std::int64_t>("keep_checkpoints");
-  settings.evaluate_every = evaluation.get<std::int64_t>("every");
-  settings.evaluate_before = evaluation.get<bool>("before");
+  const auto take = [&](const auto& section) {
+    settings.steps = section.steps;
+    settings.checkpoint_every = section.checkpoint_every;
+    settings.keep_checkpoints = section.keep_checkpoints;
+  };
+  purpose == ConfigPurpose::kTrain ? take(config.get<TrainSettings>()) : take(config.get<PretrainSettings>());
+  settings.evaluate_every = evaluation.every;
+  settings.evaluate_before = evaluation.before;
   settings.seed = run.seed();
   for (auto& [key, value] : identity.settings(config, IdentityOf::kTraining)) settings.settings[key] = value;
   settings.model_folder = run.model_folder();
@@ -88,9 +89,9 @@ RunHeader header(const LoadedRun& run, const Model& model, ConfigPurpose purpose
   header.algorithm = purpose == ConfigPurpose::kTrain ? method_name(run.registry(), config) : "pretrain";
   header.model = config.component("model");
   header.parameters = parameter_count(model);
-  header.data_type = config.section("model").get<std::string>("dtype");
+  header.data_type = config.get<ModelSettings>().type_name();
   header.task = config.component("task");
-  header.device = config.section("run").get<std::string>("device");
+  header.device = config.get<RunSettings>().device_name();
   header.ranks = run_ranks().size();
   header.threads = at::get_num_threads();
   header.run_folder = folder.string();
@@ -103,7 +104,7 @@ void share_processors(const RunConfig& config) {
   if (run_ranks().size() == 1) return;
   const int sharing = ranks_on_these_processors();
   const ThreadLimits limits = thread_limits();
-  if (config.section("run").get<std::int64_t>("threads") > 0 || limits.omp_num_threads) return;
+  if (config.get<RunSettings>().threads > 0 || limits.omp_num_threads) return;
   use_threads(std::max<std::int64_t>(1, static_cast<std::int64_t>(limits.threads()) / sharing));
 }
 
@@ -160,17 +161,17 @@ std::optional<Evaluator> make_evaluator(const LoadedRun& run) {
 TrainingLoop::Evaluate make_evaluate(std::optional<Evaluator>& evaluator, const LoadedRun& run, const Model& model,
                                      const PromptEncoder& prompts, RunDisplay& display) {
   if (!evaluator) return {};
-  const Params& evaluation = run.config.section("evaluation");
+  const auto evaluation = run.config.get<EvaluationSettings>();
   HeldOutSettings held_out;
   held_out.answers.model = &model;
   held_out.answers.prompts = &prompts;
   held_out.answers.task = &evaluator->task;
   held_out.answers.rollout = &evaluator->rollout;
-  held_out.answers.samples = evaluation.get<std::int64_t>("samples");
+  held_out.answers.samples = evaluation.samples;
   held_out.answers.seed = run.seed();
   held_out.judge = &evaluator->judge;
   held_out.split = HeldOutSplit::of(evaluation, checked_held_out_size(*evaluator->task));
-  held_out.batch_size = evaluation.get<std::int64_t>("batch_size");
+  held_out.batch_size = evaluation.batch_size;
   held_out.progress = [&](std::int64_t done, std::int64_t total) { display.activity("evaluation", done, total); };
   return [held_out, &answers = evaluator->answers] {
     const HeldOutResult result = evaluate_held_out(held_out, answers);
@@ -181,7 +182,7 @@ TrainingLoop::Evaluate make_evaluate(std::optional<Evaluator>& evaluator, const 
 
 TrackedRun tracked_run(const RunConfig& config, const fs::path& folder, const std::optional<ResumePoint>& resumed) {
   TrackedRun run;
-  run.name = config.section("run").get<std::string>("name");
+  run.name = config.get<RunSettings>().name;
   run.toml = config.resolved_toml(folder);
   run.first_step = resumed ? resumed->state.step + 1 : 0;
   for (const ResolvedSection& section : config.sections()) {
@@ -238,19 +239,19 @@ void add_training(OptionList& list, TrainingOptions& options, const std::vector<
 
 void check_shard(const RunConfig& config, Shard shard) {
   // A GPU's backward has a thread of its own, on which the ranks exchange what it makes.
-  const bool on_cpu = config.section("run").get<std::string>("device") == "cpu";
+  const bool on_cpu = config.get<RunSettings>().on_cpu();
   if (shard >= Shard::kGradients && !on_cpu && !run_ranks().on_any_thread()) {
     throw Error(std::string("distributed.shard = \"") + name_of(shard) +
                     "\" on GPUs needs an MPI that any thread may call, which this one is not",
                 "set distributed.shard = \"optimizer\", or use another MPI (drift doctor says which one this is)");
   }
   if (shard < Shard::kParameters) return;
-  const auto quantization = config.section("model").get<std::string>("quantize");
+  const auto quantization = config.get<ModelSettings>().quantize;
   if (quantization != "none")
     throw Error("distributed.shard = \"parameters\" divides weights in their own type, and model.quantize is \"" +
                     quantization + "\"",
                 "set distributed.shard = \"none\": weights in 4 bits take a quarter of the memory on each rank");
-  if (config.has("reference") && config.section("reference").get<bool>("offload"))
+  if (config.has("reference") && config.get<ReferenceSettings>().offload)
     throw Error(
         "distributed.shard = \"parameters\" divides the reference policy's weights too: reference.offload "
         "would read them from the files instead",
@@ -267,8 +268,8 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   if (!first) set_warning_listener([](const std::string&) {});  // the first rank shows them
   const LoadedRun run = load_run(options.config, purpose);
   const RunConfig& config = run.config;
-  const Params& distributed = config.section("distributed");
-  run_ranks().watch({distributed.get<double>("timeout"), distributed.get<double>("longest_wait")});
+  const auto distributed = config.get<DistributedSettings>();
+  run_ranks().watch({distributed.timeout, distributed.longest_wait});
   check_trainable(config);
   if (run_ranks().size() > 1) check_shard(config, shard_of(config));
   check_value_model(config, run_ranks().size());
@@ -319,13 +320,13 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   const LoopResult* so_far = nullptr;
   StepRecord last;
   settings.card = [&] { return files->card(command_of(options, purpose), *so_far, last); };
-  AlarmWatch alarms(AlarmLimits::from(config.section("alarms")));
+  AlarmWatch alarms(config.get<AlarmLimits>());
   if (resumed && first) {
     for (const StepRecord& step : read_metrics(folder->path() / "metrics.jsonl")) {
       if (step.step <= resumed->state.step) alarms.look(step);  // these have been said
     }
   }
-  const auto tracking = TrackingSettings::from(config.section("report"));
+  const auto tracking = config.get<ReportSettings>();
   std::optional<TensorBoardEvents> tensorboard;
   if (first && tracking.tensorboard) tensorboard.emplace(path / "tensorboard", tracked_run(config, path, resumed));
   TrainingLoop loop(settings, *training, *model, first ? &*folder : nullptr,

@@ -37,9 +37,7 @@ void fill_uniform(const at::Tensor& tensor, double bound, const RandomStream& ra
 }  // namespace
 
 bool has_adapter(const RunConfig& config) {
-  if (!config.has("adapter")) return false;
-  const auto& section = config.section("adapter");
-  return section.get<std::string>("kind") != "none" || !section.get<std::string>("path").empty();
+  return config.has("adapter") && config.get<AdapterSettings>().has_adapter();
 }
 
 std::vector<std::string> last_words(const std::vector<std::string>& modules) {
@@ -52,7 +50,7 @@ std::vector<std::string> last_words(const std::vector<std::string>& modules) {
 }
 
 bool drops_inputs(const RunConfig& config) {
-  return has_adapter(config) && config.section("adapter").get<double>("dropout") > 0;
+  return has_adapter(config) && config.get<AdapterSettings>().dropout > 0;
 }
 
 std::vector<std::string> target_modules(const std::vector<std::string>& targets,
@@ -77,10 +75,10 @@ std::vector<std::string> target_modules(const std::vector<std::string>& targets,
 }
 
 AdapterDescription described_adapter(const RunConfig& config, const std::vector<std::string>& available) {
-  const auto& section = config.section("adapter");
+  const auto settings = config.get<AdapterSettings>();
   AdapterDescription adapter;
-  if (const auto path = section.get<std::string>("path"); !path.empty()) {
-    adapter = read_adapter(path);
+  if (!settings.path.empty()) {
+    adapter = read_adapter(settings.path);
     for (const std::string& module : adapter.modules) {
       if (std::ranges::count(available, module) > 0) continue;
       throw Error(
@@ -88,12 +86,12 @@ AdapterDescription described_adapter(const RunConfig& config, const std::vector<
           adapter.base.empty() ? "check that it was trained on this checkpoint" : "it was trained on " + adapter.base);
     }
   } else {
-    adapter.rank = section.get<std::int64_t>("rank");
-    adapter.alpha = section.get<double>("alpha");
-    adapter.modules = target_modules(section.get<std::vector<std::string>>("targets"), available);
+    adapter.rank = settings.rank;
+    adapter.alpha = settings.alpha;
+    adapter.modules = target_modules(settings.targets, available);
   }
-  adapter.dropout = section.get<double>("dropout");
-  adapter.base = config.section("model").get<std::string>("path");
+  adapter.dropout = settings.dropout;
+  adapter.base = config.get<ModelSettings>().path;
   return adapter;
 }
 

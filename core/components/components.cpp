@@ -19,15 +19,15 @@ namespace drift {
 namespace fs = std::filesystem;
 namespace {
 
-fs::path model_folder(const RunConfig& config) { return config.section("model").get<std::string>("path"); }
+fs::path model_folder(const RunConfig& config) { return config.get<ModelSettings>().path; }
 
 at::ScalarType weight_type(const RunConfig& config) {
-  return config.section("model").get<std::string>("dtype") == "bfloat16" ? at::kBFloat16 : at::kFloat;
+  return config.get<ModelSettings>().bfloat16 ? at::kBFloat16 : at::kFloat;
 }
 
-at::Device device_of(const RunConfig& config) { return run_device(config.section("run").get<std::string>("device")); }
+at::Device device_of(const RunConfig& config) { return run_device(config.get<RunSettings>().device_name()); }
 
-bool is_quantized(const RunConfig& config) { return config.section("model").get<std::string>("quantize") != "none"; }
+bool is_quantized(const RunConfig& config) { return config.get<ModelSettings>().is_quantized(); }
 
 /// The adapter of [adapter] on this model. @throws Error if it can have none.
 AdapterDescription choose_adapter(const Registry& registry, const RunConfig& config) {
@@ -66,8 +66,8 @@ void load_weights(Model& model, const fs::path& folder, const std::vector<NamedT
 
 void load_or_initialize(Model& model, const RunConfig& config) {
   const fs::path folder = model_folder(config);
-  const auto seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
-  if (config.section("model").get<std::string>("initialize") == "checkpoint") {
+  const auto seed = config.get<RunSettings>().seed;
+  if (!config.get<ModelSettings>().random_weights) {
     if (divides_weights(config)) divide_weights(model);  // before its memory is touched
     load_weights(model, folder, has_adapter(config) ? base_parameters(model) : model.parameters());
     return;
@@ -88,7 +88,7 @@ Loaded<Model> create_model(const Registry& registry, const RunConfig& config, co
   model_config.adapter_json = adapter;
   if (const auto file = folder / "generation_config.json"; is_there(file))
     model_config.generation_config_json = read_json_text(file);
-  if (is_quantized(config)) model_config.quantization = config.section("model").get<std::string>("quantize");
+  if (is_quantized(config)) model_config.quantization = config.get<ModelSettings>().quantize;
   try {
     auto model = create_component<Model>(registry, config, "model", &model_config);
     if (is_quantized(config) && capability<nn::PackedWeights>(*model) == nullptr) {
@@ -117,7 +117,7 @@ ModelTraits read_model_traits(const Registry& registry, const RunConfig& config)
 }
 
 Loaded<Model> open_model(const Registry& registry, const RunConfig& config, const fs::path& folder) {
-  const fs::path adapter = config.section("adapter").get<std::string>("path");
+  const fs::path adapter = config.get<AdapterSettings>().path;
   auto model = adapter.empty() ? create_model(registry, config, folder, device_of(config))
                                : create_run_model(registry, config, device_of(config));
   if (adapter.empty()) {
@@ -135,12 +135,12 @@ Loaded<Model> open_initial_model(const Registry& registry, const RunConfig& conf
   load_or_initialize(*model, config);
   if (!has_adapter(config)) return model;
   const auto adapters = adapter_parameters(*model);
-  const fs::path saved = config.section("adapter").get<std::string>("path");
+  const fs::path saved = config.get<AdapterSettings>().path;
   if (!saved.empty()) {
     require_trained_base(saved, model_folder(config));
     load_adapter(saved, adapters);
   } else {
-    const auto seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
+    const auto seed = config.get<RunSettings>().seed;
     initialize_adapters(adapters, RandomStream(seed, "adapter"));
     if (const auto excess = excess_rank(adapters); !excess.empty()) log_warning(excess);
   }
@@ -166,7 +166,7 @@ std::optional<AdapterDescription> run_adapter(const Registry& registry, const Ru
 
 void check_trainable(const RunConfig& config) {
   if (!is_quantized(config) || has_adapter(config)) return;
-  throw Error("[model] quantize = \"" + config.section("model").get<std::string>("quantize") +
+  throw Error("[model] quantize = \"" + config.get<ModelSettings>().quantize +
                   "\" freezes the weights, so that there is nothing to train",
               "train an adapter on them: [adapter] kind = \"lora\"; or [model] quantize = \"none\"");
 }
@@ -186,9 +186,9 @@ std::int64_t parameter_count(const Model& model) {
 }
 
 void prepare_device(const RunConfig& config) {
-  const auto& run = config.section("run");
-  set_component_seed(static_cast<std::uint64_t>(run.get<std::int64_t>("seed")));
-  use_threads(run.get<std::int64_t>("threads"));
+  const auto run = config.get<RunSettings>();
+  set_component_seed(static_cast<std::uint64_t>(run.seed));
+  use_threads(run.threads);
   device_of(config);
 }
 

@@ -55,7 +55,7 @@ void not_the_model(const Exchange& exchange) {
 }  // namespace
 
 Shard shard_of(const RunConfig& config) {
-  return *shard_named(config.section("distributed").get<std::string>("shard"));
+  return config.get<DistributedSettings>().shard;
 }
 
 bool divides_weights(const RunConfig& config) {

@@ -26,7 +26,7 @@ std::int64_t bytes_of(const std::vector<NamedTensor>& tensors) {
   return bytes;
 }
 
-fs::path folder_of(const RunConfig& config) { return config.section("model").get<std::string>("path"); }
+fs::path folder_of(const RunConfig& config) { return config.get<ModelSettings>().path; }
 
 /// Brings the weights of a model's blocks from the checkpoint's files to where they are computed with. Blocks take
 /// turns with one place on the CPU, with two on a device.
@@ -89,7 +89,7 @@ class BlockStream final : public nn::BlockSource {
 }  // namespace
 
 void require_streamable(const RunConfig& config, const Model& model) {
-  if (config.section("model").get<std::string>("initialize") != "checkpoint") {
+  if (config.get<ModelSettings>().random_weights) {
     throw Error("reference.offload reads the weights from model.path, but model.initialize = \"random\" has none there",
                 "save the model first, with drift pretrain, or set reference.offload = false");
   }
@@ -114,7 +114,7 @@ std::optional<std::int64_t> parameters_of_blocks(const Model& model) {
 
 Loaded<Model> open_streamed_model(const Registry& registry, const RunConfig& config) {
   const fs::path folder = folder_of(config);
-  auto model = create_model(registry, config, folder, run_device(config.section("run").get<std::string>("device")));
+  auto model = create_model(registry, config, folder, run_device(config.get<RunSettings>().device_name()));
   require_streamable(config, *model);
   check_parameters(folder, model->parameters());
   auto& blocks = *capability<BlockWeightsOnDemand>(*model);

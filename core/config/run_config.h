@@ -1,7 +1,9 @@
 #pragma once
 
 #include <core/config/document.h>
+#include <core/config/run_settings.h>
 #include <core/config/schema.h>
+#include <core/config/training_settings.h>
 
 #include <drift/params.h>
 #include <drift/registry.h>
@@ -48,6 +50,12 @@ class RunConfig {
   /// is what the component's constructor gets.
   /// @throws Error if the section is not there (a mistake of the caller).
   const Params& section(std::string_view section) const;
+
+  /// A section as its struct (run_settings.h, training_settings.h).
+  template <class Settings>
+  Settings get(std::string_view section = Settings::kSection) const {
+    return settings_from<Settings>(this->section(section));
+  }
 
   /// Name of the section's component: section(section).get<std::string>("name").
   std::string component(std::string_view section) const;

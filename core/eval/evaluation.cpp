@@ -19,7 +19,7 @@ namespace drift {
 /// What answers a cell, besides the model.
 struct Evaluation::Parts {
   Parts(const Registry& registry, const RunConfig& config, const Tokenizer& tokenizer, const ModelTraits& traits)
-      : prompts(config.section("prompt"), tokenizer, traits),
+      : prompts(config.get<PromptSettings>(), tokenizer, traits),
         task(create_component<Task>(registry, config, "task")),
         judge(registry, config),
         rollout(create_component<Rollout>(registry, config, "evaluation.rollout")) {}
@@ -108,7 +108,7 @@ Evaluation::Evaluation(const Registry& registry, std::vector<PlannedCell> cells,
     : registry_(registry),
       folder_{folder},
       use_(use),
-      checkpoint_(cells.front().config.section("model").get<std::string>("path")),
+      checkpoint_(cells.front().config.get<ModelSettings>().path),
       checkpoint_checksum_(folder.empty() ? "" : checkpoint_checksum(checkpoint_)),
       tokenizer_(Tokenizer::open(checkpoint_)),
       traits_(read_model_traits(registry, cells.front().config)) {
@@ -129,8 +129,8 @@ void Evaluation::check(Work& work, Identity& identity) {
   const Parts parts(registry_, config, tokenizer_, traits_);
   const std::int64_t available = checked_held_out_size(*parts.task);
   if (available == 0) throw Error("the task `" + parts.task.name() + "` has no held-out items");
-  const auto& evaluation = config.section("evaluation");
-  const auto samples = evaluation.get<std::int64_t>("samples");
+  const auto evaluation = config.get<EvaluationSettings>();
+  const std::int64_t samples = evaluation.samples;
   const HeldOutSplit split = HeldOutSplit::of(evaluation, available);
   const auto asked = held_out_items(parts.task, split.validation, split.items);
   work.wanted = static_cast<std::int64_t>(asked.size()) * samples;
@@ -225,15 +225,15 @@ void Evaluation::answer(Work& work, const Model* model, const std::string& title
   settings.prompts = &parts.prompts;
   settings.task = &parts.task;
   settings.rollout = &parts.rollout;
-  settings.samples = config.section("evaluation").get<std::int64_t>("samples");
-  settings.first_item = config.section("evaluation").get<std::int64_t>("validation_items");
-  settings.seed = static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed"));
-  settings.keep_trajectories = work.file && config.section("evaluation").get<bool>("trajectories");
-  const auto batch = config.section("evaluation").get<std::int64_t>("batch_size");
+  const auto evaluation = config.get<EvaluationSettings>();
+  settings.samples = evaluation.samples;
+  settings.first_item = evaluation.validation_items;
+  settings.seed = config.get<RunSettings>().seed;
+  settings.keep_trajectories = work.file && evaluation.trajectories;
   Progress progress(terminal, title, work.wanted, "response", work.answered());
   while (work.answered() < work.wanted && StopSignal::received() == 0) {
     const std::int64_t first = work.answered();
-    auto answers = write_answers(settings, first, std::min(batch, work.wanted - first));
+    auto answers = write_answers(settings, first, std::min(evaluation.batch_size, work.wanted - first));
     judge_answers(parts.judge, answers);
     std::vector<ResponseRecord> records;
     for (const AnsweredItem& answered : answers)

@@ -53,20 +53,6 @@ const std::vector<AlarmDoc>& alarm_docs() {
   return docs;
 }
 
-AlarmLimits AlarmLimits::from(const Params& alarms) {
-  AlarmLimits limits;
-  limits.window = alarms.get<std::int64_t>("window");
-  limits.length_drift = alarms.get<double>("length_drift");
-  limits.reward_collapse = alarms.get<double>("reward_collapse");
-  limits.equal_groups = alarms.get<double>("equal_groups");
-  limits.entropy_collapse = alarms.get<double>("entropy_collapse");
-  limits.kl_blowup = alarms.get<double>("kl_blowup");
-  limits.same_responses = alarms.get<double>("same_responses");
-  limits.rollout_gap = alarms.get<double>("rollout_gap");
-  limits.throughput_drop = alarms.get<double>("throughput_drop");
-  return limits;
-}
-
 std::string Alarm::lesson() const { return std::string(doc->meaning) + ". Try: " + doc->advice; }
 
 std::string Alarm::text() const { return found + ": " + lesson() + " (alarm " + doc->name + ")"; }

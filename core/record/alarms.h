@@ -3,9 +3,8 @@
 // Alarms: signs in the records of a run's steps that it goes wrong, with what they mean and what to try. They follow
 // from metrics.jsonl alone, so that they can be computed again for any run.
 
+#include <core/config/training_settings.h>
 #include <core/record/step_record.h>
-
-#include <drift/params.h>
 
 #include <cstdint>
 #include <deque>
@@ -25,21 +24,6 @@ struct AlarmDoc {
   const char* advice;   ///< one sentence: what to try
 };
 const std::vector<AlarmDoc>& alarm_docs();
-
-/// [alarms] of a run's file, where they are explained. A limit of 0 turns its alarm off.
-struct AlarmLimits {
-  std::int64_t window = 1;  ///< steps that are compared with earlier ones
-  double length_drift = 0;
-  double reward_collapse = 0;
-  double equal_groups = 0;
-  double entropy_collapse = 0;
-  double kl_blowup = 0;
-  double same_responses = 0;
-  double rollout_gap = 0;
-  double throughput_drop = 0;
-
-  static AlarmLimits from(const Params& alarms);
-};
 
 struct Alarm {
   std::int64_t step = 0;

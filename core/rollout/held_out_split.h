@@ -1,7 +1,8 @@
 #pragma once
 
+#include <core/config/run_settings.h>
+
 #include <drift/error.h>
-#include <drift/params.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -15,12 +16,10 @@ struct HeldOutSplit {
   std::int64_t validation = 0;
   std::int64_t items = 0;
 
-  /// @param evaluation  the section
   /// @param available   Task::held_out_size()
   /// @throws Error if nothing is left that accuracy could count
-  static HeldOutSplit of(const Params& evaluation, std::int64_t available) {
-    const auto validation = evaluation.get<std::int64_t>("validation_items"),
-               items = evaluation.get<std::int64_t>("items");
+  static HeldOutSplit of(const EvaluationSettings& evaluation, std::int64_t available) {
+    const std::int64_t validation = evaluation.validation_items, items = evaluation.items;
     if (available == 0) return {};
     if (validation >= available)
       throw Error("evaluation.validation_items = " + std::to_string(validation) + " leaves none of the task's " +

@@ -55,14 +55,15 @@ Judge::Judge(const Registry& registry, const RunConfig& config) : at_once_(proce
   const auto add = [&](const std::string& section, const std::string& label) {
     rewards_.push_back(create_component<Reward>(registry, config, section));
     labels_.push_back(label);
-    weights_.push_back(config.section(section).get<double>("weight"));
-    after_.push_back(config.section(section).get<std::string>("after"));
+    const auto settings = config.get<AddedRewardSettings>(section);
+    weights_.push_back(settings.weight);
+    after_.push_back(settings.after);
     const auto& values = config.section(section).values();
     const auto workers = values.find("workers");
     const auto* wanted = workers == values.end() ? nullptr : std::get_if<std::int64_t>(&workers->second);
     if (wanted != nullptr && *wanted > 0) at_once_ = std::max(at_once_, static_cast<std::size_t>(*wanted));
   };
-  if (config.has("prompt")) given_words_ = config.section("prompt").get<std::string>("response_prefix");
+  if (config.has("prompt")) given_words_ = config.get<PromptSettings>().response_prefix;
   add("reward", config.component("reward"));
   const std::string family = "reward.added.";
   for (const ResolvedSection& section : config.sections()) {

@@ -50,30 +50,25 @@ Prompts padded_prompts(const std::vector<std::vector<std::int64_t>>& encoded, st
   return prompts;
 }
 
-PromptEncoder::PromptEncoder(const Params& section, const Tokenizer& tokenizer, const ModelTraits& traits)
+PromptEncoder::PromptEncoder(const PromptSettings& settings, const Tokenizer& tokenizer, const ModelTraits& traits)
     : tokenizer_(tokenizer),
-      instruction_(section.get<std::string>("instruction")),
-      system_(section.get<std::string>("system")),
-      response_prefix_(section.get<std::string>("response_prefix")),
-      special_tokens_as_text_(section.get<std::string>("special_tokens") == "text"),
+      settings_(settings),
       mask_id_(traits.mask_id),
       pad_id_(traits.pad_id),
       context_length_(traits.context_length) {
-  const auto name = section.get<std::string>("format");
-  has_turns_ = name != "none";
-  if (has_turns_) format_ = find_format(name, traits);
+  has_turns_ = settings.format != "none";
+  if (has_turns_) format_ = find_format(settings.format, traits);
   const auto needs_turns = [&](bool is_set, const std::string& key) {
     if (!is_set || has_turns_) return;
     throw Error("[prompt] " + key + " needs a chat format", "choose one: [prompt] format = \"chat\"");
   };
-  const bool trailing_newline = section.get<bool>("trailing_newline");
-  needs_turns(!system_.empty(), "system");
-  needs_turns(trailing_newline, "trailing_newline");
-  if (trailing_newline && !format_.reply_begin.ends_with('\n')) format_.reply_begin += '\n';
-  if (fill_instruction(instruction_, "1") == fill_instruction(instruction_, "2")) {
+  needs_turns(!settings_.system.empty(), "system");
+  needs_turns(settings.trailing_newline, "trailing_newline");
+  if (settings.trailing_newline && !format_.reply_begin.ends_with('\n')) format_.reply_begin += '\n';
+  if (fill_instruction(settings_.instruction, "1") == fill_instruction(settings_.instruction, "2")) {
     throw Error("[prompt] instruction has no {question}", "write {question} where the question belongs");
   }
-  refuse_mask(response_prefix_, "[prompt] response_prefix");
+  refuse_mask(settings_.response_prefix, "[prompt] response_prefix");
 }
 
 std::string PromptEncoder::render(const TaskItem& item) const {
@@ -93,19 +88,19 @@ std::vector<std::int64_t> PromptEncoder::ids(const TaskItem& item) const {
 
 std::vector<PromptPart> PromptEncoder::parts(const TaskItem& item) const {
   if (!item.response_prefix.empty()) refuse_mask(item.response_prefix, "item `" + item.id + "`: its response prefix");
-  const std::string& prefix = item.response_prefix.empty() ? response_prefix_ : item.response_prefix;
-  const std::string words = fill_instruction(instruction_, item.prompt);
+  const std::string& prefix = item.response_prefix.empty() ? settings_.response_prefix : item.response_prefix;
+  const std::string words = fill_instruction(settings_.instruction, item.prompt);
   std::vector<ChatTurn> turns = read_turns(item.earlier_turns, "item `" + item.id + "`");
   if (!has_turns_) {
     if (!turns.empty())
       throw Error("item `" + item.id + "` is a conversation of several turns, and [prompt] format is \"none\"",
                   "choose the model's turns: [prompt] format = \"chat\"");
-    if (!special_tokens_as_text_) return {{words + prefix}};
+    if (!settings_.special_tokens_as_text) return {{words + prefix}};
     return {{words, true}, {prefix}};
   }
   turns.push_back({"user", words});
-  for (ChatTurn& turn : turns) turn.is_plain = special_tokens_as_text_;
-  if (!system_.empty() && turns.front().role != "system") turns.insert(turns.begin(), {"system", system_});
+  for (ChatTurn& turn : turns) turn.is_plain = settings_.special_tokens_as_text;
+  if (!settings_.system.empty() && turns.front().role != "system") turns.insert(turns.begin(), {"system", settings_.system});
   return chat_parts(format_, turns, prefix);
 }
 

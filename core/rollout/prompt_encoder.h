@@ -1,10 +1,10 @@
 #pragma once
 
 #include <drift/model.h>
-#include <drift/params.h>
 #include <drift/task.h>
 #include <drift/trajectories.h>
 
+#include <core/config/run_settings.h>
 #include <core/text/chat.h>
 #include <core/text/tokenizer.h>
 
@@ -20,10 +20,9 @@ Prompts padded_prompts(const std::vector<std::vector<std::int64_t>>& ids, std::i
 /// Turns questions into prompts: the words around a question and the model's turns, as `[prompt]` says, then token ids.
 class PromptEncoder {
  public:
-  /// @param section  `[prompt]` of the configuration
   /// @throws Error if the model has no such chat format, or the instruction no place for the question; if the response
   /// would begin with a mask.
-  PromptEncoder(const Params& section, const Tokenizer& tokenizer, const ModelTraits& traits);
+  PromptEncoder(const PromptSettings& settings, const Tokenizer& tokenizer, const ModelTraits& traits);
 
   const Tokenizer& tokenizer() const { return tokenizer_; }
 
@@ -46,8 +45,7 @@ class PromptEncoder {
   const Tokenizer& tokenizer_;
   ChatFormat format_;
   bool has_turns_ = false;
-  std::string instruction_, system_, response_prefix_;
-  bool special_tokens_as_text_;
+  PromptSettings settings_;
   std::int64_t mask_id_, pad_id_, context_length_;
 };
 

@@ -55,11 +55,11 @@ SweepPlan plan_sweep(SweepFile sweep, std::vector<GridCell> cells, const std::ve
   std::map<std::string, std::size_t> known;
   const auto add = [&](std::size_t cell, const ConfigDocument& document) {
     RunConfig config = resolve(document);
-    const auto seed = config.section("run").get<std::int64_t>("seed");
+    const auto seed = config.get<RunSettings>().seed;
     const std::string key = identity.key(config, IdentityOf::kRun);
     const auto [entry, is_new] = known.emplace(key, plan.runs.size());
     if (is_new) {
-      const auto steps = config.section("train").get<std::int64_t>("steps");
+      const auto steps = config.get<TrainSettings>().steps;
       plan.runs.push_back({key, plan.cells[cell].label + ", seed " + std::to_string(seed), std::move(config), steps});
     }
     plan.seeds[cell].push_back({seed, entry->second});

@@ -127,7 +127,7 @@ Job SweepRunner::prepare(std::size_t number) const {
 
 /// Runs that are made at the same time share the machine, unless their file says otherwise.
 int SweepRunner::threads_for(const SweepRun& run) const {
-  const auto chosen = static_cast<int>(run.config.section("run").get<std::int64_t>("threads"));
+  const auto chosen = static_cast<int>(run.config.get<RunSettings>().threads);
   if (chosen != 0 || sharing_ == 1) return chosen;
   return std::max(1, static_cast<int>(thread_limits().threads() / sharing_));
 }

@@ -9,22 +9,8 @@
 #include <ATen/ops/zeros_like.h>
 
 #include <cassert>
-#include <string>
 
 namespace drift {
-
-AdvantageSettings AdvantageSettings::from(const Params& section) {
-  AdvantageSettings settings;
-  settings.baseline =
-      section.get<std::string>("baseline") == "mean" ? AdvantageBaseline::kMean : AdvantageBaseline::kLeaveOneOut;
-  const auto std = section.get<std::string>("std");
-  settings.deviation = std == "none"     ? AdvantageDeviation::kNone
-                       : std == "sample" ? AdvantageDeviation::kSample
-                                         : AdvantageDeviation::kPopulation;
-  settings.floor = section.get<double>("std_floor");
-  settings.epsilon = section.get<double>("std_epsilon");
-  return settings;
-}
 
 at::Tensor advantages(const at::Tensor& rewards_B, std::int64_t group_size, const AdvantageSettings& settings) {
   assert(group_size >= 1 && rewards_B.dim() == 1 && rewards_B.size(0) % group_size == 0);

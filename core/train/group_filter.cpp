@@ -50,16 +50,6 @@ std::vector<bool> within_bounds(const GroupFilterInput& input, std::int64_t coun
 
 }  // namespace
 
-GroupFilterSettings GroupFilterSettings::from(const Params& section) {
-  GroupFilterSettings settings;
-  settings.require_variance = section.get<bool>("require_variance");
-  settings.max_groups = section.get<std::int64_t>("max_groups");
-  settings.fill = section.get<std::string>("fill") == "none" ? GroupFill::kNone : GroupFill::kKeepConstantGroups;
-  settings.success_low = section.get<double>("success_low");
-  settings.success_high = section.get<double>("success_high");
-  return settings;
-}
-
 std::vector<std::int64_t> kept_groups(const GroupFilterInput& input, const GroupFilterSettings& settings) {
   const std::int64_t size = input.group_size;
   assert(size >= 1 && input.rewards_B.size(0) % size == 0);

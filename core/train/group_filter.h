@@ -1,6 +1,7 @@
 #pragma once
 
-#include <drift/params.h>
+#include <core/config/training_settings.h>
+
 #include <drift/random.h>
 
 #include <ATen/core/Tensor.h>
@@ -9,23 +10,6 @@
 #include <vector>
 
 namespace drift {
-
-/// What happens when fewer groups have rewards that vary than `max_groups` asks for.
-enum class GroupFill {
-  kNone,                ///< groups of equal rewards are dropped, the batch becomes smaller
-  kKeepConstantGroups,  ///< nothing is dropped below max_groups; above it, groups of equal rewards fill up the batch
-};
-
-struct GroupFilterSettings {
-  bool require_variance = true;  ///< false: groups of equal rewards count like any other
-  std::int64_t max_groups = 0;   ///< at most this many are kept; 0: no limit
-  GroupFill fill = GroupFill::kNone;
-  double success_low = 0;   ///< groups are dropped whose share of solved responses is below this …
-  double success_high = 1;  ///< … or above this; they never fill up a batch either
-
-  /// As `[filter]` says.
-  static GroupFilterSettings from(const Params& section);
-};
 
 /// The results of a rollout, response by response; the `group_size` responses of a group are adjacent.
 struct GroupFilterInput {

@@ -28,7 +28,7 @@ constexpr std::int64_t kLiveQuarters = 3;
 constexpr std::int64_t kDeviceProgram = std::int64_t{700} << 20;
 constexpr std::int64_t kOffloadBuffers = std::int64_t{2} << 23;  // elements, core/update/optimizer.cpp
 
-bool is_on_cpu(const RunConfig& config) { return config.section("run").get<std::string>("device") == "cpu"; }
+bool is_on_cpu(const RunConfig& config) { return config.get<RunSettings>().on_cpu(); }
 
 std::int64_t bytes_of(const std::vector<NamedTensor>& tensors) {
   std::int64_t bytes = 0;
@@ -79,7 +79,7 @@ class MemoryPlanner {
   }
 
   void weights() {
-    const std::string type = config_.section("model").get<std::string>("dtype");
+    const std::string type = config_.get<ModelSettings>().type_name();
     const std::int64_t of_adapters = bytes_of(adapter_parameters(shapes_));
     add(plan_.device.always, "weights", held_weight_bytes() - of_adapters, type);
     if (of_adapters > 0) add(plan_.device.always, "adapters", of_adapters, type);
@@ -91,7 +91,7 @@ class MemoryPlanner {
 
   /// Of all blocks; 0 if they cannot be divided.
   std::int64_t blocks_bytes() const {
-    if (config_.section("model").get<std::string>("quantize") != "none") return 0;
+    if (config_.get<ModelSettings>().is_quantized()) return 0;
     return parameters_of_blocks(shapes_).value_or(0) * static_cast<std::int64_t>(shapes_.lm_head_VH().element_size());
   }
   /// Weights of the blocks are divided; embedding, last norm, head and adapters are whole.
@@ -104,11 +104,10 @@ class MemoryPlanner {
 
   /// With adapters the frozen weights are the reference policy.
   void reference() {
-    const auto& section = config_.section("reference");
-    const auto policy = section.get<std::string>("policy");
-    if (policy == "old" || has_adapter(config_)) return;
+    const auto settings = config_.get<ReferenceSettings>();
+    if (settings.kind == ReferenceKind::kOld || has_adapter(config_)) return;
     const std::int64_t bytes = weight_bytes(shapes_);
-    if (!section.get<bool>("offload")) {
+    if (!settings.offload) {
       add(plan_.device.always, "reference policy", held_weight_bytes(), "[reference] policy");
       return;
     }
@@ -120,13 +119,13 @@ class MemoryPlanner {
   }
 
   void optimizer(const std::string& whose) {
-    const auto& train = config_.section("train");
-    const bool away = !on_cpu_ && train.get<std::string>("offload") == "optimizer";
+    const auto train = config_.get<TrainSettings>();
+    const bool away = !on_cpu_ && train.adamw.offload;
     MemoryOfPlace& place = away ? plan_.host : plan_.device;
     const std::int64_t masters = part(away ? trained_.wide_bytes : trained_.masters, Shard::kOptimizer);
     if (masters > 0) add(place.always, whose + "master weights", masters, "float32");
     add(place.always, whose + "AdamW's moments", part(trained_.moment_bytes(config_), Shard::kOptimizer),
-        train.get<std::string>("moments") + ", two");
+        train.adamw.narrow_moments ? "bfloat16, two" : "float32, two");
     if (away) {
       const std::int64_t element = static_cast<std::int64_t>(shapes_.lm_head_VH().element_size());
       add(place.always, "buffers", kOffloadBuffers * (4 + element), "gradients and weights on their way");
@@ -166,7 +165,7 @@ class MemoryPlanner {
     const auto head = shapes_.lm_head_VH();
     const auto element = static_cast<std::int64_t>(head.element_size());
     const std::int64_t layers = std::max<std::int64_t>(1, traits.layers);
-    const std::int64_t budget = config_.section("train").get<std::int64_t>("memory_budget_mib") << 20;
+    const std::int64_t budget = config_.get<TrainSettings>().memory_budget;
     const std::int64_t graph = checked_bytes_per_row(shapes_, sequence);
     const std::int64_t wanted = work.rows * graph + work.scored_tokens * traits.vocabulary_size * element;
     const std::int64_t first = std::max(std::min(wanted, budget), recomputed_row_bytes(shapes_, sequence));
@@ -245,7 +244,7 @@ TrainedSizes::TrainedSizes(const Model& shapes) {
 }
 
 std::int64_t TrainedSizes::moment_bytes(const RunConfig& config) const {
-  const bool narrow = config.section("train").get<std::string>("moments") == "bfloat16";
+  const bool narrow = config.get<TrainSettings>().adamw.narrow_moments;
   return narrow ? 2 * 2 * elements : 2 * wide_bytes;
 }
 

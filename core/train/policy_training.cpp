@@ -30,17 +30,17 @@ namespace drift {
 namespace {
 
 /// The first rank alone has a folder.
-TrackingSettings tracking_settings(const RunConfig& config) {
-  return run_ranks().is_first() ? TrackingSettings::from(config.section("report")) : TrackingSettings();
+ReportSettings tracking_settings(const RunConfig& config) {
+  return run_ranks().is_first() ? config.get<ReportSettings>() : ReportSettings();
 }
 
 PolicyUpdateSettings update_settings(const RunConfig& config) {
-  const auto& section = config.section("train");
+  const auto section = config.get<TrainSettings>();
   PolicyUpdateSettings settings;
-  settings.group_size = section.get<std::int64_t>("group_size");
-  settings.inner_iterations = section.get<std::int64_t>("inner_iterations");
-  settings.views_per_update = section.get<std::int64_t>("views_per_update");
-  settings.memory_budget = section.get<std::int64_t>("memory_budget_mib") << 20;
+  settings.group_size = section.group_size;
+  settings.inner_iterations = section.inner_iterations;
+  settings.views_per_update = section.views_per_update;
+  settings.memory_budget = section.memory_budget;
   settings.shard = shard_of(config);
   settings.keep_logprobs = tracking_settings(config).tensorboard;
   if (drops_inputs(config)) settings.dropout = run_stream(config).child("adapter dropout");
@@ -63,14 +63,13 @@ constexpr const char* kNoGroupKept = "no group is left after [filter]; the optim
 }  // namespace
 
 RandomStream run_stream(const RunConfig& config) {
-  return RandomStream(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "train");
+  return RandomStream(config.get<RunSettings>().seed, "train");
 }
 
 OptimizerSettings policy_optimizer(const RunConfig& config) {
-  const Params& train = config.section("train");
-  return OptimizerSettings::from(train, train.get<std::int64_t>("steps") * train.get<std::int64_t>("inner_iterations"),
-                                 static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")),
-                                 shard_of(config));
+  const auto train = config.get<TrainSettings>();
+  return {train.adamw, train.steps * train.inner_iterations, config.get<RunSettings>().seed,
+          shard_of(config) != Shard::kNone};
 }
 
 /// A rollout and what the reward says of it.
@@ -88,20 +87,19 @@ PolicyTraining::PolicyTraining(const RunConfig& config, const Model& model, cons
       policy_update_(model, components_.loss, components_.reference ? &*components_.reference : nullptr, optimizer_,
                      update_settings(config)),
       random_(run_stream(config)),
-      advantage_(AdvantageSettings::from(config.section("advantage"))),
-      filter_(GroupFilterSettings::from(config.section("filter"))),
-      score_(ScoreSettings::from(config.section("reward"))),
+      advantage_(config.get<AdvantageSettings>()),
+      filter_(config.get<GroupFilterSettings>()),
+      score_(config.get<RewardSettings>()),
       inspect_(InspectionSettings::from(config)),
       tracking_(tracking_settings(config)) {
-  const auto& train = config.section("train");
-  prompts_per_step_ = train.get<std::int64_t>("prompts_per_step");
-  group_size_ = train.get<std::int64_t>("group_size");
-  inner_iterations_ = train.get<std::int64_t>("inner_iterations");
-  restarts_optimizer_ = train.get<std::string>("optimizer_restart") == "per_rollout";
-  gap_responses_ = train.get<std::int64_t>("gap_responses");
-  const auto& algorithm = config.section("algorithm");
-  if (algorithm.get<std::string>("rollout_correction") == "truncated")
-    correction_cap_ = algorithm.get<double>("rollout_correction_cap");
+  const auto train = config.get<TrainSettings>();
+  prompts_per_step_ = train.prompts_per_step;
+  group_size_ = train.group_size;
+  inner_iterations_ = train.inner_iterations;
+  restarts_optimizer_ = train.restarts_optimizer;
+  gap_responses_ = train.gap_responses;
+  const auto algorithm = config.get<AlgorithmSettings>();
+  if (algorithm.corrects_rollout) correction_cap_ = algorithm.rollout_correction_cap;
 }
 
 std::vector<NamedTensor> PolicyTraining::state() const {

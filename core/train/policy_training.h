@@ -11,7 +11,6 @@
 #include <core/config/run_config.h>
 #include <core/rollout/judge.h>
 #include <core/rollout/prompt_encoder.h>
-#include <core/tracking/tracking_settings.h>
 #include <core/train/advantage.h>
 #include <core/train/group_filter.h>
 #include <core/train/scored_responses.h>
@@ -89,9 +88,9 @@ class PolicyTraining final : public Training {
   RandomStream random_;
   AdvantageSettings advantage_;
   GroupFilterSettings filter_;
-  ScoreSettings score_;
+  RewardSettings score_;
   InspectionSettings inspect_;
-  TrackingSettings tracking_;
+  ReportSettings tracking_;
   std::int64_t prompts_per_step_, group_size_, inner_iterations_, gap_responses_;
   double correction_cap_ = 0;  // 0: no correction
   bool restarts_optimizer_;

@@ -34,10 +34,9 @@ class LikelihoodLoss final : public LossEstimator {
   }
 };
 
-LikelihoodMasks masks_from(const RunConfig& config) {
-  const auto& pretrain = config.section("pretrain");
-  const auto length = pretrain.get<std::int64_t>("response_length"), block = pretrain.get<std::int64_t>("block");
-  return {length, block == 0 ? length : std::min(block, length), pretrain.get<double>("minimum_mask_ratio")};
+LikelihoodMasks masks_from(const PretrainSettings& settings) {
+  const auto length = settings.response_length, block = settings.block;
+  return {length, block == 0 ? length : std::min(block, length), settings.minimum_mask_ratio};
 }
 
 }  // namespace
@@ -72,42 +71,38 @@ Pretraining::Pretraining(const RunConfig& config, const Model& model, const Prom
       prompts_(prompts),
       task_(std::move(task)),
       shard_(shard_of(config)),
-      optimizer_(
-          trainable_parameters(model),
-          OptimizerSettings::from(config.section("pretrain"), config.section("pretrain").get<std::int64_t>("steps"),
-                                  static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), shard_),
-          weight_shares(model)),
-      random_(static_cast<std::uint64_t>(config.section("run").get<std::int64_t>("seed")), "pretrain"),
+      settings_(config.get<PretrainSettings>()),
+      optimizer_(trainable_parameters(model),
+                 {settings_.adamw, settings_.steps, config.get<RunSettings>().seed, shard_ != Shard::kNone},
+                 weight_shares(model)),
+      random_(config.get<RunSettings>().seed, "pretrain"),
       drops_inputs_(drops_inputs(config)),
-      batch_size_(config.section("pretrain").get<std::int64_t>("batch_size")),
-      response_length_(config.section("pretrain").get<std::int64_t>("response_length")),
-      memory_budget_(config.section("pretrain").get<std::int64_t>("memory_budget_mib") << 20),
-      masks_(masks_from(config)) {}
+      masks_(masks_from(settings_)) {}
 
 Trajectories Pretraining::demonstrations(std::int64_t step) const {
   const auto& traits = model_.traits();
-  std::vector<TaskItem> items(static_cast<std::size_t>(batch_size_));
+  std::vector<TaskItem> items(static_cast<std::size_t>(settings_.batch_size));
   const auto task_random = random_.child("task");
-  for (std::int64_t i = 0; i < batch_size_; ++i) {
-    items[static_cast<std::size_t>(i)] = checked_training_item(*task_, (step - 1) * batch_size_ + i, task_random);
+  for (std::int64_t i = 0; i < settings_.batch_size; ++i) {
+    items[static_cast<std::size_t>(i)] = checked_training_item(*task_, (step - 1) * settings_.batch_size + i, task_random);
   }
   Trajectories batch;
-  batch.prompts = prompts_.encode(items, 1, response_length_);
-  batch.tokens_BL = at::full({batch_size_, response_length_}, traits.pad_id, at::kLong);
-  for (std::int64_t b = 0; b < batch_size_; ++b) {
+  batch.prompts = prompts_.encode(items, 1, settings_.response_length);
+  batch.tokens_BL = at::full({settings_.batch_size, settings_.response_length}, traits.pad_id, at::kLong);
+  for (std::int64_t b = 0; b < settings_.batch_size; ++b) {
     const TaskItem& item = items[static_cast<std::size_t>(b)];
     const auto ids = prompts_.tokenizer().encode(item.demonstration);
-    if (ids.empty() || static_cast<std::int64_t>(ids.size()) > response_length_) {
+    if (ids.empty() || static_cast<std::int64_t>(ids.size()) > settings_.response_length) {
       throw Error("the demonstration of item `" + item.id + "` has " + std::to_string(ids.size()) +
-                      " tokens; pretrain.response_length is " + std::to_string(response_length_),
+                      " tokens; pretrain.response_length is " + std::to_string(settings_.response_length),
                   ids.empty() ? "this task has no demonstrations to imitate" : "raise pretrain.response_length");
     }
-    std::int64_t* const to = batch.tokens_BL.data_ptr<std::int64_t>() + b * response_length_;
+    std::int64_t* const to = batch.tokens_BL.data_ptr<std::int64_t>() + b * settings_.response_length;
     std::copy(ids.begin(), ids.end(), to);
-    if (static_cast<std::int64_t>(ids.size()) < response_length_) to[ids.size()] = traits.end_id;
+    if (static_cast<std::int64_t>(ids.size()) < settings_.response_length) to[ids.size()] = traits.end_id;
   }
-  batch.valid_BL = at::ones({batch_size_, response_length_}, at::kBool);
-  batch.step_BL = at::zeros({batch_size_, response_length_}, at::kInt);
+  batch.valid_BL = at::ones({settings_.batch_size, settings_.response_length}, at::kBool);
+  batch.step_BL = at::zeros({settings_.batch_size, settings_.response_length}, at::kInt);
   return batch;
 }
 
@@ -117,24 +112,24 @@ StepRecord Pretraining::run(std::int64_t step) {
   metrics.step = step;
   metrics.learning_rate = optimizer_.learning_rate();
   const auto trajectories = demonstrations(step);
-  const auto plan = masks_.draw(random_, step, batch_size_);
+  const auto plan = masks_.draw(random_, step, settings_.batch_size);
   const PhaseTimer update_timer;
   UpdateBatch batch;
   batch.trajectories = &trajectories;
   batch.plan = &plan;
-  batch.advantage_B = at::ones({batch_size_}, at::kFloat);
-  batch.totals = batch_totals(plan, batch_size_, 1, 1);
-  batch.scored_B = scored_positions(plan, batch_size_);
+  batch.advantage_B = at::ones({settings_.batch_size}, at::kFloat);
+  batch.totals = batch_totals(plan, settings_.batch_size, 1, 1);
+  batch.scored_B = scored_positions(plan, settings_.batch_size);
   if (drops_inputs_) batch.adapters.dropout = random_.child("adapter dropout").child(std::to_string(step));
-  auto gradient = policy_gradient(model_, LikelihoodLoss(), batch, memory_budget_, shard_);
+  auto gradient = policy_gradient(model_, LikelihoodLoss(), batch, settings_.memory_budget, shard_);
   metrics.grad_norm = optimizer_.step(std::move(gradient.gradients));
   metrics.loss = gradient.loss;
-  metrics.update_forwards_per_response = static_cast<double>(gradient.rows) / static_cast<double>(batch_size_);
+  metrics.update_forwards_per_response = static_cast<double>(gradient.rows) / static_cast<double>(settings_.batch_size);
   metrics.update_backwards_per_response =
-      static_cast<double>(gradient.backward_rows) / static_cast<double>(batch_size_);
+      static_cast<double>(gradient.backward_rows) / static_cast<double>(settings_.batch_size);
   metrics.seconds = StepSeconds{.update = update_timer.seconds(), .total = timer.seconds()};
-  const std::int64_t sequence = trajectories.prompts.tokens_BP.size(1) + response_length_;
-  metrics.tokens_per_second = static_cast<double>(batch_size_ * sequence) / metrics.seconds->total;
+  const std::int64_t sequence = trajectories.prompts.tokens_BP.size(1) + settings_.response_length;
+  metrics.tokens_per_second = static_cast<double>(settings_.batch_size * sequence) / metrics.seconds->total;
   return metrics;
 }
 

@@ -45,10 +45,10 @@ class Pretraining final : public Training {
   const PromptEncoder& prompts_;
   Loaded<Task> task_;
   Shard shard_;
+  PretrainSettings settings_;
   Optimizer optimizer_;
   RandomStream random_;
   bool drops_inputs_;  // of adapters
-  std::int64_t batch_size_, response_length_, memory_budget_;
   LikelihoodMasks masks_;
 };
 

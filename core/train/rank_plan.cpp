@@ -23,7 +23,7 @@ ExchangeWork exchange_work(const RunConfig& config, const Model& shapes, const T
   const TrainedSizes trained(shapes);
   const auto element = static_cast<double>(shapes.lm_head_VH().element_size());
   const std::int64_t sequence = plan.prompt_lengths.longest + plan.response_length;
-  const bool on_cpu = config.section("run").get<std::string>("device") == "cpu";
+  const bool on_cpu = config.get<RunSettings>().on_cpu();
   ExchangeWork work;
   work.gradient_bytes = static_cast<double>(trained.wide_bytes);
   work.block_bytes = static_cast<double>(parameters_of_blocks(shapes).value_or(0)) * element;
@@ -34,7 +34,7 @@ ExchangeWork exchange_work(const RunConfig& config, const Model& shapes, const T
   work.passes = plan.update.passes;
   work.scored_rows = plan.update.forward_rows - plan.update.backward_rows;
   work.rows_scored_at_once = rows_scored_at_once(shapes, sequence, on_cpu) / scoring_workers(shapes, on_cpu);
-  work.gap_forwards = config.section("train").get<std::int64_t>("gap_responses") > 0 ? 1 : 0;
+  work.gap_forwards = config.get<TrainSettings>().gap_responses > 0 ? 1 : 0;
   work.rollout_forwards = plan.rollout_is_known ? plan.rollout.most_forwards : plan.response_length;
   return work;
 }

@@ -28,13 +28,9 @@ double same_responses(const std::vector<std::string>& texts, std::int64_t group_
 
 }  // namespace
 
-ScoreSettings ScoreSettings::from(const Params& section) {
-  return {section.get<bool>("truncation_is_wrong"), section.get<std::int64_t>("truncation_margin")};
-}
-
 ScoredResponses score_responses(const std::vector<TaskItem>& items, const Trajectories& trajectories,
                                 std::int64_t group_size, const Judge& judge, const PromptEncoder& prompts,
-                                const ModelTraits& traits, const ScoreSettings& settings) {
+                                const ModelTraits& traits, const RewardSettings& settings) {
   const std::int64_t responses = trajectories.tokens_BL.size(0);
   const auto truncated_B = never_ends(trajectories.tokens_BL, traits);
   std::vector<std::string> texts;

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <drift/model.h>
-#include <drift/params.h>
 #include <drift/task.h>
 #include <drift/trajectories.h>
 
+#include <core/config/run_settings.h>
 #include <core/rollout/judge.h>
 #include <core/rollout/prompt_encoder.h>
 
@@ -15,14 +15,6 @@
 #include <vector>
 
 namespace drift {
-
-/// What `[reward]` says beside its component.
-struct ScoreSettings {
-  bool truncation_is_wrong = false;
-  std::int64_t truncation_margin = 0;
-
-  static ScoreSettings from(const Params& section);
-};
 
 /// What the rewards of a run say of a rollout's responses.
 struct ScoredResponses {
@@ -37,6 +29,6 @@ struct ScoredResponses {
 /// @param items  one a group of `group_size` responses
 ScoredResponses score_responses(const std::vector<TaskItem>& items, const Trajectories& trajectories,
                                 std::int64_t group_size, const Judge& judge, const PromptEncoder& prompts,
-                                const ModelTraits& traits, const ScoreSettings& settings);
+                                const ModelTraits& traits, const RewardSettings& settings);
 
 }  // namespace drift

@@ -76,9 +76,9 @@ std::string prompt_text(const Trajectories& made, std::int64_t response, const T
 }  // namespace
 
 InspectionSettings InspectionSettings::from(const RunConfig& config) {
-  const Params& report = config.section("report");
-  return {report.get<std::int64_t>("inspect_every"), report.get<std::int64_t>("inspect_groups"),
-          config.section("train").get<std::int64_t>("steps")};
+  const auto report = config.get<ReportSettings>();
+  return {report.inspect_every, report.inspect_groups,
+          config.get<TrainSettings>().steps};
 }
 
 bool InspectionSettings::is_due(std::int64_t step) const {

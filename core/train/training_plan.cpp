@@ -66,7 +66,7 @@ class UpdatePlanner {
       : config_(config), model_(shapes), components_(components), largest_(largest) {}
 
   UpdateCost plan(const Trajectories& imagined) {
-    const auto inner_iterations = config_.section("train").get<std::int64_t>("inner_iterations");
+    const auto inner_iterations = config_.get<TrainSettings>().inner_iterations;
     const bool redraws = checked_refresh(*components_.masking) == PlanRefresh::kEachInnerIteration;
     UpdateCost all, one;
     for (std::int64_t j = 0; j < inner_iterations; ++j) {
@@ -100,16 +100,16 @@ class UpdatePlanner {
 
   /// @param first  of the inner iterations: the policy that wrote the responses is still the one that learns
   UpdateCost cost(const Trajectories& imagined, const MaskPlan& plan, bool first) {
-    const auto& train = config_.section("train");
+    const auto train = config_.get<TrainSettings>();
     const bool has_reference =
-        largest_.needs.reference && config_.section("reference").get<std::string>("policy") != "old";
+        largest_.needs.reference && config_.get<ReferenceSettings>().kind != ReferenceKind::kOld;
     const std::int64_t sequence = imagined.prompts.tokens_BP.size(1) + imagined.tokens_BL.size(1);
-    const std::int64_t budget = train.get<std::int64_t>("memory_budget_mib") << 20;
+    const std::int64_t budget = train.memory_budget;
     const Coupling coupling = checked_coupling(*components_.loss);
     UpdateCost cost;
     cost.views = plan.response_F.size(0);
     cost.scored_tokens = plan.target_FL.sum().item<std::int64_t>();
-    for (const Views& views : update_parts(plan, coupling, train.get<std::int64_t>("views_per_update"))) {
+    for (const Views& views : update_parts(plan, coupling, train.views_per_update)) {
       const MaskPlan part = select_views(plan, views, at::kCPU);
       const auto rows =
           static_cast<std::int64_t>(distinct_view_rows(model_.traits(), imagined, part, all_views(part)).size());
@@ -144,36 +144,36 @@ void plan_checkpoints(const RunConfig& config, const Model& shapes, TrainingPlan
   plan.checkpoint_bytes = trained.masters + trained.moment_bytes(config);
   for (const NamedTensor& one : has_adapter(config) ? adapter_parameters(shapes) : shapes.parameters())
     plan.checkpoint_bytes += static_cast<std::int64_t>(one.tensor.nbytes());
-  plan.checkpoints = config.section("train").get<std::int64_t>("keep_checkpoints");
+  plan.checkpoints = config.get<TrainSettings>().keep_checkpoints;
 }
 
 void plan_evaluations(const RunConfig& config, const Loaded<Task>& task, TrainingPlan& plan) {
   if (!config.has("evaluation.rollout")) return;
-  const auto& section = config.section("evaluation");
-  const auto every = section.get<std::int64_t>("every");
-  const HeldOutSplit split = HeldOutSplit::of(section, checked_held_out_size(*task));
+  const auto evaluation = config.get<EvaluationSettings>();
+  const HeldOutSplit split = HeldOutSplit::of(evaluation, checked_held_out_size(*task));
   plan.held_out_items = split.validation + split.items;
   if (plan.held_out_items == 0) return;
-  plan.evaluations = (section.get<bool>("before") ? 1 : 0) + (every == 0 ? 1 : (plan.steps + every - 1) / every);
+  const std::int64_t every = evaluation.every;
+  plan.evaluations = (evaluation.before ? 1 : 0) + (every == 0 ? 1 : (plan.steps + every - 1) / every);
 }
 
 }  // namespace
 
 TrainingPlan plan_training(const RunConfig& config, const Model& shapes, const PromptEncoder& prompts,
                            const PolicyComponents& components, const Rollout* evaluation, const Sharding& ranks) {
-  const auto& train = config.section("train");
+  const auto train = config.get<TrainSettings>();
   TrainingPlan plan;
   plan.parameters = parameter_count(shapes);
-  plan.steps = train.get<std::int64_t>("steps");
-  plan.prompts_per_step = train.get<std::int64_t>("prompts_per_step");
-  plan.group_size = train.get<std::int64_t>("group_size");
+  plan.steps = train.steps;
+  plan.prompts_per_step = train.prompts_per_step;
+  plan.group_size = train.group_size;
   plan.response_length = checked_response_length(*components.rollout);
 
   const std::int64_t looked_at =
       std::max(plan.prompts_per_step, std::min(kMostPromptsLookedAt, plan.steps * plan.prompts_per_step));
   auto items = first_items(components.task, run_stream(config).child("task"), looked_at);
   plan.prompt_lengths = measure(items, prompts);
-  const bool on_cpu = config.section("run").get<std::string>("device") == "cpu";
+  const bool on_cpu = config.get<RunSettings>().on_cpu();
   const auto cost = checked_cost(*components.rollout, shapes, plan.prompt_lengths.longest, plan.responses(), on_cpu);
   plan.rollout_is_known = cost.has_value();
   if (cost) plan.rollout = *cost;
@@ -195,10 +195,10 @@ TrainingPlan plan_training(const RunConfig& config, const Model& shapes, const P
   work.response_length = plan.response_length;
   work.responses = plan.responses();
   if (plan.evaluations > 0) {
-    const auto& section = config.section("evaluation");
+    const auto settings = config.get<EvaluationSettings>();
     work.evaluation = evaluation;
     work.evaluated_at_once =
-        std::min(section.get<std::int64_t>("batch_size"), plan.held_out_items * section.get<std::int64_t>("samples"));
+        std::min(settings.batch_size, plan.held_out_items * settings.samples);
   }
   plan.memory = plan_memory(config, shapes, work, ranks);
   return plan;

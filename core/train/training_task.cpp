@@ -24,7 +24,7 @@ std::string limit_prompts(Task& task, std::int64_t listed, const PromptEncoder& 
 TrainingTask open_training_task(const Registry& registry, const RunConfig& config, const PromptEncoder& prompts) {
   TrainingTask training{create_component<Task>(registry, config, "task"), {}};
   const auto listed = checked_training_size(*training.task);
-  const auto most = config.section("task").get<std::int64_t>("max_prompt_tokens");
+  const auto most = config.get<TaskSettings>().max_prompt_tokens;
   if (!listed && most > 0) {
     throw Error("task.max_prompt_tokens selects from a list of items, but the task `" + training.task.name() +
                     "` generates its items",

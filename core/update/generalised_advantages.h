@@ -1,5 +1,7 @@
 #pragma once
 
+#include <core/config/training_settings.h>
+
 #include <drift/mask_plan.h>
 
 #include <ATen/core/Tensor.h>
@@ -17,12 +19,6 @@ struct TokenAdvantages {
 
 /// The tokens of `responses` responses that some view scores, bool [B, L].
 at::Tensor scored_tokens(const MaskPlan& plan, std::int64_t responses);
-
-/// How later rewards count for earlier tokens.
-struct RewardDiscount {
-  double gamma = 1;   ///< of a reward one denoising step later
-  double lambda = 1;  ///< of what the value model did not foresee one denoising step later
-};
 
 /// Generalised advantages over the views of each response, which are its denoising steps in the order of their
 /// forwards (docs/algorithms.md). The reward comes with the tokens of the last one.

@@ -185,26 +185,6 @@ class Optimizer::HostUpdate {
   std::array<Buffer, 2> buffers_;
 };
 
-OptimizerSettings OptimizerSettings::from(const Params& section, std::int64_t total_steps, std::uint64_t seed,
-                                          Shard shard) {
-  OptimizerSettings settings;
-  settings.learning_rate = section.get<double>("learning_rate");
-  settings.schedule = section.get<std::string>("schedule");
-  settings.warmup_steps = section.get<std::int64_t>("warmup_steps");
-  settings.total_steps = total_steps;
-  settings.final_fraction = section.get<double>("final_fraction");
-  settings.beta1 = section.get<double>("beta1");
-  settings.beta2 = section.get<double>("beta2");
-  settings.epsilon = section.get<double>("epsilon");
-  settings.weight_decay = section.get<double>("weight_decay");
-  settings.gradient_clip = section.get<double>("gradient_clip");
-  settings.offload = section.get<std::string>("offload") == "optimizer";
-  settings.narrow_moments = section.get<std::string>("moments") == "bfloat16";
-  settings.seed = seed;
-  settings.divided = shard != Shard::kNone;
-  return settings;
-}
-
 Optimizer::Optimizer(std::vector<NamedTensor> parameters, const OptimizerSettings& settings,
                      const std::map<std::string, at::Tensor>& shares)
     : settings_(settings), divided_(settings.divided && run_ranks().size() > 1) {

@@ -1,10 +1,9 @@
 #pragma once
 
 #include <drift/model.h>
-#include <drift/params.h>
 
+#include <core/config/training_settings.h>
 #include <core/io/safetensors.h>
-#include <core/ranks/shard.h>
 
 #include <ATen/core/Tensor.h>
 
@@ -16,22 +15,10 @@
 
 namespace drift {
 
-struct OptimizerSettings {
-  double learning_rate = 0;
-  std::string schedule;  ///< after the warm-up: constant, linear or cosine
-  std::int64_t warmup_steps = 0;
+struct OptimizerSettings : AdamwSettings {
   std::int64_t total_steps = 0;  ///< where a falling schedule ends
-  double final_fraction = 0;     ///< of the learning rate, at the end of a falling schedule
-  double beta1 = 0, beta2 = 0, epsilon = 0, weight_decay = 0;
-  double gradient_clip = 0;     ///< largest norm of the whole gradient; 0 = not clipped
-  bool offload = false;         ///< masters and moments are in host memory, and moved there
-  bool narrow_moments = false;  ///< moments are bfloat16, as kernels/adamw.h rounds them
-  std::uint64_t seed = 0;       ///< of that rounding
-  bool divided = false;         ///< each rank of the run has the masters and moments of its share alone
-
-  /// From a section that holds the optimizer's keys, `train` or `pretrain`.
-  static OptimizerSettings from(const Params& section, std::int64_t total_steps, std::uint64_t seed,
-                                Shard shard = Shard::kNone);
+  std::uint64_t seed = 0;        ///< of the rounding of narrow moments
+  bool divided = false;          ///< each rank of the run has the masters and moments of its share alone
 };
 
 /// AdamW with a learning-rate schedule and gradient clipping. Parameters of a type narrower than float32 get a float32

@@ -19,15 +19,8 @@ const std::string kStatePrefix = "reference.";
 
 }  // namespace
 
-ReferenceSettings ReferenceSettings::from(const Params& section) {
-  const auto policy = section.get<std::string>("policy");
-  ReferenceSettings settings;
-  settings.kind = policy == "frozen" ? ReferenceKind::kFrozen
-                  : policy == "ema"  ? ReferenceKind::kMovingAverage
-                                     : ReferenceKind::kOld;
-  settings.sync_steps = section.get<std::int64_t>("sync_steps");
-  settings.mix = section.get<double>("mix");
-  settings.offload = section.get<bool>("offload");
+ReferenceSettings reference_settings(const RunConfig& config) {
+  const auto settings = config.get<ReferenceSettings>();
   if (settings.offload && settings.kind == ReferenceKind::kMovingAverage) {
     throw Error("reference.offload needs a reference policy that stays as the checkpoint's files are",
                 "set reference.policy = \"frozen\", or reference.offload = false");

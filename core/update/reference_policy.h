@@ -1,9 +1,9 @@
 #pragma once
 
 #include <drift/model.h>
-#include <drift/params.h>
 
 #include <core/components/components.h>
+#include <core/config/run_config.h>
 #include <core/io/safetensors.h>
 #include <core/update/policy_scores.h>
 
@@ -12,22 +12,9 @@
 
 namespace drift {
 
-/// Which policy the KL compares with.
-enum class ReferenceKind {
-  kFrozen,         ///< the model that the run began with
-  kMovingAverage,  ///< that model, moved towards the policy every so many optimizer steps
-  kOld,            ///< the policy that wrote the responses
-};
-
-struct ReferenceSettings {
-  ReferenceKind kind = ReferenceKind::kFrozen;
-  std::int64_t sync_steps = 64;  ///< optimizer steps between two moves
-  double mix = 0.6;              ///< reference <- mix policy + (1 - mix) reference
-  bool offload = false;          ///< of a frozen one, the blocks' weights are not held in memory
-
-  /// @throws Error if what moves is not to be held
-  static ReferenceSettings from(const Params& section);
-};
+/// [reference] of a run.
+/// @throws Error if what moves is not to be held
+ReferenceSettings reference_settings(const RunConfig& config);
 
 /// The reference policy of a run whose loss asks for one.
 class ReferencePolicy {

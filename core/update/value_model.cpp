@@ -53,7 +53,7 @@ at::Tensor values_of(const at::Tensor& hidden_NH, const TargetSet& chosen, const
 
 }  // namespace
 
-bool has_value_model(const RunConfig& config) { return config.section("value").get<bool>("enabled"); }
+bool has_value_model(const RunConfig& config) { return config.get<ValueModelSettings>().enabled; }
 
 void check_value_model(const RunConfig& config, std::int64_t ranks) {
   if (!config.has("value") || !has_value_model(config)) return;
@@ -61,26 +61,17 @@ void check_value_model(const RunConfig& config, std::int64_t ranks) {
     throw Error("a value model trains all weights of a second model, and " + key + " = \"" + value + "\"",
                 "set " + key + " = \"" + instead + "\", or value.enabled = false");
   };
-  const auto adapter = config.section("adapter").get<std::string>("kind");
-  if (adapter != "none") refuse("adapter.kind", adapter, "none");
-  const auto quantization = config.section("model").get<std::string>("quantize");
-  if (quantization != "none") refuse("model.quantize", quantization, "none");
-  const auto shard = config.section("distributed").get<std::string>("shard");
-  if (ranks > 1 && shard != "none") refuse("distributed.shard", shard, "none");
+  if (config.get<AdapterSettings>().lora) refuse("adapter.kind", "lora", "none");
+  const auto model = config.get<ModelSettings>();
+  if (model.is_quantized()) refuse("model.quantize", model.quantize, "none");
+  const Shard shard = config.get<DistributedSettings>().shard;
+  if (ranks > 1 && shard != Shard::kNone) refuse("distributed.shard", name_of(shard), "none");
 }
 
 ValueSettings ValueSettings::from(const RunConfig& config, const OptimizerSettings& policy) {
-  const Params& section = config.section("value");
-  const Params& train = config.section("train");
-  ValueSettings settings;
-  settings.discount = {section.get<double>("gamma"), section.get<double>("lambda")};
-  settings.clip = section.get<double>("clip");
-  settings.norm = section.get<std::string>("norm") == "length" ? ValueNorm::kLength : ValueNorm::kTargets;
-  settings.every = section.get<std::int64_t>("every");
-  settings.views_per_update = train.get<std::int64_t>("views_per_update");
-  settings.memory_budget = train.get<std::int64_t>("memory_budget_mib") << 20;
-  settings.optimizer = policy;
-  settings.optimizer.learning_rate = section.get<double>("learning_rate");
+  const auto train = config.get<TrainSettings>();
+  ValueSettings settings{config.get<ValueModelSettings>(), train.views_per_update, train.memory_budget, policy};
+  settings.optimizer.learning_rate = settings.learning_rate;
   return settings;
 }
 

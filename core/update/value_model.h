@@ -17,17 +17,7 @@
 
 namespace drift {
 
-/// What the losses of a view's tokens are divided by before they are added up.
-enum class ValueNorm {
-  kTargets,  ///< the number of its targets
-  kLength,   ///< the response's length
-};
-
-struct ValueSettings {
-  RewardDiscount discount;
-  double clip = 0.2;  ///< how far an update's estimates count beyond those before it
-  ValueNorm norm = ValueNorm::kTargets;
-  std::int64_t every = 1;             ///< trained in every so many steps
+struct ValueSettings : ValueModelSettings {
   std::int64_t views_per_update = 0;  ///< as train.views_per_update
   std::int64_t memory_budget = 0;     ///< bytes
   OptimizerSettings optimizer;

@@ -58,7 +58,7 @@ TEST_F(Config, EachValueKnowsItsOrigin) {
   EXPECT_EQ(origin_of(config, "evaluation.rollout", "length"), "as in [rollout]");
   EXPECT_EQ(config.component("model"), "toy");
   EXPECT_EQ(origin_of(config, "model", "name"), "config.json of checkpoint");
-  EXPECT_EQ(config.section("run").get<std::string>("name"), "run");
+  EXPECT_EQ(config.get<RunSettings>().name, "run");
 }
 
 TEST_F(Config, APresetOverridesDefaultsAndFilesOverrideIt) {
@@ -255,7 +255,7 @@ TEST_F(Config, AnotherAlgorithmBringsItsPartsAndAnotherTaskItsReward) {
                                        {"algorithm.name=everything", "algorithm.masking.p_prompt=0"});
   EXPECT_EQ(other.component("algorithm.masking"), "everything");
   EXPECT_EQ(other.component("algorithm.loss"), "smooth");
-  EXPECT_EQ(other.section("train").get<std::int64_t>("inner_iterations"), 12);
+  EXPECT_EQ(other.get<TrainSettings>().inner_iterations, 12);
   EXPECT_THAT(notes_of(other), testing::Contains(HasSubstr("--set algorithm.name=everything names another algorithm")));
 
   const RunConfig words = resolve_text("[task]\ndigits = 2\n[reward]\nname = \"sums\"", {"task.name=words"});
@@ -270,7 +270,7 @@ TEST_F(Config, PathsCountFromTheFileThatSetsThem) {
   const auto file =
       write("runs/run.toml", "extends = [\"../base.toml\", \"../models/m.toml\"]\n[model]\nname = \"toy\"\n");
   const RunConfig config = resolve(file);
-  EXPECT_EQ(config.section("model").get<std::string>("path"), (folder_.path() / "models/weights").string());
+  EXPECT_EQ(config.get<ModelSettings>().path, (folder_.path() / "models/weights").string());
   EXPECT_THAT(config.section("plugins").get<std::vector<std::string>>("paths"),
               ElementsAre((folder_.path() / "plugins").string()));
   EXPECT_THAT(plugin_paths(load_document(file, {})), ElementsAre(folder_.path() / "plugins"));
@@ -290,7 +290,7 @@ TEST_F(Config, TheCommandDecidesWhichSectionsAreNeeded) {
   const auto file =
       write("small.toml", "[model]\nname = \"toy\"\ninitialize = \"random\"\nlayers = 3\n[task]\nname = \"sums\"\n");
   const RunConfig config = resolve(file, {}, ConfigPurpose::kPretrain);
-  EXPECT_EQ(config.section("model").get<std::int64_t>("layers"), 3);
+  EXPECT_EQ(config.get<ModelSettings>().layers, 3);
   EXPECT_TRUE(config.has("pretrain"));
   EXPECT_FALSE(config.has("train"));
   EXPECT_FALSE(config.has("rollout"));

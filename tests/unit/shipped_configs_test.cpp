@@ -82,9 +82,9 @@ TEST_F(ShippedConfigs, ThePapersRuns) {
     EXPECT_EQ(config.section("algorithm.loss").get<double>("beta"), model == "llada-8b" ? 0.01 : 0.04) << name;
     EXPECT_EQ(config.section("algorithm.masking").get<std::int64_t>("k"), 16) << name;
     EXPECT_EQ(config.section("rollout").get<std::int64_t>("length"), 256) << name;
-    EXPECT_EQ(config.section("train").get<std::int64_t>("group_size"), 4) << name;
-    EXPECT_EQ(config.section("train").get<double>("learning_rate"), 1e-6) << name;
-    EXPECT_EQ(config.section("prompt").get<std::string>("format"), "rldf_release") << name;
+    EXPECT_EQ(config.get<TrainSettings>().group_size, 4) << name;
+    EXPECT_EQ(config.get<TrainSettings>().learning_rate, 1e-6) << name;
+    EXPECT_EQ(config.get<PromptSettings>().format, "rldf_release") << name;
   }
 }
 
@@ -154,12 +154,12 @@ TEST_F(ShippedConfigs, D1AndEspoTrainTheirPapersAdapters) {
     const bool adapts = (algorithm.starts_with("d1") || algorithm.starts_with("espo")) && algorithm != "espo-code";
     const auto run = resolve_parts({"models/llada-8b", "tasks/" + task_of(algorithm), "algorithms/" + algorithm},
                                    "llada-8b", ConfigPurpose::kTrain);
-    const auto& adapter = run.section("adapter");
-    EXPECT_EQ(adapter.get<std::string>("kind"), adapts ? "lora" : "none") << algorithm;
+    const auto adapter = run.get<AdapterSettings>();
+    EXPECT_EQ(adapter.kind, adapts ? "lora" : "none") << algorithm;
     if (!adapts) continue;
-    EXPECT_EQ(adapter.get<std::int64_t>("rank"), 128) << algorithm;
-    EXPECT_EQ(adapter.get<double>("alpha"), 64) << algorithm;
-    EXPECT_EQ(adapter.get<double>("dropout"), 0.05) << algorithm;
+    EXPECT_EQ(adapter.rank, 128) << algorithm;
+    EXPECT_EQ(adapter.alpha, 64) << algorithm;
+    EXPECT_EQ(adapter.dropout, 0.05) << algorithm;
   }
 }
 
@@ -168,8 +168,8 @@ TEST_F(ShippedConfigs, TheModelsWithAdaptersAreTheModels) {
     const auto run =
         resolve_parts({"models/" + model + "-lora", "tasks/math", "algorithms/rldf"}, model, ConfigPurpose::kTrain);
     EXPECT_TRUE(has_adapter(run));
-    EXPECT_EQ(run.section("adapter").get<std::int64_t>("rank"), 128);
-    EXPECT_EQ(run.section("model").get<std::string>("dtype"), "bfloat16");
+    EXPECT_EQ(run.get<AdapterSettings>().rank, 128);
+    EXPECT_EQ(run.get<ModelSettings>().type_name(), "bfloat16");
   }
 }
 
@@ -178,8 +178,8 @@ TEST_F(ShippedConfigs, TheRolloutOfAnAlgorithmsFileIsThatOfItsPreset) {
   for (const std::string& algorithm : stems("algorithms")) {
     const auto run = resolve_parts({"models/llada-8b", "tasks/" + task_of(algorithm), "algorithms/" + algorithm},
                                    "llada-8b", ConfigPurpose::kTrain);
-    const Bundle* bundle = test::all_plugins().find_bundle(run.section("algorithm").get<std::string>("name"));
-    const auto* file = preset_in_force(*bundle, run.section("algorithm").get<std::string>("preset"));
+    const Bundle* bundle = test::all_plugins().find_bundle(run.get<AlgorithmSettings>().name);
+    const auto* file = preset_in_force(*bundle, run.get<AlgorithmSettings>().preset);
     const Preset preset = read_preset(*bundle, *file);
     for (const ResolvedSection& section : run.sections()) {
       if (section.name != "rollout") continue;
