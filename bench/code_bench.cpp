@@ -2,7 +2,7 @@
 
 #include "reward.h"
 
-#include <core/process/threads.h>
+#include <core/base/plain_threads.h>
 
 #include <drift/error.h>
 #include <drift/export.h>

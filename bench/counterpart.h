@@ -1,6 +1,6 @@
 #pragma once
 
-#include <core/process/child_process.h>
+#include <core/base/child_process.h>
 
 #include <c10/core/ScalarType.h>
 

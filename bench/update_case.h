@@ -1,6 +1,6 @@
 #pragma once
 
-#include <core/components/components.h>
+#include <core/boundary/components.h>
 #include <core/plugin/plugin_loader.h>
 #include <core/update/policy_gradient.h>
 

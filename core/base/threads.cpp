@@ -1,6 +1,6 @@
 #include <core/base/threads.h>
 
-#include <core/process/thread_limits.h>
+#include <core/base/thread_limits.h>
 
 #include <ATen/Parallel.h>
 

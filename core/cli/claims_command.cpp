@@ -1,12 +1,12 @@
 #include <core/base/quote.h>
 #include <core/base/share_folder.h>
-#include <core/claims/claims_page.h>
-#include <core/claims/run_quantities.h>
-#include <core/claims/token_quantities.h>
-#include <core/claims/update_quantities.h>
+#include <core/lab/claims/claims_page.h>
+#include <core/lab/claims/run_quantities.h>
+#include <core/lab/claims/token_quantities.h>
+#include <core/lab/claims/update_quantities.h>
 #include <core/cli/data_source.h>
 #include <core/cli/load_sweep.h>
-#include <core/components/method_name.h>
+#include <core/boundary/method_name.h>
 #include <core/config/nearest.h>
 #include <core/io/atomic.h>
 #include <core/report/progress.h>

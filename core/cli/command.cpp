@@ -2,7 +2,7 @@
 #include <core/cli/load_run.h>
 #include <core/config/document.h>
 #include <core/config/nearest.h>
-#include <core/reference/known_words.h>
+#include <core/report/known_words.h>
 
 #include <boost/program_options.hpp>
 

@@ -1,7 +1,7 @@
 #include <core/cli/load_run.h>
 #include <core/config/nearest.h>
-#include <core/reference/metric_reference.h>
-#include <core/reference/section_reference.h>
+#include <core/report/metric_reference.h>
+#include <core/report/section_reference.h>
 
 #include <drift/abi.h>
 

@@ -1,7 +1,7 @@
 #include <core/cli/load_run.h>
 #include <core/config/nearest.h>
-#include <core/reference/known_words.h>
-#include <core/reference/metric_reference.h>
+#include <core/report/known_words.h>
+#include <core/report/metric_reference.h>
 
 #include <algorithm>
 #include <cctype>

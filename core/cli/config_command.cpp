@@ -3,7 +3,7 @@
 #include <core/config/config_json.h>
 #include <core/config/nearest.h>
 #include <core/io/json.h>
-#include <core/reference/section_reference.h>
+#include <core/report/section_reference.h>
 
 #include <nlohmann/json.hpp>
 

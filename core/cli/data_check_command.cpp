@@ -2,7 +2,7 @@
 #include <core/boundary/checked.h>
 #include <core/cli/data_source.h>
 #include <core/io/json.h>
-#include <core/process/threads.h>
+#include <core/base/plain_threads.h>
 #include <core/report/format.h>
 
 #include <nlohmann/json.hpp>

@@ -4,8 +4,8 @@
 #include <core/cli/load_run.h>
 #include <core/io/json.h>
 #include <core/kernels/product.h>
-#include <core/process/child_process.h>
-#include <core/process/thread_limits.h>
+#include <core/base/child_process.h>
+#include <core/base/thread_limits.h>
 #include <core/ranks/launch.h>
 #include <core/report/text_table.h>
 

@@ -2,7 +2,7 @@
 
 #include <core/cli/load_run.h>
 #include <core/eval/cell_summary.h>
-#include <core/grid/launcher.h>
+#include <core/sweep/launcher.h>
 
 #include <filesystem>
 #include <string>

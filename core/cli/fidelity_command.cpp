@@ -5,11 +5,11 @@
 #include <core/cli/data_source.h>
 #include <core/cli/fidelity_report.h>
 #include <core/cli/load_run.h>
-#include <core/components/components.h>
-#include <core/components/method_name.h>
+#include <core/boundary/components.h>
+#include <core/boundary/method_name.h>
 #include <core/config/nearest.h>
-#include <core/fidelity/reference_study.h>
-#include <core/fidelity/study.h>
+#include <core/lab/fidelity/reference_study.h>
+#include <core/lab/fidelity/study.h>
 #include <core/io/atomic.h>
 #include <core/io/json.h>
 #include <core/report/format.h>

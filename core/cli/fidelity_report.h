@@ -1,7 +1,7 @@
 #pragma once
 
-#include <core/fidelity/reference_study.h>
-#include <core/fidelity/study.h>
+#include <core/lab/fidelity/reference_study.h>
+#include <core/lab/fidelity/study.h>
 #include <core/report/text_table.h>
 
 #include <string>

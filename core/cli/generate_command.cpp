@@ -4,7 +4,7 @@
 #include <core/boundary/model_policy.h>
 #include <core/cli/data_source.h>
 #include <core/cli/generate_prompts.h>
-#include <core/components/components.h>
+#include <core/boundary/components.h>
 #include <core/io/atomic.h>
 #include <core/io/json.h>
 #include <core/report/denoising_view.h>

@@ -29,7 +29,7 @@ void add_short_form(OptionList& list, ConfigOptions& options, const std::string&
 /// --config FILE with its settings, for commands whose argument is something else.
 void add_config(OptionList& list, ConfigOptions& options, const std::vector<std::string>& short_forms = {});
 
-/// --launcher NAME: where the runs of a sweep or the cells of a suite are made (core/grid/launcher.h).
+/// --launcher NAME: where the runs of a sweep or the cells of a suite are made (core/sweep/launcher.h).
 void add_launcher(OptionList& list, std::string& launcher);
 
 /// CHECKPOINT_DIR, and the TOML file of the run that it is used in.

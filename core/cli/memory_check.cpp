@@ -6,7 +6,7 @@
 #include <core/base/memory.h>
 #include <core/boundary/checked.h>
 #include <core/config/document.h>
-#include <core/process/child_process.h>
+#include <core/base/child_process.h>
 #include <core/ranks/ranks.h>
 #include <core/report/format.h>
 #include <core/train/training_task.h>

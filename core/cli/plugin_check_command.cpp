@@ -1,7 +1,7 @@
 #include <core/base/quote.h>
 #include <core/cli/load_run.h>
 #include <core/config/nearest.h>
-#include <core/conformance/report.h>
+#include <core/lab/conformance/report.h>
 #include <core/plugin/plugin_report.h>
 
 #include <algorithm>

@@ -3,10 +3,10 @@
 #include <core/io/json.h>
 #include <core/plugin/plugin_json.h>
 #include <core/plugin/plugin_report.h>
-#include <core/reference/key_reference.h>
-#include <core/reference/known_words.h>
-#include <core/reference/metric_reference.h>
-#include <core/reference/section_reference.h>
+#include <core/report/key_reference.h>
+#include <core/report/known_words.h>
+#include <core/report/metric_reference.h>
+#include <core/report/section_reference.h>
 
 #include <nlohmann/json.hpp>
 

@@ -1,8 +1,8 @@
 #include <core/base/quote.h>
 #include <core/cli/command.h>
 #include <core/cli/recorded_settings.h>
-#include <core/compare/comparison_page.h>
-#include <core/compare/comparison_tables.h>
+#include <core/sweep/comparison_page.h>
+#include <core/sweep/comparison_tables.h>
 #include <core/config/nearest.h>
 #include <core/io/json.h>
 #include <core/io/run_folder.h>

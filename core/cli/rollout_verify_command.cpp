@@ -4,7 +4,7 @@
 #include <core/boundary/plugin_call.h>
 #include <core/cli/data_source.h>
 #include <core/cli/load_run.h>
-#include <core/components/components.h>
+#include <core/boundary/components.h>
 #include <core/config/diagnostic.h>
 #include <core/eval/trace_check.h>
 #include <core/io/json.h>

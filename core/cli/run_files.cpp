@@ -3,7 +3,7 @@
 #include <core/base/log.h>
 #include <core/base/phase_timer.h>
 #include <core/boundary/last_word.h>
-#include <core/components/method_name.h>
+#include <core/boundary/method_name.h>
 #include <core/eval/held_out.h>
 #include <core/io/json.h>
 #include <core/plugin/used_plugins.h>

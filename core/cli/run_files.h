@@ -2,7 +2,7 @@
 
 #include <core/cli/load_run.h>
 #include <core/eval/answers.h>
-#include <core/grid/identity.h>
+#include <core/sweep/identity.h>
 #include <core/io/run_folder.h>
 #include <core/text/tokenizer.h>
 #include <core/train/loop.h>

@@ -1,6 +1,6 @@
 #include <core/cli/run_place.h>
 
-#include <core/grid/identity.h>
+#include <core/sweep/identity.h>
 #include <core/io/folder_lock.h>
 
 #include <drift/error.h>

@@ -1,10 +1,10 @@
 #include <core/base/quote.h>
 #include <core/cli/load_run.h>
 #include <core/cli/load_sweep.h>
-#include <core/compare/comparison_page.h>
+#include <core/sweep/comparison_page.h>
 #include <core/config/nearest.h>
 #include <core/config/schema.h>
-#include <core/grid/launcher.h>
+#include <core/sweep/launcher.h>
 #include <core/io/atomic.h>
 #include <core/io/folder_lock.h>
 #include <core/io/json.h>

@@ -9,14 +9,14 @@
 #include <core/cli/memory_check.h>
 #include <core/cli/run_files.h>
 #include <core/cli/run_place.h>
-#include <core/components/method_name.h>
+#include <core/boundary/method_name.h>
 #include <core/config/config_json.h>
 #include <core/eval/held_out.h>
-#include <core/grid/identity.h>
+#include <core/sweep/identity.h>
 #include <core/io/checkpoint.h>
 #include <core/io/json.h>
-#include <core/process/child_process.h>
-#include <core/process/thread_limits.h>
+#include <core/base/child_process.h>
+#include <core/base/thread_limits.h>
 #include <core/ranks/launch.h>
 #include <core/ranks/ranks.h>
 #include <core/record/alarms.h>
@@ -24,7 +24,7 @@
 #include <core/report/profile.h>
 #include <core/report/run_display.h>
 #include <core/report/terminal.h>
-#include <core/tracking/tensorboard_events.h>
+#include <core/record/tensorboard_events.h>
 #include <core/train/memory_plan.h>
 #include <core/train/training_task.h>
 #include <core/update/value_model.h>

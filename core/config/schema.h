@@ -16,7 +16,7 @@ namespace drift {
 enum class ConfigPurpose { kTrain, kPretrain, kEval, kGenerate, kModelOnly, kJudge, kData };
 
 /// What a value decides. Runs, checkpoints and responses are known again by the values that decide them
-/// (core/grid/identity.h).
+/// (core/sweep/identity.h).
 enum class KeyRole {
   kResult,        ///< what training computes, and how items are answered and judged outside it
   kTraining,      ///< what training computes

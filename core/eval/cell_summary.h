@@ -6,7 +6,7 @@
 #include <core/eval/cell.h>
 #include <core/eval/response_record.h>
 #include <core/report/text_table.h>
-#include <core/statistics/significance.h>
+#include <core/record/significance.h>
 
 #include <cstdint>
 #include <string>

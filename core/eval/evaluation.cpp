@@ -4,7 +4,7 @@
 #include <core/base/stop_signal.h>
 #include <core/boundary/checked.h>
 #include <core/eval/answers.h>
-#include <core/grid/grid.h>
+#include <core/sweep/grid.h>
 #include <core/io/checkpoint.h>
 #include <core/io/checksum.h>
 #include <core/report/progress.h>

@@ -5,7 +5,7 @@
 #include <core/eval/cell.h>
 #include <core/eval/cell_summary.h>
 #include <core/eval/record_file.h>
-#include <core/grid/identity.h>
+#include <core/sweep/identity.h>
 #include <core/io/folder_lock.h>
 #include <core/report/terminal.h>
 #include <core/text/tokenizer.h>

@@ -3,7 +3,7 @@
 #include <core/base/phase_timer.h>
 #include <core/io/json.h>
 #include <core/rollout/response_text.h>
-#include <core/statistics/estimate.h>
+#include <core/record/estimate.h>
 
 #include <nlohmann/json.hpp>
 

@@ -3,8 +3,8 @@
 #include <core/config/nearest.h>
 #include <core/eval/cell.h>
 #include <core/eval/record_file.h>
-#include <core/statistics/estimate.h>
-#include <core/statistics/significance.h>
+#include <core/record/estimate.h>
+#include <core/record/significance.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include <core/eval/suite_file.h>
 
-#include <core/grid/grid_reader.h>
+#include <core/sweep/grid_reader.h>
 
 #include <set>
 #include <utility>

@@ -4,7 +4,7 @@
 // describes it.
 
 #include <core/eval/cell.h>
-#include <core/grid/grid.h>
+#include <core/sweep/grid.h>
 
 #include <cstddef>
 #include <filesystem>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <core/eval/cell.h>
-#include <core/grid/launcher.h>
+#include <core/sweep/launcher.h>
 #include <core/report/terminal.h>
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <core/process/descriptor.h>
+#include <core/base/descriptor.h>
 
 #include <filesystem>
 #include <optional>

@@ -3,7 +3,7 @@
 #include <core/io/atomic.h>
 #include <core/io/checkpoint.h>
 #include <core/io/file_error.h>
-#include <core/process/child_process.h>
+#include <core/base/child_process.h>
 
 #include <drift/error.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <core/io/safetensors_header.h>
-#include <core/process/descriptor.h>
+#include <core/base/descriptor.h>
 
 #include <drift/model.h>
 

@@ -4,7 +4,7 @@
 #include <core/boundary/plugin_call.h>
 #include <core/io/sha256.h>
 #include <core/plugin/handshake.h>
-#include <core/pure/pure_plugin.h>
+#include <core/plugin/pure_plugin.h>
 
 #define BOOST_DLL_USE_STD_FS
 #include <boost/dll/runtime_symbol_info.hpp>

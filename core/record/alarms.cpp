@@ -1,6 +1,6 @@
 #include <core/record/alarms.h>
 
-#include <core/statistics/estimate.h>
+#include <core/record/estimate.h>
 
 #include <cmath>
 #include <cstdio>

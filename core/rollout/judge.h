@@ -3,7 +3,7 @@
 #include <drift/registry.h>
 #include <drift/reward.h>
 
-#include <core/components/components.h>
+#include <core/boundary/components.h>
 #include <core/config/run_config.h>
 
 #include <span>

@@ -1,7 +1,7 @@
 #include <core/rollout/together.h>
 
 #include <core/boundary/checked.h>
-#include <core/components/divided_weights.h>
+#include <core/boundary/divided_weights.h>
 #include <core/ranks/ranks.h>
 
 #include <ATen/TensorOperators.h>

@@ -3,7 +3,7 @@
 #include <core/io/atomic.h>
 #include <core/io/json.h>
 #include <core/record/metrics_reader.h>
-#include <core/statistics/estimate.h>
+#include <core/record/estimate.h>
 
 #include <drift/error.h>
 

@@ -1,7 +1,7 @@
 #include <core/sweep/sweep_file.h>
 
 #include <core/config/toml_layer.h>
-#include <core/grid/grid_reader.h>
+#include <core/sweep/grid_reader.h>
 
 #include <algorithm>
 #include <map>

@@ -2,7 +2,7 @@
 
 // A sweep's TOML: a run's file with a [sweep] section that says what varies. docs/evaluation.md describes it.
 
-#include <core/grid/grid.h>
+#include <core/sweep/grid.h>
 #include <core/sweep/run_record.h>
 
 #include <cstdint>

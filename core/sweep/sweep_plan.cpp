@@ -1,7 +1,7 @@
 #include <core/sweep/sweep_plan.h>
 
 #include <core/config/nearest.h>
-#include <core/grid/identity.h>
+#include <core/sweep/identity.h>
 
 #include <drift/error.h>
 

@@ -1,6 +1,6 @@
 #include <core/sweep/sweep_results.h>
 
-#include <core/statistics/significance.h>
+#include <core/record/significance.h>
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 
 // What the runs of a sweep came to: a row for every cell.
 
-#include <core/statistics/estimate.h>
+#include <core/record/estimate.h>
 #include <core/sweep/run_record.h>
 #include <core/sweep/sweep_plan.h>
 

@@ -4,7 +4,7 @@
 #include <core/base/stop_signal.h>
 #include <core/io/atomic.h>
 #include <core/io/folder_lock.h>
-#include <core/process/thread_limits.h>
+#include <core/base/thread_limits.h>
 #include <core/report/format.h>
 #include <core/report/progress.h>
 #include <core/sweep/run_record.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <core/grid/launcher.h>
+#include <core/sweep/launcher.h>
 #include <core/report/terminal.h>
 #include <core/sweep/sweep_plan.h>
 

@@ -5,7 +5,7 @@
 #include <core/base/phase_timer.h>
 #include <core/base/stop_signal.h>
 #include <core/boundary/plugin_call.h>
-#include <core/components/divided_weights.h>
+#include <core/boundary/divided_weights.h>
 #include <core/ranks/ranks.h>
 
 #include <drift/error.h>

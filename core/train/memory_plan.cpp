@@ -4,7 +4,7 @@
 #include <core/base/memory.h>
 #include <core/base/trainable.h>
 #include <core/boundary/checked.h>
-#include <core/components/streamed_model.h>
+#include <core/boundary/streamed_model.h>
 #include <core/kernels/product.h>
 #include <core/update/policy_scores.h>
 #include <core/update/update_passes.h>

@@ -4,7 +4,7 @@
 #include <drift/model.h>
 #include <drift/rollout.h>
 
-#include <core/components/divided_weights.h>
+#include <core/boundary/divided_weights.h>
 #include <core/config/run_config.h>
 #include <core/ranks/shard.h>
 

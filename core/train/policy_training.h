@@ -7,7 +7,7 @@
 #include <drift/rollout.h>
 #include <drift/task.h>
 
-#include <core/components/components.h>
+#include <core/boundary/components.h>
 #include <core/config/run_config.h>
 #include <core/rollout/judge.h>
 #include <core/rollout/prompt_encoder.h>

@@ -5,7 +5,7 @@
 #include <drift/random.h>
 #include <drift/task.h>
 
-#include <core/components/components.h>
+#include <core/boundary/components.h>
 #include <core/config/run_config.h>
 #include <core/rollout/prompt_encoder.h>
 #include <core/train/training.h>

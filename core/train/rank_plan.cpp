@@ -1,7 +1,7 @@
 #include <core/train/rank_plan.h>
 
-#include <core/components/components.h>
-#include <core/components/streamed_model.h>
+#include <core/boundary/components.h>
+#include <core/boundary/streamed_model.h>
 #include <core/update/policy_scores.h>
 
 #include <algorithm>

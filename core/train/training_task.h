@@ -1,6 +1,6 @@
 #pragma once
 
-#include <core/components/components.h>
+#include <core/boundary/components.h>
 #include <core/rollout/prompt_encoder.h>
 
 #include <string>

@@ -7,7 +7,7 @@
 #include <drift/random.h>
 #include <drift/trajectories.h>
 
-#include <core/components/components.h>
+#include <core/boundary/components.h>
 #include <core/update/loss_treatment.h>
 #include <core/update/optimizer.h>
 #include <core/update/policy_gradient.h>

@@ -1,6 +1,6 @@
 #include <core/update/reference_policy.h>
 
-#include <core/components/divided_weights.h>
+#include <core/boundary/divided_weights.h>
 
 #include <drift/error.h>
 

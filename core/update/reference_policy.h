@@ -2,7 +2,7 @@
 
 #include <drift/model.h>
 
-#include <core/components/components.h>
+#include <core/boundary/components.h>
 #include <core/config/run_config.h>
 #include <core/io/safetensors.h>
 #include <core/update/policy_scores.h>

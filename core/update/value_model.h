@@ -4,7 +4,7 @@
 #include <drift/model.h>
 #include <drift/trajectories.h>
 
-#include <core/components/components.h>
+#include <core/boundary/components.h>
 #include <core/config/run_config.h>
 #include <core/io/safetensors.h>
 #include <core/update/generalised_advantages.h>

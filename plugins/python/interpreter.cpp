@@ -5,7 +5,7 @@
 #include <drift/abi.h>
 #include <drift/error.h>
 
-#include <core/process/child_process.h>
+#include <core/base/child_process.h>
 
 #include <ATen/ops/sum.h>
 #include <dlfcn.h>

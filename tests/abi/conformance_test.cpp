@@ -4,7 +4,7 @@
 #include <tests/abi/plugin_files.h>
 
 #include <core/boundary/plugin_call.h>
-#include <core/conformance/rules.h>
+#include <core/lab/conformance/rules.h>
 #include <core/plugin/plugin_loader.h>
 
 #include <gmock/gmock.h>

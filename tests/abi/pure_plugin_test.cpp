@@ -7,7 +7,7 @@
 #include <core/boundary/checked.h>
 #include <core/boundary/made.h>
 #include <core/plugin/plugin_loader.h>
-#include <core/update/loss_slope.h>
+#include <core/lab/loss_slope.h>
 
 #include <drift/loss_estimator.h>
 #include <drift/masking_strategy.h>

@@ -4,7 +4,7 @@
 #include "tests/support/training_run.h"
 
 #include <core/config/schema.h>
-#include <core/reference/metric_reference.h>
+#include <core/report/metric_reference.h>
 
 #include <gmock/gmock.h>
 

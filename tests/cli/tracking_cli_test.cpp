@@ -4,7 +4,7 @@
 #include <tests/support/tracking.h>
 #include <tests/support/training_run.h>
 
-#include <core/process/child_process.h>
+#include <core/base/child_process.h>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>

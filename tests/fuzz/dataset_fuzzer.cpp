@@ -1,7 +1,7 @@
 // Records in JSON and JSON Lines, and templates over them: any bytes are records or bad records, and what becomes text
 // is UTF-8.
 
-#include <core/data/question_key.h>
+#include <core/base/question_key.h>
 #include <plugins/tasks/dataset/columns.h>
 #include <plugins/tasks/dataset/messages.h>
 #include <plugins/tasks/dataset/problems.h>

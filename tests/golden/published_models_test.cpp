@@ -3,7 +3,7 @@
 #include <drift/model.h>
 
 #include <core/base/component_host.h>
-#include <core/components/components.h>
+#include <core/boundary/components.h>
 
 #include "tests/support/plugins.h"
 

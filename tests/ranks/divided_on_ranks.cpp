@@ -4,8 +4,8 @@
 
 #include <core/base/adapters.h>
 #include <core/base/trainable.h>
-#include <core/components/adapters.h>
-#include <core/components/divided_weights.h>
+#include <core/boundary/adapters.h>
+#include <core/boundary/divided_weights.h>
 #include <core/update/gradient_sum.h>
 #include <core/update/optimizer.h>
 

@@ -5,7 +5,7 @@
 #include <core/base/trainable.h>
 #include <core/boundary/model_policy.h>
 #include <core/boundary/plugin_call.h>
-#include <core/components/divided_weights.h>
+#include <core/boundary/divided_weights.h>
 #include <core/rollout/together.h>
 #include <core/update/value_model.h>
 

@@ -4,7 +4,7 @@
 
 #include "tests/support/support.h"
 
-#include <core/process/child_process.h>
+#include <core/base/child_process.h>
 
 #include <memory>
 #include <string>

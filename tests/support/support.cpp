@@ -1,6 +1,6 @@
 #include "tests/support/support.h"
 
-#include <core/process/child_process.h>
+#include <core/base/child_process.h>
 
 #include <drift/error.h>
 

@@ -4,7 +4,7 @@
 
 #include "tests/support/support.h"
 
-#include <core/tracking/tf_record.h>
+#include <core/record/tf_record.h>
 
 #include <gtest/gtest.h>
 

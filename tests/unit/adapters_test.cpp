@@ -7,7 +7,7 @@
 
 #include <core/base/adapters.h>
 #include <core/base/trainable.h>
-#include <core/components/adapters.h>
+#include <core/boundary/adapters.h>
 #include <core/io/checkpoint.h>
 #include <core/update/batch_totals.h>
 #include <core/update/policy_gradient.h>

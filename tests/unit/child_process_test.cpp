@@ -1,4 +1,4 @@
-#include <core/process/child_process.h>
+#include <core/base/child_process.h>
 
 #include <drift/error.h>
 

@@ -1,11 +1,11 @@
 // Claims as data: what a file may say, when a claim holds, and that the files that ship can be measured.
 
-#include <core/claims/claim_result.h>
-#include <core/claims/claims_file.h>
-#include <core/claims/claims_page.h>
-#include <core/claims/run_quantities.h>
-#include <core/claims/token_quantities.h>
-#include <core/claims/update_quantities.h>
+#include <core/lab/claims/claim_result.h>
+#include <core/lab/claims/claims_file.h>
+#include <core/lab/claims/claims_page.h>
+#include <core/lab/claims/run_quantities.h>
+#include <core/lab/claims/token_quantities.h>
+#include <core/lab/claims/update_quantities.h>
 
 #include "tests/support/support.h"
 

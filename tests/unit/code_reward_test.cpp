@@ -1,6 +1,6 @@
 // Python functions of models, judged end to end: the plugin, its judge and its sandbox.
 
-#include <core/process/threads.h>
+#include <core/base/plain_threads.h>
 
 #include <drift/error.h>
 

@@ -1,6 +1,6 @@
 // What starts, feeds, limits and stops Python programs. What hostile programs try: code_attacks_test.cpp.
 
-#include <core/process/threads.h>
+#include <core/base/plain_threads.h>
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,6 @@
 // Correlations against values that are known without a computer, or from the definition.
 
-#include <core/statistics/correlation.h>
+#include <core/record/correlation.h>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // How sure an accuracy is: intervals and tests against values computed by hand, and what the records of a cell come to.
 
 #include <core/eval/cell_summary.h>
-#include <core/statistics/significance.h>
+#include <core/record/significance.h>
 
 #include <gmock/gmock.h>
 

@@ -1,9 +1,9 @@
 // Estimators of the policy gradient beside the exact one: the right one is found unbiased, wrong ones are found wrong.
 
-#include <core/fidelity/exact_policy.h>
-#include <core/fidelity/moments.h>
-#include <core/fidelity/reference_study.h>
-#include <core/fidelity/study.h>
+#include <core/lab/fidelity/exact_policy.h>
+#include <core/lab/fidelity/moments.h>
+#include <core/lab/fidelity/reference_study.h>
+#include <core/lab/fidelity/study.h>
 #include <core/train/advantage.h>
 
 #include <drift/loss_terms.h>

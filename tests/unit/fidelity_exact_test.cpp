@@ -1,7 +1,7 @@
 // The law of a decoder over all responses of a small model, and the exact gradient of its expected reward.
 
-#include <core/fidelity/decoder.h>
-#include <core/fidelity/exact_policy.h>
+#include <core/lab/fidelity/decoder.h>
+#include <core/lab/fidelity/exact_policy.h>
 
 #include <drift/error.h>
 

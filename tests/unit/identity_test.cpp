@@ -1,6 +1,6 @@
 // Which settings make a run, its training and an evaluation's responses another one.
 
-#include <core/grid/identity.h>
+#include <core/sweep/identity.h>
 
 #include <drift/registry.h>
 

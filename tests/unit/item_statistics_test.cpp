@@ -1,6 +1,6 @@
 // What `drift data check --stats` says of a task's items.
 
-#include <core/data/item_statistics.h>
+#include <core/base/item_statistics.h>
 
 #include <gmock/gmock.h>
 

@@ -3,7 +3,7 @@
 // says so. Which streams the program hands out is pinned in tests/cli/random_streams_test.cpp.
 
 #include <core/boundary/model_policy.h>
-#include <core/statistics/significance.h>
+#include <core/record/significance.h>
 #include <core/train/group_filter.h>
 
 #include <drift/masking_strategy.h>

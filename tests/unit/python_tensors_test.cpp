@@ -7,7 +7,7 @@
 #include <core/boundary/lent.h>
 #include <core/boundary/made.h>
 #include <core/plugin/plugin_loader.h>
-#include <core/update/loss_slope.h>
+#include <core/lab/loss_slope.h>
 
 #include <gmock/gmock.h>
 

@@ -2,7 +2,7 @@
 
 #include <core/eval/record_diff.h>
 #include <core/eval/record_file.h>
-#include <core/statistics/significance.h>
+#include <core/record/significance.h>
 
 #include <drift/error.h>
 

@@ -1,7 +1,7 @@
 // Every file under configs/ for models of 7 and 8 billion parameters resolves, in every combination that makes sense.
 // The weights are not there: of a checkpoint only config.json is read.
 
-#include <core/components/components.h>
+#include <core/boundary/components.h>
 #include <core/config/preset.h>
 #include <core/config/run_config.h>
 #include <core/sweep/sweep_plan.h>

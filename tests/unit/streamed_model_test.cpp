@@ -1,6 +1,6 @@
 // A model whose blocks' weights stay in the checkpoint's files computes what the same model in memory computes.
 
-#include <core/components/streamed_model.h>
+#include <core/boundary/streamed_model.h>
 #include <core/nn/block_weights.h>
 
 #include "tests/support/plugins.h"

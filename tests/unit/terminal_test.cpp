@@ -1,5 +1,5 @@
 #include <core/base/log.h>
-#include <core/process/threads.h>
+#include <core/base/plain_threads.h>
 #include <core/report/format.h>
 #include <core/report/terminal.h>
 

@@ -1,7 +1,7 @@
 // How many threads a process uses: the smallest of what the machine, its batch system, its control group and the
 // environment say.
 
-#include <core/process/thread_limits.h>
+#include <core/base/thread_limits.h>
 
 #include <tests/support/support.h>
 

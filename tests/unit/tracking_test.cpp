@@ -1,9 +1,9 @@
 // What a run writes for TensorBoard, byte by byte. tracking_cli_test has it read by its own package.
 
-#include <core/tracking/histogram.h>
-#include <core/tracking/message.h>
-#include <core/tracking/tensorboard_events.h>
-#include <core/tracking/tf_record.h>
+#include <core/record/histogram.h>
+#include <core/record/message.h>
+#include <core/record/tensorboard_events.h>
+#include <core/record/tf_record.h>
 
 #include <drift/error.h>
 

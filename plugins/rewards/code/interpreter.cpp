@@ -2,7 +2,7 @@
 
 #include <drift/error.h>
 
-#include <core/process/child_process.h>
+#include <core/base/child_process.h>
 
 #include <unistd.h>
 

@@ -4,7 +4,7 @@
 
 #include <drift/error.h>
 
-#include <core/process/threads.h>
+#include <core/base/plain_threads.h>
 
 #include <algorithm>
 #include <cctype>

@@ -2,7 +2,7 @@
 
 #include "interpreter.h"
 
-#include <core/process/child_process.h>
+#include <core/base/child_process.h>
 
 #include <chrono>
 #include <cstddef>

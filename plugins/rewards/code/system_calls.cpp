@@ -2,7 +2,7 @@
 
 #include <drift/error.h>
 
-#include <core/process/descriptor.h>
+#include <core/base/descriptor.h>
 
 #include <fcntl.h>
 #include <linux/futex.h>

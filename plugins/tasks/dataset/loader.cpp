@@ -8,7 +8,7 @@
 
 #include <drift/error.h>
 
-#include <core/data/question_key.h>
+#include <core/base/question_key.h>
 
 #include <algorithm>
 #include <filesystem>

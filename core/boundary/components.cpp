@@ -1,0 +1,195 @@
+#include <core/boundary/components.h>
+
+#include <core/base/adapters.h>
+#include <core/base/component_host.h>
+#include <core/base/device.h>
+#include <core/base/log.h>
+#include <core/base/threads.h>
+#include <core/boundary/checked.h>
+#include <core/boundary/divided_weights.h>
+#include <core/io/checkpoint.h>
+#include <core/io/checkpoint_weights.h>
+#include <core/io/file_error.h>
+#include <core/io/json.h>
+#include <core/nn/packed_weights.h>
+
+#include <ATen/core/grad_mode.h>
+
+namespace drift {
+namespace fs = std::filesystem;
+namespace {
+
+fs::path model_folder(const RunConfig& config) { return config.get<ModelSettings>().path; }
+
+at::ScalarType weight_type(const RunConfig& config) {
+  return config.get<ModelSettings>().bfloat16 ? at::kBFloat16 : at::kFloat;
+}
+
+at::Device device_of(const RunConfig& config) { return run_device(config.get<RunSettings>().device_name()); }
+
+bool is_quantized(const RunConfig& config) { return config.get<ModelSettings>().is_quantized(); }
+
+/// The adapter of [adapter] on this model. @throws Error if it can have none.
+AdapterDescription choose_adapter(const Registry& registry, const RunConfig& config) {
+  const auto modules = adaptable_modules(registry, config);
+  if (modules.empty())
+    throw Error("the model `" + config.component("model") + "` cannot have adapters",
+                "adapter.kind = \"none\" trains all weights; drift/model.h says how a model makes adapters");
+  return described_adapter(config, modules);
+}
+
+/// With its adapters, if the run has some.
+Loaded<Model> create_run_model(const Registry& registry, const RunConfig& config, at::Device device) {
+  const fs::path folder = model_folder(config);
+  if (!has_adapter(config)) return create_model(registry, config, folder, device);
+  return create_model(registry, config, folder, device, adapter_json(choose_adapter(registry, config)));
+}
+
+/// Of weights that are divided among ranks, this rank's share.
+void load_shares(DividedWeights& divided, const fs::path& folder, std::vector<NamedTensor> parameters) {
+  check_parameters(folder, parameters);
+  const CheckpointWeights weights(folder);
+  divided.read(weights);
+  std::erase_if(parameters, [&](const NamedTensor& one) { return divided.shares().contains(one.name); });
+  read_parameters(weights, parameters);
+}
+
+/// Matrices that the model holds in fewer bits are handed to it one by one.
+void load_weights(Model& model, const fs::path& folder, const std::vector<NamedTensor>& parameters) {
+  const at::NoGradGuard no_gradient;
+  if (auto* divided = divided_weights(model)) return load_shares(*divided, folder, parameters);
+  auto* packed = capability<nn::PackedWeights>(model);
+  load_parameters(folder, parameters, [&](const std::string& name, const at::Tensor& weight) {
+    if (packed != nullptr) packed->pack(name, weight);
+  });
+}
+
+void load_or_initialize(Model& model, const RunConfig& config) {
+  const fs::path folder = model_folder(config);
+  const auto seed = config.get<RunSettings>().seed;
+  if (!config.get<ModelSettings>().random_weights) {
+    if (divides_weights(config)) divide_weights(model);  // before its memory is touched
+    load_weights(model, folder, has_adapter(config) ? base_parameters(model) : model.parameters());
+    return;
+  }
+  if (is_quantized(config)) {
+    throw Error("[model] quantize needs a checkpoint to read: weights that are drawn are not packed",
+                "[model] initialize = \"checkpoint\"; drift model random writes random checkpoints");
+  }
+  checked_initialize(model, RandomStream(seed, "initialize"));
+  if (divides_weights(config)) divide_weights(model);
+}
+
+}  // namespace
+
+Loaded<Model> create_model(const Registry& registry, const RunConfig& config, const fs::path& folder, at::Device device,
+                           const std::string& adapter) {
+  ModelConfig model_config{read_config_json(folder), weight_type(config), device};
+  model_config.adapter_json = adapter;
+  if (const auto file = folder / "generation_config.json"; is_there(file))
+    model_config.generation_config_json = read_json_text(file);
+  if (is_quantized(config)) model_config.quantization = config.get<ModelSettings>().quantize;
+  try {
+    auto model = create_component<Model>(registry, config, "model", &model_config);
+    if (is_quantized(config) && capability<nn::PackedWeights>(*model) == nullptr) {
+      throw Error(
+          "the model `" + model.name() + "` cannot hold its weights in 4 bits: it lacks the capability `PackedWeights`",
+          "[model] quantize = \"none\"; backbones built on core/nn have it");
+    }
+    return model;
+  } catch (const Error& error) {  // the component is given the text, not the file
+    throw Error(std::string(error.what()) + "\n  in " + (folder / "config.json").string(), error.hint());
+  }
+}
+
+Loaded<Model> open_model_shapes(const Registry& registry, const RunConfig& config) {
+  return create_run_model(registry, config, at::kMeta);
+}
+
+std::vector<std::string> adaptable_modules(const Registry& registry, const RunConfig& config) {
+  const AdapterDescription everywhere{.rank = 1, .alpha = 1, .dropout = 0, .modules = {}, .base = {}};
+  const auto model = create_model(registry, config, model_folder(config), at::kMeta, adapter_json(everywhere));
+  return adapted_modules(adapter_parameters(*model));
+}
+
+ModelTraits read_model_traits(const Registry& registry, const RunConfig& config) {
+  return create_model(registry, config, model_folder(config), at::kMeta)->traits();
+}
+
+Loaded<Model> open_model(const Registry& registry, const RunConfig& config, const fs::path& folder) {
+  const fs::path adapter = config.get<AdapterSettings>().path;
+  auto model = adapter.empty() ? create_model(registry, config, folder, device_of(config))
+                               : create_run_model(registry, config, device_of(config));
+  if (adapter.empty()) {
+    load_weights(*model, folder, model->parameters());
+  } else {
+    require_trained_base(adapter, model_folder(config));
+    load_or_initialize(*model, config);
+    load_adapter(adapter, adapter_parameters(*model));
+  }
+  return model;
+}
+
+Loaded<Model> open_initial_model(const Registry& registry, const RunConfig& config) {
+  auto model = create_run_model(registry, config, device_of(config));
+  load_or_initialize(*model, config);
+  if (!has_adapter(config)) return model;
+  const auto adapters = adapter_parameters(*model);
+  const fs::path saved = config.get<AdapterSettings>().path;
+  if (!saved.empty()) {
+    require_trained_base(saved, model_folder(config));
+    load_adapter(saved, adapters);
+  } else {
+    const auto seed = config.get<RunSettings>().seed;
+    initialize_adapters(adapters, RandomStream(seed, "adapter"));
+    if (const auto excess = excess_rank(adapters); !excess.empty()) log_warning(excess);
+  }
+  return model;
+}
+
+Loaded<Model> open_resumed_model(const Registry& registry, const RunConfig& config, const fs::path& checkpoint) {
+  auto model = create_run_model(registry, config, device_of(config));
+  if (has_adapter(config)) {
+    load_or_initialize(*model, config);
+    load_adapter(checkpoint, adapter_parameters(*model));
+  } else {
+    if (divides_weights(config)) divide_weights(*model);
+    load_weights(*model, checkpoint, model->parameters());
+  }
+  return model;
+}
+
+std::optional<AdapterDescription> run_adapter(const Registry& registry, const RunConfig& config) {
+  if (!has_adapter(config)) return std::nullopt;
+  return choose_adapter(registry, config);
+}
+
+void check_trainable(const RunConfig& config) {
+  if (!is_quantized(config) || has_adapter(config)) return;
+  throw Error("[model] quantize = \"" + config.get<ModelSettings>().quantize +
+                  "\" freezes the weights, so that there is nothing to train",
+              "train an adapter on them: [adapter] kind = \"lora\"; or [model] quantize = \"none\"");
+}
+
+std::int64_t weight_bytes(const Model& model) {
+  const auto* packed = capability<nn::PackedWeights>(model);
+  std::int64_t bytes = packed == nullptr ? 0 : packed->packed_bytes(),
+               wide = packed == nullptr ? 0 : -packed->packed_values();
+  for (const auto& parameter : model.parameters()) wide += parameter.tensor.numel();
+  return bytes + wide * static_cast<std::int64_t>(model.lm_head_VH().element_size());
+}
+
+std::int64_t parameter_count(const Model& model) {
+  std::int64_t count = 0;
+  for (const auto& parameter : model.parameters()) count += parameter.tensor.numel();
+  return count;
+}
+
+void prepare_device(const RunConfig& config) {
+  const auto run = config.get<RunSettings>();
+  set_component_seed(static_cast<std::uint64_t>(run.seed));
+  use_threads(run.threads);
+  device_of(config);
+}
+
+}  // namespace drift

@@ -1,0 +1,45 @@
+#include <core/lab/fidelity/study.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/index_select.h>
+
+#include <algorithm>
+#include <string>
+
+namespace drift {
+
+std::vector<StudyRow> study_estimator(const StudySubject& subject, const StudySettings& settings,
+                                      const RandomStream& random) {
+  std::vector<GradientMoments> moments;
+  for (std::size_t k = 0; k < settings.views.size(); ++k) moments.emplace_back(subject.target_P, settings.batches);
+  std::vector<double> forwards(settings.views.size(), 0);
+  std::int64_t contexts = 0, steps = 0;
+  const RandomStream rollout = random.child("rollout"), masking = random.child("masking");
+  for (std::int64_t draw = 0; draw < settings.draws; ++draw) {
+    const auto responses = subject.decoder->write(settings.group_size, rollout, draw);
+    const auto reward_B = subject.reward.index_select(0, subject.space->number_B(responses.tokens_BL));
+    const auto advantage_B = subject.advantages(reward_B);
+    steps = std::max(steps, responses.forwards_B.max().item<std::int64_t>());
+    auto used = responses.forwards_B.sum().item<double>();
+    at::Tensor sum_P;
+    std::int64_t views = 0;
+    for (std::size_t k = 0; k < settings.views.size(); ++k) {
+      for (; views < settings.views[k]; ++views) {
+        const auto one =
+            subject.estimator->estimate(responses, advantage_B, masking.child(std::to_string(views)), draw);
+        sum_P = sum_P.defined() ? sum_P + one.gradient_P : one.gradient_P;
+        used += static_cast<double>(one.rows);
+        contexts = std::max(contexts, one.contexts);
+      }
+      moments[k].add(sum_P / static_cast<double>(views));
+      forwards[k] += used / static_cast<double>(settings.draws);
+    }
+  }
+  std::vector<StudyRow> rows;
+  for (std::size_t k = 0; k < settings.views.size(); ++k) {
+    rows.push_back({settings.views[k], moments[k].fidelity(), forwards[k], contexts, steps});
+  }
+  return rows;
+}
+
+}  // namespace drift
