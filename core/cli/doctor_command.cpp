@@ -10,6 +10,7 @@
 #include <core/report/text_table.h>
 
 #include <drift/abi.h>
+#include <drift/reward.h>
 
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/Device.h>
