@@ -36,7 +36,6 @@ struct DryRun {
   AvailableMemory available;
   std::int64_t disk_needed = 0, disk_free = 0;  ///< for checkpoints
   std::vector<std::string> obstacles;           ///< what keeps the run from starting or finishing, one line each
-  std::vector<MemoryChange> changes;            ///< with which it fits
   std::vector<std::string> notes;
 };
 
@@ -141,11 +140,6 @@ Json json_of(const DryRun& dry) {
   if (!plan.memory.host.always.empty()) json["host_memory"] = json_of(plan.memory.host, dry.available.host);
   json["disk"] = {{"checkpoints", dry.disk_needed}, {"free", dry.disk_free}};
   json["does_not_fit"] = dry.obstacles;
-  json["fits_with"] = Json::array();
-  for (const MemoryChange& change : dry.changes) {
-    json["fits_with"].push_back(
-        {{"set", change.settings}, {"memory", change.plan.device.bytes()}, {"host_memory", change.plan.host.bytes()}});
-  }
   json["notes"] = dry.notes;
   if (dry.ranks.count > 1) {
     json["ranks"] = {{"count", dry.ranks.count},
@@ -210,7 +204,7 @@ int print_plan(const TrainingOptions& options, bool json, const MakeComponents& 
   dry.available = available_memory_of(config, device);
   if (const auto shortage = memory_shortage(plan.memory, dry.available); !shortage.empty()) {
     dry.obstacles.push_back(shortage);
-    dry.changes = changes_that_fit(run, options.config, plan.memory_work, dry.available, dry.ranks);
+    dry.notes.push_back(what_makes_it_smaller(dry.ranks));
   }
   look_at_disk(path, dry);
   if (!options.resume && !options.overwrite && RunFolder::has_begun(path))
@@ -240,7 +234,6 @@ int print_plan(const TrainingOptions& options, bool json, const MakeComponents& 
             << " kept and one being written; free: " << memory_text(dry.disk_free) << "\n\n";
   for (const std::string& note : dry.notes) std::cout << "note: " << printable(note) << "\n";
   for (const std::string& obstacle : dry.obstacles) std::cout << "does not fit: " << printable(obstacle) << "\n";
-  for (const MemoryChange& change : dry.changes) std::cout << "  fits with " << printable(change.text()) << "\n";
   if (status == 0) std::cout << "Everything fits. Nothing was written.\n";
   return status;
 }

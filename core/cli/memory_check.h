@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace drift {
 
@@ -22,22 +21,9 @@ AvailableMemory available_memory_of(const RunConfig& config, std::optional<at::D
 /// "31.2 GiB of memory needed, 22.0 GiB available"; empty if the plan fits.
 std::string memory_shortage(const MemoryPlan& plan, const AvailableMemory& available);
 
-/// Settings with which a run fits, and what it then needs.
-struct MemoryChange {
-  std::vector<std::string> settings;  ///< "train.moments=\"bfloat16\""
-  MemoryPlan plan;
-
-  /// "--set train.moments=\"bfloat16\"    21.3 GiB".
-  std::string text() const;
-};
-
-/// The three cheapest changes that make it fit: single ones first, then two or three together of which no fewer
-/// suffice. Cheap is what changes no number; then what changes the optimizer's rounding, the batch, the weights' type,
-/// and last what is trained.
-/// @param work  of all ranks together
-/// @param ranks  how the run is divided now; the plans are those of one rank
-std::vector<MemoryChange> changes_that_fit(const LoadedRun& run, const ConfigOptions& options, const MemoryWork& work,
-                                           const AvailableMemory& available, const Sharding& ranks);
+/// The settings that make a run smaller. Those that change no number come first; then what changes the optimizer's
+/// rounding, the batch, the weights' type, and last what is trained.
+std::string what_makes_it_smaller(const Sharding& ranks);
 
 /// "14.2 GiB", "159 MiB".
 std::string memory_text(std::int64_t bytes);
@@ -45,10 +31,9 @@ std::string memory_text(std::int64_t bytes);
 /// The processes that a launcher has started, and what this run divides among them.
 Sharding run_sharding(const RunConfig& config);
 
-/// Before the weights are read. Collective. Where the run's plan needs more memory than there is, it is an error with
-/// changes_that_fit() on the CPU, where plans were measured, and a warning elsewhere.
-void require_memory(const LoadedRun& run, const ConfigOptions& options, const PromptEncoder& prompts,
-                    const MakeComponents& make_components);
+/// Before the weights are read. Collective. Where the run's plan needs more memory than there is, it is an error on the
+/// CPU, where plans were measured, and a warning elsewhere.
+void require_memory(const LoadedRun& run, const PromptEncoder& prompts, const MakeComponents& make_components);
 
 /// The rollout of a run's evaluations; nothing where it has none.
 Loaded<Rollout> evaluation_rollout(const LoadedRun& run);

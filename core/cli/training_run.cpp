@@ -291,7 +291,7 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   const RunPrompts run_prompts(run);
   const PromptEncoder& prompts = run_prompts.encoder;
   auto training_task = open_training_task(run.registry(), config, prompts);
-  if (make_components != nullptr) require_memory(run, options.config, prompts, make_components);
+  if (make_components != nullptr) require_memory(run, prompts, make_components);
   settings.adapter = run_adapter(run.registry(), config);
   const auto model = resumed ? open_resumed_model(run.registry(), config, resumed->folder)
                              : open_initial_model(run.registry(), config);

@@ -178,7 +178,7 @@ TrainingPlan plan_training(const RunConfig& config, const Model& shapes, const P
   plan.rollout_is_known = cost.has_value();
   if (cost) plan.rollout = *cost;
 
-  MemoryWork& work = plan.memory_work;
+  MemoryWork work;
   work.needs = checked_needs(*components.loss);
   items.resize(static_cast<std::size_t>(plan.prompts_per_step));
   const std::int64_t forwards = plan.rollout_is_known

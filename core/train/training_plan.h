@@ -48,7 +48,6 @@ struct TrainingPlan {
   std::int64_t checkpoint_bytes = 0, checkpoints = 0;  ///< on disk; one more exists while it is written
 
   MemoryPlan memory;
-  MemoryWork memory_work;  ///< what it was computed from, for the same of another configuration
 
   std::int64_t responses() const { return prompts_per_step * group_size; }
 };
