@@ -82,7 +82,7 @@ AdapterDescription described_adapter(const RunConfig& config, const std::vector<
     for (const std::string& module : adapter.modules) {
       if (std::ranges::count(available, module) > 0) continue;
       throw Error(
-          "the adapter in " + path + " is not one of this model, which has no `" + module + "`",
+          "the adapter in " + settings.path + " is not one of this model, which has no `" + module + "`",
           adapter.base.empty() ? "check that it was trained on this checkpoint" : "it was trained on " + adapter.base);
     }
   } else {

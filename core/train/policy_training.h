@@ -15,6 +15,7 @@
 #include <core/train/group_filter.h>
 #include <core/train/scored_responses.h>
 #include <core/train/step_inspection.h>
+#include <core/train/step_metrics.h>
 #include <core/train/training.h>
 #include <core/update/policy_update.h>
 #include <core/update/reference_policy.h>
@@ -57,28 +58,23 @@ class PolicyTraining final : public Training {
   void load_state(const std::vector<NamedTensor>& state) override;
 
  private:
-  struct Scored;
-  Scored roll_out(std::int64_t step, StepRecord& metrics) const;
-  void score(Scored& scored, StepRecord& metrics) const;
-  std::vector<std::int64_t> choose_groups(std::int64_t step, const Scored& scored, StepRecord& metrics) const;
-  /// @param inspection  null: the step is not inspected
-  void update(std::int64_t step, const Scored& scored, StepRecord& metrics, StepInspection* inspection);
-  /// For each plan; empty: tokens have no advantages of their own. Trains the value model, if there is one.
+  // The parts of run(), in its order: step.cpp.
+  std::vector<TaskItem> draw_items(std::int64_t step) const;
+  Trajectories write_responses(std::int64_t step, const std::vector<TaskItem>& items, StepMetrics& metrics) const;
+  ScoredResponses score(const std::vector<TaskItem>& items, const Trajectories& written, StepMetrics& metrics) const;
+  void update(std::int64_t step, const Trajectories& written, const ScoredResponses& scored, StepMetrics& metrics,
+              StepInspection* inspection);
+  at::Tensor choose_responses(std::int64_t step, const Trajectories& written, const ScoredResponses& scored,
+                              StepMetrics& metrics) const;
+  std::vector<MaskPlan> draw_plans(std::int64_t step, const Trajectories& kept, const at::Tensor& number_B) const;
   std::vector<TokenAdvantages> token_advantages(std::int64_t step, const Trajectories& kept,
                                                 const std::vector<MaskPlan>& plans, const at::Tensor& advantage_B,
-                                                StepRecord& metrics);
+                                                StepMetrics& metrics);
   std::vector<TokenAdvantages> ask_value_model(std::int64_t step, const Trajectories& kept,
                                                const std::vector<MaskPlan>& plans, const at::Tensor& advantage_B,
-                                               StepRecord& metrics);
-  /// For each plan, what the advantages of tokens are multiplied by; empty: nothing is corrected.
+                                               StepMetrics& metrics);
   std::vector<at::Tensor> correct(const Trajectories& kept, const std::vector<MaskPlan>& plans,
-                                  StepRecord& metrics) const;
-  void take(const UpdateResult& result, StepRecord& metrics) const;
-  /// What programs that watch the run show of it, if there are any.
-  void show(const Scored& scored, StepRecord& metrics) const;
-  void show(const std::string& name, const at::Tensor& values, StepRecord& metrics) const;
-  std::vector<MaskPlan> draw_plans(std::int64_t step, const Trajectories& kept,
-                                   const at::Tensor& response_number) const;
+                                  StepMetrics& metrics) const;
 
   const Model& model_;
   const PromptEncoder& prompts_;
@@ -86,14 +82,13 @@ class PolicyTraining final : public Training {
   Optimizer optimizer_;
   PolicyUpdate policy_update_;
   RandomStream random_;
+  TrainSettings train_;
+  AlgorithmSettings algorithm_;
   AdvantageSettings advantage_;
   GroupFilterSettings filter_;
   RewardSettings score_;
+  ReportSettings report_;
   InspectionSettings inspect_;
-  ReportSettings tracking_;
-  std::int64_t prompts_per_step_, group_size_, inner_iterations_, gap_responses_;
-  double correction_cap_ = 0;  // 0: no correction
-  bool restarts_optimizer_;
 };
 
 }  // namespace drift

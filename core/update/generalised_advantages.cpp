@@ -1,5 +1,7 @@
 #include <core/update/generalised_advantages.h>
 
+#include <core/base/unknown.h>
+
 #include <drift/error.h>
 
 #include <ATen/TensorOperators.h>
@@ -13,6 +15,8 @@
 
 namespace drift {
 namespace {
+
+double variance(const at::Tensor& numbers) { return numbers.sub(numbers.mean()).square().mean().item<double>(); }
 
 using Views = std::vector<std::int64_t>;
 
@@ -76,6 +80,13 @@ TokenAdvantages generalised_advantages(const MaskPlan& plan, const at::Tensor& v
     }
   }
   return tokens;
+}
+
+double explained_variance(const TokenAdvantages& tokens, const MaskPlan& plan) {
+  const auto scored_BL = scored_tokens(plan, tokens.value_BL.size(0));
+  const auto return_E = tokens.return_BL.masked_select(scored_BL), value_E = tokens.value_BL.masked_select(scored_BL);
+  const double of_returns = variance(return_E);
+  return of_returns > 0 ? 1 - variance(return_E - value_E) / of_returns : kUnknown;
 }
 
 }  // namespace drift

@@ -29,4 +29,7 @@ at::Tensor scored_tokens(const MaskPlan& plan, std::int64_t responses);
 TokenAdvantages generalised_advantages(const MaskPlan& plan, const at::Tensor& value_FL, const at::Tensor& reward_B,
                                        const RewardDiscount& discount);
 
+/// Of the returns of the scored tokens, what the estimates before the update foresaw; unknown where all are the same.
+double explained_variance(const TokenAdvantages& tokens, const MaskPlan& plan);
+
 }  // namespace drift

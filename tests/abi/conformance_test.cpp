@@ -40,8 +40,8 @@ std::vector<Outcome> examine(const ComponentEntry& entry, const std::set<std::st
 std::vector<std::string> words(const std::vector<Outcome>& outcomes) {
   std::vector<std::string> words;
   for (const Outcome& outcome : outcomes) {
-    if (outcome.verdict != Verdict::kOk)
-      words.push_back(outcome.rule + ": " + std::string(verdict_name(outcome.verdict)) + ": " + outcome.text);
+    if (outcome.verdict != RuleVerdict::kOk)
+      words.push_back(outcome.rule + ": " + std::string(rule_verdict_name(outcome.verdict)) + ": " + outcome.text);
   }
   return words;
 }

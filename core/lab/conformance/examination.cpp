@@ -7,12 +7,12 @@
 
 namespace drift {
 
-std::string_view verdict_name(Verdict verdict) {
+std::string_view rule_verdict_name(RuleVerdict verdict) {
   switch (verdict) {
-    case Verdict::kOk: return "ok";
-    case Verdict::kFound: return "found";
-    case Verdict::kNote: return "note";
-    case Verdict::kNotChecked: break;
+    case RuleVerdict::kOk: return "ok";
+    case RuleVerdict::kFound: return "found";
+    case RuleVerdict::kNote: return "note";
+    case RuleVerdict::kNotChecked: break;
   }
   return "not checked";
 }
@@ -26,23 +26,23 @@ Examination::Examination(std::string component, std::string callee, std::set<std
 void Examination::rule(const char* name, const std::function<std::string()>& body) { try_rule(name, body); }
 
 void Examination::basic_rule(const char* name, const std::function<std::string()>& body) {
-  const Verdict verdict = try_rule(name, body);
-  if (broken_.empty() && (verdict == Verdict::kFound || verdict == Verdict::kNotChecked)) broken_ = name;
+  const RuleVerdict verdict = try_rule(name, body);
+  if (broken_.empty() && (verdict == RuleVerdict::kFound || verdict == RuleVerdict::kNotChecked)) broken_ = name;
 }
 
-Verdict Examination::try_rule(const char* name, const std::function<std::string()>& body) {
+RuleVerdict Examination::try_rule(const char* name, const std::function<std::string()>& body) {
   names_.insert(name);
-  if (!only_.empty() && !only_.contains(name)) return Verdict::kOk;
-  Outcome outcome{component_, name, Verdict::kOk, "", 0};
+  if (!only_.empty() && !only_.contains(name)) return RuleVerdict::kOk;
+  Outcome outcome{component_, name, RuleVerdict::kOk, "", 0};
   if (!broken_.empty()) {
-    outcome.verdict = Verdict::kNotChecked;
+    outcome.verdict = RuleVerdict::kNotChecked;
     outcome.text = "see `" + broken_ + "`";
     listener_.ends(outcome);
     return outcome.verdict;
   }
   listener_.begins(name);
   const auto start = std::chrono::steady_clock::now();
-  const auto conclude = [&](Verdict verdict, const Error& error) {
+  const auto conclude = [&](RuleVerdict verdict, const Error& error) {
     outcome.verdict = verdict;
     outcome.text = error.what();
     if (const auto at = outcome.text.find(callee_ + ", "); at != std::string::npos && !callee_.empty())
@@ -53,11 +53,11 @@ Verdict Examination::try_rule(const char* name, const std::function<std::string(
   try {
     outcome.text = body();
   } catch (const RuleNote& note) {
-    conclude(Verdict::kNote, note);
+    conclude(RuleVerdict::kNote, note);
   } catch (const RuleNotChecked& why) {
-    conclude(Verdict::kNotChecked, why);
+    conclude(RuleVerdict::kNotChecked, why);
   } catch (...) {
-    conclude(Verdict::kFound, describe_exception());
+    conclude(RuleVerdict::kFound, describe_exception());
   }
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   listener_.ends(outcome);

@@ -11,7 +11,7 @@
 
 namespace drift {
 
-enum class Verdict {
+enum class RuleVerdict {
   kOk,
   kFound,       ///< the component breaks the rule
   kNote,        ///< worth a look, and allowed
@@ -21,13 +21,13 @@ enum class Verdict {
 struct Outcome {
   std::string component;  ///< "loss/soft_clip"; empty: of the plugin
   std::string rule;
-  Verdict verdict = Verdict::kOk;
+  RuleVerdict verdict = RuleVerdict::kOk;
   std::string text;  ///< what was found, or what was tried: "14 settings"
   double seconds = 0;
 };
 
 /// "ok", "found", "note", "not checked"
-std::string_view verdict_name(Verdict verdict);
+std::string_view rule_verdict_name(RuleVerdict verdict);
 
 /// What the body of a rule throws if it has nothing to find.
 struct RuleNote : Error {
@@ -57,7 +57,7 @@ class Examination {
   const std::set<std::string>& names() const { return names_; }
 
  private:
-  Verdict try_rule(const char* name, const std::function<std::string()>& body);
+  RuleVerdict try_rule(const char* name, const std::function<std::string()>& body);
 
   std::string component_, callee_, broken_;
   std::set<std::string> only_, names_;

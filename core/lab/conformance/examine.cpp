@@ -105,7 +105,7 @@ bool examine_here(const CheckRequest& request) {
                                             lines.write({{"begins", rule}});
                                           },
                                           [&](const Outcome& outcome) {
-                                            found = found || outcome.verdict == Verdict::kFound;
+                                            found = found || outcome.verdict == RuleVerdict::kFound;
                                             lines.write(outcome_json(outcome));
                                           }};
   Registry registry;

@@ -9,11 +9,11 @@
 namespace drift {
 namespace {
 
-Verdict verdict_of(const std::string& name) {
-  for (const Verdict verdict : {Verdict::kOk, Verdict::kFound, Verdict::kNote}) {
-    if (verdict_name(verdict) == name) return verdict;
+RuleVerdict verdict_of(const std::string& name) {
+  for (const RuleVerdict verdict : {RuleVerdict::kOk, RuleVerdict::kFound, RuleVerdict::kNote}) {
+    if (rule_verdict_name(verdict) == name) return verdict;
   }
-  return Verdict::kNotChecked;
+  return RuleVerdict::kNotChecked;
 }
 
 /// @throws Error, or the library's exception, if it is none that a child writes.
@@ -40,7 +40,7 @@ void read_line(std::string_view text, ChildWords& words) {
 nlohmann::ordered_json outcome_json(const Outcome& outcome) {
   return {{"component", outcome.component},
           {"rule", outcome.rule},
-          {"verdict", verdict_name(outcome.verdict)},
+          {"verdict", rule_verdict_name(outcome.verdict)},
           {"text", outcome.text},
           {"seconds", outcome.seconds}};
 }

@@ -81,23 +81,23 @@ std::string end_text(const Child& child, double timeout) {
 /// What a child said, and what its end says.
 void add_outcomes(const Child& child, const std::string& component, double timeout, std::vector<Outcome>& outcomes) {
   outcomes.insert(outcomes.end(), child.words.outcomes.begin(), child.words.outcomes.end());
-  const auto found = [](const Outcome& outcome) { return outcome.verdict == Verdict::kFound; };
+  const auto found = [](const Outcome& outcome) { return outcome.verdict == RuleVerdict::kFound; };
   const int expected = std::ranges::any_of(child.words.outcomes, found) ? 1 : 0;
   if (child.words.ended && !child.timed_out && child.end.signal == 0 && child.end.code == expected) return;
   if (child.words.ended && child.error.find("LeakSanitizer has encountered a fatal error") != std::string::npos) {
-    outcomes.push_back({component, "end", Verdict::kNotChecked, "LeakSanitizer itself failed to look for leaks", 0});
+    outcomes.push_back({component, "end", RuleVerdict::kNotChecked, "LeakSanitizer itself failed to look for leaks", 0});
     return;
   }
   const std::string rule = child.words.ended ? "end" : child.words.rule.empty() ? "start" : child.words.rule;
-  outcomes.push_back({component, rule, Verdict::kFound, end_text(child, timeout), 0});
-  if (!child.words.ended) outcomes.push_back({component, "…", Verdict::kNotChecked, "the rules after it", 0});
+  outcomes.push_back({component, rule, RuleVerdict::kFound, end_text(child, timeout), 0});
+  if (!child.words.ended) outcomes.push_back({component, "…", RuleVerdict::kNotChecked, "the rules after it", 0});
 }
 
 }  // namespace
 
 std::size_t CheckReport::findings() const {
   return static_cast<std::size_t>(
-      std::ranges::count(outcomes, Verdict::kFound, [](const Outcome& outcome) { return outcome.verdict; }));
+      std::ranges::count(outcomes, RuleVerdict::kFound, [](const Outcome& outcome) { return outcome.verdict; }));
 }
 
 CheckReport check_plugin(const CheckRequest& request, const std::filesystem::path& program) {
@@ -116,8 +116,8 @@ CheckReport check_plugin(const CheckRequest& request, const std::filesystem::pat
   bool known = request.component.empty();
   // That it can be made says nothing of what it does.
   const auto is_tried = [&](const Outcome& outcome) {
-    return outcome.verdict == Verdict::kFound ||
-           (outcome.verdict != Verdict::kNotChecked && (outcome.rule != "made" || request.rules.contains("made")));
+    return outcome.verdict == RuleVerdict::kFound ||
+           (outcome.verdict != RuleVerdict::kNotChecked && (outcome.rule != "made" || request.rules.contains("made")));
   };
   for (const std::string& component : file.words.components) {
     if (!request.component.empty() && request.component != component) continue;
@@ -149,7 +149,7 @@ void try_loading(const std::filesystem::path& file, const std::filesystem::path&
   std::vector<Outcome> outcomes;
   add_outcomes(child, "", timeout, outcomes);
   for (const Outcome& outcome : outcomes) {
-    if (outcome.verdict != Verdict::kFound) continue;
+    if (outcome.verdict != RuleVerdict::kFound) continue;
     if (child.words.ended && outcome.rule == "loads") throw Error(outcome.text);
     throw Error(
         "plugin file `" + file.filename().string() + "` cannot be loaded: " + outcome.text + "\n  --> " + file.string(),
@@ -165,7 +165,7 @@ std::string report_text(const CheckReport& report) {
                                    [&](const Outcome& outcome) { return outcome.component != first->component; });
     TextTable table;
     for (auto outcome = first; outcome != last; ++outcome) {
-      table.rows.push_back({outcome->rule, std::string(verdict_name(outcome->verdict)), duration_text(outcome->seconds),
+      table.rows.push_back({outcome->rule, std::string(rule_verdict_name(outcome->verdict)), duration_text(outcome->seconds),
                             first_line(outcome->text)});
     }
     text += (text.empty() ? "" : "\n") + (first->component.empty() ? "file" : first->component) + "\n";
