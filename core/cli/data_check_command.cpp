@@ -84,7 +84,7 @@ void check_prompts(const DataSource& source, const std::vector<TaskItem>& items,
 // trained on; a file's come from anywhere.
 void check_special_tokens(const DataSource& source, const std::vector<TaskItem>& items,
                           std::vector<Finding>& findings) {
-  const bool recognised = source.config().get<PromptSettings>().special_tokens == "recognised";
+  const bool recognised = !source.config().get<PromptSettings>().special_tokens_as_text;
   if (source.prompts() == nullptr || source.list() == nullptr || !recognised) return;
   const Tokenizer& tokenizer = source.prompts()->tokenizer();
   std::vector<std::int64_t> special;

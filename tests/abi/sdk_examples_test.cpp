@@ -202,7 +202,7 @@ TEST(ConvNet, HasAdaptersAsTheInterfaceDemands) {
   Examination examination("model/convnet", "", {"made", "adapters"},
                           {[](const std::string&) {},
                            [&](const Outcome& outcome) {
-                             if (outcome.verdict != Verdict::kOk)
+                             if (outcome.verdict != RuleVerdict::kOk)
                                found.push_back(outcome.text);
                              else if (outcome.rule == "adapters")
                                found.push_back("ok: " + outcome.text);

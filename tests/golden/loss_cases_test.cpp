@@ -230,7 +230,9 @@ TEST(LossLaws, UncoupledPartsAddUpToTheFullLoss) {
     }
     EXPECT_NEAR(sum, whole.loss, 1e-13);
     for (const auto& [name, total] : metrics) {
-      if (total.count > 0) EXPECT_NEAR(total.value(), whole.metrics.at(name), 1e-9) << name;
+      if (total.count > 0) {
+        EXPECT_NEAR(total.value(), whole.metrics.at(name), 1e-9) << name;
+      }
     }
   });
 }
