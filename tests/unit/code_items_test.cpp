@@ -178,7 +178,7 @@ Texts texts_of(const std::string& name) {
     const TaskItem task_item = code_item(record);
     const code::Item item = code::read_item(&task_item);
     EXPECT_EQ(item.tests.size(), 1U);
-    texts.push_back({"place", code::code_of_prefix(item.prefix).code, item.setup,
+    texts.push_back({"place", code::code_of_prefix(item.prefix, code::Fences::kLenient).code, item.setup,
                      item.tests.at(0), item.entry_point});
     EXPECT_NE(texts.back().prefix, "");
   }

@@ -4,6 +4,8 @@
 #include "python_scanner.h"
 
 #include <boost/algorithm/string/case_conv.hpp>
+#include <boost/algorithm/string/predicate.hpp>
+#include <boost/algorithm/string/trim.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -68,10 +70,54 @@ bool is_code(std::string_view rest) {
          (rest.find(" = ") != rest.npos && !definitions_of(rest).made.empty());
 }
 
-/// All shapes that README.md lists.
-class Finder {
+/// Lines of ``` and of ```python, nothing else.
+class StrictFinder {
  public:
-  Finder(Blocks& blocks, const PrefixCode& before) : blocks_(blocks) {
+  StrictFinder(Blocks& blocks, bool open) : blocks_(blocks), continues_(open) {
+    if (open) inside_.emplace();
+  }
+
+  void line(std::string_view line) {
+    const std::string text = boost::trim_right_copy(std::string(line));
+    const bool closes = boost::trim_left_copy(text) == "```";
+    std::string_view rest = text;
+    if (text.starts_with("```")) rest.remove_prefix(kFewestTicks);
+    const bool opens = !closes && text.starts_with("```") && take_language(rest) == Language::kPython && rest.empty();
+    if (opens || closes) {
+      blocks_.fenced = true;
+      // A block that another one opens in is not closed, unless it is the prefix's.
+      if (inside_ && (closes || continues_)) finish(true);
+      if (opens) inside_.emplace();
+    } else if (inside_) {
+      *inside_ += line;
+    }
+  }
+
+  void end() {
+    if (inside_) finish(false);
+  }
+
+ private:
+  void finish(bool closed) {
+    Block block{std::move(*inside_), closed};
+    if (continues_) {
+      blocks_.continued = std::move(block);
+    } else {
+      blocks_.own.push_back(std::move(block));
+    }
+    continues_ = false;
+    inside_.reset();
+  }
+
+  Blocks& blocks_;
+  bool continues_;
+  std::optional<std::string> inside_;
+};
+
+/// All shapes that README.md lists.
+class LenientFinder {
+ public:
+  LenientFinder(Blocks& blocks, const PrefixCode& before) : blocks_(blocks) {
     if (!before.open) return;
     inside_ = Inside{.continued = true, .tick = before.tick};
     for (std::size_t at = 0; at < before.code.size(); ++at) inside_->scanner.next(before.code, at);
@@ -200,12 +246,9 @@ class Finder {
   std::optional<Inside> inside_;
 };
 
-}  // namespace
-
-Blocks find_blocks(std::string_view text, const PrefixCode& before) {
-  Blocks blocks;
+template <typename Finder>
+void read_lines(std::string_view text, Blocks& blocks, Finder finder) {
   blocks.first = text.size();
-  Finder finder(blocks, before);
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const std::size_t next = std::min(end + 1, text.size());
@@ -214,6 +257,17 @@ Blocks find_blocks(std::string_view text, const PrefixCode& before) {
     at = next;
   }
   finder.end();
+}
+
+}  // namespace
+
+Blocks find_blocks(std::string_view text, const PrefixCode& before, Fences fences) {
+  Blocks blocks;
+  if (fences == Fences::kStrict) {
+    read_lines(text, blocks, StrictFinder(blocks, before.open));
+  } else {
+    read_lines(text, blocks, LenientFinder(blocks, before));
+  }
   return blocks;
 }
 

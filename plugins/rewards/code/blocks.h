@@ -26,7 +26,7 @@ struct Blocks {
 
 /// Reads a text once, line by line.
 /// @param before  if it is open, the text begins in its block
-Blocks find_blocks(std::string_view text, const PrefixCode& before);
+Blocks find_blocks(std::string_view text, const PrefixCode& before, Fences fences);
 
 /// Code without what may stand before each of its lines: the indentation of a list, the prompts of an interactive
 /// Python (whose answers are left out).

@@ -43,10 +43,11 @@ Extraction code(std::string text, const char* rule, bool continues = false) {
 }
 Extraction none(const char* rule) { return {.rule = rule}; }
 
-Extraction continued(const PrefixCode& before, const Block& block, Unclosed unclosed) {
-  std::string whole = plain_code(before.code + block.code);
+Extraction continued(const PrefixCode& before, const Block& block, const ExtractionRules& rules) {
+  std::string whole = before.code + block.code;
+  if (rules.fences == Fences::kLenient) whole = plain_code(whole);
   if (block.closed) return code(std::move(whole), "continues the prefix", true);
-  if (unclosed == Unclosed::kStrict) return none("the prefix's block is not closed");
+  if (rules.unclosed == Unclosed::kStrict) return none("the prefix's block is not closed");
   return code(std::move(whole), "continues the prefix, not closed", true);
 }
 
@@ -92,31 +93,35 @@ Extraction of_own_blocks(const Choice& best, const Tested& tested, const std::ve
 
 }  // namespace
 
-PrefixCode code_of_prefix(std::string_view prefix) {
-  auto blocks = find_blocks(prefix, {}).own;
+PrefixCode code_of_prefix(std::string_view prefix, Fences fences) {
+  auto blocks = find_blocks(prefix, {}, fences).own;
   if (blocks.empty() || blocks.back().closed) return {};
   return {true, std::move(blocks.back().code), blocks.back().tick};
 }
 
-Extraction extract_code(std::string_view response, std::string_view prefix, const Tested& tested, Unclosed unclosed) {
-  const PrefixCode before = code_of_prefix(prefix);
-  if (before.open && before.code.empty() && !prefix.ends_with('\n')) {
+Extraction extract_code(std::string_view response, std::string_view prefix, const Tested& tested,
+                        const ExtractionRules& rules) {
+  const bool lenient = rules.fences == Fences::kLenient;
+  const PrefixCode before = code_of_prefix(prefix, rules.fences);
+  if (lenient && before.open && before.code.empty() && !prefix.ends_with('\n')) {
     // The response continues the line of the fence.
     const std::string_view line = prefix.substr(prefix.rfind('\n') + 1);
-    return extract_code(std::string(line) + std::string(response), "", tested, unclosed);
+    return extract_code(std::string(line) + std::string(response), "", tested, rules);
   }
-  Blocks blocks = find_blocks(response, before);
-  for (Block& block : blocks.own) block.code = plain_code(block.code);
-  std::erase_if(blocks.own,
-                [](const Block& block) { return block.code.find_first_not_of(" \t\r\n") == std::string::npos; });
-  const Choice best = best_block(blocks.own, tested, unclosed);
+  Blocks blocks = find_blocks(response, before, rules.fences);
+  if (lenient) {
+    for (Block& block : blocks.own) block.code = plain_code(block.code);
+    std::erase_if(blocks.own,
+                  [](const Block& block) { return block.code.find_first_not_of(" \t\r\n") == std::string::npos; });
+  }
+  const Choice best = best_block(blocks.own, tested, rules.unclosed);
   if (before.open) {
     const bool replaces = best.block != nullptr && best.block->closed && (best.defines() || !tested);
     if (replaces) return code(best.block->code, "its own block");
-    return continued(before, blocks.continued.value_or(Block{}), unclosed);
+    return continued(before, blocks.continued.value_or(Block{}), rules);
   }
   const bool any_closed = best.block != nullptr && best.block->closed;
-  if (!best.defines() && (tested || !any_closed)) {
+  if (lenient && !best.defines() && (tested || !any_closed)) {
     if (auto head = before_fences(response, blocks, tested)) return *head;
   }
   return of_own_blocks(best, tested, blocks.own);

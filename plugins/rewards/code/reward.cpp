@@ -71,6 +71,9 @@ drift::ParamSpecs CodeReward::parameters() {
       {"threads", false, "programs may start threads"},
       {"packages", std::vector<std::string>{}, "site packages that programs and tests may import, such as [\"numpy\"]"},
       {"time_limit", 0.0, "processor seconds for a call or a program; 0: the item's value", between(0, 600)},
+      {"extraction", "lenient",
+       "lenient: code in fences of any shape, or without any; strict: between lines of ```python and ```",
+       one_of({"lenient", "strict"})},
       {"unclosed", "lenient", "a code block that is never closed: lenient: counts to the end; strict: does not count",
        one_of({"lenient", "strict"})},
       {"constant_asserts", false, "count asserts of a constant, which every program passes"},
@@ -88,7 +91,8 @@ drift::ParamSpecs CodeReward::parameters() {
 
 CodeReward::CodeReward(const drift::Params& params)
     : time_limit_(params.get<double>("time_limit")),
-      unclosed_(params.get<std::string>("unclosed") == "strict" ? Unclosed::kStrict : Unclosed::kLenient),
+      extraction_{params.get<std::string>("unclosed") == "strict" ? Unclosed::kStrict : Unclosed::kLenient,
+                  params.get<std::string>("extraction") == "strict" ? Fences::kStrict : Fences::kLenient},
       hidden_only_(params.get<bool>("hidden_only")),
       all_(params.get<std::string>("score") == "all"),
       comparison_(params.get<std::string>("output") == "collapsed" ? OutputComparison::kCollapsed
@@ -141,7 +145,7 @@ CodeReward::Outcome CodeReward::judge(const Item& item, std::string_view respons
 
 CodeReward::Outcome CodeReward::judge_once(Judge& judge, const Item& item, std::string_view response,
                                            const std::string& id) const {
-  std::string before = code_of_prefix(item.prefix).code;
+  std::string before = code_of_prefix(item.prefix, extraction_.fences).code;
   const bool prefix_is_code = !is_blank(before);
   if (!prefix_is_code) before = item.prompt;
   if (is_blank(response)) {  // the item's tests are run all the same: so a data set is checked
@@ -155,7 +159,7 @@ CodeReward::Outcome CodeReward::judge_once(Judge& judge, const Item& item, std::
   } else if (item.kind == Item::Kind::kFunction) {
     tested = judge.tested_names(before, item.setup, item.tests);
   }
-  const Extraction code = extract_code(response, item.prefix, tested, unclosed_);
+  const Extraction code = extract_code(response, item.prefix, tested, extraction_);
   if (!code.found) return {{}, RewardStatus::kNoAnswer, code.rule, {}};
   if (code.code.size() > kMaxSourceBytes) return {{}, RewardStatus::kParseError, "more than 64 KiB of code", {}};
   if (code.code.find('\0') != std::string::npos) return {{}, RewardStatus::kParseError, "code with a NUL byte", {}};

@@ -32,7 +32,7 @@ class CodeReward final : public drift::Reward {
   void weigh(const Outcome& outcome, const drift::RewardRequest& request, drift::RewardResult& result) const;
 
   const double time_limit_;
-  const Unclosed unclosed_;
+  const ExtractionRules extraction_;
   const bool hidden_only_;
   const bool all_;
   const OutputComparison comparison_;
