@@ -83,7 +83,7 @@ TEST_F(ShippedConfigs, ThePapersRuns) {
     EXPECT_EQ(config.section("algorithm.masking").get<std::int64_t>("k"), 16) << name;
     EXPECT_EQ(config.section("rollout").get<std::int64_t>("length"), 256) << name;
     EXPECT_EQ(config.get<TrainSettings>().group_size, 4) << name;
-    EXPECT_EQ(config.get<TrainSettings>().learning_rate, 1e-6) << name;
+    EXPECT_EQ(config.get<TrainSettings>().adamw.learning_rate, 1e-6) << name;
     EXPECT_EQ(config.get<PromptSettings>().format, "rldf_release") << name;
   }
 }
@@ -155,7 +155,7 @@ TEST_F(ShippedConfigs, D1AndEspoTrainTheirPapersAdapters) {
     const auto run = resolve_parts({"models/llada-8b", "tasks/" + task_of(algorithm), "algorithms/" + algorithm},
                                    "llada-8b", ConfigPurpose::kTrain);
     const auto adapter = run.get<AdapterSettings>();
-    EXPECT_EQ(adapter.kind, adapts ? "lora" : "none") << algorithm;
+    EXPECT_EQ(adapter.lora, adapts) << algorithm;
     if (!adapts) continue;
     EXPECT_EQ(adapter.rank, 128) << algorithm;
     EXPECT_EQ(adapter.alpha, 64) << algorithm;
@@ -169,7 +169,7 @@ TEST_F(ShippedConfigs, TheModelsWithAdaptersAreTheModels) {
         resolve_parts({"models/" + model + "-lora", "tasks/math", "algorithms/rldf"}, model, ConfigPurpose::kTrain);
     EXPECT_TRUE(has_adapter(run));
     EXPECT_EQ(run.get<AdapterSettings>().rank, 128);
-    EXPECT_EQ(run.get<ModelSettings>().type_name(), "bfloat16");
+    EXPECT_TRUE(run.get<ModelSettings>().bfloat16);
   }
 }
 
