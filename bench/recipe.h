@@ -1,7 +1,7 @@
 #pragma once
 
-#include <core/boundary/model_policy.h>
 #include <core/boundary/components.h>
+#include <core/boundary/model_policy.h>
 #include <core/config/run_config.h>
 #include <core/plugin/plugin_loader.h>
 

@@ -148,8 +148,7 @@ std::unique_ptr<UpdateCases::Case> UpdateCases::make(const UpdateAlgorithm& algo
   const auto iterations = config.get<TrainSettings>().inner_iterations;
   one->batch.totals = batch_totals(one->plan, kResponses, kResponses, iterations);
   one->batch.scored_B = scored_positions(one->plan, kResponses);
-  one->batch.reference_is_old_policy =
-      one->needs.reference && reference_settings(config).kind == ReferenceKind::kOld;
+  one->batch.reference_is_old_policy = one->needs.reference && reference_settings(config).kind == ReferenceKind::kOld;
   one->reference_forwards = one->needs.reference && !one->batch.reference_is_old_policy;
   return one;
 }

@@ -49,9 +49,7 @@ std::vector<std::string> last_words(const std::vector<std::string>& modules) {
   return words;
 }
 
-bool drops_inputs(const RunConfig& config) {
-  return has_adapter(config) && config.get<AdapterSettings>().dropout > 0;
-}
+bool drops_inputs(const RunConfig& config) { return has_adapter(config) && config.get<AdapterSettings>().dropout > 0; }
 
 std::vector<std::string> target_modules(const std::vector<std::string>& targets,
                                         const std::vector<std::string>& available) {

@@ -9,8 +9,8 @@
 #include <drift/rollout.h>
 #include <drift/task.h>
 
-#include <core/boundary/made.h>
 #include <core/boundary/adapters.h>
+#include <core/boundary/made.h>
 #include <core/config/run_config.h>
 
 #include <filesystem>

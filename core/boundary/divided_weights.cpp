@@ -54,9 +54,7 @@ void not_the_model(const Exchange& exchange) {
 
 }  // namespace
 
-Shard shard_of(const RunConfig& config) {
-  return config.get<DistributedSettings>().shard;
-}
+Shard shard_of(const RunConfig& config) { return config.get<DistributedSettings>().shard; }
 
 bool divides_weights(const RunConfig& config) {
   return run_ranks().size() > 1 && config.has("distributed") && shard_of(config) == Shard::kParameters;

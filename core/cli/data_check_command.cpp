@@ -1,8 +1,8 @@
+#include <core/base/plain_threads.h>
 #include <core/base/quote.h>
 #include <core/boundary/checked.h>
 #include <core/cli/data_source.h>
 #include <core/io/json.h>
-#include <core/base/plain_threads.h>
 #include <core/report/format.h>
 
 #include <nlohmann/json.hpp>
@@ -56,8 +56,7 @@ void check_prompts(const DataSource& source, const std::vector<TaskItem>& items,
   std::int64_t response = 0;
   if (config.has("rollout"))
     response = checked_response_length(*create_component<Rollout>(source.registry(), config, "rollout"));
-  if (config.has("pretrain"))
-    response = std::max(response, config.get<PretrainSettings>().response_length);
+  if (config.has("pretrain")) response = std::max(response, config.get<PretrainSettings>().response_length);
   ItemList too_long;
   std::int64_t left_out = 0;
   for (const TaskItem& item : items) {

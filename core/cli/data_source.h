@@ -1,8 +1,8 @@
 #pragma once
 
-#include <core/cli/load_run.h>
-#include <core/boundary/components.h>
 #include <core/base/item_statistics.h>
+#include <core/boundary/components.h>
+#include <core/cli/load_run.h>
 #include <core/rollout/prompt_encoder.h>
 #include <core/text/tokenizer.h>
 

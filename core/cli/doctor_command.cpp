@@ -1,11 +1,11 @@
+#include <core/base/child_process.h>
 #include <core/base/component_host.h>
 #include <core/base/device.h>
+#include <core/base/thread_limits.h>
 #include <core/boundary/made.h>
 #include <core/cli/load_run.h>
 #include <core/io/json.h>
 #include <core/kernels/product.h>
-#include <core/base/child_process.h>
-#include <core/base/thread_limits.h>
 #include <core/ranks/launch.h>
 #include <core/report/text_table.h>
 

@@ -215,8 +215,8 @@ int print_plan(const TrainingOptions& options, bool json, const MakeComponents& 
     return status;
   }
   TextTable work{
-      .rows = {{"algorithm", config.get<AlgorithmSettings>().name + ", masking " +
-                                 components.masking.name() + ", loss " + components.loss.name()},
+      .rows = {{"algorithm", config.get<AlgorithmSettings>().name + ", masking " + components.masking.name() +
+                                 ", loss " + components.loss.name()},
                {"model", config.component("model") + ", " + format_parameters(plan.parameters) + " parameters, " +
                              config.get<ModelSettings>().type_name() + ", " + folder.string()},
                {"task", components.task.name() + ", reward " + components.judge.labels().front()}}};

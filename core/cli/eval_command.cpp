@@ -1,8 +1,8 @@
 #include <core/base/log.h>
 #include <core/base/phase_timer.h>
+#include <core/boundary/components.h>
 #include <core/cli/eval_suite.h>
 #include <core/cli/load_run.h>
-#include <core/boundary/components.h>
 #include <core/config/nearest.h>
 #include <core/eval/evaluation.h>
 #include <core/io/atomic.h>

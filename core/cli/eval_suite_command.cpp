@@ -1,7 +1,7 @@
 #include <core/base/quote.h>
+#include <core/boundary/components.h>
 #include <core/cli/eval_suite.h>
 #include <core/cli/load_run.h>
-#include <core/boundary/components.h>
 #include <core/config/nearest.h>
 #include <core/eval/evaluation.h>
 #include <core/eval/suite_jobs.h>

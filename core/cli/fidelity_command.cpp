@@ -1,17 +1,17 @@
 #include <core/base/log.h>
 #include <core/base/quote.h>
 #include <core/boundary/checked.h>
+#include <core/boundary/components.h>
+#include <core/boundary/method_name.h>
 #include <core/boundary/model_policy.h>
 #include <core/cli/data_source.h>
 #include <core/cli/fidelity_report.h>
 #include <core/cli/load_run.h>
-#include <core/boundary/components.h>
-#include <core/boundary/method_name.h>
 #include <core/config/nearest.h>
-#include <core/lab/fidelity/reference_study.h>
-#include <core/lab/fidelity/study.h>
 #include <core/io/atomic.h>
 #include <core/io/json.h>
+#include <core/lab/fidelity/reference_study.h>
+#include <core/lab/fidelity/study.h>
 #include <core/report/format.h>
 #include <core/report/json_table.h>
 #include <core/rollout/judge.h>
@@ -61,14 +61,10 @@ struct Method {
 
   GradientEstimator estimator(const Model& model) const {
     const auto train = config.get<TrainSettings>();
-    return {model,
-            *masking,
-            *loss,
-            {train.group_size, train.memory_budget}};
+    return {model, *masking, *loss, {train.group_size, train.memory_budget}};
   }
   at::Tensor advantages_of(const at::Tensor& reward_B) const {
-    return advantages(reward_B, config.get<TrainSettings>().group_size,
-                      config.get<AdvantageSettings>());
+    return advantages(reward_B, config.get<TrainSettings>().group_size, config.get<AdvantageSettings>());
   }
 };
 
@@ -239,8 +235,7 @@ Rollouts roll_out(const Bench& bench, std::int64_t step) {
   input.step = step;
   Rollouts made;
   const at::NoGradGuard no_gradient;
-  input.prompts =
-      bench.prompts.encoder.encode(items, train.group_size, checked_response_length(*bench.rollout));
+  input.prompts = bench.prompts.encoder.encode(items, train.group_size, checked_response_length(*bench.rollout));
   generate_together(*bench.rollout, *bench.model, input, made.responses);
   made.reward_B = bench.rewards(made.responses, items);
   return made;

@@ -1,10 +1,10 @@
 #include <core/base/log.h>
 #include <core/base/quote.h>
 #include <core/boundary/checked.h>
+#include <core/boundary/components.h>
 #include <core/boundary/model_policy.h>
 #include <core/cli/data_source.h>
 #include <core/cli/generate_prompts.h>
-#include <core/boundary/components.h>
 #include <core/io/atomic.h>
 #include <core/io/json.h>
 #include <core/report/denoising_view.h>

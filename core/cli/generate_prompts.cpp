@@ -1,6 +1,6 @@
 #include <core/boundary/checked.h>
-#include <core/cli/generate_prompts.h>
 #include <core/boundary/components.h>
+#include <core/cli/generate_prompts.h>
 #include <core/eval/answers.h>
 #include <core/io/json.h>
 

@@ -1,14 +1,14 @@
+#include <core/base/child_process.h>
 #include <core/base/limits.h>
 #include <core/base/quote.h>
-#include <core/cli/load_run.h>
 #include <core/boundary/adapters.h>
+#include <core/cli/load_run.h>
 #include <core/config/nearest.h>
-#include <core/lab/conformance/report.h>
-#include <core/sweep/launcher.h>
 #include <core/io/adapter_files.h>
 #include <core/io/file_error.h>
-#include <core/base/child_process.h>
+#include <core/lab/conformance/report.h>
 #include <core/ranks/launch.h>
+#include <core/sweep/launcher.h>
 
 #include <drift/error.h>
 

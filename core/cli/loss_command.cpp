@@ -1,14 +1,14 @@
 #include <core/base/quote.h>
+#include <core/boundary/components.h>
 #include <core/boundary/made.h>
 #include <core/cli/load_run.h>
-#include <core/boundary/components.h>
 #include <core/config/merge.h>
 #include <core/config/nearest.h>
 #include <core/io/json.h>
-#include <core/report/format.h>
-#include <core/report/text_table.h>
 #include <core/lab/loss_case.h>
 #include <core/lab/loss_slope.h>
+#include <core/report/format.h>
+#include <core/report/text_table.h>
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
 #include <core/base/adapters.h>
-#include <core/cli/load_run.h>
 #include <core/boundary/components.h>
+#include <core/cli/load_run.h>
 #include <core/config/nearest.h>
 #include <core/eval/logit_check.h>
 #include <core/io/adapter_files.h>

@@ -1,6 +1,6 @@
 #include <core/base/quote.h>
-#include <core/cli/load_run.h>
 #include <core/boundary/components.h>
+#include <core/cli/load_run.h>
 #include <core/io/atomic.h>
 #include <core/io/checkpoint.h>
 #include <core/io/random_weights.h>

@@ -1,7 +1,7 @@
 #include <core/base/response_end.h>
+#include <core/boundary/components.h>
 #include <core/cli/data_source.h>
 #include <core/cli/load_run.h>
-#include <core/boundary/components.h>
 #include <core/io/json.h>
 #include <core/report/format.h>
 #include <core/report/terminal.h>

@@ -1,14 +1,14 @@
 #include <core/base/quote.h>
 #include <core/cli/command.h>
 #include <core/cli/recorded_settings.h>
-#include <core/sweep/comparison_page.h>
-#include <core/sweep/comparison_tables.h>
 #include <core/config/nearest.h>
 #include <core/io/json.h>
 #include <core/io/run_folder.h>
 #include <core/report/html_report.h>
 #include <core/report/json_table.h>
 #include <core/report/terminal.h>
+#include <core/sweep/comparison_page.h>
+#include <core/sweep/comparison_tables.h>
 
 #include <drift/error.h>
 

@@ -1,10 +1,10 @@
 #include <core/boundary/checked.h>
+#include <core/boundary/components.h>
 #include <core/boundary/made.h>
 #include <core/boundary/model_policy.h>
 #include <core/boundary/plugin_call.h>
 #include <core/cli/data_source.h>
 #include <core/cli/load_run.h>
-#include <core/boundary/components.h>
 #include <core/config/diagnostic.h>
 #include <core/eval/trace_check.h>
 #include <core/io/json.h>

@@ -2,8 +2,8 @@
 
 #include <core/cli/load_run.h>
 #include <core/eval/answers.h>
-#include <core/sweep/identity.h>
 #include <core/io/run_folder.h>
+#include <core/sweep/identity.h>
 #include <core/text/tokenizer.h>
 #include <core/train/loop.h>
 

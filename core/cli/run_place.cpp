@@ -1,7 +1,7 @@
 #include <core/cli/run_place.h>
 
-#include <core/sweep/identity.h>
 #include <core/io/folder_lock.h>
+#include <core/sweep/identity.h>
 
 #include <drift/error.h>
 

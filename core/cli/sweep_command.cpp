@@ -1,10 +1,8 @@
 #include <core/base/quote.h>
 #include <core/cli/load_run.h>
 #include <core/cli/load_sweep.h>
-#include <core/sweep/comparison_page.h>
 #include <core/config/nearest.h>
 #include <core/config/schema.h>
-#include <core/sweep/launcher.h>
 #include <core/io/atomic.h>
 #include <core/io/folder_lock.h>
 #include <core/io/json.h>
@@ -13,6 +11,8 @@
 #include <core/report/format.h>
 #include <core/report/json_table.h>
 #include <core/report/terminal.h>
+#include <core/sweep/comparison_page.h>
+#include <core/sweep/launcher.h>
 #include <core/sweep/sweep_index.h>
 #include <core/sweep/sweep_plan.h>
 #include <core/sweep/sweep_results.h>

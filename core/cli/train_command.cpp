@@ -1,6 +1,6 @@
 #include <core/boundary/checked.h>
-#include <core/cli/training_run.h>
 #include <core/boundary/streamed_model.h>
+#include <core/cli/training_run.h>
 #include <core/train/policy_training.h>
 #include <core/train/pretraining.h>
 

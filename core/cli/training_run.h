@@ -1,7 +1,7 @@
 #pragma once
 
-#include <core/cli/load_run.h>
 #include <core/boundary/components.h>
+#include <core/cli/load_run.h>
 #include <core/ranks/shard.h>
 #include <core/rollout/prompt_encoder.h>
 #include <core/train/loop.h>

@@ -23,8 +23,7 @@ constexpr Choices<Shard, 4> kShardChoices{{{"none", Shard::kNone},
 void RunSettings::declare(Parameters& parameters) {
   name = parameters("name", name.c_str(), "name of the run and of its folder; default: the file's name");
   seed = static_cast<std::uint64_t>(parameters("seed", static_cast<std::int64_t>(seed), "the run's seed", at_least(0)));
-  device =
-      parameters("device", kDevices, device, "where tensors live; CUDA_VISIBLE_DEVICES chooses among GPUs");
+  device = parameters("device", kDevices, device, "where tensors live; CUDA_VISIBLE_DEVICES chooses among GPUs");
   threads = parameters(
       "threads", threads,
       "threads that compute, 0 = as many as the process may: affinity, quota, OMP_NUM_THREADS    (drift doctor)",
@@ -58,20 +57,20 @@ void AdapterSettings::declare(Parameters& parameters) {
   targets =
       parameters("targets", targets,
                  "projections with an adapter: names, last words of names, * for any characters    (drift model info)");
-  path = parameters(drift::path(
-      "path", path.c_str(), "folder of a saved adapter (peft's layout); it has its own rank, alpha and targets"));
+  path = parameters(drift::path("path", path.c_str(),
+                                "folder of a saved adapter (peft's layout); it has its own rank, alpha and targets"));
 }
 
 void TaskSettings::declare(Parameters& parameters) {
   name = parameters("name", name.c_str(), kWhichComponent);
-  max_prompt_tokens = parameters(
-      "max_prompt_tokens", max_prompt_tokens,
-      "leave out training items of a list whose whole prompt has more tokens, 0 = none", at_least(0));
+  max_prompt_tokens =
+      parameters("max_prompt_tokens", max_prompt_tokens,
+                 "leave out training items of a list whose whole prompt has more tokens, 0 = none", at_least(0));
 }
 
 void PromptSettings::declare(Parameters& parameters) {
-  format = parameters("format", format.c_str(),
-                      "the model's turns: one of its chat formats, or none    (drift model info)");
+  format =
+      parameters("format", format.c_str(), "the model's turns: one of its chat formats, or none    (drift model info)");
   instruction = parameters("instruction", instruction.c_str(),
                            "the user's words, {question} where the question belongs; {{ and }} are braces");
   system = parameters("system", system.c_str(), "text of a system turn before it");
@@ -90,12 +89,10 @@ void RewardSettings::declare(Parameters& parameters) {
   after = parameters("after", after.c_str(),
                      "a text such as </think>: only what stands behind the last one is judged, and a response without "
                      "it is wrong");
-  truncation_is_wrong =
-      parameters("truncation_is_wrong", truncation_is_wrong,
-                 "in training, a response that fills its length is wrong: reward 0, not solved");
-  truncation_margin =
-      parameters("truncation_margin", truncation_margin,
-                 "a response fills its length if at most this many positions are left", at_least(0));
+  truncation_is_wrong = parameters("truncation_is_wrong", truncation_is_wrong,
+                                   "in training, a response that fills its length is wrong: reward 0, not solved");
+  truncation_margin = parameters("truncation_margin", truncation_margin,
+                                 "a response fills its length if at most this many positions are left", at_least(0));
 }
 
 void AddedRewardSettings::declare(Parameters& parameters) {
@@ -138,14 +135,16 @@ void ReportSettings::declare(Parameters& parameters) {
   inspect_groups = parameters("inspect_groups", inspect_groups, "groups that are kept of such a step", at_least(1));
   tensorboard =
       parameters("tensorboard", tensorboard, "write event files for TensorBoard into the run's folder tensorboard");
-  samples = parameters("samples", samples, "responses of each training step and of each evaluation that these files "
-                                           "hold", at_least(0));
+  samples = parameters("samples", samples,
+                       "responses of each training step and of each evaluation that these files "
+                       "hold",
+                       at_least(0));
 }
 
 void DistributedSettings::declare(Parameters& parameters) {
-  shard = parameters(
-      "shard", kShardChoices, shard,
-      "what each process has a part of instead of all: the optimizer's state; and gradients; and weights");
+  shard =
+      parameters("shard", kShardChoices, shard,
+                 "what each process has a part of instead of all: the optimizer's state; and gradients; and weights");
   timeout = parameters("timeout", timeout,
                        "seconds without a sign of life after which a rank counts as lost and the run ends, 0 = never; "
                        "ranks give these signs while they compute",

@@ -23,8 +23,8 @@ struct RunSettings {
   std::string name;
   std::uint64_t seed = 0;
   DeviceKind device = DeviceKind::kCpu;
-  std::int64_t threads = 0;   ///< 0: as many as the process may
-  double memory_gib = 0;      ///< 0: what is available
+  std::int64_t threads = 0;  ///< 0: as many as the process may
+  double memory_gib = 0;     ///< 0: what is available
 
   bool on_cpu() const { return device == DeviceKind::kCpu; }
   /// "cpu" or "cuda"

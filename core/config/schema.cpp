@@ -19,8 +19,8 @@ using Roles = std::map<std::string, KeyRole, std::less<>>;
 SectionSchema section(std::string name, std::string doc, KeyRole role, ParamSpecs keys, Roles exceptions,
                       std::optional<ComponentKind> component, std::vector<ConfigPurpose> needed_for) {
   for ([[maybe_unused]] const auto& [key, other] : exceptions) assert(std::ranges::count(keys, key, &ParamSpec::name));
-  return {std::move(name), std::move(doc), role, std::move(keys), std::move(exceptions), component,
-          std::move(needed_for)};
+  return {std::move(name), std::move(doc),       role, std::move(keys), std::move(exceptions),
+          component,       std::move(needed_for)};
 }
 
 /// A section whose keys a struct of run_settings.h or training_settings.h declares.
@@ -56,10 +56,8 @@ std::vector<SectionSchema> make_sections() {
   const std::vector<ConfigPurpose> with_model = {kTrain, kPretrain, kEval, kGenerate, kModelOnly};
   const std::vector<ConfigPurpose> all = {kTrain, kPretrain, kEval, kGenerate, kModelOnly, kJudge, kData};
   std::vector<SectionSchema> sections = {
-      section<RunSettings>(
-          "the run itself", kMeasurement,
-          {{"name", kBookkeeping}, {"seed", kResult}, {"memory_gib", kBookkeeping}},
-          all),
+      section<RunSettings>("the run itself", kMeasurement,
+                           {{"name", kBookkeeping}, {"seed", kResult}, {"memory_gib", kBookkeeping}}, all),
       section("plugins", "where plugins are looked for first", kBookkeeping,
               {paths("paths", "plugin files, or folders that hold them")}, {}, std::nullopt, all),
       section<ModelSettings>("the backbone and its checkpoint", kResult, {{"initialize", kTraining}}, with_model,
@@ -90,15 +88,13 @@ std::vector<SectionSchema> make_sections() {
       section<GroupFilterSettings>("which groups are trained on", kTraining, {}, {kTrain}),
       section<ReferenceSettings>("the policy that the KL compares with, where the loss has one", kTraining,
                                  {{"offload", kMeasurement}}, {kTrain}),
-      section<ValueModelSettings>(
-          "a value model (critic): tokens get generalised advantages    (docs/algorithms.md)", kTraining,
-          {{"learning_rate", kOptimization}}, {kTrain}),
+      section<ValueModelSettings>("a value model (critic): tokens get generalised advantages    (docs/algorithms.md)",
+                                  kTraining, {{"learning_rate", kOptimization}}, {kTrain}),
       section<TrainSettings>("the optimisation", kTraining, roles_of_policy_training(), {kTrain}),
       section<PretrainSettings>("masked-diffusion likelihood training on a task's demonstrations", kTraining,
                                 roles_of_training(), {kPretrain}),
-      section<AlarmLimits>(
-          "when a run warns that it goes wrong; a limit of 0 turns its alarm off    (docs/runs.md)", kBookkeeping, {},
-          {kTrain, kPretrain}),
+      section<AlarmLimits>("when a run warns that it goes wrong; a limit of 0 turns its alarm off    (docs/runs.md)",
+                           kBookkeeping, {}, {kTrain, kPretrain}),
       section<ReportSettings>(
           "what a run keeps for its report, and writes for programs that watch runs    (docs/runs.md)", kBookkeeping,
           {}, {kTrain, kPretrain}),

@@ -1,7 +1,7 @@
 #include <core/eval/cell_summary.h>
 
-#include <core/report/column_table.h>
 #include <core/record/estimate.h>
+#include <core/report/column_table.h>
 
 #include <drift/answers.h>
 

@@ -5,8 +5,8 @@
 #include <core/base/unknown.h>
 #include <core/eval/cell.h>
 #include <core/eval/response_record.h>
-#include <core/report/text_table.h>
 #include <core/record/significance.h>
+#include <core/report/text_table.h>
 
 #include <cstdint>
 #include <string>

@@ -4,11 +4,11 @@
 #include <core/base/stop_signal.h>
 #include <core/boundary/checked.h>
 #include <core/eval/answers.h>
-#include <core/sweep/grid.h>
 #include <core/io/checkpoint.h>
 #include <core/io/checksum.h>
 #include <core/report/progress.h>
 #include <core/rollout/held_out_split.h>
+#include <core/sweep/grid.h>
 
 #include <algorithm>
 #include <iterator>

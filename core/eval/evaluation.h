@@ -5,9 +5,9 @@
 #include <core/eval/cell.h>
 #include <core/eval/cell_summary.h>
 #include <core/eval/record_file.h>
-#include <core/sweep/identity.h>
 #include <core/io/folder_lock.h>
 #include <core/report/terminal.h>
+#include <core/sweep/identity.h>
 #include <core/text/tokenizer.h>
 
 #include <drift/model.h>

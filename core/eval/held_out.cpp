@@ -2,8 +2,8 @@
 
 #include <core/base/phase_timer.h>
 #include <core/io/json.h>
-#include <core/rollout/response_text.h>
 #include <core/record/estimate.h>
+#include <core/rollout/response_text.h>
 
 #include <nlohmann/json.hpp>
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <core/eval/cell.h>
-#include <core/sweep/launcher.h>
 #include <core/report/terminal.h>
+#include <core/sweep/launcher.h>
 
 #include <cstddef>
 #include <vector>

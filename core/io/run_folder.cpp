@@ -1,9 +1,9 @@
 #include <core/io/run_folder.h>
 
+#include <core/base/child_process.h>
 #include <core/io/atomic.h>
 #include <core/io/checkpoint.h>
 #include <core/io/file_error.h>
-#include <core/base/child_process.h>
 
 #include <drift/error.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <core/io/safetensors_header.h>
 #include <core/base/descriptor.h>
+#include <core/io/safetensors_header.h>
 
 #include <drift/model.h>
 

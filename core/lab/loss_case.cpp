@@ -4,8 +4,8 @@
 #include <core/boundary/checked.h>
 #include <core/config/nearest.h>
 #include <core/io/json.h>
-#include <core/update/batch_totals.h>
 #include <core/lab/loss_slope.h>
+#include <core/update/batch_totals.h>
 
 #include <drift/error.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <core/record/step_record.h>
 #include <core/record/message.h>
+#include <core/record/step_record.h>
 
 #include <cstdint>
 #include <filesystem>

@@ -4,8 +4,8 @@
 #include <core/config/diagnostic.h>
 #include <core/config/nearest.h>
 #include <core/config/preset.h>
-#include <core/report/section_reference.h>
 #include <core/report/parameter_table.h>
+#include <core/report/section_reference.h>
 
 #include <nlohmann/json.hpp>
 

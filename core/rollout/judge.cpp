@@ -1,7 +1,7 @@
 #include <core/rollout/judge.h>
 
-#include <core/boundary/checked.h>
 #include <core/base/plain_threads.h>
+#include <core/boundary/checked.h>
 
 #include <algorithm>
 #include <map>

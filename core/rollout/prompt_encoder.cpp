@@ -100,7 +100,8 @@ std::vector<PromptPart> PromptEncoder::parts(const TaskItem& item) const {
   }
   turns.push_back({"user", words});
   for (ChatTurn& turn : turns) turn.is_plain = settings_.special_tokens_as_text;
-  if (!settings_.system.empty() && turns.front().role != "system") turns.insert(turns.begin(), {"system", settings_.system});
+  if (!settings_.system.empty() && turns.front().role != "system")
+    turns.insert(turns.begin(), {"system", settings_.system});
   return chat_parts(format_, turns, prefix);
 }
 

@@ -2,8 +2,8 @@
 
 // Lines of runs side by side: what each came to, and how sure it is that they differ.
 
-#include <core/sweep/line_curve.h>
 #include <core/record/significance.h>
+#include <core/sweep/line_curve.h>
 #include <core/sweep/run_record.h>
 
 #include <cstddef>

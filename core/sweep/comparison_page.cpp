@@ -1,11 +1,11 @@
 #include <core/sweep/comparison_page.h>
 
-#include <core/sweep/comparison_tables.h>
-#include <core/sweep/figures.h>
 #include <core/io/atomic.h>
 #include <core/report/format.h>
 #include <core/report/html.h>
 #include <core/report/html_page.h>
+#include <core/sweep/comparison_tables.h>
+#include <core/sweep/figures.h>
 #include <core/sweep/sweep_table.h>
 
 #include <drift/error.h>

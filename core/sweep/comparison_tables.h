@@ -2,8 +2,8 @@
 
 // A comparison as tables: for people with "±" and few digits, for programs with every number in a column of its own.
 
-#include <core/sweep/comparison.h>
 #include <core/report/text_table.h>
+#include <core/sweep/comparison.h>
 
 #include <string>
 #include <vector>

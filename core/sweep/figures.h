@@ -2,9 +2,9 @@
 
 // The figures of a comparison: what is measured over steps, and over what the steps have cost.
 
-#include <core/sweep/line_curve.h>
 #include <core/report/svg_chart.h>
 #include <core/report/text_table.h>
+#include <core/sweep/line_curve.h>
 
 #include <string>
 #include <vector>

@@ -1,9 +1,9 @@
 #include <core/sweep/launcher.h>
 
-#include <core/base/phase_timer.h>
-#include <core/sweep/slurm_jobs.h>
-#include <core/io/file_error.h>
 #include <core/base/child_process.h>
+#include <core/base/phase_timer.h>
+#include <core/io/file_error.h>
+#include <core/sweep/slurm_jobs.h>
 
 #include <drift/error.h>
 

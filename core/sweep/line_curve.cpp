@@ -1,7 +1,7 @@
 #include <core/sweep/line_curve.h>
 
-#include <core/report/svg_chart.h>
 #include <core/record/significance.h>
+#include <core/report/svg_chart.h>
 
 #include <cmath>
 #include <map>

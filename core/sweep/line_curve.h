@@ -2,8 +2,8 @@
 
 // A measure of a line's runs over their steps: the mean over the seeds, with a band.
 
-#include <core/sweep/run_lines.h>
 #include <core/record/estimate.h>
+#include <core/sweep/run_lines.h>
 
 #include <cstdint>
 #include <functional>

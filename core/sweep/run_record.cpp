@@ -2,8 +2,8 @@
 
 #include <core/io/atomic.h>
 #include <core/io/json.h>
-#include <core/record/metrics_reader.h>
 #include <core/record/estimate.h>
+#include <core/record/metrics_reader.h>
 
 #include <drift/error.h>
 

@@ -2,9 +2,9 @@
 #include <core/sweep/sweep_runner.h>
 
 #include <core/base/stop_signal.h>
+#include <core/base/thread_limits.h>
 #include <core/io/atomic.h>
 #include <core/io/folder_lock.h>
-#include <core/base/thread_limits.h>
 #include <core/report/format.h>
 #include <core/report/progress.h>
 #include <core/sweep/run_record.h>

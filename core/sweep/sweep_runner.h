@@ -1,7 +1,7 @@
 #pragma once
 
-#include <core/sweep/launcher.h>
 #include <core/report/terminal.h>
+#include <core/sweep/launcher.h>
 #include <core/sweep/sweep_plan.h>
 
 #include <cstdint>

@@ -4,8 +4,8 @@
 #include <core/base/log.h>
 #include <core/base/phase_timer.h>
 #include <core/base/stop_signal.h>
-#include <core/boundary/plugin_call.h>
 #include <core/boundary/divided_weights.h>
+#include <core/boundary/plugin_call.h>
 #include <core/ranks/ranks.h>
 
 #include <drift/error.h>

@@ -84,7 +84,8 @@ Trajectories Pretraining::demonstrations(std::int64_t step) const {
   std::vector<TaskItem> items(static_cast<std::size_t>(settings_.batch_size));
   const auto task_random = random_.child("task");
   for (std::int64_t i = 0; i < settings_.batch_size; ++i) {
-    items[static_cast<std::size_t>(i)] = checked_training_item(*task_, (step - 1) * settings_.batch_size + i, task_random);
+    items[static_cast<std::size_t>(i)] =
+        checked_training_item(*task_, (step - 1) * settings_.batch_size + i, task_random);
   }
   Trajectories batch;
   batch.prompts = prompts_.encode(items, 1, settings_.response_length);

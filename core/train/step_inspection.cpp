@@ -77,8 +77,7 @@ std::string prompt_text(const Trajectories& made, std::int64_t response, const T
 
 InspectionSettings InspectionSettings::from(const RunConfig& config) {
   const auto report = config.get<ReportSettings>();
-  return {report.inspect_every, report.inspect_groups,
-          config.get<TrainSettings>().steps};
+  return {report.inspect_every, report.inspect_groups, config.get<TrainSettings>().steps};
 }
 
 bool InspectionSettings::is_due(std::int64_t step) const {

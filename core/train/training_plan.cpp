@@ -101,8 +101,7 @@ class UpdatePlanner {
   /// @param first  of the inner iterations: the policy that wrote the responses is still the one that learns
   UpdateCost cost(const Trajectories& imagined, const MaskPlan& plan, bool first) {
     const auto train = config_.get<TrainSettings>();
-    const bool has_reference =
-        largest_.needs.reference && config_.get<ReferenceSettings>().kind != ReferenceKind::kOld;
+    const bool has_reference = largest_.needs.reference && config_.get<ReferenceSettings>().kind != ReferenceKind::kOld;
     const std::int64_t sequence = imagined.prompts.tokens_BP.size(1) + imagined.tokens_BL.size(1);
     const std::int64_t budget = train.memory_budget;
     const Coupling coupling = checked_coupling(*components_.loss);
@@ -197,8 +196,7 @@ TrainingPlan plan_training(const RunConfig& config, const Model& shapes, const P
   if (plan.evaluations > 0) {
     const auto settings = config.get<EvaluationSettings>();
     work.evaluation = evaluation;
-    work.evaluated_at_once =
-        std::min(settings.batch_size, plan.held_out_items * settings.samples);
+    work.evaluated_at_once = std::min(settings.batch_size, plan.held_out_items * settings.samples);
   }
   plan.memory = plan_memory(config, shapes, work, ranks);
   return plan;

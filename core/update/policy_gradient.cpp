@@ -6,8 +6,8 @@
 #include <core/base/phase_timer.h>
 #include <core/base/trainable.h>
 #include <core/boundary/checked.h>
-#include <core/boundary/plugin_call.h>
 #include <core/boundary/divided_weights.h>
+#include <core/boundary/plugin_call.h>
 #include <core/ranks/ranks.h>
 #include <core/update/gradient_sum.h>
 #include <core/update/row_graph.h>

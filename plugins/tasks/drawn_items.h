@@ -57,7 +57,8 @@ inline void require_range(const std::string& what, std::int64_t low, std::int64_
               "set both, the smaller " + smaller + " as " + what + "_low");
 }
 
-/// At most `size` different items of the indices from 0 to `most` - 1: `draw(index)`, an optional, where it has a value.
+/// At most `size` different items of the indices from 0 to `most` - 1: `draw(index)`, an optional, where it has a
+/// value.
 template <class Item, class Draw, class Key>
 std::vector<Item> draw_different(std::size_t size, std::int64_t most, const Draw& draw, const Key& key_of) {
   std::vector<Item> items;

@@ -7,8 +7,8 @@
 #include <core/boundary/checked.h>
 #include <core/boundary/made.h>
 #include <core/boundary/model_policy.h>
-#include <core/lab/conformance/rules.h>
 #include <core/io/checkpoint.h>
+#include <core/lab/conformance/rules.h>
 #include <core/plugin/plugin_loader.h>
 
 #include <drift/parallel.h>

@@ -37,7 +37,9 @@ std::string render(const Values& values, const std::string& family, const std::s
   TaskItem item;
   item.prompt = question;
   item.response_prefix = item_prefix;
-  return PromptEncoder(settings_from<PromptSettings>(Params(declared_keys<PromptSettings>(), values)), tokenizer, model->traits()).render(item);
+  return PromptEncoder(settings_from<PromptSettings>(Params(declared_keys<PromptSettings>(), values)), tokenizer,
+                       model->traits())
+      .render(item);
 }
 
 struct Golden {

@@ -3,9 +3,9 @@
 #include "tests/ranks/algorithm_case.h"
 
 #include <core/base/trainable.h>
+#include <core/boundary/divided_weights.h>
 #include <core/boundary/model_policy.h>
 #include <core/boundary/plugin_call.h>
-#include <core/boundary/divided_weights.h>
 #include <core/rollout/together.h>
 #include <core/update/value_model.h>
 

@@ -57,6 +57,21 @@ std::vector<Threat> read_threats(const std::string& file) {
   return threats;
 }
 
+/// What must not change: descriptors of this process, its files, its children.
+struct Belongings {
+  std::set<std::string> files;
+  std::size_t descriptors = 0;
+
+  static Belongings of(const std::filesystem::path& folder) {
+    Belongings found;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) found.files.insert(entry.path());
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      found.descriptors += entry.path().empty() ? 0 : 1;
+    }
+    return found;
+  }
+};
+
 class Threats : public testing::TestWithParam<Threat> {
  protected:
   static void SetUpTestSuite() {
@@ -102,21 +117,6 @@ class Threats : public testing::TestWithParam<Threat> {
   static RewardResult judge(const Threat& threat) {
     return judge(threat.code, threat.tests, threat.status == RewardStatus::kTimeout ? kRunsOut : kPlenty);
   }
-
-  /// What must not change: descriptors of this process, its files, its children.
-  struct Belongings {
-    std::set<std::string> files;
-    std::size_t descriptors = 0;
-
-    static Belongings of(const std::filesystem::path& folder) {
-      Belongings found;
-      for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) found.files.insert(entry.path());
-      for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-        found.descriptors += entry.path().empty() ? 0 : 1;
-      }
-      return found;
-    }
-  };
 
   static std::string secret_file() { return (home_->path() / "secret").string(); }
 

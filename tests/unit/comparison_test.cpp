@@ -1,10 +1,10 @@
 // `drift report` of several runs: statistics against published and computed values, and what is made of folders of
 // runs.
 
+#include <core/record/significance.h>
 #include <core/sweep/comparison_page.h>
 #include <core/sweep/comparison_tables.h>
 #include <core/sweep/figures.h>
-#include <core/record/significance.h>
 
 #include <drift/error.h>
 

@@ -1,12 +1,12 @@
 // The descriptions of metrics name exactly what is written.
 
-#include <core/sweep/comparison_tables.h>
-#include <core/sweep/figures.h>
 #include <core/eval/cell_summary.h>
 #include <core/eval/response_record.h>
 #include <core/record/metric_docs.h>
 #include <core/record/step_record.h>
 #include <core/report/metric_reference.h>
+#include <core/sweep/comparison_tables.h>
+#include <core/sweep/figures.h>
 #include <core/sweep/sweep_table.h>
 
 #include <gmock/gmock.h>

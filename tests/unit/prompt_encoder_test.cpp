@@ -38,7 +38,8 @@ class Prompt : public testing::Test {
   }
 
   PromptEncoder encoder(const Values& values = {}) const {
-    return PromptEncoder(settings_from<PromptSettings>(Params(declared_keys<PromptSettings>(), values)), tokenizer_, traits_);
+    return PromptEncoder(settings_from<PromptSettings>(Params(declared_keys<PromptSettings>(), values)), tokenizer_,
+                         traits_);
   }
   static TaskItem item(const std::string& question, const std::string& response_prefix = {},
                        const std::string& earlier_turns = {}) {

@@ -6,8 +6,8 @@
 
 #include <core/boundary/lent.h>
 #include <core/boundary/made.h>
-#include <core/plugin/plugin_loader.h>
 #include <core/lab/loss_slope.h>
+#include <core/plugin/plugin_loader.h>
 
 #include <gmock/gmock.h>
 

@@ -1,8 +1,8 @@
 // The text that Slurm is given and the text that it answers; the real Slurm is in tests/cli/slurm_test.cpp.
 
+#include <core/base/child_process.h>
 #include <core/sweep/slurm_queue.h>
 #include <core/sweep/slurm_script.h>
-#include <core/base/child_process.h>
 #include <tests/support/support.h>
 
 #include <gmock/gmock.h>

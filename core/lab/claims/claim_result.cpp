@@ -1,7 +1,7 @@
 #include <core/lab/claims/claim_result.h>
 
-#include <core/report/format.h>
 #include <core/record/significance.h>
+#include <core/report/format.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <core/lab/claims/claims_file.h>
+#include <core/record/estimate.h>
 #include <core/report/svg_chart.h>
 #include <core/report/text_table.h>
-#include <core/record/estimate.h>
 
 #include <optional>
 #include <string>

@@ -1,8 +1,8 @@
 #include <core/lab/claims/token_quantities.h>
 
+#include <core/record/correlation.h>
 #include <core/report/format.h>
 #include <core/rollout/response_text.h>
-#include <core/record/correlation.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,12 +1,12 @@
 #include <core/base/adapters.h>
 #include <core/base/trainable.h>
+#include <core/io/adapter_files.h>
+#include <core/io/safetensors_header.h>
 #include <core/lab/conformance/examination.h>
 #include <core/lab/conformance/inputs.h>
 #include <core/lab/conformance/model_trials.h>
 #include <core/lab/conformance/settings.h>
 #include <core/lab/conformance/watches.h>
-#include <core/io/adapter_files.h>
-#include <core/io/safetensors_header.h>
 
 #include <drift/error.h>
 

@@ -1,15 +1,15 @@
 #include <core/base/component_host.h>
+#include <core/base/descriptor.h>
 #include <core/boundary/lent.h>
 #include <core/boundary/plugin_call.h>
 #include <core/config/document.h>
 #include <core/config/nearest.h>
+#include <core/io/json.h>
 #include <core/lab/conformance/outcome_lines.h>
 #include <core/lab/conformance/report.h>
 #include <core/lab/conformance/rules.h>
-#include <core/io/json.h>
 #include <core/plugin/plugin_loader.h>
 #include <core/plugin/plugin_report.h>
-#include <core/base/descriptor.h>
 
 #include <nlohmann/json.hpp>
 

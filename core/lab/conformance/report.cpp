@@ -1,11 +1,11 @@
 #include <core/lab/conformance/report.h>
 
+#include <core/base/child_process.h>
 #include <core/base/quote.h>
 #include <core/config/nearest.h>
+#include <core/io/json.h>
 #include <core/lab/conformance/outcome_lines.h>
 #include <core/lab/conformance/watches.h>
-#include <core/io/json.h>
-#include <core/base/child_process.h>
 #include <core/report/text_table.h>
 
 #include <nlohmann/json.hpp>
@@ -85,7 +85,8 @@ void add_outcomes(const Child& child, const std::string& component, double timeo
   const int expected = std::ranges::any_of(child.words.outcomes, found) ? 1 : 0;
   if (child.words.ended && !child.timed_out && child.end.signal == 0 && child.end.code == expected) return;
   if (child.words.ended && child.error.find("LeakSanitizer has encountered a fatal error") != std::string::npos) {
-    outcomes.push_back({component, "end", RuleVerdict::kNotChecked, "LeakSanitizer itself failed to look for leaks", 0});
+    outcomes.push_back(
+        {component, "end", RuleVerdict::kNotChecked, "LeakSanitizer itself failed to look for leaks", 0});
     return;
   }
   const std::string rule = child.words.ended ? "end" : child.words.rule.empty() ? "start" : child.words.rule;
@@ -165,8 +166,8 @@ std::string report_text(const CheckReport& report) {
                                    [&](const Outcome& outcome) { return outcome.component != first->component; });
     TextTable table;
     for (auto outcome = first; outcome != last; ++outcome) {
-      table.rows.push_back({outcome->rule, std::string(rule_verdict_name(outcome->verdict)), duration_text(outcome->seconds),
-                            first_line(outcome->text)});
+      table.rows.push_back({outcome->rule, std::string(rule_verdict_name(outcome->verdict)),
+                            duration_text(outcome->seconds), first_line(outcome->text)});
     }
     text += (text.empty() ? "" : "\n") + (first->component.empty() ? "file" : first->component) + "\n";
     std::istringstream rows(to_text(table, /*unicode=*/true, "  "));

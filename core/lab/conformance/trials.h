@@ -2,10 +2,10 @@
 
 // What the rules of all kinds of component have in common.
 
+#include <core/base/plain_threads.h>
 #include <core/lab/conformance/rules.h>
 #include <core/lab/conformance/settings.h>
 #include <core/lab/conformance/watches.h>
-#include <core/base/plain_threads.h>
 
 #include <functional>
 #include <string>

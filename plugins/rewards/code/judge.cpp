@@ -85,8 +85,7 @@ std::vector<std::string> Judge::tested_names(const std::string& prefix, const st
 
 bool Judge::message(const Deadline& job) {
   const Deadline until{job.cpu_seconds, std::chrono::steady_clock::now() + kWall};
-  return channel_->receive(received_, until) == ReadStatus::kData && !received_.empty() &&
-         received_ != kCopyEnded;
+  return channel_->receive(received_, until) == ReadStatus::kData && !received_.empty() && received_ != kCopyEnded;
 }
 
 Answer Judge::ask(Worker& worker, std::string_view request) {

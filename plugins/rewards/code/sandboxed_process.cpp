@@ -70,7 +70,7 @@ ReadStatus SandboxedProcess::wait_for(const Descriptor& descriptor, short events
 }
 
 ReadStatus SandboxedProcess::read_from(Descriptor& from, std::string& into, std::size_t max_bytes,
-                                             const Deadline& until) {
+                                       const Deadline& until) {
   if (!from || max_bytes == 0) return ReadStatus::kClosed;
   while (true) {
     const ReadStatus status = wait_for(from, POLLIN, until);
@@ -146,7 +146,7 @@ ProcessEnd SandboxedProcess::stop() {
   if (child_.id() > 0 && !reaped_) {
     end_.stopped = is_running();
     // The program is the first process of its namespace: the kernel ends with it whatever else is there.
-    confined_ && handle_ ? drift::kill_process(handle_) : child_.send(SIGKILL);
+    confined_&& handle_ ? drift::kill_process(handle_) : child_.send(SIGKILL);
     reap();
   }
   if (!folder_.empty()) {

@@ -45,8 +45,8 @@ struct Settings {
                           one_of(prompt_names()))),
         correct_sums(
             parameters("correct_sums", 0.6, "share of correct demonstrations where + and - suffice", between(0, 1))),
-        correct_products(parameters("correct_products", 0.3,
-                                    "share of correct demonstrations where * or / is needed", between(0, 1))),
+        correct_products(parameters("correct_products", 0.3, "share of correct demonstrations where * or / is needed",
+                                    between(0, 1))),
         held_out_size(parameters("held_out_size", 400, "number of held-out puzzles; of a file, at most so many",
                                  between(1, 10000))),
         held_out_file(parameters(
@@ -128,8 +128,8 @@ void CountdownTask::held_out_item(std::int64_t index, TaskItem& item) const {
 }
 
 Puzzle CountdownTask::draw(const RandomStream& random, RandomPoint point) const {
-  const auto [count, number_low, number_high, target_low, target_high] =
-      std::tie(settings_.count, settings_.number_low, settings_.number_high, settings_.target_low, settings_.target_high);
+  const auto [count, number_low, number_high, target_low, target_high] = std::tie(
+      settings_.count, settings_.number_low, settings_.number_high, settings_.target_low, settings_.target_high);
   Puzzle puzzle;
   puzzle.target = target_low + random.below(target_high - target_low + 1, at(point, kTarget));
   for (std::int64_t i = 0; i < count; ++i) {
@@ -156,9 +156,10 @@ CountdownTask::Solved CountdownTask::draw_solvable(const RandomStream& random, R
       return {puzzle, std::move(solution)};
     }
   }
-  throw Error(std::to_string(tasks::kMostDraws) + " random puzzles of " + std::to_string(settings_.count) + " numbers from " +
-                  std::to_string(settings_.number_low) + " to " + std::to_string(settings_.number_high) + " with targets from " +
-                  std::to_string(settings_.target_low) + " to " + std::to_string(settings_.target_high) + " hold none that can be used",
+  throw Error(std::to_string(tasks::kMostDraws) + " random puzzles of " + std::to_string(settings_.count) +
+                  " numbers from " + std::to_string(settings_.number_low) + " to " +
+                  std::to_string(settings_.number_high) + " with targets from " + std::to_string(settings_.target_low) +
+                  " to " + std::to_string(settings_.target_high) + " hold none that can be used",
               "widen the ranges, or allow more operators");
 }
 

@@ -56,10 +56,9 @@ struct Settings {
   explicit Settings(Parameters& parameters)
       : steps_low(parameters("steps_low", 4, "fewest steps of a problem", between(1, kMostSteps))),
         steps_high(parameters("steps_high", 5, "most steps of a problem", between(1, kMostSteps))),
-        forgotten_carries(
-            parameters("forgotten_carries", std::vector<double>{0.6, 0.75, 0.9},
-                       "shares of the carries that demonstrations forget: in sums, in differences, in products",
-                       between(0, 1))),
+        forgotten_carries(parameters(
+            "forgotten_carries", std::vector<double>{0.6, 0.75, 0.9},
+            "shares of the carries that demonstrations forget: in sums, in differences, in products", between(0, 1))),
         mistaken_references(parameters(
             "mistaken_references", 0.4,
             "share of the steps from an earlier person that demonstrations take from the latest one", between(0, 1))),
