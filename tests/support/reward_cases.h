@@ -30,24 +30,24 @@ inline void check_reward_cases(const std::string& name, const TaskItem& usual) {
     const auto json = nlohmann::json::parse(line);
     if (json.is_object()) {
       std::map<std::string, ParamValue> values;
-      for (const auto& [key, value] : json.value("reward", nlohmann::json::object()).items())
-        values[key] = value.get<std::string>();
+      const auto parameters = json.value("reward", nlohmann::json::object());
+      for (const auto& [key, value] : parameters.items()) values[key] = value.get<std::string>();
       reward = create<Reward>(name, name, values);
       item = usual;
       if (json.contains("reference")) item.reference = json["reference"].dump();
-      group = json["group"];
+      group = json.at("group");
       continue;
     }
     SCOPED_TRACE(group + ": " + line);
-    const std::string response = json[0];
-    const RewardStatus status = kStatuses.at(json[2]);
+    const std::string response = json.at(0);
+    const RewardStatus status = kStatuses.at(json.at(2));
     RewardResult result;
     result.reason = "left over from the response before";
     reward->score({response, &item}, result);
-    EXPECT_DOUBLE_EQ(result.value, json[1].get<double>()) << result.reason;
+    EXPECT_DOUBLE_EQ(result.value, json.at(1).get<double>()) << result.reason;
     EXPECT_EQ(result.solved, status == RewardStatus::kOk) << result.reason;
     EXPECT_EQ(result.status, status) << result.reason;
-    EXPECT_THAT(result.reason, testing::HasSubstr(json[3].get<std::string>()));
+    EXPECT_THAT(result.reason, testing::HasSubstr(json.at(3).get<std::string>()));
   }
 }
 
