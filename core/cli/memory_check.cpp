@@ -55,7 +55,7 @@ std::string memory_shortage(const MemoryPlan& plan, const AvailableMemory& avail
 std::string what_makes_it_smaller(const Sharding& ranks) {
   return std::string("smaller with, what costs least first: ") + (ranks.count > 1 ? "distributed.shard, " : "") +
          "reference.offload, train.offload (on a GPU), train.memory_budget_mib, train.moments, train.prompts_per_step, "
-         "model.dtype, adapter.kind, model.quantize (docs/memory.md)";
+         "model.dtype, adapter.kind, model.quantize (docs/performance.md)";
 }
 
 Loaded<Rollout> evaluation_rollout(const LoadedRun& run) {
