@@ -11,37 +11,37 @@
 
 namespace {
 
-using Visit = std::function<void(const std::string& test, const std::string& file)>;
+using Visit = std::function<void(const std::string& suite, const std::string& file)>;
 
-void for_each_test(const Visit& visit) {
+void for_each_suite(const Visit& visit) {
   const auto& all = *testing::UnitTest::GetInstance();
   for (int i = 0; i < all.total_test_suite_count(); ++i) {
     const auto& suite = *all.GetTestSuite(i);
-    for (int j = 0; j < suite.total_test_count(); ++j) {
-      const auto& test = *suite.GetTestInfo(j);
-      visit(std::string(suite.name()) + "." + test.name(), std::filesystem::path(test.file()).stem());
-    }
+    for (int j = 0; j < suite.total_test_count(); ++j)
+      visit(suite.name(), std::filesystem::path(suite.GetTestInfo(j)->file()).stem());
   }
 }
 
-/// Takes the tests of all other files out of GoogleTest's filter.
+/// Leaves the tests of one file in GoogleTest's filter. Suites are named, not tests: the filter is printed.
 bool keep_tests_of(const std::string& name) {
-  std::set<std::string> kept;
-  for_each_test([&](const auto& test, const auto& file) {
-    if (file == name) kept.insert(test);
-  });
+  std::set<std::string> own, others;
+  for_each_suite([&](const auto& suite, const auto& file) { (file == name ? own : others).insert(suite + ".*"); });
   auto& filter = testing::GTEST_FLAG(filter);
-  char separator = filter.find('-') == std::string::npos ? '-' : ':';
-  std::string twice;
-  for_each_test([&](const auto& test, const auto& file) {
-    if (file == name) return;
-    if (kept.count(test) > 0) twice = test;
-    filter += separator + test;
+  const bool is_whole = filter == "*";
+  if (is_whole) filter.clear();
+  char separator = is_whole || filter.find('-') != std::string::npos ? ':' : '-';
+  for (const std::string& suite : is_whole ? own : others) {
+    if (!filter.empty()) filter += separator;
+    filter += suite;
     separator = ':';
-  });
-  if (kept.empty()) std::cerr << "no test of this program is in " << name << ".cpp\n";
-  if (!twice.empty()) std::cerr << twice << " is in " << name << ".cpp and in another file\n";
-  return !kept.empty() && twice.empty();
+  }
+  if (own.empty()) std::cerr << "no test of this program is in " << name << ".cpp\n";
+  for (const std::string& suite : own) {
+    if (others.count(suite) == 0) continue;
+    std::cerr << suite << " is in " << name << ".cpp and in another file\n";
+    return false;
+  }
+  return !own.empty();
 }
 
 }  // namespace

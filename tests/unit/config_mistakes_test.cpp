@@ -10,10 +10,10 @@
 namespace drift::config_mistakes_test {
 namespace {
 
-using test::Config;
+using ConfigMistakes = test::Config;
 using testing::HasSubstr;
 
-TEST_F(Config, AnAlgorithmWhosePartAnotherPluginShouldBring) {
+TEST_F(ConfigMistakes, AnAlgorithmWhosePartAnotherPluginShouldBring) {
   EXPECT_EQ(mistakes("[algorithm]\nname = \"borrowed\"\n"),
             R"(error: unknown masking strategy `of_another_plugin`
   --> run.toml:3:8
@@ -25,7 +25,7 @@ TEST_F(Config, AnAlgorithmWhosePartAnotherPluginShouldBring) {
   EXPECT_EQ(mistakes("[algorithm]\nname = \"borrowed\"\n[algorithm.masking]\nname = \"everything\"\n"), "no mistake");
 }
 
-TEST_F(Config, AnUnknownParameter) {
+TEST_F(ConfigMistakes, AnUnknownParameter) {
   EXPECT_EQ(mistakes("\n[algorithm.masking]\nmask_nun = 4\n"),
             R"(error: unknown parameter `mask_nun` of masking strategy `steps`
   --> run.toml:4:1
@@ -36,7 +36,7 @@ TEST_F(Config, AnUnknownParameter) {
 )");
 }
 
-TEST_F(Config, AnUnknownKeyOfTheCore) {
+TEST_F(ConfigMistakes, AnUnknownKeyOfTheCore) {
   EXPECT_THAT(mistakes("[advantage]\nstdd = \"none\"\n"), R"(error: unknown key `stdd` in [advantage]
   --> run.toml:3:1
    |
@@ -48,7 +48,7 @@ TEST_F(Config, AnUnknownKeyOfTheCore) {
               HasSubstr("^^^^^^^^^^^^^ it belongs to [value], [train], [pretrain]\n"));
 }
 
-TEST_F(Config, AnUnknownSection) {
+TEST_F(ConfigMistakes, AnUnknownSection) {
   EXPECT_THAT(mistakes("[trian]\nsteps = 4\n"), HasSubstr(R"(error: unknown section [trian]
   --> run.toml:2:2
    |
@@ -57,7 +57,7 @@ TEST_F(Config, AnUnknownSection) {
    = sections: run, plugins, model,)"));
 }
 
-TEST_F(Config, ASectionOfAnotherKindOfFile) {
+TEST_F(ConfigMistakes, ASectionOfAnotherKindOfFile) {
   EXPECT_THAT(mistakes("[suite]\ntasks = []\n"), HasSubstr(R"(error: unknown section [suite]
   --> run.toml:2:2
    |
@@ -68,7 +68,7 @@ TEST_F(Config, ASectionOfAnotherKindOfFile) {
               HasSubstr("this is a sweep's file: drift sweep run.toml"));
 }
 
-TEST_F(Config, AWrongType) {
+TEST_F(ConfigMistakes, AWrongType) {
   EXPECT_EQ(mistakes("[train]\n\tsteps = \"many\"\n"),
             "error: `train.steps` must be an integer\n"
             "  --> run.toml:3:10\n"
@@ -83,7 +83,7 @@ TEST_F(Config, AWrongType) {
   EXPECT_THAT(mistakes("[train.steps]\nx = 1\n"), HasSubstr("`train.steps` is a value, not a section"));
 }
 
-TEST_F(Config, OutOfRangeAndNotFinite) {
+TEST_F(ConfigMistakes, OutOfRangeAndNotFinite) {
   EXPECT_THAT(mistakes("[train]\ngroup_size = 1\n"), HasSubstr("`train.group_size` must be >= 2"));
   EXPECT_THAT(mistakes("[train]\nlearning_rate = nan\n"), HasSubstr("must be a number, not nan"));
   EXPECT_THAT(mistakes("[train]\nlearning_rate = inf\n"), HasSubstr("must be finite"));
@@ -97,7 +97,7 @@ TEST_F(Config, OutOfRangeAndNotFinite) {
               HasSubstr("did you mean `learning_rate`? it belongs to [value], [train], [pretrain]"));
 }
 
-TEST_F(Config, UnknownComponentsBundlesAndPresets) {
+TEST_F(ConfigMistakes, UnknownComponentsBundlesAndPresets) {
   EXPECT_EQ(mistakes("[algorithm.loss]\nname = \"smoth\"\n"), R"(error: unknown loss `smoth`
   --> run.toml:3:8
    |
@@ -110,7 +110,7 @@ TEST_F(Config, UnknownComponentsBundlesAndPresets) {
               HasSubstr("did you mean `paper`?\n   = presets of `steps`: paper, release, misspelt"));
 }
 
-TEST_F(Config, OnTheCommandLineTheFlagIsShown) {
+TEST_F(ConfigMistakes, OnTheCommandLineTheFlagIsShown) {
   EXPECT_EQ(mistakes("", {"train.stpes=20"}), R"(error: unknown key `stpes` in [train]
   --> --set train.stpes=20
             ^^^^^^^^^^^ did you mean `steps`?
@@ -119,7 +119,7 @@ TEST_F(Config, OnTheCommandLineTheFlagIsShown) {
   EXPECT_THAT(mistakes("", {"train.steps=0"}), HasSubstr("  --> --set train.steps=0\n                        ^\n"));
 }
 
-TEST_F(Config, AllMistakesAreFoundTogether) {
+TEST_F(ConfigMistakes, AllMistakesAreFoundTogether) {
   const std::string text = mistakes("[train]\nsteps = 0\nstpes = 1\n[trian]\n[run]\nseed = -1\n", {"rollout.length=x"});
   for (const char* part :
        {"`train.steps` must be", "unknown key `stpes`", "[trian]", "`run.seed` must be", "`rollout.length` must be"}) {
@@ -127,7 +127,7 @@ TEST_F(Config, AllMistakesAreFoundTogether) {
   }
 }
 
-TEST_F(Config, WhatIsNeededAndNotNamed) {
+TEST_F(ConfigMistakes, WhatIsNeededAndNotNamed) {
   EXPECT_EQ(mistakes_of(write("empty.toml", "[model]\nname = \"toy\"\n"), {}, ConfigPurpose::kEval),
             R"(error: no task is named
   --> empty.toml
@@ -146,7 +146,7 @@ error: no rollout is named
 )");
 }
 
-TEST_F(Config, AMissingCheckpointIsFoundBeforeAnythingRuns) {
+TEST_F(ConfigMistakes, AMissingCheckpointIsFoundBeforeAnythingRuns) {
   EXPECT_THAT(mistakes("[model]\nname = \"toy\"\npath = \"nowhere\"\n"),
               HasSubstr("no checkpoint at `nowhere`\n  --> run.toml:4:8"));
   std::filesystem::create_directory(folder_.path() / "hub");

@@ -19,11 +19,11 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
-using Dataset = test::DatasetFiles;
+using DatasetSelection = test::DatasetFiles;
 
 // ---- filters -------------------------------------------------------------------------------------------------------
 
-TEST_F(Dataset, LengthsAreLimitedInCharacters) {
+TEST_F(DatasetSelection, LengthsAreLimitedInCharacters) {
   const auto file = write("a.jsonl", R"({"question": "ππ", "ground_truth_answer": "1"}
 {"question": "abc", "ground_truth_answer": "1"}
 {"question": "abcd", "ground_truth_answer": "1"})"
@@ -34,11 +34,11 @@ TEST_F(Dataset, LengthsAreLimitedInCharacters) {
               HasSubstr("no training item is left: training: 3 records, 0 items; left out: 3 too short"));
 }
 
-TEST_F(Dataset, TheFirstItemsAreEnough) {
+TEST_F(DatasetSelection, TheFirstItemsAreEnough) {
   EXPECT_THAT(prompts(*open(numbered(5), {{"limit", std::int64_t{2}}})), ElementsAre("q0", "q1"));
 }
 
-TEST_F(Dataset, ItemsAreChosenByTheirSolvedShare) {
+TEST_F(DatasetSelection, ItemsAreChosenByTheirSolvedShare) {
   const auto file = write("a.jsonl", R"({"question": "never", "ground_truth_answer": "1", "share": 0}
 {"question": "half", "ground_truth_answer": "1", "share": 0.5}
 {"question": "always", "ground_truth_answer": "1", "share": 1}
@@ -61,7 +61,7 @@ TEST_F(Dataset, ItemsAreChosenByTheirSolvedShare) {
   EXPECT_THAT(error_of(file, {{"solved_share_file", file}}), HasSubstr("a response needs `id`, a text, and `solved`"));
 }
 
-TEST_F(Dataset, AChoiceFromOutsideStays) {
+TEST_F(DatasetSelection, AChoiceFromOutsideStays) {
   const auto task = open(numbered(5), {{"shuffle", false}});
   task->keep({1, 3});
   EXPECT_THAT(prompts(*task), ElementsAre("q1", "q3"));
@@ -72,7 +72,7 @@ TEST_F(Dataset, AChoiceFromOutsideStays) {
 
 // ---- overlap -------------------------------------------------------------------------------------------------------
 
-class DatasetOverlap : public Dataset {
+class DatasetOverlap : public DatasetSelection {
  protected:
   const std::string training_file_ = write("train.jsonl", R"({"question": "fresh", "ground_truth_answer": "1"}
 {"question": "What is $1 +1$ ?", "ground_truth_answer": "2"})");
@@ -162,7 +162,7 @@ std::set<std::string> held_out(const test::DatasetTask& task) {
   return questions;
 }
 
-TEST_F(Dataset, AShareOfOneFileIsHeldOut) {
+TEST_F(DatasetSelection, AShareOfOneFileIsHeldOut) {
   const Values fifth = {{"held_out_share", 0.2}};
   const auto few = held_out(*open(numbered(500), fifth));
   const auto task = open(numbered(1000), fifth);
@@ -177,7 +177,7 @@ TEST_F(Dataset, AShareOfOneFileIsHeldOut) {
     EXPECT_THAT(error_of(twice, {{"held_out_share", share}}), HasSubstr(" item")) << "equal questions stay together";
 }
 
-TEST_F(Dataset, AShareThatHoldsOutNothingOrStandsBesideFilesIsRefused) {
+TEST_F(DatasetSelection, AShareThatHoldsOutNothingOrStandsBesideFilesIsRefused) {
   EXPECT_THAT(error_of(numbered(2), {{"held_out_share", 1e-9}}), HasSubstr("holds out no item of 2"));
   EXPECT_THAT(error_of(numbered(2), {{"held_out_share", 0.999999999}}), HasSubstr("no training item is left"));
   EXPECT_THAT(error_of(numbered(2), {{"held_out_share", 0.5}, {"held_out_files", Files{numbered(2)}}}),
@@ -196,7 +196,7 @@ std::vector<std::string> round_of(const test::DatasetTask& task, std::int64_t ro
   return texts;
 }
 
-TEST_F(Dataset, EveryRoundIsAnotherOrderOfAllItems) {
+TEST_F(DatasetSelection, EveryRoundIsAnotherOrderOfAllItems) {
   for (const int size : {1, 2, 3, 7, 64, 100}) {
     const auto task = open(numbered(size));
     const auto sorted = [&](std::vector<std::string> texts) {
@@ -212,7 +212,7 @@ TEST_F(Dataset, EveryRoundIsAnotherOrderOfAllItems) {
   }
 }
 
-TEST_F(Dataset, EveryOrderIsAboutAsLikely) {
+TEST_F(DatasetSelection, EveryOrderIsAboutAsLikely) {
   const auto task = open(numbered(3));
   std::map<std::vector<std::string>, int> count;
   for (std::int64_t round = 0; round < 6000; ++round) ++count[round_of(*task, round)];
@@ -220,7 +220,7 @@ TEST_F(Dataset, EveryOrderIsAboutAsLikely) {
   for (const auto& [order, times] : count) EXPECT_NEAR(times, 1000, 150) << "five standard deviations";
 }
 
-TEST_F(Dataset, AnItemIsAFunctionOfItsNumber) {
+TEST_F(DatasetSelection, AnItemIsAFunctionOfItsNumber) {
   const auto task = open(numbered(50)), again = open(numbered(50));
   std::vector<std::string> forwards(120), backwards(120);
   const auto fill = [](const test::DatasetTask& from, std::vector<std::string>& to, bool reversed) {
@@ -239,7 +239,7 @@ TEST_F(Dataset, AnItemIsAFunctionOfItsNumber) {
   EXPECT_EQ(forwards, backwards);
 }
 
-TEST_F(Dataset, WithoutShufflingTheFilesOrderGoesRound) {
+TEST_F(DatasetSelection, WithoutShufflingTheFilesOrderGoesRound) {
   const auto task = open(numbered(3), {{"shuffle", false}});
   EXPECT_THAT(round_of(*task, 0), ElementsAre("q0", "q1", "q2"));
   EXPECT_THAT(round_of(*task, 5), ElementsAre("q0", "q1", "q2"));
@@ -247,7 +247,7 @@ TEST_F(Dataset, WithoutShufflingTheFilesOrderGoesRound) {
 
 // ---- the published files -------------------------------------------------------------------------------------------
 
-class Benchmarks : public Dataset {
+class Benchmarks : public DatasetSelection {
  protected:
   void SetUp() override {
     const auto missing = test::missing_data({"MATH_train.json", "MATH_rldf.json", "MATH500.json", "gsm8k_test.json",
