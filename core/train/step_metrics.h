@@ -6,7 +6,6 @@
 
 #include <core/config/training_settings.h>
 #include <core/record/step_record.h>
-#include <core/text/tokenizer.h>
 #include <core/train/scored_responses.h>
 #include <core/update/generalised_advantages.h>
 #include <core/update/policy_update.h>

@@ -136,7 +136,7 @@ ModelConfig start(at::Device device = at::kCPU) {
 Made<Model> random_model() {
   const ModelConfig config = start();
   auto model = make<Model>("convnet", {}, &config);
-  model->initialize(RandomStream(3, "test"));
+  checked_initialize(*model, RandomStream(3, "test"));
   return model;
 }
 

@@ -26,7 +26,7 @@ std::string reported(const std::string& text, const std::string& variable) {
 }
 
 TEST(Process, TheWaitingPolicyIsThereBeforeOpenMpIsLoaded) {
-  const auto told = drift("OMP_DISPLAY_ENV=verbose", "version");
+  const auto told = drift("OMP_DISPLAY_ENV=verbose", "--version");
   EXPECT_EQ(told.status, 0);
   // The policy's own line also says PASSIVE if nothing is set.
   EXPECT_EQ(reported(told.error, "GOMP_SPINCOUNT"), "0") << told.error;
@@ -34,24 +34,24 @@ TEST(Process, TheWaitingPolicyIsThereBeforeOpenMpIsLoaded) {
 }
 
 TEST(Process, TheUsersWaitingPolicyWins) {
-  const auto active = drift("OMP_DISPLAY_ENV=verbose OMP_WAIT_POLICY=active", "version");
+  const auto active = drift("OMP_DISPLAY_ENV=verbose OMP_WAIT_POLICY=active", "--version");
   EXPECT_EQ(reported(active.error, "OMP_WAIT_POLICY"), "ACTIVE") << active.error;
   EXPECT_EQ(reported(active.error, "GOMP_SPINCOUNT"), "30000000000") << active.error;
-  const auto counted = drift("OMP_DISPLAY_ENV=verbose GOMP_SPINCOUNT=777", "version");
+  const auto counted = drift("OMP_DISPLAY_ENV=verbose GOMP_SPINCOUNT=777", "--version");
   EXPECT_EQ(reported(counted.error, "GOMP_SPINCOUNT"), "777") << counted.error;
   EXPECT_THAT(drift("GOMP_SPINCOUNT=777", "doctor").output, HasSubstr(", GOMP_SPINCOUNT=777\n"));
 }
 
 // The parent that is named ended before the program could ask to end with it.
 TEST(Process, AProgramThatOutlivedItsParentEnds) {
-  EXPECT_EQ(drift("DRIFT_PARENT=1", "version").status, 128 + 15);
-  EXPECT_EQ(run_command("DRIFT_PARENT=$$ " + program().string() + " version; exit $?").status, 0);
+  EXPECT_EQ(drift("DRIFT_PARENT=1", "--version").status, 128 + 15);
+  EXPECT_EQ(run_command("DRIFT_PARENT=$$ " + program().string() + " --version; exit $?").status, 0);
 }
 
 TEST(Process, ALauncherWithoutItsProgramSaysWhatIsMissing) {
   const TemporaryFolder folder;
   std::filesystem::copy(program(), folder.path() / "drift");
-  const auto result = run_command((folder.path() / "drift").string() + " version");
+  const auto result = run_command((folder.path() / "drift").string() + " --version");
   EXPECT_EQ(result.status, 1);
   EXPECT_EQ(result.output, "");
   EXPECT_THAT(result.error, HasSubstr("error: the program cannot be loaded: "));

@@ -105,6 +105,7 @@ TEST_F(WaitsOfAStep, NoneInADrawAndACommit) {
 TEST_F(WaitsOfAStep, AsManyForTwoParametersAsForFifty) {
   const auto waits = [&](int count) {
     OptimizerSettings settings;
+    settings.gradient_clip = 0;
     settings.learning_rate = 1e-3;
     settings.schedule = "constant";
     settings.beta1 = 0.9, settings.beta2 = 0.99, settings.epsilon = 1e-8;

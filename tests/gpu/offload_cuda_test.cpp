@@ -29,6 +29,7 @@ class OffloadOnTheGpu : public test::OnTheGpu<> {
 
 TEST_F(OffloadOnTheGpu, WeightsAreThoseOfTheCpu) {
   OptimizerSettings settings;
+  settings.gradient_clip = 0;
   settings.learning_rate = 1e-3;
   settings.schedule = "constant";
   settings.beta1 = 0.9;

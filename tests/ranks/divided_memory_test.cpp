@@ -56,10 +56,10 @@ TEST_F(DividedMemory, RanksTrainTogetherWhatNoneOfThemHasRoomFor) {
     EXPECT_EQ(has_checkpoint, result.status == 0) << result.error;
     return has_checkpoint;
   };
-  EXPECT_FALSE(with(1150, "none")) << "there is room for all of it: the test says nothing";
-  EXPECT_TRUE(with(1150, "gradients"));
-  EXPECT_FALSE(with(875, "gradients")) << "there is room for all weights: the test says nothing";
-  EXPECT_TRUE(with(875, "parameters"));
+  EXPECT_FALSE(with(1115, "none")) << "there is room for all of it: the test says nothing";
+  EXPECT_TRUE(with(1115, "gradients"));
+  EXPECT_FALSE(with(840, "gradients")) << "there is room for all weights: the test says nothing";
+  EXPECT_TRUE(with(840, "parameters"));
 }
 
 // What a rank may take is checked before the weights are read, and what makes it smaller is named, what ranks divide

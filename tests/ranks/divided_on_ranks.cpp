@@ -34,6 +34,7 @@ namespace {
 
 OptimizerSettings adamw(Shard shard, double clip) {
   OptimizerSettings settings;
+  settings.gradient_clip = 0;
   settings.learning_rate = 0.01;
   settings.schedule = "constant";
   settings.beta1 = 0.9;

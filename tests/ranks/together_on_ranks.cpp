@@ -243,6 +243,7 @@ TEST_P(TogetherTest, AValueModelLearnsWhatItLearnsOnOneProcess) {
       alone([&] { return AlgorithmCase(*test::all_plugins().find_bundle("tracerl"), *model_, written); });
   const auto learn = [&] {
     ValueSettings settings;
+    settings.optimizer.gradient_clip = 0;
     settings.memory_budget = 1 << 30;
     settings.optimizer.learning_rate = 0.05;
     settings.optimizer.schedule = "constant";

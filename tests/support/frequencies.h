@@ -23,7 +23,9 @@ inline void expect_frequencies(const std::vector<std::int64_t>& counts, const st
   };
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const double expected = draws * probabilities[i] / total;
-    if (expected == 0) EXPECT_EQ(counts[i], 0) << "impossible: " << i;
+    if (expected == 0) {
+      EXPECT_EQ(counts[i], 0) << "impossible: " << i;
+    }
     if (expected < 5) {
       rare_expected += expected;
       rare_count += static_cast<double>(counts[i]);

@@ -108,7 +108,12 @@ class Judging : public testing::Test {
 
   test::TemporaryFolder folder_;
   Registry registry_ = make_registry();
-  TaskItem item_{.id = "1", .prompt = "2 + 2 =", .reference = "4", .demonstration = "", .response_prefix = ""};
+  TaskItem item_{.id = "1",
+                 .prompt = "2 + 2 =",
+                 .reference = "4",
+                 .demonstration = "",
+                 .response_prefix = "",
+                 .earlier_turns = ""};
 };
 
 TEST_F(Judging, OneRewardIsTakenAsItIs) {

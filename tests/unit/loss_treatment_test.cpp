@@ -52,6 +52,7 @@ Treated treat(const PolicyUpdateSettings& changed) {
   settings.group_size = 2;
   settings.memory_budget = std::int64_t{1} << 30;
   OptimizerSettings adam;
+  adam.gradient_clip = 0;
   adam.learning_rate = 0.01;
   adam.schedule = "constant";
   adam.beta1 = 0.9;

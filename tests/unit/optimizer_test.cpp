@@ -29,6 +29,7 @@ namespace {
 
 OptimizerSettings settings() {
   OptimizerSettings made;
+  made.gradient_clip = 0;
   made.learning_rate = 0.1;
   made.schedule = "constant";
   made.total_steps = 10;

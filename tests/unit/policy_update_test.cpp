@@ -98,7 +98,7 @@ struct PolicyUpdateTest : ::testing::Test {
   test::TinyModel model{kVocabulary, kHidden, at::kDouble};
   Trajectories trajectories;
   MaskPlan plan;
-  OptimizerSettings optimizer_settings;
+  OptimizerSettings optimizer_settings = {{.gradient_clip = 0}};
   std::optional<Optimizer> optimizer;
 };
 

@@ -197,6 +197,7 @@ UpdateResults update(const Trajectories& trajectories, const MaskPlan& plan, con
                      double learning_rate, std::int64_t views_per_update) {
   test::TinyModel model(kVocabulary, 5, at::kDouble);
   OptimizerSettings settings;
+  settings.gradient_clip = 0;
   settings.learning_rate = learning_rate;
   settings.schedule = "constant";
   settings.beta1 = 0.9;
