@@ -187,7 +187,7 @@ std::int64_t parameter_count(const Model& model) {
 
 void prepare_device(const RunConfig& config) {
   const auto run = config.get<RunSettings>();
-  set_component_seed(static_cast<std::uint64_t>(run.seed));
+  set_component_seed(run.seed);
   use_threads(run.threads);
   device_of(config);
 }

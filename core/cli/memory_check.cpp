@@ -14,9 +14,6 @@ namespace {
 
 // Of what is there: a run whose least memory and budget take no more is not planned before it begins.
 constexpr double kAmple = 0.7;
-
-bool is_on_cpu(const RunConfig& config) { return config.get<RunSettings>().on_cpu(); }
-
 }  // namespace
 
 std::string memory_text(std::int64_t bytes) {
@@ -33,7 +30,7 @@ AvailableMemory available_memory_of(const RunConfig& config, std::optional<at::D
     available.host = available_memory(at::kCPU);
     // A plan counts what this program has already.
     if (available.host) available.host = *available.host / run_ranks().on_host() + resident_memory();
-    available.device = is_on_cpu(config) ? available.host : available_memory(*device);
+    available.device = config.get<RunSettings>().on_cpu() ? available.host : available_memory(*device);
   }
   const auto given = config.get<RunSettings>().memory_gib;
   if (given > 0) available.device = static_cast<std::int64_t>(given * (1 << 30));
@@ -82,7 +79,7 @@ void require_memory(const LoadedRun& run, const PromptEncoder& prompts, const Ma
   take_component_metrics();  // what was counted while planning is no step's
   const std::string shortage = memory_shortage(plan.memory, available);
   if (shortage.empty()) return;
-  if (!is_on_cpu(config)) {
+  if (!config.get<RunSettings>().on_cpu()) {
     return log_warning("this run may not fit: " + shortage +
                        ", by a plan that was measured on CPUs alone; --dry-run shows the parts");
   }

@@ -69,7 +69,7 @@ DrawnPlan draw_views(const PlanOptions& options) {
   DrawnPlan drawn;
   drawn.masking = masking.name();
   drawn.trajectories = trajectories_of(read_trajectories(options.trajectories), traits);
-  if (drops_after_end(run.config.section("rollout"))) drop_after_end(traits, drawn.trajectories);
+  if (!run.config.get<RolloutSettings>().keep_after_end) drop_after_end(traits, drawn.trajectories);
   drawn.plan =
       draw_plan(*masking, drawn.trajectories, traits,
                 {RandomStream(run.seed(), "train").child("masking"), options.step, {}, options.inner_iteration - 1});

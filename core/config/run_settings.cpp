@@ -13,10 +13,6 @@ constexpr Choices<bool, 2> kAdapters{{{"none", false}, {"lora", true}}};
 constexpr Choices<bool, 2> kSpecialTokens{{{"recognised", false}, {"text", true}}};
 constexpr Choices<bool, 2> kAfterEnd{{{"dropped", false}, {"kept", true}}};
 constexpr Choices<bool, 2> kCorrections{{{"none", false}, {"truncated", true}}};
-constexpr Choices<Shard, 4> kShardChoices{{{"none", Shard::kNone},
-                                           {"optimizer", Shard::kOptimizer},
-                                           {"gradients", Shard::kGradients},
-                                           {"parameters", Shard::kParameters}}};
 
 }  // namespace
 
@@ -136,14 +132,12 @@ void ReportSettings::declare(Parameters& parameters) {
   tensorboard =
       parameters("tensorboard", tensorboard, "write event files for TensorBoard into the run's folder tensorboard");
   samples = parameters("samples", samples,
-                       "responses of each training step and of each evaluation that these files "
-                       "hold",
-                       at_least(0));
+                       "responses of each training step and of each evaluation that these files hold", at_least(0));
 }
 
 void DistributedSettings::declare(Parameters& parameters) {
   shard =
-      parameters("shard", kShardChoices, shard,
+      parameters("shard", kShards, shard,
                  "what each process has a part of instead of all: the optimizer's state; and gradients; and weights");
   timeout = parameters("timeout", timeout,
                        "seconds without a sign of life after which a rank counts as lost and the run ends, 0 = never; "

@@ -62,7 +62,7 @@ SweepPlan plan_sweep(SweepFile sweep, std::vector<GridCell> cells, const std::ve
       const auto steps = config.get<TrainSettings>().steps;
       plan.runs.push_back({key, plan.cells[cell].label + ", seed " + std::to_string(seed), std::move(config), steps});
     }
-    plan.seeds[cell].push_back({seed, entry->second});
+    plan.seeds[cell].push_back({static_cast<std::int64_t>(seed), entry->second});
   };
   if (plan.file.seeds.empty()) for_every_cell(plan.cells, [&](std::size_t cell) { add(cell, documents[cell]); });
   for (const std::int64_t seed : plan.file.seeds) {

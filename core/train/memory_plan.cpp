@@ -28,8 +28,6 @@ constexpr std::int64_t kLiveQuarters = 3;
 constexpr std::int64_t kDeviceProgram = std::int64_t{700} << 20;
 constexpr std::int64_t kOffloadBuffers = std::int64_t{2} << 23;  // elements, core/update/optimizer.cpp
 
-bool is_on_cpu(const RunConfig& config) { return config.get<RunSettings>().on_cpu(); }
-
 std::int64_t bytes_of(const std::vector<NamedTensor>& tensors) {
   std::int64_t bytes = 0;
   for (const NamedTensor& one : tensors) bytes += static_cast<std::int64_t>(one.tensor.nbytes());
@@ -39,7 +37,11 @@ std::int64_t bytes_of(const std::vector<NamedTensor>& tensors) {
 class MemoryPlanner {
  public:
   MemoryPlanner(const RunConfig& config, const Model& shapes, const Sharding& ranks)
-      : config_(config), shapes_(shapes), ranks_(ranks), on_cpu_(is_on_cpu(config)), trained_(shapes) {}
+      : config_(config),
+        shapes_(shapes),
+        ranks_(ranks),
+        on_cpu_(config.get<RunSettings>().on_cpu()),
+        trained_(shapes) {}
 
   MemoryPlan plan(const MemoryWork& work) {
     state(work.needs);
