@@ -224,10 +224,7 @@ Rollouts roll_out(const Bench& bench, std::int64_t step) {
   const auto train = bench.run.config.get<TrainSettings>();
   const auto prompts = train.prompts_per_step;
   const RandomStream random = bench.random();
-  std::vector<TaskItem> items(static_cast<std::size_t>(prompts));
-  for (std::int64_t i = 0; i < prompts; ++i)
-    items[static_cast<std::size_t>(i)] =
-        checked_training_item(*bench.task.task, step * prompts + i, random.child("task"));
+  const std::vector<TaskItem> items = draw_items(*bench.task.task, step * prompts, prompts, random.child("task"));
   const ModelPolicy policy(*bench.model);
   RolloutInput input;
   input.policy = &policy;

@@ -1,5 +1,7 @@
 #include <core/train/group_filter.h>
 
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/sum.h>
 
 #include <algorithm>
@@ -84,6 +86,13 @@ std::vector<std::int64_t> kept_groups(const GroupFilterInput& input, const Group
   }
   std::sort(kept.begin(), kept.end());
   return kept;
+}
+
+at::Tensor responses_of(const std::vector<std::int64_t>& groups, std::int64_t group_size) {
+  std::vector<at::Tensor> numbers;
+  for (const std::int64_t group : groups)
+    numbers.push_back(at::arange(group * group_size, (group + 1) * group_size, at::kLong));
+  return at::cat(numbers);
 }
 
 }  // namespace drift

@@ -28,4 +28,7 @@ struct GroupFilterInput {
 /// @return group numbers, ascending.
 std::vector<std::int64_t> kept_groups(const GroupFilterInput& input, const GroupFilterSettings& settings);
 
+/// Numbers of the responses of these groups, group by group: int64.
+at::Tensor responses_of(const std::vector<std::int64_t>& groups, std::int64_t group_size);
+
 }  // namespace drift

@@ -59,7 +59,6 @@ class PolicyTraining final : public Training {
 
  private:
   // The parts of run(), in its order: step.cpp.
-  std::vector<TaskItem> draw_items(std::int64_t step) const;
   Trajectories write_responses(std::int64_t step, const std::vector<TaskItem>& items, StepMetrics& metrics) const;
   ScoredResponses score(const std::vector<TaskItem>& items, const Trajectories& written, StepMetrics& metrics) const;
   void update(std::int64_t step, const Trajectories& written, const ScoredResponses& scored, StepMetrics& metrics,

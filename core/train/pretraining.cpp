@@ -2,8 +2,8 @@
 
 #include <core/base/phase_timer.h>
 #include <core/base/trainable.h>
-#include <core/boundary/checked.h>
 #include <core/train/memory_plan.h>
+#include <core/train/training_task.h>
 #include <core/update/batch_totals.h>
 #include <core/update/policy_gradient.h>
 
@@ -81,12 +81,8 @@ Pretraining::Pretraining(const RunConfig& config, const Model& model, const Prom
 
 Trajectories Pretraining::demonstrations(std::int64_t step) const {
   const auto& traits = model_.traits();
-  std::vector<TaskItem> items(static_cast<std::size_t>(settings_.batch_size));
-  const auto task_random = random_.child("task");
-  for (std::int64_t i = 0; i < settings_.batch_size; ++i) {
-    items[static_cast<std::size_t>(i)] =
-        checked_training_item(*task_, (step - 1) * settings_.batch_size + i, task_random);
-  }
+  const std::vector<TaskItem> items =
+      draw_items(*task_, (step - 1) * settings_.batch_size, settings_.batch_size, random_.child("task"));
   Trajectories batch;
   batch.prompts = prompts_.encode(items, 1, settings_.response_length);
   batch.tokens_BL = at::full({settings_.batch_size, settings_.response_length}, traits.pad_id, at::kLong);

@@ -9,14 +9,13 @@
 #include <core/rollout/together.h>
 #include <core/train/policy_training.h>
 #include <core/train/step_metrics.h>
+#include <core/train/training_task.h>
 #include <core/update/rollout_correction.h>
 #include <core/update/rollout_gap.h>
 
 #include <drift/error.h>
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
 #include <ATen/ops/tensor.h>
 #include <nlohmann/json.hpp>
 
@@ -31,7 +30,8 @@ StepRecord PolicyTraining::run(std::int64_t step) {
   std::optional<StepInspection> inspection;
   if (inspect_.is_due(step)) inspection.emplace(step, train_.group_size, inspect_);
 
-  const std::vector<TaskItem> items = draw_items(step);
+  const std::vector<TaskItem> items = draw_items(*components_.task, (step - 1) * train_.prompts_per_step,
+                                                 train_.prompts_per_step, random_.child("task"));
   const Trajectories written = write_responses(step, items, metrics);
   const ScoredResponses scored = score(items, written, metrics);
   update(step, written, scored, metrics, inspection ? &*inspection : nullptr);
@@ -41,14 +41,6 @@ StepRecord PolicyTraining::run(std::int64_t step) {
   metrics.record.plugin_metrics.merge(take_component_metrics(run_ranks()));
   metrics.record.seconds->total = timer.seconds();
   return std::move(metrics.record);
-}
-
-std::vector<TaskItem> PolicyTraining::draw_items(std::int64_t step) const {
-  const RandomStream random = random_.child("task");
-  std::vector<TaskItem> items;
-  for (std::int64_t i = 0; i < train_.prompts_per_step; ++i)
-    items.push_back(checked_training_item(*components_.task, (step - 1) * train_.prompts_per_step + i, random));
-  return items;
 }
 
 Trajectories PolicyTraining::write_responses(std::int64_t step, const std::vector<TaskItem>& items,
@@ -121,10 +113,7 @@ at::Tensor PolicyTraining::choose_responses(std::int64_t step, const Trajectorie
   }
   metrics.record.live_groups = std::ssize(live);
   metrics.record.kept_groups = std::ssize(groups);
-  std::vector<at::Tensor> numbers;
-  for (const std::int64_t group : groups)
-    numbers.push_back(at::arange(group * train_.group_size, (group + 1) * train_.group_size, at::kLong));
-  return numbers.empty() ? at::Tensor() : at::cat(numbers);
+  return groups.empty() ? at::Tensor() : responses_of(groups, train_.group_size);
 }
 
 /// One plan for all inner iterations, or one for each, as the strategy requires.

@@ -3,6 +3,7 @@
 #include <core/base/adapters.h>
 #include <core/boundary/checked.h>
 #include <core/rollout/held_out_split.h>
+#include <core/train/training_task.h>
 #include <core/update/policy_scores.h>
 #include <core/update/policy_update.h>
 #include <core/update/update_passes.h>
@@ -19,14 +20,6 @@ namespace drift {
 namespace {
 
 constexpr std::int64_t kMostPromptsLookedAt = 512;
-
-std::vector<TaskItem> first_items(const Loaded<Task>& task, const RandomStream& random, std::int64_t count) {
-  std::vector<TaskItem> items(static_cast<std::size_t>(count));
-  for (std::int64_t i = 0; i < count; ++i) {
-    items[static_cast<std::size_t>(i)] = checked_training_item(*task, i, random);
-  }
-  return items;
-}
 
 PromptLengths measure(const std::vector<TaskItem>& items, const PromptEncoder& prompts) {
   PromptLengths lengths;
@@ -170,7 +163,7 @@ TrainingPlan plan_training(const RunConfig& config, const Model& shapes, const P
 
   const std::int64_t looked_at =
       std::max(plan.prompts_per_step, std::min(kMostPromptsLookedAt, plan.steps * plan.prompts_per_step));
-  auto items = first_items(components.task, run_stream(config).child("task"), looked_at);
+  auto items = draw_items(*components.task, 0, looked_at, run_stream(config).child("task"));
   plan.prompt_lengths = measure(items, prompts);
   const bool on_cpu = config.get<RunSettings>().on_cpu();
   const auto cost = checked_cost(*components.rollout, shapes, plan.prompt_lengths.longest, plan.responses(), on_cpu);

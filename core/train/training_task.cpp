@@ -36,4 +36,11 @@ TrainingTask open_training_task(const Registry& registry, const RunConfig& confi
   return training;
 }
 
+std::vector<TaskItem> draw_items(const Task& task, std::int64_t first, std::int64_t count, const RandomStream& random) {
+  std::vector<TaskItem> items(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i)
+    items[static_cast<std::size_t>(i)] = checked_training_item(task, first + i, random);
+  return items;
+}
+
 }  // namespace drift

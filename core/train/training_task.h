@@ -3,7 +3,9 @@
 #include <core/boundary/components.h>
 #include <core/rollout/prompt_encoder.h>
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace drift {
 
@@ -17,5 +19,8 @@ struct TrainingTask {
 /// response, has at most `max_prompt_tokens` tokens. Held-out items all stay.
 /// @throws Error if no training item is left, or the task has no list to choose from.
 TrainingTask open_training_task(const Registry& registry, const RunConfig& config, const PromptEncoder& prompts);
+
+/// Training items `first`, first + 1, …, as many as `count`.
+std::vector<TaskItem> draw_items(const Task& task, std::int64_t first, std::int64_t count, const RandomStream& random);
 
 }  // namespace drift

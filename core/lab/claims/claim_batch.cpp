@@ -5,12 +5,11 @@
 #include <core/boundary/model_policy.h>
 #include <core/rollout/together.h>
 #include <core/train/group_filter.h>
+#include <core/train/training_task.h>
 #include <core/update/commit_states.h>
 #include <core/update/policy_update.h>
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
@@ -33,11 +32,8 @@ ClaimBatches::ClaimBatches(const Registry& registry, const RunConfig& config, co
 
 ClaimBatch ClaimBatches::draw(std::int64_t number, bool entropies) const {
   const at::NoGradGuard no_gradient;
-  std::vector<TaskItem> items(static_cast<std::size_t>(prompts_per_step_));
-  for (std::int64_t i = 0; i < prompts_per_step_; ++i) {
-    items[static_cast<std::size_t>(i)] =
-        checked_training_item(*task_, (number - 1) * prompts_per_step_ + i, random_.child("task"));
-  }
+  const std::vector<TaskItem> items =
+      draw_items(*task_, (number - 1) * prompts_per_step_, prompts_per_step_, random_.child("task"));
   const ModelPolicy policy(model_);
   RolloutInput input;
   input.policy = &policy;
@@ -62,10 +58,7 @@ ClaimBatch ClaimBatches::draw(std::int64_t number, bool entropies) const {
   for (const std::int64_t unjudged : scored.unjudged_groups) std::erase(groups, unjudged);
   batch.live_groups = std::ssize(groups);
   if (groups.empty()) return batch;
-  std::vector<at::Tensor> numbers;
-  for (const std::int64_t group : groups)
-    numbers.push_back(at::arange(group * group_size_, (group + 1) * group_size_, at::kLong));
-  batch.number_B = at::cat(numbers);
+  batch.number_B = responses_of(groups, group_size_);
   batch.kept = select_responses(batch.made, batch.number_B);
   if (entropies) batch.kept_entropy_BL = batch.entropy_BL.index_select(0, batch.number_B);
   batch.advantage_B = advantages(scored.reward_B.index_select(0, batch.number_B), group_size_, advantage_);
